@@ -1,0 +1,1 @@
+"""Program -> files: see docs/architecture.md."""

@@ -1,0 +1,44 @@
+// The contract between the VM and a kernel. Every kernel, hand-written or generated, has this type.
+//
+//   ptr        the call's tensors, inputs first, then outputs (a kernel never writes an input,
+//              except where its header comment says `inplace`)
+//   attr       the operator's integer attributes, in the order of its header `op/<op>.h`;
+//              a float attribute is stored by its bits (megcc_attr_f32)
+//   workspace  scratch bytes, 64-byte aligned, as many as the kernel's `workspace` fact says
+//   begin,end  half-open range of the kernel's own parallel dimension; calls on disjoint ranges
+//              write disjoint outputs and may run at the same time (each with its own workspace)
+//
+// Tensors are dense and row-major; data pointers have at least the alignment of their element.
+// A kernel does not allocate, keep state, call libc, or read outside its tensors.
+#ifndef MEGCC_KERNEL_H
+#define MEGCC_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef void (*megcc_kernel_fn)(void *const *ptr, const int32_t *attr, void *workspace,
+                                int32_t begin, int32_t end);
+
+static inline float megcc_attr_f32(int32_t bits) {
+  union {
+    int32_t i;
+    float f;
+  } u;
+  u.i = bits;
+  return u.f;
+}
+
+#if defined(__GNUC__) || defined(__clang__)
+#define MEGCC_INLINE static inline __attribute__((always_inline))
+#define MEGCC_ASSUME(cond) \
+  do {                     \
+    if (!(cond)) __builtin_unreachable(); \
+  } while (0)
+#define MEGCC_UNUSED __attribute__((unused))
+#else
+#define MEGCC_INLINE static inline
+#define MEGCC_ASSUME(cond) ((void)0)
+#define MEGCC_UNUSED
+#endif
+
+#endif  // MEGCC_KERNEL_H

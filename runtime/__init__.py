@@ -1,0 +1,1 @@
+"""The C VM: sources that every package carries."""

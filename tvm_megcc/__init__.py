@@ -1,0 +1,1 @@
+"""tvm_megcc: a TVM plugin that emits C packages."""

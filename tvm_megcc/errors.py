@@ -1,0 +1,23 @@
+"""Every error a user can see, as one small tree.
+
+A message is one sentence (or one per offending node) with the node, the fact and the remedy.
+The command line prints it and exits with status 1; the C runtime has its own status codes.
+"""
+
+from __future__ import annotations
+
+
+class MegccError(Exception):
+    """Base of all errors that tvm_megcc raises on purpose."""
+
+
+class InputError(MegccError):
+    """A file, an array or an option that came from the user cannot be used."""
+
+
+class UnsupportedError(MegccError):
+    """The model is well-formed, but needs something that does not exist yet."""
+
+
+class ToolError(MegccError):
+    """A program that is needed (C compiler, qemu, ...) is missing or failed."""
