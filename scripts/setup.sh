@@ -1,0 +1,65 @@
+# Sourced by the other scripts: the Debian packages and the Python environment they need.
+# After sourcing: $root is the checkout, $python its environment's interpreter (after make_venv).
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+venv=$root/.venv
+python=$venv/bin/python
+
+say() { printf '%s\n' "$*" >&2; }
+
+# Does this C compiler find its headers? (gcc without libc6-dev does not.)
+compiles() {
+  command -v "$1" >/dev/null && echo '#include <stdio.h>' | "$1" -x c -fsyntax-only - 2>/dev/null
+}
+
+# One line per missing Debian package among those that the given needs stand for.
+missing_packages() {
+  local need
+  for need in "$@"; do
+    case $need in
+      venv) python3 -c 'import ensurepip, venv' 2>/dev/null || echo "python3-venv" ;;
+      cc) compiles cc || echo "gcc libc6-dev" ;;
+      arm64) compiles aarch64-linux-gnu-gcc || echo "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
+      armv7) compiles arm-linux-gnueabihf-gcc || echo "gcc-arm-linux-gnueabihf libc6-dev-armhf-cross" ;;
+      qemu) command -v qemu-aarch64 >/dev/null && command -v qemu-arm >/dev/null || echo "qemu-user" ;;
+      *) command -v "$need" >/dev/null || echo "$need" ;;
+    esac
+  done
+}
+
+# install NEED...: brings what is missing when this is root on a Debian; else names the packages and fails.
+install() {
+  local packages
+  packages=$(missing_packages "$@" | xargs)
+  [ -n "$packages" ] || return 0
+  if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+    say "missing: apt install --no-install-recommends $packages"
+    return 1
+  fi
+  say "installing $packages"
+  apt-get -qq update || true
+  # shellcheck disable=SC2086
+  DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install $packages >/dev/null
+}
+
+# make_venv [EXTRAS]: .venv with the project installed editable; quick when nothing has changed.
+make_venv() {
+  local extras=${1:-} state
+  python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || {
+    say "python3 is $(python3 --version 2>&1); tvm_megcc needs Python 3.10 or later"
+    return 1
+  }
+  if ! "$python" -m pip --version >/dev/null 2>&1; then
+    install venv || return 1
+    say "making $venv"
+    python3 -m venv --clear "$venv" || return 1
+  fi
+  state="$root [$extras] $(cksum <"$root/pyproject.toml")"
+  grep -qsxF "$state" "$venv/installed" && return 0
+  say "installing tvm_megcc and what it needs (TVM is about 100 MB)"
+  "$python" -m pip install --quiet --disable-pip-version-check --editable "$root${extras:+[$extras]}" || return 1
+  # Another pyproject.toml makes every earlier line stale; other extras only add.
+  grep -sF "$(cksum <"$root/pyproject.toml")" "$venv/installed" >"$venv/installed.new" || true
+  printf '%s\n' "$state" >>"$venv/installed.new"
+  mv "$venv/installed.new" "$venv/installed"
+}
