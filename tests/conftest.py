@@ -1,0 +1,44 @@
+"""What all tests share: where the model corpus is, and which new models have begun to pass."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: Property of a passed report: a model that tests/models/expected.txt does not list yet.
+GAINED = "gained"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--shared",
+        type=Path,
+        default=ROOT.parent / "shared",
+        help="folder with models/ (the corpus) and tools/; default: beside the checkout",
+    )
+
+
+@pytest.fixture(scope="session")
+def shared(pytestconfig: pytest.Config) -> Path:
+    """The shared folder; a test that asks for it skips where it is absent."""
+    path: Path = pytestconfig.getoption("--shared")
+    if not path.is_dir():
+        pytest.skip(f"{path} is not there (--shared DIR)")
+    return path
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    gained = defaultdict(list)
+    for report in terminalreporter.stats.get("passed", []):
+        for key, value in getattr(report, "user_properties", []):
+            if key == GAINED:
+                model, route = value
+                gained[model].append(route)
+    if gained:
+        terminalreporter.section("models that pass and are not in tests/models/expected.txt")
+        for model, routes in sorted(gained.items()):
+            terminalreporter.line(f"{model}: {', '.join(routes)}")
