@@ -1,1 +1,63 @@
-"""See docs/architecture.md."""
+"""ONNX in, Relax out.
+
+Enters: a path, or an ``onnx.ModelProto``, and optionally shapes for its inputs. Leaves: an
+`ImportedModel`, a Relax module with the weights bound as constants and the model's own names beside it.
+
+Example
+-------
+>>> imported = from_onnx("model.onnx", {"x": (1, 3, "height", 224)})   # doctest: +SKIP
+>>> [(port.name, port.dtype, port.shape) for port in imported.inputs]  # doctest: +SKIP
+[('x', 'f32', (1, 3, 'height', 224))]
+
+The stages, one file each: ``load`` (read, check, sort), ``shapes`` (apply the user's shapes),
+``functions`` (inline function operators), ``importer`` (walk the nodes: fold what is known with
+``fold`` and ``symbolic``, convert the rest with `tvm_megcc.ops`, then with TVM's converters in ``stock``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+import onnx
+
+from .functions import inline_functions
+from .importer import import_graph
+from .load import load
+from .model import ImportedModel, InputInfo, OutputInfo
+from .shapes import bind_inputs
+
+__all__ = ["ImportedModel", "InputInfo", "OutputInfo", "from_onnx"]
+
+
+def from_onnx(
+    model: str | os.PathLike[str] | onnx.ModelProto,
+    shapes: Mapping[str, Sequence[int | str | None]] | None = None,
+) -> ImportedModel:
+    """Import an ONNX model as a Relax module.
+
+    Parameters
+    ----------
+    model : path or onnx.ModelProto
+        The model; a ``ModelProto`` is not modified.
+    shapes : mapping of input name to dims, optional
+        An int fixes a dim, a string names it (dims of one name are one symbolic dim), None (or -1)
+        keeps what the model says. A dim fixed in one input is fixed wherever the model uses its name.
+
+    Returns
+    -------
+    ImportedModel
+        ``mod["main"]`` has one parameter per real input (an initialiser listed as an input is a
+        weight) and returns a tensor, or a tuple when the model has several outputs.
+
+    Raises
+    ------
+    tvm_megcc.errors.InputError
+        The model cannot be read or is not valid, or ``shapes`` does not fit it.
+    tvm_megcc.errors.UnsupportedError
+        The model is valid, but uses something that cannot be compiled yet.
+    """
+    proto, name = load(model)
+    inputs = bind_inputs(proto.graph, shapes or {})
+    proto = inline_functions(proto)
+    return import_graph(proto, inputs, name)

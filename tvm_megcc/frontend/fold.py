@@ -1,0 +1,93 @@
+"""Evaluate a node whose operands are all known, with onnx's own reference implementation.
+
+A node that would cost too much, or whose result would bloat the package, is left for the converters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+Array = npt.NDArray[Any]
+
+#: Elements that a folded result may have when it can be larger than its operands.
+MAX_GENERATED = 1 << 20
+#: Elements that the operands of a slow reference implementation may have together.
+MAX_SLOW = 1 << 15
+
+_RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli",
+           "Multinomial", "Dropout"}  # fmt: skip
+_CONTROL = {"If", "Loop", "Scan", "SequenceMap"}
+#: Python loops over elements in onnx.reference.
+_SLOW = {"Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "DeformConv", "Resize", "Upsample",
+         "LSTM", "GRU", "RNN", "MaxPool", "AveragePool", "LpPool", "GridSample", "RoiAlign",
+         "NonMaxSuppression", "Einsum", "STFT", "DFT", "TfIdfVectorizer", "LRN", "Col2Im",
+         "AffineGrid", "ScatterElements", "GatherElements"}  # fmt: skip
+
+
+def fold(
+    node: onnx.NodeProto, operands: Sequence[Array | None], opsets: Mapping[str, int]
+) -> list[Array] | None:
+    """The node's results, or None where it is not to be folded or cannot be."""
+    if node.op_type in _RANDOM | _CONTROL or node.domain not in ("", "ai.onnx.ml"):
+        return None
+    if node.op_type in _SLOW and sum(a.size for a in operands if a is not None) > MAX_SLOW:
+        return None
+    if _generated_size(node, operands) > MAX_GENERATED:
+        return None
+    try:
+        results = _evaluate(node, operands, opsets)
+    except Exception:  # whatever onnx.reference cannot do is the converters' affair
+        return None
+    arrays = []
+    for result in results:
+        if not isinstance(result, (np.ndarray, np.generic)) or result.dtype.kind in "OUS":
+            return None
+        arrays.append(np.ascontiguousarray(result).reshape(np.shape(result)))
+    return arrays
+
+
+def _generated_size(node: onnx.NodeProto, operands: Sequence[Array | None]) -> int:
+    """Elements of the result of the operators that can make much out of little."""
+    first, second = (*operands, None, None)[:2]
+    if node.op_type == "ConstantOfShape" and first is not None:
+        return prod(int(d) for d in first)
+    if node.op_type in ("Expand", "Tile") and first is not None and second is not None:
+        # Expand's dims and Tile's repeats both bound the growth from above.
+        return first.size * prod(int(d) for d in second)
+    if node.op_type == "Range" and all(a is not None for a in operands[:3]):
+        start, limit, delta = (float(a) for a in operands[:3] if a is not None)
+        return int(abs((limit - start) / (delta or 1)))
+    if node.op_type == "OneHot" and first is not None and second is not None:
+        return first.size * int(second.reshape(-1)[0])
+    return 0
+
+
+def _evaluate(
+    node: onnx.NodeProto, operands: Sequence[Array | None], opsets: Mapping[str, int]
+) -> list[Any]:
+    # Operands get names of their own: a model may use one name for two of them, or odd ones.
+    single = onnx.NodeProto()
+    single.CopyFrom(node)
+    feeds = {f"i{k}": a for k, a in enumerate(operands) if a is not None}
+    del single.input[:]
+    single.input.extend(f"i{k}" if a is not None else "" for k, a in enumerate(operands))
+    wanted = [name for name in node.output if name]
+    graph = helper.make_graph(
+        [single],
+        "fold",
+        [helper.make_value_info(name, onnx.TypeProto()) for name in feeds],
+        [helper.make_value_info(name, onnx.TypeProto()) for name in wanted],
+    )
+    imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
+    evaluator = ReferenceEvaluator(helper.make_model(graph, opset_imports=imports))
+    with np.errstate(all="ignore"):
+        results = dict(zip(wanted, evaluator.run(None, feeds), strict=True))
+    return [results[name] if name else np.empty(0) for name in node.output]

@@ -1,0 +1,233 @@
+"""Read a model and check what everything after relies on: a graph, opsets, weights, an order.
+
+Enters: a path or a ``ModelProto``. Leaves: a ``ModelProto`` of our own whose nodes are sorted, whose
+external data is loaded and whose every name is defined once.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from ..errors import InputError, UnsupportedError
+from .dtypes import tvm_dtype
+
+_REMEDY = "export the model again or fix it with onnx.checker's help"
+
+
+def load(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
+    """The checked model and its name (the file's stem, or the graph's name)."""
+    if isinstance(model, onnx.ModelProto):
+        proto = onnx.ModelProto()
+        proto.CopyFrom(model)
+        name = proto.graph.name or "model"
+        _check(proto, f"model '{name}'")
+        _check_no_external(proto, name)
+    else:
+        path = Path(model)
+        proto, name = _read(path), path.stem
+        _check(proto, f"'{path}'")
+        _load_external(proto, path)
+    for graph in [proto.graph, *_subgraphs(proto.graph)]:
+        _check_initializers(graph)
+    _check_ports(proto.graph)
+    _sort(proto.graph, frozenset())
+    return proto, name
+
+
+def _read(path: Path) -> onnx.ModelProto:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"'{path}': no such file; give the path of an ONNX model") from None
+    except OSError as err:
+        raise InputError(f"'{path}': cannot be read ({err.strerror}); check the path") from None
+    if not data:
+        raise InputError(f"'{path}': the file is empty; give the path of an ONNX model")
+    try:
+        return onnx.load_model_from_string(data)
+    except (DecodeError, ValueError, RuntimeError):
+        raise InputError(
+            f"'{path}': not an ONNX model, or cut short ({len(data)} bytes); {_REMEDY}"
+        ) from None
+
+
+def _check(proto: onnx.ModelProto, what: str) -> None:
+    graph = proto.graph
+    if not proto.HasField("graph") or not (graph.node or graph.output):
+        raise InputError(f"{what}: not an ONNX model (it holds no graph); give the path of one")
+    if proto.ir_version < 3:
+        raise InputError(f"{what}: IR version {proto.ir_version}, at least 3 is needed; {_REMEDY}")
+    versions: dict[str, int] = {}
+    for entry in proto.opset_import:
+        domain = "" if entry.domain == "ai.onnx" else entry.domain
+        if versions.setdefault(domain, entry.version) != entry.version:
+            raise InputError(f"{what}: two versions of opset '{domain or 'ai.onnx'}'; {_REMEDY}")
+    missing = {"" if n.domain == "ai.onnx" else n.domain for n in graph.node} - versions.keys()
+    if not proto.opset_import or "" in missing:
+        raise InputError(f"{what}: no version of opset 'ai.onnx' is given; {_REMEDY}")
+    newest = onnx.defs.onnx_opset_version()
+    if versions.get("", 1) > newest:
+        raise InputError(
+            f"{what}: opset {versions['']} is newer than the installed onnx knows ({newest}); "
+            "upgrade onnx or convert the model with onnx.version_converter"
+        )
+    if not graph.output:
+        raise InputError(f"{what}: the graph has no output; {_REMEDY}")
+
+
+def _check_ports(graph: onnx.GraphProto) -> None:
+    weights = {w.name for w in graph.initializer} | {
+        w.values.name for w in graph.sparse_initializer
+    }
+    for port in [p for p in graph.input if p.name not in weights] + list(graph.output):
+        kind = port.type.WhichOneof("value")
+        if kind not in (None, "tensor_type"):
+            raise UnsupportedError(
+                f"'{port.name}' is a {kind.removesuffix('_type')}, only tensors can enter or leave "
+                "a compiled model; cut the model at its tensors"
+            )
+        elem = port.type.tensor_type.elem_type
+        if elem and tvm_dtype(elem) is None:
+            type_name = onnx.TensorProto.DataType.Name(elem).lower()
+            raise UnsupportedError(
+                f"'{port.name}' is a tensor of {type_name}, which no kernel can hold; "
+                "move that part of the model into the application"
+            )
+
+
+def _tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    graphs = [proto.graph, *_subgraphs(proto.graph)]
+    for graph in graphs:
+        yield from graph.initializer
+        for node in graph.node:
+            for attr in node.attribute:
+                if attr.HasField("t"):
+                    yield attr.t
+                yield from attr.tensors
+
+
+def _check_no_external(proto: onnx.ModelProto, name: str) -> None:
+    for tensor in _tensors(proto):
+        if onnx.external_data_helper.uses_external_data(tensor):
+            raise InputError(
+                f"model '{name}': the data of '{tensor.name}' is in another file; "
+                "give the model's path, or load the data with onnx.load"
+            )
+
+
+def _load_external(proto: onnx.ModelProto, path: Path) -> None:
+    for tensor in _tensors(proto):
+        if not onnx.external_data_helper.uses_external_data(tensor):
+            continue
+        try:
+            onnx.external_data_helper.load_external_data_for_tensor(tensor, str(path.parent))
+        except Exception as err:  # onnx raises several kinds, one of its own among them
+            info = {entry.key: entry.value for entry in tensor.external_data}
+            raise InputError(
+                f"'{path}': the data of '{tensor.name}' should be in '{info.get('location')}', "
+                f"which is missing or unfit ({type(err).__name__}); put it beside the model"
+            ) from None
+        tensor.data_location = onnx.TensorProto.DEFAULT
+        del tensor.external_data[:]
+
+
+def _check_initializers(graph: onnx.GraphProto) -> None:
+    for tensor in graph.initializer:
+        if not tensor.name:
+            raise InputError(f"graph '{graph.name}': a weight has no name; {_REMEDY}")
+        try:
+            onnx.checker.check_tensor(tensor)
+        except onnx.checker.ValidationError as err:
+            raise InputError(
+                f"weight '{tensor.name}': {_one_line(err)}; the file may be damaged, {_REMEDY}"
+            ) from None
+
+
+def _one_line(err: Exception) -> str:
+    return " ".join(str(err).split()).rstrip(".")[:200]
+
+
+def _subgraphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    for node in graph.node:
+        for attr in node.attribute:
+            for sub in [attr.g] if attr.HasField("g") else attr.graphs:
+                yield sub
+                yield from _subgraphs(sub)
+
+
+def free_names(graph: onnx.GraphProto) -> set[str]:
+    """Names a subgraph reads from the graphs around it."""
+    bound = {p.name for p in graph.input} | {w.name for w in graph.initializer}
+    bound |= {name for node in graph.node for name in node.output}
+    read = {name for node in graph.node for name in node_reads(node)}
+    return (read | {p.name for p in graph.output}) - bound - {""}
+
+
+def node_reads(node: onnx.NodeProto) -> set[str]:
+    """Names a node reads: its inputs and what its subgraphs take from outside."""
+    names = set(node.input) - {""}
+    for attr in node.attribute:
+        for sub in [attr.g] if attr.HasField("g") else attr.graphs:
+            names |= free_names(sub)
+    return names
+
+
+def _label(node: onnx.NodeProto) -> str:
+    return f"{node.op_type} '{node.name or (node.output[0] if node.output else '')}'"
+
+
+def _sort(graph: onnx.GraphProto, outer: frozenset[str]) -> None:
+    """Order nodes so that each follows what it reads; keep the file's order where it can stay."""
+    ready = outer | {p.name for p in graph.input} | {w.name for w in graph.initializer}
+    ready |= {w.values.name for w in graph.sparse_initializer}
+    nodes = list(graph.node)
+    producer: dict[str, int] = {}
+    for index, node in enumerate(nodes):
+        for name in filter(None, node.output):
+            if name in producer or name in ready - outer:
+                raise InputError(f"{_label(node)}: '{name}' is defined twice; {_REMEDY}")
+            producer[name] = index
+    _check_defined(graph, [(_label(n), node_reads(n)) for n in nodes], ready | producer.keys())
+    waits = [{producer[n] for n in node_reads(node) if n in producer} for node in nodes]
+    users: list[list[int]] = [[] for _ in nodes]
+    for index, wait in enumerate(waits):
+        for before in wait:
+            users[before].append(index)
+    heap = [index for index, wait in enumerate(waits) if not wait]
+    order: list[int] = []
+    while heap:
+        index = heapq.heappop(heap)
+        order.append(index)
+        for user in users[index]:
+            waits[user].discard(index)
+            if not waits[user]:
+                heapq.heappush(heap, user)
+    if len(order) < len(nodes):
+        stuck = next(i for i in range(len(nodes)) if waits[i])
+        raise InputError(f"{_label(nodes[stuck])}: the graph has a cycle through it; {_REMEDY}")
+    if order != list(range(len(nodes))):
+        del graph.node[:]
+        graph.node.extend(nodes[i] for i in order)
+    visible = ready | producer.keys()
+    for node in graph.node:
+        for attr in node.attribute:
+            for sub in [attr.g] if attr.HasField("g") else attr.graphs:
+                _sort(sub, visible)
+
+
+def _check_defined(
+    graph: onnx.GraphProto, reads: Iterable[tuple[str, set[str]]], defined: Iterable[str]
+) -> None:
+    known = set(defined)
+    for label, names in reads:
+        for name in sorted(names - known):
+            raise InputError(f"{label}: reads '{name}', which nothing defines; {_REMEDY}")
+    for port in graph.output:
+        if port.name not in known:
+            raise InputError(f"output '{port.name}': nothing defines it; {_REMEDY}")

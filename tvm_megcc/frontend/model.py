@@ -1,0 +1,35 @@
+"""What the frontend hands on: the module and the model's ports, in the model's own names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import tvm
+
+
+@dataclass(frozen=True, slots=True)
+class InputInfo:
+    """One real input: ``name`` as in the model, ``dtype`` ours, ``shape`` of ints and dim names."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputInfo:
+    """One output; a dim that is an expression of symbolic dims is printed as one (``n * 2``)."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedModel:
+    """A model as Relax, with its ports in the model's order."""
+
+    mod: tvm.IRModule
+    inputs: tuple[InputInfo, ...]
+    outputs: tuple[OutputInfo, ...]
+    name: str
