@@ -24,7 +24,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from .errors import InputError
+from tvm_megcc.errors import InputError
 
 Size = int | str
 

@@ -1,0 +1,105 @@
+"""The ways an answer is obtained: the package on the host, on Arm under qemu, and through TVM.
+
+Enters: a corpus `Model`. Leaves: outputs per case and route, from one compilation per shape set.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from corpus import Case, Difference, Model, Shapes, compare
+
+from tvm_megcc import driver, toolchain
+
+#: Routes through the package's own ``main.c``.
+ARCHS = ("host", "arm64", "armv7")
+#: The TVM library, loaded with ``tvm.runtime.load_module``.
+TVM = "tvm"
+ROUTES = (*ARCHS, TVM)
+
+_NEEDS = {
+    "host": ("make",),
+    "arm64": ("make", "aarch64-linux-gnu-gcc", "qemu-aarch64"),
+    "armv7": ("make", "arm-linux-gnueabihf-gcc", "qemu-arm"),
+    TVM: (),
+}
+
+
+def missing_tools(route: str) -> list[str]:
+    """Programs that `route` needs and this machine has not."""
+    return [tool for tool in _NEEDS[route] if not shutil.which(tool)]
+
+
+@dataclass(slots=True)
+class ShapeSet:
+    """One compilation: its package, or why there is none."""
+
+    shapes: Shapes
+    cases: list[Case]
+    package: Path
+    error: Exception | None = None
+    seconds: float = 0.0
+
+
+class Compiled:
+    """All shape sets of one model, compiled on first use into `folder`."""
+
+    def __init__(self, model: Model, folder: Path, archs: tuple[str, ...] = ARCHS) -> None:
+        self.model, self.folder, self.archs = model, folder, archs
+        self._sets: list[ShapeSet] | None = None
+
+    @property
+    def sets(self) -> list[ShapeSet]:
+        if self._sets is None:
+            self._sets = []
+            for i, (shapes, cases) in enumerate(self.model.shape_sets()):
+                entry = ShapeSet(shapes, cases, self.folder / f"package{i}")
+                start = time.perf_counter()
+                try:
+                    driver.compile_model(
+                        self.model.path, entry.package, archs=self.archs, input_shapes=shapes
+                    )
+                except Exception as error:  # kept: every route of this model reports it
+                    entry.error = error
+                entry.seconds = time.perf_counter() - start
+                self._sets.append(entry)
+                if entry.error:
+                    break  # the model is lost on every route; do not try its other shapes
+        return self._sets
+
+    def check(self, route: str) -> list[Difference]:
+        """Run every case by `route` and compare with the stored outputs."""
+        found = []
+        for entry in self.sets:
+            if entry.error:
+                raise entry.error
+            run = self._through_tvm(entry) if route == TVM else self._through_main(entry, route)
+            for case in entry.cases:
+                found += compare(run(case.inputs()), case)
+        return found
+
+    def _through_main(self, entry: ShapeSet, arch: str):
+        return lambda inputs: toolchain.run_package(entry.package, inputs, arch=arch).outputs
+
+    def _through_tvm(self, entry: ShapeSet):
+        import tvm
+
+        from tvm_megcc import relay
+
+        library = entry.package.with_suffix(".so")
+        driver.compile_model(self.model.path, library, input_shapes=entry.shapes)
+        loaded = tvm.runtime.load_module(str(library))
+        module = relay.GraphModule(loaded["default"](tvm.cpu()))
+        names = list(entry.cases[0].expected())
+
+        def run(inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+            for name, value in inputs.items():
+                module.set_input(name, value)
+            module.run()
+            return {name: module.get_output(i).numpy() for i, name in enumerate(names)}
+
+        return run

@@ -1,0 +1,78 @@
+"""The trained models of the shared corpus, on every route.
+
+``expected.txt`` names the models that must give their stored outputs on every route; losing one is
+a failure. A model that is not listed may fail; one that passes is reported at the end of the run.
+"""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from pathlib import Path
+
+import corpus
+import pytest
+import routes
+
+EXPECTED = Path(__file__).with_name("expected.txt")
+
+
+def expected_models() -> list[str]:
+    lines = (line.split("#")[0].strip() for line in EXPECTED.read_text().splitlines())
+    return [line for line in lines if line]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if {"model", "route"} <= set(metafunc.fixturenames):
+        folder = metafunc.config.getoption("--shared") / "models"
+        models = corpus.load(folder) if folder.is_dir() else {}
+        heavy_first = sorted(models.values(), key=lambda m: (-m.macs, m.name))
+        metafunc.parametrize(
+            ("model", "route"),
+            [
+                # One group, one worker: the routes of a model share its compilation.
+                pytest.param(m, r, id=f"{m.name}-{r}", marks=pytest.mark.xdist_group(m.name))
+                for m in heavy_first
+                for r in routes.ROUTES
+            ],
+        )
+
+
+@functools.lru_cache(maxsize=1)
+def _compiled(
+    name: str, model: corpus.Model
+) -> tuple[routes.Compiled, tempfile.TemporaryDirectory]:
+    """The latest model's packages; the folder goes when the next model takes the place."""
+    folder = tempfile.TemporaryDirectory(prefix=f"megcc_{name}_")
+    return routes.Compiled(model, Path(folder.name)), folder
+
+
+def test_model(model, route, record_property):
+    missing = routes.missing_tools(route)
+    if missing:
+        pytest.skip(f"{route} needs {', '.join(missing)}")
+    listed = model.name in expected_models()
+    try:
+        differences = _compiled(model.name, model)[0].check(route)
+        wrong = [str(d) for d in differences if not d.ok]
+        problem = "; ".join(wrong)
+    except Exception as error:
+        if listed:
+            raise
+        problem = f"{type(error).__name__}: {error}"
+    if problem and not listed:
+        pytest.xfail(problem[:300])
+    assert not problem
+    if not listed:
+        record_property("gained", (model.name, route))
+
+
+def test_expected_models_exist(shared):
+    """A name in the list that no model has would never be tested."""
+    unknown = set(expected_models()) - set(corpus.load(shared / "models"))
+    assert not unknown
+
+
+def test_expected_list_is_sorted_and_unique():
+    names = expected_models()
+    assert names == sorted(set(names))

@@ -1,0 +1,140 @@
+"""The rooms and the doors between them: who may import whom, read from the AST."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: Room -> the rooms it may import besides itself. A room not listed is a surface (driver, command
+#: line, relay, toolchain, ...): it may import anything, and no listed room may import it.
+DOORS: dict[str, set[str]] = {
+    "errors": set(),
+    "program": {"errors"},
+    "ops": {"errors"},
+    "frontend": {"errors", "ops"},
+    "kernels": {"errors", "program", "codegen_c"},
+    "passes": {"errors", "program", "kernels"},
+    "lower": {"errors", "program", "kernels", "passes", "codegen_c.tir"},
+    "memory": {"errors", "program"},
+    "codegen_c": {"errors", "program", "runtime"},
+    "codegen_c.tir": {"errors", "program"},
+    "runtime": set(),
+    "zoo": {"errors"},
+}
+
+#: The part of codegen_c that turns TVM's TIR into C is a room of its own.
+TIR = "codegen_c.tir"
+
+#: Modules (with all below them) that know nothing of a library: functions over our own data.
+PURE = ("errors", "program", "memory", "codegen_c", "runtime", "zoo")
+FREE_OF = {
+    "tvm": (*PURE, "kernels.expression", "kernels.packing", "kernels.registry"),
+    "onnx": (
+        *(name for name in PURE if name != "zoo"),
+        "codegen_c.tir",
+        "kernels",
+        "passes",
+        "lower",
+    ),
+}
+
+
+def sources() -> Iterator[tuple[str, Path]]:
+    """Every module of the package under its installed name."""
+    for folder, package in [
+        ("tvm_megcc", "tvm_megcc"),
+        ("codegen_c", "tvm_megcc.codegen_c"),
+        ("runtime", "tvm_megcc.runtime"),
+    ]:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            parts = path.relative_to(ROOT / folder).with_suffix("").parts
+            yield ".".join([package, *(p for p in parts if p != "__init__")]), path
+
+
+def room(module: str) -> str:
+    """``tvm_megcc.codegen_c.tir.emit`` -> ``codegen_c.tir``."""
+    inside = module.split(".")[1:]
+    return TIR if _below(".".join(inside), (TIR,)) else (inside or [""])[0]
+
+
+def imports(module: str, is_package: bool, tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Absolute names that a module imports, at its top or inside a function, with the line."""
+    package = module.split(".") if is_package else module.split(".")[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                yield f"{origin}.{alias.name}", node.lineno
+
+
+def _below(module: str, rooms: tuple[str, ...]) -> bool:
+    return any(f"{module}.".startswith(f"{name}.") for name in rooms)
+
+
+def broken_doors(module: str, is_package: bool, source: str) -> list[str]:
+    here = room(module)
+    inside = module.removeprefix("tvm_megcc.")
+    found = []
+    for target, line in imports(module, is_package, ast.parse(source)):
+        library = target.split(".")[0]
+        if _below(inside, FREE_OF.get(library, ())) and not (library == "tvm" and here == TIR):
+            found.append(f"{module}:{line}: {inside} knows nothing of {library}")
+        if library != "tvm_megcc" or here not in DOORS:
+            continue
+        there = room(target)
+        if there and there != here and there not in DOORS[here]:
+            found.append(f"{module}:{line}: {here} may not import {there}")
+    return found
+
+
+MODULES = list(sources())
+
+
+@pytest.mark.parametrize(("module", "path"), MODULES, ids=[m for m, _ in MODULES])
+def test_layers_imports_follow_the_doors(module, path):
+    assert not broken_doors(module, path.name == "__init__.py", path.read_text())
+
+
+def test_layers_doors_have_no_cycle():
+    left = {k: set(v) for k, v in DOORS.items()}
+    while left:
+        free = [k for k, v in left.items() if not v & left.keys()]
+        assert free, f"cycle among {sorted(left)}"
+        for k in free:
+            del left[k]
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "said"),
+    [
+        ("tvm_megcc.memory.plan", "from tvm_megcc import driver", "memory may not import driver"),
+        ("tvm_megcc.memory.plan", "from ..passes.fuse import X", "memory may not import passes"),
+        ("tvm_megcc.frontend", "def f():\n    import tvm_megcc.cli", "frontend may not import cli"),
+        ("tvm_megcc.codegen_c.emit", "import tvm.relax", "codegen_c.emit knows nothing of tvm"),
+        ("tvm_megcc.kernels.packing", "import tvm", "kernels.packing knows nothing of tvm"),
+        ("tvm_megcc.codegen_c.emit", "from .tir import emit", "may not import codegen_c.tir"),
+    ],
+)
+def test_layers_sees_a_broken_door(module, source, said):
+    (message,) = broken_doors(module, False, source)
+    assert said in message
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("tvm_megcc.cli.run", "from tvm_megcc import driver, toolchain"),
+        ("tvm_megcc.memory.plan", "from .problem import Problem\nfrom ..program import Program"),
+        ("tvm_megcc.codegen_c.tir.emit", "import tvm"),
+    ],
+)
+def test_layers_lets_the_doors_be_used(module, source):
+    assert not broken_doors(module, False, source)
