@@ -1,0 +1,16 @@
+// op global_pool: max or average over all pixels, channels last.
+//
+//   inputs   x[N, HW, C]
+//   outputs  y[N, C]
+//   facts    dtype, every attribute below in lower case, func (GLOBAL_POOL_MAX or GLOBAL_POOL_AVG)
+#ifndef MEGCC_OP_GLOBAL_POOL_H
+#define MEGCC_OP_GLOBAL_POOL_H
+#define GLOBAL_POOL_MAX 0
+#define GLOBAL_POOL_AVG 1
+enum {
+  GLOBAL_POOL_N,
+  GLOBAL_POOL_HW,
+  GLOBAL_POOL_C,
+  GLOBAL_POOL_ATTRS
+};
+#endif  // MEGCC_OP_GLOBAL_POOL_H

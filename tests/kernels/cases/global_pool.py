@@ -1,0 +1,25 @@
+"""global_pool: all pixels of an image."""
+
+from __future__ import annotations
+
+import numpy as np
+
+MAX, AVG = 0, 1
+TOLERANCE = 2e-6
+CASES = [
+    {"n": n, "hw": hw, "c": c, "func": func}
+    for func in (MAX, AVG)
+    for n, hw, c in [
+        *((1, 5, c) for c in (1, 3, 4, 7, 8, 15, 16, 17, 33, 70)),
+        (3, 1, 20), (2, 49, 130), (1, 3001, 9), (0, 4, 8), (2, 4, 0),
+    ]
+]  # fmt: skip
+
+
+def operands(f, rng):
+    return [rng.standard_normal((f["n"], f["hw"], f["c"])).astype(np.float32)]
+
+
+def reference(f, inputs):
+    x = inputs[0].astype(np.float64)
+    return [(x.max(1, initial=-np.inf) if f["func"] == MAX else x.mean(1)).astype(np.float32)]

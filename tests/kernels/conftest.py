@@ -1,0 +1,39 @@
+"""One run of the driver per target and session, for the kernels whose tests were selected."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from harness import Target  # noqa: E402
+
+Complaints = Callable[[Target, str], list[str]]
+
+
+@pytest.fixture(scope="session")
+def complaints(request: pytest.FixtureRequest) -> Complaints:
+    """(target, kernel stem) -> what is wrong; builds and runs a target when first asked for it."""
+    import runner
+
+    from tvm_megcc.kernels import registry
+
+    cache_dir = Path(request.config.cache.mkdir("megcc_kernels"))  # type: ignore[union-attr]
+    selected: dict[str, set[str]] = {}
+    for item in request.session.items:
+        params = getattr(getattr(item, "callspec", None), "params", {})
+        if {"target", "stem"} <= params.keys():
+            selected.setdefault(params["target"].name, set()).add(params["stem"])
+    done: dict[str, dict[str, list[str]]] = {}
+
+    def ask(target: Target, stem: str) -> list[str]:
+        if target.name not in done:
+            files = [k for k in registry.kernels() if k.stem in selected[target.name]]
+            done[target.name] = runner.run_target(target, files, cache_dir)
+        return done[target.name][stem]
+
+    return ask

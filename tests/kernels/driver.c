@@ -1,0 +1,239 @@
+// Runs kernel cases from a file: the same program natively, under sanitizers and under qemu-user.
+//
+//   driver CASES RESULTS FIRST      cases FIRST, FIRST + 1, ... ; results are appended one by one
+//
+// CASES (written by harness.py, host byte order, every part padded to 8 bytes):
+//   u32 magic, u32 number of cases, then per case
+//   u32 kernel, n_ptr, n_out, n_attr, i32 work, u32 workspace, i32 inplace (an input or -1), u32 0
+//   i32 attr[n_attr]; per operand u64 nbytes, u64 element size, and for inputs the data
+// RESULTS: per case i32 status, variant, operand, 0, then the outputs.
+//
+// Every case runs several times (see `run_variant`); operands lie in regions between two pages that
+// cannot be touched, so reads before or after a tensor are seen as well as writes.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE  // MAP_ANONYMOUS
+#endif
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "megcc_kernel.h"
+
+extern const megcc_kernel_fn kernel_table[];
+
+enum { OK, CRASHED, GUARD, DIFFERS, INPUT_WRITTEN };
+enum { WHOLE, AT_END, SPLIT, INPLACE, VARIANTS };
+enum { MAX_PTR = 32, GUARD_BYTES = 256, ALIGN = 64 };
+
+typedef struct {
+  uint8_t *begin;
+  uint8_t *end;
+} region_t;
+
+typedef struct {
+  uint32_t kernel, n_ptr, n_out, n_attr;
+  int32_t work;
+  uint32_t workspace;
+  int32_t inplace;
+  const int32_t *attr;
+  size_t nbytes[MAX_PTR];
+  size_t esize[MAX_PTR];
+  const uint8_t *data[MAX_PTR];  // NULL for outputs
+} case_t;
+
+static region_t regions[MAX_PTR + 1];  // the last one is the workspace
+static sigjmp_buf on_signal;
+
+static void handler(int sig) { siglongjmp(on_signal, sig); }
+
+static void die(const char *what) {
+  fprintf(stderr, "driver: %s\n", what);
+  exit(2);
+}
+
+static const uint8_t *parse_case(const uint8_t *at, case_t *c) {
+  uint32_t head[8];
+  memcpy(head, at, sizeof head);
+  at += sizeof head;
+  c->kernel = head[0], c->n_ptr = head[1], c->n_out = head[2], c->n_attr = head[3];
+  c->work = (int32_t)head[4], c->workspace = head[5], c->inplace = (int32_t)head[6];
+  if (c->n_ptr > MAX_PTR) die("too many operands");
+  c->attr = (const int32_t *)at;
+  at += (c->n_attr * 4 + 7) / 8 * 8;
+  for (uint32_t i = 0; i < c->n_ptr; ++i) {
+    uint64_t size[2];
+    memcpy(size, at, sizeof size);
+    at += sizeof size;
+    c->nbytes[i] = (size_t)size[0], c->esize[i] = (size_t)size[1];
+    c->data[i] = NULL;
+    if (i < c->n_ptr - c->n_out) {
+      c->data[i] = at;
+      at += (c->nbytes[i] + 7) / 8 * 8;
+    }
+  }
+  return at;
+}
+
+static region_t new_region(size_t bytes) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  size_t size = (bytes + 2 * GUARD_BYTES + page - 1) / page * page;
+  uint8_t *p = mmap(NULL, size + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED || mprotect(p + page, size, PROT_READ | PROT_WRITE)) die("out of memory");
+  return (region_t){p + page, p + page + size};
+}
+
+static uint8_t *place(region_t r, size_t nbytes, size_t esize, int variant) {
+  if (variant == AT_END) return r.end - nbytes;
+  if (variant == SPLIT) return r.begin + ALIGN + esize;
+  return r.begin;
+}
+
+// Fills `nbytes` at `p` and the guard bytes around them.
+static void poison(region_t r, uint8_t *p, size_t nbytes, int value) {
+  uint8_t *lo = (size_t)(p - r.begin) > GUARD_BYTES ? p - GUARD_BYTES : r.begin;
+  uint8_t *hi = (size_t)(r.end - p) - nbytes > GUARD_BYTES ? p + nbytes + GUARD_BYTES : r.end;
+  memset(lo, value, (size_t)(hi - lo));
+}
+
+static int guards_intact(region_t r, const uint8_t *p, size_t nbytes, int value) {
+  const uint8_t *lo = (size_t)(p - r.begin) > GUARD_BYTES ? p - GUARD_BYTES : r.begin;
+  const uint8_t *hi = (size_t)(r.end - p) - nbytes > GUARD_BYTES ? p + nbytes + GUARD_BYTES : r.end;
+  for (const uint8_t *q = lo; q < p; ++q)
+    if (*q != value) return 0;
+  for (const uint8_t *q = p + nbytes; q < hi; ++q)
+    if (*q != value) return 0;
+  return 1;
+}
+
+static void call(const case_t *c, void *const *ptr, uint8_t *workspace, int value, int32_t begin,
+                 int32_t end) {
+  poison(regions[MAX_PTR], workspace, c->workspace, value);
+  kernel_table[c->kernel](ptr, c->attr, workspace, begin, end);
+}
+
+// WHOLE    64-byte aligned operands at the start of their regions, one call
+// AT_END   operands end where their region ends, one call
+// SPLIT    operands aligned to one element only, four calls in mixed order
+// INPLACE  as WHOLE, with the first output in the memory of one input
+// Returns a status; `*operand` says which operand it is about.
+static int run_variant(const case_t *c, int variant, uint8_t **ptr, int *operand) {
+  const int value = 0xA5 + variant * 0x1D;  // 0xFF (NaN) for one of them
+  const uint32_t n_in = c->n_ptr - c->n_out;
+  region_t ws_region = regions[MAX_PTR];
+  uint8_t *ws = variant == AT_END
+                    ? ws_region.begin + (size_t)(ws_region.end - ws_region.begin - c->workspace) /
+                                            ALIGN * ALIGN
+                    : ws_region.begin;
+  for (uint32_t i = 0; i < c->n_ptr; ++i) {
+    ptr[i] = place(regions[i], c->nbytes[i], c->esize[i], variant);
+    poison(regions[i], ptr[i], c->nbytes[i], value);
+    if (i < n_in) memcpy(ptr[i], c->data[i], c->nbytes[i]);
+  }
+  if (variant == INPLACE) ptr[n_in] = ptr[c->inplace];
+  const int sig = sigsetjmp(on_signal, 1);
+  if (sig) {
+    *operand = sig;
+    return CRASHED;
+  }
+  void *const *args = (void *const *)ptr;
+  if (variant == SPLIT) {
+    const int32_t one = c->work < 1 ? c->work : 1;
+    const int32_t third = c->work / 3 < one ? one : c->work / 3;
+    const int32_t most = c->work * 5LL / 7 < third ? third : (int32_t)(c->work * 5LL / 7);
+    call(c, args, ws, value, most, c->work);
+    call(c, args, ws, value, one, third);
+    call(c, args, ws, value, 0, one);
+    call(c, args, ws, value, third, most);
+  } else {
+    call(c, args, ws, value, 0, c->work);
+  }
+  *operand = MAX_PTR;
+  if (!guards_intact(ws_region, ws, c->workspace, value)) return GUARD;
+  for (uint32_t i = 0; i < c->n_ptr; ++i) {
+    *operand = (int)i;
+    if (variant == INPLACE && (i == n_in || i == (uint32_t)c->inplace)) continue;
+    if (!guards_intact(regions[i], ptr[i], c->nbytes[i], value)) return GUARD;
+    if (i < n_in && memcmp(ptr[i], c->data[i], c->nbytes[i])) return INPUT_WRITTEN;
+  }
+  return OK;
+}
+
+static void run_case(const case_t *c, FILE *out) {
+  const uint32_t n_in = c->n_ptr - c->n_out;
+  static const uint8_t zeros[8];
+  uint8_t *first[MAX_PTR] = {0};  // what WHOLE wrote
+  int32_t head[4] = {OK, 0, 0, 0};
+  for (int variant = 0; variant < VARIANTS && head[0] == OK; ++variant) {
+    if (variant == INPLACE && c->inplace < 0) break;
+    uint8_t *ptr[MAX_PTR];
+    int operand = 0;
+    head[0] = run_variant(c, variant, ptr, &operand);
+    head[1] = variant, head[2] = operand;
+    for (uint32_t i = n_in; i < c->n_ptr && head[0] != CRASHED; ++i) {
+      if (variant == WHOLE) {
+        first[i] = malloc(c->nbytes[i] + 1);
+        if (!first[i]) die("out of memory");
+        memcpy(first[i], ptr[i], c->nbytes[i]);
+      } else if (head[0] == OK && memcmp(first[i], ptr[i], c->nbytes[i])) {
+        head[0] = DIFFERS, head[2] = (int32_t)i;
+      }
+    }
+  }
+  fwrite(head, sizeof head, 1, out);
+  for (uint32_t i = n_in; i < c->n_ptr; ++i) {
+    const size_t pad = (8 - c->nbytes[i] % 8) % 8;
+    if (first[i]) fwrite(first[i], 1, c->nbytes[i], out);
+    for (size_t k = 0; !first[i] && k < c->nbytes[i]; ++k) fputc(0, out);
+    fwrite(zeros, 1, pad, out);
+    free(first[i]);
+  }
+  fflush(out);
+}
+
+static uint8_t *read_file(const char *path) {
+  FILE *f = fopen(path, "rb");
+  if (!f || fseek(f, 0, SEEK_END)) die("cannot open the cases");
+  const long size = ftell(f);
+  rewind(f);
+  uint8_t *data = malloc((size_t)size + 8);
+  if (!data || fread(data, 1, (size_t)size, f) != (size_t)size) die("cannot read the cases");
+  fclose(f);
+  return data;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 4) die("usage: driver CASES RESULTS FIRST");
+  uint8_t *file = read_file(argv[1]);
+  FILE *out = fopen(argv[2], "ab");
+  if (!out) die("cannot write the results");
+  uint32_t head[2];
+  memcpy(head, file, sizeof head);
+  if (head[0] != 0x4b43474d) die("not a case file");
+
+  size_t most[MAX_PTR + 1] = {0};
+  const uint8_t *at = file + 8;
+  case_t c;
+  for (uint32_t n = 0; n < head[1]; ++n) {
+    at = parse_case(at, &c);
+    for (uint32_t i = 0; i < c.n_ptr; ++i)
+      if (c.nbytes[i] > most[i]) most[i] = c.nbytes[i];
+    if (c.workspace > most[MAX_PTR]) most[MAX_PTR] = c.workspace;
+  }
+  for (int i = 0; i <= MAX_PTR; ++i) regions[i] = new_region(most[i]);
+  const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+  for (int i = 0; i < 4; ++i) signal(signals[i], handler);
+
+  at = file + 8;
+  for (uint32_t n = 0; n < head[1]; ++n) {
+    at = parse_case(at, &c);
+    if (n >= (uint32_t)atoi(argv[3])) run_case(&c, out);
+  }
+  fclose(out);
+  free(file);
+  return 0;
+}

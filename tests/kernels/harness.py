@@ -1,0 +1,184 @@
+"""Runs every kernel file on every case row of its operator, on every architecture.
+
+A new kernel needs nothing here: the registry finds its file, and the rows of its operator in
+``tests/kernels/cases/<op>.py`` that fit its ``when`` and ``dtype`` become its cases. A new operator
+is one such module::
+
+    CASES = [{"n": 1, "h": 4, ...}, ...]          # rows
+    def facts(row) -> dict                        # optional: completes a row to all facts of the
+                                                  #   operator (default: the row, dtype "f32")
+    def operands(facts, rng) -> [array, ...]      # the inputs, as the op header orders them,
+                                                  #   unpacked: `pack` is applied here
+    def reference(facts, inputs) -> [array, ...]  # NumPy; shape and dtype of every output
+    TOLERANCE = 1e-5                              # largest difference over largest magnitude;
+                                                  #   0 (the default): equal bits. Or a function
+                                                  #   of the facts
+    def check(facts, got, want) -> str            # optional, instead of TOLERANCE: "" or why not
+    INPLACE = 0                                   # optional: the input whose memory the first
+                                                  #   output may take. Or a function of the facts
+                                                  #   that gives an input or None
+
+The instances that the cases of one target need become one executable (``driver.c``, built and run
+by ``runner.py``), run once per session. Per case it runs the kernel over aligned memory, memory
+that ends at an unreadable page, over memory aligned to one element with the work range split in
+four, and in place where allowed; all must give the same bits, leave the inputs and the bytes around
+outputs and workspace alone, and touch no page outside their tensors.
+
+`TARGETS` are gcc, clang and gcc with sanitizers on this machine, arm64 and armv7 under qemu.
+Run one kernel on one target: ``pytest tests/kernels -k 'host_gcc and pool2d_nhwc_f32'``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import platform
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tvm_megcc.kernels import registry
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))  # so that `cases` is found whatever directory pytest starts in
+
+
+@dataclass(frozen=True)
+class Target:
+    """A compiler, its flags and how to run what it makes."""
+
+    name: str
+    arch: str
+    cc: str
+    flags: tuple[str, ...]
+    runner: tuple[str, ...] = ()
+    packages: str = "gcc"
+
+    def missing(self) -> str:
+        """Why the target cannot run here ("" when it can)."""
+        absent = [tool for tool in (self.cc, *self.runner[:1]) if not shutil.which(tool)]
+        return f"{', '.join(absent)} not found: apt install {self.packages}" if absent else ""
+
+
+def _host_arch() -> str:
+    machine = platform.machine().lower()
+    names = {"x86_64": "x86", "amd64": "x86", "aarch64": "arm64", "arm64": "arm64"}
+    return names.get(machine, "armv7" if machine.startswith("armv7") else "portable")
+
+
+def _host_has(*cpu_flags: str) -> bool:
+    try:
+        found = set(Path("/proc/cpuinfo").read_text().split())
+    except OSError:
+        return False
+    return set(cpu_flags) <= found
+
+
+def _x86_flags() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Flags of the middle and of the widest vectors that this machine runs."""
+    if _host_arch() != "x86" or not _host_has("avx2", "fma"):
+        return (), ()
+    middle = ("-mavx2", "-mfma")
+    wide = ("-mavx512f", "-mavx512vl", "-mavx512dq", "-mavx512bw")
+    has_wide = _host_has("avx512f", "avx512vl", "avx512dq", "avx512bw")
+    return middle, (*middle, *wide) if has_wide else middle
+
+
+_MIDDLE, _WIDE = _x86_flags()
+_SANITIZE = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+TARGETS = (
+    Target("host_gcc", _host_arch(), "gcc", ("-O2", *_WIDE)),
+    Target("host_clang", _host_arch(), "clang", ("-O1",), (), "clang"),
+    Target("host_sanitizers", _host_arch(), "gcc", ("-O1", *_SANITIZE, *_MIDDLE)),
+    Target("arm64", "arm64", "aarch64-linux-gnu-gcc", ("-O2", "-static"), ("qemu-aarch64",),
+           "qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
+    Target("armv7", "armv7", "arm-linux-gnueabihf-gcc",
+           ("-O2", "-static", "-march=armv7-a", "-mfpu=neon", "-mfloat-abi=hard"), ("qemu-arm",),
+           "qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One row of an operator with its data; shared by all kernels of the operator."""
+
+    module: Any
+    index: int
+    facts: Mapping[str, Any]
+    inputs: tuple[np.ndarray, ...]
+    outputs: tuple[np.ndarray, ...]
+    row: Mapping[str, Any]
+
+    @property
+    def inplace(self) -> int:
+        value = getattr(self.module, "INPLACE", None)
+        value = value(self.facts) if callable(value) else value
+        return -1 if value is None else value
+
+    def complaint(self, got: list[np.ndarray]) -> str:
+        """What is wrong with the outputs ("" when nothing is)."""
+        if hasattr(self.module, "check"):
+            return self.module.check(self.facts, got, list(self.outputs))
+        limit = getattr(self.module, "TOLERANCE", 0)
+        limit = limit(self.facts) if callable(limit) else limit
+        complaints = (compare(g, w, limit) for g, w in zip(got, self.outputs, strict=True))
+        return "; ".join(c for c in complaints if c)
+
+
+def compare(got: np.ndarray, want: np.ndarray, limit: float) -> str:
+    """Complain when the largest difference over the largest magnitude is above `limit`.
+
+    NaN must meet NaN and an infinity the same infinity; ``limit == 0`` means equal values.
+    """
+    if want.dtype.kind != "f" or limit == 0:
+        same = np.array_equal(got, want, equal_nan=want.dtype.kind == "f")
+        if same:
+            return ""
+        bad = np.flatnonzero((got != want).ravel())
+    else:
+        finite = np.isfinite(want)
+        scale = float(np.abs(want[finite]).max(initial=0.0)) or 1.0
+        with np.errstate(invalid="ignore", over="ignore"):
+            far = np.abs(got.astype(np.float64) - want) > limit * scale
+        equal = (got == want) | (np.isnan(got) & np.isnan(want))
+        wrong = np.where(finite & np.isfinite(got), far, ~equal)
+        bad = np.flatnonzero(wrong.ravel())
+    if not bad.size:
+        return ""
+    k = bad[0]
+    return (
+        f"{bad.size} of {want.size} elements differ, the first at {k}:"
+        f" got {got.ravel()[k]!r}, want {want.ravel()[k]!r}"
+    )
+
+
+def case_modules() -> dict[str, Any]:
+    """Operator -> its module of case rows."""
+    found = pkgutil.iter_modules([str(HERE / "cases")])
+    return {m.name: importlib.import_module(f"cases.{m.name}") for m in found}
+
+
+@cache
+def cases_of(op: str) -> tuple[Case, ...]:
+    module = case_modules().get(op)
+    if module is None:
+        return ()
+    result = []
+    for index, row in enumerate(module.CASES):
+        facts = {"dtype": "f32", **(module.facts(dict(row)) if hasattr(module, "facts") else row)}
+        rng = np.random.default_rng(index)
+        inputs = tuple(np.ascontiguousarray(a) for a in module.operands(facts, rng))
+        with np.errstate(all="ignore"):
+            outputs = tuple(np.ascontiguousarray(a) for a in module.reference(facts, list(inputs)))
+        result.append(Case(module, index, facts, inputs, outputs, row))
+    return tuple(result)
+
+
+def applicable(kernel: registry.KernelFile, arch: str) -> list[Case]:
+    return [c for c in cases_of(kernel.op) if not kernel.refusal(arch, c.facts)]

@@ -1,0 +1,241 @@
+"""Builds the instances that the cases of one target need into one executable, and runs it.
+
+Enters: a `Target` and kernel files. Leaves: per kernel file, complaints. Objects are kept by
+content in the cache directory, so a second session compiles only what changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+import subprocess
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from harness import HERE, Case, Target, applicable
+
+from tvm_megcc.kernels import registry
+from tvm_megcc.program import Kernel
+
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
+_MAGIC = 0x4B43474D
+_WORKSPACE = 32  # the operand number by which driver.c calls the workspace
+_VARIANTS = ("aligned", "ending at an unreadable page", "split, aligned to one element", "in place")
+_ABORTS = 20  # sanitizer reports after which a target is given up
+
+Job = tuple[registry.KernelFile, Case]
+
+
+def run_target(
+    target: Target, kernels: list[registry.KernelFile], cache_dir: Path
+) -> dict[str, list[str]]:
+    """Run all `kernels` on all their cases.
+
+    Returns
+    -------
+    dict
+        Kernel stem -> complaints; an empty list when all is well.
+    """
+    jobs = [(k, c) for k in kernels for c in applicable(k, target.arch)]
+    instances = {i.symbol: i for i in (k.instance(c.facts) for k, c in jobs)}
+    complaints: dict[str, list[str]] = {k.stem: [] for k in kernels}
+    build = Build(target, cache_dir)
+    broken = build.compile(instances)
+    for symbol, text in broken.items():
+        complaints[instances[symbol].template].append(f"{symbol} does not compile:\n{text}")
+    jobs = [(k, c) for k, c in jobs if k.instance(c.facts).symbol not in broken]
+    good = {s: i for s, i in sorted(instances.items()) if s not in broken}
+    if jobs:
+        exe = build.link(good)
+        try:
+            for (kernel, case), text in run_jobs(target, exe, jobs, list(good)):
+                complaints[kernel.stem].append(f"case {case.index} {dict(case.row)}: {text}")
+        finally:
+            exe.unlink()
+    return complaints
+
+
+@dataclass(frozen=True)
+class Build:
+    """Compiles and links for one target."""
+
+    target: Target
+    cache_dir: Path
+
+    @property
+    def include(self) -> Path:
+        return registry.OP_DIR.parent
+
+    def compile(self, instances: Mapping[str, Kernel]) -> dict[str, str]:
+        """Symbol -> what the compiler said, for the instances that do not compile."""
+        with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+            texts = list(pool.map(self._compile_kernel, instances.values()))
+        return {s: t for s, t in zip(instances, texts, strict=True) if t}
+
+    def link(self, instances: Mapping[str, Kernel]) -> Path:
+        """The driver with a table of the instances, in their order."""
+        declare = "(void *const *, const int32_t *, void *, int32_t, int32_t);\n"
+        source = (
+            f'#include "{HERE / "driver.c"}"\n'
+            + "".join(f"void {s}{declare}" for s in instances)
+            + f"const megcc_kernel_fn kernel_table[] = {{{', '.join(instances)}}};\n"
+        )
+        main = self._object("driver", source, HERE / "driver.c")
+        text = self._compile(main, source)
+        objects = [main, *(self._kernel_object(k) for k in instances.values())]
+        exe = self.cache_dir / f"{self.target.name}-{os.getpid()}"
+        if not text:
+            command = [self.target.cc, *self.target.flags, *map(str, objects), "-o", str(exe)]
+            text = subprocess.run(command, capture_output=True, text=True).stderr
+        if not exe.exists():
+            raise RuntimeError(f"{self.target.name}: the driver does not build:\n{text[-4000:]}")
+        return exe
+
+    def _source(self, kernel: Kernel) -> str:
+        defines = [("MEGCC_SYMBOL", kernel.symbol), *kernel.defines]
+        lines = [f"#define {macro} {value}" for macro, value in defines]
+        return "\n".join([*lines, f'#include "{self._path(kernel)}"', ""])
+
+    def _path(self, kernel: Kernel) -> Path:
+        return registry.KERNEL_DIR / f"{kernel.template}.c"
+
+    def _kernel_object(self, kernel: Kernel) -> Path:
+        return self._object(kernel.symbol, self._source(kernel), self._path(kernel))
+
+    def _compile_kernel(self, kernel: Kernel) -> str:
+        return self._compile(self._kernel_object(kernel), self._source(kernel))
+
+    def _object(self, name: str, source: str, included: Path) -> Path:
+        headers = sorted(self.include.rglob("*.h"))
+        parts = [_version(self.target.cc), *WARNINGS, *self.target.flags, source]
+        parts += [_text(p) for p in (included, *headers)]
+        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+        return self.cache_dir / f"{self.target.name}-{name[:80]}-{key}.o"
+
+    def _compile(self, obj: Path, source: str) -> str:
+        if obj.exists():
+            return ""
+        partial = obj.with_suffix(f".{os.getpid()}.partial")
+        command = [self.target.cc, *WARNINGS, *self.target.flags, f"-I{self.include}"]
+        command += ["-x", "c", "-c", "-", "-o", str(partial)]
+        done = subprocess.run(command, input=source, capture_output=True, text=True)
+        if done.returncode:
+            return done.stderr[-4000:] or "the compiler failed without a word"
+        partial.replace(obj)
+        return ""
+
+
+@cache
+def _version(cc: str) -> str:
+    return subprocess.run([cc, "--version"], capture_output=True, text=True).stdout
+
+
+@cache
+def _text(path: Path) -> str:
+    return path.read_text()
+
+
+def run_jobs(
+    target: Target, exe: Path, jobs: list[Job], table: list[str]
+) -> Iterator[tuple[Job, str]]:
+    """Run all jobs in one process, or in a few when sanitizers end one; give the complaints."""
+    cases, results = exe.with_suffix(".cases"), exe.with_suffix(".results")
+    try:
+        with cases.open("wb") as f:
+            f.write(struct.pack("<2I", _MAGIC, len(jobs)))
+            for job in jobs:
+                f.write(encode(*job, table))
+        first = aborts = 0
+        while first < len(jobs):
+            results.unlink(missing_ok=True)
+            stderr = _run(target, [str(exe), str(cases), str(results), str(first)])
+            data = results.read_bytes() if results.exists() else b""
+            for text in decode(data, jobs[first:]):
+                if text:
+                    yield jobs[first], text
+                first += 1
+            if first < len(jobs):
+                aborts += 1
+                yield jobs[first], f"ended the program: {_excerpt(stderr)}"
+                first = first + 1 if aborts < _ABORTS else len(jobs)
+    finally:
+        cases.unlink(missing_ok=True)
+        results.unlink(missing_ok=True)
+
+
+def _run(target: Target, command: list[str]) -> str:
+    env = dict(os.environ, ASAN_OPTIONS="handle_segv=0:detect_leaks=0")
+    try:
+        done = subprocess.run(
+            [*target.runner, *command], capture_output=True, text=True, env=env, timeout=300
+        )
+    except subprocess.TimeoutExpired:
+        return "no end after 300 s"
+    return done.stderr
+
+
+def _excerpt(stderr: str) -> str:
+    lines = [s for s in stderr.splitlines() if "ERROR" in s or "runtime error" in s or "#" in s]
+    return "\n".join(lines[:8]) or stderr[:1000] or "no message"
+
+
+def _padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 8)
+
+
+def encode(kernel: registry.KernelFile, case: Case, table: list[str]) -> bytes:
+    """One case as driver.c reads it."""
+    facts = case.facts
+    inputs = list(case.inputs)
+    for index, how in kernel.pack:
+        from tvm_megcc.kernels import packing
+
+        inputs[index] = packing.apply(how, inputs[index], facts)
+    attrs = [a & 0xFFFFFFFF for a in kernel.attrs(facts)]
+    arrays = [*inputs, *case.outputs]
+    number = table.index(kernel.instance(facts).symbol)
+    parts = [
+        struct.pack("<4I", number, len(arrays), len(case.outputs), len(attrs)),
+        struct.pack("<iIiI", kernel.work(facts), kernel.workspace(facts), case.inplace, 0),
+        _padded(struct.pack(f"<{len(attrs)}I", *attrs)),
+    ]
+    for i, array in enumerate(arrays):
+        parts.append(struct.pack("<2Q", array.nbytes, array.itemsize))
+        if i < len(inputs):
+            parts.append(_padded(np.ascontiguousarray(array).tobytes()))
+    return b"".join(parts)
+
+
+def decode(data: bytes, jobs: list[Job]) -> Iterator[str]:
+    """A complaint ("" for none) per complete result in `data`."""
+    at = 0
+    for _, case in jobs:
+        size = 16 + sum(a.nbytes + -a.nbytes % 8 for a in case.outputs)
+        if at + size > len(data):
+            return
+        status, variant, operand, _ = struct.unpack_from("<4i", data, at)
+        at += 16
+        got = []
+        for want in case.outputs:
+            flat = np.frombuffer(data, want.dtype, want.size, at)
+            got.append(flat.reshape(want.shape))
+            at += want.nbytes + -want.nbytes % 8
+        if status:
+            yield f"run {_VARIANTS[variant]}: {_fault(status, operand)}"
+        else:
+            yield case.complaint(got)
+
+
+def _fault(status: int, operand: int) -> str:
+    name = "the workspace" if operand == _WORKSPACE else f"operand {operand}"
+    return {
+        1: f"crashed with signal {operand}",
+        2: f"wrote outside {name}",
+        3: f"{name} has other bits than in the aligned, unsplit run",
+        4: f"wrote to input {name}",
+    }[status]

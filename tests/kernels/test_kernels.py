@@ -1,0 +1,51 @@
+"""Every kernel file on every case row it applies to, on every target (see harness.py)."""
+
+from __future__ import annotations
+
+import harness
+import numpy as np
+import pytest
+from harness import TARGETS, Target
+
+from tvm_megcc.kernels import registry
+
+_PAIRS = [
+    pytest.param(target, kernel.stem, id=f"{target.name}-{kernel.stem}")
+    for target in TARGETS
+    for kernel in registry.kernels()
+    if target.arch in kernel.archs or "portable" in kernel.archs
+]
+
+
+@pytest.mark.parametrize(("target", "stem"), _PAIRS)
+def test_kernel(target: Target, stem: str, complaints) -> None:
+    if target.missing():
+        pytest.skip(target.missing())
+    kernel = next(k for k in registry.kernels() if k.stem == stem)
+    assert harness.applicable(kernel, target.arch), (
+        f"{stem} has no case for {target.arch}: add a row to tests/kernels/cases/{kernel.op}.py"
+    )
+    found = complaints(target, stem)
+    assert not found, f"{len(found)} complaints about {stem}:\n" + "\n".join(found[:10])
+
+
+@pytest.mark.parametrize("op", sorted(harness.case_modules()))
+def test_cases_have_kernels(op: str) -> None:
+    """No two kernels of equal rank, and no row that no kernel serves."""
+    for arch in registry.ARCHITECTURES:
+        for case in harness.cases_of(op):
+            assert registry.select(op, arch, case.facts).op == op
+
+
+def test_compare_sees_a_difference() -> None:
+    want = np.array([1.0, np.inf, np.nan, -2.0], np.float32)
+    assert not harness.compare(want.copy(), want, 1e-6)
+    assert not harness.compare(want.copy(), want, 0)
+    for bad in (1.1, np.nan, np.inf):
+        got = want.copy()
+        got[0] = bad
+        assert "first at 0" in harness.compare(got, want, 1e-6)
+        assert "first at 0" in harness.compare(got, want, 0)
+    got = want.copy()
+    got[1] = -np.inf
+    assert "first at 1" in harness.compare(got, want, 1e-6)
