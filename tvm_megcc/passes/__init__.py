@@ -1,1 +1,56 @@
-"""See docs/architecture.md."""
+"""The passes, Relax -> Relax, each a TVM transform, and the pipeline on one screen.
+
+Enters: the frontend's module (dataflow function ``main``). Leaves: a module whose calls are
+``call_dps_packed`` (a kernel symbol), ``call_tir`` (generated kernels) and ``memory.view``.
+
+Example
+-------
+>>> mod = tvm.transform.Sequential(list(stages("arm64").values()))(mod)  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax
+
+from tvm_megcc.passes.channels_last import CancelTransposes, ChannelsLast
+from tvm_megcc.passes.conv1d import Conv1dToConv2d
+from tvm_megcc.passes.fold_constants import FoldConstants
+from tvm_megcc.passes.fold_scale import FoldScaleShift
+from tvm_megcc.passes.forward_memory import ForwardMemory
+from tvm_megcc.passes.fuse import FuseKernels
+from tvm_megcc.passes.legalise import LegaliseRest
+from tvm_megcc.passes.materialise import MaterialiseKernels
+
+__all__ = [
+    "CancelTransposes", "ChannelsLast", "Conv1dToConv2d", "FoldConstants", "FoldScaleShift",
+    "ForwardMemory", "FuseKernels", "LegaliseRest", "MaterialiseKernels", "pipeline", "stages",
+]  # fmt: skip
+
+
+def stages(arch: str) -> dict[str, tvm.ir.transform.Pass]:
+    """Stage name -> pass, in order."""
+    sequential = tvm.transform.Sequential
+    return {
+        "canonicalise": sequential(
+            [
+                relax.transform.ConvertToDataflow(min_size=1),
+                Conv1dToConv2d(),
+                FoldConstants(),
+                FoldScaleShift(),
+                relax.transform.DecomposeOpsForInference(),
+                FoldConstants(),
+                relax.transform.EliminateCommonSubexpr(),
+                relax.transform.CanonicalizeBindings(),
+            ]
+        ),
+        "layout": ChannelsLast(),
+        "fuse": FuseKernels(arch),
+        "forward_memory": ForwardMemory(),
+        "materialise": sequential([MaterialiseKernels(arch), LegaliseRest()]),
+    }
+
+
+def pipeline(arch: str) -> tvm.ir.transform.Pass:
+    """All stages as one pass for `arch` (``portable``, ``arm64``, ``armv7``, ``x86``)."""
+    return tvm.transform.Sequential(list(stages(arch).values()), name="tvm_megcc")

@@ -1,0 +1,123 @@
+"""Activations that a kernel can apply to what it is about to store.
+
+Each row gives the pattern of an activation over a value, and how its two float parameters are read
+from the match. The codes are those of ``codegen_c/include/megcc_act.h``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tvm import relax
+from tvm.relax.dpl import DFPattern, is_op, wildcard
+
+from tvm_megcc.kernels.request import as_float
+
+Parts = Mapping[str, relax.Expr]
+Parameters = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """`code` applied over `value`: `output` is the pattern, `parameters` reads (a, b)."""
+
+    name: str
+    code: int
+    output: DFPattern
+    parts: Mapping[str, DFPattern]
+    parameters: Callable[[Parts], Parameters | None]
+
+
+def _none(parts: Parts) -> Parameters:
+    return 0.0, 0.0
+
+
+def _clip(parts: Parts) -> Parameters | None:
+    low, high = as_float(parts["low"]), as_float(parts["high"])
+    return None if low is None or high is None else (low, high)
+
+
+def _alpha(parts: Parts) -> Parameters:
+    return float(parts["act"].attrs.alpha), 0.0
+
+
+def _commuted(op: str, lhs: DFPattern, rhs: DFPattern) -> DFPattern:
+    return is_op(op)(lhs, rhs) | is_op(op)(rhs, lhs)
+
+
+def _unit_clip(parts: Parts) -> bool:
+    return as_float(parts["low"]) == 0.0 and as_float(parts["high"]) == 1.0
+
+
+def _hard_sigmoid(parts: Parts) -> Parameters | None:
+    scale, shift = as_float(parts["scale"]), as_float(parts["shift"])
+    if scale is None or shift is None or not _unit_clip(parts):
+        return None
+    return scale, shift
+
+
+def _hard_swish(parts: Parts) -> Parameters | None:
+    params = _hard_sigmoid(parts)
+    close = params and abs(params[0] - 1 / 6) < 1e-7 and params[1] == 0.5
+    return (0.0, 0.0) if close else None
+
+
+def _hard_swish_relu6(parts: Parts) -> Parameters | None:
+    """``x * clip(x + 3, 0, 6) / 6`` in the orders that exporters write."""
+    bounds = as_float(parts["low"]) == 0.0 and as_float(parts["high"]) == 6.0
+    factor = as_float(parts["factor"])
+    if not bounds or as_float(parts["shift"]) != 3.0 or factor is None:
+        return None
+    sixth = factor if "by_multiply" in parts else 1 / factor
+    return (0.0, 0.0) if abs(sixth - 1 / 6) < 1e-7 else None
+
+
+def _hard_sigmoid_pattern(x: DFPattern) -> tuple[DFPattern, dict[str, DFPattern]]:
+    scale, shift, low, high = wildcard(), wildcard(), wildcard(), wildcard()
+    line = is_op("relax.add")(is_op("relax.multiply")(x, scale), shift)
+    clip = is_op("relax.clip")(line, low, high)
+    return clip, {"scale": scale, "shift": shift, "low": low, "high": high}
+
+
+def activations(x: DFPattern) -> list[Activation]:
+    """All activations over the value `x`, the ones that match more first."""
+    rows = []
+
+    hard, parts = _hard_sigmoid_pattern(x)
+    rows.append(Activation("hard_swish", 7, _commuted("relax.multiply", x, hard), parts, _hard_swish))
+
+    low, high, shift, factor = wildcard(), wildcard(), wildcard(), wildcard()
+    relu6 = is_op("relax.clip")(is_op("relax.add")(x, shift), low, high)
+    named = {"low": low, "high": high, "shift": shift, "factor": factor}
+    product = _commuted("relax.multiply", x, relu6)
+    for op, order, extra in (("relax.divide", product, {}), ("relax.multiply", product, {"by_multiply": x})):
+        output = is_op(op)(order, factor)
+        rows.append(
+            Activation(f"hard_swish_{op[6:]}", 7, output, {**named, **extra}, _hard_swish_relu6)
+        )
+    inner = is_op("relax.divide")(relu6, factor)
+    rows.append(
+        Activation("hard_swish_inner", 7, _commuted("relax.multiply", x, inner), named, _hard_swish_relu6)
+    )
+
+    hard, parts = _hard_sigmoid_pattern(x)
+    rows.append(Activation("hard_sigmoid", 6, hard, parts, _hard_sigmoid))
+    sigmoid = is_op("relax.sigmoid")(x)
+    rows.append(Activation("silu_product", 5, _commuted("relax.multiply", x, sigmoid), {}, _none))
+    low, high = wildcard(), wildcard()
+    rows.append(
+        Activation("clip", 2, is_op("relax.clip")(x, low, high), {"low": low, "high": high}, _clip)
+    )
+    leaky = is_op("relax.nn.leakyrelu")(x)
+    rows.append(Activation("leaky_relu", 8, leaky, {"act": leaky}, _alpha))
+    for name, code, op in (
+        ("relu", 1, "relax.nn.relu"),
+        ("sigmoid", 3, "relax.sigmoid"),
+        ("tanh", 4, "relax.tanh"),
+        ("silu", 5, "relax.nn.silu"),
+        ("gelu", 9, "relax.nn.gelu"),
+        ("gelu_tanh", 10, "relax.nn.gelu_tanh"),
+    ):
+        rows.append(Activation(name, code, is_op(op)(x), {}, _none))
+    return rows

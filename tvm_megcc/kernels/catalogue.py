@@ -1,0 +1,16 @@
+"""All rows of patterns, in the order in which they are tried."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tvm_megcc.kernels import conv2d, matmul
+from tvm_megcc.kernels.request import Row
+
+_OPERATORS = (conv2d, matmul)
+
+
+@cache
+def rows() -> dict[str, Row]:
+    """Row name -> row; the larger patterns of an operator stand before the smaller ones."""
+    return {row.name: row for operator in _OPERATORS for row in operator.rows()}

@@ -1,0 +1,243 @@
+"""Materialised Relax -> `Program`: the last place that knows TVM.
+
+Enters: a module as `tvm_megcc.passes.pipeline` leaves it. Leaves: a `Program` without addresses;
+``memory.place`` gives them. Calls stay in the order of the bindings.
+
+Example
+-------
+>>> program = lower(mod, "arm64", "model", ["x"], ["y"])  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import singledispatchmethod
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.ir import GenericConst
+
+from tvm_megcc.codegen_c.tir import emit_prim_func
+from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.kernels.request import as_int, dtype_name, static_shape
+from tvm_megcc.passes.materialise import kernels_from_module
+from tvm_megcc.program import Call, Kernel, Location, Port, Program, Tensor, Weight
+
+#: A tensor id, or the ids of a tuple's fields.
+Value = int | tuple["Value", ...]
+
+
+def lower(
+    mod: tvm.IRModule,
+    arch: str,
+    name: str,
+    input_names: Sequence[str],
+    output_names: Sequence[str],
+) -> Program:
+    """Flatten ``main`` of a materialised module.
+
+    Parameters
+    ----------
+    mod : IRModule
+        Holds only ``call_dps_packed``, ``call_tir``, ``memory.view``, tuples and constants.
+    arch : str
+        Architecture for which it was materialised.
+    name : str
+        Name of the model.
+    input_names, output_names : sequence of str
+        Names of the ports, in the order of ``main``'s parameters and results.
+
+    Raises
+    ------
+    UnsupportedError
+        When a value has a symbolic shape or an operator has no C form.
+    """
+    main = mod["main"]
+    lowering = _Lowering(mod)
+    inputs = []
+    for port_name, param in zip(input_names, main.params, strict=True):
+        inputs.append(Port(port_name, lowering.parameter(param, port_name)))
+    for block in main.body.blocks:
+        for binding in block.bindings:
+            lowering.bind(binding)
+    results = _flat(lowering.value(main.body.body))
+    outputs = [Port(n, t) for n, t in zip(output_names, results, strict=True)]
+    return Program(
+        name=name,
+        arch=arch,
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        tensors=tuple(lowering.tensors),
+        kernels=tuple(lowering.kernels.values()),
+        calls=tuple(lowering.calls),
+        weights=tuple(lowering.weights),
+    )
+
+
+def _flat(value: Value) -> list[int]:
+    return [value] if isinstance(value, int) else [t for field in value for t in _flat(field)]
+
+
+@dataclass(slots=True)
+class _Lowering:
+    """The program while it grows."""
+
+    mod: tvm.IRModule
+    tensors: list[Tensor] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    weights: list[Weight] = field(default_factory=list)
+    kernels: dict[str, Kernel] = field(default_factory=dict)
+    _templates: dict[str, Kernel] = field(init=False)
+    _values: dict[relax.Var, Value] = field(default_factory=dict)
+    _weight_ids: dict[bytes, int] = field(default_factory=dict)
+    _constants: dict[tuple[int, str, tuple[int, ...]], int] = field(default_factory=dict)
+    _generated: dict[str, tuple[Kernel, int, int]] = field(default_factory=dict)
+    _storages: int = 0
+
+    def __post_init__(self) -> None:
+        self._templates = kernels_from_module(self.mod)
+
+    def parameter(self, param: relax.Var, name: str) -> int:
+        tensor = self._new_tensor(name, param)
+        self._values[param] = tensor
+        return tensor
+
+    def bind(self, binding: relax.Binding) -> None:
+        if not isinstance(binding, relax.VarBinding):
+            raise UnsupportedError(f"{binding.var.name_hint}: match_cast needs a run-time shape")
+        self._values[binding.var] = self._expr(binding.value, binding.var)
+
+    def value(self, expr: relax.Expr) -> Value:
+        """The value of a leaf: a variable, a constant, or a tuple of them."""
+        if isinstance(expr, relax.Var):
+            return self._values[expr]
+        if isinstance(expr, GenericConst):
+            return self._constant(expr)
+        if isinstance(expr, relax.Tuple):
+            return tuple(self.value(f) for f in expr.fields)
+        raise UnsupportedError(f"a {type(expr).__name__} cannot stand where a tensor is expected")
+
+    @singledispatchmethod
+    def _expr(self, expr: relax.Expr, var: relax.Var) -> Value:
+        return self.value(expr)
+
+    @_expr.register
+    def _(self, expr: relax.TupleGetItem, var: relax.Var) -> Value:
+        value = self.value(expr.tuple_value)
+        assert isinstance(value, tuple)
+        return value[expr.index]
+
+    @_expr.register
+    def _(self, expr: relax.Call, var: relax.Var) -> Value:
+        name = expr.op.name if isinstance(expr.op, tvm.ir.Op) else str(expr.op)
+        if name == "relax.memory.view":
+            return self._view(expr, var)
+        if name == "relax.call_dps_packed":
+            return self._kernel_call(expr, var)
+        if name == "relax.call_tir":
+            return self._generated_call(expr, var)
+        raise UnsupportedError(
+            f"{var.name_hint}: {name} has neither a kernel nor a TIR form; open an issue with the model"
+        )
+
+    def _view(self, call: relax.Call, var: relax.Var) -> int:
+        source = self.tensors[_single(self.value(call.args[0]))]
+        offset = as_int(getattr(call.args[3], "value", None)) or 0
+        shape = static_shape(call)
+        assert shape is not None
+        at = Location(source.location.space, source.location.index, source.location.offset + offset)
+        self.tensors.append(Tensor(var.name_hint, source.dtype, shape, at))
+        return len(self.tensors) - 1
+
+    def _kernel_call(self, call: relax.Call, var: relax.Var) -> Value:
+        symbol = str(call.args[0].global_symbol)
+        *operands, attrs, extent = call.args[1].fields
+        work, workspace = _ints(extent)
+        kernel = self._templates[symbol]
+        words = [a - (1 << 32) if a >= 1 << 31 else a for a in _ints(attrs)]
+        return self._emit(kernel, operands, call, var, words, work, workspace)
+
+    def _generated_call(self, call: relax.Call, var: relax.Var) -> Value:
+        name = call.args[0].name_hint
+        if name not in self._generated:
+            made = emit_prim_func(self.mod[call.args[0]])
+            kernel = Kernel(made.symbol, source=made.source)
+            self._generated[name] = (kernel, made.work, made.workspace_bytes)
+        kernel, work, workspace = self._generated[name]
+        return self._emit(kernel, call.args[1].fields, call, var, [], work, workspace)
+
+    def _emit(
+        self,
+        kernel: Kernel,
+        operands: Sequence[relax.Expr],
+        call: relax.Call,
+        var: relax.Var,
+        attrs: Sequence[int],
+        work: int,
+        workspace: int,
+    ) -> Value:
+        self.kernels.setdefault(kernel.symbol, kernel)
+        reads = [t for o in operands for t in _flat(self.value(o))]
+        result = self._outputs(call.ty_args[0], var)
+        writes = _flat(result)
+        scratch = None
+        if workspace:
+            at = Location("arena", self._new_storage())
+            self.tensors.append(Tensor(f"{var.name_hint}.workspace", "u8", (workspace,), at))
+            scratch = len(self.tensors) - 1
+        index = list(self.kernels).index(kernel.symbol)
+        self.calls.append(
+            Call(
+                kernel=index,
+                operands=(*reads, *writes),
+                n_outputs=len(writes),
+                attrs=tuple(attrs),
+                work=work,
+                workspace=scratch,
+                name=var.name_hint,
+            )
+        )
+        return result
+
+    def _outputs(self, ty: relax.Type, var: relax.Var) -> Value:
+        if isinstance(ty, relax.TupleType):
+            return tuple(self._outputs(f, var) for f in ty.fields)
+        return self._new_tensor(var.name_hint, relax.Var(var.name_hint, ty))
+
+    def _new_tensor(self, name: str, like: relax.Expr) -> int:
+        shape = static_shape(like)
+        if shape is None:
+            raise UnsupportedError(
+                f"{name!r} has the symbolic shape {like.ty.shape}; give sizes with --input-shapes"
+            )
+        at = Location("arena", self._new_storage())
+        self.tensors.append(Tensor(name, dtype_name(like.ty.dtype), shape, at))
+        return len(self.tensors) - 1
+
+    def _new_storage(self) -> int:
+        self._storages += 1
+        return self._storages - 1
+
+    def _constant(self, expr: GenericConst) -> int:
+        array = np.ascontiguousarray(expr.value.numpy())
+        data, dtype = array.tobytes(), dtype_name(expr.value.dtype)
+        weight = self._weight_ids.setdefault(data, len(self.weights))
+        if weight == len(self.weights):
+            self.weights.append(Weight(f"w{weight}", data))
+        key = (weight, dtype, tuple(array.shape))
+        if key not in self._constants:
+            at = Location("weight", weight)
+            self.tensors.append(Tensor(f"w{weight}", dtype, tuple(array.shape), at))
+            self._constants[key] = len(self.tensors) - 1
+        return self._constants[key]
+
+
+def _single(value: Value) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _ints(shape: relax.ShapeExpr) -> list[int]:
+    return [int(v.value) for v in shape.values]

@@ -1,0 +1,111 @@
+"""FoldConstants: evaluate calls whose arguments are all constants, with NumPy.
+
+TVM's ``FoldConstant`` compiles every folded call through LLVM, about 0.1 s each; a model has dozens
+of weight transposes. Only the operators that our own passes put on constants are known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.ir import GenericConst
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from tvm_megcc.kernels.request import as_int, static_shape
+
+#: A folded constant larger than this is not made (broadcasts can explode).
+MAX_BYTES = 64 << 20
+
+
+def _permute(call: relax.Call, x: np.ndarray) -> np.ndarray:
+    axes = call.attrs.axes
+    return np.transpose(x, None if axes is None else [int(a) for a in axes])
+
+
+def _reshape(call: relax.Call, x: np.ndarray) -> np.ndarray:
+    return x.reshape(static_shape(call))
+
+
+def _cast(call: relax.Call, x: np.ndarray) -> np.ndarray:
+    return x.astype(str(call.attrs.dtype))
+
+
+def _broadcast(call: relax.Call, x: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(x, static_shape(call))
+
+
+def _concat(call: relax.Call, *xs: np.ndarray) -> np.ndarray:
+    axis = as_int(call.attrs.axis)
+    return np.concatenate(xs, axis=axis) if axis is not None else np.concatenate([x.ravel() for x in xs])
+
+
+def _plain(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    return lambda call, *xs: function(*xs)
+
+
+_FOLD: dict[str, Callable[..., np.ndarray]] = {
+    "relax.permute_dims": _permute,
+    "relax.reshape": _reshape,
+    "relax.squeeze": _reshape,
+    "relax.expand_dims": _reshape,
+    "relax.flatten": _reshape,
+    "relax.astype": _cast,
+    "relax.broadcast_to": _broadcast,
+    "relax.concat": _concat,
+    "relax.add": _plain(np.add),
+    "relax.subtract": _plain(np.subtract),
+    "relax.multiply": _plain(np.multiply),
+    "relax.negative": _plain(np.negative),
+    "relax.sqrt": _plain(np.sqrt),
+    "relax.maximum": _plain(np.maximum),
+    "relax.minimum": _plain(np.minimum),
+}
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.FoldConstants")
+class FoldConstants:
+    """Fold until nothing changes any more, then drop what became unused."""
+
+    def transform_module(
+        self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
+    ) -> tvm.IRModule:
+        folder = _Folder(mod)
+        for gvar, func in mod.functions_items():
+            if isinstance(func, relax.Function):
+                folder.builder_.update_func(gvar, folder.visit_expr(func))
+        mod = folder.builder_.get()
+        return relax.transform.DeadCodeElimination()(relax.transform.CanonicalizeBindings()(mod))
+
+
+@mutator
+class _Folder(PyExprMutator):
+    def __init__(self, mod: tvm.IRModule) -> None:
+        super().__init__(mod)
+
+    def _constant(self, expr: relax.Expr) -> np.ndarray | None:
+        if isinstance(expr, relax.Var):
+            expr = self.lookup_binding(expr)
+        return expr.value.numpy() if isinstance(expr, GenericConst) else None
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        call = self.visit_expr_post_order(call)
+        fold = _FOLD.get(call.op.name) if isinstance(call.op, tvm.ir.Op) else None
+        if fold is None or static_shape(call) is None:
+            return call
+        tensors: list[relax.Expr] = []
+        for arg in call.args:
+            if isinstance(arg, relax.Tuple):
+                tensors += arg.fields
+            elif not isinstance(arg, relax.ShapeExpr):
+                tensors.append(arg)
+        arrays = [self._constant(t) for t in tensors]
+        if not arrays or any(a is None for a in arrays):
+            return call
+        with np.errstate(all="ignore"):
+            result = np.ascontiguousarray(fold(call, *arrays)).reshape(static_shape(call))
+        if result.nbytes > MAX_BYTES or str(result.dtype) != str(call.ty.dtype):
+            return call
+        return relax.const(result, str(call.ty.dtype))

@@ -1,0 +1,163 @@
+"""FoldScaleShift: batch normalisation and other per-channel scale and shift go into the weights.
+
+``batch_norm(x)[0]`` becomes ``x * scale + shift`` with constant ``scale`` and ``shift``; then
+
+    conv2d(x, W) * s        ->  conv2d(x, W * s)
+    (conv2d(x, W) + b) * s  ->  conv2d(x, W * s) + b * s
+    (y + b) + c             ->  y + (b + c)
+
+and the same for matmul with a constant right-hand side. Works on NCHW/OIHW, before the layout pass,
+and only where the inner value has no other use.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from tvm_megcc.kernels.request import constant, static_shape
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.FoldScaleShift")
+class FoldScaleShift:
+    """See the module's docstring. Inference semantics: moving statistics are constants."""
+
+    def transform_module(
+        self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
+    ) -> tvm.IRModule:
+        for gvar, func in mod.functions_items():
+            if isinstance(func, relax.Function):
+                folder = _Folder(mod, _use_counts(func))
+                mod = _updated(mod, gvar, folder.visit_expr(func))
+        return relax.transform.DeadCodeElimination()(mod)
+
+
+def _updated(mod: tvm.IRModule, gvar: relax.GlobalVar, func: relax.Function) -> tvm.IRModule:
+    mod = tvm.IRModule(mod.functions, attrs=mod.attrs, global_infos=mod.global_infos)
+    mod.update_func(gvar, func)
+    return mod
+
+
+def _use_counts(func: relax.Function) -> Counter[relax.Var]:
+    counts: Counter[relax.Var] = Counter()
+
+    def visit(expr: relax.Expr) -> None:
+        if isinstance(expr, relax.Call):
+            counts.update(_variables(expr.args))
+        elif isinstance(expr, relax.Tuple):
+            counts.update(_variables(expr.fields))
+        elif isinstance(expr, relax.TupleGetItem):
+            counts.update(_variables([expr.tuple_value]))
+        elif isinstance(expr, relax.SeqExpr):
+            counts.update(_variables([expr.body]))
+
+    relax.analysis.post_order_visit(func.body, visit)
+    return counts
+
+
+def _variables(exprs: object) -> list[relax.Var]:
+    return [e for e in exprs if isinstance(e, relax.Var)]  # type: ignore[attr-defined]
+
+
+@mutator
+class _Folder(PyExprMutator):
+    def __init__(self, mod: tvm.IRModule, uses: Counter[relax.Var]) -> None:
+        super().__init__(mod)
+        self.uses = uses
+
+    def visit_tuple_getitem_(self, item: relax.TupleGetItem) -> relax.Expr:
+        item = self.visit_expr_post_order(item)
+        call = self._value(item.tuple_value) if isinstance(item, relax.TupleGetItem) else None
+        if item.index != 0 or not _is_op(call, "relax.nn.batch_norm"):
+            return item
+        arrays = [constant(a) for a in call.args[1:5]]
+        rank = len(call.args[0].ty.shape.values) if static_shape(call.args[0]) else 0
+        if any(a is None for a in arrays) or not rank:
+            return item
+        gamma, beta, mean, var = (a.astype(np.float64) for a in arrays)
+        attrs = call.attrs
+        scale = (gamma if attrs.scale else 1.0) / np.sqrt(var + float(attrs.epsilon))
+        shift = (beta if attrs.center else 0.0) - mean * scale
+        shape = [1] * rank
+        shape[int(attrs.axis)] = -1
+        dtype = str(item.ty.dtype)
+        x = self._scaled(call.args[0], scale.reshape(shape).astype(dtype))
+        return self._shifted(x, shift.reshape(shape).astype(dtype))
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        call = self.visit_expr_post_order(call)
+        for name, rewrite in (("relax.multiply", self._scaled), ("relax.add", self._shifted)):
+            if _is_op(call, name):
+                value, factor = call.args
+                if constant(value) is not None:
+                    value, factor = factor, value
+                array = constant(factor)
+                same = static_shape(value) == static_shape(call) and static_shape(call) is not None
+                if array is not None and constant(value) is None and same:
+                    return rewrite(value, array)
+        return call
+
+    def _value(self, expr: relax.Expr) -> relax.Expr | None:
+        return self.lookup_binding(expr) if isinstance(expr, relax.Var) else expr
+
+    def _sole(self, expr: relax.Expr) -> relax.Call | None:
+        """The call bound to a variable that is used once."""
+        value = self._value(expr)
+        used_once = not isinstance(expr, relax.Var) or self.uses[expr] == 1
+        return value if isinstance(value, relax.Call) and used_once else None
+
+    def _emit(self, expr: relax.Expr) -> relax.Expr:
+        var = self.builder_.emit(expr)
+        self.uses[var] = 1
+        return var
+
+    def _scaled(self, x: relax.Expr, factor: np.ndarray) -> relax.Expr:
+        inner = self._sole(x)
+        if _is_op(inner, "relax.add") and constant(inner.args[1]) is not None:
+            value, shift = inner.args
+            source = self._sole(value)
+            weighted = _scaled_weights(source, factor) if source is not None else None
+            if weighted is not None and static_shape(value) == static_shape(inner):
+                return self._shifted(self._emit(weighted), constant(shift) * factor)
+        weighted = _scaled_weights(inner, factor) if inner is not None else None
+        return weighted if weighted is not None else relax.op.multiply(x, relax.const(factor))
+
+    def _shifted(self, x: relax.Expr, shift: np.ndarray) -> relax.Expr:
+        x = x if isinstance(x, relax.Var) else self._emit(x)
+        inner = self._sole(x)
+        if _is_op(inner, "relax.add") and constant(inner.args[1]) is not None:
+            total = constant(inner.args[1]) + shift
+            fits = total.size <= max(constant(inner.args[1]).size, shift.size)
+            if fits and static_shape(inner.args[0]) == static_shape(inner):
+                return relax.op.add(inner.args[0], relax.const(total.astype(shift.dtype)))
+        return relax.op.add(x, relax.const(shift))
+
+
+def _is_op(expr: relax.Expr | None, name: str) -> bool:
+    return isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op) and expr.op.name == name
+
+
+def _scaled_weights(call: relax.Call, factor: np.ndarray) -> relax.Call | None:
+    """`call` with `factor` multiplied into its constant weights, or None where that is not exact."""
+    if not isinstance(call.op, tvm.ir.Op) or len(call.args) < 2:
+        return None
+    weights, shape = constant(call.args[1]), static_shape(call)
+    if weights is None or shape is None:
+        return None
+    if call.op.name == "relax.nn.conv2d" and str(call.attrs.kernel_layout) == "OIHW":
+        axis, spread = 1, (-1, 1, 1, 1)
+    elif call.op.name == "relax.matmul" and weights.ndim == 2:
+        axis, spread = len(shape) - 1, (-1,)
+    else:
+        return None
+    padded = (1,) * (len(shape) - factor.ndim) + factor.shape
+    elsewhere = [d for i, d in enumerate(padded) if i != axis]
+    if any(d != 1 for d in elsewhere) or padded[axis] not in (1, shape[axis]):
+        return None
+    vector = np.broadcast_to(factor.reshape(-1), (shape[axis],)).reshape(spread)
+    scaled = (weights.astype(np.float64) * vector).astype(weights.dtype)
+    return relax.Call(call.op, [call.args[0], relax.const(scaled)], call.attrs, call.ty_args)
