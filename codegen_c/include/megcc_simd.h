@@ -45,6 +45,8 @@ MEGCC_INLINE megcc_vm megcc_vf_gt(megcc_vf a, megcc_vf b) { return megcc_vf_lt(b
 MEGCC_INLINE megcc_vm megcc_vf_ge(megcc_vf a, megcc_vf b) { return megcc_vf_le(b, a); }
 
 // One float, with the machine's own square root (never a libm call).
-MEGCC_INLINE float megcc_sqrt_f32(float x) { return megcc_vf_first(megcc_vf_sqrt(megcc_vf_dup(x))); }
+MEGCC_INLINE float megcc_sqrt_f32(float x) {
+  return megcc_vf_first(megcc_vf_sqrt(megcc_vf_dup(x)));
+}
 
 #endif  // MEGCC_SIMD_H

@@ -39,9 +39,7 @@ MEGCC_INLINE megcc_vf megcc_vf_fnma(megcc_vf c, megcc_vf a, megcc_vf b) {
 }
 MEGCC_INLINE megcc_vf megcc_vf_min(megcc_vf a, megcc_vf b) { return _mm256_min_ps(a, b); }
 MEGCC_INLINE megcc_vf megcc_vf_max(megcc_vf a, megcc_vf b) { return _mm256_max_ps(a, b); }
-MEGCC_INLINE megcc_vf megcc_vf_neg(megcc_vf a) {
-  return _mm256_xor_ps(a, _mm256_set1_ps(-0.0f));
-}
+MEGCC_INLINE megcc_vf megcc_vf_neg(megcc_vf a) { return _mm256_xor_ps(a, _mm256_set1_ps(-0.0f)); }
 MEGCC_INLINE megcc_vf megcc_vf_abs(megcc_vf a) {
   return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a);
 }
@@ -87,9 +85,9 @@ MEGCC_INLINE megcc_vf megcc_vi_to_vf(megcc_vi v) { return _mm256_cvtepi32_ps(v);
 
 MEGCC_INLINE float megcc_vf_first(megcc_vf v) { return _mm256_cvtss_f32(v); }
 // A cross-lane reduction by halves: fold(upper, lower) three times.
-#define MEGCC_AVX2_REDUCE(v, fold)                                                     \
-  __m128 r = fold##_ps(_mm256_extractf128_ps(v, 1), _mm256_castps256_ps128(v));        \
-  r = fold##_ps(_mm_movehl_ps(r, r), r);                                               \
+#define MEGCC_AVX2_REDUCE(v, fold)                                              \
+  __m128 r = fold##_ps(_mm256_extractf128_ps(v, 1), _mm256_castps256_ps128(v)); \
+  r = fold##_ps(_mm_movehl_ps(r, r), r);                                        \
   return _mm_cvtss_f32(fold##_ps(_mm_shuffle_ps(r, r, 1), r))
 MEGCC_INLINE float megcc_vf_sum(megcc_vf v) { MEGCC_AVX2_REDUCE(v, _mm_add); }
 MEGCC_INLINE float megcc_vf_hmax(megcc_vf v) { MEGCC_AVX2_REDUCE(v, _mm_max); }

@@ -37,9 +37,7 @@ MEGCC_INLINE megcc_vf megcc_vf_fnma(megcc_vf c, megcc_vf a, megcc_vf b) {
 }
 MEGCC_INLINE megcc_vf megcc_vf_min(megcc_vf a, megcc_vf b) { return _mm512_min_ps(a, b); }
 MEGCC_INLINE megcc_vf megcc_vf_max(megcc_vf a, megcc_vf b) { return _mm512_max_ps(a, b); }
-MEGCC_INLINE megcc_vf megcc_vf_neg(megcc_vf a) {
-  return _mm512_xor_ps(a, _mm512_set1_ps(-0.0f));
-}
+MEGCC_INLINE megcc_vf megcc_vf_neg(megcc_vf a) { return _mm512_xor_ps(a, _mm512_set1_ps(-0.0f)); }
 MEGCC_INLINE megcc_vf megcc_vf_abs(megcc_vf a) {
   return _mm512_andnot_ps(_mm512_set1_ps(-0.0f), a);
 }
@@ -83,10 +81,10 @@ MEGCC_INLINE megcc_vf megcc_vi_to_vf(megcc_vi v) { return _mm512_cvtepi32_ps(v);
 
 MEGCC_INLINE float megcc_vf_first(megcc_vf v) { return _mm512_cvtss_f32(v); }
 // A cross-lane reduction by halves: fold(upper, lower) four times.
-#define MEGCC_AVX512_REDUCE(v, fold)                                                              \
-  const __m256 h = fold##256##_ps(_mm512_extractf32x8_ps(v, 1), _mm512_castps512_ps256(v));       \
-  __m128 r = fold##_ps(_mm256_extractf128_ps(h, 1), _mm256_castps256_ps128(h));                   \
-  r = fold##_ps(_mm_movehl_ps(r, r), r);                                                          \
+#define MEGCC_AVX512_REDUCE(v, fold)                                                        \
+  const __m256 h = fold##256##_ps(_mm512_extractf32x8_ps(v, 1), _mm512_castps512_ps256(v)); \
+  __m128 r = fold##_ps(_mm256_extractf128_ps(h, 1), _mm256_castps256_ps128(h));             \
+  r = fold##_ps(_mm_movehl_ps(r, r), r);                                                    \
   return _mm_cvtss_f32(fold##_ps(_mm_shuffle_ps(r, r, 1), r))
 #define megcc_add256_ps _mm256_add_ps
 #define megcc_add_ps _mm_add_ps

@@ -1,5 +1,5 @@
-// megcc_simd.h without intrinsics: four lanes through the vector extension of GCC and clang where the
-// machine has 128-bit registers, else one plain float.
+// megcc_simd.h without intrinsics: four lanes through the vector extension of GCC and clang where
+// the machine has 128-bit registers, else one plain float.
 #ifndef MEGCC_SIMD_C_H
 #define MEGCC_SIMD_C_H
 
@@ -7,7 +7,7 @@
 
 #define MEGCC_SIMD_FMA 0
 
-#if !defined(MEGCC_SIMD_SCALAR) && (defined(__GNUC__) || defined(__clang__)) && \
+#if !defined(MEGCC_SIMD_SCALAR) && (defined(__GNUC__) || defined(__clang__)) &&   \
     (defined(MEGCC_SIMD_PORTABLE) || defined(__SSE2__) || defined(__aarch64__) || \
      defined(__ARM_NEON) || defined(__ALTIVEC__) || defined(__wasm_simd128__))
 #define MEGCC_VL 4
@@ -170,8 +170,10 @@ MEGCC_INLINE float megcc_c_sqrt(float x) {
   return __builtin_sqrtf(x);
 #else
   float scale = 1.0f, y, s;
-  if (!(x > 0.0f) || x > 3.4028235e38f) return x == 0.0f || x > 0.0f ? x : x - x + (x - x) / (x - x);
-  if (x < 1.1754944e-38f) {  // a subnormal has no exponent to halve: 2^-24 comes out of the root as 2^-12
+  if (!(x > 0.0f) || x > 3.4028235e38f)
+    return x == 0.0f || x > 0.0f ? x : x - x + (x - x) / (x - x);
+  if (x < 1.1754944e-38f) {  // a subnormal has no exponent to halve: 2^-24 comes out of the root as
+                             // 2^-12
     x *= 16777216.0f;
     scale = 1.0f / 4096.0f;
   }

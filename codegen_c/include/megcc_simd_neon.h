@@ -1,5 +1,5 @@
-// megcc_simd.h for NEON: 4 lanes, AArch64 and Armv7. Armv7 NEON flushes subnormals to zero and, before
-// VFPv4, has no fused multiply-add.
+// megcc_simd.h for NEON: 4 lanes, AArch64 and Armv7. Armv7 NEON flushes subnormals to zero and,
+// before VFPv4, has no fused multiply-add.
 #ifndef MEGCC_SIMD_NEON_H
 #define MEGCC_SIMD_NEON_H
 
@@ -79,12 +79,16 @@ MEGCC_INLINE megcc_vf megcc_vi_to_vf(megcc_vi v) { return vcvtq_f32_s32(v); }
 MEGCC_INLINE float megcc_vf_first(megcc_vf v) { return vgetq_lane_f32(v, 0); }
 
 #if MEGCC_SIMD_FMA
-MEGCC_INLINE megcc_vf megcc_vf_fma(megcc_vf c, megcc_vf a, megcc_vf b) { return vfmaq_f32(c, a, b); }
+MEGCC_INLINE megcc_vf megcc_vf_fma(megcc_vf c, megcc_vf a, megcc_vf b) {
+  return vfmaq_f32(c, a, b);
+}
 MEGCC_INLINE megcc_vf megcc_vf_fnma(megcc_vf c, megcc_vf a, megcc_vf b) {
   return vfmsq_f32(c, a, b);
 }
 #else
-MEGCC_INLINE megcc_vf megcc_vf_fma(megcc_vf c, megcc_vf a, megcc_vf b) { return vmlaq_f32(c, a, b); }
+MEGCC_INLINE megcc_vf megcc_vf_fma(megcc_vf c, megcc_vf a, megcc_vf b) {
+  return vmlaq_f32(c, a, b);
+}
 MEGCC_INLINE megcc_vf megcc_vf_fnma(megcc_vf c, megcc_vf a, megcc_vf b) {
   return vmlsq_f32(c, a, b);
 }
@@ -141,9 +145,7 @@ MEGCC_INLINE megcc_vf megcc_vf_floor(megcc_vf a) {
   const float32x4_t down = vbslq_f32(vcgtq_f32(r, a), vdupq_n_f32(1.0f), vdupq_n_f32(0.0f));
   return vbslq_f32(vdupq_n_u32(0x80000000u), a, vsubq_f32(r, down));
 }
-MEGCC_INLINE megcc_vf megcc_vf_ceil(megcc_vf a) {
-  return vnegq_f32(megcc_vf_floor(vnegq_f32(a)));
-}
+MEGCC_INLINE megcc_vf megcc_vf_ceil(megcc_vf a) { return vnegq_f32(megcc_vf_floor(vnegq_f32(a))); }
 MEGCC_INLINE float megcc_vf_sum(megcc_vf v) {
   const float32x2_t s = vadd_f32(vget_low_f32(v), vget_high_f32(v));
   return vget_lane_f32(vpadd_f32(s, s), 0);
