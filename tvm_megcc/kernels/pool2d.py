@@ -1,0 +1,66 @@
+"""pool2d and global_pool: ``nn.max_pool2d``, ``nn.avg_pool2d`` and means over H and W, in NHWC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from tvm.relax.dpl import is_op, wildcard
+
+from tvm_megcc.kernels.request import Parts, Request, Row, dtype_of, static_shape
+
+MAX, AVG = 0, 1
+
+
+def rows() -> Iterator[Row]:
+    for name, func in (("max_pool2d", MAX), ("avg_pool2d", AVG)):
+        yield _row(f"relax.nn.{name}", partial(_windowed, func))
+    yield _row("relax.nn.adaptive_avg_pool2d", _adaptive)
+    for name, func in (("max", MAX), ("mean", AVG)):
+        yield _row(f"relax.{name}", partial(_reduced, func))
+
+
+def _row(op: str, build) -> Row:  # noqa: ANN001 - a Row's own callback type
+    x = wildcard()
+    pattern = is_op(op)(x)
+    return Row(f"pool.{op.split('.')[-1]}", frozenset({op}), pattern, {"x": x}, build)
+
+
+def _windowed(func: int, parts: Parts) -> Request | None:
+    x, call = parts["x"], parts["root"]
+    attrs, shape, out = call.attrs, static_shape(x), static_shape(call)
+    if str(attrs.layout) != "NHWC" or shape is None or out is None:
+        return None
+    (kh, kw), (sh, sw), (dh, dw) = (
+        [int(v) for v in a] for a in (attrs.pool_size, attrs.strides, attrs.dilation)
+    )
+    top, left, bottom, right = (int(v) for v in attrs.padding)
+    facts = {
+        "dtype": dtype_of(x), "func": func, "n": shape[0], "h": shape[1], "w": shape[2],
+        "c": shape[3], "oh": out[1], "ow": out[2], "kh": kh, "kw": kw, "sh": sh, "sw": sw,
+        "dh": dh, "dw": dw, "pt": top, "pl": left, "pb": bottom, "pr": right,
+        "count_include_pad": int(bool(attrs.count_include_pad)),
+    }  # fmt: skip
+    return Request("pool2d", facts, (x,))
+
+
+def _global(func: int, parts: Parts, shape: tuple[int, ...]) -> Request:
+    n, h, w, c = shape
+    facts = {"dtype": dtype_of(parts["x"]), "func": func, "n": n, "hw": h * w, "c": c}
+    return Request("global_pool", facts, (parts["x"],))
+
+
+def _adaptive(parts: Parts) -> Request | None:
+    attrs, shape, out = parts["root"].attrs, static_shape(parts["x"]), static_shape(parts["root"])
+    if str(attrs.layout) != "NHWC" or shape is None or out is None or out[1:3] != (1, 1):
+        return None
+    return _global(AVG, parts, shape)
+
+
+def _reduced(func: int, parts: Parts) -> Request | None:
+    shape, axes = static_shape(parts["x"]), parts["root"].attrs.axis
+    if shape is None or len(shape) != 4 or axes is None or 0 in shape:
+        return None
+    if sorted(int(a) % 4 for a in axes) != [1, 2]:
+        return None
+    return _global(func, parts, shape)
