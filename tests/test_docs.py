@@ -1,0 +1,140 @@
+"""The examples of README.md and docs/ do what they say: every block marked ``test`` is run.
+
+A block is marked by the second word of its info string; the blocks of one document run in order in
+one empty directory, with the ``tvmc`` and the ``python`` of this environment first on the path:
+
+    ```bash test            run by bash -euo pipefail
+    ```python test          run by python
+    ```c test               a complete file: compiled with -Wall -Wextra -Werror
+    ```c test file=app.c    written to that file for a later block (any language)
+    ```text test            what the block before it prints; "..." stands for anything
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    language: str
+    file: str
+    text: str
+    line: int
+
+
+def blocks(document: str) -> list[Block]:
+    """The fenced blocks of a Markdown text that are marked ``test``."""
+    found = []
+    for match in re.finditer(r"^```(\w+) +test\b(.*)\n((?s:.*?))^```$", document, re.M):
+        language, options, text = match.groups()
+        file = dict(re.findall(r"(\w+)=(\S+)", options)).get("file", "")
+        found.append(Block(language, file, text, document[: match.start()].count("\n") + 1))
+    return found
+
+
+def run_blocks(found: list[Block], folder: Path) -> None:
+    """Run in `folder`; a block that fails is an `AssertionError` that names its line."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    printed = ""
+    for block in found:
+        if block.file:
+            (folder / block.file).write_text(block.text)
+            continue
+        if block.language == "text":
+            pattern = ".*".join(map(re.escape, block.text.strip().split("...")))
+            assert re.fullmatch(pattern, printed.strip(), re.S), (
+                f"line {block.line}: printed\n{printed}"
+            )
+            continue
+        result = subprocess.run(
+            COMMANDS[block.language],
+            input=block.text,
+            cwd=folder,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        printed = result.stdout
+        assert result.returncode == 0, (
+            f"line {block.line}: exit {result.returncode}\n{result.stdout}{result.stderr}"
+        )
+
+
+COMMANDS = {
+    "bash": ["bash", "-euo", "pipefail", "-s"],
+    "python": [sys.executable, "-"],
+    "c": ["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c", "-"],
+}
+
+EXAMPLES = {d: found for d in DOCUMENTS if (found := blocks(d.read_text()))}
+
+
+@pytest.mark.parametrize("document", EXAMPLES, ids=lambda d: str(d.relative_to(ROOT)))
+def test_docs_examples(document, tmp_path):
+    if not (shutil.which("make") and shutil.which("cc")):
+        pytest.skip("the examples build C packages: needs make and cc")
+    run_blocks(EXAMPLES[document], tmp_path)
+
+
+def test_docs_readme_has_examples():
+    assert {b.language for b in EXAMPLES[ROOT / "README.md"]} >= {"bash", "python", "c"}
+
+
+def test_docs_every_marked_fence_is_understood():
+    """A misspelt mark would be an example that nobody runs."""
+    for document in DOCUMENTS:
+        fences = re.findall(r"^```\w+ .*$", document.read_text(), re.M)
+        assert len(fences) == len(EXAMPLES.get(document, [])), (document, fences)
+
+
+def test_docs_links_lead_somewhere():
+    for document in DOCUMENTS:
+        prose = re.sub(r"^```.*?^```$", "", document.read_text(), flags=re.M | re.S)
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", prose):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+FENCE = "```"
+
+
+def one(info: str, text: str) -> Block:
+    (block,) = blocks(f"words\n{FENCE}{info}\n{text}{FENCE}\nwords\n")
+    return block
+
+
+@pytest.mark.parametrize(
+    ("info", "text"),
+    [
+        ("bash test", "false\ntrue\n"),
+        ("python test", "raise SystemExit(3)\n"),
+        ("c test", "int f(void) { return x; }\n"),
+    ],
+)
+def test_docs_a_broken_example_fails(info, text, tmp_path):
+    with pytest.raises(AssertionError, match="line 2"):
+        run_blocks([one(info, text)], tmp_path)
+
+
+def test_docs_blocks_share_a_directory_and_output_is_compared(tmp_path):
+    script = one("python test file=hello.py", "print('hello', 41 + 1)\n")
+    run = one("bash test", "python hello.py\n")
+    run_blocks([script, run, one("text test", "hello ...\n")], tmp_path)
+    with pytest.raises(AssertionError, match="hello 42"):
+        run_blocks([script, run, one("text test", "goodbye\n")], tmp_path)
+
+
+def test_docs_unmarked_blocks_are_left_alone():
+    assert not blocks(f"{FENCE}bash\nfalse\n{FENCE}\n")
