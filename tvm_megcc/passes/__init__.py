@@ -13,7 +13,7 @@ from __future__ import annotations
 import tvm
 from tvm import relax
 
-from tvm_megcc.passes.channels_last import CancelTransposes, ChannelsLast
+from tvm_megcc.passes.channels_last import ChannelsLast
 from tvm_megcc.passes.conv1d import Conv1dToConv2d
 from tvm_megcc.passes.fold_constants import FoldConstants
 from tvm_megcc.passes.fold_scale import FoldScaleShift
@@ -23,7 +23,7 @@ from tvm_megcc.passes.legalise import LegaliseRest
 from tvm_megcc.passes.materialise import MaterialiseKernels
 
 __all__ = [
-    "CancelTransposes", "ChannelsLast", "Conv1dToConv2d", "FoldConstants", "FoldScaleShift",
+    "ChannelsLast", "Conv1dToConv2d", "FoldConstants", "FoldScaleShift",
     "ForwardMemory", "FuseKernels", "LegaliseRest", "MaterialiseKernels", "pipeline", "stages",
 ]  # fmt: skip
 

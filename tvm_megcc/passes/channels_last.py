@@ -1,70 +1,355 @@
-"""ChannelsLast: convolutions and pooling run in NHWC with OHWI weights.
+"""ChannelsLast: convolutions, pooling and resizing run in NHWC; transposes move down and cancel.
 
-TVM's ``ConvertLayout`` moves the layout through the operators between two convolutions and puts
-``permute_dims`` where it cannot; the transposes of weights are folded, and pairs that cancel go.
+A value may be held *permuted*: the variable ``v`` of the graph stands for ``permute_dims(raw, axes)``
+where only ``raw`` has been computed. Operators that do not care about the order of axes work on
+``raw`` and pass the permutation on; ``permute_dims`` itself only composes; whoever needs the logical
+order gets one explicit transpose. So between two convolutions nothing is moved, and transposes that
+the model wrote itself vanish where they meet ours.
+
+TVM's ``ConvertLayout`` does the same from layout names and fails where a rank changes ("can't find S
+in source layout ABCDE"); permutations of axes have no such case.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.passes.fold_constants import FoldConstants
+from tvm_megcc.kernels.request import as_int, constant
 
-LAYOUTS = {"relax.nn.conv2d": ["NHWC", "OHWI"]}
+NCHW_OF_NHWC = (0, 3, 1, 2)  # logical NCHW = permute_dims(raw NHWC, these axes)
+
+_UNARY = """abs acos acosh asin asinh atan atanh bitwise_not ceil clip cos cosh erf exp floor isfinite
+    isinf isnan log logical_not negative round rsqrt sigmoid sign sin sinh sqrt square tan tanh trunc
+    astype nn.relu nn.relu6 nn.gelu nn.gelu_tanh nn.silu nn.leakyrelu nn.softplus nn.selu"""
+_BROADCAST = """add subtract multiply divide floor_divide mod floor_mod power maximum minimum equal
+    not_equal less less_equal greater greater_equal logical_and logical_or logical_xor bitwise_and
+    bitwise_or bitwise_xor where"""
+_REDUCE = "max mean min prod std sum variance"
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset("relax." + word for word in text.split())
+
+
+UNARY, BROADCAST, REDUCE = _names(_UNARY), _names(_BROADCAST), _names(_REDUCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Permuted:
+    """The value ``permute_dims(raw, axes)``, of which only `raw` exists so far."""
+
+    raw: relax.Var
+    axes: tuple[int, ...]
+
+    def raw_axis(self, logical: int) -> int:
+        """The axis of `raw` that is axis `logical` of the value."""
+        return self.axes[logical % len(self.axes)]
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ChannelsLast")
 class ChannelsLast:
-    """``ConvertLayout`` for conv2d, then `FoldConstants` and `CancelTransposes`."""
+    """Rewrite every function; see the module's docstring."""
 
     def transform_module(
         self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
     ) -> tvm.IRModule:
-        return tvm.transform.Sequential(
-            [relax.transform.ConvertLayout(LAYOUTS), FoldConstants(), CancelTransposes()]
-        )(mod)
-
-
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.CancelTransposes")
-class CancelTransposes:
-    """``permute_dims(permute_dims(x, a), b)`` -> one permutation, or ``x`` where they cancel."""
-
-    def transform_module(
-        self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
-    ) -> tvm.IRModule:
-        canceller = _Canceller(mod)
+        rewriter = _Rewriter(mod)
         for gvar, func in mod.functions_items():
             if isinstance(func, relax.Function):
-                canceller.builder_.update_func(gvar, canceller.visit_expr(func))
-        mod = relax.transform.CanonicalizeBindings()(canceller.builder_.get())
+                rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
+        mod = relax.transform.CanonicalizeBindings()(rewriter.builder_.get())
         return relax.transform.DeadCodeElimination()(mod)
 
 
+def _inverse(axes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argsort(axes))
+
+
+def _rank(expr: relax.Expr) -> int:
+    return int(expr.ty.ndim)
+
+
+def _is_tensor(expr: relax.Expr) -> bool:
+    return isinstance(expr.ty, relax.TensorType)
+
+
 @mutator
-class _Canceller(PyExprMutator):
+class _Rewriter(PyExprMutator):
     def __init__(self, mod: tvm.IRModule) -> None:
         super().__init__(mod)
+        self.held: dict[relax.Var, Permuted] = {}
+        self.tuples: dict[relax.Var, list[Permuted]] = {}
+        self.logical: dict[relax.Var, relax.Var] = {}
 
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        call = self.visit_expr_post_order(call)
-        outer = _axes(call)
-        if outer is None or not isinstance(call.args[0], relax.Var):
-            return call
-        inner_call = self.lookup_binding(call.args[0])
-        inner = _axes(inner_call)
-        if inner is None:
-            return call
-        axes = [inner[a] for a in outer]
-        source = inner_call.args[0]
-        return source if axes == sorted(axes) else relax.op.permute_dims(source, axes)
+    # Every use of a held variable that no rule below takes care of asks for its logical form.
+
+    def visit_dataflow_var_(self, var: relax.DataflowVar) -> relax.Expr:
+        return self._logical(var) if var in self.held else super().visit_dataflow_var_(var)
+
+    def visit_var_(self, var: relax.Var) -> relax.Expr:
+        return self._logical(var) if var in self.held else super().visit_var_(var)
+
+    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        result = self._convert(binding.value)
+        if result is None:
+            if isinstance(binding.value, relax.Var) and binding.value in self.tuples:
+                self.tuples[binding.var] = self.tuples[binding.value]
+            super().visit_var_binding_(binding)
+        elif isinstance(result, list):
+            self.tuples[binding.var] = result
+            whole = relax.Tuple([self._permuted(field) for field in result])
+            super().visit_var_binding_(relax.VarBinding(binding.var, whole))
+        elif isinstance(binding.var, relax.DataflowVar):
+            self.held[binding.var] = result
+        else:
+            super().visit_var_binding_(relax.VarBinding(binding.var, self._permuted(result)))
+
+    def _logical(self, var: relax.Var) -> relax.Var:
+        if var not in self.logical:
+            self.logical[var] = self.builder_.emit(self._permuted(self.held[var]))
+        return self.logical[var]
+
+    @staticmethod
+    def _permuted(value: Permuted) -> relax.Expr:
+        if value.axes == tuple(range(len(value.axes))):
+            return value.raw
+        return relax.op.permute_dims(value.raw, list(value.axes))
+
+    def _raw(self, expr: relax.Expr, axes: tuple[int, ...]) -> relax.Expr:
+        """`expr` in the order in which ``permute_dims(result, axes)`` is `expr`."""
+        array = constant(expr)
+        if array is not None:
+            return relax.const(np.ascontiguousarray(array.transpose(_inverse(axes))))
+        held = self.held.get(expr) if isinstance(expr, relax.Var) else None
+        if held is not None and held.axes == axes:
+            return held.raw
+        source = held.raw if held is not None else self.visit_expr(expr)
+        order = _inverse(axes)
+        if held is not None:
+            order = tuple(held.axes[i] for i in order)
+        return source if order == tuple(range(len(order))) else self.builder_.emit(
+            relax.op.permute_dims(source, list(order))
+        )
+
+    def _hold(self, expr: relax.Expr, axes: Sequence[int]) -> Permuted:
+        return Permuted(self.builder_.emit(expr), tuple(axes))
+
+    # The rules.
+
+    def _convert(self, value: relax.Expr) -> Permuted | list[Permuted] | None:
+        if isinstance(value, relax.Var):
+            return self.held.get(value)
+        if isinstance(value, relax.TupleGetItem):
+            fields = self.tuples.get(value.tuple_value)
+            return fields[value.index] if fields else None
+        if not isinstance(value, relax.Call) or not isinstance(value.op, tvm.ir.Op):
+            return None
+        name = value.op.name
+        if name in _SPATIAL:
+            return self._spatial(value)
+        if name == "relax.permute_dims":
+            return self._compose(value)
+        if name in BROADCAST:
+            return self._broadcast(value)
+        held = self._held_argument(value)
+        if held is None:
+            return None
+        if name in UNARY:
+            args = [held.raw, *value.args[1:]]
+            return self._hold(relax.Call(value.op, args, value.attrs, value.ty_args), held.axes)
+        rule = _RULES.get(name)
+        return getattr(self, rule)(value, held) if rule else None
+
+    def _held_argument(self, call: relax.Call) -> Permuted | None:
+        """The held first argument, or the first held field when that is a tuple."""
+        first = call.args[0] if call.args else None
+        fields = first.fields if isinstance(first, relax.Tuple) else [first]
+        found = (self.held[f] for f in fields if isinstance(f, relax.Var) and f in self.held)
+        return next(found, None)
+
+    def _spatial(self, call: relax.Call) -> Permuted | None:
+        layout_key, operator = _SPATIAL[call.op.name]
+        if str(getattr(call.attrs, layout_key)) != "NCHW":
+            return None
+        args = [self._raw(call.args[0], NCHW_OF_NHWC), *call.args[1:]]
+        return self._hold(operator(self, args, call.attrs), NCHW_OF_NHWC)
+
+    def _compose(self, call: relax.Call) -> Permuted:
+        rank = _rank(call)
+        axes = call.attrs.axes
+        order = [int(a) % rank for a in axes] if axes is not None else list(range(rank))[::-1]
+        source = call.args[0]
+        held = self.held.get(source) if isinstance(source, relax.Var) else None
+        if held is not None:
+            return Permuted(held.raw, tuple(held.axes[i] for i in order))
+        visited = self.visit_expr(source)
+        raw = visited if isinstance(visited, relax.Var) else self.builder_.emit(visited)
+        return Permuted(raw, tuple(order))
+
+    def _broadcast(self, call: relax.Call) -> Permuted | None:
+        held = [self.held[a] for a in call.args if isinstance(a, relax.Var) and a in self.held]
+        rank = _rank(call)
+        held = [h for h in held if len(h.axes) == rank]
+        if not held or any(_rank(a) > rank for a in call.args):
+            return None
+        axes = held[0].axes
+        args = [self._raw(self._of_rank(a, rank), axes) if _rank(a) else a for a in call.args]
+        return self._hold(relax.Call(call.op, args, call.attrs, call.ty_args), axes)
+
+    def _of_rank(self, expr: relax.Expr, rank: int) -> relax.Expr:
+        """`expr` with leading axes of extent one, as broadcasting would read it."""
+        missing = rank - _rank(expr)
+        if not missing:
+            return expr
+        array = constant(expr)
+        if array is not None:
+            return relax.const(array.reshape((1,) * missing + array.shape))
+        return self.builder_.emit(
+            relax.op.expand_dims(self.visit_expr(expr), axis=list(range(missing)))
+        )
+
+    def _concat(self, call: relax.Call, held: Permuted) -> Permuted | None:
+        fields = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else None
+        axis = as_int(call.attrs.axis)
+        if fields is None or axis is None:
+            return None
+        raws = [self._raw(f, held.axes) for f in fields]
+        return self._hold(relax.op.concat(raws, axis=held.raw_axis(axis)), held.axes)
+
+    def _split(self, call: relax.Call, held: Permuted) -> list[Permuted]:
+        cuts = call.attrs.indices_or_sections
+        sections = as_int(cuts)
+        where = sections if sections is not None else [as_int(c) for c in cuts]
+        whole = self.builder_.emit(
+            relax.op.split(held.raw, where, axis=held.raw_axis(int(call.attrs.axis)))
+        )
+        count = len(call.ty.fields)
+        return [self._hold(relax.TupleGetItem(whole, i), held.axes) for i in range(count)]
+
+    def _reduce(self, call: relax.Call, held: Permuted) -> Permuted:
+        rank, axes = len(held.axes), call.attrs.axis
+        logical = [int(a) % rank for a in axes] if axes is not None else list(range(rank))
+        keep = bool(call.attrs.keepdims)
+        function = getattr(relax.op, call.op.name.removeprefix("relax."))
+        result = function(held.raw, sorted(held.raw_axis(a) for a in logical), keepdims=keep)
+        if keep:
+            return self._hold(result, held.axes)
+        left = [held.axes[a] for a in range(rank) if a not in logical]
+        order = sorted(left)
+        return self._hold(result, [order.index(a) for a in left])
+
+    def _softmax(self, call: relax.Call, held: Permuted) -> Permuted:
+        function = getattr(relax.op.nn, call.op.name.removeprefix("relax.nn."))
+        return self._hold(function(held.raw, axis=held.raw_axis(int(call.attrs.axis))), held.axes)
+
+    def _prelu(self, call: relax.Call, held: Permuted) -> Permuted:
+        axis = held.raw_axis(int(call.attrs.axis))
+        slope = self.visit_expr(call.args[1])
+        return self._hold(relax.op.nn.prelu(held.raw, slope, axis=axis), held.axes)
+
+    def _pad(self, call: relax.Call, held: Permuted) -> Permuted:
+        width = [int(v) for v in call.attrs.pad_width]
+        pairs = [width[2 * i : 2 * i + 2] for i in range(len(held.axes))]
+        moved = [v for i in _inverse(held.axes) for v in pairs[i]]
+        attrs = call.attrs
+        padded = relax.op.nn.pad(
+            held.raw, moved, pad_mode=str(attrs.pad_mode), pad_value=float(attrs.pad_value)
+        )
+        return self._hold(padded, held.axes)
+
+    def _strided_slice(self, call: relax.Call, held: Permuted) -> Permuted | None:
+        axes = call.args[1]
+        if not isinstance(axes, relax.Tuple):
+            return None
+        logical = [as_int(getattr(f, "value", f)) for f in axes.fields]
+        if any(a is None for a in logical):
+            return None
+        moved = relax.Tuple([relax.prim_value(held.raw_axis(a)) for a in logical])  # type: ignore[arg-type]
+        args = [held.raw, moved, *call.args[2:]]
+        return self._hold(relax.Call(call.op, args, call.attrs, call.ty_args), held.axes)
 
 
-def _axes(call: relax.Expr | None) -> list[int] | None:
-    is_op = isinstance(call, relax.Call) and isinstance(call.op, tvm.ir.Op)
-    if not is_op or call.op.name != "relax.permute_dims":
-        return None
-    rank = len(call.ty.shape.values)
-    axes = call.attrs.axes
-    return [int(a) % rank for a in axes] if axes is not None else list(range(rank))[::-1]
+#: Operator -> method of `_Rewriter` (by name: the decorator hides the class's own functions).
+_RULES = {
+    "relax.concat": "_concat",
+    "relax.split": "_split",
+    "relax.nn.softmax": "_softmax",
+    "relax.nn.log_softmax": "_softmax",
+    "relax.nn.prelu": "_prelu",
+    "relax.nn.pad": "_pad",
+    "relax.strided_slice": "_strided_slice",
+    **dict.fromkeys(REDUCE, "_reduce"),
+}
+
+
+def _ints(values: Sequence[object]) -> list[int]:
+    return [int(v) for v in values]  # type: ignore[call-overload]
+
+
+def _conv2d(rewriter: _Rewriter, args: list[relax.Expr], attrs: tvm.ir.Attrs) -> relax.Expr:
+    return relax.op.nn.conv2d(
+        args[0],
+        rewriter._raw(args[1], NCHW_OF_NHWC),  # OIHW of OHWI is the same permutation
+        strides=_ints(attrs.strides),
+        padding=_ints(attrs.padding),
+        dilation=_ints(attrs.dilation),
+        groups=int(attrs.groups),
+        data_layout="NHWC",
+        kernel_layout="OHWI",
+    )
+
+
+def _pool2d(name: str) -> Callable[[_Rewriter, list[relax.Expr], tvm.ir.Attrs], relax.Expr]:
+    def build(
+        rewriter: _Rewriter, args: list[relax.Expr], attrs: tvm.ir.Attrs
+    ) -> relax.Expr:
+        return getattr(relax.op.nn, name)(
+            args[0],
+            pool_size=_ints(attrs.pool_size),
+            strides=_ints(attrs.strides),
+            padding=_ints(attrs.padding),
+            dilation=_ints(attrs.dilation),
+            ceil_mode=bool(attrs.ceil_mode),
+            count_include_pad=bool(attrs.count_include_pad),
+            layout="NHWC",
+        )
+
+    return build
+
+
+def _adaptive(rewriter: _Rewriter, args: list[relax.Expr], attrs: tvm.ir.Attrs) -> relax.Expr:
+    size = attrs.output_size
+    wanted = None if size is None else _ints(size)
+    return relax.op.nn.adaptive_avg_pool2d(args[0], output_size=wanted, layout="NHWC")
+
+
+def _resize2d(rewriter: _Rewriter, args: list[relax.Expr], attrs: tvm.ir.Attrs) -> relax.Expr:
+    return relax.op.image.resize2d(
+        args[0],
+        args[1],
+        roi=[float(v) for v in attrs.roi],
+        layout="NHWC",
+        method=str(attrs.method),
+        coordinate_transformation_mode=str(attrs.coordinate_transformation_mode),
+        rounding_method=str(attrs.rounding_method),
+        cubic_alpha=float(attrs.cubic_alpha),
+        cubic_exclude=int(attrs.cubic_exclude),
+        extrapolation_value=float(attrs.extrapolation_value),
+        out_dtype=str(attrs.out_dtype) if attrs.out_dtype else None,
+    )
+
+
+#: Operators with H and W: the attribute that names their layout, and how to build the NHWC form.
+_SPATIAL = {
+    "relax.nn.conv2d": ("data_layout", _conv2d),
+    "relax.nn.max_pool2d": ("layout", _pool2d("max_pool2d")),
+    "relax.nn.avg_pool2d": ("layout", _pool2d("avg_pool2d")),
+    "relax.nn.adaptive_avg_pool2d": ("layout", _adaptive),
+    "relax.image.resize2d": ("layout", _resize2d),
+}

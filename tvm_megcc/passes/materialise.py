@@ -100,10 +100,11 @@ def _pack(how: registry.Packing, array: np.ndarray, wanted: Request) -> np.ndarr
 def _request(func: relax.Function) -> tuple[Request, relax.Function]:
     row = catalogue.rows()[_composite(func)]
     bindings = relax.analysis.get_var2val(func)
-    matched = row.pattern.extract_matched_expr(func.body.body, bindings)
+    root = bindings[func.body.body]
+    matched = row.pattern.extract_matched_expr(root, bindings)
     assert matched is not None, f"{row.name} no longer matches its own composite function"
     parts = {name: matched[pattern] for name, pattern in row.parts.items()}
-    request = row.request({**parts, "root": func.body.body})
+    request = row.request({**parts, "root": root})
     assert request is not None, f"{row.name} declines what it accepted"
     return request, func
 
