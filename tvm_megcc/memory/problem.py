@@ -80,10 +80,11 @@ def validate(problem: Problem, solution: Solution) -> None:
     for interval, offset in zip(problem.intervals, solution.offsets, strict=True):
         if offset < 0 or offset % interval.alignment:
             raise ValueError(f"{interval.name}: offset {offset} is not a multiple of its alignment")
+        if not interval.size or interval.first >= interval.last:
+            continue  # never live: its address is never used
         if offset + interval.size > solution.arena_bytes:
             raise ValueError(f"{interval.name}: ends outside the arena")
-        if interval.size and interval.first < interval.last:
-            placed.append((interval.first, offset, interval))
+        placed.append((interval.first, offset, interval))
     placed.sort(key=lambda row: (row[0], row[1]))
     live: list[tuple[int, Interval]] = []
     for first, offset, interval in placed:

@@ -1,0 +1,93 @@
+"""ChannelsLast: NHWC convolutions, and transposes that move down and cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from tvm import relax
+
+from tests.passes.support import build, operators, run
+from tvm_megcc.passes import ChannelsLast
+
+RNG = np.random.default_rng(0)
+PERMUTE = "relax.permute_dims"
+
+
+def _const(*shape: int) -> relax.Expr:
+    return relax.const(RNG.standard_normal(shape).astype("float32"))
+
+
+def _conv(x: relax.Expr, cin: int, cout: int) -> relax.Expr:
+    return relax.op.nn.conv2d(x, _const(cout, cin, 3, 3), padding=1)
+
+
+def _check(body: Callable[..., relax.Expr], transposes: int, *shapes: tuple[int, ...]) -> None:
+    before = build(body, *shapes)
+    after = ChannelsLast()(before)
+    assert operators(after).count(PERMUTE) == transposes, after.script(show_meta=False)
+    inputs = [RNG.standard_normal(s).astype("float32") for s in shapes]
+    for a, b in zip(run(before, *inputs), run(after, *inputs), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+SHAPE = (1, 3, 6, 8)
+CHAINS: dict[str, tuple[Callable[[relax.Expr], relax.Expr], int]] = {
+    "relu": (relax.op.nn.relu, 2),
+    "bias": (lambda y: relax.op.add(y, _const(1, 4, 1, 1)), 2),
+    "bias_of_lower_rank": (lambda y: relax.op.add(y, _const(4, 1, 1)), 2),
+    "scalar": (lambda y: relax.op.multiply(y, relax.const(2.0)), 2),
+    "self": (lambda y: relax.op.multiply(y, relax.op.sigmoid(y)), 2),
+    "max_pool": (lambda y: relax.op.nn.max_pool2d(y, [2, 2], [2, 2]), 2),
+    "avg_pool": (lambda y: relax.op.nn.avg_pool2d(y, [2, 2], [1, 1], [1, 1, 1, 1]), 2),
+    "resize": (lambda y: relax.op.image.resize2d(y, (12, 16), layout="NCHW"), 2),
+    "mean_keep": (lambda y: relax.op.mean(y, axis=[2, 3], keepdims=True), 2),
+    "mean_drop": (lambda y: relax.op.mean(y, axis=[2, 3]), 1),
+    "mean_channels": (lambda y: relax.op.mean(y, axis=[1]), 1),
+    "softmax_channels": (lambda y: relax.op.nn.softmax(y, axis=1), 2),
+    "prelu": (lambda y: relax.op.nn.prelu(y, _const(4), axis=1), 2),
+    "pad": (lambda y: relax.op.nn.pad(y, [0, 0, 0, 1, 1, 2, 3, 0]), 2),
+    "slice": (lambda y: relax.op.strided_slice(y, [1, 3], [1, 0], [3, 8], [1, 2]), 2),
+    "split": (lambda y: relax.op.split(y, 2, axis=1)[1], 2),
+    "reshape": (lambda y: relax.op.reshape(y, (4, 48)), 2),
+    "own_transpose": (lambda y: relax.op.permute_dims(y, [0, 2, 3, 1]), 1),
+    "own_transpose_reshape": (
+        lambda y: relax.op.reshape(relax.op.permute_dims(y, [0, 2, 3, 1]), (1, 96, 2)), 1,
+    ),
+    "flip": (lambda y: relax.op.flip(y, axis=2), 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_channels_last_after_conv(name: str) -> None:
+    tail, transposes = CHAINS[name]
+    _check(lambda x: tail(_conv(x, 3, 4)), transposes, SHAPE)
+
+
+def test_channels_last_between_convs_moves_nothing() -> None:
+    def body(x: relax.Expr) -> relax.Expr:
+        y = relax.op.nn.relu(_conv(x, 3, 4))
+        z = relax.op.concat([y, _conv(y, 4, 5)], axis=1)
+        return _conv(relax.op.add(z, relax.op.sigmoid(z)), 9, 2)
+
+    _check(body, 2, SHAPE)
+
+
+def test_channels_last_gate_of_another_order() -> None:
+    def body(x: relax.Expr, gate: relax.Expr) -> relax.Expr:
+        return _conv(relax.op.multiply(_conv(x, 3, 4), gate), 4, 4)
+
+    _check(body, 3, SHAPE, (1, 4, 1, 1))
+
+
+def test_channels_last_without_spatial_operators_is_identity() -> None:
+    _check(lambda x: relax.op.nn.relu(x), 0, SHAPE)
+
+
+def test_channels_last_result_used_twice_is_transposed_once() -> None:
+    def body(x: relax.Expr) -> relax.Expr:
+        y = _conv(x, 3, 4)
+        return relax.Tuple([relax.op.reshape(y, (4, 48)), relax.op.reshape(y, (8, 24))])
+
+    _check(body, 2, SHAPE)

@@ -1,0 +1,95 @@
+"""FoldScaleShift: batch normalisation and per-channel scale and shift go into the weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax
+
+from tests.passes.support import build, operators, run
+from tvm_megcc.passes import FoldConstants, FoldScaleShift
+
+RNG = np.random.default_rng(0)
+
+
+def _const(*shape: int) -> relax.Expr:
+    return relax.const(RNG.standard_normal(shape).astype("float32"))
+
+
+def _fold(mod: tvm.IRModule) -> tvm.IRModule:
+    return tvm.transform.Sequential([FoldConstants(), FoldScaleShift()])(mod)
+
+
+def _same(before: tvm.IRModule, after: tvm.IRModule, *shapes: tuple[int, ...]) -> None:
+    inputs = [RNG.standard_normal(s).astype("float32") for s in shapes]
+    for a, b in zip(run(before, *inputs), run(after, *inputs), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_batch_norm_goes_into_conv() -> None:
+    def body(x: relax.Var) -> relax.Expr:
+        y = relax.op.nn.conv2d(x, _const(4, 3, 3, 3), padding=1)
+        y = relax.op.add(y, _const(1, 4, 1, 1))
+        var = relax.const(RNG.random(4).astype("float32") + 0.5)
+        bn = relax.op.nn.batch_norm(y, _const(4), _const(4), _const(4), var, axis=1, training=False)
+        return relax.TupleGetItem(bn, 0)
+
+    before = build(body, (1, 3, 5, 6))
+    after = _fold(before)
+    assert operators(after) == ["relax.nn.conv2d", "relax.add"]
+    _same(before, after, (1, 3, 5, 6))
+
+
+def test_batch_norm_alone_becomes_scale_and_shift() -> None:
+    def body(x: relax.Var) -> relax.Expr:
+        var = relax.const(RNG.random(3).astype("float32") + 0.5)
+        bn = relax.op.nn.batch_norm(x, _const(3), _const(3), _const(3), var, axis=1, training=False)
+        return relax.TupleGetItem(bn, 0)
+
+    before = build(body, (2, 3, 4, 4))
+    after = _fold(before)
+    assert operators(after) == ["relax.multiply", "relax.add"]
+    _same(before, after, (2, 3, 4, 4))
+
+
+def test_scale_goes_into_matmul_and_its_bias() -> None:
+    def body(x: relax.Var) -> relax.Expr:
+        y = relax.op.add(relax.op.matmul(x, _const(6, 5)), _const(5))
+        return relax.op.add(relax.op.multiply(y, _const(5)), _const(5))
+
+    before = build(body, (2, 6))
+    after = _fold(before)
+    assert operators(after) == ["relax.matmul", "relax.add"]
+    _same(before, after, (2, 6))
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 5, 6), (1, 4, 5, 6)])
+def test_scale_that_varies_over_pixels_stays(shape: tuple[int, ...]) -> None:
+    def body(x: relax.Var) -> relax.Expr:
+        return relax.op.multiply(relax.op.nn.conv2d(x, _const(4, 3, 1, 1)), _const(*shape))
+
+    before = build(body, (1, 3, 5, 6))
+    after = _fold(before)
+    assert operators(after) == ["relax.nn.conv2d", "relax.multiply"]
+    _same(before, after, (1, 3, 5, 6))
+
+
+def test_conv_with_another_use_stays() -> None:
+    def body(x: relax.Var) -> relax.Expr:
+        y = relax.op.nn.conv2d(x, _const(4, 3, 1, 1))
+        return relax.Tuple([y, relax.op.multiply(y, _const(1, 4, 1, 1))])
+
+    before = build(body, (1, 3, 5, 6))
+    after = _fold(before)
+    assert operators(after) == ["relax.nn.conv2d", "relax.multiply"]
+    _same(before, after, (1, 3, 5, 6))
+
+
+def test_add_that_broadcasts_the_value_stays() -> None:
+    def body(x: relax.Var) -> relax.Expr:
+        return relax.op.add(relax.op.add(x, _const(1, 4)), _const(3, 4))
+
+    before = build(body, (1, 4))
+    after = _fold(before)
+    _same(before, after, (1, 4))
