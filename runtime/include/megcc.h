@@ -1,0 +1,209 @@
+/// megcc.h: run a compiled neural network from C. This is the whole public API.
+///
+/// Memory is the caller's: the library never allocates, and never writes to a model. Every call
+/// returns a status; nothing aborts. The order of calls is
+///
+///     megcc_model_open      validate the image once, handle in caller memory
+///     megcc_context_create  the state of one run; one per thread, any number per model
+///     megcc_set_arena       the activations, megcc_arena_bytes() of 64-byte aligned memory
+///     megcc_bind_input...   or megcc_set_io + megcc_copy_input
+///     megcc_run             any number of times
+///
+/// A package's own header (include/<name>.h) declares `<name>_image` and `<name>_kernels`.
+#ifndef MEGCC_H
+#define MEGCC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Alignment, in bytes, of the arena; also the best alignment for everything else.
+#define MEGCC_ALIGNMENT 64
+
+/// Bytes of the memory that `megcc_model_open` needs, on every platform.
+#define MEGCC_MODEL_BYTES 512
+
+/// Most weight segments that one image has.
+#define MEGCC_MAX_SEGMENTS 8
+
+typedef enum megcc_status {
+  MEGCC_OK = 0,
+  MEGCC_ERR_NULL,       // a required pointer is null
+  MEGCC_ERR_INDEX,      // no input or output has this number
+  MEGCC_ERR_NAME,       // no input or output has this name
+  MEGCC_ERR_MEMORY,     // the memory given is too small
+  MEGCC_ERR_ALIGNMENT,  // the memory given is not aligned enough
+  MEGCC_ERR_TRUNCATED,  // the image ends too early
+  MEGCC_ERR_MAGIC,      // this is not a model image
+  MEGCC_ERR_VERSION,    // image, kernels and runtime are of different versions
+  MEGCC_ERR_CHECKSUM,   // bytes of the image have changed
+  MEGCC_ERR_CORRUPT,    // the image contradicts itself
+  MEGCC_ERR_KERNELS,    // the image was compiled for other kernels than these
+  MEGCC_ERR_OPCODE,     // the image uses an instruction that is not linked in
+  MEGCC_ERR_SHAPE,      // the model does not accept this shape
+  MEGCC_ERR_SIZE,       // the number of bytes is not that of the tensor
+  MEGCC_ERR_UNBOUND,    // an input or output has no memory yet
+  MEGCC_ERR_NO_ARENA,   // the arena has not been set
+  MEGCC_ERR_NOT_RUN,    // there is no output before a run
+  MEGCC_ERR_PLATFORM,   // this machine cannot run the image (byte order, address space)
+} megcc_status_t;
+
+/// Element types; the values are part of the image format.
+typedef enum megcc_dtype {
+  MEGCC_F32 = 0,
+  MEGCC_F64,
+  MEGCC_F16,
+  MEGCC_BF16,
+  MEGCC_BOOL,
+  MEGCC_I8,
+  MEGCC_U8,
+  MEGCC_I16,
+  MEGCC_U16,
+  MEGCC_I32,
+  MEGCC_U32,
+  MEGCC_I64,
+  MEGCC_U64,
+} megcc_dtype_t;
+
+/// Const bytes somewhere in memory (flash, .rodata, a mapped file).
+typedef struct megcc_bytes {
+  const void *data;
+  size_t bytes;
+} megcc_bytes_t;
+
+/// A model as data: the program (4-byte aligned) and its weights (8-byte aligned, best 64).
+typedef struct megcc_image {
+  megcc_bytes_t program;
+  megcc_bytes_t segment[MEGCC_MAX_SEGMENTS];
+} megcc_image_t;
+
+typedef struct megcc_kernels megcc_kernels_t;  ///< a package's table of compiled kernels
+typedef struct megcc_model megcc_model_t;      ///< a validated image with its kernels
+typedef struct megcc_context megcc_context_t;  ///< the state of one execution
+
+/// What is known of an input or output; the pointers are valid as long as the context and model.
+typedef struct megcc_tensor_info {
+  const char *name;  ///< exactly as in the original model, UTF-8
+  megcc_dtype_t dtype;
+  int32_t rank;         ///< 0 for a scalar
+  const int32_t *dims;  ///< `rank` numbers
+  size_t bytes;         ///< dense, row-major
+} megcc_tensor_info_t;
+
+// ---- model ---------------------------------------------------------------------------------
+
+/// Describes a `model_<arch>.bin` that lies in memory (read, mapped or flashed, 8-byte aligned).
+megcc_status_t megcc_image_from_bytes(const void *data, size_t bytes, megcc_image_t *image);
+
+/// Validates `image` completely (weights: their sizes only) and makes a handle for it in `mem`.
+/// The image, the kernels and `mem` must stay where they are as long as the model is used.
+megcc_status_t megcc_model_open(const megcc_image_t *image, const megcc_kernels_t *kernels,
+                                void *mem, size_t bytes, megcc_model_t **model);
+
+/// Compares the checksums of the weights; reads all of them once.
+megcc_status_t megcc_model_verify(const megcc_model_t *model);
+
+megcc_status_t megcc_input_count(const megcc_model_t *model, uint32_t *count);
+megcc_status_t megcc_output_count(const megcc_model_t *model, uint32_t *count);
+
+/// Number of the input (output) called `name`.
+megcc_status_t megcc_input_index(const megcc_model_t *model, const char *name, uint32_t *index);
+megcc_status_t megcc_output_index(const megcc_model_t *model, const char *name, uint32_t *index);
+
+// ---- context -------------------------------------------------------------------------------
+
+/// Bytes of the memory that `megcc_context_create` needs (small: some pointers per input, output).
+megcc_status_t megcc_context_bytes(const megcc_model_t *model, size_t *bytes);
+
+/// Makes a context in `mem`, aligned for a pointer. There is no destroy: just forget it.
+megcc_status_t megcc_context_create(const megcc_model_t *model, void *mem, size_t bytes,
+                                    megcc_context_t **context);
+
+/// Bytes of arena that the present input shapes need; may be 0.
+megcc_status_t megcc_arena_bytes(const megcc_context_t *context, size_t *bytes);
+
+/// Gives the context its arena, aligned to MEGCC_ALIGNMENT. Contexts that never run at the same
+/// time may share one arena (outputs that lie in it are then valid until any of them runs).
+megcc_status_t megcc_set_arena(megcc_context_t *context, void *mem, size_t bytes);
+
+megcc_status_t megcc_input_info(const megcc_context_t *context, uint32_t index,
+                                megcc_tensor_info_t *info);
+megcc_status_t megcc_output_info(const megcc_context_t *context, uint32_t index,
+                                 megcc_tensor_info_t *info);
+
+/// Sets the shape of an input. A model with fixed shapes answers MEGCC_ERR_SHAPE unless equal.
+megcc_status_t megcc_set_input_shape(megcc_context_t *context, uint32_t index, int32_t rank,
+                                     const int32_t *dims);
+
+// ---- inputs and outputs --------------------------------------------------------------------
+
+/// Lets the model read an input from `data` (aligned for its element), which must stay valid and
+/// unchanged during every run. No copy is made unless the plan put the input into the arena.
+megcc_status_t megcc_bind_input(megcc_context_t *context, uint32_t index, const void *data,
+                                size_t bytes);
+
+/// Lets the model write an output to `data`, which may not overlap any input or other output.
+megcc_status_t megcc_bind_output(megcc_context_t *context, uint32_t index, void *data,
+                                 size_t bytes);
+
+/// Bytes of the memory that `megcc_set_io` needs; may be 0.
+megcc_status_t megcc_io_bytes(const megcc_context_t *context, size_t *bytes);
+
+/// Binds every input and output that does not lie in the arena to a piece of `mem` (aligned to
+/// MEGCC_ALIGNMENT), for callers who would rather copy than bind.
+megcc_status_t megcc_set_io(megcc_context_t *context, void *mem, size_t bytes);
+
+/// Copies an input's value into memory given by `megcc_set_io` or, if it lies there, into the
+/// arena; in that case the copy serves one run.
+megcc_status_t megcc_copy_input(megcc_context_t *context, uint32_t index, const void *data,
+                                size_t bytes);
+
+/// Where an output's value is after a run: the bound memory, else in the arena until the next run.
+megcc_status_t megcc_output_data(const megcc_context_t *context, uint32_t index, const void **data);
+
+/// Copies an output's value.
+megcc_status_t megcc_read_output(const megcc_context_t *context, uint32_t index, void *data,
+                                 size_t bytes);
+
+// ---- run -----------------------------------------------------------------------------------
+
+/// Runs the model once. Allocates nothing; a context runs in one thread at a time.
+megcc_status_t megcc_run(megcc_context_t *context);
+
+typedef enum megcc_event { MEGCC_CALL_BEGIN, MEGCC_CALL_END } megcc_event_t;
+
+/// Called before and after kernel call number `call`; `name` is the model's node(s).
+typedef void (*megcc_profile_fn)(void *user, megcc_event_t event, uint32_t call, const char *name,
+                                 const char *kernel);
+
+/// Sets (or, with null, removes) the profile hook.
+megcc_status_t megcc_set_profile(megcc_context_t *context, megcc_profile_fn profile, void *user);
+
+/// Processes [begin, end) of a task; disjoint ranges may run at the same time.
+typedef void (*megcc_range_fn)(const void *task, int32_t begin, int32_t end);
+
+/// Covers [0, work) by disjoint calls of `range`, on as many threads as it likes, and returns when
+/// all of them have returned.
+typedef void (*megcc_parallel_fn)(void *user, megcc_range_fn range, const void *task, int32_t work);
+
+/// Sets (or, with null, removes) the caller's thread pool. Calls that need a workspace are not
+/// split.
+megcc_status_t megcc_set_parallel(megcc_context_t *context, megcc_parallel_fn parallel, void *user);
+
+/// One English sentence without a full stop; never null.
+const char *megcc_status_string(megcc_status_t status);
+
+/// "f32", "i64", ...; "?" for a number that is no element type.
+const char *megcc_dtype_name(megcc_dtype_t dtype);
+
+/// Bytes of one element; 0 for a number that is no element type.
+size_t megcc_dtype_bytes(megcc_dtype_t dtype);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // MEGCC_H

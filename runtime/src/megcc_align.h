@@ -1,0 +1,15 @@
+// MEGCC_ALIGNED(n): alignment of an object, where the compiler has a word for it.
+#ifndef MEGCC_ALIGN_H
+#define MEGCC_ALIGN_H
+
+#if defined(__GNUC__) || defined(__clang__)
+#define MEGCC_ALIGNED(n) __attribute__((aligned(n)))
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define MEGCC_ALIGNED(n) _Alignas(n)
+#elif defined(_MSC_VER)
+#define MEGCC_ALIGNED(n) __declspec(align(n))
+#else
+#define MEGCC_ALIGNED(n)
+#endif
+
+#endif  // MEGCC_ALIGN_H

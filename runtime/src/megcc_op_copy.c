@@ -1,0 +1,19 @@
+// COPY: word 1 destination tensor, word 2 source tensor of as many bytes.
+#include "megcc_vm.h"
+
+static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
+  if (words != 3 || code[2] >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
+  if (!megcc_tensor_is_writable(m, code[1])) return MEGCC_ERR_CORRUPT;
+  if (megcc_tensor_at(m, code[1]).bytes != megcc_tensor_at(m, code[2]).bytes) {
+    return MEGCC_ERR_CORRUPT;
+  }
+  return MEGCC_OK;
+}
+
+static megcc_status_t run(megcc_context_t *context, const uint32_t *code) {
+  megcc_copy(megcc_tensor_data(context, code[1]), megcc_tensor_data(context, code[2]),
+             megcc_tensor_at(context->model, code[1]).bytes);
+  return MEGCC_OK;
+}
+
+const megcc_op_t megcc_op_copy = {check, run};

@@ -1,0 +1,280 @@
+"""Builds and runs packages with the machine's compilers, cross compilers and qemu.
+
+What enters is a package directory and an architecture; what leaves is a built runner, or the
+outputs and times of a run. Nothing is written outside ``build_dir`` and temporary folders.
+
+Example
+-------
+>>> host_arch() in ("x86", "arm64", "armv7", "portable")
+True
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InputError, ToolError
+
+Array = npt.NDArray[Any]
+
+_MACHINES = {"x86_64": "x86", "amd64": "x86", "aarch64": "arm64", "arm64": "arm64"}
+
+#: Architecture -> cross compiler, its apt packages, the qemu program.
+_CROSS = {
+    "arm64": (
+        "aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu libc6-dev-arm64-cross", "qemu-aarch64",
+    ),
+    "armv7": (
+        "arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf libc6-dev-armhf-cross", "qemu-arm",
+    ),
+    "x86": ("x86_64-linux-gnu-gcc", "gcc-x86-64-linux-gnu libc6-dev-amd64-cross", "qemu-x86_64"),
+}  # fmt: skip
+
+#: NumPy's names of the element types; bf16, which NumPy lacks, travels as its bits.
+NUMPY = {
+    "f32": "<f4", "f64": "<f8", "f16": "<f2", "bf16": "<u2", "bool": "?", "i8": "i1", "u8": "u1",
+    "i16": "<i2", "u16": "<u2", "i32": "<i4", "u32": "<u4", "i64": "<i8", "u64": "<u8",
+}  # fmt: skip
+
+_SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g"
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run gave: outputs by name, the time of each timed run, what was printed."""
+
+    outputs: dict[str, Array]
+    times_ms: tuple[float, ...]
+    stdout: str = ""
+
+
+def host_arch() -> str:
+    """The architecture of this machine: "x86", "arm64", "armv7", or else "portable"."""
+    machine = platform.machine().lower()
+    if machine.startswith("armv7") or machine == "armv8l":
+        return "armv7"
+    return _MACHINES.get(machine, "portable")
+
+
+def is_native(arch: str) -> bool:
+    """Whether programs built for ``arch`` run on this machine without qemu."""
+    return arch in (host_arch(), "portable")
+
+
+def find_compiler(arch: str) -> str:
+    """The C compiler for ``arch``.
+
+    Raises
+    ------
+    ToolError
+        There is none; the message names the apt packages that bring it.
+    """
+    if is_native(arch):
+        for name in (os.environ.get("CC", ""), "gcc", "clang", "cc"):
+            if name and shutil.which(name.split()[0]):
+                return name
+        raise ToolError("no C compiler found; install one: apt install gcc libc6-dev make")
+    if arch not in _CROSS:
+        raise InputError(f"unknown architecture {arch!r}; name one of arm64, armv7, portable, x86")
+    name, packages, _ = _CROSS[arch]
+    if shutil.which(name) is None:
+        raise ToolError(f"no C compiler for {arch} ({name}); apt install {packages}")
+    return name
+
+
+def _launcher(arch: str) -> list[str]:
+    if is_native(arch):
+        return []
+    qemu = _CROSS[arch][2]
+    for name in (qemu, f"{qemu}-static"):
+        if shutil.which(name):
+            return [name]
+    raise ToolError(f"{arch} programs do not run on this machine and there is no {qemu}; "
+                    "apt install qemu-user")  # fmt: skip
+
+
+def build(
+    pkg_dir: str | Path,
+    arch: str,
+    *,
+    build_dir: str | Path | None = None,
+    sanitize: bool = False,
+    cc: str | None = None,
+    extra_cflags: Sequence[str] = (),
+) -> Path:
+    """Build a package and return its runner.
+
+    Parameters
+    ----------
+    pkg_dir : path
+        A package; it is only read.
+    arch : str
+        "arm64", "armv7", "x86" or "portable" (built for this machine).
+    build_dir : path, optional
+        Where objects, ``libmodel.a`` and ``run`` go; ``<pkg_dir>/build/<arch>`` if not given.
+        Built again, only what changed is compiled.
+    sanitize : bool
+        With AddressSanitizer and UndefinedBehaviorSanitizer; any finding ends the program.
+    cc : str, optional
+        Compiler instead of `find_compiler`'s.
+    extra_cflags : sequence of str
+        Appended to the package's own flags.
+
+    Raises
+    ------
+    ToolError
+        Compiler or make is missing, or the build fails (the message has the compiler's words).
+    InputError
+        ``pkg_dir`` is not a package.
+    """
+    package = Path(pkg_dir).resolve()
+    if not (package / "Makefile").is_file() or not (package / "manifest.json").is_file():
+        raise InputError(f"{pkg_dir} is not a package: it has no Makefile and manifest.json")
+    compiler = cc or find_compiler(arch)
+    if shutil.which("make") is None:
+        raise ToolError("make is missing; apt install make")
+    where = Path(build_dir) if build_dir is not None else package / "build" / arch
+    where = where.resolve()
+    where.mkdir(parents=True, exist_ok=True)
+    # Links keep every path in the Makefile relative, so any character may be in a folder's name.
+    for part in ("include", "src", "model", "main.c", "Makefile"):
+        link = where / part
+        if link.is_symlink() or link.exists():
+            if link.is_symlink() and os.readlink(link) == str(package / part):
+                continue
+            raise InputError(f"{where} holds another build; give an empty folder")
+        link.symlink_to(package / part)
+    flags = " ".join([*extra_cflags, *([_SANITIZE] if sanitize else [])])
+    command = ["make", "-j2", f"CC={compiler}"]
+    if flags:
+        command += [f"EXTRA_CFLAGS={flags}"]
+    stamp, text = where / "flags.txt", " ".join(command)
+    if stamp.exists() and stamp.read_text() != text:
+        _make(["make", "clean"], where, arch)
+    stamp.write_text(text)
+    _make(command, where, arch)
+    return where / "run"
+
+
+def _make(command: list[str], where: Path, arch: str) -> None:
+    done = subprocess.run(command, cwd=where, capture_output=True, text=True, errors="replace")
+    if done.returncode != 0:
+        words = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
+        raise ToolError(f"building the package for {arch} failed ({' '.join(command)}):\n{words}")
+
+
+def run_package(
+    exe: str | Path,
+    arch: str,
+    inputs: Mapping[str, Array],
+    manifest: Mapping[str, Any],
+    *,
+    repeat: int = 1,
+    warmup: int = 0,
+    seed: int = 0,
+    args: Sequence[str] = (),
+    timeout: float | None = None,
+) -> RunResult:
+    """Run a built package, under qemu where its architecture is not this machine's.
+
+    Parameters
+    ----------
+    exe : path
+        What `build` returned.
+    arch : str
+        What it was built for.
+    inputs : mapping of name to array
+        Dtype and shape must be the model's; inputs left out are random from ``seed``.
+    manifest : mapping
+        The package's parsed ``manifest.json``.
+    repeat, warmup : int
+        Timed runs, and untimed runs before them.
+    args : sequence of str
+        More arguments for the runner.
+    timeout : float, optional
+        Seconds after which the run is given up.
+
+    Raises
+    ------
+    InputError
+        An input that the model does not have, or of another dtype or shape.
+    ToolError
+        qemu is missing, or the program failed (the message has its words).
+    """
+    with tempfile.TemporaryDirectory(prefix="megcc-run-") as folder:
+        source, sink = Path(folder, "in"), Path(folder, "out")
+        source.mkdir()
+        _write_inputs(source, inputs, manifest)
+        command = [*_launcher(arch), str(exe), "--inputs", str(source), "--outputs", str(sink)]
+        command += ["--repeat", str(repeat), "--warmup", str(warmup), "--seed", str(seed), *args]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", timeout=timeout
+            )
+        except subprocess.TimeoutExpired:
+            raise ToolError(f"{exe} did not finish within {timeout} seconds") from None
+        if done.returncode != 0:
+            words = done.stderr.strip() or f"ended with status {done.returncode}"
+            raise ToolError(words)
+        outputs = _read_outputs(sink, manifest)
+        times = tuple(float(line) for line in (sink / "times.txt").read_text().split())
+    return RunResult(outputs, times, done.stdout)
+
+
+def _write_inputs(folder: Path, inputs: Mapping[str, Array], manifest: Mapping[str, Any]) -> None:
+    ports = {p["name"]: (k, p) for k, p in enumerate(manifest["inputs"])}
+    for name in inputs:
+        if name not in ports:
+            known = ", ".join(map(repr, ports)) or "none"
+            raise InputError(f"the model has no input {name!r}; its inputs are {known}")
+        number, port = ports[name]
+        array = np.asarray(inputs[name])
+        wanted = np.dtype(NUMPY[port["dtype"]])
+        if array.dtype.itemsize != wanted.itemsize or (
+            array.dtype != wanted and port["dtype"] != "bf16"
+        ):
+            raise InputError(f"input {name!r} is {array.dtype}, the model takes {port['dtype']}")
+        if list(array.shape) != list(port["shape"]):
+            raise InputError(
+                f"input {name!r} has shape {list(array.shape)}, the model takes {port['shape']}"
+            )
+        (folder / f"{number}.bin").write_bytes(array.tobytes())
+
+
+def _read_outputs(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Array]:
+    outputs: dict[str, Array] = {}
+    lines = (folder / "index.txt").read_text(encoding="utf-8").split("\n")
+    names = [p["name"] for p in manifest["outputs"]]
+    for k, name in enumerate(names):  # names are the manifest's: one may contain a line break
+        row = next(fields for line in lines if (fields := line.split(" "))[0] == str(k))
+        shape = tuple(int(d) for d in row[3 : 3 + int(row[2])])
+        data = np.fromfile(folder / f"{k}.bin", dtype=NUMPY[row[1]])
+        outputs[name] = data.reshape(shape)
+    return outputs
+
+
+def text_bytes(path: str | Path, arch: str) -> int:
+    """Bytes of machine code in a program, object or library (its ``.text`` sections).
+
+    A runner contains libc; the ``libmodel.a`` beside it is runtime and kernels alone.
+    """
+    prefix = "" if is_native(arch) else find_compiler(arch).removesuffix("gcc")
+    tool = f"{prefix}size"
+    if shutil.which(tool) is None:
+        raise ToolError(f"{tool} is missing; apt install binutils")
+    done = subprocess.run([tool, "-A", str(path)], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise ToolError(f"{tool} cannot read {path}: {done.stderr.strip()}")
+    rows = (line.split() for line in done.stdout.splitlines())
+    return sum(int(r[1]) for r in rows if len(r) >= 2 and r[0].startswith(".text"))
