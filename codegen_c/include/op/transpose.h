@@ -1,0 +1,29 @@
+// op transpose: axis i of the output is axis Pi of the input, up to 8 axes.
+//
+//   inputs   x[D0, ..., D7]; a shorter shape is padded in front with ones, and its permutation with
+//            the same axes in place: [2, 0, 1] of three axes is [0, 1, 2, 3, 4, 7, 5, 6]
+//   outputs  y[D(P0), ..., D(P7)], SIZE elements
+//   facts    dtype, every attribute below in lower case, esize (bytes of an element: 1, 2, 4, 8)
+#ifndef MEGCC_OP_TRANSPOSE_H
+#define MEGCC_OP_TRANSPOSE_H
+enum {
+  TRANSPOSE_SIZE,
+  TRANSPOSE_D0,
+  TRANSPOSE_D1,
+  TRANSPOSE_D2,
+  TRANSPOSE_D3,
+  TRANSPOSE_D4,
+  TRANSPOSE_D5,
+  TRANSPOSE_D6,
+  TRANSPOSE_D7,
+  TRANSPOSE_P0,
+  TRANSPOSE_P1,
+  TRANSPOSE_P2,
+  TRANSPOSE_P3,
+  TRANSPOSE_P4,
+  TRANSPOSE_P5,
+  TRANSPOSE_P6,
+  TRANSPOSE_P7,
+  TRANSPOSE_ATTRS
+};
+#endif  // MEGCC_OP_TRANSPOSE_H

@@ -1,0 +1,140 @@
+"""conv2d: every kind of convolution, against a sum over taps in double."""
+
+from __future__ import annotations
+
+from math import erf
+
+import numpy as np
+
+TOLERANCE = 2e-6
+_DEFAULTS = {
+    "n": 1, "kh": 3, "kw": 3, "sh": 1, "sw": 1, "dh": 1, "dw": 1, "pt": 0, "pl": 0, "pb": 0,
+    "pr": 0, "g": 1, "act": 0, "act_a": 0.0, "act_b": 0.0, "residual": 0,
+}  # fmt: skip
+_SAME = {"pt": 1, "pl": 1, "pb": 1, "pr": 1}
+_POINT = {"kh": 1, "kw": 1}
+_RELU6 = {"act": 2, "act_a": 0.0, "act_b": 6.0}
+_PARAMETERS = {2: (-0.5, 1.5), 6: (0.2, 0.5), 8: (0.1, 0.0), 11: (0.7, 0.0)}
+
+
+def _depthwise(c, k=3, **more):
+    return {"ic": c, "oc": c, "g": c, "kh": k, "kw": k, "h": 8, "w": 9, **more}
+
+
+_DENSE = [
+    # Channel tails on both sides of the panel widths 8 and 16 and of the 4-wide k loop.
+    *({"h": 3, "w": 5, "ic": ic, "oc": oc, **_POINT} for ic, oc in
+      [(1, 1), (3, 5), (4, 8), (5, 9), (7, 16), (8, 17), (13, 24), (16, 33), (6, 40), (32, 31)]),
+    *({"h": 4, "w": 5, "ic": ic, "oc": 19, **_SAME} for ic in (1, 2, 3, 4, 7, 16, 17, 20)),
+    # Pixel counts around the tile heights, and more than one block of 96 pixels.
+    *({"h": 1, "w": w, "ic": 8, "oc": 24, **_POINT} for w in (1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 23)),
+    {"h": 17, "w": 13, "ic": 5, "oc": 10, **_SAME, **_RELU6},
+    {"h": 15, "w": 14, "ic": 24, "oc": 24, "n": 2, **_POINT, **_RELU6},
+    {"h": 15, "w": 16, "ic": 3, "oc": 32, "sh": 2, "sw": 2, **_SAME, **_RELU6},
+    {"h": 20, "w": 21, "ic": 3, "oc": 12, "kh": 7, "kw": 7, "sh": 2, "sw": 2, "pt": 3, "pl": 3,
+     "pb": 3, "pr": 3, "act": 1},
+    # Asymmetric padding, one-sided padding, padding wider than the image, dilation, stride.
+    {"h": 6, "w": 7, "ic": 4, "oc": 6, "pt": 2, "pr": 1, "sh": 2, "sw": 3},
+    {"h": 6, "w": 7, "ic": 20, "oc": 6, "kh": 2, "kw": 4, "pb": 3, "pl": 2, "n": 2},
+    {"h": 2, "w": 1, "ic": 3, "oc": 5, "pt": 3, "pb": 3, "pl": 4, "pr": 4},
+    {"h": 2, "w": 1, "ic": 18, "oc": 5, "pt": 3, "pb": 3, "pl": 4, "pr": 4},
+    {"h": 9, "w": 11, "ic": 3, "oc": 8, "dh": 2, "dw": 3, "pt": 2, "pl": 3},
+    {"h": 9, "w": 11, "ic": 20, "oc": 8, "dh": 3, "dw": 2, "pr": 2},
+    {"h": 9, "w": 4, "ic": 3, "oc": 8, "dh": 3, "kw": 1},
+    {"h": 7, "w": 9, "ic": 12, "oc": 16, **_POINT, "sh": 2, "sw": 3, "pt": 1, "pr": 1},
+    # Groups: whole panels, ragged panels, few channels (the reference's share), depth multiplier.
+    {"h": 5, "w": 6, "ic": 16, "oc": 16, "g": 2, **_SAME, **_RELU6},
+    {"h": 5, "w": 6, "ic": 15, "oc": 27, "g": 3, **_SAME},
+    {"h": 5, "w": 6, "ic": 6, "oc": 4, "g": 2, **_SAME},
+    {"h": 5, "w": 6, "ic": 3, "oc": 12, "g": 3, **_SAME},
+    # Empty and single things.
+    {"h": 4, "w": 4, "ic": 4, "oc": 8, "n": 0},
+    {"h": 4, "w": 4, "ic": 4, "oc": 0},
+    {"h": 4, "w": 4, "ic": 0, "oc": 3},
+    {"h": 3, "w": 3, "ic": 1, "oc": 1},
+    # Residual before and after the activation; every activation.
+    *({"h": 3, "w": 5, "ic": 7, "oc": oc, **_POINT, "residual": r, **act}
+      for oc in (16, 21) for r in (1, 2) for act in ({}, {"act": 1}, _RELU6)),
+    *({"h": 2, "w": 7, "ic": 5, "oc": 11, **_POINT, "act": act} for act in range(3, 12)),
+]  # fmt: skip
+_DEPTHWISE = [
+    *(_depthwise(c, **_SAME) for c in (1, 3, 4, 5, 8, 15, 16, 17, 24, 40)),
+    *(_depthwise(c, sh=2, sw=2, **_SAME) for c in (1, 4, 7, 16, 20)),
+    *(_depthwise(20, w=w, h=4, **_SAME) for w in (1, 2, 3, 4, 5, 6, 7, 13)),
+    *(_depthwise(20, w=w, h=5, sh=2, sw=2, **_SAME) for w in (1, 2, 3, 4, 7, 10, 14, 17)),
+    _depthwise(24, sh=2, sw=2, pb=1, pr=1, **_RELU6),
+    _depthwise(24, n=2, **_SAME, **_RELU6),
+    _depthwise(9, sh=1, sw=2, pt=1, pl=2),
+    _depthwise(6, h=1, w=1, pt=3, pb=3, pl=4, pr=4),
+    *(_depthwise(c, k=5, sh=s, sw=s, pt=2, pl=2, pb=2, pr=2) for c in (3, 16, 18) for s in (1, 2)),
+    _depthwise(20, k=5, h=14, w=15, n=2, pt=2, pl=2, pb=2, pr=2, act=7),
+    _depthwise(20, k=7, h=9, w=9, pt=3, pl=3, pb=3, pr=3, act=1),
+    _depthwise(10, kw=1, sh=2, pt=1),
+    _depthwise(10, kh=1, k=4, pl=1),
+    _depthwise(10, dh=2, dw=3, pt=2, pl=1),
+    _depthwise(0, **_SAME),
+    _depthwise(8, n=0, **_SAME),
+    *(_depthwise(c, k=k, **_SAME, residual=r, act=1) for c in (8, 11) for k in (3, 5) for r in (1, 2)),
+    *(_depthwise(11, h=4, **_SAME, act=act) for act in range(3, 12)),
+]
+CASES = _DENSE + _DEPTHWISE
+
+
+def _extent(size, k, stride, dilation, pads):
+    return max(0, (size + pads - dilation * (k - 1) - 1) // stride + 1)
+
+
+def facts(row):
+    a, b = _PARAMETERS.get(row.get("act", 0), (0.0, 0.0))
+    f = {**_DEFAULTS, "act_a": a, "act_b": b, **row}
+    f["oh"] = _extent(f["h"], f["kh"], f["sh"], f["dh"], f["pt"] + f["pb"])
+    f["ow"] = _extent(f["w"], f["kw"], f["sw"], f["dw"], f["pl"] + f["pr"])
+    if f["g"] == 0:  # a depthwise convolution of no channels
+        f["g"] = 1
+    return f
+
+
+def operands(f, rng):
+    shapes = [
+        (f["n"], f["h"], f["w"], f["ic"]), (f["oc"], f["kh"], f["kw"], f["ic"] // f["g"]), (f["oc"],)
+    ]  # fmt: skip
+    if f["residual"]:
+        shapes.append((f["n"], f["oh"], f["ow"], f["oc"]))
+    return [rng.standard_normal(s).astype(np.float32) for s in shapes]
+
+
+def activate(f, v):
+    """The activation of megcc_act.h, in double."""
+    a, b = (float(np.float32(f[k])) for k in ("act_a", "act_b"))
+    sigmoid = 1 / (1 + np.exp(-v))
+    tanh = np.tanh(np.sqrt(2 / np.pi) * (v + 0.044715 * v**3))
+    erfs = np.vectorize(erf, otypes=[float])(v / np.sqrt(2)) if v.size else v
+    return [
+        v, np.maximum(v, 0), np.clip(v, a, b) if f["act"] == 2 else v, sigmoid, np.tanh(v),
+        v * sigmoid, np.clip(a * v + b, 0, 1), v * np.clip(v / 6 + 0.5, 0, 1),
+        np.where(v < 0, a * v, v), v / 2 * (1 + erfs), v / 2 * (1 + tanh),
+        np.where(v < 0, a * np.expm1(v), v),
+    ][f["act"]]  # fmt: skip
+
+
+def finish(f, v, residual):
+    """Residual and activation in the order that fact `residual` says."""
+    before, after = f["residual"] == 1, f["residual"] == 2
+    v = activate(f, v + residual if before else v)
+    return [(v + residual if after else v).astype(np.float32)]
+
+
+def reference(f, inputs):
+    x, w, bias, *rest = [a.astype(np.float64) for a in inputs]
+    n, oh, ow, g = f["n"], f["oh"], f["ow"], f["g"]
+    x = np.pad(x, ((0, 0), (f["pt"], f["pb"]), (f["pl"], f["pr"]), (0, 0)))
+    y = np.zeros((n, oh, ow, g, f["oc"] // g)) + bias.reshape(g, -1)
+    w = w.reshape(g, f["oc"] // g, f["kh"], f["kw"], f["ic"] // g)
+    for i in range(f["kh"]):
+        for j in range(f["kw"]):
+            top, left = i * f["dh"], j * f["dw"]
+            rows = slice(top, top + (oh - 1) * f["sh"] + 1, f["sh"])
+            cols = slice(left, left + (ow - 1) * f["sw"] + 1, f["sw"])
+            taps = x[:, rows, cols].reshape(n, oh, ow, g, f["ic"] // g)
+            y += np.einsum("nhwgc,goc->nhwgo", taps, w[:, :, i, j])
+    return finish(f, y.reshape(n, oh, ow, f["oc"]), rest[0] if rest else None)

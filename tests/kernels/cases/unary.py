@@ -1,0 +1,118 @@
+"""unary: every function over its interesting range, against NumPy in double."""
+
+from __future__ import annotations
+
+from math import erf
+
+import numpy as np
+
+ACT = {
+    "relu": 1, "clip": 2, "sigmoid": 3, "tanh": 4, "silu": 5, "hard_sigmoid": 6, "hard_swish": 7,
+    "leaky_relu": 8, "gelu": 9, "gelu_tanh": 10, "elu": 11,
+}  # fmt: skip
+FUNC = {
+    **ACT, "exp": 32, "log": 33, "sqrt": 34, "rsqrt": 35, "neg": 36, "abs": 37, "floor": 38,
+    "ceil": 39, "round": 40, "erf": 41, "sin": 42, "cos": 43, "reciprocal": 44, "softplus": 45,
+    "sign": 46, "square": 47, "trunc": 48, "mish": 49,
+}  # fmt: skip
+_NAMES = {code: name for name, code in FUNC.items()}
+_ERF = np.vectorize(erf, otypes=[float])
+_PARAMETERS = {
+    "clip": (-0.5, 1.5),
+    "hard_sigmoid": (0.2, 0.5),
+    "leaky_relu": (0.1, 0),
+    "elu": (0.7, 0),
+}
+_POSITIVE = {"log", "sqrt", "rsqrt"}
+
+CASES = [
+    *({"func": FUNC["relu"], "size": n} for n in (0, 1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33)),
+    *({"func": code, "size": 301} for code in FUNC.values()),
+    *({"func": FUNC[name], "size": 20011} for name in ("clip", "silu", "log")),
+]
+INPLACE = 0
+
+
+def facts(row):
+    a, b = _PARAMETERS.get(_NAMES[row["func"]], (0, 0))
+    return {**row, "act_a": float(a), "act_b": float(b)}
+
+
+def operands(f, rng):
+    name = _NAMES[f["func"]]
+    x = rng.standard_normal(f["size"]) * rng.choice([0.01, 1, 5, 30], f["size"])
+    if name in _POSITIVE:
+        x = np.abs(x) + 1e-6
+    if name in ("floor", "ceil", "round", "trunc"):
+        x = np.round(x * 2) / 2 * rng.choice([1, 1, 1.001, 1e6], f["size"])
+    x = x.astype(np.float32)
+    special = [np.nan, np.inf, 0.0, -0.0, 1.0, -1.0, 88.0, -86.0, 1e-30, 3e38]
+    if f["size"] >= 300:
+        x[: len(special)] = np.abs(special) if name in _POSITIVE else special
+        if name in ("sin", "cos"):
+            x[: len(special)] = np.clip(special, -100, 100)
+    return [x]
+
+
+def _softplus(x):
+    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+_REFERENCES = {
+    "relu": lambda x, a, b: np.maximum(x, 0),
+    "clip": lambda x, a, b: np.clip(x, a, b),
+    "sigmoid": lambda x, a, b: 1 / (1 + np.exp(-x)),
+    "tanh": lambda x, a, b: np.tanh(x),
+    "silu": lambda x, a, b: x / (1 + np.exp(-x)),
+    "hard_sigmoid": lambda x, a, b: np.clip(a * x + b, 0, 1),
+    "hard_swish": lambda x, a, b: x * np.clip(x / 6 + 0.5, 0, 1),
+    "leaky_relu": lambda x, a, b: np.where(x < 0, a * x, x),
+    "gelu": lambda x, a, b: x / 2 * (1 + _ERF(x / np.sqrt(2))),
+    "gelu_tanh": lambda x, a, b: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+    "elu": lambda x, a, b: np.where(x < 0, a * np.expm1(x), x),
+    "exp": lambda x, a, b: np.exp(x),
+    "log": lambda x, a, b: np.log(x),
+    "sqrt": lambda x, a, b: np.sqrt(x),
+    "rsqrt": lambda x, a, b: 1 / np.sqrt(x),
+    "neg": lambda x, a, b: -x,
+    "abs": lambda x, a, b: np.abs(x),
+    "floor": lambda x, a, b: np.floor(x),
+    "ceil": lambda x, a, b: np.ceil(x),
+    "round": lambda x, a, b: np.round(x),
+    "trunc": lambda x, a, b: np.trunc(x),
+    "erf": lambda x, a, b: _ERF(x),
+    "sin": lambda x, a, b: np.sin(x),
+    "cos": lambda x, a, b: np.cos(x),
+    "reciprocal": lambda x, a, b: 1 / x,
+    "softplus": lambda x, a, b: _softplus(x),
+    "sign": lambda x, a, b: np.sign(x),
+    "square": lambda x, a, b: x * x,
+    "mish": lambda x, a, b: x * np.tanh(_softplus(x)),
+}
+
+
+def reference(f, inputs):
+    a, b = np.float32(f["act_a"]), np.float32(f["act_b"])
+    x = inputs[0].astype(np.float64)
+    return [_REFERENCES[_NAMES[f["func"]]](x, a, b).astype(np.float32)]
+
+
+def check(f, got, want):
+    """Relative 5e-7 (four ulps) or absolute 2e-7 (1 + |x|) where results cancel or underflow."""
+    (g,), (w,) = got, want
+    same = (g == w) | (np.isnan(g) & np.isnan(w))
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = np.abs(g.astype(np.float64) - w)
+        close = error <= 5e-7 * np.abs(w.astype(np.float64)) + 3e-7 * _slack(f)
+    bad = np.flatnonzero(~(same | (np.isfinite(w) & close)))
+    if not bad.size:
+        return ""
+    x = operands(f, np.random.default_rng(0))
+    k = bad[0]
+    return f"{_NAMES[f['func']]}: {bad.size} of {len(x[0])} wrong, at {k}: got {g[k]}, want {w[k]}"
+
+
+def _slack(f):
+    """Absolute error allowed, in units of 3e-7: 0 where the function is exact."""
+    exact = ("relu", "neg", "abs", "floor", "ceil", "round", "trunc", "sign", "clip")
+    return 0 if _NAMES[f["func"]] in exact else 1
