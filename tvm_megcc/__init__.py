@@ -1,1 +1,21 @@
-"""tvm_megcc: a TVM plugin that emits C packages."""
+"""tvm_megcc: neural networks as small C packages, as a plugin for Apache TVM.
+
+Importing the package teaches TVM its target (``tvm.target.Target("tvm_megcc")``) and, where TVM has
+no ``tvm.relay``, puts `tvm_megcc.relay` in that place. TVM itself is loaded only by what needs it,
+so that the command line answers at once.
+
+Example
+-------
+>>> import tvm_megcc
+>>> from tvm_megcc import relay                                     # doctest: +SKIP
+>>> mod, params = relay.frontend.from_onnx("model.onnx")            # doctest: +SKIP
+>>> relay.build(mod, target="tvm_megcc", params=params).save("pkg") # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from tvm_megcc import _register
+
+__version__ = "0.1.0"
+
+_register.when_tvm_is_imported()

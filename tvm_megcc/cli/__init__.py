@@ -1,1 +1,86 @@
-"""See docs/architecture.md."""
+"""The command line ``tvmc``: one file per subcommand, errors as one sentence.
+
+Exit status: 0 when all went well, 1 with one sentence on standard error for anything that did not,
+2 for a command line that argparse cannot read.
+
+Example
+-------
+>>> main(["compile", "model.onnx", "-o", "model_pkg", "--arch", "arm64"])  # doctest: +SKIP
+0
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from types import FrameType
+
+from tvm_megcc.cli import bench, compile, inspect, kernels, opt, run
+from tvm_megcc.errors import MegccError
+
+#: In the order of ``tvmc --help``. A module has HELP, ``arguments(parser)`` and ``run(args)``.
+COMMANDS = {
+    "compile": compile,
+    "run": run,
+    "inspect": inspect,
+    "bench": bench,
+    "opt": opt,
+    "kernels": kernels,
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    top = argparse.ArgumentParser(
+        prog="tvmc",
+        description="Compile a neural network to a self-contained C package, run it, look into it.",
+    )
+    subparsers = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, module in COMMANDS.items():
+        sub = subparsers.add_parser(name, help=module.HELP, description=module.HELP)
+        sub.add_argument(
+            "-v", "--verbose", action="store_true", help="show where an error came from"
+        )
+        module.arguments(sub)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    args = parser().parse_args(argv)
+    if argv is None:  # we are the program, not a function of somebody else's
+        signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        COMMANDS[args.command].run(args)
+        sys.stdout.flush()
+    except MegccError as error:
+        return _fail(str(error), args.verbose)
+    except BrokenPipeError:  # `tvmc inspect ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return _fail("interrupted; nothing was left half-written", verbose=False)
+    except Exception as error:
+        summary = " ".join(str(error).split()).rstrip(".")[:300]
+        return _fail(
+            f"internal error: {type(error).__name__}: {summary};"
+            " run again with --verbose and report what it shows",
+            args.verbose,
+        )
+    return 0
+
+
+def _fail(message: str, verbose: bool) -> int:
+    if verbose:
+        traceback.print_exc()
+    print(f"tvmc: {message}", file=sys.stderr)
+    return 1
+
+
+def _interrupt(signum: int, frame: FrameType | None) -> None:
+    """Let SIGTERM unwind the stack as SIGINT does, so that temporary files go away."""
+    raise KeyboardInterrupt

@@ -1,0 +1,32 @@
+"""A package -> the extra C file that makes it a TVM library.
+
+Enters: the model's name. Leaves: text.
+
+Example
+-------
+>>> sorted(tvm_library_files("resnet"))
+['src/tvm_library.c']
+"""
+
+from __future__ import annotations
+
+from .sources import package_text
+
+TEMPLATE = "tvm_library.c"
+
+
+def tvm_library_files(name: str) -> dict[str, str]:
+    """The FFI wrapper around a model, to be compiled with the other sources of its package.
+
+    Parameters
+    ----------
+    name : str
+        The model's C identifier: ``<name>.h`` declares ``<name>_image`` and ``<name>_kernels``.
+    """
+    head = (
+        f"// From codegen_c/package/{TEMPLATE} for the model {name}; do not edit.\n"
+        f'#include "{name}.h"\n\n'
+        f"#define MEGCC_MODEL_IMAGE {name}_image\n"
+        f"#define MEGCC_MODEL_KERNELS {name}_kernels\n\n"
+    )
+    return {f"src/{TEMPLATE}": head + package_text(TEMPLATE)}

@@ -1,0 +1,65 @@
+"""Registers the plugin with TVM, now or as soon as TVM is imported.
+
+``import tvm`` takes the better part of a second; ``tvmc --help``, ``tvmc run`` and ``tvmc inspect``
+do without it. So the registration waits for somebody's ``import tvm``: a finder at the front of
+``sys.meta_path`` lets the import go its usual way and calls `register` after the module ran.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+
+def register() -> None:
+    """Register the target, and `tvm_megcc.relay` as ``tvm.relay``; once is enough."""
+    import tvm
+
+    from tvm_megcc import target
+
+    target.register()
+    if not hasattr(tvm, "relay"):
+        from tvm_megcc import relay
+
+        tvm.relay = relay
+        sys.modules.setdefault("tvm.relay", relay)
+        sys.modules.setdefault("tvm.relay.frontend", relay.frontend)
+
+
+def when_tvm_is_imported() -> None:
+    """Call `register` now if TVM is there, else right after its first import."""
+    if "tvm" in sys.modules:
+        register()
+    else:
+        sys.meta_path.insert(0, _AfterTvm())
+
+
+class _AfterTvm(MetaPathFinder):
+    """Finds ``tvm`` like the finders behind it, and appends `register` to its execution."""
+
+    searching = False
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        if fullname != "tvm" or self.searching:
+            return None
+        self.searching = True  # the nested search passes us by
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self.searching = False
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def execute_and_register(module: ModuleType) -> None:
+            execute(module)
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+                register()
+
+        spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
+        return spec

@@ -1,0 +1,115 @@
+"""Arrays for a model's inputs and from its outputs: ``.npz`` files, checks, fills.
+
+Enters: ports and files. Leaves: ``{name: array}`` that fits the ports.
+
+Example
+-------
+>>> fill([Port("x", "f32", (2,))], "ones")["x"].tolist()
+[1.0, 1.0]
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tvm_megcc import files
+from tvm_megcc.errors import InputError
+from tvm_megcc.package import Port, numpy_dtype
+
+Arrays = dict[str, np.ndarray]
+
+FILL_MODES = ("random", "zeros", "ones")
+
+
+def read_npz(path: Path) -> Arrays:
+    """All arrays of a file.
+
+    Raises
+    ------
+    InputError
+        When it does not exist, is no ``.npz``, is damaged, or holds Python objects.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as npz:
+            if not isinstance(npz, np.lib.npyio.NpzFile):
+                raise InputError(f"'{path}' is a single array; save it with numpy.savez, by name")
+            return {name: npz[name] for name in npz.files}
+    except FileNotFoundError:
+        raise InputError(f"'{path}': no such file; make it with numpy.savez") from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        reason = " ".join(str(error).split())[:120]
+        raise InputError(f"'{path}' is not a .npz of plain arrays ({reason})") from error
+
+
+def write_npz(arrays: Mapping[str, np.ndarray], path: Path) -> None:
+    """Write a ``.npz``; equal arrays give equal bytes, and the names may be any."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+    files.write_file(buffer.getvalue(), path)
+
+
+def check(ports: Sequence[Port], arrays: Mapping[str, np.ndarray], source: str) -> Arrays:
+    """The arrays in the ports' order, dense.
+
+    Raises
+    ------
+    InputError
+        For a missing or an extra name, a wrong shape or a wrong dtype.
+    """
+    names = [port.name for port in ports]
+    for name in names:
+        if name not in arrays:
+            raise InputError(f"{source}: no array '{name}'; the inputs are {_quote(names)}")
+    for name in arrays:
+        if name not in names:
+            raise InputError(f"{source}: '{name}' is no input; they are {_quote(names)}")
+    return {port.name: _fitting(port, arrays[port.name], source) for port in ports}
+
+
+def _fitting(port: Port, array: np.ndarray, source: str) -> np.ndarray:
+    wanted = numpy_dtype(port.dtype)
+    if array.shape != port.shape:
+        raise InputError(
+            f"{source}: '{port.name}' has shape {list(array.shape)}, the model takes"
+            f" {list(port.shape)}; change the array, or compile with --input-shapes"
+        )
+    # numpy.savez keeps the bytes of a bfloat16, but not its name.
+    if port.dtype == "bf16" and array.dtype == np.dtype("V2"):
+        array = array.view(wanted)
+    if array.dtype != wanted:
+        raise InputError(
+            f"{source}: '{port.name}' has dtype {array.dtype}, the model takes {wanted};"
+            f" convert it with astype('{wanted}')"
+        )
+    return np.asarray(array, dtype=wanted.newbyteorder("="), order="C")
+
+
+def fill(ports: Sequence[Port], mode: str, seed: int = 0) -> Arrays:
+    """Inputs made up: zeros, ones, or seeded random numbers.
+
+    Random floats are uniform in [-1, 1); integers are 0 or 1, which are good for any mask, index or
+    length.
+    """
+    rng = np.random.default_rng(seed)
+    arrays = {}
+    for port in ports:
+        dtype = numpy_dtype(port.dtype)
+        if mode == "random" and port.dtype in ("f32", "f64", "f16", "bf16"):
+            arrays[port.name] = np.asarray(rng.uniform(-1, 1, port.shape)).astype(dtype)
+        elif mode == "random":
+            arrays[port.name] = np.asarray(rng.integers(0, 2, port.shape)).astype(dtype)
+        else:
+            arrays[port.name] = np.full(port.shape, mode == "ones", dtype)
+    return arrays
+
+
+def _quote(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names) or "none"

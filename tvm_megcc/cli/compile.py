@@ -1,0 +1,46 @@
+"""``tvmc compile``: an ONNX model to a C package, a tar of it, or a TVM library."""
+
+from __future__ import annotations
+
+import argparse
+
+from tvm_megcc.cli import options
+
+HELP = "compile an ONNX model"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="the ONNX file")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="OUT", help="a directory, a .tar or a .so"
+    )
+    options.add_compiling(parser)
+    parser.add_argument(
+        "-f",
+        "--output-format",
+        metavar="FORMAT",
+        help="c (package; default), so (TVM library; default for *.so) or mlf"
+        " (Model Library Format tar)",
+    )
+    parser.add_argument(
+        "--weights",
+        choices=("c", "bin"),
+        default="c",
+        help="the model tables as C source, or as one file to map (default: %(default)s)",
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    from tvm_megcc import driver
+
+    with options.progress() as tell:
+        driver.compile_model(
+            args.model,
+            args.output,
+            archs=options.architectures(args),
+            input_shapes=options.shapes(args.input_shapes),
+            fmt=args.output_format,
+            weights=args.weights,
+            dump_ir=args.dump_ir,
+            progress=tell,
+        )

@@ -1,0 +1,73 @@
+"""``tvmc opt``: what each stage of the compiler makes of a model."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+
+from tvm_megcc.cli import options
+from tvm_megcc.errors import InputError
+
+HELP = "show what each compiler stage makes of a model"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="the ONNX file")
+    options.add_compiling(parser)
+    parser.add_argument(
+        "--print", dest="stage", metavar="STAGE", help="print the module as it leaves this stage"
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    from tvm_megcc import driver
+
+    archs = options.architectures(args)
+    if len(archs) > 1:
+        raise InputError(f"--arch: opt shows one architecture, not {', '.join(archs)}; name one")
+    dump = driver.IrDump(args.dump_ir) if args.dump_ir else None
+    stages: dict[str, str] = {}
+
+    def keep(stage: str, text: str) -> None:
+        stages[stage] = text
+        if dump is not None:
+            dump(stage, text)
+
+    with options.progress() as tell:
+        driver.compile_programs(
+            args.model,
+            archs,
+            input_shapes=options.shapes(args.input_shapes),
+            dump_ir=keep,
+            progress=tell,
+        )
+    if args.stage is None:
+        print_effects(stages)
+    elif args.stage in stages:
+        print(stages[args.stage])
+    else:
+        raise InputError(f"--print: there is no stage {args.stage!r}; they are {', '.join(stages)}")
+
+
+def print_effects(stages: dict[str, str]) -> None:
+    """One row per stage: how many calls there are after it, and which kinds came and went."""
+    rows = []
+    before: Counter[str] = Counter()
+    for stage, text in stages.items():
+        after = calls(text)
+        gone, came = before - after, after - before
+        effect = " ".join(
+            [f"-{n} {op}" for op, n in sorted(gone.items())]
+            + [f"+{n} {op}" for op, n in sorted(came.items())]
+        )
+        known = not text.startswith("program ")
+        rows.append((stage, str(after.total()) if known else "", effect if rows and known else ""))
+        before = after
+    options.print_table(("stage", "calls", "what changed"), rows)
+
+
+def calls(text: str) -> Counter[str]:
+    """How often each operator is called in the main function of a printed module."""
+    body = text[text.find("def main(") :]
+    return Counter(re.findall(r"= (R\.[\w.]+|cls\.\w+)\(", body))

@@ -1,0 +1,171 @@
+"""Options that several subcommands share, and how their values are read.
+
+Example
+-------
+>>> shapes("x:[1,3,224,224] y:[-1,80]")
+{'x': (1, 3, 224, 224), 'y': (-1, 80)}
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from tvm_megcc.errors import InputError
+from tvm_megcc.target import resolve
+
+if TYPE_CHECKING:
+    from tvm_megcc.arrays import Arrays
+    from tvm_megcc.package import Port
+
+Dims = tuple[int | str, ...]
+
+_CLEAR = "\r\x1b[K"  # to the start of the line, and erase it
+
+
+def add_compiling(parser: argparse.ArgumentParser) -> None:
+    """Options of every command that compiles a model."""
+    parser.add_argument(
+        "--target", default="tvm_megcc", help="the target (default and only: %(default)s)"
+    )
+    parser.add_argument(
+        "--arch",
+        default="host",
+        metavar="A[,B]",
+        help="host, portable, arm64, armv7, x86, or several with commas (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--input-shapes",
+        metavar="SHAPES",
+        help='sizes of the inputs\' dims, as in "x:[1,3,224,224] y:[-1,80]"; -1 keeps the model\'s'
+        " own, a word names a symbolic dim",
+    )
+    parser.add_argument(
+        "--dump-ir", metavar="DIR", help="write the module before and after each pass to DIR"
+    )
+
+
+def add_running(parser: argparse.ArgumentParser) -> None:
+    """Options of every command that runs a package."""
+    parser.add_argument(
+        "package", metavar="OUT", help="what tvmc compile wrote: directory, .tar or .so"
+    )
+    parser.add_argument("--inputs", metavar="IN.npz", help="the inputs, by name")
+    parser.add_argument(
+        "--fill-mode",
+        choices=("random", "zeros", "ones"),
+        default="random",
+        help="what the inputs are without --inputs (default: %(default)s, with a fixed seed)",
+    )
+    parser.add_argument(
+        "--arch", metavar="A", help="of a package for several (default: this machine's)"
+    )
+
+
+def read_inputs(args: argparse.Namespace, ports: Sequence[Port]) -> Arrays:
+    """The inputs that ``--inputs`` and ``--fill-mode`` ask for."""
+    from tvm_megcc import arrays
+
+    if args.inputs is None:
+        return arrays.fill(ports, args.fill_mode)
+    return arrays.check(ports, arrays.read_npz(Path(args.inputs)), f"'{args.inputs}'")
+
+
+def print_times(arch: str, times_ms: Sequence[float], emulated: bool) -> None:
+    """One line: minimum and median."""
+    note = " (under qemu: says nothing about the device)" if emulated else ""
+    print(
+        f"{arch}: min {min(times_ms):.3f} ms, median {median(times_ms):.3f} ms,"
+        f" {len(times_ms)} runs{note}"
+    )
+
+
+def architectures(args: argparse.Namespace) -> tuple[str, ...]:
+    """What ``--target`` and ``--arch`` ask for.
+
+    Raises
+    ------
+    InputError
+        When either is not known.
+    """
+    if args.target != "tvm_megcc":
+        raise InputError(f"target {args.target!r} is not known; use tvm_megcc (and --arch)")
+    return resolve([word.strip() for word in args.arch.split(",") if word.strip()])
+
+
+def shapes(text: str | None) -> dict[str, Dims] | None:
+    """Read ``--input-shapes``; names may hold colons, dots and slashes.
+
+    Raises
+    ------
+    InputError
+        When the text is not of the form ``name:[dim,dim] name:[dim]``.
+    """
+    if text is None:
+        return None
+    result: dict[str, Dims] = {}
+    rest = text.strip()
+    while rest:
+        match = re.match(r"(\S+?)\s*:\s*\[([^\[\]]*)\][\s,]*", rest)
+        if not match:
+            raise InputError(
+                f"--input-shapes: cannot read {rest!r}; write it like \"x:[1,3,224,224] y:[-1,80]\""
+            )
+        if match[1] in result:
+            raise InputError(f"--input-shapes: input {match[1]!r} is given twice; give it once")
+        dims = [dim.strip() for dim in match[2].split(",")] if match[2].strip() else []
+        result[match[1]] = tuple(_dim(match[1], dim) for dim in dims)
+        rest = rest[match.end() :]
+    return result
+
+
+def _dim(name: str, text: str) -> int | str:
+    if re.fullmatch(r"-1|\d+", text):
+        return int(text)
+    if text == "?":
+        return -1
+    if re.fullmatch(r"[A-Za-z_]\w*", text):
+        return text
+    raise InputError(
+        f"--input-shapes: dim {text!r} of input {name!r} is neither a size, nor -1, nor a word"
+    )
+
+
+def count(text: str) -> int:
+    """An argparse type: a positive integer."""
+    if not re.fullmatch(r"[1-9]\d*", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive integer")
+    return int(text)
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows in aligned columns."""
+    table = [head, *rows]
+    widths = [max(len(row[i]) for row in table) for i in range(len(head))]
+    for row in table:
+        print("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip())
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None] | None]:
+    """A line on the terminal that names the stage being worked on; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    done = 0
+
+    def tell(stage: str) -> None:
+        nonlocal done
+        done += 1
+        print(f"{_CLEAR}[{'#' * done:<8}] {stage}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield tell
+    finally:
+        print(_CLEAR, end="", file=sys.stderr, flush=True)

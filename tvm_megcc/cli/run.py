@@ -1,0 +1,58 @@
+"""``tvmc run``: run a package or library on this machine, an Arm one under qemu if need be."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tvm_megcc.cli import options
+
+if TYPE_CHECKING:
+    import numpy as np
+
+HELP = "run what tvmc compile wrote"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    options.add_running(parser)
+    parser.add_argument("--outputs", metavar="OUT.npz", help="write the outputs, by name")
+    parser.add_argument("--print-time", action="store_true", help="print the time of a run")
+    parser.add_argument(
+        "--repeat", type=options.count, default=1, metavar="N", help="runs to time (default: 1)"
+    )
+    parser.add_argument("--profile", action="store_true", help="print the time of each kernel call")
+    parser.add_argument(
+        "--print-top", type=options.count, metavar="K", help="print the K largest of each output"
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    from tvm_megcc import arrays, execute, files
+
+    if args.outputs:
+        files.check_file(Path(args.outputs))
+    with options.progress() as tell, execute.opened(args.package, args.arch, tell) as runnable:
+        inputs = options.read_inputs(args, runnable.inputs)
+        result = runnable.run(inputs, repeat=args.repeat, profile=args.profile)
+    if args.outputs:
+        arrays.write_npz(result.outputs, Path(args.outputs))
+    if args.print_top:
+        print_top(result.outputs, args.print_top)
+    if args.profile:
+        print(result.profile)
+    if args.print_time:
+        options.print_times(runnable.arch, result.times_ms, runnable.emulated)
+
+
+def print_top(outputs: dict[str, np.ndarray], count: int) -> None:
+    """Print each output's largest elements with their indices, the largest first."""
+    import numpy as np
+
+    for name, array in outputs.items():
+        flat = array.reshape(-1)
+        order = np.argsort(-flat.astype(np.float64), kind="stable")[:count]
+        print(f"{name}: {array.dtype}{list(array.shape)}")
+        for position in order:
+            index = ", ".join(str(int(i)) for i in np.unravel_index(position, array.shape))
+            print(f"  [{index}] {flat[position]:.6g}")

@@ -1,0 +1,222 @@
+"""The user's request -> files on disk. The only room, with the command line, that touches the disk.
+
+Enters: a model, architectures, an output. Leaves: a package directory, a tar of it, a TVM library
+(``.so``) or a Model Library Format tar, each written whole or not at all.
+
+Example
+-------
+>>> compile_model("model.onnx", "model_pkg", archs=["host", "arm64"])  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tvm_megcc import files
+from tvm_megcc.errors import InputError
+from tvm_megcc.package import is_package
+from tvm_megcc.program import Program
+from tvm_megcc.target import resolve
+
+if TYPE_CHECKING:
+    import onnx
+
+Shapes = Mapping[str, Sequence[int | str | None]]
+Progress = Callable[[str], None]
+
+#: Output formats: a package, a TVM library, a Model Library Format tar.
+FORMATS = ("c", "so", "mlf")
+
+
+def compile_model(
+    model: str | os.PathLike[str] | onnx.ModelProto,
+    out: str | os.PathLike[str],
+    *,
+    archs: Sequence[str] = ("host",),
+    input_shapes: Shapes | None = None,
+    fmt: str | None = None,
+    weights: str = "c",
+    name: str | None = None,
+    dump_ir: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Program]:
+    """Compile an ONNX model and write the result.
+
+    Parameters
+    ----------
+    model : path or onnx.ModelProto
+    out : path
+        A directory, a ``.tar`` or a ``.so``. An earlier output of ours is replaced, in one step and
+        only by a complete one; a directory with anything else in it is refused.
+    archs : sequence of str
+        ``host``, ``portable``, ``arm64``, ``armv7``, ``x86``; a ``.so`` takes one.
+    input_shapes : mapping of input name to dims, optional
+        See `tvm_megcc.frontend.from_onnx`.
+    fmt : {"c", "so", "mlf"}, optional
+        By default a name that ends in ``.so`` is a TVM library, anything else a package.
+    weights : {"c", "bin"}
+        The model tables as C source, or as one file to map.
+    name : str, optional
+        The model's name in the package; by default the ONNX file's.
+    dump_ir : path, optional
+        A directory for the module before and after each pass.
+    progress : callable, optional
+        Called with the name of each stage as it begins.
+
+    Returns
+    -------
+    dict of str to Program
+        What was compiled, by architecture.
+
+    Raises
+    ------
+    tvm_megcc.errors.MegccError
+        For anything wrong with the model, the options, the output's place or the C compiler.
+    """
+    out = Path(out)
+    fmt = output_format(out, fmt)
+    names = resolve(archs)
+    if fmt == "so" and len(names) > 1:
+        raise InputError(f"'{out}': a library is for one architecture, not {', '.join(names)}")
+    check_output(out, fmt)
+    programs = compile_programs(
+        model,
+        names,
+        input_shapes=input_shapes,
+        name=name,
+        dump_ir=None if dump_ir is None else IrDump(dump_ir),
+        progress=progress,
+    )
+    write_output(programs, out, fmt=fmt, weights=weights, progress=progress)
+    return programs
+
+
+def compile_programs(
+    model: str | os.PathLike[str] | onnx.ModelProto,
+    archs: Sequence[str],
+    *,
+    input_shapes: Shapes | None = None,
+    name: str | None = None,
+    dump_ir: Callable[[str, str], None] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Program]:
+    """Compile an ONNX model for each architecture, without writing anything.
+
+    See `compile_model`; `dump_ir` is called with ``<stage>`` (``<arch>/<stage>`` when there are
+    several architectures) and the text of the module after it.
+    """
+    tell = progress or (lambda stage: None)
+    tell("import")
+    from tvm_megcc import frontend, pipeline
+
+    imported = frontend.from_onnx(model, input_shapes)
+    programs = {}
+    for arch in archs:
+        tell(f"compile for {arch}")
+        dump = dump_ir
+        if dump_ir is not None and len(archs) > 1:
+            dump = partial(_dump_for, dump_ir, arch)
+        programs[arch] = pipeline.to_program(
+            imported.mod,
+            arch,
+            name=name or imported.name,
+            input_names=[port.name for port in imported.inputs],
+            output_names=[port.name for port in imported.outputs],
+            dump_ir=dump,
+        )
+    return programs
+
+
+def _dump_for(dump: Callable[[str, str], None], arch: str, stage: str, text: str) -> None:
+    dump(f"{arch}/{stage}", text)
+
+
+class IrDump:
+    """Writes what leaves each stage to numbered files: a stage's "before" is the file before it."""
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.directory = Path(directory)
+        self.counts: dict[str, int] = {}
+
+    def __call__(self, stage: str, text: str) -> None:
+        arch, _, stage = stage.rpartition("/")
+        number = self.counts.setdefault(arch, 0)
+        path = self.directory / arch / f"{number:02d}_{stage}.txt"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text if text.endswith("\n") else text + "\n")
+        except OSError as error:
+            raise InputError(f"--dump-ir: '{path}' cannot be written ({error.strerror})") from error
+        self.counts[arch] += 1
+
+
+def output_format(out: Path, fmt: str | None = None) -> str:
+    """The format meant by a name and an option, either of which may say nothing."""
+    if fmt is None:
+        return "so" if out.suffix == ".so" else "c"
+    if fmt not in FORMATS:
+        raise InputError(f"format {fmt!r} is not known; choose from {', '.join(FORMATS)}")
+    if (fmt == "so") != (out.suffix == ".so"):
+        wanted = "must end in .so" if fmt == "so" else "must not end in .so"
+        raise InputError(f"'{out}': the output of -f {fmt} {wanted}; rename it")
+    if fmt == "mlf" and out.suffix != ".tar":
+        raise InputError(f"'{out}': the output of -f mlf must end in .tar; rename it")
+    return fmt
+
+
+def check_output(out: Path, fmt: str) -> None:
+    """Refuse, before any work, an output that cannot be written.
+
+    Raises
+    ------
+    InputError
+        When the place does not exist or holds something that is not ours.
+    """
+    if fmt == "c" and out.suffix != ".tar":
+        files.check_directory(out, is_package)
+    else:
+        files.check_file(out)
+
+
+def package_files(programs: Mapping[str, Program], weights: str = "c") -> dict[str, Any]:
+    """The package of some programs as ``{path: text or bytes}``."""
+    from tvm_megcc.codegen_c import emit
+
+    name = next(iter(programs.values())).name
+    return dict(emit.package(dict(programs), name=name, weights=weights))
+
+
+def write_output(
+    programs: Mapping[str, Program],
+    out: Path,
+    *,
+    fmt: str,
+    weights: str = "c",
+    compiler: str | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Write compiled programs in one of `FORMATS`."""
+    tell = progress or (lambda stage: None)
+    tell("emit C")
+    package = package_files(programs, weights)
+    name = next(iter(programs.values())).name
+    if fmt == "so":
+        from tvm_megcc import shared_library
+
+        tell("build the library")
+        with files.replacing(out) as fresh:
+            shared_library.build(package, next(iter(programs)), fresh, compiler=compiler)
+        return
+    tell("write")
+    if fmt == "mlf":
+        from tvm_megcc import mlf
+
+        files.write_file(files.tar(mlf.layout(programs, package)), out)
+    elif out.suffix == ".tar":
+        files.write_file(files.tar(package, prefix=f"{name}/"), out)
+    else:
+        files.write_directory(package, out, is_ours=is_package)

@@ -1,0 +1,171 @@
+"""Run what was compiled: a package (built first, and kept built) or a TVM library.
+
+Enters: a path and an architecture. Leaves: a `Runnable`, that turns inputs into outputs and times.
+
+Example
+-------
+>>> with opened("model_pkg") as runnable:                        # doctest: +SKIP
+...     runnable.run({"x": x}).outputs["y"]
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from tvm_megcc import build_cache, toolchain
+from tvm_megcc.errors import InputError
+from tvm_megcc.package import DTYPE_NAMES, Package, Port, numpy_dtype
+from tvm_megcc.package import opened as opened_package
+from tvm_megcc.target import host_architecture, resolve
+
+Arrays = dict[str, np.ndarray]
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Outputs by name, in the model's order; ms of each timed run; what ``--profile`` printed."""
+
+    outputs: Arrays
+    times_ms: tuple[float, ...]
+    profile: str = ""
+
+
+class Runnable(Protocol):
+    """A compiled model that is ready to run.
+
+    Attributes
+    ----------
+    arch : str
+    emulated : bool
+        Whether it runs under qemu: then its times say nothing.
+    inputs, outputs : tuple of Port
+    """
+
+    arch: str
+    emulated: bool
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+
+    def run(self, inputs: Arrays, *, repeat: int = 1, profile: bool = False) -> Result:
+        """Run `repeat` times, after one untimed run when `repeat` is more than 1."""
+        ...
+
+
+@contextmanager
+def opened(
+    path: str | Path, arch: str | None = None, progress: Progress | None = None
+) -> Iterator[Runnable]:
+    """Open a package directory, a tar of one, or a library.
+
+    Parameters
+    ----------
+    path : path
+    arch : str, optional
+        Of a package for several; by default this machine's, if it is among them.
+    progress : callable, optional
+        Called with what is being done.
+
+    Raises
+    ------
+    tvm_megcc.errors.MegccError
+        When there is nothing of ours, it has no code for `arch`, or a tool is missing.
+    """
+    tell = progress or (lambda stage: None)
+    path = Path(path)
+    if path.suffix == ".so" and not path.is_dir():
+        tell("load")
+        yield _Library(path, arch)
+        return
+    with opened_package(path) as package:
+        chosen = package.choose(arch)
+        tell("build")
+        with build_cache.built(package, chosen) as program:
+            tell("run")
+            yield _Built(package, chosen, program)
+
+
+class _Built:
+    """A package's own runner."""
+
+    def __init__(self, package: Package, arch: str, program: Path) -> None:
+        self.package, self.arch, self.program = package, arch, program
+        self.emulated = not toolchain.is_native(arch)
+        self.inputs, self.outputs = package.inputs, package.outputs
+
+    def run(self, inputs: Arrays, *, repeat: int = 1, profile: bool = False) -> Result:
+        result = toolchain.run_package(
+            self.program,
+            self.arch,
+            inputs,
+            self.package.manifest,
+            repeat=repeat,
+            warmup=1 if repeat > 1 else 0,
+            args=["--profile"] if profile else [],
+        )
+        outputs = {p.name: _typed(p, result.outputs[p.name]) for p in self.outputs}
+        _, mark, rows = result.stdout.partition("profile:")
+        return Result(outputs, result.times_ms, (mark + rows).rstrip())
+
+
+def _typed(port: Port, array: np.ndarray) -> np.ndarray:
+    """bfloat16 comes out of the runner as its bits."""
+    return array.view(numpy_dtype(port.dtype)) if port.dtype == "bf16" else array
+
+
+class _Library:
+    """A TVM library, loaded into this process."""
+
+    emulated = False
+
+    def __init__(self, path: Path, arch: str | None) -> None:
+        self.arch = host_architecture()
+        if arch is not None and resolve([arch])[0] not in (self.arch, "portable"):
+            raise InputError(f"'{path}': a library runs on this machine only; leave out --arch")
+        if not path.is_file():
+            raise InputError(f"'{path}': no such file; make it with tvmc compile -f so")
+        import tvm
+
+        from tvm_megcc.relay.graph_module import GraphModule
+
+        try:
+            module = tvm.runtime.load_module(str(path.resolve()))
+            self.module = GraphModule(module["default"](tvm.cpu()))
+        except Exception as error:
+            reason = " ".join(str(error).split())[:200]
+            raise InputError(f"'{path}' cannot be loaded on this machine ({reason})") from error
+        names = self.module.get_input_names()
+        arrays = [self.module.get_input(i).numpy() for i in range(len(names))]
+        self.inputs = tuple(map(_port, names, arrays))
+        self.outputs: tuple[Port, ...] = ()  # known after a run
+
+    def run(self, inputs: Arrays, *, repeat: int = 1, profile: bool = False) -> Result:
+        if profile:
+            raise InputError("--profile: a library has no profile; run the package (-f c) instead")
+        for name, value in inputs.items():
+            self.module.set_input(name, value)
+        if repeat > 1:
+            self.module.run()
+        times = []
+        for _ in range(repeat):
+            begin = time.perf_counter()
+            self.module.run()
+            times.append((time.perf_counter() - begin) * 1e3)
+        names = self.module.get_output_names()
+        outputs = {n: self.module.get_output(i).numpy() for i, n in enumerate(names)}
+        self.outputs = tuple(_port(name, array) for name, array in outputs.items())
+        return Result(outputs, tuple(times))
+
+
+_OUR_NAMES: Mapping[str, str] = {name: ours for ours, name in DTYPE_NAMES.items()}
+
+
+def _port(name: str, array: np.ndarray[Any, Any]) -> Port:
+    return Port(name, _OUR_NAMES[array.dtype.name], array.shape)

@@ -1,0 +1,195 @@
+"""Write outputs whole or not at all.
+
+Enters: ``{relative path: text or bytes}``, or one file's bytes, and where they go. Everything is
+written beside its destination first and moved there in one step; whatever was there before stays
+until that step, and stays for good when anything fails before it.
+
+Example
+-------
+>>> write_directory({"src/a.c": "int a;"}, Path("pkg"), is_ours=lambda path: False) # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import os
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tvm_megcc.errors import InputError
+
+Files = Mapping[str, str | bytes]
+
+
+def check_directory(out: Path, is_ours: Callable[[Path], bool]) -> None:
+    """Refuse to replace what is no output of ours.
+
+    Raises
+    ------
+    InputError
+        When `out` is a file, or a directory that is neither empty nor `is_ours`.
+    """
+    _check_parent(out)
+    if out.is_dir():
+        if any(out.iterdir()) and not is_ours(out):
+            raise InputError(
+                f"'{out}' is a directory with other contents than a package of tvm_megcc;"
+                " choose another output, or remove it first"
+            )
+    elif os.path.lexists(out):
+        raise InputError(f"'{out}' is a file where a package directory is to go; remove it first")
+
+
+def check_file(out: Path) -> None:
+    """Refuse to put a file where a directory is, or into a directory that does not exist."""
+    _check_parent(out)
+    if out.is_dir():
+        raise InputError(f"'{out}' is a directory where a file is to go; choose another output")
+
+
+def _check_parent(out: Path) -> None:
+    parent = out.absolute().parent
+    if not parent.is_dir():
+        raise InputError(f"'{parent}': no such directory; create it first")
+    if not os.access(parent, os.W_OK):
+        raise InputError(f"'{parent}' cannot be written to; choose another output")
+
+
+def write_directory(files: Files, out: Path, *, is_ours: Callable[[Path], bool]) -> None:
+    """Make `out` a directory of exactly `files`, replacing a directory that `is_ours`."""
+    out = Path(os.path.realpath(out))
+    check_directory(out, is_ours)
+    with _reporting(out), _sibling_directory(out) as fresh:
+        write_tree(files, fresh)
+        fresh.chmod(0o777 & ~_umask())
+        if out.exists():
+            _exchange(fresh, out)  # `fresh` is the old output now, and is removed
+        else:
+            fresh.rename(out)
+
+
+def write_file(data: bytes, out: Path) -> None:
+    """Make `out` a file of exactly `data`."""
+    check_file(out)
+    with _reporting(out), replacing(out) as fresh:
+        fresh.write_bytes(data)
+
+
+@contextmanager
+def replacing(out: Path) -> Iterator[Path]:
+    """A path beside `out` for the body to write; it becomes `out` when the body succeeds."""
+    out = Path(os.path.realpath(out))
+    with _sibling_directory(out) as directory:
+        fresh = directory / out.name
+        yield fresh
+        os.replace(fresh, out)
+
+
+def write_tree(files: Files, root: Path) -> None:
+    """Write `files` below the existing directory `root`."""
+    for path, content in sorted(files.items()):
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(to_bytes(content))
+
+
+def read_tree(root: Path) -> dict[str, bytes]:
+    """All files below `root`, by their path relative to it."""
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+def tar(files: Files, prefix: str = "") -> bytes:
+    """A tar archive: sorted, owned by root, without times, so equal files give equal bytes."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for path, content in sorted(files.items()):
+            data = to_bytes(content)
+            info = tarfile.TarInfo(prefix + path)
+            info.size, info.mode = len(data), 0o644
+            archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def untar(archive: Path, root: Path) -> None:
+    """Unpack a tar of ours below `root`.
+
+    Raises
+    ------
+    InputError
+        When the file is no tar archive, is cut short, or holds anything but plain files inside it.
+    """
+    try:
+        with tarfile.open(archive) as tar_file:
+            for member in tar_file:
+                target = (root / member.name).resolve()
+                if not target.is_relative_to(root.resolve()):
+                    raise InputError(f"'{archive}': '{member.name}' leads out of the archive")
+                if member.isdir():
+                    continue
+                data = tar_file.extractfile(member) if member.isfile() else None
+                if data is None:
+                    raise InputError(f"'{archive}': '{member.name}' is not a plain file")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(data.read())
+    except (tarfile.TarError, EOFError) as error:
+        raise InputError(f"'{archive}' is not a tar archive, or is cut short ({error})") from error
+
+
+def to_bytes(content: str | bytes) -> bytes:
+    return content.encode() if isinstance(content, str) else content
+
+
+@contextmanager
+def _sibling_directory(out: Path) -> Iterator[Path]:
+    """A new directory on the same file system as `out`, removed afterwards if it is still there."""
+    path = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".part", dir=out.parent))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def _reporting(out: Path) -> Iterator[None]:
+    """A full disk or a missing permission is the user's to mend, so it is one sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"'{out}' cannot be written ({error.strerror}); make room or choose another place"
+        ) from error
+
+
+def _exchange(a: Path, b: Path) -> None:
+    """Swap two directories: in one step where Linux can, else by two renames."""
+    flags, here = 2, -100  # RENAME_EXCHANGE, AT_FDCWD
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        pass
+    else:
+        if renameat2(here, os.fsencode(a), here, os.fsencode(b), flags) == 0:
+            return
+    aside = a.with_name(a.name + ".old")
+    b.rename(aside)
+    try:
+        a.rename(b)
+    except OSError:
+        aside.rename(b)
+        raise
+    aside.rename(a)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,112 @@
+"""A package in the places of TVM's Model Library Format, and back.
+
+Enters: a program and its package. Leaves: the files of the ``.tar``, where readers of the format
+look for them:
+
+    metadata.json                        names, target, ports, memory
+    codegen/host/{src,include,model}/    the package's C
+    executor-config/graph/default.graph  the calls as the graph executor's JSON
+    parameters/default.params            the constants, as TVM's ``load_param_dict`` reads them
+    src/default.txt                      the program as text
+    runtime/                             the package's other files (Makefile, main.c, ...)
+
+There is no time stamp: equal input gives equal bytes. `package_path` finds the way back, so that
+``tvmc run`` takes such a tar too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tvm_megcc.program import Program
+
+#: The version of the format whose layout this is (TVM 0.9 to 0.18's last).
+VERSION = 7
+
+_MOVED = {
+    "src/": "codegen/host/src/",
+    "include/": "codegen/host/include/",
+    "model/": "codegen/host/model/",
+}
+_REST = "runtime/"
+
+
+def layout(
+    programs: Mapping[str, Program], package: Mapping[str, str | bytes]
+) -> dict[str, str | bytes]:
+    """The files of the tar; graph and parameters are those of the first architecture."""
+    import tvm
+
+    from tvm_megcc.relay.library import Library
+
+    program = next(iter(programs.values()))
+    library = Library(program)
+    moved = {mlf_path(path): content for path, content in package.items()}
+    moved["metadata.json"] = json.dumps(_metadata(programs), indent=1, sort_keys=True) + "\n"
+    moved["executor-config/graph/default.graph"] = library.get_graph_json() + "\n"
+    moved["parameters/default.params"] = bytes(tvm.runtime.save_param_dict(library.get_params()))
+    moved["src/default.txt"] = "\n".join(str(p) for p in programs.values()) + "\n"
+    return moved
+
+
+def mlf_path(path: str) -> str:
+    """Where a file of the package goes.
+
+    >>> mlf_path("src/megcc_model.c"), mlf_path("Makefile")
+    ('codegen/host/src/megcc_model.c', 'runtime/Makefile')
+    """
+    for old, new in _MOVED.items():
+        if path.startswith(old):
+            return new + path.removeprefix(old)
+    return _REST + path
+
+
+def package_path(path: str) -> str | None:
+    """Where a file of the tar was in the package, None when it was not in it.
+
+    >>> package_path("codegen/host/src/megcc_model.c"), package_path("metadata.json")
+    ('src/megcc_model.c', None)
+    """
+    for old, new in _MOVED.items():
+        if path.startswith(new):
+            return old + path.removeprefix(new)
+    return path.removeprefix(_REST) if path.startswith(_REST) else None
+
+
+def _metadata(programs: Mapping[str, Program]) -> dict[str, Any]:
+    program = next(iter(programs.values()))
+
+    def ports(side: str) -> dict[str, Any]:
+        rows = program.inputs if side == "inputs" else program.outputs
+        tensors = [program.tensors[port.tensor] for port in rows]
+        return {
+            port.name: {"dtype": t.dtype, "shape": list(t.shape), "size_bytes": t.nbytes}
+            for port, t in zip(rows, tensors, strict=True)
+        }
+
+    main = [
+        {
+            "arch": arch,
+            "workspace_size_bytes": p.arena_bytes,
+            "constants_size_bytes": sum(len(w.data) for w in p.weights),
+            "io_size_bytes": sum(p.tensors[q.tensor].nbytes for q in (*p.inputs, *p.outputs)),
+            "inputs": ports("inputs"),
+            "outputs": ports("outputs"),
+        }
+        for arch, p in programs.items()
+    ]
+    return {
+        "version": VERSION,
+        "model_name": program.name,
+        "modules": {
+            "default": {
+                "model_name": program.name,
+                "executors": ["megcc"],
+                "style": "full-model",
+                "target": ["tvm_megcc"],
+                "memory": {"functions": {"main": main}},
+            }
+        },
+    }

@@ -1,0 +1,170 @@
+"""A package on disk, as the tools that run it or look into it see it.
+
+Enters: a path, of a package directory or of a tar of it. Leaves: a `Package`, whose facts are those
+of its ``manifest.json``.
+
+Example
+-------
+>>> with opened("model_pkg") as package:                 # doctest: +SKIP
+...     print(package.archs, [p.name for p in package.inputs])
+('arm64', 'x86') ['data']
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tvm_megcc import files
+from tvm_megcc.errors import InputError
+from tvm_megcc.mlf import package_path
+from tvm_megcc.target import host_architecture, resolve
+
+if TYPE_CHECKING:
+    import numpy as np
+
+#: Our dtype names -> numpy's and TVM's.
+DTYPE_NAMES = {
+    "f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16", "bool": "bool",
+    "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32",
+    "i64": "int64", "u64": "uint64",
+}  # fmt: skip
+
+#: Keys that every manifest of ours has.
+_MARKS = {"format", "abi", "c_name", "archs", "inputs", "outputs", "per_arch"}
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """The NumPy dtype of one of ours; bf16 is that of ``ml_dtypes``."""
+    import numpy as np
+
+    if name == "bf16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(DTYPE_NAMES[name])
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output: name, dtype (ours) and shape."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A package directory and what its manifest says."""
+
+    path: Path
+    manifest: Mapping[str, Any]
+
+    @property
+    def archs(self) -> tuple[str, ...]:
+        return tuple(self.manifest["archs"])
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        return _ports(self.manifest["inputs"])
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        return _ports(self.manifest["outputs"])
+
+    def choose(self, arch: str | None) -> str:
+        """The architecture to run: the one asked for, else the host's, else the first.
+
+        Raises
+        ------
+        InputError
+            When the package was not compiled for it.
+        """
+        if arch is not None:
+            (wanted,) = resolve([arch])
+            if wanted not in self.archs:
+                raise InputError(
+                    f"'{self.path}' has no {wanted} code, only {', '.join(self.archs)};"
+                    f" compile it with --arch {wanted}"
+                )
+            return wanted
+        for wanted in (host_architecture(), "portable"):
+            if wanted in self.archs:
+                return wanted
+        return self.archs[0]
+
+
+def _ports(rows: list[dict[str, Any]]) -> tuple[Port, ...]:
+    return tuple(Port(row["name"], row["dtype"], tuple(row["shape"])) for row in rows)
+
+
+def is_package(path: Path) -> bool:
+    """Whether a directory is a package of ours (and may be replaced by a newer one)."""
+    return _manifest(path) is not None
+
+
+def load(path: Path) -> Package:
+    """Open a package directory.
+
+    Raises
+    ------
+    InputError
+        When there is none.
+    """
+    manifest = _manifest(path)
+    if manifest is None:
+        raise InputError(
+            f"'{path}' is no package of tvm_megcc (it has no manifest.json of ours);"
+            " make one with tvmc compile"
+        )
+    return Package(path, manifest)
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[Package]:
+    """Open a package directory, or a tar of one, which is unpacked for the time being.
+
+    Raises
+    ------
+    InputError
+        When there is nothing, or something else.
+    """
+    path = Path(path)
+    if path.is_dir():
+        yield load(path)
+        return
+    if not path.exists():
+        raise InputError(f"'{path}': no such file or directory; make it with tvmc compile")
+    with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
+        root = Path(directory)
+        files.untar(path, root)
+        if (root / "metadata.json").is_file():
+            _from_mlf(root)
+        for manifest in sorted(root.rglob("manifest.json")):
+            if is_package(manifest.parent):
+                yield load(manifest.parent)
+                return
+        raise InputError(f"'{path}' holds no package of tvm_megcc; make one with tvmc compile")
+
+
+def _from_mlf(root: Path) -> None:
+    """Turn an unpacked Model Library Format tar back into the package it was made from."""
+    for file in [path for path in root.rglob("*") if path.is_file()]:
+        target = package_path(file.relative_to(root).as_posix())
+        if target is not None:
+            (root / "package" / target).parent.mkdir(parents=True, exist_ok=True)
+            file.rename(root / "package" / target)
+
+
+def _manifest(path: Path) -> dict[str, Any] | None:
+    try:
+        manifest = json.loads((path / "manifest.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+    return manifest if isinstance(manifest, dict) and manifest.keys() >= _MARKS else None

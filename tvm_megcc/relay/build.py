@@ -1,0 +1,118 @@
+"""``relay.build``: a Relax module to a compiled library.
+
+Enters: an ``IRModule`` from anywhere, with or without its weights as parameters. Leaves: a
+`tvm_megcc.relay.library.Library`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from tvm_megcc.errors import InputError
+from tvm_megcc.relay.frontend import INPUT_NAMES, MODEL_NAME, OUTPUT_NAMES
+from tvm_megcc.relay.library import Library
+from tvm_megcc.target import architecture
+
+
+def build(
+    mod: tvm.IRModule,
+    target: Any = "tvm_megcc",
+    *,
+    params: Mapping[str, tvm.runtime.Tensor | np.ndarray] | None = None,
+    mod_name: str | None = None,
+) -> Library:
+    """Compile the function ``main`` of a Relax module.
+
+    Parameters
+    ----------
+    mod : tvm.IRModule
+        From `tvm_megcc.relay.frontend.from_onnx`, or any other Relax module; it is not modified.
+    target : tvm.target.Target, str or dict
+        ``"tvm_megcc"`` is this machine; ``{"tag": "tvm_megcc", "mcpu": "cortex-a76"}`` or the name
+        of an architecture (``"arm64"``) is another.
+    params : mapping of str to tensor, optional
+        Values of parameters of ``main``, by name; the other parameters are the model's inputs.
+    mod_name : str, optional
+        The model's name in the package.
+
+    Returns
+    -------
+    Library
+        ``graph, lib, params = build(...)`` works too.
+
+    Raises
+    ------
+    tvm_megcc.errors.MegccError
+        When the module has no function ``main``, a value does not fit its parameter, a weight of
+        ``from_onnx`` has no value, or the module cannot be compiled.
+    """
+    from tvm_megcc import pipeline
+
+    arch = architecture(target)
+    main = _main(mod)
+    attrs = dict(main.attrs or {})
+    mod = _bind(mod, main, params or {}, int(attrs.get("num_input", len(main.params))))
+    main = _main(mod)
+    inputs = [str(n) for n in attrs.get(INPUT_NAMES, [])]
+    outputs = [str(n) for n in attrs.get(OUTPUT_NAMES, [])]
+    if len(inputs) != len(main.params):
+        inputs = [param.name_hint for param in main.params]
+    count = _output_count(main)
+    if len(outputs) != count:
+        outputs = [f"output_{i}" for i in range(count)] if count > 1 else ["output"]
+    name = mod_name or str(attrs.get(MODEL_NAME, "model"))
+    return Library(
+        pipeline.to_program(mod, arch, name=name, input_names=inputs, output_names=outputs)
+    )
+
+
+def _main(mod: tvm.IRModule) -> relax.Function:
+    names = [gv.name_hint for gv, func in mod.functions.items() if isinstance(func, relax.Function)]
+    if "main" not in names:
+        raise InputError(
+            f"the module has no Relax function 'main', only {sorted(names)}; rename the entry"
+        )
+    return mod["main"]
+
+
+def _output_count(main: relax.Function) -> int:
+    return len(main.ret_ty.fields) if isinstance(main.ret_ty, tvm.ir.TupleType) else 1
+
+
+def _bind(
+    mod: tvm.IRModule,
+    main: relax.Function,
+    params: Mapping[str, tvm.runtime.Tensor | np.ndarray],
+    num_input: int,
+) -> tvm.IRModule:
+    """Turn the parameters that have a value into constants."""
+    values = {}
+    for index, param in enumerate(main.params):
+        if param.name_hint in params:
+            values[param.name_hint] = _fitting(param, params[param.name_hint])
+        elif index >= num_input:
+            raise InputError(
+                f"parameter '{param.name_hint}' of the module has no value; give params=..., as"
+                " from_onnx returned it"
+            )
+    return relax.transform.BindParams("main", values)(mod) if values else mod
+
+
+def _fitting(param: relax.Var, value: tvm.runtime.Tensor | np.ndarray) -> tvm.runtime.Tensor:
+    array = value if isinstance(value, np.ndarray) else value.numpy()
+    if isinstance(param.ty, relax.TensorType) and param.ty.shape is not None:
+        shape = [int(d) if isinstance(d, int | tvm.tirx.IntImm) else None for d in param.ty.shape]
+        fits = len(shape) == array.ndim and all(
+            want in (None, have) for want, have in zip(shape, array.shape, strict=True)
+        )
+        if not fits or str(param.ty.dtype) != str(array.dtype):
+            raise InputError(
+                f"parameter '{param.name_hint}' is {param.ty.dtype}{list(param.ty.shape)}, its"
+                f" value is {array.dtype}{list(array.shape)}; give a value of the parameter's type"
+            )
+    return tvm.runtime.tensor(array)

@@ -1,0 +1,88 @@
+"""A program as the graph executor's JSON. Enters: a `Program`. Leaves: a dict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm_megcc.package import numpy_dtype
+from tvm_megcc.program import Program
+
+
+def graph_json(program: Program) -> dict[str, Any]:
+    """Nodes are inputs, then weights in use, then calls; an entry is ``[node, output, 0]``.
+
+    A tensor's ``storage_id`` counts the inputs, outputs, weights and arena offsets there are.
+    """
+    nodes: list[dict[str, Any]] = []
+    entry: dict[int, list[int]] = {}
+    tensors: list[int] = []  # by entry, in the order of nodes and their outputs
+    row_ptr = [0]
+
+    def add(node: dict[str, Any], outputs: list[int]) -> None:
+        for k, tensor in enumerate(outputs):
+            entry[tensor] = [len(nodes), k, 0]
+        nodes.append(node)
+        tensors.extend(outputs)
+        row_ptr.append(len(tensors))
+
+    def add_null(name: str, tensor: int) -> None:
+        if tensor not in entry:
+            add({"op": "null", "name": name, "inputs": []}, [tensor])
+
+    for port in program.inputs:
+        add_null(port.name, port.tensor)
+    for call in program.calls:
+        for tensor in call.operands[: len(call.operands) - call.n_outputs]:
+            if program.tensors[tensor].location.space == "weight":
+                add_null(program.tensors[tensor].name, tensor)
+    arg_nodes = list(range(len(nodes)))
+    for number, call in enumerate(program.calls):
+        cut = len(call.operands) - call.n_outputs
+        add(
+            {
+                "op": "tvm_op",
+                "name": call.name or f"call_{number}",
+                "attrs": {
+                    "func_name": program.kernels[call.kernel].symbol,
+                    "num_inputs": str(cut),
+                    "num_outputs": str(call.n_outputs),
+                    "flatten_data": "0",
+                },
+                "inputs": [_source(program, entry, t) for t in call.operands[:cut]],
+            },
+            list(call.operands[cut:]),
+        )
+    for port in program.outputs:
+        if program.tensors[port.tensor].location.space == "weight":
+            add_null(port.name, port.tensor)
+    places = sorted({_place(program, t) for t in tensors})
+    return {
+        "nodes": nodes,
+        "arg_nodes": arg_nodes,
+        "heads": [_source(program, entry, port.tensor) for port in program.outputs],
+        "node_row_ptr": row_ptr,
+        "attrs": {
+            "dltype": ["list_str", [numpy_dtype(program.tensors[t].dtype).name for t in tensors]],
+            "shape": ["list_shape", [list(program.tensors[t].shape) for t in tensors]],
+            "storage_id": ["list_int", [places.index(_place(program, t)) for t in tensors]],
+        },
+    }
+
+
+def _place(program: Program, tensor: int) -> tuple[str, int, int]:
+    location = program.tensors[tensor].location
+    return (location.space, location.index, location.offset)
+
+
+def _source(program: Program, entry: dict[int, list[int]], tensor: int) -> list[int]:
+    """The entry that made a tensor; a view's is the last one that covers the view's first byte."""
+    if tensor in entry:
+        return entry[tensor]
+    view = program.tensors[tensor].location
+    for made in reversed(entry):
+        t = program.tensors[made]
+        start = t.location.offset
+        same = (t.location.space, t.location.index) == (view.space, view.index)
+        if same and start <= view.offset < start + max(t.nbytes, 1):
+            return entry[made]
+    raise ValueError(f"tensor {program.tensors[tensor].name!r} is read before it is written")

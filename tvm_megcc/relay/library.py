@@ -1,0 +1,119 @@
+"""What ``relay.build`` returns: a compiled model that can be run, written, and looked into."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tvm
+
+from tvm_megcc import driver
+from tvm_megcc.errors import InputError
+from tvm_megcc.package import numpy_dtype
+from tvm_megcc.program import Program
+from tvm_megcc.relay.graph_json import graph_json
+from tvm_megcc.relay.memory_plan import MemoryPlan, memory_plan
+
+
+class Library:
+    """A compiled model.
+
+    Unpacks into three, as Relay's does: ``graph, lib, params = relay.build(...)``.
+
+    Attributes
+    ----------
+    program : Program
+        What was compiled.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.get_graph_json(), self, self.get_params()))
+
+    def __getitem__(self, name: str) -> Any:
+        """The library's function `name`; ``lib["default"](tvm.cpu())`` is for `GraphModule`.
+
+        Raises
+        ------
+        MegccError
+            When there is no such function, or this machine cannot build or run the library.
+        """
+        return self.get_function(name)
+
+    def get_function(self, name: str) -> Any:
+        """See `__getitem__`."""
+        if name != "default":
+            raise InputError(f"the library has no function '{name}'; its only one is 'default'")
+        return self._module["default"]
+
+    @cached_property
+    def _module(self) -> tvm.runtime.Module:
+        """The library built for this machine and loaded."""
+        with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
+            path = Path(directory) / "model.so"
+            self.export_library(path)
+            return tvm.runtime.load_module(str(path))
+
+    def export_library(self, path: str | os.PathLike[str], *, cc: str | None = None) -> None:
+        """Write a TVM library for ``tvm.runtime.load_module``.
+
+        Parameters
+        ----------
+        path : path
+            Ends in ``.so``; an earlier file is replaced when all went well.
+        cc : str, optional
+            The C compiler; by default one for the library's architecture.
+        """
+        out = Path(path)
+        driver.check_output(out, driver.output_format(out, "so"))
+        driver.write_output({self.program.arch: self.program}, out, fmt="so", compiler=cc)
+
+    def save(self, path: str | os.PathLike[str], *, weights: str = "c") -> None:
+        """Write the C package to a directory or a ``.tar``, as `driver.compile_model` does."""
+        out = Path(path)
+        driver.check_output(out, driver.output_format(out, "c"))
+        driver.write_output({self.program.arch: self.program}, out, fmt="c", weights=weights)
+
+    def get_source(self, fmt: str = "c") -> str:
+        """The package's C sources but the weights, one after another, each after its path."""
+        if fmt not in ("", "c"):
+            raise InputError(f"source format {fmt!r} is not known; it is 'c'")
+        package = driver.package_files({self.program.arch: self.program}, weights="bin")
+        return "\n".join(
+            f"// ==== {path}\n{text}"
+            for path, text in sorted(package.items())
+            if path.endswith((".c", ".h", ".def")) and isinstance(text, str)
+        )
+
+    def get_graph_json(self) -> str:
+        """The calls as a graph in the graph executor's JSON (nodes, arg_nodes, heads, attrs)."""
+        return json.dumps(graph_json(self.program), indent=2)
+
+    def get_params(self) -> dict[str, tvm.runtime.Tensor]:
+        """The constants as the kernels read them (packed), by name."""
+        shapes = {
+            t.location.index: t
+            for t in reversed(self.program.tensors)
+            if t.location.space == "weight" and t.location.offset == 0
+        }
+        params = {}
+        for index, weight in enumerate(self.program.weights):
+            array = np.frombuffer(weight.data, np.uint8)
+            tensor = shapes.get(index)
+            if tensor is not None and tensor.nbytes == len(weight.data):
+                array = array.view(numpy_dtype(tensor.dtype)).reshape(tensor.shape)
+            name = weight.name if weight.name not in params else f"{weight.name}.{index}"
+            params[name] = tvm.runtime.tensor(array)
+        return params
+
+    def memory_plan(self) -> MemoryPlan:
+        """Where each tensor of the arena lies, and when."""
+        return memory_plan(self.program)
