@@ -7,6 +7,7 @@
 //   GCC or clang with 128-bit vectors      4   megcc_simd_c.h (vector extension, no intrinsics)
 //   any other C99 compiler                 1   megcc_simd_c.h (plain float)
 //
+// A kernel whose data has rows of n < 16 floats defines MEGCC_SIMD_MAX as n to keep AVX-512 away.
 // -DMEGCC_SIMD_PORTABLE keeps to megcc_simd_c.h, -DMEGCC_SIMD_SCALAR to its one-lane form.
 //
 // Types: megcc_vf (f32 lanes), megcc_vi (i32 lanes), megcc_vm (one truth value per lane).
@@ -28,11 +29,15 @@
 
 #include "megcc_kernel.h"
 
+#ifndef MEGCC_SIMD_MAX
+#define MEGCC_SIMD_MAX 16
+#endif
+
 #if defined(MEGCC_SIMD_PORTABLE) || defined(MEGCC_SIMD_SCALAR)
 #include "megcc_simd_c.h"
 #elif defined(__ARM_NEON) || defined(__ARM_NEON__)
 #include "megcc_simd_neon.h"
-#elif defined(__AVX512F__) && defined(__AVX512DQ__)
+#elif defined(__AVX512F__) && defined(__AVX512DQ__) && MEGCC_SIMD_MAX >= 16
 #include "megcc_simd_avx512.h"
 #elif defined(__AVX2__) && defined(__FMA__)
 #include "megcc_simd_avx2.h"

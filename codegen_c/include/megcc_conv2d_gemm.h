@@ -1,0 +1,139 @@
+// conv2d as an implicit matrix product: rows are output pixels, K is (kh, kw, channel of the
+// group).
+//
+// Per block of up to 96 pixels a table holds, for every pixel and run, the address of the run's
+// first float (megcc_gemm.h). Two kinds of runs:
+//   taps       one run of IC/G floats per kernel element; a tap in the padding reads zeros
+//   row taps   one run of KW * IC floats per kernel row, for few channels, where a tap alone would
+//   be
+//              too short for a vector; a pixel at the left or right border reads a copied patch
+//
+// Workspace: table[96][runs] of pointers (8 bytes each, whatever the machine), IC * KW zeros, and
+// for row taps patches[96][KH * KW * IC].
+#ifndef MEGCC_CONV2D_GEMM_H
+#define MEGCC_CONV2D_GEMM_H
+
+#include "megcc_gemm.h"
+#include "op/conv2d.h"
+
+#define MEGCC_CONV_BLOCK 96
+#define MEGCC_CONV_FEW 16  // row taps up to this many channels
+
+// Copies the floats of one kernel row that lie in the image, zeros where they do not.
+static void megcc_conv_patch(const float *row, int32_t left, int32_t width, int32_t kw, int32_t ic,
+                             float *patch) {
+  for (int32_t j = 0; j < kw; ++j) {
+    const int32_t col = left + j;
+    for (int32_t c = 0; c < ic; ++c) {
+      *patch++ = col >= 0 && col < width ? row[(ptrdiff_t)col * ic + c] : 0.0f;
+    }
+  }
+}
+
+typedef struct {
+  const float *x, *zeros;
+  const float **table;
+  float *patches;
+  const int32_t *attr;
+  int32_t row_taps;
+} megcc_conv_t;
+
+// Fills the table for pixels [first, first + count).
+static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count) {
+  const int32_t *attr = v->attr;
+  const int32_t h = attr[CONV2D_H], w = attr[CONV2D_W], ic = attr[CONV2D_IC];
+  const int32_t oh = attr[CONV2D_OH], ow = attr[CONV2D_OW], kh = attr[CONV2D_KH];
+  const int32_t kw = attr[CONV2D_KW], dh = attr[CONV2D_DH], dw = attr[CONV2D_DW];
+  int32_t px = first % ow, py = first / ow % oh, image = first / ow / oh;
+  for (int32_t r = 0; r < count; ++r) {
+    const int32_t top = py * attr[CONV2D_SH] - attr[CONV2D_PT];
+    const int32_t left = px * attr[CONV2D_SW] - attr[CONV2D_PL];
+    const float *base = v->x + (size_t)image * h * w * ic;
+    const float **entry = v->table + r;
+    if (v->row_taps) {
+      const int inside = left >= 0 && left + kw <= w;
+      float *patch = v->patches + (size_t)r * kh * kw * ic;
+      for (int32_t i = 0; i < kh; ++i, entry += count, patch += kw * ic) {
+        const int32_t row = top + i * dh;
+        const float *src = base + (ptrdiff_t)row * w * ic;
+        if (row < 0 || row >= h) {
+          *entry = v->zeros;
+        } else if (inside) {
+          *entry = src + (size_t)left * ic;
+        } else {
+          megcc_conv_patch(src, left, w, kw, ic, patch);
+          *entry = patch;
+        }
+      }
+    } else {
+      for (int32_t i = 0; i < kh; ++i) {
+        const int32_t row = top + i * dh;
+        const int row_inside = row >= 0 && row < h;
+        for (int32_t j = 0; j < kw; ++j, entry += count) {
+          const int32_t col = left + j * dw;
+          *entry =
+              row_inside && col >= 0 && col < w ? base + ((size_t)row * w + col) * ic : v->zeros;
+        }
+      }
+    }
+    if (++px == ow) {
+      px = 0;
+      if (++py == oh) py = 0, ++image;
+    }
+  }
+}
+
+// Pixels [begin, end) of n * oh * ow, all output channels.
+MEGCC_INLINE void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, void *workspace,
+                                    int32_t begin, int32_t end) {
+  const int32_t ic = attr[CONV2D_IC], oc = attr[CONV2D_OC], groups = attr[CONV2D_G];
+  const int32_t icg = ic / groups, ocg = oc / groups;
+  const int32_t taps = attr[CONV2D_KH] * attr[CONV2D_KW];
+  const int32_t row_taps =
+      groups == 1 && attr[CONV2D_DW] == 1 && attr[CONV2D_KW] > 1 && ic <= MEGCC_CONV_FEW;
+  const int32_t runs = row_taps ? attr[CONV2D_KH] : taps;
+  const size_t depth = (size_t)taps * icg;
+  const size_t group_b = (size_t)((ocg + NR - 1) / NR) * NR * depth;
+  const int32_t pixels = end - begin;
+  const int32_t blocks = (pixels + MEGCC_CONV_BLOCK - 1) / MEGCC_CONV_BLOCK;
+  const float *b = ptr[1], *bias = ptr[2];
+  float *y = ptr[RESIDUAL ? 4 : 3];
+  float *zeros = (float *)((char *)workspace + (size_t)MEGCC_CONV_BLOCK * runs * 8);
+  megcc_conv_t v;
+  megcc_gemm_t g;
+  int32_t block;
+  if (pixels <= 0) return;
+  // Blocks of equal size, whole tiles each: no short last block that reads all weights again.
+  block = (pixels + blocks - 1) / blocks;
+  block = (block + MEGCC_GEMM_ROWS - 1) / MEGCC_GEMM_ROWS * MEGCC_GEMM_ROWS;
+  if (block > MEGCC_CONV_BLOCK) block = MEGCC_CONV_BLOCK;
+  v.x = ptr[0];
+  v.attr = attr;
+  v.row_taps = row_taps;
+  v.table = workspace;
+  v.zeros = zeros;
+  v.patches = zeros + (size_t)ic * attr[CONV2D_KW];
+  for (int32_t i = 0; i < ic * attr[CONV2D_KW]; ++i) zeros[i] = 0.0f;
+  g.a = v.table;
+  g.segments = (size_t)runs;
+  g.length = depth / (size_t)(runs ? runs : 1);
+  g.panel = depth * NR;
+  g.ld = (size_t)oc;
+  g.act_a = megcc_attr_f32(attr[CONV2D_ACT_A]);
+  g.act_b = megcc_attr_f32(attr[CONV2D_ACT_B]);
+  for (int32_t first = begin; first < end; first += block) {
+    const int32_t count = end - first < block ? end - first : block;
+    megcc_conv_table(&v, first, count);
+    g.a_stride = (size_t)count;
+    for (int32_t group = 0; group < groups; ++group) {
+      g.a_skip = (size_t)group * icg;
+      g.b = b + (size_t)group * group_b;
+      g.bias = bias + (size_t)group * ocg;
+      g.dst = y + (size_t)first * oc + (size_t)group * ocg;
+      g.residual = RESIDUAL ? (const float *)ptr[3] + (g.dst - y) : NULL;
+      megcc_gemm_block(&g, count, 0, ocg);
+    }
+  }
+}
+
+#endif  // MEGCC_CONV2D_GEMM_H

@@ -1,0 +1,26 @@
+// kernel: conv2d_nhwc_f32_gemm
+// op: conv2d
+// dtype: f32
+// arch: portable
+// isa: simd
+// when: (g == 1 or oc // g >= 4) and ic > 0
+// rank: 10
+// params: ACT=act RESIDUAL=residual
+// pack: 1=gemm_panels(nr=8)
+// workspace: 96 * kh * kw * 8 + 4 * ic * kw + (384 * kh * kw * ic if g == 1 and dw == 1 and kw > 1
+// and ic <= 16 else 0) work: n * oh * ow
+//
+// Implicit matrix product over output pixels: megcc_conv2d_gemm.h. Any size, stride, dilation,
+// padding and grouping; panels of 8 channels suit NEON and 4-lane vectors.
+#define NR 8
+
+#include "megcc_conv2d_gemm.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_conv2d_nhwc_f32_gemm
+#endif
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  megcc_conv2d_gemm(ptr, attr, workspace, begin, end);
+}

@@ -1,0 +1,26 @@
+// kernel: conv2d_nhwc_f32_gemm_x86
+// op: conv2d
+// dtype: f32
+// arch: x86
+// isa: simd
+// when: (g == 1 or oc // g >= 4) and ic > 0
+// rank: 20
+// params: ACT=act RESIDUAL=residual
+// pack: 1=gemm_panels(nr=16)
+// workspace: 96 * kh * kw * 8 + 4 * ic * kw + (384 * kh * kw * ic if g == 1 and dw == 1 and kw > 1
+// and ic <= 16 else 0) work: n * oh * ow
+//
+// Implicit matrix product over output pixels: megcc_conv2d_gemm.h. Any size, stride, dilation,
+// padding and grouping; panels of 16 channels suit AVX2 and AVX-512.
+#define NR 16
+
+#include "megcc_conv2d_gemm.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_conv2d_nhwc_f32_gemm_x86
+#endif
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  megcc_conv2d_gemm(ptr, attr, workspace, begin, end);
+}
