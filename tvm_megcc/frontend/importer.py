@@ -249,11 +249,12 @@ class _Importer:
             dims = relax.op.shape_to_tensor(relax.ShapeExpr(list(value.reshape(-1))))
             return self.builder.emit(relax.op.reshape(self.builder.emit(dims), value.shape))
         if id(value) not in self._constants:
-            # The array is kept, so that its id stays its own.
-            self._constants[id(value)] = (
-                value,
-                relax.const(np.ascontiguousarray(value).reshape(value.shape)),
+            # Without the dtype, relax.const makes an int32 of a rank-0 int64.
+            constant = relax.const(
+                np.ascontiguousarray(value).reshape(value.shape), str(value.dtype)
             )
+            # The array is kept, so that its id stays its own.
+            self._constants[id(value)] = (value, constant)
         return self._constants[id(value)][1]
 
     def _note_if_missing(self, node: onnx.NodeProto) -> None:

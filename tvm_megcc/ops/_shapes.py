@@ -1,0 +1,50 @@
+"""Operands brought into another shape: at import where they are known, by a reshape otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from tvm import relax
+
+from . import Context, Inputs
+
+
+def reshaped(ctx: Context, inputs: Inputs, index: int, shape: Sequence[int]) -> relax.Expr:
+    """Operand ``index`` in the given static shape."""
+    known = inputs.known(index)
+    if known is not None:
+        return ctx.const(known.reshape(shape), inputs.dtype(index))
+    return ctx.emit(relax.op.reshape(inputs[index], list(shape)))
+
+
+def per_channel(ctx: Context, inputs: Inputs, index: int, rank: int) -> relax.Expr:
+    """A vector operand as ``[1, C, 1, ...]``, to go with activations of that rank."""
+    return reshaped(ctx, inputs, index, [1, -1] + [1] * (rank - 2))
+
+
+def scalar(ctx: Context, inputs: Inputs, index: int) -> relax.Expr:
+    """An operand with one element as a rank-0 tensor."""
+    return reshaped(ctx, inputs, index, [])
+
+
+def is_zero(inputs: Inputs, index: int) -> bool:
+    """Whether an operand is absent or known to be all zeros."""
+    if not inputs.has(index):
+        return True
+    known = inputs.known(index)
+    return known is not None and not np.any(known)
+
+
+def normal_axis(axis: int, rank: int) -> int:
+    """An axis counted from the front."""
+    return axis + rank if axis < 0 else axis
+
+
+def product(dims: Sequence[Any]) -> Any:
+    """Product of static or symbolic dims."""
+    result: Any = 1
+    for dim in dims:
+        result = dim * result
+    return result

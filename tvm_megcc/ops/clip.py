@@ -1,0 +1,49 @@
+"""Clip, with bounds as attributes (opset 6) or operands (opset 11 and later)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._activations import clip
+from ._shapes import scalar
+
+
+class Clip(OnnxOp):
+    """``clip`` with constant bounds, ``nn.relu`` for a lone lower bound of 0, else max and min."""
+
+    name = "Clip"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        data, dtype = inputs[0], inputs.dtype(0)
+        low, high = _bound(inputs, attrs, 1, "min"), _bound(inputs, attrs, 2, "max")
+        if low is not None and high is not None:
+            # ONNX: where the bounds cross, everything is the upper one.
+            return clip(ctx, data, min(low, high), high)
+        runtime = [i for i in (1, 2) if inputs.has(i) and inputs.known(i) is None]
+        if low == 0 and not runtime and "int" not in dtype:
+            return relax.op.nn.relu(data)
+        if low is not None:
+            data = relax.op.maximum(data, ctx.const(low, dtype))
+        elif 1 in runtime:
+            data = relax.op.maximum(data, scalar(ctx, inputs, 1))
+        if high is not None:
+            data = relax.op.minimum(data, ctx.const(high, dtype))
+        elif 2 in runtime:
+            data = relax.op.minimum(data, scalar(ctx, inputs, 2))
+        return data
+
+
+def _bound(inputs: Inputs, attrs: Attrs, index: int, name: str) -> Any:
+    """A bound that is known and bounds: neither NaN nor the infinity (or the dtype's last) it has."""
+    known = inputs.known(index)
+    value = known.reshape(-1)[0].item() if known is not None else attrs.get(name)
+    dtype = inputs.dtype(0)
+    if value is None or "float" not in dtype or dtype == "bfloat16":
+        return value
+    last = float(np.finfo(dtype).max)
+    beyond = value <= -last if name == "min" else value >= last
+    return None if np.isnan(value) or beyond else value

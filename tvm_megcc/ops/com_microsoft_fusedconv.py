@@ -1,0 +1,25 @@
+"""com.microsoft::FusedConv: what ONNX Runtime writes for Conv + bias + residual + activation."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result, find
+from ._activations import activate
+
+
+class FusedConv(OnnxOp):
+    """The Conv's conversion, an ``add`` of the residual operand, then the named activation."""
+
+    name = "FusedConv"
+    domain = "com.microsoft"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        conv = find("", "Conv")
+        assert conv is not None
+        result = ctx.emit(conv.convert(ctx, inputs, attrs))
+        if inputs.has(3):
+            result = ctx.emit(relax.op.add(result, inputs[3]))
+        if "activation" not in attrs:
+            return result
+        return activate(ctx, attrs["activation"], result, attrs.get("activation_params", []))

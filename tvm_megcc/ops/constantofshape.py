@@ -1,0 +1,19 @@
+"""ConstantOfShape, for shapes that constant folding left (large or symbolic)."""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+
+
+class ConstantOfShape(OnnxOp):
+    """``full``."""
+
+    name = "ConstantOfShape"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        value = attrs.get("value", np.zeros(1, np.float32)).reshape(-1)[0]
+        dtype = str(value.dtype)
+        return relax.op.full(inputs.need_ints(0, "its shape"), ctx.const(value, dtype), dtype)

@@ -1,0 +1,141 @@
+"""ConvTranspose, as a convolution of the spread input with the mirrored kernel."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._convolution import convolve
+from ._shapes import per_channel
+from ._window import Window
+
+
+class ConvTranspose(OnnxOp):
+    """Three forms, all of them plain convolutions that the kernels know.
+
+    * kernel = stride, nothing padded: a pointwise convolution to ``C * prod(kernel)`` channels whose
+      result is interleaved;
+    * stride 1: a convolution with the mirrored kernel;
+    * else the input is spread with zeros to the stride first.
+    """
+
+    name = "ConvTranspose"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        shape = inputs.static_shape(0)
+        weight = inputs.need(1, "its weight")
+        groups = attrs.get("group", 1)
+        rank = len(shape) - 2
+        extra = list(attrs.get("output_padding", [0] * rank))
+        win = _resolve(ctx, attrs, list(weight.shape[2:]), shape[2:], extra)
+        plain = win.kernel == win.strides and not any([*win.padding, *extra])
+        if plain and set(win.dilations) == {1} and groups == 1:
+            result = _interleaved(ctx, inputs[0], weight, shape)
+        else:
+            result = _spread(ctx, inputs[0], weight, win, extra, groups, shape)
+        if inputs.has(2):
+            result = relax.op.add(result, per_channel(ctx, inputs, 2, rank + 2))
+        return result
+
+
+def _resolve(
+    ctx: Context, attrs: Attrs, kernel: list[int], dims: tuple[int, ...], extra: list[int]
+) -> Window:
+    rank = len(kernel)
+    strides = list(attrs.get("strides", [1] * rank))
+    dilations = list(attrs.get("dilations", [1] * rank))
+    pads = list(attrs.get("pads", [0] * (2 * rank)))
+    win = Window(kernel, strides, dilations, pads[:rank], pads[rank:])
+    auto = attrs.get("auto_pad", "NOTSET")
+    wanted = attrs.get("output_shape")
+    if auto == "VALID":
+        win = Window(kernel, strides, dilations, [0] * rank, [0] * rank)
+    if wanted is None:
+        if auto in ("NOTSET", "VALID"):
+            return win
+        wanted = [size * stride for size, stride in zip(dims, strides, strict=True)]
+    before, after = [], []
+    for axis in range(rank):
+        full = strides[axis] * (dims[axis] - 1) + extra[axis] + win.reach(axis)
+        total = full - wanted[axis - rank]
+        if total < 0:
+            # An output larger than what the kernel reaches is filled with the bias.
+            extra[axis] -= total
+            total = 0
+        small, large = total // 2, total - total // 2
+        # ONNX Runtime puts the odd element after for SAME_UPPER and before otherwise.
+        before.append(small if auto == "SAME_UPPER" else large)
+        after.append(large if auto == "SAME_UPPER" else small)
+    return Window(kernel, strides, dilations, before, after)
+
+
+def _interleaved(
+    ctx: Context, data: relax.Expr, weight: np.ndarray[Any, Any], shape: tuple[int, ...]
+) -> relax.Expr:
+    channels, kernel, dims = weight.shape[1], weight.shape[2:], shape[2:]
+    rank = len(dims)
+    # [in, out, k...] -> [k... * out, in, 1...]
+    pointwise = np.moveaxis(weight, (0, 1), (-1, -2)).reshape(prod(kernel) * channels, -1)
+    pointwise = pointwise.reshape(*pointwise.shape, *[1] * rank)
+    ones = Window([1] * rank, [1] * rank, [1] * rank, [0] * rank, [0] * rank)
+    result = convolve(ctx, data, ctx.const(pointwise, str(weight.dtype)), ones, 1)
+    parts = ctx.emit(relax.op.reshape(result, [shape[0], *kernel, channels, *dims]))
+    order = [0, 1 + rank]
+    for axis in range(rank):
+        order += [2 + rank + axis, 1 + axis]
+    parts = ctx.emit(relax.op.permute_dims(parts, order))
+    sizes = [dim * k for dim, k in zip(dims, kernel, strict=True)]
+    return ctx.emit(relax.op.reshape(parts, [shape[0], channels, *sizes]))
+
+
+def _spread(
+    ctx: Context,
+    data: relax.Expr,
+    weight: np.ndarray[Any, Any],
+    win: Window,
+    extra: list[int],
+    groups: int,
+    shape: tuple[int, ...],
+) -> relax.Expr:
+    rank = len(win.kernel)
+    # [g * in, out, k...] -> [g * out, in, mirrored k...]
+    mirrored = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2)
+    mirrored = np.flip(mirrored.reshape(-1, *mirrored.shape[2:]), tuple(range(2, 2 + rank)))
+    data = _insert_zeros(ctx, data, shape, win.strides)
+    unit = Window(win.kernel, [1] * rank, win.dilations, win.before, win.after)
+    before = [win.reach(axis) - 1 - win.before[axis] for axis in range(rank)]
+    after = [win.reach(axis) - 1 - win.after[axis] + extra[axis] for axis in range(rank)]
+    if min(before + after) < 0:
+        data = _crop(ctx, data, [max(0, -b) for b in before], [max(0, -a) for a in after])
+        before, after = [max(0, b) for b in before], [max(0, a) for a in after]
+    constant = ctx.const(mirrored, str(weight.dtype))
+    return convolve(ctx, data, constant, unit, groups, [*before, *after])
+
+
+def _insert_zeros(
+    ctx: Context, data: relax.Expr, shape: tuple[int, ...], strides: list[int]
+) -> relax.Expr:
+    """Put ``stride - 1`` zeros between neighbours along each spatial axis."""
+    if set(strides) == {1}:
+        return data
+    split = list(shape[:2])
+    width = [0] * 4
+    for dim, stride in zip(shape[2:], strides, strict=True):
+        split += [dim, 1]
+        width += [0, 0, 0, stride - 1]
+    data = ctx.emit(relax.op.reshape(data, split))
+    data = ctx.emit(relax.op.nn.pad(data, width))
+    whole = [dim * stride for dim, stride in zip(shape[2:], strides, strict=True)]
+    data = ctx.emit(relax.op.reshape(data, [*shape[:2], *whole]))
+    return _crop(ctx, data, [0] * len(strides), [stride - 1 for stride in strides])
+
+
+def _crop(ctx: Context, data: relax.Expr, before: list[int], after: list[int]) -> relax.Expr:
+    sizes = ctx.static_shape(data)[2:]
+    axes = list(range(2, 2 + len(sizes)))
+    ends = [size - cut for size, cut in zip(sizes, after, strict=True)]
+    return ctx.emit(relax.op.strided_slice(data, axes, before, ends))

@@ -1,0 +1,19 @@
+"""Flatten."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._shapes import normal_axis, product
+
+
+class Flatten(OnnxOp):
+    """``reshape`` to two dims."""
+
+    name = "Flatten"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        shape = inputs.shape(0)
+        axis = normal_axis(attrs.get("axis", 1), len(shape))
+        return relax.op.reshape(inputs[0], [product(shape[:axis]), product(shape[axis:])])

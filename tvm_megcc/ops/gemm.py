@@ -1,0 +1,38 @@
+"""Gemm: ``alpha * op(A) op(B) + beta * C``."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+
+
+class Gemm(OnnxOp):
+    """``matmul`` with B transposed and scaled at import where it is known, then ``add``."""
+
+    name = "Gemm"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        alpha, beta = attrs.get("alpha", 1.0), attrs.get("beta", 1.0)
+        dtype = inputs.dtype(0)
+        lhs = relax.op.permute_dims(inputs[0]) if attrs.get("transA", 0) else inputs[0]
+        known = inputs.known(1)
+        if known is not None:
+            known = known.T if attrs.get("transB", 0) else known
+            rhs = ctx.const(known if alpha == 1.0 else known * alpha, dtype)
+            result = relax.op.matmul(lhs, rhs)
+        else:
+            rhs = relax.op.permute_dims(inputs[1]) if attrs.get("transB", 0) else inputs[1]
+            result = relax.op.matmul(lhs, rhs)
+            if alpha != 1.0:
+                result = relax.op.multiply(result, ctx.const(alpha, dtype))
+        if not inputs.has(2) or beta == 0.0:
+            return result
+        addend = inputs.known(2)
+        if addend is not None:
+            bias = ctx.const(addend if beta == 1.0 else addend * beta, dtype)
+        elif beta == 1.0:
+            bias = inputs[2]
+        else:
+            bias = relax.op.multiply(inputs[2], ctx.const(beta, dtype))
+        return relax.op.add(result, bias)

@@ -1,0 +1,14 @@
+"""GreaterOrEqual."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from ._elementwise import Binary
+
+
+class GreaterOrEqual(Binary):
+    """``greater_equal``."""
+
+    name = "GreaterOrEqual"
+    function = staticmethod(relax.op.greater_equal)

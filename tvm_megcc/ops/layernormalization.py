@@ -1,0 +1,41 @@
+"""LayerNormalization."""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._shapes import normal_axis
+
+
+class LayerNormalization(OnnxOp):
+    """``nn.layer_norm``; mean and inverse deviation are computed apart where they are used."""
+
+    name = "LayerNormalization"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        rank = inputs.rank(0)
+        axis = normal_axis(attrs.get("axis", -1), rank)
+        axes, epsilon = list(range(axis, rank)), attrs.get("epsilon", 1e-5)
+        dims = list(inputs.static_shape(1))
+        normed_dims = [d for d in inputs.shape(0)[axis:]]
+        simple = dims == normed_dims and not (ctx.wants(1) or ctx.wants(2))
+        if simple:
+            bias = inputs[2] if inputs.has(2) else ctx.const(np.zeros(dims), inputs.dtype(1))
+            return relax.op.nn.layer_norm(inputs[0], inputs[1], bias, axes, epsilon)
+        data = relax.op.astype(inputs[0], "float32") if inputs.dtype(0) == "float16" else inputs[0]
+        data = ctx.emit(data) if data is not inputs[0] else data
+        work = "float32" if inputs.dtype(0) == "float16" else inputs.dtype(0)
+        mean = ctx.emit(relax.op.mean(data, axes, True))
+        centred = ctx.emit(relax.op.subtract(data, mean))
+        spread = relax.op.mean(relax.op.multiply(centred, centred), axes, True)
+        deviation = relax.op.sqrt(relax.op.add(spread, ctx.const(epsilon, work)))
+        inverse = ctx.emit(relax.op.divide(ctx.const(1, work), deviation))
+        result = relax.op.multiply(centred, inverse)
+        if work != inputs.dtype(0):
+            result = relax.op.astype(result, inputs.dtype(0))
+        result = relax.op.multiply(result, inputs[1])
+        if inputs.has(2):
+            result = relax.op.add(result, inputs[2])
+        return result, mean, inverse

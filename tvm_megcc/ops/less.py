@@ -1,0 +1,14 @@
+"""Less."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from ._elementwise import Binary
+
+
+class Less(Binary):
+    """``less``."""
+
+    name = "Less"
+    function = staticmethod(relax.op.less)

@@ -1,0 +1,14 @@
+"""Max."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from ._elementwise import Variadic
+
+
+class Max(Variadic):
+    """``maximum``."""
+
+    name = "Max"
+    function = staticmethod(relax.op.maximum)

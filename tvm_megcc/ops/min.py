@@ -1,0 +1,14 @@
+"""Min."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from ._elementwise import Variadic
+
+
+class Min(Variadic):
+    """``minimum``."""
+
+    name = "Min"
+    function = staticmethod(relax.op.minimum)

@@ -1,0 +1,39 @@
+"""Pow; base and exponent may be of different types."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from . import Attrs, Context, Inputs, Result
+from ._elementwise import Binary
+
+
+class Pow(Binary):
+    """``power``; products and ``sqrt`` for the exponents 1, 2, 3 and 0.5, which are exact."""
+
+    name = "Pow"
+    function = staticmethod(relax.op.power)
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        base, dtype = inputs[0], inputs.dtype(0)
+        known = inputs.known(1)
+        if known is not None and known.size == 1 and known.ndim <= inputs.rank(0):
+            exponent = float(known.reshape(-1)[0])
+            if exponent == 1.0:
+                return base
+            if exponent == 2.0:
+                return relax.op.multiply(base, base)
+            if exponent == 3.0:
+                return relax.op.multiply(relax.op.multiply(base, base), base)
+            if exponent == 0.5 and "float" in dtype:
+                return relax.op.sqrt(base)
+        exponents = self._second(ctx, inputs, attrs)
+        if inputs.dtype(1) != dtype and "float" in dtype:
+            exponents = relax.op.astype(exponents, dtype)
+        elif inputs.dtype(1) != dtype or "int" in dtype:
+            # pow is a function of reals: whole numbers are exact in f64 up to 2**53.
+            real = relax.op.power(
+                relax.op.astype(base, "float64"), relax.op.astype(exponents, "float64")
+            )
+            return relax.op.astype(real, dtype)
+        return relax.op.power(base, exponents)

@@ -1,0 +1,17 @@
+"""ReduceL2."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from . import Context
+from ._reduction import Reduction, total
+
+
+class ReduceL2(Reduction):
+    """``sqrt(sum(x * x))``."""
+
+    name = "ReduceL2"
+
+    def reduce(self, ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
+        return relax.op.sqrt(total(relax.op.multiply(x, x), axes, keep))

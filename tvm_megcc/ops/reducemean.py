@@ -1,0 +1,17 @@
+"""ReduceMean."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from . import Context
+from ._reduction import Reduction
+
+
+class ReduceMean(Reduction):
+    """``mean``."""
+
+    name = "ReduceMean"
+
+    def reduce(self, ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
+        return relax.op.mean(x, axes, keep) if axes else x

@@ -1,0 +1,36 @@
+"""Reshape, with the shape as attribute (opset 1) or operand (5), ``allowzero`` (14)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._shapes import product
+
+
+class Reshape(OnnxOp):
+    """``reshape`` to dims that are all spelled out."""
+
+    name = "Reshape"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        wanted = attrs["shape"] if "shape" in attrs else inputs.need_ints(1, "its shape")
+        shape = inputs.shape(0)
+        dims = _resolve(wanted, shape, bool(attrs.get("allowzero", 0)))
+        return inputs[0] if dims == list(shape) else relax.op.reshape(inputs[0], dims)
+
+
+def _resolve(wanted: list[Any], shape: tuple[Any, ...], allow_zero: bool) -> list[Any]:
+    dims = [
+        shape[i] if isinstance(d, int) and d == 0 and not allow_zero else d
+        for i, d in enumerate(wanted)
+    ]
+    free = [i for i, d in enumerate(dims) if isinstance(d, int) and d == -1]
+    if free:
+        rest = product([d for i, d in enumerate(dims) if i != free[0]])
+        total = product(shape)
+        if isinstance(rest, int) and isinstance(total, int):
+            dims[free[0]] = total // rest if rest else 0
+    return dims
