@@ -7,6 +7,7 @@ do without it. So the registration waits for somebody's ``import tvm``: a finder
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 from importlib.abc import MetaPathFinder
@@ -17,14 +18,17 @@ from typing import Any
 
 def register() -> None:
     """Register the target, and `tvm_megcc.relay` as ``tvm.relay``; once is enough."""
-    import tvm
-
     from tvm_megcc import target
 
     target.register()
-    if not hasattr(tvm, "relay"):
-        from tvm_megcc import relay
+    importlib.import_module("tvm_megcc.relay")  # its last line calls attach_relay
 
+
+def attach_relay(relay: ModuleType) -> None:
+    """Make `relay` reachable as ``tvm.relay``, unless TVM has a module of that name."""
+    import tvm
+
+    if not hasattr(tvm, "relay"):
         tvm.relay = relay
         sys.modules.setdefault("tvm.relay", relay)
         sys.modules.setdefault("tvm.relay.frontend", relay.frontend)

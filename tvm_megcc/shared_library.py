@@ -1,6 +1,6 @@
 """A package -> a TVM library (``.so``), built with a C compiler for the package's architecture.
 
-Enters: the files of a package. Leaves: a shared library for ``tvm.runtime.load_module``, of the same
+Enters: the files of a package. Leaves: a library for ``tvm.runtime.load_module``, of the same
 sources and flags as the package's own runner, so that the numbers are equal.
 """
 

@@ -9,8 +9,8 @@
 //   "run"
 //   "get_output" i|name [, tensor]                  -> tensor, a copy (or into the tensor given)
 //
-// This file is the only one of the library that knows TVM, and the only one that allocates. It wants
-// MEGCC_MODEL_IMAGE and MEGCC_MODEL_KERNELS, which the generated lines above it define.
+// This file is the only one of the library that knows TVM, and the only one that allocates. It
+// wants MEGCC_MODEL_IMAGE and MEGCC_MODEL_KERNELS, which the generated lines above it define.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,7 +229,7 @@ static int get_port(execution_t *e, int output, const TVMFFIAny *key, uint32_t *
     if (found < 0) {
       snprintf(message, sizeof(message), "the model has no %s called '%.*s'", kind,
                (int)(name.size < 200 ? name.size : 200), name.data);
-      return raise_error("KeyError", message);
+      return raise_error("ValueError", message);
     }
     *index = (uint32_t)found;
   } else if (key->type_index != kTVMFFIInt) {
@@ -446,8 +446,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_default(void *self, const TVMFFIAny *args, int3
   TVMFFIObjectHandle function = NULL;
   (void)self;
   return_none(result);
-  if (count != 1 || args[0].type_index != kTVMFFIDevice ||
-      args[0].v_device.device_type != kDLCPU) {
+  if (count != 1 || args[0].type_index != kTVMFFIDevice || args[0].v_device.device_type != kDLCPU) {
     return raise_error("ValueError", "the model runs on the CPU: call default(tvm.cpu())");
   }
   execution_t *e = (execution_t *)calloc(1, sizeof(execution_t));

@@ -9,6 +9,9 @@ Example
 >>> m.set_input("x", x); m.run(); m.get_output(0)                                # doctest: +SKIP
 """
 
+import sys
+
+from tvm_megcc import _register
 from tvm_megcc.relay import frontend
 from tvm_megcc.relay.build import build
 from tvm_megcc.relay.dims import Any
@@ -16,3 +19,5 @@ from tvm_megcc.relay.graph_module import GraphModule
 from tvm_megcc.relay.library import Library
 
 __all__ = ["Any", "GraphModule", "Library", "build", "frontend"]
+
+_register.attach_relay(sys.modules[__name__])

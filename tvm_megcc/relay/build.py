@@ -61,7 +61,7 @@ def build(
     inputs = [str(n) for n in attrs.get(INPUT_NAMES, [])]
     outputs = [str(n) for n in attrs.get(OUTPUT_NAMES, [])]
     if len(inputs) != len(main.params):
-        inputs = [param.name_hint for param in main.params]
+        inputs = [param.name for param in main.params]
     count = _output_count(main)
     if len(outputs) != count:
         outputs = [f"output_{i}" for i in range(count)] if count > 1 else ["output"]
@@ -93,11 +93,11 @@ def _bind(
     """Turn the parameters that have a value into constants."""
     values = {}
     for index, param in enumerate(main.params):
-        if param.name_hint in params:
-            values[param.name_hint] = _fitting(param, params[param.name_hint])
+        if param.name in params:
+            values[param.name] = _fitting(param, params[param.name])
         elif index >= num_input:
             raise InputError(
-                f"parameter '{param.name_hint}' of the module has no value; give params=..., as"
+                f"parameter '{param.name}' of the module has no value; give params=..., as"
                 " from_onnx returned it"
             )
     return relax.transform.BindParams("main", values)(mod) if values else mod
@@ -112,7 +112,7 @@ def _fitting(param: relax.Var, value: tvm.runtime.Tensor | np.ndarray) -> tvm.ru
         )
         if not fits or str(param.ty.dtype) != str(array.dtype):
             raise InputError(
-                f"parameter '{param.name_hint}' is {param.ty.dtype}{list(param.ty.shape)}, its"
+                f"parameter '{param.name}' is {param.ty.dtype}{list(param.ty.shape)}, its"
                 f" value is {array.dtype}{list(array.shape)}; give a value of the parameter's type"
             )
     return tvm.runtime.tensor(array)

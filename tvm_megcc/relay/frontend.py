@@ -32,6 +32,9 @@ INPUT_NAMES, OUTPUT_NAMES, MODEL_NAME = (
     "tvm_megcc.model_name",
 )
 
+#: dtype and bytes of a constant.
+Contents = tuple[str, bytes]
+
 
 def from_onnx(
     model: str | os.PathLike[str] | onnx.ModelProto,
@@ -96,7 +99,8 @@ def lift_constants(
     """Make parameters of the constants whose contents are among `weights`.
 
     Constants that the importer computed (a folded transpose, a shape) have no name in the model and
-    stay what they are. Weights of equal contents are told apart by the order of their use.
+    stay what they are; one that it only reshaped keeps its name. Weights of equal contents are told
+    apart by the order of their use.
 
     Returns
     -------
@@ -104,9 +108,11 @@ def lift_constants(
         With the weights behind its own parameters, in the order of their use.
     params : dict of str to tvm.runtime.Tensor
     """
-    names: dict[tuple[str, tuple[int, ...], bytes], deque[str]] = defaultdict(deque)
+    names: dict[Contents, deque[str]] = defaultdict(deque)
+    taken = {param.name for param in func.params}
     for name, value in weights:
-        names[_contents(value)].append(name)
+        if name not in taken:
+            names[_contents(value)].append(name)
     lifter = _Lifter(names)
     body = lifter.visit_expr(func.body)
     if not lifter.params:
@@ -121,7 +127,7 @@ def lift_constants(
 class _Lifter(relax.PyExprMutator):
     """Replaces constants by variables; `params` collects their values by name."""
 
-    def __init__(self, names: Mapping[tuple[str, tuple[int, ...], bytes], deque[str]]) -> None:
+    def __init__(self, names: Mapping[Contents, deque[str]]) -> None:
         super().__init__()
         self.names = names
         self.seen: list[tuple[GenericConst, relax.Var]] = []
@@ -140,12 +146,12 @@ class _Lifter(relax.PyExprMutator):
             return constant
         variable = relax.Var(left.popleft(), constant.ty)
         self.seen.append((constant, variable))
-        self.params[variable.name_hint] = constant.value
+        self.params[variable.name] = constant.value
         return variable
 
 
-def _contents(value: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
-    return str(value.dtype), value.shape, value.tobytes()
+def _contents(value: np.ndarray) -> Contents:
+    return str(value.dtype), value.tobytes()
 
 
 def _check_dtypes(inputs: Sequence[InputInfo], dtype: str | Mapping[str, str] | None) -> None:
@@ -155,4 +161,4 @@ def _check_dtypes(inputs: Sequence[InputInfo], dtype: str | Mapping[str, str] | 
         if name not in known:
             raise InputError(f"'{name}' is no input of the model; its inputs are {sorted(known)}")
         if want != known[name]:
-            raise InputError(f"input '{name}': the model has {known[name]}; leave out dtype={want!r}")
+            raise InputError(f"input '{name}': the model has {known[name]}; not {want!r}")

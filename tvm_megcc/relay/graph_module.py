@@ -44,7 +44,7 @@ class GraphModule:
 
         Raises
         ------
-        KeyError, IndexError
+        ValueError, IndexError
             When there is no such input.
         TypeError, ValueError
             When the dtype or the shape is not the model's.
