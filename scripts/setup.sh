@@ -30,7 +30,8 @@ missing_packages() {
 # install NEED...: brings what is missing when this is root on a Debian; else names the packages and fails.
 install() {
   local packages
-  packages=$(missing_packages "$@" | xargs)
+  packages=$(missing_packages "$@")
+  packages=${packages//$'\n'/ }
   [ -n "$packages" ] || return 0
   if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
     say "missing: apt install --no-install-recommends $packages"

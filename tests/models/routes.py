@@ -13,13 +13,16 @@ from pathlib import Path
 import numpy as np
 from corpus import Case, Difference, Model, Shapes, compare
 
-from tvm_megcc import driver, toolchain
+from tvm_megcc import driver, package, toolchain
 
 #: Routes through the package's own ``main.c``.
 ARCHS = ("host", "arm64", "armv7")
 #: The TVM library, loaded with ``tvm.runtime.load_module``.
 TVM = "tvm"
 ROUTES = (*ARCHS, TVM)
+
+#: For one run of one case; the largest model takes a tenth of it under qemu.
+TIMEOUT_S = 300
 
 _NEEDS = {
     "host": ("make",),
@@ -82,8 +85,13 @@ class Compiled:
                 found += compare(run(case.inputs()), case)
         return found
 
-    def _through_main(self, entry: ShapeSet, arch: str):
-        return lambda inputs: toolchain.run_package(entry.package, inputs, arch=arch).outputs
+    def _through_main(self, entry: ShapeSet, route: str):
+        opened = package.load(entry.package)
+        arch = opened.choose(route)
+        runner = toolchain.build(entry.package, arch)
+        return lambda inputs: (
+            toolchain.run_package(runner, arch, inputs, opened.manifest, timeout=TIMEOUT_S).outputs
+        )
 
     def _through_tvm(self, entry: ShapeSet):
         import tvm

@@ -1,0 +1,273 @@
+"""Latency on this machine beside ONNX Runtime, and executed instructions on Arm, per model.
+
+A MODEL is a name of the zoo or an ONNX file. One thread, pinned to one core; our runner and ONNX
+Runtime take turns in the same run. Arm instructions are counted under qemu for one inference, where
+an `armcount` tool (with armcount.h, build.sh) is given or found beside the checkout. Nothing here
+is a test: no number is compared with a limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+from tvm_megcc import arrays, driver, package, toolchain, zoo
+from tvm_megcc.cli import options
+from tvm_megcc.errors import InputError, MegccError, ToolError
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: Maps the runner's brackets around its timed runs to the counter's marks.
+HOOKS = """\
+#include "armcount.h"
+#define MEGCC_BENCH_BEGIN() ARMCOUNT_START()
+#define MEGCC_BENCH_END() ARMCOUNT_STOP()
+"""
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(slots=True)
+class Row:
+    """What is known of one model; None where it was not measured, with a note that says why."""
+
+    model: str
+    compile_s: float | None = None
+    build_s: float | None = None
+    ours_ms: list[float] = field(default_factory=list)
+    ort_ms: list[float] = field(default_factory=list)
+    relative_difference: float | None = None
+    instructions: dict[str, int] = field(default_factory=dict)
+    arena_bytes: dict[str, int] = field(default_factory=dict)
+    text_bytes: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+class OrtSession:
+    """ONNX Runtime with one thread."""
+
+    def __init__(self, model: Path) -> None:
+        import onnxruntime
+
+        settings = onnxruntime.SessionOptions()
+        settings.intra_op_num_threads = settings.inter_op_num_threads = 1
+        settings.log_severity_level = 3
+        self.session = onnxruntime.InferenceSession(
+            str(model), settings, providers=["CPUExecutionProvider"]
+        )
+        self.names = [output.name for output in self.session.get_outputs()]
+
+    def run(self, inputs: Arrays, repeat: int) -> tuple[Arrays, list[float]]:
+        times = []
+        for _ in range(repeat):
+            start = time.perf_counter()
+            outputs = self.session.run(None, inputs)
+            times.append((time.perf_counter() - start) * 1e3)
+        return dict(zip(self.names, outputs, strict=True)), times
+
+
+def compile_for(model: Path, arch: str, out: Path, row: Row, shapes) -> package.Package:
+    start = time.perf_counter()
+    driver.compile_model(model, out, archs=[arch], input_shapes=shapes)
+    row.compile_s = max(row.compile_s or 0, time.perf_counter() - start)
+    opened = package.load(out)
+    row.arena_bytes[arch] = opened.manifest["per_arch"][arch]["arena_bytes"]
+    return opened
+
+
+def bench_host(model: Path, folder: Path, row: Row, args: argparse.Namespace, shapes) -> None:
+    """Our runner and ONNX Runtime in turn, `rounds` times `repeat` runs each."""
+    arch = toolchain.host_arch()
+    opened = compile_for(model, arch, folder / "host", row, shapes)
+    start = time.perf_counter()
+    runner = toolchain.build(opened.path, arch)
+    row.build_s = time.perf_counter() - start
+    row.text_bytes[arch] = toolchain.text_bytes(runner.with_name("libmodel.a"), arch)
+    inputs = arrays.fill(opened.inputs, "random")
+    try:
+        peer = OrtSession(model)
+        peer.run(inputs, 3)
+    except ImportError:
+        peer = None
+        row.notes.append("ONNX Runtime is not installed (pip install onnxruntime): no ratio")
+    with pinned(args.core):
+        for _ in range(args.rounds):
+            ours = toolchain.run_package(
+                runner, arch, inputs, opened.manifest, repeat=args.repeat, warmup=3
+            )
+            row.ours_ms += ours.times_ms
+            if peer:
+                want, times = peer.run(inputs, args.repeat)
+                row.ort_ms += times
+                row.relative_difference = largest_relative(ours.outputs, want)
+
+
+@contextmanager
+def pinned(core: int | None) -> Iterator[None]:
+    """Keep this process and what it starts on one core, the last where none is named."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    core = max(before) if core is None else core
+    if core not in before:
+        raise InputError(f"core {core} is not one of {', '.join(map(str, sorted(before)))}")
+    os.sched_setaffinity(0, {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def largest_relative(got: Arrays, want: Arrays) -> float:
+    worst = 0.0
+    for name, value in want.items():
+        a, b = got[name].astype(np.float64), value.astype(np.float64)
+        scale = np.abs(b).max(initial=0.0) or 1.0
+        worst = max(worst, float(np.abs(a - b).max(initial=0.0) / scale))
+    return worst
+
+
+def armcount_ready(tool: Path, folder: Path) -> Path:
+    """The counter with its plugin: in place, else built in a copy (its folder may be read-only)."""
+    if (tool.parent / "armcount_plugin.so").exists():
+        return tool
+    copy = folder / "armcount"
+    if not copy.exists():
+        copy.mkdir()
+        for name in ("armcount", "armcount.h", "armcount_plugin.c", "build.sh"):
+            shutil.copy(tool.parent / name, copy / name)
+        done = subprocess.run(["sh", str(copy / "build.sh")], capture_output=True, text=True)
+        if done.returncode:
+            shutil.rmtree(copy)
+            raise ToolError(f"armcount's plugin does not build: {done.stderr.strip()[-300:]}")
+    return copy / "armcount"
+
+
+def count_instructions(model: Path, arch: str, folder: Path, tool: Path, row: Row, shapes) -> None:
+    """Executed instructions of one inference, between the runner's bench brackets."""
+    tool = armcount_ready(tool, folder.parent)
+    opened = compile_for(model, arch, folder / arch, row, shapes)
+    hooks = folder / "hooks.h"
+    hooks.write_text(HOOKS)
+    runner = toolchain.build(
+        opened.path, arch, extra_cflags=["-I", str(tool.parent), "-include", str(hooks)]
+    )
+    row.text_bytes[arch] = toolchain.text_bytes(runner.with_name("libmodel.a"), arch)
+    report = folder / f"{arch}.json"
+    command = [sys.executable, str(tool), "--mark", "hint", "--top", "0", "--json", str(report)]
+    done = subprocess.run(
+        [*command, str(runner), "--repeat", "1"], capture_output=True, text=True, timeout=1200
+    )
+    if done.returncode:
+        raise ToolError(f"armcount failed: {(done.stderr or done.stdout).strip()[-300:]}")
+    totals = json.loads(report.read_text())["totals"]
+    if totals["regions"] != 1:
+        raise ToolError(f"armcount saw {totals['regions']} regions, not the one of one inference")
+    row.instructions[arch] = totals["insns"]
+
+
+def bench(name: str, folder: Path, args: argparse.Namespace) -> Row:
+    folder.mkdir()
+    model = Path(name)
+    if name in zoo.NAMES:
+        model = folder / f"{name}.onnx"
+        onnx.save(zoo.build(name), model)
+    row = Row(model.stem)
+    shapes = options.shapes(args.input_shapes)
+    for arch in args.arch.split(","):
+        try:
+            if arch == "host":
+                bench_host(model, folder, row, args, shapes)
+            elif args.armcount:
+                count_instructions(model, arch, folder, args.armcount, row, shapes)
+            else:
+                row.notes.append(f"{arch}: no instruction counter; give one with --armcount PATH")
+        except ToolError as error:
+            row.notes.append(f"{arch}: {error}")
+    return row
+
+
+def line(row: Row) -> str:
+    def number(value: float | None, form: str) -> str:
+        return format(value, form) if value is not None else "-"
+
+    def least(times: list[float]) -> float | None:
+        return min(times) if times else None
+
+    def middle(times: list[float]) -> float | None:
+        return statistics.median(times) if times else None
+
+    ratio = min(row.ours_ms) / min(row.ort_ms) if row.ours_ms and row.ort_ms else None
+    host = toolchain.host_arch()
+    cells = [
+        f"{row.model:22}",
+        f"{number(least(row.ours_ms), '.3f'):>9}{number(middle(row.ours_ms), '.3f'):>9}",
+        f"{number(least(row.ort_ms), '.3f'):>9}{number(middle(row.ort_ms), '.3f'):>9}",
+        f"{number(ratio, '.2f'):>7}",
+        *(f"{number(row.instructions.get(a), ','):>15}" for a in ("arm64", "armv7")),
+        f"{number(row.arena_bytes.get(host), ','):>12}",
+        f"{number(row.text_bytes.get('arm64', row.text_bytes.get(host)), ','):>10}",
+        f"{number(row.compile_s, '.1f'):>7}{number(row.build_s, '.1f'):>7}",
+        f"{number(row.relative_difference, '.0e'):>8}",
+    ]
+    return "".join(cells) + "".join(f"\n    {note}" for note in row.notes)
+
+
+HEAD = (
+    f"{'':22}{'ours, ms':>18}{'ORT, ms':>18}{'ours':>7}{'instructions':>30}"
+    f"{'arena':>12}{'text':>10}{'seconds':>14}{'':>8}\n"
+    f"{'model':22}{'min':>9}{'median':>9}{'min':>9}{'median':>9}{'/ORT':>7}{'arm64':>15}{'armv7':>15}"
+    f"{'bytes':>12}{'bytes':>10}{'compile':>7}{'make':>7}{'differ':>8}"
+)
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="default: mobilenet_v2")
+    parser.add_argument("--arch", default="host,arm64,armv7", help="default: %(default)s")
+    parser.add_argument("--input-shapes", help='for symbolic dims, as in "x:[1,3,224,224]"')
+    parser.add_argument("--repeat", type=options.count, default=20, help="runs per round")
+    parser.add_argument("--rounds", type=options.count, default=3, help="turns of ours and ORT")
+    parser.add_argument("--core", type=int, help="the core to be pinned to; default: the last")
+    parser.add_argument("--armcount", type=Path, metavar="PATH", help="the counting tool")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there, too")
+    args = parser.parse_args(argv)
+    beside = ROOT.parent / "shared" / "tools" / "arm" / "armcount"
+    if args.armcount is None and beside.exists():
+        args.armcount = beside
+    names = args.models or ["mobilenet_v2"]
+    try:
+        for name in names:
+            if name not in zoo.NAMES and not Path(name).is_file():
+                raise InputError(f"{name!r} is neither a file nor one of {', '.join(zoo.NAMES)}")
+        print(HEAD, flush=True)
+        rows = []
+        with tempfile.TemporaryDirectory(prefix="megcc_bench_") as folder:
+            for i, name in enumerate(names):
+                rows.append(bench(name, Path(folder) / str(i), args))
+                print(line(rows[-1]), flush=True)
+    except MegccError as error:
+        print(f"scripts/bench: {error}", file=sys.stderr)
+        return 1
+    if args.json:
+        args.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,192 @@
+"""The scripts a newcomer runs first: what they say where tools are missing, and that they work."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tvm_megcc import toolchain, zoo
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS = [ROOT / ".ci" / "run"] + [
+    p
+    for p in sorted((ROOT / "scripts").iterdir())
+    if p.read_text().startswith("#!/usr/bin/env bash")
+]
+
+needs_cc = pytest.mark.skipif(
+    not (shutil.which("make") and shutil.which("cc")), reason="needs make and cc"
+)
+
+
+def bash(code: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run bash with scripts/setup.sh sourced and, if given, another PATH."""
+    return subprocess.run(
+        ["bash", "-c", f'. "{ROOT}/scripts/setup.sh"\n{f"PATH={path}" if path else ""}\n{code}'],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def load(name: str):
+    """A script's Python part as a module."""
+    spec = importlib.util.spec_from_file_location(f"scripts_{name}", ROOT / f"scripts/{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for their annotations
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def bare_path(tmp_path: Path) -> Path:
+    """A PATH with little more than a shell's own needs: no compiler, no qemu, not root."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for tool in ("bash", "cat", "python3"):
+        (folder / tool).symlink_to(shutil.which(tool))
+    (folder / "id").write_text("#!/bin/bash\necho 1000\n")
+    (folder / "id").chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.name)
+def test_scripts_are_executable_and_parse(script):
+    assert os.access(script, os.X_OK)
+    assert subprocess.run(["bash", "-n", script]).returncode == 0
+
+
+def test_scripts_ci_runs_what_everybody_runs():
+    assert 'scripts/test" </dev/null' in (ROOT / ".ci" / "run").read_text()
+
+
+def test_scripts_name_the_packages_of_missing_tools(bare_path):
+    said = bash("missing_packages make cc arm64 armv7 qemu clang", str(bare_path)).stdout.split()
+    assert said == [
+        "make", "gcc", "libc6-dev", "gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross",
+        "gcc-arm-linux-gnueabihf", "libc6-dev-armhf-cross", "qemu-user", "clang",
+    ]  # fmt: skip
+
+
+def test_scripts_without_root_say_what_to_install_and_fail(bare_path):
+    done = bash("install make qemu", str(bare_path))
+    assert done.returncode == 1
+    assert done.stderr == "missing: apt install --no-install-recommends make qemu-user\n"
+
+
+def test_scripts_a_compiler_without_headers_counts_as_missing(bare_path):
+    (bare_path / "cc").write_text("#!/bin/bash\ncat >/dev/null; exit 1\n")
+    (bare_path / "cc").chmod(0o755)
+    assert bash("missing_packages cc", str(bare_path)).stdout == "gcc libc6-dev\n"
+
+
+def test_scripts_as_root_install_what_is_missing(bare_path, tmp_path):
+    (bare_path / "id").write_text("#!/bin/bash\necho 0\n")
+    (bare_path / "apt-get").write_text(f'#!/bin/bash\necho "$@" >>{tmp_path}/log\n')
+    (bare_path / "apt-get").chmod(0o755)
+    assert bash("install qemu", str(bare_path)).returncode == 0
+    assert (tmp_path / "log").read_text().splitlines() == [
+        "-qq update",
+        "-qq -y --no-install-recommends install qemu-user",
+    ]
+
+
+def test_scripts_install_is_silent_when_nothing_is_missing(bare_path):
+    done = bash("install cat bash", str(bare_path))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@needs_cc
+def test_scripts_demo_reports_every_figure(tmp_path, capsys):
+    model = tmp_path / "m.onnx"
+    model.write_bytes(zoo.build("tiny_residual").SerializeToString())
+    demo = load("demo")
+    assert demo.main([str(model), "--arch", "host", "--out", str(tmp_path), "--repeat", "3"]) == 0
+    said = capsys.readouterr().out
+    for words in [
+        "output 'output' float32[1, 10], largest at",
+        "latency  min",
+        "of 3 runs",
+        "arena ",
+        "weights and program ",
+        "machine code ",
+        "Largest difference from",
+    ]:
+        assert words in said, words
+
+
+@needs_cc
+def test_scripts_demo_goes_on_without_a_cross_compiler(tmp_path, capsys, monkeypatch):
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda n, **k: None if "aarch64" in n else which(n, **k))
+    if toolchain.is_native("arm64"):
+        pytest.skip("arm64 is this machine's own architecture")
+    model = tmp_path / "m.onnx"
+    model.write_bytes(zoo.build("tiny_mlp").SerializeToString())
+    demo = load("demo")
+    assert demo.main([str(model), "--arch", "arm64,host", "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "arm64: not run: " in said and "apt install gcc-aarch64-linux-gnu" in said
+    assert "latency  min" in said
+
+
+def test_scripts_demo_bad_model_is_one_sentence(tmp_path, capsys):
+    model = tmp_path / "not.onnx"
+    model.write_text("not a model")
+    assert load("demo").main([str(model), "--arch", "host", "--out", str(tmp_path)]) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("scripts/demo: ") and len(said.err.splitlines()) == 1
+
+
+def test_scripts_demo_sees_a_wrong_answer(capsys):
+    demo = load("demo")
+    import numpy as np
+
+    def result(value: float):
+        return demo.Result({"y": np.float32([value, 1])}, (), 0, 0, 0, 0.0, 0.0)
+
+    want = {"y": np.float32([0.5, 1])}
+    assert demo.show_differences("r", want, {"host": result(0.50001)})
+    assert not demo.show_differences("r", want, {"host": result(0.6)})
+
+
+@needs_cc
+def test_scripts_bench_writes_its_numbers(tmp_path, capsys):
+    out = tmp_path / "bench.json"
+    arguments = ["tiny_cnn", "--arch", "host", "--repeat", "2", "--rounds", "2"]
+    assert load("bench").main([*arguments, "--json", str(out)]) == 0
+    (row,) = json.loads(out.read_text())
+    assert len(row["ours_ms"]) == 4 and min(row["ours_ms"]) > 0
+    assert row["relative_difference"] is None or row["relative_difference"] < 1e-4
+    assert "tiny_cnn" in capsys.readouterr().out
+
+
+@needs_cc
+def test_scripts_bench_counts_arm_instructions(shared, tmp_path):
+    tool = shared / "tools" / "arm" / "armcount"
+    if not tool.exists():
+        pytest.skip(f"{tool} is not there")
+    for need in ("aarch64-linux-gnu-gcc", "qemu-aarch64"):
+        if not shutil.which(need):
+            pytest.skip(f"needs {need}")
+    counts = []
+    for run in ("a", "b"):
+        out = tmp_path / f"{run}.json"
+        arguments = ["tiny_cnn", "--arch", "arm64", "--armcount", str(tool), "--json", str(out)]
+        assert load("bench").main(arguments) == 0
+        (row,) = json.loads(out.read_text())
+        assert not row["notes"], row["notes"]
+        counts.append(row["instructions"]["arm64"])
+    assert counts[0] == counts[1] > 10_000  # exact and repeatable, and of a whole inference
+
+
+def test_scripts_bench_unknown_model_is_one_sentence(capsys):
+    assert load("bench").main(["alexnet"]) == 1
+    assert "neither a file nor one of" in capsys.readouterr().err
