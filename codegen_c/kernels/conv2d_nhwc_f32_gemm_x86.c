@@ -7,8 +7,8 @@
 // rank: 20
 // params: ACT=act RESIDUAL=residual
 // pack: 1=gemm_panels(nr=16)
-// workspace: 96 * kh * kw * 8 + 4 * ic * kw + (384 * kh * kw * ic if g == 1 and dw == 1 and kw > 1
-// and ic <= 16 else 0) work: n * oh * ow
+// workspace: 4 * (192 * kh * kw + ic * kw + (g * dw == 1 and ic <= 16) * 96 * kh * kw * ic)
+// work: n * oh * ow
 //
 // Implicit matrix product over output pixels: megcc_conv2d_gemm.h. Any size, stride, dilation,
 // padding and grouping; panels of 16 channels suit AVX2 and AVX-512.
