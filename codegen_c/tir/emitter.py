@@ -1,0 +1,214 @@
+"""``emit_prim_func``: one TIR function -> one C file with one kernel."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import tvm
+from tvm import tirx
+from tvm.ir import TensorLoad
+
+from tvm_megcc.errors import UnsupportedError
+
+from . import sizes
+from .exprs import ExprPrinter
+from .lowering import lower
+from .scalars import storage_type
+from .schedule import schedule
+from .stmts import StmtPrinter
+from .walk import variables, walk
+
+_PLACEHOLDER = "MEGCC_TIR_SYMBOL"
+_NAME_LENGTH = 48
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedKernel:
+    """One kernel and what a caller must know to call it.
+
+    Attributes
+    ----------
+    symbol : str
+        C identifier; equal symbols mean equal source.
+    source : str
+        A complete C99 file that needs ``megcc_kernel.h`` and, if it says so, ``megcc_math.h`` and
+        ``megcc_f16.h``.
+    workspace_bytes : int
+        Scratch that one call needs, or -1 when it depends on symbolic dims (`workspace_for`).
+    work : int
+        Extent of the range that ``begin, end`` split, or -1 when it depends on symbolic dims
+        (`work_for`).
+    symbolic : tuple of str
+        Names of the symbolic dims in the order in which the kernel reads them from ``attr``.
+    workspace_expr, work_expr : str
+        The same two numbers as text over ``s0, s1, ...``, the dims in that order.
+    """
+
+    symbol: str
+    source: str
+    workspace_bytes: int
+    work: int
+    symbolic: tuple[str, ...]
+    workspace_expr: str = "0"
+    work_expr: str = "1"
+
+    def workspace_for(self, dims: Sequence[int]) -> int:
+        """Scratch bytes for given symbolic dims."""
+        return sizes.evaluate(self.workspace_expr, dims)
+
+    def work_for(self, dims: Sequence[int]) -> int:
+        """Extent of the work range for given symbolic dims."""
+        return sizes.evaluate(self.work_expr, dims)
+
+
+def emit_prim_func(func: tirx.PrimFunc, symbol_prefix: str = "megcc_tir") -> GeneratedKernel:
+    """Compile `func` to C.
+
+    Parameters
+    ----------
+    func : tirx.PrimFunc
+        As Relax's ``LegalizeOps`` / ``FuseTIR`` make it: its buffers are the kernel's ``ptr``, in order.
+    symbol_prefix : str
+        Start of the symbol, for example ``megcc_tir_`` and the name of the function's global variable.
+        A ``global_symbol`` attribute is appended; digits at the end, by which TVM tells namesakes
+        apart, are dropped.
+
+    Raises
+    ------
+    UnsupportedError
+        The function contains something that has no C here; the message names both.
+    """
+    hint = str(func.attrs["global_symbol"]) if func.attrs and "global_symbol" in func.attrs else ""
+    name = hint or symbol_prefix
+    try:
+        return _emit(schedule(func), name, symbol_prefix, hint)
+    except UnsupportedError:
+        # A schedule may need what the printer lacks; the plain loops may not.
+        return _emit(func, name, symbol_prefix, hint)
+
+
+def symbolic_vars(func: tirx.PrimFunc) -> tuple[tvm.ir.Var, ...]:
+    """The symbolic dims of `func` in the order of ``GeneratedKernel.symbolic``.
+
+    Scalar parameters come first, then the free variables of the buffers' shapes as they appear.
+    """
+    found = [p for p in func.params if not _is_buffer(p)]
+    for buffer in (p for p in func.params if _is_buffer(p)):
+        for extent in buffer.ty.shape:
+            found += variables(extent)
+    return tuple(dict.fromkeys(found))
+
+
+def _is_buffer(param: tvm.ir.Var) -> bool:
+    return isinstance(param.ty, tirx.BufferType)
+
+
+def _emit(func: tirx.PrimFunc, name: str, prefix: str, hint: str) -> GeneratedKernel:
+    flat = lower(func)
+    exprs = ExprPrinter(name)
+    dims = symbolic_vars(flat)
+    symbols = {var: f"s{k}" for k, var in enumerate(dims)}
+    for var, text in symbols.items():
+        exprs.bind(var, text, index=True)
+        exprs.analyzer.bind(var, tvm.ir.Range(0, 2**31 - 1))
+    buffers = [p for p in flat.params if _is_buffer(p)]
+    for k, buffer in enumerate(buffers):
+        exprs.bind_buffer(buffer, f"p{k}")
+    printer = StmtPrinter(exprs, symbols)
+    printer.top(flat.body)
+    head = _prologue(flat, buffers, symbols, printer)
+    source = _file(exprs.uses, head + printer.lines)
+    symbol = _symbol(prefix, hint, source)
+    return _kernel(symbol, source.replace(_PLACEHOLDER, symbol), printer, dims, exprs)
+
+
+def _kernel(
+    symbol: str,
+    source: str,
+    printer: StmtPrinter,
+    dims: tuple[tvm.ir.Var, ...],
+    exprs: ExprPrinter,
+) -> GeneratedKernel:
+    work = sizes.Size(1, "1")
+    if printer.parallel is not None:
+        work = sizes.product([printer.parallel], printer.symbols, exprs)
+    scratch = printer.workspace
+    total = " + ".join([str(scratch.fixed), *scratch.symbolic])
+    return GeneratedKernel(
+        symbol=symbol,
+        source=source,
+        workspace_bytes=-1 if scratch.symbolic else scratch.fixed,
+        work=-1 if work.value is None else work.value,
+        symbolic=tuple(var.name for var in dims),
+        workspace_expr=total,
+        work_expr=work.text,
+    )
+
+
+def _prologue(
+    func: tirx.PrimFunc,
+    buffers: list[tvm.ir.Var],
+    symbols: dict[tvm.ir.Var, str],
+    printer: StmtPrinter,
+) -> list[str]:
+    """Declarations of the operands, the symbolic dims and the temporaries."""
+    read, written = _accessed(func, printer)
+    lines = []
+    for k in range(len(buffers)):
+        name = f"p{k}"
+        if name not in read | written:
+            continue
+        ctype = storage_type(str(buffers[k].ty.dtype))
+        const = "" if name in written else "const "
+        lines.append(
+            f"  {const}{ctype} *restrict {name} = ({const}{ctype} *)ptr[{k}];"
+        )
+    text = "\n".join(printer.lines + printer.workspace.lines)
+    for k, (var, name) in enumerate(symbols.items()):
+        if re.search(rf"\b{name}\b", text):
+            ctype = "int32_t" if str(var.ty.dtype) == "int32" else "ptrdiff_t"
+            lines.append(f"  const {ctype} {name} = attr[{k}];")
+    lines += ["  " + line for line in printer.workspace.lines]
+    body = "\n".join(lines + printer.lines)
+    unused = [p for p in ("ptr", "attr", "workspace", "begin", "end") if not re.search(rf"\b{p}\b", body)]
+    return lines + [f"  (void){p};" for p in unused]
+
+
+def _accessed(func: tirx.PrimFunc, printer: StmtPrinter) -> tuple[set[str], set[str]]:
+    read: set[str] = set()
+    written: set[str] = set()
+
+    for node in walk(func.body):
+        if isinstance(node, TensorLoad):
+            read.add(printer.exprs.buffer(node.source))
+        elif isinstance(node, tirx.BufferStore):
+            written.add(printer.exprs.buffer(node.buffer))
+    return read, written
+
+
+def _file(uses: set[str], body: list[str]) -> str:
+    includes = ["megcc_kernel.h", *sorted(uses)]
+    lines = ["// Generated by tvm_megcc from TVM's legalised TIR. Do not edit."]
+    lines += [f'#include "{header}"' for header in includes]
+    lines += [
+        "",
+        f"void {_PLACEHOLDER}(void *const *ptr, const int32_t *attr, void *workspace,",
+        "    int32_t begin, int32_t end);",
+        "",
+        f"void {_PLACEHOLDER}(void *const *ptr, const int32_t *attr, void *workspace,",
+        "    int32_t begin, int32_t end) {",
+        *body,
+        "}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _symbol(prefix: str, hint: str, source: str) -> str:
+    """``prefix_hint_hash``: readable, and a function of the source."""
+    readable = re.sub(r"[^0-9A-Za-z_]+", "_", f"{prefix}_{hint}" if hint else prefix)
+    readable = re.sub(r"_?\d+$", "", readable[:_NAME_LENGTH].rstrip("_"))
+    return f"{readable}_{hashlib.sha256(source.encode()).hexdigest()[:10]}"

@@ -1,0 +1,433 @@
+"""TIR expressions -> C expressions.
+
+Two modes. *Index mode* (subscripts, loop bounds, conditions on loop variables) uses plain C
+arithmetic on ``int32_t`` and ``ptrdiff_t``: an index that is in range cannot overflow. *Value mode*
+gives every integer operation TVM's wrap-around meaning through unsigned arithmetic, so that no
+input can make the generated code undefined. 16-bit floats are computed with as ``float``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import tvm
+from tvm import tirx
+from tvm.ir import Call, StringImm, TensorLoad
+from tvm.sym import Analyzer
+
+from tvm_megcc.errors import UnsupportedError
+
+from . import intrinsics
+from .scalars import (
+    HALF,
+    bits,
+    float_literal,
+    int_literal,
+    is_float,
+    is_signed,
+    short,
+    storage_type,
+    value_type,
+)
+
+_INDEX_DTYPES = ("int32", "int64")
+_INDEX_TYPES = {"int32": "int32_t", "int64": "ptrdiff_t"}
+_WRAPPING = {tirx.Add: "+", tirx.Sub: "-", tirx.Mul: "*"}
+_COMPARE = {tirx.EQ: "==", tirx.NE: "!=", tirx.LT: "<", tirx.LE: "<=", tirx.GT: ">", tirx.GE: ">="}
+_DIVIDE = {
+    tirx.FloorDiv: "floordiv",
+    tirx.FloorMod: "floormod",
+    tirx.Div: "div",
+    tirx.Mod: "mod",
+}
+_BITWISE = {
+    tirx.BitwiseAnd: "&",
+    tirx.BitwiseOr: "|",
+    tirx.BitwiseXor: "^",
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+    "bitwise_xor": "^",
+}
+_SHIFT = {
+    tirx.LShift: "shl",
+    tirx.RShift: "shr",
+    "shift_left": "shl",
+    "shift_right": "shr",
+}
+
+
+def dtype_of(expr: tvm.ir.Expr) -> str:
+    return str(expr.ty.dtype)
+
+
+class ExprPrinter:
+    """Prints expressions of one function.
+
+    Attributes
+    ----------
+    analyzer : Analyzer
+        Knows the ranges of the loop variables in scope, to prove divisions free of signs.
+    uses : set of str
+        Headers that the printed text needs.
+    """
+
+    def __init__(self, function: str) -> None:
+        self.function = function
+        self.analyzer = Analyzer()
+        self.uses: set[str] = set()
+        self._names: dict[tvm.ir.Var, str] = {}
+        self._index_vars: set[tvm.ir.Var] = set()
+        self._buffers: dict[tvm.ir.Var, str] = {}
+        #: C names of buffers of which the one element in use is held in a C variable.
+        self.registers: dict[str, str] = {}
+
+    # -- names ---------------------------------------------------------------------------------
+
+    def bind(self, var: tvm.ir.Var, name: str, *, index: bool) -> None:
+        """Give a scalar variable its C name; `index` says its C type is an index type."""
+        self._names[var] = name
+        if index:
+            self._index_vars.add(var)
+
+    def bind_buffer(self, buffer: tvm.ir.Var, name: str) -> None:
+        self._buffers[buffer] = name
+
+    def buffer(self, buffer: tvm.ir.Var) -> str:
+        if buffer not in self._buffers:
+            raise self.unsupported(f"buffer {buffer.name} is not declared in the function")
+        return self._buffers[buffer]
+
+    def unsupported(self, what: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"TIR function '{self.function}': {what}; write a kernel for this operator or "
+            "replace it in the model"
+        )
+
+    # -- index mode ----------------------------------------------------------------------------
+
+    def is_index(self, e: tvm.ir.Expr) -> bool:
+        """Whether `e` is integer arithmetic on loop variables, sizes and small constants only."""
+        if isinstance(e, tirx.IntImm):
+            return dtype_of(e) in _INDEX_DTYPES and -(2**31) < e.value < 2**31
+        if isinstance(e, tvm.ir.Var):
+            return e in self._index_vars
+        if isinstance(e, tirx.Cast):
+            return dtype_of(e) in _INDEX_DTYPES and self.is_index(e.value)
+        if isinstance(e, tuple(_WRAPPING) + tuple(_DIVIDE) + (tirx.Min, tirx.Max)):
+            return dtype_of(e) in _INDEX_DTYPES and self.is_index(e.a) and self.is_index(e.b)
+        return False
+
+    def index(self, e: tvm.ir.Expr) -> str:
+        """Print an expression whose value is a position or a size."""
+        if not self.is_index(e):
+            text = self.value(e)
+            return f"(ptrdiff_t)({text})" if dtype_of(e) == "int64" else text
+        if isinstance(e, tirx.IntImm):
+            return str(e.value) if e.value >= 0 else f"({e.value})"
+        if isinstance(e, tvm.ir.Var):
+            return self._names[e]
+        if isinstance(e, tirx.Cast):
+            return f"({_INDEX_TYPES[dtype_of(e)]}){self.index(e.value)}"
+        a, b = self.index(e.a), self.index(e.b)
+        if type(e) in _WRAPPING:
+            return f"({a} {_WRAPPING[type(e)]} {b})"
+        kind = "idx" if dtype_of(e) == "int64" else "i32"
+        if isinstance(e, (tirx.Min, tirx.Max)):
+            self.uses.add("megcc_math.h")
+            return f"megcc_{'min' if isinstance(e, tirx.Min) else 'max'}_{kind}({a}, {b})"
+        return self._divide(_DIVIDE[type(e)], e, a, b, kind)
+
+    def condition(self, e: tvm.ir.Expr) -> str:
+        """Print a truth value for ``if`` and ``?:``."""
+        if type(e) in _COMPARE and self.is_index(e.a) and self.is_index(e.b):
+            return f"({self.index(e.a)} {_COMPARE[type(e)]} {self.index(e.b)})"
+        return self.value(e)
+
+    # -- value mode ----------------------------------------------------------------------------
+
+    def value(self, e: tvm.ir.Expr) -> str:
+        """Print an expression with TVM's semantics; its C type is ``value_type(dtype)``."""
+        dtype = dtype_of(e)
+        if isinstance(e, tirx.IntImm):
+            if is_float(dtype):
+                return self._float(float(e.value), dtype)
+            return int_literal(e.value, dtype)
+        if isinstance(e, tirx.FloatImm):
+            return self._float(e.value, dtype)
+        if isinstance(e, tvm.ir.Var):
+            if e not in self._names:
+                raise self.unsupported(f"variable {e.name} is not bound")
+            return self._names[e]
+        if isinstance(e, TensorLoad):
+            return self.load(e.source, list(e.indices))
+        if isinstance(e, tirx.Cast):
+            return self._cast(e)
+        if type(e) in _WRAPPING:
+            return self._arith(_WRAPPING[type(e)], e, dtype)
+        if type(e) in _DIVIDE:
+            return self._division(e, dtype)
+        if isinstance(e, (tirx.Min, tirx.Max)):
+            return self._min_max(e, dtype)
+        if type(e) in _COMPARE:
+            if self.is_index(e.a) and self.is_index(e.b):
+                return self.condition(e)
+            return f"({self.value(e.a)} {_COMPARE[type(e)]} {self.value(e.b)})"
+        if isinstance(e, (tirx.And, tirx.Or)):
+            sign = "&&" if isinstance(e, tirx.And) else "||"
+            return f"({self.condition(e.a)} {sign} {self.condition(e.b)})"
+        if isinstance(e, tirx.Not):
+            return f"(!{self.condition(e.a)})"
+        if isinstance(e, tirx.Select):
+            return self._select(e.condition, e.true_value, e.false_value)
+        if isinstance(e, tirx.Let):
+            raise self.unsupported("a let inside an expression was not lifted to a statement")
+        if type(e) in _BITWISE:
+            return self._bitwise(_BITWISE[type(e)], e.a, e.b, dtype)
+        if type(e) in _SHIFT:
+            return self._shift(_SHIFT[type(e)], e.a, e.b, dtype)
+        if isinstance(e, tirx.BitwiseNot):
+            return f"(({value_type(dtype)})(~{self.value(e.a)}))"
+        if isinstance(e, Call):
+            return self._call(e, dtype)
+        raise self.unsupported(f"no C for a {type(e).__name__} expression of dtype {dtype}")
+
+    def _float(self, value: float, dtype: str) -> str:
+        text = float_literal(value, dtype)
+        if "MEGCC_" in text:
+            self.uses.add("megcc_math.h")
+        return text
+
+    def load(self, buffer: tvm.ir.Var, indices: list) -> str:
+        """Print one element of a buffer as a value."""
+        if self.buffer(buffer) in self.registers:
+            return self.registers[self.buffer(buffer)]
+        dtype = str(buffer.ty.dtype)
+        text = f"{self.buffer(buffer)}[{self._subscript(indices)}]"
+        if dtype in HALF:
+            return self._half(f"megcc_{short(dtype)}_to_f32", text)
+        return text
+
+    def _subscript(self, indices: list) -> str:
+        if len(indices) != 1:
+            raise self.unsupported(f"an access with {len(indices)} indices is not flat")
+        text = self.index(indices[0])
+        bracketed = text.startswith("(") and text.endswith(")") and _balanced(text[1:-1])
+        return text[1:-1] if bracketed else text
+
+    def _half(self, name: str, text: str) -> str:
+        self.uses.add("megcc_f16.h")
+        return f"{name}({text})"
+
+    def stored(self, e: tvm.ir.Expr, dtype: str) -> str:
+        """Print `e` as it goes into a buffer of `dtype`."""
+        text = self.value(e)
+        if dtype in HALF:
+            return self.to_storage(text, dtype)
+        if dtype == "bool" and dtype_of(e) == "bool":
+            return text if isinstance(e, (TensorLoad, tirx.IntImm)) else f"(uint8_t){text}"
+        return text
+
+    def to_storage(self, text: str, dtype: str) -> str:
+        """Round a ``float`` to a 16-bit float's bits."""
+        return self._half(f"megcc_f32_to_{short(dtype)}", text)
+
+    def subscript(self, indices: list) -> str:
+        return self._subscript(indices)
+
+    def _cast(self, e: tirx.Cast) -> str:
+        source, target = dtype_of(e.value), dtype_of(e)
+        if self.is_index(e):
+            return self.index(e) if target == "int32" else f"(int64_t){self.index(e.value)}"
+        text = self.value(e.value)
+        if target == "bool":
+            return f"({text} != 0)"
+        if is_float(source) and not is_float(target):
+            self.uses.add("megcc_math.h")
+            wide = "f64" if source == "float64" else "f32"
+            # Like numpy on x86: narrow integers take the low bits of the 32- or 64-bit result.
+            through = short(target) if bits(target) == 64 else "i64" if target == "uint32" else "i32"
+            converted = f"megcc_{wide}_to_{through}({text})"
+            return converted if through == short(target) else f"(({value_type(target)}){converted})"
+        if target in HALF and not (source in HALF and source == target):
+            if source == "float64":
+                text = f"(float){text}"
+            elif not is_float(source):
+                text = f"(float){text}"
+            rounded = self._half(f"megcc_f32_to_{short(target)}", text)
+            return self._half(f"megcc_{short(target)}_to_f32", rounded)
+        if value_type(source) == value_type(target):
+            return text
+        return f"(({value_type(target)}){text})"
+
+    def _arith(self, sign: str, e: tvm.ir.Expr, dtype: str) -> str:
+        a, b = self.value(e.a), self.value(e.b)
+        if is_float(dtype):
+            return f"({a} {sign} {b})"
+        if dtype == "bool":
+            raise self.unsupported(f"arithmetic '{sign}' on bool")
+        if dtype in ("uint32", "uint64"):
+            return f"({a} {sign} {b})"
+        wide = "uint64_t" if bits(dtype) == 64 else "uint32_t"
+        return f"(({value_type(dtype)})(({wide}){a} {sign} ({wide}){b}))"
+
+    def _division(self, e: tvm.ir.Expr, dtype: str) -> str:
+        kind = _DIVIDE[type(e)]
+        if self.is_index(e):
+            return self.index(e)
+        a, b = self.value(e.a), self.value(e.b)
+        if is_float(dtype):
+            if kind == "div":
+                return f"({a} / {b})"
+            self.uses.add("megcc_math.h")
+            end = "" if dtype == "float64" else "f"
+            return {
+                "floordiv": f"megcc_floor{end}({a} / {b})",
+                "floormod": f"megcc_floormod{end}({a}, {b})",
+                "mod": f"megcc_fmod{end}({a}, {b})",
+            }[kind]
+        return self._divide(kind, e, a, b, short(dtype))
+
+    def _divide(self, kind: str, e: tvm.ir.Expr, a: str, b: str, suffix: str) -> str:
+        sign = "/" if kind.endswith("div") else "%"
+        if isinstance(e.b, tirx.IntImm) and e.b.value > 0:
+            unsigned = not is_signed(dtype_of(e))
+            if unsigned or not kind.startswith("floor") or self._non_negative(e.a):
+                narrow = suffix in ("i8", "i16", "u8", "u16")
+                text = f"({a} {sign} {b})"
+                return f"(({value_type(dtype_of(e))}){text})" if narrow else text
+        if not is_signed(dtype_of(e)):
+            kind = kind.removeprefix("floor")
+        self.uses.add("megcc_math.h")
+        return f"megcc_{kind}_{suffix}({a}, {b})"
+
+    def _non_negative(self, e: tvm.ir.Expr) -> bool:
+        return int(self.analyzer.const_int_bound(e).min_value) >= 0
+
+    def _min_max(self, e: tvm.ir.Expr, dtype: str) -> str:
+        if self.is_index(e) and dtype == "int32":
+            return self.index(e)
+        self.uses.add("megcc_math.h")
+        name = "min" if isinstance(e, tirx.Min) else "max"
+        suffix = "f32" if dtype in HALF else short(dtype)
+        a, b = e.a, e.b
+        # A NaN in the first operand survives; a constant, which is none, goes second.
+        if isinstance(a, (tirx.FloatImm, tirx.IntImm)):
+            a, b = b, a
+        return f"megcc_{name}_{suffix}({self.value(a)}, {self.value(b)})"
+
+    def _select(self, condition: tvm.ir.Expr, yes: tvm.ir.Expr, no: tvm.ir.Expr) -> str:
+        return f"({self.condition(condition)} ? {self.value(yes)} : {self.value(no)})"
+
+    def _bitwise(self, sign: str, a: tvm.ir.Expr, b: tvm.ir.Expr, dtype: str) -> str:
+        text = f"({self.value(a)} {sign} {self.value(b)})"
+        return text if bits(dtype) >= 32 or dtype == "bool" else f"(({value_type(dtype)}){text})"
+
+    def _shift(self, kind: str, a: tvm.ir.Expr, b: tvm.ir.Expr, dtype: str) -> str:
+        self.uses.add("megcc_math.h")
+        return f"megcc_{kind}_{short(dtype)}({self.value(a)}, {self.value(b)})"
+
+    # -- calls ---------------------------------------------------------------------------------
+
+    def _call(self, e: Call, dtype: str) -> str:
+        full = getattr(e.op, "name", None)
+        if full is None:
+            raise self.unsupported(f"a call of {type(e.op).__name__}")
+        name = full.removeprefix("tirx.").removeprefix("prim.")
+        args = list(e.args)
+        if name in intrinsics.TRANSPARENT:
+            return self.value(args[0])
+        if name == "if_then_else":
+            return self._select(args[0], args[1], args[2])
+        if name in intrinsics.REAL:
+            return self._real(intrinsics.REAL[name], args, dtype)
+        if name in intrinsics.PREDICATES:
+            if not is_float(dtype_of(args[0])):
+                return "1" if name == "isfinite" else "0"
+            return self._real(intrinsics.PREDICATES[name], args, dtype_of(args[0]))
+        if name in _BITWISE:
+            return self._bitwise(_BITWISE[name], args[0], args[1], dtype)
+        if name in _SHIFT:
+            return self._shift(_SHIFT[name], args[0], args[1], dtype)
+        special: dict[str, Callable[[list, str], str]] = {
+            "bitwise_not": self._bitwise_not,
+            "reinterpret": self._reinterpret,
+            "large_uint_imm": self._large_uint,
+            "popcount": self._count,
+            "ctpop": self._count,
+            "clz": self._leading_zeros,
+            "ldexp": self._ldexp,
+        }
+        if name in special:
+            return special[name](args, dtype)
+        if name in ("call_extern", "call_pure_extern") and isinstance(args[0], StringImm):
+            if args[0].value in intrinsics.EXTERN:
+                return self._real(intrinsics.EXTERN[args[0].value], args[1:], dtype)
+            raise self.unsupported(f"call of the external function '{args[0].value}'")
+        packed = f" of '{args[0].value}'" if args and isinstance(args[0], StringImm) else ""
+        raise self.unsupported(f"no C for the intrinsic {full}{packed}")
+
+    def _real(self, stem: str, args: list, dtype: str) -> str:
+        self.uses.add("megcc_math.h")
+        if not is_float(dtype):
+            raise self.unsupported(f"{stem} on dtype {dtype}")
+        end = "" if dtype == "float64" else "f"
+        return f"{stem}{end}({', '.join(self.value(a) for a in args)})"
+
+    def _bitwise_not(self, args: list, dtype: str) -> str:
+        text = self.value(args[0])
+        return f"(!{text})" if dtype == "bool" else f"(({value_type(dtype)})(~{text}))"
+
+    def _reinterpret(self, args: list, dtype: str) -> str:
+        source = dtype_of(args[0])
+        if source == dtype:
+            return self.value(args[0])
+        if bits(source) != bits(dtype):
+            raise self.unsupported(f"reinterpret {source} as {dtype}: sizes differ")
+        text = self.value(args[0])
+        if source in HALF:
+            text = self._half(f"megcc_f32_to_{short(source)}", text)
+        elif is_float(source):
+            self.uses.add("megcc_math.h")
+            text = f"megcc_{short(source)}_bits({text})"
+        if dtype in HALF:
+            return self._half(f"megcc_{short(dtype)}_to_f32", f"(uint16_t){text}")
+        if is_float(dtype):
+            self.uses.add("megcc_math.h")
+            return f"megcc_{short(dtype)}_from_bits(({storage_unsigned(dtype)}){text})"
+        return f"(({value_type(dtype)}){text})"
+
+    def _large_uint(self, args: list, dtype: str) -> str:
+        low, high = args[0].value & 0xFFFFFFFF, args[1].value & 0xFFFFFFFF
+        return int_literal((high << 32) | low, dtype)
+
+    def _count(self, args: list, dtype: str) -> str:
+        self.uses.add("megcc_math.h")
+        source = dtype_of(args[0])
+        unsigned = f"uint{bits(source)}_t"
+        return f"(({value_type(dtype)})megcc_popcount_u64(({unsigned}){self.value(args[0])}))"
+
+    def _leading_zeros(self, args: list, dtype: str) -> str:
+        self.uses.add("megcc_math.h")
+        width = bits(dtype_of(args[0]))
+        text = f"megcc_clz_u64((uint{width}_t){self.value(args[0])})"
+        return f"(({value_type(dtype)})({text} - {64 - width}))"
+
+    def _ldexp(self, args: list, dtype: str) -> str:
+        self.uses.add("megcc_math.h")
+        end = "" if dtype == "float64" else "f"
+        return f"megcc_ldexp{end}({self.value(args[0])}, (int32_t){self.value(args[1])})"
+
+
+def storage_unsigned(dtype: str) -> str:
+    """The unsigned integer type as wide as `dtype`."""
+    return f"uint{bits(dtype)}_t" if dtype != "bool" else storage_type(dtype)
+
+
+def _balanced(text: str) -> bool:
+    """Whether the brackets of `text` match without one closing before it opens."""
+    depth = 0
+    for c in text:
+        depth += (c == "(") - (c == ")")
+        if depth < 0:
+            return False
+    return depth == 0

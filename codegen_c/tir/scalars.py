@@ -1,0 +1,109 @@
+"""C spellings of TIR's scalar types and constants."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tvm_megcc.errors import UnsupportedError
+
+#: TIR dtype -> (C type in memory, C type of a value in an expression, bytes)
+_SCALARS: dict[str, tuple[str, str, int]] = {
+    "float32": ("float", "float", 4),
+    "float64": ("double", "double", 8),
+    "float16": ("uint16_t", "float", 2),
+    "bfloat16": ("uint16_t", "float", 2),
+    "bool": ("uint8_t", "int", 1),
+    "int8": ("int8_t", "int8_t", 1),
+    "uint8": ("uint8_t", "uint8_t", 1),
+    "int16": ("int16_t", "int16_t", 2),
+    "uint16": ("uint16_t", "uint16_t", 2),
+    "int32": ("int32_t", "int32_t", 4),
+    "uint32": ("uint32_t", "uint32_t", 4),
+    "int64": ("int64_t", "int64_t", 8),
+    "uint64": ("uint64_t", "uint64_t", 8),
+}
+
+HALF = ("float16", "bfloat16")
+
+
+def _entry(dtype: str) -> tuple[str, str, int]:
+    try:
+        return _SCALARS[dtype]
+    except KeyError:
+        raise UnsupportedError(
+            f"dtype {dtype} has no C type in generated kernels; cast to one of "
+            f"{', '.join(_SCALARS)} in the model"
+        ) from None
+
+
+def storage_type(dtype: str) -> str:
+    """C type of one element in memory."""
+    return _entry(dtype)[0]
+
+
+def value_type(dtype: str) -> str:
+    """C type of a value while it is computed with (16-bit floats are ``float``)."""
+    return _entry(dtype)[1]
+
+
+def nbytes(dtype: str) -> int:
+    return _entry(dtype)[2]
+
+
+def is_float(dtype: str) -> bool:
+    return dtype.startswith(("float", "bfloat"))
+
+
+def is_signed(dtype: str) -> bool:
+    return dtype.startswith("int")
+
+
+def bits(dtype: str) -> int:
+    return 1 if dtype == "bool" else nbytes(dtype) * 8
+
+
+def short(dtype: str) -> str:
+    """Suffix of the helpers in ``megcc_math.h``: ``i32``, ``u8``, ``f64``."""
+    for long, abbreviated in (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i")):
+        if dtype.startswith(long):
+            return abbreviated + dtype[len(long) :]
+    return dtype
+
+
+def int_literal(value: int, dtype: str) -> str:
+    """An integer constant of exactly this type, usable in any expression."""
+    if dtype == "bool":
+        return "1" if value else "0"
+    if dtype == "int64":
+        if value == -(2**63):
+            return "(-INT64_C(9223372036854775807) - 1)"
+        return f"INT64_C({value})" if value >= 0 else f"(-INT64_C({-value}))"
+    if dtype == "uint64":
+        return f"UINT64_C({value % 2**64})"
+    if dtype == "uint32":
+        return f"{value % 2**32}u"
+    if value == -(2**31):
+        return "(-2147483647 - 1)"
+    return str(value) if value >= 0 else f"({value})"
+
+
+def float_literal(value: float, dtype: str) -> str:
+    """The shortest decimal constant that reads back as `value` rounded to `dtype`."""
+    suffix = "" if dtype == "float64" else "f"
+    if math.isnan(value):
+        return "MEGCC_NAN" if dtype == "float64" else "MEGCC_NANF"
+    if dtype == "float16":
+        with np.errstate(over="ignore"):
+            value = float(np.float16(value))
+    if dtype != "float64":
+        with np.errstate(over="ignore"):
+            value = float(np.float32(value))
+    if math.isinf(value):
+        name = "MEGCC_INF" if dtype == "float64" else "MEGCC_INFF"
+        return name if value > 0 else f"(-{name})"
+    text = repr(value) if dtype == "float64" else str(np.float32(value))
+    if "." not in text and "e" not in text:
+        text += ".0"
+    return f"({text}{suffix})" if math.copysign(1.0, value) < 0 else f"{text}{suffix}"

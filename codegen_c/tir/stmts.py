@@ -1,0 +1,280 @@
+"""Flat TIR statements -> C statements, with the kernel's temporaries laid out.
+
+Buffers of at most `STACK_BYTES` constant bytes live on the C stack, the others in the workspace, each
+at its own 64-byte aligned offset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import tvm
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import Call, TensorLoad
+
+from . import sizes
+from .exprs import ExprPrinter, dtype_of
+from .scalars import HALF, nbytes, storage_type, value_type
+from .walk import walk
+
+#: Largest temporary that is put on the C stack.
+STACK_BYTES = 256
+
+_ALIGNMENT = 64
+
+
+@dataclass
+class Workspace:
+    """Temporaries of the workspace in the order of their first declaration."""
+
+    lines: list[str] = field(default_factory=list)
+    fixed: int = 0
+    #: C / Python expressions of sizes that depend on symbolic dims, already rounded up.
+    symbolic: list[str] = field(default_factory=list)
+
+    def place(self, name: str, ctype: str, extent: sizes.Size, item: int) -> None:
+        """Reserve `extent` elements for the pointer `name`."""
+        offset = " + ".join([str(self.fixed), *self.symbolic])
+        self.lines.append(
+            f"{ctype} *restrict {name} = ({ctype} *)((unsigned char *)workspace + {offset});"
+        )
+        if extent.value is not None:
+            self.fixed += -(-extent.value * item // _ALIGNMENT) * _ALIGNMENT
+        else:
+            size = f"(({extent.text}) * {item} + {_ALIGNMENT - 1}) / {_ALIGNMENT} * {_ALIGNMENT}"
+            self.symbolic.append(size)
+
+
+class StmtPrinter:
+    """Prints the body of one function into `lines`.
+
+    ``parallel`` is the extent of the outermost loop when that loop is the kernel's work range.
+    """
+
+    def __init__(self, exprs: ExprPrinter, symbols: dict[tvm.ir.Var, str]) -> None:
+        self.exprs = exprs
+        self.symbols = symbols
+        self.workspace = Workspace()
+        self.lines: list[str] = []
+        self.parallel: tvm.ir.Expr | None = None
+        self._indent = 1
+        self._counters: dict[str, int] = {}
+        self._accumulators: dict[int, tuple[tirx.BufferStore, str]] = {}
+
+    def fresh(self, kind: str) -> str:
+        """The next canonical name: ``i0, i1, ...`` for loops, ``v`` for values, ``t`` for buffers."""
+        n = self._counters.get(kind, 0)
+        self._counters[kind] = n + 1
+        return f"{kind}{n}"
+
+    def put(self, text: str) -> None:
+        self.lines.append("  " * self._indent + text)
+
+    def top(self, body: tirx.Stmt) -> None:
+        """Print a whole function body and decide what its work range is."""
+        loop = self._work_loop(body)
+        if loop is not None:
+            self.parallel = loop.extent
+        else:
+            self.put("if (begin >= end) return;")
+        self.stmt(body)
+
+    def _work_loop(self, stmt: tirx.Stmt) -> tirx.For | None:
+        """The loop marked parallel, if nothing but declarations stands beside it."""
+        parts = list(stmt.seq) if isinstance(stmt, tirx.SeqStmt) else [stmt]
+        loops = [p for p in parts if not isinstance(p, (tirx.DeclBuffer, tirx.Bind))]
+        if len(loops) != 1 or not isinstance(loops[0], tirx.For):
+            return None
+        loop = loops[0]
+        parallel = loop.kind == tirx.ForKind.PARALLEL
+        zero = isinstance(loop.min, tirx.IntImm) and loop.min.value == 0
+        return loop if parallel and zero and loop.step is None else None
+
+    # -- statements ----------------------------------------------------------------------------
+
+    def stmt(self, s: tirx.Stmt) -> None:
+        name = f"_{type(s).__name__.lower()}"
+        handler = getattr(self, name, None)
+        if handler is None:
+            raise self.exprs.unsupported(f"no C for a {type(s).__name__} statement")
+        handler(s)
+
+    def _block(self, s: tirx.Stmt) -> None:
+        self._indent += 1
+        self.stmt(s)
+        self._indent -= 1
+        self.put("}")
+
+    def _seqstmt(self, s: tirx.SeqStmt) -> None:
+        for part in s.seq:
+            self.stmt(part)
+
+    def _for(self, s: tirx.For) -> None:
+        if s.kind == tirx.ForKind.THREAD_BINDING:
+            raise self.exprs.unsupported("a loop bound to a GPU thread")
+        dtype = dtype_of(s.loop_var)
+        name = self.fresh("i")
+        ctype = "int32_t" if dtype == "int32" else "ptrdiff_t"
+        self.exprs.analyzer.bind(s.loop_var, tvm.ir.Range.from_min_extent(s.min, s.extent))
+        first, last = self.exprs.index(s.min), self._end(s)
+        if self.parallel is not None and self._indent == 1 and s.kind == tirx.ForKind.PARALLEL:
+            first, last = "begin", "end"
+        step = self.exprs.index(s.step) if s.step is not None else "1"
+        advance = f"++{name}" if step == "1" else f"{name} += {step}"
+        self.exprs.bind(s.loop_var, name, index=True)
+        accumulator = self._promote(s)
+        self.put(f"for ({ctype} {name} = {first}; {name} < {last}; {advance}) {{")
+        self._block(s.body)
+        if accumulator is not None:
+            store, value = accumulator
+            self._write(store, value)
+            self._accumulators.popitem()
+            self._indent -= 1
+            self.put("}")
+
+    def _end(self, s: tirx.For) -> str:
+        zero = isinstance(s.min, tirx.IntImm) and s.min.value == 0
+        return self.exprs.index(s.extent if zero else s.min + s.extent)
+
+    def _promote(self, loop: tirx.For) -> tuple[tirx.BufferStore, str] | None:
+        """Keep ``B[k] = f(B[k], ...)`` in a scalar while `loop` and its only children run."""
+        inner: tirx.Stmt = loop
+        variables = []
+        while isinstance(inner, tirx.For):
+            variables.append(inner.loop_var)
+            inner = inner.body
+        if self._accumulators or not isinstance(inner, tirx.BufferStore):
+            return None
+        if not _accumulates(inner, variables, self.exprs):
+            return None
+        dtype = str(inner.buffer.ty.dtype)
+        name = self.fresh("acc")
+        self.put("{")
+        self._indent += 1
+        self.put(f"{value_type(dtype)} {name} = {self._read(inner)};")
+        self._accumulators[len(self._accumulators)] = (inner, name)
+        self.exprs.registers[self.exprs.buffer(inner.buffer)] = name
+        return inner, name
+
+    def _read(self, store: tirx.BufferStore) -> str:
+        return self.exprs.load(store.buffer, list(store.indices))
+
+    def _write(self, store: tirx.BufferStore, value: str) -> None:
+        self.exprs.registers.pop(self.exprs.buffer(store.buffer), None)
+        target = f"{self.exprs.buffer(store.buffer)}[{self.exprs.subscript(list(store.indices))}]"
+        dtype = str(store.buffer.ty.dtype)
+        if dtype in HALF:
+            value = self.exprs.to_storage(value, dtype)
+        self.put(f"{target} = {value};")
+
+    def _bufferstore(self, s: tirx.BufferStore) -> None:
+        held = self.exprs.registers.get(self.exprs.buffer(s.buffer))
+        if held is not None:
+            self.put(f"{held} = {_bare(self.exprs.value(s.value))};")
+            return
+        target = f"{self.exprs.buffer(s.buffer)}[{self.exprs.subscript(list(s.indices))}]"
+        value = self.exprs.stored(s.value, str(s.buffer.ty.dtype))
+        self.put(f"{target} = {_bare(value)};")
+
+    def _ifthenelse(self, s: tirx.IfThenElse) -> None:
+        self.put(f"if ({_bare(self.exprs.condition(s.condition))}) {{")
+        self._block(s.then_case)
+        if s.else_case is not None:
+            self.lines[-1] += " else {"
+            self._block(s.else_case)
+
+    def _while(self, s: tirx.While) -> None:
+        self.put(f"while ({_bare(self.exprs.condition(s.condition))}) {{")
+        self._block(s.body)
+
+    def _break(self, s: tirx.Break) -> None:
+        self.put("break;")
+
+    def _continue(self, s: tirx.Continue) -> None:
+        self.put("continue;")
+
+    def _bind(self, s: tirx.Bind) -> None:
+        dtype = dtype_of(s.value)
+        name = self.fresh("v")
+        if self.exprs.is_index(s.value):
+            ctype, text = ("int32_t", "ptrdiff_t")[dtype == "int64"], self.exprs.index(s.value)
+            self.exprs.bind(s.var, name, index=True)
+        else:
+            ctype, text = value_type(dtype), self.exprs.value(s.value)
+            self.exprs.bind(s.var, name, index=False)
+        self.put(f"const {ctype} {name} = {_bare(text)};")
+
+    def _attrstmt(self, s: tirx.AttrStmt) -> None:
+        self.stmt(s.body)
+
+    def _assertstmt(self, s: tirx.AssertStmt) -> None:
+        body = getattr(s, "body", None)
+        if body is not None:
+            self.stmt(body)
+
+    def _evaluate(self, s: tirx.Evaluate) -> None:
+        e = s.value
+        if isinstance(e, (tirx.IntImm, tirx.FloatImm)):
+            return
+        if isinstance(e, Call) and getattr(e.op, "name", "") in ("tirx.assume", "tirx.likely"):
+            return
+        self.put(f"(void){self.exprs.value(e)};")
+
+    # -- buffers -------------------------------------------------------------------------------
+
+    def _declbuffer(self, s: tirx.DeclBuffer) -> None:
+        data = s.data
+        while isinstance(data, Call) and data.args:
+            data = data.args[0]
+        if not isinstance(data, tvm.ir.Var):
+            raise self.exprs.unsupported(f"buffer {s.buffer.name} is not a plain alias")
+        offset = s.buffer.ty.elem_offset
+        if isinstance(offset, tirx.IntImm) and offset.value != 0:
+            raise self.exprs.unsupported(f"buffer {s.buffer.name} starts at element {offset.value}")
+        known = str(getattr(data.ty, "dtype", s.buffer.ty.dtype))
+        if storage_type(known) != storage_type(str(s.buffer.ty.dtype)):
+            raise self.exprs.unsupported(f"buffer {s.buffer.name} aliases data of dtype {known}")
+        self.exprs.bind_buffer(s.buffer, self.exprs.buffer(data))
+
+    def _allocbuffer(self, s: tirx.AllocBuffer) -> None:
+        buffer = s.buffer
+        dtype = str(buffer.ty.dtype)
+        ctype, item = storage_type(dtype), nbytes(dtype)
+        extent = sizes.product(list(buffer.ty.shape), self.symbols, self.exprs)
+        name = self.fresh("t")
+        self.exprs.bind_buffer(buffer, name)
+        if extent.value is not None and extent.value * item <= STACK_BYTES:
+            self.put(f"{ctype} {name}[{max(1, extent.value)}];")
+        else:
+            self.workspace.place(name, ctype, extent, item)
+
+
+def _bare(text: str) -> str:
+    """Drop one pair of brackets around a whole expression."""
+    if not (text.startswith("(") and text.endswith(")")):
+        return text
+    depth = 0
+    for c in text[1:-1]:
+        depth += (c == "(") - (c == ")")
+        if depth < 0:
+            return text
+    return text[1:-1]
+
+
+def _accumulates(
+    store: tirx.BufferStore, variables: list[tvm.ir.Var], exprs: ExprPrinter
+) -> bool:
+    """Whether `store` updates one loop-invariant element that the loops read nowhere else."""
+    moving = set(variables)
+    for index in store.indices:
+        if any(isinstance(n, TensorLoad) or n in moving for n in walk(index)):
+            return False
+    own = 0
+    for node in walk(store.value):
+        if isinstance(node, TensorLoad) and exprs.buffer(node.source) == exprs.buffer(store.buffer):
+            pairs = zip(node.indices, store.indices, strict=True)
+            if not all(tvm_ffi.structural_equal(a, b) for a, b in pairs):
+                return False
+            own += 1
+    return own > 0
