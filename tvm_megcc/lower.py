@@ -106,7 +106,7 @@ class _Lowering:
 
     def bind(self, binding: relax.Binding) -> None:
         if not isinstance(binding, relax.VarBinding):
-            raise UnsupportedError(f"{binding.var.name_hint}: match_cast needs a run-time shape")
+            raise UnsupportedError(f"{binding.var.name}: match_cast needs a run-time shape")
         self._values[binding.var] = self._expr(binding.value, binding.var)
 
     def value(self, expr: relax.Expr) -> Value:
@@ -132,6 +132,8 @@ class _Lowering:
     @_expr.register
     def _(self, expr: relax.Call, var: relax.Var) -> Value:
         name = expr.op.name if isinstance(expr.op, tvm.ir.Op) else str(expr.op)
+        if name == "relax.null_value":  # an argument of memory.view that was left out
+            return ()
         if name == "relax.memory.view":
             return self._view(expr, var)
         if name == "relax.call_dps_packed":
@@ -139,7 +141,7 @@ class _Lowering:
         if name == "relax.call_tir":
             return self._generated_call(expr, var)
         raise UnsupportedError(
-            f"{var.name_hint}: {name} has neither a kernel nor a TIR form; open an issue with the model"
+            f"{var.name}: {name} has neither a kernel nor a TIR form; open an issue with the model"
         )
 
     def _view(self, call: relax.Call, var: relax.Var) -> int:
@@ -148,7 +150,7 @@ class _Lowering:
         shape = static_shape(call)
         assert shape is not None
         at = Location(source.location.space, source.location.index, source.location.offset + offset)
-        self.tensors.append(Tensor(var.name_hint, source.dtype, shape, at))
+        self.tensors.append(Tensor(var.name, source.dtype, shape, at))
         return len(self.tensors) - 1
 
     def _kernel_call(self, call: relax.Call, var: relax.Var) -> Value:
@@ -185,7 +187,7 @@ class _Lowering:
         scratch = None
         if workspace:
             at = Location("arena", self._new_storage())
-            self.tensors.append(Tensor(f"{var.name_hint}.workspace", "u8", (workspace,), at))
+            self.tensors.append(Tensor(f"{var.name}.workspace", "u8", (workspace,), at))
             scratch = len(self.tensors) - 1
         index = list(self.kernels).index(kernel.symbol)
         self.calls.append(
@@ -196,7 +198,7 @@ class _Lowering:
                 attrs=tuple(attrs),
                 work=work,
                 workspace=scratch,
-                name=var.name_hint,
+                name=var.name,
             )
         )
         return result
@@ -204,7 +206,7 @@ class _Lowering:
     def _outputs(self, ty: relax.Type, var: relax.Var) -> Value:
         if isinstance(ty, relax.TupleType):
             return tuple(self._outputs(f, var) for f in ty.fields)
-        return self._new_tensor(var.name_hint, relax.Var(var.name_hint, ty))
+        return self._new_tensor(var.name, relax.Var(var.name, ty))
 
     def _new_tensor(self, name: str, like: relax.Expr) -> int:
         shape = static_shape(like)

@@ -20,13 +20,17 @@ Parameters = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """`code` applied over `value`: `output` is the pattern, `parameters` reads (a, b)."""
+    """`code` applied over a value: `output` is the pattern, `parameters` reads (a, b).
+
+    ``operators`` is how many operators the pattern takes.
+    """
 
     name: str
     code: int
     output: DFPattern
     parts: Mapping[str, DFPattern]
     parameters: Callable[[Parts], Parameters | None]
+    operators: int = 1
 
 
 def _none(parts: Parts) -> Parameters:
@@ -85,7 +89,8 @@ def activations(x: DFPattern) -> list[Activation]:
     rows = []
 
     hard, parts = _hard_sigmoid_pattern(x)
-    rows.append(Activation("hard_swish", 7, _commuted("relax.multiply", x, hard), parts, _hard_swish))
+    output = _commuted("relax.multiply", x, hard)
+    rows.append(Activation("hard_swish", 7, output, parts, _hard_swish, 4))
 
     low, high, shift, factor = wildcard(), wildcard(), wildcard(), wildcard()
     relu6 = is_op("relax.clip")(is_op("relax.add")(x, shift), low, high)
@@ -94,17 +99,17 @@ def activations(x: DFPattern) -> list[Activation]:
     for op, order, extra in (("relax.divide", product, {}), ("relax.multiply", product, {"by_multiply": x})):
         output = is_op(op)(order, factor)
         rows.append(
-            Activation(f"hard_swish_{op[6:]}", 7, output, {**named, **extra}, _hard_swish_relu6)
+            Activation(f"hard_swish_{op[6:]}", 7, output, {**named, **extra}, _hard_swish_relu6, 4)
         )
     inner = is_op("relax.divide")(relu6, factor)
-    rows.append(
-        Activation("hard_swish_inner", 7, _commuted("relax.multiply", x, inner), named, _hard_swish_relu6)
-    )
+    output = _commuted("relax.multiply", x, inner)
+    rows.append(Activation("hard_swish_inner", 7, output, named, _hard_swish_relu6, 4))
 
     hard, parts = _hard_sigmoid_pattern(x)
-    rows.append(Activation("hard_sigmoid", 6, hard, parts, _hard_sigmoid))
+    rows.append(Activation("hard_sigmoid", 6, hard, parts, _hard_sigmoid, 3))
     sigmoid = is_op("relax.sigmoid")(x)
-    rows.append(Activation("silu_product", 5, _commuted("relax.multiply", x, sigmoid), {}, _none))
+    output = _commuted("relax.multiply", x, sigmoid)
+    rows.append(Activation("silu_product", 5, output, {}, _none, 2))
     low, high = wildcard(), wildcard()
     rows.append(
         Activation("clip", 2, is_op("relax.clip")(x, low, high), {"low": low, "high": high}, _clip)

@@ -45,6 +45,8 @@ class Row:
     """One pattern: its name, the parts to extract, and what becomes of them.
 
     ``anchors`` are the operators without which the pattern cannot match: a cheap first test.
+    ``chain``, when not 0, says that the row takes that many elementwise operators and wants to be
+    used only where they are a whole chain (see `tvm_megcc.kernels.elementwise`).
     """
 
     name: str
@@ -52,6 +54,7 @@ class Row:
     pattern: DFPattern
     parts: Mapping[str, DFPattern]
     build: Callable[[Parts], Request | None]
+    chain: int = 0
 
     def request(self, parts: Parts) -> Request | None:
         return self.build({"root": parts["root"], **{k: parts[k] for k in self.parts}})
@@ -117,3 +120,8 @@ def channel_vector(expr: relax.Expr | None, channels: int) -> np.ndarray | None:
 
 def elements(shape: tuple[int, ...]) -> int:
     return prod(shape)
+
+
+def make_constant(array: np.ndarray) -> relax.Expr:
+    """A Relax constant of the array's own dtype (``relax.const`` narrows 64-bit scalars)."""
+    return relax.const(array, str(array.dtype))

@@ -20,7 +20,7 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.kernels.request import as_int, constant
+from tvm_megcc.kernels.request import as_int, constant, make_constant
 
 NCHW_OF_NHWC = (0, 3, 1, 2)  # logical NCHW = permute_dims(raw NHWC, these axes)
 
@@ -125,7 +125,7 @@ class _Rewriter(PyExprMutator):
         """`expr` in the order in which ``permute_dims(result, axes)`` is `expr`."""
         array = constant(expr)
         if array is not None:
-            return relax.const(np.ascontiguousarray(array.transpose(_inverse(axes))))
+            return make_constant(np.ascontiguousarray(array.transpose(_inverse(axes))))
         held = self.held.get(expr) if isinstance(expr, relax.Var) else None
         if held is not None and held.axes == axes:
             return held.raw
@@ -209,7 +209,7 @@ class _Rewriter(PyExprMutator):
             return expr
         array = constant(expr)
         if array is not None:
-            return relax.const(array.reshape((1,) * missing + array.shape))
+            return make_constant(array.reshape((1,) * missing + array.shape))
         return self.builder_.emit(
             relax.op.expand_dims(self.visit_expr(expr), axis=list(range(missing)))
         )

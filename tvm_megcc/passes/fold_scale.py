@@ -19,7 +19,7 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.kernels.request import constant, static_shape
+from tvm_megcc.kernels.request import constant, make_constant, static_shape
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.FoldScaleShift")
@@ -124,7 +124,7 @@ class _Folder(PyExprMutator):
             if weighted is not None and static_shape(value) == static_shape(inner):
                 return self._shifted(self._emit(weighted), constant(shift) * factor)
         weighted = _scaled_weights(inner, factor) if inner is not None else None
-        return weighted if weighted is not None else relax.op.multiply(x, relax.const(factor))
+        return weighted if weighted is not None else relax.op.multiply(x, make_constant(factor))
 
     def _shifted(self, x: relax.Expr, shift: np.ndarray) -> relax.Expr:
         x = x if isinstance(x, relax.Var) else self._emit(x)
@@ -133,8 +133,8 @@ class _Folder(PyExprMutator):
             total = constant(inner.args[1]) + shift
             fits = total.size <= max(constant(inner.args[1]).size, shift.size)
             if fits and static_shape(inner.args[0]) == static_shape(inner):
-                return relax.op.add(inner.args[0], relax.const(total.astype(shift.dtype)))
-        return relax.op.add(x, relax.const(shift))
+                return relax.op.add(inner.args[0], make_constant(total.astype(shift.dtype)))
+        return relax.op.add(x, make_constant(shift))
 
 
 def _is_op(expr: relax.Expr | None, name: str) -> bool:
@@ -160,4 +160,4 @@ def _scaled_weights(call: relax.Call, factor: np.ndarray) -> relax.Call | None:
         return None
     vector = np.broadcast_to(factor.reshape(-1), (shape[axis],)).reshape(spread)
     scaled = (weights.astype(np.float64) * vector).astype(weights.dtype)
-    return relax.Call(call.op, [call.args[0], relax.const(scaled)], call.attrs, call.ty_args)
+    return relax.Call(call.op, [call.args[0], make_constant(scaled)], call.attrs, call.ty_args)

@@ -18,7 +18,7 @@ from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.kernels import catalogue, packing, registry
-from tvm_megcc.kernels.request import Request
+from tvm_megcc.kernels.request import Request, make_constant
 from tvm_megcc.passes.fuse import COMPOSITE_PREFIX
 from tvm_megcc.program import Kernel
 
@@ -83,7 +83,7 @@ class _Materialiser(PyExprMutator):
             if isinstance(operand, np.ndarray):
                 if index in packers:
                     operand = _pack(packers[index], operand, wanted)
-                operands.append(relax.const(operand))
+                operands.append(make_constant(operand))
             else:
                 operands.append(arguments[operand])
         attrs = [a & 0xFFFFFFFF for a in chosen.attrs(wanted.facts)]
