@@ -26,6 +26,13 @@ WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 _MAGIC = 0x4B43474D
 _WORKSPACE = 32  # the operand number by which driver.c calls the workspace
 _VARIANTS = ("aligned", "ending at an unreadable page", "split, aligned to one element", "in place")
+_INTRINSICS = """
+#if defined(__ARM_NEON)
+#include <arm_neon.h>
+#elif defined(__AVX2__)
+#include <immintrin.h>
+#endif
+"""
 _ABORTS = 20  # sanitizer reports after which a target is given up
 
 Job = tuple[registry.KernelFile, Case]
@@ -73,6 +80,7 @@ class Build:
 
     def compile(self, instances: Mapping[str, Kernel]) -> dict[str, str]:
         """Symbol -> what the compiler said, for the instances that do not compile."""
+        self._precompile()
         with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
             texts = list(pool.map(self._compile_kernel, instances.values()))
         return {s: t for s, t in zip(instances, texts, strict=True) if t}
@@ -85,8 +93,8 @@ class Build:
             + "".join(f"void {s}{declare}" for s in instances)
             + f"const megcc_kernel_fn kernel_table[] = {{{', '.join(instances)}}};\n"
         )
-        main = self._object("driver", source, HERE / "driver.c")
-        text = self._compile(main, source)
+        main = self._object("driver", source, _text(HERE / "driver.c"))
+        text = self._compile(main, ["-x", "c", "-"], source)
         objects = [main, *(self._kernel_object(k) for k in instances.values())]
         exe = self.cache_dir / f"{self.target.name}-{os.getpid()}"
         if not text:
@@ -96,38 +104,56 @@ class Build:
             raise RuntimeError(f"{self.target.name}: the driver does not build:\n{text[-4000:]}")
         return exe
 
-    def _source(self, kernel: Kernel) -> str:
-        defines = [("MEGCC_SYMBOL", kernel.symbol), *kernel.defines]
-        lines = [f"#define {macro} {value}" for macro, value in defines]
-        return "\n".join([*lines, f'#include "{self._path(kernel)}"', ""])
-
-    def _path(self, kernel: Kernel) -> Path:
-        return registry.KERNEL_DIR / f"{kernel.template}.c"
-
     def _kernel_object(self, kernel: Kernel) -> Path:
-        return self._object(kernel.symbol, self._source(kernel), self._path(kernel))
+        return self._object(kernel.symbol, *_defines(kernel), _text(_path(kernel)))
 
     def _compile_kernel(self, kernel: Kernel) -> str:
-        return self._compile(self._kernel_object(kernel), self._source(kernel))
+        # The file itself is compiled, not included: only then do compilers see unused functions.
+        return self._compile(self._kernel_object(kernel), [*_defines(kernel), str(_path(kernel))])
 
-    def _object(self, name: str, source: str, included: Path) -> Path:
+    def _object(self, name: str, *texts: str) -> Path:
         headers = sorted(self.include.rglob("*.h"))
-        parts = [_version(self.target.cc), *WARNINGS, *self.target.flags, source]
-        parts += [_text(p) for p in (included, *headers)]
-        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+        parts = [_version(self.target.cc), *WARNINGS, *self.target.flags, *texts]
+        key = hashlib.sha256("\0".join([*parts, *map(_text, headers)]).encode()).hexdigest()[:16]
         return self.cache_dir / f"{self.target.name}-{name[:80]}-{key}.o"
 
-    def _compile(self, obj: Path, source: str) -> str:
+    def _compile(self, obj: Path, arguments: list[str], source: str | None = None) -> str:
         if obj.exists():
             return ""
         partial = obj.with_suffix(f".{os.getpid()}.partial")
         command = [self.target.cc, *WARNINGS, *self.target.flags, f"-I{self.include}"]
-        command += ["-x", "c", "-c", "-", "-o", str(partial)]
+        if self._intrinsics.with_suffix(".h.gch").exists() and source is None:
+            command += ["-include", str(self._intrinsics)]
+        command += [*arguments, "-c", "-o", str(partial)]
         done = subprocess.run(command, input=source, capture_output=True, text=True)
         if done.returncode:
             return done.stderr[-4000:] or "the compiler failed without a word"
         partial.replace(obj)
         return ""
+
+    @property
+    def _intrinsics(self) -> Path:
+        return self._object("intrinsics").with_suffix(".h")
+
+    def _precompile(self) -> None:
+        """Gcc needs most of its time for the headers of intrinsics: read them once."""
+        header = self._intrinsics.with_suffix(".h.gch")
+        if "gcc" not in self.target.cc or header.exists():
+            return
+        self._intrinsics.write_text(_INTRINSICS)
+        partial = header.with_suffix(f".{os.getpid()}.partial")
+        command = [self.target.cc, *WARNINGS, *self.target.flags, "-x", "c-header"]
+        done = subprocess.run([*command, str(self._intrinsics), "-o", str(partial)])
+        if done.returncode == 0:
+            partial.replace(header)
+
+
+def _path(kernel: Kernel) -> Path:
+    return registry.KERNEL_DIR / f"{kernel.template}.c"
+
+
+def _defines(kernel: Kernel) -> list[str]:
+    return [f"-D{m}={v}" for m, v in (("MEGCC_SYMBOL", kernel.symbol), *kernel.defines)]
 
 
 @cache
