@@ -8,7 +8,8 @@
 //
 // The block is covered by tiles of accumulators that stay in registers (megcc_gemm_tile.h). Every
 // output is summed in the order of k by one accumulator, whatever the tile, so results do not
-// depend on how the work is split. The including kernel defines NR (8 or 16), ACT and RESIDUAL.
+// depend on how the work is split. The including kernel defines NR (8 or 16), ACT, RESIDUAL and
+// BIAS.
 #ifndef MEGCC_GEMM_H
 #define MEGCC_GEMM_H
 
@@ -25,6 +26,9 @@
 
 #ifndef RESIDUAL
 #define RESIDUAL 0
+#endif
+#ifndef BIAS
+#define BIAS 1
 #endif
 
 // Tile rows (a multiple of 4 or so that divides common pixel counts, then 4 or 2, then 1) and the
@@ -65,7 +69,7 @@ typedef struct {
   size_t segments, length;
   size_t panel;  // K * NR, floats from one panel of b to the next
   const float *b;
-  const float *bias;      // N floats
+  const float *bias;      // N floats; read only when BIAS is 1
   const float *residual;  // as dst; read only when RESIDUAL is not 0
   float *dst;
   size_t ld;  // floats from row to row of dst and residual
@@ -155,7 +159,7 @@ static void megcc_gemm_edge(const megcc_gemm_t *g, megcc_gemm_at_t at, int32_t r
 #if RESIDUAL
   float residual[MEGCC_GEMM_ROWS * MEGCC_GEMM_WIDTH] = {0};
 #endif
-  megcc_gemm_copy(at.bias, 0, bias, 0, 1, cols);
+  if (BIAS) megcc_gemm_copy(at.bias, 0, bias, 0, 1, cols);
   for (int32_t r = 0; r < rows; r += MEGCC_GEMM_ROWS) {
     const int32_t n = rows - r < MEGCC_GEMM_ROWS ? rows - r : MEGCC_GEMM_ROWS;
     megcc_gemm_at_t in = at;
@@ -185,7 +189,7 @@ static void megcc_gemm_block(const megcc_gemm_t *g, int32_t rows, int32_t c0, in
     megcc_gemm_at_t at;
     at.a = g->a;
     at.b = g->b + (size_t)(c / NR) * g->panel + c % NR;
-    at.bias = g->bias + c;
+    at.bias = BIAS ? g->bias + c : NULL;
     at.residual = RESIDUAL ? g->residual + c : NULL;
     at.dst = g->dst + c;
     at.ld = g->ld;

@@ -28,9 +28,10 @@
 #define MEGCC_EACH_COL MEGCC_FOR_COLS(MEGCC_TILE_VECTORS)
 
 // Vector j of a tile lies in panel j * VL / NR, at lane j * VL % NR.
-#define MEGCC_TILE_B(j) ((j)*MEGCC_VL / NR ? b1 : b0) + (j)*MEGCC_VL % NR
+#define MEGCC_TILE_B(j) (((j)*MEGCC_VL / NR ? b1 : b0) + (j)*MEGCC_VL % NR)
 
-#define MEGCC_TILE_BIAS(_, j) const megcc_vf bias##j = megcc_vf_load(at->bias + (j)*MEGCC_VL);
+#define MEGCC_TILE_BIAS(_, j) \
+  const megcc_vf bias##j = BIAS ? megcc_vf_load(at->bias + (j)*MEGCC_VL) : megcc_vf_zero();
 #define MEGCC_TILE_ACC(r, j) megcc_vf c##r##_##j = bias##j;
 #define MEGCC_TILE_ACCS(r) MEGCC_EACH_COL(MEGCC_TILE_ACC, r)
 #define MEGCC_TILE_PTR(r) const float *p##r = a[r] + g->a_skip;
@@ -67,18 +68,17 @@
 #define MEGCC_TILE_PAIR_2(r, lane) MEGCC_TILE_FMA_LANE(r, 2, lane) MEGCC_TILE_FMA_LANE(r, 3, lane)
 // 6 x 16 leaves two registers for b: its vectors come in pairs, and the empty asm keeps the
 // compiler from loading the next pair early, which would spill accumulators.
-#define MEGCC_TILE_HALF(bp, off, j0, j1, lane)                                      \
-  {                                                                                 \
-    const float32x4_t v##j0 = vld1q_f32(bp + off), v##j1 = vld1q_f32(bp + off + 4); \
-    MEGCC_EACH_ROW_LANE(MEGCC_TILE_PAIR_##j0, lane)                                 \
-  }                                                                                 \
+#define MEGCC_TILE_HALF(j0, j1, lane)                                 \
+  {                                                                   \
+    const float *b = MEGCC_TILE_B(j0) + (lane)*NR;                    \
+    const float32x4_t v##j0 = vld1q_f32(b), v##j1 = vld1q_f32(b + 4); \
+    MEGCC_EACH_ROW_LANE(MEGCC_TILE_PAIR_##j0, lane)                   \
+  }                                                                   \
   __asm__ volatile("" ::: "memory");
 #if MEGCC_TILE_VECTORS == 4
-#define MEGCC_TILE_LANE(lane)               \
-  MEGCC_TILE_HALF(b0, lane *NR, 0, 1, lane) \
-  MEGCC_TILE_HALF(b1, lane *NR, 2, 3, lane)
+#define MEGCC_TILE_LANE(lane) MEGCC_TILE_HALF(0, 1, lane) MEGCC_TILE_HALF(2, 3, lane)
 #else
-#define MEGCC_TILE_LANE(lane) MEGCC_TILE_HALF(b0, lane *NR, 0, 1, lane)
+#define MEGCC_TILE_LANE(lane) MEGCC_TILE_HALF(0, 1, lane)
 #endif
 #endif
 
