@@ -195,7 +195,7 @@ def encode(
     Returns
     -------
     bytes
-        A whole number of 32-bit little-endian words.
+        Little-endian 32-bit words, a multiple of `ALIGNMENT` long.
     """
     program = code.program
     assert program.arena_bytes is not None, "memory.place has not run"
@@ -248,6 +248,8 @@ def encode(
     section(6, pack(ports[1]), len(program.outputs))
     section(7, pack(words), len(words))
 
+    # Padded inside the checksum: in a .bin the weights follow, and no byte may change unseen.
+    body += bytes(-(4 * HEADER_WORDS + len(body)) % ALIGNMENT)
     mark = fingerprint(symbols)
     header[0:3] = MAGIC, VERSION, 4 * HEADER_WORDS + len(body)
     header[4:10] = (

@@ -48,7 +48,7 @@ typedef enum megcc_status {
   MEGCC_ERR_UNBOUND,    // an input or output has no memory yet
   MEGCC_ERR_NO_ARENA,   // the arena has not been set
   MEGCC_ERR_NOT_RUN,    // there is no output before a run
-  MEGCC_ERR_PLATFORM,   // this machine cannot run the image (byte order, address space)
+  MEGCC_ERR_PLATFORM    // this machine cannot run the image (byte order, address space)
 } megcc_status_t;
 
 /// Element types; the values are part of the image format.
@@ -65,7 +65,7 @@ typedef enum megcc_dtype {
   MEGCC_I32,
   MEGCC_U32,
   MEGCC_I64,
-  MEGCC_U64,
+  MEGCC_U64
 } megcc_dtype_t;
 
 /// Const bytes somewhere in memory (flash, .rodata, a mapped file).

@@ -1,0 +1,96 @@
+"""The image's bytes: Python and C agree on every number, and the blob says what the program is."""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+
+from tvm_megcc.codegen_c import bytecode, sources
+
+from tvm_megcc.program import ALIGNMENT, DTYPES
+
+from ..runtime import programs as p
+
+
+def blob(program=None) -> bytes:
+    code = bytecode.own_outputs(program or p.adder("x86", p.W))
+    symbols = [k.symbol for k in code.program.kernels]
+    segments = [w.data.ljust(64, b"\0") for w in code.program.weights]
+    placed = [(k, 0) for k in range(len(segments))]
+    return bytecode.encode(code, symbols=symbols, placed=placed, segments=segments)
+
+
+def words(data: bytes) -> list[int]:
+    return list(struct.unpack(f"<{len(data) // 4}I", data))
+
+
+def section(data: bytes, number: int) -> list[int]:
+    offset, count = words(data)[12 + 2 * number : 14 + 2 * number]
+    per_entry = (0, 4, 1, 1, 6, 2, 2, 1)[number]
+    return words(data)[offset // 4 :][: count * per_entry]
+
+
+def string(data: bytes, ref: int) -> str:
+    start = words(data)[12] + ref
+    return data[start : data.index(0, start)].decode()
+
+
+def test_numbers_are_those_of_the_c_sources():
+    vm = sources.runtime_text("src/megcc_vm.h")
+    api = sources.runtime_text("include/megcc.h")
+    macros = dict(re.findall(r"#define (\w+) (\w+)", vm + api))
+    assert int(macros["MEGCC_ABI"]) == bytecode.ABI
+    assert int(macros["MEGCC_MAGIC"].rstrip("u"), 16) == bytecode.MAGIC
+    assert int(macros["MEGCC_VERSION"].rstrip("u")) == bytecode.VERSION
+    assert int(macros["MEGCC_ALIGNMENT"]) == ALIGNMENT
+    dtypes = re.search(r"typedef enum megcc_dtype \{(.*?)\}", api, re.S).group(1)
+    assert [d.lower() for d in re.findall(r"MEGCC_(\w+)", dtypes)] == list(DTYPES)
+    spaces = re.search(r"enum \{ (MEGCC_ARENA.*?) \}", vm).group(1)
+    assert tuple(s.lower() for s in re.findall(r"MEGCC_(\w+)", spaces))[:-1] == bytecode.SPACES
+
+
+def test_opcode_table_is_the_c_one():
+    table = bytecode.opcodes()
+    assert table["END"] == 0 and len(set(table.values())) == len(table)
+    text = sources.runtime_text("src/megcc_opcodes.def")
+    assert text.count("\nMEGCC_OPCODE(") == len(table)
+    for name in table:
+        handler = bytecode.handler(name)
+        if handler is not None:
+            assert f"const megcc_op_t {handler} =" in sources.runtime_text(f"src/{handler}.c")
+
+
+def test_header():
+    data = blob()
+    head = words(data)[:32]
+    assert data[:4] == b"MEGC" and head[1] == bytecode.VERSION
+    assert head[2] == len(data) and len(data) % ALIGNMENT == 0
+    assert head[3] == zlib.crc32(data[16:])
+    assert head[4] | head[5] << 32 == bytecode.fingerprint(["t_add"])
+    assert (string(data, head[6]), string(data, head[7])) == ("x86", "adder")
+    assert head[10] == 3
+
+
+def test_sections():
+    data = blob()
+    assert section(data, 1) == [64, 0, zlib.crc32(p.W.tobytes().ljust(64, b"\0")), 0]
+    assert section(data, 3) == [6, 6, 6]
+    assert section(data, 4)[6:12] == [1 << 8 | 1 << 16, 1, 0, 0, 0, 0]
+    (name, tensor) = section(data, 5)
+    assert (string(data, name), tensor) == ("x", 0)
+    call = section(data, 7)
+    assert call[0] == 1 | 10 << 8 and call[1] == 0 and string(data, call[2]) == "add"
+    assert call[3:] == [6, bytecode.NONE, 1, 3, 0, 1, 2, 0 | 1 << 8]
+
+
+def test_fingerprint_depends_on_order():
+    assert bytecode.fingerprint(["a", "b"]) != bytecode.fingerprint(["b", "a"])
+    assert bytecode.fingerprint(["a", "b"]) != bytecode.fingerprint(["a\nb", ""])
+
+
+def test_inputs_are_copied_first_and_the_rest_last():
+    code = bytecode.own_outputs(p.corners("x86"))
+    kinds = [type(i).__name__ for i in code.instructions]
+    assert kinds == ["Copy"] * 4 + ["Call"] * 6 + ["Copy"] * 4
+    assert code.opcodes == ("END", "CALL", "COPY")

@@ -1,0 +1,241 @@
+"""Emitted packages build without a warning everywhere and compute the right values."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from tvm_megcc.codegen_c import emit
+
+from tvm_megcc import toolchain
+from tvm_megcc.errors import InputError, ToolError
+
+from . import programs as p
+
+STRICT = ["-Wall", "-Wextra", "-Werror"]
+TARGETS = ["host", "arm64", "armv7"]
+
+
+def resolve(target: str) -> str:
+    return toolchain.host_arch() if target == "host" else target
+
+
+def need(arch: str) -> None:
+    try:
+        toolchain.find_compiler(arch)
+        toolchain._launcher(arch)
+    except ToolError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("weights", ["c", "bin"])
+def test_package_runs(tmp_path, target, weights):
+    arch = resolve(target)
+    need(arch)
+    package = p.write_corners(tmp_path / "a folder", arch, weights=weights)
+    # -pedantic minds literals longer than the 4095 characters that C99 promises to take.
+    strict = [*STRICT, "-pedantic", "-Wno-overlength-strings"]
+    exe = toolchain.build(package, arch, build_dir=tmp_path / "out dir", extra_cflags=strict)
+    inputs = p.corners_inputs()
+    result = toolchain.run_package(exe, arch, inputs, p.manifest(package), repeat=3, warmup=1)
+    p.check_corners(inputs, result.outputs)
+    assert len(result.times_ms) == 3
+
+
+@pytest.mark.parametrize("weights", ["c", "bin"])
+def test_package_is_clean_under_sanitizers(tmp_path, weights):
+    arch = toolchain.host_arch()
+    package = p.write_corners(tmp_path / "pkg", arch, weights=weights)
+    exe = toolchain.build(package, arch, build_dir=tmp_path / "out", sanitize=True)
+    inputs = p.corners_inputs()
+    result = toolchain.run_package(
+        exe, arch, inputs, p.manifest(package), repeat=2, args=["--profile"]
+    )
+    p.check_corners(inputs, result.outputs)
+    assert "x + w" in result.stdout and "t_split" in result.stdout
+
+
+def test_package_builds_with_clang(tmp_path):
+    if shutil.which("clang") is None:
+        pytest.skip("clang is not installed")
+    arch = toolchain.host_arch()
+    package = p.write_corners(tmp_path / "pkg", arch)
+    exe = toolchain.build(
+        package, arch, build_dir=tmp_path / "out", cc="clang", extra_cflags=STRICT
+    )
+    inputs = p.corners_inputs()
+    p.check_corners(inputs, toolchain.run_package(exe, arch, inputs, p.manifest(package)).outputs)
+
+
+def test_package_of_several_architectures_builds_for_each(tmp_path):
+    package = p.write_corners(tmp_path / "pkg", "arm64", "armv7", "portable")
+    inputs = p.corners_inputs()
+    for arch in ("arm64", "armv7", "portable"):
+        need(arch)
+        exe = toolchain.build(package, arch, build_dir=tmp_path / arch, extra_cflags=STRICT)
+        result = toolchain.run_package(exe, arch, inputs, p.manifest(package))
+        p.check_corners(inputs, result.outputs)
+
+
+def test_package_refuses_another_architecture(tmp_path):
+    other = "arm64" if toolchain.host_arch() != "arm64" else "x86"
+    package = p.write_corners(tmp_path / "pkg", other)
+    with pytest.raises(ToolError, match="not compiled for this architecture"):
+        toolchain.build(package, "portable", build_dir=tmp_path / "out")
+
+
+def test_package_builds_in_place_with_plain_make(tmp_path):
+    arch = toolchain.host_arch()
+    package = p.write_corners(tmp_path / "pkg", arch, weights="bin")
+    hooks = tmp_path / "hooks.h"
+    hooks.write_text(
+        "int puts(const char *);\n"
+        '#define MEGCC_BENCH_BEGIN() puts("<begin>")\n#define MEGCC_BENCH_END() puts("<end>")\n'
+    )
+    before = sorted(f.relative_to(package) for f in package.rglob("*"))
+    command = ["make", "-C", str(package), f"CPPFLAGS=-include {hooks}", "CFLAGS=-O1"]
+    subprocess.run(command, check=True, capture_output=True)
+    # From anywhere: the model is found beside the program.
+    done = subprocess.run(
+        [package / "run", "--repeat", "2"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.index("<begin>") < done.stdout.index("<end>") < done.stdout.index("output 0")
+    assert (package / "libmodel.a").is_file()
+    subprocess.run(["make", "-C", str(package), "clean"], check=True, capture_output=True)
+    assert sorted(f.relative_to(package) for f in package.rglob("*")) == before
+
+
+def test_package_builds_with_cmake(tmp_path):
+    if shutil.which("cmake") is None:
+        pytest.skip("cmake is not installed")
+    arch = toolchain.host_arch()
+    package = p.write_corners(tmp_path / "pkg", arch)
+    run = {"check": True, "capture_output": True}
+    flags = " ".join(STRICT)
+    subprocess.run(
+        ["cmake", "-S", package, "-B", tmp_path / "b", f"-DCMAKE_C_FLAGS={flags}"], **run
+    )
+    subprocess.run(["cmake", "--build", tmp_path / "b", "-j2"], **run)
+    inputs = p.corners_inputs()
+    result = toolchain.run_package(tmp_path / "b" / "run", arch, inputs, p.manifest(package))
+    p.check_corners(inputs, result.outputs)
+
+
+# ---- the runner's command line -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory):
+    """A package whose model is a file, its runner (with sanitizers) and a set of input files."""
+    folder = tmp_path_factory.mktemp("runner")
+    arch = toolchain.host_arch()
+    package = p.write_corners(folder / "pkg", arch, weights="bin")
+    exe = toolchain.build(package, arch, build_dir=folder / "out", sanitize=True)
+    (folder / "in").mkdir()
+    for k, value in enumerate(p.corners_inputs().values()):
+        (folder / "in" / f"{k}.bin").write_bytes(value.tobytes())
+    return exe
+
+
+def run(exe, *args):
+    return subprocess.run([str(exe), *map(str, args)], capture_output=True, text=True)
+
+
+def test_runner_takes_inputs_by_name(runner, tmp_path):
+    folder = runner.parent.parent / "in"
+    names = list(p.corners_inputs())
+    args = [a for k, n in enumerate(names) for a in ("--input", f"{n}={folder}/{k}.bin")]
+    done = run(runner, *args, "--outputs", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    y = np.fromfile(tmp_path / "out" / "0.bin", "f4")
+    np.testing.assert_allclose(y, p.corners_reference(p.corners_inputs())["y"], rtol=1e-6)
+    lines = (tmp_path / "out" / "index.txt").read_text().splitlines()
+    assert lines[0] == "0 f32 1 6 y" and lines[4] == "4 f32 2 2 3 x through"
+    assert lines[9] == "9 f32 0 s"
+
+
+def test_runner_random_inputs_follow_the_seed(runner):
+    first, same, other = (run(runner, "--seed", s).stdout for s in (1, 1, 2))
+    strip = lambda text: text[: text.index("time:")]  # noqa: E731
+    assert strip(first) == strip(same) != strip(other)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--frobnicate"], "--frobnicate: unknown option"),
+        (["--repeat"], "--repeat: needs a value"),
+        (["--repeat", "0"], "--repeat: must be at least 1"),
+        (["--repeat", "-1"], "--repeat: takes a number"),
+        (["--warmup", "2x"], "--warmup: takes a number"),
+        (["--input", "x=missing.bin"], "missing.bin: No such file"),
+        (["--input", "x=/"], "/: not a regular file"),
+        (["--input", "z=0.bin"], "z=0.bin: the model has no such input"),
+        (["--input", "x"], "x: the model has no such input"),
+        (["--input", "x=/etc/passwd"], "input 'x' takes 24 bytes, the file has"),
+        (["--inputs", "nowhere"], "nowhere: No such file"),
+        (["--outputs", "nowhere/deep"], "nowhere/deep: No such file"),
+        (["--model", "nowhere.bin"], "nowhere.bin: No such file"),
+        (["--model", "/etc/passwd"], "/etc/passwd: this is not a model image"),
+        (["--model", "/dev/null"], "/dev/null: not a regular file"),
+    ],
+)
+def test_runner_bad_arguments(runner, tmp_path, args, message):
+    done = subprocess.run([runner, *args], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"run: error: {message}") or message in done.stderr
+    assert done.stderr.count("\n") == 1 and "Sanitizer" not in done.stderr
+
+
+@pytest.mark.parametrize("cut", [0, 3, 100, 200, -1, -64])
+def test_runner_model_cut_short(runner, tmp_path, cut):
+    data = next((runner.parent / "model").glob("*.bin")).read_bytes()
+    (tmp_path / "cut.bin").write_bytes(data[:cut])
+    done = run(runner, "--model", tmp_path / "cut.bin")
+    assert (done.returncode, done.stderr) == (
+        1, f"run: error: {tmp_path}/cut.bin: the model image ends too early\n",
+    )  # fmt: skip
+
+
+def test_runner_model_of_another_package(runner, tmp_path):
+    arch = toolchain.host_arch()
+    files = emit.package({arch: p.adder(arch, p.W)}, name="adder", weights="bin")
+    (tmp_path / "other.bin").write_bytes(files[f"model/model_{arch}.bin"])
+    done = run(runner, "--model", tmp_path / "other.bin")
+    assert done.returncode == 1 and "compiled for other kernels" in done.stderr
+
+
+def test_runner_changed_weights(runner, tmp_path):
+    data = bytearray(next((runner.parent / "model").glob("*.bin")).read_bytes())
+    data[-100] ^= 1
+    (tmp_path / "bad.bin").write_bytes(data)
+    done = run(runner, "--model", tmp_path / "bad.bin")
+    assert done.returncode == 1 and "weights: bytes of the model image have changed" in done.stderr
+
+
+def test_run_package_checks_inputs(runner):
+    arch, pkg = toolchain.host_arch(), runner.parent.parent / "pkg"
+    for inputs, message in [
+        ({"z": p.W}, "no input 'z'"),
+        ({"x": p.W}, r"'x' has shape \[6\], the model takes \[2, 3\]"),
+        ({"x": np.zeros((2, 3), "f8")}, "'x' is float64, the model takes f32"),
+        ({"x": np.zeros((2, 3), "i4")}, "'x' is int32, the model takes f32"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            toolchain.run_package(runner, arch, inputs, p.manifest(pkg))
+
+
+def test_big_endian_arrays_are_refused_not_misread(runner):
+    arch, pkg = toolchain.host_arch(), runner.parent.parent / "pkg"
+    with pytest.raises(InputError):
+        toolchain.run_package(runner, arch, {"x": np.zeros((2, 3), ">f4")}, p.manifest(pkg))
+
+
+def test_text_bytes_of_the_library(runner):
+    arch = toolchain.host_arch()
+    assert 500 < toolchain.text_bytes(runner.parent / "libmodel.a", arch)
+    with pytest.raises(ToolError):
+        toolchain.text_bytes(runner.parent / "nowhere", arch)

@@ -1,0 +1,123 @@
+"""The C VM: its API, damaged images, several models and threads, what it links against."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tvm_megcc.codegen_c import emit
+
+from tvm_megcc import toolchain
+from tvm_megcc.program import Kernel, Port
+
+from . import programs as p
+
+HERE = Path(__file__).parent
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
+FLAGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1"]
+HOST = toolchain.host_arch()
+
+
+def compile_and_run(test: str, packages: list[Path], out: Path, *args: str, flags=SANITIZE) -> str:
+    """Compile a C test with the whole sources of `packages` (libmodel.a of each), and run it."""
+    libraries = []
+    for package in packages:
+        exe = toolchain.build(package, HOST, build_dir=package / "build", extra_cflags=flags)
+        libraries.append(exe.with_name("libmodel.a"))
+    includes = [f"-I{pkg / d}" for pkg in packages for d in ("include", "src")]
+    command = [toolchain.find_compiler(HOST), *FLAGS, *flags, *includes, HERE / test]
+    command += [*libraries, "-lpthread", "-o", out / "test"]
+    subprocess.run(command, check=True)
+    done = subprocess.run([out / "test", *args], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_api(tmp_path):
+    package = p.write_corners(tmp_path / "corners", HOST)
+    compile_and_run("test_api.c", [package], tmp_path)
+
+
+def test_damaged_images(tmp_path):
+    package = p.write_corners(tmp_path / "corners", HOST)
+    image = emit.package({HOST: p.corners(HOST)}, name="corners", weights="bin")
+    (tmp_path / "model.bin").write_bytes(image[f"model/model_{HOST}.bin"])
+    printed = compile_and_run("test_fuzz.c", [package], tmp_path, str(tmp_path / "model.bin"))
+    assert int(printed.split()[0]) > 100, "the forged images hardly ever open: a test of nothing"
+
+
+def two_packages(tmp_path) -> list[Path]:
+    """`first` adds 10; `second` subtracts 2 by a kernel of the same name and returns y twice."""
+    minus = Kernel("t_add", source=p.ADD.source.replace("a[i] + b[i]", "a[i] - b[i]"))
+    first = p.adder(HOST, np.full(4, 10), name="first")
+    second = p.adder(HOST, np.full(4, 2), kernel=minus, name="second")
+    second = replace(second, outputs=(*second.outputs, Port("again", second.outputs[0].tensor)))
+    folders = []
+    for name, program in (("first", first), ("second", second)):
+        files = emit.package({HOST: program}, name=name)
+        folders.append(p.write(files, tmp_path / name))
+    return folders
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(
+    "flags", [SANITIZE, ["-fsanitize=thread", "-g"]], ids=["address", "thread"]
+)
+def test_two_models_in_one_program(tmp_path, order, flags):
+    folders = two_packages(tmp_path)
+    copy = "src/megcc_op_copy.c"
+    assert not (folders[0] / copy).exists() and (folders[1] / copy).exists()
+    compile_and_run("test_two_models.c", folders[::order], tmp_path, flags=flags)
+
+
+@pytest.mark.parametrize("arch", ["host", "arm64", "armv7"])
+def test_runtime_needs_no_library(tmp_path, arch):
+    """Freestanding: nothing beyond what a compiler may emit by itself, and its own support code."""
+    compiler = toolchain.find_compiler(HOST if arch == "host" else arch)
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    package = p.write_corners(tmp_path / "pkg", HOST if arch == "host" else arch)
+    defined: set[str] = set()
+    wanted: set[str] = set()
+    for source in sorted((package / "src").rglob("*.c")):
+        out = tmp_path / "object.o"
+        command = [compiler, "-std=c99", "-O3", "-ffreestanding", "-pedantic", "-Werror", "-Wall"]
+        command += ["-Wextra", "-I", package / "include", "-I", package / "src"]
+        subprocess.run([*command, "-c", source, "-o", out], check=True)
+        listing = subprocess.run(["nm", out], capture_output=True, text=True, check=True).stdout
+        for kind, name in re.findall(r"^\w* +(\w) (\S+)$", listing, re.M):
+            (wanted if kind == "U" else defined).add(name)
+    allowed = {"memcpy", "memmove", "memset", "memcmp"}
+    support = {n for n in wanted if n.startswith("__aeabi_")}  # division on armv7: libgcc
+    assert wanted - defined - support <= allowed
+    assert not defined & allowed
+
+
+def test_runtime_includes_only_freestanding_headers(tmp_path):
+    package = p.write_corners(tmp_path / "pkg", HOST)
+    for folder in ("src", "include", "model"):
+        for file in (package / folder).rglob("*.[ch]"):
+            system = set(re.findall(r"#include <(.+?)>", file.read_text()))
+            assert system <= {"stdint.h", "stddef.h"}, file
+
+
+def test_public_header_is_cplusplus(tmp_path):
+    if shutil.which("g++") is None:
+        pytest.skip("g++ is not installed")
+    package = p.write_corners(tmp_path / "pkg", HOST)
+    source = tmp_path / "a.cpp"
+    source.write_text('#include "corners.h"\nint f() { return corners_image.program.bytes > 0; }\n')
+    flags = ["-std=c++98", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-long-long"]
+    subprocess.run(["g++", *flags, "-I", package / "include", "-fsyntax-only", source], check=True)
+
+
+def test_program_is_small(tmp_path):
+    """Not a limit to defend, but an accident (libc, tables) would show."""
+    package = p.write_corners(tmp_path / "pkg", HOST)
+    exe = toolchain.build(package, HOST, build_dir=tmp_path / "b", extra_cflags=["-Os"])
+    assert toolchain.text_bytes(exe.with_name("libmodel.a"), HOST) < 16 * 1024
