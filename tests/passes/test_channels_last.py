@@ -51,6 +51,19 @@ CHAINS: dict[str, tuple[Callable[[relax.Expr], relax.Expr], int]] = {
     "slice": (lambda y: relax.op.strided_slice(y, [1, 3], [1, 0], [3, 8], [1, 2]), 2),
     "split": (lambda y: relax.op.split(y, 2, axis=1)[1], 2),
     "reshape": (lambda y: relax.op.reshape(y, (4, 48)), 2),
+    "reshape_all": (lambda y: relax.op.reshape(y, (192,)), 2),
+    "reshape_spatial": (lambda y: relax.op.reshape(y, (1, 4, 48)), 2),
+    "reshape_spatial_transposed": (
+        lambda y: relax.op.permute_dims(relax.op.reshape(y, (1, 4, 48)), [0, 2, 1]), 1,
+    ),
+    "squeeze": (lambda y: relax.op.squeeze(y, axis=[0]), 2),
+    "expand": (lambda y: relax.op.expand_dims(y, axis=[2, 5]), 2),
+    "shuffle": (
+        lambda y: relax.op.reshape(
+            relax.op.permute_dims(relax.op.reshape(y, (1, 2, 2, 6, 8)), [0, 2, 1, 3, 4]),
+            (1, 4, 6, 8),
+        ), 3,
+    ),
     "own_transpose": (lambda y: relax.op.permute_dims(y, [0, 2, 3, 1]), 1),
     "own_transpose_reshape": (
         lambda y: relax.op.reshape(relax.op.permute_dims(y, [0, 2, 3, 1]), (1, 96, 2)), 1,
@@ -88,6 +101,6 @@ def test_channels_last_without_spatial_operators_is_identity() -> None:
 def test_channels_last_result_used_twice_is_transposed_once() -> None:
     def body(x: relax.Expr) -> relax.Expr:
         y = _conv(x, 3, 4)
-        return relax.Tuple([relax.op.reshape(y, (4, 48)), relax.op.reshape(y, (8, 24))])
+        return relax.Tuple([relax.op.flip(y, axis=2), relax.op.flip(y, axis=3)])
 
     _check(body, 2, SHAPE)

@@ -20,7 +20,7 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.kernels.request import as_int, constant, make_constant
+from tvm_megcc.kernels.request import as_int, constant, make_constant, static_shape
 
 NCHW_OF_NHWC = (0, 3, 1, 2)  # logical NCHW = permute_dims(raw NHWC, these axes)
 
@@ -69,6 +69,33 @@ class ChannelsLast:
 
 def _inverse(axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argsort(axes))
+
+
+def _regroup(
+    source: Sequence[int], target: Sequence[int]
+) -> list[tuple[list[int], list[int]]]:
+    """The finest runs of axes of `source` and `target` that hold the same elements.
+
+    Example: ``_regroup([2, 6, 5], [2, 3, 2, 5])`` is ``[([0], [0]), ([1], [1, 2]), ([2], [3])]``.
+    """
+    groups: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(source) and j < len(target):
+        left, right = [i], [j]
+        size, wanted = source[i], target[j]
+        i, j = i + 1, j + 1
+        while size != wanted:
+            if size < wanted:
+                left.append(i)
+                size, i = size * source[i], i + 1
+            else:
+                right.append(j)
+                wanted, j = wanted * target[j], j + 1
+        groups.append((left, right))
+    if i < len(source) or j < len(target):  # what is left has extent one
+        left, right = groups.pop() if groups else ([], [])
+        groups.append(([*left, *range(i, len(source))], [*right, *range(j, len(target))]))
+    return groups
 
 
 def _rank(expr: relax.Expr) -> int:
@@ -244,6 +271,23 @@ class _Rewriter(PyExprMutator):
         order = sorted(left)
         return self._hold(result, [order.index(a) for a in left])
 
+    def _reshape(self, call: relax.Call, held: Permuted) -> Permuted | None:
+        """Each run of axes that a reshape splits or merges only has to stay together in memory."""
+        raw_shape, out = static_shape(held.raw), static_shape(call)
+        if raw_shape is None or out is None or 0 in raw_shape:
+            return None
+        groups = _regroup([raw_shape[a] for a in held.axes], out)
+        runs = [[held.axes[i] for i in source] for source, _ in groups]
+        first = [min((a for a in run if raw_shape[a] > 1), default=-1) for run in runs]
+        order = sorted(range(len(groups)), key=lambda g: (first[g], g))
+        wanted = [a for g in order for a in runs[g]]
+        moving = [a for a in wanted if raw_shape[a] > 1]
+        raw = held.raw
+        if moving != sorted(moving):
+            raw = self.builder_.emit(relax.op.permute_dims(raw, wanted))
+        made = [j for g in order for j in groups[g][1]]
+        return self._hold(relax.op.reshape(raw, [out[j] for j in made]), _inverse(made))
+
     def _softmax(self, call: relax.Call, held: Permuted) -> Permuted:
         function = getattr(relax.op.nn, call.op.name.removeprefix("relax.nn."))
         return self._hold(function(held.raw, axis=held.raw_axis(int(call.attrs.axis))), held.axes)
@@ -278,6 +322,9 @@ class _Rewriter(PyExprMutator):
 #: Operator -> method of `_Rewriter` (by name: the decorator hides the class's own functions).
 _RULES = {
     "relax.concat": "_concat",
+    "relax.reshape": "_reshape",
+    "relax.squeeze": "_reshape",
+    "relax.expand_dims": "_reshape",
     "relax.split": "_split",
     "relax.nn.softmax": "_softmax",
     "relax.nn.log_softmax": "_softmax",
