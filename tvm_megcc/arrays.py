@@ -35,9 +35,10 @@ def read_npz(path: Path) -> Arrays:
         When it does not exist, is no ``.npz``, is damaged, or holds Python objects.
     """
     try:
-        with np.load(path, allow_pickle=False) as npz:
-            if not isinstance(npz, np.lib.npyio.NpzFile):
-                raise InputError(f"'{path}' is a single array; save it with numpy.savez, by name")
+        npz = np.load(path, allow_pickle=False)
+        if not isinstance(npz, np.lib.npyio.NpzFile):
+            raise InputError(f"'{path}' is a single array; save it with numpy.savez, by name")
+        with npz:
             return {name: npz[name] for name in npz.files}
     except FileNotFoundError:
         raise InputError(f"'{path}': no such file; make it with numpy.savez") from None

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tvm_megcc import build_cache, toolchain
+from tvm_megcc import build_cache, elf, toolchain
 from tvm_megcc.errors import InputError
 from tvm_megcc.package import DTYPE_NAMES, Package, Port, numpy_dtype
 from tvm_megcc.package import opened as opened_package
@@ -131,6 +131,12 @@ class _Library:
             raise InputError(f"'{path}': a library runs on this machine only; leave out --arch")
         if not path.is_file():
             raise InputError(f"'{path}': no such file; make it with tvmc compile -f so")
+        built_for = elf.architecture(path)
+        if built_for != self.arch:
+            raise InputError(
+                f"'{path}' is for {built_for}, this machine is {self.arch}; run the package (-f c),"
+                " for which there is qemu"
+            )
         import tvm
 
         from tvm_megcc.relay.graph_module import GraphModule

@@ -76,7 +76,7 @@ def write_directory(files: Files, out: Path, *, is_ours: Callable[[Path], bool])
 def write_file(data: bytes, out: Path) -> None:
     """Make `out` a file of exactly `data`."""
     check_file(out)
-    with _reporting(out), replacing(out) as fresh:
+    with replacing(out) as fresh:
         fresh.write_bytes(data)
 
 
@@ -84,7 +84,7 @@ def write_file(data: bytes, out: Path) -> None:
 def replacing(out: Path) -> Iterator[Path]:
     """A path beside `out` for the body to write; it becomes `out` when the body succeeds."""
     out = Path(os.path.realpath(out))
-    with _sibling_directory(out) as directory:
+    with _reporting(out), _sibling_directory(out) as directory:
         fresh = directory / out.name
         yield fresh
         os.replace(fresh, out)
@@ -141,7 +141,9 @@ def untar(archive: Path, root: Path) -> None:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data.read())
     except (tarfile.TarError, EOFError) as error:
-        raise InputError(f"'{archive}' is not a tar archive, or is cut short ({error})") from error
+        raise InputError(
+            f"'{archive}' is no package directory and not a tar of one, or is cut short"
+        ) from error
 
 
 def to_bytes(content: str | bytes) -> bytes:

@@ -62,6 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `tvmc inspect ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        what = f"'{error.filename}': " if error.filename else ""
+        return _fail(f"{what}{error.strerror or error}; check the file and the disk", args.verbose)
     except KeyboardInterrupt:
         return _fail("interrupted; nothing was left half-written", verbose=False)
     except Exception as error:

@@ -1,0 +1,114 @@
+"""``tvmc run`` and ``bench``: every form of output gives the model's numbers."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli import tiny
+from tvm_megcc.files import read_tree
+
+CROSS = {
+    "arm64": ("aarch64-linux-gnu-gcc", "qemu-aarch64"),
+    "armv7": ("arm-linux-gnueabihf-gcc", "qemu-arm"),
+}
+
+
+def outputs_of(path: Path) -> dict[str, np.ndarray]:
+    with np.load(path) as npz:
+        return {name: npz[name] for name in npz.files}
+
+
+def assert_example(path: Path) -> None:
+    _, expected = tiny.example()
+    got = outputs_of(path)
+    assert list(got) == list(expected)
+    for name, value in expected.items():
+        np.testing.assert_allclose(got[name], value, rtol=1e-6, atol=1e-6)
+        assert got[name].shape == value.shape
+
+
+def test_run_package(tvmc, package: Path, inputs: Path, tmp_path: Path) -> None:
+    before = read_tree(package)
+    ran = tvmc("run", package, "--inputs", inputs, "--outputs", tmp_path / "out.npz")
+    assert (ran.status, ran.out, ran.err) == (0, "", "")
+    assert_example(tmp_path / "out.npz")
+    assert read_tree(package) == before
+
+
+@pytest.mark.parametrize("fmt", ["c", "mlf"])
+def test_run_tar(tvmc, model: Path, inputs: Path, tmp_path: Path, fmt: str) -> None:
+    assert tvmc("compile", model, "-o", tmp_path / "p.tar", "-f", fmt).status == 0
+    out = tmp_path / "out.npz"
+    assert tvmc("run", tmp_path / "p.tar", "--inputs", inputs, "--outputs", out).status == 0
+    assert_example(out)
+
+
+def test_run_library_gives_the_numbers_of_the_package(
+    tvmc, package: Path, library: Path, tmp_path: Path
+) -> None:
+    for path, out in ((package, "a.npz"), (library, "b.npz")):
+        assert tvmc("run", path, "--outputs", tmp_path / out).status == 0
+    a, b = outputs_of(tmp_path / "a.npz"), outputs_of(tmp_path / "b.npz")
+    assert list(a) == list(b) and any(np.any(v != 0) for v in a.values())
+    for name in a:
+        assert a[name].tobytes() == b[name].tobytes()
+
+
+@pytest.mark.parametrize("arch", ["arm64", "armv7"])
+def test_run_arm_under_qemu(tvmc, model: Path, inputs: Path, tmp_path: Path, arch: str) -> None:
+    for tool in CROSS[arch]:
+        if not shutil.which(tool):
+            pytest.skip(f"{tool} is not installed")
+    assert tvmc("compile", model, "-o", tmp_path / "p", "--arch", f"host,{arch}").status == 0
+    out = tmp_path / "out.npz"
+    ran = tvmc(
+        "run", tmp_path / "p", "--inputs", inputs, "--outputs", out, "--arch", arch, "--print-time"
+    )
+    assert ran.status == 0 and ran.out.startswith(f"{arch}: min") and "qemu" in ran.out
+    assert_example(out)
+
+
+def test_run_writes_equal_bytes_twice(tvmc, package: Path, tmp_path: Path) -> None:
+    for out in ("a.npz", "b.npz"):
+        assert tvmc("run", package, "--outputs", tmp_path / out).status == 0
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_run_prints_time_profile_and_top(tvmc, package: Path, inputs: Path) -> None:
+    ran = tvmc(
+        "run", package, "--inputs", inputs, "--print-time", "--repeat", 5, "--profile",
+        "--print-top", 2,
+    )  # fmt: skip
+    assert re.search(r"min [\d.]+ ms, median [\d.]+ ms, 5 runs", ran.out)
+    assert "profile:" in ran.out and "megcc_" in ran.out
+    assert "y/0: float32[2, 4]\n  [0, 3] 3.5\n  [0, 2] 3\nsum: float32[]\n  [] 12.375" in ran.out
+
+
+def test_run_fill_modes(tvmc, package: Path, tmp_path: Path) -> None:
+    for mode, value in (("zeros", 0.0), ("ones", 1.0)):
+        out = tmp_path / f"{mode}.npz"
+        assert tvmc("run", package, "--fill-mode", mode, "--outputs", out).status == 0
+        y = np.maximum(np.full((2, 3), value, np.float32) @ tiny.WEIGHT, 0)
+        np.testing.assert_allclose(outputs_of(out)["y/0"], y, rtol=1e-6)
+
+
+def test_run_scalar_and_integer_inputs(tvmc, dynamic: Path, tmp_path: Path) -> None:
+    shapes = ["--input-shapes", "x:[4,3] n:[]"]
+    assert tvmc("compile", dynamic, "-o", tmp_path / "p", *shapes).status == 0
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    np.savez(tmp_path / "in.npz", x=x, n=np.int64(-3))
+    out = tmp_path / "out.npz"
+    args = ["--inputs", tmp_path / "in.npz", "--outputs", out]
+    assert tvmc("run", tmp_path / "p", *args).status == 0
+    np.testing.assert_array_equal(outputs_of(out)["y"], x - 3)
+
+
+def test_bench_package_and_library(tvmc, package: Path, library: Path) -> None:
+    for path in (package, library):
+        ran = tvmc("bench", path, "--repeat", 3)
+        assert ran.status == 0 and re.search(r": min .* median .* 3 runs$", ran.out.strip())

@@ -1,0 +1,144 @@
+"""The driver writes whole outputs or none, whatever happens on the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli import tiny
+from tvm_megcc import driver, files, toolchain
+from tvm_megcc.errors import InputError, ToolError
+from tvm_megcc.package import is_package
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.save(tiny.model(), tmp_path_factory.mktemp("model"))
+
+
+@pytest.mark.parametrize("name", ["pkg", "pkg.tar", "m.so"])
+def test_failure_while_writing_keeps_the_earlier_output(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    out = tmp_path / name
+    driver.compile_model(model, out)
+    before = files.read_tree(tmp_path)
+
+    def disk_full(self: Path, data: bytes) -> int:
+        if self.name in ("megcc.h", name):
+            raise OSError(28, "No space left on device")
+        return real(self, data)
+
+    real = Path.write_bytes
+    monkeypatch.setattr(Path, "write_bytes", disk_full)
+    with pytest.raises(InputError, match="No space left"):
+        driver.compile_model(model, out)
+    monkeypatch.undo()
+    assert files.read_tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_killed_while_writing_keeps_the_earlier_output(
+    model: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    out = tmp_path / "pkg"
+    driver.compile_model(model, out)
+    before = files.read_tree(out)
+    code = f"""
+import os, sys
+from pathlib import Path
+from tvm_megcc import cli
+real, count = Path.write_bytes, 0
+def write_bytes(self, data):
+    global count
+    count += 1
+    if count == 5:
+        os.kill(os.getpid(), {int(number)})
+    return real(self, data)
+Path.write_bytes = write_bytes
+sys.argv = ["tvmc", "compile", {str(model)!r}, "-o", {str(out)!r}]
+sys.exit(cli.main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert files.read_tree(out) == before
+    if number == signal.SIGTERM:
+        assert done.returncode == 1 and done.stderr == (
+            "tvmc: interrupted; nothing was left half-written\n"
+        )
+        assert [p.name for p in tmp_path.iterdir()] == ["pkg"]
+    else:
+        assert done.returncode == -signal.SIGKILL
+
+
+def test_failing_compiler_keeps_the_earlier_library(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.compile_model(model, tmp_path / "m.so")
+    before = files.read_tree(tmp_path)
+    monkeypatch.setattr(toolchain, "find_compiler", lambda arch: "false")
+    with pytest.raises(ToolError):
+        driver.compile_model(model, tmp_path / "m.so")
+    assert files.read_tree(tmp_path) == before
+
+
+def test_exchange_falls_back_to_renames(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files.ctypes, "CDLL", lambda *a, **k: object())
+    out = tmp_path / "out"
+    files.write_directory({"a": "1"}, out, is_ours=lambda p: True)
+    files.write_directory({"b": "2"}, out, is_ours=lambda p: True)
+    assert files.read_tree(tmp_path) == {"out/b": b"2"}
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_written_files_have_the_usual_modes(tmp_path: Path) -> None:
+    mask = os.umask(0o022)
+    try:
+        files.write_directory({"a/b": "1"}, tmp_path / "out", is_ours=lambda p: True)
+        files.write_file(b"1", tmp_path / "file")
+    finally:
+        os.umask(mask)
+    modes = [stat.S_IMODE((tmp_path / p).stat().st_mode) for p in ("out", "out/a", "out/a/b")]
+    assert modes == [0o755, 0o755, 0o644]
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o644
+
+
+def test_output_through_a_link_replaces_what_it_points_to(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    files.write_directory({"a": "1"}, tmp_path / "link", is_ours=lambda p: True)
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "real" / "a").read_text() == "1"
+
+
+def test_untar_refuses_to_leave_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "bad.tar").write_bytes(files.tar({"../evil": "1"}))
+    (tmp_path / "in").mkdir()
+    with pytest.raises(InputError, match="leads out"):
+        files.untar(tmp_path / "bad.tar", tmp_path / "in")
+    assert not (tmp_path / "evil").exists()
+
+
+def test_compile_model_from_a_proto(tmp_path: Path) -> None:
+    programs = driver.compile_model(tiny.model(), tmp_path / "pkg", archs=["portable"], name="net")
+    assert programs["portable"].name == "net" and is_package(tmp_path / "pkg")
+
+
+def test_compile_model_does_not_read_the_place_it_writes_to(model: Path, tmp_path: Path) -> None:
+    """Equal bytes wherever the package goes, whatever the current folder is."""
+    a, b = tmp_path / "a", tmp_path / "b"
+    driver.compile_model(model, a, archs=["armv7"])
+    here = Path.cwd()
+    try:
+        os.chdir(tmp_path)
+        driver.compile_model(os.path.relpath(model), "b", archs=["armv7"])
+    finally:
+        os.chdir(here)
+    assert files.read_tree(a) == files.read_tree(b)
+    assert str(tmp_path).encode() not in b"".join(files.read_tree(a).values())
