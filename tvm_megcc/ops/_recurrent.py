@@ -1,0 +1,254 @@
+"""LSTM, GRU and RNN, unrolled over the static sequence length.
+
+The projections of all inputs are one ``matmul`` ahead of the steps; a step is one ``matmul`` of the
+state and the gates' arithmetic. Directions, initial states, sequence lengths (known or not), peepholes
+(LSTM), ``clip``, ``linear_before_reset`` (GRU) and both layouts are covered.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._activations import activate, clip
+
+#: Steps, over all directions, above which the unrolled program would be out of proportion.
+MAX_STEPS = 2048
+
+Expr = relax.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a step needs of one direction: weights (transposed for ``x @ w``), activations, options.
+
+    ``recurrent`` is ``[hidden, gates * hidden]``; ``bias`` holds the recurrent biases only where they
+    cannot be added to the projected input ahead of the steps.
+    """
+
+    ctx: Context
+    hidden: int
+    dtype: str
+    recurrent: Expr
+    bias: Expr | None
+    peepholes: Expr | None
+    activations: tuple[Callable[[Expr], Expr], ...]
+    limit: float | None
+    attrs: Attrs
+
+    def gate(self, value: Expr, index: int, count: int = 1) -> Expr:
+        """``count`` neighbouring gates of a ``[batch, gates * hidden]`` value."""
+        start = index * self.hidden
+        stop = start + count * self.hidden
+        return self.ctx.emit(relax.op.strided_slice(value, [1], [start], [stop]))
+
+    def apply(self, which: int, value: Expr) -> Expr:
+        """Activation number ``which``, after the cell's ``clip``."""
+        value = self.ctx.emit(value)
+        if self.limit is not None:
+            value = self.ctx.emit(clip(self.ctx, value, -self.limit, self.limit))
+        return self.ctx.emit(self.activations[which](value))
+
+    def same(self, first: int, second: int) -> bool:
+        """Whether two activations are one, so that their gates can go through it together."""
+        return self.activations[first] is self.activations[second]
+
+    def project(self, state: Expr) -> Expr:
+        """``state @ recurrent``."""
+        return self.ctx.emit(relax.op.matmul(state, self.recurrent))
+
+
+class Recurrent(OnnxOp):
+    """The part that the three layers share; a subclass gives the step."""
+
+    gates: ClassVar[int]
+    default_activations: ClassVar[tuple[str, ...]]
+    #: Operand of the initial states, and number of them (LSTM has the cell state too).
+    states: ClassVar[int] = 1
+
+    @abstractmethod
+    def step(self, cell: Cell, projected: Expr, states: list[Expr]) -> list[Expr]:
+        """The states after one step; ``projected`` is ``x @ w + biases``, ``[batch, gates * h]``."""
+
+    def recurrent_bias(self, attrs: Attrs, bias: np.ndarray) -> np.ndarray | None:
+        """The part of the recurrent bias that is to be added after the state's projection."""
+        return None
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        batch_first = attrs.get("layout", 0) == 1
+        data = relax.op.permute_dims(inputs[0], [1, 0, 2]) if batch_first else inputs[0]
+        data = ctx.emit(data) if batch_first else data
+        steps, batch, _ = ctx.static_shape(data)
+        directions = 2 if attrs.get("direction", "forward") == "bidirectional" else 1
+        if steps * directions > MAX_STEPS:
+            raise ctx.unsupported(
+                f"{steps} steps in {directions} direction(s) to unroll, the limit is {MAX_STEPS}",
+                "feed the sequence in shorter pieces, handing the state on",
+            )
+        sequences, finals = [], []
+        for d in range(directions):
+            backward = attrs.get("direction", "forward") == "reverse" or d == 1
+            cell = self._cell(ctx, inputs, attrs, d)
+            start = [self._initial(ctx, inputs, 5 + i, d, batch, batch_first, cell)
+                     for i in range(self.states)]  # fmt: skip
+            projected = self._projections(ctx, inputs, attrs, data, d, cell)
+            order = range(steps - 1, -1, -1) if backward else range(steps)
+            outputs, final = self._unroll(ctx, inputs, cell, projected, start, order)
+            sequences.append(outputs)
+            finals.append(final)
+        return self._results(ctx, sequences, finals, batch_first)
+
+    def _cell(self, ctx: Context, inputs: Inputs, attrs: Attrs, d: int) -> Cell:
+        dtype = inputs.dtype(0)
+        recurrent = inputs.need(2, "its recurrent weight")[d]
+        bias = None
+        if inputs.has(3):
+            late = self.recurrent_bias(attrs, _bias_half(inputs, d, 1))
+            bias = ctx.const(late, dtype) if late is not None else None
+        peepholes = None
+        if inputs.has(7):
+            peepholes = ctx.const(inputs.need(7, "its peephole weight")[d], dtype)
+        return Cell(
+            ctx=ctx,
+            hidden=recurrent.shape[1],
+            dtype=dtype,
+            recurrent=ctx.const(recurrent.T, dtype),
+            bias=bias,
+            peepholes=peepholes,
+            activations=self._activations(ctx, attrs, d),
+            limit=attrs.get("clip"),
+            attrs=attrs,
+        )
+
+    def _activations(
+        self, ctx: Context, attrs: Attrs, d: int
+    ) -> tuple[Callable[[Expr], Expr], ...]:
+        count = len(self.default_activations)
+        names = attrs.get("activations", list(self.default_activations) * (d + 1))
+        alphas, betas = (
+            iter(attrs.get("activation_alpha", [])),
+            iter(attrs.get("activation_beta", [])),
+        )
+        made: dict[tuple[str, tuple[float, ...]], Callable[[Expr], Expr]] = {}
+        found = []
+        for name in names[: count * (d + 1)]:
+            # Only activations that have a parameter take one from the lists.
+            uses = _PARAMETERS.get(name.lower(), "")
+            params = tuple(
+                value
+                for letter, values in (("a", alphas), ("b", betas))
+                if letter in uses and (value := next(values, None)) is not None
+            )
+            key = (name.lower(), params)
+            found.append(made.setdefault(key, _bound(ctx, *key)))
+        return tuple(found[count * d :])
+
+    def _initial(
+        self, ctx: Context, inputs: Inputs, index: int, d: int, batch: int, first: bool, cell: Cell
+    ) -> Expr:
+        shape = [batch, cell.hidden]
+        known = inputs.known(index)
+        if not inputs.has(index):
+            return ctx.const(np.zeros(shape), cell.dtype)
+        axis = 1 if first else 0
+        if known is not None:
+            return ctx.const(np.take(known, d, axis), cell.dtype)
+        part = inputs[index]
+        if inputs.static_shape(index)[axis] > 1:
+            part = ctx.emit(relax.op.strided_slice(part, [axis], [d], [d + 1]))
+        return ctx.emit(relax.op.reshape(part, shape))
+
+    def _projections(
+        self, ctx: Context, inputs: Inputs, attrs: Attrs, data: Expr, d: int, cell: Cell
+    ) -> Expr:
+        """``x @ w + b`` of all steps: ``[steps * batch, gates * hidden]``."""
+        steps, batch, size = ctx.static_shape(data)
+        weight = ctx.const(inputs.need(1, "its weight")[d].T, cell.dtype)
+        rows = ctx.emit(relax.op.reshape(data, [steps * batch, size]))
+        result = ctx.emit(relax.op.matmul(rows, weight))
+        if not inputs.has(3):
+            return result
+        bias, second = _bias_half(inputs, d, 0), _bias_half(inputs, d, 1)
+        late = self.recurrent_bias(attrs, second)
+        keep = bias + second if late is None else bias + np.where(_held(late, second), 0, second)
+        return ctx.emit(relax.op.add(result, ctx.const(keep, cell.dtype)))
+
+    def _unroll(
+        self,
+        ctx: Context,
+        inputs: Inputs,
+        cell: Cell,
+        projected: Expr,
+        states: list[Expr],
+        order: Sequence[int],
+    ) -> tuple[list[Expr], list[Expr]]:
+        batch = ctx.static_shape(states[0])[0]
+        lengths = inputs.known(4)
+        masked = inputs.has(4) and (lengths is None or bool(np.any(lengths != len(order))))
+        outputs: list[Expr] = [states[0]] * len(order)
+        for t in order:
+            row = projected
+            if len(order) > 1:
+                rows = relax.op.strided_slice(projected, [0], [t * batch], [(t + 1) * batch])
+                row = ctx.emit(rows)
+            after = [ctx.emit(state) for state in self.step(cell, row, states)]
+            outputs[t] = after[0]
+            if masked:
+                # Past a sequence's end the state stays and the output is zero.
+                lasts = relax.op.greater(inputs[4], ctx.const(t, inputs.dtype(4)))
+                alive = ctx.emit(relax.op.reshape(lasts, [batch, 1]))
+                zero = ctx.const(0, cell.dtype)
+                outputs[t] = ctx.emit(relax.op.where(alive, after[0], zero))
+                after = [ctx.emit(relax.op.where(alive, new, old))
+                         for new, old in zip(after, states, strict=True)]  # fmt: skip
+            states = after
+        return outputs, states
+
+    def _results(
+        self, ctx: Context, sequences: list[list[Expr]], finals: list[list[Expr]], first: bool
+    ) -> Result:
+        batch, hidden = ctx.static_shape(sequences[0][0])
+        steps, directions = len(sequences[0]), len(sequences)
+        results: list[Any] = [None]
+        if ctx.wants(0):
+            # All steps of one direction side by side, then the directions between them.
+            whole = [_joined(ctx, outputs, 0, [steps, 1, batch, hidden]) for outputs in sequences]
+            sequence = whole[0] if directions == 1 else ctx.emit(relax.op.concat(whole, 1))
+            order = [2, 0, 1, 3]
+            results[0] = relax.op.permute_dims(sequence, order) if first else sequence
+        else:
+            results[0] = sequences[0][0]  # nobody looks at it
+        for index in range(self.states):
+            state = _joined(ctx, [final[index] for final in finals], 0, [directions, batch, hidden])
+            results.append(relax.op.permute_dims(state, [1, 0, 2]) if first else state)
+        return tuple(results)
+
+
+def _joined(ctx: Context, parts: list[Expr], axis: int, shape: list[int]) -> Expr:
+    whole = parts[0] if len(parts) == 1 else ctx.emit(relax.op.concat(parts, axis))
+    return ctx.emit(relax.op.reshape(whole, shape))
+
+
+def _bias_half(inputs: Inputs, d: int, half: int) -> np.ndarray:
+    bias = inputs.need(3, "its bias")[d]
+    return bias.reshape(2, -1)[half]
+
+
+def _held(late: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Where the recurrent bias is added late (``late`` covers the last gates)."""
+    return np.arange(second.size) >= second.size - late.size
+
+
+#: Which of ``activation_alpha`` and ``activation_beta`` an activation reads.
+_PARAMETERS = {"leakyrelu": "a", "elu": "a", "thresholdedrelu": "a", "hardsigmoid": "ab",
+               "scaledtanh": "ab", "affine": "ab"}  # fmt: skip
+
+
+def _bound(ctx: Context, name: str, params: tuple[float, ...]) -> Callable[[Expr], Expr]:
+    return lambda x: activate(ctx, name, x, params)

@@ -1,0 +1,111 @@
+"""Resampling of a tensor, axis by axis; shared by Resize and Upsample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tvm import relax
+
+from . import Context, Inputs
+from ._resample import Axis, Options, Table, outside, taps
+
+#: From so many weights per element on, a matrix product is smaller than the sum of shifted copies.
+_MANY_TAPS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The output's dims and the scale of each axis, None where a dim is symbolic."""
+
+    sizes: tuple[Any, ...]
+    scales: tuple[float | None, ...]
+    roi: tuple[tuple[float, float], ...] = ()
+
+
+def resize(
+    ctx: Context, inputs: Inputs, plan: Plan, options: Options, fill: float = 0.0
+) -> relax.Expr:
+    """The resampled first operand."""
+    shape = inputs.shape(0)
+    cropping = options.coordinates == "tf_crop_and_resize"
+    if plan.sizes == shape and not cropping and set(plan.scales) <= {1.0, None}:
+        return inputs[0]
+    if _fits_resize2d(shape, plan, options):
+        return relax.op.image.resize2d(
+            inputs[0],
+            list(plan.sizes[2:]),
+            layout="NCHW",
+            method="nearest_neighbor" if options.mode == "nearest" else "linear",
+            coordinate_transformation_mode=options.coordinates,
+            rounding_method="floor" if options.mode == "nearest" else "",
+        )
+    dims = inputs.static_shape(0)
+    dtype, data = inputs.dtype(0), inputs[0]
+    work = dtype if "float" in dtype or options.mode == "nearest" else "float32"
+    if work != dtype:
+        data = ctx.emit(relax.op.astype(data, work))
+    hidden = np.zeros([1] * len(dims), bool)
+    for axis, size in enumerate(dims):
+        scale = plan.scales[axis]
+        assert scale is not None
+        part = Axis(size, int(plan.sizes[axis]), scale, plan.roi[axis] if plan.roi else (0.0, 1.0))
+        if part.size == part.out and scale == 1.0 and part.roi == (0.0, 1.0):
+            continue
+        data = _apply(ctx, data, axis, len(dims), taps(part, options), size, work)
+        if cropping:
+            ones = [1] * len(dims)
+            ones[axis] = part.out
+            hidden = hidden | outside(part).reshape(ones)
+    if hidden.any():
+        data = ctx.emit(relax.op.where(ctx.const(hidden, "bool"), ctx.const(fill, work), data))
+    return relax.op.astype(data, dtype) if work != dtype else data
+
+
+def _fits_resize2d(shape: tuple[Any, ...], plan: Plan, options: Options) -> bool:
+    if len(shape) != 4 or plan.sizes[:2] != shape[:2] or options.antialias:
+        return False
+    for size, dim, scale in list(zip(plan.sizes, shape, plan.scales, strict=True))[2:]:
+        if scale is None:
+            continue
+        static = isinstance(size, int) and isinstance(dim, int)
+        if static and np.float32(scale) != np.float32(size) / np.float32(dim):
+            return False
+        if options.mode == "nearest" and scale != int(scale):
+            return False
+    if options.mode == "nearest":
+        return options.coordinates == "asymmetric" and options.rounding in ("floor", "simple")
+    exact = options.coordinates in ("half_pixel", "align_corners", "asymmetric")
+    return options.mode == "linear" and exact and not options.exclude_outside
+
+
+def _apply(
+    ctx: Context, data: relax.Expr, axis: int, rank: int, table: Table, size: int, dtype: str
+) -> relax.Expr:
+    index, weights = table
+    count = index.shape[1]
+    if count == 1:
+        return ctx.emit(relax.op.take(data, ctx.const(index[:, 0], "int64"), axis, "clip"))
+    if count >= _MANY_TAPS:
+        return _product(ctx, data, axis, rank, table, size, dtype)
+    spread = [-1] + [1] * (rank - 1 - axis)
+    total = None
+    for k in range(count):
+        part = relax.op.take(data, ctx.const(index[:, k], "int64"), axis, "clip")
+        part = relax.op.multiply(part, ctx.const(weights[:, k].reshape(spread), dtype))
+        total = part if total is None else relax.op.add(total, part)
+    return ctx.emit(total)
+
+
+def _product(
+    ctx: Context, data: relax.Expr, axis: int, rank: int, table: Table, size: int, dtype: str
+) -> relax.Expr:
+    index, weights = table
+    matrix = np.zeros((size, index.shape[0]))
+    np.add.at(matrix, (index, np.arange(index.shape[0])[:, None]), weights)
+    order = [a for a in range(rank) if a != axis] + [axis]
+    back = [order.index(a) for a in range(rank)]
+    moved = data if axis == rank - 1 else ctx.emit(relax.op.permute_dims(data, order))
+    result = ctx.emit(relax.op.matmul(moved, ctx.const(matrix, dtype)))
+    return result if axis == rank - 1 else ctx.emit(relax.op.permute_dims(result, back))

@@ -1,0 +1,50 @@
+"""GRU."""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax
+
+from . import Attrs
+from ._recurrent import Cell, Expr, Recurrent
+
+
+class GRU(Recurrent):
+    """Gates in ONNX's order: update, reset, hidden."""
+
+    name = "GRU"
+    gates = 3
+    default_activations = ("Sigmoid", "Tanh")
+
+    def recurrent_bias(self, attrs: Attrs, bias: np.ndarray) -> np.ndarray | None:
+        """The hidden gate's, which the reset gate scales with ``linear_before_reset``."""
+        return bias.reshape(3, -1)[2] if attrs.get("linear_before_reset", 0) else None
+
+    def step(self, cell: Cell, projected: Expr, states: list[Expr]) -> list[Expr]:
+        ctx, hidden = cell.ctx, states[0]
+        if cell.attrs.get("linear_before_reset", 0):
+            state = cell.project(hidden)
+            update, reset = self._gates(cell, projected, cell.gate(state, 0, 2))
+            inner = cell.gate(state, 2)
+            if cell.bias is not None:
+                inner = ctx.emit(relax.op.add(inner, cell.bias))
+            inner = ctx.emit(relax.op.multiply(reset, inner))
+        else:
+            columns = cell.hidden
+            weights = [
+                ctx.emit(relax.op.strided_slice(cell.recurrent, [1], [start], [stop]))
+                for start, stop in ((0, 2 * columns), (2 * columns, 3 * columns))
+            ]
+            state = ctx.emit(relax.op.matmul(hidden, weights[0]))
+            update, reset = self._gates(cell, projected, state)
+            inner = ctx.emit(relax.op.matmul(relax.op.multiply(reset, hidden), weights[1]))
+        candidate = cell.apply(1, relax.op.add(cell.gate(projected, 2), inner))
+        # (1 - z) * candidate + z * hidden
+        old = relax.op.multiply(update, hidden)
+        fresh = relax.op.multiply(relax.op.subtract(ctx.const(1, cell.dtype), update), candidate)
+        return [relax.op.add(fresh, old)]
+
+    @staticmethod
+    def _gates(cell: Cell, projected: Expr, state: Expr) -> tuple[Expr, Expr]:
+        both = cell.apply(0, relax.op.add(cell.gate(projected, 0, 2), state))
+        return cell.gate(both, 0), cell.gate(both, 1)

@@ -1,0 +1,93 @@
+"""Resize (opset 10 to 19): every mode, coordinate transformation and rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._resample import COORDINATES, ROUNDINGS, Options
+from ._resize import Plan, resize
+from ._shapes import normal_axis
+
+
+class Resize(OnnxOp):
+    """``image.resize2d`` for the common cases, else a table of indices and weights per axis."""
+
+    name = "Resize"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        if ctx.opset == 10:
+            options = Options(attrs.get("mode", "nearest"), "asymmetric", "simple")
+            return resize(ctx, inputs, _scaled(inputs, _floats(inputs, 1)), options)
+        options = Options(
+            mode=attrs.get("mode", "nearest"),
+            coordinates=attrs.get("coordinate_transformation_mode", "half_pixel"),
+            rounding=attrs.get("nearest_mode", "round_prefer_floor"),
+            cubic=attrs.get("cubic_coeff_a", -0.75),
+            exclude_outside=bool(attrs.get("exclude_outside", 0)),
+            antialias=bool(attrs.get("antialias", 0)),
+        )
+        if options.coordinates not in COORDINATES or options.rounding not in ROUNDINGS:
+            raise ctx.unsupported(
+                f"mode '{options.coordinates}' / '{options.rounding}'", "use one ONNX defines"
+            )
+        plan = self._plan(ctx, inputs, attrs)
+        if options.coordinates == "tf_crop_and_resize":
+            plan = _with_roi(inputs, attrs, plan)
+        return resize(ctx, inputs, plan, options, attrs.get("extrapolation_value", 0.0))
+
+    @staticmethod
+    def _plan(ctx: Context, inputs: Inputs, attrs: Attrs) -> Plan:
+        shape = inputs.shape(0)
+        rank = len(shape)
+        axes = [normal_axis(a, rank) for a in attrs.get("axes", range(rank))]
+        scales = _floats(inputs, 2) if inputs.has(2) else []
+        if scales:
+            full = [1.0] * rank
+            for axis, scale in zip(axes, scales, strict=True):
+                full[axis] = scale
+            return _scaled(inputs, full)
+        if not inputs.has(3):
+            raise ctx.unsupported("neither its scales nor its sizes are given", "give one of them")
+        wanted = inputs.need_ints(3, "its sizes")
+        sizes: list[Any] = list(shape)
+        for axis, size in zip(axes, wanted, strict=True):
+            sizes[axis] = size
+        policy = attrs.get("keep_aspect_ratio_policy", "stretch")
+        if policy != "stretch":
+            ratios = [np.float32(sizes[a]) / np.float32(shape[a]) for a in axes]
+            ratio = min(ratios) if policy == "not_larger" else max(ratios)
+            for axis in axes:
+                sizes[axis] = int(np.floor(ratio * np.float32(shape[axis]) + np.float32(0.5)))
+            kept = [float(ratio) if a in axes else 1.0 for a in range(rank)]
+            return Plan(tuple(sizes), tuple(kept))
+        both = zip(sizes, shape, strict=True)
+        found = [float(np.float32(n) / np.float32(d)) if isinstance(d, int) and isinstance(n, int)
+                 else None for n, d in both]  # fmt: skip
+        return Plan(tuple(sizes), tuple(found))
+
+
+def _floats(inputs: Inputs, index: int) -> list[float]:
+    return [float(v) for v in inputs.need(index, "its scales").reshape(-1)]
+
+
+def _scaled(inputs: Inputs, scales: list[float]) -> Plan:
+    sizes = [
+        int(np.floor(np.float32(dim) * np.float32(scale)))
+        if isinstance(dim, int)
+        else (dim if scale == 1 else dim * int(scale))
+        for dim, scale in zip(inputs.shape(0), scales, strict=True)
+    ]
+    return Plan(tuple(sizes), tuple(scales))
+
+
+def _with_roi(inputs: Inputs, attrs: Attrs, plan: Plan) -> Plan:
+    rank = len(plan.sizes)
+    roi = [float(v) for v in inputs.need(1, "its roi").reshape(-1)]
+    axes = [normal_axis(a, rank) for a in attrs.get("axes", range(rank))]
+    parts = [(0.0, 1.0)] * rank
+    for position, axis in enumerate(axes):
+        parts[axis] = (roi[position], roi[position + len(axes)])
+    return Plan(plan.sizes, plan.scales, tuple(parts))

@@ -1,0 +1,21 @@
+"""Upsample (opset 7 with the attribute ``scales``, 9 with an operand)."""
+
+from __future__ import annotations
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._resample import Options
+from ._resize import resize
+from .resize import _floats, _scaled
+
+
+class Upsample(OnnxOp):
+    """As Resize with asymmetric coordinates."""
+
+    name = "Upsample"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        mode = {"bilinear": "linear"}.get(
+            attrs.get("mode", "nearest"), attrs.get("mode", "nearest")
+        )
+        scales = list(attrs["scales"]) if "scales" in attrs else _floats(inputs, 1)
+        return resize(ctx, inputs, _scaled(inputs, scales), Options(mode, "asymmetric", "simple"))
