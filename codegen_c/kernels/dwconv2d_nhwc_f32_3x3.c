@@ -1,0 +1,29 @@
+// kernel: dwconv2d_nhwc_f32_3x3
+// op: conv2d
+// dtype: f32
+// arch: portable
+// isa: simd
+// when: g == ic == oc and kh == kw == 3 and dh == dw == 1 and 1 <= sw <= 2
+// rank: 30
+// params: ACT=act RESIDUAL=residual SW=sw
+// pack: 1=dw_taps
+// work: n * oh
+//
+// Depthwise 3x3, four outputs along the row at a time: megcc_dwconv.h.
+#define DW_K 3
+
+#ifndef SW
+#define SW 1
+#endif
+
+#include "megcc_dwconv.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_dwconv2d_nhwc_f32_3x3
+#endif
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  (void)workspace;
+  megcc_dwconv(ptr, attr, begin, end);
+}
