@@ -111,8 +111,10 @@ def _fitting(param: relax.Var, value: tvm.runtime.Tensor | np.ndarray) -> tvm.ru
             want in (None, have) for want, have in zip(shape, array.shape, strict=True)
         )
         if not fits or str(param.ty.dtype) != str(array.dtype):
+            named = zip(shape, param.ty.shape, strict=True)
+            dims = ", ".join(str(d if size is None else size) for size, d in named)
             raise InputError(
-                f"parameter '{param.name}' is {param.ty.dtype}{list(param.ty.shape)}, its"
+                f"parameter '{param.name}' is {param.ty.dtype}[{dims}], its"
                 f" value is {array.dtype}{list(array.shape)}; give a value of the parameter's type"
             )
     return tvm.runtime.tensor(array)

@@ -1,0 +1,71 @@
+"""The target, and tvm.relay, whatever is imported first."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+import tvm
+
+from tvm_megcc import target, toolchain
+from tvm_megcc.errors import InputError
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import tvm_megcc, tvm; assert 'tvm_megcc' in tvm.target.list_tags()",
+        "import tvm, tvm_megcc; assert 'tvm_megcc' in tvm.target.list_tags()",
+        "import tvm_megcc, tvm; assert tvm.relay.build and tvm.relay.Any()",
+        "from tvm_megcc import relay; import tvm; assert tvm.relay is relay",
+        "import tvm_megcc; from tvm.relay.frontend import from_onnx",
+        "import tvm_megcc; from tvm import relax; import tvm; assert tvm.relay",
+        "import tvm_megcc, sys; assert 'tvm' not in sys.modules",
+    ],
+)
+def test_registration(fresh_python: list[str], code: str) -> None:
+    done = subprocess.run([*fresh_python, code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+def test_target_forms() -> None:
+    assert tvm.target.Target("tvm_megcc").attrs["device"] == "tvm_megcc"
+    a76 = tvm.target.Target({"tag": "tvm_megcc", "mcpu": "cortex-a76"})
+    assert a76.attrs["mcpu"] == "cortex-a76" and "arm_cpu" in a76.keys
+
+
+@pytest.mark.parametrize(
+    ("given", "arch"),
+    [
+        ("arm64", "arm64"),
+        ("portable", "portable"),
+        ({"tag": "tvm_megcc", "mcpu": "cortex-a76"}, "arm64"),
+        ({"tag": "tvm_megcc", "mcpu": "cortex-a53"}, "arm64"),
+        ({"tag": "tvm_megcc", "mcpu": "cortex-a7"}, "armv7"),
+        ({"tag": "tvm_megcc", "mcpu": "cortex-a72"}, "arm64"),
+        ({"tag": "tvm_megcc", "mcpu": "cortex-a710"}, "arm64"),
+        ({"tag": "tvm_megcc", "mcpu": "neoverse-n1"}, "arm64"),
+        ({"tag": "tvm_megcc", "march": "armv7-a"}, "armv7"),
+        ({"tag": "tvm_megcc", "march": "armv8.2-a"}, "arm64"),
+        ({"tag": "tvm_megcc", "mcpu": "x86-64-v3"}, "x86"),
+        ({"tag": "tvm_megcc", "mcpu": "sifive-u74"}, "portable"),
+        ({"kind": "llvm", "mtriple": "armv7-linux-gnueabihf"}, "armv7"),
+        ({"kind": "llvm", "mtriple": "aarch64-linux-gnu"}, "arm64"),
+    ],
+)
+def test_architecture_of_a_target(given: object, arch: str) -> None:
+    assert target.architecture(given) == arch
+    if isinstance(given, dict):
+        assert target.architecture(tvm.target.Target(given)) == arch
+
+
+@pytest.mark.parametrize("given", [None, "tvm_megcc", "host", {"tag": "tvm_megcc"}, "c"])
+def test_architecture_without_a_cpu_is_the_hosts(given: object) -> None:
+    assert target.architecture(given) == toolchain.host_arch()
+
+
+@pytest.mark.parametrize("given", ["cuda", "no such target", {"kind": "nope"}])
+def test_architecture_refuses(given: object) -> None:
+    with pytest.raises(InputError, match="tvm_megcc"):
+        target.architecture(given)
