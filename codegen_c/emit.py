@@ -29,6 +29,8 @@ from .weights import Layout, c_literal, lay_out
 FORMAT = 1  #: of manifest.json and the package layout
 
 RUNTIME = ("megcc_context.c", "megcc_model.c", "megcc_status.c", "megcc_opcodes.def", "megcc_vm.h")
+#: Sets of architectures that include a given one: most segments of one image (MEGCC_MAX_SEGMENTS).
+MAX_SEGMENTS = 8
 ARCHS = ("arm64", "armv7", "portable", "x86")
 
 
@@ -161,6 +163,7 @@ def _header(ident: str, name: str, codes: Mapping[str, bytecode.Code], weights: 
     upper = ident.upper()
     sizes = {
         arch: f"#define {upper}_ARENA_BYTES {code.program.arena_bytes}\n"
+        f"#define {upper}_CONTEXT_BYTES ({_context_words(code)} * sizeof(void *))\n"
         for arch, code in codes.items()
     }
     image = (
@@ -172,13 +175,21 @@ def _header(ident: str, name: str, codes: Mapping[str, bytecode.Code], weights: 
         _generated("What C code needs to know", ident)
         + f"#ifndef MEGCC_MODEL_{upper}_H\n#define MEGCC_MODEL_{upper}_H\n\n"
         + '#include "megcc.h"\n\n'
-        + "// Constants for static allocation; megcc_arena_bytes says the same at run time.\n"
+        + "// For static allocation; at run time ask megcc_arena_bytes, megcc_context_bytes.\n"
         + guards.chain(sizes, '#error "this package was not compiled for this architecture"\n')
         + '\n#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
         + image
         + f"extern const megcc_kernels_t {ident}_kernels;\n"
         + f"\n#ifdef __cplusplus\n}}\n#endif\n\n#endif  // MEGCC_MODEL_{upper}_H\n"
     )
+
+
+def _context_words(code: bytecode.Code) -> int:
+    """Pointers that a context fits in: see megcc_context_bytes (a test compares them)."""
+    program = code.program
+    ports = len(program.inputs) + len(program.outputs)
+    operands = max((len(c.operands) for c in program.calls), default=0)
+    return 16 + 2 * ports + 1 + MAX_SEGMENTS + ports + operands
 
 
 def _model_c(

@@ -1,6 +1,9 @@
 // Contexts: memory, inputs, outputs, and the loop over the program.
 #include "megcc_vm.h"
 
+// <NAME>_CONTEXT_BYTES of a package's header counts 16 pointers for this struct.
+typedef char megcc_context_fits[sizeof(struct megcc_context) <= 16 * sizeof(void *) ? 1 : -1];
+
 // ---- layout of the caller's memory ---------------------------------------------------------
 
 static size_t base_count(const megcc_model_t *m) {

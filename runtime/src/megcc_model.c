@@ -229,6 +229,12 @@ static megcc_status_t check_model(megcc_model_t *m, const megcc_image_t *image) 
   const uint32_t *h = m->program;
   const uint64_t arena = read_u64(h + MEGCC_H_ARENA_BYTES);
   megcc_status_t status;
+  int w;
+  // Reserved words: whatever a later version says there, this runtime would not do it.
+  if (h[MEGCC_H_FLAGS] != 0) return MEGCC_ERR_VERSION;
+  for (w = MEGCC_H_SECTIONS + 2 * MEGCC_SECTIONS; w < MEGCC_H_WORDS; ++w) {
+    if (h[w] != 0) return MEGCC_ERR_VERSION;
+  }
   if (h[MEGCC_H_FINGERPRINT] != m->kernels->fingerprint[0] ||
       h[MEGCC_H_FINGERPRINT + 1] != m->kernels->fingerprint[1]) {
     return MEGCC_ERR_KERNELS;

@@ -119,6 +119,7 @@ static void test_create(const megcc_model_t *model) {
   char *memory;
   megcc_context_t *context;
   CHECK_STATUS(MEGCC_OK, megcc_context_bytes(model, &bytes));
+  CHECK(bytes <= CORNERS_CONTEXT_BYTES);
   memory = (char *)test_alloc(bytes + 8);
   CHECK_STATUS(MEGCC_ERR_MEMORY, megcc_context_create(model, memory, bytes - 1, &context));
   CHECK(context == NULL);
