@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from tvm_megcc.kernels import conv2d, elementwise, matmul, pool2d, transpose
+from tvm_megcc.kernels import conv2d, elementwise, matmul, movement, pool2d, reduction, resize2d
 from tvm_megcc.kernels.request import Row
 
-_OPERATORS = (conv2d, matmul, pool2d, transpose, elementwise)
+_OPERATORS = (conv2d, matmul, pool2d, reduction, resize2d, movement, elementwise)
 
 
 @cache

@@ -1,0 +1,154 @@
+"""transpose, concat, pad, slice and gather: operators that move elements of any type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from tvm import relax
+from tvm.relax.dpl import is_op, wildcard
+
+from tvm_megcc.kernels.request import (
+    Parts,
+    Request,
+    Row,
+    as_float,
+    as_int,
+    dtype_of,
+    static_shape,
+)
+from tvm_megcc.program import DTYPES
+
+MAX_RANK = 8
+MAX_CONCAT = 16
+#: Codes of ``codegen_c/include/op/pad.h``.
+PAD_MODES = {"constant": 0, "edge": 1, "reflect": 2, "circular": 3}
+
+Facts = dict[str, int | float | str]
+
+
+def rows() -> Iterator[Row]:
+    for name, build in (
+        ("permute_dims", _transpose),
+        ("concat", _concat),
+        ("nn.pad", _pad),
+        ("strided_slice", _slice),
+        ("take", _gather),
+    ):
+        op = f"relax.{name}"
+        x = wildcard()
+        pattern = is_op(op)(x, varg_default_wildcard=True)
+        yield Row(name.removeprefix("nn."), frozenset({op}), pattern, {"x": x}, build)
+
+
+def _numbered(prefix: str, values: Sequence[int], fill: int) -> dict[str, int]:
+    """Facts ``prefix0 .. prefix7``, padded in front."""
+    padded = [fill] * (MAX_RANK - len(values)) + list(values)
+    return {f"{prefix}{i}": v for i, v in enumerate(padded)}
+
+
+def _movable(x: relax.Expr) -> tuple[tuple[int, ...], Facts] | None:
+    """Shape and common facts of a tensor whose elements can be moved, or None."""
+    shape = static_shape(x)
+    if shape is None or len(shape) > MAX_RANK:
+        return None
+    dtype = dtype_of(x)
+    return shape, {"dtype": dtype, "esize": DTYPES[dtype]}
+
+
+def _transpose(parts: Parts) -> Request | None:
+    x, axes = parts["x"], parts["root"].attrs.axes
+    found = _movable(x)
+    if found is None:
+        return None
+    shape, facts = found
+    rank, missing = len(shape), MAX_RANK - len(shape)
+    order = [int(a) % rank for a in axes] if axes is not None else list(range(rank))[::-1]
+    perm = [*range(missing), *(missing + a for a in order)]
+    facts |= {"size": prod(shape), **_numbered("d", shape, 1), **_numbered("p", perm, 0)}
+    return Request("transpose", facts, (x,))
+
+
+def _concat(parts: Parts) -> Request | None:
+    call = parts["root"]
+    fields = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else ()
+    axis, out = as_int(call.attrs.axis), static_shape(call)
+    shapes = [static_shape(f) for f in fields]
+    if axis is None or not out or not 0 < len(fields) <= MAX_CONCAT or None in shapes:
+        return None
+    axis %= len(out)
+    esize = DTYPES[dtype_of(call)]
+    sizes = [prod(s[axis:]) * esize for s in shapes if s is not None]
+    facts: Facts = {
+        "dtype": dtype_of(call), "count": len(fields), "outer": prod(out[:axis]),
+        **{f"b{i}": (sizes[i] if i < len(sizes) else 0) for i in range(MAX_CONCAT)},
+    }  # fmt: skip
+    return Request("concat", facts, tuple(fields))
+
+
+def _pad(parts: Parts) -> Request | None:
+    x, attrs, out = parts["x"], parts["root"].attrs, static_shape(parts["root"])
+    found = _movable(x)
+    mode, value = PAD_MODES.get(str(attrs.pad_mode)), as_float(attrs.pad_value)
+    if found is None or out is None or mode is None:
+        return None
+    shape, facts = found
+    value = float(attrs.pad_value) if value is None else value
+    if value != 0.0 and facts["dtype"] != "f32":
+        return None
+    width = [int(v) for v in attrs.pad_width]
+    facts |= {
+        "mode": mode, "size": prod(out), "value_lo": value, "value_hi": 0,
+        **_numbered("d", shape, 1), **_numbered("a", width[::2], 0),
+        **_numbered("z", width[1::2], 0),
+    }  # fmt: skip
+    return Request("pad", facts, (x,))
+
+
+def _integers(expr: relax.Expr) -> list[int] | None:
+    if not isinstance(expr, relax.Tuple):
+        return None
+    values = [as_int(f) if as_int(f) is not None else as_int(getattr(f, "value", None))
+              for f in expr.fields]  # fmt: skip
+    return None if None in values else values  # type: ignore[return-value]
+
+
+def _slice(parts: Parts) -> Request | None:
+    x, call, out = parts["x"], parts["root"], static_shape(parts["root"])
+    found = _movable(x)
+    lists = [_integers(a) for a in call.args[1:5]]
+    if found is None or out is None or None in lists or len(lists) < 3:
+        return None
+    shape, facts = found
+    axes, begins = lists[0], lists[1]
+    steps = lists[3] if len(lists) > 3 else [1] * len(axes)
+    begin, step = [0] * len(shape), [1] * len(shape)
+    for axis, b, s in zip(axes, begins, steps, strict=True):
+        axis %= len(shape)
+        dim = shape[axis]
+        b = b + dim if b < 0 else b
+        begin[axis] = min(max(b, 0), dim - 1 if s < 0 else dim)
+        step[axis] = s
+    facts |= {
+        "size": prod(out), **_numbered("d", shape, 1), **_numbered("b", begin, 0),
+        **_numbered("s", step, 1), **_numbered("o", out, 1),
+    }  # fmt: skip
+    return Request("slice", facts, (x,))
+
+
+def _gather(parts: Parts) -> Request | None:
+    x, call = parts["x"], parts["root"]
+    index = call.args[1]
+    found, where = _movable(x), static_shape(index)
+    axis = as_int(call.attrs.axis)
+    if found is None or where is None or axis is None:
+        return None
+    if dtype_of(index) not in ("i32", "i64"):
+        return None
+    shape, facts = found
+    axis %= len(shape)
+    facts |= {
+        "index": dtype_of(index), "outer": prod(shape[:axis]), "axis": shape[axis],
+        "row_bytes": prod(shape[axis + 1 :]) * int(facts["esize"]), "count": prod(where),
+    }  # fmt: skip
+    return Request("gather", facts, (x, index))

@@ -1,0 +1,82 @@
+"""softmax, layer_norm, reduce and argreduce: one line of numbers at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from math import prod
+
+from tvm.relax.dpl import is_op, wildcard
+
+from tvm_megcc.kernels.request import Parts, Request, Row, as_int, dtype_of, static_shape
+
+#: Codes of ``codegen_c/include/op/reduce.h``.
+REDUCE = {"sum": 0, "mean": 1, "max": 2, "min": 3, "prod": 4}
+
+
+def rows() -> Iterator[Row]:
+    for name, log in (("softmax", 0), ("log_softmax", 1)):
+        yield _row(f"relax.nn.{name}", partial(_softmax, log))
+    for name, code in REDUCE.items():
+        yield _row(f"relax.{name}", partial(_reduce, code))
+    yield _layer_norm_row()
+
+
+def _row(op: str, build) -> Row:  # noqa: ANN001 - a Row's own callback type
+    x = wildcard()
+    return Row(op.split(".")[-1], frozenset({op}), is_op(op)(x), {"x": x}, build)
+
+
+def _split(shape: Sequence[int], first: int, last: int) -> dict[str, int]:
+    """``outer``, ``axis``, ``inner`` of a shape whose axes ``[first, last)`` are one line."""
+    return {
+        "outer": prod(shape[:first]),
+        "axis": prod(shape[first:last]),
+        "inner": prod(shape[last:]),
+    }
+
+
+def _softmax(log: int, parts: Parts) -> Request | None:
+    x, shape = parts["x"], static_shape(parts["x"])
+    if not shape:
+        return None
+    axis = int(parts["root"].attrs.axis) % len(shape)
+    facts = {"dtype": dtype_of(x), "log": log, **_split(shape, axis, axis + 1)}
+    return Request("softmax", facts, (x,))
+
+
+def _reduce(code: int, parts: Parts) -> Request | None:
+    x, shape, axes = parts["x"], static_shape(parts["x"]), parts["root"].attrs.axis
+    if not shape:
+        return None
+    lines = sorted({int(a) % len(shape) for a in axes} if axes is not None else range(len(shape)))
+    if not lines or lines != list(range(lines[0], lines[-1] + 1)):
+        return None
+    facts = {"dtype": dtype_of(x), "func": code, **_split(shape, lines[0], lines[-1] + 1)}
+    return Request("reduce", facts, (x,))
+
+
+def _layer_norm_row() -> Row:
+    x, scale, bias = wildcard(), wildcard(), wildcard()
+    pattern = is_op("relax.nn.layer_norm")(x, scale, bias)
+    parts = {"x": x, "scale": scale, "bias": bias}
+    return Row("layer_norm", frozenset({"relax.nn.layer_norm"}), pattern, parts, _layer_norm)
+
+
+def _layer_norm(parts: Parts) -> Request | None:
+    x, attrs, shape = parts["x"], parts["root"].attrs, static_shape(parts["x"])
+    if not shape:
+        return None
+    axes = sorted(a % len(shape) for a in (as_int(v) for v in attrs.axes) if a is not None)
+    if axes != list(range(len(shape) - len(axes), len(shape))):
+        return None
+    scale, bias = int(bool(attrs.scale)), int(bool(attrs.center))
+    facts = {
+        "dtype": dtype_of(x), "scale": scale, "bias": bias, "rms": 0,
+        "outer": prod(shape[: axes[0]]), "inner": prod(shape[axes[0] :]),
+        "eps": float(attrs.epsilon),
+    }  # fmt: skip
+    wanted = [parts["scale"]] * scale + [parts["bias"]] * bias
+    if any(static_shape(w) != shape[axes[0] :] or dtype_of(w) != dtype_of(x) for w in wanted):
+        return None
+    return Request("layer_norm", facts, (x, *wanted))
