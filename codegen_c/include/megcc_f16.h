@@ -78,9 +78,7 @@ MEGCC_INLINE uint16_t megcc_f32_to_f16(float x) {
 #endif
 }
 
-MEGCC_INLINE float megcc_bf16_to_f32(uint16_t h) {
-  return megcc_f32_from_bits((uint32_t)h << 16);
-}
+MEGCC_INLINE float megcc_bf16_to_f32(uint16_t h) { return megcc_f32_from_bits((uint32_t)h << 16); }
 
 MEGCC_INLINE uint16_t megcc_f32_to_bf16(float x) {
   const uint32_t bits = megcc_f32_bits(x);

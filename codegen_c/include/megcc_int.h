@@ -14,21 +14,19 @@
 #include "megcc_kernel.h"
 
 // floor(a / b) and the remainder with b's sign; div and mod truncate, as C does.
-#define MEGCC_DIVIDE_SIGNED(T, U, S)                                         \
-  MEGCC_INLINE T megcc_div_##S(T a, T b) {                                   \
-    return (T)(b == 0 ? 0 : b == -1 ? (T)(0 - (U)a) : (T)(a / b));           \
-  }                                                                          \
-  MEGCC_INLINE T megcc_mod_##S(T a, T b) {                                   \
-    return (T)(b == 0 || b == -1 ? 0 : a % b);                               \
-  }                                                                          \
-  MEGCC_INLINE T megcc_floormod_##S(T a, T b) {                              \
-    T r = megcc_mod_##S(a, b);                                               \
-    return (T)(r != 0 && (r ^ b) < 0 ? r + b : r);                           \
-  }                                                                          \
-  MEGCC_INLINE T megcc_floordiv_##S(T a, T b) {                              \
-    T q = megcc_div_##S(a, b);                                               \
-    T r = megcc_mod_##S(a, b);                                               \
-    return (T)(r != 0 && (r ^ b) < 0 ? q - 1 : q);                           \
+#define MEGCC_DIVIDE_SIGNED(T, U, S)                                                    \
+  MEGCC_INLINE T megcc_div_##S(T a, T b) {                                              \
+    return (T)(b == 0 ? 0 : b == -1 ? (T)(0 - (U)a) : (T)(a / b));                      \
+  }                                                                                     \
+  MEGCC_INLINE T megcc_mod_##S(T a, T b) { return (T)(b == 0 || b == -1 ? 0 : a % b); } \
+  MEGCC_INLINE T megcc_floormod_##S(T a, T b) {                                         \
+    T r = megcc_mod_##S(a, b);                                                          \
+    return (T)(r != 0 && (r ^ b) < 0 ? r + b : r);                                      \
+  }                                                                                     \
+  MEGCC_INLINE T megcc_floordiv_##S(T a, T b) {                                         \
+    T q = megcc_div_##S(a, b);                                                          \
+    T r = megcc_mod_##S(a, b);                                                          \
+    return (T)(r != 0 && (r ^ b) < 0 ? q - 1 : q);                                      \
   }
 
 #define MEGCC_DIVIDE_UNSIGNED(T, S)                                          \
@@ -36,34 +34,30 @@
   MEGCC_INLINE T megcc_mod_##S(T a, T b) { return (T)(b == 0 ? 0 : a % b); }
 
 // U computes without promotion to a narrower signed type; W is the width in bits.
-#define MEGCC_SHIFT(T, U, S, W)                                              \
-  MEGCC_INLINE T megcc_shl_##S(T a, T b) {                                   \
-    return (T)((uint64_t)b < (W) ? (U)a << ((U)b & ((W) - 1)) : 0);          \
+#define MEGCC_SHIFT(T, U, S, W)                                   \
+  MEGCC_INLINE T megcc_shl_##S(T a, T b) {                        \
+    return (T)((uint64_t)b < (W) ? (U)a << ((U)b & ((W)-1)) : 0); \
   }
 
-#define MEGCC_SHIFT_RIGHT_UNSIGNED(T, U, S, W)                               \
-  MEGCC_INLINE T megcc_shr_##S(T a, T b) {                                   \
-    return (T)(b < (W) ? (U)a >> ((U)b & ((W) - 1)) : 0);                    \
-  }
+#define MEGCC_SHIFT_RIGHT_UNSIGNED(T, U, S, W) \
+  MEGCC_INLINE T megcc_shr_##S(T a, T b) { return (T)(b < (W) ? (U)a >> ((U)b & ((W)-1)) : 0); }
 
-#define MEGCC_SHIFT_RIGHT_SIGNED(T, S, W)                                    \
-  MEGCC_INLINE T megcc_shr_##S(T a, T b) {                                   \
-    return (T)(a >> ((uint64_t)b < (W) ? (int)b : (W) - 1));                 \
-  }
+#define MEGCC_SHIFT_RIGHT_SIGNED(T, S, W) \
+  MEGCC_INLINE T megcc_shr_##S(T a, T b) { return (T)(a >> ((uint64_t)b < (W) ? (int)b : (W)-1)); }
 
-#define MEGCC_MIN_MAX(T, S)                                                  \
-  MEGCC_INLINE T megcc_min_##S(T a, T b) { return a < b ? a : b; }           \
+#define MEGCC_MIN_MAX(T, S)                                        \
+  MEGCC_INLINE T megcc_min_##S(T a, T b) { return a < b ? a : b; } \
   MEGCC_INLINE T megcc_max_##S(T a, T b) { return a > b ? a : b; }
 
 // Floats: a NaN in the first operand survives, one in the second does not (one instruction each).
-#define MEGCC_MIN_MAX_FLOAT(T, S)                                            \
-  MEGCC_INLINE T megcc_min_##S(T a, T b) { return b < a ? b : a; }           \
+#define MEGCC_MIN_MAX_FLOAT(T, S)                                  \
+  MEGCC_INLINE T megcc_min_##S(T a, T b) { return b < a ? b : a; } \
   MEGCC_INLINE T megcc_max_##S(T a, T b) { return b > a ? b : a; }
 
-#define MEGCC_SIGNED(T, U, S, W)   \
-  MEGCC_MIN_MAX(T, S)              \
-  MEGCC_DIVIDE_SIGNED(T, U, S)     \
-  MEGCC_SHIFT(T, U, S, W)          \
+#define MEGCC_SIGNED(T, U, S, W) \
+  MEGCC_MIN_MAX(T, S)            \
+  MEGCC_DIVIDE_SIGNED(T, U, S)   \
+  MEGCC_SHIFT(T, U, S, W)        \
   MEGCC_SHIFT_RIGHT_SIGNED(T, S, W)
 
 #define MEGCC_UNSIGNED(T, U, S, W) \

@@ -14,9 +14,7 @@
 
 MEGCC_INLINE int megcc_isnanf(float x) { return x != x; }
 
-MEGCC_INLINE int megcc_isinff(float x) {
-  return (megcc_f32_bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
+MEGCC_INLINE int megcc_isinff(float x) { return (megcc_f32_bits(x) & 0x7fffffffu) == 0x7f800000u; }
 
 MEGCC_INLINE int megcc_isfinitef(float x) {
   return (megcc_f32_bits(x) & 0x7fffffffu) < 0x7f800000u;
@@ -85,7 +83,7 @@ MEGCC_INLINE float megcc_exp10f(float x) {
   int32_t k;
   const float n = megcc_nearestf(x * 3.32192809f, &k);
   const float r = x - n * 0.301025390625f - n * 4.605038981e-6f;
-  return megcc_scalef(megcc_exp_polyf(r * 2.30258512f + r * -2.6948e-8f), k);
+  return megcc_scalef(megcc_exp_polyf(r * 2.30258512f + r * -3.1975437e-8f), k);
 }
 
 /// e^x - 1 without the sign of a zero and without the limits; |x| <= 89.
@@ -112,7 +110,7 @@ MEGCC_INLINE float megcc_expm1f(float x) {
   return x == 0.0f ? x : e;
 }
 
-/// 1 / (1 + e^-x), <= 2 ULP.
+/// 1 / (1 + e^-x), <= 3 ULP.
 MEGCC_INLINE float megcc_sigmoidf(float x) {
   const float e = megcc_expf(-megcc_fabsf(x));
   return (x < 0.0f ? e : 1.0f) / (1.0f + e);
@@ -129,7 +127,7 @@ MEGCC_INLINE float megcc_tanhf(float x) {
 /// e^x / 2 for x >= 0, also where e^x itself overflows.
 MEGCC_INLINE float megcc_half_expf(float x) {
   // e^(355/512) / 2; x - 355/512 is exact where the difference matters.
-  return megcc_expf(x - 0.693359375f) * 1.00010611f;
+  return megcc_expf(x - 0.693359375f) * 1.00021219f;
 }
 
 /// <= 3 ULP.
@@ -166,7 +164,8 @@ MEGCC_INLINE float megcc_log_tailf(float f) {
 /// x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), x positive and finite; returns f.
 MEGCC_INLINE float megcc_log_splitf(float x, float *k) {
   const int subnormal = x < 1.17549435e-38f;
-  const uint32_t bits = megcc_f32_bits(subnormal ? x * 8388608.0f : x) + (0x3f800000u - 0x3f3504f3u);
+  const uint32_t bits =
+      megcc_f32_bits(subnormal ? x * 8388608.0f : x) + (0x3f800000u - 0x3f3504f3u);
   const int32_t e = (int32_t)(bits >> 23) - (subnormal ? 150 : 127);
   *k = (float)e;
   return megcc_f32_from_bits((bits & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
@@ -191,10 +190,10 @@ MEGCC_INLINE float megcc_logf(float x) {
 MEGCC_INLINE float megcc_log2f(float x) {
   float k;
   const float f = megcc_log_splitf(x, &k);
-  // log2(e) = 1.4426950 in two parts, of which the first has 10 bits.
+  // log2(e) in two parts, of which the first has 11 bits.
   const float t = megcc_log_tailf(f);
-  const float low = f * -2.17349e-4f + t * 1.44269504f;
-  return megcc_log_limitsf(x, k + (f * 1.44291246f + low));
+  const float low = f * 3.12228389e-4f + t * 1.44269504f;
+  return megcc_log_limitsf(x, k + (f * 1.4423828125f + low));
 }
 
 /// <= 2 ULP.
@@ -202,7 +201,8 @@ MEGCC_INLINE float megcc_log10f(float x) {
   float k;
   const float f = megcc_log_splitf(x, &k);
   const float t = megcc_log_tailf(f);
-  const float y = k * 0.301025390625f + (f * 0.434294482f + (t * 0.434294482f + k * 4.605038981e-6f));
+  const float low = f * 2.12450653e-4f + (t * 0.434294482f + k * 4.605038981e-6f);
+  const float y = k * 0.301025390625f + (f * 0.43408203125f + low);
   return megcc_log_limitsf(x, y);
 }
 
@@ -269,7 +269,7 @@ MEGCC_INLINE float megcc_powf(float x, float y) {
   return y == 0.0f || x == 1.0f ? 1.0f : v;
 }
 
-/// 1 / sqrt(x), <= 1 ULP.
+/// 1 / sqrt(x), <= 2 ULP.
 MEGCC_INLINE float megcc_rsqrtf(float x) { return 1.0f / megcc_sqrtf(x); }
 
 /// sqrt(x^2 + y^2) without overflow on the way, <= 1 ULP; computes in double.
@@ -295,6 +295,7 @@ MEGCC_INLINE float megcc_fmodf(float x, float y) {
   const float a = megcc_fabsf(x);
   const float b = megcc_fabsf(y);
   if (!(b > 0.0f) || !(a < MEGCC_INFF)) return MEGCC_NANF;
+  if (a < b) return x;
   double rest = (double)a;
   const double divisor = (double)b;
   // Each pass takes off a multiple of y that double holds exactly: 24 bits of the quotient.
@@ -314,7 +315,7 @@ MEGCC_INLINE float megcc_fmodf(float x, float y) {
 /// Remainder of x / y with the sign of y.
 MEGCC_INLINE float megcc_floormodf(float x, float y) {
   const float r = megcc_fmodf(x, y);
-  return r != 0.0f && (r < 0.0f) != (y < 0.0f) ? r + y : r;
+  return r == 0.0f ? megcc_copysignf(r, y) : (r < 0.0f) != (y < 0.0f) ? r + y : r;
 }
 
 // -- error function ---------------------------------------------------------------------------
@@ -380,13 +381,12 @@ MEGCC_INLINE float megcc_atan2f(float y, float x) {
   const int infinite = a > 3.4028235e38f || b > 3.4028235e38f;
   a = infinite ? (a > 3.4028235e38f ? 1.0f : 0.0f) : a;
   b = infinite ? (b > 3.4028235e38f ? 1.0f : 0.0f) : b;
-  // Away from the ends of the exponent range, so that no product with a constant or sum overflows
-  // and none of them is subnormal.
-  const float scale = a > 1e30f || b > 1e30f ? 1.0f / 4294967296.0f : 4294967296.0f;
+  // Away from the ends of the exponent range: no overflow, no subnormal.
   const int big = a > 1e20f || b > 1e20f;
   const int tiny = a < 1e-20f && b < 1e-20f;
-  a = big || tiny ? a * scale : a;
-  b = big || tiny ? b * scale : b;
+  const float scale = big ? 2.32830644e-10f : tiny ? 1.84467441e19f : 1.0f;
+  a *= scale;
+  b *= scale;
   b = a == 0.0f && b == 0.0f ? 1.0f : b;
   float t = megcc_atan_ratiof(a, b);
   const int left = (megcc_f32_bits(x) >> 31) != 0u;
@@ -406,7 +406,7 @@ MEGCC_INLINE float megcc_asin_tailf(float z) {
   return p * z;
 }
 
-/// <= 2 ULP.
+/// <= 3 ULP.
 MEGCC_INLINE float megcc_asinf(float x) {
   const float a = megcc_fabsf(x);
   const int big = a > 0.5f;

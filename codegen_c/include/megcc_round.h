@@ -85,9 +85,7 @@ MEGCC_INLINE double megcc_ceil(double x) {
   return megcc_copysign(r < x ? r + 1.0 : r, x);
 }
 
-MEGCC_INLINE double megcc_trunc(double x) {
-  return megcc_copysign(megcc_floor(megcc_fabs(x)), x);
-}
+MEGCC_INLINE double megcc_trunc(double x) { return megcc_copysign(megcc_floor(megcc_fabs(x)), x); }
 
 #endif  // MEGCC_ROUND_INSTRUCTION
 
@@ -135,7 +133,8 @@ MEGCC_INLINE double megcc_sqrt(double x) {
 
 /// By Newton's iteration on the reciprocal square root; correctly rounded by a last residual step.
 MEGCC_INLINE double megcc_sqrt(double x) {
-  if (!(x > 0.0) || x > 1.7976931348623157e308) return x == 0.0 || x > 0.0 ? x : x - x + (0.0 / 0.0);
+  if (!(x > 0.0) || x > 1.7976931348623157e308)
+    return x == 0.0 || x > 0.0 ? x : x - x + (0.0 / 0.0);
   double scale = 1.0;
   if (x < 2.2250738585072014e-308) {
     x *= 18014398509481984.0;
