@@ -1,5 +1,5 @@
 // The body of the transpose kernels. The including file defines elem_t and
-//   void plane(const elem_t *x, ptrdiff_t x_step, elem_t *y, ptrdiff_t y_step, int32_t rows, int32_t cols)
+//   void plane(const elem_t *x, ptrdiff_t x_step, elem_t *y, ptrdiff_t y_step, rows, cols)
 // which sets y[r * y_step + c] = x[c * x_step + r].
 #ifndef MEGCC_TRANSPOSE_H
 #define MEGCC_TRANSPOSE_H

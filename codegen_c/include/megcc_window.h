@@ -5,10 +5,10 @@
 #include "megcc_kernel.h"
 
 typedef struct {
-  int32_t origin;   // coordinate of tap 0, may be negative
-  int32_t begin;    // first tap inside the image
-  int32_t end;      // one past the last tap inside the image
-  int32_t padded;   // taps inside the padded image
+  int32_t origin;  // coordinate of tap 0, may be negative
+  int32_t begin;   // first tap inside the image
+  int32_t end;     // one past the last tap inside the image
+  int32_t padded;  // taps inside the padded image
 } megcc_window_t;
 
 // Window number `o` of `taps` taps, over `size` elements padded by `before` and `after`.

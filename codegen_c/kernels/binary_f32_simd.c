@@ -8,8 +8,8 @@
 // params: FUNC=func ACT=act
 // work: size
 //
-// The shapes are merged to as few axes as their broadcasting allows; along the last one an operand is
-// either contiguous or one value, so all loops are over vectors.
+// The shapes are merged to as few axes as their broadcasting allows; along the last one an operand
+// is either contiguous or one value, so all loops are over vectors.
 #include "megcc_act.h"
 #include "op/binary.h"
 #define MEGCC_ND_INPUTS 2
@@ -41,8 +41,7 @@ MEGCC_INLINE megcc_vf apply(megcc_vf l, megcc_vf r, const act_t *act) {
 #elif FUNC == BINARY_MAX
   const megcc_vf y = megcc_vf_select(megcc_vf_eq(l, l), megcc_vf_max(l, r), l);
 #elif FUNC == BINARY_PRELU
-  const megcc_vf y =
-      megcc_vf_select(megcc_vf_lt(l, megcc_vf_dup(0.0f)), megcc_vf_mul(l, r), l);
+  const megcc_vf y = megcc_vf_select(megcc_vf_lt(l, megcc_vf_dup(0.0f)), megcc_vf_mul(l, r), l);
 #else
 #error "binary_f32_simd.c does not have this FUNC"
 #endif

@@ -8,8 +8,8 @@
 // params: FUNC=func DTYPE=dtype
 // work: size
 //
-// Sums, differences and products wrap; quotients truncate, x / 0 is 0 and the quotient that does not
-// fit wraps.
+// Sums, differences and products wrap; quotients truncate, x / 0 is 0 and the quotient that does
+// not fit wraps.
 #include "megcc_dtype.h"
 #include "megcc_int.h"
 #include "op/binary.h"

@@ -7,7 +7,8 @@
 // params: FUNC=func
 // work: n * ((c + 63) // 64)
 //
-// A work item is 64 channels of one image: four vectors at a time stay in registers over all pixels.
+// A work item is 64 channels of one image: four vectors at a time stay in registers over all
+// pixels.
 #include "megcc_kernel.h"
 #include "megcc_simd.h"
 #include "op/global_pool.h"
@@ -51,8 +52,7 @@ MEGCC_INLINE void pool_four(const float *src, float *dst, int32_t pixels, int32_
 MEGCC_INLINE void pool_one(const float *src, float *dst, int32_t pixels, int32_t step, float scale,
                            int32_t lanes) {
   megcc_vf acc = megcc_vf_dup(EMPTY);
-  for (int32_t p = 0; p < pixels; ++p, src += step)
-    acc = COMBINE(acc, megcc_vf_load_n(src, lanes));
+  for (int32_t p = 0; p < pixels; ++p, src += step) acc = COMBINE(acc, megcc_vf_load_n(src, lanes));
   megcc_vf_store_n(dst, finish(acc, scale), lanes);
 }
 

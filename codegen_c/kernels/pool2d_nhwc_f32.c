@@ -48,9 +48,8 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
         }
       }
 #if FUNC == POOL2D_AVG
-      const int32_t count = attr[POOL2D_COUNT_INCLUDE_PAD]
-                                ? v.padded * u.padded
-                                : (v.end - v.begin) * (u.end - u.begin);
+      const int32_t count = attr[POOL2D_COUNT_INCLUDE_PAD] ? v.padded * u.padded
+                                                           : (v.end - v.begin) * (u.end - u.begin);
       for (int32_t c = 0; c < channels; ++c) dst[c] /= (float)count;
 #endif
     }

@@ -85,8 +85,8 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   for (int32_t row = begin; row < end; ++row) {
     const megcc_window_t v = megcc_window(row % oh, attr[POOL2D_KH], attr[POOL2D_SH], dh, height,
                                           attr[POOL2D_PT], attr[POOL2D_PB]);
-    const float *src = x + ((size_t)(row / oh) * height + (size_t)(v.origin + v.begin * dh)) *
-                               width * channels;
+    const float *src =
+        x + ((size_t)(row / oh) * height + (size_t)(v.origin + v.begin * dh)) * width * channels;
     float *dst = y + (size_t)row * ow * channels;
     for (int32_t col = 0; col < ow; ++col, dst += channels) {
       const megcc_window_t u = megcc_window(col, attr[POOL2D_KW], attr[POOL2D_SW], dw, width,

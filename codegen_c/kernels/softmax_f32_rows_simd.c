@@ -33,8 +33,8 @@ MEGCC_INLINE float row_max(const float *x, int32_t n) {
   return most;
 }
 
-// The sum of exp(x - shift); `y`, when there is one, gets the terms. Lanes behind the end are cleared
-// by storing what is wanted and loading it again.
+// The sum of exp(x - shift); `y`, when there is one, gets the terms. Lanes behind the end are
+// cleared by storing what is wanted and loading it again.
 MEGCC_INLINE float row_exp(const float *x, float *y, int32_t n, float shift) {
   const megcc_vf s = megcc_vf_dup(shift);
   megcc_vf sum = megcc_vf_zero();

@@ -6,8 +6,8 @@
 // rank: 10
 // work: size
 //
-// As transpose.c, with planes in tiles of 4 x 4 that are transposed in registers. Blocks of 64 input
-// rows keep what four output rows share in the cache.
+// As transpose.c, with planes in tiles of 4 x 4 that are transposed in registers. Blocks of 64
+// input rows keep what four output rows share in the cache.
 #include <stddef.h>
 
 #include "megcc_dtype.h"

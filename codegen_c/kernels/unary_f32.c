@@ -34,23 +34,23 @@ MEGCC_INLINE float apply(float x, float a, float b) {
   (void)a, (void)b;
 #if FUNC == 0
   return x;
-#elif FUNC == 1  // RELU
+#elif FUNC == 1   // RELU
   return x < 0.0f ? 0.0f : x;
-#elif FUNC == 2  // CLIP
+#elif FUNC == 2   // CLIP
   return clip(x, a, b);
-#elif FUNC == 3  // SIGMOID
+#elif FUNC == 3   // SIGMOID
   return 1.0f / (1.0f + megcc_expf(-x));
-#elif FUNC == 4  // TANH
+#elif FUNC == 4   // TANH
   return megcc_tanhf(x);
-#elif FUNC == 5  // SILU
+#elif FUNC == 5   // SILU
   return x / (1.0f + megcc_expf(-x));
-#elif FUNC == 6  // HARDSIGMOID
+#elif FUNC == 6   // HARDSIGMOID
   return clip(a * x + b, 0.0f, 1.0f);
-#elif FUNC == 7  // HARDSWISH
+#elif FUNC == 7   // HARDSWISH
   return x * clip(x * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f);
-#elif FUNC == 8  // LEAKY_RELU
+#elif FUNC == 8   // LEAKY_RELU
   return x < 0.0f ? a * x : x;
-#elif FUNC == 9  // GELU
+#elif FUNC == 9   // GELU
   return 0.5f * x * (1.0f + megcc_erff(x * 0.70710678f));
 #elif FUNC == 10  // GELU_TANH
   return 0.5f * x * (1.0f + megcc_tanhf(0.79788456f * (x + 0.044715f * (x * x * x))));

@@ -126,8 +126,8 @@ static int run_variant(const case_t *c, int variant, uint8_t **ptr, int *operand
   const uint32_t n_in = c->n_ptr - c->n_out;
   region_t ws_region = regions[MAX_PTR];
   uint8_t *ws = variant == AT_END
-                    ? ws_region.begin + (size_t)(ws_region.end - ws_region.begin - c->workspace) /
-                                            ALIGN * ALIGN
+                    ? ws_region.begin +
+                          (size_t)(ws_region.end - ws_region.begin - c->workspace) / ALIGN * ALIGN
                     : ws_region.begin;
   for (uint32_t i = 0; i < c->n_ptr; ++i) {
     ptr[i] = place(regions[i], c->nbytes[i], c->esize[i], variant);

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from harness import HERE, Case, Target, applicable
 
-from tvm_megcc.kernels import registry
+from tvm_megcc.kernels import packing, registry
 from tvm_megcc.program import Kernel
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
@@ -219,8 +219,6 @@ def encode(kernel: registry.KernelFile, case: Case, table: list[str]) -> bytes:
     facts = case.facts
     inputs = list(case.inputs)
     for index, how in kernel.pack:
-        from tvm_megcc.kernels import packing
-
         inputs[index] = packing.apply(how, inputs[index], facts)
     attrs = [a & 0xFFFFFFFF for a in kernel.attrs(facts)]
     arrays = [*inputs, *case.outputs]

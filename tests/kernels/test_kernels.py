@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import harness
 import numpy as np
 import pytest
@@ -49,3 +53,9 @@ def test_compare_sees_a_difference() -> None:
     got = want.copy()
     got[1] = -np.inf
     assert "first at 1" in harness.compare(got, want, 1e-6)
+
+
+def test_kernel_docs_are_current() -> None:
+    script = Path(__file__).resolve().parents[2] / "scripts" / "gen_kernel_docs.py"
+    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

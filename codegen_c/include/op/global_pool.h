@@ -9,7 +9,7 @@
 #define GLOBAL_POOL_AVG 1
 enum {
   GLOBAL_POOL_N,
-  GLOBAL_POOL_HW,
+  GLOBAL_POOL_HW,  // pixels of an image
   GLOBAL_POOL_C,
   GLOBAL_POOL_ATTRS
 };

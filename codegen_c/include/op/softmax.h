@@ -6,9 +6,9 @@
 #ifndef MEGCC_OP_SOFTMAX_H
 #define MEGCC_OP_SOFTMAX_H
 enum {
-  SOFTMAX_OUTER,
+  SOFTMAX_OUTER,  // product of the axes before
   SOFTMAX_AXIS,
-  SOFTMAX_INNER,
+  SOFTMAX_INNER,  // product of the axes behind
   SOFTMAX_ATTRS
 };
 #endif  // MEGCC_OP_SOFTMAX_H

@@ -1,0 +1,28 @@
+// op expand: broadcasting made real, up to 8 axes.
+//
+//   inputs   x[D0, ..., D7]; a shorter shape is padded in front with ones
+//   outputs  y[O0, ..., O7], SIZE elements; Oi is Di unless Di is 1
+//   facts    dtype, every attribute below in lower case, esize (bytes of an element: 1, 2, 4, 8)
+#ifndef MEGCC_OP_EXPAND_H
+#define MEGCC_OP_EXPAND_H
+enum {
+  EXPAND_SIZE,
+  EXPAND_D0,
+  EXPAND_D1,
+  EXPAND_D2,
+  EXPAND_D3,
+  EXPAND_D4,
+  EXPAND_D5,
+  EXPAND_D6,
+  EXPAND_D7,
+  EXPAND_O0,
+  EXPAND_O1,
+  EXPAND_O2,
+  EXPAND_O3,
+  EXPAND_O4,
+  EXPAND_O5,
+  EXPAND_O6,
+  EXPAND_O7,
+  EXPAND_ATTRS
+};
+#endif  // MEGCC_OP_EXPAND_H

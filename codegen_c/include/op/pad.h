@@ -1,0 +1,48 @@
+// op pad: x with A elements before and Z elements behind along every axis, up to 8 axes.
+//
+//   inputs   x[D0, ..., D7]; a shorter shape is padded in front with ones (A 0, Z 0)
+//   outputs  y[A0 + D0 + Z0, ..., A7 + D7 + Z7], SIZE elements
+//   facts    dtype, every attribute below in lower case, esize (bytes of an element: 1, 2, 4, 8),
+//   mode
+//            (PAD_*)
+//
+// CONSTANT fills with the element whose low and high 32 bits are VALUE_LO and VALUE_HI (a float
+// fact gives the bits of an f32). EDGE repeats the outermost element, REFLECT mirrors without
+// repeating it, WRAP starts again from the other side. A and Z may be negative, which cuts.
+#ifndef MEGCC_OP_PAD_H
+#define MEGCC_OP_PAD_H
+#define PAD_CONSTANT 0
+#define PAD_EDGE 1
+#define PAD_REFLECT 2
+#define PAD_WRAP 3
+enum {
+  PAD_SIZE,
+  PAD_D0,
+  PAD_D1,
+  PAD_D2,
+  PAD_D3,
+  PAD_D4,
+  PAD_D5,
+  PAD_D6,
+  PAD_D7,
+  PAD_A0,
+  PAD_A1,
+  PAD_A2,
+  PAD_A3,
+  PAD_A4,
+  PAD_A5,
+  PAD_A6,
+  PAD_A7,
+  PAD_Z0,
+  PAD_Z1,
+  PAD_Z2,
+  PAD_Z3,
+  PAD_Z4,
+  PAD_Z5,
+  PAD_Z6,
+  PAD_Z7,
+  PAD_VALUE_LO,
+  PAD_VALUE_HI,
+  PAD_ATTRS
+};
+#endif  // MEGCC_OP_PAD_H

@@ -1,0 +1,40 @@
+// op where: y = condition ? x : otherwise, with NumPy broadcasting, up to 8 axes.
+//
+//   inputs   condition[C0, ..., C7] (bool), x[X0, ..., X7], otherwise[Y0, ..., Y7]; shorter shapes
+//   are
+//            padded in front with ones
+//   outputs  y, SIZE elements
+//   facts    dtype (of x and y), every attribute below in lower case, esize (bytes of an element:
+//   1,
+//            2, 4, 8)
+#ifndef MEGCC_OP_WHERE_H
+#define MEGCC_OP_WHERE_H
+enum {
+  WHERE_SIZE,
+  WHERE_C0,
+  WHERE_C1,
+  WHERE_C2,
+  WHERE_C3,
+  WHERE_C4,
+  WHERE_C5,
+  WHERE_C6,
+  WHERE_C7,
+  WHERE_X0,
+  WHERE_X1,
+  WHERE_X2,
+  WHERE_X3,
+  WHERE_X4,
+  WHERE_X5,
+  WHERE_X6,
+  WHERE_X7,
+  WHERE_Y0,
+  WHERE_Y1,
+  WHERE_Y2,
+  WHERE_Y3,
+  WHERE_Y4,
+  WHERE_Y5,
+  WHERE_Y6,
+  WHERE_Y7,
+  WHERE_ATTRS
+};
+#endif  // MEGCC_OP_WHERE_H

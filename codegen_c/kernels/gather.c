@@ -1,0 +1,37 @@
+// kernel: gather
+// op: gather
+// dtype: f32, f64, f16, bf16, bool, i8, u8, i16, u16, i32, u32, i64, u64
+// arch: portable
+// isa: none
+// rank: 0
+// params: INDEX=index
+// work: outer * count
+//
+// A work item is one row of the output.
+#include "megcc_kernel.h"
+#include "megcc_move.h"
+#include "op/gather.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_gather
+#endif
+#ifndef INDEX
+#define INDEX i64
+#endif
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  (void)workspace;
+  const MEGCC_CTYPE(INDEX) *index = ptr[1];
+  const int32_t axis = attr[GATHER_AXIS], count = attr[GATHER_COUNT];
+  const size_t row = (size_t)attr[GATHER_ROW_BYTES];
+  if (axis == 0) return;
+  for (int32_t item = begin; item < end; ++item) {
+    MEGCC_CTYPE(INDEX) k = index[item % count];
+    k = k < 0 ? k + axis : k;
+    k = k < 0 ? 0 : k >= axis ? axis - 1 : k;
+    megcc_copy_bytes((uint8_t *)ptr[2] + (size_t)item * row,
+                     (const uint8_t *)ptr[0] + ((size_t)(item / count) * axis + (size_t)k) * row,
+                     row);
+  }
+}

@@ -1,0 +1,49 @@
+// kernel: resize2d_f32_nearest
+// op: resize2d
+// dtype: f32
+// arch: portable
+// isa: none
+// when: mode == 0
+// rank: 0
+// params: NCHW=nchw
+// workspace: 4 * ow
+// work: n * oh * (c if nchw else 1)
+//
+// The source columns are computed once per call, then rows are gathered.
+#include "megcc_kernel.h"
+#include "megcc_move.h"
+#include "megcc_resize.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_resize2d_f32_nearest
+#endif
+#ifndef NCHW
+#define NCHW 0
+#endif
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  int32_t *column = workspace;
+  const int32_t oh = attr[RESIZE2D_OH], ow = attr[RESIZE2D_OW], round = attr[RESIZE2D_ROUND];
+  const int32_t channels = NCHW ? 1 : attr[RESIZE2D_C];
+  const megcc_resize_axis_t rows =
+      megcc_resize_axis(attr[RESIZE2D_H], oh, attr[RESIZE2D_SCALE_H], attr[RESIZE2D_COORD]);
+  const megcc_resize_axis_t cols =
+      megcc_resize_axis(attr[RESIZE2D_W], ow, attr[RESIZE2D_SCALE_W], attr[RESIZE2D_COORD]);
+  if (begin >= end) return;
+  for (int32_t i = 0; i < ow; ++i) column[i] = megcc_resize_nearest(&cols, i, round);
+  for (int32_t row = begin; row < end; ++row) {
+    const size_t source =
+        (size_t)(row / oh) * rows.in + (size_t)megcc_resize_nearest(&rows, row % oh, round);
+    const float *x = (const float *)ptr[0] + source * cols.in * channels;
+    float *y = (float *)ptr[1] + (size_t)row * ow * channels;
+    for (int32_t i = 0; i < ow; ++i) {
+#if NCHW
+      y[i] = x[column[i]];
+#else
+      const float *pixel = x + (size_t)column[i] * channels;
+      for (int32_t c = 0; c < channels; ++c) y[(size_t)i * channels + c] = pixel[c];
+#endif
+    }
+  }
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Write docs/kernels.md, the table of all kernel files, from their header comments.
+
+Usage: ``scripts/gen_kernel_docs.py`` writes the page; with ``--check`` it writes nothing and exits
+with status 1 when the page is out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from itertools import groupby
+from pathlib import Path
+
+from tvm_megcc.kernels import registry
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "kernels.md"
+_HEAD = """# Kernels
+
+<!-- Written by scripts/gen_kernel_docs.py from the header comments of codegen_c/kernels/*.c. -->
+
+The applicable kernel with the highest rank serves a call; what the columns mean is said in
+[adding-a-kernel.md](adding-a-kernel.md), the facts of an operator in `codegen_c/include/op/<op>.h`.
+"""
+_COLUMNS = ("kernel", "dtype", "arch", "isa", "when", "rank", "params", "pack", "workspace", "work")
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def _packing(index: int, how: registry.Packing) -> str:
+    options = ", ".join(f"{k}={v}" for k, v in how.options)
+    return f"{index}={how.name}" + (f"({options})" if options else "")
+
+
+def _cells(kernel: registry.KernelFile) -> tuple[str, ...]:
+    every = {"1": "always", "0": "none"}
+    workspace = kernel.workspace_bytes.text
+    params = " ".join(f"{macro}={value.text}" for macro, value in kernel.params)
+    return (
+        f"[{kernel.stem}](../codegen_c/kernels/{kernel.stem}.c)",
+        ", ".join(kernel.dtypes),
+        ", ".join(kernel.archs),
+        kernel.isa,
+        every.get(kernel.when.text) or _code(kernel.when.text),
+        str(kernel.rank),
+        _code(params),
+        _code(" ".join(_packing(*row) for row in kernel.pack)),
+        every.get(workspace) or _code(workspace),
+        _code(kernel.work_extent.text),
+    )
+
+
+def _summary(op: str) -> str:
+    """What the first line of the op header says behind ``// op <op>: ``."""
+    first = (registry.OP_DIR / f"{op}.h").read_text().splitlines()[0]
+    return first.partition(": ")[2]
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [_HEAD]
+    ordered = sorted(registry.kernels(), key=lambda k: (k.op, -k.rank, k.stem))
+    for op, rows in groupby(ordered, key=lambda k: k.op):
+        parts.append(f"\n## {op}\n\n{_summary(op)}\n\n")
+        parts.append(f"| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}\n")
+        parts += [f"| {' | '.join(_cells(k))} |\n" for k in rows]
+    return "".join(parts)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="only say whether the page is current")
+    check = parser.parse_args().check
+    text = page()
+    if not check:
+        PAGE.write_text(text)
+        return 0
+    if PAGE.exists() and PAGE.read_text() == text:
+        return 0
+    print("docs/kernels.md is out of date: run scripts/gen_kernel_docs.py", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

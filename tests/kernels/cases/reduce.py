@@ -1,0 +1,66 @@
+"""reduce: every function along contiguous and strided lines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+FUNC = {"sum": 0, "mean": 1, "max": 2, "min": 3, "prod": 4, "sumsq": 5, "l1": 6, "l2": 7}
+_NAMES = {code: name for name, code in FUNC.items()}
+_SHAPES = [
+    *((2, n, 1) for n in (1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33, 70)),
+    *((2, 5, n) for n in (2, 3, 4, 5, 8, 15, 16, 17, 33)),
+    (0, 5, 1), (2, 5, 0), (3, 0, 1), (3, 0, 4), (1, 9001, 1), (1, 300, 40),
+]  # fmt: skip
+CASES = [
+    *({"outer": o, "axis": a, "inner": i, "func": 0} for o, a, i in _SHAPES),
+    *(
+        {"outer": 2, "axis": 19, "inner": inner, "func": code}
+        for code in FUNC.values()
+        for inner in (1, 21)
+    ),
+    *(
+        {"outer": 3, "axis": axis, "inner": 5, "func": FUNC[name], "dtype": dtype}
+        for name in ("sum", "max", "min", "prod")
+        for axis, dtype in ((7, "i32"), (7, "i64"), (7, "u8"), (0, "i8"), (0, "i64"))
+    ),
+]
+TYPES = {"f32": np.float32, "i8": np.int8, "u8": np.uint8, "i32": np.int32, "i64": np.int64}
+
+
+def operands(f, rng):
+    shape = f["outer"], f["axis"], f["inner"]
+    dtype = TYPES[f["dtype"]]
+    if dtype == np.float32:
+        return [rng.standard_normal(shape).astype(np.float32)]
+    info = np.iinfo(dtype)
+    return [rng.integers(info.min, info.max, shape, dtype, endpoint=True)]
+
+
+def reference(f, inputs):
+    (x,) = inputs
+    name, dtype = _NAMES[f["func"]], x.dtype
+    if dtype.kind != "f":
+        info = np.iinfo(dtype)
+        table = {
+            "sum": lambda: x.sum(1, dtype=dtype),
+            "prod": lambda: x.prod(1, dtype=dtype),
+            "max": lambda: x.max(1, initial=info.min),
+            "min": lambda: x.min(1, initial=info.max),
+        }
+        return [table[name]().astype(dtype)]
+    x = x.astype(np.float64)
+    table = {
+        "sum": lambda: x.sum(1),
+        "mean": lambda: x.mean(1),
+        "max": lambda: x.max(1, initial=-np.inf),
+        "min": lambda: x.min(1, initial=np.inf),
+        "prod": lambda: x.prod(1),
+        "sumsq": lambda: (x * x).sum(1),
+        "l1": lambda: np.abs(x).sum(1),
+        "l2": lambda: np.sqrt((x * x).sum(1)),
+    }
+    return [table[name]().astype(np.float32)]
+
+
+def TOLERANCE(f):
+    return 3e-6 if f["dtype"] == "f32" else 0
