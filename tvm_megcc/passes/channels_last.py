@@ -297,6 +297,14 @@ class _Rewriter(PyExprMutator):
         slope = self.visit_expr(call.args[1])
         return self._hold(relax.op.nn.prelu(held.raw, slope, axis=axis), held.axes)
 
+    def _quantize(self, call: relax.Call, held: Permuted) -> Permuted:
+        function = getattr(relax.op, call.op.name.removeprefix("relax."))
+        scale, zero = (self.visit_expr(a) for a in call.args[1:])
+        axis = held.raw_axis(int(call.attrs.axis))
+        return self._hold(
+            function(held.raw, scale, zero, axis=axis, out_dtype=str(call.ty.dtype)), held.axes
+        )
+
     def _pad(self, call: relax.Call, held: Permuted) -> Permuted:
         width = [int(v) for v in call.attrs.pad_width]
         pairs = [width[2 * i : 2 * i + 2] for i in range(len(held.axes))]
@@ -330,6 +338,8 @@ _RULES = {
     "relax.nn.log_softmax": "_softmax",
     "relax.nn.prelu": "_prelu",
     "relax.nn.pad": "_pad",
+    "relax.quantize": "_quantize",
+    "relax.dequantize": "_quantize",
     "relax.strided_slice": "_strided_slice",
     **dict.fromkeys(REDUCE, "_reduce"),
 }

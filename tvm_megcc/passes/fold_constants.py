@@ -14,7 +14,7 @@ from tvm import relax
 from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.kernels.request import as_int, static_shape
+from tvm_megcc.kernels.request import as_int, make_constant, static_shape
 
 #: A folded constant larger than this is not made (broadcasts can explode).
 MAX_BYTES = 64 << 20
@@ -42,6 +42,14 @@ def _concat(call: relax.Call, *xs: np.ndarray) -> np.ndarray:
     return np.concatenate(xs, axis=axis) if axis is not None else np.concatenate([x.ravel() for x in xs])
 
 
+def _dequantize(call: relax.Call, x: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> np.ndarray:
+    spread = [1] * x.ndim
+    if scale.size > 1:
+        spread[int(call.attrs.axis) % x.ndim] = -1
+    wide = x.astype(np.int64) - zero.astype(np.int64).reshape(spread if zero.size > 1 else ())
+    return wide.astype(np.float32) * scale.reshape(spread if scale.size > 1 else ())
+
+
 def _plain(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     return lambda call, *xs: function(*xs)
 
@@ -55,6 +63,7 @@ _FOLD: dict[str, Callable[..., np.ndarray]] = {
     "relax.astype": _cast,
     "relax.broadcast_to": _broadcast,
     "relax.concat": _concat,
+    "relax.dequantize": _dequantize,
     "relax.add": _plain(np.add),
     "relax.subtract": _plain(np.subtract),
     "relax.multiply": _plain(np.multiply),
@@ -108,4 +117,4 @@ class _Folder(PyExprMutator):
             result = np.ascontiguousarray(fold(call, *arrays)).reshape(static_shape(call))
         if result.nbytes > MAX_BYTES or str(result.dtype) != str(call.ty.dtype):
             return call
-        return relax.const(result, str(call.ty.dtype))
+        return make_constant(result)
