@@ -3,6 +3,10 @@
 Every value of the model is either *known* (an array: a weight, a constant, shape arithmetic on static
 or symbolic dims) or a Relax variable, whose type carries its shape. `Shape` of a variable with static
 dims is known even though the variable is not, so exporters' shape arithmetic vanishes here.
+
+Half precision (f16, bf16) is a storage type: such inputs are widened to f32 on entry, outputs
+narrowed on exit, and everything between is computed in f32, as ONNX Runtime does on a CPU. A Cast
+to half precision still rounds.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from ..errors import MegccError, UnsupportedError
 from ..ops import Context, Inputs
 from ..ops._context import expr_dtype, relax_shape
 from . import fold, stock, symbolic
-from .dtypes import is_supported, short_dtype
+from .dtypes import is_supported, short_dtype, tvm_dtype
 from .load import node_reads
 from .model import ImportedModel, InputInfo, OutputInfo
 
@@ -34,6 +38,7 @@ Scope = MutableMapping[str, Value]
 
 #: Operators that pass their first operand on, in inference.
 _TRANSPARENT = {"Identity", "Dropout"}
+_HALVES = {"float16", "bfloat16"}
 _TVM_DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",
                "bool": "bool", "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16",
                "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64"}  # fmt: skip
@@ -49,16 +54,19 @@ def import_graph(model: onnx.ModelProto, inputs: tuple[InputInfo, ...], name: st
     """
     importer = _Importer(model)
     params = importer.parameters(inputs)
-    scope: Scope = dict(zip((port.name for port in inputs), params, strict=True))
     output_names = [port.name for port in model.graph.output]
     builder = importer.builder
     error: Exception | None = None
     with builder.function("main", params):
         with builder.dataflow():
             try:
+                scope: Scope = {
+                    port.name: importer.widen(param)
+                    for port, param in zip(inputs, params, strict=True)
+                }
                 importer.run(model.graph, scope)
                 importer.raise_missing()
-                results = [importer.result(scope[n], params) for n in output_names]
+                results = [importer.result(scope, p, params) for p in model.graph.output]
             except Exception as err:  # raised below: a builder left open prints a warning
                 error, results = err, [relax.Tuple([])]
         # The same variable may stand in the tuple several times, or be a parameter.
@@ -95,6 +103,7 @@ class _Importer:
         self.opsets = {entry.domain: entry.version for entry in model.opset_import}
         self.missing: list[str] = []
         self._constants: dict[int, tuple[Array, relax.Expr]] = {}
+        self._widened: dict[relax.Expr, relax.Expr] = {}
 
     def parameters(self, inputs: tuple[InputInfo, ...]) -> list[relax.Var]:
         """One variable per input; dims of one name are one symbolic dim."""
@@ -112,9 +121,9 @@ class _Importer:
     def run(self, graph: onnx.GraphProto, scope: Scope) -> None:
         """Convert the nodes of a graph that its outputs need; results go into ``scope``."""
         for tensor in graph.initializer:
-            scope[tensor.name] = numpy_helper.to_array(tensor)
+            scope[tensor.name] = _wide(numpy_helper.to_array(tensor))
         for sparse in graph.sparse_initializer:
-            scope[sparse.values.name] = _dense(sparse)
+            scope[sparse.values.name] = _wide(_dense(sparse))
         for node in _needed(graph):
             if any(name not in scope for name in node_reads(node)):
                 self._note_if_missing(node)
@@ -131,12 +140,26 @@ class _Importer:
                 + ": add one under tvm_megcc/ops (docs/adding-an-op.md) or export without them"
             )
 
-    def result(self, value: Value, params: list[relax.Var]) -> relax.Expr:
+    def result(
+        self, scope: Scope, port: onnx.ValueInfoProto, params: list[relax.Var]
+    ) -> relax.Expr:
         """A value as the function returns it: a parameter, a constant or an output of the block."""
-        expr = self._expr(value)
+        expr = self._expr(scope[port.name])
+        declared = tvm_dtype(port.type.tensor_type.elem_type)
+        if declared in _HALVES and expr_dtype(expr) == "float32":
+            original = [p for p in params if self._widened.get(p) is expr]
+            expr = original[0] if original else self.builder.emit(relax.op.astype(expr, declared))
         if any(expr.same_as(param) for param in params) or not isinstance(expr, relax.Var):
             return expr
         return self.builder.emit_output(expr)
+
+    def widen(self, expr: relax.Expr) -> relax.Expr:
+        """A half precision value as f32, any other as it is."""
+        if expr_dtype(expr) not in _HALVES:
+            return expr
+        wide = self.builder.emit(relax.op.astype(expr, "float32"))
+        self._widened[expr] = wide
+        return wide
 
     def _node(self, node: onnx.NodeProto, scope: Scope) -> Mapping[str, Value]:
         values = [scope[name] if name else None for name in node.input]
@@ -145,7 +168,7 @@ class _Importer:
             return {node.output[0]: values[0]}
         known = self._known(node, values)
         if known is not None:
-            return {n: v for n, v in zip(node.output, known, strict=False) if n}
+            return {n: _wide(v) for n, v in zip(node.output, known, strict=False) if n}
         if node.op_type == "If" and not node.domain:
             return self._if(node, values[0], scope)
         return self._convert(node, values)
@@ -164,22 +187,42 @@ class _Importer:
     def _if(
         self, node: onnx.NodeProto, condition: Value | None, scope: Scope
     ) -> Mapping[str, Value]:
-        """Convert the branch that is taken in place of the node."""
+        """Convert the branch that is taken in place of the node; both where that is not known.
+
+        ONNX's branches have no effects, so both may be computed and one selected, as long as their
+        results have the same shapes.
+        """
         attrs = _attributes(node)
-        if not isinstance(condition, np.ndarray) or condition.dtype == object:
-            raise UnsupportedError(
-                f"{_label(node)}: its condition is computed at run time; "
-                "fix the model's dims with --input-shapes, or cut the model into its branches"
-            )
-        branch = attrs["then_branch" if bool(condition.reshape(-1)[0]) else "else_branch"]
+        branches = [attrs["then_branch"], attrs["else_branch"]]
+        if isinstance(condition, np.ndarray) and condition.dtype != object:
+            taken = branches[0 if bool(condition.reshape(-1)[0]) else 1]
+            return dict(zip(node.output, self._branch(taken, scope), strict=True))
+        both = [self._branch(branch, scope) for branch in branches]
+        if self.missing:
+            return {}
+        chosen = self.builder.emit(relax.op.reshape(self._expr(condition), []))
+        return {
+            name: self._select(node, name, chosen, then, other)
+            for name, then, other in zip(node.output, *both, strict=True)
+        }
+
+    def _branch(self, branch: onnx.GraphProto, scope: Scope) -> list[Value]:
         inner: Scope = ChainMap({}, scope)  # type: ignore[arg-type]
         self.run(branch, inner)
-        names = [port.name for port in branch.output]
-        return {
-            outer: inner[name]
-            for outer, name in zip(node.output, names, strict=True)
-            if outer and name in inner
-        }
+        # A name is absent where a node is missing a converter, which is reported later.
+        return [inner[port.name] for port in branch.output if port.name in inner]
+
+    def _select(
+        self, node: onnx.NodeProto, name: str, chosen: relax.Expr, then: Value, other: Value
+    ) -> Value:
+        exprs = [self._expr(then), self._expr(other)]
+        kinds = {(relax_shape(expr), expr_dtype(expr)) for expr in exprs}
+        if len(kinds) > 1 or (None, expr_dtype(exprs[0])) in kinds:
+            raise UnsupportedError(
+                f"{_label(node)}: its condition is computed at run time and '{name}' has another "
+                "shape in each branch; fix the model's dims with --input-shapes or cut the model"
+            )
+        return self._emit(relax.op.where(chosen, *exprs), name)
 
     def _convert(self, node: onnx.NodeProto, values: list[Value | None]) -> Mapping[str, Value]:
         ctx = Context(
@@ -231,7 +274,7 @@ class _Importer:
             return expr
         if isinstance(expr, tvm.ir.GenericConst):
             array: Array = expr.data.numpy() if hasattr(expr, "data") else expr.value.numpy()
-            return array
+            return _wide(array)
         var = self.builder.emit(expr, _identifier(name))
         if isinstance(var.ty, relax.ShapeType):
             return symbolic.dims_array(var.ty.values)
@@ -240,7 +283,7 @@ class _Importer:
                 f"'{name}' is a tensor of {var.ty.dtype}, which no kernel can hold; "
                 "move that part of the model into the application"
             )
-        return var
+        return self.widen(var) if isinstance(var.ty, relax.TensorType) else var
 
     def _expr(self, value: Value | None) -> relax.Expr:
         if not isinstance(value, np.ndarray):
@@ -306,6 +349,11 @@ def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
             value = numpy_helper.to_array(value)
         attrs[attr.name] = value
     return attrs
+
+
+def _wide(array: Array) -> Array:
+    """A half precision array as f32, any other as it is."""
+    return array.astype(np.float32) if str(array.dtype) in _HALVES else array
 
 
 def _dense(sparse: onnx.SparseTensorProto) -> Array:

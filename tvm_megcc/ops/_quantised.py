@@ -1,0 +1,79 @@
+"""Integer arithmetic as ONNX defines it: zero points, i32 sums, saturating round half to even."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from tvm import relax
+
+from . import Context, Inputs
+from ._activations import clip
+from ._context import expr_dtype
+from ._shapes import is_zero, reshaped
+
+Expr = relax.Expr
+
+
+def centred(ctx: Context, inputs: Inputs, data: int, zero_point: int, shape: Sequence[int]) -> Expr:
+    """Operand ``data`` as i32, minus its zero point; ``shape`` broadcasts one of several points."""
+    known, point = inputs.known(data), inputs.known(zero_point)
+    if known is not None and (point is not None or not inputs.has(zero_point)):
+        value = known.astype(np.int32)
+        return ctx.const(value if point is None else value - _spread(point, shape), "int32")
+    wide = ctx.emit(relax.op.astype(inputs[data], "int32"))
+    if is_zero(inputs, zero_point):
+        return wide
+    if point is not None:
+        offset = ctx.const(_spread(point, shape), "int32")
+    else:
+        offset = relax.op.astype(_shaped(ctx, inputs, zero_point, shape), "int32")
+    return ctx.emit(relax.op.subtract(wide, offset))
+
+
+def _spread(point: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+    return (point.reshape(()) if point.size == 1 else point.reshape(shape)).astype(np.int32)
+
+
+def _shaped(ctx: Context, inputs: Inputs, index: int, shape: Sequence[int]) -> Expr:
+    single = all(d == 1 for d in inputs.static_shape(index))
+    return reshaped(ctx, inputs, index, [] if single else shape)
+
+
+def real(ctx: Context, inputs: Inputs, data: int) -> Expr:
+    """Operands ``data``, scale, zero point (in this order) as f32: ``scale * (x - point)``."""
+    whole = relax.op.astype(centred(ctx, inputs, data, data + 2, []), "float32")
+    return ctx.emit(relax.op.multiply(whole, reshaped(ctx, inputs, data + 1, [])))
+
+
+def saturate(ctx: Context, x: Expr, point: Expr | None, dtype: str) -> Expr:
+    """f32 to an integer type: round half to even, add the zero point, saturate."""
+    info = np.iinfo(dtype)
+    x = ctx.emit(relax.op.round(x))
+    if point is not None:
+        x = ctx.emit(relax.op.add(x, relax.op.astype(point, "float32")))
+    return relax.op.astype(ctx.emit(clip(ctx, x, info.min, info.max)), dtype)
+
+
+def requantise(
+    ctx: Context, total: Expr, factor: Expr, inputs: Inputs, zero_point: int, dtype: str
+) -> Expr:
+    """An i32 sum times ``factor`` as a quantised tensor with operand ``zero_point``."""
+    assert expr_dtype(total) == "int32"
+    scaled = relax.op.multiply(relax.op.astype(total, "float32"), factor)
+    point = None if is_zero(inputs, zero_point) else reshaped(ctx, inputs, zero_point, [])
+    return saturate(ctx, ctx.emit(scaled), point, dtype)
+
+
+def factor(
+    ctx: Context, inputs: Inputs, scales: tuple[int, int, int], shape: Sequence[int]
+) -> Expr:
+    """``scale_a * scale_b / scale_y`` in f32, in this order; ``scale_b`` may be per channel."""
+    a, b, y = scales
+    known = [inputs.known(i) for i in scales]
+    if all(k is not None for k in known):
+        first, second, last = (np.asarray(k, np.float32) for k in known)
+        value = first.reshape(()) * second / last.reshape(())
+        return ctx.const(value.reshape(() if value.size == 1 else shape), "float32")
+    product = relax.op.multiply(reshaped(ctx, inputs, a, []), _shaped(ctx, inputs, b, shape))
+    return ctx.emit(relax.op.divide(product, reshaped(ctx, inputs, y, [])))

@@ -1,0 +1,23 @@
+"""com.microsoft::QLinearLeakyRelu."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._activations import leaky
+from ._quantised import real, saturate
+from ._shapes import reshaped
+
+
+class QLinearLeakyRelu(OnnxOp):
+    """LeakyRelu of the real value, quantised: operands X, scale, point, scale, point."""
+
+    name = "QLinearLeakyRelu"
+    domain = "com.microsoft"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        value = ctx.emit(leaky(ctx, real(ctx, inputs, 0), attrs.get("alpha", 0.01)))
+        scaled = ctx.emit(relax.op.divide(value, reshaped(ctx, inputs, 3, [])))
+        point = reshaped(ctx, inputs, 4, []) if inputs.has(4) else None
+        return saturate(ctx, scaled, point, inputs.dtype(0))

@@ -1,0 +1,22 @@
+"""com.microsoft::QLinearMul."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._quantised import real, saturate
+from ._shapes import reshaped
+
+
+class QLinearMul(OnnxOp):
+    """The product of the real values, quantised: operands A, scale, point, B, scale, point, scale, point."""
+
+    name = "QLinearMul"
+    domain = "com.microsoft"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        total = relax.op.multiply(real(ctx, inputs, 0), real(ctx, inputs, 3))
+        scaled = ctx.emit(relax.op.divide(total, reshaped(ctx, inputs, 6, [])))
+        point = reshaped(ctx, inputs, 7, []) if inputs.has(7) else None
+        return saturate(ctx, scaled, point, inputs.dtype(0))

@@ -1,0 +1,21 @@
+"""ConvInteger."""
+
+from __future__ import annotations
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._convolution import convolve
+from ._quantised import centred
+from ._window import window
+
+
+class ConvInteger(OnnxOp):
+    """An i32 convolution of the operands less their zero points."""
+
+    name = "ConvInteger"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        rank = inputs.rank(0)
+        win = window(ctx, attrs, list(inputs.static_shape(1)[2:]), inputs.shape(0)[2:])
+        data = centred(ctx, inputs, 0, 2, [])
+        weight = centred(ctx, inputs, 1, 3, [-1] + [1] * (rank - 1))
+        return convolve(ctx, data, weight, win, attrs.get("group", 1))

@@ -1,0 +1,28 @@
+"""QLinearConv."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._convolution import convolve
+from ._quantised import centred, factor, requantise
+from ._shapes import per_channel
+from ._window import window
+
+
+class QLinearConv(OnnxOp):
+    """An i32 convolution of the operands less their zero points, then requantised."""
+
+    name = "QLinearConv"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        rank = inputs.rank(0)
+        win = window(ctx, attrs, list(inputs.static_shape(3)[2:]), inputs.shape(0)[2:])
+        data = centred(ctx, inputs, 0, 2, [])
+        weight = centred(ctx, inputs, 3, 5, [-1] + [1] * (rank - 1))
+        total = convolve(ctx, data, weight, win, attrs.get("group", 1))
+        if inputs.has(8):
+            total = ctx.emit(relax.op.add(total, per_channel(ctx, inputs, 8, rank)))
+        scale = factor(ctx, inputs, (1, 4, 6), [1, -1] + [1] * (rank - 2))
+        return requantise(ctx, total, scale, inputs, 7, inputs.dtype(7))

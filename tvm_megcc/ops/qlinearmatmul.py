@@ -1,0 +1,20 @@
+"""QLinearMatMul."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._quantised import centred, factor, requantise
+
+
+class QLinearMatMul(OnnxOp):
+    """An i32 ``matmul`` of the operands less their zero points, then requantised."""
+
+    name = "QLinearMatMul"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        lhs, rhs = centred(ctx, inputs, 0, 2, []), centred(ctx, inputs, 3, 5, [1, -1])
+        total = ctx.emit(relax.op.matmul(lhs, rhs))
+        scale = factor(ctx, inputs, (1, 4, 6), [1, -1])
+        return requantise(ctx, total, scale, inputs, 7, inputs.dtype(7))
