@@ -45,8 +45,8 @@ def stages(arch: str) -> dict[str, tvm.ir.transform.Pass]:
             ]
         ),
         "layout": ChannelsLast(),
-        "fuse": FuseKernels(arch),
         "forward_memory": ForwardMemory(),
+        "fuse": FuseKernels(arch),
         "materialise": sequential([MaterialiseKernels(arch), LegaliseRest()]),
     }
 

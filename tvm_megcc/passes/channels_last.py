@@ -113,6 +113,7 @@ class _Rewriter(PyExprMutator):
         self.held: dict[relax.Var, Permuted] = {}
         self.tuples: dict[relax.Var, list[Permuted]] = {}
         self.logical: dict[relax.Var, relax.Var] = {}
+        self.name = ""  # of the variable being bound: what is emitted in its place keeps it
 
     # Every use of a held variable that no rule below takes care of asks for its logical form.
 
@@ -123,6 +124,7 @@ class _Rewriter(PyExprMutator):
         return self._logical(var) if var in self.held else super().visit_var_(var)
 
     def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        self.name = binding.var.name
         result = self._convert(binding.value)
         if result is None:
             if isinstance(binding.value, relax.Var) and binding.value in self.tuples:
@@ -165,7 +167,7 @@ class _Rewriter(PyExprMutator):
         )
 
     def _hold(self, expr: relax.Expr, axes: Sequence[int]) -> Permuted:
-        return Permuted(self.builder_.emit(expr), tuple(axes))
+        return Permuted(self.builder_.emit(expr, name_hint=self.name), tuple(axes))
 
     # The rules.
 

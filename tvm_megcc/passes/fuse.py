@@ -15,7 +15,7 @@ from tvm import relax
 from tvm.relax.transform import FusionPattern, PatternCheckContext
 
 from tvm_megcc.kernels import catalogue, registry
-from tvm_megcc.kernels.request import Row
+from tvm_megcc.kernels.request import Request, Row
 from tvm_megcc.passes.channels_last import BROADCAST, UNARY
 
 COMPOSITE_PREFIX = "tvm_megcc."
@@ -56,7 +56,7 @@ class FuseKernels:
                 request = row.request(context.annotated_expr)
                 if request is None or not wanted(row, context.matched_expr):
                     return False
-                if _escapes(context):
+                if _escapes(context) or _reads_itself(request, context):
                     return False
                 return registry.find(request.op, self.arch, request.facts) is not None
 
@@ -82,6 +82,15 @@ def _escapes(context: PatternCheckContext) -> bool:
         or any(user not in bindings for user in context.var_usages[var])
         for var in bindings
         if var != result
+    )
+
+
+def _reads_itself(request: Request, context: PatternCheckContext) -> bool:
+    """Whether an operand is computed inside the match, as in ``y + y`` taken for a residual add."""
+    inside = [*context.matched_bindings.keys(), *context.matched_bindings.values()]
+    return any(
+        isinstance(operand, relax.Expr) and any(operand.same_as(e) for e in inside)
+        for operand in request.operands
     )
 
 
