@@ -74,10 +74,30 @@ _DEPTHWISE = [
     _depthwise(10, dh=2, dw=3, pt=2, pl=1),
     _depthwise(0, **_SAME),
     _depthwise(8, n=0, **_SAME),
-    *(_depthwise(c, k=k, **_SAME, residual=r, act=1) for c in (8, 11) for k in (3, 5) for r in (1, 2)),
+    *(
+        _depthwise(c, k=k, **_SAME, residual=r, act=1)
+        for c in (8, 11)
+        for k in (3, 5)
+        for r in (1, 2)
+    ),
     *(_depthwise(11, h=4, **_SAME, act=act) for act in range(3, 12)),
 ]
-CASES = _DENSE + _DEPTHWISE
+
+
+def _random(rng):
+    """Anything at all: sizes, kernel, stride, dilation, padding on each side, groups."""
+    names = {"h": 9, "w": 11, "kh": 4, "kw": 4, "sh": 3, "sw": 3, "dh": 2, "dw": 2, "n": 2}
+    row = {name: int(rng.integers(1, most + 1)) for name, most in names.items()}
+    row |= {side: int(rng.integers(0, 4)) for side in ("pt", "pl", "pb", "pr")}
+    row["g"] = int(rng.integers(1, 4)) if rng.random() < 0.4 else 1
+    row["ic"], row["oc"] = (row["g"] * int(rng.integers(1, 22)) for _ in range(2))
+    if rng.random() < 0.3:
+        row["g"] = row["oc"] = row["ic"]
+    row["act"] = int(rng.choice([0, 1]))
+    return row
+
+
+CASES = _DENSE + _DEPTHWISE + [_random(np.random.default_rng(seed)) for seed in range(40)]
 
 
 def _extent(size, k, stride, dilation, pads):
@@ -95,9 +115,8 @@ def facts(row):
 
 
 def operands(f, rng):
-    shapes = [
-        (f["n"], f["h"], f["w"], f["ic"]), (f["oc"], f["kh"], f["kw"], f["ic"] // f["g"]), (f["oc"],)
-    ]  # fmt: skip
+    weight = (f["oc"], f["kh"], f["kw"], f["ic"] // f["g"])
+    shapes = [(f["n"], f["h"], f["w"], f["ic"]), weight, (f["oc"],)]
     if f["residual"]:
         shapes.append((f["n"], f["oh"], f["ow"], f["oc"]))
     return [rng.standard_normal(s).astype(np.float32) for s in shapes]

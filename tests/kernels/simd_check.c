@@ -1,0 +1,85 @@
+// One function of megcc_simd.h, megcc_vmath.h or megcc_act.h per number, over an array:
+// test_simd.py. usage: simd_check < (int32 function, int32 count, floats a, floats b)  > floats
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "megcc_act.h"
+
+static megcc_vf ones(megcc_vm m) { return megcc_vf_select(m, megcc_vf_dup(1), megcc_vf_dup(0)); }
+
+static megcc_vf apply(int f, megcc_vf a, megcc_vf b) {
+  const megcc_vf third = megcc_vf_dup(0.25f), half = megcc_vf_dup(0.5f);
+  switch (f) {
+    case 0: return megcc_vf_add(a, b);
+    case 1: return megcc_vf_sub(a, b);
+    case 2: return megcc_vf_mul(a, b);
+    case 3: return megcc_vf_div(a, b);
+    case 4: return megcc_vf_fma(a, a, b);
+    case 5: return megcc_vf_fnma(a, a, b);
+    case 6: return megcc_vf_min(a, b);
+    case 7: return megcc_vf_max(a, b);
+    case 8: return megcc_vf_neg(a);
+    case 9: return megcc_vf_abs(a);
+    case 10: return megcc_vf_sqrt(megcc_vf_abs(a));
+    case 11: return megcc_vf_round(a);
+    case 12: return megcc_vf_floor(a);
+    case 13: return megcc_vf_ceil(a);
+    case 14: return megcc_vf_trunc(a);
+    case 15: return ones(megcc_vf_lt(a, b));
+    case 16: return ones(megcc_vf_le(a, b));
+    case 17: return ones(megcc_vf_eq(a, b));
+    case 18: return ones(megcc_vf_ne(a, b));
+    case 19: return ones(megcc_vf_gt(a, b));
+    case 20: return ones(megcc_vf_ge(a, b));
+    case 21: return ones(megcc_vm_and(megcc_vf_lt(a, b), megcc_vm_not(megcc_vf_lt(a, half))));
+    case 22: return ones(megcc_vm_or(megcc_vf_lt(a, b), megcc_vf_lt(a, half)));
+    case 23: return megcc_vi_to_vf(megcc_vf_to_vi(a));
+    case 24:
+      return megcc_vi_to_vf(megcc_vi_sub(megcc_vi_shr(megcc_vi_shl(megcc_vf_to_vi(a), 3), 1),
+                                         megcc_vi_xor(megcc_vf_to_vi(b), megcc_vi_dup(5))));
+    case 25: return megcc_vi_float(megcc_vf_bits(a));
+    case 26: return megcc_vf_dup(megcc_sqrt_f32(megcc_vf_hmax(megcc_vf_abs(a))));
+    case 40: return megcc_vf_exp(a);
+    case 41: return megcc_vf_expm1(a);
+    case 42: return megcc_vf_sigmoid(a);
+    case 43: return megcc_vf_tanh(a);
+    case 44: return megcc_vf_erf(a);
+    default: return megcc_act_any_vf(f - 60, a, third, half);
+  }
+}
+
+int main(void) {
+  int32_t head[2];
+  float *a, *b, *y;
+  if (fread(head, 4, 2, stdin) != 2) return 1;
+  const int f = head[0], count = head[1];
+  a = malloc((size_t)count * 4 + 4);
+  b = malloc((size_t)count * 4 + 4);
+  y = malloc((size_t)count * 4 + 4);
+  if (fread(a, 4, (size_t)count, stdin) != (size_t)count) return 1;
+  if (fread(b, 4, (size_t)count, stdin) != (size_t)count) return 1;
+  if (f == 30 || f == 31 || f == 32) {  // reductions of each group of MEGCC_VL; the rest stays 0
+    for (int i = 0; i < count; ++i) y[i] = 0;
+    for (int i = 0; i + MEGCC_VL <= count; i += MEGCC_VL) {
+      const megcc_vf v = megcc_vf_load(a + i);
+      y[i] = f == 30 ? megcc_vf_sum(v) : f == 31 ? megcc_vf_hmax(v) : megcc_vf_hmin(v);
+    }
+  } else {
+    // Chunks of every length from 1 to MEGCC_VL, exactly inside the arrays (the sanitizers watch).
+    for (int i = 0, n = 1; i < count; i += n, n = n % MEGCC_VL + 1) {
+      if (n > count - i) n = count - i;
+      const megcc_vf v = apply(f, megcc_vf_load_n(a + i, n), megcc_vf_load_n(b + i, n));
+      megcc_vf_store_n(y + i, v, n);
+      if (f >= 60 && n == 1 && megcc_act_any_f32(f - 60, a[i], 0.25f, 0.5f) != y[i] &&
+          y[i] == y[i]) {
+        return 2;  // the scalar form must give the vector's bits
+      }
+    }
+  }
+  fwrite(head, 0, 0, stdout);
+  const int32_t lanes = MEGCC_VL;
+  fwrite(&lanes, 4, 1, stdout);
+  fwrite(y, 4, (size_t)count, stdout);
+  free(a), free(b), free(y);
+  return 0;
+}

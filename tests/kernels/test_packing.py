@@ -1,0 +1,80 @@
+"""Packed weights hold every weight where the kernel reads it, and zeros elsewhere."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from tvm_megcc.kernels import packing, registry
+
+
+def _ramp(*shape: int) -> np.ndarray:
+    return np.arange(1, 1 + int(np.prod(shape)), dtype=np.float32).reshape(shape)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3])
+@pytest.mark.parametrize("nr", [8, 16])
+@pytest.mark.parametrize("per_group", [1, 7, 8, 9, 17])
+def test_gemm_panels_address(groups: int, nr: int, per_group: int) -> None:
+    w = _ramp(groups * per_group, 2, 3, 5)
+    packed = packing.gemm_panels(w, {"g": groups}, nr=nr).reshape(-1)
+    depth, panels = 30, -(-per_group // nr)
+    want = np.zeros(groups * panels * depth * nr, np.float32)
+    for o in range(w.shape[0]):
+        group, lane = divmod(o, per_group)
+        for k in range(depth):
+            at = (group * panels + lane // nr) * depth * nr + k * nr + lane % nr
+            want[at] = w[o].reshape(-1)[k]
+    np.testing.assert_array_equal(packed, want)
+
+
+@pytest.mark.parametrize("trans_b", [0, 1])
+@pytest.mark.parametrize("n", [0, 1, 8, 13])
+def test_matmul_panels_address(trans_b: int, n: int) -> None:
+    rhs = _ramp(6, n)
+    operand = rhs.T if trans_b else rhs
+    packed = packing.matmul_panels(operand[None], {"trans_b": trans_b}, nr=8)
+    assert packed.shape == (-(-n // 8), 6, 8)
+    for j in range(n):
+        np.testing.assert_array_equal(packed[j // 8, :, j % 8], rhs[:, j])
+    assert packed.sum() == rhs.sum()
+
+
+def test_dw_taps_rows_are_taps() -> None:
+    w = _ramp(5, 3, 2, 1)
+    packed = packing.dw_taps(w, {})
+    np.testing.assert_array_equal(
+        packed, np.stack([w[:, i, j, 0] for i in range(3) for j in range(2)])
+    )
+    assert packed.flags.c_contiguous
+
+
+@pytest.mark.parametrize(("size", "want"), [(0, 0), (1, 8), (8, 8), (9, 16)])
+def test_pad_to_appends_zeros(size: int, want: int) -> None:
+    packed = packing.pad_to(_ramp(size), {}, n=8)
+    assert packed.shape == (want,)
+    np.testing.assert_array_equal(packed[:size], _ramp(size))
+    assert not packed[size:].any()
+
+
+def test_packers_keep_the_dtype() -> None:
+    w = _ramp(3, 1, 1, 2).astype(np.float16)
+    for name, facts, options in [
+        ("gemm_panels", {"g": 1}, {"nr": 8}),
+        ("dw_taps", {}, {}),
+        ("pad_to", {}, {"n": 8}),
+    ]:
+        how = registry.Packing(name, tuple(options.items()))
+        assert packing.apply(how, w, facts).dtype == np.float16
+
+
+def test_every_pack_line_names_a_packer() -> None:
+    named = {how.name for kernel in registry.kernels() for _, how in kernel.pack}
+    assert named and named <= packing.PACKERS.keys()
+
+
+def test_unknown_packer_is_named() -> None:
+    with pytest.raises(ValueError, match=re.escape("'spiral'")):
+        packing.apply(registry.Packing("spiral"), _ramp(2), {})
