@@ -23,6 +23,7 @@ from ..errors import InputError
 from ..program import ALIGNMENT, Program
 from . import bytecode, guards
 from .kernel_files import KernelFile, add_headers, kernel_files
+from .prune import prune
 from .sources import package_text, runtime_text
 from .weights import Layout, c_literal, lay_out
 
@@ -34,14 +35,22 @@ MAX_SEGMENTS = 8
 ARCHS = ("arm64", "armv7", "portable", "x86")
 
 
+#: Names whose ``include/<name>.h`` would stand before a header of the system or of ours.
+_HEADERS = frozenset(
+    "assert complex ctype errno fenv float inttypes iso646 limits locale main malloc math megcc "
+    "memory pthread sched setjmp signal stdalign stdarg stdatomic stdbool stddef stdint stdio "
+    "stdlib stdnoreturn string strings tgmath threads time uchar unistd wchar wctype".split()
+)
+
+
 def c_name(name: str) -> str:
     """``name`` as a C identifier: the prefix of everything the package exports.
 
-    >>> c_name("mobile-net v2"), c_name("3d")
-    ('mobile_net_v2', 'm_3d')
+    >>> c_name("mobile-net v2"), c_name("3d"), c_name("time")
+    ('mobile_net_v2', 'm_3d', 'm_time')
     """
     ident = re.sub(r"\W", "_", name, flags=re.ASCII) or "model"
-    return f"m_{ident}" if ident[0].isdigit() or ident in ("megcc", "main") else ident
+    return f"m_{ident}" if ident[0].isdigit() or ident.lower() in _HEADERS else ident
 
 
 def package(
@@ -73,7 +82,7 @@ def package(
     _check(programs)
     ident = c_name(name)
     archs = tuple(sorted(programs))
-    codes = {a: bytecode.own_outputs(_used_kernels(programs[a])) for a in archs}
+    codes = {a: bytecode.own_outputs(prune(programs[a])) for a in archs}
     layout = lay_out({a: codes[a].program for a in archs})
     kernels = kernel_files({a: codes[a].program.kernels for a in archs})
     blobs = {
@@ -137,17 +146,6 @@ def _ports(program: Program, side: str) -> list[dict[str, object]]:
         {"name": p.name, "dtype": t.dtype, "shape": list(t.shape), "bytes": t.nbytes}
         for p, t in zip(ports, tensors, strict=True)
     ]
-
-
-def _used_kernels(program: Program) -> Program:
-    """Drop kernels that no call runs."""
-    used = sorted({c.kernel for c in program.calls})
-    number = {k: n for n, k in enumerate(used)}
-    return replace(
-        program,
-        kernels=tuple(program.kernels[k] for k in used),
-        calls=tuple(replace(c, kernel=number[c.kernel]) for c in program.calls),
-    )
 
 
 def _opcodes(codes: Mapping[str, bytecode.Code]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import subprocess
 import sys
@@ -9,10 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tvm_megcc.codegen_c import emit, guards, kernel_files, sources, weights
+from tvm_megcc.codegen_c import bytecode, emit, guards, kernel_files, sources, weights
+from tvm_megcc.codegen_c.prune import prune
 
+from tvm_megcc import toolchain
 from tvm_megcc.errors import InputError, UnsupportedError
-from tvm_megcc.program import Kernel, Port, Tensor, Weight
+from tvm_megcc.program import Kernel, Location, Port, Tensor, Weight
 
 from ..runtime import programs as p
 
@@ -63,6 +66,42 @@ def test_emit_only_the_opcodes_and_kernels_in_use():
     manifest = json.loads(out["manifest.json"])
     assert manifest["opcodes"] == ["END", "CALL"] and "src/megcc_op_copy.c" not in out
     assert "t_not_used" not in "".join(t for t in files("x86").values() if isinstance(t, str))
+
+
+def test_prune_keeps_what_is_reached_and_nothing_else():
+    program = p.corners("x86")
+    extra = replace(
+        program,
+        tensors=(Tensor("lost", "f32", (9,), Location("weight", 0)), *_moved(program, 1)),
+        weights=(Weight("lost", bytes(36)), *program.weights),
+        inputs=_ports_by(program.inputs, 1),
+        outputs=_ports_by(program.outputs, 1),
+        calls=tuple(
+            replace(
+                c,
+                operands=tuple(t + 1 for t in c.operands),
+                workspace=None if c.workspace is None else c.workspace + 1,
+            )
+            for c in program.calls
+        ),
+    )
+    pruned = prune(extra)
+    assert [k.symbol for k in pruned.kernels] == ["t_add", "t_affine", "t_split"]
+    assert pruned == prune(program) == prune(pruned)
+    assert pruned.weights == program.weights and pruned.tensors == program.tensors
+
+
+def _moved(program, by):
+    return [
+        replace(t, location=replace(t.location, index=t.location.index + by))
+        if t.location.space == "weight"
+        else t
+        for t in program.tensors
+    ]
+
+
+def _ports_by(ports, by):
+    return tuple(replace(port, tensor=port.tensor + by) for port in ports)
 
 
 def test_emit_manifest():
@@ -215,7 +254,8 @@ def test_emit_refuses_numbers_that_do_not_fit():
 
 def test_emit_names():
     assert emit.c_name("a.b-c") == "a_b_c" and emit.c_name("") == "model"
-    assert emit.c_name("megcc") == "m_megcc" and emit.c_name("é") == "_"
+    assert emit.c_name("megcc") == "m_megcc" and emit.c_name("string") == "m_string"
+    assert emit.c_name("é") == "_"
     out = emit.package({"x86": p.adder("x86", p.W)}, name="my net")
     assert "include/my_net.h" in out and "my_net_image" in out["model/model.c"]
 
@@ -250,3 +290,9 @@ def test_arena_output_has_its_own_tensor_only_where_needed():
     for k in copied:
         t: Tensor = code.program.tensors[code.program.outputs[k].tensor]
         assert (t.location.space, t.location.index, t.location.offset) == ("output", k, 0)
+
+
+@pytest.mark.parametrize("module", [bytecode, emit, guards, weights, toolchain])
+def test_examples_of_the_docstrings(module):
+    failed, tried = doctest.testmod(module)
+    assert tried > 0 and failed == 0

@@ -11,6 +11,7 @@ from tvm_megcc.codegen_c import emit
 
 from tvm_megcc import toolchain
 from tvm_megcc.errors import InputError, ToolError
+from tvm_megcc.program import DTYPES, Location, Port, Program, Tensor
 
 from . import programs as p
 
@@ -49,7 +50,9 @@ def test_package_runs(tmp_path, target, weights):
 def test_package_is_clean_under_sanitizers(tmp_path, weights):
     arch = toolchain.host_arch()
     package = p.write_corners(tmp_path / "pkg", arch, weights=weights)
-    exe = toolchain.build(package, arch, build_dir=tmp_path / "out", sanitize=True)
+    exe = toolchain.build(
+        package, arch, build_dir=tmp_path / "out", sanitize=True, extra_cflags=["-O1"]
+    )
     inputs = p.corners_inputs()
     result = toolchain.run_package(
         exe, arch, inputs, p.manifest(package), repeat=2, args=["--profile"]
@@ -124,6 +127,45 @@ def test_package_builds_with_cmake(tmp_path):
     p.check_corners(inputs, result.outputs)
 
 
+@pytest.mark.parametrize("weights", ["c", "bin"])
+def test_package_of_nothing_but_empty_tensors(tmp_path, weights):
+    arch = toolchain.host_arch()
+    program = p.adder(arch, np.zeros(0))
+    package = p.write(emit.package({arch: program}, name="void", weights=weights), tmp_path / "pkg")
+    exe = toolchain.build(
+        package, arch, build_dir=tmp_path / "b", sanitize=True, extra_cflags=["-O1"]
+    )
+    result = toolchain.run_package(exe, arch, {"x": np.zeros(0, "f4")}, p.manifest(package))
+    assert result.outputs["y"].shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", sorted(DTYPES))
+def test_package_of_every_element_type(tmp_path, dtype):
+    """An input passed through: bytes in are bytes out; the runner prints the values it sees."""
+    arch = toolchain.host_arch()
+    program = Program(
+        "pass", arch, (Port("x", 0),), (Port("y", 0),),
+        (Tensor("x", dtype, (3,), Location("input", 0)),), (), (), (), arena_bytes=0,
+    )  # fmt: skip
+    package = p.write(emit.package({arch: program}, name="pass"), tmp_path / "pkg")
+    flags = ["-O0", *STRICT]
+    exe = toolchain.build(package, arch, build_dir=tmp_path / "b", extra_cflags=flags)
+    x = np.array([0, 0, 1] if dtype == "bool" else [0, 1, 3]).astype(toolchain.NUMPY[dtype])
+    least_most = (0, 1) if dtype == "bool" else (0, 3)
+    if dtype == "bf16":
+        x = (np.array([-0.5, 1, 1.5], "f4").view("u4") >> 16).astype("u2")
+        least_most = (-0.5, 1.5)
+    if dtype == "f16":
+        x, least_most = np.array([-(2.0**-20), 1, 65504], "f2"), (-(2.0**-20), 65504)
+    result = toolchain.run_package(exe, arch, {"x": x}, p.manifest(package))
+    assert result.outputs["y"].dtype == x.dtype and (result.outputs["y"] == x).all()
+    assert f"y' {dtype} [3] min {least_most[0]:g} max {least_most[1]:g} (at 2)" in result.stdout
+    random = toolchain.run_package(exe, arch, {}, p.manifest(package)).outputs["y"]
+    if dtype == "bf16":
+        random = (random.astype("u4") << 16).view("f4")
+    assert (np.abs(random.astype("f8")) <= 1).all()
+
+
 # ---- the runner's command line -----------------------------------------------------------------
 
 
@@ -133,7 +175,9 @@ def runner(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runner")
     arch = toolchain.host_arch()
     package = p.write_corners(folder / "pkg", arch, weights="bin")
-    exe = toolchain.build(package, arch, build_dir=folder / "out", sanitize=True)
+    exe = toolchain.build(
+        package, arch, build_dir=folder / "out", sanitize=True, extra_cflags=["-O1"]
+    )
     (folder / "in").mkdir()
     for k, value in enumerate(p.corners_inputs().values()):
         (folder / "in" / f"{k}.bin").write_bytes(value.tobytes())

@@ -1,0 +1,52 @@
+"""Leave out of a `Program` whatever its calls and ports do not reach.
+
+A package then carries exactly the kernels, tensors and weights that its model needs, however
+`lower` came by the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ..program import Program, Tensor
+
+
+def prune(program: Program) -> Program:
+    """``program`` without unused kernels, tensors and weights, everything else in its order."""
+    kernels = _numbers(c.kernel for c in program.calls)
+    tensors = _numbers(
+        [t for c in program.calls for t in c.operands]
+        + [c.workspace for c in program.calls if c.workspace is not None]
+        + [p.tensor for p in (*program.inputs, *program.outputs)]
+    )
+    kept = [program.tensors[t] for t in tensors]
+    weights = _numbers(t.location.index for t in kept if t.location.space == "weight")
+
+    def move(t: Tensor) -> Tensor:
+        if t.location.space != "weight":
+            return t
+        return replace(t, location=replace(t.location, index=weights[t.location.index]))
+
+    return replace(
+        program,
+        inputs=tuple(replace(p, tensor=tensors[p.tensor]) for p in program.inputs),
+        outputs=tuple(replace(p, tensor=tensors[p.tensor]) for p in program.outputs),
+        tensors=tuple(map(move, kept)),
+        kernels=tuple(program.kernels[k] for k in kernels),
+        calls=tuple(
+            replace(
+                c,
+                kernel=kernels[c.kernel],
+                operands=tuple(tensors[t] for t in c.operands),
+                workspace=None if c.workspace is None else tensors[c.workspace],
+            )
+            for c in program.calls
+        ),
+        weights=tuple(program.weights[w] for w in weights),
+    )
+
+
+def _numbers(used: Iterable[int]) -> dict[int, int]:
+    """Old number -> new number, in order."""
+    return {old: new for new, old in enumerate(sorted(set(used)))}
