@@ -46,7 +46,8 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     if name == "bf16":
         import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
+        bf16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return bf16
     return np.dtype(DTYPE_NAMES[name])
 
 
@@ -81,23 +82,25 @@ class Package:
     def choose(self, arch: str | None) -> str:
         """The architecture to run: the one asked for, else the host's, else the first.
 
+        "host" is also served by portable code.
+
         Raises
         ------
         InputError
             When the package was not compiled for it.
         """
-        if arch is not None:
-            (wanted,) = resolve([arch])
-            if wanted not in self.archs:
-                raise InputError(
-                    f"'{self.path}' has no {wanted} code, only {', '.join(self.archs)};"
-                    f" compile it with --arch {wanted}"
-                )
-            return wanted
-        for wanted in (host_architecture(), "portable"):
-            if wanted in self.archs:
-                return wanted
-        return self.archs[0]
+        native = [a for a in (host_architecture(), "portable") if a in self.archs]
+        if arch is None:
+            return (native or self.archs)[0]
+        if arch == "host" and native:
+            return native[0]
+        (wanted,) = resolve([arch])
+        if wanted not in self.archs:
+            raise InputError(
+                f"'{self.path}' has no {wanted} code, only {', '.join(self.archs)};"
+                f" compile it with --arch {wanted}"
+            )
+        return wanted
 
 
 def _ports(rows: list[dict[str, Any]]) -> tuple[Port, ...]:

@@ -73,6 +73,35 @@ def test_run_arm_under_qemu(tvmc, model: Path, inputs: Path, tmp_path: Path, arc
     assert_example(out)
 
 
+def test_run_builds_once(tvmc, package: Path, tmp_path: Path, monkeypatch) -> None:
+    from tvm_megcc import toolchain
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert tvmc("run", package).status == 0
+
+    def build(*args: object, **options: object) -> None:
+        raise AssertionError("built again")
+
+    monkeypatch.setattr(toolchain, "build", build)
+    assert tvmc("run", package).status == 0
+    monkeypatch.setenv("CFLAGS", "-O1")  # another program
+    assert "built again" in tvmc("run", package).err
+
+
+def test_run_without_a_cache(tvmc, package: Path, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert tvmc("run", package).status == 0
+
+
+def test_run_portable_on_the_host(tvmc, model: Path, inputs: Path, tmp_path: Path) -> None:
+    assert tvmc("compile", model, "-o", tmp_path / "p", "--arch", "portable").status == 0
+    for arch in ([], ["--arch", "host"], ["--arch", "portable"]):
+        args = ["--inputs", inputs, "--outputs", tmp_path / "out.npz", *arch]
+        assert tvmc("run", tmp_path / "p", *args).status == 0
+        assert_example(tmp_path / "out.npz")
+
+
 def test_run_writes_equal_bytes_twice(tvmc, package: Path, tmp_path: Path) -> None:
     for out in ("a.npz", "b.npz"):
         assert tvmc("run", package, "--outputs", tmp_path / out).status == 0

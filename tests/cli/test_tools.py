@@ -72,6 +72,23 @@ def test_module_is_the_program(tmp_path: Path) -> None:
     assert done.stderr.startswith("tvmc: ") and len(done.stderr.splitlines()) == 1
 
 
+def test_libraries_do_not_write_to_standard_error(tmp_path: Path) -> None:
+    code = (
+        "import os, sys, warnings\nfrom tvm_megcc import cli\n"
+        "def run(args):\n"
+        "    os.write(2, b'[12:00:00] a.cc:1: Warning: noise\\n')\n"
+        "    warnings.warn('noise')\n"
+        "    raise cli.MegccError('the sentence')\n"
+        "cli.inspect.run = run\n"
+        "sys.exit(cli.main())\n"
+    )
+    command = [sys.executable, "-c", code, "inspect", "x"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "tvmc: the sentence\n")
+    done = subprocess.run([*command, "--verbose"], capture_output=True, text=True)
+    assert done.stderr.count("noise") >= 2 and "Traceback" in done.stderr
+
+
 def test_wrong_usage_is_status_2(tvmc) -> None:
     for args in ([], ["compile"], ["run", "x", "--repeat", "0"], ["frobnicate"]):
         with pytest.raises(SystemExit) as exit:

@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from types import FrameType
 
@@ -54,6 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser().parse_args(argv)
     if argv is None:  # we are the program, not a function of somebody else's
         signal.signal(signal.SIGTERM, _interrupt)
+        if not args.verbose:
+            _silence_libraries()
     try:
         COMMANDS[args.command].run(args)
         sys.stdout.flush()
@@ -87,3 +90,11 @@ def _fail(message: str, verbose: bool) -> int:
 def _interrupt(signum: int, frame: FrameType | None) -> None:
     """Let SIGTERM unwind the stack as SIGINT does, so that temporary files go away."""
     raise KeyboardInterrupt
+
+
+def _silence_libraries() -> None:
+    """Keep standard error for our own sentences: TVM's C++ logs to its descriptor."""
+    warnings.simplefilter("ignore")
+    ours = os.dup(sys.stderr.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    sys.stderr = os.fdopen(ours, "w", buffering=1, errors="backslashreplace")
