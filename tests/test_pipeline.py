@@ -109,7 +109,7 @@ def test_dumps_name_every_stage() -> None:
     )
     assert list(seen) == [
         "imported", "canonicalise", "layout", "forward_memory", "fuse", "materialise", "lowered",
-        "planned",
+        "forwarded", "planned",
     ]  # fmt: skip
     assert "call_dps_packed" in seen["materialise"]
 

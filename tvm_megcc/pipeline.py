@@ -1,4 +1,4 @@
-"""Relax module -> planned `Program`: passes, lower and memory in one call, with dumps between.
+"""Relax module -> planned `Program`: passes, lower, forward and memory in one call, with dumps between.
 
 Example
 -------
@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 import tvm
 
 from tvm_megcc import memory, passes
+from tvm_megcc.forward import forward
 from tvm_megcc.lower import lower
 from tvm_megcc.program import Program
 
@@ -27,6 +28,7 @@ def to_program(
     name: str,
     input_names: Sequence[str],
     output_names: Sequence[str],
+    io: str = "caller",
     dump_ir: Dump | None = None,
 ) -> Program:
     """Compile ``main`` of `mod` for one architecture.
@@ -41,9 +43,11 @@ def to_program(
         Name of the model, for the package.
     input_names, output_names : sequence of str
         Names of ``main``'s parameters and results.
+    io : {"caller", "arena"}
+        Whether inputs and outputs live in buffers of the caller or in the arena.
     dump_ir : callable, optional
         Called with (stage name, text): the module before the first pass and after each stage, then
-        the program before and after memory planning.
+        the program before and after forwarding, and after memory planning.
 
     Raises
     ------
@@ -61,6 +65,9 @@ def to_program(
     program = lower(mod, arch, name, input_names, output_names)
     if wants_text:
         emit("lowered", str(program))
+    program = forward(program, io)
+    if wants_text:
+        emit("forwarded", str(program))
     program = memory.place(program)
     if wants_text:
         emit("planned", str(program))

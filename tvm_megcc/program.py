@@ -75,12 +75,15 @@ class Kernel:
         Parameters of the instance, in the order in which they are printed.
     source : str
         Body of a generated kernel (a full C file), else ``""``.
+    inplace : tuple of int
+        Operands whose memory the (only) output may take over, best first.
     """
 
     symbol: str
     template: str = ""
     defines: tuple[tuple[str, str], ...] = ()
     source: str = ""
+    inplace: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ OP_DIR = _ROOT / "include" / "op"
 
 _KEYS = {
     "kernel", "op", "dtype", "arch", "isa", "when", "rank", "params", "pack", "workspace", "work",
-    "layout",
+    "inplace", "layout",
 }  # fmt: skip
 
 
@@ -60,6 +60,7 @@ class KernelFile:
     pack: tuple[tuple[int, Packing], ...]
     workspace_bytes: Expression
     work_extent: Expression
+    inplace: tuple[int, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -77,7 +78,8 @@ class KernelFile:
         """The kernel with its macros set: equal parameters give equal symbols."""
         defines = tuple((macro, str(_plain(value(facts)))) for macro, value in self.params)
         suffix = "".join(f"_{m.lower()}{_identifier(v)}" for m, v in defines)
-        return Kernel(f"megcc_{self.stem}{suffix}", template=self.stem, defines=defines)
+        symbol = f"megcc_{self.stem}{suffix}"
+        return Kernel(symbol, template=self.stem, defines=defines, inplace=self.inplace)
 
     def attrs(self, facts: Mapping[str, Fact]) -> tuple[int, ...]:
         """The ``attr`` array: facts in the order of the op header; floats by their bits."""
@@ -161,6 +163,7 @@ def parse(path: Path) -> KernelFile:
         pack=tuple(_parse_pack(keys.get("pack", ""))),
         workspace_bytes=Expression(keys.get("workspace") or "0"),
         work_extent=Expression(keys["work"]),
+        inplace=tuple(int(i) for i in keys.get("inplace", "").split(",") if i.strip()),
     )
 
 

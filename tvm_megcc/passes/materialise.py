@@ -110,7 +110,10 @@ def _request(func: relax.Function) -> tuple[Request, relax.Function]:
 
 
 def kernels_to_json(kernels: dict[str, Kernel]) -> str:
-    rows = {s: {"template": k.template, "defines": k.defines} for s, k in sorted(kernels.items())}
+    rows = {
+        s: {"template": k.template, "defines": k.defines, "inplace": k.inplace}
+        for s, k in kernels.items()
+    }
     return json.dumps(rows, sort_keys=True)
 
 
@@ -118,6 +121,11 @@ def kernels_from_module(mod: tvm.IRModule) -> dict[str, Kernel]:
     """Symbol -> kernel, from the module attribute that `MaterialiseKernels` leaves."""
     rows = json.loads(str(mod.attrs[KERNELS_ATTR])) if mod.attrs and KERNELS_ATTR in mod.attrs else {}
     return {
-        symbol: Kernel(symbol, row["template"], tuple((k, v) for k, v in row["defines"]))
+        symbol: Kernel(
+            symbol,
+            row["template"],
+            tuple((macro, value) for macro, value in row["defines"]),
+            inplace=tuple(row["inplace"]),
+        )
         for symbol, row in rows.items()
     }

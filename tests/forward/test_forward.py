@@ -1,0 +1,131 @@
+"""Forwarding on hand-made programs: what may share memory, and what may not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tvm_megcc.forward import caller_ports, concat_in_place, forward, run_in_place
+from tvm_megcc.memory import place
+from tvm_megcc.program import Call, Kernel, Location, Port, Program, Tensor
+
+INPLACE = Kernel("inplace", source="x", inplace=(0, 1))
+PLAIN = Kernel("plain", source="x")
+CONCAT = Kernel("megcc_concat", template="concat")
+
+
+def _program(calls: list[Call], shapes: list[tuple[int, ...]], outputs: list[int]) -> Program:
+    tensors = [Tensor(f"t{i}", "f32", s, Location("arena", i)) for i, s in enumerate(shapes)]
+    return Program(
+        "m", "portable", (Port("x", 0),), tuple(Port(f"y{o}", o) for o in outputs),
+        tuple(tensors), (INPLACE, PLAIN, CONCAT), tuple(calls), (),
+    )  # fmt: skip
+
+
+def _storages(program: Program) -> list[int]:
+    return [t.location.index for t in program.tensors]
+
+
+def _arena(program: Program) -> int:
+    placed = place(program)
+    assert placed.arena_bytes is not None
+    return placed.arena_bytes
+
+
+def test_chain_runs_in_one_storage() -> None:
+    calls = [Call(1, (0, 1), 1), Call(0, (1, 2), 1), Call(0, (2, 3), 1), Call(1, (3, 4), 1)]
+    program = run_in_place(_program(calls, [(64,)] * 5, [4]))
+    assert _storages(program) == [0, 1, 1, 1, 4]
+
+
+def test_an_input_port_is_not_overwritten() -> None:
+    program = run_in_place(_program([Call(0, (0, 1), 1)], [(64,)] * 2, [1]))
+    assert _storages(program) == [0, 1]
+
+
+def test_a_value_with_a_later_reader_is_not_overwritten() -> None:
+    calls = [Call(1, (0, 1), 1), Call(0, (1, 2), 1), Call(1, (1, 2, 3), 1)]
+    assert _storages(run_in_place(_program(calls, [(64,)] * 4, [3]))) == [0, 1, 2, 3]
+
+
+def test_a_returned_value_is_not_overwritten() -> None:
+    calls = [Call(1, (0, 1), 1), Call(0, (1, 2), 1)]
+    assert _storages(run_in_place(_program(calls, [(64,)] * 3, [1, 2]))) == [0, 1, 2]
+
+
+def test_the_second_operand_serves_when_the_first_cannot() -> None:
+    calls = [Call(1, (0, 1), 1), Call(1, (0, 2), 1), Call(0, (1, 2, 3), 1), Call(1, (1, 3, 4), 1)]
+    program = run_in_place(_program(calls, [(64,)] * 5, [4]))
+    assert _storages(program) == [0, 1, 2, 2, 4]
+
+
+def test_sizes_must_be_equal() -> None:
+    calls = [Call(1, (0, 1), 1), Call(0, (1, 2), 1)]
+    assert _storages(run_in_place(_program(calls, [(64,), (1,), (64,)], [2]))) == [0, 1, 2]
+
+
+def test_the_same_storage_read_at_another_place_forbids_it() -> None:
+    calls = [Call(1, (0, 1), 1), Call(0, (2, 3, 4), 1)]
+    program = _program(calls, [(64,), (128,), (64,), (64,), (64,)], [4])
+    tensors = list(program.tensors)
+    tensors[2] = replace(tensors[2], location=Location("arena", 1, 0))
+    tensors[3] = replace(tensors[3], location=Location("arena", 1, 128))
+    program = run_in_place(replace(program, tensors=tuple(tensors)))
+    assert program.tensors[4].location == Location("arena", 4)
+
+
+def test_concat_of_fresh_parts_disappears() -> None:
+    calls = [
+        Call(1, (0, 1), 1), Call(1, (0, 2), 1), Call(2, (1, 2, 3), 1, (2, 1, 256, 512)),
+        Call(1, (3, 4), 1),
+    ]  # fmt: skip
+    program = concat_in_place(_program(calls, [(64,), (64,), (128,), (192,), (64,)], [4]))
+    assert len(program.calls) == 3
+    assert program.tensors[1].location == Location("arena", 3, 0)
+    assert program.tensors[2].location == Location("arena", 3, 256)
+
+
+def test_concat_stays_where_rows_interleave() -> None:
+    calls = [Call(1, (0, 1), 1), Call(1, (0, 2), 1), Call(2, (1, 2, 3), 1, (2, 4, 64, 64))]
+    program = _program(calls, [(64,), (64,), (64,), (128,)], [3])
+    assert concat_in_place(program) == program
+
+
+def test_concat_of_one_value_twice_stays() -> None:
+    calls = [Call(1, (0, 1), 1), Call(2, (1, 1, 2), 1, (2, 1, 256, 256))]
+    program = _program(calls, [(64,), (64,), (128,)], [2])
+    assert concat_in_place(program) == program
+
+
+def test_concat_of_an_input_stays() -> None:
+    calls = [Call(1, (0, 1), 1), Call(2, (0, 1, 2), 1, (2, 1, 256, 256))]
+    program = _program(calls, [(64,), (64,), (128,)], [2])
+    assert concat_in_place(program) == program
+
+
+def test_concat_that_would_raise_the_peak_stays() -> None:
+    """The large part comes last; placing it early would keep its room through the large middle."""
+    calls = [
+        Call(1, (0, 1), 1), Call(1, (0, 2), 1), Call(1, (2, 3), 1), Call(1, (3, 4), 1),
+        Call(2, (1, 4, 5), 1, (2, 1, 4, 4000)),
+    ]  # fmt: skip
+    program = _program(calls, [(1,), (1,), (1000,), (1000,), (1000,), (1001,)], [5])
+    assert concat_in_place(program) == program
+
+
+def test_ports_move_to_the_caller() -> None:
+    calls = [Call(1, (0, 1), 1), Call(1, (1, 2), 1)]
+    program = caller_ports(_program(calls, [(64,)] * 3, [2]))
+    assert program.tensors[0].location == Location("input", 0)
+    assert program.tensors[2].location == Location("output", 0)
+    assert _arena(program) == 256
+
+
+def test_a_value_returned_twice_has_one_home() -> None:
+    program = caller_ports(_program([Call(1, (0, 1), 1)], [(64,)] * 2, [1, 1]))
+    assert program.tensors[1].location == Location("output", 0)
+
+
+def test_forward_never_needs_more_memory() -> None:
+    calls = [Call(1, (0, 1), 1), Call(0, (1, 2), 1), Call(0, (1, 2, 3), 1), Call(0, (3, 4), 1)]
+    program = _program(calls, [(64,)] * 5, [4])
+    assert _arena(forward(program, io="arena")) <= _arena(program)

@@ -1,0 +1,32 @@
+"""Forwarding: outputs that take over the memory of an input, before addresses are planned.
+
+Enters: a `Program` from ``lower``, in which every tensor of the arena names its storage. Leaves: the
+same computation with fewer, shared storages (and perhaps another order of calls).
+
+Example
+-------
+>>> program = memory.place(forward(lower(mod, ...)))  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from tvm_megcc.forward.concat import concat_in_place
+from tvm_megcc.forward.inplace import run_in_place
+from tvm_megcc.forward.ports import caller_ports
+from tvm_megcc.program import Program
+
+__all__ = ["caller_ports", "concat_in_place", "forward", "run_in_place"]
+
+
+def forward(program: Program, io: str = "caller") -> Program:
+    """All forwarding steps in order.
+
+    Parameters
+    ----------
+    program : Program
+        Without addresses (``arena_bytes`` is None).
+    io : {"caller", "arena"}
+        Whether inputs and outputs live in buffers of the caller or in the arena.
+    """
+    program = run_in_place(concat_in_place(program))
+    return caller_ports(program) if io == "caller" else program

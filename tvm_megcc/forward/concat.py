@@ -1,0 +1,52 @@
+"""Concat without copies: the producers write straight into their part of the result.
+
+Holds where the parts are contiguous in the result (nothing but ones before the axis) and each part is
+a value of its own that nobody else has placed. The call disappears. As the whole result then lives
+from the first part on, it is done only where the peak of live bytes does not rise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tvm_megcc.forward.storages import Storages
+from tvm_megcc.program import Call, Program
+
+#: Kernel file of the operator, and where its attributes say how many rows the result has.
+TEMPLATE, OUTER = "concat", 1
+
+
+def concat_in_place(program: Program) -> Program:
+    """`program` without the concats that only put neighbours side by side."""
+    for call in program.calls:
+        if program.kernels[call.kernel].template == TEMPLATE:
+            placed = _placed(program, call)
+            if placed is not None and Storages(placed).peak() <= Storages(program).peak():
+                program = placed
+    return program
+
+
+def _placed(program: Program, call: Call) -> Program | None:
+    """`program` without `call`, its operands' storages merged; None where that is not sound."""
+    if call.attrs[OUTER] != 1:
+        return None
+    storages = Storages(program)
+    *parts, output = call.operands
+    target = storages.storage(output)
+    owners = [storages.storage(p) for p in parts]
+    if target is None or None in owners or len(set(owners)) != len(owners):
+        return None
+    offset = storages.tensors[output].location.offset
+    moves: list[tuple[int, int]] = []
+    for part, owner in zip(parts, owners, strict=True):
+        assert owner is not None
+        tensor, usage = storages.tensors[part], storages.usage[owner]
+        alone = tensor.location.offset == 0 and storages.size(owner) == tensor.nbytes
+        if owner == target or not alone or usage.is_input or usage.is_output:
+            return None
+        moves.append((owner, offset))
+        offset += tensor.nbytes
+    for owner, at in moves:
+        storages.merge(owner, target, at)
+    calls = tuple(c for c in program.calls if c is not call)
+    return replace(storages.result(), calls=calls)

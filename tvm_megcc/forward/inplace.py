@@ -1,0 +1,44 @@
+"""In place: an output takes the memory of an input that dies in the same call.
+
+Only where the kernel says that it may (``inplace`` in its header comment, or found in a generated
+kernel): it reads what it needs of that input before it overwrites it.
+"""
+
+from __future__ import annotations
+
+from tvm_megcc.forward.storages import Storages
+from tvm_megcc.program import Call, Program
+
+
+def run_in_place(program: Program) -> Program:
+    """`program` with outputs forwarded onto dying inputs."""
+    storages = Storages(program)
+    for step, call in enumerate(program.calls):
+        for operand in program.kernels[call.kernel].inplace:
+            if _forward(storages, step, call, operand):
+                break
+    return storages.result()
+
+
+def _forward(storages: Storages, step: int, call: Call, operand: int) -> bool:
+    """Merge the call's output into the storage of its input `operand`, if that is sound."""
+    cut = len(call.operands) - call.n_outputs
+    if call.n_outputs != 1 or operand >= cut:
+        return False
+    reads, output = call.operands[:cut], call.operands[cut]
+    source, target = storages.storage(reads[operand]), storages.storage(output)
+    if source is None or target is None or source == target:
+        return False
+    read, written = storages.tensors[reads[operand]], storages.tensors[output]
+    dying = storages.usage[source]
+    if dying.last != step or dying.is_input or dying.is_output:
+        return False
+    if read.nbytes != written.nbytes or written.location.offset:
+        return False
+    if storages.size(target) != written.nbytes or storages.usage[target].first != step:
+        return False
+    others = (storages.tensors[r].location for i, r in enumerate(reads) if i != operand)
+    if any(o.space == "arena" and o.index == source and o != read.location for o in others):
+        return False
+    storages.merge(target, source, read.location.offset)
+    return True

@@ -1,0 +1,31 @@
+"""Ports in the caller's memory: inputs are read where the caller has them, outputs written there.
+
+An output that is a part of a larger storage, or a second name of one, stays where it is; the VM then
+shows or copies it.
+"""
+
+from __future__ import annotations
+
+from tvm_megcc.forward.storages import Storages
+from tvm_megcc.program import Location, Port, Program
+
+
+def caller_ports(program: Program) -> Program:
+    """`program` with the storages of its ports outside the arena."""
+    storages = Storages(program)
+    for index, port in enumerate(program.inputs):
+        storage = storages.storage(port.tensor)
+        if storage is not None:
+            storages.move(storage, Location("input", index))
+    for index, port in enumerate(program.outputs):
+        if _owns_its_storage(storages, port):
+            storage = storages.storage(port.tensor)
+            assert storage is not None
+            storages.move(storage, Location("output", index))
+    return storages.result()
+
+
+def _owns_its_storage(storages: Storages, port: Port) -> bool:
+    storage, tensor = storages.storage(port.tensor), storages.tensors[port.tensor]
+    whole = storage is not None and storages.size(storage) == tensor.nbytes
+    return whole and tensor.location.offset == 0

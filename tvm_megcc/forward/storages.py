@@ -1,0 +1,102 @@
+"""Storages of a program that is not planned yet: who uses them when, and how to merge two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tvm_megcc.program import Location, Program, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Calls that touch a storage: ``first`` and ``last`` index; ports that lie in it."""
+
+    first: int
+    last: int
+    is_input: bool
+    is_output: bool
+
+
+class Storages:
+    """A mutable view of a program's tensors while storages are merged.
+
+    ``usage`` is indexed by storage id. Merging moves every tensor of one storage into another.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.tensors: list[Tensor] = list(program.tensors)
+        self.members: dict[int, list[int]] = {}
+        for index, tensor in enumerate(self.tensors):
+            if tensor.location.space == "arena":
+                self.members.setdefault(tensor.location.index, []).append(index)
+        self.usage = self._usage()
+
+    def _usage(self) -> dict[int, Usage]:
+        steps: dict[int, list[int]] = {}
+        for step, call in enumerate(self.program.calls):
+            scratch = () if call.workspace is None else (call.workspace,)
+            for tensor in (*call.operands, *scratch):
+                storage = self.storage(tensor)
+                if storage is not None:
+                    steps.setdefault(storage, []).append(step)
+        inputs = {self.storage(p.tensor) for p in self.program.inputs}
+        outputs = {self.storage(p.tensor) for p in self.program.outputs}
+        return {
+            s: Usage(
+                min(steps.get(s, [0])), max(steps.get(s, [0])), s in inputs, s in outputs
+            )
+            for s in self.members
+        }
+
+    def storage(self, tensor: int) -> int | None:
+        """Storage id of a tensor, or None when it does not live in the arena."""
+        location = self.tensors[tensor].location
+        return location.index if location.space == "arena" else None
+
+    def size(self, storage: int) -> int:
+        """Bytes from the start of the storage to the end of its last tensor."""
+        rows = (self.tensors[t] for t in self.members[storage])
+        return max(t.location.offset + t.nbytes for t in rows)
+
+    def peak(self) -> int:
+        """Most bytes that are live during one call."""
+        change: dict[int, int] = {}
+        end = len(self.program.calls)
+        for storage, use in self.usage.items():
+            size = self.size(storage)
+            first = 0 if use.is_input else use.first
+            last = end if use.is_output else use.last + 1
+            change[first] = change.get(first, 0) + size
+            change[last] = change.get(last, 0) - size
+        live = peak = 0
+        for step in sorted(change):
+            live += change[step]
+            peak = max(peak, live)
+        return peak
+
+    def merge(self, source: int, target: int, offset: int) -> None:
+        """Let every tensor of `source` lie in `target`, `offset` bytes from its start."""
+        for index in self.members[source]:
+            tensor = self.tensors[index]
+            at = Location("arena", target, tensor.location.offset + offset)
+            self.tensors[index] = replace(tensor, location=at)
+        self.members[target] += self.members.pop(source)
+        one, two = self.usage[target], self.usage.pop(source)
+        self.usage[target] = Usage(
+            min(one.first, two.first),
+            max(one.last, two.last),
+            one.is_input or two.is_input,
+            one.is_output or two.is_output,
+        )
+
+    def move(self, storage: int, to: Location) -> None:
+        """Let every tensor of `storage` lie at `to`, outside the arena."""
+        for index in self.members.pop(storage):
+            tensor = self.tensors[index]
+            at = Location(to.space, to.index, to.offset + tensor.location.offset)
+            self.tensors[index] = replace(tensor, location=at)
+        self.usage.pop(storage)
+
+    def result(self) -> Program:
+        return replace(self.program, tensors=tuple(self.tensors))
