@@ -159,10 +159,6 @@ def build(
     command = ["make", "-j2", f"CC={compiler}"]
     if flags:
         command += [f"EXTRA_CFLAGS={flags}"]
-    stamp, text = where / "flags.txt", " ".join(command)
-    if stamp.exists() and stamp.read_text() != text:
-        _make(["make", "clean"], where, arch)
-    stamp.write_text(text)
     _make(command, where, arch)
     return where / "run"
 

@@ -111,6 +111,19 @@ def test_package_builds_in_place_with_plain_make(tmp_path):
     assert sorted(f.relative_to(package) for f in package.rglob("*")) == before
 
 
+def test_package_is_built_again_for_another_compiler(tmp_path):
+    need("arm64")
+    package = p.write_corners(tmp_path / "pkg", toolchain.host_arch(), "arm64")
+    for compiler in (toolchain.find_compiler(toolchain.host_arch()), "aarch64-linux-gnu-gcc"):
+        command = ["make", "-C", package, "-j2", f"CC={compiler}", "CPPFLAGS=-DQUOTED='\"it''s\"'"]
+        subprocess.run(command, check=True, capture_output=True)
+        again = subprocess.run(command, check=True, capture_output=True, text=True)
+        assert compiler not in again.stdout, "built twice"
+    launcher = toolchain._launcher("arm64")
+    done = subprocess.run([*launcher, package / "run"], capture_output=True, text=True)
+    assert done.returncode == 0 and "output 0" in done.stdout
+
+
 def test_package_builds_with_cmake(tmp_path):
     if shutil.which("cmake") is None:
         pytest.skip("cmake is not installed")
