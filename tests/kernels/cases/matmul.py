@@ -26,7 +26,7 @@ CASES = [
       for n in (16, 21) for c in (0, 1) for r in (1, 2) for act in ({"act": 1}, _RELU6)),
     {"b": 2, "m": 3, "n": 21, "k": 6, "residual": 1},
     {"m": 1, "n": 50, "k": 6, "rhs_const": 1, "residual": 2, "act": 1},
-    *({"m": 3, "n": 13, "k": 6, "rhs_const": 1, "act": act} for act in (3, 5, 9, 10)),
+    *({"m": 3, "n": 13, "k": 6, "rhs_const": 1, "act": act} for act in (3, 9)),
 ]  # fmt: skip
 
 
