@@ -7,14 +7,20 @@ import signal
 import stat
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
 from tests.cli import tiny
-from tvm_megcc import driver, files, toolchain
+from tvm_megcc import driver, execute, files, toolchain
 from tvm_megcc.errors import InputError, ToolError
 from tvm_megcc.package import is_package
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +93,7 @@ def test_failing_compiler_keeps_the_earlier_library(
     assert files.read_tree(tmp_path) == before
 
 
-def test_exchange_falls_back_to_renames(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_exchange_falls_back_to_renames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files.ctypes, "CDLL", lambda *a, **k: object())
     out = tmp_path / "out"
     files.write_directory({"a": "1"}, out, is_ours=lambda p: True)
@@ -128,6 +132,20 @@ def test_untar_refuses_to_leave_its_folder(tmp_path: Path) -> None:
 def test_compile_model_from_a_proto(tmp_path: Path) -> None:
     programs = driver.compile_model(tiny.model(), tmp_path / "pkg", archs=["portable"], name="net")
     assert programs["portable"].name == "net" and is_package(tmp_path / "pkg")
+
+
+def test_compile_model_with_an_awkward_name(tmp_path: Path) -> None:
+    proto = tiny.model()
+    proto.graph.name = "/a b/../3-c"
+    for out in ("pkg", "p.tar", "m.so"):
+        driver.compile_model(proto, tmp_path / out)
+    for out in ("pkg", "p.tar", "m.so"):
+        with execute.opened(tmp_path / out) as runnable:
+            inputs, expected = tiny.example()
+            got = runnable.run(inputs).outputs
+        assert abs(got["sum"] - expected["sum"]) < 1e-5
+    with tarfile.open(tmp_path / "p.tar") as archive:
+        assert len({name.split("/")[0] for name in archive.getnames()}) == 1
 
 
 def test_compile_model_does_not_read_the_place_it_writes_to(model: Path, tmp_path: Path) -> None:

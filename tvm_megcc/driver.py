@@ -200,6 +200,8 @@ def write_output(
     progress: Progress | None = None,
 ) -> None:
     """Write compiled programs in one of `FORMATS`."""
+    from tvm_megcc.codegen_c import emit
+
     tell = progress or (lambda stage: None)
     tell("emit C")
     package = package_files(programs, weights)
@@ -217,6 +219,6 @@ def write_output(
 
         files.write_file(files.tar(mlf.layout(programs, package)), out)
     elif out.suffix == ".tar":
-        files.write_file(files.tar(package, prefix=f"{name}/"), out)
+        files.write_file(files.tar(package, prefix=f"{emit.c_name(name)}/"), out)
     else:
         files.write_directory(package, out, is_ours=is_package)

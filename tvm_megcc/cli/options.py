@@ -43,7 +43,7 @@ def add_compiling(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--input-shapes",
         metavar="SHAPES",
-        help='sizes of the inputs\' dims, as in "x:[1,3,224,224] y:[-1,80]"; -1 keeps the model\'s'
+        help="sizes of the inputs' dims, as in \"x:[1,3,224,224] y:[-1,80]\"; -1 keeps the model's"
         " own, a word names a symbolic dim",
     )
     parser.add_argument(
@@ -115,7 +115,7 @@ def shapes(text: str | None) -> dict[str, Dims] | None:
         match = re.match(r"(\S+?)\s*:\s*\[([^\[\]]*)\][\s,]*", rest)
         if not match:
             raise InputError(
-                f"--input-shapes: cannot read {rest!r}; write it like \"x:[1,3,224,224] y:[-1,80]\""
+                f'--input-shapes: cannot read {rest!r}; write it like "x:[1,3,224,224] y:[-1,80]"'
             )
         if match[1] in result:
             raise InputError(f"--input-shapes: input {match[1]!r} is given twice; give it once")
