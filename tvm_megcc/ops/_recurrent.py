@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,19 +28,20 @@ Expr = relax.Expr
 class Cell:
     """What a step needs of one direction: weights (transposed for ``x @ w``), activations, options.
 
-    ``recurrent`` is ``[hidden, gates * hidden]``; ``bias`` holds the recurrent biases only where they
+    ``recurrent`` is ``[hidden, gates * hidden]``, constant; ``bias`` holds the recurrent biases only where they
     cannot be added to the projected input ahead of the steps.
     """
 
     ctx: Context
     hidden: int
     dtype: str
-    recurrent: Expr
+    recurrent: np.ndarray
     bias: Expr | None
     peepholes: Expr | None
     activations: tuple[Callable[[Expr], Expr], ...]
     limit: float | None
     attrs: Attrs
+    constants: dict[tuple[int, int | None], Expr] = field(default_factory=dict)
 
     def gate(self, value: Expr, index: int, count: int = 1) -> Expr:
         """``count`` neighbouring gates of a ``[batch, gates * hidden]`` value."""
@@ -48,20 +49,22 @@ class Cell:
         stop = start + count * self.hidden
         return self.ctx.emit(relax.op.strided_slice(value, [1], [start], [stop]))
 
-    def apply(self, which: int, value: Expr) -> Expr:
-        """Activation number ``which``, after the cell's ``clip``."""
+    def apply(self, which: int, value: Expr, limited: bool = True) -> Expr:
+        """Activation number ``which``, of a gate after the cell's ``clip``."""
         value = self.ctx.emit(value)
-        if self.limit is not None:
+        if self.limit is not None and limited:
             value = self.ctx.emit(clip(self.ctx, value, -self.limit, self.limit))
         return self.ctx.emit(self.activations[which](value))
 
-    def same(self, first: int, second: int) -> bool:
-        """Whether two activations are one, so that their gates can go through it together."""
-        return self.activations[first] is self.activations[second]
-
-    def project(self, state: Expr) -> Expr:
-        """``state @ recurrent``."""
-        return self.ctx.emit(relax.op.matmul(state, self.recurrent))
+    def project(self, state: Expr, first: int = 0, last: int | None = None) -> Expr:
+        """``state @ recurrent``, of the gates from ``first`` to before ``last``."""
+        key = (first, last)
+        if key not in self.constants:
+            stop = None if last is None else last * self.hidden
+            columns = self.recurrent[:, first * self.hidden : stop]
+            # One constant for all steps: a package stores each constant once.
+            self.constants[key] = self.ctx.const(columns, self.dtype)
+        return self.ctx.emit(relax.op.matmul(state, self.constants[key]))
 
 
 class Recurrent(OnnxOp):
@@ -118,7 +121,7 @@ class Recurrent(OnnxOp):
             ctx=ctx,
             hidden=recurrent.shape[1],
             dtype=dtype,
-            recurrent=ctx.const(recurrent.T, dtype),
+            recurrent=recurrent.T,
             bias=bias,
             peepholes=peepholes,
             activations=self._activations(ctx, attrs, d),

@@ -30,14 +30,8 @@ class GRU(Recurrent):
                 inner = ctx.emit(relax.op.add(inner, cell.bias))
             inner = ctx.emit(relax.op.multiply(reset, inner))
         else:
-            columns = cell.hidden
-            weights = [
-                ctx.emit(relax.op.strided_slice(cell.recurrent, [1], [start], [stop]))
-                for start, stop in ((0, 2 * columns), (2 * columns, 3 * columns))
-            ]
-            state = ctx.emit(relax.op.matmul(hidden, weights[0]))
-            update, reset = self._gates(cell, projected, state)
-            inner = ctx.emit(relax.op.matmul(relax.op.multiply(reset, hidden), weights[1]))
+            update, reset = self._gates(cell, projected, cell.project(hidden, 0, 2))
+            inner = cell.project(ctx.emit(relax.op.multiply(reset, hidden)), 2)
         candidate = cell.apply(1, relax.op.add(cell.gate(projected, 2), inner))
         # (1 - z) * candidate + z * hidden
         old = relax.op.multiply(update, hidden)

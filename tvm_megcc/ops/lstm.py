@@ -22,7 +22,7 @@ class LSTM(Recurrent):
             gates = cell.apply(0, cell.gate(total, 0, 3))
             input_gate, output_gate, forget_gate = (cell.gate(gates, i) for i in range(3))
             memory = self._remember(cell, total, input_gate, forget_gate, memory)
-            return [relax.op.multiply(output_gate, cell.apply(2, memory)), memory]
+            return [relax.op.multiply(output_gate, cell.apply(2, memory, False)), memory]
         input_gate = cell.apply(0, self._peep(cell, cell.gate(total, 0), 0, memory))
         if cell.attrs.get("input_forget", 0):
             forget_gate = ctx.emit(relax.op.subtract(ctx.const(1, cell.dtype), input_gate))
@@ -30,17 +30,13 @@ class LSTM(Recurrent):
             forget_gate = cell.apply(0, self._peep(cell, cell.gate(total, 2), 2, memory))
         memory = self._remember(cell, total, input_gate, forget_gate, memory)
         output_gate = cell.apply(0, self._peep(cell, cell.gate(total, 1), 1, memory))
-        return [relax.op.multiply(output_gate, self._squash(cell, memory)), memory]
+        return [relax.op.multiply(output_gate, cell.apply(2, memory, False)), memory]
 
     @staticmethod
     def _remember(cell: Cell, total: Expr, entry: Expr, forget: Expr, memory: Expr) -> Expr:
         candidate = cell.apply(1, cell.gate(total, 3))
         kept = relax.op.multiply(forget, memory)
         return cell.ctx.emit(relax.op.add(kept, relax.op.multiply(entry, candidate)))
-
-    @staticmethod
-    def _squash(cell: Cell, memory: Expr) -> Expr:
-        return cell.apply(2, memory)
 
     @staticmethod
     def _peep(cell: Cell, gate: Expr, index: int, memory: Expr) -> Expr:
