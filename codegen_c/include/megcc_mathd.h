@@ -94,7 +94,7 @@ MEGCC_INLINE double megcc_exp(double x) {
   return megcc_scale(1.0 + megcc_expm1_poly(r), k);
 }
 
-/// 2^x, <= 1 ULP; exact for integers.
+/// 2^x, <= 2 ULP; exact for integers.
 MEGCC_INLINE double megcc_exp2(double x) {
   x = x < -1076.0 ? -1076.0 : x;
   x = x > 1024.0 ? 1024.0 : x;

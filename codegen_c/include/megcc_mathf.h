@@ -67,7 +67,7 @@ MEGCC_INLINE float megcc_expf(float x) {
   return megcc_scalef(megcc_exp_polyf(r), k);
 }
 
-/// 2^x, <= 1 ULP; exact for integers.
+/// 2^x, <= 2 ULP; exact for integers.
 MEGCC_INLINE float megcc_exp2f(float x) {
   x = x < -150.0f ? -150.0f : x;
   x = x > 128.0f ? 128.0f : x;

@@ -117,7 +117,9 @@ def _emit(func: tirx.PrimFunc, name: str, prefix: str, hint: str) -> GeneratedKe
     buffers = [p for p in flat.params if _is_buffer(p)]
     for k, buffer in enumerate(buffers):
         exprs.bind_buffer(buffer, f"p{k}")
-    printer = StmtPrinter(exprs, symbols)
+        if isinstance(buffer.ty.elem_offset, tvm.ir.Var):
+            exprs.bind(buffer.ty.elem_offset, "0", index=True)  # operands start at their pointer
+    printer = StmtPrinter(exprs, symbols, dead=_never_read(flat, buffers))
     printer.top(flat.body)
     head = _prologue(flat, buffers, symbols, printer)
     source = _file(exprs.uses, head + printer.lines)
@@ -177,6 +179,23 @@ def _prologue(
     return lines + [f"  (void){p};" for p in unused]
 
 
+def _never_read(func: tirx.PrimFunc, params: list[tvm.ir.Var]) -> set[tvm.ir.Var]:
+    """Temporaries that are only written, under all their names (results that nobody asked for)."""
+    alias: dict[tvm.ir.Var, tvm.ir.Var] = {}
+    read: set[tvm.ir.Var] = set()
+    owned: set[tvm.ir.Var] = set()
+    for node in walk(func.body):
+        if isinstance(node, tirx.DeclBuffer):
+            owner = next(iter(variables(node.data)), node.buffer)
+            alias[node.buffer] = alias.get(owner, owner)
+        elif isinstance(node, tirx.AllocBuffer):
+            owned.add(node.buffer)
+        elif isinstance(node, TensorLoad):
+            read.add(alias.get(node.source, node.source))
+    unread = owned - read - set(params)
+    return unread | {name for name, owner in alias.items() if owner in unread}
+
+
 def _accessed(func: tirx.PrimFunc, printer: StmtPrinter) -> tuple[set[str], set[str]]:
     read: set[str] = set()
     written: set[str] = set()
@@ -184,7 +203,7 @@ def _accessed(func: tirx.PrimFunc, printer: StmtPrinter) -> tuple[set[str], set[
     for node in walk(func.body):
         if isinstance(node, TensorLoad):
             read.add(printer.exprs.buffer(node.source))
-        elif isinstance(node, tirx.BufferStore):
+        elif isinstance(node, tirx.BufferStore) and node.buffer not in printer.dead:
             written.add(printer.exprs.buffer(node.buffer))
     return read, written
 

@@ -52,8 +52,14 @@ class StmtPrinter:
     ``parallel`` is the extent of the outermost loop when that loop is the kernel's work range.
     """
 
-    def __init__(self, exprs: ExprPrinter, symbols: dict[tvm.ir.Var, str]) -> None:
+    def __init__(
+        self,
+        exprs: ExprPrinter,
+        symbols: dict[tvm.ir.Var, str],
+        dead: set[tvm.ir.Var] = frozenset(),
+    ) -> None:
         self.exprs = exprs
+        self.dead = dead
         self.symbols = symbols
         self.workspace = Workspace()
         self.lines: list[str] = []
@@ -146,6 +152,8 @@ class StmtPrinter:
             inner = inner.body
         if self._accumulators or not isinstance(inner, tirx.BufferStore):
             return None
+        if inner.buffer in self.dead:
+            return None
         if not _accumulates(inner, variables, self.exprs):
             return None
         dtype = str(inner.buffer.ty.dtype)
@@ -169,6 +177,8 @@ class StmtPrinter:
         self.put(f"{target} = {value};")
 
     def _bufferstore(self, s: tirx.BufferStore) -> None:
+        if s.buffer in self.dead:
+            return
         held = self.exprs.registers.get(self.exprs.buffer(s.buffer))
         if held is not None:
             self.put(f"{held} = {_bare(self.exprs.value(s.value))};")
@@ -235,10 +245,13 @@ class StmtPrinter:
         known = str(getattr(data.ty, "dtype", s.buffer.ty.dtype))
         if storage_type(known) != storage_type(str(s.buffer.ty.dtype)):
             raise self.exprs.unsupported(f"buffer {s.buffer.name} aliases data of dtype {known}")
-        self.exprs.bind_buffer(s.buffer, self.exprs.buffer(data))
+        if s.buffer not in self.dead:
+            self.exprs.bind_buffer(s.buffer, self.exprs.buffer(data))
 
     def _allocbuffer(self, s: tirx.AllocBuffer) -> None:
         buffer = s.buffer
+        if buffer in self.dead:
+            return
         dtype = str(buffer.ty.dtype)
         ctype, item = storage_type(dtype), nbytes(dtype)
         extent = sizes.product(list(buffer.ty.shape), self.symbols, self.exprs)
