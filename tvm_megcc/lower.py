@@ -25,6 +25,9 @@ from tvm_megcc.kernels.request import as_int, dtype_name, static_shape
 from tvm_megcc.passes.materialise import kernels_from_module
 from tvm_megcc.program import Call, Kernel, Location, Port, Program, Tensor, Weight
 
+#: Characters of a fused function's name that go into its symbol.
+MAX_HINT = 40
+
 #: A tensor id, or the ids of a tuple's fields.
 Value = int | tuple["Value", ...]
 
@@ -164,7 +167,7 @@ class _Lowering:
     def _generated_call(self, call: relax.Call, var: relax.Var) -> Value:
         name = call.args[0].name_hint
         if name not in self._generated:
-            made = emit_prim_func(self.mod[call.args[0]])
+            made = emit_prim_func(self.mod[call.args[0]], f"megcc_tir_{name[:MAX_HINT]}")
             kernel = Kernel(made.symbol, source=made.source)
             self._generated[name] = (kernel, made.work, made.workspace_bytes)
         kernel, work, workspace = self._generated[name]

@@ -8,7 +8,7 @@ registry has a kernel are made; everything else is left for TVM's own fusion.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import tvm
 from tvm import relax
@@ -19,6 +19,8 @@ from tvm_megcc.kernels.request import Request, Row
 from tvm_megcc.passes.channels_last import BROADCAST, UNARY
 
 COMPOSITE_PREFIX = "tvm_megcc."
+#: Attribute of a composite function: the name of the value that it computes.
+NAME_ATTR = "tvm_megcc.name"
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.FuseKernels")
@@ -49,7 +51,7 @@ class FuseKernels:
     def _partition(
         self, mod: tvm.IRModule, rows: Iterable[Row], wanted: Callable[[Row, relax.Call], bool]
     ) -> tvm.IRModule:
-        present = {call.op.name for call in _operator_calls(mod)}
+        present = {call.op.name for call, _ in _bound_calls(mod)}
 
         def check(row: Row) -> Callable[[PatternCheckContext], bool]:
             def accepts(context: PatternCheckContext) -> bool:
@@ -62,10 +64,16 @@ class FuseKernels:
 
             return accepts
 
+        names = {call: var.name for call, var in _bound_calls(mod)}
+
+        def named(parts: Mapping[str, relax.Expr]) -> dict[str, str]:
+            """TVM's fusion renames values; the name of the model's node is kept aside."""
+            return {NAME_ATTR: names.get(parts["root"], "")}
+
         patterns = [
             FusionPattern(
                 COMPOSITE_PREFIX + row.name, row.pattern, {**row.parts, "root": row.pattern},
-                check(row),
+                check(row), named,
             )
             for row in rows
             if row.anchors <= present
@@ -94,18 +102,15 @@ def _reads_itself(request: Request, context: PatternCheckContext) -> bool:
     )
 
 
-def _operator_calls(mod: tvm.IRModule) -> list[relax.Call]:
-    """Calls of operators outside composite functions."""
-    calls: list[relax.Call] = []
-
-    def visit(expr: relax.Expr) -> None:
-        if isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op):
-            calls.append(expr)
-
-    for func in mod.functions.values():
-        if isinstance(func, relax.Function) and not (func.attrs and "Composite" in func.attrs):
-            relax.analysis.post_order_visit(func, visit)
-    return calls
+def _bound_calls(mod: tvm.IRModule) -> list[tuple[relax.Call, relax.Var]]:
+    """Calls of operators outside composite functions, with the variables they are bound to."""
+    return [
+        (value, var)
+        for func in mod.functions.values()
+        if isinstance(func, relax.Function) and not (func.attrs and "Composite" in func.attrs)
+        for var, value in relax.analysis.get_var2val(func).items()
+        if isinstance(value, relax.Call) and isinstance(value.op, tvm.ir.Op)
+    ]
 
 
 def _chain_lengths(mod: tvm.IRModule) -> dict[relax.Call, int]:

@@ -19,7 +19,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.kernels import catalogue, packing, registry
 from tvm_megcc.kernels.request import Request, make_constant
-from tvm_megcc.passes.fuse import COMPOSITE_PREFIX
+from tvm_megcc.passes.fuse import COMPOSITE_PREFIX, NAME_ATTR
 from tvm_megcc.program import Kernel
 
 KERNELS_ATTR = "tvm_megcc.kernels"
@@ -62,12 +62,25 @@ class _Materialiser(PyExprMutator):
         self.arch = arch
         self.kernels: dict[str, Kernel] = {}
 
+    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        call = binding.value
+        func = self._composite_function(call)
+        name = str(func.attrs[NAME_ATTR]) if func is not None else ""
+        if not name or not isinstance(binding.var, relax.DataflowVar):
+            super().visit_var_binding_(binding)
+            return
+        self.set_var_remap(binding.var, self.builder_.emit(self.visit_expr(call), name_hint=name))
+
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
-        func = self.mod[call.op] if isinstance(call.op, relax.GlobalVar) else None
-        if not isinstance(func, relax.Function) or not _composite(func):
-            return call
-        return self._kernel_call(call, _request(func))
+        func = self._composite_function(call)
+        return call if func is None else self._kernel_call(call, _request(func))
+
+    def _composite_function(self, call: relax.Expr) -> relax.Function | None:
+        if not isinstance(call, relax.Call) or not isinstance(call.op, relax.GlobalVar):
+            return None
+        func = self.mod[call.op]
+        return func if isinstance(func, relax.Function) and _composite(func) else None
 
     def _kernel_call(self, call: relax.Call, request: tuple[Request, relax.Function]) -> relax.Expr:
         wanted, func = request
