@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
-from tvm_megcc.forward import caller_ports, concat_in_place, forward, run_in_place
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tvm_megcc.forward import caller_ports, concat_in_place, forward, reorder, run_in_place
+from tvm_megcc.forward.storages import Storages
 from tvm_megcc.memory import place
 from tvm_megcc.program import Call, Kernel, Location, Port, Program, Tensor
 
@@ -78,7 +83,7 @@ def test_concat_of_fresh_parts_disappears() -> None:
         Call(1, (0, 1), 1), Call(1, (0, 2), 1), Call(2, (1, 2, 3), 1, (2, 1, 256, 512)),
         Call(1, (3, 4), 1),
     ]  # fmt: skip
-    program = concat_in_place(_program(calls, [(64,), (64,), (128,), (192,), (64,)], [4]))
+    program = concat_in_place(_program(calls, [(64,), (64,), (128,), (192,), (64,)], [4]), "arena")
     assert len(program.calls) == 3
     assert program.tensors[1].location == Location("arena", 3, 0)
     assert program.tensors[2].location == Location("arena", 3, 256)
@@ -87,19 +92,19 @@ def test_concat_of_fresh_parts_disappears() -> None:
 def test_concat_stays_where_rows_interleave() -> None:
     calls = [Call(1, (0, 1), 1), Call(1, (0, 2), 1), Call(2, (1, 2, 3), 1, (2, 4, 64, 64))]
     program = _program(calls, [(64,), (64,), (64,), (128,)], [3])
-    assert concat_in_place(program) == program
+    assert concat_in_place(program, "arena") == program
 
 
 def test_concat_of_one_value_twice_stays() -> None:
     calls = [Call(1, (0, 1), 1), Call(2, (1, 1, 2), 1, (2, 1, 256, 256))]
     program = _program(calls, [(64,), (64,), (128,)], [2])
-    assert concat_in_place(program) == program
+    assert concat_in_place(program, "arena") == program
 
 
 def test_concat_of_an_input_stays() -> None:
     calls = [Call(1, (0, 1), 1), Call(2, (0, 1, 2), 1, (2, 1, 256, 256))]
     program = _program(calls, [(64,), (64,), (128,)], [2])
-    assert concat_in_place(program) == program
+    assert concat_in_place(program, "arena") == program
 
 
 def test_concat_that_would_raise_the_peak_stays() -> None:
@@ -109,7 +114,7 @@ def test_concat_that_would_raise_the_peak_stays() -> None:
         Call(2, (1, 4, 5), 1, (2, 1, 4, 4000)),
     ]  # fmt: skip
     program = _program(calls, [(1,), (1,), (1000,), (1000,), (1000,), (1001,)], [5])
-    assert concat_in_place(program) == program
+    assert concat_in_place(program, "arena") == program
 
 
 def test_ports_move_to_the_caller() -> None:
@@ -129,3 +134,55 @@ def test_forward_never_needs_more_memory() -> None:
     calls = [Call(1, (0, 1), 1), Call(0, (1, 2), 1), Call(0, (1, 2, 3), 1), Call(0, (3, 4), 1)]
     program = _program(calls, [(64,)] * 5, [4])
     assert _arena(forward(program, io="arena")) <= _arena(program)
+
+
+def test_reorder_runs_branch_by_branch() -> None:
+    """Two branches, each large inside and small at its end, written level by level."""
+    calls = [
+        Call(1, (0, 1), 1), Call(1, (0, 2), 1), Call(1, (1, 3), 1), Call(1, (2, 4), 1),
+        Call(1, (3, 4, 5), 1),
+    ]  # fmt: skip
+    program = _program(calls, [(1,), (1000,), (1000,), (1,), (1,), (1,)], [5])
+    after = reorder(program, "caller")
+    assert sorted(after.calls, key=lambda c: c.operands) == sorted(calls, key=lambda c: c.operands)
+    assert _arena(after) < _arena(program)
+    position = {c.operands[-1]: i for i, c in enumerate(after.calls)}
+    for call in after.calls:
+        for read in call.operands[:-1]:
+            assert position.get(read, -1) < position[call.operands[-1]]
+
+
+def test_reorder_keeps_a_chain() -> None:
+    calls = [Call(1, (i, i + 1), 1) for i in range(6)]
+    program = _program(calls, [(64,)] * 7, [6])
+    assert reorder(program, "caller") == program
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(3, 9), st.sampled_from(["arena", "caller"]))
+def test_reorder_is_exact_on_small_graphs(random, count: int, io: str) -> None:
+    shapes = [(random.randint(1, 50) * 16,) for _ in range(count + 1)]
+    calls = []
+    for number in range(count):
+        reads = random.sample(range(number + 1), random.randint(1, min(2, number + 1)))
+        calls.append(Call(1, (*reads, number + 1), 1))
+    read = {t for c in calls for t in c.operands[:-1]}
+    outputs = [t for t in range(1, count + 1) if t not in read]
+    program = _program(calls, shapes, outputs)
+
+    def peak(order: tuple[int, ...]) -> int:
+        return Storages(replace(program, calls=tuple(calls[i] for i in order))).peak(io)
+
+    def legal(order: tuple[int, ...]) -> bool:
+        done = {0}
+        for i in order:
+            if not set(calls[i].operands[:-1]) <= done:
+                return False
+            done.add(calls[i].operands[-1])
+        return True
+
+    if count > 6:
+        assert Storages(reorder(program, io)).peak(io) <= Storages(program).peak(io)
+        return
+    best = min(peak(o) for o in permutations(range(count)) if legal(o))
+    assert Storages(reorder(program, io)).peak(io) == best

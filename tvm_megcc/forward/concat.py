@@ -16,14 +16,18 @@ from tvm_megcc.program import Call, Program
 TEMPLATE, OUTER = "concat", 1
 
 
-def concat_in_place(program: Program) -> Program:
+def concat_in_place(program: Program, io: str) -> Program:
     """`program` without the concats that only put neighbours side by side."""
     for call in program.calls:
         if program.kernels[call.kernel].template == TEMPLATE:
             placed = _placed(program, call)
-            if placed is not None and Storages(placed).peak() <= Storages(program).peak():
+            if placed is not None and _fits(program, placed, io):
                 program = placed
     return program
+
+
+def _fits(before: Program, after: Program, io: str) -> bool:
+    return Storages(after).peak(io) <= Storages(before).peak(io)
 
 
 def _placed(program: Program, call: Call) -> Program | None:

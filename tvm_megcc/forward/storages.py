@@ -59,11 +59,16 @@ class Storages:
         rows = (self.tensors[t] for t in self.members[storage])
         return max(t.location.offset + t.nbytes for t in rows)
 
-    def peak(self) -> int:
-        """Most bytes that are live during one call."""
+    def peak(self, io: str) -> int:
+        """Most bytes of the arena that are live during one call.
+
+        With ``io="caller"`` the storages of ports do not count: `caller_ports` moves them out.
+        """
         change: dict[int, int] = {}
         end = len(self.program.calls)
         for storage, use in self.usage.items():
+            if io == "caller" and (use.is_input or use.is_output):
+                continue
             size = self.size(storage)
             first = 0 if use.is_input else use.first
             last = end if use.is_output else use.last + 1
