@@ -11,6 +11,7 @@ to half precision still rounds.
 
 from __future__ import annotations
 
+import re
 from collections import ChainMap
 from collections.abc import Mapping, MutableMapping
 from typing import Any
@@ -25,7 +26,7 @@ from tvm import relax
 from .. import ops
 from ..errors import MegccError, UnsupportedError
 from ..ops import Context, Inputs
-from ..ops._context import expr_dtype, relax_shape
+from ..ops._context import constant, expr_dtype, relax_shape
 from . import fold, stock, symbolic
 from .dtypes import is_supported, short_dtype, tvm_dtype
 from .load import node_reads
@@ -36,6 +37,8 @@ Array = npt.NDArray[Any]
 Value = Array | relax.Expr
 Scope = MutableMapping[str, Value]
 
+#: How TVM prints the integers of a symbolic dim.
+_INT64 = re.compile(r"T\.int64\((-?\d+)\)")
 #: Operators that pass their first operand on, in inference.
 _TRANSPARENT = {"Identity", "Dropout"}
 _HALVES = {"float16", "bfloat16"}
@@ -61,7 +64,7 @@ def import_graph(model: onnx.ModelProto, inputs: tuple[InputInfo, ...], name: st
         with builder.dataflow():
             try:
                 scope: Scope = {
-                    port.name: importer.widen(param)
+                    port.name: importer.entered(param)
                     for port, param in zip(inputs, params, strict=True)
                 }
                 importer.run(model.graph, scope)
@@ -90,7 +93,7 @@ def _output_infos(mod: tvm.IRModule, names: list[str]) -> tuple[OutputInfo, ...]
             raise UnsupportedError(
                 f"output '{name}': its shape is known only at run time; cut the model before it"
             )
-        shape = tuple(d if isinstance(d, int) else str(d) for d in dims)
+        shape = tuple(d if isinstance(d, int) else _INT64.sub(r"\1", str(d)) for d in dims)
         infos.append(OutputInfo(name, short_dtype(str(ty.dtype)), shape))
     return tuple(infos)
 
@@ -152,6 +155,10 @@ class _Importer:
         if any(expr.same_as(param) for param in params) or not isinstance(expr, relax.Var):
             return expr
         return self.builder.emit_output(expr)
+
+    def entered(self, param: relax.Var) -> Value:
+        """A parameter as the nodes see it."""
+        return _empty(param) if _is_empty(param) else self.widen(param)
 
     def widen(self, expr: relax.Expr) -> relax.Expr:
         """A half precision value as f32, any other as it is."""
@@ -283,7 +290,9 @@ class _Importer:
                 f"'{name}' is a tensor of {var.ty.dtype}, which no kernel can hold; "
                 "move that part of the model into the application"
             )
-        return self.widen(var) if isinstance(var.ty, relax.TensorType) else var
+        if not isinstance(var.ty, relax.TensorType):
+            return var
+        return _empty(var) if _is_empty(var) else self.widen(var)
 
     def _expr(self, value: Value | None) -> relax.Expr:
         if not isinstance(value, np.ndarray):
@@ -292,12 +301,8 @@ class _Importer:
             dims = relax.op.shape_to_tensor(relax.ShapeExpr(list(value.reshape(-1))))
             return self.builder.emit(relax.op.reshape(self.builder.emit(dims), value.shape))
         if id(value) not in self._constants:
-            # Without the dtype, relax.const makes an int32 of a rank-0 int64.
-            constant = relax.const(
-                np.ascontiguousarray(value).reshape(value.shape), str(value.dtype)
-            )
             # The array is kept, so that its id stays its own.
-            self._constants[id(value)] = (value, constant)
+            self._constants[id(value)] = (value, constant(self.builder, value))
         return self._constants[id(value)][1]
 
     def _note_if_missing(self, node: onnx.NodeProto) -> None:
@@ -349,6 +354,18 @@ def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
             value = numpy_helper.to_array(value)
         attrs[attr.name] = value
     return attrs
+
+
+def _is_empty(expr: relax.Expr) -> bool:
+    """Whether a tensor has no elements, and thus nothing to compute."""
+    shape = relax_shape(expr) or ()
+    return all(isinstance(dim, int) for dim in shape) and 0 in shape
+
+
+def _empty(expr: relax.Expr) -> Array:
+    return np.zeros(
+        relax_shape(expr) or (), np.float32 if expr_dtype(expr) in _HALVES else expr_dtype(expr)
+    )
 
 
 def _wide(array: Array) -> Array:

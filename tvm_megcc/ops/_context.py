@@ -51,7 +51,7 @@ class Context:
 
     def const(self, value: Any, dtype: str) -> relax.Expr:
         """A constant of the given TVM dtype."""
-        return relax.const(np.asarray(value).astype(dtype), dtype)
+        return constant(self.builder, np.asarray(value).astype(dtype))
 
     def wants(self, index: int) -> bool:
         """Whether the node has an output of that index."""
@@ -169,6 +169,15 @@ class Inputs(Sequence[Any]):
         if isinstance(value, np.ndarray):
             return "int64" if value.dtype == object else str(value.dtype)
         return expr_dtype(value)
+
+
+def constant(builder: relax.BlockBuilder, array: Known) -> relax.Expr:
+    """An array as an expression; one without elements as ``zeros``, which TVM can store."""
+    dtype = str(array.dtype)
+    if not array.size:
+        return builder.emit(relax.op.zeros(array.shape, dtype))
+    # Without the dtype, relax.const makes an int32 of a rank-0 int64.
+    return relax.const(np.require(array, requirements="C"), dtype)
 
 
 def relax_shape(expr: relax.Expr) -> tuple[Any, ...] | None:

@@ -19,6 +19,9 @@ class Reshape(OnnxOp):
         wanted = attrs["shape"] if "shape" in attrs else inputs.need_ints(1, "its shape")
         shape = inputs.shape(0)
         dims = _resolve(wanted, shape, bool(attrs.get("allowzero", 0)))
+        if any(isinstance(d, int) and d == 0 for d in dims):
+            # Relax reads a 0 as "keep", and there is nothing to move anyway.
+            return relax.op.zeros(dims, inputs.dtype(0))
         return inputs[0] if dims == list(shape) else relax.op.reshape(inputs[0], dims)
 
 

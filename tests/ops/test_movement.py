@@ -1,0 +1,119 @@
+"""Operators that move data, against ONNX Runtime."""
+
+import numpy as np
+import pytest
+
+from tests.ops.cases import Weight, check_node, node_model, rand
+from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.frontend import from_onnx
+
+
+def ints(*values):
+    return Weight(np.array(values, np.int64))
+
+
+@pytest.mark.parametrize(
+    ("starts", "ends", "axes", "steps"),
+    [
+        ([1, 0], [4, 2], [0, 1], [1, 1]),
+        ([-3], [2**31], [1], [2]),
+        ([4], [-(2**31)], [0], [-1]),
+        ([-1], [0], [-1], [-2]),
+        ([3], [1], [0], [1]),
+        ([0, 5], [9, 1], [2, 1], [1, -2]),
+    ],
+)
+def test_slice(starts, ends, axes, steps):
+    check_node("Slice", [rand(5, 6, 4), ints(*starts), ints(*ends), ints(*axes), ints(*steps)], 13)
+
+
+def test_slice_opset_1():
+    check_node("Slice", [rand(5, 6)], 9, starts=[1, -4], ends=[1000, -1], axes=[0, 1])
+    check_node("Slice", [rand(5, 6)], 9, starts=[1, 2], ends=[3, 4])
+
+
+@pytest.mark.parametrize("indices", [3, -1, [0, 2, 4], [2, 2, 0], [[0, -1], [1, 1]], [], [1]])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_gather_known(indices, axis):
+    check_node("Gather", [rand(5, 3, 5), Weight(np.array(indices, np.int64))], 13, axis=axis)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_gather_run_time(dtype):
+    check_node("Gather", [rand(5, 3), np.array([[0, -1], [-5, 4]], dtype)], 13)
+
+
+def test_gather_known_index_outside():
+    model, _ = node_model("Gather", [rand(5, 3), ints(5)], 13)
+    with pytest.raises(UnsupportedError, match=r"Gather 'node': index outside \[-5, 4\]"):
+        from_onnx(model)
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "edge", "wrap"])
+def test_pad(mode):
+    opset = 19 if mode == "wrap" else 13
+    check_node("Pad", [rand(2, 4, 5), ints(0, 1, 2, 0, 2, 1)], opset, mode=mode)
+
+
+def test_pad_forms():
+    check_node("Pad", [rand(3, 4)], 2, pads=[1, 0, 0, 2], value=1.5)
+    check_node("Pad", [rand(3, 4), ints(1, -1, -1, 2), Weight(2.5, "float32")], 13)
+    check_node("Pad", [rand(3, 4), ints(1, 2), Weight(2.5, "float32"), ints(-1)], 18)
+    check_node("Pad", [rand(3, 4, dtype="int64"), ints(1, 0, 0, 1), Weight(7, "int64")], 13)
+    check_node("Pad", [rand(3, 4, dtype="bool"), ints(1, 0, 0, 1), Weight(True)], 13)
+    check_node("Pad", [rand(3, 4), ints(1, 0, 0, 1), Weight(-np.inf, "float32")], 13)
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (-1, 3), (0, -1), (2, 0, 3, 2), (24,)])
+def test_reshape(shape):
+    data = rand(2, 12) if shape[0] == 0 else rand(2, 2, 6)
+    check_node("Reshape", [data, ints(*shape)], 13)
+
+
+def test_reshape_of_nothing():
+    data = np.zeros((0, 3, 4), np.float32)
+    check_node("Reshape", [data, ints(3, 4, 0)], 14, allowzero=1)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, 3, -1])
+def test_flatten(axis):
+    check_node("Flatten", [rand(2, 3, 4)], 13, axis=axis)
+
+
+def test_squeeze_and_unsqueeze():
+    check_node("Squeeze", [rand(1, 3, 1)], 13)
+    check_node("Squeeze", [rand(1, 3, 1), ints(-1)], 13)
+    check_node("Squeeze", [rand(1, 3, 1)], 11, axes=[0])
+    check_node("Unsqueeze", [rand(3, 2), ints(0, -1)], 13)
+    check_node("Unsqueeze", [rand(3, 2)], 11, axes=[1, 0])
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4), (1, 1), (4,), (2, 1, 3, 1)])
+def test_expand(shape):
+    check_node("Expand", [rand(3, 1), ints(*shape)] if shape != (4,) else [rand(4), ints(4)], 13)
+
+
+def test_split_forms():
+    check_node("Split", [rand(7, 2), ints(2, 4, 1)], 13, outputs=3)
+    check_node("Split", [rand(2, 6)], 11, outputs=2, axis=1, split=[2, 4])
+    check_node("Split", [rand(2, 6)], 11, outputs=3, axis=-1)
+    check_node("Split", [rand(7, 2)], 18, outputs=3, num_outputs=3)
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+@pytest.mark.parametrize("values", ["known", "run time"])
+def test_onehot(axis, values):
+    pair = np.array([-1.5, 2.5], np.float32)
+    pair = Weight(pair) if values == "known" else pair
+    indices = np.array([[0, 3, -1], [9, 2, -9]], np.int64)
+    check_node("OneHot", [indices, Weight(4, "int64"), pair], 11, axis=axis)
+
+
+@pytest.mark.parametrize("lengths", [[4, 4, 4], [1, 4, 2]])
+def test_reversesequence(lengths):
+    operands = [rand(4, 3, 2), ints(*lengths)]
+    check_node("ReverseSequence", operands, 10, time_axis=0, batch_axis=1)
+
+
+def test_constantofshape_too_large_to_fold():
+    check_node("ConstantOfShape", [ints(1200, 1000)], 9)

@@ -1,0 +1,90 @@
+"""Integer operators against ONNX Runtime: exact, halves and saturation included."""
+
+import numpy as np
+import pytest
+
+from tests.ops.cases import Weight, check_node, rand
+
+HALVES = np.array([[-300, -2.5, -1.5, -0.5, 0.5], [1.5, 2.5, 127.5, 254.5, 400]], np.float32)
+
+
+def scale(*values):
+    return Weight(np.array(values[0] if len(values) == 1 else values, np.float32))
+
+
+def point(value, dtype):
+    return Weight(np.array(value, dtype))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("zero", [0, 3])
+def test_quantizelinear(dtype, zero):
+    check_node("QuantizeLinear", [HALVES, scale(1.0), point(zero, dtype)], 13)
+
+
+def test_quantizelinear_per_axis():
+    scales = scale(0.5, 2.0)
+    check_node("QuantizeLinear", [HALVES, scales, point([1, -1], "int8")], 13, axis=0)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32"])
+def test_dequantizelinear(dtype):
+    zero = point(0 if dtype == "int32" else 5, dtype)
+    check_node("DequantizeLinear", [rand(2, 3, dtype=dtype), scale(0.1), zero], 13)
+
+
+def test_dequantizelinear_per_axis():
+    operands = [rand(2, 3, dtype="int8"), scale(0.1, 0.2, 0.3), point([1, 2, 3], "int8")]
+    check_node("DequantizeLinear", operands, 13, axis=1)
+
+
+@pytest.mark.parametrize("zero", [None, 7])
+def test_convinteger(zero):
+    operands = [rand(1, 2, 5, 5, dtype="uint8"), Weight(rand(3, 2, 3, 3, seed=1, dtype="int8"))]
+    operands += [] if zero is None else [point(zero, "uint8"), point(-2, "int8")]
+    check_node("ConvInteger", operands, 10, pads=[1, 1, 1, 1])
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_qlinearconv(per_channel):
+    scales = scale(0.02, 0.01, 0.03) if per_channel else scale(0.02)
+    zeros = point([0, 0, 0], "int8") if per_channel else point(0, "int8")
+    operands = [rand(1, 2, 6, 6, dtype="uint8"), scale(0.05), point(120, "uint8"),
+                Weight(rand(3, 2, 3, 3, seed=1, dtype="int8")), scales, zeros,
+                scale(0.7), point(100, "uint8"),
+                Weight(rand(3, seed=2, dtype="int32"))]  # fmt: skip
+    check_node("QLinearConv", operands, 10, strides=[2, 1], pads=[1, 0, 1, 1])
+
+
+def test_matmulinteger():
+    operands = [rand(2, 3, dtype="uint8"), rand(3, 4, seed=1, dtype="int8")]
+    check_node("MatMulInteger", operands, 10)
+    check_node("MatMulInteger", [*operands, point(5, "uint8"), point([1, 2, 3, 4], "int8")], 10)
+
+
+def test_qlinearmatmul():
+    operands = [rand(2, 3, dtype="uint8"), scale(0.05), point(3, "uint8"),
+                Weight(rand(3, 4, seed=1, dtype="uint8")), scale(0.02), point(9, "uint8"),
+                scale(0.1), point(7, "uint8")]  # fmt: skip
+    check_node("QLinearMatMul", operands, 10)
+
+
+@pytest.mark.parametrize("data", [rand(3, 4), abs(rand(3, 4)), -abs(rand(3, 4)), HALVES])
+def test_dynamicquantizelinear(data):
+    check_node("DynamicQuantizeLinear", [data], 11, outputs=3)
+
+
+@pytest.mark.parametrize("op", ["QLinearAdd", "QLinearMul"])
+def test_two_quantised(op):
+    operands = [rand(3, 4, dtype="uint8"), scale(0.06), point(11, "uint8"),
+                rand(3, 4, seed=1, dtype="uint8"), scale(0.03), point(5, "uint8"),
+                scale(0.1), point(20, "uint8")]  # fmt: skip
+    check_node(op, operands, 11, domain="com.microsoft")
+
+
+@pytest.mark.parametrize(("op", "attrs"), [("QLinearLeakyRelu", dict(alpha=0.1)),
+                                           ("QLinearSigmoid", {})])  # fmt: skip
+def test_one_quantised(op, attrs):
+    operands = [rand(3, 4, dtype="int8"), scale(0.06), point(-11, "int8"),
+                scale(0.04), point(5, "int8")]  # fmt: skip
+    check_node(op, operands, 11, domain="com.microsoft", **attrs)
