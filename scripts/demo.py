@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.version_converter
 
 from tvm_megcc import arrays, driver, package, target, toolchain, zoo
 from tvm_megcc.cli import options
@@ -93,10 +94,19 @@ def reference(model: Path, inputs: Arrays) -> tuple[str, Arrays]:
     except ImportError:
         from onnx.reference import ReferenceEvaluator
 
-        evaluator = ReferenceEvaluator(str(model))
+        evaluator = ReferenceEvaluator(modern(onnx.load(model)))
         name, run = f"onnx.reference of onnx {onnx.__version__}", evaluator.run
         names = list(evaluator.output_names)
     return name, dict(zip(names, run(None, inputs), strict=True))
+
+
+def modern(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model at opset 15 or later, where onnx.reference takes BatchNormalization's statistics
+    from the model; before, it mixes in those of the batch."""
+    version = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 15)
+    if version >= 15 or not any(n.op_type == "BatchNormalization" for n in model.graph.node):
+        return model
+    return onnx.version_converter.convert_version(model, 15)
 
 
 def show(arch: str, result: Result) -> None:
