@@ -1,7 +1,8 @@
 """ONNX in, Relax out.
 
 Enters: a path, or an ``onnx.ModelProto``, and optionally shapes for its inputs. Leaves: an
-`ImportedModel`, a Relax module with the weights bound as constants and the model's own names beside it.
+`ImportedModel`, a Relax module with the weights bound as constants and the model's own names beside
+it.
 
 Example
 -------
@@ -11,7 +12,8 @@ Example
 
 The stages, one file each: ``load`` (read, check, sort), ``shapes`` (apply the user's shapes),
 ``functions`` (inline function operators), ``importer`` (walk the nodes: fold what is known with
-``fold`` and ``symbolic``, convert the rest with `tvm_megcc.ops`, then with TVM's converters in ``stock``).
+``fold`` and ``symbolic``, convert the rest with `tvm_megcc.ops`, then with TVM's converters in
+``stock``).
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ def from_onnx(
         The model; a ``ModelProto`` is not modified.
     shapes : mapping of input name to dims, optional
         An int fixes a dim, a string names it (dims of one name are one symbolic dim), None (or -1)
-        keeps what the model says. A dim fixed in one input is fixed wherever the model uses its name.
+        keeps what the model says. A dim fixed in one input is fixed wherever the model uses its
+        name.
 
     Returns
     -------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
-#: ONNX elem_type -> (TVM dtype, tvm_megcc dtype). What is not listed cannot be a tensor's type here.
+#: ONNX elem_type -> (TVM dtype, tvm_megcc dtype). What is not listed no tensor can have.
 _TYPES: dict[int, tuple[str, str]] = {
     TensorProto.FLOAT: ("float32", "f32"),
     TensorProto.DOUBLE: ("float64", "f64"),

@@ -1,6 +1,7 @@
 """Evaluate a node whose operands are all known, with onnx's own reference implementation.
 
-A node that would cost too much, or whose result would bloat the package, is left for the converters.
+A node that would cost too much, or whose result would bloat the package, is left for the
+converters.
 """
 
 from __future__ import annotations

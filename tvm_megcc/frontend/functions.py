@@ -1,7 +1,7 @@
 """Inline functions: the model's own, and those operators that ONNX defines by others.
 
-An operator of the standard that neither `tvm_megcc.ops` nor TVM converts, but that ONNX defines as a
-function of simpler ones, is replaced by that definition.
+An operator of the standard that neither `tvm_megcc.ops` nor TVM converts, but that ONNX defines as
+a function of simpler ones, is replaced by that definition.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Walk the graph once, in order: what is known is folded, the rest is converted to Relax.
 
-Every value of the model is either *known* (an array: a weight, a constant, shape arithmetic on static
-or symbolic dims) or a Relax variable, whose type carries its shape. `Shape` of a variable with static
-dims is known even though the variable is not, so exporters' shape arithmetic vanishes here.
+Every value of the model is either *known* (an array: a weight, a constant, shape arithmetic on
+static or symbolic dims) or a Relax variable, whose type carries its shape. `Shape` of a variable
+with static dims is known even though the variable is not, so exporters' shape arithmetic vanishes
+here.
 
 Half precision (f16, bf16) is a storage type: such inputs are widened to f32 on entry, outputs
 narrowed on exit, and everything between is computed in f32, as ONNX Runtime does on a CPU. A Cast

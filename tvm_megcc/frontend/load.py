@@ -1,7 +1,7 @@
 """Read a model and check what everything after relies on: a graph, opsets, weights, an order.
 
-Enters: a path or a ``ModelProto``. Leaves: a ``ModelProto`` of our own whose nodes are sorted, whose
-external data is loaded and whose every name is defined once.
+Enters: a path or a ``ModelProto``. Leaves: a ``ModelProto`` of our own whose nodes are sorted,
+whose external data is loaded and whose every name is defined once.
 """
 
 from __future__ import annotations

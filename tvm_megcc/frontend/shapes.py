@@ -1,7 +1,7 @@
 """Apply the user's shapes to the model's inputs.
 
-Enters: the graph and ``{input name: dims}``. Leaves: one `InputInfo` per real input with every dim an
-int or a name; equal names are one symbolic dim across all inputs.
+Enters: the graph and ``{input name: dims}``. Leaves: one `InputInfo` per real input with every dim
+an int or a name; equal names are one symbolic dim across all inputs.
 """
 
 from __future__ import annotations

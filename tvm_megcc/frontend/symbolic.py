@@ -1,7 +1,8 @@
 """Shape arithmetic on symbolic dims: arrays of ``object`` whose items are ints and TVM expressions.
 
-What `Shape` of a tensor with symbolic dims gives stays such an array through the operators below, and
-reaches `Reshape`, `Expand`, ... as dims of a Relax shape instead of a tensor computed at run time.
+What `Shape` of a tensor with symbolic dims gives stays such an array through the operators below,
+and reaches `Reshape`, `Expand`, ... as dims of a Relax shape instead of a tensor computed at run
+time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One ONNX operator, one file: ``ops/<operator in lower case>.py``, found by scanning this folder.
 
-A file holds one subclass of `OnnxOp` (``com.microsoft::FusedConv`` lives in ``com_microsoft_fusedconv.py``);
-helpers shared by several operators are in files that begin with an underscore. See
-``docs/adding-an-op.md``.
+A file holds one subclass of `OnnxOp` (``com.microsoft::FusedConv`` lives in
+``com_microsoft_fusedconv.py``); helpers shared by several operators are in files that begin with an
+underscore. See ``docs/adding-an-op.md``.
 
 Example
 -------

@@ -1,8 +1,8 @@
 """LSTM, GRU and RNN, unrolled over the static sequence length.
 
 The projections of all inputs are one ``matmul`` ahead of the steps; a step is one ``matmul`` of the
-state and the gates' arithmetic. Directions, initial states, sequence lengths (known or not), peepholes
-(LSTM), ``clip``, ``linear_before_reset`` (GRU) and both layouts are covered.
+state and the gates' arithmetic. Directions, initial states, sequence lengths (known or not),
+peepholes (LSTM), ``clip``, ``linear_before_reset`` (GRU) and both layouts are covered.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Expr = relax.Expr
 class Cell:
     """What a step needs of one direction: weights (transposed for ``x @ w``), activations, options.
 
-    ``recurrent`` is ``[hidden, gates * hidden]``, constant; ``bias`` holds the recurrent biases only where they
-    cannot be added to the projected input ahead of the steps.
+    ``recurrent`` is ``[hidden, gates * hidden]``, constant; ``bias`` holds the recurrent biases
+    only where they cannot be added to the projected input ahead of the steps.
     """
 
     ctx: Context
@@ -77,7 +77,7 @@ class Recurrent(OnnxOp):
 
     @abstractmethod
     def step(self, cell: Cell, projected: Expr, states: list[Expr]) -> list[Expr]:
-        """The states after one step; ``projected`` is ``x @ w + biases``, ``[batch, gates * h]``."""
+        """The states after one step; ``projected``, ``[batch, gates * h]``, is ``x @ w + b``."""
 
     def recurrent_bias(self, attrs: Attrs, bias: np.ndarray) -> np.ndarray | None:
         """The part of the recurrent bias that is to be added after the state's projection."""

@@ -38,7 +38,7 @@ class Clip(OnnxOp):
 
 
 def _bound(inputs: Inputs, attrs: Attrs, index: int, name: str) -> Any:
-    """A bound that is known and bounds: neither NaN nor the infinity (or the dtype's last) it has."""
+    """A bound that is known and bounds: neither NaN nor an infinity (or the dtype's last)."""
     known = inputs.known(index)
     value = known.reshape(-1)[0].item() if known is not None else attrs.get(name)
     dtype = inputs.dtype(0)

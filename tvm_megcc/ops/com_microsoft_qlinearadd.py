@@ -10,7 +10,10 @@ from ._shapes import reshaped
 
 
 class QLinearAdd(OnnxOp):
-    """The sum of the real values, quantised: operands A, scale, point, B, scale, point, scale, point."""
+    """The sum of the real values, quantised.
+
+    Operands: A, its scale and zero point; B, its scale and zero point; scale and zero point of C.
+    """
 
     name = "QLinearAdd"
     domain = "com.microsoft"

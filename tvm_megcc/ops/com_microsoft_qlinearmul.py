@@ -10,7 +10,10 @@ from ._shapes import reshaped
 
 
 class QLinearMul(OnnxOp):
-    """The product of the real values, quantised: operands A, scale, point, B, scale, point, scale, point."""
+    """The product of the real values, quantised.
+
+    Operands: A, its scale and zero point; B, its scale and zero point; scale and zero point of C.
+    """
 
     name = "QLinearMul"
     domain = "com.microsoft"

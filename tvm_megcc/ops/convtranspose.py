@@ -17,8 +17,8 @@ from ._window import Window
 class ConvTranspose(OnnxOp):
     """Three forms, all of them plain convolutions that the kernels know.
 
-    * kernel = stride, nothing padded: a pointwise convolution to ``C * prod(kernel)`` channels whose
-      result is interleaved;
+    * kernel = stride, nothing padded: a pointwise convolution to ``C * prod(kernel)`` channels,
+      whose result is interleaved;
     * stride 1: a convolution with the mirrored kernel;
     * else the input is spread with zeros to the stride first.
     """
