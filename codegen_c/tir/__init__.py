@@ -1,8 +1,8 @@
 """TVM TIR -> freestanding C: the kernel of last resort for every operator.
 
-In: one ``tirx.PrimFunc`` as ``LegalizeOps``, ``FuseOps`` and ``FuseTIR`` leave it. Out: one C99 file that
-defines one function of the kernel type of ``megcc_kernel.h``. `schedule` arranges the loops,
-`lowering` flattens them, `stmts` and `exprs` print them.
+In: one ``tirx.PrimFunc`` as ``LegalizeOps``, ``FuseOps`` and ``FuseTIR`` leave it. Out: one C99
+file that defines one function of the kernel type of ``megcc_kernel.h``. `schedule` arranges the
+loops, `lowering` flattens them, `stmts` and `exprs` print them.
 
 Example
 -------

@@ -13,7 +13,7 @@ from tvm.ir import TensorLoad
 
 from tvm_megcc.errors import UnsupportedError
 
-from . import sizes
+from . import sizes, sorting
 from .exprs import ExprPrinter
 from .lowering import lower
 from .scalars import storage_type
@@ -70,9 +70,9 @@ def emit_prim_func(func: tirx.PrimFunc, symbol_prefix: str = "megcc_tir") -> Gen
     Parameters
     ----------
     func : tirx.PrimFunc
-        As Relax's ``LegalizeOps`` / ``FuseTIR`` make it: its buffers are the kernel's ``ptr``, in order.
+        As Relax's ``LegalizeOps`` / ``FuseTIR`` make it: its buffers, in order, are ``ptr``.
     symbol_prefix : str
-        Start of the symbol, for example ``megcc_tir_`` and the name of the function's global variable.
+        Start of the symbol, for example ``megcc_tir_`` and the name of the global variable.
         A ``global_symbol`` attribute is appended; digits at the end, by which TVM tells namesakes
         apart, are dropped.
 
@@ -134,11 +134,11 @@ def _kernel(
     dims: tuple[tvm.ir.Var, ...],
     exprs: ExprPrinter,
 ) -> GeneratedKernel:
-    work = sizes.Size(1, "1")
+    work = sizes.Size(1, "1", "1")
     if printer.parallel is not None:
         work = sizes.product([printer.parallel], printer.symbols, exprs)
     scratch = printer.workspace
-    total = " + ".join([str(scratch.fixed), *scratch.symbolic])
+    total = " + ".join([str(scratch.fixed), *(text for text, _ in scratch.symbolic)])
     return GeneratedKernel(
         symbol=symbol,
         source=source,
@@ -165,9 +165,7 @@ def _prologue(
             continue
         ctype = storage_type(str(buffers[k].ty.dtype))
         const = "" if name in written else "const "
-        lines.append(
-            f"  {const}{ctype} *restrict {name} = ({const}{ctype} *)ptr[{k}];"
-        )
+        lines.append(f"  {const}{ctype} *restrict {name} = ({const}{ctype} *)ptr[{k}];")
     text = "\n".join(printer.lines + printer.workspace.lines)
     for k, (var, name) in enumerate(symbols.items()):
         if re.search(rf"\b{name}\b", text):
@@ -175,7 +173,9 @@ def _prologue(
             lines.append(f"  const {ctype} {name} = attr[{k}];")
     lines += ["  " + line for line in printer.workspace.lines]
     body = "\n".join(lines + printer.lines)
-    unused = [p for p in ("ptr", "attr", "workspace", "begin", "end") if not re.search(rf"\b{p}\b", body)]
+    unused = [
+        p for p in ("ptr", "attr", "workspace", "begin", "end") if not re.search(rf"\b{p}\b", body)
+    ]
     return lines + [f"  (void){p};" for p in unused]
 
 
@@ -192,6 +192,8 @@ def _never_read(func: tirx.PrimFunc, params: list[tvm.ir.Var]) -> set[tvm.ir.Var
             owned.add(node.buffer)
         elif isinstance(node, TensorLoad):
             read.add(alias.get(node.source, node.source))
+        elif isinstance(node, tirx.Evaluate):  # calls take buffers by their address
+            read.update(alias.get(v, v) for v in variables(node.value))
     unread = owned - read - set(params)
     return unread | {name for name, owner in alias.items() if owner in unread}
 
@@ -205,6 +207,10 @@ def _accessed(func: tirx.PrimFunc, printer: StmtPrinter) -> tuple[set[str], set[
             read.add(printer.exprs.buffer(node.source))
         elif isinstance(node, tirx.BufferStore) and node.buffer not in printer.dead:
             written.add(printer.exprs.buffer(node.buffer))
+        elif isinstance(node, tirx.Evaluate) and sorting.is_sort(node.value):
+            names = {printer.exprs.buffer(v) for v in sorting.written(node.value)}
+            written |= names
+            read.add(printer.exprs.buffer(sorting.read(node.value)))
     return read, written
 
 

@@ -197,7 +197,7 @@ class ExprPrinter:
             self.uses.add("megcc_math.h")
         return text
 
-    def load(self, buffer: tvm.ir.Var, indices: list) -> str:
+    def load(self, buffer: tvm.ir.Var, indices: list[tvm.ir.Expr]) -> str:
         """Print one element of a buffer as a value."""
         if self.buffer(buffer) in self.registers:
             return self.registers[self.buffer(buffer)]
@@ -207,7 +207,7 @@ class ExprPrinter:
             return self._half(f"megcc_{short(dtype)}_to_f32", text)
         return text
 
-    def _subscript(self, indices: list) -> str:
+    def _subscript(self, indices: list[tvm.ir.Expr]) -> str:
         if len(indices) != 1:
             raise self.unsupported(f"an access with {len(indices)} indices is not flat")
         text = self.index(indices[0])
@@ -231,7 +231,7 @@ class ExprPrinter:
         """Round a ``float`` to a 16-bit float's bits."""
         return self._half(f"megcc_f32_to_{short(dtype)}", text)
 
-    def subscript(self, indices: list) -> str:
+    def subscript(self, indices: list[tvm.ir.Expr]) -> str:
         return self._subscript(indices)
 
     def _cast(self, e: tirx.Cast) -> str:
@@ -245,7 +245,9 @@ class ExprPrinter:
             self.uses.add("megcc_math.h")
             wide = "f64" if source == "float64" else "f32"
             # Like numpy on x86: narrow integers take the low bits of the 32- or 64-bit result.
-            through = short(target) if bits(target) == 64 else "i64" if target == "uint32" else "i32"
+            through = (
+                short(target) if bits(target) == 64 else "i64" if target == "uint32" else "i32"
+            )
             converted = f"megcc_{wide}_to_{through}({text})"
             return converted if through == short(target) else f"(({value_type(target)}){converted})"
         if target in HALF and not (source in HALF and source == target):
@@ -348,7 +350,7 @@ class ExprPrinter:
             return self._bitwise(_BITWISE[name], args[0], args[1], dtype)
         if name in _SHIFT:
             return self._shift(_SHIFT[name], args[0], args[1], dtype)
-        special: dict[str, Callable[[list, str], str]] = {
+        special: dict[str, Callable[[list[tvm.ir.Expr], str], str]] = {
             "bitwise_not": self._bitwise_not,
             "reinterpret": self._reinterpret,
             "large_uint_imm": self._large_uint,
@@ -366,18 +368,18 @@ class ExprPrinter:
         packed = f" of '{args[0].value}'" if args and isinstance(args[0], StringImm) else ""
         raise self.unsupported(f"no C for the intrinsic {full}{packed}")
 
-    def _real(self, stem: str, args: list, dtype: str) -> str:
+    def _real(self, stem: str, args: list[tvm.ir.Expr], dtype: str) -> str:
         self.uses.add("megcc_math.h")
         if not is_float(dtype):
             raise self.unsupported(f"{stem} on dtype {dtype}")
         end = "" if dtype == "float64" else "f"
         return f"{stem}{end}({', '.join(self.value(a) for a in args)})"
 
-    def _bitwise_not(self, args: list, dtype: str) -> str:
+    def _bitwise_not(self, args: list[tvm.ir.Expr], dtype: str) -> str:
         text = self.value(args[0])
         return f"(!{text})" if dtype == "bool" else f"(({value_type(dtype)})(~{text}))"
 
-    def _reinterpret(self, args: list, dtype: str) -> str:
+    def _reinterpret(self, args: list[tvm.ir.Expr], dtype: str) -> str:
         source = dtype_of(args[0])
         if source == dtype:
             return self.value(args[0])
@@ -396,23 +398,23 @@ class ExprPrinter:
             return f"megcc_{short(dtype)}_from_bits(({storage_unsigned(dtype)}){text})"
         return f"(({value_type(dtype)}){text})"
 
-    def _large_uint(self, args: list, dtype: str) -> str:
+    def _large_uint(self, args: list[tvm.ir.Expr], dtype: str) -> str:
         low, high = args[0].value & 0xFFFFFFFF, args[1].value & 0xFFFFFFFF
         return int_literal((high << 32) | low, dtype)
 
-    def _count(self, args: list, dtype: str) -> str:
+    def _count(self, args: list[tvm.ir.Expr], dtype: str) -> str:
         self.uses.add("megcc_math.h")
         source = dtype_of(args[0])
         unsigned = f"uint{bits(source)}_t"
         return f"(({value_type(dtype)})megcc_popcount_u64(({unsigned}){self.value(args[0])}))"
 
-    def _leading_zeros(self, args: list, dtype: str) -> str:
+    def _leading_zeros(self, args: list[tvm.ir.Expr], dtype: str) -> str:
         self.uses.add("megcc_math.h")
         width = bits(dtype_of(args[0]))
         text = f"megcc_clz_u64((uint{width}_t){self.value(args[0])})"
         return f"(({value_type(dtype)})({text} - {64 - width}))"
 
-    def _ldexp(self, args: list, dtype: str) -> str:
+    def _ldexp(self, args: list[tvm.ir.Expr], dtype: str) -> str:
         self.uses.add("megcc_math.h")
         end = "" if dtype == "float64" else "f"
         return f"megcc_ldexp{end}({self.value(args[0])}, (int32_t){self.value(args[1])})"

@@ -35,8 +35,8 @@ def lower(func: tirx.PrimFunc) -> tirx.PrimFunc:
     Returns
     -------
     tirx.PrimFunc
-        Nested ``For``, ``BufferStore`` and loads on 1-D buffers, ``Bind``s and ``AllocBuffer``s. Loops
-        over constant extents have 32-bit variables, loops over symbolic ones may have 64-bit ones.
+        Nested ``For``, ``BufferStore`` and loads on 1-D buffers, ``Bind``s and ``AllocBuffer``s.
+        Loops over constant extents have 32-bit variables, those over symbolic ones may have 64-bit.
     """
     mod = tvm.IRModule({"main": func})
     return tvm.transform.Sequential(_passes())(mod)["main"]

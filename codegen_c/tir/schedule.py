@@ -14,7 +14,9 @@ it came, which is slow but correct.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import tvm
 from tvm import s_tir, tirx
@@ -53,7 +55,7 @@ def schedule(func: tirx.PrimFunc) -> tirx.PrimFunc:
     return sch.mod["main"]
 
 
-def _attempt(sch: s_tir.Schedule, step) -> s_tir.Schedule | None:
+def _attempt(sch: s_tir.Schedule, step: Callable[[s_tir.Schedule], None]) -> s_tir.Schedule | None:
     """Apply `step` to a copy; None when the scheduler refuses."""
     trial = sch.copy()
     try:
@@ -122,13 +124,17 @@ def _inline_producers(sch: s_tir.Schedule) -> s_tir.Schedule:
         consumers = [_facts(sch.get(c)) for c in sch.get_consumers(block)]
         if not consumers or (facts.expensive and _recomputes(facts, consumers)):
             continue
-        trial = _attempt(sch, lambda s, n=name: s.compute_inline(s.get_sblock(n)))
+        trial = _attempt(sch, partial(_inline, name=name))
         sch = trial or sch
     return sch
 
 
+def _inline(sch: s_tir.Schedule, name: str) -> None:
+    sch.compute_inline(sch.get_sblock(name))
+
+
 def _recomputes(producer: _BlockFacts, consumers: list[_BlockFacts]) -> bool:
-    """Whether inlining would compute elements again (a little more often is fine outside of sums)."""
+    """Whether inlining computes elements again (twice as often is fine outside of reductions)."""
     if len(consumers) > 1:
         return True
     (consumer,) = consumers
@@ -138,7 +144,7 @@ def _recomputes(producer: _BlockFacts, consumers: list[_BlockFacts]) -> bool:
 
 
 def _gather_under_output(sch: s_tir.Schedule) -> tuple[s_tir.Schedule, int]:
-    """Move producers under the loops of the one output; return how many of those are shared by all."""
+    """Move producers under the one output's loops; return how many of those loops all share."""
     names = _block_names(sch)
     outputs = _outputs(sch)
     if len(outputs) != 1 or names[-1] not in outputs:
@@ -153,7 +159,7 @@ def _gather_under_output(sch: s_tir.Schedule) -> tuple[s_tir.Schedule, int]:
     for name in reversed(names[:-1]):
         before = _cost(sch, name)
         for depth in range(deepest, 0, -1):
-            trial = _attempt(sch, lambda s, n=name, d=depth: _compute_at(s, n, out, d))
+            trial = _attempt(sch, partial(_compute_at, name=name, out=out, depth=depth))
             if trial is not None and Analyzer().can_prove(_cost(trial, name) <= before):
                 sch, shared = trial, min(shared, depth)
                 break
@@ -229,7 +235,9 @@ def _enough(sch: s_tir.Schedule, out: str, most: int) -> int:
     return most
 
 
-def _strides(access_shape: list, index: list, variables: list) -> list | None:
+def _strides(
+    access_shape: list[tvm.ir.Expr], index: list[tvm.ir.Expr], variables: list[tvm.ir.Expr]
+) -> list[tvm.ir.Expr] | None:
     """Elements by which a row-major access moves per step of each variable; None if not linear."""
     flat: tvm.ir.Expr = tirx.const(0, "int64")
     for extent, i in zip(access_shape, index, strict=True):
@@ -239,7 +247,7 @@ def _strides(access_shape: list, index: list, variables: list) -> list | None:
     return list(coefficients[:-1]) if len(coefficients) else None
 
 
-def _accesses(block: SBlock) -> list[tuple[list, list]]:
+def _accesses(block: SBlock) -> list[tuple[list[tvm.ir.Expr], list[tvm.ir.Expr]]]:
     found = [(list(load.source.ty.shape), list(load.indices)) for load in _facts(block).loads]
     if isinstance(block.body, tirx.BufferStore):
         found.append((list(block.body.buffer.ty.shape), list(block.body.indices)))
@@ -267,7 +275,7 @@ def _mergeable_prefix(sch: s_tir.Schedule, name: str, depth: int) -> int:
     return merged
 
 
-def _mentions_value(block: SBlock, iters: list) -> bool:
+def _mentions_value(block: SBlock, iters: list[tirx.IterVar]) -> bool:
     """Whether a loop variable is used outside an index (``arange``, a padding condition)."""
     wanted = {v.var for v in iters}
     everywhere = sum(v in wanted for v in variables(block.body))

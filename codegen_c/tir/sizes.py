@@ -1,7 +1,7 @@
 """Sizes of temporaries and work ranges: a constant, or an expression over the symbolic dims.
 
-The text of a `Size` reads the same in C and in Python when the dims are not negative: names ``s0, s1,
-...``, ``+ - *``, brackets, and ``/`` for floor division (see `evaluate`).
+A `Size` has two spellings over the dims ``s0, s1, ...``: ``text`` is Python (``+ - * // %``,
+``max``, ``min``, brackets; see `evaluate`), ``c`` the same in C.
 """
 
 from __future__ import annotations
@@ -13,48 +13,66 @@ from typing import TYPE_CHECKING
 import tvm
 from tvm import tirx
 
+from .walk import variables
+
 if TYPE_CHECKING:
     from .exprs import ExprPrinter
+
+_INFIX = {tirx.Add: "+", tirx.Sub: "-", tirx.Mul: "*", tirx.FloorDiv: "//", tirx.FloorMod: "%"}
+_LIMIT = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class Size:
-    """`value` when constant, else None; `text` always."""
+    """`value` when constant, else None; the spellings always."""
 
     value: int | None
     text: str
+    c: str
 
 
-def product(extents: list, symbols: dict[tvm.ir.Var, str], exprs: ExprPrinter) -> Size:
+def product(extents: list[tvm.ir.Expr], symbols: dict[tvm.ir.Var, str], exprs: ExprPrinter) -> Size:
     """Number of elements of a shape."""
     total: tvm.ir.Expr = tirx.const(1, "int64")
     for extent in extents:
-        total = total * tirx.Cast("int64", extent)
+        total = total * tirx.Cast("int64", _over_dims(extent, symbols, exprs))
     total = exprs.analyzer.simplify(total)
     if isinstance(total, tirx.IntImm):
-        return Size(int(total.value), str(total.value))
-    return Size(None, text(total, symbols, exprs))
+        return Size(int(total.value), str(total.value), str(total.value))
+    return Size(None, _python(total, symbols), exprs.index(total))
 
 
-def text(e: tvm.ir.Expr, symbols: dict[tvm.ir.Var, str], exprs: ExprPrinter) -> str:
-    """Spell a size over the symbolic dims."""
+def _over_dims(
+    extent: tvm.ir.Expr, symbols: dict[tvm.ir.Var, str], exprs: ExprPrinter
+) -> tvm.ir.Expr:
+    """`extent`, or its largest value where it depends on a loop."""
+    used = variables(extent)
+    if all(v in symbols for v in used) and exprs.is_index(extent):
+        return extent
+    bound = int(exprs.analyzer.const_int_bound(extent).max_value)
+    if bound < _LIMIT:
+        return tirx.const(bound, "int64")
+    raise exprs.unsupported("the size of a temporary depends on more than the input shapes")
+
+
+def _python(e: tvm.ir.Expr, symbols: dict[tvm.ir.Var, str]) -> str:
     if isinstance(e, tirx.IntImm):
         return str(e.value)
-    if isinstance(e, tvm.ir.Var) and e in symbols:
+    if isinstance(e, tvm.ir.Var):
         return symbols[e]
     if isinstance(e, tirx.Cast):
-        return text(e.value, symbols, exprs)
-    signs = {tirx.Add: "+", tirx.Sub: "-", tirx.Mul: "*", tirx.FloorDiv: "/", tirx.Div: "/"}
-    if type(e) in signs:
-        a, b = text(e.a, symbols, exprs), text(e.b, symbols, exprs)
-        return f"({a} {signs[type(e)]} {b})"
-    bound = exprs.analyzer.const_int_bound(e).max_value
-    if bound < 2**31:
-        return str(int(bound))
-    raise exprs.unsupported("the size of a temporary depends on more than the input shapes")
+        return _python(e.value, symbols)
+    a, b = _python(e.a, symbols), _python(e.b, symbols)
+    if type(e) in _INFIX:
+        return f"({a} {_INFIX[type(e)]} {b})"
+    if isinstance(e, (tirx.Min, tirx.Max)):
+        return f"{'min' if isinstance(e, tirx.Min) else 'max'}({a}, {b})"
+    # What is_index admits beside these is C's division.
+    sign = "//" if isinstance(e, tirx.Div) else "%"
+    return f"({a} {sign} {b})"
 
 
 def evaluate(expression: str, values: Sequence[int]) -> int:
     """Value of a `Size.text` for given dims, in order of ``s0, s1, ...``."""
-    names = {f"s{k}": int(v) for k, v in enumerate(values)}
-    return int(eval(expression.replace("/", "//"), {"__builtins__": {}}, names))
+    names: dict[str, object] = {f"s{k}": int(v) for k, v in enumerate(values)}
+    return int(eval(expression, {"__builtins__": {}, "min": min, "max": max}, names))

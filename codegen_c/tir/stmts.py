@@ -1,7 +1,7 @@
 """Flat TIR statements -> C statements, with the kernel's temporaries laid out.
 
-Buffers of at most `STACK_BYTES` constant bytes live on the C stack, the others in the workspace, each
-at its own 64-byte aligned offset.
+Buffers of at most `STACK_BYTES` constant bytes live on the C stack, the others in the workspace,
+each at its own 64-byte aligned offset.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, TensorLoad
 
-from . import sizes
+from . import sizes, sorting
 from .exprs import ExprPrinter, dtype_of
 from .scalars import HALF, nbytes, storage_type, value_type
 from .walk import walk
@@ -30,20 +30,23 @@ class Workspace:
 
     lines: list[str] = field(default_factory=list)
     fixed: int = 0
-    #: C / Python expressions of sizes that depend on symbolic dims, already rounded up.
-    symbolic: list[str] = field(default_factory=list)
+    #: Sizes that depend on symbolic dims, rounded up: in Python and in C.
+    symbolic: list[tuple[str, str]] = field(default_factory=list)
 
     def place(self, name: str, ctype: str, extent: sizes.Size, item: int) -> None:
         """Reserve `extent` elements for the pointer `name`."""
-        offset = " + ".join([str(self.fixed), *self.symbolic])
+        offset = " + ".join([str(self.fixed), *(c for _, c in self.symbolic)])
         self.lines.append(
             f"{ctype} *restrict {name} = ({ctype} *)((unsigned char *)workspace + {offset});"
         )
         if extent.value is not None:
             self.fixed += -(-extent.value * item // _ALIGNMENT) * _ALIGNMENT
         else:
-            size = f"(({extent.text}) * {item} + {_ALIGNMENT - 1}) / {_ALIGNMENT} * {_ALIGNMENT}"
-            self.symbolic.append(size)
+            python, c = (
+                f"({text} * {item} + {_ALIGNMENT - 1}) {slash} {_ALIGNMENT} * {_ALIGNMENT}"
+                for text, slash in ((extent.text, "//"), (extent.c, "/"))
+            )
+            self.symbolic.append((python, c))
 
 
 class StmtPrinter:
@@ -56,7 +59,7 @@ class StmtPrinter:
         self,
         exprs: ExprPrinter,
         symbols: dict[tvm.ir.Var, str],
-        dead: set[tvm.ir.Var] = frozenset(),
+        dead: set[tvm.ir.Var],
     ) -> None:
         self.exprs = exprs
         self.dead = dead
@@ -69,7 +72,7 @@ class StmtPrinter:
         self._accumulators: dict[int, tuple[tirx.BufferStore, str]] = {}
 
     def fresh(self, kind: str) -> str:
-        """The next canonical name: ``i0, i1, ...`` for loops, ``v`` for values, ``t`` for buffers."""
+        """The next canonical name: ``i0, i1, ...`` for loops, ``v`` values, ``t`` buffers."""
         n = self._counters.get(kind, 0)
         self._counters[kind] = n + 1
         return f"{kind}{n}"
@@ -79,23 +82,19 @@ class StmtPrinter:
 
     def top(self, body: tirx.Stmt) -> None:
         """Print a whole function body and decide what its work range is."""
-        loop = self._work_loop(body)
-        if loop is not None:
-            self.parallel = loop.extent
+        parts = list(body.seq) if isinstance(body, tirx.SeqStmt) else [body]
+        declared = [p for p in parts if isinstance(p, (tirx.DeclBuffer, tirx.Bind))]
+        (only,) = rest if len(rest := [p for p in parts if p not in declared]) == 1 else (None,)
+        if isinstance(only, tirx.For) and _splits(only):
+            self.parallel = only.extent
+        elif isinstance(only, tirx.Evaluate) and sorting.is_sort(only.value):
+            for part in declared:
+                self.stmt(part)
+            self.parallel = sorting.print_sort(self, only.value, work=True)
+            return
         else:
             self.put("if (begin >= end) return;")
         self.stmt(body)
-
-    def _work_loop(self, stmt: tirx.Stmt) -> tirx.For | None:
-        """The loop marked parallel, if nothing but declarations stands beside it."""
-        parts = list(stmt.seq) if isinstance(stmt, tirx.SeqStmt) else [stmt]
-        loops = [p for p in parts if not isinstance(p, (tirx.DeclBuffer, tirx.Bind))]
-        if len(loops) != 1 or not isinstance(loops[0], tirx.For):
-            return None
-        loop = loops[0]
-        parallel = loop.kind == tirx.ForKind.PARALLEL
-        zero = isinstance(loop.min, tirx.IntImm) and loop.min.value == 0
-        return loop if parallel and zero and loop.step is None else None
 
     # -- statements ----------------------------------------------------------------------------
 
@@ -229,6 +228,9 @@ class StmtPrinter:
             return
         if isinstance(e, Call) and getattr(e.op, "name", "") in ("tirx.assume", "tirx.likely"):
             return
+        if sorting.is_sort(e):
+            sorting.print_sort(self, e, work=False)
+            return
         self.put(f"(void){self.exprs.value(e)};")
 
     # -- buffers -------------------------------------------------------------------------------
@@ -263,6 +265,12 @@ class StmtPrinter:
             self.workspace.place(name, ctype, extent, item)
 
 
+def _splits(loop: tirx.For) -> bool:
+    """Whether the loop is marked parallel and counts from 0."""
+    zero = isinstance(loop.min, tirx.IntImm) and loop.min.value == 0
+    return loop.kind == tirx.ForKind.PARALLEL and zero and loop.step is None
+
+
 def _bare(text: str) -> str:
     """Drop one pair of brackets around a whole expression."""
     if not (text.startswith("(") and text.endswith(")")):
@@ -275,9 +283,7 @@ def _bare(text: str) -> str:
     return text[1:-1]
 
 
-def _accumulates(
-    store: tirx.BufferStore, variables: list[tvm.ir.Var], exprs: ExprPrinter
-) -> bool:
+def _accumulates(store: tirx.BufferStore, variables: list[tvm.ir.Var], exprs: ExprPrinter) -> bool:
     """Whether `store` updates one loop-invariant element that the loops read nowhere else."""
     moving = set(variables)
     for index in store.indices:

@@ -41,6 +41,7 @@ def legalise(build: Callable, shapes: Sequence, dtypes: Sequence[str] | str) -> 
             out = builder.emit_output(result)
         builder.emit_func_output(out)
     steps = [
+        relax.backend.DispatchSortScan(),
         relax.transform.LegalizeOps(),
         relax.transform.AnnotateTIROpPattern(),
         relax.transform.FoldConstant(),
@@ -154,7 +155,7 @@ def check_against_tvm(
     dtypes: Sequence[str] | str = "float32",
     *,
     folder: Path,
-    inputs: Sequence[np.ndarray] | None = None,
+    values: dict[int, np.ndarray] | None = None,
     dims: dict[str, int] | None = None,
     tolerance: float = 2e-6,
     flags: Sequence[str] = ("-O2",),
@@ -166,7 +167,7 @@ def check_against_tvm(
         rng = np.random.default_rng(7)
         buffers = [p for p in func.params if isinstance(p.ty, tirx.BufferType)]
         arrays = [sample(concrete(b.ty.shape, known), str(b.ty.dtype), rng) for b in buffers]
-        for k, given in enumerate(inputs or ()):
+        for k, given in (values or {}).items():
             if k < len(arrays) and arrays[k].shape == given.shape:
                 arrays[k] = given.astype(arrays[k].dtype)
         expected = run_tvm(func, arrays)

@@ -1,0 +1,150 @@
+"""TVM's sort operators, calls of ``tvm.contrib.sort.*``, become loops over ``megcc_sort.h``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import tvm
+from tvm import tirx
+from tvm.ir import Call, StringImm
+
+from . import sizes
+from .scalars import HALF, short, value_type
+from .walk import variables
+
+if TYPE_CHECKING:
+    from .stmts import StmtPrinter
+
+_PREFIX = "tvm.contrib.sort."
+#: Name -> positions of (data, counts, values, indices) among the tensors; None: the call has none.
+_TENSORS: dict[str, tuple[int, int | None, int | None, int | None]] = {
+    "sort": (0, None, 1, None),
+    "argsort": (0, None, None, 1),
+    "argsort_nms": (0, 1, None, 2),
+}
+
+
+def is_sort(e: tvm.ir.Expr) -> bool:
+    """Whether `e` is a call that `print_sort` prints."""
+    if not isinstance(e, Call) or getattr(e.op, "name", "") != "tirx.tvm_call_packed":
+        return False
+    name = e.args[0].value if isinstance(e.args[0], StringImm) else ""
+    return name.removeprefix(_PREFIX) in (*_TENSORS, "topk") and name.startswith(_PREFIX)
+
+
+@dataclass(frozen=True)
+class _Array:
+    """A tensor of the call: its buffer's C name, dtype and shape."""
+
+    name: str
+    dtype: str
+    shape: tuple[tvm.ir.Expr, ...]
+
+
+def _array(printer: StmtPrinter, e: Call) -> _Array:
+    owner = variables(e.args[0])[0]
+    dtype = str(owner.ty.dtype)
+    shape = tuple(e.args[1].args)
+    return _Array(printer.exprs.buffer(owner), dtype, shape)
+
+
+def _number(e: tvm.ir.Expr) -> int:
+    return int(e.value)
+
+
+def print_sort(printer: StmtPrinter, e: Call, *, work: bool) -> tvm.ir.Expr:
+    """Print the loop over lines; return its extent, which is the work range if `work` says so."""
+    name = e.args[0].value.removeprefix(_PREFIX)
+    tensors = [a for a in e.args[1:] if isinstance(a, Call)]
+    scalars = [a for a in e.args[1:] if not isinstance(a, Call)]
+    arrays = [_array(printer, t) for t in tensors]
+    if name == "topk":
+        axis, kind, ascend = scalars[1], scalars[2].value, scalars[3]
+        values = 1 if kind in ("both", "values") else None
+        indices = len(arrays) - 1 if kind in ("both", "indices") else None
+        data, counts = 0, None
+    else:
+        data, counts, values, indices = _TENSORS[name]
+        axis, ascend = scalars[:2]
+    return _lines(
+        printer,
+        arrays[data],
+        arrays[counts] if counts is not None else None,
+        arrays[values] if values is not None else None,
+        arrays[indices] if indices is not None else None,
+        _number(axis) % len(arrays[data].shape),
+        descending=not _number(ascend),
+        work=work,
+    )
+
+
+def _lines(
+    printer: StmtPrinter,
+    data: _Array,
+    counts: _Array | None,
+    values: _Array | None,
+    indices: _Array | None,
+    axis: int,
+    *,
+    descending: bool,
+    work: bool,
+) -> tvm.ir.Expr:
+    exprs = printer.exprs
+    exprs.uses.add("megcc_sort.h")
+
+    def size(extents: tuple[tvm.ir.Expr, ...]) -> sizes.Size:
+        return sizes.product(list(extents), printer.symbols, exprs)
+
+    behind, length = size(data.shape[axis + 1 :]), size(data.shape[axis : axis + 1])
+    inner = "1" if behind.value == 0 else behind.c  # no line then, but C must not divide by 0
+    others = data.shape[:axis] + data.shape[axis + 1 :]
+    result = values or indices
+    assert result is not None
+    kept = size(result.shape[axis : axis + 1]).c
+    order, scratch = printer.fresh("t"), printer.fresh("t")
+    for name in (order, scratch):
+        printer.workspace.place(name, "int32_t", length, 4)
+    line, base, out, item = (printer.fresh(k) for k in ("i", "v", "v", "i"))
+    first, last = ("begin", "end") if work else ("0", size(others).c)
+    printer.put(f"for (ptrdiff_t {line} = {first}; {line} < {last}; ++{line}) {{")
+    start = f"{line} / {inner} * {inner}"
+    printer.put(f"  const ptrdiff_t {base} = {start} * {length.c} + {line} % {inner};")
+    printer.put(f"  const ptrdiff_t {out} = {start} * {kept} + {line} % {inner};")
+    used = f"{counts.name}[{line}]" if counts else f"(int32_t)({length.c})"
+    printer.put(
+        f"  megcc_argsort_{short(data.dtype)}({data.name} + {base}, {inner}, {used}, "
+        f"{int(descending)}, {order}, {scratch});"
+    )
+    if counts:  # what lies behind the counted part stays where it is
+        printer.put(f"  for (ptrdiff_t {item} = {used}; {item} < {kept}; ++{item}) {{")
+        printer.put(f"    {order}[{item}] = (int32_t){item};")
+        printer.put("  }")
+    printer.put(f"  for (ptrdiff_t {item} = 0; {item} < {kept}; ++{item}) {{")
+    at = f"[{out} + {item} * {inner}]"
+    if values:
+        element = f"{data.name}[{base} + {order}[{item}] * {inner}]"
+        printer.put(f"    {values.name}{at} = {element};")
+    if indices:
+        text = f"({value_type(indices.dtype)}){order}[{item}]"
+        if indices.dtype in HALF:
+            text = exprs.to_storage(text, indices.dtype)
+        printer.put(f"    {indices.name}{at} = {text};")
+    printer.put("  }")
+    printer.put("}")
+    extent: tvm.ir.Expr = tirx.const(1, "int64")
+    for n in others:
+        extent = extent * tirx.Cast("int64", n)
+    return extent
+
+
+def written(e: Call) -> list[tvm.ir.Var]:
+    """The buffers that a sort call writes."""
+    name = e.args[0].value.removeprefix(_PREFIX)
+    owners = [variables(a.args[0])[0] for a in e.args[1:] if isinstance(a, Call)]
+    return owners[1:] if name != "argsort_nms" else owners[2:]
+
+
+def read(e: Call) -> tvm.ir.Var:
+    """The buffer that a sort call sorts."""
+    return variables(e.args[1].args[0])[0]

@@ -1,0 +1,182 @@
+"""What `emit_prim_func` promises beside the numbers."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tvm import relax, tirx
+from tvm.script import tirx as T
+from tvm_megcc.codegen_c.tir import emit_prim_func, symbolic_vars
+
+from tvm_megcc.errors import UnsupportedError
+
+from . import tir_support as ts
+from .test_tir_ops import CASES
+
+op, nn = relax.op, relax.op.nn
+SEVERAL = ["softmax", "conv_relu", "layer_norm", "argmax", "matmul_f16", "resize_cubic",
+           "scatter_elements", "group_norm", "minmax_int8", "max_pool"]  # fmt: skip
+
+
+def kernels_of(name: str) -> list:
+    build, shapes, dtypes, *_ = CASES[name]
+    return [kernel for _, kernel in ts.emit_all(build, shapes, dtypes)]
+
+
+def dim(name: str) -> tirx.Var:
+    return tirx.Var(name, "int64")
+
+
+def test_same_function_gives_same_bytes_in_every_process():
+    code = (
+        "from tests.codegen_c.test_tir_emit import *\n"
+        "for name in SEVERAL:\n"
+        "    for k in kernels_of(name): print(k.symbol, k.workspace_bytes, k.work, k.source)\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            cwd=root,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(root)},
+            stdout=subprocess.PIPE,
+        )
+        for seed in ("1", "2")
+    ]
+    first, second = (r.communicate()[0] for r in runs)
+    assert len(first) > 2000 and first == second
+
+
+def test_equal_bodies_share_a_symbol_and_different_ones_do_not():
+    func, again_func = (
+        next(iter(ts.prim_funcs(ts.legalise(op.exp, [(4,)], "float32")).values())) for _ in "12"
+    )
+    one = emit_prim_func(func, "megcc_tir_exp")
+    again = emit_prim_func(again_func, "megcc_tir_exp1")
+    other = emit_prim_func(func, "megcc_tir_other")
+    (longer,) = [k for _, k in ts.emit_all(op.exp, [(5,)], "float32")]
+    assert one.symbol == again.symbol and one.source == again.source
+    assert re.fullmatch(r"megcc_tir_exp_[0-9a-f]{10}", one.symbol)
+    assert other.symbol.rsplit("_", 1)[1] == one.symbol.rsplit("_", 1)[1]
+    assert longer.symbol != one.symbol
+
+
+def test_global_symbol_names_the_kernel():
+    func = next(iter(ts.prim_funcs(ts.legalise(op.exp, [(4,)], "float32")).values()))
+    kernel = emit_prim_func(func.with_attr("global_symbol", "fused_exp12"))
+    assert re.fullmatch(r"megcc_tir_fused_exp_[0-9a-f]{10}", kernel.symbol)
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_kernel_is_freestanding(name: str, tmp_path: Path):
+    for kernel in kernels_of(name):
+        library = ts.compile_c(kernel, tmp_path, flags=("-O2", "-ffreestanding"))
+        assert ts.undefined_symbols(library) <= {"memcpy", "memmove", "memset", "memcmp"}
+
+
+@pytest.mark.parametrize("compiler", ["clang", "arm64", "armv7"])
+def test_kernels_compile_without_warnings_elsewhere(compiler: str, tmp_path: Path):
+    if ts.missing(compiler):
+        pytest.skip(f"{ts.COMPILERS[compiler][0]} is not installed")
+    for name in SEVERAL:
+        for kernel in kernels_of(name):
+            ts.compile_c(kernel, tmp_path, compiler)
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_kernel_is_clean_under_sanitizers(name: str, tmp_path: Path):
+    build, shapes, dtypes, *values = CASES[name]
+    ts.check_against_tvm(
+        build,
+        shapes,
+        dtypes,
+        folder=tmp_path,
+        values=values[0] if values else {},
+        flags=("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all", "-static-libubsan"),
+    )
+
+
+SYMBOLIC = {
+    "chain": (lambda n, m: (CASES["chain"][0], [(n, 8), (8,)])),
+    "softmax": (lambda n, m: (nn.softmax, [(n, m)])),
+    "mean": (lambda n, m: (lambda x: op.mean(x, [1]), [(n, m, 5)])),
+    "matmul": (lambda n, m: (op.matmul, [(n, 7), (7, m)])),
+    "concat": (lambda n, m: (lambda x, y: op.concat([x, y], 0), [(n, 3), (m, 3)])),
+    "pool": (lambda n, m: (lambda x: nn.max_pool2d(x, 3, 2, 1), [(1, 2, n, m)])),
+    "conv": (lambda n, m: (CASES["conv_relu"][0], [(1, 3, n, m), (4, 3, 3, 3)])),
+    "transpose": (lambda n, m: (lambda x: op.permute_dims(x, [1, 0, 2]), [(n, 2, m)])),
+    "broadcast": (lambda n, m: (op.add, [(n, 1), (m,)])),
+}
+
+
+@pytest.mark.parametrize("sizes", [(3, 6), (1, 17), (8, 9)], ids=str)
+@pytest.mark.parametrize("name", sorted(SYMBOLIC))
+def test_symbolic_dims_come_from_attr(name: str, sizes: tuple[int, int], tmp_path: Path):
+    build, shapes = SYMBOLIC[name](dim("n"), dim("m"))
+    dims = dict(zip(("n", "m"), sizes, strict=True))
+    for kernel in ts.check_against_tvm(build, shapes, folder=tmp_path, dims=dims, flags=("-O1",)):
+        assert set(kernel.symbolic) <= {"n", "m"} and kernel.symbolic
+
+
+def test_symbolic_work_and_workspace_are_expressions():
+    n, m = dim("n"), dim("m")
+    ((func, kernel),) = ts.emit_all(nn.softmax, [(n, m)], "float32")
+    assert kernel.symbolic == ("n", "m") == tuple(v.name for v in symbolic_vars(func))
+    assert (kernel.work, kernel.workspace_bytes) == (-1, -1)
+    assert kernel.work_for([5, 100]) == 5
+    assert kernel.workspace_for([5, 100]) % 64 == 0
+    assert kernel.workspace_for([5, 100]) >= 400
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_zero_extent(size: int, tmp_path: Path):
+    ts.check_against_tvm(
+        CASES["chain"][0], [(dim("n"), 8), (8,)], folder=tmp_path, dims={"n": size}
+    )
+
+
+def test_work_range_of_a_flat_chain_is_every_element():
+    ((_, kernel),) = ts.emit_all(CASES["chain"][0], [(4, 8), (4, 8)], "float32")
+    assert kernel.work == 32 and kernel.workspace_bytes == 0
+    assert kernel.source.count("for (") == 1
+
+
+def test_softmax_works_row_by_row():
+    ((_, kernel),) = ts.emit_all(nn.softmax, [(6, 10, 128)], "float32")
+    assert kernel.work == 60
+    assert kernel.workspace_bytes == 512  # one row
+
+
+def test_empty_range_does_nothing(tmp_path: Path):
+    for name in ("chain", "group_norm"):
+        for kernel in kernels_of(name):
+            library = ts.compile_c(kernel, tmp_path)
+            # Null operands: any access would crash.
+            function = getattr(ts.ctypes.CDLL(str(library)), kernel.symbol)
+            pointers = (ts.ctypes.c_void_p * 8)()
+            function(pointers, None, None, 0, 0)
+
+
+def test_unsupported_call_names_function_and_call():
+    @T.prim_func(private=True, s_tir=True)
+    def foreign(x: T.Buffer((4,), "float32"), y: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("y"):
+                v = T.axis.spatial(4, i)
+                y[v] = T.call_extern("float32", "frobnicate", x[v])
+
+    with pytest.raises(UnsupportedError, match="megcc_tir_foreign.*frobnicate"):
+        emit_prim_func(foreign, "megcc_tir_foreign")
+
+
+def test_half_precision_sums_do_not_lose_small_addends(tmp_path: Path):
+    ((_, kernel),) = ts.emit_all(lambda x: op.sum(x, -1), [(1, 4096)], "float16")
+    x = np.ones((1, 4096), np.float16)
+    out = np.zeros(1, np.float16)
+    ts.call(ts.compile_c(kernel, tmp_path), kernel, [x, out])
+    assert out.tolist() == [4096.0]  # in f16 arithmetic the sum stays at 2048
