@@ -20,6 +20,7 @@ DOORS: dict[str, set[str]] = {
     "kernels": {"errors", "program", "codegen_c"},
     "passes": {"errors", "program", "kernels"},
     "lower": {"errors", "program", "kernels", "passes", "codegen_c.tir"},
+    "forward": {"errors", "program"},
     "memory": {"errors", "program"},
     "codegen_c": {"errors", "program", "runtime"},
     "codegen_c.tir": {"errors", "program"},
