@@ -44,6 +44,12 @@ static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count
   const int32_t h = attr[CONV2D_H], w = attr[CONV2D_W], ic = attr[CONV2D_IC];
   const int32_t oh = attr[CONV2D_OH], ow = attr[CONV2D_OW], kh = attr[CONV2D_KH];
   const int32_t kw = attr[CONV2D_KW], dh = attr[CONV2D_DH], dw = attr[CONV2D_DW];
+  const int whole = kh == 1 && kw == 1 && oh == h && ow == w && attr[CONV2D_SH] == 1 &&
+                    attr[CONV2D_SW] == 1 && attr[CONV2D_PT] == 0 && attr[CONV2D_PL] == 0;
+  if (whole) {  // pixel for pixel
+    for (int32_t r = 0; r < count; ++r) v->table[r] = v->x + (size_t)(first + r) * ic;
+    return;
+  }
   int32_t px = first % ow, py = first / ow % oh, image = first / ow / oh;
   for (int32_t r = 0; r < count; ++r) {
     const int32_t top = py * attr[CONV2D_SH] - attr[CONV2D_PT];

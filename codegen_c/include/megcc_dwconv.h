@@ -11,12 +11,7 @@
 #ifndef MEGCC_DWCONV_H
 #define MEGCC_DWCONV_H
 
-#include "megcc_act.h"
-#include "op/conv2d.h"
-
-#ifndef RESIDUAL
-#define RESIDUAL 0
-#endif
+#include "megcc_dw_pixel.h"
 
 #define MEGCC_DW_TILE 4
 #define MEGCC_DW_COLS ((MEGCC_DW_TILE - 1) * STRIDE + DW_K)  // input columns of one step
@@ -32,28 +27,17 @@ typedef struct {
   megcc_vf act_a, act_b;
 } megcc_dw_t;
 
-// `lanes` channels; a whole vector when `part` is 0.
-MEGCC_INLINE megcc_vf megcc_dw_load(const float *p, int part, int32_t lanes) {
-  return part ? megcc_vf_load_n(p, lanes) : megcc_vf_load(p);
-}
-
-MEGCC_INLINE void megcc_dw_store(const megcc_dw_t *d, ptrdiff_t at, megcc_vf y, int part,
-                                 int32_t lanes) {
-  if (RESIDUAL == 1) y = megcc_vf_add(y, megcc_dw_load(d->residual + at, part, lanes));
+MEGCC_INLINE void megcc_dw_store(const megcc_dw_t *d, ptrdiff_t at, megcc_vf y) {
+  if (RESIDUAL == 1) y = megcc_vf_add(y, megcc_vf_load(d->residual + at));
   y = megcc_act_vf(y, d->act_a, d->act_b);
-  if (RESIDUAL == 2) y = megcc_vf_add(y, megcc_dw_load(d->residual + at, part, lanes));
-  if (part) {
-    megcc_vf_store_n(d->dst + at, y, lanes);
-  } else {
-    megcc_vf_store(d->dst + at, y);
-  }
+  if (RESIDUAL == 2) y = megcc_vf_add(y, megcc_vf_load(d->residual + at));
+  megcc_vf_store(d->dst + at, y);
 }
 
 #if DW_K == 3
 #define MEGCC_DW_WEIGHT(i, j) taps[(i)*3 + (j)]
 #else
-#define MEGCC_DW_WEIGHT(i, j) \
-  megcc_dw_load(d->w + c + ((ptrdiff_t)(i)*5 + (j)) * d->channels, part, lanes)
+#define MEGCC_DW_WEIGHT(i, j) megcc_vf_load(d->w + c + ((ptrdiff_t)(i)*5 + (j)) * d->channels)
 #endif
 
 // Input row i, column k meets kernel row i - r * STRIDE, column k - o * STRIDE of output (r, o),
@@ -67,30 +51,29 @@ MEGCC_INLINE void megcc_dw_store(const megcc_dw_t *d, ptrdiff_t at, megcc_vf y, 
         MEGCC_DW_WEIGHT(MEGCC_DW_CUT((i) - (r)*STRIDE), MEGCC_DW_CUT((k) - (o)*STRIDE)));
 #define MEGCC_DW_COL(i, k)                                                          \
   if ((k) < MEGCC_DW_COLS && (!edge || (col + (k) >= 0 && col + (k) < d->width))) { \
-    const megcc_vf x = megcc_dw_load(p + (k)*step, part, lanes);                    \
+    const megcc_vf x = megcc_vf_load(p + (k)*step);                                 \
     MEGCC_DW_TAP(0, 0, i, k)                                                        \
-    MEGCC_DW_TAP(0, 1, i, k) MEGCC_DW_TAP(0, 2, i, k) MEGCC_DW_TAP(0, 3, i, k)      \
-        MEGCC_DW_TAP(1, 0, i, k) MEGCC_DW_TAP(1, 1, i, k) MEGCC_DW_TAP(1, 2, i, k)  \
-            MEGCC_DW_TAP(1, 3, i, k)                                                \
+    MEGCC_DW_TAP(0, 1, i, k)                                                        \
+    MEGCC_DW_TAP(0, 2, i, k) MEGCC_DW_TAP(0, 3, i, k) MEGCC_DW_TAP(1, 0, i, k)      \
+        MEGCC_DW_TAP(1, 1, i, k) MEGCC_DW_TAP(1, 2, i, k) MEGCC_DW_TAP(1, 3, i, k)  \
   }
 #define MEGCC_DW_ROW(i)                                                                            \
   if ((i) < MEGCC_DW_ROWS && d->rows[(i) < MEGCC_DW_ROWS ? (i) : 0]) {                             \
     const float *p = d->rows[(i) < MEGCC_DW_ROWS ? (i) : 0] + (col * step + c);                    \
     MEGCC_DW_COL(i, 0)                                                                             \
-    MEGCC_DW_COL(i, 1) MEGCC_DW_COL(i, 2) MEGCC_DW_COL(i, 3) MEGCC_DW_COL(i, 4) MEGCC_DW_COL(i, 5) \
-        MEGCC_DW_COL(i, 6) MEGCC_DW_COL(i, 7) MEGCC_DW_COL(i, 8) MEGCC_DW_COL(i, 9)                \
-            MEGCC_DW_COL(i, 10)                                                                    \
+    MEGCC_DW_COL(i, 1)                                                                             \
+    MEGCC_DW_COL(i, 2) MEGCC_DW_COL(i, 3) MEGCC_DW_COL(i, 4) MEGCC_DW_COL(i, 5) MEGCC_DW_COL(i, 6) \
+        MEGCC_DW_COL(i, 7) MEGCC_DW_COL(i, 8) MEGCC_DW_COL(i, 9) MEGCC_DW_COL(i, 10)               \
   }
-#define MEGCC_DW_PUT(o)                                                                      \
-  if (!edge || ox + (o) < d->out_width) {                                                    \
-    megcc_dw_store(d, at + (o)*step, c0##o, part, lanes);                                    \
-    if (!edge || d->pair) megcc_dw_store(d, at + d->out_row + (o)*step, c1##o, part, lanes); \
+#define MEGCC_DW_PUT(o)                                                         \
+  if (!edge || ox + (o) < d->out_width) {                                       \
+    megcc_dw_store(d, at + (o)*step, c0##o);                                    \
+    if (!edge || d->pair) megcc_dw_store(d, at + d->out_row + (o)*step, c1##o); \
   }
 
 // Outputs [ox, ox + 4) of both rows, channels from c.
 MEGCC_INLINE void megcc_dw_step(const megcc_dw_t *d, ptrdiff_t c, ptrdiff_t ox,
-                                const megcc_vf *taps, megcc_vf bias, int edge, int part,
-                                int32_t lanes) {
+                                const megcc_vf *taps, megcc_vf bias, int edge) {
   const ptrdiff_t step = d->channels, col = d->left + ox * STRIDE, at = ox * step + c;
   megcc_vf c00 = bias, c01 = bias, c02 = bias, c03 = bias;
   megcc_vf c10 = bias, c11 = bias, c12 = bias, c13 = bias;
@@ -115,21 +98,21 @@ MEGCC_INLINE int megcc_dw_inside(const megcc_dw_t *d, ptrdiff_t ox) {
 }
 
 // Both rows for one vector of channels.
-MEGCC_INLINE void megcc_dw_channels(const megcc_dw_t *d, ptrdiff_t c, int part, int32_t lanes) {
+MEGCC_INLINE void megcc_dw_channels(const megcc_dw_t *d, ptrdiff_t c) {
 #if DW_K == 3
-#define MEGCC_DW_LOAD_TAP(t) megcc_dw_load(d->w + c + (t)*d->channels, part, lanes)
+#define MEGCC_DW_LOAD_TAP(t) megcc_vf_load(d->w + c + (t)*d->channels)
   const megcc_vf taps[9] = {MEGCC_DW_LOAD_TAP(0), MEGCC_DW_LOAD_TAP(1), MEGCC_DW_LOAD_TAP(2),
                             MEGCC_DW_LOAD_TAP(3), MEGCC_DW_LOAD_TAP(4), MEGCC_DW_LOAD_TAP(5),
                             MEGCC_DW_LOAD_TAP(6), MEGCC_DW_LOAD_TAP(7), MEGCC_DW_LOAD_TAP(8)};
 #else
   const megcc_vf *taps = NULL;
 #endif
-  const megcc_vf bias = megcc_dw_load(d->bias + c, part, lanes);
+  const megcc_vf bias = megcc_vf_load(d->bias + c);
   for (ptrdiff_t ox = 0; ox < d->out_width;) {
-    for (; !part && megcc_dw_inside(d, ox); ox += MEGCC_DW_TILE) {
-      megcc_dw_step(d, c, ox, taps, bias, 0, 0, 0);
+    for (; megcc_dw_inside(d, ox); ox += MEGCC_DW_TILE) {
+      megcc_dw_step(d, c, ox, taps, bias, 0);
     }
-    if (ox < d->out_width) megcc_dw_step(d, c, ox, taps, bias, 1, part, lanes);
+    if (ox < d->out_width) megcc_dw_step(d, c, ox, taps, bias, 1);
     ox += MEGCC_DW_TILE;
   }
 }
@@ -137,6 +120,7 @@ MEGCC_INLINE void megcc_dw_channels(const megcc_dw_t *d, ptrdiff_t c, int part, 
 // Output rows [begin, end) of n * oh.
 MEGCC_INLINE void megcc_dwconv(void *const *ptr, const int32_t *attr, int32_t begin, int32_t end) {
   const int32_t h = attr[CONV2D_H], oh = attr[CONV2D_OH];
+  const megcc_dw_pixel_t rest = megcc_dw_pixel_setup(ptr, attr);
   megcc_dw_t d;
   d.w = ptr[1];
   d.bias = ptr[2];
@@ -158,8 +142,11 @@ MEGCC_INLINE void megcc_dwconv(void *const *ptr, const int32_t *attr, int32_t be
     }
     d.dst = (float *)ptr[RESIDUAL ? 4 : 3] + row * d.out_row;
     d.residual = RESIDUAL ? (const float *)ptr[3] + row * d.out_row : NULL;
-    for (; d.channels - c >= MEGCC_VL; c += MEGCC_VL) megcc_dw_channels(&d, c, 0, MEGCC_VL);
-    if (c < d.channels) megcc_dw_channels(&d, c, 1, (int32_t)(d.channels - c));
+    for (; d.channels - c >= MEGCC_VL; c += MEGCC_VL) megcc_dw_channels(&d, c);
+    if (c < d.channels) {
+      megcc_dw_pixels(rest, ptr, attr, row, (size_t)c);
+      if (d.pair) megcc_dw_pixels(rest, ptr, attr, row + 1, (size_t)c);
+    }
     row += 1 + d.pair;
   }
 }

@@ -57,6 +57,13 @@
 #define MEGCC_GEMM_NARROW 4
 #endif
 
+#if defined(__ARM_NEON) && MEGCC_VL == 4 && !defined(MEGCC_SIMD_PORTABLE)
+#define MEGCC_GEMM_LANES
+#ifndef __aarch64__
+#include "megcc_gemm_armv7.h"
+#endif
+#endif
+
 #ifdef MEGCC_GEMM_WIDE
 #define MEGCC_GEMM_WIDTH (MEGCC_GEMM_WIDE * MEGCC_VL)
 #else

@@ -2,8 +2,8 @@
 // once per tile size (no include guard). Accumulators, rows and columns are named one by one,
 // because GCC keeps arrays of vectors in memory.
 //
-// AArch64 reads four k of every row with one load and multiplies by lane; the other machines
-// broadcast one k of a row at a time.
+// NEON (MEGCC_GEMM_LANES) reads four k of every row with one load and multiplies by lane; the other
+// machines broadcast one k of a row at a time.
 
 #define MEGCC_ROWS_1(M) M(0)
 #define MEGCC_ROWS_2(M) M(0) M(1)
@@ -20,6 +20,7 @@
 #define MEGCC_FOR_ROWS(n) MEGCC_FOR_ROWS_(n)
 #define MEGCC_EACH_ROW MEGCC_FOR_ROWS(MEGCC_TILE_ROWS)
 #define MEGCC_LANES_1(M, l) M(0, l)
+#define MEGCC_LANES_2(M, l) M(0, l) M(1, l)
 #define MEGCC_LANES_4(M, l) M(0, l) M(1, l) M(2, l) M(3, l)
 #define MEGCC_LANES_6(M, l) MEGCC_LANES_4(M, l) M(4, l) M(5, l)
 #define MEGCC_FOR_LANES_(n) MEGCC_LANES_##n
@@ -56,16 +57,24 @@
   dst += at->ld;                      \
   if (RESIDUAL) res += at->ld;
 
-#if defined(__aarch64__) && MEGCC_VL == 4 && !defined(MEGCC_SIMD_PORTABLE)
+#if defined(MEGCC_GEMM_LANES)
 #define MEGCC_TILE_LOAD_A(r)                \
   const float32x4_t x##r = vld1q_f32(p##r); \
   p##r += 4;
+#if defined(__aarch64__)
 // The instruction by name: GCC turns vfmaq_laneq_f32 into a broadcast that it then shares between
 // columns, which costs an instruction and a register each.
 #define MEGCC_TILE_FMA_LANE(r, j, lane) \
   __asm__("fmla %0.4s, %1.4s, %2.s[" #lane "]" : "+w"(c##r##_##j) : "w"(v##j), "w"(x##r));
+#else
+#define MEGCC_TILE_FMA_LANE(r, j, lane)         \
+  c##r##_##j = vmlaq_lane_f32(c##r##_##j, v##j, \
+                              (lane) < 2 ? vget_low_f32(x##r) : vget_high_f32(x##r), (lane)&1);
+#endif
 #define MEGCC_TILE_PAIR_0(r, lane) MEGCC_TILE_FMA_LANE(r, 0, lane) MEGCC_TILE_FMA_LANE(r, 1, lane)
 #define MEGCC_TILE_PAIR_2(r, lane) MEGCC_TILE_FMA_LANE(r, 2, lane) MEGCC_TILE_FMA_LANE(r, 3, lane)
+#if defined(__aarch64__)
+#define MEGCC_TILE_NEXT_B (b0 += 4 * NR, b1 += 4 * NR)
 // 6 x 16 leaves two registers for b: its vectors come in pairs, and the empty asm keeps the
 // compiler from loading the next pair early, which would spill accumulators.
 #define MEGCC_TILE_HALF(j0, j1, lane)                                 \
@@ -75,6 +84,19 @@
     MEGCC_EACH_ROW_LANE(MEGCC_TILE_PAIR_##j0, lane)                   \
   }                                                                   \
   __asm__ volatile("" ::: "memory");
+#else
+#define MEGCC_TILE_NEXT_B ((void)0)
+// Armv7 has no load with an offset, but one that moves its pointer on.
+#define MEGCC_TILE_HALF(j0, j1, lane)               \
+  {                                                 \
+    const float32x4_t v##j0 = vld1q_f32(b0);        \
+    b0 += 4;                                        \
+    const float32x4_t v##j1 = vld1q_f32(b0);        \
+    b0 += NR - 4;                                   \
+    MEGCC_EACH_ROW_LANE(MEGCC_TILE_PAIR_##j0, lane) \
+  }                                                 \
+  __asm__ volatile("" ::: "memory");
+#endif
 #if MEGCC_TILE_VECTORS == 4
 #define MEGCC_TILE_LANE(lane) MEGCC_TILE_HALF(0, 1, lane) MEGCC_TILE_HALF(2, 3, lane)
 #else
@@ -97,14 +119,20 @@ MEGCC_NOINLINE static void MEGCC_GEMM_TILE(MEGCC_TILE_ROWS,
   for (size_t s = g->segments; s != 0; --s) {
     size_t k = g->length;
     MEGCC_EACH_ROW(MEGCC_TILE_PTR)
-#ifdef MEGCC_TILE_LOAD_A
+#if defined(MEGCC_GEMM_ARMV7_H) && MEGCC_TILE_ROWS == 4 && MEGCC_TILE_VECTORS == 2
+    if (k >= 4) {
+      size_t quads = k / 4;
+      MEGCC_ARMV7_TILE_4X2(quads, NR * 4);
+      k %= 4;
+    }
+#elif defined(MEGCC_TILE_LOAD_A)
     for (; k >= 4; k -= 4) {
       MEGCC_EACH_ROW(MEGCC_TILE_LOAD_A)
       MEGCC_TILE_LANE(0)
       MEGCC_TILE_LANE(1)
       MEGCC_TILE_LANE(2)
       MEGCC_TILE_LANE(3)
-      b0 += 4 * NR, b1 += 4 * NR;
+      MEGCC_TILE_NEXT_B;
     }
 #endif
     for (; k != 0; --k) {

@@ -3,17 +3,17 @@
 // dtype: f32
 // arch: portable
 // isa: simd
-// when: g == ic == oc and kh == kw == 3 and dh == dw == 1 and 1 <= sw <= 2
+// when: g == ic == oc and kh == kw == 3 and dh == dw == 1 and 1 <= sh == sw <= 2
 // rank: 30
-// params: ACT=act RESIDUAL=residual SW=sw
+// params: ACT=act RESIDUAL=residual STRIDE=sw
 // pack: 1=dw_taps
 // work: n * oh
 //
-// Depthwise 3x3, four outputs along the row at a time: megcc_dwconv.h.
+// Depthwise 3x3, two times four outputs at a time: megcc_dwconv.h.
 #define DW_K 3
 
-#ifndef SW
-#define SW 1
+#ifndef STRIDE
+#define STRIDE 1
 #endif
 
 #include "megcc_dwconv.h"
