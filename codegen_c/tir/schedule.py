@@ -47,6 +47,8 @@ def schedule(func: tirx.PrimFunc) -> tirx.PrimFunc:
         sch.get_sblock("root")
     except _REFUSALS:
         return func
+    if not all(_transparent(sch.get(sch.get_sblock(name))) for name in _block_names(sch)):
+        return func
     sch = _inline_producers(sch)
     sch, depth = _gather_under_output(sch)
     sch = _parallelise(sch, depth)
@@ -73,6 +75,16 @@ def _block_names(sch: s_tir.Schedule) -> list[str]:
 def _outputs(sch: s_tir.Schedule) -> set[str]:
     root = sch.get_sblock("root")
     return {sch.get(b).name_hint for b in sch.get_output_blocks(root)}
+
+
+def _transparent(block: SBlock) -> bool:
+    """Whether a block is plain stores, so that the accesses it declares are all it makes.
+
+    Scans, scatters and sorts come as opaque loops that declare none; the scheduler would move their
+    neighbours across them.
+    """
+    parts = list(block.body.seq) if isinstance(block.body, tirx.SeqStmt) else [block.body]
+    return bool(block.writes) and all(isinstance(p, (tirx.Bind, tirx.BufferStore)) for p in parts)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tvm import relax, tirx
 
-from .tir_support import call, check_against_tvm, compile_c, emit_all
+from .tir_support import call, check_against_tvm, check_function, compile_c, emit_all
 
 op, nn = relax.op, relax.op.nn
 RNG = np.random.default_rng(11)
@@ -189,6 +189,25 @@ def test_operator_gives_tvms_numbers(name: str, tmp_path: Path):
         build, shapes, dtypes, folder=tmp_path, values=values[0] if values else {}, flags=("-O1",)
     )
     assert kernels
+
+
+def test_opaque_loops_stay_in_order(tmp_path: Path):
+    """Box suppression: a sort, scans and loops that declare no accesses, next to plain blocks."""
+
+    def suppress(boxes, scores):
+        limits = relax.const(3, "int64"), relax.const(0.5), relax.const(0.1)
+        return op.vision.all_class_non_max_suppression(boxes, scores, *limits)
+
+    funcs = emit_all(suppress, [(1, 6, 4), (1, 2, 6)], "float32")
+    ((func, kernel),) = [p for p in funcs if "suppression" in p[1].symbol]
+    corners = (0, 0.4, 5, 5.5, 9, 20)
+    values = {
+        0: np.array([[[k, k, k + 3.0, k + 3.0] for k in corners]]),
+        1: np.random.default_rng(1).uniform(0, 1, (1, 2, 6)),
+        2: np.array(0.5),
+        3: np.array(0.1),
+    }
+    check_function(func, kernel, tmp_path, values=values)
 
 
 @pytest.mark.parametrize(

@@ -163,22 +163,38 @@ def check_against_tvm(
     """Every TIR function of `build` gives TVM's numbers, whole and in three pieces."""
     kernels = []
     for func, kernel in emit_all(build, shapes, dtypes):
-        known = {v: (dims or {})[v.name] for v in symbolic_vars(func)}
-        rng = np.random.default_rng(7)
-        buffers = [p for p in func.params if isinstance(p.ty, tirx.BufferType)]
-        arrays = [sample(concrete(b.ty.shape, known), str(b.ty.dtype), rng) for b in buffers]
-        for k, given in (values or {}).items():
-            if k < len(arrays) and arrays[k].shape == given.shape:
-                arrays[k] = given.astype(arrays[k].dtype)
-        expected = run_tvm(func, arrays)
-        library = compile_c(kernel, folder, flags=flags)
-        for pieces in (1, 3):
-            got = [a.copy() for a in arrays]
-            call(library, kernel, got, list(known.values()), pieces)
-            for have, want in zip(got, expected, strict=True):
-                compare(have, want, tolerance)
+        check_function(
+            func, kernel, folder, values=values, dims=dims, tolerance=tolerance, flags=flags
+        )
         kernels.append(kernel)
     return kernels
+
+
+def check_function(
+    func: tirx.PrimFunc,
+    kernel: GeneratedKernel,
+    folder: Path,
+    *,
+    values: dict[int, np.ndarray] | None = None,
+    dims: dict[str, int] | None = None,
+    tolerance: float = 2e-6,
+    flags: Sequence[str] = ("-O1",),
+) -> None:
+    """One kernel gives TVM's numbers, whole and in three pieces."""
+    known = {v: (dims or {})[v.name] for v in symbolic_vars(func)}
+    rng = np.random.default_rng(7)
+    buffers = [p for p in func.params if isinstance(p.ty, tirx.BufferType)]
+    arrays = [sample(concrete(b.ty.shape, known), str(b.ty.dtype), rng) for b in buffers]
+    for k, given in (values or {}).items():
+        if k < len(arrays) and arrays[k].shape == given.shape:
+            arrays[k] = given.astype(arrays[k].dtype)
+    expected = run_tvm(func, arrays)
+    library = compile_c(kernel, folder, flags=flags)
+    for pieces in (1, 3):
+        got = [a.copy() for a in arrays]
+        call(library, kernel, got, list(known.values()), pieces)
+        for have, want in zip(got, expected, strict=True):
+            compare(have, want, tolerance)
 
 
 def compare(have: np.ndarray, want: np.ndarray, tolerance: float) -> None:
