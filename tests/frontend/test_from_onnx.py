@@ -230,3 +230,29 @@ def test_no_elements():
     nodes = [node("Relu", ["x"], ["h"]), node("Concat", ["h", "w"], ["y"], axis=0)]
     model = make_model(nodes, {"x": ("float32", [0, 3])}, ["y"], {"w": X})
     check(model, {"x": np.zeros((0, 3), np.float32)})
+
+
+def test_branch_that_could_not_run_is_not_taken():
+    text = """
+        <ir_version: 9, opset_import: ["" : 17]>
+        agraph (float[1, 1, 1] x, bool flag) => (float[1, 1, 1, 1] y)
+        <float[1, 1, 1] w = {2.0}, float[1, 1, 1] r = {0.5}, int64[1] zero = {0}> {
+            rank4 = Unsqueeze (x, zero)
+            y = If (flag) <
+                then_branch = yes () => (float[1, 1, 1, 1] a) {
+                    a = RNN <hidden_size = 1> (rank4, w, r)
+                },
+                else_branch = no () => (float[1, 1, 1, 1] b) { b = Neg (rank4) }
+            >
+        }"""
+    with pytest.warns(UserWarning, match="If 'y': one branch is never taken .* 4 dims, not 3"):
+        imported = from_onnx(parser.parse_model(text))
+    assert operators(imported) == {"relax.expand_dims", "relax.negative"}
+
+
+def test_slice_of_a_symbolic_dim_to_its_end():
+    weights = {name: np.array([value]) for name, value in
+               [("start", 1), ("end", 2**63 - 1), ("axis", 0)]}  # fmt: skip
+    nodes = [node("Slice", ["x", "start", "end", "axis"], ["y"])]
+    model = make_model(nodes, {"x": ("float32", ["n", 3])}, ["y"], weights)
+    assert from_onnx(model).outputs[0].shape == ("T.max(n - 1, 0)", 3)

@@ -16,7 +16,14 @@ from onnx import numpy_helper
 from tests.frontend.running import run
 from tvm_megcc.frontend import from_onnx
 
-QUICK = ["mnist_cntk", "policy_go1_joystick", "silero_vad_half", "dtln_1", "micro_kws_qdq"]
+QUICK = [
+    "mnist_cntk",
+    "policy_go1_joystick",
+    "silero_vad_half",
+    "dtln_1",
+    "micro_kws_qdq",
+    "tree_ensemble",
+]
 SLOW = [
     "ultraface_rfb320", "yunet_n_dynamic", "blazeface_front", "face_landmark_mp",
     "openseeface_gaze", "fsanet_headpose", "face_antispoof_fp32", "face_antispoof_dynq_int8",
@@ -30,7 +37,7 @@ SLOW = [
     "libtashkeel_int8_contrib", "g2p_en_lstm", "syllable_bigru", "credsweeper_2021",
     "tinybert_test", "policy_g1_velocity", "policy_go2_apg", "heating_gru",
     "seed_classifier_mlp", "micro_kws_fp32", "mlptiny_kws_int8", "mlptiny_ic_resnet8_int8",
-    "mlptiny_ad_int8", "mlptiny_vww_fp32",
+    "mlptiny_ad_int8", "mlptiny_vww_fp32", "silero_vad_v5", "yunet_postproc_nms",
 ]  # fmt: skip
 
 

@@ -20,13 +20,20 @@ def inline_functions(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model without calls of functions; the same object when there are none."""
     if model.functions:
         model = _inline(model)
-    definable = sorted({(n.domain, n.op_type) for n in _all_nodes(model.graph)} & _defined(model))
-    if definable:
+    tried: set[tuple[str, str]] = set()
+    # The body of one may hold others.
+    while definable := sorted(_defined(model) - tried):
+        tried.update(definable)
         # Bodies that depend on the operands' types need them annotated.
         model = onnx.shape_inference.infer_shapes(model)
-        model = onnx.inliner.inline_selected_functions(
-            model, definable, exclude=False, inline_schema_functions=True
-        )
+        for operator in definable:
+            try:
+                model = onnx.inliner.inline_selected_functions(
+                    model, [operator], exclude=False, inline_schema_functions=True
+                )
+            except RuntimeError:
+                # It needs a type nobody could infer: the importer will report the node.
+                continue
     return model
 
 

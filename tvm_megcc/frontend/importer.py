@@ -13,12 +13,12 @@ to half precision still rounds.
 from __future__ import annotations
 
 import re
+import warnings
 from collections import ChainMap
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnx
 import tvm
 from onnx import numpy_helper
@@ -27,22 +27,21 @@ from tvm import relax
 from .. import ops
 from ..errors import MegccError, UnsupportedError
 from ..ops import Context, Inputs
-from ..ops._context import constant, expr_dtype, relax_shape
+from ..ops._context import IllTypedError, constant, expr_dtype, relax_shape
 from . import fold, stock, symbolic
 from .dtypes import is_supported, short_dtype, tvm_dtype
 from .load import node_reads
 from .model import ImportedModel, InputInfo, OutputInfo
+from .values import HALVES, Array, attributes, dense, empty, identifier, is_empty, label, wide
 
-Array = npt.NDArray[Any]
 #: A known value, or a variable.
 Value = Array | relax.Expr
 Scope = MutableMapping[str, Value]
 
 #: How TVM prints the integers of a symbolic dim.
 _INT64 = re.compile(r"T\.int64\((-?\d+)\)")
-#: Operators that pass their first operand on, in inference.
-_TRANSPARENT = {"Identity", "Dropout"}
-_HALVES = {"float16", "bfloat16"}
+#: Their results have dims that are known at run time only, whatever TVM infers for some of them.
+_DATA_DEPENDENT = {"NonMaxSuppression", "NonZero", "Unique", "Compress"}
 _TVM_DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",
                "bool": "bool", "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16",
                "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64"}  # fmt: skip
@@ -119,15 +118,15 @@ class _Importer:
                 for d in port.shape
             ]
             ty = relax.TensorType(shape, _TVM_DTYPES[port.dtype])
-            params.append(relax.Var(_identifier(port.name), ty))
+            params.append(relax.Var(identifier(port.name), ty))
         return params
 
     def run(self, graph: onnx.GraphProto, scope: Scope) -> None:
         """Convert the nodes of a graph that its outputs need; results go into ``scope``."""
         for tensor in graph.initializer:
-            scope[tensor.name] = _wide(numpy_helper.to_array(tensor))
+            scope[tensor.name] = wide(numpy_helper.to_array(tensor))
         for sparse in graph.sparse_initializer:
-            scope[sparse.values.name] = _wide(_dense(sparse))
+            scope[sparse.values.name] = wide(dense(sparse))
         for node in _needed(graph):
             if any(name not in scope for name in node_reads(node)):
                 self._note_if_missing(node)
@@ -150,7 +149,7 @@ class _Importer:
         """A value as the function returns it: a parameter, a constant or an output of the block."""
         expr = self._expr(scope[port.name])
         declared = tvm_dtype(port.type.tensor_type.elem_type)
-        if declared in _HALVES and expr_dtype(expr) == "float32":
+        if declared in HALVES and expr_dtype(expr) == "float32":
             original = [p for p in params if self._widened.get(p) is expr]
             expr = original[0] if original else self.builder.emit(relax.op.astype(expr, declared))
         if any(expr.same_as(param) for param in params) or not isinstance(expr, relax.Var):
@@ -159,11 +158,11 @@ class _Importer:
 
     def entered(self, param: relax.Var) -> Value:
         """A parameter as the nodes see it."""
-        return _empty(param) if _is_empty(param) else self.widen(param)
+        return empty(param) if is_empty(param) else self.widen(param)
 
     def widen(self, expr: relax.Expr) -> relax.Expr:
         """A half precision value as f32, any other as it is."""
-        if expr_dtype(expr) not in _HALVES:
+        if expr_dtype(expr) not in HALVES:
             return expr
         wide = self.builder.emit(relax.op.astype(expr, "float32"))
         self._widened[expr] = wide
@@ -171,12 +170,12 @@ class _Importer:
 
     def _node(self, node: onnx.NodeProto, scope: Scope) -> Mapping[str, Value]:
         values = [scope[name] if name else None for name in node.input]
-        if node.op_type in _TRANSPARENT and not node.domain and not any(node.output[1:]):
+        if node.op_type == "Identity" and not node.domain:
             assert values[0] is not None
             return {node.output[0]: values[0]}
         known = self._known(node, values)
         if known is not None:
-            return {n: _wide(v) for n, v in zip(node.output, known, strict=False) if n}
+            return {n: wide(v) for n, v in zip(node.output, known, strict=False) if n}
         if node.op_type == "If" and not node.domain:
             return self._if(node, values[0], scope)
         return self._convert(node, values)
@@ -188,7 +187,7 @@ class _Importer:
         if any(isinstance(v, relax.Expr) for v in values):
             return None
         if any(isinstance(v, np.ndarray) and v.dtype == object for v in values):
-            result = symbolic.evaluate(node.op_type, values, _attributes(node))
+            result = symbolic.evaluate(node.op_type, values, attributes(node))
             return None if result is None else [result]
         return fold.fold(node, values, self.opsets)
 
@@ -198,21 +197,35 @@ class _Importer:
         """Convert the branch that is taken in place of the node; both where that is not known.
 
         ONNX's branches have no effects, so both may be computed and one selected, as long as their
-        results have the same shapes.
+        results have the same shapes. A branch that could not run with the shapes at hand (it is
+        for another chunk length, say) cannot be the one that is taken.
         """
-        attrs = _attributes(node)
+        attrs = attributes(node)
         branches = [attrs["then_branch"], attrs["else_branch"]]
         if isinstance(condition, np.ndarray) and condition.dtype != object:
             taken = branches[0 if bool(condition.reshape(-1)[0]) else 1]
             return dict(zip(node.output, self._branch(taken, scope), strict=True))
-        both = [self._branch(branch, scope) for branch in branches]
+        both = [self._possible(branch, scope) for branch in branches]
         if self.missing:
             return {}
+        possible = [results for results in both if not isinstance(results, IllTypedError)]
+        if len(possible) < 2:
+            reason = next(results for results in both if isinstance(results, IllTypedError))
+            if not possible:
+                raise reason
+            warnings.warn(f"{label(node)}: one branch is never taken ({reason})", stacklevel=2)
+            return dict(zip(node.output, possible[0], strict=True))
         chosen = self.builder.emit(relax.op.reshape(self._expr(condition), []))
         return {
             name: self._select(node, name, chosen, then, other)
-            for name, then, other in zip(node.output, *both, strict=True)
+            for name, then, other in zip(node.output, *possible, strict=True)
         }
+
+    def _possible(self, branch: onnx.GraphProto, scope: Scope) -> list[Value] | IllTypedError:
+        try:
+            return self._branch(branch, scope)
+        except IllTypedError as err:
+            return err
 
     def _branch(self, branch: onnx.GraphProto, scope: Scope) -> list[Value]:
         inner: Scope = ChainMap({}, scope)  # type: ignore[arg-type]
@@ -227,7 +240,7 @@ class _Importer:
         kinds = {(relax_shape(expr), expr_dtype(expr)) for expr in exprs}
         if len(kinds) > 1 or (None, expr_dtype(exprs[0])) in kinds:
             raise UnsupportedError(
-                f"{_label(node)}: its condition is computed at run time and '{name}' has another "
+                f"{label(node)}: its condition is computed at run time and '{name}' has another "
                 "shape in each branch; fix the model's dims with --input-shapes or cut the model"
             )
         return self._emit(relax.op.where(chosen, *exprs), name)
@@ -237,14 +250,14 @@ class _Importer:
             self.builder,
             self.opsets.get(node.domain, 1),
             node.op_type,
-            _label(node),
+            label(node),
             tuple(node.output),
         )
         inputs = Inputs(ctx, values, lambda i: self._expr(values[i]))
         own = ops.find(node.domain, node.op_type)
         try:
             if own is not None:
-                results = own.convert(ctx, inputs, _attributes(node))
+                results = own.convert(ctx, inputs, attributes(node))
             elif stock.has(node.domain, node.op_type):
                 results = stock.convert(ctx, node, inputs)
             else:
@@ -256,7 +269,7 @@ class _Importer:
         except Exception as err:  # TVM raises many kinds
             reason = " ".join(str(err).split())[:300] or type(err).__name__
             raise UnsupportedError(
-                f"{_label(node)}: cannot be converted ({reason}); "
+                f"{label(node)}: cannot be converted ({reason}); "
                 f"add {node.op_type.lower()}.py under tvm_megcc/ops or change the model"
             ) from err
 
@@ -273,17 +286,25 @@ class _Importer:
         wanted = {i: name for i, name in enumerate(node.output) if name}
         if wanted and max(wanted) >= len(items):
             raise UnsupportedError(
-                f"{_label(node)}: its output {len(items)} has no conversion; do without that output"
+                f"{label(node)}: its output {len(items)} has no conversion; do without that output"
             )
-        return {name: self._emit(items[i], name) for i, name in wanted.items()}
+        values = {name: self._emit(items[i], name) for i, name in wanted.items()}
+        if node.op_type in _DATA_DEPENDENT and any(
+            isinstance(v, np.ndarray) and not v.size for v in values.values()
+        ):
+            raise UnsupportedError(
+                f"{label(node)}: TVM takes its result for empty, as its limits are computed at run "
+                "time; make them constants of the model"
+            )
+        return values
 
     def _emit(self, expr: relax.Expr, name: str) -> Value:
         if isinstance(expr, relax.Var):
             return expr
         if isinstance(expr, tvm.ir.GenericConst):
             array: Array = expr.data.numpy() if hasattr(expr, "data") else expr.value.numpy()
-            return _wide(array)
-        var = self.builder.emit(expr, _identifier(name))
+            return wide(array)
+        var = self.builder.emit(expr, identifier(name))
         if isinstance(var.ty, relax.ShapeType):
             return symbolic.dims_array(var.ty.values)
         if isinstance(var.ty, relax.TensorType) and not is_supported(expr_dtype(var)):
@@ -293,7 +314,7 @@ class _Importer:
             )
         if not isinstance(var.ty, relax.TensorType):
             return var
-        return _empty(var) if _is_empty(var) else self.widen(var)
+        return empty(var) if is_empty(var) else self.widen(var)
 
     def _expr(self, value: Value | None) -> relax.Expr:
         if not isinstance(value, np.ndarray):
@@ -307,11 +328,11 @@ class _Importer:
         return self._constants[id(value)][1]
 
     def _note_if_missing(self, node: onnx.NodeProto) -> None:
-        if node.op_type in ("If", *_TRANSPARENT) and not node.domain:
+        if node.op_type in ("If", "Identity") and not node.domain:
             return
         if not ops.find(node.domain, node.op_type) and not stock.has(node.domain, node.op_type):
             domain = node.domain or "ai.onnx"
-            self.missing.append(f"{_label(node)} (operator {domain}::{node.op_type})")
+            self.missing.append(f"{label(node)} (operator {domain}::{node.op_type})")
 
 
 def _needed(graph: onnx.GraphProto) -> list[onnx.NodeProto]:
@@ -337,59 +358,5 @@ def _shape_of(node: onnx.NodeProto, value: Value | None) -> list[Array] | None:
         for dim in dims:
             size = dim * size
         return [symbolic.dims_array([size]).reshape(())]
-    attrs = _attributes(node)
+    attrs = attributes(node)
     return [symbolic.dims_array(dims[attrs.get("start", 0) : attrs.get("end", len(dims))])]
-
-
-def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
-    attrs = {}
-    for attr in node.attribute:
-        value = onnx.helper.get_attribute_value(attr)
-        if isinstance(value, bytes):
-            value = value.decode()
-        elif isinstance(value, list) and value and isinstance(value[0], bytes):
-            value = [item.decode() for item in value]
-        elif isinstance(value, list):
-            value = list(value)
-        elif isinstance(value, onnx.TensorProto):
-            value = numpy_helper.to_array(value)
-        attrs[attr.name] = value
-    return attrs
-
-
-def _is_empty(expr: relax.Expr) -> bool:
-    """Whether a tensor has no elements, and thus nothing to compute."""
-    shape = relax_shape(expr) or ()
-    return all(isinstance(dim, int) for dim in shape) and 0 in shape
-
-
-def _empty(expr: relax.Expr) -> Array:
-    return np.zeros(
-        relax_shape(expr) or (), np.float32 if expr_dtype(expr) in _HALVES else expr_dtype(expr)
-    )
-
-
-def _wide(array: Array) -> Array:
-    """A half precision array as f32, any other as it is."""
-    return array.astype(np.float32) if str(array.dtype) in _HALVES else array
-
-
-def _dense(sparse: onnx.SparseTensorProto) -> Array:
-    values = numpy_helper.to_array(sparse.values)
-    indices = numpy_helper.to_array(sparse.indices)
-    dense = np.zeros(tuple(sparse.dims), dtype=values.dtype)
-    if indices.ndim == 1:
-        dense.reshape(-1)[indices] = values
-    else:
-        dense[tuple(indices.T)] = values
-    return dense
-
-
-def _label(node: onnx.NodeProto) -> str:
-    return f"{node.op_type} '{node.name or next(iter(node.output), '')}'"
-
-
-def _identifier(name: str) -> str:
-    """A name that Relax prints as it is."""
-    text = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
-    return text if text[:1].isalpha() else f"v_{text}"

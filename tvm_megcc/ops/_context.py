@@ -17,6 +17,10 @@ Attrs = dict[str, Any]
 Known = npt.NDArray[Any]
 
 
+class IllTypedError(UnsupportedError):
+    """The node breaks ONNX's own rules for the shapes at hand: it could never run with them."""
+
+
 class Context:
     """The node being converted and the block it is converted into.
 
@@ -80,6 +84,12 @@ class Context:
     def unsupported(self, fact: str, remedy: str) -> UnsupportedError:
         """The error to raise: node, fact, remedy."""
         return UnsupportedError(f"{self.label}: {fact}; {remedy}")
+
+    def ill_typed(self, fact: str) -> IllTypedError:
+        """The error to raise where no implementation could run the node with these shapes."""
+        return IllTypedError(
+            f"{self.label}: {fact}; give other --input-shapes or correct the model"
+        )
 
 
 _FIX_SHAPE = "fix the model's dims with --input-shapes"

@@ -84,6 +84,8 @@ class Recurrent(OnnxOp):
         return None
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        if inputs.rank(0) != 3:
+            raise ctx.ill_typed(f"its input has {inputs.rank(0)} dims, not 3")
         batch_first = attrs.get("layout", 0) == 1
         data = relax.op.permute_dims(inputs[0], [1, 0, 2]) if batch_first else inputs[0]
         data = ctx.emit(data) if batch_first else data

@@ -9,6 +9,9 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 
+#: Exporters write "to the end" as the largest integer of one type or another.
+_TO_THE_END = 2**31 - 1
+
 
 class Slice(OnnxOp):
     """``strided_slice`` for forward steps; a backward step is a ``take`` of constant positions."""
@@ -22,6 +25,8 @@ class Slice(OnnxOp):
         forward: list[tuple[int, Any, Any, int]] = []
         for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
             axis %= len(shape)
+            if isinstance(end, int) and end >= _TO_THE_END and step > 0:
+                end = shape[axis]
             static = all(isinstance(v, int) for v in (shape[axis], start, end))
             if static and step > 0:
                 start, end, _ = slice(start, end, step).indices(shape[axis])

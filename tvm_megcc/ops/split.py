@@ -20,7 +20,11 @@ class Split(OnnxOp):
         axis = normal_axis(attrs.get("axis", 0), len(shape))
         sizes = inputs.need_ints(1, "its sizes") if inputs.has(1) else attrs.get("split")
         if sizes is None:
-            sizes = _even(ctx.static_shape(inputs[0])[axis], len(ctx.outputs))
+            if not isinstance(shape[axis], int):
+                raise ctx.unsupported(
+                    f"splits axis {axis}, of symbolic size, evenly", "fix it with --input-shapes"
+                )
+            sizes = _even(shape[axis], len(ctx.outputs))
         if len(sizes) == 1:
             return inputs[0]
         parts = ctx.emit(relax.op.split(inputs[0], list(accumulate(sizes))[:-1], axis))

@@ -1,0 +1,72 @@
+"""Small facts about nodes and values that the importer asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import numpy_helper
+from tvm import relax
+
+from ..ops._context import expr_dtype, relax_shape
+
+Array = npt.NDArray[Any]
+
+#: Types that are widened to f32 wherever something is computed.
+HALVES = {"float16", "bfloat16"}
+
+
+def attributes(node: onnx.NodeProto) -> dict[str, Any]:
+    attrs = {}
+    for attr in node.attribute:
+        value = onnx.helper.get_attribute_value(attr)
+        if isinstance(value, bytes):
+            value = value.decode()
+        elif isinstance(value, list) and value and isinstance(value[0], bytes):
+            value = [item.decode() for item in value]
+        elif isinstance(value, list):
+            value = list(value)
+        elif isinstance(value, onnx.TensorProto):
+            value = numpy_helper.to_array(value)
+        attrs[attr.name] = value
+    return attrs
+
+
+def is_empty(expr: relax.Expr) -> bool:
+    """Whether a tensor has no elements, and thus nothing to compute."""
+    shape = relax_shape(expr) or ()
+    return all(isinstance(dim, int) for dim in shape) and 0 in shape
+
+
+def empty(expr: relax.Expr) -> Array:
+    return np.zeros(
+        relax_shape(expr) or (), np.float32 if expr_dtype(expr) in HALVES else expr_dtype(expr)
+    )
+
+
+def wide(array: Array) -> Array:
+    """A half precision array as f32, any other as it is."""
+    return array.astype(np.float32) if str(array.dtype) in HALVES else array
+
+
+def dense(sparse: onnx.SparseTensorProto) -> Array:
+    values = numpy_helper.to_array(sparse.values)
+    indices = numpy_helper.to_array(sparse.indices)
+    dense = np.zeros(tuple(sparse.dims), dtype=values.dtype)
+    if indices.ndim == 1:
+        dense.reshape(-1)[indices] = values
+    else:
+        dense[tuple(indices.T)] = values
+    return dense
+
+
+def label(node: onnx.NodeProto) -> str:
+    return f"{node.op_type} '{node.name or next(iter(node.output), '')}'"
+
+
+def identifier(name: str) -> str:
+    """A name that Relax prints as it is."""
+    text = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
+    return text if text[:1].isalpha() else f"v_{text}"
