@@ -1,0 +1,166 @@
+"""PlanMemory: one arena per device where TVM's ``StaticPlanBlockMemory`` shares whole storages.
+
+Enters: a module after ``CallTIRRewrite``. Leaves: its tensors at planned offsets of one
+``R.memory.alloc_storage`` at the top of the function, and PrimFuncs that accept such offsets.
+
+    alloc = R.builtin.alloc_tensor(R.shape([4, 8]), ...)    storage = R.memory.alloc_storage(R.shape([256]), ...)
+    cls.exp(x, alloc)                                   ->  alloc = R.memory.alloc_tensor(storage, 0, R.shape([4, 8]), ...)
+    alloc1 = R.builtin.alloc_tensor(R.shape([4, 8]), ...)   cls.exp(x, alloc)
+                                                            alloc1 = R.memory.alloc_tensor(storage, 128, ...)
+
+Where a user of a tensor wants offset zero (an extern function, the VM itself), the offset is folded
+into the pointer by ``ensure_zero_offset`` if the device can do that without a copy, else the tensor
+shares a whole storage with others. A function that ``StaticPlanBlockMemory`` serves with fewer bytes
+is left to it, and so is what cannot be planned: returned values, unbounded results, textures.
+
+Example
+-------
+>>> from tvm.relax.backend.cpu_generic import pipeline as cpu
+>>> passes = [PlanMemory(), *cpu.finalize_passes(target)[1:]]  # doctest: +SKIP
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax, tirx
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from tvm_megcc.passes.plan_memory_bytes import allocated
+from tvm_megcc.passes.plan_memory_liveness import Allocation, allocations
+from tvm_megcc.passes.plan_memory_offsets import bear_offsets, called_by_kernels
+from tvm_megcc.passes.plan_memory_place import Placed, Storage, place
+
+#: Devices (by target kind) on which ``ensure_zero_offset`` moves a pointer instead of bytes.
+_POINTER_DEVICES = {"llvm", "c", "tvm_megcc", "cuda", "rocm"}
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.PlanMemory")
+class PlanMemory:
+    """Plan the memory of every Relax function; stands where ``StaticPlanBlockMemory`` stood.
+
+    Results are the same, bytes never more than with ``StaticPlanBlockMemory``.
+    """
+
+    def transform_module(
+        self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
+    ) -> tvm.IRModule:
+        stock = relax.transform.StaticPlanBlockMemory()
+        theirs = stock(mod)
+        planned = _Planner(mod)
+        ours = stock(planned.functions())
+        result = {}
+        shifted: set[str] = set()
+        for gvar, func in theirs.functions_items():
+            result[gvar] = func
+            if isinstance(func, relax.Function):
+                better = ours[gvar.name_hint]
+                if allocated(better).at_most(allocated(func)):
+                    result[gvar] = better
+                    shifted |= planned.shifted.get(gvar.name_hint, set())
+        for gvar in list(result):
+            if gvar.name_hint in shifted:
+                result[gvar] = planned.bearing[gvar.name_hint]
+        return tvm.IRModule(result, attrs=theirs.attrs, global_infos=theirs.global_infos)
+
+
+class _Planner:
+    """Plans the Relax functions of a module.
+
+    ``shifted[f]`` are the PrimFuncs to which function ``f`` gives tensors at offsets; `bearing` has
+    them in a form that accepts these.
+    """
+
+    def __init__(self, mod: tvm.IRModule) -> None:
+        self.mod = mod
+        self.shifted: dict[str, set[str]] = {}
+        self.bearing: dict[str, tirx.PrimFunc | None] = {}
+        self.pointers = called_by_kernels(mod)
+
+    def functions(self) -> tvm.IRModule:
+        mod = tvm.IRModule(
+            self.mod.functions, attrs=self.mod.attrs, global_infos=self.mod.global_infos
+        )
+        for gvar, func in self.mod.functions_items():
+            if isinstance(func, relax.Function) and isinstance(func.body, relax.SeqExpr):
+                mod.update_func(gvar, self._plan(gvar.name_hint, func))
+        return mod
+
+    def _plan(self, name: str, func: relax.Function) -> relax.Function:
+        found = allocations(self.mod, func)
+        if not found:
+            return func
+        placed = place(found, self._bears, self._may_rebase)
+        self.shifted[name] = set()
+        for a, p in zip(found, placed, strict=True):
+            if p.offset and not p.rebased:
+                self.shifted[name] |= a.consumers
+        rewriter = _Rewriter(self.mod, dict(zip((a.var for a in found), placed, strict=True)))
+        return rewriter.visit_expr(func)
+
+    def _bears(self, a: Allocation) -> bool:
+        return not a.rigid and all(self._kernel_bears(name) for name in a.consumers)
+
+    def _kernel_bears(self, name: str) -> bool:
+        if name not in self.bearing:
+            func = None if name in self.pointers else bear_offsets(self.mod[name])
+            self.bearing[name] = func
+        return self.bearing[name] is not None
+
+    def _may_rebase(self, a: Allocation) -> bool:
+        devices = self.mod.global_infos.get("vdevice", ())
+        if 0 <= a.device < len(devices):
+            target = devices[a.device].target
+        else:
+            target = tvm.target.Target.current(allow_none=True)
+        return target is not None and target.kind.name in _POINTER_DEVICES
+
+
+@mutator
+class _Rewriter(PyExprMutator):
+    """Replaces planned allocations; storages of known size stand at the top of the function."""
+
+    def __init__(self, mod: tvm.IRModule, placed: dict[relax.Var, Placed]) -> None:
+        super().__init__(mod)
+        self.placed = placed
+        self.variables: dict[int, relax.Var] = {}
+        self.at_top = True
+
+    def visit_binding_block_(self, block: relax.BindingBlock) -> relax.BindingBlock:
+        self.builder_._begin_binding_block()
+        return self._fill(block)
+
+    def visit_dataflow_block_(self, block: relax.DataflowBlock) -> relax.DataflowBlock:
+        self.builder_._begin_dataflow_block()
+        return self._fill(block)
+
+    def _fill(self, block: relax.BindingBlock) -> relax.BindingBlock:
+        if self.at_top:
+            self.at_top = False
+            for p in self.placed.values():
+                if isinstance(p.storage.size, int):
+                    self._storage(p.storage)
+        for binding in block.bindings:
+            self.visit_binding(binding)
+        return self.builder_._end_block()
+
+    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        p = self.placed.get(binding.var)
+        if p is None:
+            super().visit_var_binding_(binding)
+            return
+        shape, dtype, device, _ = binding.value.args
+        name = binding.var.name
+        storage, offset = self._storage(p.storage), relax.prim_value(p.offset)
+        tensor = relax.op.memory.alloc_tensor(storage, offset, shape, dtype, device)
+        var = self.builder_.emit(tensor, name)
+        if p.rebased:
+            var = self.builder_.emit(relax.op.memory.ensure_zero_offset(var), name)
+        self.set_var_remap(binding.var, var)
+
+    def _storage(self, storage: Storage) -> relax.Var:
+        if id(storage) not in self.variables:
+            call = relax.op.memory.alloc_storage(
+                relax.ShapeExpr([storage.size]), storage.device, storage.scope, "uint8"
+            )
+            self.variables[id(storage)] = self.builder_.emit(call, "storage")
+        return self.variables[id(storage)]

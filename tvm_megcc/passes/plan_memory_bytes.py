@@ -1,0 +1,54 @@
+"""How much memory a planned function asks for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import tvm
+from tvm import relax, tirx
+
+from tvm_megcc.passes.plan_memory_bounds import Bounds
+
+
+@dataclass(frozen=True, slots=True)
+class Allocated:
+    """`known` bytes (upper bounds counted as values), and how often each unknown size occurs."""
+
+    known: int
+    unknown: tuple[tuple[str, int], ...] = ()
+
+    def at_most(self, other: Allocated) -> bool:
+        """Whether this is provably no more than `other`."""
+        theirs = dict(other.unknown)
+        return self.known <= other.known and all(
+            count <= theirs.get(size, 0) for size, count in self.unknown
+        )
+
+
+def allocated(func: relax.Function) -> Allocated:
+    """All storages of `func`, and its tensors that have storage of their own."""
+    bounds = Bounds(func)
+    known = 0
+    unknown: Counter[str] = Counter()
+
+    def visit(expr: relax.Expr) -> None:
+        nonlocal known
+        if not isinstance(expr, relax.Call) or not isinstance(expr.op, tvm.ir.Op):
+            return
+        size: int | tirx.PrimExpr
+        if expr.op.name == "relax.memory.alloc_storage":
+            size = bounds.size(expr.args[0].values, "uint8")
+        elif expr.op.name == "relax.builtin.alloc_tensor":
+            if not isinstance(expr.args[0], relax.ShapeExpr):
+                return
+            size = bounds.size(expr.args[0].values, str(expr.args[1].value))
+        else:
+            return
+        if isinstance(size, int):
+            known += size
+        else:
+            unknown[str(size)] += 1
+
+    relax.analysis.post_order_visit(func.body, visit)
+    return Allocated(known, tuple(sorted(unknown.items())))
