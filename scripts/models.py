@@ -48,7 +48,7 @@ def measure(model: corpus.Model, chosen: tuple[str, ...], facts: str) -> Row:
             library = toolchain.build(opened.path, arch).with_name("libmodel.a")
             row["text_bytes"] = toolchain.text_bytes(library, arch)
         except Exception as error:
-            row["error"] = str(error)
+            row["error"] = f"{arch}: {' '.join(str(error).split())}"
     return row
 
 
@@ -77,7 +77,7 @@ def line(row: Row, chosen: tuple[str, ...]) -> str:
         cells.append(f"{row[key]:>12,}" if key in row else f"{'':>12}")
     cells.append(f"{row.get('compile_s', 0):8.1f}")
     said = [row["error"], *(f"{r}: {c['said']}" for r, c in row["routes"].items() if c["said"])]
-    return "".join(cells) + "".join(f"\n    {text[:240]}" for text in said if text)
+    return "".join(cells) + "".join(f"\n    {text[-240:]}" for text in said if text)
 
 
 def main(argv: list[str] | None = None) -> int:
