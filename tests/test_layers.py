@@ -18,7 +18,7 @@ DOORS: dict[str, set[str]] = {
     "ops": {"errors"},
     "frontend": {"errors", "ops"},
     "kernels": {"errors", "program", "codegen_c"},
-    "passes": {"errors", "program", "kernels"},
+    "passes": {"errors", "program", "kernels", "memory"},
     "lower": {"errors", "program", "kernels", "passes", "codegen_c.tir"},
     "forward": {"errors", "program"},
     "memory": {"errors", "program"},
