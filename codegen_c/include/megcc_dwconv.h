@@ -49,22 +49,23 @@ MEGCC_INLINE void megcc_dw_store(const megcc_dw_t *d, ptrdiff_t at, megcc_vf y) 
     c##r##o = megcc_vf_fma(                                           \
         c##r##o, x,                                                   \
         MEGCC_DW_WEIGHT(MEGCC_DW_CUT((i) - (r)*STRIDE), MEGCC_DW_CUT((k) - (o)*STRIDE)));
-#define MEGCC_DW_COL(i, k)                                                          \
-  if ((k) < MEGCC_DW_COLS && (!edge || (col + (k) >= 0 && col + (k) < d->width))) { \
-    const megcc_vf x = megcc_vf_load(p + (k)*step);                                 \
-    MEGCC_DW_TAP(0, 0, i, k)                                                        \
-    MEGCC_DW_TAP(0, 1, i, k)                                                        \
-    MEGCC_DW_TAP(0, 2, i, k) MEGCC_DW_TAP(0, 3, i, k) MEGCC_DW_TAP(1, 0, i, k)      \
-        MEGCC_DW_TAP(1, 1, i, k) MEGCC_DW_TAP(1, 2, i, k) MEGCC_DW_TAP(1, 3, i, k)  \
+// clang-format off
+#define MEGCC_DW_COL(i, k)                                                           \
+  if ((k) < MEGCC_DW_COLS && (!edge || (col + (k) >= 0 && col + (k) < d->width))) {  \
+    const megcc_vf x = megcc_vf_load(p + (k)*step);                                  \
+    MEGCC_DW_TAP(0, 0, i, k) MEGCC_DW_TAP(0, 1, i, k)                                \
+    MEGCC_DW_TAP(0, 2, i, k) MEGCC_DW_TAP(0, 3, i, k)                                \
+    MEGCC_DW_TAP(1, 0, i, k) MEGCC_DW_TAP(1, 1, i, k)                                \
+    MEGCC_DW_TAP(1, 2, i, k) MEGCC_DW_TAP(1, 3, i, k)                                \
   }
-#define MEGCC_DW_ROW(i)                                                                            \
-  if ((i) < MEGCC_DW_ROWS && d->rows[(i) < MEGCC_DW_ROWS ? (i) : 0]) {                             \
-    const float *p = d->rows[(i) < MEGCC_DW_ROWS ? (i) : 0] + (col * step + c);                    \
-    MEGCC_DW_COL(i, 0)                                                                             \
-    MEGCC_DW_COL(i, 1)                                                                             \
-    MEGCC_DW_COL(i, 2) MEGCC_DW_COL(i, 3) MEGCC_DW_COL(i, 4) MEGCC_DW_COL(i, 5) MEGCC_DW_COL(i, 6) \
-        MEGCC_DW_COL(i, 7) MEGCC_DW_COL(i, 8) MEGCC_DW_COL(i, 9) MEGCC_DW_COL(i, 10)               \
+#define MEGCC_DW_ROW(i)                                                              \
+  if ((i) < MEGCC_DW_ROWS && d->rows[(i) < MEGCC_DW_ROWS ? (i) : 0]) {               \
+    const float *p = d->rows[(i) < MEGCC_DW_ROWS ? (i) : 0] + (col * step + c);      \
+    MEGCC_DW_COL(i, 0) MEGCC_DW_COL(i, 1) MEGCC_DW_COL(i, 2) MEGCC_DW_COL(i, 3)      \
+    MEGCC_DW_COL(i, 4) MEGCC_DW_COL(i, 5) MEGCC_DW_COL(i, 6) MEGCC_DW_COL(i, 7)      \
+    MEGCC_DW_COL(i, 8) MEGCC_DW_COL(i, 9) MEGCC_DW_COL(i, 10)                        \
   }
+// clang-format on
 #define MEGCC_DW_PUT(o)                                                         \
   if (!edge || ox + (o) < d->out_width) {                                       \
     megcc_dw_store(d, at + (o)*step, c0##o);                                    \

@@ -1,8 +1,8 @@
 // The inner loop of the 4 x 8 tile of megcc_gemm.h on Armv7, as one piece of assembly.
 //
-// The tile takes all 16 registers: q0-q3 four k of the four rows, q4-q7 two k of b, and the eight the
-// compiler has left for the accumulators. Left to itself GCC moves accumulators around and adds to
-// pointers that the loads could move on by themselves: 59 instructions per 4 k instead of 42.
+// The tile takes all 16 registers: q0-q3 four k of the four rows, q4-q7 two k of b, and the eight
+// the compiler has left for the accumulators. Left to itself GCC moves accumulators around and adds
+// to pointers that the loads could move on by themselves: 59 instructions per 4 k instead of 42.
 #ifndef MEGCC_GEMM_ARMV7_H
 #define MEGCC_GEMM_ARMV7_H
 
