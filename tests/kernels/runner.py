@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from harness import HERE, Case, Target, applicable
+from tvm_megcc.codegen_c.kernel_files import headers
 
 from tvm_megcc.kernels import packing, registry
 from tvm_megcc.program import Kernel
@@ -48,7 +49,7 @@ def run_target(
     dict
         Kernel stem -> complaints; an empty list when all is well.
     """
-    jobs = [(k, c) for k in kernels for c in applicable(k, target.arch)]
+    jobs = [(k, c) for k in kernels for c in applicable(k, target)]
     instances = {i.symbol: i for i in (k.instance(c.facts) for k, c in jobs)}
     complaints: dict[str, list[str]] = {k.stem: [] for k in kernels}
     build = Build(target, cache_dir)
@@ -112,10 +113,11 @@ class Build:
         return self._compile(self._kernel_object(kernel), [*_defines(kernel), str(_path(kernel))])
 
     def _object(self, name: str, *texts: str) -> Path:
-        headers = sorted(self.include.rglob("*.h"))
+        """Where the object made from `texts`, the last one of which is C, is kept."""
         parts = [_version(self.target.cc), *WARNINGS, *self.target.flags, *texts]
-        key = hashlib.sha256("\0".join([*parts, *map(_text, headers)]).encode()).hexdigest()[:16]
-        return self.cache_dir / f"{self.target.name}-{name[:80]}-{key}.o"
+        parts += headers(texts[-1:]).values()
+        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+        return self.cache_dir / f"{self.target.name}-{name}-{key}.o"
 
     def _compile(self, obj: Path, arguments: list[str], source: str | None = None) -> str:
         if obj.exists():
@@ -128,12 +130,14 @@ class Build:
         done = subprocess.run(command, input=source, capture_output=True, text=True)
         if done.returncode:
             return done.stderr[-4000:] or "the compiler failed without a word"
+        for outdated in obj.parent.glob(obj.name[:-18] + "?" * 16 + ".o"):
+            outdated.unlink(missing_ok=True)
         partial.replace(obj)
         return ""
 
     @property
     def _intrinsics(self) -> Path:
-        return self._object("intrinsics").with_suffix(".h")
+        return self._object("intrinsics", _INTRINSICS).with_suffix(".h")
 
     def _precompile(self) -> None:
         """Gcc needs most of its time for the headers of intrinsics: read them once."""

@@ -1,4 +1,4 @@
-"""cast: between every two of the types."""
+"""cast: between f32 and every type, and among integers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ TYPES = {
     "f32": np.float32, "bool": np.bool_, "i8": np.int8, "u8": np.uint8, "i16": np.int16,
     "u16": np.uint16, "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64,
 }  # fmt: skip
-_INTEGERS = ("i8", "u8", "i32", "i64")
+_INTEGERS, _OTHERS = ("i8", "u8", "i32", "i64"), ("u8", "i32", "i64", "bool")
 CASES = [
     *({"dtype": "f32", "to": to, "size": 77} for to in TYPES),
     *({"dtype": dtype, "to": "f32", "size": 77} for dtype in TYPES),
-    *({"dtype": a, "to": b, "size": 77} for a in _INTEGERS for b in (*_INTEGERS, "bool") if a != b),
+    *({"dtype": a, "to": b, "size": 77} for a, b in zip(_INTEGERS, _OTHERS, strict=True)),
+    {"dtype": "i32", "to": "u8", "size": 77},
+    {"dtype": "u8", "to": "i64", "size": 77},
     {"dtype": "bool", "to": "i64", "size": 0},
     {"dtype": "bool", "to": "i32", "size": 5},
 ]

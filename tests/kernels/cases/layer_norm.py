@@ -13,9 +13,7 @@ CASES = [
     ),
     *(
         {"outer": 5, "inner": 21, "scale": scale, "bias": bias, "rms": rms}
-        for scale in (0, 1)
-        for bias in (0, 1)
-        for rms in (0, 1)
+        for scale, bias, rms in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 0, 1))
     ),
     {"outer": 0, "inner": 4, "scale": 1, "bias": 1, "rms": 0},
     {"outer": 4, "inner": 0, "scale": 1, "bias": 1, "rms": 0},

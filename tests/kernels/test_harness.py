@@ -1,0 +1,67 @@
+"""The harness sees what it is there for: one faulty kernel per fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import harness
+import pytest
+
+from tvm_megcc.kernels import registry
+
+_KERNEL = """// kernel: {stem}
+// op: copy
+// dtype: f32
+// arch: portable
+// rank: 0
+// workspace: 8
+// work: bytes
+#include "megcc_kernel.h"
+#include "op/copy.h"
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_{stem}
+#endif
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {{
+  const uint8_t *x = ptr[0];
+  uint8_t *y = ptr[1], *w = workspace;
+  const int32_t n = attr[COPY_BYTES];
+  (void)w, (void)n;
+  for (int32_t i = begin; i < end; ++i) y[i] = x[i];
+  {fault}
+}}
+"""
+_FAULTS = {
+    "sound": ("w[0] = w[7] = 1;", ""),
+    "wrong": ("if (n == 64 && end == n) y[63] ^= 1;", "1 of 64 elements differ, the first at 63"),
+    "writes_behind": ("if (n) y[n] = 1;", "wrote outside operand 1"),
+    "writes_before": ("if (n) y[-1] = 1;", "aligned: crashed with signal 11"),
+    "reads_behind": (
+        "if (n) y[0] = x[n] ? y[0] : x[0];",
+        "unreadable page: crashed with signal 11",
+    ),
+    "writes_input": ("if (n) ((uint8_t *)ptr[0])[0] ^= 1;", "wrote to input operand 0"),
+    "overruns_workspace": ("w[8] = 1;", "wrote outside the workspace"),
+    "ignores_range": ("if (begin) y[begin] = 0;", "other bits than in the aligned, unsplit run"),
+    "reads_workspace": ("if (n) y[0] = w[0];", "other bits than in the aligned, unsplit run"),
+    "not_c": ("y = ;", "does not compile"),
+    "warns": ("int unused;", "does not compile"),
+}
+
+
+@pytest.mark.parametrize("stem", sorted(_FAULTS))
+def test_fault_is_found(stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import runner
+
+    target = next(t for t in harness.TARGETS if t.name == "host_gcc")
+    if target.missing():
+        pytest.skip(target.missing())
+    fault, complaint = _FAULTS[stem]
+    monkeypatch.setattr(registry, "KERNEL_DIR", tmp_path)
+    (tmp_path / f"{stem}.c").write_text(_KERNEL.format(stem=stem, fault=fault))
+    kernel = registry.parse(tmp_path / f"{stem}.c")
+    found = runner.run_target(target, [kernel], tmp_path)[stem]
+    if complaint:
+        assert any(complaint in text for text in found), found
+    else:
+        assert not found
