@@ -168,7 +168,7 @@ class _Lowering:
         name = call.args[0].name_hint
         if name not in self._generated:
             made = emit_prim_func(self.mod[call.args[0]], f"megcc_tir_{name[:MAX_HINT]}")
-            kernel = Kernel(made.symbol, source=made.source)
+            kernel = Kernel(made.symbol, source=made.source, inplace=made.inplace)
             self._generated[name] = (kernel, made.work, made.workspace_bytes)
         kernel, work, workspace = self._generated[name]
         return self._emit(kernel, call.args[1].fields, call, var, [], work, workspace)

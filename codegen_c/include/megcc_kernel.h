@@ -28,6 +28,15 @@ static inline float megcc_attr_f32(int32_t bits) {
   return u.f;
 }
 
+// Before a loop of which no iteration reads what another one writes, though pointers may be equal.
+#if defined(__clang__)
+#define MEGCC_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define MEGCC_IVDEP _Pragma("GCC ivdep")
+#else
+#define MEGCC_IVDEP
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 #define MEGCC_INLINE static inline __attribute__((always_inline))
 #define MEGCC_ASSUME(cond) \

@@ -5,6 +5,7 @@
 // isa: none
 // rank: 0
 // params: FUNC=func ACT=act
+// inplace: 0, 1
 // work: size
 //
 // The reference: runs along the last axis after merging, one element at a time.

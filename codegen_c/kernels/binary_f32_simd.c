@@ -6,6 +6,7 @@
 // when: func != 6
 // rank: 10
 // params: FUNC=func ACT=act
+// inplace: 0, 1
 // work: size
 //
 // The shapes are merged to as few axes as their broadcasting allows; along the last one an operand

@@ -6,6 +6,7 @@
 // when: func <= 5 and act == 0
 // rank: 0
 // params: FUNC=func DTYPE=dtype
+// inplace: 0, 1
 // work: size
 //
 // Sums, differences and products wrap; quotients truncate, x / 0 is 0 and the quotient that does

@@ -8,6 +8,7 @@
 // params: ACT=act RESIDUAL=residual
 // pack: 1=gemm_panels(nr=8)
 // workspace: 4 * (192 * kh * kw + ic * kw + (g * dw == 1 and ic <= 16) * 96 * kh * kw * ic)
+// inplace: 3
 // work: n * oh * ow
 //
 // Implicit matrix product over output pixels: megcc_conv2d_gemm.h. Any size, stride, dilation,

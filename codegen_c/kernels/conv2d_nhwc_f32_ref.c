@@ -5,6 +5,7 @@
 // isa: none
 // rank: 0
 // params: ACT=act RESIDUAL=residual
+// inplace: 3
 // work: n * oh
 //
 // The reference: plain C99, any groups, strides, dilations and padding. Weights stay OHWI.

@@ -7,6 +7,7 @@
 // rank: 15
 // params: ACT=act RESIDUAL=residual
 // pack: 1=dw_taps
+// inplace: 3
 // work: n * oh
 //
 // Depthwise, any kernel, stride, dilation and padding, pixel by pixel: megcc_dw_pixel.h.

@@ -7,6 +7,7 @@
 // rank: 30
 // params: ACT=act RESIDUAL=residual STRIDE=sw
 // pack: 1=dw_taps
+// inplace: 3
 // work: n * oh
 //
 // Depthwise 3x3, two times four outputs at a time: megcc_dwconv.h.

@@ -5,6 +5,7 @@
 // isa: none
 // rank: 0
 // params: SCALE=scale BIAS=bias RMS=rms
+// inplace: 0
 // work: outer
 //
 // The reference: mean, then the mean of squared differences, then the row.

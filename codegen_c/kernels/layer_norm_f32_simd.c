@@ -5,6 +5,7 @@
 // isa: simd
 // rank: 10
 // params: SCALE=scale BIAS=bias RMS=rms
+// inplace: 0
 // work: outer
 //
 // Mean, then the mean of squared differences, then the row; two vectors of partial sums.

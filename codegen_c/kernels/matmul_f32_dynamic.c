@@ -7,6 +7,7 @@
 // rank: 11
 // params: ACT=act RESIDUAL=residual BIAS=bias TRANS_B=trans_b
 // workspace: 768 + 128 * k
+// inplace: 2 + bias
 // work: b * ((n + 31) // 32)
 //
 // Any rhs: 32 columns at a time go into panels in the workspace, then all rows of the batch run

@@ -8,6 +8,7 @@
 // params: ACT=act RESIDUAL=residual BIAS=bias
 // pack: 1=matmul_panels(nr=8)
 // workspace: 768
+// inplace: 2 + bias
 // work: b * m if b * m != 1 else (n + 7) // 8
 //
 // A constant rhs in panels of 8 columns (NEON, 4-lane vectors): megcc_matmul_gemm.h. A single row

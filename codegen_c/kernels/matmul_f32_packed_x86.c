@@ -8,6 +8,7 @@
 // params: ACT=act RESIDUAL=residual BIAS=bias
 // pack: 1=matmul_panels(nr=16)
 // workspace: 768
+// inplace: 2 + bias
 // work: b * m if b * m != 1 else (n + 15) // 16
 //
 // A constant rhs in panels of 16 columns (AVX2, AVX-512): megcc_matmul_gemm.h. A single row is

@@ -5,6 +5,7 @@
 // isa: none
 // rank: 0
 // params: ACT=act RESIDUAL=residual BIAS=bias TRANS_A=trans_a TRANS_B=trans_b
+// inplace: 2 + bias
 // work: b * m
 //
 // The reference: plain C99, either operand transposed, broadcast batches.

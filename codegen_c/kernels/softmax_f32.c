@@ -5,6 +5,7 @@
 // isa: none
 // rank: 0
 // params: LOG=log
+// inplace: 0
 // work: outer * inner
 //
 // The reference: one line of the axis at a time.

@@ -5,6 +5,7 @@
 // isa: simd
 // when: inner > 1 and log == 0
 // rank: 10
+// inplace: 0
 // work: outer * inner
 //
 // Along a strided axis: a vector of neighbouring columns at a time.

@@ -6,6 +6,7 @@
 // when: inner == 1
 // rank: 10
 // params: LOG=log
+// inplace: 0
 // work: outer
 //
 // Along contiguous rows: the maximum, the exponentials and their sum, then the division.

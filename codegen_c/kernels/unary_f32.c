@@ -5,6 +5,7 @@
 // isa: none
 // rank: 0
 // params: FUNC=func
+// inplace: 0
 // work: size
 //
 // The reference: one element at a time through megcc_math.h.

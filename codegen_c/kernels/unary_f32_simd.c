@@ -6,6 +6,7 @@
 // when: func <= 11 or func in (32, 34, 35, 36, 37, 38, 39, 40, 41, 44, 46, 47, 48)
 // rank: 10
 // params: FUNC=func
+// inplace: 0
 // work: size
 //
 // One vector at a time, the tail as a shorter vector: an element's bits do not depend on its place.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import tvm
 from tvm import tirx
@@ -14,6 +14,7 @@ from tvm.ir import TensorLoad
 from tvm_megcc.errors import UnsupportedError
 
 from . import sizes, sorting
+from .aliasing import overwritable
 from .exprs import ExprPrinter
 from .lowering import lower
 from .scalars import storage_type
@@ -43,6 +44,8 @@ class GeneratedKernel:
         (`work_for`).
     symbolic : tuple of str
         Names of the symbolic dims in the order in which the kernel reads them from ``attr``.
+    inplace : tuple of int
+        Operands whose memory the output may take over.
     workspace_expr, work_expr : str
         The same two numbers as text over ``s0, s1, ...``, the dims in that order.
     """
@@ -54,6 +57,7 @@ class GeneratedKernel:
     symbolic: tuple[str, ...]
     workspace_expr: str = "0"
     work_expr: str = "1"
+    inplace: tuple[int, ...] = ()
 
     def workspace_for(self, dims: Sequence[int]) -> int:
         """Scratch bytes for given symbolic dims."""
@@ -119,12 +123,14 @@ def _emit(func: tirx.PrimFunc, name: str, prefix: str, hint: str) -> GeneratedKe
         exprs.bind_buffer(buffer, f"p{k}")
         if isinstance(buffer.ty.elem_offset, tvm.ir.Var):
             exprs.bind(buffer.ty.elem_offset, "0", index=True)  # operands start at their pointer
-    printer = StmtPrinter(exprs, symbols, dead=_never_read(flat, buffers))
+    inplace = overwritable(flat, buffers)
+    printer = StmtPrinter(exprs, symbols, dead=_never_read(flat, buffers), ivdep=bool(inplace))
     printer.top(flat.body)
-    head = _prologue(flat, buffers, symbols, printer)
+    head = _prologue(flat, buffers, symbols, printer, inplace)
     source = _file(exprs.uses, head + printer.lines)
     symbol = _symbol(prefix, hint, source)
-    return _kernel(symbol, source.replace(_PLACEHOLDER, symbol), printer, dims, exprs)
+    kernel = _kernel(symbol, source.replace(_PLACEHOLDER, symbol), printer, dims, exprs)
+    return replace(kernel, inplace=inplace)
 
 
 def _kernel(
@@ -155,6 +161,7 @@ def _prologue(
     buffers: list[tvm.ir.Var],
     symbols: dict[tvm.ir.Var, str],
     printer: StmtPrinter,
+    inplace: tuple[int, ...],
 ) -> list[str]:
     """Declarations of the operands, the symbolic dims and the temporaries."""
     read, written = _accessed(func, printer)
@@ -165,7 +172,9 @@ def _prologue(
             continue
         ctype = storage_type(str(buffers[k].ty.dtype))
         const = "" if name in written else "const "
-        lines.append(f"  {const}{ctype} *restrict {name} = ({const}{ctype} *)ptr[{k}];")
+        shared = k in inplace or (inplace and name in written)
+        restrict = "" if shared else "restrict "
+        lines.append(f"  {const}{ctype} *{restrict}{name} = ({const}{ctype} *)ptr[{k}];")
     text = "\n".join(printer.lines + printer.workspace.lines)
     for k, (var, name) in enumerate(symbols.items()):
         if re.search(rf"\b{name}\b", text):

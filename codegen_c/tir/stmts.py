@@ -53,6 +53,7 @@ class StmtPrinter:
     """Prints the body of one function into `lines`.
 
     ``parallel`` is the extent of the outermost loop when that loop is the kernel's work range.
+    ``ivdep`` says that no iteration reads what another one writes, although pointers may be equal.
     """
 
     def __init__(
@@ -60,9 +61,11 @@ class StmtPrinter:
         exprs: ExprPrinter,
         symbols: dict[tvm.ir.Var, str],
         dead: set[tvm.ir.Var],
+        ivdep: bool = False,
     ) -> None:
         self.exprs = exprs
         self.dead = dead
+        self.ivdep = ivdep
         self.symbols = symbols
         self.workspace = Workspace()
         self.lines: list[str] = []
@@ -129,6 +132,8 @@ class StmtPrinter:
         advance = f"++{name}" if step == "1" else f"{name} += {step}"
         self.exprs.bind(s.loop_var, name, index=True)
         accumulator = self._promote(s)
+        if self.ivdep:
+            self.put("MEGCC_IVDEP")
         self.put(f"for ({ctype} {name} = {first}; {name} < {last}; {advance}) {{")
         self._block(s.body)
         if accumulator is not None:

@@ -78,6 +78,17 @@ def test_the_same_storage_read_at_another_place_forbids_it() -> None:
     assert program.tensors[4].location == Location("arena", 4)
 
 
+def test_an_operand_that_is_read_elsewhere_too_forbids_it() -> None:
+    """Operand 2 is the same tensor, but the kernel may not overwrite what it reads through it."""
+    calls = [Call(1, (0, 1), 1), Call(0, (1, 0, 1, 2), 1)]
+    assert _storages(run_in_place(_program(calls, [(64,)] * 3, [2]))) == [0, 1, 2]
+
+
+def test_one_value_in_both_operands_is_overwritten() -> None:
+    calls = [Call(1, (0, 1), 1), Call(0, (1, 1, 2), 1)]
+    assert _storages(run_in_place(_program(calls, [(64,)] * 3, [2]))) == [0, 1, 1]
+
+
 def test_concat_of_fresh_parts_disappears() -> None:
     calls = [
         Call(1, (0, 1), 1), Call(1, (0, 2), 1), Call(2, (1, 2, 3), 1, (2, 1, 256, 512)),

@@ -37,8 +37,11 @@ def _forward(storages: Storages, step: int, call: Call, operand: int) -> bool:
         return False
     if storages.size(target) != written.nbytes or storages.usage[target].first != step:
         return False
-    others = (storages.tensors[r].location for i, r in enumerate(reads) if i != operand)
-    if any(o.space == "arena" and o.index == source and o != read.location for o in others):
-        return False
+    allowed = storages.program.kernels[call.kernel].inplace
+    for position, other in enumerate(reads):
+        at = storages.tensors[other].location
+        here = position in allowed and at == read.location
+        if storages.storage(other) == source and not here:
+            return False
     storages.merge(target, source, read.location.offset)
     return True

@@ -60,7 +60,7 @@ class KernelFile:
     pack: tuple[tuple[int, Packing], ...]
     workspace_bytes: Expression
     work_extent: Expression
-    inplace: tuple[int, ...] = ()
+    inplace: tuple[Expression, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -79,7 +79,8 @@ class KernelFile:
         defines = tuple((macro, str(_plain(value(facts)))) for macro, value in self.params)
         suffix = "".join(f"_{m.lower()}{_identifier(v)}" for m, v in defines)
         symbol = f"megcc_{self.stem}{suffix}"
-        return Kernel(symbol, template=self.stem, defines=defines, inplace=self.inplace)
+        operands = tuple(int(operand(facts)) for operand in self.inplace)
+        return Kernel(symbol, template=self.stem, defines=defines, inplace=operands)
 
     def attrs(self, facts: Mapping[str, Fact]) -> tuple[int, ...]:
         """The ``attr`` array: facts in the order of the op header; floats by their bits."""
@@ -163,7 +164,7 @@ def parse(path: Path) -> KernelFile:
         pack=tuple(_parse_pack(keys.get("pack", ""))),
         workspace_bytes=Expression(keys.get("workspace") or "0"),
         work_extent=Expression(keys["work"]),
-        inplace=tuple(int(i) for i in keys.get("inplace", "").split(",") if i.strip()),
+        inplace=tuple(Expression(i.strip()) for i in keys.get("inplace", "").split(",") if i.strip()),
     )
 
 

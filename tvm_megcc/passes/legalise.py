@@ -15,7 +15,7 @@ KEPT = ["relax.memory.view", "relax.memory.ensure_zero_offset"]
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.LegaliseRest")
 class LegaliseRest:
-    """``LegalizeOps``, ``AnnotateTIROpPattern``, ``FuseOps``, ``FuseTIR`` under TVM's CPU target."""
+    """``DispatchSortScan``, ``LegalizeOps``, ``AnnotateTIROpPattern``, ``FuseOps``, ``FuseTIR`` under TVM's CPU target."""
 
     def transform_module(
         self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
@@ -24,6 +24,7 @@ class LegaliseRest:
         with tvm.target.Target("llvm"):
             mod = tvm.transform.Sequential(
                 [
+                    relax.backend.DispatchSortScan(),
                     relax.transform.LegalizeOps(skip_ops=KEPT),
                     relax.transform.AnnotateTIROpPattern(),
                     relax.transform.FuseOps(),

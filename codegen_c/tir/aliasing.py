@@ -1,0 +1,56 @@
+"""Which inputs a function's output may overwrite: those it reads at the very place that it writes.
+
+Enters: a flat function. Leaves: positions of buffers, to be printed without ``restrict`` and with
+`MEGCC_IVDEP` on the loops, as an element's own load is the only one that its store could disturb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import tvm
+from tvm import tirx
+from tvm.ir import TensorLoad
+
+from .walk import walk
+
+
+def overwritable(func: tirx.PrimFunc, buffers: Sequence[tvm.ir.Var]) -> tuple[int, ...]:
+    """Positions in `buffers` of the inputs whose memory the only output may be.
+
+    Holds where the body is one store in a nest of loops over plain buffers: nothing is accumulated,
+    kept in a temporary, or read at another index.
+    """
+    nodes = list(walk(func.body))
+    stores = [n for n in nodes if isinstance(n, tirx.BufferStore)]
+    plain = (tirx.For, tirx.BufferStore, tirx.Bind, tirx.SeqStmt)
+    statements = [n for n in nodes if isinstance(n, tirx.Stmt)]
+    if len(stores) != 1 or not all(isinstance(n, plain) for n in statements):
+        return ()
+    (store,) = stores
+    loads = [n for n in nodes if isinstance(n, TensorLoad)]
+    if not any(store.buffer.same_as(b) for b in buffers):
+        return ()
+    if any(n.source.same_as(store.buffer) for n in loads) or not _injective(store, nodes):
+        return ()
+    found = []
+    for position, buffer in enumerate(buffers):
+        mine = [n for n in loads if n.source.same_as(buffer)]
+        same_type = str(buffer.ty.dtype) == str(store.buffer.ty.dtype)
+        if mine and same_type and all(_same_place(n, store) for n in mine):
+            found.append(position)
+    return tuple(found)
+
+
+def _same_place(load: TensorLoad, store: tirx.BufferStore) -> bool:
+    return len(load.indices) == len(store.indices) and all(
+        tvm.ir.structural_equal(a, b) for a, b in zip(load.indices, store.indices, strict=True)
+    )
+
+
+def _injective(store: tirx.BufferStore, nodes: Sequence[object]) -> bool:
+    """Whether no two iterations write one element (a loop that the index leaves out would)."""
+    used = {v for index in store.indices for v in walk(index) if isinstance(v, tvm.ir.Var)}
+    bound = {n.var for n in nodes if isinstance(n, tirx.Bind)}
+    loops = [n.loop_var for n in nodes if isinstance(n, tirx.For)]
+    return not used & bound and all(any(v.same_as(u) for u in used) for v in loops)
