@@ -20,7 +20,13 @@ RELATIVE = 1e-4
 #: The references differ by the noise floor between two modes of one runtime: accept five times it.
 NOISE = 5.0
 #: A reference that is zero everywhere has no magnitude to be relative to.
-ABSOLUTE_FOR_ZERO = 1e-6
+ABSOLUTE_FOR_ZERO = 1e-7
+#: Stored outputs that are themselves off by more than the tolerance. Both are a sigmoid far from 0,
+#: which ONNX Runtime approximates to 1e-7 of 1: for -13.69 it stored 1.103e-06, exact is 1.133e-06.
+INEXACT = {
+    ("hand_landmark_mp", "Identity_1"): 1e-7,
+    ("hand_landmark_mp", "Identity_2"): 1e-7,
+}
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -143,5 +149,6 @@ def _compare(case: Case, name: str, got: np.ndarray | None, want: np.ndarray) ->
     allowed = NOISE * case.noise.get(name, 0.0)
     if np.issubdtype(want.dtype, np.floating):
         relative = RELATIVE * magnitude if magnitude else ABSOLUTE_FOR_ZERO
-        allowed = max(allowed, relative)
+        inexact = INEXACT.get((case.folder.parent.name, name), 0.0)
+        allowed = max(allowed, relative, inexact)
     return Difference(case.name, name, largest, allowed, magnitude)
