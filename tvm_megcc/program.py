@@ -37,9 +37,9 @@ class Location:
     space : {"arena", "weight", "input", "output"}
     index : int
         Position in ``Program.weights`` / ``inputs`` / ``outputs``; for ``"arena"``, the *storage*
-        id before planning (tensors with one id share one block) and 0 afterwards.
+        id before planning (tensors with one id share one block), the pool's number afterwards.
     offset : int
-        Bytes from the start of that weight, port or storage (after planning: of the arena).
+        Bytes from the start of that weight, port or storage (after planning: of that pool).
     """
 
     space: Space
@@ -132,10 +132,57 @@ class Weight:
 
 
 @dataclass(frozen=True, slots=True)
+class Pool:
+    """One of the caller's buffers for activations: its name, and how many bytes are used of it."""
+
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Where one storage lives: `offset` in pool number `pool`, during calls ``[first, last)``."""
+
+    name: str
+    first: int
+    last: int
+    bytes: int
+    pool: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """How ``memory.place`` came to its addresses.
+
+    Attributes
+    ----------
+    planner : str
+        Which planner won.
+    lower_bound : int
+        Bytes below which no plan for these blocks can go.
+    naive_bytes : int
+        Bytes if every block had a place of its own.
+    peak_step : int
+        Number of a call during which the most bytes are live.
+    blocks : tuple of Block
+    pools : tuple of Pool
+        One ("arena") unless several were asked for.
+    """
+
+    planner: str
+    lower_bound: int
+    naive_bytes: int
+    peak_step: int
+    blocks: tuple[Block, ...]
+    pools: tuple[Pool, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A whole model for one architecture.
 
-    ``arena_bytes`` is None until ``memory.place`` has run. A port's tensor has location
+    ``arena_bytes``, the total of all pools, and ``plan`` are None until ``memory.place`` has run. A port's tensor has location
     ``("input"|"output", k)`` or, when the port lives in the arena, ``("arena", ...)``.
     """
 
@@ -148,6 +195,7 @@ class Program:
     calls: tuple[Call, ...]
     weights: tuple[Weight, ...]
     arena_bytes: int | None = None
+    plan: MemoryPlan | None = None
 
     def __str__(self) -> str:
         def show(i: int) -> str:
