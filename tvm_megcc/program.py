@@ -182,8 +182,9 @@ class MemoryPlan:
 class Program:
     """A whole model for one architecture.
 
-    ``arena_bytes``, the total of all pools, and ``plan`` are None until ``memory.place`` has run. A port's tensor has location
-    ``("input"|"output", k)`` or, when the port lives in the arena, ``("arena", ...)``.
+    ``arena_bytes``, the total of all pools, and ``plan`` are None until ``memory.place`` has run.
+    A port's tensor has location ``("input"|"output", k)`` or, when the port lives in the arena,
+    ``("arena", ...)``.
     """
 
     name: str
