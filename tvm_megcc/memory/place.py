@@ -8,24 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tvm_megcc.memory.greedy import ORDERS, plan_in_order
-from tvm_megcc.memory.problem import Interval, Problem, Solution, lower_bound, validate
+from tvm_megcc.memory.portfolio import plan
+from tvm_megcc.memory.problem import Interval, Problem
 from tvm_megcc.program import Location, Program
-
-
-def plan(problem: Problem) -> Solution:
-    """The best of the planners' solutions, stopped early at the lower bound."""
-    bound = lower_bound(problem)
-    best: Solution | None = None
-    for order in ORDERS:
-        solution = plan_in_order(problem, order)
-        if best is None or solution.arena_bytes < best.arena_bytes:
-            best = solution
-        if best.arena_bytes == bound:
-            break
-    assert best is not None
-    validate(problem, best)
-    return best
 
 
 def problem_of(program: Program) -> tuple[Problem, tuple[int, ...]]:

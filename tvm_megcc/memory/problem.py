@@ -2,31 +2,98 @@
 
 A problem is a list of blocks with half-open liveness intervals ``[first, last)`` in instruction
 order; a solution gives each an offset. Two blocks that are live at once must not share bytes.
+Tensors that share a storage (views, in place) are one block: whoever builds the problem merges them.
 
 Example
 -------
 >>> p = Problem((Interval("a", 0, 2, 100), Interval("b", 1, 3, 50)))
 >>> validate(p, Solution((0, 128), 178, "by hand"))
 >>> lower_bound(p)
-178
+164
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import groupby
+from math import gcd
+from pathlib import Path
 
+from tvm_megcc.errors import InputError
 from tvm_megcc.program import ALIGNMENT
 
 
 @dataclass(frozen=True, slots=True)
+class Gap:
+    """Instructions ``first <= i < last`` in which a block is not live, or only its `window` is.
+
+    ``window`` is a half-open byte range relative to the block's own offset.
+    """
+
+    first: int
+    last: int
+    window: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Bytes ``[lo, hi)`` of a block, live during instructions ``first <= i < last``."""
+
+    first: int
+    last: int
+    lo: int
+    hi: int
+
+
+@dataclass(frozen=True, slots=True)
 class Interval:
-    """A block of `size` bytes, live during instructions ``first <= i < last``."""
+    """A block of `size` bytes, live during instructions ``first <= i < last``.
+
+    Attributes
+    ----------
+    name : str
+        For messages, tables and plots; names need not be unique.
+    first, last : int
+        ``first >= last`` means that the block is never live; it may then lie anywhere.
+    size, alignment : int
+        Bytes; an offset is a multiple of the alignment.
+    offset : int or None
+        Where the block must lie, when that is not the planner's choice.
+    gaps : tuple of Gap
+        Disjoint parts of the interval in which less than the whole block is live.
+    """
 
     name: str
     first: int
     last: int
     size: int
     alignment: int = ALIGNMENT
+    offset: int | None = None
+    gaps: tuple[Gap, ...] = ()
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the block ever occupies a byte."""
+        return self.size > 0 and self.first < self.last
+
+    def pieces(self) -> Iterator[Piece]:
+        """The block as rectangles in time and bytes."""
+        start = self.first
+        for gap in sorted(self.gaps, key=lambda g: g.first):
+            first, last = max(gap.first, start), min(gap.last, self.last)
+            if first >= last:
+                continue
+            if start < first:
+                yield Piece(start, first, 0, self.size)
+            if gap.window is not None and gap.window[0] < gap.window[1]:
+                yield Piece(first, last, *gap.window)
+            start = last
+        if start < self.last:
+            yield Piece(start, self.last, 0, self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +102,69 @@ class Problem:
 
     intervals: tuple[Interval, ...]
 
+    @classmethod
+    def from_csv(cls, path: str | Path) -> Problem:
+        """Read the MiniMalloc CSV form; see `tvm_megcc.memory.csv_form`."""
+        from tvm_megcc.memory import csv_form
+
+        return csv_form.read_problem(path)
+
+    def to_csv(self) -> str:
+        """The problem in the MiniMalloc CSV form, as text."""
+        from tvm_megcc.memory import csv_form
+
+        return csv_form.problem_text(self)
+
+    def check(self) -> None:
+        """Refuse what no plan can satisfy.
+
+        Raises
+        ------
+        InputError
+            For a negative size, an alignment below 1, a window outside its block, a fixed offset
+            that is negative or misaligned, or two fixed blocks that overlap.
+        """
+        for block in self.intervals:
+            if fault := _fault(block):
+                raise InputError(f"block '{block.name}': {fault}")
+        fixed = tuple(b for b in self.intervals if b.offset is not None and b.is_live)
+        if pair := _overlap(fixed, [b.offset or 0 for b in fixed]):
+            raise InputError(
+                f"blocks '{pair[0]}' and '{pair[1]}' are fixed where they overlap while both are"
+                " live; move or free one of them"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """An offset per interval (bytes, in the problem's order), and the arena they need."""
+    """An offset per interval (bytes, in the problem's order), and the arena they need.
+
+    Attributes
+    ----------
+    planner : str
+        Which planner found it.
+    lower_bound : int
+        `lower_bound` of the problem.
+    optimal : bool
+        No plan can be smaller: the arena equals the lower bound, or an exhaustive search says so.
+    """
 
     offsets: tuple[int, ...]
     arena_bytes: int
     planner: str
+    lower_bound: int = 0
+    optimal: bool = False
+
+    @property
+    def ratio(self) -> float:
+        """Arena over lower bound, 1.0 for an empty problem."""
+        return self.arena_bytes / self.lower_bound if self.lower_bound else 1.0
+
+    def to_csv(self, problem: Problem) -> str:
+        """`problem` with a column of offsets, in the MiniMalloc CSV form, as text."""
+        from tvm_megcc.memory import csv_form
+
+        return csv_form.solution_text(problem, self)
 
 
 def align(value: int, alignment: int) -> int:
@@ -51,19 +173,87 @@ def align(value: int, alignment: int) -> int:
 
 
 def lower_bound(problem: Problem) -> int:
-    """Bytes below which no plan can go: the peak of live bytes.
+    """Bytes below which no plan can go: the peak of live bytes, alignment counted.
 
-    Blocks of one alignment stand at its multiples, so at each moment all but the last of the live
-    blocks fill whole multiples of the smallest alignment among them.
+    Blocks start at multiples of the common divisor of the alignments of those that are live, so all
+    but the last of them fill whole multiples of it. A fixed block also holds its own end.
     """
-    events = sorted({i.first for i in problem.intervals if i.size and i.first < i.last})
-    peak = 0
-    for step in events:
-        live = [i for i in problem.intervals if i.first <= step < i.last and i.size]
-        unit = min(i.alignment for i in live)
-        slack = max(align(i.size, unit) - i.size for i in live)
-        peak = max(peak, sum(align(i.size, unit) for i in live) - slack)
-    return peak
+    return max((bound for _, bound in live_bytes(problem)), default=0)
+
+
+def peak_step(problem: Problem) -> int:
+    """The first instruction at which the lower bound is reached (0 for an empty problem)."""
+    peak, step = 0, 0
+    for at, bound in live_bytes(problem):
+        if bound > peak:
+            peak, step = bound, at
+    return step
+
+
+def live_bytes(problem: Problem) -> Iterator[tuple[int, int]]:
+    """(step, bytes that any plan needs during it) at each step where a block comes to life.
+
+    O(n log n) for a fixed number of different alignments.
+    """
+    rows: list[tuple[int, int, int, int]] = []  # step, end, bytes, alignment of the piece's start
+    fixed: dict[int, int] = {}
+    for block in problem.intervals:
+        for piece in block.pieces() if block.is_live else ():
+            unit = gcd(block.alignment, piece.lo)
+            rows.append((piece.first, piece.last, piece.hi - piece.lo, unit))
+            if block.offset is not None:
+                end = block.offset + piece.hi
+                fixed[piece.first] = max(fixed.get(piece.first, 0), end)
+    rows.sort()
+    sweep = _Sweep({row[3] for row in rows})
+    for step, group in groupby(rows, key=lambda row: row[0]):
+        sweep.retire(step)
+        for _, end, size, unit in group:
+            sweep.add(end, size, unit)
+        yield step, max(sweep.need(), fixed.get(step, 0))
+
+
+class _Sweep:
+    """The live pieces at a moment: their aligned sum and the largest slack, per unit of alignment."""
+
+    def __init__(self, units: set[int]) -> None:
+        closure = set(units)
+        for unit in sorted(units):
+            closure |= {gcd(unit, other) for other in closure}
+        if len(closure) > 64:  # unheard of; one common unit keeps the sweep linear
+            closure = {gcd(*units)}
+        self._sums = dict.fromkeys(sorted(closure), 0)
+        self._slacks: dict[int, list[tuple[int, int]]] = {unit: [] for unit in self._sums}
+        self._alignments: Counter[int] = Counter()
+        self._ends: list[tuple[int, int, int]] = []
+        self._step = 0
+
+    def add(self, end: int, size: int, unit: int) -> None:
+        heappush(self._ends, (end, size, unit))
+        self._alignments[unit] += 1
+        for u in self._sums:
+            whole = align(size, u)
+            self._sums[u] += whole
+            heappush(self._slacks[u], (size - whole, end))
+
+    def retire(self, step: int) -> None:
+        self._step = step
+        while self._ends and self._ends[0][0] <= step:
+            _, size, unit = heappop(self._ends)
+            self._alignments[unit] -= 1
+            if not self._alignments[unit]:
+                del self._alignments[unit]
+            for u in self._sums:
+                self._sums[u] -= align(size, u)
+
+    def need(self) -> int:
+        unit = gcd(*self._alignments)
+        if unit not in self._sums:
+            unit = next(iter(self._sums))
+        heap = self._slacks[unit]
+        while heap[0][1] <= self._step:
+            heappop(heap)
+        return self._sums[unit] + heap[0][0]
 
 
 def validate(problem: Problem, solution: Solution) -> None:
@@ -72,24 +262,61 @@ def validate(problem: Problem, solution: Solution) -> None:
     Raises
     ------
     ValueError
-        When a block is misaligned or outside the arena, or two live blocks share bytes.
+        When a block is misaligned, moved from its fixed offset or outside the arena, or two blocks
+        share bytes that are live at once.
     """
     if len(solution.offsets) != len(problem.intervals):
         raise ValueError(f"{len(problem.intervals)} intervals, {len(solution.offsets)} offsets")
-    placed = []
-    for interval, offset in zip(problem.intervals, solution.offsets, strict=True):
-        if offset < 0 or offset % interval.alignment:
-            raise ValueError(f"{interval.name}: offset {offset} is not a multiple of its alignment")
-        if not interval.size or interval.first >= interval.last:
-            continue  # never live: its address is never used
-        if offset + interval.size > solution.arena_bytes:
-            raise ValueError(f"{interval.name}: ends outside the arena")
-        placed.append((interval.first, offset, interval))
-    placed.sort(key=lambda row: (row[0], row[1]))
-    live: list[tuple[int, Interval]] = []
-    for first, offset, interval in placed:
-        live = [(o, i) for o, i in live if i.last > first]
-        for other_offset, other in live:
-            if offset < other_offset + other.size and other_offset < offset + interval.size:
-                raise ValueError(f"{interval.name} and {other.name} are live at once and overlap")
-        live.append((offset, interval))
+    for block, offset in zip(problem.intervals, solution.offsets, strict=True):
+        if offset < 0 or offset % block.alignment:
+            raise ValueError(f"{block.name}: offset {offset} is not a multiple of its alignment")
+        if block.offset is not None and offset != block.offset:
+            raise ValueError(f"{block.name}: offset {offset}, but it is fixed at {block.offset}")
+        if block.is_live and offset + block.size > solution.arena_bytes:
+            raise ValueError(f"{block.name}: ends outside the arena")
+    if pair := _overlap(problem.intervals, solution.offsets):
+        raise ValueError(f"{pair[0]} and {pair[1]} are live at once and overlap")
+
+
+def _fault(block: Interval) -> str | None:
+    if block.size < 0:
+        return f"size {block.size} is negative"
+    if block.alignment < 1:
+        return f"alignment {block.alignment}; use 1 or more"
+    if block.offset is not None and (block.offset < 0 or block.offset % block.alignment):
+        return f"fixed offset {block.offset} is not a multiple of its alignment {block.alignment}"
+    for gap in block.gaps:
+        if gap.window is not None and not 0 <= gap.window[0] <= gap.window[1] <= block.size:
+            return f"window {gap.window[0]}:{gap.window[1]} is outside its {block.size} bytes"
+    spans = sorted((gap.first, gap.last) for gap in block.gaps)
+    if any(a[1] > b[0] for a, b in zip(spans, spans[1:], strict=False)):
+        return "two of its gaps overlap in time"
+    return None
+
+
+def _overlap(
+    intervals: tuple[Interval, ...], offsets: tuple[int, ...] | list[int]
+) -> tuple[str, str] | None:
+    """Names of two blocks that share a byte while both are live: a sweep over time.
+
+    At any time the live pieces, kept by address, must be disjoint; so a new piece needs only be
+    compared with its two neighbours.
+    """
+    events: list[tuple[int, int, int, int, int]] = []  # step, 1 if it starts, address, end, block
+    for index, (block, offset) in enumerate(zip(intervals, offsets, strict=True)):
+        for piece in block.pieces() if block.is_live else ():
+            if piece.lo < piece.hi:
+                span = (offset + piece.lo, offset + piece.hi, index)
+                events += [(piece.first, 1, *span), (piece.last, 0, *span)]
+    live: list[tuple[int, int, int]] = []
+    for _, starts, *span in sorted(events):
+        row = (span[0], span[1], span[2])
+        at = bisect_left(live, row)
+        if not starts:
+            del live[at]
+            continue
+        for near in (at - 1, at):
+            if 0 <= near < len(live) and live[near][0] < row[1] and row[0] < live[near][1]:
+                return intervals[row[2]].name, intervals[live[near][2]].name
+        live.insert(at, row)
+    return None

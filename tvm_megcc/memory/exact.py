@@ -1,0 +1,146 @@
+"""The exact planner: ask `branch` for smaller and smaller arenas, in rounds of growing budgets.
+
+A round asks for one arena, with a handful of orderings in turn (round-robin), each under a node limit.
+The first rounds ask for the lower bound itself; when none succeeds the question moves half way to the
+best plan known, and when the way is used up the limit grows. A proof that an arena is too small moves
+the bound. Everything is counted, not timed, so that the answer is the same each time unless the
+clock stops the search.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from tvm_megcc.memory import native
+from tvm_megcc.memory.branch import MAX_PURE_BLOCKS, Attempt, Indices, Model, build, search
+from tvm_megcc.memory.flat import Flat, Ints
+
+#: Nodes of each search of the first round.
+FIRST_NODES = 1_500
+#: (ordering of ties, whether to branch in the tightest section), asked in turn. Which of them finds a
+#: plan first differs from problem to problem; all found one first on some benchmark.
+QUESTIONS = (
+    ("area", False), ("pressure", False), ("span", False), ("pressure-size", False),
+    ("area", True), ("random", False), ("random", False),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Offsets of the best plan, and an arena below which there is none (as far as proved)."""
+
+    offsets: Ints
+    bound: int
+
+
+@dataclass(slots=True)
+class _State:
+    """How far the search is."""
+
+    offsets: Ints
+    best: int
+    bound: int
+    work: int
+    deadline: float
+
+
+def improve(
+    flat: Flat,
+    offsets: Ints,
+    bound: int,
+    work: int,
+    deadline: float,
+    *,
+    limit: int | None = None,
+    pure: bool = False,
+) -> Found:
+    """Better offsets than these, if any are found; see `tvm_megcc.memory.local_search.improve`.
+
+    Parameters
+    ----------
+    bound : int
+        Bytes that any plan needs.
+    limit : int, optional
+        An arena to ask for first: finding one that fits matters more than the last byte.
+    """
+    state = _State(offsets, flat.peak(offsets), bound, work, deadline)
+    pure = pure or native.core() is None
+    if state.best > bound and not (pure and flat.n > MAX_PURE_BLOCKS):
+        model = build(flat)
+        if model is not None:
+            _rounds(flat, model, state, limit, pure)
+    return Found(state.offsets, state.bound)
+
+
+def _rounds(flat: Flat, model: Model, state: _State, limit: int | None, pure: bool) -> None:
+    chance = random.Random(model.n)
+    nodes = FIRST_NODES
+    failed = state.bound - model.step  # the largest arena that this budget did not find
+    goal = limit if limit is not None and limit >= state.bound else state.bound
+    while state.best > state.bound and state.work > 0 and time.monotonic() < state.deadline:
+        if goal >= state.best:  # the way is used up: back to the bound with a larger budget
+            nodes *= 2
+            failed, goal = state.bound - model.step, state.bound
+        verdict = _ask(flat, model, state, goal, nodes, chance, pure)
+        if verdict == "infeasible":
+            state.bound = max(state.bound, goal + model.step)
+            failed = max(failed, goal)
+        elif verdict == "limit":
+            failed = max(failed, goal)
+        middle = (max(failed, state.bound - model.step) + state.best) // 2
+        goal = max(middle // model.step * model.step, failed + model.step, state.bound)
+
+
+def _ask(
+    flat: Flat,
+    model: Model,
+    state: _State,
+    goal: int,
+    nodes: int,
+    chance: random.Random,
+    pure: bool,
+) -> str:
+    """One round: every question once, until one is answered."""
+    for name, tightest in QUESTIONS:
+        seconds = state.deadline - time.monotonic()
+        if state.work <= 0 or seconds <= 0:
+            break
+        # a node costs at least a look at every block
+        fair = max(1, min(nodes, state.work // model.n))
+        attempt = Attempt(goal, rank(model, name, chance), tightest, fair)
+        outcome = search(model, attempt, seconds, pure=pure)
+        state.work -= outcome.work
+        if outcome.verdict == "solved":
+            state.offsets, state.best = outcome.offsets, flat.peak(outcome.offsets)
+        if outcome.verdict != "limit":
+            return outcome.verdict
+    return "limit"
+
+
+def rank(model: Model, name: str, chance: random.Random) -> Indices:
+    """Per block its place in the ordering `name`, by which ties are broken."""
+    area = model.size * model.span
+    keys: tuple[Ints, ...]
+    if name == "area":
+        keys = (-area,)
+    elif name == "pressure":
+        keys = (-model.pressure, -model.span)
+    elif name == "span":
+        keys = (-model.span,)
+    elif name == "pressure-size":
+        keys = (-model.pressure, -model.size)
+    else:
+        kind = (area, model.span)[chance.randrange(2)]
+        factors = [chance.randrange(800, 1200) for _ in range(model.n)]
+        for block, twin in enumerate(model.twin.tolist()):
+            if twin >= 0:  # equal keys, which the sort keeps in the order of the twins
+                factors[twin] = factors[block]
+        keys = (-(kind // 1000 * np.array(factors)),)
+    order = np.lexsort(keys[::-1])
+    ranks = np.empty(model.n, dtype=np.int32)
+    ranks[order] = np.arange(model.n, dtype=np.int32)
+    return ranks

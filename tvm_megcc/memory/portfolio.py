@@ -1,0 +1,204 @@
+"""``plan(problem) -> Solution``: one planner by name, or ``auto``, the best of all within a time.
+
+Example
+-------
+>>> p = Problem((Interval("a", 0, 2, 100, 1), Interval("b", 1, 3, 50, 1), Interval("c", 2, 4, 60, 1)))
+>>> s = plan(p)
+>>> s.arena_bytes, s.lower_bound, s.optimal
+(150, 150, True)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from tvm_megcc.errors import InputError, UnsupportedError
+from tvm_megcc.memory import exact, local_search
+from tvm_megcc.memory.flat import Flat, Ints, flatten
+from tvm_megcc.memory.orders import ORDERS, greedy, order_of
+from tvm_megcc.memory.problem import Problem, Solution, live_bytes, lower_bound, validate
+from tvm_megcc.memory.pushdown import pushdown
+from tvm_megcc.memory.storage_allocator import storage_allocator
+
+#: Steps of the inner loops that stand for a second. It is less than what a core does in a second, so
+#: that a search ends by its count (which is the same everywhere) before its clock.
+WORK_PER_SECOND = 250_000_000
+
+
+class DoesNotFit(UnsupportedError):
+    """No plan within the given bytes was found.
+
+    Attributes
+    ----------
+    missing_bytes : int
+        How many more would do.
+    step : int
+        The instruction that needs them.
+    names : tuple of str
+        The blocks that are live there, largest first.
+    """
+
+    def __init__(self, message: str, missing_bytes: int, step: int, names: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.missing_bytes, self.step, self.names = missing_bytes, step, names
+
+
+def _greedy(name: str) -> Callable[..., Ints]:
+    return lambda flat, *, pure=False: greedy(flat, name, pure=pure)
+
+
+#: Planners without a limit, cheapest first.
+SIMPLE: dict[str, Callable[..., Ints]] = {
+    **{name: _greedy(name) for name in ORDERS},
+    "pushdown": pushdown,
+    "storage-allocator": storage_allocator,
+}
+
+#: All names that `plan` takes.
+PLANNERS = ("auto", *SIMPLE, "local-search", "exact")
+
+
+def plan(
+    problem: Problem,
+    planner: str = "auto",
+    time_limit: float = 5.0,
+    limit: int | None = None,
+    *,
+    pure: bool = False,
+) -> Solution:
+    """Place every block of `problem`.
+
+    Parameters
+    ----------
+    planner : str
+        One of `PLANNERS`. ``auto`` runs them cheapest first and stops at the lower bound.
+    time_limit : float
+        Seconds for the searches (``local-search``, ``exact`` and their part of ``auto``). Work is
+        counted, so that the same call gives the same answer; a clock stops what takes much longer.
+    limit : int, optional
+        Bytes that the arena may have.
+    pure : bool
+        Never use the C core.
+
+    Raises
+    ------
+    InputError
+        For an unknown planner or a problem that no plan can satisfy.
+    DoesNotFit
+        When the plan found is larger than `limit`.
+    """
+    if planner not in PLANNERS:
+        raise InputError(f"memory planner '{planner}' is unknown; use {', '.join(PLANNERS)}")
+    if not time_limit >= 0:
+        raise InputError(f"a time limit of {time_limit} seconds; use 0 or more")
+    problem.check()
+    run = _Run(problem, time_limit, limit, pure)
+    if planner == "auto":
+        run.auto()
+    elif planner == "exact":
+        run.start(*ORDERS)
+        run.exact(1.0)
+    elif planner == "local-search":
+        run.start(*ORDERS)
+        run.local_search(1.0)
+    else:
+        run.start(planner)
+    solution = run.solution(planner)
+    validate(problem, solution)
+    if limit is not None and solution.arena_bytes > limit:
+        raise _does_not_fit(problem, solution, limit)
+    return solution
+
+
+class _Run:
+    """The best plan so far, and what may still be spent."""
+
+    def __init__(self, problem: Problem, seconds: float, limit: int | None, pure: bool) -> None:
+        self.flat: Flat = flatten(problem)
+        self.lower_bound = self.bound = lower_bound(problem)
+        self.limit, self.pure = limit, pure
+        self.work = int(min(seconds, 1e9) * WORK_PER_SECOND)
+        self.deadline = time.monotonic() + min(seconds, 1e9)
+        self.best: tuple[int, Ints, str] | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.best is not None and self.best[0] <= self.bound
+
+    def offer(self, offsets: Ints, name: str) -> None:
+        peak = self.flat.peak(offsets)
+        if self.best is None or peak < self.best[0]:
+            self.best = peak, offsets, name
+
+    def start(self, *names: str) -> None:
+        """Simple planners in turn; the first always runs, the others while there is time."""
+        for name in names:
+            if self.best is not None and (self.is_done or self._is_late()):
+                return
+            self.offer(SIMPLE[name](self.flat, pure=self.pure), name)
+
+    def auto(self) -> None:
+        self.start(*SIMPLE)
+        self.exact(0.25)
+        self.local_search(0.15)
+        self.exact(0.6)
+
+    def exact(self, share: float) -> None:
+        if self.is_done or self.best is None:
+            return
+        work, deadline = self._share(share)
+        found = exact.improve(
+            self.flat, self.best[1], self.bound, work, deadline, limit=self.limit, pure=self.pure
+        )
+        # windows are beyond the search: what it finds is valid, what it rules out is not
+        if not self.flat.has_windows:
+            self.bound = max(self.bound, found.bound)
+        self.offer(found.offsets, "exact")
+
+    def local_search(self, share: float) -> None:
+        if self.is_done or self.best is None:
+            return
+        work, deadline = self._share(share)
+        name = self.best[2]
+        order = order_of(self.flat, name) if name in ORDERS else _by_address(self.best[1])
+        found = local_search.improve(
+            self.flat, order, self.bound, work, deadline, pure=self.pure
+        )
+        self.offer(found, "local-search")
+
+    def solution(self, planner: str) -> Solution:
+        assert self.best is not None
+        peak, offsets, name = self.best
+        return Solution(
+            self.flat.spread(offsets), peak, name if planner == "auto" else planner,
+            self.lower_bound, peak <= self.bound,
+        )  # fmt: skip
+
+    def _share(self, share: float) -> tuple[int, float]:
+        now = time.monotonic()
+        return int(self.work * share), now + max(0.0, self.deadline - now) * share
+
+    def _is_late(self) -> bool:
+        return time.monotonic() > self.deadline
+
+
+def _by_address(offsets: Ints) -> Ints:
+    return np.asarray(np.argsort(offsets, kind="stable"), dtype=np.int64)
+
+
+def _does_not_fit(problem: Problem, solution: Solution, limit: int) -> DoesNotFit:
+    step, need = max(live_bytes(problem), key=lambda row: (row[1], -row[0]), default=(0, 0))
+    missing = max(need, solution.arena_bytes) - limit
+    live = [b for b in problem.intervals if b.is_live and b.first <= step < b.last]
+    names = tuple(b.name for b in sorted(live, key=lambda b: -b.size))
+    least = "at least" if solution.optimal else "best found"
+    return DoesNotFit(
+        f"the arena takes {solution.arena_bytes} bytes ({least}), {missing} more than the limit of"
+        f" {limit}; step {step} is the tightest, with {', '.join(names[:3])} live there",
+        missing, step, names,
+    )  # fmt: skip
+
+
