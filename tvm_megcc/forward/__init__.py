@@ -1,7 +1,7 @@
 """Forwarding: outputs that take over the memory of an input, before addresses are planned.
 
-Enters: a `Program` from ``lower``, in which every tensor of the arena names its storage. Leaves: the
-same computation with fewer, shared storages (and perhaps another order of calls).
+Enters: a `Program` from ``lower``, in which every tensor of the arena names its storage. Leaves:
+the same computation with fewer, shared storages (and perhaps another order of calls).
 
 Example
 -------

@@ -1,8 +1,8 @@
 """Concat without copies: the producers write straight into their part of the result.
 
-Holds where the parts are contiguous in the result (nothing but ones before the axis) and each part is
-a value of its own that nobody else has placed. The call disappears. As the whole result then lives
-from the first part on, it is done only where the peak of live bytes does not rise.
+Holds where the parts are contiguous in the result (nothing but ones before the axis) and each part
+is a value of its own that nobody else has placed. The call disappears. As the whole result then
+lives from the first part on, it is done only where the peak of live bytes does not rise.
 """
 
 from __future__ import annotations

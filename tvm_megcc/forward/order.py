@@ -1,10 +1,11 @@
 """Order of calls: a topological order with a low peak of live bytes.
 
 A branchy graph may be run branch by branch or level by level; what is live in between differs. The
-search is over sets of finished calls (what is live follows from the set), cheapest peak first; a call
-that frees at least what it makes, without rising above the peak so far, is taken at once, as no order
-gains by waiting. With this rule most networks collapse to a few thousand sets and the answer is
-exact; where more than ``MAX_STATES`` are met, the search goes on from the best sets only (a beam).
+search is over sets of finished calls (what is live follows from the set), cheapest peak first; a
+call that frees at least what it makes, without rising above the peak so far, is taken at once, as
+no order gains by waiting. With this rule most networks collapse to a few thousand sets and the
+answer is exact; where more than ``MAX_STATES`` are met, the search goes on from the best sets only
+(a beam).
 
 Source of the formulation: "Ordering Chaos: Memory-Aware Scheduling of Irregularly Wired Neural
 Networks for Edge Devices" (MLSys 2020); the rule of free calls is ours.

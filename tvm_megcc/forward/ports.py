@@ -1,7 +1,7 @@
 """Ports in the caller's memory: inputs are read where the caller has them, outputs written there.
 
-An output that is a part of a larger storage, or a second name of one, stays where it is; the VM then
-shows or copies it.
+An output that is a part of a larger storage, or a second name of one, stays where it is; the VM
+then shows or copies it.
 """
 
 from __future__ import annotations

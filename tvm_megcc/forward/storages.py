@@ -43,9 +43,7 @@ class Storages:
         inputs = {self.storage(p.tensor) for p in self.program.inputs}
         outputs = {self.storage(p.tensor) for p in self.program.outputs}
         return {
-            s: Usage(
-                min(steps.get(s, [0])), max(steps.get(s, [0])), s in inputs, s in outputs
-            )
+            s: Usage(min(steps.get(s, [0])), max(steps.get(s, [0])), s in inputs, s in outputs)
             for s in self.members
         }
 

@@ -96,7 +96,10 @@ def activations(x: DFPattern) -> list[Activation]:
     relu6 = is_op("relax.clip")(is_op("relax.add")(x, shift), low, high)
     named = {"low": low, "high": high, "shift": shift, "factor": factor}
     product = _commuted("relax.multiply", x, relu6)
-    for op, order, extra in (("relax.divide", product, {}), ("relax.multiply", product, {"by_multiply": x})):
+    for op, order, extra in (
+        ("relax.divide", product, {}),
+        ("relax.multiply", product, {"by_multiply": x}),
+    ):
         output = is_op(op)(order, factor)
         rows.append(
             Activation(f"hard_swish_{op[6:]}", 7, output, {**named, **extra}, _hard_swish_relu6, 4)

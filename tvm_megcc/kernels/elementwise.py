@@ -1,7 +1,7 @@
 """unary and binary: elementwise operators that stand alone (chains are fused as TIR).
 
-A `Row` here has ``chain``: how many elementwise operators it takes. `FuseKernels` uses it only where
-that is the whole chain, so that a longer chain stays in one piece for TVM's fusion.
+A `Row` here has ``chain``: how many elementwise operators it takes. `FuseKernels` uses it only
+where that is the whole chain, so that a longer chain stays in one piece for TVM's fusion.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def rows() -> Iterator[Row]:
     for act in activations(x):
         anchors = frozenset({"relax.clip"} if act.name.startswith("hard") else set())
         parts = {"x": x, **act.parts}
-        yield Row(f"unary.{act.name}", anchors, act.output, parts, partial(_act, act), act.operators)
+        yield Row(
+            f"unary.{act.name}", anchors, act.output, parts, partial(_act, act), act.operators
+        )
     for name, code in UNARY.items():
         x, op = wildcard(), f"relax.{name}"
         build = partial(_unary, code)

@@ -1,4 +1,4 @@
-"""Epilogues: what conv2d and matmul do to a value before they store it (bias, residual, activation)."""
+"""Epilogues of conv2d and matmul: bias, residual and activation, before a value is stored."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The kernels there are, and which one serves a call.
 
 A kernel is a C file under ``codegen_c/kernels``; its facts stand in its header comment (grammar:
-docs/adding-a-kernel.md). Enters: an operator, an architecture and the facts of one call. Leaves: the
-applicable kernel with the highest rank.
+docs/adding-a-kernel.md). Enters: an operator, an architecture and the facts of one call. Leaves:
+the applicable kernel with the highest rank.
 
 Example
 -------
@@ -101,8 +101,10 @@ def _identifier(value: str) -> str:
     """A parameter's value as part of a C identifier."""
     if re.fullmatch(r"\w+", value):
         return value
-    return "m" + value[1:] if re.fullmatch(r"-\d+", value) else (
-        hashlib.sha256(value.encode()).hexdigest()[:8]
+    return (
+        "m" + value[1:]
+        if re.fullmatch(r"-\d+", value)
+        else (hashlib.sha256(value.encode()).hexdigest()[:8])
     )
 
 
@@ -120,10 +122,16 @@ def attribute_names(op: str) -> tuple[str, ...]:
     text = (OP_DIR / f"{op}.h").read_text()
     body = re.search(r"enum\s*\{(.*?)\}", text, re.S)
     prefix = op.upper() + "_"
-    names = re.findall(r"^\s*(\w+)\s*(?:=\s*0\s*)?,?", _strip_comments(body.group(1)), re.M) if body else []
+    names = (
+        re.findall(r"^\s*(\w+)\s*(?:=\s*0\s*)?,?", _strip_comments(body.group(1)), re.M)
+        if body
+        else []
+    )
     bad = [n for n in names if not n.startswith(prefix)]
     if not names or names[-1] != prefix + "ATTRS" or bad:
-        raise ValueError(f"op/{op}.h: one enum of {prefix}... that ends with {prefix}ATTRS is needed")
+        raise ValueError(
+            f"op/{op}.h: one enum of {prefix}... that ends with {prefix}ATTRS is needed"
+        )
     return tuple(n[len(prefix) :].lower() for n in names[:-1])
 
 
@@ -164,7 +172,9 @@ def parse(path: Path) -> KernelFile:
         pack=tuple(_parse_pack(keys.get("pack", ""))),
         workspace_bytes=Expression(keys.get("workspace") or "0"),
         work_extent=Expression(keys["work"]),
-        inplace=tuple(Expression(i.strip()) for i in keys.get("inplace", "").split(",") if i.strip()),
+        inplace=tuple(
+            Expression(i.strip()) for i in keys.get("inplace", "").split(",") if i.strip()
+        ),
     )
 
 
@@ -205,7 +215,8 @@ def find(op: str, arch: str, facts: Mapping[str, Fact]) -> KernelFile | None:
     rows = [k for k, why in candidates(op, arch, facts) if not why]
     if len(rows) > 1 and rows[0].rank == rows[1].rank:
         raise ValueError(
-            f"{op} on {arch}: {rows[0].stem} and {rows[1].stem} both apply with rank {rows[0].rank};"
+            f"{op} on {arch}: {rows[0].stem} and {rows[1].stem} both apply with rank"
+            f" {rows[0].rank};"
             f" give one of them another rank (facts: {dict(facts)})"
         )
     return rows[0] if rows else None

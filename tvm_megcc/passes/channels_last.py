@@ -1,13 +1,13 @@
 """ChannelsLast: convolutions, pooling and resizing run in NHWC; transposes move down and cancel.
 
-A value may be held *permuted*: the variable ``v`` of the graph stands for ``permute_dims(raw, axes)``
-where only ``raw`` has been computed. Operators that do not care about the order of axes work on
-``raw`` and pass the permutation on; ``permute_dims`` itself only composes; whoever needs the logical
-order gets one explicit transpose. So between two convolutions nothing is moved, and transposes that
-the model wrote itself vanish where they meet ours.
+A value may be held *permuted*: the variable ``v`` of the graph stands for ``permute_dims(raw,
+axes)`` where only ``raw`` has been computed. Operators that do not care about the order of axes
+work on ``raw`` and pass the permutation on; ``permute_dims`` itself only composes; whoever needs
+the logical order gets one explicit transpose. So between two convolutions nothing is moved, and
+transposes that the model wrote itself vanish where they meet ours.
 
-TVM's ``ConvertLayout`` does the same from layout names and fails where a rank changes ("can't find S
-in source layout ABCDE"); permutations of axes have no such case.
+TVM's ``ConvertLayout`` does the same from layout names and fails where a rank changes ("can't find
+S in source layout ABCDE"); permutations of axes have no such case.
 """
 
 from __future__ import annotations
@@ -24,12 +24,17 @@ from tvm_megcc.kernels.request import as_int, constant, make_constant, static_sh
 
 NCHW_OF_NHWC = (0, 3, 1, 2)  # logical NCHW = permute_dims(raw NHWC, these axes)
 
-_UNARY = """abs acos acosh asin asinh atan atanh bitwise_not ceil clip cos cosh erf exp floor isfinite
-    isinf isnan log logical_not negative round rsqrt sigmoid sign sin sinh sqrt square tan tanh trunc
-    astype nn.relu nn.relu6 nn.gelu nn.gelu_tanh nn.silu nn.leakyrelu nn.softplus nn.selu"""
-_BROADCAST = """add subtract multiply divide floor_divide mod floor_mod power maximum minimum equal
-    not_equal less less_equal greater greater_equal logical_and logical_or logical_xor bitwise_and
-    bitwise_or bitwise_xor where"""
+_UNARY = """
+    abs acos acosh asin asinh atan atanh bitwise_not ceil clip cos cosh erf exp floor isfinite
+    isinf isnan log logical_not negative round rsqrt sigmoid sign sin sinh sqrt square tan
+    tanh trunc astype nn.relu nn.relu6 nn.gelu nn.gelu_tanh nn.silu nn.leakyrelu nn.softplus
+    nn.selu
+"""
+_BROADCAST = """
+    add subtract multiply divide floor_divide mod floor_mod power maximum minimum equal
+    not_equal less less_equal greater greater_equal logical_and logical_or logical_xor
+    bitwise_and bitwise_or bitwise_xor where
+"""
 _REDUCE = "max mean min prod std sum variance"
 
 
@@ -56,9 +61,7 @@ class Permuted:
 class ChannelsLast:
     """Rewrite every function; see the module's docstring."""
 
-    def transform_module(
-        self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
-    ) -> tvm.IRModule:
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         rewriter = _Rewriter(mod)
         for gvar, func in mod.functions_items():
             if isinstance(func, relax.Function):
@@ -71,9 +74,7 @@ def _inverse(axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argsort(axes))
 
 
-def _regroup(
-    source: Sequence[int], target: Sequence[int]
-) -> list[tuple[list[int], list[int]]]:
+def _regroup(source: Sequence[int], target: Sequence[int]) -> list[tuple[list[int], list[int]]]:
     """The finest runs of axes of `source` and `target` that hold the same elements.
 
     Example: ``_regroup([2, 6, 5], [2, 3, 2, 5])`` is ``[([0], [0]), ([1], [1, 2]), ([2], [3])]``.
@@ -162,8 +163,10 @@ class _Rewriter(PyExprMutator):
         order = _inverse(axes)
         if held is not None:
             order = tuple(held.axes[i] for i in order)
-        return source if order == tuple(range(len(order))) else self.builder_.emit(
-            relax.op.permute_dims(source, list(order))
+        return (
+            source
+            if order == tuple(range(len(order)))
+            else self.builder_.emit(relax.op.permute_dims(source, list(order)))
         )
 
     def _hold(self, expr: relax.Expr, axes: Sequence[int]) -> Permuted:
@@ -365,9 +368,7 @@ def _conv2d(rewriter: _Rewriter, args: list[relax.Expr], attrs: tvm.ir.Attrs) ->
 
 
 def _pool2d(name: str) -> Callable[[_Rewriter, list[relax.Expr], tvm.ir.Attrs], relax.Expr]:
-    def build(
-        rewriter: _Rewriter, args: list[relax.Expr], attrs: tvm.ir.Attrs
-    ) -> relax.Expr:
+    def build(rewriter: _Rewriter, args: list[relax.Expr], attrs: tvm.ir.Attrs) -> relax.Expr:
         return getattr(relax.op.nn, name)(
             args[0],
             pool_size=_ints(attrs.pool_size),

@@ -1,4 +1,4 @@
-"""Conv1dToConv2d: a 1-D convolution or pooling is a 2-D one of height 1, for which there are kernels.
+"""Conv1dToConv2d: a 1-D convolution or pooling is a 2-D one of height 1, and has its kernels.
 
 ``conv1d(x[N, C, W], w[O, I, K])`` -> ``squeeze(conv2d(expand_dims(x, 2), expand_dims(w, 2)), 2)``.
 """
@@ -14,9 +14,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 class Conv1dToConv2d:
     """Rewrite ``nn.conv1d``, ``nn.max_pool1d`` and ``nn.avg_pool1d`` in NCW layout."""
 
-    def transform_module(
-        self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
-    ) -> tvm.IRModule:
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         rewriter = _Rewriter(mod)
         for gvar, func in mod.functions_items():
             if isinstance(func, relax.Function):

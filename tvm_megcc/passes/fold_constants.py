@@ -39,7 +39,11 @@ def _broadcast(call: relax.Call, x: np.ndarray) -> np.ndarray:
 
 def _concat(call: relax.Call, *xs: np.ndarray) -> np.ndarray:
     axis = as_int(call.attrs.axis)
-    return np.concatenate(xs, axis=axis) if axis is not None else np.concatenate([x.ravel() for x in xs])
+    return (
+        np.concatenate(xs, axis=axis)
+        if axis is not None
+        else np.concatenate([x.ravel() for x in xs])
+    )
 
 
 def _dequantize(call: relax.Call, x: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> np.ndarray:
@@ -78,9 +82,7 @@ _FOLD: dict[str, Callable[..., np.ndarray]] = {
 class FoldConstants:
     """Fold until nothing changes any more, then drop what became unused."""
 
-    def transform_module(
-        self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
-    ) -> tvm.IRModule:
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         folder = _Folder(mod)
         for gvar, func in mod.functions_items():
             if isinstance(func, relax.Function):

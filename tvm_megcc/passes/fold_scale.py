@@ -26,9 +26,7 @@ from tvm_megcc.kernels.request import constant, make_constant, static_shape
 class FoldScaleShift:
     """See the module's docstring. Inference semantics: moving statistics are constants."""
 
-    def transform_module(
-        self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
-    ) -> tvm.IRModule:
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         for gvar, func in mod.functions_items():
             if isinstance(func, relax.Function):
                 folder = _Folder(mod, _use_counts(func))
@@ -142,7 +140,7 @@ def _is_op(expr: relax.Expr | None, name: str) -> bool:
 
 
 def _scaled_weights(call: relax.Call, factor: np.ndarray) -> relax.Call | None:
-    """`call` with `factor` multiplied into its constant weights, or None where that is not exact."""
+    """`call` with `factor` multiplied into its constant weights; None where that is not it."""
     if not isinstance(call.op, tvm.ir.Op) or len(call.args) < 2:
         return None
     weights, shape = constant(call.args[1]), static_shape(call)

@@ -23,9 +23,7 @@ _RENAMES = {"relax.reshape", "relax.squeeze", "relax.expand_dims", "relax.flatte
 class ForwardMemory:
     """Rewrite free operators of static shape to ``memory.view``."""
 
-    def transform_module(
-        self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
-    ) -> tvm.IRModule:
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         forwarder = _Forwarder(mod)
         for gvar, func in mod.functions_items():
             if isinstance(func, relax.Function) and not (func.attrs and "Composite" in func.attrs):
@@ -83,7 +81,9 @@ def _slice(call: relax.Call, source: relax.Expr, shape: tuple[int, ...]) -> rela
     if result is None or len(lists) < 2 or any(v is None for one in lists for v in one):
         return None
     axes, begins = lists[0], lists[1]
-    steps = [as_int(getattr(v, "value", v)) for v in call.args[4].fields] if len(call.args) > 4 else []
+    steps = (
+        [as_int(getattr(v, "value", v)) for v in call.args[4].fields] if len(call.args) > 4 else []
+    )
     if any(s != 1 for s in steps):
         return None
     cut = [i for i, (a, b) in enumerate(zip(shape, result, strict=True)) if a != b]

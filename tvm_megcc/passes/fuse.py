@@ -39,9 +39,7 @@ class FuseKernels:
     def __init__(self, arch: str) -> None:
         self.arch = arch
 
-    def transform_module(
-        self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
-    ) -> tvm.IRModule:
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         rows = catalogue.rows().values()
         mod = self._partition(mod, (r for r in rows if not r.chain), lambda row, call: True)
         lengths = _chain_lengths(mod)

@@ -15,11 +15,9 @@ KEPT = ["relax.memory.view", "relax.memory.ensure_zero_offset"]
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.LegaliseRest")
 class LegaliseRest:
-    """``DispatchSortScan``, ``LegalizeOps``, ``AnnotateTIROpPattern``, ``FuseOps``, ``FuseTIR`` under TVM's CPU target."""
+    """TVM's own legalisation and fusion, under its CPU target."""
 
-    def transform_module(
-        self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
-    ) -> tvm.IRModule:
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         attrs = mod.attrs
         with tvm.target.Target("llvm"):
             mod = tvm.transform.Sequential(

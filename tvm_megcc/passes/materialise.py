@@ -38,9 +38,7 @@ class MaterialiseKernels:
     def __init__(self, arch: str) -> None:
         self.arch = arch
 
-    def transform_module(
-        self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
-    ) -> tvm.IRModule:
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         rewriter = _Materialiser(mod, self.arch)
         for gvar, func in mod.functions_items():
             if isinstance(func, relax.Function) and not _composite(func):
@@ -132,7 +130,9 @@ def kernels_to_json(kernels: dict[str, Kernel]) -> str:
 
 def kernels_from_module(mod: tvm.IRModule) -> dict[str, Kernel]:
     """Symbol -> kernel, from the module attribute that `MaterialiseKernels` leaves."""
-    rows = json.loads(str(mod.attrs[KERNELS_ATTR])) if mod.attrs and KERNELS_ATTR in mod.attrs else {}
+    rows = (
+        json.loads(str(mod.attrs[KERNELS_ATTR])) if mod.attrs and KERNELS_ATTR in mod.attrs else {}
+    )
     return {
         symbol: Kernel(
             symbol,
