@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Literal
 
 from ..errors import InputError
@@ -311,6 +311,7 @@ def _manifest(
         "per_arch": {
             a: {
                 "arena_bytes": codes[a].program.arena_bytes,
+                **_memory(codes[a].program),
                 "weight_bytes": sum(len(layout.segments[k].data) for k in layout.of(a)),
                 "program_bytes": len(blobs[a]),
                 "calls": len(codes[a].program.calls),
@@ -320,6 +321,25 @@ def _manifest(
             for a in sorted(codes)
         },
     }
+
+
+def _memory(program: Program) -> dict[str, dict[str, object]]:
+    """How the addresses came about, for `tvmc inspect`: one entry, none without a plan."""
+    plan = program.plan
+    if plan is None:
+        return {}
+    peak = program.calls[plan.peak_step].name if plan.peak_step < len(program.calls) else ""
+    memory: dict[str, object] = {
+        "planner": plan.planner,
+        "lower_bound": plan.lower_bound,
+        "naive_bytes": plan.naive_bytes,
+        "optimal": program.arena_bytes == plan.lower_bound,
+        "peak_step": plan.peak_step,
+        "peak_call": peak,
+        "pools": [asdict(pool) for pool in plan.pools],
+        "blocks": [asdict(block) for block in plan.blocks],
+    }
+    return {"memory": memory}
 
 
 def _readme(name: str, ident: str, manifest: dict[str, object]) -> str:

@@ -9,7 +9,18 @@ from pathlib import Path
 import numpy as np
 from tvm_megcc.codegen_c import emit
 
-from tvm_megcc.program import Call, Kernel, Location, Port, Program, Tensor, Weight
+from tvm_megcc.program import (
+    Block,
+    Call,
+    Kernel,
+    Location,
+    MemoryPlan,
+    Pool,
+    Port,
+    Program,
+    Tensor,
+    Weight,
+)
 
 HEAD = '#include "megcc_kernel.h"\n'
 ARGS = "(void *const *ptr, const int32_t *attr, void *ws, int32_t begin, int32_t end)"
@@ -113,6 +124,23 @@ def corners(arch: str, *, name: str = "corners") -> Program:
         weights=(Weight("w", W.tobytes()), Weight("shift", SHIFT.tobytes())),
         arena_bytes=256,
     )
+
+
+#: Where `corners` has what, and how long.
+CORNERS_PLAN = MemoryPlan(
+    planner="hand",
+    lower_bound=216,
+    naive_bytes=320,
+    peak_step=4,
+    blocks=(
+        Block("a", 0, 3, 64, 0, 192),
+        Block("h", 0, 4, 64, 0, 0),
+        Block("again", 3, 5, 64, 0, 192),
+        Block("sum", 4, 7, 64, 0, 64),
+        Block("ws", 4, 5, 64, 0, 128),
+    ),
+    pools=(Pool("arena", 256),),
+)
 
 
 def corners_inputs() -> dict[str, np.ndarray]:
