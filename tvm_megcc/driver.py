@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvm_megcc import files
 from tvm_megcc.errors import InputError
+from tvm_megcc.memory_options import DEFAULT, IO_PLACES, MemoryOptions
 from tvm_megcc.package import is_package
 from tvm_megcc.program import Program
 from tvm_megcc.target import resolve
@@ -41,6 +42,8 @@ def compile_model(
     fmt: str | None = None,
     weights: str = "c",
     name: str | None = None,
+    io: str = "caller",
+    memory: MemoryOptions = DEFAULT,
     dump_ir: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Program]:
@@ -62,6 +65,10 @@ def compile_model(
         The model tables as C source, or as one file to map.
     name : str, optional
         The model's name in the package; by default the ONNX file's.
+    io : {"caller", "arena"}
+        Whether inputs and outputs live in buffers of the caller or in the arena.
+    memory : MemoryOptions
+        How the arena is planned, and how large it may be.
     dump_ir : path, optional
         A directory for the module before and after each pass.
     progress : callable, optional
@@ -88,6 +95,8 @@ def compile_model(
         names,
         input_shapes=input_shapes,
         name=name,
+        io=io,
+        memory=memory,
         dump_ir=None if dump_ir is None else IrDump(dump_ir),
         progress=progress,
     )
@@ -101,6 +110,8 @@ def compile_programs(
     *,
     input_shapes: Shapes | None = None,
     name: str | None = None,
+    io: str = "caller",
+    memory: MemoryOptions = DEFAULT,
     dump_ir: Callable[[str, str], None] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Program]:
@@ -109,6 +120,8 @@ def compile_programs(
     See `compile_model`; `dump_ir` is called with ``<stage>`` (``<arch>/<stage>`` when there are
     several architectures) and the text of the module after it.
     """
+    if io not in IO_PLACES:
+        raise InputError(f"io {io!r} is not known; choose from {', '.join(IO_PLACES)}")
     tell = progress or (lambda stage: None)
     tell("import")
     from tvm_megcc import frontend, pipeline
@@ -126,6 +139,8 @@ def compile_programs(
             name=name or imported.name,
             input_names=[port.name for port in imported.inputs],
             output_names=[port.name for port in imported.outputs],
+            io=io,
+            memory_options=memory,
             dump_ir=dump,
         )
     return programs

@@ -1,4 +1,5 @@
-"""Relax module -> planned `Program`: passes, lower, forward and memory in one call, with dumps between.
+"""Relax module -> planned `Program`: passes, lower, forward and memory in one call, with dumps
+between.
 
 Example
 -------
@@ -16,6 +17,7 @@ import tvm
 from tvm_megcc import memory, passes
 from tvm_megcc.forward import forward
 from tvm_megcc.lower import lower
+from tvm_megcc.memory_options import DEFAULT, MemoryOptions
 from tvm_megcc.program import Program
 
 Dump = Callable[[str, str], None]
@@ -29,6 +31,7 @@ def to_program(
     input_names: Sequence[str],
     output_names: Sequence[str],
     io: str = "caller",
+    memory_options: MemoryOptions = DEFAULT,
     dump_ir: Dump | None = None,
 ) -> Program:
     """Compile ``main`` of `mod` for one architecture.
@@ -45,6 +48,8 @@ def to_program(
         Names of ``main``'s parameters and results.
     io : {"caller", "arena"}
         Whether inputs and outputs live in buffers of the caller or in the arena.
+    memory_options : MemoryOptions
+        How addresses are planned.
     dump_ir : callable, optional
         Called with (stage name, text): the module before the first pass and after each stage, then
         the program before and after forwarding, and after memory planning.
@@ -52,7 +57,8 @@ def to_program(
     Raises
     ------
     UnsupportedError
-        When an operator has no kernel and no TIR form, or a shape is not static.
+        When an operator has no kernel and no TIR form, a shape is not static, or the plan is larger
+        than the memory there is.
     """
     emit: Dump = dump_ir or (lambda stage, text: None)
     wants_text = dump_ir is not None
@@ -68,7 +74,15 @@ def to_program(
     program = forward(program, io)
     if wants_text:
         emit("forwarded", str(program))
-    program = memory.place(program)
+    options = memory_options
+    program = memory.place(
+        program,
+        planner=options.planner,
+        time_limit=options.time_limit,
+        limit=options.limit,
+        pools=options.pools or None,
+        clobber_inputs=options.clobber_inputs,
+    )
     if wants_text:
         emit("planned", str(program))
     return program

@@ -1,25 +1,36 @@
 """``Program -> Program``: give every storage of the arena its offset.
 
-Liveness runs over calls: a storage is live from the call that first touches it to the last call that
-reads it; a port that lives in the arena is live from the start (inputs) or to the end (outputs).
+Liveness runs over calls: a storage is live from the call that first touches it to the last call
+that reads it. A port that lives in the arena is live longer: an input from the start of a run to
+its end (to its last read if it may be clobbered), an output from its first write to the end.
+
+Example
+-------
+>>> planned = place(forward(lower(mod, ...)), limit=256 * 1024)     # doctest: +SKIP
+>>> planned.arena_bytes, planned.plan.lower_bound                  # doctest: +SKIP
+(150528, 150528)
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from tvm_megcc.memory.portfolio import plan
-from tvm_megcc.memory.problem import Interval, Problem
-from tvm_megcc.program import Location, Program
+from tvm_megcc.memory.portfolio import DoesNotFit, plan
+from tvm_megcc.memory.problem import Interval, Problem, Solution, align, peak_step
+from tvm_megcc.program import Block, Location, MemoryPlan, Pool, Program
 
 
-def problem_of(program: Program) -> tuple[Problem, tuple[int, ...]]:
-    """The planning problem of a program, and the storage id of each of its intervals."""
+def problem_of(program: Program, clobber_inputs: bool = False) -> tuple[Problem, tuple[int, ...]]:
+    """The planning problem of a program, and the storage id of each of its intervals.
+
+    Steps are numbers of calls; a program without calls has one step, that of its ports.
+    """
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     size: dict[int, int] = {}
     label: dict[int, str] = {}
-    end = len(program.calls)
+    end = max(len(program.calls), 1)
 
     def touch(tensor_id: int, step: int, until: int) -> None:
         tensor = program.tensors[tensor_id]
@@ -32,28 +43,111 @@ def problem_of(program: Program) -> tuple[Problem, tuple[int, ...]]:
         label.setdefault(storage, tensor.name)
 
     for port in program.inputs:
-        touch(port.tensor, 0, 1)
+        touch(port.tensor, 0, 1 if clobber_inputs else end)
     for step, call in enumerate(program.calls):
         for tensor_id in call.operands:
             touch(tensor_id, step, step + 1)
         if call.workspace is not None:
             touch(call.workspace, step, step + 1)
     for port in program.outputs:
-        touch(port.tensor, end, end + 1)
+        touch(port.tensor, end - 1, end)
     storages = tuple(sorted(first))
     intervals = (Interval(label[s], first[s], last[s], size[s]) for s in storages)
     return Problem(tuple(intervals)), storages
 
 
-def place(program: Program) -> Program:
-    """`program` with ``arena_bytes`` set and every arena location at its planned offset."""
-    problem, storages = problem_of(program)
-    solution = plan(problem)
-    base = dict(zip(storages, solution.offsets, strict=True))
+def place(
+    program: Program,
+    planner: str = "auto",
+    time_limit: float = 5.0,
+    limit: int | None = None,
+    pools: Sequence[tuple[str, int | None]] | None = None,
+    clobber_inputs: bool = False,
+) -> Program:
+    """`program` with ``arena_bytes`` and ``plan`` set and every arena location planned.
+
+    Parameters
+    ----------
+    planner, time_limit
+        See `tvm_megcc.memory.plan`.
+    limit : int, optional
+        Bytes that all pools together may take.
+    pools : sequence of (name, bytes or None), optional
+        The caller's buffers, best first; None is as large as needed. By default one, "arena".
+    clobber_inputs : bool
+        Whether the space of an input in the arena may be used again after its last read.
+
+    Raises
+    ------
+    InputError
+        For an unknown planner or a time limit or pools that make no sense.
+    DoesNotFit
+        When the plan found is larger than `limit` or the pools; it names the call.
+    """
+    problem, storages = problem_of(program, clobber_inputs)
+    try:
+        found = _one_arena(problem, planner, time_limit, limit)
+    except DoesNotFit as error:
+        raise _named(program, error) from error
+    blocks = tuple(
+        Block(b.name, b.first, b.last, b.size, pool, offset)
+        for b, (pool, offset) in zip(problem.intervals, found.places, strict=True)
+    )
+    base = dict(zip(storages, found.places, strict=True))
     tensors = tuple(
-        replace(t, location=Location("arena", 0, base.get(t.location.index, 0) + t.location.offset))
-        if t.location.space == "arena"
-        else t
+        replace(t, location=_moved(t.location, base)) if t.location.space == "arena" else t
         for t in program.tensors
     )
-    return replace(program, tensors=tensors, arena_bytes=solution.arena_bytes)
+    memory_plan = MemoryPlan(
+        planner=found.planner,
+        lower_bound=found.lower_bound,
+        naive_bytes=sum(align(b.size, b.alignment) for b in problem.intervals),
+        peak_step=peak_step(problem),
+        blocks=blocks,
+        pools=found.pools,
+    )
+    total = sum(pool.bytes for pool in found.pools)
+    return replace(program, tensors=tensors, arena_bytes=total, plan=memory_plan)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """(pool, offset) of each block, and how they were found."""
+
+    places: tuple[tuple[int, int], ...]
+    pools: tuple[Pool, ...]
+    planner: str
+    lower_bound: int
+
+
+def _one_arena(problem: Problem, planner: str, time_limit: float, limit: int | None) -> _Found:
+    solution = plan(problem, planner, time_limit, limit)
+    places = tuple((0, offset) for offset in solution.offsets)
+    pools = (Pool("arena", solution.arena_bytes),)
+    return _Found(places, pools, solution.planner, _bound(solution))
+
+
+def _bound(solution: Solution) -> int:
+    """What any plan takes at least: all of this one, where the search proved it the best."""
+    return solution.arena_bytes if solution.optimal else solution.lower_bound
+
+
+def _moved(location: Location, base: dict[int, tuple[int, int]]) -> Location:
+    """A tensor's place: no port and no call touches it where its storage has none."""
+    pool, offset = base.get(location.index, (0, 0))
+    return Location("arena", pool, offset + location.offset)
+
+
+def _named(program: Program, error: DoesNotFit) -> DoesNotFit:
+    """The error in words of the model: the call by its node's name."""
+    call = program.calls[error.step] if error.step < len(program.calls) else None
+    name = f"call {error.step}" if call is None else f"'{call.name or error.step}'"
+    live = ", ".join(f"'{n}'" for n in error.names[:3]) + (", ..." if error.names[3:] else "")
+    return DoesNotFit(
+        f"model '{program.name}' for {program.arch} does not fit: {name} needs"
+        f" {error.missing_bytes} bytes more, with {live} live there; raise the limit, give the"
+        " planner more time, or make the inputs smaller",
+        error.missing_bytes,
+        error.step,
+        error.names,
+    )

@@ -14,6 +14,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.errors import InputError
+from tvm_megcc.memory_options import DEFAULT, MemoryOptions
 from tvm_megcc.relay.frontend import INPUT_NAMES, MODEL_NAME, OUTPUT_NAMES
 from tvm_megcc.relay.library import Library
 from tvm_megcc.target import architecture
@@ -25,6 +26,8 @@ def build(
     *,
     params: Mapping[str, tvm.runtime.Tensor | np.ndarray] | None = None,
     mod_name: str | None = None,
+    io: str = "caller",
+    memory: MemoryOptions = DEFAULT,
 ) -> Library:
     """Compile the function ``main`` of a Relax module.
 
@@ -39,6 +42,10 @@ def build(
         Values of parameters of ``main``, by name; the other parameters are the model's inputs.
     mod_name : str, optional
         The model's name in the package.
+    io : {"caller", "arena"}
+        Whether inputs and outputs live in buffers of the caller or in the arena.
+    memory : MemoryOptions
+        How the arena is planned, and how large it may be.
 
     Returns
     -------
@@ -66,9 +73,16 @@ def build(
     if len(outputs) != count:
         outputs = [f"output_{i}" for i in range(count)] if count > 1 else ["output"]
     name = mod_name or str(attrs.get(MODEL_NAME, "model"))
-    return Library(
-        pipeline.to_program(mod, arch, name=name, input_names=inputs, output_names=outputs)
+    program = pipeline.to_program(
+        mod,
+        arch,
+        name=name,
+        input_names=inputs,
+        output_names=outputs,
+        io=io,
+        memory_options=memory,
     )
+    return Library(program)
 
 
 def _main(mod: tvm.IRModule) -> relax.Function:

@@ -115,5 +115,5 @@ class Library:
         return params
 
     def memory_plan(self) -> MemoryPlan:
-        """Where each tensor of the arena lies, and when."""
+        """Where each tensor of the arena lies and when, and how good the plan is."""
         return memory_plan(self.program)

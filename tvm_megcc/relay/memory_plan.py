@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tvm_megcc.program import Program
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A tensor lies in arena bytes ``[offset, offset + nbytes)`` during calls ``[first, last)``."""
-
-    name: str
-    offset: int
-    nbytes: int
-    first: int
-    last: int
+from tvm_megcc.program import Block, Pool, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,75 +14,70 @@ class MemoryPlan:
     Attributes
     ----------
     arena_bytes : int
-        The one activation buffer.
-    peak_live_bytes : int
-        The most that is alive during one call: no plan of these tensors can be smaller.
+        All activation buffers together.
+    lower_bound : int
+        No plan of these blocks can be smaller.
+    naive_bytes : int
+        What it would take to give every block a place of its own.
     weight_bytes : int
+    planner : str
+        Which planner won.
+    peak_step, peak_call : int, str
+        Number and name of a call during which the most bytes are live.
     blocks : tuple of Block
         In the order in which they come to life.
+    pools : tuple of Pool
     """
 
     arena_bytes: int
-    peak_live_bytes: int
+    lower_bound: int
+    naive_bytes: int
     weight_bytes: int
+    planner: str
+    peak_step: int
+    peak_call: str
     blocks: tuple[Block, ...]
+    pools: tuple[Pool, ...]
+
+    @property
+    def optimal(self) -> bool:
+        """Whether it is certain that no plan is smaller."""
+        return self.arena_bytes == self.lower_bound
+
+    def live(self, step: int) -> tuple[Block, ...]:
+        """The blocks that are live during a call, largest first."""
+        found = [b for b in self.blocks if b.first <= step < b.last]
+        return tuple(sorted(found, key=lambda b: (-b.bytes, b.pool, b.offset)))
 
     def __str__(self) -> str:
+        verdict = "optimal" if self.optimal else f"at least {self.lower_bound}"
         head = (
-            f"arena {self.arena_bytes} bytes (peak of live bytes {self.peak_live_bytes}),"
-            f" weights {self.weight_bytes} bytes"
+            f"arena {self.arena_bytes} bytes ({verdict}; by {self.planner};"
+            f" {self.naive_bytes} without sharing), weights {self.weight_bytes} bytes"
         )
-        rows = [f"{'offset':>10} {'bytes':>10}  calls        tensor"]
+        peak = f"peak during call {self.peak_step}, {self.peak_call!r}"
+        rows = [f"{'pool':<8} {'offset':>10} {'bytes':>10}  {'calls':<14} tensor"]
         rows += [
-            f"{b.offset:>10} {b.nbytes:>10}  [{b.first}, {b.last})".ljust(36) + f" {b.name}"
+            f"{self.pools[b.pool].name:<8} {b.offset:>10} {b.bytes:>10}"
+            f"  {f'[{b.first}, {b.last})':<14} {b.name}"
             for b in self.blocks
         ]
-        return "\n".join([head, *rows])
+        return "\n".join([head, peak, *rows] if self.blocks else [head])
 
 
 def memory_plan(program: Program) -> MemoryPlan:
-    """Read the plan off a program's tensors; those with one place and lifetime are one block."""
-    lives = _lifetimes(program)
-    places: dict[tuple[int, int, int], Block] = {}
-    for tensor, (first, last) in lives.items():
-        t = program.tensors[tensor]
-        key = (t.location.offset, first, last)
-        known = places.get(key)
-        if known is None or known.nbytes < t.nbytes:
-            places[key] = Block(t.name, t.location.offset, t.nbytes, first, last)
-    blocks = tuple(sorted(places.values(), key=lambda b: (b.first, b.offset, b.last)))
+    """The plan that ``memory.place`` left in `program`, and what goes with it."""
+    plan = program.plan
+    assert plan is not None and program.arena_bytes is not None, "memory.place has not run"
+    calls = program.calls
     return MemoryPlan(
-        arena_bytes=program.arena_bytes or 0,
-        peak_live_bytes=max((_live_bytes(blocks, n) for n in range(len(program.calls))), default=0),
+        arena_bytes=program.arena_bytes,
+        lower_bound=plan.lower_bound,
+        naive_bytes=plan.naive_bytes,
         weight_bytes=sum(len(w.data) for w in program.weights),
-        blocks=blocks,
+        planner=plan.planner,
+        peak_step=plan.peak_step,
+        peak_call=calls[plan.peak_step].name if plan.peak_step < len(calls) else "",
+        blocks=tuple(sorted(plan.blocks, key=lambda b: (b.first, b.pool, b.offset, b.last))),
+        pools=plan.pools,
     )
-
-
-def _lifetimes(program: Program) -> dict[int, tuple[int, int]]:
-    """Arena tensors in use, each with its half-open range of calls."""
-    end = len(program.calls)
-    uses: dict[int, list[int]] = {}
-    for number, call in enumerate(program.calls):
-        scratch = () if call.workspace is None else (call.workspace,)
-        for tensor in (*call.operands, *scratch):
-            uses.setdefault(tensor, []).append(number)
-    for port in program.inputs:
-        uses.setdefault(port.tensor, []).append(0)
-    for port in program.outputs:
-        uses.setdefault(port.tensor, []).append(max(end - 1, 0))
-    return {
-        tensor: (min(numbers), max(numbers) + 1)
-        for tensor, numbers in sorted(uses.items())
-        if program.tensors[tensor].location.space == "arena"
-    }
-
-
-def _live_bytes(blocks: tuple[Block, ...], call: int) -> int:
-    """Bytes of the union of the live blocks: views overlap, and count once."""
-    total, reached = 0, 0
-    for block in sorted((b for b in blocks if b.first <= call < b.last), key=lambda b: b.offset):
-        end = block.offset + block.nbytes
-        total += max(0, end - max(block.offset, reached))
-        reached = max(reached, end)
-    return total

@@ -1,0 +1,44 @@
+"""What a user may say about memory planning; kept apart so that reading it loads nothing else.
+
+Example
+-------
+>>> MemoryOptions(planner="greedy-size", limit=256 * 1024)
+MemoryOptions(planner='greedy-size', time_limit=5.0, limit=262144, pools=(), clobber_inputs=False)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: Where inputs and outputs may live.
+IO_PLACES = ("caller", "arena")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryOptions:
+    """Options of `tvm_megcc.memory.place`.
+
+    Attributes
+    ----------
+    planner : str
+        One of `tvm_megcc.memory.PLANNERS`.
+    time_limit : float
+        Seconds for the searches among them.
+    limit : int or None
+        Bytes that all pools together may take.
+    pools : tuple of (name, bytes or None)
+        The caller's buffers, best first; None is as large as needed. Without any there is one.
+    clobber_inputs : bool
+        Whether the space of an input that lives in the arena may be used again after its last read;
+        the caller must then write it before each run.
+    """
+
+    planner: str = "auto"
+    time_limit: float = 5.0
+    limit: int | None = None
+    pools: tuple[tuple[str, int | None], ...] = ()
+    clobber_inputs: bool = False
+
+
+#: What holds when nothing is said.
+DEFAULT = MemoryOptions()
