@@ -14,8 +14,18 @@ Example
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from tvm_megcc import _register
 
 __version__ = "0.1.0"
 
 _register.when_tvm_is_imported()
+
+
+def __getattr__(name: str) -> Any:
+    """`tvm_megcc.transform` on first use; it imports TVM."""
+    if name == "transform":
+        return importlib.import_module("tvm_megcc.transform")
+    raise AttributeError(f"module 'tvm_megcc' has no attribute {name!r}")

@@ -8,10 +8,11 @@ Enters: a module after ``CallTIRRewrite``. Leaves: its tensors at planned offset
     alloc1 = R.builtin.alloc_tensor(R.shape([4, 8]), ...)   cls.exp(x, alloc)
                                                             alloc1 = R.memory.alloc_tensor(storage, 128, ...)
 
-Where a user of a tensor wants offset zero (an extern function, the VM itself), the offset is folded
-into the pointer by ``ensure_zero_offset`` if the device can do that without a copy, else the tensor
-shares a whole storage with others. A function that ``StaticPlanBlockMemory`` serves with fewer bytes
-is left to it, and so is what cannot be planned: returned values, unbounded results, textures.
+Where a user of a tensor wants offset zero (an extern function, the VM itself), the offset is
+folded into the pointer by ``ensure_zero_offset`` if the device can do that without a copy, else
+the tensor shares a whole storage with others. A function that ``StaticPlanBlockMemory`` serves
+with fewer bytes is left to it, and so is what cannot be planned: returned values, unbounded
+results, textures.
 
 Example
 -------
@@ -21,11 +22,15 @@ Example
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import tvm
+import tvm_ffi
 from tvm import relax, tirx
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.passes.plan_memory_bytes import allocated
+from tvm_megcc.passes.plan_memory_inplace import share_dying_inputs
 from tvm_megcc.passes.plan_memory_liveness import Allocation, allocations
 from tvm_megcc.passes.plan_memory_offsets import bear_offsets, called_by_kernels
 from tvm_megcc.passes.plan_memory_place import Placed, Storage, place
@@ -45,22 +50,45 @@ class PlanMemory:
         self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
     ) -> tvm.IRModule:
         stock = relax.transform.StaticPlanBlockMemory()
-        theirs = stock(mod)
-        planned = _Planner(mod)
-        ours = stock(planned.functions())
-        result = {}
-        shifted: set[str] = set()
-        for gvar, func in theirs.functions_items():
-            result[gvar] = func
-            if isinstance(func, relax.Function):
-                better = ours[gvar.name_hint]
-                if allocated(better).at_most(allocated(func)):
-                    result[gvar] = better
-                    shifted |= planned.shifted.get(gvar.name_hint, set())
-        for gvar in list(result):
-            if gvar.name_hint in shifted:
-                result[gvar] = planned.bearing[gvar.name_hint]
-        return tvm.IRModule(result, attrs=theirs.attrs, global_infos=theirs.global_infos)
+        sharing = share_dying_inputs(mod)
+        chosen = {g.name_hint: (f, None) for g, f in stock(mod).functions_items()}
+        for candidate in (_Planner(mod), _Planner(sharing)):
+            for gvar, func in stock(candidate.functions()).functions_items():
+                if isinstance(func, relax.Function):
+                    before, _ = chosen[gvar.name_hint]
+                    if allocated(func).at_most(allocated(before)):
+                        chosen[gvar.name_hint] = func, candidate
+        return _assemble(mod, sharing, chosen)
+
+
+def _assemble(
+    mod: tvm.IRModule,
+    sharing: tvm.IRModule,
+    chosen: dict[str, tuple[relax.Function, _Planner | None]],
+) -> tvm.IRModule:
+    """The chosen functions with the kernels they call, these in a form that accepts offsets."""
+    functions = dict(sharing.functions_items())
+    for gvar, func in functions.items():
+        if isinstance(func, relax.Function):
+            functions[gvar], planner = chosen[gvar.name_hint]
+            for name in planner.shifted.get(gvar.name_hint, ()) if planner else ():
+                functions[sharing.get_global_var(name)] = planner.bearing[name]
+    used = _referenced(functions.values())
+    idle = _referenced(f for _, f in mod.functions_items()) - used
+    kept = {}
+    for gvar, func in functions.items():
+        is_ours = gvar.name_hint not in mod.global_var_map_
+        dropped = gvar.name_hint in idle and "global_symbol" not in func.attrs
+        if not (isinstance(func, tirx.PrimFunc) and (dropped or is_ours and gvar.name_hint not in used)):
+            kept[gvar] = func
+    return tvm.IRModule(kept, attrs=mod.attrs, global_infos=mod.global_infos)
+
+
+def _referenced(functions: Iterable[relax.Function | tirx.PrimFunc]) -> set[str]:
+    found: set[str] = set()
+    for func in functions:
+        tvm_ffi.structural_walk(func.body, (relax.GlobalVar, lambda g: found.add(g.name_hint)))
+    return found
 
 
 class _Planner:

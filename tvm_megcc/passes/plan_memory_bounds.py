@@ -1,7 +1,7 @@
 """Sizes in bytes under the upper bounds a function declares for its symbolic dims.
 
-As in TVM, the attribute ``tir_var_upper_bound`` (and ``tir_var_lower_bound``) bounds the dims of the
-signature by name; a dim computed from them is bounded by what follows.
+As in TVM, the attribute ``tir_var_upper_bound`` (and ``tir_var_lower_bound``) bounds the dims of
+the signature by name; a dim computed from them is bounded by what follows.
 """
 
 from __future__ import annotations

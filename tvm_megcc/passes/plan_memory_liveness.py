@@ -5,8 +5,8 @@ Enters: a function after ``CallTIRRewrite`` (allocations and destination-passing
 order, branches of an ``If`` one after the other; a tensor is live from the first call that touches
 it to the last, through all its aliases (other variables, tuples, views, results that may be it).
 
-What leaves the function's sight (returned, captured by a closure, an ``If`` condition, an argument of
-an operator whose workings are not known here) is no `Allocation`: it stays as TVM has it.
+What leaves the function's sight (returned, captured by a closure, an ``If`` condition, an argument
+of an operator whose workings are not known here) is no `Allocation`: it stays as TVM has it.
 
 Example
 -------
@@ -71,16 +71,30 @@ class Allocation:
     rigid: bool
 
 
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """The call of PrimFunc `name` at `step`."""
+
+    step: int
+    name: str
+    call: relax.Call
+
+
+def analyse(mod: tvm.IRModule, func: relax.Function) -> Liveness:
+    """Walk `func`, which it leaves as it is."""
+    walker = Liveness(mod, Bounds(func))
+    walker.escape(walker.sequence(func.body))
+    return walker
+
+
 def allocations(mod: tvm.IRModule, func: relax.Function) -> list[Allocation]:
     """The tensors of `func` that may share memory, in program order."""
-    walker = _Walker(mod, Bounds(func))
-    walker.escape(walker.sequence(func.body))
-    return [root.freeze() for root in walker.roots if not root.escaped]
+    return [root.freeze() for root in analyse(mod, func).roots if not root.escaped]
 
 
-@dataclass(slots=True)
-class _Root:
-    """An `Allocation` in the making."""
+@dataclass(eq=False, slots=True)
+class Root:
+    """An `Allocation` in the making; `touched` are the steps of the calls that use it."""
 
     var: relax.Var
     size: int | tirx.PrimExpr
@@ -102,11 +116,15 @@ class _Root:
         )  # fmt: skip
 
 
-class _Walker:
+class Liveness:
+    """What a walk over one function finds: `roots` in program order, and the `calls` of PrimFuncs."""
+
     def __init__(self, mod: tvm.IRModule, bounds: Bounds) -> None:
         self.mod = mod
         self.bounds = bounds
-        self.roots: list[_Root] = []
+        self.roots: list[Root] = []
+        self.calls: list[KernelCall] = []
+        self.bound_at: dict[relax.Var, int] = {}
         self.aliases: dict[relax.Var, Alias] = {}
         self.step = 0
         self.homes: list[int] = []
@@ -121,6 +139,7 @@ class _Walker:
         for block in seq.blocks:
             for binding in block.bindings:
                 self.step += 1
+                self.bound_at[binding.var] = self.step
                 if not self._is_allocated(binding):
                     self.aliases[binding.var] = self.value(binding.value)
         self.homes.pop()
@@ -129,6 +148,10 @@ class _Walker:
     def escape(self, alias: Alias) -> None:
         for root in self._roots(alias):
             root.escaped = True
+
+    def may_be(self, expr: relax.Expr) -> list[Root]:
+        """The tensors that `expr` may be or hold; calls do not count."""
+        return [] if isinstance(expr, relax.Call) else self._roots(self.value(expr))
 
     def value(self, expr: relax.Expr) -> Alias:
         """What `expr` may be; its calls touch what they use."""
@@ -162,7 +185,7 @@ class _Walker:
             return False
         size = self.bounds.size(shape.values, str(dtype.value))
         self.roots.append(
-            _Root(binding.var, size, str(dtype.value), int(device), scope.value,
+            Root(binding.var, size, str(dtype.value), int(device), scope.value,
                   self.homes[-1], self.step)
         )  # fmt: skip
         self.aliases[binding.var] = frozenset([len(self.roots) - 1])
@@ -180,6 +203,7 @@ class _Walker:
             return self._operator(op.name, call, arguments)
         if isinstance(op, relax.GlobalVar) and isinstance(self.mod[op], tirx.PrimFunc):
             self._touch(arguments, consumer=op.name_hint)
+            self.calls.append(KernelCall(self.step, op.name_hint, call))
             return NONE
         if isinstance(op, relax.ExternFunc) and op.global_symbol == _EXTERNAL_RESHAPE:
             return arguments[0]
@@ -215,7 +239,7 @@ class _Walker:
             elif rigid:
                 root.rigid = True
 
-    def _roots(self, alias: Alias) -> list[_Root]:
+    def _roots(self, alias: Alias) -> list[Root]:
         return [self.roots[i] for i in sorted(self._flat([alias]))]
 
     def _flat(self, aliases: Iterable[Alias]) -> frozenset[int]:

@@ -1,8 +1,8 @@
 """PrimFuncs that accept tensors at a byte offset.
 
-TVM's packed entry of a PrimFunc checks that each buffer has the ``elem_offset`` its declaration says,
-zero by default. A buffer declared with a variable there takes the tensor's own: the entry reads the
-variable from the tensor's ``byte_offset`` and the body's indices add it.
+TVM's packed entry of a PrimFunc checks that each buffer has the ``elem_offset`` its declaration
+says, zero by default. A buffer declared with a variable there takes the tensor's own: the entry
+reads the variable from the tensor's ``byte_offset`` and the body's indices add it.
 
 Example
 -------

@@ -1,7 +1,7 @@
 """Where each allocation goes: offsets in one arena per device, or whole storages taken in turns.
 
-Enters: `Allocation`s and what their consumers can bear. Leaves: `Placed` per allocation. Of the plans
-that are possible, the one with the fewest bytes wins.
+Enters: `Allocation`s and what their consumers can bear. Leaves: `Placed` per allocation. Of the
+plans that are possible, the one with the fewest bytes wins.
 """
 
 from __future__ import annotations
