@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tvm_megcc.cli import options
+from tvm_megcc.cli import memory, options
 
 HELP = "compile an ONNX model"
 
@@ -28,6 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="c",
         help="the model tables as C source, or as one file to map (default: %(default)s)",
     )
+    memory.add(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -41,6 +42,8 @@ def run(args: argparse.Namespace) -> None:
             input_shapes=options.shapes(args.input_shapes),
             fmt=args.output_format,
             weights=args.weights,
+            io=args.io,
+            memory=memory.read(args),
             dump_ir=args.dump_ir,
             progress=tell,
         )

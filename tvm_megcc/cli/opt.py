@@ -6,7 +6,7 @@ import argparse
 import re
 from collections import Counter
 
-from tvm_megcc.cli import options
+from tvm_megcc.cli import memory, options
 from tvm_megcc.errors import InputError
 
 HELP = "show what each compiler stage makes of a model"
@@ -15,6 +15,7 @@ HELP = "show what each compiler stage makes of a model"
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="the ONNX file")
     options.add_compiling(parser)
+    memory.add(parser)
     parser.add_argument(
         "--print", dest="stage", metavar="STAGE", help="print the module as it leaves this stage"
     )
@@ -39,6 +40,8 @@ def run(args: argparse.Namespace) -> None:
             args.model,
             archs,
             input_shapes=options.shapes(args.input_shapes),
+            io=args.io,
+            memory=memory.read(args),
             dump_ir=keep,
             progress=tell,
         )

@@ -1,0 +1,134 @@
+"""``tvmc`` and memory: sizes, pools, planners, limits, and what ``inspect`` says of a plan."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tvm_megcc.cli import memory
+from tvm_megcc.errors import InputError
+from tvm_megcc.files import read_tree
+from tvm_megcc.memory import PLANNERS
+from tvm_megcc.memory_options import MemoryOptions
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0", 0),
+        ("1500", 1500),
+        ("256K", 256_000),
+        ("256Ki", 262_144),
+        ("8M", 8_000_000),
+        ("8Mi", 8_388_608),
+        ("1.5Ki", 1536),
+        (".5M", 500_000),
+    ],
+)
+def test_sizes(text: str, number: int) -> None:
+    assert memory.size("--memory-limit", text) == number
+
+
+@pytest.mark.parametrize("text", ["", "K", "-1", "1e3", "256KB", "256k", "1 K", "0x10", "1.K"])
+def test_sizes_refused(text: str) -> None:
+    with pytest.raises(InputError, match="--memory-limit: .* is no size"):
+        memory.size("--memory-limit", text)
+
+
+def test_pools() -> None:
+    assert memory.pools("sram:256K, psram:8Mi") == (("sram", 256_000), ("psram", 8_388_608))
+    assert memory.pools("fast:1,slow") == (("fast", 1), ("slow", None))
+
+
+@pytest.mark.parametrize("text", ["", "sram:", ":1", "sram:1,,b", "a:1,a:2", "a-b:1", "a:x"])
+def test_pools_refused(text: str) -> None:
+    with pytest.raises(InputError, match="--memory-pools"):
+        memory.pools(text)
+
+
+def test_named_planners_exist() -> None:
+    assert set(memory.NAMED) <= set(PLANNERS)
+    assert MemoryOptions().planner == PLANNERS[0]
+
+
+def facts(tvmc, package: Path) -> dict:
+    (arch,) = json.loads(tvmc("inspect", package, "--json").out)["archs"].values()
+    return arch
+
+
+@pytest.mark.parametrize("planner", memory.NAMED)
+def test_every_planner_makes_a_package(
+    tvmc, model: Path, inputs: Path, tmp_path: Path, planner: str
+) -> None:
+    out = tmp_path / "pkg"
+    ran = tvmc("compile", model, "-o", out, "--memory-planner", planner, "--memory-time", "1")
+    assert (ran.status, ran.err) == (0, "")
+    plan = facts(tvmc, out)["memory"]
+    assert planner in (plan["planner"], "auto")
+    assert plan["lower_bound"] <= facts(tvmc, out)["arena_bytes"] <= plan["naive_bytes"]
+
+
+def test_inspect_tells_the_plan(tvmc, package: Path) -> None:
+    arch = facts(tvmc, package)
+    plan = arch["memory"]
+    assert plan["optimal"] and plan["lower_bound"] == arch["arena_bytes"] > 0
+    live = plan["live_at_peak"]
+    assert live == sorted(live, key=lambda b: -b["bytes"]) and live
+    assert all(b["first"] <= plan["peak_step"] < b["last"] for b in live)
+    out = tvmc("inspect", package).out
+    assert f"arena {arch['arena_bytes']} bytes, lower bound {plan['lower_bound']}: optimal" in out
+    assert f"peak during call {plan['peak_step']}, '{plan['peak_call']}'" in out
+    assert f"{live[0]['bytes']}  {live[0]['name']}" in out
+
+
+def test_io_in_the_arena_takes_more_of_it(tvmc, model: Path, tmp_path: Path) -> None:
+    sizes = []
+    for number, options in enumerate((["--io", "caller"], ["--io", "arena"])):
+        out = tmp_path / str(number)
+        assert tvmc("compile", model, "-o", out, *options).status == 0
+        sizes.append(facts(tvmc, out)["arena_bytes"])
+    assert sizes[0] < sizes[1]
+    names = {b["name"] for b in facts(tvmc, tmp_path / "1")["memory"]["blocks"]}
+    assert "x:0" in names
+
+
+def test_clobber_inputs_needs_them_in_the_arena(tvmc, model: Path, tmp_path: Path) -> None:
+    ran = tvmc("compile", model, "-o", tmp_path / "p", "--clobber-inputs")
+    assert "add --io arena" in ran.sentence()
+    assert not list(tmp_path.iterdir())
+
+
+def test_limit_that_is_too_small_names_bytes_and_call_and_keeps_the_output(
+    tvmc, model: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "pkg"
+    assert tvmc("compile", model, "-o", out).status == 0
+    arch, before = facts(tvmc, out), read_tree(out)
+    need, call = arch["arena_bytes"], arch["memory"]["peak_call"]
+    said = tvmc("compile", model, "-o", out, "--memory-limit", need - 5).sentence()
+    assert "5 bytes" in said and f"'{call}'" in said
+    assert read_tree(out) == before
+    assert tvmc("compile", model, "-o", out, "--memory-limit", need).status == 0
+    assert read_tree(out) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--memory-planner", "frob"], "planner 'frob' is unknown"),
+        (["--memory-time", "nan"], "time limit"),
+        (["--memory-time", "-1"], "time limit"),
+        (["--memory-limit", "much"], "--memory-limit"),
+        (["--memory-pools", "sram:"], "--memory-pools"),
+    ],
+)
+def test_bad_options(tvmc, model: Path, tmp_path: Path, options: list[str], words: str) -> None:
+    assert words in tvmc("compile", model, "-o", tmp_path / "p", *options).sentence()
+    assert not list(tmp_path.iterdir())
+
+
+def test_opt_plans_with_the_same_options(tvmc, model: Path) -> None:
+    out = tvmc("opt", model, "--io", "arena", "--print", "planned").out
+    assert "input 'x:0' = %0:f32[2, 3]@arena[0]" in out

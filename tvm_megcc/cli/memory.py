@@ -1,0 +1,105 @@
+"""Options about memory, and how their values are read.
+
+Example
+-------
+>>> size("--memory-limit", "256Ki"), pools("sram:256K,psram")
+(262144, (('sram', 256000), ('psram', None)))
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from decimal import Decimal
+
+from tvm_megcc.errors import InputError
+from tvm_megcc.memory_options import IO_PLACES, MemoryOptions
+
+UNITS = {"": 1, "K": 1000, "M": 1000**2, "Ki": 1024, "Mi": 1024**2}
+
+#: The planners worth naming; `tvm_megcc.memory.PLANNERS` has some more.
+NAMED = ("auto", "pushdown", "greedy-size", "greedy-conflicts", "storage-allocator", "exact")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Options of every command that plans memory."""
+    group = parser.add_argument_group(
+        "memory", "Sizes are bytes; K and M are 1000 and 1000000, Ki and Mi are 1024 and 1048576."
+    )
+    group.add_argument(
+        "--io",
+        choices=IO_PLACES,
+        default="caller",
+        help="where inputs and outputs live: in the caller's buffers or in the arena"
+        " (default: %(default)s)",
+    )
+    group.add_argument(
+        "--clobber-inputs",
+        action="store_true",
+        help="with --io arena: use an input's space again after its last read, so that it must be"
+        " written before each run",
+    )
+    group.add_argument(
+        "--memory-planner",
+        default="auto",
+        metavar="NAME",
+        help=f"{', '.join(NAMED)} (default: %(default)s, the best of all)",
+    )
+    group.add_argument(
+        "--memory-time",
+        type=float,
+        default=5.0,
+        metavar="SECONDS",
+        help="for the planners that search (default: %(default)g)",
+    )
+    group.add_argument(
+        "--memory-limit", metavar="SIZE", help="fail if the arena is larger, as in 256Ki"
+    )
+    group.add_argument(
+        "--memory-pools",
+        metavar="POOLS",
+        help='several arenas with their sizes, the best first, as in "sram:256Ki,psram:8Mi"; one'
+        " without a size is as large as needed",
+    )
+
+
+def read(args: argparse.Namespace) -> MemoryOptions:
+    """What the options say.
+
+    Raises
+    ------
+    InputError
+        When a size or the pools cannot be read, or options do not go together.
+    """
+    if args.clobber_inputs and args.io != "arena":
+        raise InputError("--clobber-inputs: inputs are the caller's; add --io arena")
+    return MemoryOptions(
+        planner=args.memory_planner,
+        time_limit=args.memory_time,
+        limit=None if args.memory_limit is None else size("--memory-limit", args.memory_limit),
+        pools=() if args.memory_pools is None else pools(args.memory_pools),
+        clobber_inputs=args.clobber_inputs,
+    )
+
+
+def size(option: str, text: str) -> int:
+    """Bytes of ``1500``, ``256K``, ``1.5Mi``."""
+    match = re.fullmatch(r"(\d+|\d*\.\d+)([KM]i?|)", text.strip())
+    if not match:
+        raise InputError(f"{option}: {text!r} is no size; write bytes, or 256K, 256Ki, 8M, 8Mi")
+    return int(Decimal(match[1]) * UNITS[match[2]])
+
+
+def pools(text: str) -> tuple[tuple[str, int | None], ...]:
+    """Read ``--memory-pools``: name and size, or name alone, with commas between."""
+    found: dict[str, int | None] = {}
+    for word in text.split(","):
+        name, colon, amount = (part.strip() for part in word.partition(":"))
+        if not re.fullmatch(r"[A-Za-z_]\w*", name):
+            raise InputError(
+                f'--memory-pools: cannot read {word.strip()!r}; write it like "sram:256Ki,psram"'
+            )
+        if name in found:
+            raise InputError(f"--memory-pools: pool {name!r} is given twice; give it once")
+        found[name] = size("--memory-pools", amount) if colon else None
+    return tuple(found.items())
