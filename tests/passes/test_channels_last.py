@@ -26,6 +26,7 @@ def _conv(x: relax.Expr, cin: int, cout: int) -> relax.Expr:
 def _check(body: Callable[..., relax.Expr], transposes: int, *shapes: tuple[int, ...]) -> None:
     before = build(body, *shapes)
     after = ChannelsLast()(before)
+    assert relax.analysis.check_well_formed(after)
     assert operators(after).count(PERMUTE) == transposes, after.script(show_meta=False)
     inputs = [RNG.standard_normal(s).astype("float32") for s in shapes]
     for a, b in zip(run(before, *inputs), run(after, *inputs), strict=True):
@@ -45,6 +46,8 @@ CHAINS: dict[str, tuple[Callable[[relax.Expr], relax.Expr], int]] = {
     "mean_keep": (lambda y: relax.op.mean(y, axis=[2, 3], keepdims=True), 2),
     "mean_drop": (lambda y: relax.op.mean(y, axis=[2, 3]), 1),
     "mean_channels": (lambda y: relax.op.mean(y, axis=[1]), 1),
+    "divide_by_maximum": (lambda y: relax.op.divide(y, relax.op.max(y)), 2),
+    "scale_of_all": (lambda y: relax.op.multiply(relax.op.max(y), relax.op.min(y)), 1),
     "softmax_channels": (lambda y: relax.op.nn.softmax(y, axis=1), 2),
     "prelu": (lambda y: relax.op.nn.prelu(y, _const(4), axis=1), 2),
     "pad": (lambda y: relax.op.nn.pad(y, [0, 0, 0, 1, 1, 2, 3, 0]), 2),

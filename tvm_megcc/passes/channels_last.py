@@ -231,7 +231,10 @@ class _Rewriter(PyExprMutator):
         if not held or any(_rank(a) > rank for a in call.args):
             return None
         axes = held[0].axes
-        args = [self._raw(self._of_rank(a, rank), axes) if _rank(a) else a for a in call.args]
+        args = [
+            self._raw(self._of_rank(a, rank), axes) if _rank(a) else self.visit_expr(a)
+            for a in call.args
+        ]
         return self._hold(relax.Call(call.op, args, call.attrs, call.ty_args), axes)
 
     def _of_rank(self, expr: relax.Expr, rank: int) -> relax.Expr:
