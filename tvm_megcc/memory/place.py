@@ -88,7 +88,7 @@ def place(
     try:
         found = _one_arena(problem, planner, time_limit, limit)
     except DoesNotFit as error:
-        raise _named(program, error) from error
+        raise _named(program, error, limit or 0) from error
     blocks = tuple(
         Block(b.name, b.first, b.last, b.size, pool, offset)
         for b, (pool, offset) in zip(problem.intervals, found.places, strict=True)
@@ -138,16 +138,16 @@ def _moved(location: Location, base: dict[int, tuple[int, int]]) -> Location:
     return Location("arena", pool, offset + location.offset)
 
 
-def _named(program: Program, error: DoesNotFit) -> DoesNotFit:
+def _named(program: Program, error: DoesNotFit, room: int) -> DoesNotFit:
     """The error in words of the model: the call by its node's name."""
-    call = program.calls[error.step] if error.step < len(program.calls) else None
-    name = f"call {error.step}" if call is None else f"'{call.name or error.step}'"
+    step = error.step
+    name = program.calls[step].name if step < len(program.calls) else ""
     live = ", ".join(f"'{n}'" for n in error.names[:3]) + (", ..." if error.names[3:] else "")
     return DoesNotFit(
-        f"model '{program.name}' for {program.arch} does not fit: {name} needs"
-        f" {error.missing_bytes} bytes more, with {live} live there; raise the limit, give the"
-        " planner more time, or make the inputs smaller",
+        f"model '{program.name}' for {program.arch}: {error.missing_bytes} bytes are missing, its"
+        f" arena takes {room + error.missing_bytes} and there are {room}; call {step}, '{name}',"
+        f" needs the most, for {live}; give it more memory or a smaller input",
         error.missing_bytes,
-        error.step,
+        step,
         error.names,
     )
