@@ -6,7 +6,6 @@ a failure. A model that is not listed may fail; one that passes is reported at t
 
 from __future__ import annotations
 
-import functools
 import tempfile
 from pathlib import Path
 
@@ -38,13 +37,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         )
 
 
-@functools.lru_cache(maxsize=1)
-def _compiled(
-    name: str, model: corpus.Model
-) -> tuple[routes.Compiled, tempfile.TemporaryDirectory]:
-    """The latest model's packages; the folder goes when the next model takes the place."""
-    folder = tempfile.TemporaryDirectory(prefix=f"megcc_{name}_")
-    return routes.Compiled(model, Path(folder.name)), folder
+#: The latest model's packages; its folder goes when the next model takes the place.
+_latest: dict[str, tuple[routes.Compiled, tempfile.TemporaryDirectory]] = {}
+
+
+def _compiled(model: corpus.Model) -> routes.Compiled:
+    if model.name not in _latest:
+        _latest.clear()
+        folder = tempfile.TemporaryDirectory(prefix=f"megcc_{model.name}_")
+        _latest[model.name] = routes.Compiled(model, Path(folder.name)), folder
+    return _latest[model.name][0]
 
 
 def test_model(model, route, record_property):
@@ -53,7 +55,7 @@ def test_model(model, route, record_property):
         pytest.skip(f"{route} needs {', '.join(missing)}")
     listed = model.name in expected_models()
     try:
-        differences = _compiled(model.name, model)[0].check(route)
+        differences = _compiled(model).check(route)
         wrong = [str(d) for d in differences if not d.ok]
         problem = "; ".join(wrong)
     except Exception as error:
