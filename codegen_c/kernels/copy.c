@@ -4,6 +4,7 @@
 // arch: portable
 // isa: none
 // rank: 0
+// inplace: 0
 // work: (bytes + 63) // 64
 //
 // A work item is 64 bytes.

@@ -4,7 +4,8 @@
 //
 // CASES (written by harness.py, host byte order, every part padded to 8 bytes):
 //   u32 magic, u32 number of cases, then per case
-//   u32 kernel, n_ptr, n_out, n_attr, i32 work, u32 workspace, i32 inplace (an input or -1), u32 0
+//   u32 kernel, n_ptr, n_out, n_attr, i32 work, u32 workspace, u32 inplace (bit i: the first
+//   output may take input i's memory), u32 0
 //   i32 attr[n_attr]; per operand u64 nbytes, u64 element size, and for inputs the data
 // RESULTS: per case i32 status, variant, operand, 0, then the outputs.
 //
@@ -27,7 +28,7 @@
 extern const megcc_kernel_fn kernel_table[];
 
 enum { OK, CRASHED, GUARD, DIFFERS, INPUT_WRITTEN };
-enum { WHOLE, AT_END, SPLIT, INPLACE, VARIANTS };
+enum { WHOLE, AT_END, SPLIT, INPLACE };  // INPLACE + i: in the memory of input i
 enum { MAX_PTR = 32, GUARD_BYTES = 256, ALIGN = 64 };
 
 typedef struct {
@@ -39,7 +40,7 @@ typedef struct {
   uint32_t kernel, n_ptr, n_out, n_attr;
   int32_t work;
   uint32_t workspace;
-  int32_t inplace;
+  uint32_t inplace;
   const int32_t *attr;
   size_t nbytes[MAX_PTR];
   size_t esize[MAX_PTR];
@@ -61,7 +62,7 @@ static const uint8_t *parse_case(const uint8_t *at, case_t *c) {
   memcpy(head, at, sizeof head);
   at += sizeof head;
   c->kernel = head[0], c->n_ptr = head[1], c->n_out = head[2], c->n_attr = head[3];
-  c->work = (int32_t)head[4], c->workspace = head[5], c->inplace = (int32_t)head[6];
+  c->work = (int32_t)head[4], c->workspace = head[5], c->inplace = head[6];
   if (c->n_ptr > MAX_PTR) die("too many operands");
   c->attr = (const int32_t *)at;
   at += (c->n_attr * 4 + 7) / 8 * 8;
@@ -116,13 +117,36 @@ static void call(const case_t *c, void *const *ptr, uint8_t *workspace, int valu
   kernel_table[c->kernel](ptr, c->attr, workspace, begin, end);
 }
 
+static void run_ranges(const case_t *c, int variant, void *const *ptr, uint8_t *ws, int value) {
+  if (variant != SPLIT) {
+    call(c, ptr, ws, value, 0, c->work);
+    return;
+  }
+  const int32_t one = c->work < 1 ? c->work : 1;
+  const int32_t third = c->work / 3 < one ? one : c->work / 3;
+  const int32_t most = c->work * 5LL / 7 < third ? third : (int32_t)(c->work * 5LL / 7);
+  call(c, ptr, ws, value, most, c->work);
+  call(c, ptr, ws, value, one, third);
+  call(c, ptr, ws, value, 0, one);
+  call(c, ptr, ws, value, third, most);
+}
+
+// 0, or the signal that ended the kernel. A function of its own: nothing in it changes after
+// sigsetjmp, so nothing can be lost.
+__attribute__((noinline)) static int run_caught(const case_t *c, int variant, void *const *ptr,
+                                                uint8_t *ws, int value) {
+  const int sig = sigsetjmp(on_signal, 1);
+  if (!sig) run_ranges(c, variant, ptr, ws, value);
+  return sig;
+}
+
 // WHOLE    64-byte aligned operands at the start of their regions, one call
 // AT_END   operands end where their region ends, one call
 // SPLIT    operands aligned to one element only, four calls in mixed order
-// INPLACE  as WHOLE, with the first output in the memory of one input
+// INPLACE  as WHOLE, with the first output in the memory of one input; its number is added
 // Returns a status; `*operand` says which operand it is about.
 static int run_variant(const case_t *c, int variant, uint8_t **ptr, int *operand) {
-  const int value = 0xA5 + variant * 0x1D;  // 0xFF (NaN) for one of them
+  const int value = variant == AT_END ? 0xFF : (0xA5 + variant * 0x1D) & 0xFF;  // once a NaN
   const uint32_t n_in = c->n_ptr - c->n_out;
   region_t ws_region = regions[MAX_PTR];
   uint8_t *ws = variant == AT_END
@@ -134,29 +158,14 @@ static int run_variant(const case_t *c, int variant, uint8_t **ptr, int *operand
     poison(regions[i], ptr[i], c->nbytes[i], value);
     if (i < n_in) memcpy(ptr[i], c->data[i], c->nbytes[i]);
   }
-  if (variant == INPLACE) ptr[n_in] = ptr[c->inplace];
-  const int sig = sigsetjmp(on_signal, 1);
-  if (sig) {
-    *operand = sig;
-    return CRASHED;
-  }
-  void *const *args = (void *const *)ptr;
-  if (variant == SPLIT) {
-    const int32_t one = c->work < 1 ? c->work : 1;
-    const int32_t third = c->work / 3 < one ? one : c->work / 3;
-    const int32_t most = c->work * 5LL / 7 < third ? third : (int32_t)(c->work * 5LL / 7);
-    call(c, args, ws, value, most, c->work);
-    call(c, args, ws, value, one, third);
-    call(c, args, ws, value, 0, one);
-    call(c, args, ws, value, third, most);
-  } else {
-    call(c, args, ws, value, 0, c->work);
-  }
+  if (variant >= INPLACE) ptr[n_in] = ptr[variant - INPLACE];
+  *operand = run_caught(c, variant, (void *const *)ptr, ws, value);
+  if (*operand) return CRASHED;
   *operand = MAX_PTR;
   if (!guards_intact(ws_region, ws, c->workspace, value)) return GUARD;
   for (uint32_t i = 0; i < c->n_ptr; ++i) {
     *operand = (int)i;
-    if (variant == INPLACE && (i == n_in || i == (uint32_t)c->inplace)) continue;
+    if (variant >= INPLACE && (i == n_in || (int)i == variant - INPLACE)) continue;
     if (!guards_intact(regions[i], ptr[i], c->nbytes[i], value)) return GUARD;
     if (i < n_in && memcmp(ptr[i], c->data[i], c->nbytes[i])) return INPUT_WRITTEN;
   }
@@ -168,8 +177,8 @@ static void run_case(const case_t *c, FILE *out) {
   static const uint8_t zeros[8];
   uint8_t *first[MAX_PTR] = {0};  // what WHOLE wrote
   int32_t head[4] = {OK, 0, 0, 0};
-  for (int variant = 0; variant < VARIANTS && head[0] == OK; ++variant) {
-    if (variant == INPLACE && c->inplace < 0) break;
+  for (int variant = 0; variant < INPLACE + (int)n_in && head[0] == OK; ++variant) {
+    if (variant >= INPLACE && !(c->inplace >> (variant - INPLACE) & 1)) continue;
     uint8_t *ptr[MAX_PTR];
     int operand = 0;
     head[0] = run_variant(c, variant, ptr, &operand);

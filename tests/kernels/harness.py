@@ -14,15 +14,12 @@ is one such module::
                                                   #   0 (the default): equal bits. Or a function
                                                   #   of the facts
     def check(facts, got, want) -> str            # optional, instead of TOLERANCE: "" or why not
-    INPLACE = 0                                   # optional: the input whose memory the first
-                                                  #   output may take. Or a function of the facts
-                                                  #   that gives an input or None
 
 The instances that the cases of one target need become one executable (``driver.c``, built and run
 by ``runner.py``), run once per session. Per case it runs the kernel over aligned memory, memory
 that ends at an unreadable page, over memory aligned to one element with the work range split in
-four, and in place where allowed; all must give the same bits, leave the inputs and the bytes around
-outputs and workspace alone, and touch no page outside their tensors.
+four, and in the memory of the inputs its header names; all must give the same bits, leave the
+inputs and the bytes around outputs and workspace alone, and touch no page outside their tensors.
 
 `TARGETS` are gcc, clang and gcc with sanitizers on this machine, arm64 and armv7 under qemu.
 Run one kernel on one target: ``pytest tests/kernels -k 'host_gcc and pool2d_nhwc_f32'``.
@@ -119,12 +116,6 @@ class Case:
     inputs: tuple[np.ndarray, ...]
     outputs: tuple[np.ndarray, ...]
     row: Mapping[str, Any]
-
-    @property
-    def inplace(self) -> int:
-        value = getattr(self.module, "INPLACE", None)
-        value = value(self.facts) if callable(value) else value
-        return -1 if value is None else value
 
     def complaint(self, got: list[np.ndarray]) -> str:
         """What is wrong with the outputs ("" when nothing is)."""

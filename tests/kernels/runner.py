@@ -18,15 +18,15 @@ from pathlib import Path
 
 import numpy as np
 from harness import HERE, Case, Target, applicable
-from tvm_megcc.codegen_c.kernel_files import headers
 
+from tvm_megcc.codegen_c.kernel_files import headers
 from tvm_megcc.kernels import packing, registry
 from tvm_megcc.program import Kernel
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 _MAGIC = 0x4B43474D
 _WORKSPACE = 32  # the operand number by which driver.c calls the workspace
-_VARIANTS = ("aligned", "ending at an unreadable page", "split, aligned to one element", "in place")
+_VARIANTS = ("aligned", "ending at an unreadable page", "split, aligned to one element")
 _INTRINSICS = """
 #if defined(__ARM_NEON)
 #include <arm_neon.h>
@@ -226,10 +226,13 @@ def encode(kernel: registry.KernelFile, case: Case, table: list[str]) -> bytes:
         inputs[index] = packing.apply(how, inputs[index], facts)
     attrs = [a & 0xFFFFFFFF for a in kernel.attrs(facts)]
     arrays = [*inputs, *case.outputs]
-    number = table.index(kernel.instance(facts).symbol)
+    instance = kernel.instance(facts)
+    number = table.index(instance.symbol)
+    takes = (i for i in instance.inplace if i < len(inputs))
+    inplace = sum(1 << i for i in takes if inputs[i].nbytes == case.outputs[0].nbytes)
     parts = [
         struct.pack("<4I", number, len(arrays), len(case.outputs), len(attrs)),
-        struct.pack("<iIiI", kernel.work(facts), kernel.workspace(facts), case.inplace, 0),
+        struct.pack("<i3I", kernel.work(facts), kernel.workspace(facts), inplace, 0),
         _padded(struct.pack(f"<{len(attrs)}I", *attrs)),
     ]
     for i, array in enumerate(arrays):
@@ -254,7 +257,8 @@ def decode(data: bytes, jobs: list[Job]) -> Iterator[str]:
             got.append(flat.reshape(want.shape))
             at += want.nbytes + -want.nbytes % 8
         if status:
-            yield f"run {_VARIANTS[variant]}: {_fault(status, operand)}"
+            how = (*_VARIANTS, *(f"in place of input {i}" for i in range(32)))[variant]
+            yield f"run {how}: {_fault(status, operand)}"
         else:
             yield case.complaint(got)
 

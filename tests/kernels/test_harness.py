@@ -15,6 +15,7 @@ _KERNEL = """// kernel: {stem}
 // arch: portable
 // rank: 0
 // workspace: 8
+// inplace: 0
 // work: bytes
 #include "megcc_kernel.h"
 #include "op/copy.h"
@@ -44,6 +45,10 @@ _FAULTS = {
     "overruns_workspace": ("w[8] = 1;", "wrote outside the workspace"),
     "ignores_range": ("if (begin) y[begin] = 0;", "other bits than in the aligned, unsplit run"),
     "reads_workspace": ("if (n) y[0] = w[0];", "other bits than in the aligned, unsplit run"),
+    "not_in_place": (
+        "for (int32_t i = begin; i < end; ++i) y[i] = (uint8_t)(x[i] + (x == y));",
+        "in place of input 0: operand 1 has other bits",
+    ),
     "not_c": ("y = ;", "does not compile"),
     "warns": ("int unused;", "does not compile"),
 }

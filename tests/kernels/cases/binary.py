@@ -60,10 +60,6 @@ def _shapes(f):
     return tuple(f[f"l{i}"] for i in range(8)), tuple(f[f"r{i}"] for i in range(8))
 
 
-def INPLACE(f):
-    return next((k for k, shape in enumerate(_shapes(f)) if prod(shape) == f["size"]), None)
-
-
 def operands(f, rng):
     shapes = _shapes(f)
     dtype = TYPES[f["dtype"]]

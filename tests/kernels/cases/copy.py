@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 CASES = [{"bytes": n} for n in (0, 1, 63, 64, 65, 1000, 70001)]
-INPLACE = 0
 
 
 def operands(f, rng):

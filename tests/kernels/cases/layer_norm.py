@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 TOLERANCE = 2e-6
-INPLACE = 0
 CASES = [
     *(
         {"outer": 3, "inner": n, "scale": 1, "bias": 1, "rms": 0}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 TOLERANCE = 1e-6
-INPLACE = 0
 CASES = [
     {"outer": outer, "axis": axis, "inner": inner, "log": log}
     for log in (0, 1)

@@ -30,7 +30,6 @@ CASES = [
     *({"func": code, "size": 301} for code in FUNC.values()),
     *({"func": FUNC[name], "size": 20011} for name in ("clip", "silu", "log")),
 ]
-INPLACE = 0
 
 
 def facts(row):
