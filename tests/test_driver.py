@@ -15,6 +15,8 @@ import pytest
 from tests.cli import tiny
 from tvm_megcc import driver, execute, files, toolchain
 from tvm_megcc.errors import InputError, ToolError
+from tvm_megcc.memory import DoesNotFit
+from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.package import is_package
 
 
@@ -160,3 +162,23 @@ def test_compile_model_does_not_read_the_place_it_writes_to(model: Path, tmp_pat
         os.chdir(here)
     assert files.read_tree(a) == files.read_tree(b)
     assert str(tmp_path).encode() not in b"".join(files.read_tree(a).values())
+
+
+def test_compile_model_that_does_not_fit_keeps_the_earlier_output(
+    model: Path, tmp_path: Path
+) -> None:
+    programs = driver.compile_model(model, tmp_path / "pkg", archs=["portable"])
+    before = files.read_tree(tmp_path)
+    (need,) = (p.arena_bytes for p in programs.values())
+    assert need
+    with pytest.raises(DoesNotFit, match="bytes are missing") as caught:
+        driver.compile_model(
+            model, tmp_path / "pkg", archs=["portable"], memory=MemoryOptions(limit=need // 2)
+        )
+    assert caught.value.missing_bytes == need - need // 2
+    assert files.read_tree(tmp_path) == before
+
+
+def test_compile_programs_refuses_an_unknown_io(model: Path) -> None:
+    with pytest.raises(InputError, match="io 'heap' is not known; choose from caller, arena"):
+        driver.compile_programs(model, ["portable"], io="heap")

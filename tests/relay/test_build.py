@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,9 @@ from tvm import relax
 
 from tests.cli import tiny
 from tvm_megcc import execute, relay
-from tvm_megcc.errors import InputError
+from tvm_megcc.errors import InputError, MegccError
 from tvm_megcc.files import read_tree
+from tvm_megcc.memory_options import MemoryOptions
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +75,12 @@ def test_unpacking_and_views(lib: relay.Library) -> None:
     total = sum(t.numpy().nbytes for t in params.values())
     plan = lib.memory_plan()
     assert total == plan.weight_bytes > 0
-    assert plan.arena_bytes >= plan.peak_live_bytes > 0
-    assert all(b.offset + b.nbytes <= plan.arena_bytes for b in plan.blocks)
-    assert str(plan.arena_bytes) in str(plan)
+    assert plan.optimal and plan.arena_bytes == plan.lower_bound > 0
+    assert all(b.offset + b.bytes <= plan.pools[b.pool].bytes for b in plan.blocks)
+    live = plan.live(plan.peak_step)
+    assert sum(b.bytes for b in live) <= plan.arena_bytes
+    assert f"arena {plan.arena_bytes} bytes (optimal" in str(plan)
+    assert plan.peak_call == lib.program.calls[plan.peak_step].name in str(plan)
     source = lib.get_source()
     assert "megcc_run" in source and "==== model/model.c" in source
 
@@ -197,3 +202,16 @@ def test_build_refuses(model: onnx.ModelProto) -> None:
         relay.build(mod, params={"w": tiny.WEIGHT.astype("float64")})
     with pytest.raises(InputError, match="no Relax function 'main'"):
         relay.build(tvm.IRModule({}))
+
+
+def test_build_with_memory_options(model: onnx.ModelProto) -> None:
+    mod, params = relay.frontend.from_onnx(model)
+    options = MemoryOptions(planner="greedy-size", clobber_inputs=True)
+    lib = relay.build(mod, params=params, io="arena", memory=options)
+    plan = lib.memory_plan()
+    assert plan.planner == "greedy-size" and "x:0" in {b.name for b in plan.blocks}
+    check_outputs(relay.GraphModule(lib["default"](tvm.cpu())))
+    with pytest.raises(MegccError, match="1 bytes are missing"):
+        relay.build(
+            mod, params=params, io="arena", memory=replace(options, limit=plan.arena_bytes - 1)
+        )
