@@ -29,7 +29,7 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.passes.plan_memory_bytes import allocated
+from tvm_megcc.passes.plan_memory_bytes import allocated, mixes_devices
 from tvm_megcc.passes.plan_memory_inplace import share_dying_inputs
 from tvm_megcc.passes.plan_memory_liveness import Allocation, allocations
 from tvm_megcc.passes.plan_memory_offsets import bear_offsets, called_by_kernels
@@ -46,42 +46,39 @@ class PlanMemory:
     Results are the same, bytes never more than with ``StaticPlanBlockMemory``.
     """
 
-    def transform_module(
-        self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
-    ) -> tvm.IRModule:
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         stock = relax.transform.StaticPlanBlockMemory()
         sharing = share_dying_inputs(mod)
-        chosen = {g.name_hint: (f, None) for g, f in stock(mod).functions_items()}
-        for candidate in (_Planner(mod), _Planner(sharing)):
-            for gvar, func in stock(candidate.functions()).functions_items():
-                if isinstance(func, relax.Function):
-                    before, _ = chosen[gvar.name_hint]
-                    if allocated(func).at_most(allocated(before)):
-                        chosen[gvar.name_hint] = func, candidate
-        return _assemble(mod, sharing, chosen)
+        planner = _Planner(sharing)
+        chosen = {gvar.name_hint: func for gvar, func in stock(mod).functions_items()}
+        planned = set()
+        for gvar, func in stock(planner.functions()).functions_items():
+            if isinstance(func, relax.Function):
+                theirs = chosen[gvar.name_hint]
+                if mixes_devices(theirs) or allocated(func).at_most(allocated(theirs)):
+                    chosen[gvar.name_hint] = func
+                    planned.add(gvar.name_hint)
+        shifted = {name for caller in planned for name in planner.shifted.get(caller, ())}
+        kernels = {name: planner.bearing[name] for name in shifted}
+        return _assemble(mod, sharing, {**chosen, **kernels})
 
 
 def _assemble(
     mod: tvm.IRModule,
     sharing: tvm.IRModule,
-    chosen: dict[str, tuple[relax.Function, _Planner | None]],
+    chosen: dict[str, relax.Function | tirx.PrimFunc],
 ) -> tvm.IRModule:
-    """The chosen functions with the kernels they call, these in a form that accepts offsets."""
-    functions = dict(sharing.functions_items())
-    for gvar, func in functions.items():
-        if isinstance(func, relax.Function):
-            functions[gvar], planner = chosen[gvar.name_hint]
-            for name in planner.shifted.get(gvar.name_hint, ()) if planner else ():
-                functions[sharing.get_global_var(name)] = planner.bearing[name]
+    """`sharing` with the chosen functions, without kernels that have lost their callers."""
+    functions = {g: chosen.get(g.name_hint, f) for g, f in sharing.functions_items()}
     used = _referenced(functions.values())
-    idle = _referenced(f for _, f in mod.functions_items()) - used
-    kept = {}
-    for gvar, func in functions.items():
-        is_ours = gvar.name_hint not in mod.global_var_map_
-        dropped = gvar.name_hint in idle and "global_symbol" not in func.attrs
-        if not (isinstance(func, tirx.PrimFunc) and (dropped or is_ours and gvar.name_hint not in used)):
-            kept[gvar] = func
-    return tvm.IRModule(kept, attrs=mod.attrs, global_infos=mod.global_infos)
+    before = _referenced(f for _, f in mod.functions_items())
+    for gvar, func in list(functions.items()):
+        name = gvar.name_hint
+        replaced = name in before and "global_symbol" not in func.attrs
+        if isinstance(func, tirx.PrimFunc) and name not in used:
+            if replaced or name not in mod.global_var_map_:
+                del functions[gvar]
+    return tvm.IRModule(functions, attrs=mod.attrs, global_infos=mod.global_infos)
 
 
 def _referenced(functions: Iterable[relax.Function | tirx.PrimFunc]) -> set[str]:

@@ -26,6 +26,25 @@ class Allocated:
         )
 
 
+def mixes_devices(func: relax.Function) -> bool:
+    """Whether a tensor of one device lies in a storage of another."""
+    devices: dict[relax.Var, str] = {}
+    tensors: list[relax.Call] = []
+
+    def visit(expr: relax.Expr) -> None:
+        for block in expr.blocks if isinstance(expr, relax.SeqExpr) else ():
+            for binding in block.bindings:
+                call = binding.value
+                if isinstance(call, relax.Call) and isinstance(call.op, tvm.ir.Op):
+                    if call.op.name == "relax.memory.alloc_storage":
+                        devices[binding.var] = str(call.args[1])
+                    elif call.op.name == "relax.memory.alloc_tensor":
+                        tensors.append(call)
+
+    relax.analysis.post_order_visit(func, visit)
+    return any(devices.get(t.args[0], str(t.args[4])) != str(t.args[4]) for t in tensors)
+
+
 def allocated(func: relax.Function) -> Allocated:
     """All storages of `func`, and its tensors that have storage of their own."""
     bounds = Bounds(func)

@@ -1,7 +1,7 @@
 """Kernels that write their result over an input nobody reads again.
 
-Enters: a module after ``CallTIRRewrite``. Leaves: the same with some calls ``f(x, y, out)`` turned into
-``f_in_place(x, y)``, where the new PrimFunc has `out` replaced by one of its inputs, and the
+Enters: a module after ``CallTIRRewrite``. Leaves: the same with some calls ``f(x, y, out)`` turned
+into ``f_in_place(x, y)``, where the new PrimFunc has `out` replaced by one of its inputs, and the
 variable of `out` bound to that input. One buffer stands for both, so ``tirx.noalias`` stays true.
 
 An input may be overwritten when the kernel reads it only before it writes the result, or reads for
@@ -136,7 +136,7 @@ def _is_elementwise(stage: tirx.Stmt, source: tirx.Buffer, out: tirx.Buffer) -> 
     if not isinstance(stage, SBlockRealize) or not _is_one(stage.predicate):
         return False
     block = stage.block
-    if block.init is not None or block.alloc_buffers or not isinstance(block.body, tirx.BufferStore):
+    if block.init is not None or not isinstance(block.body, tirx.BufferStore):
         return False
     driven = {}
     for axis, value in zip(block.iter_vars, stage.iter_values, strict=True):

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Union
+from typing import TypeAlias
 
 import tvm
 from tvm import relax, tirx
@@ -26,7 +26,7 @@ from tvm import relax, tirx
 from tvm_megcc.passes.plan_memory_bounds import Bounds
 
 #: What a value may be: allocation numbers, or one such thing per field of a tuple.
-Alias = Union[frozenset[int], tuple["Alias", ...]]
+Alias: TypeAlias = "frozenset[int] | tuple[Alias, ...]"
 NONE: Alias = frozenset()
 
 #: Operators whose result is the bytes of their first argument, and which read none of them.
@@ -117,7 +117,7 @@ class Root:
 
 
 class Liveness:
-    """What a walk over one function finds: `roots` in program order, and the `calls` of PrimFuncs."""
+    """What a walk over a function finds: `roots` in program order, and the `calls` of PrimFuncs."""
 
     def __init__(self, mod: tvm.IRModule, bounds: Bounds) -> None:
         self.mod = mod
@@ -176,7 +176,7 @@ class Liveness:
     def _is_allocated(self, binding: relax.Binding) -> bool:
         """Whether `binding` allocates a tensor that can be planned; then it is noted."""
         call = binding.value
-        if not (isinstance(binding, relax.VarBinding) and _is_op(call, "relax.builtin.alloc_tensor")):
+        if isinstance(binding, relax.MatchCast) or not _is_op(call, "relax.builtin.alloc_tensor"):
             return False
         shape, dtype, device, scope = call.args
         if not isinstance(shape, relax.ShapeExpr) or not isinstance(device, tirx.IntImm):
@@ -201,7 +201,7 @@ class Liveness:
         op = call.op
         if isinstance(op, tvm.ir.Op):
             return self._operator(op.name, call, arguments)
-        if isinstance(op, relax.GlobalVar) and isinstance(self.mod[op], tirx.PrimFunc):
+        if _is_kernel(self.mod, op):
             self._touch(arguments, consumer=op.name_hint)
             self.calls.append(KernelCall(self.step, op.name_hint, call))
             return NONE
@@ -250,7 +250,7 @@ class Liveness:
 
 
 def keeps(mod: tvm.IRModule, gvar: relax.GlobalVar, callers: tuple[str, ...] = ()) -> bool:
-    """Whether a Relax function may hold on to an argument beyond its return, other than as result."""
+    """Whether a Relax function may hold an argument beyond its return, other than as its result."""
     func = mod[gvar] if gvar in mod.functions else None
     if not isinstance(func, relax.Function):
         return True
@@ -269,13 +269,17 @@ def keeps(mod: tvm.IRModule, gvar: relax.GlobalVar, callers: tuple[str, ...] = (
                 known |= {"relax.memory.ensure_zero_offset", "relax.vm.call_tir_dyn"}
                 unknown = op.name not in known
             elif isinstance(op, relax.GlobalVar):
-                if not isinstance(mod[op], tirx.PrimFunc):
+                if not _is_kernel(mod, op):
                     unknown = keeps(mod, op, (*callers, gvar.name_hint))
             else:
                 unknown = not isinstance(op, relax.ExternFunc)
 
     relax.analysis.post_order_visit(func.body, visit)
     return unknown
+
+
+def _is_kernel(mod: tvm.IRModule, op: relax.Expr) -> bool:
+    return isinstance(op, relax.GlobalVar) and isinstance(mod.functions.get(op), tirx.PrimFunc)
 
 
 def _is_op(expr: relax.Expr, name: str) -> bool:

@@ -15,7 +15,7 @@ from tvm import tirx
 from tvm_megcc.memory import Interval, Problem, plan
 from tvm_megcc.passes.plan_memory_liveness import Allocation
 
-#: A storage serves a tensor up to this many times larger or smaller, as TVM's StorageAllocator has it.
+#: A storage serves a tensor up to this many times larger or smaller, as in TVM's StorageAllocator.
 MATCH_RANGE = 16
 
 
@@ -116,7 +116,7 @@ def _storages(group: list[Allocation]) -> list[Placed]:
 
 
 def _first_come(group: list[Allocation]) -> list[list[int]]:
-    """TVM's StorageAllocator: the smallest free storage that is large enough, else grow the largest."""
+    """As TVM's StorageAllocator: the smallest free storage that suffices, else grow the largest."""
     bins: list[list[int]] = []
     for i in sorted(range(len(group)), key=lambda i: group[i].first):
         size = group[i].size
