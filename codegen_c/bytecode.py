@@ -21,14 +21,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ..errors import UnsupportedError
-from ..program import ALIGNMENT, DTYPES, Call, Location, Program, Tensor
+from ..program import ALIGNMENT, DTYPES, Call, Location, Pool, Program, Tensor
 from .sources import runtime_text
 
 MAGIC = 0x4347454D
-VERSION = 1
-ABI = 1  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
+VERSION = 2
+ABI = 2  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
 NONE = 0xFFFFFFFF
 HEADER_WORDS = 32
+SECTIONS_AT = 10  #: word of the header with which the table of sections begins
 SPACES = ("arena", "weight", "input", "output")
 
 
@@ -78,8 +79,28 @@ class Code:
         return tuple(sorted(used, key=lambda name: opcodes()[name]))
 
 
-def _range(t: Tensor) -> tuple[int, int]:
-    return t.location.offset, t.location.offset + t.nbytes
+def pools(program: Program) -> tuple[Pool, ...]:
+    """The caller's buffers for activations, in the order of their numbers; at least one."""
+    assert program.arena_bytes is not None, "memory.place has not run"
+    if program.plan is None or not program.plan.pools:
+        return (Pool("arena", program.arena_bytes),)
+    assert program.arena_bytes == sum(p.bytes for p in program.plan.pools), program.plan.pools
+    return program.plan.pools
+
+
+def checksum(blob: bytes) -> int:
+    """The checksum in the header of an encoded program."""
+    return int.from_bytes(blob[12:16], "little")
+
+
+def _overlap(a: Tensor, b: Tensor) -> bool:
+    """Whether two tensors of the arena share bytes."""
+    one, two = a.location, b.location
+    return (
+        one.index == two.index
+        and one.offset < two.offset + b.nbytes
+        and two.offset < one.offset + a.nbytes
+    )
 
 
 def own_outputs(program: Program) -> Code:
@@ -92,7 +113,7 @@ def own_outputs(program: Program) -> Code:
     tensors = list(program.tensors)
     ports = list(program.outputs)
     input_tensors = {p.tensor for p in program.inputs}
-    shown: list[tuple[int, int]] = []
+    shown: list[Tensor] = []
     first: list[Call | Copy] = []
     last: list[Call | Copy] = []
     for k, port in enumerate(program.outputs):
@@ -100,9 +121,8 @@ def own_outputs(program: Program) -> Code:
         if t.location == Location("output", k):
             continue
         if t.location.space == "arena" and port.tensor not in input_tensors:
-            lo, hi = _range(t)
-            if not any(lo < b and a < hi for a, b in shown):
-                shown.append((lo, hi))
+            if not any(_overlap(t, other) for other in shown):
+                shown.append(t)
                 continue
         copy = Copy(len(tensors), port.tensor)
         # An input in the arena may be overwritten by the program; at the start it is there.
@@ -150,8 +170,6 @@ def _tensor_words(
     if where.space == "weight":
         index, base = placed[where.index]
         offset += base
-    elif where.space == "arena":
-        index = 0
     code = list(DTYPES).index(t.dtype) | SPACES.index(where.space) << 8 | len(t.shape) << 16
     return code, first_dim, index, offset & NONE, offset >> 32, 0
 
@@ -198,7 +216,6 @@ def encode(
         Little-endian 32-bit words, a multiple of `ALIGNMENT` long.
     """
     program = code.program
-    assert program.arena_bytes is not None, "memory.place has not run"
     assert len(symbols) == len(program.kernels)
     for k, port in enumerate(program.inputs):
         _check_port(program, port.tensor, "input", k, port.name)
@@ -209,6 +226,9 @@ def encode(
     header = [0] * HEADER_WORDS
     arch_ref, name_ref = strings.ref(program.arch), strings.ref(program.name)
     kernels = [strings.ref(s) for s in symbols]
+    pool_words = [
+        w for p in pools(program) for w in (strings.ref(p.name), p.bytes & NONE, p.bytes >> 32)
+    ]
     ports = [
         [w for p in side for w in (strings.ref(p.name), p.tensor)]
         for side in (program.inputs, program.outputs)
@@ -232,8 +252,8 @@ def encode(
     body = bytearray()
 
     def section(number: int, data: bytes, count: int) -> None:
-        header[12 + 2 * number] = 4 * HEADER_WORDS + len(body)
-        header[12 + 2 * number + 1] = count
+        at = SECTIONS_AT + 2 * number
+        header[at : at + 2] = 4 * HEADER_WORDS + len(body), count
         body.extend(data + bytes(-len(data) % 4))
 
     def pack(values: Sequence[int]) -> bytes:
@@ -247,16 +267,14 @@ def encode(
     section(5, pack(ports[0]), len(program.inputs))
     section(6, pack(ports[1]), len(program.outputs))
     section(7, pack(words), len(words))
+    section(8, pack(pool_words), len(pools(program)))
 
     # Padded inside the checksum: in a .bin the weights follow, and no byte may change unseen.
     body += bytes(-(4 * HEADER_WORDS + len(body)) % ALIGNMENT)
     mark = fingerprint(symbols)
     header[0:3] = MAGIC, VERSION, 4 * HEADER_WORDS + len(body)
-    header[4:10] = (
-        mark & NONE, mark >> 32, arch_ref, name_ref,
-        program.arena_bytes & NONE, program.arena_bytes >> 32,
-    )  # fmt: skip
-    header[10] = max((len(c.operands) for c in program.calls), default=0)
+    operands = max((len(c.operands) for c in program.calls), default=0)
+    header[4:9] = mark & NONE, mark >> 32, arch_ref, name_ref, operands
     blob = bytearray(pack(header) + body)
     struct.pack_into("<I", blob, 12, zlib.crc32(blob[16:]))
     return bytes(blob)

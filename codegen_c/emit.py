@@ -161,7 +161,8 @@ def _header(ident: str, name: str, codes: Mapping[str, bytecode.Code], weights: 
     upper = ident.upper()
     sizes = {
         arch: f"#define {upper}_ARENA_BYTES {code.program.arena_bytes}\n"
-        f"#define {upper}_CONTEXT_BYTES ({_context_words(code)} * sizeof(void *))\n"
+        + _pool_macros(upper, code.program)
+        + f"#define {upper}_CONTEXT_BYTES ({_context_words(code)} * sizeof(void *))\n"
         for arch, code in codes.items()
     }
     image = (
@@ -182,12 +183,28 @@ def _header(ident: str, name: str, codes: Mapping[str, bytecode.Code], weights: 
     )
 
 
+def _pool_macros(upper: str, program: Program) -> str:
+    """Number and bytes of each pool; the usual one has ``<NAME>_ARENA_BYTES`` and no more."""
+    pools = bytecode.pools(program)
+    if [pool.name for pool in pools] == ["arena"]:
+        return ""
+    rows: dict[str, int] = {}
+    for number, pool in enumerate(pools):
+        ident = re.sub(r"\W", "_", pool.name, flags=re.ASCII)
+        macro = f"{upper}_POOL_{ident.upper()}"
+        for key, value in ((macro, number), (f"{macro}_BYTES", pool.bytes)):
+            if key in rows:
+                raise InputError(f"memory pool {pool.name!r}: {key} is taken; rename the pool")
+            rows[key] = value
+    return "".join(f"#define {key} {value}\n" for key, value in rows.items())
+
+
 def _context_words(code: bytecode.Code) -> int:
     """Pointers that a context fits in: see megcc_context_bytes (a test compares them)."""
     program = code.program
     ports = len(program.inputs) + len(program.outputs)
     operands = max((len(c.operands) for c in program.calls), default=0)
-    return 16 + 2 * ports + 1 + MAX_SEGMENTS + ports + operands
+    return 16 + 2 * ports + len(bytecode.pools(program)) + MAX_SEGMENTS + ports + operands
 
 
 def _model_c(
@@ -213,6 +230,7 @@ def _model_c(
         text += f"#define FINGERPRINT {{{mark & 0xFFFFFFFF:#010x}u, {mark >> 32:#010x}u}}\n"
         if weights == "c":
             text += _program_c(ident, arch, layout, blobs[arch])
+        text += _plan_c(codes[arch].program, blobs[arch])
         parts[arch] = text
     names = _opcodes(codes)
     numbers = {bytecode.opcodes()[n]: n for n in names}
@@ -233,9 +251,24 @@ def _model_c(
         + guards.chain(parts, '#error "this package was not compiled for this architecture"\n')
         + f"\nstatic const megcc_op_t *const kOps[] = {{\n{rows}}};\n"
         + f"\nconst megcc_kernels_t {ident}_kernels = {{\n"
-        + "    MEGCC_ABI, KERNEL_COUNT, FINGERPRINT, kKernels, kOps,\n"
-        + "    sizeof kOps / sizeof *kOps,\n};\n"
+        + "    MEGCC_BUILD_ABI, KERNEL_COUNT, FINGERPRINT, kKernels, kOps,\n"
+        + "    sizeof kOps / sizeof *kOps,\n#if defined(MEGCC_DEBUG)\n    &kPlan,\n#endif\n};\n"
         + image
+    )
+
+
+def _plan_c(program: Program, blob: bytes) -> str:
+    """For a debug build: when each block of the arena dies."""
+    blocks = program.plan.blocks if program.plan is not None else ()
+    rows = "".join(
+        f"    {{{b.first}, {b.last}, {b.pool}, {b.offset}, {b.bytes}}},\n" for b in blocks
+    )
+    return (
+        "\n#if defined(MEGCC_DEBUG)\n"
+        "// Live during calls [first, last), in this pool, at this offset, so many bytes.\n"
+        f"static const megcc_block_t kBlocks[] = {{\n{rows or '    {0, 0, 0, 0, 0},' + chr(10)}}};\n"
+        f"static const megcc_plan_t kPlan = {{{bytecode.checksum(blob):#x}, {len(blocks)}, kBlocks}};\n"
+        "#endif\n"
     )
 
 

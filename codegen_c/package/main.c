@@ -483,10 +483,14 @@ static megcc_context_t *make_context(const megcc_model_t *model) {
   check(megcc_context_bytes(model, &bytes), NULL);
   mem = allocate(bytes);
   check(megcc_context_create(model, mem, bytes, &context), NULL);
-  check(megcc_arena_bytes(context, &bytes), NULL);
-  mem = allocate(bytes);
-  check(megcc_set_arena(context, mem, bytes), NULL);
-  printf("arena: %lu bytes\n", (unsigned long)bytes);
+  check(megcc_pool_count(model, &count), NULL);
+  for (i = 0; i < count; ++i) {
+    const char *name;
+    check(megcc_pool_info(context, i, &name, &bytes), NULL);
+    mem = allocate(bytes);
+    check(megcc_set_pool(context, i, mem, bytes), name);
+    printf("%s: %lu bytes\n", name, (unsigned long)bytes);
+  }
   check(megcc_output_count(model, &count), NULL);
   for (i = 0; i < count; ++i) {
     megcc_tensor_info_t t;

@@ -31,9 +31,10 @@ typedef struct {
   megcc_model_t *model;
   megcc_context_t *context;
   void *context_memory;
-  buffer_t arena;
+  buffer_t *pools;
   buffer_t *inputs;
   buffer_t *outputs;
+  uint32_t pool_count;
   uint32_t input_count;
   uint32_t output_count;
 } execution_t;
@@ -79,9 +80,10 @@ static void execution_free(void *self) {
   execution_t *e = (execution_t *)self;
   for (uint32_t i = 0; e->inputs != NULL && i < e->input_count; ++i) free(e->inputs[i].base);
   for (uint32_t i = 0; e->outputs != NULL && i < e->output_count; ++i) free(e->outputs[i].base);
+  for (uint32_t i = 0; e->pools != NULL && i < e->pool_count; ++i) free(e->pools[i].base);
+  free(e->pools);
   free(e->inputs);
   free(e->outputs);
-  free(e->arena.base);
   free(e->context_memory);
   free(e);
 }
@@ -89,12 +91,16 @@ static void execution_free(void *self) {
 // Gives the context all the memory that the present shapes need.
 static int execution_provide(execution_t *e) {
   megcc_tensor_info_t info;
+  const char *name = NULL;
   size_t bytes = 0;
-  megcc_status_t status = megcc_arena_bytes(e->context, &bytes);
-  if (status != MEGCC_OK) return raise_status("the model's memory", status);
-  if (buffer_grow(&e->arena, bytes) != 0) return -1;
-  status = megcc_set_arena(e->context, e->arena.data, e->arena.bytes);
-  if (status != MEGCC_OK) return raise_status("the model's memory", status);
+  megcc_status_t status;
+  for (uint32_t i = 0; i < e->pool_count; ++i) {
+    status = megcc_pool_info(e->context, i, &name, &bytes);
+    if (status != MEGCC_OK) return raise_status("the model's memory", status);
+    if (buffer_grow(&e->pools[i], bytes) != 0) return -1;
+    status = megcc_set_pool(e->context, i, e->pools[i].data, e->pools[i].bytes);
+    if (status != MEGCC_OK) return raise_status("the model's memory", status);
+  }
   for (uint32_t i = 0; i < e->input_count; ++i) {
     status = megcc_input_info(e->context, i, &info);
     if (status != MEGCC_OK) return raise_status("an input", status);
@@ -118,13 +124,15 @@ static int execution_open(execution_t *e) {
   size_t bytes = 0;
   if (status == MEGCC_OK) status = megcc_input_count(e->model, &e->input_count);
   if (status == MEGCC_OK) status = megcc_output_count(e->model, &e->output_count);
+  if (status == MEGCC_OK) status = megcc_pool_count(e->model, &e->pool_count);
   if (status == MEGCC_OK) status = megcc_context_bytes(e->model, &bytes);
   if (status != MEGCC_OK) return raise_status("the model cannot be opened", status);
   // One more than needed: calloc(0) may answer with null.
   e->inputs = (buffer_t *)calloc((size_t)e->input_count + 1, sizeof(buffer_t));
   e->outputs = (buffer_t *)calloc((size_t)e->output_count + 1, sizeof(buffer_t));
+  e->pools = (buffer_t *)calloc((size_t)e->pool_count + 1, sizeof(buffer_t));
   e->context_memory = malloc(bytes + 1);
-  if (e->inputs == NULL || e->outputs == NULL || e->context_memory == NULL) {
+  if (e->inputs == NULL || e->outputs == NULL || e->pools == NULL || e->context_memory == NULL) {
     return raise_error("MemoryError", "no memory for the model's context");
   }
   status = megcc_context_create(e->model, e->context_memory, bytes, &e->context);

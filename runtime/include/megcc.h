@@ -6,6 +6,7 @@
 ///     megcc_model_open      validate the image once, handle in caller memory
 ///     megcc_context_create  the state of one run; one per thread, any number per model
 ///     megcc_set_arena       the activations, megcc_arena_bytes() of 64-byte aligned memory
+///                           (megcc_set_pool for each pool of a model that has several)
 ///     megcc_bind_input...   or megcc_set_io + megcc_copy_input
 ///     megcc_run             any number of times
 ///
@@ -29,10 +30,13 @@ extern "C" {
 /// Most weight segments that one image has.
 #define MEGCC_MAX_SEGMENTS 8
 
+/// Most memory pools that one image has.
+#define MEGCC_MAX_POOLS 8
+
 typedef enum megcc_status {
   MEGCC_OK = 0,
   MEGCC_ERR_NULL,       // a required pointer is null
-  MEGCC_ERR_INDEX,      // no input or output has this number
+  MEGCC_ERR_INDEX,      // no input, output or pool has this number
   MEGCC_ERR_NAME,       // no input or output has this name
   MEGCC_ERR_MEMORY,     // the memory given is too small
   MEGCC_ERR_ALIGNMENT,  // the memory given is not aligned enough
@@ -48,7 +52,8 @@ typedef enum megcc_status {
   MEGCC_ERR_UNBOUND,    // an input or output has no memory yet
   MEGCC_ERR_NO_ARENA,   // the arena has not been set
   MEGCC_ERR_NOT_RUN,    // there is no output before a run
-  MEGCC_ERR_PLATFORM    // this machine cannot run the image (byte order, address space)
+  MEGCC_ERR_PLATFORM,   // this machine cannot run the image (byte order, address space)
+  MEGCC_ERR_POOLS       // the model has several memory pools: set each of them
 } megcc_status_t;
 
 /// Element types; the values are part of the image format.
@@ -122,12 +127,24 @@ megcc_status_t megcc_context_bytes(const megcc_model_t *model, size_t *bytes);
 megcc_status_t megcc_context_create(const megcc_model_t *model, void *mem, size_t bytes,
                                     megcc_context_t **context);
 
-/// Bytes of arena that the present input shapes need; may be 0.
+/// Bytes of arena that the present input shapes need; may be 0. A model whose arena is spread over
+/// several pools answers MEGCC_ERR_POOLS, here and to megcc_set_arena.
 megcc_status_t megcc_arena_bytes(const megcc_context_t *context, size_t *bytes);
 
 /// Gives the context its arena, aligned to MEGCC_ALIGNMENT. Contexts that never run at the same
 /// time may share one arena (outputs that lie in it are then valid until any of them runs).
 megcc_status_t megcc_set_arena(megcc_context_t *context, void *mem, size_t bytes);
+
+/// How many pools the arena consists of: 1 unless the model was compiled for several memories.
+megcc_status_t megcc_pool_count(const megcc_model_t *model, uint32_t *count);
+
+/// Name of a pool, and the bytes of it that the present input shapes need; may be 0.
+megcc_status_t megcc_pool_info(const megcc_context_t *context, uint32_t index, const char **name,
+                               size_t *bytes);
+
+/// Gives the context one of its pools, under the terms of megcc_set_arena. All are set before the
+/// first megcc_copy_input: values that wait in the arena are forgotten.
+megcc_status_t megcc_set_pool(megcc_context_t *context, uint32_t index, void *mem, size_t bytes);
 
 megcc_status_t megcc_input_info(const megcc_context_t *context, uint32_t index,
                                 megcc_tensor_info_t *info);

@@ -7,7 +7,7 @@ typedef char megcc_context_fits[sizeof(struct megcc_context) <= 16 * sizeof(void
 // ---- layout of the caller's memory ---------------------------------------------------------
 
 static size_t base_count(const megcc_model_t *m) {
-  return (size_t)1 + m->count[MEGCC_S_SEGMENTS] + m->count[MEGCC_S_INPUTS] +
+  return (size_t)m->count[MEGCC_S_POOLS] + m->count[MEGCC_S_SEGMENTS] + m->count[MEGCC_S_INPUTS] +
          m->count[MEGCC_S_OUTPUTS];
 }
 
@@ -28,7 +28,7 @@ megcc_status_t megcc_context_bytes(const megcc_model_t *m, size_t *bytes) {
 megcc_status_t megcc_context_create(const megcc_model_t *m, void *mem, size_t bytes,
                                     megcc_context_t **context) {
   megcc_context_t *c = (megcc_context_t *)mem;
-  size_t needed, i;
+  size_t needed, pointers, i;
   megcc_status_t status;
   if (context == NULL) return MEGCC_ERR_NULL;
   *context = NULL;
@@ -40,7 +40,8 @@ megcc_status_t megcc_context_create(const megcc_model_t *m, void *mem, size_t by
   c->input = (struct megcc_port *)(c + 1);
   c->output = c->input + m->count[MEGCC_S_INPUTS];
   c->base = (uint8_t **)(c->output + m->count[MEGCC_S_OUTPUTS]);
-  c->operand = (void **)(c->base + base_count(m));
+  pointers = base_count(m);
+  c->operand = (void **)(c->base + pointers);
   c->call = 0;
   c->has_run = 0;
   c->profile = NULL;
@@ -51,38 +52,17 @@ megcc_status_t megcc_context_create(const megcc_model_t *m, void *mem, size_t by
     c->input[i].bound = NULL;
     c->input[i].flags = 0;
   }
-  for (i = 0; i < base_count(m); ++i) c->base[i] = NULL;
+  for (i = 0; i < pointers; ++i) c->base[i] = NULL;
+  c->base += m->count[MEGCC_S_POOLS];
   for (i = 0; i < m->count[MEGCC_S_SEGMENTS]; ++i) {
     // Kernels take all operands as `void *`; the model's checks keep weights from being written.
-    c->base[1 + i] = (uint8_t *)(uintptr_t)m->segment[i].data;
+    c->base[i] = (uint8_t *)(uintptr_t)m->segment[i].data;
   }
   *context = c;
   return MEGCC_OK;
 }
 
-// ---- arena ---------------------------------------------------------------------------------
-
-megcc_status_t megcc_arena_bytes(const megcc_context_t *c, size_t *bytes) {
-  if (c == NULL || bytes == NULL) return MEGCC_ERR_NULL;
-  *bytes = c->model->arena_bytes;
-  return MEGCC_OK;
-}
-
-megcc_status_t megcc_set_arena(megcc_context_t *c, void *mem, size_t bytes) {
-  uint32_t i;
-  if (c == NULL) return MEGCC_ERR_NULL;
-  if (bytes < c->model->arena_bytes) return MEGCC_ERR_MEMORY;
-  if (mem == NULL && c->model->arena_bytes > 0) return MEGCC_ERR_NULL;
-  if ((uintptr_t)mem % MEGCC_ALIGNMENT != 0) return MEGCC_ERR_ALIGNMENT;
-  c->base[MEGCC_ARENA] = (uint8_t *)mem;
-  for (i = 0; i < c->model->count[MEGCC_S_INPUTS]; ++i) {
-    c->input[i].flags &= ~(uint32_t)MEGCC_PORT_FILLED;
-  }
-  c->has_run = 0;
-  return MEGCC_OK;
-}
-
-// ---- inputs and outputs --------------------------------------------------------------------
+// ---- ports ---------------------------------------------------------------------------------
 
 // A port: its tensor and its two places in the context.
 struct port {
@@ -100,9 +80,51 @@ static struct port port_at(const megcc_context_t *c, int section, uint32_t index
   p.tensor = megcc_tensor_at(m, w[1]);
   p.name = megcc_string(m, w[0]);
   p.state = c->input + inputs + index;
-  p.base = c->base + 1 + m->count[MEGCC_S_SEGMENTS] + inputs + index;
+  p.base = c->base + m->count[MEGCC_S_SEGMENTS] + inputs + index;
   return p;
 }
+
+// ---- arena ---------------------------------------------------------------------------------
+
+megcc_status_t megcc_pool_info(const megcc_context_t *c, uint32_t index, const char **name,
+                               size_t *bytes) {
+  const megcc_model_t *m;
+  if (c == NULL || name == NULL || bytes == NULL) return MEGCC_ERR_NULL;
+  m = c->model;
+  if (index >= m->count[MEGCC_S_POOLS]) return MEGCC_ERR_INDEX;
+  *name = megcc_string(m, m->section[MEGCC_S_POOLS][index * MEGCC_POOL_WORDS]);
+  *bytes = m->pool_bytes[index];
+  return MEGCC_OK;
+}
+
+megcc_status_t megcc_set_pool(megcc_context_t *c, uint32_t index, void *mem, size_t bytes) {
+  uint32_t i;
+  if (c == NULL) return MEGCC_ERR_NULL;
+  if (index >= c->model->count[MEGCC_S_POOLS]) return MEGCC_ERR_INDEX;
+  if (bytes < c->model->pool_bytes[index]) return MEGCC_ERR_MEMORY;
+  if (mem == NULL && c->model->pool_bytes[index] > 0) return MEGCC_ERR_NULL;
+  if ((uintptr_t)mem % MEGCC_ALIGNMENT != 0) return MEGCC_ERR_ALIGNMENT;
+  *megcc_pool(c, index) = (uint8_t *)mem;
+  for (i = 0; i < c->model->count[MEGCC_S_INPUTS]; ++i) {
+    c->input[i].flags &= ~(uint32_t)MEGCC_PORT_FILLED;
+  }
+  c->has_run = 0;
+  return MEGCC_OK;
+}
+
+megcc_status_t megcc_arena_bytes(const megcc_context_t *c, size_t *bytes) {
+  if (c == NULL || bytes == NULL) return MEGCC_ERR_NULL;
+  if (c->model->count[MEGCC_S_POOLS] != 1) return MEGCC_ERR_POOLS;
+  *bytes = c->model->pool_bytes[0];
+  return MEGCC_OK;
+}
+
+megcc_status_t megcc_set_arena(megcc_context_t *c, void *mem, size_t bytes) {
+  if (c != NULL && c->model->count[MEGCC_S_POOLS] != 1) return MEGCC_ERR_POOLS;
+  return megcc_set_pool(c, 0, mem, bytes);
+}
+
+// ---- inputs and outputs --------------------------------------------------------------------
 
 static megcc_status_t port_info(const megcc_context_t *c, int section, uint32_t index,
                                 megcc_tensor_info_t *info) {
@@ -221,8 +243,8 @@ megcc_status_t megcc_copy_input(megcc_context_t *c, uint32_t index, const void *
   if (bytes != p.tensor.bytes) return MEGCC_ERR_SIZE;
   if (data == NULL && bytes > 0) return MEGCC_ERR_NULL;
   if (p.tensor.space == MEGCC_ARENA) {
-    if (c->base[MEGCC_ARENA] == NULL && bytes > 0) return MEGCC_ERR_NO_ARENA;
-    if (bytes > 0) megcc_copy(c->base[MEGCC_ARENA] + p.tensor.offset, data, bytes);
+    if (*megcc_pool(c, p.tensor.index) == NULL && bytes > 0) return MEGCC_ERR_NO_ARENA;
+    if (bytes > 0) megcc_copy(*megcc_pool(c, p.tensor.index) + p.tensor.offset, data, bytes);
     p.state->bound = NULL;
     p.state->flags = MEGCC_PORT_FILLED;
     return MEGCC_OK;
@@ -239,7 +261,8 @@ megcc_status_t megcc_output_data(const megcc_context_t *c, uint32_t index, const
   if (index >= c->model->count[MEGCC_S_OUTPUTS]) return MEGCC_ERR_INDEX;
   if (!c->has_run) return MEGCC_ERR_NOT_RUN;
   p = port_at(c, MEGCC_S_OUTPUTS, index);
-  *data = p.state->bound != NULL ? p.state->bound : c->base[MEGCC_ARENA] + p.tensor.offset;
+  *data =
+      p.state->bound != NULL ? p.state->bound : *megcc_pool(c, p.tensor.index) + p.tensor.offset;
   return MEGCC_OK;
 }
 
@@ -255,6 +278,47 @@ megcc_status_t megcc_read_output(const megcc_context_t *c, uint32_t index, void 
   return MEGCC_OK;
 }
 
+#if defined(MEGCC_DEBUG)
+// ---- poison --------------------------------------------------------------------------------
+
+static void poison(uint8_t *data, size_t bytes) {
+  while (bytes-- > 0) *data++ = 0xFF;
+}
+
+void megcc_poison_arena(megcc_context_t *c) {
+  const megcc_model_t *m = c->model;
+  uint32_t pool, i;
+  for (pool = 0; pool < m->count[MEGCC_S_POOLS]; ++pool) {
+    const size_t bytes = m->pool_bytes[pool];
+    size_t at = 0;
+    while (at < bytes) {
+      // Up to the next waiting input, then past it; inputs may lie in any order.
+      size_t end = bytes, next = bytes;
+      for (i = 0; i < m->count[MEGCC_S_INPUTS]; ++i) {
+        const struct port p = port_at(c, MEGCC_S_INPUTS, i);
+        const size_t stop = p.tensor.offset + p.tensor.bytes;
+        if (!(p.state->flags & MEGCC_PORT_FILLED) || p.tensor.index != pool) continue;
+        if (stop <= at || p.tensor.offset >= end) continue;
+        end = p.tensor.offset < at ? at : p.tensor.offset;
+        next = stop;
+      }
+      poison(*megcc_pool(c, pool) + at, end - at);
+      at = next;
+    }
+  }
+}
+
+void megcc_poison_dead(megcc_context_t *c) {
+  const megcc_plan_t *plan = c->model->kernels->plan;
+  uint32_t i;
+  for (i = 0; i < plan->count; ++i) {
+    const megcc_block_t *b = plan->blocks + i;
+    if (b->last == c->call + 1)
+      poison(*megcc_pool(c, b->pool) + (size_t)b->offset, (size_t)b->bytes);
+  }
+}
+
+#endif
 // ---- run -----------------------------------------------------------------------------------
 
 megcc_status_t megcc_set_profile(megcc_context_t *c, megcc_profile_fn profile, void *user) {
@@ -275,9 +339,10 @@ megcc_status_t megcc_set_parallel(megcc_context_t *c, megcc_parallel_fn parallel
 static megcc_status_t check_memory(megcc_context_t *c) {
   const megcc_model_t *m = c->model;
   uint32_t i;
-  if (c->base[MEGCC_ARENA] == NULL) {
-    if (m->arena_bytes > 0) return MEGCC_ERR_NO_ARENA;
-    c->base[MEGCC_ARENA] = (uint8_t *)c;  // empty tensors only; kernels get no null
+  for (i = 0; i < m->count[MEGCC_S_POOLS]; ++i) {
+    if (*megcc_pool(c, i) != NULL) continue;
+    if (m->pool_bytes[i] > 0) return MEGCC_ERR_NO_ARENA;
+    *megcc_pool(c, i) = (uint8_t *)c;  // empty tensors only; kernels get no null
   }
   for (i = 0; i < m->count[MEGCC_S_INPUTS]; ++i) {
     const struct port p = port_at(c, MEGCC_S_INPUTS, i);
@@ -296,7 +361,7 @@ static void load_arena_inputs(megcc_context_t *c) {
     const struct port p = port_at(c, MEGCC_S_INPUTS, i);
     if (p.tensor.space != MEGCC_ARENA) continue;
     if (p.state->bound != NULL) {
-      megcc_copy(c->base[MEGCC_ARENA] + p.tensor.offset, p.state->bound, p.tensor.bytes);
+      megcc_copy(*megcc_pool(c, p.tensor.index) + p.tensor.offset, p.state->bound, p.tensor.bytes);
     }
     p.state->flags = 0;  // the run may overwrite the input
   }
@@ -307,7 +372,7 @@ static void store_arena_outputs(megcc_context_t *c) {
   for (i = 0; i < c->model->count[MEGCC_S_OUTPUTS]; ++i) {
     const struct port p = port_at(c, MEGCC_S_OUTPUTS, i);
     if (p.tensor.space == MEGCC_ARENA && p.state->bound != NULL) {
-      megcc_copy(p.state->bound, c->base[MEGCC_ARENA] + p.tensor.offset, p.tensor.bytes);
+      megcc_copy(p.state->bound, *megcc_pool(c, p.tensor.index) + p.tensor.offset, p.tensor.bytes);
     }
   }
 }
@@ -317,6 +382,9 @@ megcc_status_t megcc_run(megcc_context_t *c) {
   megcc_status_t status;
   if (c == NULL) return MEGCC_ERR_NULL;
   if ((status = check_memory(c)) != MEGCC_OK) return status;
+#if defined(MEGCC_DEBUG)
+  megcc_poison_arena(c);
+#endif
   load_arena_inputs(c);
   c->call = 0;
   c->has_run = 0;

@@ -10,7 +10,8 @@ static const uint8_t kSectionBytes[MEGCC_SECTIONS] = {1,
                                                       4 * MEGCC_TENSOR_WORDS,
                                                       4 * MEGCC_PORT_WORDS,
                                                       4 * MEGCC_PORT_WORDS,
-                                                      4};
+                                                      4,
+                                                      4 * MEGCC_POOL_WORDS};
 
 // CRC-32 (IEEE 802.3, as zlib's) by nibbles: a 64-byte table instead of a 1 KB one.
 uint32_t megcc_crc32(const void *data, size_t bytes) {
@@ -89,6 +90,19 @@ static megcc_status_t check_strings(const megcc_model_t *m) {
   return MEGCC_OK;
 }
 
+static megcc_status_t check_pools(megcc_model_t *m) {
+  const uint32_t *pool = m->section[MEGCC_S_POOLS];
+  uint32_t i;
+  if (m->count[MEGCC_S_POOLS] - 1 >= MEGCC_MAX_POOLS) return MEGCC_ERR_CORRUPT;  // nor none
+  for (i = 0; i < m->count[MEGCC_S_POOLS]; ++i, pool += MEGCC_POOL_WORDS) {
+    const uint64_t bytes = read_u64(pool + 1);
+    if (!is_string(m, pool[0])) return MEGCC_ERR_CORRUPT;
+    if (bytes > SIZE_MAX) return MEGCC_ERR_PLATFORM;
+    m->pool_bytes[i] = (size_t)bytes;
+  }
+  return MEGCC_OK;
+}
+
 // Locates the weights; their bytes are `megcc_model_verify`'s business.
 static megcc_status_t check_segments(megcc_model_t *m, const megcc_image_t *image) {
   uint32_t s;
@@ -141,7 +155,10 @@ megcc_tensor_t megcc_tensor_at(const megcc_model_t *m, uint32_t id) {
 static int space_bytes(const megcc_model_t *m, const megcc_tensor_t *t, size_t *bytes) {
   const int ports = t->space == MEGCC_INPUT ? MEGCC_S_INPUTS : MEGCC_S_OUTPUTS;
   switch (t->space) {
-    case MEGCC_ARENA: *bytes = m->arena_bytes; return t->index == 0;
+    case MEGCC_ARENA:
+      if (t->index >= m->count[MEGCC_S_POOLS]) return 0;
+      *bytes = m->pool_bytes[t->index];
+      return 1;
     case MEGCC_WEIGHT:
       if (t->index >= m->count[MEGCC_S_SEGMENTS]) return 0;
       *bytes = m->segment[t->index].bytes;
@@ -225,9 +242,24 @@ static megcc_status_t check_code(const megcc_model_t *m) {
   return MEGCC_ERR_CORRUPT;  // the code does not end
 }
 
+#if defined(MEGCC_DEBUG)
+static megcc_status_t check_plan(const megcc_model_t *m) {
+  const megcc_plan_t *plan = m->kernels->plan;
+  uint32_t i;
+  // Another image for the same kernels may have another plan: its deaths are not known here.
+  if (plan->checksum != m->program[MEGCC_H_CHECKSUM]) return MEGCC_ERR_KERNELS;
+  for (i = 0; i < plan->count; ++i) {
+    const megcc_block_t *b = plan->blocks + i;
+    if (b->pool >= m->count[MEGCC_S_POOLS]) return MEGCC_ERR_CORRUPT;
+    if (b->offset > m->pool_bytes[b->pool]) return MEGCC_ERR_CORRUPT;
+    if (b->bytes > m->pool_bytes[b->pool] - b->offset) return MEGCC_ERR_CORRUPT;
+  }
+  return MEGCC_OK;
+}
+#endif
+
 static megcc_status_t check_model(megcc_model_t *m, const megcc_image_t *image) {
   const uint32_t *h = m->program;
-  const uint64_t arena = read_u64(h + MEGCC_H_ARENA_BYTES);
   megcc_status_t status;
   int w;
   // Reserved words: whatever a later version says there, this runtime would not do it.
@@ -239,15 +271,17 @@ static megcc_status_t check_model(megcc_model_t *m, const megcc_image_t *image) 
       h[MEGCC_H_FINGERPRINT + 1] != m->kernels->fingerprint[1]) {
     return MEGCC_ERR_KERNELS;
   }
-  if (arena > SIZE_MAX) return MEGCC_ERR_PLATFORM;
-  m->arena_bytes = (size_t)arena;
   if ((status = find_sections(m)) != MEGCC_OK) return status;
   if (m->count[MEGCC_S_KERNELS] != m->kernels->count) return MEGCC_ERR_KERNELS;
   if ((status = check_strings(m)) != MEGCC_OK) return status;
+  if ((status = check_pools(m)) != MEGCC_OK) return status;
   if ((status = check_segments(m, image)) != MEGCC_OK) return status;
   if ((status = check_tensors(m)) != MEGCC_OK) return status;
   if ((status = check_ports(m, MEGCC_S_INPUTS, MEGCC_INPUT)) != MEGCC_OK) return status;
   if ((status = check_ports(m, MEGCC_S_OUTPUTS, MEGCC_OUTPUT)) != MEGCC_OK) return status;
+#if defined(MEGCC_DEBUG)
+  if ((status = check_plan(m)) != MEGCC_OK) return status;
+#endif
   return check_code(m);
 }
 
@@ -260,7 +294,7 @@ megcc_status_t megcc_model_open(const megcc_image_t *image, const megcc_kernels_
   if (image == NULL || kernels == NULL || mem == NULL) return MEGCC_ERR_NULL;
   if ((uintptr_t)mem % sizeof(void *) != 0) return MEGCC_ERR_ALIGNMENT;
   if (bytes < sizeof *m) return MEGCC_ERR_MEMORY;
-  if (kernels->abi != MEGCC_ABI) return MEGCC_ERR_VERSION;
+  if (kernels->abi != MEGCC_BUILD_ABI) return MEGCC_ERR_VERSION;
   if ((status = check_header(&image->program)) != MEGCC_OK) return status;
   m->program = (const uint32_t *)image->program.data;
   m->kernels = kernels;
@@ -313,18 +347,22 @@ megcc_status_t megcc_model_verify(const megcc_model_t *m) {
   return MEGCC_OK;
 }
 
-static megcc_status_t port_count(const megcc_model_t *m, int section, uint32_t *count) {
+static megcc_status_t section_count(const megcc_model_t *m, int section, uint32_t *count) {
   if (m == NULL || count == NULL) return MEGCC_ERR_NULL;
   *count = m->count[section];
   return MEGCC_OK;
 }
 
 megcc_status_t megcc_input_count(const megcc_model_t *m, uint32_t *count) {
-  return port_count(m, MEGCC_S_INPUTS, count);
+  return section_count(m, MEGCC_S_INPUTS, count);
 }
 
 megcc_status_t megcc_output_count(const megcc_model_t *m, uint32_t *count) {
-  return port_count(m, MEGCC_S_OUTPUTS, count);
+  return section_count(m, MEGCC_S_OUTPUTS, count);
+}
+
+megcc_status_t megcc_pool_count(const megcc_model_t *m, uint32_t *count) {
+  return section_count(m, MEGCC_S_POOLS, count);
 }
 
 static megcc_status_t port_index(const megcc_model_t *m, int section, const char *name,

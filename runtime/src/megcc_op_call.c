@@ -68,6 +68,9 @@ static megcc_status_t run(megcc_context_t *context, const uint32_t *code) {
   if (context->profile != NULL) {
     context->profile(context->profile_user, MEGCC_CALL_END, context->call, name, kernel);
   }
+#if defined(MEGCC_DEBUG)
+  megcc_poison_dead(context);
+#endif
   ++context->call;
   return MEGCC_OK;
 }

@@ -5,7 +5,7 @@ const char *megcc_status_string(megcc_status_t status) {
   switch (status) {
     case MEGCC_OK: return "success";
     case MEGCC_ERR_NULL: return "a required pointer is null";
-    case MEGCC_ERR_INDEX: return "no input or output has this number";
+    case MEGCC_ERR_INDEX: return "no input, output or pool has this number";
     case MEGCC_ERR_NAME: return "no input or output has this name";
     case MEGCC_ERR_MEMORY: return "the memory given is too small";
     case MEGCC_ERR_ALIGNMENT: return "the memory given is not aligned enough";
@@ -21,6 +21,7 @@ const char *megcc_status_string(megcc_status_t status) {
     case MEGCC_ERR_UNBOUND: return "an input or output has no memory yet";
     case MEGCC_ERR_NO_ARENA: return "the arena has not been set";
     case MEGCC_ERR_NOT_RUN: return "there is no output before a run";
+    case MEGCC_ERR_POOLS: return "the model has several memory pools: set each of them";
     case MEGCC_ERR_PLATFORM: return "this machine cannot run the model image";
   }
   return "unknown status";

@@ -26,13 +26,14 @@ def words(data: bytes) -> list[int]:
 
 
 def section(data: bytes, number: int) -> list[int]:
-    offset, count = words(data)[12 + 2 * number : 14 + 2 * number]
-    per_entry = (0, 4, 1, 1, 6, 2, 2, 1)[number]
+    at = bytecode.SECTIONS_AT + 2 * number
+    offset, count = words(data)[at : at + 2]
+    per_entry = (0, 4, 1, 1, 6, 2, 2, 1, 3)[number]
     return words(data)[offset // 4 :][: count * per_entry]
 
 
 def string(data: bytes, ref: int) -> str:
-    start = words(data)[12] + ref
+    start = words(data)[bytecode.SECTIONS_AT] + ref
     return data[start : data.index(0, start)].decode()
 
 
@@ -69,7 +70,7 @@ def test_header():
     assert head[3] == zlib.crc32(data[16:])
     assert head[4] | head[5] << 32 == bytecode.fingerprint(["t_add"])
     assert (string(data, head[6]), string(data, head[7])) == ("x86", "adder")
-    assert head[10] == 3
+    assert head[8:10] == [3, 0] and head[28:] == [0] * 4
 
 
 def test_sections():

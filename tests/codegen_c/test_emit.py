@@ -115,16 +115,16 @@ def test_emit_manifest():
 
 def test_emit_manifest_says_how_memory_was_planned():
     assert "memory" not in json.loads(files("x86")["manifest.json"])["per_arch"]["x86"]
-    program = replace(p.corners("x86"), plan=p.CORNERS_PLAN)
+    program = p.planned("x86")
     out = emit.package({"x86": program}, name="corners")
     memory = json.loads(out["manifest.json"])["per_arch"]["x86"]["memory"]
     assert memory["pools"] == [{"name": "arena", "bytes": 256}]
     assert memory["blocks"][2] == {
         "name": "again", "first": 3, "last": 5, "bytes": 64, "pool": 0, "offset": 192,
     }  # fmt: skip
-    assert (memory["planner"], memory["lower_bound"], memory["naive_bytes"]) == ("hand", 216, 320)
-    assert (memory["peak_step"], memory["peak_call"], memory["optimal"]) == (4, "split", False)
-    for plan in (replace(p.CORNERS_PLAN, lower_bound=256), replace(p.CORNERS_PLAN, peak_step=6)):
+    assert (memory["planner"], memory["lower_bound"], memory["naive_bytes"]) == ("hand", 256, 320)
+    assert (memory["peak_step"], memory["peak_call"], memory["optimal"]) == (4, "split", True)
+    for plan in (replace(p.CORNERS_PLAN, lower_bound=216), replace(p.CORNERS_PLAN, peak_step=6)):
         out = emit.package({"x86": replace(program, plan=plan)}, name="corners")
         memory = json.loads(out["manifest.json"])["per_arch"]["x86"]["memory"]
         assert memory["optimal"] == (plan.lower_bound == 256)

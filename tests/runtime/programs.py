@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -129,7 +130,7 @@ def corners(arch: str, *, name: str = "corners") -> Program:
 #: Where `corners` has what, and how long.
 CORNERS_PLAN = MemoryPlan(
     planner="hand",
-    lower_bound=216,
+    lower_bound=256,
     naive_bytes=320,
     peak_step=4,
     blocks=(
@@ -141,6 +142,48 @@ CORNERS_PLAN = MemoryPlan(
     ),
     pools=(Pool("arena", 256),),
 )
+
+
+def planned(arch: str) -> Program:
+    """`corners` with its plan."""
+    return replace(corners(arch), plan=CORNERS_PLAN)
+
+
+def in_two_pools(program: Program) -> Program:
+    """A planned program of 256 bytes of arena with 128 of them in each of two pools."""
+    half = 128
+    assert program.plan is not None and program.arena_bytes == 2 * half
+
+    def moved(t: Tensor) -> Tensor:
+        if t.location.space != "arena":
+            return t
+        return replace(t, location=Location("arena", *divmod(t.location.offset, half)))
+
+    blocks = []
+    for block in program.plan.blocks:
+        pool, offset = divmod(block.offset, half)
+        blocks.append(replace(block, pool=pool, offset=offset))
+    pools = (Pool("sram", half), Pool("ps-ram 2", half))
+    plan = replace(program.plan, blocks=tuple(blocks), pools=pools)
+    return replace(program, tensors=tuple(map(moved, program.tensors)), plan=plan)
+
+
+def in_place(arch: str) -> Program:
+    """``y = ((a + w) + w) + w``, every sum written over what it reads, from input to output."""
+    here = Location("arena", 0, 64)
+    tensors = [Tensor(name, "f32", (6,), here) for name in ("a", "b", "c", "y")]
+    return Program(
+        "in_place",
+        arch,
+        inputs=(Port("a", 0),),
+        outputs=(Port("y", 3),),
+        tensors=(*tensors, Tensor("w", "f32", (6,), Location("weight", 0))),
+        kernels=(replace(ADD, inplace=(0, 1)),),
+        calls=tuple(Call(0, (k, 4, k + 1), 1, (), 6, None, f"sum {k}") for k in range(3)),
+        weights=(Weight("w", W.tobytes()),),
+        arena_bytes=128,
+        plan=MemoryPlan("hand", 64, 256, 0, (Block("a", 0, 4, 64, 0, 64),), (Pool("arena", 128),)),
+    )
 
 
 def corners_inputs() -> dict[str, np.ndarray]:
@@ -207,6 +250,10 @@ def write(files: dict[str, str | bytes], folder: Path) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data if isinstance(data, bytes) else data.encode())
     return folder
+
+
+def write_program(folder: Path, program: Program, weights: str = "c") -> Path:
+    return write(emit.package({program.arch: program}, name=program.name, weights=weights), folder)
 
 
 def write_corners(folder: Path, *archs: str, weights: str = "c") -> Path:

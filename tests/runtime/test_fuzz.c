@@ -1,5 +1,5 @@
 // Damaged images: every truncation and every changed byte is a status, never a crash. Called with
-// the path of a model_<arch>.bin of the `corners` package.
+// the path of a model_<arch>.bin of the `corners` package, in one pool or two.
 #include "check.h"
 #include "corners.h"
 #include "megcc_vm.h"
@@ -12,8 +12,9 @@ static megcc_status_t try_image(const void *data, size_t bytes, const megcc_kern
   megcc_image_t image;
   megcc_model_t *model;
   megcc_context_t *context;
-  size_t context_bytes = 0, arena_bytes = 0, io_bytes = 0;
-  void *context_memory, *arena = NULL, *io = NULL;
+  size_t context_bytes = 0, pool_bytes[MEGCC_MAX_POOLS] = {0}, arena_bytes = 0, io_bytes = 0;
+  void *context_memory, *pool[MEGCC_MAX_POOLS] = {NULL}, *io = NULL;
+  uint32_t k, pools = 0;
   megcc_status_t status = megcc_image_from_bytes(data, bytes, &image);
   if (status != MEGCC_OK) return status;
   status = megcc_model_open(&image, kernels, memory, sizeof memory, &model);
@@ -24,14 +25,23 @@ static megcc_status_t try_image(const void *data, size_t bytes, const megcc_kern
   if (context_bytes > 1 << 20) return MEGCC_OK;  // a changed count of operands
   context_memory = test_alloc(context_bytes);
   CHECK_STATUS(MEGCC_OK, megcc_context_create(model, context_memory, context_bytes, &context));
-  CHECK_STATUS(MEGCC_OK, megcc_arena_bytes(context, &arena_bytes));
+  CHECK_STATUS(MEGCC_OK, megcc_pool_count(model, &pools));
+  CHECK(pools >= 1 && pools <= MEGCC_MAX_POOLS);
+  CHECK(megcc_arena_bytes(context, &arena_bytes) == (pools == 1 ? MEGCC_OK : MEGCC_ERR_POOLS));
+  for (arena_bytes = 0, k = 0; k < pools; ++k) {
+    const char *name = NULL;
+    CHECK_STATUS(MEGCC_OK, megcc_pool_info(context, k, &name, &pool_bytes[k]));
+    CHECK(strlen(name) < 1000);
+    if (pool_bytes[k] > arena_bytes) arena_bytes = pool_bytes[k];
+  }
   status = megcc_io_bytes(context, &io_bytes);
   if (status == MEGCC_OK && arena_bytes < 1 << 20 && io_bytes < 1 << 20) {
     uint32_t i, count = 0;
     float *value = (float *)test_alloc(1 << 20);
-    if (arena_bytes > 0) {
-      arena = aligned_alloc(64, (arena_bytes + 63) / 64 * 64);
-      CHECK_STATUS(MEGCC_OK, megcc_set_arena(context, arena, arena_bytes));
+    for (k = 0; k < pools; ++k) {
+      if (pool_bytes[k] == 0) continue;
+      pool[k] = aligned_alloc(64, (pool_bytes[k] + 63) / 64 * 64);
+      CHECK_STATUS(MEGCC_OK, megcc_set_pool(context, k, pool[k], pool_bytes[k]));
     }
     io = aligned_alloc(64, io_bytes + 64);
     CHECK_STATUS(MEGCC_OK, megcc_set_io(context, io, io_bytes));
@@ -50,7 +60,7 @@ static megcc_status_t try_image(const void *data, size_t bytes, const megcc_kern
       CHECK_STATUS(MEGCC_OK, megcc_read_output(context, i, value, info.bytes));
     }
     free(value);
-    free(arena);
+    for (k = 0; k < pools; ++k) free(pool[k]);
     free(io);
   }
   free(context_memory);

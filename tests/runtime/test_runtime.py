@@ -43,9 +43,11 @@ def test_api(tmp_path):
     compile_and_run("test_api.c", [package], tmp_path)
 
 
-def test_damaged_images(tmp_path):
-    package = p.write_corners(tmp_path / "corners", HOST)
-    image = emit.package({HOST: p.corners(HOST)}, name="corners", weights="bin")
+@pytest.mark.parametrize("pools", [1, 2])
+def test_damaged_images(tmp_path, pools):
+    program = p.corners(HOST) if pools == 1 else p.in_two_pools(p.planned(HOST))
+    package = p.write_program(tmp_path / "corners", program)
+    image = emit.package({HOST: program}, name="corners", weights="bin")
     (tmp_path / "model.bin").write_bytes(image[f"model/model_{HOST}.bin"])
     printed = compile_and_run("test_fuzz.c", [package], tmp_path, str(tmp_path / "model.bin"))
     assert int(printed.split()[0]) > 100, "the forged images hardly ever open: a test of nothing"
@@ -121,3 +123,13 @@ def test_program_is_small(tmp_path):
     package = p.write_corners(tmp_path / "pkg", HOST)
     exe = toolchain.build(package, HOST, build_dir=tmp_path / "b", extra_cflags=["-Os"])
     assert toolchain.text_bytes(exe.with_name("libmodel.a"), HOST) < 16 * 1024
+
+
+def test_two_pools(tmp_path):
+    package = p.write_program(tmp_path / "corners", p.in_two_pools(p.planned(HOST)))
+    compile_and_run("test_pools.c", [package], tmp_path)
+
+
+def test_poison(tmp_path):
+    package = p.write_program(tmp_path / "corners", p.planned(HOST))
+    compile_and_run("test_poison.c", [package], tmp_path, flags=[*SANITIZE, "-DMEGCC_DEBUG"])
