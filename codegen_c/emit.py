@@ -258,8 +258,12 @@ def _model_c(
 
 
 def _plan_c(program: Program, blob: bytes) -> str:
-    """For a debug build: when each block of the arena dies."""
-    blocks = program.plan.blocks if program.plan is not None else ()
+    """For a debug build: the blocks of the arena that die before the last call has returned.
+
+    What lives longer may be an output, which is read after the run.
+    """
+    planned = program.plan.blocks if program.plan is not None else ()
+    blocks = [b for b in planned if b.last < len(program.calls)]
     rows = "".join(
         f"    {{{b.first}, {b.last}, {b.pool}, {b.offset}, {b.bytes}}},\n" for b in blocks
     )

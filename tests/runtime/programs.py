@@ -137,7 +137,7 @@ CORNERS_PLAN = MemoryPlan(
         Block("a", 0, 3, 64, 0, 192),
         Block("h", 0, 4, 64, 0, 0),
         Block("again", 3, 5, 64, 0, 192),
-        Block("sum", 4, 7, 64, 0, 64),
+        Block("sum", 4, 6, 64, 0, 64),
         Block("ws", 4, 5, 64, 0, 128),
     ),
     pools=(Pool("arena", 256),),
@@ -182,7 +182,7 @@ def in_place(arch: str) -> Program:
         calls=tuple(Call(0, (k, 4, k + 1), 1, (), 6, None, f"sum {k}") for k in range(3)),
         weights=(Weight("w", W.tobytes()),),
         arena_bytes=128,
-        plan=MemoryPlan("hand", 64, 256, 0, (Block("a", 0, 4, 64, 0, 64),), (Pool("arena", 128),)),
+        plan=MemoryPlan("hand", 64, 256, 0, (Block("a", 0, 3, 64, 0, 64),), (Pool("arena", 128),)),
     )
 
 
