@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """Compare PlanMemory with TVM's StaticPlanBlockMemory on the trained corpus, in TVM's own pipeline.
 
-Usage: ``scripts/plan_memory_table.py [MODEL ...]`` prints a row per model and the median;
-``--write`` puts the table into docs/plan-memory.md, ``--bytes`` leaves out compiling and running.
-
 A model is imported with the shapes of its first case, lowered by TVM's CPU passes for LLVM, and
-planned three times: by TVM, by PlanMemory, and not at all, for the lower bound. Bytes are those of
-all storages and of all tensors with storage of their own. Both planned modules are compiled and run
-in ``relax.VirtualMachine`` on the case's inputs; outputs are compared to the bit.
+planned by both. Bytes are those of all storages and of all tensors with storage of their own; the
+lower bound is the peak of live bytes, with results in the place of dying inputs, and what cannot be
+planned. Both planned modules are compiled and run in relax.VirtualMachine on the case's inputs, and
+their outputs compared to the bit.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from statistics import median
 import numpy as np
 import tvm
 from tvm import relax
-from tvm.relax.backend.cpu_generic import pipeline as cpu_generic
+from tvm.relax.backend.cpu_generic import pipeline as cpu
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "models"))
@@ -31,9 +29,10 @@ import corpus  # noqa: E402
 
 from tvm_megcc.frontend import from_onnx  # noqa: E402
 from tvm_megcc.memory import Interval, Problem, lower_bound  # noqa: E402
-from tvm_megcc.passes.plan_memory import PlanMemory  # noqa: E402
 from tvm_megcc.passes.plan_memory_bytes import allocated  # noqa: E402
+from tvm_megcc.passes.plan_memory_inplace import share_dying_inputs  # noqa: E402
 from tvm_megcc.passes.plan_memory_liveness import allocations  # noqa: E402
+from tvm_megcc.transform import PlanMemory  # noqa: E402
 
 PAGE = ROOT / "docs" / "plan-memory.md"
 BEGIN = "<!-- Written by scripts/plan_memory_table.py: begin -->"
@@ -42,7 +41,7 @@ END = "<!-- Written by scripts/plan_memory_table.py: end -->"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One model's bytes; `equal` is None where the models were not run."""
+    """One model's bytes; `equal` is None where it was not run, `problem` is why there are none."""
 
     model: str
     tvm: int = 0
@@ -56,32 +55,39 @@ class Row:
     def ratio(self) -> float:
         return self.ours / self.tvm if self.tvm else 1.0
 
+    @property
+    def says(self) -> str:
+        return {None: "not run", True: "yes", False: "NO"}[self.equal]
+
 
 def lowered(mod: tvm.IRModule, target: tvm.target.Target) -> tvm.IRModule:
     """`mod` up to the place where memory is planned."""
     passes = [
-        *cpu_generic.library_dispatch_passes(target),
-        *cpu_generic.legalize_passes(target),
-        *cpu_generic.dataflow_lower_passes(target),
+        *cpu.library_dispatch_passes(target),
+        *cpu.legalize_passes(target),
+        *cpu.dataflow_lower_passes(target),
     ]
     with target:
         return tvm.transform.Sequential(passes)(mod)
 
 
+def functions(mod: tvm.IRModule) -> list[relax.Function]:
+    return [f for _, f in mod.functions_items() if isinstance(f, relax.Function)]
+
+
 def known_bytes(mod: tvm.IRModule) -> int:
     """Bytes of all functions of the module."""
-    functions = [f for _, f in mod.functions_items() if isinstance(f, relax.Function)]
-    return sum(allocated(f).known for f in functions)
+    return sum(allocated(f).known for f in functions(mod))
 
 
 def bound_bytes(mod: tvm.IRModule) -> int:
-    """The peak of live bytes among what can be planned, and all that cannot."""
+    """The peak of live bytes among what can be planned, and all bytes of what cannot."""
+    mod = share_dying_inputs(mod)
     total = known_bytes(mod)
-    for _, func in mod.functions_items():
-        if isinstance(func, relax.Function):
-            found = [a for a in allocations(mod, func) if isinstance(a.size, int)]
-            intervals = [Interval(a.var.name, a.first, a.last, a.size) for a in found]
-            total += lower_bound(Problem(tuple(intervals))) - sum(a.size for a in found)
+    for func in functions(mod):
+        found = [a for a in allocations(mod, func) if isinstance(a.size, int)]
+        live = [Interval(a.var.name, a.first, a.last, a.size, alignment=1) for a in found]
+        total += lower_bound(Problem(tuple(live))) - sum(a.size for a in found)
     return total
 
 
@@ -89,20 +95,25 @@ def answers(
     mod: tvm.IRModule, target: tvm.target.Target, inputs: list[np.ndarray]
 ) -> list[np.ndarray]:
     """What the planned module computes in TVM's virtual machine."""
-    rest = tvm.transform.Sequential(cpu_generic.finalize_passes(target)[1:])
+    rest = tvm.transform.Sequential(cpu.finalize_passes(target)[1:])
     machine = relax.VirtualMachine(tvm.compile(mod, target, relax_pipeline=rest), tvm.cpu())
     result = machine["main"](*[tvm.runtime.tensor(x) for x in inputs])
     return [r.numpy() for r in ([result] if hasattr(result, "numpy") else result)]
 
 
 def measure(model: corpus.Model, run: bool) -> Row:
-    """The row of `model`; a model that TVM cannot compile has a problem instead of bytes."""
+    """The row of `model`; whatever goes wrong before or in TVM's own part is its problem."""
     target, case = tvm.target.Target("llvm"), model.cases[0]
+    want = None
     try:
         imported = from_onnx(model.path, case.shapes)
         mod = lowered(imported.mod, target)
         with target:
             theirs = relax.transform.StaticPlanBlockMemory()(mod)
+        given = case.inputs()
+        inputs = [given[port.name] for port in imported.inputs]
+        if run:
+            want = answers(theirs, target, inputs)
     except Exception as error:
         return Row(model.name, problem=f"{type(error).__name__}: {' '.join(str(error).split())}")
     with target:
@@ -110,40 +121,69 @@ def measure(model: corpus.Model, run: bool) -> Row:
         ours = PlanMemory()(mod)
         seconds = time.perf_counter() - start
     equal = None
-    if run:
-        given = case.inputs()
-        inputs = [given[port.name] for port in imported.inputs]
-        try:
-            want = answers(theirs, target, inputs)
-        except Exception as error:
-            return Row(
-                model.name, problem=f"{type(error).__name__}: {' '.join(str(error).split())}"
-            )
+    if want is not None:
         got = answers(ours, target, inputs)
-        equal = [a.tobytes() for a in want] == [b.tobytes() for b in got]
-    return Row(
-        model.name, known_bytes(theirs), known_bytes(ours), bound_bytes(mod), seconds, equal
+        equal = [(a.shape, a.tobytes()) for a in want] == [(b.shape, b.tobytes()) for b in got]
+    sizes = known_bytes(theirs), known_bytes(ours), bound_bytes(mod)
+    return Row(model.name, *sizes, seconds, equal)
+
+
+def summary(rows: list[Row]) -> str:
+    good = [r for r in rows if not r.problem]
+    fewer = sum(r.ours < r.tvm for r in good)
+    more = [r.model for r in good if r.ours > r.tvm]
+    return (
+        f"{len(good)} models; the median needs {1 - median(r.ratio for r in good):.1%} less, "
+        f"{fewer} need less, {', '.join(more) or 'none'} more; "
+        f"{sum(r.ours <= r.bound for r in good)} are at the lower bound; "
+        f"{sum(r.equal is True for r in good)} were run, with equal outputs."
     )
+
+
+def page_section(rows: list[Row]) -> str:
+    lines = [BEGIN, "", summary(rows), ""]
+    lines += ["| model | StaticPlanBlockMemory | PlanMemory | lower bound | ratio | equal |"]
+    lines += ["|---|--:|--:|--:|--:|---|"]
+    for r in rows:
+        if not r.problem:
+            sizes = f"{r.tvm:,} | {r.ours:,} | {r.bound:,}"
+            lines.append(f"| {r.model} | {sizes} | {r.ratio:.3f} | {r.says} |")
+    lines += [f"| {r.model} | TVM does not compile it | | | | |" for r in rows if r.problem]
+    return "\n".join([*lines, "", END])
+
+
+def write(rows: list[Row]) -> None:
+    text = PAGE.read_text()
+    before, rest = text.split(BEGIN)
+    PAGE.write_text(before + page_section(rows) + rest.split(END)[1])
 
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="scripts/plan_memory_table.py", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="MODEL", help="default: all of the corpus")
     parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared")
-    parser.add_argument("--bytes", action="store_true", help="count only")
+    parser.add_argument("--bytes", action="store_true", help="count only, run nothing")
     parser.add_argument("--write", action="store_true", help="put the table into the docs")
     args = parser.parse_args(argv)
+    if not (args.shared / "models").is_dir():
+        parser.error(f"there is no corpus at {args.shared / 'models'}; name it with --shared DIR")
     models = corpus.load(args.shared / "models")
+    unknown = sorted(set(args.names) - set(models))
+    if unknown:
+        parser.error(f"not in the corpus: {', '.join(unknown)}")
     rows = []
+    heads = ("TVM", "PlanMemory", "bound", "ratio", "s")
+    print(f"{'model':26}{heads[0]:>12}{heads[1]:>12}{heads[2]:>12}{heads[3]:>8}{heads[4]:>6} equal")
     for name in args.names or sorted(models):
-        row = measure(models[name], not args.bytes)
-        rows.append(row)
-        print(row.problem and f"{name:26} {row.problem[:150]}" or
-              f"{name:26}{row.tvm:>12}{row.ours:>12}{row.bound:>12}{row.ratio:8.3f}"
-              f"{row.ours/max(row.bound,1):8.3f} {row.seconds:6.2f} {row.equal}", flush=True)
-    good = [r for r in rows if not r.problem]
-    print(len(good), median(r.ratio for r in good))
-    return 0
+        r = measure(models[name], not args.bytes)
+        rows.append(r)
+        sizes = f"{r.tvm:>12,}{r.ours:>12,}{r.bound:>12,}{r.ratio:8.3f}{r.seconds:6.1f} {r.says}"
+        print(f"{name:26}{r.problem[:100] or sizes}", flush=True)
+    if any(not r.problem for r in rows):
+        print(summary(rows))
+    if args.write:
+        write(rows)
+    return int(any(r.equal is False or r.ours > r.tvm for r in rows))
 
 
 if __name__ == "__main__":

@@ -79,6 +79,32 @@ def test_in_place_is_not_taken_when_the_input_is_read_later() -> None:
     check(before, after)
 
 
+def test_in_place_is_not_taken_when_the_input_may_be_somebody_elses() -> None:
+    """`pick` returns the caller's own tensor, though it might have returned `a`."""
+    before = module(
+        """
+        @R.function
+        def pick(x: R.Tensor((16, 16), "float32"), y: R.Tensor((16, 16), "float32")) -> R.Tensor((16, 16), "float32"):
+            return x
+
+        @R.function
+        def main(x: R.Tensor((16, 16), "float32")):
+            cls = Module
+            a = R.builtin.alloc_tensor(R.shape([16, 16]), "float32", 0, "global")
+            cls.turn(x, a)
+            picked: R.Tensor((16, 16), "float32") = cls.pick(x, a)
+            b = R.builtin.alloc_tensor(R.shape([16, 16]), "float32", 0, "global")
+            cls.add(picked, x, b)
+            out = R.builtin.alloc_tensor(R.shape([16, 16]), "float32", 0, "global")
+            cls.turn(b, out)
+            return (out, x)
+        """  # noqa: E501
+    )
+    after = planned(before)
+    assert "_in_place" not in after["main"].script()
+    check(before, after)
+
+
 def _kernel(body: str, params: str) -> tirx.PrimFunc:
     text = f"@T.prim_func(private=True, s_tir=True)\ndef kernel({params}):\n" + indent(
         dedent(body), "    "
@@ -167,6 +193,17 @@ def test_kernel_that_passes_a_pointer_on_bears_no_offset() -> None:
     func = bear_offsets(_kernel(without, _TWO))
     assert func is not None and bears(func)
     assert bear_offsets(func) is func
+
+
+def test_kernel_with_an_opaque_handle_bears_no_offset() -> None:
+    body = """
+    for i, j in T.grid(8, 8):
+        with T.sblock("copy"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            y[vi, vj] = x[vi, vj]
+    """
+    assert bear_offsets(_kernel(body, _TWO + ", n: T.int32")) is not None
+    assert bear_offsets(_kernel(body, _TWO + ", h: T.handle")) is None
 
 
 def test_kernel_that_matches_a_part_bears_no_offset() -> None:

@@ -198,11 +198,11 @@ def _is_safe(live: Liveness, kernel: KernelCall, i: int, j: int) -> bool:
         return False
     if not tvm_ffi.structural_equal(source.ty.shape, out.ty.shape):
         return False
-    inputs, results = live.may_be(source), live.may_be(out)
-    if len(inputs) != 1 or len(results) != 1:
+    # What merely may be an allocation may be somebody else's tensor as well.
+    dying, fresh = live.owners.get(source), live.owners.get(out)
+    if dying is None or fresh is None or dying is fresh or not fresh.var.same_as(out):
         return False
-    dying, fresh = inputs[0], results[0]
-    if dying is fresh or dying.escaped or fresh.escaped or not fresh.var.same_as(out):
+    if dying.escaped or fresh.escaped:
         return False
     if (dying.device, dying.scope) != (fresh.device, fresh.scope) or not _same(dying, fresh):
         return False

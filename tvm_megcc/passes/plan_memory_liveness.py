@@ -126,6 +126,8 @@ class Liveness:
         self.calls: list[KernelCall] = []
         self.bound_at: dict[relax.Var, int] = {}
         self.aliases: dict[relax.Var, Alias] = {}
+        #: Variables that are an allocation or a view of it for certain, not just perhaps.
+        self.owners: dict[relax.Var, Root] = {}
         self.step = 0
         self.homes: list[int] = []
         self.home_count = 0
@@ -142,6 +144,7 @@ class Liveness:
                 self.bound_at[binding.var] = self.step
                 if not self._is_allocated(binding):
                     self.aliases[binding.var] = self.value(binding.value)
+                    self._own(binding)
         self.homes.pop()
         return self.value(seq.body)
 
@@ -189,7 +192,15 @@ class Liveness:
                   self.homes[-1], self.step)
         )  # fmt: skip
         self.aliases[binding.var] = frozenset([len(self.roots) - 1])
+        self.owners[binding.var] = self.roots[-1]
         return True
+
+    def _own(self, binding: relax.Binding) -> None:
+        value = binding.value
+        if isinstance(value, relax.Call) and value.args and _is_view(value.op):
+            value = value.args[0]
+        if isinstance(value, relax.Var) and value in self.owners:
+            self.owners[binding.var] = self.owners[value]
 
     def _is_plain(self, device: int) -> bool:
         """Whether memory of the device is flat (textures have layouts of their own)."""
@@ -199,14 +210,14 @@ class Liveness:
     def _call(self, call: relax.Call) -> Alias:
         arguments = [self.value(a) for a in call.args]
         op = call.op
+        if _is_view(op):
+            return arguments[0]
         if isinstance(op, tvm.ir.Op):
             return self._operator(op.name, call, arguments)
         if _is_kernel(self.mod, op):
             self._touch(arguments, consumer=op.name_hint)
             self.calls.append(KernelCall(self.step, op.name_hint, call))
             return NONE
-        if isinstance(op, relax.ExternFunc) and op.global_symbol == _EXTERNAL_RESHAPE:
-            return arguments[0]
         if isinstance(op, relax.ExternFunc) or (
             isinstance(op, relax.GlobalVar) and not keeps(self.mod, op)
         ):
@@ -216,12 +227,10 @@ class Liveness:
         return NONE
 
     def _operator(self, name: str, call: relax.Call, arguments: list[Alias]) -> Alias:
-        if name in VIEWS:
-            return arguments[0]
         if name == "relax.memory.ensure_zero_offset":
             self._touch(arguments)
             return arguments[0]
-        if name == "relax.vm.call_tir_dyn" and isinstance(call.args[0], relax.GlobalVar):
+        if name == "relax.vm.call_tir_dyn" and _is_kernel(self.mod, call.args[0]):
             self._touch(arguments[1:], consumer=call.args[0].name_hint)
         elif name in READERS:
             self._touch(arguments, rigid=READERS[name])
@@ -276,6 +285,12 @@ def keeps(mod: tvm.IRModule, gvar: relax.GlobalVar, callers: tuple[str, ...] = (
 
     relax.analysis.post_order_visit(func.body, visit)
     return unknown
+
+
+def _is_view(op: relax.Expr) -> bool:
+    if isinstance(op, relax.ExternFunc):
+        return op.global_symbol == _EXTERNAL_RESHAPE
+    return isinstance(op, tvm.ir.Op) and op.name in VIEWS
 
 
 def _is_kernel(mod: tvm.IRModule, op: relax.Expr) -> bool:

@@ -25,9 +25,11 @@ def bear_offsets(func: tirx.PrimFunc) -> tirx.PrimFunc | None:
 
     It is wrong where the body does more with a parameter than load, store and declare its regions:
     it takes the bare pointer (for an extern call, or another buffer on the same data), or matches
-    a part of it to a buffer with an offset of its own.
+    a part of it to a buffer with an offset of its own; or where a parameter is an opaque handle.
     """
     buffers = [p for p in func.params if isinstance(p.ty, tirx.BufferType)]
+    if any(not isinstance(p.ty, (tirx.BufferType, tvm.ir.PrimType)) for p in func.params):
+        return None  # a handle may be a tensor, too
     fixed = []
     for buffer in buffers:
         if isinstance(buffer.elem_offset, tirx.Var):
