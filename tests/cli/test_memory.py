@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -19,12 +21,12 @@ from tvm_megcc.memory_options import MemoryOptions
     [
         ("0", 0),
         ("1500", 1500),
-        ("256K", 256_000),
+        ("256K", 262_144),
         ("256Ki", 262_144),
-        ("8M", 8_000_000),
+        ("8M", 8_388_608),
         ("8Mi", 8_388_608),
         ("1.5Ki", 1536),
-        (".5M", 500_000),
+        (".5M", 524_288),
     ],
 )
 def test_sizes(text: str, number: int) -> None:
@@ -38,7 +40,7 @@ def test_sizes_refused(text: str) -> None:
 
 
 def test_pools() -> None:
-    assert memory.pools("sram:256K, psram:8Mi") == (("sram", 256_000), ("psram", 8_388_608))
+    assert memory.pools("sram:256K, psram:8Mi") == (("sram", 262_144), ("psram", 8_388_608))
     assert memory.pools("fast:1,slow") == (("fast", 1), ("slow", None))
 
 
@@ -81,6 +83,41 @@ def test_inspect_tells_the_plan(tvmc, package: Path) -> None:
     assert f"arena {arch['arena_bytes']} bytes, lower bound {plan['lower_bound']}: optimal" in out
     assert f"peak during call {plan['peak_step']}, '{plan['peak_call']}'" in out
     assert f"{live[0]['bytes']}  {live[0]['name']}" in out
+
+
+def test_plot_is_an_svg_with_every_block(tvmc, package: Path, tmp_path: Path) -> None:
+    assert tvmc("inspect", package, "--plot", tmp_path / "m.svg").status == 0
+    tree = ElementTree.parse(tmp_path / "m.svg").getroot()
+    said = [t.text or "" for t in tree.iter("{http://www.w3.org/2000/svg}title")]
+    for block in facts(tvmc, package)["memory"]["blocks"]:
+        place = f"{block['bytes']:,} bytes at {block['offset']:,}"
+        assert any(t.startswith(f"{block['name']}\n{place}\n") for t in said)
+    before = (tmp_path / "m.svg").read_bytes()
+    assert tvmc("inspect", package, "--plot", tmp_path / "m.svg", "--arch", "host").status == 0
+    assert (tmp_path / "m.svg").read_bytes() == before
+
+
+def test_plot_refuses(tvmc, package: Path, tmp_path: Path) -> None:
+    for file, more, words in [
+        (tmp_path / "m.png", [], "must end in .svg"),
+        (tmp_path / "no" / "m.svg", [], "no such directory"),
+        (tmp_path / "m.svg", ["--arch", "armv7"], "has no armv7 code"),
+    ]:
+        assert words in tvmc("inspect", package, "--plot", file, *more).sentence()
+    assert not list(tmp_path.iterdir())
+
+
+def test_inspect_of_a_package_without_a_plan(tvmc, package: Path, tmp_path: Path) -> None:
+    """Packages of an earlier version have none."""
+    shutil.copytree(package, tmp_path / "old")
+    path = tmp_path / "old" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    for entry in manifest["per_arch"].values():
+        del entry["memory"]
+    path.write_text(json.dumps(manifest))
+    assert "memory for" not in tvmc("inspect", tmp_path / "old").out
+    ran = tvmc("inspect", tmp_path / "old", "--plot", tmp_path / "m.svg")
+    assert "compile the model again" in ran.sentence()
 
 
 def test_io_in_the_arena_takes_more_of_it(tvmc, model: Path, tmp_path: Path) -> None:

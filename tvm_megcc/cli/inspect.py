@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tvm_megcc.cli import options
 from tvm_megcc.errors import InputError
+
+if TYPE_CHECKING:
+    from tvm_megcc.memory import Problem, Solution
 
 HELP = "show a package's inputs, outputs, memory and kernels"
 
@@ -115,6 +119,37 @@ def plot(facts: Mapping[str, Any], arch: str, file: str) -> None:
     Raises
     ------
     InputError
-        When the package does not say how its memory was planned.
+        When the file is no ``.svg``, its place cannot be written to, or the package does not say
+        how its memory was planned.
     """
-    raise InputError("--plot: later")
+    from tvm_megcc import files
+    from tvm_megcc.memory.plot import svg
+
+    memory = facts["archs"][arch].get("memory")
+    if memory is None:
+        raise InputError("--plot: the package is of an earlier version; compile the model again")
+    if not file.endswith(".svg"):
+        raise InputError(f"--plot: '{file}' must end in .svg, the only format; rename it")
+    problem, solution = _one_above_another(facts["archs"][arch]["arena_bytes"], memory)
+    text = svg(problem, solution, title=f"{facts['name']} for {arch}")
+    files.write_file(text.encode(), Path(file))
+
+
+def _one_above_another(arena: int, memory: Mapping[str, Any]) -> tuple[Problem, Solution]:
+    """The plan as one of a single arena: several pools are drawn above one another."""
+    from tvm_megcc.memory import Interval, Problem, Solution
+
+    pools = memory["pools"]
+    base = [sum(pool["bytes"] for pool in pools[:k]) for k in range(len(pools))]
+    blocks = memory["blocks"]
+    names = [
+        f"{pools[b['pool']]['name']}: {b['name']}" if len(pools) > 1 else b["name"] for b in blocks
+    ]
+    intervals = tuple(
+        Interval(name, b["first"], b["last"], b["bytes"])
+        for name, b in zip(names, blocks, strict=True)
+    )
+    offsets = tuple(base[b["pool"]] + b["offset"] for b in blocks)
+    bound = memory["lower_bound"]
+    solution = Solution(offsets, arena, memory["planner"], bound, memory["optimal"])
+    return Problem(intervals), solution

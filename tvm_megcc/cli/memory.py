@@ -3,7 +3,7 @@
 Example
 -------
 >>> size("--memory-limit", "256Ki"), pools("sram:256K,psram")
-(262144, (('sram', 256000), ('psram', None)))
+(262144, (('sram', 262144), ('psram', None)))
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from decimal import Decimal
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory_options import IO_PLACES, MemoryOptions
 
-UNITS = {"": 1, "K": 1000, "M": 1000**2, "Ki": 1024, "Mi": 1024**2}
+#: As in linker scripts and data sheets of memories: K and Ki are the same.
+UNITS = {"": 1, "K": 1 << 10, "Ki": 1 << 10, "M": 1 << 20, "Mi": 1 << 20}
 
 #: The planners worth naming; `tvm_megcc.memory.PLANNERS` has some more.
 NAMED = ("auto", "pushdown", "greedy-size", "greedy-conflicts", "storage-allocator", "exact")
@@ -24,7 +25,7 @@ NAMED = ("auto", "pushdown", "greedy-size", "greedy-conflicts", "storage-allocat
 def add(parser: argparse.ArgumentParser) -> None:
     """Options of every command that plans memory."""
     group = parser.add_argument_group(
-        "memory", "Sizes are bytes; K and M are 1000 and 1000000, Ki and Mi are 1024 and 1048576."
+        "memory", "Sizes are bytes; K and Ki are 1024 of them, M and Mi are 1048576."
     )
     group.add_argument(
         "--io",
@@ -53,12 +54,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="for the planners that search (default: %(default)g)",
     )
     group.add_argument(
-        "--memory-limit", metavar="SIZE", help="fail if the arena is larger, as in 256Ki"
+        "--memory-limit", metavar="SIZE", help="fail if the arena is larger, as in 256K"
     )
     group.add_argument(
         "--memory-pools",
         metavar="POOLS",
-        help='several arenas with their sizes, the best first, as in "sram:256Ki,psram:8Mi"; one'
+        help='several arenas with their sizes, the best first, as in "sram:256K,psram:8M"; one'
         " without a size is as large as needed",
     )
 
@@ -86,7 +87,7 @@ def size(option: str, text: str) -> int:
     """Bytes of ``1500``, ``256K``, ``1.5Mi``."""
     match = re.fullmatch(r"(\d+|\d*\.\d+)([KM]i?|)", text.strip())
     if not match:
-        raise InputError(f"{option}: {text!r} is no size; write bytes, or 256K, 256Ki, 8M, 8Mi")
+        raise InputError(f"{option}: {text!r} is no size; write bytes, or 256K, 8M")
     return int(Decimal(match[1]) * UNITS[match[2]])
 
 
@@ -97,7 +98,7 @@ def pools(text: str) -> tuple[tuple[str, int | None], ...]:
         name, colon, amount = (part.strip() for part in word.partition(":"))
         if not re.fullmatch(r"[A-Za-z_]\w*", name):
             raise InputError(
-                f'--memory-pools: cannot read {word.strip()!r}; write it like "sram:256Ki,psram"'
+                f'--memory-pools: cannot read {word.strip()!r}; write it like "sram:256K,psram"'
             )
         if name in found:
             raise InputError(f"--memory-pools: pool {name!r} is given twice; give it once")
