@@ -267,12 +267,14 @@ def _plan_c(program: Program, blob: bytes) -> str:
     rows = "".join(
         f"    {{{b.first}, {b.last}, {b.pool}, {b.offset}, {b.bytes}}},\n" for b in blocks
     )
+    # An empty initialiser is not C99; the count says that this entry is none.
+    rows = rows or "    {0, 0, 0, 0, 0},\n"
+    plan = f"{{{bytecode.checksum(blob):#x}, {len(blocks)}, kBlocks}}"
     return (
         "\n#if defined(MEGCC_DEBUG)\n"
         "// Live during calls [first, last), in this pool, at this offset, so many bytes.\n"
-        f"static const megcc_block_t kBlocks[] = {{\n{rows or '    {0, 0, 0, 0, 0},' + chr(10)}}};\n"
-        f"static const megcc_plan_t kPlan = {{{bytecode.checksum(blob):#x}, {len(blocks)}, kBlocks}};\n"
-        "#endif\n"
+        f"static const megcc_block_t kBlocks[] = {{\n{rows}}};\n"
+        f"static const megcc_plan_t kPlan = {plan};\n#endif\n"
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import struct
 import zlib
+from dataclasses import replace
 
 from tvm_megcc.codegen_c import bytecode, sources
-
 from tvm_megcc.program import ALIGNMENT, DTYPES
 
 from ..runtime import programs as p
@@ -83,6 +83,22 @@ def test_sections():
     call = section(data, 7)
     assert call[0] == 1 | 10 << 8 and call[1] == 0 and string(data, call[2]) == "add"
     assert call[3:] == [6, bytecode.NONE, 1, 3, 0, 1, 2, 0 | 1 << 8]
+
+
+def test_pools():
+    data = blob(p.corners("x86"))
+    assert section(data, 8)[1:] == [256, 0] and string(data, section(data, 8)[0]) == "arena"
+    program = p.in_two_pools(p.planned("x86"))
+    big = replace(program.plan.pools[1], bytes=5 << 32)
+    plan = replace(program.plan, pools=(program.plan.pools[0], big))
+    data = blob(replace(program, plan=plan, arena_bytes=128 + (5 << 32)))
+    (first, *one), (second, *two) = section(data, 8)[:3], section(data, 8)[3:]
+    assert (string(data, first), one) == ("sram", [128, 0])
+    assert (string(data, second), two) == ("ps-ram 2", [0, 5])
+    arena = [
+        t[2:4] for t in zip(*[iter(section(data, 4))] * 6, strict=True) if t[0] >> 8 & 255 == 0
+    ]
+    assert (1, 64) in arena and (0, 64) in arena
 
 
 def test_fingerprint_depends_on_order():

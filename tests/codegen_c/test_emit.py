@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tvm_megcc.codegen_c import bytecode, emit, guards, kernel_files, sources, weights
-from tvm_megcc.codegen_c.prune import prune
 
 from tvm_megcc import toolchain
+from tvm_megcc.codegen_c import bytecode, emit, guards, kernel_files, sources, weights
+from tvm_megcc.codegen_c.prune import prune
 from tvm_megcc.errors import InputError, UnsupportedError
 from tvm_megcc.program import Kernel, Location, Port, Tensor, Weight
 
@@ -129,6 +129,22 @@ def test_emit_manifest_says_how_memory_was_planned():
         memory = json.loads(out["manifest.json"])["per_arch"]["x86"]["memory"]
         assert memory["optimal"] == (plan.lower_bound == 256)
         assert memory["peak_call"] == ("" if plan.peak_step == 6 else "split")
+
+
+def test_emit_header_has_each_pool():
+    two = p.in_two_pools(p.planned("x86"))
+    lines = emit.package({"x86": two}, name="corners")["include/corners.h"].splitlines()
+    start = lines.index("#define CORNERS_ARENA_BYTES 256")
+    assert lines[start + 1 : start + 5] == [
+        "#define CORNERS_POOL_SRAM 0", "#define CORNERS_POOL_SRAM_BYTES 128",
+        "#define CORNERS_POOL_PS_RAM_2 1", "#define CORNERS_POOL_PS_RAM_2_BYTES 128",
+    ]  # fmt: skip
+    assert "POOL" not in files("x86")["include/corners.h"]
+    for other in ("SRAM", "sram_bytes"):
+        pools = (two.plan.pools[0], replace(two.plan.pools[1], name=other))
+        clash = replace(two, plan=replace(two.plan, pools=pools))
+        with pytest.raises(InputError, match=f"memory pool '{other}': .* rename the pool"):
+            emit.package({"x86": clash}, name="corners")
 
 
 def test_emit_shared_kernel_has_no_guard():
@@ -308,6 +324,22 @@ def test_arena_output_has_its_own_tensor_only_where_needed():
     for k in copied:
         t: Tensor = code.program.tensors[code.program.outputs[k].tensor]
         assert (t.location.space, t.location.index, t.location.offset) == ("output", k, 0)
+
+
+def test_outputs_at_one_offset_of_two_pools_are_both_shown():
+    program = p.adder("x86", p.W)
+    outputs = [Tensor(f"y{k}", "f32", (6,), Location("arena", k, 0)) for k in range(2)]
+    program = replace(
+        program,
+        tensors=(*program.tensors, *outputs),
+        outputs=(Port("y0", 3), Port("y1", 4)),
+        calls=tuple(replace(program.calls[0], operands=(0, 1, k)) for k in (3, 4)),
+        arena_bytes=128,
+    )
+    assert bytecode.own_outputs(program).instructions == program.calls
+    both = tuple(replace(t, location=Location("arena", 1, 0)) for t in outputs)
+    same = replace(program, tensors=(*program.tensors[:3], *both))
+    assert bytecode.own_outputs(same).opcodes == ("END", "CALL", "COPY")
 
 
 @pytest.mark.parametrize("module", [bytecode, emit, guards, weights, toolchain])

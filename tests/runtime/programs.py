@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from tvm_megcc.codegen_c import emit
 
+from tvm_megcc.codegen_c import emit
 from tvm_megcc.program import (
     Block,
     Call,

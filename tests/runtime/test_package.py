@@ -7,9 +7,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from tvm_megcc.codegen_c import emit
 
 from tvm_megcc import toolchain
+from tvm_megcc.codegen_c import emit
 from tvm_megcc.errors import InputError, ToolError
 from tvm_megcc.program import DTYPES, Location, Port, Program, Tensor
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
-from tvm_megcc.codegen_c import emit
 
 from tvm_megcc import driver, toolchain
+from tvm_megcc.codegen_c import emit
 from tvm_megcc.errors import ToolError
 from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.program import Program
@@ -89,7 +90,7 @@ def test_wrong_lifetime_shows(tmp_path, block):
 
 
 def test_model_file_of_another_plan_is_refused(tmp_path):
-    """Equal kernels, other addresses: the release build runs it, the debug build knows no deaths."""
+    """Equal kernels, another plan: runs, but a debug build has no deaths for it."""
     package = p.write_program(tmp_path / "pkg", p.planned(HOST), weights="bin")
     other = replace(p.planned(HOST), arena_bytes=320, plan=None)
     files = emit.package({HOST: other}, name="corners", weights="bin")
@@ -99,6 +100,16 @@ def test_model_file_of_another_plan_is_refused(tmp_path):
     p.check_corners(inputs, outputs(package, HOST, inputs, "-O1").outputs)
     with pytest.raises(ToolError, match="compiled for other kernels"):
         outputs(package, HOST, inputs, "-O1", DEBUG)
+
+
+def test_debug_build_by_plain_make(tmp_path):
+    """As the documentation says it; without the flag nothing of it is in the library."""
+    package = p.write_program(tmp_path / "pkg", p.planned(HOST))
+    for flags, there in (("", False), (DEBUG, True)):
+        command = ["make", "-C", str(package), f"CPPFLAGS={flags}", "CFLAGS=-O1", "libmodel.a"]
+        subprocess.run(command, check=True, capture_output=True)
+        names = subprocess.run(["nm", package / "libmodel.a"], capture_output=True, text=True)
+        assert ("megcc_poison" in names.stdout) == ("kBlocks" in names.stdout) == there
 
 
 @pytest.fixture

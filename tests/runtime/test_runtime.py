@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tvm_megcc.codegen_c import emit
 
 from tvm_megcc import toolchain
+from tvm_megcc.codegen_c import emit
 from tvm_megcc.program import Kernel, Port
 
 from . import programs as p
@@ -128,6 +128,25 @@ def test_program_is_small(tmp_path):
 def test_two_pools(tmp_path):
     package = p.write_program(tmp_path / "corners", p.in_two_pools(p.planned(HOST)))
     compile_and_run("test_pools.c", [package], tmp_path)
+
+
+def test_two_pools_in_a_tvm_library(tmp_path):
+    import tvm
+
+    from tvm_megcc import relay, shared_library
+
+    files = emit.package({HOST: p.in_two_pools(p.planned(HOST))}, name="corners")
+    shared_library.build(files, HOST, tmp_path / "corners.so")
+    loaded = tvm.runtime.load_module(str(tmp_path / "corners.so"))
+    module = relay.GraphModule(loaded["default"](tvm.cpu()))
+    inputs = p.corners_inputs()
+    for name, value in inputs.items():
+        module.set_input(name, value)
+    module.run()
+    expected = p.corners_reference(inputs)
+    for k, (name, value) in enumerate(expected.items()):
+        got = module.get_output(k).numpy()
+        np.testing.assert_allclose(got, value, rtol=1e-6, atol=1e-6, err_msg=name)
 
 
 def test_poison(tmp_path):
