@@ -27,6 +27,7 @@ class _Graph:
     """Calls as bits: who must come before, and what each makes, needs and may free."""
 
     before: tuple[int, ...]  # mask of calls that must be done
+    after: tuple[tuple[int, ...], ...]  # calls that wait for the call
     makes: tuple[int, ...]  # bytes of outputs
     during: tuple[int, ...]  # bytes of workspace
     reads: tuple[tuple[int, ...], ...]  # storages whose last reader the call may be
@@ -38,9 +39,10 @@ class _Graph:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Calls done, bytes live after them, the highest peak on the way, and how we came here."""
+    """Calls done and ready, bytes live, the highest peak on the way, and how we came here."""
 
     done: int
+    ready: tuple[int, ...]
     live: int
     peak: int
     step: int
@@ -118,8 +120,14 @@ def _graph(program: Program, io: str) -> _Graph:
         made = sum(size[s] for s in writes)
         options = (storage(call.operands[i]) for i in program.kernels[call.kernel].inplace)
         forwards.append(tuple(s for s in options if s is not None and size[s] == made))
+    after: list[list[int]] = [[] for _ in rows]
+    for number, mask in enumerate(before):
+        for earlier in range(len(rows)):
+            if mask >> earlier & 1:
+                after[earlier].append(number)
     return _Graph(
         before=tuple(before),
+        after=tuple(map(tuple, after)),
         makes=tuple(
             sum(size[s] for s in writes if writers[s] == n) for n, (_, writes) in enumerate(rows)
         ),
@@ -133,7 +141,8 @@ def _graph(program: Program, io: str) -> _Graph:
 
 
 def _start(graph: _Graph) -> _State:
-    return _State(0, graph.at_start, graph.at_start, -1, None)
+    ready = tuple(c for c, mask in enumerate(graph.before) if not mask)
+    return _State(0, ready, graph.at_start, graph.at_start, -1, None)
 
 
 def _run(graph: _Graph, state: _State, call: int) -> _State:
@@ -144,13 +153,9 @@ def _run(graph: _Graph, state: _State, call: int) -> _State:
     reused = graph.makes[call] if any(s in dying for s in graph.forwards[call]) else 0
     high = state.live + graph.makes[call] - reused + graph.during[call]
     live = state.live + graph.makes[call] - freed
-    return _State(done, live, max(state.peak, high), call, state)
-
-
-def _ready(graph: _Graph, done: int) -> list[int]:
-    return [
-        c for c in range(len(graph.before)) if not done >> c & 1 and not graph.before[c] & ~done
-    ]
+    freed_calls = (c for c in graph.after[call] if not graph.before[c] & ~done)
+    ready = (*(c for c in state.ready if c != call), *freed_calls)
+    return _State(done, ready, live, max(state.peak, high), call, state)
 
 
 def _settle(graph: _Graph, state: _State) -> _State:
@@ -158,7 +163,7 @@ def _settle(graph: _Graph, state: _State) -> _State:
     moved = True
     while moved:
         moved = False
-        for call in _ready(graph, state.done):
+        for call in state.ready:
             after = _run(graph, state, call)
             if after.live <= state.live and after.peak == state.peak:
                 state, moved = after, True
@@ -179,7 +184,7 @@ def _search(graph: _Graph) -> _State | None:
             return state
         if best[state.done] < peak:
             continue
-        for call in _ready(graph, state.done):
+        for call in state.ready:
             after = _settle(graph, _run(graph, state, call))
             if best.get(after.done, after.peak + 1) > after.peak:
                 best[after.done] = after.peak
@@ -202,7 +207,7 @@ def _beam(
             return min(finished, key=lambda s: s.peak)
         found: dict[int, _State] = {}
         for state in level:
-            for call in _ready(graph, state.done):
+            for call in state.ready:
                 after = _settle(graph, _run(graph, state, call))
                 if after.done not in found or after.peak < found[after.done].peak:
                     found[after.done] = after

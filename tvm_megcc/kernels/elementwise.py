@@ -1,6 +1,6 @@
 """unary and binary: elementwise operators that stand alone (chains are fused as TIR).
 
-A `Row` here has ``chain``: how many elementwise operators it takes. `FuseKernels` uses it only
+A `Row` here has ``chain``: how many elementwise operators it takes. `find_matches` uses it only
 where that is the whole chain, so that a longer chain stays in one piece for TVM's fusion.
 """
 

@@ -15,6 +15,7 @@ import numpy as np
 from tvm import relax, tirx
 from tvm.ir import GenericConst
 from tvm.relax.dpl import DFPattern
+from tvm.relax.dpl.pattern import CallPattern, OrPattern
 
 from tvm_megcc.kernels.expression import Fact
 
@@ -55,6 +56,15 @@ class Row:
     parts: Mapping[str, DFPattern]
     build: Callable[[Parts], Request | None]
     chain: int = 0
+
+    @property
+    def root(self) -> str:
+        """Name of the operator whose call the pattern ends with."""
+        pattern: DFPattern = self.pattern
+        while isinstance(pattern, OrPattern):  # alternatives are commuted forms of one operator
+            pattern = pattern.left
+        assert isinstance(pattern, CallPattern)
+        return str(pattern.op.expr.name)
 
     def request(self, parts: Parts) -> Request | None:
         return self.build({"root": parts["root"], **{k: parts[k] for k in self.parts}})

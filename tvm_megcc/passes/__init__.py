@@ -18,13 +18,12 @@ from tvm_megcc.passes.conv1d import Conv1dToConv2d
 from tvm_megcc.passes.fold_constants import FoldConstants
 from tvm_megcc.passes.fold_scale import FoldScaleShift
 from tvm_megcc.passes.forward_memory import ForwardMemory
-from tvm_megcc.passes.fuse import FuseKernels
 from tvm_megcc.passes.legalise import LegaliseRest
 from tvm_megcc.passes.materialise import MaterialiseKernels
 
 __all__ = [
     "ChannelsLast", "Conv1dToConv2d", "FoldConstants", "FoldScaleShift",
-    "ForwardMemory", "FuseKernels", "LegaliseRest", "MaterialiseKernels", "pipeline", "stages",
+    "ForwardMemory", "LegaliseRest", "MaterialiseKernels", "pipeline", "stages",
 ]  # fmt: skip
 
 
@@ -46,7 +45,6 @@ def stages(arch: str) -> dict[str, tvm.ir.transform.Pass]:
         ),
         "layout": ChannelsLast(),
         "forward_memory": ForwardMemory(),
-        "fuse": FuseKernels(arch),
         "materialise": sequential([MaterialiseKernels(arch), LegaliseRest()]),
     }
 
