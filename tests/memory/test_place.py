@@ -202,3 +202,60 @@ def test_nothing_is_overwritten_while_it_is_needed(program: Program, clobber: bo
         return
     kept = place(program).arena_bytes
     assert kept is not None and kept >= lower_bound(problem)
+
+
+def test_pools_take_what_is_used_most_and_pass_the_rest_on() -> None:
+    program = make([4096, 256, 256, 4096], [((0,), 1), ((1,), 2), ((2, 0), 3)], [0], [3])
+    placed = place(program, pools=[("sram", 600), ("psram", None)])
+    plan = placed.plan
+    assert plan is not None and placed.arena_bytes == sum(p.bytes for p in plan.pools)
+    assert [p.name for p in plan.pools] == ["sram", "psram"] and plan.pools[0].bytes == 512
+    where = {b.name: plan.pools[b.pool].name for b in plan.blocks}
+    assert where == {"t0": "psram", "t1": "sram", "t2": "sram", "t3": "psram"}
+    for block, tensor in zip(plan.blocks, placed.tensors, strict=True):
+        assert tensor.location == Location("arena", block.pool, block.offset)
+
+
+def test_one_pool_of_its_own_name() -> None:
+    placed = place(chain(6), pools=[("ram", 768)])
+    assert placed.plan is not None and placed.arena_bytes == 768
+    assert [(p.name, p.bytes) for p in placed.plan.pools] == [("ram", 768)]
+
+
+def test_pools_that_are_too_small_say_what_is_missing_and_where() -> None:
+    program = make([256, 1024, 512, 64], [((0,), 1), ((1,), 2), ((2,), 3)], [0], [3])
+    with pytest.raises(DoesNotFit) as caught:
+        place(program, pools=[("a", 100), ("b", 600)], limit=9999)
+    said = str(caught.value)
+    assert f"{caught.value.missing_bytes} bytes are missing" in said and "'b' of 600 bytes" in said
+    assert f"call {caught.value.step}, 'n{caught.value.step}'" in said
+    more = 600 + caught.value.missing_bytes
+    assert place(program, pools=[("a", 100), ("b", more + 256)]).arena_bytes
+
+
+def test_pools_and_a_limit_or_a_planner() -> None:
+    pools = [("a", 300), ("b", None)]
+    need = place(chain(6), pools=pools).arena_bytes
+    assert need is not None
+    assert place(chain(6), pools=pools, limit=need).arena_bytes == need
+    with pytest.raises(DoesNotFit, match="1 bytes are missing"):
+        place(chain(6), pools=pools, limit=need - 1)
+    with pytest.raises(InputError, match="with pools use auto"):
+        place(chain(6), "exact", pools=pools)
+    with pytest.raises(InputError, match="'a' is given twice"):
+        place(chain(6), pools=[("a", 300), ("a", None)])
+
+
+@settings(max_examples=60, deadline=None)
+@given(programs(), st.integers(0, 900))
+def test_nothing_is_overwritten_in_any_pool(program: Program, size: int) -> None:
+    placed = place(program, pools=[("a", size), ("b", None)])
+    plan = placed.plan
+    assert plan is not None and plan.pools[0].bytes <= size
+    # the second pool behind the first, and the same check as for one arena
+    shift = (0, plan.pools[0].bytes)
+    tensors = tuple(
+        replace(t, location=Location("arena", 0, t.location.offset + shift[t.location.index]))
+        for t in placed.tensors
+    )
+    assert overwritten(replace(placed, tensors=tensors), clobber_inputs=False) == ""

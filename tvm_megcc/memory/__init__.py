@@ -2,19 +2,21 @@
 
 from tvm_megcc.memory.below import BelowOrder, addresses, below_order, order, validate_order
 from tvm_megcc.memory.place import place, problem_of
+from tvm_megcc.memory.pools import PoolSolution, plan_pools, validate_pools
 from tvm_megcc.memory.portfolio import PLANNERS, DoesNotFit, plan
 from tvm_megcc.memory.problem import (
     Gap,
     Interval,
     Problem,
     Solution,
+    live_bytes,
     lower_bound,
     peak_step,
     validate,
 )
 
 __all__ = [
-    "PLANNERS", "BelowOrder", "DoesNotFit", "Gap", "Interval", "Problem", "Solution", "addresses",
-    "below_order", "lower_bound", "order", "peak_step", "place", "plan", "problem_of", "validate",
-    "validate_order",
+    "PLANNERS", "BelowOrder", "DoesNotFit", "Gap", "Interval", "PoolSolution", "Problem",
+    "Solution", "addresses", "below_order", "live_bytes", "lower_bound", "order", "peak_step",
+    "place", "plan", "plan_pools", "problem_of", "validate", "validate_order", "validate_pools",
 ]  # fmt: skip

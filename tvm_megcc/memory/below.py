@@ -5,8 +5,8 @@ complete chain of the live blocks at every moment, and so gives a valid plan for
 block stands on the highest end of those below it. A program of symbolic shapes carries the relation
 and computes the addresses when its shapes change.
 
-Source: the PushDown planner of MegEngine and MegCC derives such a relation from a best-fit simulation;
-here it comes from any plan, and alignment is counted.
+Source: the PushDown planner of MegEngine and MegCC derives such a relation from a best-fit
+simulation; here it comes from any plan, and alignment is counted.
 
 Example
 -------
@@ -33,7 +33,7 @@ class BelowOrder:
     Attributes
     ----------
     sequence : tuple of int
-        All blocks, each after everything that lies below it.
+        The blocks that are ever live, each after everything that lies below it.
     below : tuple of tuple of int
         Per block, the blocks directly below it; there are at most twice as many pairs as the
         blocks have pieces.
@@ -62,8 +62,8 @@ def order(problem: Problem) -> BelowOrder:
 def below_order(problem: Problem, offsets: Sequence[int]) -> BelowOrder:
     """The relation of the plan `offsets`, in O(n log n) for the usual arenas.
 
-    A block is live during all of its interval but the gaps that have no window: which bytes a window
-    means is not known before the sizes are.
+    A block is live during all of its interval but the gaps that have no window: which bytes a
+    window means is not known before the sizes are.
     """
     blocks = problem.intervals
     for block in blocks:
@@ -88,21 +88,21 @@ def below_order(problem: Problem, offsets: Sequence[int]) -> BelowOrder:
             below[live[at][2]].add(key[2])
         live.insert(at, key)
     return BelowOrder(
-        tuple(k for _, _, k in sorted(keys)),
+        tuple(k for _, _, k in sorted(keys) if blocks[k].first < blocks[k].last),
         tuple(tuple(sorted(under)) for under in below),
         tuple(b.alignment for b in blocks),
     )
 
 
 def addresses(order: BelowOrder, sizes: Sequence[int]) -> tuple[tuple[int, ...], int]:
-    """Offsets and arena of blocks of these `sizes` (bytes), each pushed down onto those below it."""
-    if len(sizes) != len(order.sequence):
-        raise InputError(f"{len(sizes)} sizes for an order of {len(order.sequence)} blocks")
+    """Offsets and arena of blocks of these `sizes` (bytes), each down on those below it."""
+    if len(sizes) != len(order.below):
+        raise InputError(f"{len(sizes)} sizes for an order of {len(order.below)} blocks")
     offsets = [0] * len(sizes)
     for block in order.sequence:
         top = max((offsets[b] + sizes[b] for b in order.below[block]), default=0)
         offsets[block] = align(top, order.alignments[block])
-    ends = [o + size for o, size in zip(offsets, sizes, strict=True) if size]
+    ends = (offsets[block] + sizes[block] for block in order.sequence if sizes[block])
     return tuple(offsets), max(ends, default=0)
 
 
@@ -118,18 +118,19 @@ def validate_order(problem: Problem, order: BelowOrder) -> None:
         above one another.
     """
     n = len(problem.intervals)
-    if sorted(order.sequence) != list(range(n)) or len(order.below) != n:
-        raise ValueError(f"the sequence does not hold each of {n} blocks once")
+    live_blocks = [k for k, b in enumerate(problem.intervals) if b.first < b.last]
+    if sorted(order.sequence) != live_blocks or len(order.below) != n:
+        raise ValueError(f"the sequence does not hold each of {len(live_blocks)} live blocks once")
     if order.alignments != tuple(b.alignment for b in problem.intervals):
         raise ValueError("the alignments are not those of the problem")
     place = {block: k for k, block in enumerate(order.sequence)}
     under: list[int] = [0] * n  # bit set of all blocks below, transitively
     for block in order.sequence:
         for b in order.below[block]:
-            if place[b] >= place[block]:
+            if place.get(b, n) >= place[block]:
                 raise ValueError(f"block {block} comes before block {b}, which lies below it")
             under[block] |= under[b] | 1 << b
-    events = sorted(e for k, b in enumerate(problem.intervals) for e in _spans(b, (place[k], 0, k)))
+    events = sorted(e for k in live_blocks for e in _spans(problem.intervals[k], (place[k], 0, k)))
     live: list[tuple[int, int, int]] = []
     for _, starts, key in events:
         at = bisect_left(live, key)
@@ -137,10 +138,11 @@ def validate_order(problem: Problem, order: BelowOrder) -> None:
             del live[at]
             continue
         live.insert(at, key)
-        for low, high in zip(live[max(at - 1, 0) : at + 1], live[at : at + 2], strict=False):
-            if low != high and not under[high[2]] >> low[2] & 1:
-                a, b = problem.intervals[low[2]].name, problem.intervals[high[2]].name
-                raise ValueError(f"{a} and {b} are live at once and neither is above the other")
+        near = live[max(at - 1, 0) : at + 2]
+        for low, high in zip(near, near[1:], strict=False):
+            if not under[high[2]] >> low[2] & 1:
+                names = [problem.intervals[key[2]].name for key in (low, high)]
+                raise ValueError(f"{' and '.join(names)} are live at once, neither above the other")
 
 
 def _spans(

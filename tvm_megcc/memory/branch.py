@@ -36,11 +36,11 @@ Indices = NDArray[np.int32]
 Verdict = Literal["solved", "infeasible", "limit"]
 VERDICTS: dict[int, Verdict] = {1: "solved", 0: "infeasible", -1: "limit"}
 
-#: A model of more (block, section) or (block, neighbour) pairs than this is not built.
+#: What the search is used for: so many blocks, and pairs of blocks that are live at once.
 MAX_PAIRS = 6_000_000
+MAX_BLOCKS = 5_000
 #: The search in Python recurses once per block.
 MAX_PURE_BLOCKS = 300
-MAX_BLOCKS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Attempt:
     cap: int
     rank: Indices
     tightest: bool
-    nodes: int
+    work: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +117,8 @@ class Outcome:
     work: int
 
 
-def build(flat: Flat) -> Model | None:
-    """The search's view of a problem; None when it is empty or would be too large."""
-    if not 0 < flat.n <= len(flat.t0) <= MAX_BLOCKS:
-        return None
+def build(flat: Flat) -> Model:
+    """The search's view of a problem, which must not be empty."""
     order = np.lexsort((flat.last, flat.first))
     moments = _sections(flat)
     live = np.zeros((flat.n, len(moments)), dtype=bool)
@@ -129,11 +127,7 @@ def build(flat: Flat) -> Model | None:
             low, high = np.searchsorted(moments, (flat.t0[piece], flat.t1[piece]))
             live[block, low:high] = True
     live = live[order]
-    if live.sum() > MAX_PAIRS:
-        return None
     meet = _meet(flat)[np.ix_(order, order)]
-    if meet.sum() > MAX_PAIRS:
-        return None
     size, alignment, fixed = flat.size[order], flat.alignment[order], flat.fixed[order]
     unit = gcd(*alignment.tolist())
     whole = -(-size // unit) * unit

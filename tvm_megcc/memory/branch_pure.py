@@ -23,7 +23,7 @@ class Search:
     def __init__(self, model: Model, attempt: Attempt, deadline: float) -> None:
         n = model.n
         self.cap, self.tightest = attempt.cap, attempt.tightest
-        self.node_limit, self.deadline = attempt.nodes, deadline
+        self.work_limit, self.deadline = attempt.work, deadline
         self.rank: list[int] = attempt.rank.tolist()
         self.size: list[int] = model.size.tolist()
         self.whole: list[int] = model.whole.tolist()
@@ -36,6 +36,7 @@ class Search:
         self.sections_of = _rows(model.sections_of0.tolist(), model.sections_of.tolist())
         self.blocks_in = _rows(model.blocks_in0.tolist(), model.blocks_in.tolist())
         self.near = _rows(model.near0.tolist(), model.near.tolist())
+        self.near_sets = [frozenset(near) for near in self.near]
         self.low, self.base, self.placed, self.offset = [0] * n, [0] * n, [0] * n, [0] * n
         self.rest = [sum(self.whole[b] for b in blocks) for blocks in self.blocks_in]
         self.log: list[tuple[list[int], int, int]] = []
@@ -45,7 +46,7 @@ class Search:
         self.stopped = False
 
     def run(self) -> tuple[int, Ints, int, int]:
-        """1 solved, 0 infeasible, -1 out of nodes or time; offsets, nodes, work."""
+        """1 solved, 0 infeasible, -1 out of work or time; offsets, nodes, work."""
         everything = list(range(len(self.size)))
         found = self._start() and self._infer(everything) and self._solve(everything)
         result = 1 if found else -1 if self.stopped else 0
@@ -105,21 +106,16 @@ class Search:
         if not left:
             return True
         low, whole = self.low, self.whole
-        who = min(left, key=lambda b: low[b] + whole[b])
-        end1 = low[who] + whole[who]
-        end2 = min((low[b] + whole[b] for b in left if b != who), default=FAR)
         slack = max(whole[b] - self.size[b] for b in left)
-        room = self.cap - self.rest[section] + slack
+        room = self.cap - self.rest[section] + slack  # the lowest here lies at most here
         if min(low[b] for b in left) > room:
             return False
         if max(low[b] for b in left) <= room:
             return True
-        for b in left:
-            if low[b] > room:
-                end = end2 if b == who else end1
-                if end == FAR or not self._raise(b, end):
-                    return False
-        self.work += 4 * len(left)
+        first_end = min(low[b] + whole[b] for b in left if low[b] <= room)
+        if not all(self._raise(b, first_end) for b in left if low[b] > room):
+            return False
+        self.work += 2 * len(blocks) + 4 * len(left)
         total = -slack
         for b in sorted(left, key=lambda b: -low[b]):
             total += whole[b]
@@ -142,24 +138,46 @@ class Search:
         end = min((self.low[c] + self.whole[c] for c in others), default=FAR)
         return end, min((self.low[c] for c in others), default=FAR)
 
-    def _infer(self, blocks: list[int]) -> bool:
-        changed = True
-        while changed:
-            changed = False
-            if not self._propagate():
-                return False
-            for b in blocks:
-                if self.placed[b] or self.low[b] == self.base[b] or self.fixed[b] >= 0:
-                    continue
-                end, start = self._neighbours(b)
-                if start >= self.base[b] + self.whole[b]:
-                    return False
-                if end <= self.low[b]:
-                    continue
-                if not self._raise(b, end):
-                    return False
+    def _hangs(self, b: int) -> bool:
+        """Whether `b` lies higher than what is placed below it."""
+        return self.low[b] != self.base[b] and self.fixed[b] < 0
+
+    def _support(self, blocks: list[int]) -> bool | None:
+        """Hanging blocks will stand on others: whether that raises a low; None when one cannot."""
+        low, whole, changed = self.low, self.whole, False
+        self.work += len(blocks)
+        reach: dict[int, int] = {}
+        for b in blocks:
+            if self.placed[b] or not self._hangs(b):
+                continue
+            self.work += len(self.near[b])
+            others = [c for c in self.near[b] if not self.placed[c]]
+            if min((low[c] for c in others), default=FAR) >= self.base[b] + whole[b]:
+                return None
+            ends = (low[c] + whole[c] for c in others if not self._hangs(c))
+            reach[b] = max(low[b], min(ends, default=FAR))
+        while reach:
+            self.work += len(reach)
+            b = min(reach, key=lambda b: (reach[b], b))
+            value = reach.pop(b)
+            if value == FAR:
+                return None
+            if value > low[b]:
+                if not self._raise(b, value):
+                    return None
                 changed = True
-        return True
+            for c in reach:
+                if reach[c] > low[b] + whole[b] and c in self.near_sets[b]:
+                    reach[c] = max(low[c], low[b] + whole[b])
+        return changed
+
+    def _infer(self, blocks: list[int]) -> bool:
+        """All consequences of what was decided."""
+        while self._propagate():
+            changed = self._support(blocks)
+            if not changed:
+                return changed is not None
+        return False
 
     # Branching.
 
@@ -193,7 +211,7 @@ class Search:
     def _choose(self, blocks: list[int]) -> int:
         best, best_key = -1, (FAR, FAR, 0)
         for b in blocks:
-            if self.low[b] != self.base[b] and self.fixed[b] < 0:
+            if self._hangs(b):
                 continue
             room = 0
             if self.tightest:
@@ -211,9 +229,8 @@ class Search:
 
     def _out_of_time(self) -> bool:
         self.nodes += 1
-        if self.nodes > self.node_limit or (
-            self.nodes & 63 == 0 and time.monotonic() > self.deadline
-        ):
+        is_late = self.nodes & 63 == 0 and time.monotonic() > self.deadline
+        if self.work > self.work_limit or is_late:
             self.stopped = True
         return self.stopped
 

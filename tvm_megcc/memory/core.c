@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#define FAR INT64_MAX
 #define EXPORT __attribute__((visibility("default")))
 
 static int64_t align_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
@@ -35,7 +36,7 @@ typedef struct {
 static int64_t hole(const arena_t* a, int64_t block, int64_t piece, int64_t floor, int best) {
   const int64_t unit = a->alignment[block], lo = a->lo[piece], bytes = a->hi[piece] - lo;
   int64_t reach = floor + lo, offset = align_up(floor, unit);
-  int64_t found = -1, tightest = INT64_MAX;
+  int64_t found = -1, tightest = FAR;
   for (int64_t k = 0; k < a->count; ++k) {
     const rect_t* r = &a->placed[k];
     if (r->first >= a->t1[piece] || r->last <= a->t0[piece] || r->end <= floor + lo) continue;
@@ -124,8 +125,9 @@ typedef struct {
   size_t log_n, log_size;
   int32_t *queue, head, tail;
   char* queued;
-  int64_t *heads, *sums;  // scratch of the head bound
-  int64_t nodes, node_limit, work;
+  int64_t *heads, *sums, *reach;  // scratch
+  int32_t* hanging;
+  int64_t nodes, work, work_limit;
   double deadline;
   int stopped;
 } search_t;
@@ -204,35 +206,31 @@ static int heads_fit(search_t* s, int32_t section, int64_t slack) {
 }
 
 static int narrow(search_t* s, int32_t section) {
-  const int64_t rest = s->rest[section];
-  int64_t end1 = INT64_MAX, end2 = INT64_MAX, floor = INT64_MAX, highest = 0, slack = 0;
-  int32_t who = -1;
-  for (int32_t k = s->blocks_in0[section]; k < s->blocks_in0[section + 1]; ++k) {
-    const int32_t b = s->blocks_in[k];
-    if (s->placed[b]) continue;
-    const int64_t low = s->low[b], end = low + s->whole[b];
-    if (end < end1) {
-      end2 = end1;
-      end1 = end;
-      who = b;
-    } else if (end < end2) {
-      end2 = end;
-    }
+  const int32_t* begin = s->blocks_in + s->blocks_in0[section];
+  const int32_t* end = s->blocks_in + s->blocks_in0[section + 1];
+  int64_t floor = FAR, highest = 0, slack = 0;
+  for (const int32_t* k = begin; k < end; ++k) {
+    if (s->placed[*k]) continue;
+    const int64_t low = s->low[*k];
     if (low < floor) floor = low;
     if (low > highest) highest = low;
-    if (s->whole[b] - s->size[b] > slack) slack = s->whole[b] - s->size[b];
+    if (s->whole[*k] - s->size[*k] > slack) slack = s->whole[*k] - s->size[*k];
   }
-  s->work += s->blocks_in0[section + 1] - s->blocks_in0[section];
-  if (who < 0) return 1;
-  if (floor + rest - slack > s->cap) return 0;
-  if (highest + rest - slack <= s->cap) return 1;
-  // Whoever cannot be the lowest here lies above some other block.
-  for (int32_t k = s->blocks_in0[section]; k < s->blocks_in0[section + 1]; ++k) {
-    const int32_t b = s->blocks_in[k];
-    if (s->placed[b] || s->low[b] + rest - slack <= s->cap) continue;
-    const int64_t end = b == who ? end2 : end1;
-    if (end == INT64_MAX || !raise_low(s, b, end)) return 0;
+  s->work += end - begin;
+  const int64_t room = s->cap - s->rest[section] + slack;  // the lowest here lies at most here
+  if (floor == FAR) return 1;
+  if (floor > room) return 0;
+  if (highest <= room) return 1;
+  int64_t first_end = FAR;
+  for (const int32_t* k = begin; k < end; ++k) {
+    if (s->placed[*k] || s->low[*k] > room) continue;
+    if (s->low[*k] + s->whole[*k] < first_end) first_end = s->low[*k] + s->whole[*k];
   }
+  for (const int32_t* k = begin; k < end; ++k) {
+    if (s->placed[*k] || s->low[*k] <= room) continue;
+    if (!raise_low(s, *k, first_end)) return 0;
+  }
+  s->work += 2 * (end - begin);
   return heads_fit(s, section, slack);
 }
 
@@ -246,9 +244,23 @@ static int propagate(search_t* s) {
   return 1;
 }
 
+/// Whether two blocks are live at once (by their sorted lists of neighbours).
+static int meets(const search_t* s, int32_t b, int32_t c) {
+  int32_t low = s->near0[b], high = s->near0[b + 1];
+  while (low < high) {
+    const int32_t mid = (low + high) / 2;
+    if (s->near_[mid] < c) {
+      low = mid + 1;
+    } else {
+      high = mid;
+    }
+  }
+  return low < s->near0[b + 1] && s->near_[low] == c;
+}
+
 /// The lowest end and the lowest start of the unplaced blocks that overlap `b` in time.
 static void neighbours(search_t* s, int32_t b, int64_t* end, int64_t* start) {
-  *end = *start = INT64_MAX;
+  *end = *start = FAR;
   for (int32_t k = s->near0[b]; k < s->near0[b + 1]; ++k) {
     const int32_t other = s->near_[k];
     if (s->placed[other]) continue;
@@ -258,22 +270,61 @@ static void neighbours(search_t* s, int32_t b, int64_t* end, int64_t* start) {
   s->work += s->near0[b + 1] - s->near0[b];
 }
 
-/// All consequences. A block that is kept off the top of what is placed below it will stand on an
-/// unplaced one, and something will reach into the hole it left, or else it could drop into it.
+/// Blocks that are kept off the top of what is placed below them will stand on an unplaced one, and
+/// something will reach into the hole they left, or else they could drop into it. Their lows follow
+/// as shortest paths do, from those that stand already. Sets *changed when a low was raised.
+static int support(search_t* s, const int32_t* list, int32_t count, int* changed) {
+  int32_t waiting = 0, *hanging = s->hanging;
+  for (int32_t k = 0; k < count; ++k) {
+    const int32_t b = list[k];
+    if (s->placed[b] || s->low[b] == s->base[b] || s->fixed[b] >= 0) continue;
+    hanging[waiting++] = b;
+    s->reach[b] = FAR;
+  }
+  s->work += count;
+  for (int32_t k = 0; k < waiting; ++k) {
+    const int32_t b = hanging[k];
+    int64_t end = FAR, start = FAR;
+    for (int32_t j = s->near0[b]; j < s->near0[b + 1]; ++j) {
+      const int32_t c = s->near_[j];
+      if (s->placed[c]) continue;
+      if (s->low[c] < start) start = s->low[c];
+      if (s->low[c] != s->base[c] && s->fixed[c] < 0) continue;
+      if (s->low[c] + s->whole[c] < end) end = s->low[c] + s->whole[c];
+    }
+    s->work += s->near0[b + 1] - s->near0[b];
+    if (start >= s->base[b] + s->whole[b]) return 0;
+    s->reach[b] = end < s->low[b] ? s->low[b] : end;
+  }
+  while (waiting > 0) {
+    int32_t at = 0;
+    for (int32_t k = 1; k < waiting; ++k) {
+      const int64_t mine = s->reach[hanging[k]], best = s->reach[hanging[at]];
+      if (mine < best || (mine == best && hanging[k] < hanging[at])) at = k;
+    }
+    s->work += waiting;
+    const int32_t b = hanging[at];
+    hanging[at] = hanging[--waiting];
+    if (s->reach[b] == FAR) return 0;
+    if (s->reach[b] > s->low[b]) {
+      if (!raise_low(s, b, s->reach[b])) return 0;
+      *changed = 1;
+    }
+    for (int32_t k = 0; k < waiting; ++k) {
+      const int32_t c = hanging[k];
+      if (s->reach[c] > s->low[b] + s->whole[b] && meets(s, b, c)) {
+        s->reach[c] = s->low[b] + s->whole[b] < s->low[c] ? s->low[c] : s->low[b] + s->whole[b];
+      }
+    }
+  }
+  return 1;
+}
+
+/// All consequences of what was decided.
 static int infer(search_t* s, const int32_t* list, int32_t count) {
   for (int changed = 1; changed;) {
     changed = 0;
-    if (!propagate(s)) return 0;
-    for (int32_t k = 0; k < count; ++k) {
-      const int32_t b = list[k];
-      if (s->placed[b] || s->low[b] == s->base[b] || s->fixed[b] >= 0) continue;
-      int64_t end, start;
-      neighbours(s, b, &end, &start);
-      if (start >= s->base[b] + s->whole[b]) return 0;
-      if (end <= s->low[b]) continue;
-      if (!raise_low(s, b, end)) return 0;
-      changed = 1;
-    }
+    if (!propagate(s) || !support(s, list, count, &changed)) return 0;
   }
   return 1;
 }
@@ -309,13 +360,13 @@ static int put_at_low(search_t* s, int32_t b) {
 /// The block to branch on: it stands on what is placed, and nothing unplaced fits below it.
 static int32_t choose(search_t* s, const int32_t* list, int32_t count) {
   int32_t best = -1;
-  int64_t best_room = INT64_MAX, best_low = INT64_MAX;
+  int64_t best_room = FAR, best_low = FAR;
   for (int32_t k = 0; k < count; ++k) {
     const int32_t b = list[k];
     if (s->low[b] != s->base[b] && s->fixed[b] < 0) continue;
     int64_t room = 0;
     if (s->tightest) {
-      room = INT64_MAX;
+      room = FAR;
       for (int32_t j = s->sections_of0[b]; j < s->sections_of0[b + 1]; ++j) {
         const int64_t here = s->cap - s->low[b] - s->rest[s->sections_of[j]];
         if (here < room) room = here;
@@ -341,7 +392,8 @@ static int32_t choose(search_t* s, const int32_t* list, int32_t count) {
 }
 
 static int out_of_time(search_t* s) {
-  if (++s->nodes > s->node_limit || ((s->nodes & 63) == 0 && now() > s->deadline)) s->stopped = 1;
+  ++s->nodes;
+  if (s->work > s->work_limit || ((s->nodes & 63) == 0 && now() > s->deadline)) s->stopped = 1;
   return s->stopped;
 }
 
@@ -408,32 +460,33 @@ static int solve(search_t* s, const int32_t* list, int32_t count) {
 }
 
 /// Search for offsets below `cap`. The arrays are those of branch.py; `counters` receives the nodes
-/// and the work. Returns SOLVED, INFEASIBLE (proved), or LIMIT (out of nodes, time or memory).
+/// and the work. Returns SOLVED, INFEASIBLE (proved), or LIMIT (out of work, time or memory).
 EXPORT int megcc_memory_search(int32_t n, int32_t sections, const int64_t* size,
                                const int64_t* whole, const int64_t* alignment, const int64_t* fixed,
                                const int32_t* sections_of0, const int32_t* sections_of,
                                const int32_t* blocks_in0, const int32_t* blocks_in,
                                const int32_t* near0, const int32_t* near_, const int32_t* twin,
                                const int32_t* first, const int32_t* last, const int32_t* lifetime,
-                               const int32_t* rank, int64_t cap, int tightest, int64_t node_limit,
+                               const int32_t* rank, int64_t cap, int tightest, int64_t work_limit,
                                double seconds, int64_t* offsets, int64_t* counters) {
   search_t s = {0};
   s.n = n, s.sections = sections, s.size = size, s.whole = whole, s.alignment = alignment;
   s.fixed = fixed, s.sections_of0 = sections_of0, s.sections_of = sections_of;
   s.blocks_in0 = blocks_in0, s.blocks_in = blocks_in, s.near0 = near0, s.near_ = near_;
   s.twin = twin, s.first = first, s.last = last, s.lifetime = lifetime, s.rank = rank;
-  s.cap = cap, s.tightest = tightest, s.node_limit = node_limit, s.deadline = now() + seconds;
+  s.cap = cap, s.tightest = tightest, s.work_limit = work_limit, s.deadline = now() + seconds;
   s.offset = offsets;
   int result = LIMIT;
   const size_t blocks = (size_t)n, moments = (size_t)sections;
-  int64_t* numbers = calloc(5 * blocks + moments, sizeof(int64_t));
-  int32_t* indices = calloc(blocks + moments + 1, sizeof(int32_t));
+  int64_t* numbers = calloc(6 * blocks + moments, sizeof(int64_t));
+  int32_t* indices = calloc(2 * blocks + moments + 1, sizeof(int32_t));
   s.queued = calloc(moments + 1, 1);
   if (numbers != NULL && indices != NULL && s.queued != NULL) {
     s.low = numbers, s.base = s.low + n, s.placed = s.base + n;
-    s.heads = s.placed + n, s.sums = s.heads + n, s.rest = s.sums + n;
+    s.heads = s.placed + n, s.sums = s.heads + n, s.reach = s.sums + n, s.rest = s.reach + n;
     int32_t* all = indices;
-    s.queue = indices + n;
+    s.hanging = indices + n;
+    s.queue = s.hanging + n;
     int fine = 1;
     for (int32_t k = 0; k < sections; ++k) {
       for (int32_t j = blocks_in0[k]; j < blocks_in0[k + 1]; ++j) s.rest[k] += whole[blocks_in[j]];

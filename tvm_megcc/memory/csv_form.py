@@ -1,9 +1,9 @@
 """Problems and solutions as CSV files, in the form of MiniMalloc's benchmarks.
 
-The header names the columns, in any order: ``id``, ``lower``, ``upper`` (exclusive; or ``start`` and
-``end``, inclusive), ``size``, and optionally ``alignment`` (1 when absent), ``gaps``, ``hint`` (read
-and dropped) and ``offset``. A gap is ``first-last`` or ``first-last@lo:hi``, separated by spaces.
-An ``offset`` of a problem fixes the block; an empty field or -1 leaves it free.
+The header names the columns, in any order: ``id``, ``lower``, ``upper`` (exclusive; or ``start``
+and ``end``, inclusive), ``size``, and optionally ``alignment`` (1 when absent), ``gaps``, ``hint``
+(read and dropped) and ``offset``. A gap is ``first-last`` or ``first-last@lo:hi``; spaces separate
+gaps. An ``offset`` of a problem fixes the block; an empty field or -1 leaves it free.
 
 Source of the form: the README and the CSV columns of github.com/google/minimalloc.
 

@@ -1,10 +1,10 @@
 """The exact planner: ask `branch` for smaller and smaller arenas, in rounds of growing budgets.
 
-A round asks for one arena, with a handful of orderings in turn (round-robin), each under a node limit.
-The first rounds ask for the lower bound itself; when none succeeds the question moves half way to the
-best plan known, and when the way is used up the limit grows. A proof that an arena is too small moves
-the bound. Everything is counted, not timed, so that the answer is the same each time unless the
-clock stops the search.
+A round asks for one arena, with a handful of orderings in turn (round-robin), each under a limit of
+work. The first round asks for the lower bound itself; when it fails the question moves half way to
+the best plan known, and when little of the way is left the limit grows. A proof that an arena is
+too small moves the bound. Everything is counted, not timed, so that the answer is the same each
+time unless the clock stops the search.
 """
 
 from __future__ import annotations
@@ -16,13 +16,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from tvm_megcc.memory import native
-from tvm_megcc.memory.branch import MAX_PURE_BLOCKS, Attempt, Indices, Model, build, search
-from tvm_megcc.memory.flat import Flat, Ints
+from tvm_megcc.memory.branch import (
+    MAX_BLOCKS,
+    MAX_PAIRS,
+    MAX_PURE_BLOCKS,
+    Attempt,
+    Indices,
+    Model,
+    build,
+    search,
+)
+from tvm_megcc.memory.flat import Flat, Ints, conflicts
 
-#: Nodes of each search of the first round.
-FIRST_NODES = 1_500
-#: (ordering of ties, whether to branch in the tightest section), asked in turn. Which of them finds a
-#: plan first differs from problem to problem; all found one first on some benchmark.
+#: Work of each search of the first round, per pair of blocks that meet: a few dives to the bottom.
+FIRST_WORK = 200
+#: (ordering of ties, whether to branch in the tightest section), asked in turn. Which of them finds
+#: a plan first differs from problem to problem.
 QUESTIONS = (
     ("area", False), ("pressure", False), ("span", False), ("pressure-size", False),
     ("area", True), ("random", False), ("random", False),
@@ -68,24 +77,27 @@ def improve(
         An arena to ask for first: finding one that fits matters more than the last byte.
     """
     state = _State(offsets, flat.peak(offsets), bound, work, deadline)
-    pure = pure or native.core() is None
-    if state.best > bound and not (pure and flat.n > MAX_PURE_BLOCKS):
-        model = build(flat)
-        if model is not None:
-            _rounds(flat, model, state, limit, pure)
+    if state.best > bound and can_search(flat, pure=pure):
+        _rounds(flat, build(flat), state, limit, pure)
     return Found(state.offsets, state.bound)
+
+
+def can_search(flat: Flat, *, pure: bool = False) -> bool:
+    """Whether the problem is not too large for the search."""
+    blocks = MAX_PURE_BLOCKS if pure or native.core() is None else MAX_BLOCKS
+    return len(flat.t0) <= blocks and int(conflicts(flat).sum()) <= MAX_PAIRS
 
 
 def _rounds(flat: Flat, model: Model, state: _State, limit: int | None, pure: bool) -> None:
     chance = random.Random(model.n)
-    nodes = FIRST_NODES
+    work = FIRST_WORK * (len(model.near) + model.n)
     failed = state.bound - model.step  # the largest arena that this budget did not find
     goal = limit if limit is not None and limit >= state.bound else state.bound
     while state.best > state.bound and state.work > 0 and time.monotonic() < state.deadline:
-        if goal >= state.best:  # the way is used up: back to the bound with a larger budget
-            nodes *= 2
+        if state.best - goal < max(model.step, (state.best - state.bound) // 8):
+            work *= 2
             failed, goal = state.bound - model.step, state.bound
-        verdict = _ask(flat, model, state, goal, nodes, chance, pure)
+        verdict = _ask(flat, model, state, goal, work, chance, pure)
         if verdict == "infeasible":
             state.bound = max(state.bound, goal + model.step)
             failed = max(failed, goal)
@@ -100,7 +112,7 @@ def _ask(
     model: Model,
     state: _State,
     goal: int,
-    nodes: int,
+    work: int,
     chance: random.Random,
     pure: bool,
 ) -> str:
@@ -109,9 +121,7 @@ def _ask(
         seconds = state.deadline - time.monotonic()
         if state.work <= 0 or seconds <= 0:
             break
-        # a node costs at least a look at every block
-        fair = max(1, min(nodes, state.work // model.n))
-        attempt = Attempt(goal, rank(model, name, chance), tightest, fair)
+        attempt = Attempt(goal, rank(model, name, chance), tightest, min(work, state.work))
         outcome = search(model, attempt, seconds, pure=pure)
         state.work -= outcome.work
         if outcome.verdict == "solved":

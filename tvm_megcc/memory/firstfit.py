@@ -65,7 +65,7 @@ class _Arena:
         return self.offsets
 
     def _hole(self, block: int, piece: int, floor: int, best: bool) -> int:
-        """Where the piece's block may lie at or above `floor`, as far as this piece is concerned."""
+        """Where the piece's block may lie, at or above `floor`, for this piece's sake."""
         flat, alignment = self.flat, int(self.flat.alignment[block])
         lo, hi = int(flat.lo[piece]), int(flat.hi[piece])
         start, end, first, last = self.rows[:, : self.count]

@@ -1,7 +1,7 @@
 """A problem as arrays: the form in which the planners and their C core work.
 
-Enters: a `Problem`. Leaves: a `Flat` of its live blocks (blocks that are never live get offset 0, or
-their fixed one). A block is one or more pieces, rectangles in time and bytes.
+Enters: a `Problem`. Leaves: a `Flat` of its live blocks (blocks that are never live get offset 0,
+or their fixed one). A block is one or more pieces, rectangles in time and bytes.
 """
 
 from __future__ import annotations
@@ -96,3 +96,10 @@ def flatten(problem: Problem) -> Flat:
 
 def _ints(values: Sequence[int]) -> Ints:
     return np.array(values, dtype=np.int64)
+
+
+def conflicts(flat: Flat) -> Ints:
+    """How many other blocks each block overlaps in time, gaps not looked at."""
+    begun = np.searchsorted(np.sort(flat.first), flat.last, side="left")
+    ended = np.searchsorted(np.sort(flat.last), flat.first, side="right")
+    return np.asarray(begun - ended - 1, dtype=np.int64)

@@ -35,7 +35,7 @@ def improve(
     offsets = place(flat, order, pure=pure)
     best = _cost(flat, offsets)
     # a trial: each block scans what is placed, and costs a call
-    trials = work // (flat.n * len(flat.t0) + 20_000)
+    trials = work // (flat.n * len(flat.t0) + 50_000)
     for _ in range(trials if flat.n > 1 else 0):
         if best[0] <= goal or time.monotonic() > deadline:
             break

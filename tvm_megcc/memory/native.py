@@ -1,8 +1,8 @@
 """The C core of the planners: compiled once with the host's compiler, or absent.
 
-The library is kept in the user's cache folder under the hash of its source, so that a changed source
-is a new file and nothing is ever stale. Without a compiler or a cache folder `core` is None and the
-planners run in Python, to the same results.
+The library is kept in the user's cache folder under the hash of its source, so that a changed
+source is a new file and nothing is ever stale. Without a compiler or a cache folder `core` is None
+and the planners run in Python, to the same results.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ class Core:
         order = np.ascontiguousarray(order, dtype=np.int64)
         arrays = (flat.start, flat.t0, flat.t1, flat.lo, flat.hi, flat.alignment, flat.fixed, order)
         status = self._library.megcc_memory_place(
-            ctypes.c_int64(flat.n), *map(_pointer, arrays), ctypes.c_int(best), _pointer(offsets)
+            ctypes.c_int64(flat.n),
+            *(_pointer(a) for a in arrays),
+            ctypes.c_int(best),
+            _pointer(offsets),
         )
         if status:
             raise MemoryError("memory planner")
@@ -58,9 +61,9 @@ class Core:
             m.blocks_in, m.near0, m.near, m.twin, m.first, m.last, m.lifetime, attempt.rank,
         )  # fmt: skip
         result: int = self._library.megcc_memory_search(
-            ctypes.c_int32(m.n), ctypes.c_int32(m.sections), *map(_pointer, arrays),
+            ctypes.c_int32(m.n), ctypes.c_int32(m.sections), *(_pointer(a) for a in arrays),
             ctypes.c_int64(attempt.cap), ctypes.c_int(attempt.tightest),
-            ctypes.c_int64(attempt.nodes), ctypes.c_double(seconds),
+            ctypes.c_int64(attempt.work), ctypes.c_double(seconds),
             _pointer(offsets), _pointer(counters),
         )  # fmt: skip
         return result, offsets, int(counters[0]), int(counters[1])
@@ -100,7 +103,7 @@ def _built(compiler: str) -> Path:
 
 
 def _cache_folder() -> Path:
-    """A folder of this user alone: a library from a folder that others write is not ours to load."""
+    """A folder of this user alone: what others can write is not ours to load."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(base) / "tvm_megcc"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -12,14 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tvm_megcc.memory.firstfit import Fit, place
-from tvm_megcc.memory.flat import Flat, Ints
-
-
-def conflicts(flat: Flat) -> Ints:
-    """How many other blocks each block overlaps in time (from first to last, gaps not looked at)."""
-    begun = np.searchsorted(np.sort(flat.first), flat.last, side="left")
-    ended = np.searchsorted(np.sort(flat.last), flat.first, side="right")
-    return np.asarray(begun - ended - 1, dtype=np.int64)
+from tvm_megcc.memory.flat import Flat, Ints, conflicts
 
 
 def pressure(flat: Flat) -> Ints:

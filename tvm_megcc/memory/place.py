@@ -16,8 +16,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tvm_megcc.errors import InputError
+from tvm_megcc.memory.pools import plan_pools
 from tvm_megcc.memory.portfolio import DoesNotFit, plan
-from tvm_megcc.memory.problem import Interval, Problem, Solution, align, peak_step
+from tvm_megcc.memory.problem import (
+    Interval,
+    Problem,
+    Solution,
+    align,
+    lower_bound,
+    peak_step,
+)
 from tvm_megcc.program import Block, Location, MemoryPlan, Pool, Program
 
 
@@ -73,7 +82,9 @@ def place(
     limit : int, optional
         Bytes that all pools together may take.
     pools : sequence of (name, bytes or None), optional
-        The caller's buffers, best first; None is as large as needed. By default one, "arena".
+        The caller's buffers, fastest first; None is as large as needed. By default one, "arena".
+        What is read and written most per byte and call goes to the first (`plan_pools`), each by
+        the planner ``auto``.
     clobber_inputs : bool
         Whether the space of an input in the arena may be used again after its last read.
 
@@ -86,9 +97,17 @@ def place(
     """
     problem, storages = problem_of(program, clobber_inputs)
     try:
-        found = _one_arena(problem, planner, time_limit, limit)
+        if pools:
+            accesses = _accesses(program, storages)
+            found = _several(problem, accesses, planner, time_limit, pools)
+        else:
+            found = _one_arena(problem, planner, time_limit, limit)
     except DoesNotFit as error:
-        raise _named(program, error, limit or 0) from error
+        raise _named(program, problem, error, _room(error, limit, pools or ())) from error
+    total = sum(pool.bytes for pool in found.pools)
+    if limit is not None and total > limit:  # in several pools
+        over = DoesNotFit("more than the limit", total - limit, peak_step(problem), ())
+        raise _named(program, problem, over, _room(over, limit, ()))
     blocks = tuple(
         Block(b.name, b.first, b.last, b.size, pool, offset)
         for b, (pool, offset) in zip(problem.intervals, found.places, strict=True)
@@ -106,7 +125,6 @@ def place(
         blocks=blocks,
         pools=found.pools,
     )
-    total = sum(pool.bytes for pool in found.pools)
     return replace(program, tensors=tensors, arena_bytes=total, plan=memory_plan)
 
 
@@ -127,6 +145,37 @@ def _one_arena(problem: Problem, planner: str, time_limit: float, limit: int | N
     return _Found(places, pools, solution.planner, _bound(solution))
 
 
+def _several(
+    problem: Problem,
+    accesses: Sequence[int],
+    planner: str,
+    time_limit: float,
+    pools: Sequence[tuple[str, int | None]],
+) -> _Found:
+    if planner != "auto":
+        raise InputError(f"memory planner '{planner}' is for one arena; with pools use auto")
+    solution = plan_pools(problem, pools, accesses, time_limit)
+    number = {name: k for k, (name, _) in enumerate(pools)}
+    return _Found(
+        places=tuple((number[name], offset) for name, offset in solution.places),
+        pools=tuple(Pool(name, used) for name, used in solution.used),
+        planner="pools",
+        lower_bound=lower_bound(problem),
+    )
+
+
+def _accesses(program: Program, storages: Sequence[int]) -> list[int]:
+    """Bytes that all calls together read and write in each storage."""
+    count = dict.fromkeys(storages, 0)
+    for call in program.calls:
+        scratch = () if call.workspace is None else (call.workspace,)
+        for tensor_id in (*call.operands, *scratch):
+            tensor = program.tensors[tensor_id]
+            if tensor.location.space == "arena":
+                count[tensor.location.index] += tensor.nbytes
+    return [count[storage] for storage in storages]
+
+
 def _bound(solution: Solution) -> int:
     """What any plan takes at least: all of this one, where the search proved it the best."""
     return solution.arena_bytes if solution.optimal else solution.lower_bound
@@ -138,16 +187,24 @@ def _moved(location: Location, base: dict[int, tuple[int, int]]) -> Location:
     return Location("arena", pool, offset + location.offset)
 
 
-def _named(program: Program, error: DoesNotFit, room: int) -> DoesNotFit:
-    """The error in words of the model: the call by its node's name."""
-    step = error.step
+def _room(error: DoesNotFit, limit: int | None, pools: Sequence[tuple[str, int | None]]) -> str:
+    if pools:
+        sizes = ", ".join(f"'{name}' of {'any' if size is None else size}" for name, size in pools)
+        return f"its tensors do not fit into the pools ({sizes} bytes)"
+    return f"its arena takes {(limit or 0) + error.missing_bytes} and there are {limit}"
+
+
+def _named(program: Program, problem: Problem, error: DoesNotFit, room: str) -> DoesNotFit:
+    """The error in words of the model: the call by its node's name, and what is live there."""
+    step, missing = error.step, error.missing_bytes
     name = program.calls[step].name if step < len(program.calls) else ""
-    live = ", ".join(f"'{n}'" for n in error.names[:3]) + (", ..." if error.names[3:] else "")
+    live = [b for b in problem.intervals if b.is_live and b.first <= step < b.last]
+    names = tuple(b.name for b in sorted(live, key=lambda b: -b.size))
+    shown = ", ".join(f"'{n}'" for n in names[:3]) + (", ..." if names[3:] else "")
     return DoesNotFit(
-        f"model '{program.name}' for {program.arch}: {error.missing_bytes} bytes are missing, its"
-        f" arena takes {room + error.missing_bytes} and there are {room}; call {step}, '{name}',"
-        f" needs the most, for {live}; give it more memory or a smaller input",
-        error.missing_bytes,
+        f"model '{program.name}' for {program.arch}: {missing} bytes are missing, {room}; call"
+        f" {step}, '{name}', needs the most, for {shown}; give it more memory or a smaller input",
+        missing,
         step,
-        error.names,
+        names,
     )

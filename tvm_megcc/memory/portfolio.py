@@ -2,7 +2,7 @@
 
 Example
 -------
->>> p = Problem((Interval("a", 0, 2, 100, 1), Interval("b", 1, 3, 50, 1), Interval("c", 2, 4, 60, 1)))
+>>> p = Problem((Interval("a", 0, 2, 100, 1), Interval("b", 1, 3, 50, 1)))
 >>> s = plan(p)
 >>> s.arena_bytes, s.lower_bound, s.optimal
 (150, 150, True)
@@ -23,8 +23,8 @@ from tvm_megcc.memory.problem import Problem, Solution, live_bytes, lower_bound,
 from tvm_megcc.memory.pushdown import pushdown
 from tvm_megcc.memory.storage_allocator import storage_allocator
 
-#: Steps of the inner loops that stand for a second. It is less than what a core does in a second, so
-#: that a search ends by its count (which is the same everywhere) before its clock.
+#: Steps of the inner loops that stand for a second. It is less than what a core does in a second,
+#: so that a search ends by its count (which is the same everywhere) before its clock.
 WORK_PER_SECOND = 250_000_000
 
 
@@ -100,10 +100,10 @@ def plan(
         run.auto()
     elif planner == "exact":
         run.start(*ORDERS)
-        run.exact(1.0)
+        run.exact()
     elif planner == "local-search":
         run.start(*ORDERS)
-        run.local_search(1.0)
+        run.local_search()
     else:
         run.start(planner)
     solution = run.solution(planner)
@@ -142,30 +142,30 @@ class _Run:
 
     def auto(self) -> None:
         self.start(*SIMPLE)
-        self.exact(0.25)
-        self.local_search(0.15)
-        self.exact(0.6)
+        if exact.can_search(self.flat, pure=self.pure):
+            self.exact()
+        else:
+            self.local_search()
 
-    def exact(self, share: float) -> None:
+    def exact(self) -> None:
         if self.is_done or self.best is None:
             return
-        work, deadline = self._share(share)
         found = exact.improve(
-            self.flat, self.best[1], self.bound, work, deadline, limit=self.limit, pure=self.pure
-        )
+            self.flat, self.best[1], self.bound, self.work, self.deadline,
+            limit=self.limit, pure=self.pure,
+        )  # fmt: skip
         # windows are beyond the search: what it finds is valid, what it rules out is not
         if not self.flat.has_windows:
             self.bound = max(self.bound, found.bound)
         self.offer(found.offsets, "exact")
 
-    def local_search(self, share: float) -> None:
+    def local_search(self) -> None:
         if self.is_done or self.best is None:
             return
-        work, deadline = self._share(share)
         name = self.best[2]
         order = order_of(self.flat, name) if name in ORDERS else _by_address(self.best[1])
         found = local_search.improve(
-            self.flat, order, self.bound, work, deadline, pure=self.pure
+            self.flat, order, self.bound, self.work, self.deadline, pure=self.pure
         )
         self.offer(found, "local-search")
 
@@ -176,10 +176,6 @@ class _Run:
             self.flat.spread(offsets), peak, name if planner == "auto" else planner,
             self.lower_bound, peak <= self.bound,
         )  # fmt: skip
-
-    def _share(self, share: float) -> tuple[int, float]:
-        now = time.monotonic()
-        return int(self.work * share), now + max(0.0, self.deadline - now) * share
 
     def _is_late(self) -> bool:
         return time.monotonic() > self.deadline
@@ -200,5 +196,3 @@ def _does_not_fit(problem: Problem, solution: Solution, limit: int) -> DoesNotFi
         f" {limit}; step {step} is the tightest, with {', '.join(names[:3])} live there",
         missing, step, names,
     )  # fmt: skip
-
-

@@ -2,7 +2,7 @@
 
 A problem is a list of blocks with half-open liveness intervals ``[first, last)`` in instruction
 order; a solution gives each an offset. Two blocks that are live at once must not share bytes.
-Tensors that share a storage (views, in place) are one block: whoever builds the problem merges them.
+Tensors that share a storage (views, in place) are one block: who builds the problem merges them.
 
 Example
 -------
@@ -78,7 +78,7 @@ class Interval:
     @property
     def is_live(self) -> bool:
         """Whether the block ever occupies a byte."""
-        return self.size > 0 and self.first < self.last
+        return self.size > 0 and self.first < self.last and any(True for _ in self.pieces())
 
     def pieces(self) -> Iterator[Piece]:
         """The block as rectangles in time and bytes."""
@@ -214,7 +214,7 @@ def live_bytes(problem: Problem) -> Iterator[tuple[int, int]]:
 
 
 class _Sweep:
-    """The live pieces at a moment: their aligned sum and the largest slack, per unit of alignment."""
+    """The live pieces at a moment: their aligned sum and largest slack, per unit of alignment."""
 
     def __init__(self, units: set[int]) -> None:
         closure = set(units)
@@ -309,8 +309,8 @@ def _overlap(
                 span = (offset + piece.lo, offset + piece.hi, index)
                 events += [(piece.first, 1, *span), (piece.last, 0, *span)]
     live: list[tuple[int, int, int]] = []
-    for _, starts, *span in sorted(events):
-        row = (span[0], span[1], span[2])
+    for _, starts, begin, end, index in sorted(events):
+        row = (begin, end, index)
         at = bisect_left(live, row)
         if not starts:
             del live[at]

@@ -1,9 +1,9 @@
 """The PushDown planner of MegEngine and MegCC, with alignment counted.
 
-First the blocks are given out and taken back in time order from a list of chunks: a request takes the
-smallest free chunk that holds it, else the largest one grows, else a new one is appended. That list
-says at every moment which live block is below which. Then sizes count again: every block is pushed
-down onto the highest end of those below it.
+First the blocks are given out and taken back in time order from a list of chunks: a request takes
+the smallest free chunk that holds it, else the largest one grows, else a new one is appended. That
+list says at every moment which live block is below which. Then sizes count again: every block is
+pushed down onto the highest end of those below it.
 
 Source: MegEngine, ``static_mem_alloc/pushdown.cpp`` (the idea; MegCC took it over). There alignment
 is left to the last step, so that the simulation sees other sizes than the plan has.

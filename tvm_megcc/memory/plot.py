@@ -1,0 +1,193 @@
+"""A plan as a picture: address over time, one rectangle per tensor, as standalone SVG text.
+
+Colours say how long a tensor lives; the peak step is marked, and the arena's end is a line. Each
+rectangle carries a tooltip with its name, size, place and life. Nothing is needed to view it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from tvm_megcc.memory.problem import Problem, Solution, live_bytes
+
+WIDTH, HEIGHT = 1200, 640
+LEFT, RIGHT, TOP, BOTTOM = 90, 24, 56, 52
+#: Pixels of a character of the label's font, and of a line of it.
+CHARACTER, LINE = 5.6, 11
+STYLE = (
+    "text{font-family:sans-serif;font-size:11px;fill:#222}"
+    ".label{font-size:9.5px;pointer-events:none}"
+    ".title{font-size:14px;font-weight:bold}"
+    ".grid{stroke:#ddd;stroke-width:1}"
+    ".arena{stroke:#222;stroke-width:1;stroke-dasharray:6 3}"
+    ".peak{fill:#d33;fill-opacity:0.13;stroke:#d33;stroke-width:0.7}"
+    ".peaktext{fill:#b11}"
+    "rect.t{stroke:#333;stroke-width:0.6}"
+    "rect.t:hover{stroke-width:2}"
+)
+
+
+def svg(
+    problem: Problem,
+    solution: Solution,
+    names: Sequence[str] | None = None,
+    title: str = "Memory plan",
+) -> str:
+    """The plan as an SVG document.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Labels instead of the intervals' names, in their order.
+    """
+    labels = list(names) if names is not None else [b.name for b in problem.intervals]
+    frame = _Frame(problem, solution)
+    head = (
+        f"{title}: arena {solution.arena_bytes:,} bytes, lower bound"
+        f" {solution.lower_bound:,} ({solution.planner})"
+    )
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"'
+        f' width="{WIDTH}" height="{HEIGHT}">',
+        f"<style>{STYLE}</style>",
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+        f'<text class="title" x="{LEFT}" y="22">{escape(head)}</text>',
+        *frame.axes(),
+        *frame.peak_band(problem),
+    ]
+    texts: list[str] = []
+    for block, offset, label in zip(problem.intervals, solution.offsets, labels, strict=True):
+        for piece in block.pieces() if block.is_live else ():
+            box = frame.box(piece.first, piece.last, offset + piece.lo, offset + piece.hi)
+            tip = (
+                f"{label}\n{block.size:,} bytes at {offset:,}\nsteps {block.first} to"
+                f" {block.last - 1}"
+            )
+            parts.append(_rectangle(box, _colour(block.last - block.first, frame.steps), tip))
+            texts += _label(box, label, f"{block.size:,}")
+    return "\n".join([*parts, *texts, *frame.arena_line(solution), "</svg>"]) + "\n"
+
+
+class _Frame:
+    """From steps and bytes to pixels."""
+
+    def __init__(self, problem: Problem, solution: Solution) -> None:
+        live = [b for b in problem.intervals if b.is_live]
+        self.begin = min((b.first for b in live), default=0)
+        self.end = max((b.last for b in live), default=1)
+        self.steps = self.end - self.begin
+        self.bytes = max(solution.arena_bytes, 1)
+
+    def x(self, step: float) -> float:
+        return LEFT + (step - self.begin) / self.steps * (WIDTH - LEFT - RIGHT)
+
+    def y(self, address: float) -> float:
+        return HEIGHT - BOTTOM - address / self.bytes * (HEIGHT - TOP - BOTTOM)
+
+    def box(self, first: int, last: int, lo: int, hi: int) -> tuple[float, float, float, float]:
+        """x, y, width, height."""
+        return self.x(first), self.y(hi), self.x(last) - self.x(first), self.y(lo) - self.y(hi)
+
+    def axes(self) -> list[str]:
+        unit, factor = _unit(self.bytes)
+        middle = (TOP + HEIGHT - BOTTOM) / 2
+        parts = [
+            f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{HEIGHT - 12}" text-anchor="middle">'
+            "step (call of the program)</text>",
+            f'<text transform="translate(16 {middle:.0f}) rotate(-90)" text-anchor="middle">address'
+            f" ({unit})</text>",
+        ]
+        for value in _ticks(self.bytes / factor):
+            y = self.y(value * factor)
+            parts.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>')
+            parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
+        base = HEIGHT - BOTTOM
+        for value in _ticks(self.steps):
+            if value != int(value):
+                continue
+            x = self.x(self.begin + value)
+            parts.append(f'<path class="grid" d="M{x:.1f} {base}v5"/>')
+            step = self.begin + int(value)
+            parts.append(f'<text x="{x:.1f}" y="{base + 17}" text-anchor="middle">{step}</text>')
+        return parts
+
+    def peak_band(self, problem: Problem) -> list[str]:
+        """The step at which most bytes are live."""
+        step, need = max(live_bytes(problem), key=lambda row: (row[1], -row[0]), default=(0, 0))
+        if not need:
+            return []
+        starts = [s for s, _ in live_bytes(problem) if s > step]
+        last = min([*starts, self.end, step + max(1, self.steps // 150)])
+        x, width = self.x(step), max(self.x(last) - self.x(step), 2.0)
+        anchor = "end" if x > WIDTH * 0.7 else "start"
+        return [
+            f'<rect class="peak" x="{x:.1f}" y="{TOP - 14}" width="{width:.1f}"'
+            f' height="{HEIGHT - TOP - BOTTOM + 14}"/>',
+            f'<text class="peaktext" x="{x:.1f}" y="{TOP - 18}" text-anchor="{anchor}">peak at step'
+            f" {step}: {need:,} bytes</text>",
+        ]
+
+    def arena_line(self, solution: Solution) -> list[str]:
+        y = self.y(solution.arena_bytes)
+        return [f'<path class="arena" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>']
+
+
+def _rectangle(box: tuple[float, float, float, float], colour: str, tip: str) -> str:
+    x, y, width, height = box
+    return (
+        f'<rect class="t" x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height:.2f}"'
+        f' fill="{colour}"><title>{escape(tip)}</title></rect>'
+    )
+
+
+def _label(box: tuple[float, float, float, float], name: str, size: str) -> list[str]:
+    """The name where it has room, across or upright, with the size below it when there is more."""
+    x, y, width, height = box
+    lines = [name, size] if height >= 2 * LINE + 2 else [name]
+    if height >= LINE and width >= CHARACTER * 4:
+        across = [_shorten(line, int(width / CHARACTER)) for line in lines]
+        top = y + height / 2 - LINE * (len(across) - 1) / 2 + 3.5
+        return [
+            f'<text class="label" x="{x + width / 2:.1f}" y="{top + LINE * k:.1f}"'
+            f' text-anchor="middle">{escape(line)}</text>'
+            for k, line in enumerate(across)
+            if line
+        ]
+    text = _shorten(name, int(height / CHARACTER)) if width >= LINE else ""
+    if not text:
+        return []
+    return [
+        f'<text class="label" transform="translate({x + width / 2 + 3.5:.1f} {y + height / 2:.1f})'
+        f' rotate(-90)" text-anchor="middle">{escape(text)}</text>'
+    ]
+
+
+def _shorten(text: str, room: int) -> str:
+    """`text` in `room` characters, its end kept (the end tells tensors apart); empty below four."""
+    if len(text) <= room:
+        return text
+    return "…" + text[len(text) - room + 1 :] if room >= 4 else ""
+
+
+def _colour(life: int, steps: int) -> str:
+    """Pale blue for a moment, through green, to orange for the whole run."""
+    share = min(1.0, (max(life, 1) / max(steps, 1)) ** 0.4)
+    return f"hsl({210 - 180 * share:.0f},62%,{80 - 12 * share:.0f}%)"
+
+
+def _unit(size: int) -> tuple[str, int]:
+    for name, factor in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= 2 * factor:
+            return name, factor
+    return "bytes", 1
+
+
+def _ticks(end: float) -> list[float]:
+    """Five to ten round values from 0 to `end`."""
+    size = 10.0 ** len(str(int(end)))
+    for divisor in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000):
+        if end / (size / divisor) >= 5:
+            size /= divisor
+            break
+    return [k * size for k in range(int(end / size) + 1)]
