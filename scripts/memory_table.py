@@ -36,6 +36,7 @@ from tvm_megcc.frontend import from_onnx  # noqa: E402
 from tvm_megcc.frontend.model import ImportedModel  # noqa: E402
 from tvm_megcc.lower import lower  # noqa: E402
 from tvm_megcc.memory.problem import align  # noqa: E402
+from tvm_megcc.program import Program  # noqa: E402
 
 PAGE = ROOT / "docs" / "memory-models.md"
 BEGIN = "<!-- Written by scripts/memory_table.py: begin -->"
@@ -55,6 +56,8 @@ class Row:
         The lower bound after forwarding, and the plan.
     optimal : bool
         Whether it is certain that no plan is smaller.
+    scratch : int
+        Bytes of workspaces that are live at the peak.
     planner : str
     pushdown : int
         PushDown alone.
@@ -72,6 +75,7 @@ class Row:
     after: int = 0
     arena: int = 0
     optimal: bool = False
+    scratch: int = 0
     planner: str = ""
     pushdown: int = 0
     tvm: int = 0
@@ -112,6 +116,7 @@ def measure(name: str, load: Callable[[], ImportedModel], arch: str) -> Row:
         after=memory.lower_bound(after),
         arena=program.arena_bytes,
         optimal=program.arena_bytes == program.plan.lower_bound,
+        scratch=scratch_bytes(program),
         planner=program.plan.planner,
         pushdown=memory.plan(after, "pushdown").arena_bytes,
         tvm=static_plan_bytes(imported.mod),
@@ -119,6 +124,14 @@ def measure(name: str, load: Callable[[], ImportedModel], arch: str) -> Row:
         plan_s=plan_s,
         compile_s=compile_s,
     )
+
+
+def scratch_bytes(program: Program) -> int:
+    """Bytes of workspaces that are live during the call of the peak."""
+    assert program.plan is not None
+    step = program.plan.peak_step
+    scratch = program.calls[step].workspace if step < len(program.calls) else None
+    return 0 if scratch is None else program.tensors[scratch].nbytes
 
 
 def static_plan_bytes(mod: tvm.IRModule) -> int:
@@ -162,13 +175,14 @@ def table(rows: list[Row]) -> str:
         f" {len(against)} models that TVM's own passes lower.",
         f"Share of compile time that forwarding and planning take: {', '.join(shares)}.",
         "",
-        "| model | naive | bound before | bound after | arena | optimal | planner | PushDown"
-        " | StaticPlan | outputs |",
-        "|---|--:|--:|--:|--:|---|---|--:|--:|--:|",
+        "| model | naive | bound before | bound after | arena | optimal | workspace | planner"
+        " | PushDown | StaticPlan | outputs |",
+        "|---|--:|--:|--:|--:|---|--:|---|--:|--:|--:|",
     ]
     for r in good:
         optimal = "yes" if r.optimal else f"{r.ratio:.4f}"
-        cells = [r.model, *map(count, (r.naive, r.before, r.after, r.arena)), optimal, r.planner]
+        cells = [r.model, *map(count, (r.naive, r.before, r.after, r.arena)), optimal]
+        cells += [count(r.scratch), r.planner]
         cells += [count(r.pushdown), count(r.tvm) if r.tvm else "fails", count(r.outputs)]
         lines.append(f"| {' | '.join(cells)} |")
     if missing := [r.model for r in rows if r.problem]:

@@ -166,6 +166,43 @@ def test_bad_options(tvmc, model: Path, tmp_path: Path, options: list[str], word
     assert not list(tmp_path.iterdir())
 
 
+def test_pools_are_shown_and_give_the_same_answers(
+    tvmc, model: Path, package: Path, inputs: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "pkg"
+    pools = ["--io", "arena", "--memory-pools", "sram:40,psram"]
+    assert tvmc("compile", model, "-o", out, *pools).status == 0
+    plan = facts(tvmc, out)["memory"]
+    assert [p["name"] for p in plan["pools"]] == ["sram", "psram"]
+    assert all(p["bytes"] > 0 for p in plan["pools"]) and plan["pools"][0]["bytes"] <= 40
+    assert {b["pool"] for b in plan["blocks"]} == {0, 1}
+    said = tvmc("inspect", out, "--plot", tmp_path / "m.svg").out
+    assert f"pool psram: {plan['pools'][1]['bytes']} bytes" in said
+    assert "psram: " in (tmp_path / "m.svg").read_text()
+    for number, built in enumerate((package, out)):
+        answers = tmp_path / f"{number}.npz"
+        assert tvmc("run", built, "--inputs", inputs, "--outputs", answers).status == 0
+    assert (tmp_path / "0.npz").read_bytes() == (tmp_path / "1.npz").read_bytes()
+
+
+def test_pools_that_are_too_small(tvmc, model: Path, package: Path, tmp_path: Path) -> None:
+    shutil.copytree(package, tmp_path / "pkg")
+    ran = tvmc("compile", model, "-o", tmp_path / "pkg", "--memory-pools", "sram:40,psram:60")
+    assert "bytes are missing" in ran.sentence() and "'psram' of 60 bytes" in ran.sentence()
+    assert read_tree(tmp_path / "pkg") == read_tree(package)
+
+
+@pytest.mark.parametrize("options", [[], ["--clobber-inputs"]])
+def test_io_in_the_arena_gives_the_same_answers(
+    tvmc, model: Path, package: Path, inputs: Path, tmp_path: Path, options: list[str]
+) -> None:
+    assert tvmc("compile", model, "-o", tmp_path / "pkg", "--io", "arena", *options).status == 0
+    for number, built in enumerate((package, tmp_path / "pkg")):
+        answers = tmp_path / f"{number}.npz"
+        assert tvmc("run", built, "--inputs", inputs, "--outputs", answers).status == 0
+    assert (tmp_path / "0.npz").read_bytes() == (tmp_path / "1.npz").read_bytes()
+
+
 def test_opt_plans_with_the_same_options(tvmc, model: Path) -> None:
     out = tvmc("opt", model, "--io", "arena", "--print", "planned").out
     assert "input 'x:0' = %0:f32[2, 3]@arena[0]" in out
