@@ -32,6 +32,7 @@ FORMAT = 1  #: of manifest.json and the package layout
 RUNTIME = ("megcc_context.c", "megcc_model.c", "megcc_status.c", "megcc_opcodes.def", "megcc_vm.h")
 #: Sets of architectures that include a given one: most segments of one image (MEGCC_MAX_SEGMENTS).
 MAX_SEGMENTS = 8
+MAX_POOLS = 8  #: MEGCC_MAX_POOLS
 ARCHS = ("arm64", "armv7", "portable", "x86")
 
 
@@ -75,7 +76,8 @@ def package(
     Raises
     ------
     InputError
-        No or an unknown architecture, or programs whose inputs or outputs differ.
+        No or an unknown architecture, programs whose inputs or outputs differ, too many memory
+        pools or pools whose names are one in C.
     UnsupportedError
         A size or a number does not fit in 32 bits.
     """
@@ -188,6 +190,8 @@ def _pool_macros(upper: str, program: Program) -> str:
     pools = bytecode.pools(program)
     if [pool.name for pool in pools] == ["arena"]:
         return ""
+    if len(pools) > MAX_POOLS:
+        raise InputError(f"{len(pools)} memory pools; give at most {MAX_POOLS}")
     rows: dict[str, int] = {}
     for number, pool in enumerate(pools):
         ident = re.sub(r"\W", "_", pool.name, flags=re.ASCII)

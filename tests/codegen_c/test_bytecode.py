@@ -7,7 +7,7 @@ import struct
 import zlib
 from dataclasses import replace
 
-from tvm_megcc.codegen_c import bytecode, sources
+from tvm_megcc.codegen_c import bytecode, emit, sources
 from tvm_megcc.program import ALIGNMENT, DTYPES
 
 from ..runtime import programs as p
@@ -45,6 +45,8 @@ def test_numbers_are_those_of_the_c_sources():
     assert int(macros["MEGCC_MAGIC"].rstrip("u"), 16) == bytecode.MAGIC
     assert int(macros["MEGCC_VERSION"].rstrip("u")) == bytecode.VERSION
     assert int(macros["MEGCC_ALIGNMENT"]) == ALIGNMENT
+    limits = int(macros["MEGCC_MAX_SEGMENTS"]), int(macros["MEGCC_MAX_POOLS"])
+    assert limits == (emit.MAX_SEGMENTS, emit.MAX_POOLS)
     dtypes = re.search(r"typedef enum megcc_dtype \{(.*?)\}", api, re.S).group(1)
     assert [d.lower() for d in re.findall(r"MEGCC_(\w+)", dtypes)] == list(DTYPES)
     spaces = re.search(r"enum \{ (MEGCC_ARENA.*?) \}", vm).group(1)

@@ -145,6 +145,13 @@ def test_emit_header_has_each_pool():
         clash = replace(two, plan=replace(two.plan, pools=pools))
         with pytest.raises(InputError, match=f"memory pool '{other}': .* rename the pool"):
             emit.package({"x86": clash}, name="corners")
+    many = (*two.plan.pools, *(replace(two.plan.pools[0], name=f"p{k}", bytes=0) for k in range(7)))
+    with pytest.raises(InputError, match="9 memory pools; give at most 8"):
+        emit.package({"x86": replace(two, plan=replace(two.plan, pools=many))}, name="corners")
+    out = emit.package(
+        {"x86": replace(two, plan=replace(two.plan, pools=many[:8]))}, name="corners"
+    )
+    assert "#define CORNERS_POOL_P5_BYTES 0\n" in out["include/corners.h"]
 
 
 def test_emit_shared_kernel_has_no_guard():

@@ -168,6 +168,20 @@ def in_two_pools(program: Program) -> Program:
     return replace(program, tensors=tuple(map(moved, program.tensors)), plan=plan)
 
 
+def with_empty_pool(program: Program) -> Program:
+    """`program` with a further, unused pool in front of its own."""
+    assert program.plan is not None
+
+    def moved(t: Tensor) -> Tensor:
+        if t.location.space != "arena":
+            return t
+        return replace(t, location=replace(t.location, index=t.location.index + 1))
+
+    blocks = tuple(replace(b, pool=b.pool + 1) for b in program.plan.blocks)
+    plan = replace(program.plan, blocks=blocks, pools=(Pool("none", 0), *program.plan.pools))
+    return replace(program, tensors=tuple(map(moved, program.tensors)), plan=plan)
+
+
 def in_place(arch: str) -> Program:
     """``y = ((a + w) + w) + w``, every sum written over what it reads, from input to output."""
     here = Location("arena", 0, 64)

@@ -30,7 +30,7 @@ MODELS = {
     "tinybert_test": {"io": "arena"},
     "blazeface_front": {"io": "arena", "memory": MemoryOptions(clobber_inputs=True)},
     "ultraface_rfb320": {"memory": MemoryOptions(pools=(("sram", 256 << 10), ("psram", None)))},
-    "selfie_seg_landscape": {"memory": MemoryOptions(planner="greedy-size")},
+    "speech_commands_squeezenet": {"memory": MemoryOptions(planner="greedy-size")},
 }
 
 
@@ -53,8 +53,14 @@ def two_pools(arch: str) -> Program:
     return p.in_two_pools(p.planned(arch))
 
 
+def three_pools(arch: str) -> Program:
+    return p.with_empty_pool(two_pools(arch))
+
+
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("make", [p.planned, two_pools, p.in_place], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "make", [p.planned, two_pools, three_pools, p.in_place], ids=lambda f: f.__name__
+)
 def test_right_program_is_not_changed(tmp_path, target, make):
     arch = HOST if target == "host" else target
     need(arch)
@@ -71,7 +77,8 @@ def test_right_program_is_not_changed(tmp_path, target, make):
         p.check_corners(inputs, release.outputs)
     for name, value in release.outputs.items():
         assert value.tobytes() == debug.outputs[name].tobytes(), name
-    printed = {"planned": ["arena: 256"], "two_pools": ["sram: 128", "ps-ram 2: 128"],
+    two = ["sram: 128", "ps-ram 2: 128"]
+    printed = {"planned": ["arena: 256"], "two_pools": two, "three_pools": ["none: 0", *two],
                "in_place": ["arena: 128"]}[make.__name__]  # fmt: skip
     assert release.stdout.splitlines()[: len(printed)] == [f"{line} bytes" for line in printed]
 
@@ -126,6 +133,9 @@ def test_corpus_model_is_not_changed(tmp_path, shared, corpus, name):
     driver.compile_model(model.path, package, input_shapes=shapes, **MODELS[name])
     memory = p.manifest(package)["per_arch"][HOST]["memory"]
     calls = p.manifest(package)["per_arch"][HOST]["calls"]
+    if name == "ultraface_rfb320":
+        assert [pool["name"] for pool in memory["pools"]] == ["sram", "psram"]
+        assert all(pool["bytes"] > 0 for pool in memory["pools"])
     assert sum(b["last"] < calls for b in memory["blocks"]) > 3, "next to nothing ever dies"
     inputs = cases[0].inputs()
     release, debug = (outputs(package, HOST, inputs, "-O1", *flags) for flags in ((), (DEBUG,)))
