@@ -111,7 +111,8 @@ def measure(model: corpus.Model, run: bool) -> Row:
         with target:
             theirs = relax.transform.StaticPlanBlockMemory()(mod)
         given = case.inputs()
-        inputs = [given[port.name] for port in imported.inputs]
+        # The corpus stores some scalars as one element.
+        inputs = [given[port.name].reshape(case.shapes[port.name]) for port in imported.inputs]
         if run:
             want = answers(theirs, target, inputs)
     except Exception as error:
