@@ -92,6 +92,11 @@ def test_plot_is_an_svg_with_every_block(tvmc, package: Path, tmp_path: Path) ->
     for block in facts(tvmc, package)["memory"]["blocks"]:
         place = f"{block['bytes']:,} bytes at {block['offset']:,}"
         assert any(t.startswith(f"{block['name']}\n{place}\n") for t in said)
+    texts = [t.text or "" for t in tree.iter("{http://www.w3.org/2000/svg}text")]
+    plan = facts(tvmc, package)["memory"]
+    assert any(
+        t.startswith(f"peak at step {plan['peak_step']}, {plan['peak_call']}") for t in texts
+    )
     before = (tmp_path / "m.svg").read_bytes()
     assert tvmc("inspect", package, "--plot", tmp_path / "m.svg", "--arch", "host").status == 0
     assert (tmp_path / "m.svg").read_bytes() == before

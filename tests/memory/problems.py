@@ -73,15 +73,15 @@ small_problems = st.lists(
 def brute_force(problem: Problem) -> int:
     """The smallest arena: some order, placed at the lowest free offsets, gives an optimal plan."""
     blocks = problem.intervals
-    best = sum(align(b.size, b.alignment) for b in blocks) + sum(b.offset or 0 for b in blocks)
+    arenas = []
     for order in itertools.permutations(range(len(blocks))):
         placed: list[tuple[int, Interval]] = [(b.offset, b) for b in blocks if b.offset is not None]
         for k in order:
             block = blocks[k]
             if block.offset is None:
                 placed.append((_lowest(block, placed), block))
-        best = min(best, max(offset + b.size for offset, b in placed))
-    return best
+        arenas.append(max(offset + b.size for offset, b in placed))
+    return min(arenas)
 
 
 def _lowest(block: Interval, placed: list[tuple[int, Interval]]) -> int:

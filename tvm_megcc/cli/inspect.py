@@ -131,7 +131,8 @@ def plot(facts: Mapping[str, Any], arch: str, file: str) -> None:
     if not file.endswith(".svg"):
         raise InputError(f"--plot: '{file}' must end in .svg, the only format; rename it")
     problem, solution = _one_above_another(facts["archs"][arch]["arena_bytes"], memory)
-    text = svg(problem, solution, title=f"{facts['name']} for {arch}")
+    title = f"{facts['name']} for {arch}"
+    text = svg(problem, solution, title=title, peak_name=memory["peak_call"])
     files.write_file(text.encode(), Path(file))
 
 

@@ -21,7 +21,7 @@ STYLE = (
     ".title{font-size:14px;font-weight:bold}"
     ".grid{stroke:#ddd;stroke-width:1}"
     ".arena{stroke:#222;stroke-width:1;stroke-dasharray:6 3}"
-    ".peak{fill:#d33;fill-opacity:0.13;stroke:#d33;stroke-width:0.7}"
+    ".peak{fill:#d33;fill-opacity:0.13;stroke:#d33;stroke-width:0.7;pointer-events:none}"
     ".peaktext{fill:#b11}"
     "rect.t{stroke:#333;stroke-width:0.6}"
     "rect.t:hover{stroke-width:2}"
@@ -33,6 +33,7 @@ def svg(
     solution: Solution,
     names: Sequence[str] | None = None,
     title: str = "Memory plan",
+    peak_name: str = "",
 ) -> str:
     """The plan as an SVG document.
 
@@ -40,13 +41,13 @@ def svg(
     ----------
     names : sequence of str, optional
         Labels instead of the intervals' names, in their order.
+    peak_name : str
+        What the peak step does, to be said beside it.
     """
     labels = list(names) if names is not None else [b.name for b in problem.intervals]
     frame = _Frame(problem, solution)
-    head = (
-        f"{title}: arena {solution.arena_bytes:,} bytes, lower bound"
-        f" {solution.lower_bound:,} ({solution.planner})"
-    )
+    verdict = "optimal" if solution.optimal else f"lower bound {solution.lower_bound:,}"
+    head = f"{title}: arena {solution.arena_bytes:,} bytes, {verdict} ({solution.planner})"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"'
         f' width="{WIDTH}" height="{HEIGHT}">',
@@ -54,9 +55,8 @@ def svg(
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         f'<text class="title" x="{LEFT}" y="22">{escape(head)}</text>',
         *frame.axes(),
-        *frame.peak_band(problem),
     ]
-    texts: list[str] = []
+    texts = frame.peak_band(problem, peak_name)  # over the tensors, under their names
     for block, offset, label in zip(problem.intervals, solution.offsets, labels, strict=True):
         for piece in block.pieces() if block.is_live else ():
             box = frame.box(piece.first, piece.last, offset + piece.lo, offset + piece.hi)
@@ -95,7 +95,7 @@ class _Frame:
         parts = [
             f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{HEIGHT - 12}" text-anchor="middle">'
             "step (call of the program)</text>",
-            f'<text transform="translate(16 {middle:.0f}) rotate(-90)" text-anchor="middle">address'
+            f'<text transform="translate(34 {middle:.0f}) rotate(-90)" text-anchor="middle">address'
             f" ({unit})</text>",
         ]
         for value in _ticks(self.bytes / factor):
@@ -112,7 +112,7 @@ class _Frame:
             parts.append(f'<text x="{x:.1f}" y="{base + 17}" text-anchor="middle">{step}</text>')
         return parts
 
-    def peak_band(self, problem: Problem) -> list[str]:
+    def peak_band(self, problem: Problem, name: str) -> list[str]:
         """The step at which most bytes are live."""
         step, need = max(live_bytes(problem), key=lambda row: (row[1], -row[0]), default=(0, 0))
         if not need:
@@ -121,11 +121,12 @@ class _Frame:
         last = min([*starts, self.end, step + max(1, self.steps // 150)])
         x, width = self.x(step), max(self.x(last) - self.x(step), 2.0)
         anchor = "end" if x > WIDTH * 0.7 else "start"
+        said = f"peak at step {step}{', ' * bool(name)}{name}: {need:,} bytes"
         return [
             f'<rect class="peak" x="{x:.1f}" y="{TOP - 14}" width="{width:.1f}"'
             f' height="{HEIGHT - TOP - BOTTOM + 14}"/>',
-            f'<text class="peaktext" x="{x:.1f}" y="{TOP - 18}" text-anchor="{anchor}">peak at step'
-            f" {step}: {need:,} bytes</text>",
+            f'<text class="peaktext" x="{x:.1f}" y="{TOP - 18}" text-anchor="{anchor}">'
+            f"{escape(said)}</text>",
         ]
 
     def arena_line(self, solution: Solution) -> list[str]:
@@ -146,7 +147,8 @@ def _label(box: tuple[float, float, float, float], name: str, size: str) -> list
     x, y, width, height = box
     lines = [name, size] if height >= 2 * LINE + 2 else [name]
     if height >= LINE and width >= CHARACTER * 4:
-        across = [_shorten(line, int(width / CHARACTER)) for line in lines]
+        room = int((width - 2) / CHARACTER)  # half a number would be a wrong one
+        across = [_shorten(lines[0], room), *(line for line in lines[1:] if len(line) <= room)]
         top = y + height / 2 - LINE * (len(across) - 1) / 2 + 3.5
         return [
             f'<text class="label" x="{x + width / 2:.1f}" y="{top + LINE * k:.1f}"'
