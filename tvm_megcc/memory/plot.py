@@ -147,7 +147,7 @@ def _label(box: tuple[float, float, float, float], name: str, size: str) -> list
     x, y, width, height = box
     lines = [name, size] if height >= 2 * LINE + 2 else [name]
     if height >= LINE and width >= CHARACTER * 4:
-        room = int((width - 2) / CHARACTER)  # half a number would be a wrong one
+        room = int(width / CHARACTER)  # half a number would be a wrong one
         across = [_shorten(lines[0], room), *(line for line in lines[1:] if len(line) <= room)]
         top = y + height / 2 - LINE * (len(across) - 1) / 2 + 3.5
         return [
