@@ -8,7 +8,7 @@ from itertools import permutations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tvm_megcc.forward import caller_ports, concat_in_place, forward, reorder, run_in_place
+from tvm_megcc.forward import caller_ports, concat_in_place, forward, order, reorder, run_in_place
 from tvm_megcc.forward.storages import Storages
 from tvm_megcc.memory import place
 from tvm_megcc.program import Call, Kernel, Location, Port, Program, Tensor
@@ -197,3 +197,14 @@ def test_reorder_is_exact_on_small_graphs(random, count: int, io: str) -> None:
         return
     best = min(peak(o) for o in permutations(range(count)) if legal(o))
     assert Storages(reorder(program, io)).peak(io) == best
+
+
+def test_reorder_of_a_wide_graph_gives_up_and_keeps_the_order(monkeypatch) -> None:
+    """Two hundred branches that are ready at once: more trials than the budget."""
+    monkeypatch.setattr(order, "MAX_TRIALS", 5_000)
+    count = 200
+    calls = [Call(1, (0, 1 + i), 1) for i in range(count)]
+    calls += [Call(1, (1 + i, 1 + count + i), 1) for i in range(count)]
+    shapes = [(1,), *[(16 + i,) for i in range(count)], *[(32,)] * count]
+    program = _program(calls, shapes, [1 + count + i for i in range(count)])
+    assert reorder(program, "arena") == program

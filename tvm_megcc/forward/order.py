@@ -21,6 +21,9 @@ from tvm_megcc.program import Program
 #: Sets of finished calls that the exact search may visit.
 MAX_STATES = 4_000
 
+#: Calls that a search may try before it gives up and the model's own order stays (about a second).
+MAX_TRIALS = 150_000
+
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
@@ -35,6 +38,10 @@ class _Graph:
     size: tuple[int, ...]  # per storage: bytes that are freed after the last reader
     forwards: tuple[tuple[int, ...], ...]  # storages whose memory the output may take over
     at_start: int  # bytes of inputs that lie in the arena
+
+
+class _OutOfTrials(Exception):
+    """The search has spent its budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,10 @@ def reorder(program: Program, io: str) -> Program:
     if len(program.calls) < 3:
         return program
     graph = _graph(program, io)
-    found = _search(graph)
+    try:
+        found = _Search(graph).best()
+    except _OutOfTrials:
+        return program
     given = _start(graph)
     for call in range(len(program.calls)):
         given = _run(graph, given, call)
@@ -158,58 +168,68 @@ def _run(graph: _Graph, state: _State, call: int) -> _State:
     return _State(done, ready, live, max(state.peak, high), call, state)
 
 
-def _settle(graph: _Graph, state: _State) -> _State:
-    """Run every call that is free: it frees what it makes and stays under the peak so far."""
-    moved = True
-    while moved:
-        moved = False
-        for call in state.ready:
-            after = _run(graph, state, call)
-            if after.live <= state.live and after.peak == state.peak:
-                state, moved = after, True
-                break
-    return state
+class _Search:
+    """One search, with its budget of trials (counted, so that the answer is always the same)."""
 
+    def __init__(self, graph: _Graph) -> None:
+        self.graph = graph
+        self.goal = (1 << len(graph.before)) - 1
+        self.trials = 0
 
-def _search(graph: _Graph) -> _State | None:
-    """The best order: exact within ``MAX_STATES``, else a beam that keeps the promising sets."""
-    goal = (1 << len(graph.before)) - 1
-    start = _settle(graph, _start(graph))
-    best: dict[int, int] = {start.done: start.peak}
-    queue: list[tuple[int, int, int, _State]] = [(start.peak, 0, 0, start)]
-    made = 0
-    while queue:
-        peak, _, _, state = heapq.heappop(queue)
-        if state.done == goal:
-            return state
-        if best[state.done] < peak:
-            continue
-        for call in state.ready:
-            after = _settle(graph, _run(graph, state, call))
-            if best.get(after.done, after.peak + 1) > after.peak:
-                best[after.done] = after.peak
-                made += 1
-                if made > MAX_STATES:
-                    return _beam(graph, queue, goal)
-                count = -after.done.bit_count()
-                heapq.heappush(queue, (after.peak, count, made, after))
-    return None
-
-
-def _beam(
-    graph: _Graph, queue: list[tuple[int, int, int, _State]], goal: int, width: int = 16
-) -> _State | None:
-    """From the states in the queue to the goal, keeping the `width` best at a time."""
-    level = [row[3] for row in heapq.nsmallest(width, queue, key=lambda r: (r[1], r[0], r[2]))]
-    while level:
-        finished = [s for s in level if s.done == goal]
-        if finished:
-            return min(finished, key=lambda s: s.peak)
-        found: dict[int, _State] = {}
-        for state in level:
+    def best(self) -> _State | None:
+        """The best order: exact within ``MAX_STATES``, else by a beam over promising sets."""
+        start = self._settle(_start(self.graph))
+        best: dict[int, int] = {start.done: start.peak}
+        queue: list[tuple[int, int, int, _State]] = [(start.peak, 0, 0, start)]
+        made = 0
+        while queue:
+            peak, _, _, state = heapq.heappop(queue)
+            if state.done == self.goal:
+                return state
+            if best[state.done] < peak:
+                continue
             for call in state.ready:
-                after = _settle(graph, _run(graph, state, call))
-                if after.done not in found or after.peak < found[after.done].peak:
-                    found[after.done] = after
-        level = sorted(found.values(), key=lambda s: (s.peak, s.live, s.done))[:width]
-    return None
+                after = self._settle(self._try(state, call))
+                if best.get(after.done, after.peak + 1) > after.peak:
+                    best[after.done] = after.peak
+                    made += 1
+                    if made > MAX_STATES:
+                        return self._beam(queue)
+                    count = -after.done.bit_count()
+                    heapq.heappush(queue, (after.peak, count, made, after))
+        return None
+
+    def _try(self, state: _State, call: int) -> _State:
+        self.trials += 1
+        if self.trials > MAX_TRIALS:
+            raise _OutOfTrials
+        return _run(self.graph, state, call)
+
+    def _settle(self, state: _State) -> _State:
+        """Run every call that is free: it frees what it makes and stays under the peak so far."""
+        moved = True
+        while moved:
+            moved = False
+            for call in state.ready:
+                after = self._try(state, call)
+                if after.live <= state.live and after.peak == state.peak:
+                    state, moved = after, True
+                    break
+        return state
+
+    def _beam(self, queue: list[tuple[int, int, int, _State]], width: int = 16) -> _State | None:
+        """From the states in the queue to the goal, keeping the `width` best at a time."""
+        rows = heapq.nsmallest(width, queue, key=lambda r: (r[1], r[0], r[2]))
+        level = [row[3] for row in rows]
+        while level:
+            finished = [s for s in level if s.done == self.goal]
+            if finished:
+                return min(finished, key=lambda s: s.peak)
+            found: dict[int, _State] = {}
+            for state in level:
+                for call in state.ready:
+                    after = self._settle(self._try(state, call))
+                    if after.done not in found or after.peak < found[after.done].peak:
+                        found[after.done] = after
+            level = sorted(found.values(), key=lambda s: (s.peak, s.live, s.done))[:width]
+        return None
