@@ -146,7 +146,8 @@ def _label(box: tuple[float, float, float, float], name: str, size: str) -> list
     """The name where it has room, across or upright, with the size below it when there is more."""
     x, y, width, height = box
     lines = [name, size] if height >= 2 * LINE + 2 else [name]
-    if height >= LINE and width >= CHARACTER * 4:
+    more_upright = width >= LINE and min(height, len(name) * CHARACTER) > width
+    if height >= LINE and width >= CHARACTER * 4 and not more_upright:
         room = int(width / CHARACTER)  # half a number would be a wrong one
         across = [_shorten(lines[0], room), *(line for line in lines[1:] if len(line) <= room)]
         top = y + height / 2 - LINE * (len(across) - 1) / 2 + 3.5
