@@ -21,7 +21,6 @@ DOORS: dict[str, set[str]] = {
     "passes": {"errors", "program", "kernels", "memory"},
     "lower": {"errors", "program", "kernels", "passes", "codegen_c.tir"},
     "forward": {"errors", "program"},
-    "forward": {"errors", "program"},
     "memory": {"errors", "program"},
     "codegen_c": {"errors", "program", "runtime"},
     "codegen_c.tir": {"errors", "program"},

@@ -125,7 +125,7 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """Constant bytes, already packed for the kernel that reads them; equal bytes are stored once."""
+    """Constant bytes, packed for the kernel that reads them; equal bytes are stored once."""
 
     name: str
     data: bytes

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from tvm import relax
+
 from tvm_megcc.codegen_c.tir import GeneratedKernel
 
 from .tir_support import WARNINGS, emit_all

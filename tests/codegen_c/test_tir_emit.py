@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from tvm import relax, tirx
 from tvm.script import tirx as T
-from tvm_megcc.codegen_c.tir import emit_prim_func, symbolic_vars
 
+from tvm_megcc.codegen_c.tir import emit_prim_func, symbolic_vars
 from tvm_megcc.errors import UnsupportedError
 
 from . import tir_support as ts

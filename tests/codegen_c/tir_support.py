@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import tvm
 from tvm import relax, tirx
+
 from tvm_megcc.codegen_c.tir import GeneratedKernel, emit_prim_func, symbolic_vars
 
 INCLUDE = Path(__file__).resolve().parents[2] / "codegen_c" / "include"

@@ -3,9 +3,9 @@
 Enters: a Relax function. Leaves: matches that do not overlap: the variable that a kernel will
 compute, the request made of the match, and the kernel chosen for it.
 
-TVM's ``FuseOpsByPattern`` does the same from the same patterns, but hands every attempt a map of the
-whole function: 280 s for the 7,700 bindings of `gtcrn_stream`, where a map of the neighbourhood takes
-two.
+TVM's ``FuseOpsByPattern`` does the same from the same patterns, but hands every attempt a map of
+the whole function: 280 s for the 7,700 bindings of `gtcrn_stream`, where a map of the
+neighbourhood takes two.
 """
 
 from __future__ import annotations
@@ -131,7 +131,9 @@ class _Matcher:
         if kernel is None:
             return False
         self.claimed |= inside
-        self.matches[root] = Match(root, Request(request.op, request.facts, tuple(operands)), kernel)
+        self.matches[root] = Match(
+            root, Request(request.op, request.facts, tuple(operands)), kernel
+        )
         return True
 
     def _closed(self, inside: set[relax.Var], root: relax.Var) -> bool:
@@ -147,7 +149,7 @@ class _Matcher:
         return self.bound.get(expr, expr) if isinstance(expr, relax.Expr) else expr
 
     def chain_lengths(self) -> dict[relax.Var, int]:
-        """Each elementwise value -> number of calls in its chain, the chain being those that touch."""
+        """Each elementwise value -> number of calls in its chain (those that touch)."""
         chain = {v for v in self.values if v not in self.claimed and self._is_elementwise(v)}
         root = {v: v for v in chain}
 

@@ -1,10 +1,10 @@
 """MaterialiseKernels: bind what one kernel computes to the kernel's symbol.
 
-Before: ``conv2d``, ``add``, ``nn.relu``. After: ``y = R.call_dps_packed("megcc_conv2d_...", (x, packed,
-bias, R.shape(attrs), R.shape([work, workspace])), ...)``. The constants are packed for the kernel that
-was chosen. The module attribute ``tvm_megcc.kernels`` maps each symbol to its template and macros, so
-that the module alone says what to emit; 32-bit attributes are written as unsigned numbers, as a Relax
-shape holds no others. What no kernel takes stays as it is.
+Before: ``conv2d``, ``add``, ``nn.relu``. After: ``y = R.call_dps_packed("megcc_conv2d_...", (x,
+packed, bias, R.shape(attrs), R.shape([work, workspace])), ...)``. The constants are packed for the
+kernel that was chosen. The module attribute ``tvm_megcc.kernels`` maps each symbol to its template
+and macros, so that the module alone says what to emit; 32-bit attributes are written as unsigned
+numbers, as a Relax shape holds no others. What no kernel takes stays as it is.
 """
 
 from __future__ import annotations
