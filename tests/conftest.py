@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -29,6 +30,36 @@ def shared(pytestconfig: pytest.Config) -> Path:
     if not path.is_dir():
         pytest.skip(f"{path} is not there (--shared DIR)")
     return path
+
+
+#: Tests that share something expensive (a compiled model, a wheel) go to one worker of xdist. They
+#: are told by their ids: pytest-xdist 3.8's own `xdist_group` has no effect under pytest 9.2.
+TOGETHER = (
+    r"(.*/test_models\.py)::test_model\[(.+)-\w+\]",
+    r"(.*/test_builds\.py)::test_builds_(?:have_no_warning|zoo).*()",
+    r"(.*/test_wheel\.py)::.*()",
+)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object | None:
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return work_unit(nodeid)
+
+    return Scheduling(config, log)
+
+
+def work_unit(nodeid: str) -> str:
+    """Tests with the same answer run in one worker, one after the other."""
+    for pattern in TOGETHER:
+        if match := re.fullmatch(pattern, nodeid):
+            return "@".join(match.groups())
+    return nodeid
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -15,8 +15,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "tvm_megcc", "codegen_c", "runtime")
 
-pytestmark = pytest.mark.xdist_group("wheel")
-
 
 def run(*command: str | Path, cwd: Path, **env: str) -> str:
     """Run without anything of this environment; the standard output."""

@@ -52,7 +52,6 @@ def packages(tmp_path_factory: pytest.TempPathFactory):
     return get
 
 
-@pytest.mark.xdist_group("builds")
 @pytest.mark.parametrize("name", ZOO)
 @pytest.mark.parametrize(
     ("arch", "compiler"),
@@ -73,7 +72,6 @@ def test_builds_have_no_warning(packages, tmp_path, name, arch, compiler):
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-@pytest.mark.xdist_group("builds")
 @pytest.mark.parametrize("name", ZOO)
 def test_builds_zoo_under_sanitizers(packages, tmp_path, name):
     opened = package.load(packages(name))

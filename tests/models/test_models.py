@@ -29,8 +29,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(
             ("model", "route"),
             [
-                # One group, one worker: the routes of a model share its compilation.
-                pytest.param(m, r, id=f"{m.name}-{r}", marks=pytest.mark.xdist_group(m.name))
+                # By this id tests/conftest.py keeps a model's routes in one worker: they share its
+                # compilation.
+                pytest.param(m, r, id=f"{m.name}-{r}")
                 for m in heavy_first
                 for r in routes.ROUTES
             ],
