@@ -3,6 +3,11 @@
 ``lower`` makes a `Program` without addresses, ``memory.place`` gives every arena tensor its
 offset, ``codegen_c`` turns it into files. It knows nothing of Relax and nothing of C.
 
+Sizes are ``int`` or, in a program of symbolic shapes, `tvm_megcc.dims.Dim`. Such a program has no
+addresses: `memory.place` gives it `Storage` blocks that stand upon one another, and the VM works
+out the addresses when the shapes of the inputs change. A `Bundle` holds several programs of one
+model, each for some of the shapes.
+
 Example
 -------
 >>> t = Tensor("x", "f32", (1, 4), Location("input", 0))
@@ -14,7 +19,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Literal
+from typing import Literal, Union
+
+from tvm_megcc.dims import Size, Symbol
 
 #: dtype name -> bytes of one element. The order is the code used in the model file and in C.
 DTYPES: dict[str, int] = {
@@ -25,7 +32,7 @@ DTYPES: dict[str, int] = {
 #: Bytes to which arena tensors and weights are aligned unless a plan says otherwise.
 ALIGNMENT = 64
 
-Space = Literal["arena", "weight", "input", "output"]
+Space = Literal["arena", "weight", "input", "output", "block"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +41,18 @@ class Location:
 
     Attributes
     ----------
-    space : {"arena", "weight", "input", "output"}
+    space : {"arena", "weight", "input", "output", "block"}
     index : int
         Position in ``Program.weights`` / ``inputs`` / ``outputs``; for ``"arena"``, the *storage*
-        id before planning (tensors with one id share one block), the pool's number afterwards.
-    offset : int
-        Bytes from the start of that weight, port or storage (after planning: of that pool).
+        id before planning (tensors with one id share one block), the pool's number afterwards;
+        for ``"block"``, position in ``Program.storages`` (planned programs of symbolic shapes).
+    offset : Size
+        Bytes from the start of that weight, port, block or storage (after planning: of that pool).
     """
 
     space: Space
     index: int = 0
-    offset: int = 0
+    offset: Size = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +61,11 @@ class Tensor:
 
     name: str
     dtype: str
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     location: Location
 
     @property
-    def nbytes(self) -> int:
+    def nbytes(self) -> Size:
         return prod(self.shape) * DTYPES[self.dtype]
 
 
@@ -96,9 +104,9 @@ class Call:
         Tensor ids, inputs first, then outputs: the kernel's ``ptr`` argument.
     n_outputs : int
         How many of the operands, counted from the end, are written.
-    attrs : tuple of int
+    attrs : tuple of Size
         The kernel's ``attr`` argument, 32-bit each; a float is stored by its bits.
-    work : int
+    work : Size
         Extent of the kernel's parallel dimension (0: nothing to do, the call is skipped).
     workspace : int or None
         Tensor id of the scratch bytes (dtype ``u8``) that live during this call only.
@@ -109,10 +117,32 @@ class Call:
     kernel: int
     operands: tuple[int, ...]
     n_outputs: int
-    attrs: tuple[int, ...] = ()
-    work: int = 1
+    attrs: tuple[Size, ...] = ()
+    work: Size = 1
     workspace: int | None = None
     name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Read sizes that depend on data: ``symbols[k]`` becomes element ``k`` of tensor ``source``.
+
+    Attributes
+    ----------
+    source : int
+        Tensor id, ``i32`` or ``i64``.
+    symbols : tuple of int
+        Positions in ``Program.symbols``.
+    name : str
+        Name of the model's node.
+    """
+
+    source: int
+    symbols: tuple[int, ...]
+    name: str = ""
+
+
+Step = Union[Call, Load]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +182,34 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Storage:
+    """A block of the arena of a program whose sizes are symbolic.
+
+    It stands, aligned, on the highest end of the blocks below it, and is as large as the tensors in
+    it need.
+
+    Attributes
+    ----------
+    name : str
+    alignment : int
+        Bytes.
+    below : tuple of int
+        Numbers, all smaller than its own, of the blocks that it stands on.
+    first, last : int
+        Live during calls ``[first, last)``.
+    dynamic : bool
+        Not in the arena: its size depends on data, so the VM asks the caller's allocator for it.
+    """
+
+    name: str
+    alignment: int
+    below: tuple[int, ...]
+    first: int
+    last: int
+    dynamic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryPlan:
     """How ``memory.place`` came to its addresses.
 
@@ -184,7 +242,8 @@ class Program:
 
     ``arena_bytes``, the total of all pools, and ``plan`` are None until ``memory.place`` has run.
     A port's tensor has location ``("input"|"output", k)`` or, when the port lives in the arena,
-    ``("arena", ...)``.
+    ``("arena", ...)``. A program of symbolic shapes has ``symbols``; ``memory.place`` gives it
+    ``storages`` and leaves ``arena_bytes`` and ``plan`` None.
     """
 
     name: str
@@ -193,10 +252,12 @@ class Program:
     outputs: tuple[Port, ...]
     tensors: tuple[Tensor, ...]
     kernels: tuple[Kernel, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[Step, ...]
     weights: tuple[Weight, ...]
     arena_bytes: int | None = None
     plan: MemoryPlan | None = None
+    symbols: tuple[Symbol, ...] = ()
+    storages: tuple[Storage, ...] = ()
 
     def __str__(self) -> str:
         def show(i: int) -> str:
@@ -207,6 +268,10 @@ class Program:
         lines = [f"program {self.name!r} for {self.arch}, arena {self.arena_bytes} bytes"]
         lines += [f"  input {p.name!r} = {show(p.tensor)}" for p in self.inputs]
         for n, c in enumerate(self.calls):
+            if isinstance(c, Load):
+                names = ", ".join(self.symbols[k].name for k in c.symbols)
+                lines.append(f"  {n:4d}: {names} = load({show(c.source)})  // {c.name}")
+                continue
             cut = len(c.operands) - c.n_outputs
             reads = ", ".join(map(show, c.operands[:cut]))
             writes = ", ".join(map(show, c.operands[cut:]))
@@ -217,3 +282,52 @@ class Program:
             )
         lines += [f"  output {p.name!r} = {show(p.tensor)}" for p in self.outputs]
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class PortType:
+    """What a model accepts at an input: each dim is a number or one symbol."""
+
+    name: str
+    dtype: str
+    dims: tuple[Size, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """``low <= symbol < high``; ``high`` is None when there is no end."""
+
+    symbol: int
+    low: int
+    high: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A program, and for which sizes it is: all of ``guard`` must hold."""
+
+    guard: tuple[Range, ...]
+    program: Program
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """One model for one architecture as several programs, each for some of the shapes.
+
+    The variants are tried in order. Their ports agree in name, order, dtype and rank.
+    """
+
+    name: str
+    arch: str
+    symbols: tuple[Symbol, ...]
+    inputs: tuple[PortType, ...]
+    variants: tuple[Variant, ...]
+
+
+def bundle_of(program: Program) -> Bundle:
+    """A program for all shapes that it accepts."""
+    inputs = tuple(
+        PortType(p.name, program.tensors[p.tensor].dtype, program.tensors[p.tensor].shape)
+        for p in program.inputs
+    )
+    return Bundle(program.name, program.arch, program.symbols, inputs, (Variant((), program),))
