@@ -21,7 +21,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Union
 
 INFINITY = math.inf
 
@@ -76,7 +75,7 @@ class Operation:
         return f"{self.kind}({self.a}, {self.b})"
 
 
-Atom = Union[Symbol, Operation]
+Atom = Symbol | Operation
 _INFIX = {"floordiv": "//", "floormod": "%"}
 _Terms = dict[tuple[Atom, ...], int]
 
@@ -216,7 +215,7 @@ class Dim:
     __repr__ = __str__
 
 
-Size = Union[int, Dim]
+Size = int | Dim
 
 
 def symbol(name: str, low: int = 0, high: int | None = None) -> Dim:
@@ -263,7 +262,7 @@ def as_symbol(size: Size) -> Symbol | None:
 def floordiv(a: Size, b: Size) -> Size:
     """``a // b``, rounded down.
 
-    A factor common to all of `a` and to `b` is cancelled: where it is 0 there is no quotient anyway.
+    A factor common to `a` and `b` is cancelled: where it is 0 there is no quotient anyway.
     """
     if isinstance(a, int) and isinstance(b, int):
         return a // b
@@ -311,7 +310,7 @@ def maximum(*sizes: Size) -> Size:
 
 
 def compare(kind: str, a: Size, b: Size) -> Size:
-    """``a == b`` (``eq``) or ``a < b`` (``lt``): 0 or 1 where that is known, else a size of those."""
+    """``a == b`` (``eq``) or ``a < b`` (``lt``) as 0 or 1, a `Dim` where that is not known."""
     difference = a - b
     low, high = bounds(difference)
     if kind == "lt":

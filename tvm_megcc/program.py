@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Literal, Union
+from typing import Literal
 
 from tvm_megcc.dims import Size, Symbol
 
@@ -142,7 +142,7 @@ class Load:
     name: str = ""
 
 
-Step = Union[Call, Load]
+Step = Call | Load
 
 
 @dataclass(frozen=True, slots=True)

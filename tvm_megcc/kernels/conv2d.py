@@ -9,7 +9,7 @@ import numpy as np
 from tvm.relax.dpl import is_const, is_op, wildcard
 
 from tvm_megcc.kernels.epilogue import Epilogue, epilogues
-from tvm_megcc.kernels.request import Parts, Request, Row, channel_vector, dtype_of, static_shape
+from tvm_megcc.kernels.request import Parts, Request, Row, channel_vector, dtype_of, shape_of
 
 _ANCHOR = frozenset({"relax.nn.conv2d"})
 
@@ -26,7 +26,7 @@ def rows() -> Iterator[Row]:
 def _request(epilogue: Epilogue, parts: Parts) -> Request | None:
     x, w, conv = parts["x"], parts["w"], parts["conv"]
     attrs = conv.attrs
-    shapes = [static_shape(e) for e in (x, w, conv)]
+    shapes = [shape_of(e) for e in (x, w, conv)]
     if str(attrs.data_layout) != "NHWC" or str(attrs.out_layout) != "NHWC" or None in shapes:
         return None
     (n, h, width, ic), (oc, kh, kw, _), (_, oh, ow, _) = shapes  # type: ignore[misc]

@@ -13,7 +13,7 @@ from math import prod
 from tvm.relax.dpl import is_op, wildcard
 
 from tvm_megcc.kernels.activation import Activation, activations
-from tvm_megcc.kernels.request import Parts, Request, Row, dtype_of, static_shape
+from tvm_megcc.kernels.request import Parts, Request, Row, dtype_of, shape_of
 
 MAX_RANK = 8
 #: Codes of ``codegen_c/include/op/unary.h``.
@@ -45,7 +45,7 @@ def rows() -> Iterator[Row]:
 
 def _unary(code: int, parts: Parts, a: float = 0.0, b: float = 0.0) -> Request | None:
     x = parts["x"]
-    shape = static_shape(x)
+    shape = shape_of(x)
     if shape is None:
         return None
     facts = {"dtype": dtype_of(x), "func": code, "size": prod(shape), "act_a": a, "act_b": b}
@@ -73,7 +73,7 @@ def _binary_rows() -> Iterator[Row]:
 
 def _binary(code: int, act: Activation | None, parts: Parts) -> Request | None:
     lhs, rhs, call = parts["lhs"], parts["rhs"], parts["call"]
-    shapes = [static_shape(e) for e in (lhs, rhs, call)]
+    shapes = [shape_of(e) for e in (lhs, rhs, call)]
     if any(s is None or len(s) > MAX_RANK for s in shapes) or dtype_of(lhs) != dtype_of(call):
         return None
     found = (0.0, 0.0) if act is None else act.parameters(parts)

@@ -9,7 +9,7 @@ from tvm import relax
 from tvm.relax.dpl import DFPattern, is_const, is_op, wildcard
 
 from tvm_megcc.kernels.activation import Activation, activations
-from tvm_megcc.kernels.request import Parts, dtype_of, static_shape
+from tvm_megcc.kernels.request import Parts, dtype_of, shape_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Epilogue:
         """``act``, ``act_a``, ``act_b`` and ``residual``, or None where the form does not fit."""
         if "residual" in self.parts:
             residual = parts["residual"]
-            same = static_shape(residual) == static_shape(accumulator)
+            same = shape_of(residual) == shape_of(accumulator)
             if not same or dtype_of(residual) != dtype_of(accumulator):
                 return None
         code, (a, b) = 0, (0.0, 0.0)

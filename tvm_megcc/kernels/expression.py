@@ -1,21 +1,29 @@
 """Expressions over facts, as they stand in a kernel's header comment (``when``, ``work``, ...).
 
-Enters: a line of text such as ``g == 1 and ic % 8 == 0``. Leaves: a function of a fact dict.
+Enters: a line of text such as ``g == 1 and ic % 8 == 0``. Leaves: a function of a fact dict. Facts
+may be symbolic sizes: then so is the value, and a condition that their bounds do not decide raises
+`tvm_megcc.dims.Undecided`, except where it only chooses between two sizes.
 
 Example
 -------
 >>> Expression("n * oh")({"n": 2, "oh": 7})
 14
+>>> from tvm_megcc.dims import symbol
+>>> Expression("n if n != 1 else 8")({"n": symbol("n")}).at({"n": 1})
+8
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import CodeType
 
-Fact = int | float | str
+from tvm_megcc import dims
+from tvm_megcc.dims import Dim, Size
+
+Fact = int | float | str | Dim
 
 _ALLOWED = (
     ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp,
@@ -23,7 +31,65 @@ _ALLOWED = (
     ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Tuple, ast.Name, ast.Load, ast.Constant,
     ast.IfExp, ast.Call,
 )  # fmt: skip
-_FUNCTIONS = {"min": min, "max": max}
+
+
+def _equal(a: Fact, b: Fact) -> Size:
+    return dims.compare("eq", a, b) if isinstance(a, Dim) or isinstance(b, Dim) else int(a == b)
+
+
+def _less(a: Size, b: Size) -> Size:
+    return dims.compare("lt", a, b) if isinstance(a, Dim) or isinstance(b, Dim) else int(a < b)
+
+
+def _select(condition: Fact, then: Callable[[], Size], other: Callable[[], Size]) -> Size:
+    if isinstance(condition, Dim):
+        return dims.select(condition, then(), other())
+    return then() if condition else other()
+
+
+_COMPARE: dict[type, Callable[[Size, Size], Size]] = {
+    ast.Eq: _equal,
+    ast.NotEq: lambda a, b: 1 - _equal(a, b),
+    ast.Lt: _less,
+    ast.LtE: lambda a, b: 1 - _less(b, a),
+    ast.Gt: lambda a, b: _less(b, a),
+    ast.GtE: lambda a, b: 1 - _less(a, b),
+}
+_FUNCTIONS = {"min": dims.minimum, "max": dims.maximum}
+_SCOPE = {
+    "__builtins__": {},
+    **_FUNCTIONS,
+    "_select": _select,
+    **{f"_{kind.__name__}": function for kind, function in _COMPARE.items()},
+}
+
+
+class _Symbolic(ast.NodeTransformer):
+    """Comparisons and choices as calls of the functions above, which know symbolic sizes."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
+            return node
+        tests: list[ast.expr] = []
+        left = node.left
+        for op, right in zip(node.ops, node.comparators, strict=True):
+            tests.append(_call(f"_{type(op).__name__}", left, right))
+            left = right
+        return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        return _call("_select", node.test, _delayed(node.body), _delayed(node.orelse))
+
+
+def _call(name: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), list(args), [])
+
+
+def _delayed(value: ast.expr) -> ast.Lambda:
+    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.Lambda(nothing, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +103,8 @@ class Expression:
         comparisons, ``and or not``, ``a if c else b``, ``min`` and ``max``.
     KeyError
         (call) When a fact that it names is missing.
+    tvm_megcc.dims.Undecided
+        (call) When ``and``, ``or`` or ``not`` meets a condition that depends on the shapes.
     """
 
     text: str
@@ -58,12 +126,13 @@ class Expression:
                 raise ValueError(f"{self.text!r}: only min and max can be called")
             if isinstance(node, ast.Name) and node.id not in _FUNCTIONS:
                 names.add(node.id)
-        object.__setattr__(self, "code", compile(tree, "<kernel header>", "eval"))
+        symbolic = ast.fix_missing_locations(_Symbolic().visit(tree))
+        object.__setattr__(self, "code", compile(symbolic, "<kernel header>", "eval"))
         object.__setattr__(self, "names", frozenset(names))
 
     def __call__(self, facts: Mapping[str, Fact]) -> Fact:
         missing = self.names - facts.keys()
         if missing:
             raise KeyError(f"{self.text!r} needs the fact {sorted(missing)[0]!r}")
-        scope = {"__builtins__": {}, **_FUNCTIONS, **{n: facts[n] for n in self.names}}
+        scope = {**_SCOPE, **{n: facts[n] for n in self.names}}
         return eval(self.code, scope)  # noqa: S307 - the tree was checked above

@@ -10,8 +10,9 @@ from tvm import relax
 from tvm.ir import GenericConst
 from tvm.relax.dpl import is_op, wildcard
 
+from tvm_megcc.dims import Size
 from tvm_megcc.kernels.epilogue import Epilogue, epilogues
-from tvm_megcc.kernels.request import Parts, Request, Row, channel_vector, dtype_of, static_shape
+from tvm_megcc.kernels.request import Parts, Request, Row, channel_vector, dtype_of, shape_of
 
 _ANCHOR = frozenset({"relax.matmul"})
 
@@ -30,7 +31,7 @@ def rows() -> Iterator[Row]:
 
 
 def _swaps_last_two(permute: relax.Call) -> bool:
-    rank = len(static_shape(permute) or ())
+    rank = len(shape_of(permute) or ())
     axes = permute.attrs.axes
     wanted = [*range(rank - 2), rank - 1, rank - 2]
     given = [int(a) % rank for a in axes] if axes is not None else list(range(rank))[::-1]
@@ -41,7 +42,7 @@ def _request(epilogue: Epilogue, trans_b: bool, parts: Parts) -> Request | None:
     lhs, rhs, product = parts["lhs"], parts["rhs"], parts["product"]
     if trans_b and not _swaps_last_two(parts["swap"]):
         return None
-    shapes = [static_shape(e) for e in (lhs, rhs, product)]
+    shapes = [shape_of(e) for e in (lhs, rhs, product)]
     if None in shapes or any(len(s or ()) < 2 for s in shapes):
         return None
     lhs_shape, rhs_shape, out_shape = shapes  # type: ignore[assignment]
@@ -70,7 +71,7 @@ def _request(epilogue: Epilogue, trans_b: bool, parts: Parts) -> Request | None:
 
 
 def _batches(
-    lhs: tuple[int, ...], rhs: tuple[int, ...], m: int, k: int, rhs_size: int
+    lhs: tuple[Size, ...], rhs: tuple[Size, ...], m: int, k: int, rhs_size: int
 ) -> tuple[int, int, int, int] | None:
     """(batch, m, lhs stride, rhs stride); None where one stride per operand cannot say it."""
     nl, nr = prod(lhs), prod(rhs)

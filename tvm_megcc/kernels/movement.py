@@ -8,6 +8,8 @@ from math import prod
 from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
 
+from tvm_megcc.dims import Size
+from tvm_megcc.kernels.expression import Fact
 from tvm_megcc.kernels.request import (
     Parts,
     Request,
@@ -15,8 +17,9 @@ from tvm_megcc.kernels.request import (
     as_float,
     as_int,
     dtype_of,
-    static_shape,
+    shape_of,
 )
+from tvm_megcc.kernels.slices import slice_of
 from tvm_megcc.program import DTYPES
 
 MAX_RANK = 8
@@ -24,7 +27,7 @@ MAX_CONCAT = 16
 #: Codes of ``codegen_c/include/op/pad.h``.
 PAD_MODES = {"constant": 0, "edge": 1, "reflect": 2, "circular": 3}
 
-Facts = dict[str, int | float | str]
+Facts = dict[str, Fact]
 
 
 def rows() -> Iterator[Row]:
@@ -47,9 +50,9 @@ def _numbered(prefix: str, values: Sequence[int], fill: int) -> dict[str, int]:
     return {f"{prefix}{i}": v for i, v in enumerate(padded)}
 
 
-def _movable(x: relax.Expr) -> tuple[tuple[int, ...], Facts] | None:
+def _movable(x: relax.Expr) -> tuple[tuple[Size, ...], Facts] | None:
     """Shape and common facts of a tensor whose elements can be moved, or None."""
-    shape = static_shape(x)
+    shape = shape_of(x)
     if shape is None or len(shape) > MAX_RANK:
         return None
     dtype = dtype_of(x)
@@ -72,8 +75,8 @@ def _transpose(parts: Parts) -> Request | None:
 def _concat(parts: Parts) -> Request | None:
     call = parts["root"]
     fields = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else ()
-    axis, out = as_int(call.attrs.axis), static_shape(call)
-    shapes = [static_shape(f) for f in fields]
+    axis, out = as_int(call.attrs.axis), shape_of(call)
+    shapes = [shape_of(f) for f in fields]
     if axis is None or not out or not 0 < len(fields) <= MAX_CONCAT or None in shapes:
         return None
     axis %= len(out)
@@ -87,7 +90,7 @@ def _concat(parts: Parts) -> Request | None:
 
 
 def _pad(parts: Parts) -> Request | None:
-    x, attrs, out = parts["x"], parts["root"].attrs, static_shape(parts["root"])
+    x, attrs, out = parts["x"], parts["root"].attrs, shape_of(parts["root"])
     found = _movable(x)
     mode, value = PAD_MODES.get(str(attrs.pad_mode)), as_float(attrs.pad_value)
     if found is None or out is None or mode is None:
@@ -105,33 +108,16 @@ def _pad(parts: Parts) -> Request | None:
     return Request("pad", facts, (x,))
 
 
-def _integers(expr: relax.Expr) -> list[int] | None:
-    if not isinstance(expr, relax.Tuple):
-        return None
-    values = [as_int(f) if as_int(f) is not None else as_int(getattr(f, "value", None))
-              for f in expr.fields]  # fmt: skip
-    return None if None in values else values  # type: ignore[return-value]
-
-
 def _slice(parts: Parts) -> Request | None:
-    x, call, out = parts["x"], parts["root"], static_shape(parts["root"])
+    x, call, out = parts["x"], parts["root"], shape_of(parts["root"])
     found = _movable(x)
-    lists = [_integers(a) for a in call.args[1:5]]
-    if found is None or out is None or None in lists or len(lists) < 3:
+    taken = slice_of(call, found[0]) if found is not None else None
+    if found is None or out is None or taken is None:
         return None
     shape, facts = found
-    axes, begins = lists[0], lists[1]
-    steps = lists[3] if len(lists) > 3 else [1] * len(axes)
-    begin, step = [0] * len(shape), [1] * len(shape)
-    for axis, b, s in zip(axes, begins, steps, strict=True):
-        axis %= len(shape)
-        dim = shape[axis]
-        b = b + dim if b < 0 else b
-        begin[axis] = min(max(b, 0), dim - 1 if s < 0 else dim)
-        step[axis] = s
     facts |= {
-        "size": prod(out), **_numbered("d", shape, 1), **_numbered("b", begin, 0),
-        **_numbered("s", step, 1), **_numbered("o", out, 1),
+        "size": prod(out), **_numbered("d", shape, 1), **_numbered("b", taken.begins, 0),
+        **_numbered("s", taken.steps, 1), **_numbered("o", out, 1),
     }  # fmt: skip
     return Request("slice", facts, (x,))
 
@@ -139,7 +125,7 @@ def _slice(parts: Parts) -> Request | None:
 def _gather(parts: Parts) -> Request | None:
     x, call = parts["x"], parts["root"]
     index = call.args[1]
-    found, where = _movable(x), static_shape(index)
+    found, where = _movable(x), shape_of(index)
     axis = as_int(call.attrs.axis)
     if found is None or where is None or axis is None:
         return None

@@ -7,7 +7,8 @@ from functools import partial
 
 from tvm.relax.dpl import is_op, wildcard
 
-from tvm_megcc.kernels.request import Parts, Request, Row, dtype_of, static_shape
+from tvm_megcc.dims import Size
+from tvm_megcc.kernels.request import Parts, Request, Row, dtype_of, shape_of
 
 MAX, AVG = 0, 1
 
@@ -28,7 +29,7 @@ def _row(op: str, build) -> Row:  # noqa: ANN001 - a Row's own callback type
 
 def _windowed(func: int, parts: Parts) -> Request | None:
     x, call = parts["x"], parts["root"]
-    attrs, shape, out = call.attrs, static_shape(x), static_shape(call)
+    attrs, shape, out = call.attrs, shape_of(x), shape_of(call)
     if str(attrs.layout) != "NHWC" or shape is None or out is None:
         return None
     (kh, kw), (sh, sw), (dh, dw) = (
@@ -44,21 +45,21 @@ def _windowed(func: int, parts: Parts) -> Request | None:
     return Request("pool2d", facts, (x,))
 
 
-def _global(func: int, parts: Parts, shape: tuple[int, ...]) -> Request:
+def _global(func: int, parts: Parts, shape: tuple[Size, ...]) -> Request:
     n, h, w, c = shape
     facts = {"dtype": dtype_of(parts["x"]), "func": func, "n": n, "hw": h * w, "c": c}
     return Request("global_pool", facts, (parts["x"],))
 
 
 def _adaptive(parts: Parts) -> Request | None:
-    attrs, shape, out = parts["root"].attrs, static_shape(parts["x"]), static_shape(parts["root"])
+    attrs, shape, out = parts["root"].attrs, shape_of(parts["x"]), shape_of(parts["root"])
     if str(attrs.layout) != "NHWC" or shape is None or out is None or out[1:3] != (1, 1):
         return None
     return _global(AVG, parts, shape)
 
 
 def _reduced(func: int, parts: Parts) -> Request | None:
-    shape, axes = static_shape(parts["x"]), parts["root"].attrs.axis
+    shape, axes = shape_of(parts["x"]), parts["root"].attrs.axis
     if shape is None or len(shape) != 4 or axes is None or 0 in shape:
         return None
     if sorted(int(a) % 4 for a in axes) != [1, 2]:

@@ -8,7 +8,7 @@ from math import prod
 
 from tvm.relax.dpl import is_op, wildcard
 
-from tvm_megcc.kernels.request import Parts, Request, Row, as_int, dtype_of, static_shape
+from tvm_megcc.kernels.request import Parts, Request, Row, as_int, dtype_of, shape_of
 
 #: Codes of ``codegen_c/include/op/reduce.h``.
 REDUCE = {"sum": 0, "mean": 1, "max": 2, "min": 3, "prod": 4}
@@ -37,7 +37,7 @@ def _split(shape: Sequence[int], first: int, last: int) -> dict[str, int]:
 
 
 def _softmax(log: int, parts: Parts) -> Request | None:
-    x, shape = parts["x"], static_shape(parts["x"])
+    x, shape = parts["x"], shape_of(parts["x"])
     if not shape:
         return None
     axis = int(parts["root"].attrs.axis) % len(shape)
@@ -46,7 +46,7 @@ def _softmax(log: int, parts: Parts) -> Request | None:
 
 
 def _reduce(code: int, parts: Parts) -> Request | None:
-    x, shape, axes = parts["x"], static_shape(parts["x"]), parts["root"].attrs.axis
+    x, shape, axes = parts["x"], shape_of(parts["x"]), parts["root"].attrs.axis
     if not shape:
         return None
     lines = sorted({int(a) % len(shape) for a in axes} if axes is not None else range(len(shape)))
@@ -64,7 +64,7 @@ def _layer_norm_row() -> Row:
 
 
 def _layer_norm(parts: Parts) -> Request | None:
-    x, attrs, shape = parts["x"], parts["root"].attrs, static_shape(parts["x"])
+    x, attrs, shape = parts["x"], parts["root"].attrs, shape_of(parts["x"])
     if not shape:
         return None
     axes = sorted(a % len(shape) for a in (as_int(v) for v in attrs.axes) if a is not None)
@@ -77,6 +77,6 @@ def _layer_norm(parts: Parts) -> Request | None:
         "eps": float(attrs.epsilon),
     }  # fmt: skip
     wanted = [parts["scale"]] * scale + [parts["bias"]] * bias
-    if any(static_shape(w) != shape[axes[0] :] or dtype_of(w) != dtype_of(x) for w in wanted):
+    if any(shape_of(w) != shape[axes[0] :] or dtype_of(w) != dtype_of(x) for w in wanted):
         return None
     return Request("layer_norm", facts, (x, *wanted))

@@ -22,6 +22,7 @@ from functools import cache
 from pathlib import Path
 
 import tvm_megcc.codegen_c as codegen_c
+from tvm_megcc.dims import Dim, Size, Undecided
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.kernels.expression import Expression, Fact
 from tvm_megcc.program import Kernel
@@ -72,7 +73,13 @@ class KernelFile:
             return f"is for {', '.join(self.archs)}"
         if facts.get("dtype") not in self.dtypes:
             return f"takes {', '.join(self.dtypes)}, not {facts.get('dtype')}"
-        return "" if self.when(facts) else f"wants {self.when.text}"
+        try:
+            if not self.when(facts):
+                return f"wants {self.when.text}"
+        except Undecided as undecided:
+            return f"wants {self.when.text}, but {undecided}"
+        symbolic = [m for m, value in self.params if isinstance(value(facts), Dim)]
+        return f"wants a constant {symbolic[0]}" if symbolic else ""
 
     def instance(self, facts: Mapping[str, Fact]) -> Kernel:
         """The kernel with its macros set: equal parameters give equal symbols."""
@@ -82,15 +89,19 @@ class KernelFile:
         operands = tuple(int(operand(facts)) for operand in self.inplace)
         return Kernel(symbol, template=self.stem, defines=defines, inplace=operands)
 
-    def attrs(self, facts: Mapping[str, Fact]) -> tuple[int, ...]:
+    def attrs(self, facts: Mapping[str, Fact]) -> tuple[Size, ...]:
         """The ``attr`` array: facts in the order of the op header; floats by their bits."""
         return tuple(_bits(facts[name]) for name in attribute_names(self.op))
 
-    def work(self, facts: Mapping[str, Fact]) -> int:
-        return int(self.work_extent(facts))
+    def work(self, facts: Mapping[str, Fact]) -> Size:
+        return _size(self.work_extent(facts))
 
-    def workspace(self, facts: Mapping[str, Fact]) -> int:
-        return int(self.workspace_bytes(facts))
+    def workspace(self, facts: Mapping[str, Fact]) -> Size:
+        return _size(self.workspace_bytes(facts))
+
+
+def _size(value: Fact) -> Size:
+    return value if isinstance(value, Dim) else int(value)
 
 
 def _plain(value: Fact) -> Fact:
@@ -108,7 +119,9 @@ def _identifier(value: str) -> str:
     )
 
 
-def _bits(value: Fact) -> int:
+def _bits(value: Fact) -> Size:
+    if isinstance(value, Dim):
+        return value
     if isinstance(value, float):
         return int(struct.unpack("<i", struct.pack("<f", value))[0])
     if not isinstance(value, int):

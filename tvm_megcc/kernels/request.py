@@ -17,7 +17,9 @@ from tvm.ir import GenericConst
 from tvm.relax.dpl import DFPattern
 from tvm.relax.dpl.pattern import CallPattern, OrPattern
 
+from tvm_megcc.dims import Size, is_static
 from tvm_megcc.kernels.expression import Fact
+from tvm_megcc.shape_exprs import sizes_of
 
 Parts = Mapping[str, relax.Expr]
 
@@ -86,13 +88,15 @@ def dtype_of(expr: relax.Expr) -> str:
     return dtype_name(expr.ty.dtype)
 
 
+def shape_of(expr: relax.Expr) -> tuple[Size, ...] | None:
+    """The shape, symbolic dims included, or None when it is known at run time only."""
+    return sizes_of(getattr(expr.ty, "shape", None))
+
+
 def static_shape(expr: relax.Expr) -> tuple[int, ...] | None:
     """The shape as ints, or None when a dim is symbolic or the rank is unknown."""
-    shape = getattr(expr.ty, "shape", None)
-    if not isinstance(shape, relax.ShapeExpr):
-        return None
-    dims = [as_int(d) for d in shape.values]
-    return None if any(d is None for d in dims) else tuple(dims)  # type: ignore[arg-type]
+    shape = shape_of(expr)
+    return shape if shape is not None and is_static(shape) else None  # type: ignore[return-value]
 
 
 def as_int(value: object) -> int | None:
@@ -128,7 +132,7 @@ def channel_vector(expr: relax.Expr | None, channels: int) -> np.ndarray | None:
     return None
 
 
-def elements(shape: tuple[int, ...]) -> int:
+def elements(shape: tuple[Size, ...]) -> Size:
     return prod(shape)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tvm.relax.dpl import is_op, wildcard
 
-from tvm_megcc.kernels.request import Parts, Request, Row, dtype_of, static_shape
+from tvm_megcc.kernels.request import Parts, Request, Row, dtype_of, shape_of
 
 #: Codes of ``codegen_c/include/op/resize2d.h``.
 MODES = {"nearest_neighbor": 0, "linear": 1}
@@ -28,7 +28,7 @@ def rows() -> Iterator[Row]:
 
 def _request(parts: Parts) -> Request | None:
     x, attrs = parts["x"], parts["root"].attrs
-    shape, out = static_shape(x), static_shape(parts["root"])
+    shape, out = shape_of(x), shape_of(parts["root"])
     mode = MODES.get(str(attrs.method))
     coordinates = COORDINATES.get(str(attrs.coordinate_transformation_mode))
     rounding = ROUNDING.get(str(attrs.rounding_method) or "floor", None if mode == 0 else 0)

@@ -20,7 +20,9 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.kernels.request import as_int, constant, make_constant, static_shape
+from tvm_megcc.dims import Size, Undecided, floormod
+from tvm_megcc.kernels.request import as_int, constant, make_constant, shape_of
+from tvm_megcc.shape_exprs import prim_of, symbols_of, variables_of
 
 NCHW_OF_NHWC = (0, 3, 1, 2)  # logical NCHW = permute_dims(raw NHWC, these axes)
 
@@ -65,7 +67,9 @@ class ChannelsLast:
         rewriter = _Rewriter(mod)
         for gvar, func in mod.functions_items():
             if isinstance(func, relax.Function):
-                rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
+                rewriter.variables = variables_of(func)
+                with symbols_of(func):
+                    rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
         mod = relax.transform.CanonicalizeBindings()(rewriter.builder_.get())
         return relax.transform.DeadCodeElimination()(mod)
 
@@ -74,7 +78,25 @@ def _inverse(axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argsort(axes))
 
 
-def _regroup(source: Sequence[int], target: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+def _is_part(size: Size, whole: Size) -> bool:
+    """Whether `size` is less than `whole`, of which one divides the other.
+
+    Raises
+    ------
+    Undecided
+        When neither the bounds nor a common factor say so.
+    """
+    try:
+        return size < whole
+    except Undecided:
+        if floormod(whole, size) == 0:
+            return True
+        if floormod(size, whole) == 0:
+            return False
+        raise
+
+
+def _regroup(source: Sequence[Size], target: Sequence[Size]) -> list[tuple[list[int], list[int]]]:
     """The finest runs of axes of `source` and `target` that hold the same elements.
 
     Example: ``_regroup([2, 6, 5], [2, 3, 2, 5])`` is ``[([0], [0]), ([1], [1, 2]), ([2], [3])]``.
@@ -86,7 +108,7 @@ def _regroup(source: Sequence[int], target: Sequence[int]) -> list[tuple[list[in
         size, wanted = source[i], target[j]
         i, j = i + 1, j + 1
         while size != wanted:
-            if size < wanted:
+            if _is_part(size, wanted):
                 left.append(i)
                 size, i = size * source[i], i + 1
             else:
@@ -114,6 +136,7 @@ class _Rewriter(PyExprMutator):
         self.held: dict[relax.Var, Permuted] = {}
         self.tuples: dict[relax.Var, list[Permuted]] = {}
         self.logical: dict[relax.Var, relax.Var] = {}
+        self.variables: dict[str, tvm.tirx.Var] = {}
         self.name = ""  # of the variable being bound: what is emitted in its place keeps it
 
     # Every use of a held variable that no rule below takes care of asks for its logical form.
@@ -281,20 +304,24 @@ class _Rewriter(PyExprMutator):
 
     def _reshape(self, call: relax.Call, held: Permuted) -> Permuted | None:
         """Each run of axes that a reshape splits or merges only has to stay together in memory."""
-        raw_shape, out = static_shape(held.raw), static_shape(call)
+        raw_shape, out = shape_of(held.raw), shape_of(call)
         if raw_shape is None or out is None or 0 in raw_shape:
             return None
-        groups = _regroup([raw_shape[a] for a in held.axes], out)
+        try:
+            groups = _regroup([raw_shape[a] for a in held.axes], out)
+        except (Undecided, IndexError):  # the shapes at run time may have such runs, or others
+            return None
         runs = [[held.axes[i] for i in source] for source, _ in groups]
-        first = [min((a for a in run if raw_shape[a] > 1), default=-1) for run in runs]
+        first = [min((a for a in run if raw_shape[a] != 1), default=-1) for run in runs]
         order = sorted(range(len(groups)), key=lambda g: (first[g], g))
         wanted = [a for g in order for a in runs[g]]
-        moving = [a for a in wanted if raw_shape[a] > 1]
+        moving = [a for a in wanted if raw_shape[a] != 1]
         raw = held.raw
         if moving != sorted(moving):
             raw = self.builder_.emit(relax.op.permute_dims(raw, wanted))
         made = [j for g in order for j in groups[g][1]]
-        return self._hold(relax.op.reshape(raw, [out[j] for j in made]), _inverse(made))
+        shape = relax.ShapeExpr([prim_of(out[j], self.variables) for j in made])
+        return self._hold(relax.op.reshape(raw, shape), _inverse(made))
 
     def _softmax(self, call: relax.Call, held: Permuted) -> Permuted:
         function = getattr(relax.op.nn, call.op.name.removeprefix("relax.nn."))

@@ -19,7 +19,8 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.kernels.request import constant, make_constant, static_shape
+from tvm_megcc.kernels.request import constant, make_constant, shape_of
+from tvm_megcc.shape_exprs import symbols_of
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.FoldScaleShift")
@@ -30,7 +31,8 @@ class FoldScaleShift:
         for gvar, func in mod.functions_items():
             if isinstance(func, relax.Function):
                 folder = _Folder(mod, _use_counts(func))
-                mod = _updated(mod, gvar, folder.visit_expr(func))
+                with symbols_of(func):
+                    mod = _updated(mod, gvar, folder.visit_expr(func))
         return relax.transform.DeadCodeElimination()(mod)
 
 
@@ -73,7 +75,7 @@ class _Folder(PyExprMutator):
         if item.index != 0 or not _is_op(call, "relax.nn.batch_norm"):
             return item
         arrays = [constant(a) for a in call.args[1:5]]
-        rank = len(call.args[0].ty.shape.values) if static_shape(call.args[0]) else 0
+        rank = len(call.args[0].ty.shape.values) if shape_of(call.args[0]) else 0
         if any(a is None for a in arrays) or not rank:
             return item
         gamma, beta, mean, var = (a.astype(np.float64) for a in arrays)
@@ -94,7 +96,7 @@ class _Folder(PyExprMutator):
                 if constant(value) is not None:
                     value, factor = factor, value
                 array = constant(factor)
-                same = static_shape(value) == static_shape(call) and static_shape(call) is not None
+                same = shape_of(value) == shape_of(call) and shape_of(call) is not None
                 if array is not None and constant(value) is None and same:
                     return rewrite(value, array)
         return call
@@ -119,7 +121,7 @@ class _Folder(PyExprMutator):
             value, shift = inner.args
             source = self._sole(value)
             weighted = _scaled_weights(source, factor) if source is not None else None
-            if weighted is not None and static_shape(value) == static_shape(inner):
+            if weighted is not None and shape_of(value) == shape_of(inner):
                 return self._shifted(self._emit(weighted), constant(shift) * factor)
         weighted = _scaled_weights(inner, factor) if inner is not None else None
         return weighted if weighted is not None else relax.op.multiply(x, make_constant(factor))
@@ -130,7 +132,7 @@ class _Folder(PyExprMutator):
         if _is_op(inner, "relax.add") and constant(inner.args[1]) is not None:
             total = constant(inner.args[1]) + shift
             fits = total.size <= max(constant(inner.args[1]).size, shift.size)
-            if fits and static_shape(inner.args[0]) == static_shape(inner):
+            if fits and shape_of(inner.args[0]) == shape_of(inner):
                 return relax.op.add(inner.args[0], make_constant(total.astype(shift.dtype)))
         return relax.op.add(x, make_constant(shift))
 
@@ -143,7 +145,7 @@ def _scaled_weights(call: relax.Call, factor: np.ndarray) -> relax.Call | None:
     """`call` with `factor` multiplied into its constant weights; None where that is not it."""
     if not isinstance(call.op, tvm.ir.Op) or len(call.args) < 2:
         return None
-    weights, shape = constant(call.args[1]), static_shape(call)
+    weights, shape = constant(call.args[1]), shape_of(call)
     if weights is None or shape is None:
         return None
     if call.op.name == "relax.nn.conv2d" and str(call.attrs.kernel_layout) == "OIHW":

@@ -18,9 +18,11 @@ import tvm
 from tvm import relax
 from tvm.relax.dpl.pattern import CallPattern
 
+from tvm_megcc.dims import Undecided
 from tvm_megcc.kernels import catalogue, registry
 from tvm_megcc.kernels.request import Request, Row
 from tvm_megcc.passes.channels_last import BROADCAST, UNARY
+from tvm_megcc.shape_exprs import symbols_of
 
 #: Calls that a pattern may reach from its root: no row is deeper.
 DEPTH = 8
@@ -45,9 +47,10 @@ def find_matches(func: relax.Function, arch: str) -> dict[relax.Var, Match]:
     """
     matcher = _Matcher(func, arch)
     rows = catalogue.rows().values()
-    matcher.take((r for r in rows if not r.chain), lambda row, var: True)
-    lengths = matcher.chain_lengths()
-    matcher.take((r for r in rows if r.chain), lambda row, var: lengths.get(var) == row.chain)
+    with symbols_of(func):
+        matcher.take((r for r in rows if not r.chain), lambda row, var: True)
+        lengths = matcher.chain_lengths()
+        matcher.take((r for r in rows if r.chain), lambda row, var: lengths.get(var) == row.chain)
     return matcher.matches
 
 
@@ -120,7 +123,10 @@ class _Matcher:
         if found is None:
             return False
         parts = {name: found[pattern] for name, pattern in row.parts.items()}
-        request = row.request({**parts, "root": self.values[root]})
+        try:
+            request = row.request({**parts, "root": self.values[root]})
+        except Undecided:  # the row asks what only the shapes at run time answer
+            return False
         if request is None:
             return False
         operands = [self._operand(o) for o in request.operands]

@@ -10,6 +10,7 @@ numbers, as a Relax shape holds no others. What no kernel takes stays as it is.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import numpy as np
 import tvm
@@ -17,10 +18,12 @@ from tvm import relax
 from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from tvm_megcc.dims import Size
 from tvm_megcc.kernels import packing
 from tvm_megcc.kernels.request import make_constant
 from tvm_megcc.passes.match import Match, find_matches
 from tvm_megcc.program import Kernel
+from tvm_megcc.shape_exprs import prim_of, variables_of
 
 KERNELS_ATTR = "tvm_megcc.kernels"
 
@@ -43,6 +46,7 @@ class MaterialiseKernels:
         for gvar, func in mod.functions_items():
             if isinstance(func, relax.Function):
                 rewriter.matches = find_matches(func, self.arch)
+                rewriter.variables = variables_of(func)
                 rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
         result = relax.transform.DeadCodeElimination()(rewriter.builder_.get())
         return result.with_attr(KERNELS_ATTR, _to_json(rewriter.kernels))
@@ -54,6 +58,7 @@ class _Materialiser(PyExprMutator):
         super().__init__(mod)
         self.matches: dict[relax.Var, Match] = {}
         self.kernels: dict[str, Kernel] = {}
+        self.variables: dict[str, tvm.tirx.Var] = {}
 
     def visit_var_binding_(self, binding: relax.VarBinding) -> None:
         match = self.matches.get(binding.var)
@@ -75,10 +80,13 @@ class _Materialiser(PyExprMutator):
             if index in packers:
                 array = np.ascontiguousarray(packing.apply(packers[index], array, facts))
             operands.append(make_constant(array))
-        attrs = [a & 0xFFFFFFFF for a in match.kernel.attrs(facts)]
+        attrs = [a & 0xFFFFFFFF if isinstance(a, int) else a for a in match.kernel.attrs(facts)]
         extent = [match.kernel.work(facts), match.kernel.workspace(facts)]
-        operands += [relax.ShapeExpr(attrs), relax.ShapeExpr(extent)]
+        operands += [self._shape(attrs), self._shape(extent)]
         return relax.op.call_dps_packed(kernel.symbol, operands, ty)
+
+    def _shape(self, sizes: Sequence[Size]) -> relax.ShapeExpr:
+        return relax.ShapeExpr([prim_of(size, self.variables) for size in sizes])
 
 
 def _to_json(kernels: dict[str, Kernel]) -> str:

@@ -1,0 +1,156 @@
+"""Between TVM's shape expressions and our `tvm_megcc.dims`.
+
+Enters: a ``PrimExpr`` of a Relax shape, inside `symbols_of` the function that it belongs to (there
+its variables get their bounds). Leaves: a `Size`; and the way back.
+
+Example
+-------
+>>> n = tirx.Var("n", "int64")
+>>> str(size_of(n * 4 + 2)), size_of(tirx.IntImm("int64", 3))
+('4*n + 2', 3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import tvm
+from tvm import relax, tirx
+
+from tvm_megcc import dims
+from tvm_megcc.dims import Size
+
+#: Attributes of a Relax function: bounds of its dims by name; TVM's own planner reads the first.
+UPPER_BOUNDS, LOWER_BOUNDS = "tir_var_upper_bound", "tir_var_lower_bound"
+
+_SYMBOLS: ContextVar[Mapping[str, dims.Symbol] | None] = ContextVar("symbols", default=None)
+
+
+@contextmanager
+def symbols_of(func: relax.Function) -> Iterator[None]:
+    """Give the dims of `func` the bounds that its attributes say, as long as the block runs."""
+    token = _SYMBOLS.set(bounds_of(func))
+    try:
+        yield
+    finally:
+        _SYMBOLS.reset(token)
+
+
+def bounds_of(func: relax.Function) -> dict[str, dims.Symbol]:
+    """The bounded dims of a function, by name."""
+    upper, lower = (_numbers(func, key) for key in (UPPER_BOUNDS, LOWER_BOUNDS))
+    names = sorted({*upper, *lower})
+    return {n: dims.Symbol(n, lower.get(n, 0), upper.get(n)) for n in names}
+
+
+def _numbers(func: relax.Function, key: str) -> dict[str, int]:
+    found = func.attrs[key] if func.attrs and key in func.attrs else {}
+    return {str(name): int(value) for name, value in dict(found).items()}
+
+
+def symbol_of(name: str) -> dims.Symbol:
+    """The symbol of this name in the function at hand."""
+    return (_SYMBOLS.get() or {}).get(name) or dims.Symbol(name)
+
+
+_BINARY: dict[type, Callable[[Size, Size], Size]] = {
+    tirx.Add: lambda a, b: a + b,
+    tirx.Sub: lambda a, b: a - b,
+    tirx.Mul: lambda a, b: a * b,
+    tirx.FloorDiv: dims.floordiv,
+    tirx.FloorMod: dims.floormod,
+    # Dims are not negative: there C's division is the floor.
+    tirx.Div: dims.floordiv,
+    tirx.Mod: dims.floormod,
+    tirx.Min: dims.minimum,
+    tirx.Max: dims.maximum,
+    tirx.EQ: lambda a, b: dims.compare("eq", a, b),
+    tirx.NE: lambda a, b: 1 - dims.compare("eq", a, b),
+    tirx.LT: lambda a, b: dims.compare("lt", a, b),
+    tirx.LE: lambda a, b: 1 - dims.compare("lt", b, a),
+    tirx.GT: lambda a, b: dims.compare("lt", b, a),
+    tirx.GE: lambda a, b: 1 - dims.compare("lt", a, b),
+    tirx.And: lambda a, b: a * b,
+    tirx.Or: lambda a, b: a + b - a * b,
+}
+
+
+def size_of(expr: object) -> Size | None:
+    """An expression over dims as a `Size`; None when it is something else."""
+    if isinstance(expr, int):
+        return int(expr)
+    if isinstance(expr, tirx.IntImm):
+        return int(expr.value)
+    if isinstance(expr, tvm.ir.Var):
+        return dims.of(symbol_of(str(expr.name)))
+    if isinstance(expr, tirx.Cast):
+        return size_of(expr.value)
+    if isinstance(expr, tirx.Not):
+        inner = size_of(expr.a)
+        return None if inner is None else 1 - inner
+    if isinstance(expr, tirx.Select):
+        return _select(expr.condition, expr.true_value, expr.false_value)
+    if isinstance(expr, tvm.ir.Call) and getattr(expr.op, "name", "") == "prim.if_then_else":
+        return _select(*expr.args)
+    rule = _BINARY.get(type(expr))
+    if rule is None:
+        return None
+    a, b = size_of(expr.a), size_of(expr.b)  # type: ignore[attr-defined]
+    return None if a is None or b is None else rule(a, b)
+
+
+def _select(condition: object, then: object, other: object) -> Size | None:
+    found = [size_of(e) for e in (condition, then, other)]
+    return None if None in found else dims.select(*found)  # type: ignore[arg-type]
+
+
+def sizes_of(shape: object) -> tuple[Size, ...] | None:
+    """The dims of a ``ShapeExpr``; None for any other shape."""
+    if not isinstance(shape, relax.ShapeExpr):
+        return None
+    found = [size_of(d) for d in shape.values]
+    return None if None in found else tuple(found)  # type: ignore[arg-type]
+
+
+def variables_of(func: relax.Function) -> dict[str, tirx.Var]:
+    """The symbolic dims of a function by name: of its parameters and of its values."""
+    found = relax.analysis.free_symbolic_vars(func) + relax.analysis.defined_symbolic_vars(func)
+    return {str(v.name): v for v in found}
+
+
+def prim_of(size: Size, variables: Mapping[str, Any]) -> Any:
+    """A size as TVM writes it, over these variables (name -> variable)."""
+    if isinstance(size, int):
+        return tirx.IntImm("int64", size)
+    total: Any = None
+    for coefficient, atoms in size.terms:
+        term: Any = None
+        for atom in atoms:
+            factor = _atom(atom, variables)
+            term = factor if term is None else term * factor
+        if term is None:
+            term = tirx.IntImm("int64", coefficient)
+        elif coefficient != 1:
+            term = term * tirx.IntImm("int64", coefficient)
+        total = term if total is None else total + term
+    return total
+
+
+_TVM = {
+    "floordiv": tirx.FloorDiv,
+    "floormod": tirx.FloorMod,
+    "min": tirx.Min,
+    "max": tirx.Max,
+    "eq": tirx.EQ,
+    "lt": tirx.LT,
+}
+
+
+def _atom(atom: dims.Atom, variables: Mapping[str, Any]) -> Any:
+    if isinstance(atom, dims.Symbol):
+        return variables[atom.name]
+    result = _TVM[atom.kind](prim_of(atom.a, variables), prim_of(atom.b, variables))
+    return tirx.Cast("int64", result) if atom.kind in ("eq", "lt") else result
