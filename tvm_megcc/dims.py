@@ -18,7 +18,7 @@ Example
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -329,6 +329,26 @@ def compare(kind: str, a: Size, b: Size) -> Size:
 def select(condition: Size, then: Size, other: Size) -> Size:
     """``then`` where `condition` is 1, ``other`` where it is 0."""
     return condition * then + (1 - condition) * other
+
+
+#: Values that stand for a dim without bounds where a decision needs numbers, the usual one first.
+TYPICAL = (64, 1, 7, 300)
+
+
+def samples(found: Iterable[Symbol]) -> list[dict[str, int]]:
+    """Some values of all symbols, within their bounds: the usual case first, then other ones."""
+    names = list(found)
+    rows = [{s.name: _within(s, value) for s in names} for value in TYPICAL]
+    # Dims of different size: what is large for one value of a dim need not be for the other's.
+    for turn, s in enumerate(names[:4] if len(names) > 1 else ()):
+        other = {t.name: _within(t, TYPICAL[(turn + k) % 2]) for k, t in enumerate(names)}
+        rows.append({**other, s.name: _within(s, TYPICAL[3])})
+    return [row for k, row in enumerate(rows) if row not in rows[:k]]
+
+
+def _within(found: Symbol, value: int) -> int:
+    low, high = found.bounds
+    return int(min(max(value, low), high))
 
 
 # ---- inside ----------------------------------------------------------------------------------

@@ -10,20 +10,23 @@ Example
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
 
 import numpy as np
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 from tvm.ir import GenericConst
 
-from tvm_megcc.codegen_c.tir import emit_prim_func
+from tvm_megcc.codegen_c.tir import GeneratedKernel, emit_prim_func, symbolic_vars
+from tvm_megcc.codegen_c.tir.sizes import evaluate
+from tvm_megcc.dims import Size, Symbol, symbols
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.kernels.request import as_int, dtype_name, static_shape
+from tvm_megcc.kernels.request import dtype_name, shape_of
 from tvm_megcc.passes.materialise import kernels_from_module
 from tvm_megcc.program import Call, Kernel, Location, Port, Program, Tensor, Weight
+from tvm_megcc.shape_exprs import size_of, sizes_of, symbols_of
 
 #: Characters of a fused function's name that go into its symbol.
 MAX_HINT = 40
@@ -38,8 +41,9 @@ def lower(
     name: str,
     input_names: Sequence[str],
     output_names: Sequence[str],
+    function: str = "main",
 ) -> Program:
-    """Flatten ``main`` of a materialised module.
+    """Flatten a function of a materialised module.
 
     Parameters
     ----------
@@ -50,22 +54,25 @@ def lower(
     name : str
         Name of the model.
     input_names, output_names : sequence of str
-        Names of the ports, in the order of ``main``'s parameters and results.
+        Names of the ports, in the order of the function's parameters and results.
+    function : str
+        Name of the function.
 
     Raises
     ------
     UnsupportedError
-        When a value has a symbolic shape or an operator has no C form.
+        When a value's shape is known at run time only or an operator has no C form.
     """
-    main = mod["main"]
+    main = mod[function]
     lowering = _Lowering(mod)
     inputs = []
-    for port_name, param in zip(input_names, main.params, strict=True):
-        inputs.append(Port(port_name, lowering.parameter(param, port_name)))
-    for block in main.body.blocks:
-        for binding in block.bindings:
-            lowering.bind(binding)
-    results = _flat(lowering.value(main.body.body))
+    with symbols_of(main):
+        for port_name, param in zip(input_names, main.params, strict=True):
+            inputs.append(Port(port_name, lowering.parameter(param, port_name)))
+        for block in main.body.blocks:
+            for binding in block.bindings:
+                lowering.bind(binding)
+        results = _flat(lowering.value(main.body.body))
     outputs = [Port(n, t) for n, t in zip(output_names, results, strict=True)]
     return Program(
         name=name,
@@ -76,7 +83,17 @@ def lower(
         kernels=tuple(lowering.kernels.values()),
         calls=tuple(lowering.calls),
         weights=tuple(lowering.weights),
+        symbols=_symbols(lowering.tensors[p.tensor] for p in inputs),
     )
+
+
+def _symbols(tensors: Iterable[Tensor]) -> tuple[Symbol, ...]:
+    """The symbols of some tensors' shapes, in order of appearance."""
+    found: dict[Symbol, None] = {}
+    for tensor in tensors:
+        for dim in tensor.shape:
+            found.update(dict.fromkeys(sorted(symbols(dim), key=str)))
+    return tuple(found)
 
 
 def _flat(value: Value) -> list[int]:
@@ -96,7 +113,7 @@ class _Lowering:
     _values: dict[relax.Var, Value] = field(default_factory=dict)
     _weight_ids: dict[bytes, int] = field(default_factory=dict)
     _constants: dict[tuple[int, str, tuple[int, ...]], int] = field(default_factory=dict)
-    _generated: dict[str, tuple[Kernel, int, int]] = field(default_factory=dict)
+    _generated: dict[str, GeneratedKernel] = field(default_factory=dict)
     _storages: int = 0
 
     def __post_init__(self) -> None:
@@ -149,8 +166,9 @@ class _Lowering:
 
     def _view(self, call: relax.Call, var: relax.Var) -> int:
         source = self.tensors[_single(self.value(call.args[0]))]
-        offset = as_int(getattr(call.args[3], "value", None)) or 0
-        shape = static_shape(call)
+        start = call.args[3] if len(call.args) > 3 else None
+        offset = (size_of(start) if start is not None else 0) or 0
+        shape = shape_of(call)
         assert shape is not None
         at = Location(source.location.space, source.location.index, source.location.offset + offset)
         self.tensors.append(Tensor(var.name, source.dtype, shape, at))
@@ -159,19 +177,49 @@ class _Lowering:
     def _kernel_call(self, call: relax.Call, var: relax.Var) -> Value:
         symbol = str(call.args[0].global_symbol)
         *operands, attrs, extent = call.args[1].fields
-        work, workspace = _ints(extent)
+        work, workspace = _sizes(extent)
         kernel = self._templates[symbol]
-        words = [a - (1 << 32) if a >= 1 << 31 else a for a in _ints(attrs)]
+        words = [a - (1 << 32) if isinstance(a, int) and a >= 1 << 31 else a for a in _sizes(attrs)]
         return self._emit(kernel, operands, call, var, words, work, workspace)
 
     def _generated_call(self, call: relax.Call, var: relax.Var) -> Value:
         name = call.args[0].name_hint
+        func = self.mod[call.args[0]]
         if name not in self._generated:
-            made = emit_prim_func(self.mod[call.args[0]], f"megcc_tir_{name[:MAX_HINT]}")
-            kernel = Kernel(made.symbol, source=made.source, inplace=made.inplace)
-            self._generated[name] = (kernel, made.work, made.workspace_bytes)
-        kernel, work, workspace = self._generated[name]
-        return self._emit(kernel, call.args[1].fields, call, var, [], work, workspace)
+            self._generated[name] = emit_prim_func(func, f"megcc_tir_{name[:MAX_HINT]}")
+        made = self._generated[name]
+        kernel = Kernel(made.symbol, source=made.source, inplace=made.inplace)
+        operands = call.args[1].fields
+        attrs: list[Size] = []
+        if made.symbolic:
+            attrs = self._dims_of(func, operands, call, var)
+        work, workspace = (evaluate(e, attrs) for e in (made.work_expr, made.workspace_expr))
+        return self._emit(kernel, operands, call, var, attrs, work, workspace)
+
+    def _dims_of(
+        self,
+        func: tirx.PrimFunc,
+        operands: Sequence[relax.Expr],
+        call: relax.Call,
+        var: relax.Var,
+    ) -> list[Size]:
+        """What each symbolic dim of a TIR function is in this call."""
+        reads = [self.tensors[t].shape for o in operands for t in _flat(self.value(o))]
+        shapes = reads + _shapes(call.ty_args[0])
+        buffers = [p for p in func.params if isinstance(p.ty, tirx.BufferType)]
+        scalars = [p for p in func.params if not isinstance(p.ty, tirx.BufferType)]
+        known = dict(zip(scalars, _sizes(call.args[2]) if scalars else (), strict=True))
+        for buffer, shape in zip(buffers, shapes, strict=True):
+            for extent, size in zip(buffer.ty.shape, shape, strict=True):
+                if isinstance(extent, tvm.ir.Var):
+                    known.setdefault(extent, size)
+        missing = [v.name for v in symbolic_vars(func) if v not in known]
+        if missing:
+            raise UnsupportedError(
+                f"{var.name}: the size {missing[0]!r} of its loops follows from no operand's shape;"
+                " give sizes with --input-shapes"
+            )
+        return [known[v] for v in symbolic_vars(func)]
 
     def _emit(
         self,
@@ -179,16 +227,16 @@ class _Lowering:
         operands: Sequence[relax.Expr],
         call: relax.Call,
         var: relax.Var,
-        attrs: Sequence[int],
-        work: int,
-        workspace: int,
+        attrs: Sequence[Size],
+        work: Size,
+        workspace: Size,
     ) -> Value:
         self.kernels.setdefault(kernel.symbol, kernel)
         reads = [t for o in operands for t in _flat(self.value(o))]
         result = self._outputs(call.ty_args[0], var)
         writes = _flat(result)
         scratch = None
-        if workspace:
+        if workspace != 0:
             at = Location("arena", self._new_storage())
             self.tensors.append(Tensor(f"{var.name}.workspace", "u8", (workspace,), at))
             scratch = len(self.tensors) - 1
@@ -212,10 +260,11 @@ class _Lowering:
         return self._new_tensor(var.name, relax.Var(var.name, ty))
 
     def _new_tensor(self, name: str, like: relax.Expr) -> int:
-        shape = static_shape(like)
+        shape = shape_of(like)
         if shape is None:
             raise UnsupportedError(
-                f"{name!r} has the symbolic shape {like.ty.shape}; give sizes with --input-shapes"
+                f"{name!r} has a shape that is known at run time only ({like.ty}); give sizes with"
+                " --input-shapes or cut the model before it"
             )
         at = Location("arena", self._new_storage())
         self.tensors.append(Tensor(name, dtype_name(like.ty.dtype), shape, at))
@@ -244,5 +293,16 @@ def _single(value: Value) -> int:
     return value
 
 
-def _ints(shape: relax.ShapeExpr) -> list[int]:
-    return [int(v.value) for v in shape.values]
+def _sizes(shape: relax.ShapeExpr) -> list[Size]:
+    found = sizes_of(shape)
+    assert found is not None, shape
+    return list(found)
+
+
+def _shapes(ty: relax.Type) -> list[tuple[Size, ...]]:
+    """The shapes of a tensor type, or of a tuple's fields."""
+    if isinstance(ty, relax.TupleType):
+        return [shape for field_type in ty.fields for shape in _shapes(field_type)]
+    found = sizes_of(ty.shape)
+    assert found is not None, ty
+    return [found]

@@ -17,11 +17,12 @@ Example
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal
 
-from tvm_megcc.dims import Size, Symbol
+from tvm_megcc.dims import Size, Symbol, at
 
 #: dtype name -> bytes of one element. The order is the code used in the model file and in C.
 DTYPES: dict[str, int] = {
@@ -331,3 +332,26 @@ def bundle_of(program: Program) -> Bundle:
         for p in program.inputs
     )
     return Bundle(program.name, program.arch, program.symbols, inputs, (Variant((), program),))
+
+
+def sized(program: Program, values: Mapping[str, int]) -> Program:
+    """`program` as it is for given symbols: every size a number, no symbol left."""
+
+    def number(size: Size) -> int:
+        return at(size, values)
+
+    def call(step: Step) -> Step:
+        if isinstance(step, Load):
+            return step
+        return replace(step, attrs=tuple(map(number, step.attrs)), work=number(step.work))
+
+    def tensor(t: Tensor) -> Tensor:
+        location = replace(t.location, offset=number(t.location.offset))
+        return replace(t, shape=tuple(map(number, t.shape)), location=location)
+
+    return replace(
+        program,
+        tensors=tuple(map(tensor, program.tensors)),
+        calls=tuple(map(call, program.calls)),
+        symbols=(),
+    )

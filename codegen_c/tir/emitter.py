@@ -61,11 +61,11 @@ class GeneratedKernel:
 
     def workspace_for(self, dims: Sequence[int]) -> int:
         """Scratch bytes for given symbolic dims."""
-        return sizes.evaluate(self.workspace_expr, dims)
+        return int(sizes.evaluate(self.workspace_expr, dims))
 
     def work_for(self, dims: Sequence[int]) -> int:
         """Extent of the work range for given symbolic dims."""
-        return sizes.evaluate(self.work_expr, dims)
+        return int(sizes.evaluate(self.work_expr, dims))
 
 
 def emit_prim_func(func: tirx.PrimFunc, symbol_prefix: str = "megcc_tir") -> GeneratedKernel:

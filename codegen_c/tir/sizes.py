@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import tvm
 from tvm import tirx
 
+from ... import dims
 from .walk import variables
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ def _python(e: tvm.ir.Expr, symbols: dict[tvm.ir.Var, str]) -> str:
     return f"({a} {sign} {b})"
 
 
-def evaluate(expression: str, values: Sequence[int]) -> int:
+def evaluate(expression: str, values: Sequence[dims.Size]) -> dims.Size:
     """Value of a `Size.text` for given dims, in order of ``s0, s1, ...``."""
-    names: dict[str, object] = {f"s{k}": int(v) for k, v in enumerate(values)}
-    return int(eval(expression, {"__builtins__": {}, "min": min, "max": max}, names))
+    names: dict[str, object] = {f"s{k}": v for k, v in enumerate(values)}
+    scope = {"__builtins__": {}, "min": dims.minimum, "max": dims.maximum}
+    value: dims.Size = eval(expression, scope, names)  # noqa: S307 - made by `product`
+    return value

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tvm_megcc.dims import Size, samples
 from tvm_megcc.forward.storages import Storages
-from tvm_megcc.program import Call, Program
+from tvm_megcc.program import Call, Program, sized
 
 #: Kernel file of the operator, and where its attributes say how many rows the result has.
 TEMPLATE, OUTER = "concat", 1
@@ -27,7 +28,10 @@ def concat_in_place(program: Program, io: str) -> Program:
 
 
 def _fits(before: Program, after: Program, io: str) -> bool:
-    return Storages(after).peak(io) <= Storages(before).peak(io)
+    """Whether the peak does not rise, for the sizes that are usual where they are symbolic."""
+    values = samples(before.symbols)[0]
+    peak, was = (Storages(sized(program, values)).peak(io) for program in (after, before))
+    return peak <= was
 
 
 def _placed(program: Program, call: Call) -> Program | None:
@@ -41,7 +45,7 @@ def _placed(program: Program, call: Call) -> Program | None:
     if target is None or None in owners or len(set(owners)) != len(owners):
         return None
     offset = storages.tensors[output].location.offset
-    moves: list[tuple[int, int]] = []
+    moves: list[tuple[int, Size]] = []
     for part, owner in zip(parts, owners, strict=True):
         assert owner is not None
         tensor, usage = storages.tensors[part], storages.usage[owner]

@@ -33,7 +33,7 @@ def _forward(storages: Storages, step: int, call: Call, operand: int) -> bool:
     dying = storages.usage[source]
     if dying.last != step or dying.is_input or dying.is_output:
         return False
-    if read.nbytes != written.nbytes or written.location.offset:
+    if read.nbytes != written.nbytes or written.location.offset != 0:
         return False
     if storages.size(target) != written.nbytes or storages.usage[target].first != step:
         return False

@@ -16,7 +16,8 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, replace
 
-from tvm_megcc.program import Program
+from tvm_megcc.dims import samples
+from tvm_megcc.program import Program, sized
 
 #: Sets of finished calls that the exact search may visit.
 MAX_STATES = 4_000
@@ -67,11 +68,12 @@ class _State:
 def reorder(program: Program, io: str) -> Program:
     """`program` with its calls in an order of lower peak; unchanged where none is found.
 
-    With ``io="caller"`` inputs and outputs take no room in the arena.
+    With ``io="caller"`` inputs and outputs take no room in the arena. Where sizes are symbolic, the
+    usual ones count.
     """
     if len(program.calls) < 3:
         return program
-    graph = _graph(program, io)
+    graph = _graph(sized(program, samples(program.symbols)[0]), io)
     try:
         found = _Search(graph).best()
     except _OutOfTrials:

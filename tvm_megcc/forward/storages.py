@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tvm_megcc.dims import Size, maximum
 from tvm_megcc.program import Location, Program, Tensor
 
 
@@ -52,13 +53,13 @@ class Storages:
         location = self.tensors[tensor].location
         return location.index if location.space == "arena" else None
 
-    def size(self, storage: int) -> int:
+    def size(self, storage: int) -> Size:
         """Bytes from the start of the storage to the end of its last tensor."""
         rows = (self.tensors[t] for t in self.members[storage])
-        return max(t.location.offset + t.nbytes for t in rows)
+        return maximum(*(t.location.offset + t.nbytes for t in rows))
 
     def peak(self, io: str) -> int:
-        """Most bytes of the arena that are live during one call.
+        """Most bytes of the arena that are live during one call, of a program without symbols.
 
         With ``io="caller"`` the storages of ports do not count: `caller_ports` moves them out.
         """
@@ -67,7 +68,7 @@ class Storages:
         for storage, use in self.usage.items():
             if io == "caller" and (use.is_input or use.is_output):
                 continue
-            size = self.size(storage)
+            size = int(self.size(storage))  # type: ignore[arg-type]
             first = 0 if use.is_input else use.first
             last = end if use.is_output else use.last + 1
             change[first] = change.get(first, 0) + size
@@ -78,7 +79,7 @@ class Storages:
             peak = max(peak, live)
         return peak
 
-    def merge(self, source: int, target: int, offset: int) -> None:
+    def merge(self, source: int, target: int, offset: Size) -> None:
         """Let every tensor of `source` lie in `target`, `offset` bytes from its start."""
         for index in self.members[source]:
             tensor = self.tensors[index]

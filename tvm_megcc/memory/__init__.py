@@ -1,7 +1,8 @@
 """Memory planning: a pure ``Problem -> Solution``, its validator, and its use on a `Program`."""
 
 from tvm_megcc.memory.below import BelowOrder, addresses, below_order, order, validate_order
-from tvm_megcc.memory.place import place, problem_of
+from tvm_megcc.memory.lifetimes import problem_of
+from tvm_megcc.memory.place import place
 from tvm_megcc.memory.pools import PoolSolution, plan_pools, validate_pools
 from tvm_megcc.memory.portfolio import PLANNERS, DoesNotFit, plan
 from tvm_megcc.memory.problem import (
@@ -14,9 +15,11 @@ from tvm_megcc.memory.problem import (
     peak_step,
     validate,
 )
+from tvm_megcc.memory.symbolic import arena_bytes, stack
 
 __all__ = [
     "PLANNERS", "BelowOrder", "DoesNotFit", "Gap", "Interval", "PoolSolution", "Problem",
-    "Solution", "addresses", "below_order", "live_bytes", "lower_bound", "order", "peak_step",
-    "place", "plan", "plan_pools", "problem_of", "validate", "validate_order", "validate_pools",
+    "Solution", "addresses", "arena_bytes", "below_order", "live_bytes", "lower_bound", "order",
+    "peak_step", "place", "plan", "plan_pools", "problem_of", "stack", "validate",
+    "validate_order", "validate_pools",
 ]  # fmt: skip

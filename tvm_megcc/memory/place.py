@@ -1,8 +1,6 @@
 """``Program -> Program``: give every storage of the arena its offset.
 
-Liveness runs over calls: a storage is live from the call that first touches it to the last call
-that reads it. A port that lives in the arena is live longer: an input from the start of a run to
-its end (to its last read if it may be clobbered), an output from its first write to the end.
+A program of symbolic shapes gets blocks that stand upon one another instead of offsets.
 
 Example
 -------
@@ -17,52 +15,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tvm_megcc.errors import InputError
+from tvm_megcc.memory.lifetimes import problem_of
 from tvm_megcc.memory.pools import plan_pools
 from tvm_megcc.memory.portfolio import DoesNotFit, plan
 from tvm_megcc.memory.problem import (
-    Interval,
     Problem,
     Solution,
     align,
     lower_bound,
     peak_step,
 )
+from tvm_megcc.memory.symbolic import stack
 from tvm_megcc.program import Block, Location, MemoryPlan, Pool, Program
-
-
-def problem_of(program: Program, clobber_inputs: bool = False) -> tuple[Problem, tuple[int, ...]]:
-    """The planning problem of a program, and the storage id of each of its intervals.
-
-    Steps are numbers of calls; a program without calls has one step, that of its ports.
-    """
-    first: dict[int, int] = {}
-    last: dict[int, int] = {}
-    size: dict[int, int] = {}
-    label: dict[int, str] = {}
-    end = max(len(program.calls), 1)
-
-    def touch(tensor_id: int, step: int, until: int) -> None:
-        tensor = program.tensors[tensor_id]
-        if tensor.location.space != "arena":
-            return
-        storage = tensor.location.index
-        first[storage] = min(first.get(storage, step), step)
-        last[storage] = max(last.get(storage, until), until)
-        size[storage] = max(size.get(storage, 0), tensor.location.offset + tensor.nbytes)
-        label.setdefault(storage, tensor.name)
-
-    for port in program.inputs:
-        touch(port.tensor, 0, 1 if clobber_inputs else end)
-    for step, call in enumerate(program.calls):
-        for tensor_id in call.operands:
-            touch(tensor_id, step, step + 1)
-        if call.workspace is not None:
-            touch(call.workspace, step, step + 1)
-    for port in program.outputs:
-        touch(port.tensor, end - 1, end)
-    storages = tuple(sorted(first))
-    intervals = (Interval(label[s], first[s], last[s], size[s]) for s in storages)
-    return Problem(tuple(intervals)), storages
 
 
 def place(
@@ -95,6 +59,13 @@ def place(
     DoesNotFit
         When the plan found is larger than `limit` or the pools; it names the call.
     """
+    if program.symbols:
+        if pools or limit is not None:
+            raise InputError(
+                f"model '{program.name}': memory pools and limits need fixed shapes, and"
+                f" '{program.symbols[0].name}' is symbolic; give it a size with --input-shapes"
+            )
+        return stack(program, planner, time_limit, clobber_inputs)
     problem, storages = problem_of(program, clobber_inputs)
     try:
         if pools:

@@ -1,0 +1,50 @@
+"""Which calls each storage of a `Program` lives through: the planning problem.
+
+Liveness runs over calls: a storage is live from the call that first touches it to the last call
+that reads it. A port that lives in the arena is live longer: an input from the start of a run to
+its end (to its last read if it may be clobbered), an output from its first write to the end.
+"""
+
+from __future__ import annotations
+
+from tvm_megcc.memory.problem import Interval, Problem
+from tvm_megcc.program import Load, Program
+
+
+def problem_of(program: Program, clobber_inputs: bool = False) -> tuple[Problem, tuple[int, ...]]:
+    """The planning problem of a program without symbols, and the storage id of each interval.
+
+    Steps are numbers of calls; a program without calls has one step, that of its ports.
+    """
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    size: dict[int, int] = {}
+    label: dict[int, str] = {}
+    end = max(len(program.calls), 1)
+
+    def touch(tensor_id: int, step: int, until: int) -> None:
+        tensor = program.tensors[tensor_id]
+        if tensor.location.space != "arena":
+            return
+        storage = tensor.location.index
+        first[storage] = min(first.get(storage, step), step)
+        last[storage] = max(last.get(storage, until), until)
+        end_of = int(tensor.location.offset + tensor.nbytes)  # type: ignore[arg-type]
+        size[storage] = max(size.get(storage, 0), end_of)
+        label.setdefault(storage, tensor.name)
+
+    for port in program.inputs:
+        touch(port.tensor, 0, 1 if clobber_inputs else end)
+    for step, call in enumerate(program.calls):
+        if isinstance(call, Load):
+            touch(call.source, step, step + 1)
+            continue
+        for tensor_id in call.operands:
+            touch(tensor_id, step, step + 1)
+        if call.workspace is not None:
+            touch(call.workspace, step, step + 1)
+    for port in program.outputs:
+        touch(port.tensor, end - 1, end)
+    storages = tuple(sorted(first))
+    intervals = (Interval(label[s], first[s], last[s], size[s]) for s in storages)
+    return Problem(tuple(intervals)), storages
