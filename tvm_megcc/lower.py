@@ -11,7 +11,7 @@ Example
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 
 import numpy as np
@@ -21,11 +21,20 @@ from tvm.ir import GenericConst
 
 from tvm_megcc.codegen_c.tir import GeneratedKernel, emit_prim_func, symbolic_vars
 from tvm_megcc.codegen_c.tir.sizes import evaluate
-from tvm_megcc.dims import Size, Symbol, symbols
+from tvm_megcc.dims import Size, Symbol, compare, symbols
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.kernels.request import dtype_name, shape_of
 from tvm_megcc.passes.materialise import kernels_from_module
-from tvm_megcc.program import Call, Kernel, Location, Port, Program, Tensor, Weight
+from tvm_megcc.program import (
+    Call,
+    Kernel,
+    Location,
+    Port,
+    Program,
+    Requirement,
+    Tensor,
+    Weight,
+)
 from tvm_megcc.shape_exprs import size_of, sizes_of, symbols_of
 
 #: Characters of a fused function's name that go into its symbol.
@@ -84,6 +93,7 @@ def lower(
         calls=tuple(lowering.calls),
         weights=tuple(lowering.weights),
         symbols=_symbols(lowering.tensors[p.tensor] for p in inputs),
+        requirements=tuple(lowering.requirements.values()),
     )
 
 
@@ -109,6 +119,7 @@ class _Lowering:
     calls: list[Call] = field(default_factory=list)
     weights: list[Weight] = field(default_factory=list)
     kernels: dict[str, Kernel] = field(default_factory=dict)
+    requirements: dict[tuple[Size, Size], Requirement] = field(default_factory=dict)
     _templates: dict[str, Kernel] = field(init=False)
     _values: dict[relax.Var, Value] = field(default_factory=dict)
     _weight_ids: dict[bytes, int] = field(default_factory=dict)
@@ -125,9 +136,36 @@ class _Lowering:
         return tensor
 
     def bind(self, binding: relax.Binding) -> None:
-        if not isinstance(binding, relax.VarBinding):
-            raise UnsupportedError(f"{binding.var.name}: match_cast needs a run-time shape")
-        self._values[binding.var] = self._expr(binding.value, binding.var)
+        if isinstance(binding, relax.MatchCast):
+            self._values[binding.var] = self._match_cast(binding)
+        else:
+            self._values[binding.var] = self._expr(binding.value, binding.var)
+
+    def _match_cast(self, binding: relax.MatchCast) -> Value:
+        """The same bytes under a shape that the model needs them to have."""
+        value, shape = self.value(binding.value), shape_of(binding.var)
+        if not isinstance(value, int) or shape is None:
+            return value
+        tensor = self.tensors[value]
+        if len(shape) != len(tensor.shape):
+            raise UnsupportedError(
+                f"{binding.var.name} has {len(tensor.shape)} dims where the model needs"
+                f" {len(shape)}; fix the model"
+            )
+        for a, b in zip(tensor.shape, shape, strict=True):
+            self._require(a, b, binding.var.name)
+        self.tensors.append(replace(tensor, name=binding.var.name, shape=shape))
+        return len(self.tensors) - 1
+
+    def _require(self, a: Size, b: Size, name: str) -> None:
+        same = compare("eq", a, b)
+        if same == 0:
+            raise UnsupportedError(
+                f"{name}: a dim is {a} and the model needs {b}, which is never equal; give other"
+                " sizes with --input-shapes"
+            )
+        if same != 1:
+            self.requirements.setdefault((a, b), Requirement(a, b, name))
 
     def value(self, expr: relax.Expr) -> Value:
         """The value of a leaf: a variable, a constant, or a tuple of them."""
@@ -189,37 +227,32 @@ class _Lowering:
             self._generated[name] = emit_prim_func(func, f"megcc_tir_{name[:MAX_HINT]}")
         made = self._generated[name]
         kernel = Kernel(made.symbol, source=made.source, inplace=made.inplace)
-        operands = call.args[1].fields
-        attrs: list[Size] = []
-        if made.symbolic:
-            attrs = self._dims_of(func, operands, call, var)
+        args = call.args[1].fields
+        attrs = self._dims_of(func, args, call, var) if made.symbolic else []
         work, workspace = (evaluate(e, attrs) for e in (made.work_expr, made.workspace_expr))
+        operands = [a for a in args if _is_tensor(a)]
         return self._emit(kernel, operands, call, var, attrs, work, workspace)
 
     def _dims_of(
-        self,
-        func: tirx.PrimFunc,
-        operands: Sequence[relax.Expr],
-        call: relax.Call,
-        var: relax.Var,
+        self, func: tirx.PrimFunc, args: Sequence[relax.Expr], call: relax.Call, var: relax.Var
     ) -> list[Size]:
         """What each symbolic dim of a TIR function is in this call."""
-        reads = [self.tensors[t].shape for o in operands for t in _flat(self.value(o))]
-        shapes = reads + _shapes(call.ty_args[0])
-        buffers = [p for p in func.params if isinstance(p.ty, tirx.BufferType)]
-        scalars = [p for p in func.params if not isinstance(p.ty, tirx.BufferType)]
-        known = dict(zip(scalars, _sizes(call.args[2]) if scalars else (), strict=True))
-        for buffer, shape in zip(buffers, shapes, strict=True):
-            for extent, size in zip(buffer.ty.shape, shape, strict=True):
-                if isinstance(extent, tvm.ir.Var):
-                    known.setdefault(extent, size)
-        missing = [v.name for v in symbolic_vars(func) if v not in known]
-        if missing:
-            raise UnsupportedError(
-                f"{var.name}: the size {missing[0]!r} of its loops follows from no operand's shape;"
-                " give sizes with --input-shapes"
-            )
-        return [known[v] for v in symbolic_vars(func)]
+        known: dict[tirx.Var, Size | None] = {}
+        for param, arg in zip(func.params, args, strict=False):
+            if _is_tensor(arg):
+                known |= _unified(param, _shapes(arg.ty)[0])
+            else:
+                known[param] = size_of(arg)
+        for param, shape in zip(func.params[len(args) :], _shapes(call.ty_args[0]), strict=True):
+            known |= _unified(param, shape)
+        found = [known.get(v) for v in symbolic_vars(func)]
+        for v, size in zip(symbolic_vars(func), found, strict=True):
+            if size is None:
+                raise UnsupportedError(
+                    f"{var.name}: the size '{v.name}' of its loops follows from no operand's"
+                    " shape; give sizes with --input-shapes"
+                )
+        return found  # type: ignore[return-value]
 
     def _emit(
         self,
@@ -291,6 +324,16 @@ class _Lowering:
 def _single(value: Value) -> int:
     assert isinstance(value, int)
     return value
+
+
+def _is_tensor(arg: relax.Expr) -> bool:
+    return isinstance(arg.ty, relax.TensorType | relax.TupleType)
+
+
+def _unified(param: tirx.Var, shape: tuple[Size, ...]) -> dict[tirx.Var, Size | None]:
+    """The variables that are whole extents of a parameter, and what they are in this shape."""
+    pairs = zip(param.ty.shape, shape, strict=True)
+    return {extent: size for extent, size in pairs if isinstance(extent, tvm.ir.Var)}
 
 
 def _sizes(shape: relax.ShapeExpr) -> list[Size]:

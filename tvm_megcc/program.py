@@ -183,6 +183,15 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Requirement:
+    """Two sizes that the model needs to be equal: shapes for which they differ are refused."""
+
+    a: Size
+    b: Size
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Storage:
     """A block of the arena of a program whose sizes are symbolic.
 
@@ -259,6 +268,7 @@ class Program:
     plan: MemoryPlan | None = None
     symbols: tuple[Symbol, ...] = ()
     storages: tuple[Storage, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
 
     def __str__(self) -> str:
         def show(i: int) -> str:
@@ -268,6 +278,7 @@ class Program:
 
         lines = [f"program {self.name!r} for {self.arch}, arena {self.arena_bytes} bytes"]
         lines += [f"  input {p.name!r} = {show(p.tensor)}" for p in self.inputs]
+        lines += [f"  require {r.a} == {r.b}  // {r.name}" for r in self.requirements]
         for n, c in enumerate(self.calls):
             if isinstance(c, Load):
                 names = ", ".join(self.symbols[k].name for k in c.symbols)
@@ -354,4 +365,5 @@ def sized(program: Program, values: Mapping[str, int]) -> Program:
         tensors=tuple(map(tensor, program.tensors)),
         calls=tuple(map(call, program.calls)),
         symbols=(),
+        requirements=(),
     )

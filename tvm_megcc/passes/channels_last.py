@@ -163,6 +163,15 @@ class _Rewriter(PyExprMutator):
         else:
             super().visit_var_binding_(relax.VarBinding(binding.var, self._permuted(result)))
 
+    def visit_match_cast_(self, binding: relax.MatchCast) -> None:
+        held = self.held.get(binding.value) if isinstance(binding.value, relax.Var) else None
+        if held is None or not isinstance(binding.var, relax.DataflowVar):
+            super().visit_match_cast_(binding)
+            return
+        shape = [binding.ty.shape.values[i] for i in _inverse(held.axes)]
+        raw = self.builder_.match_cast(held.raw, relax.TensorType(shape, binding.ty.dtype))
+        self.held[binding.var] = Permuted(raw, held.axes)
+
     def _logical(self, var: relax.Var) -> relax.Var:
         if var not in self.logical:
             self.logical[var] = self.builder_.emit(self._permuted(self.held[var]))
