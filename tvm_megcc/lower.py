@@ -51,6 +51,7 @@ def lower(
     input_names: Sequence[str],
     output_names: Sequence[str],
     function: str = "main",
+    shared: dict[bytes, bytes] | None = None,
 ) -> Program:
     """Flatten a function of a materialised module.
 
@@ -66,6 +67,8 @@ def lower(
         Names of the ports, in the order of the function's parameters and results.
     function : str
         Name of the function.
+    shared : dict, optional
+        Weights of other functions of the module by their bytes: equal ones are kept once.
 
     Raises
     ------
@@ -73,7 +76,7 @@ def lower(
         When a value's shape is known at run time only or an operator has no C form.
     """
     main = mod[function]
-    lowering = _Lowering(mod)
+    lowering = _Lowering(mod, {} if shared is None else shared)
     inputs = []
     with symbols_of(main):
         for port_name, param in zip(input_names, main.params, strict=True):
@@ -92,16 +95,16 @@ def lower(
         kernels=tuple(lowering.kernels.values()),
         calls=tuple(lowering.calls),
         weights=tuple(lowering.weights),
-        symbols=_symbols(lowering.tensors[p.tensor] for p in inputs),
+        symbols=symbols_in(lowering.tensors[p.tensor].shape for p in inputs),
         requirements=tuple(lowering.requirements.values()),
     )
 
 
-def _symbols(tensors: Iterable[Tensor]) -> tuple[Symbol, ...]:
-    """The symbols of some tensors' shapes, in order of appearance."""
+def symbols_in(shapes: Iterable[tuple[Size, ...]]) -> tuple[Symbol, ...]:
+    """The symbols of some shapes, in order of appearance."""
     found: dict[Symbol, None] = {}
-    for tensor in tensors:
-        for dim in tensor.shape:
+    for shape in shapes:
+        for dim in shape:
             found.update(dict.fromkeys(sorted(symbols(dim), key=str)))
     return tuple(found)
 
@@ -115,6 +118,7 @@ class _Lowering:
     """The program while it grows."""
 
     mod: tvm.IRModule
+    shared: dict[bytes, bytes]
     tensors: list[Tensor] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     weights: list[Weight] = field(default_factory=list)
@@ -312,7 +316,7 @@ class _Lowering:
         data, dtype = array.tobytes(), dtype_name(expr.value.dtype)
         weight = self._weight_ids.setdefault(data, len(self.weights))
         if weight == len(self.weights):
-            self.weights.append(Weight(f"w{weight}", data))
+            self.weights.append(Weight(f"w{weight}", self.shared.setdefault(data, data)))
         key = (weight, dtype, tuple(array.shape))
         if key not in self._constants:
             at = Location("weight", weight)

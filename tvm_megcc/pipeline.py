@@ -6,21 +6,79 @@ Example
 >>> imported = frontend.from_onnx("model.onnx")                        # doctest: +SKIP
 >>> program = to_program(imported.mod, "arm64", name="model",          # doctest: +SKIP
 ...                      input_names=["x"], output_names=["y"])
+>>> compiled = compile_module(dispatched, "arm64", name="model", ...)  # doctest: +SKIP
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import tvm
+from tvm import relax
 
 from tvm_megcc import memory, passes
+from tvm_megcc.dispatch.plan import plan_of
 from tvm_megcc.forward import forward
-from tvm_megcc.lower import lower
+from tvm_megcc.kernels.request import dtype_of, shape_of
+from tvm_megcc.lower import lower, symbols_in
 from tvm_megcc.memory_options import DEFAULT, MemoryOptions
-from tvm_megcc.program import Program
+from tvm_megcc.program import Bundle, PortType, Program, Range, Variant
+from tvm_megcc.shape_exprs import symbols_of
 
 Dump = Callable[[str, str], None]
+
+
+def compile_module(
+    mod: tvm.IRModule,
+    arch: str,
+    *,
+    name: str,
+    input_names: Sequence[str],
+    output_names: Sequence[str],
+    io: str = "caller",
+    memory_options: MemoryOptions = DEFAULT,
+    dump_ir: Dump | None = None,
+) -> Program | Bundle:
+    """`to_program`, or for a dispatched module a program for each of its functions.
+
+    Parameters are those of `to_program`; a dispatched module is one that `IRModule.dispatch` or a
+    list of shapes has given several functions (`tvm_megcc.dispatch`).
+    """
+    compiler = _Compiler(arch, name, input_names, output_names, io, memory_options, dump_ir)
+    found = plan_of(mod, "main")
+    if found is None:
+        return compiler.programs(mod, ["main"])["main"]
+    signature = mod["main"]
+    functions = [*found.functions, *([found.fallback] if found.fallback else [])]
+    programs = compiler.programs(_only(mod, functions), functions)
+    with symbols_of(signature):
+        inputs = tuple(
+            PortType(port, dtype_of(param), shape_of(param) or ())
+            for port, param in zip(input_names, signature.params, strict=True)
+        )
+    symbols = symbols_in(port.dims for port in inputs)
+    number = {symbol.name: k for k, symbol in enumerate(symbols)}
+    variants = [
+        Variant(
+            tuple(Range(number[dim], low, high) for dim, (low, high) in ranges.items()),
+            programs[function],
+        )
+        for function, ranges in found.variants
+    ]
+    if found.fallback:
+        variants.append(Variant((), programs[found.fallback]))
+    return Bundle(name, arch, symbols, inputs, tuple(variants))
+
+
+def _only(mod: tvm.IRModule, names: Sequence[str]) -> tvm.IRModule:
+    """The module of these functions, and of whatever is no Relax function."""
+    kept = {
+        gvar: func
+        for gvar, func in mod.functions_items()
+        if gvar.name_hint in names or not isinstance(func, relax.Function)
+    }
+    return tvm.IRModule(kept, attrs=mod.attrs, global_infos=mod.global_infos)
 
 
 def to_program(
@@ -57,32 +115,58 @@ def to_program(
     Raises
     ------
     UnsupportedError
-        When an operator has no kernel and no TIR form, a shape is not static, or the plan is larger
-        than the memory there is.
+        When an operator has no kernel and no TIR form, a shape follows from neither the inputs'
+        shapes nor data that the VM can read, or the plan is larger than the memory there is.
     """
-    emit: Dump = dump_ir or (lambda stage, text: None)
-    wants_text = dump_ir is not None
-    if wants_text:
-        emit("imported", mod.script(show_meta=False))
-    for stage, transform in passes.stages(arch).items():
-        mod = transform(mod)
-        if wants_text:
-            emit(stage, mod.script(show_meta=False))
-    program = lower(mod, arch, name, input_names, output_names)
-    if wants_text:
-        emit("lowered", str(program))
-    program = forward(program, io)
-    if wants_text:
-        emit("forwarded", str(program))
-    options = memory_options
-    program = memory.place(
-        program,
-        planner=options.planner,
-        time_limit=options.time_limit,
-        limit=options.limit,
-        pools=options.pools or None,
-        clobber_inputs=options.clobber_inputs,
-    )
-    if wants_text:
-        emit("planned", str(program))
-    return program
+    compiler = _Compiler(arch, name, input_names, output_names, io, memory_options, dump_ir)
+    return compiler.programs(mod, ["main"])["main"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiler:
+    """The stages, for one architecture and one set of options."""
+
+    arch: str
+    name: str
+    input_names: Sequence[str]
+    output_names: Sequence[str]
+    io: str
+    options: MemoryOptions
+    dump_ir: Dump | None
+
+    def _dump(self, stage: str, what: tvm.IRModule | Program) -> None:
+        if self.dump_ir is not None:
+            text = what.script(show_meta=False) if isinstance(what, tvm.IRModule) else str(what)
+            self.dump_ir(stage, text)
+
+    def programs(self, mod: tvm.IRModule, functions: Sequence[str]) -> dict[str, Program]:
+        """The program of each of these functions of `mod`."""
+        self._dump("imported", mod)
+        for stage, transform in passes.stages(self.arch).items():
+            mod = transform(mod)
+            self._dump(stage, mod)
+        # Functions of one model have the same weights: their bytes are kept once.
+        shared: dict[bytes, bytes] = {}
+        return {f: self._program(mod, f, shared, len(functions) > 1) for f in functions}
+
+    def _program(
+        self, mod: tvm.IRModule, function: str, shared: dict[bytes, bytes], several: bool
+    ) -> Program:
+        suffix = f"_{function}" if several else ""
+        program = lower(
+            mod, self.arch, self.name, self.input_names, self.output_names, function, shared
+        )
+        self._dump(f"lowered{suffix}", program)
+        program = forward(program, self.io)
+        self._dump(f"forwarded{suffix}", program)
+        options = self.options
+        program = memory.place(
+            program,
+            planner=options.planner,
+            time_limit=options.time_limit,
+            limit=options.limit,
+            pools=options.pools or None,
+            clobber_inputs=options.clobber_inputs,
+        )
+        self._dump(f"planned{suffix}", program)
+        return program
