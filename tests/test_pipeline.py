@@ -8,10 +8,12 @@ import tvm
 from tvm import relax
 
 from tests.passes.support import build
-from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.dims import Symbol, at
+from tvm_megcc.errors import InputError, UnsupportedError
 from tvm_megcc.memory import problem_of
+from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.pipeline import to_program
-from tvm_megcc.program import Program
+from tvm_megcc.program import Program, sized
 
 RNG = np.random.default_rng(0)
 
@@ -114,11 +116,68 @@ def test_dumps_name_every_stage() -> None:
     assert "call_dps_packed" in seen["materialise"]
 
 
-def test_symbolic_shape_is_refused_with_the_remedy() -> None:
+def _symbolic(body, bounds: dict[str, tuple[int, int]] | None = None) -> Program:  # noqa: ANN001
+    """``main(x: (n, 4))`` with these bounds, compiled."""
+    n = tvm.tirx.Var("n", "int64")
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((n, 4), "float32"))
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(body(builder, x)))
+    mod = builder.get()
+    for k, key in enumerate(("tir_var_lower_bound", "tir_var_upper_bound")):
+        if bounds:
+            func = mod["main"].with_attr(key, {d: b[k] for d, b in bounds.items()})
+            mod.update_func(mod.get_global_var("main"), func)
+    return _program(mod)
+
+
+def test_sizes_of_a_symbolic_program_are_expressions() -> None:
+    program = _symbolic(lambda builder, x: relax.op.exp(x))
+    (call,) = program.calls
+    assert program.symbols == (Symbol("n"),)
+    assert str(program.tensors[call.operands[0]].nbytes) == "16*n"
+    assert at(call.work, {"n": 3}) == 12
+    assert program.arena_bytes is None
+    assert program.plan is None
+
+
+def test_sized_is_the_program_of_that_size() -> None:
+    def body(builder: relax.BlockBuilder, x: relax.Expr) -> relax.Expr:
+        return relax.op.nn.softmax(builder.emit(relax.op.exp(x)))
+
+    fixed = _program(build(lambda x: relax.op.nn.softmax(relax.op.exp(x)), (5, 4)))
+    found = sized(_symbolic(body), {"n": 5})
+    assert [(c.attrs, c.work) for c in found.calls] == [(c.attrs, c.work) for c in fixed.calls]
+    assert [t.shape for t in found.tensors] == [t.shape for t in fixed.tensors]
+
+
+def test_bounds_reach_the_symbols() -> None:
+    program = _symbolic(lambda builder, x: relax.op.exp(x), {"n": (2, 9)})
+    assert program.symbols == (Symbol("n", 2, 9),)
+
+
+def test_what_must_be_equal_is_required() -> None:
+    def body(builder: relax.BlockBuilder, x: relax.Expr) -> relax.Expr:
+        twice = builder.emit(relax.op.concat([x, x], axis=0))
+        n = x.ty.shape.values[0]
+        return builder.match_cast(twice, relax.TensorType((n // 3 * 3, 4), "float32"))
+
+    (required,) = _symbolic(body).requirements
+    assert (str(required.a), str(required.b)) == ("2*n", "3*(n//3)")
+    with pytest.raises(UnsupportedError, match="never equal"):
+        _symbolic(
+            lambda b, x: b.match_cast(x, relax.TensorType((x.ty.shape.values[0] + 1, 4), "float32"))
+        )
+
+
+def test_a_limit_needs_fixed_shapes() -> None:
     n = tvm.tirx.Var("n", "int64")
     builder = relax.BlockBuilder()
     x = relax.Var("x", relax.TensorType((n, 4), "float32"))
     with builder.function("main", [x]):
         builder.emit_func_output(builder.emit(relax.op.exp(x)))
-    with pytest.raises(UnsupportedError, match="--input-shapes"):
-        _program(builder.get())
+    with pytest.raises(InputError, match="--input-shapes"):
+        to_program(
+            builder.get(), "portable", name="m", input_names=["x"], output_names=["y"],
+            memory_options=MemoryOptions(limit=1000),
+        )  # fmt: skip

@@ -147,7 +147,7 @@ class _Lowering:
 
     def _match_cast(self, binding: relax.MatchCast) -> Value:
         """The same bytes under a shape that the model needs them to have."""
-        value, shape = self.value(binding.value), shape_of(binding.var)
+        value, shape = self._expr(binding.value, binding.var), shape_of(binding.var)
         if not isinstance(value, int) or shape is None:
             return value
         tensor = self.tensors[value]
