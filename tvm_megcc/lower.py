@@ -21,27 +21,38 @@ from tvm.ir import GenericConst
 
 from tvm_megcc.codegen_c.tir import GeneratedKernel, emit_prim_func, symbolic_vars
 from tvm_megcc.codegen_c.tir.sizes import evaluate
-from tvm_megcc.dims import Size, Symbol, compare, symbols
+from tvm_megcc.dims import Size, Symbol, compare, of, symbols
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.kernels.request import dtype_name, shape_of
 from tvm_megcc.passes.materialise import kernels_from_module
+from tvm_megcc.passes.read_sizes import is_sizes
 from tvm_megcc.program import (
     Call,
     Kernel,
+    Load,
     Location,
     Port,
     Program,
     Requirement,
+    Step,
     Tensor,
     Weight,
 )
-from tvm_megcc.shape_exprs import size_of, sizes_of, symbols_of
+from tvm_megcc.shape_exprs import size_of, sizes_of, symbol_of, symbols_of
 
 #: Characters of a fused function's name that go into its symbol.
 MAX_HINT = 40
 
-#: A tensor id, or the ids of a tuple's fields.
-Value = int | tuple["Value", ...]
+
+@dataclass(frozen=True, slots=True)
+class _ShapeOf:
+    """The shape whose dims are the elements of a tensor."""
+
+    tensor: int
+
+
+#: A tensor id, the ids of a tuple's fields, or a shape that is read from a tensor.
+Value = int | tuple["Value", ...] | _ShapeOf
 
 
 def lower(
@@ -81,6 +92,7 @@ def lower(
     with symbols_of(main):
         for port_name, param in zip(input_names, main.params, strict=True):
             inputs.append(Port(port_name, lowering.parameter(param, port_name)))
+        lowering.symbols += symbols_in(lowering.tensors[p.tensor].shape for p in inputs)
         for block in main.body.blocks:
             for binding in block.bindings:
                 lowering.bind(binding)
@@ -95,7 +107,7 @@ def lower(
         kernels=tuple(lowering.kernels.values()),
         calls=tuple(lowering.calls),
         weights=tuple(lowering.weights),
-        symbols=symbols_in(lowering.tensors[p.tensor].shape for p in inputs),
+        symbols=tuple(lowering.symbols),
         requirements=tuple(lowering.requirements.values()),
     )
 
@@ -110,6 +122,7 @@ def symbols_in(shapes: Iterable[tuple[Size, ...]]) -> tuple[Symbol, ...]:
 
 
 def _flat(value: Value) -> list[int]:
+    assert not isinstance(value, _ShapeOf)
     return [value] if isinstance(value, int) else [t for field in value for t in _flat(field)]
 
 
@@ -120,7 +133,8 @@ class _Lowering:
     mod: tvm.IRModule
     shared: dict[bytes, bytes]
     tensors: list[Tensor] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
+    symbols: list[Symbol] = field(default_factory=list)
+    calls: list[Step] = field(default_factory=list)
     weights: list[Weight] = field(default_factory=list)
     kernels: dict[str, Kernel] = field(default_factory=dict)
     requirements: dict[tuple[Size, Size], Requirement] = field(default_factory=dict)
@@ -148,6 +162,8 @@ class _Lowering:
     def _match_cast(self, binding: relax.MatchCast) -> Value:
         """The same bytes under a shape that the model needs them to have."""
         value, shape = self._expr(binding.value, binding.var), shape_of(binding.var)
+        if isinstance(value, _ShapeOf):
+            return self._load(value, binding)
         if not isinstance(value, int) or shape is None:
             return value
         tensor = self.tensors[value]
@@ -160,6 +176,22 @@ class _Lowering:
             self._require(a, b, binding.var.name)
         self.tensors.append(replace(tensor, name=binding.var.name, shape=shape))
         return len(self.tensors) - 1
+
+    def _load(self, shape: _ShapeOf, binding: relax.MatchCast) -> Value:
+        """Dims that are read from data during the run."""
+        numbers = []
+        for k, dim in enumerate(binding.ty.values):
+            symbol = symbol_of(str(dim.name)) if isinstance(dim, tvm.ir.Var) else None
+            if symbol is None or symbol in self.symbols:
+                # Not a new dim but a known size: read it, and see that it is the same.
+                symbol = Symbol(f"{binding.var.name}.{k}")
+                size = size_of(dim)
+                assert size is not None, dim
+                self._require(of(symbol), size, binding.var.name)
+            numbers.append(len(self.symbols))
+            self.symbols.append(symbol)
+        self.calls.append(Load(shape.tensor, tuple(numbers), binding.var.name))
+        return shape
 
     def _require(self, a: Size, b: Size, name: str) -> None:
         same = compare("eq", a, b)
@@ -196,6 +228,8 @@ class _Lowering:
         name = expr.op.name if isinstance(expr.op, tvm.ir.Op) else str(expr.op)
         if name == "relax.null_value":  # an argument of memory.view that was left out
             return ()
+        if is_sizes(expr):
+            return _ShapeOf(_single(self.value(expr.args[-1])))
         if name == "relax.memory.view":
             return self._view(expr, var)
         if name == "relax.call_dps_packed":
@@ -213,7 +247,9 @@ class _Lowering:
         shape = shape_of(call)
         assert shape is not None
         at = Location(source.location.space, source.location.index, source.location.offset + offset)
-        self.tensors.append(Tensor(var.name, source.dtype, shape, at))
+        view = Tensor(var.name, source.dtype, shape, at)
+        self._require(compare("lt", source.nbytes, offset + view.nbytes), 0, var.name)
+        self.tensors.append(view)
         return len(self.tensors) - 1
 
     def _kernel_call(self, call: relax.Call, var: relax.Var) -> Value:

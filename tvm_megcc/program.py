@@ -345,6 +345,19 @@ def bundle_of(program: Program) -> Bundle:
     return Bundle(program.name, program.arch, program.symbols, inputs, (Variant((), program),))
 
 
+def data_symbols(program: Program) -> frozenset[Symbol]:
+    """The symbols that are read from data during the run."""
+    loads = (step for step in program.calls if isinstance(step, Load))
+    return frozenset(program.symbols[k] for load in loads for k in load.symbols)
+
+
+def operands_of(step: Step) -> tuple[int, ...]:
+    """Every tensor that a step touches, its workspace included."""
+    if isinstance(step, Load):
+        return (step.source,)
+    return step.operands if step.workspace is None else (*step.operands, step.workspace)
+
+
 def sized(program: Program, values: Mapping[str, int]) -> Program:
     """`program` as it is for given symbols: every size a number, no symbol left."""
 

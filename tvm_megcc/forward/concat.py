@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tvm_megcc.dims import Size, samples
+from tvm_megcc.dims import Size, samples, symbols
 from tvm_megcc.forward.storages import Storages
-from tvm_megcc.program import Call, Program, sized
+from tvm_megcc.program import Call, Load, Program, data_symbols, sized
 
 #: Kernel file of the operator, and where its attributes say how many rows the result has.
 TEMPLATE, OUTER = "concat", 1
@@ -20,6 +20,8 @@ TEMPLATE, OUTER = "concat", 1
 def concat_in_place(program: Program, io: str) -> Program:
     """`program` without the concats that only put neighbours side by side."""
     for call in program.calls:
+        if isinstance(call, Load):
+            continue
         if program.kernels[call.kernel].template == TEMPLATE:
             placed = _placed(program, call)
             if placed is not None and _fits(program, placed, io):
@@ -44,6 +46,8 @@ def _placed(program: Program, call: Call) -> Program | None:
     owners = [storages.storage(p) for p in parts]
     if target is None or None in owners or len(set(owners)) != len(owners):
         return None
+    if symbols(storages.tensors[output].nbytes) & data_symbols(program):
+        return None  # there is no such block yet when the first part is written
     offset = storages.tensors[output].location.offset
     moves: list[tuple[int, Size]] = []
     for part, owner in zip(parts, owners, strict=True):

@@ -17,7 +17,7 @@ import heapq
 from dataclasses import dataclass, replace
 
 from tvm_megcc.dims import samples
-from tvm_megcc.program import Program, sized
+from tvm_megcc.program import Load, Program, sized
 
 #: Sets of finished calls that the exact search may visit.
 MAX_STATES = 4_000
@@ -71,7 +71,8 @@ def reorder(program: Program, io: str) -> Program:
     With ``io="caller"`` inputs and outputs take no room in the arena. Where sizes are symbolic, the
     usual ones count.
     """
-    if len(program.calls) < 3:
+    # What follows a Load may depend on the sizes that it reads, which no operand shows.
+    if len(program.calls) < 3 or any(isinstance(step, Load) for step in program.calls):
         return program
     graph = _graph(sized(program, samples(program.symbols)[0]), io)
     try:

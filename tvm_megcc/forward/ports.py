@@ -1,13 +1,14 @@
 """Ports in the caller's memory: inputs are read where the caller has them, outputs written there.
 
 An output that is a part of a larger storage, or a second name of one, stays where it is; the VM
-then shows or copies it.
+then shows or copies it. So does one whose size depends on data: the caller cannot know it before.
 """
 
 from __future__ import annotations
 
+from tvm_megcc.dims import symbols
 from tvm_megcc.forward.storages import Storages
-from tvm_megcc.program import Location, Port, Program
+from tvm_megcc.program import Location, Port, Program, data_symbols
 
 
 def caller_ports(program: Program) -> Program:
@@ -28,4 +29,6 @@ def caller_ports(program: Program) -> Program:
 def _owns_its_storage(storages: Storages, port: Port) -> bool:
     storage, tensor = storages.storage(port.tensor), storages.tensors[port.tensor]
     whole = storage is not None and storages.size(storage) == tensor.nbytes
+    if symbols(tensor.nbytes) & data_symbols(storages.program):
+        return False
     return whole and tensor.location.offset == 0

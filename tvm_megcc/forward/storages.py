@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tvm_megcc.dims import Size, maximum
-from tvm_megcc.program import Location, Program, Tensor
+from tvm_megcc.program import Location, Program, Tensor, operands_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,7 @@ class Storages:
     def _usage(self) -> dict[int, Usage]:
         steps: dict[int, list[int]] = {}
         for step, call in enumerate(self.program.calls):
-            scratch = () if call.workspace is None else (call.workspace,)
-            for tensor in (*call.operands, *scratch):
+            for tensor in operands_of(call):
                 storage = self.storage(tensor)
                 if storage is not None:
                     steps.setdefault(storage, []).append(step)

@@ -26,7 +26,7 @@ from tvm_megcc.memory.problem import (
     peak_step,
 )
 from tvm_megcc.memory.symbolic import stack
-from tvm_megcc.program import Block, Location, MemoryPlan, Pool, Program
+from tvm_megcc.program import Block, Location, MemoryPlan, Pool, Program, operands_of
 
 
 def place(
@@ -139,8 +139,7 @@ def _accesses(program: Program, storages: Sequence[int]) -> list[int]:
     """Bytes that all calls together read and write in each storage."""
     count = dict.fromkeys(storages, 0)
     for call in program.calls:
-        scratch = () if call.workspace is None else (call.workspace,)
-        for tensor_id in (*call.operands, *scratch):
+        for tensor_id in operands_of(call):
             tensor = program.tensors[tensor_id]
             if tensor.location.space == "arena":
                 count[tensor.location.index] += tensor.nbytes

@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tvm_megcc.dims import samples
+from tvm_megcc.dims import samples, symbols
 from tvm_megcc.memory.below import BelowOrder, addresses, below_order, validate_order
 from tvm_megcc.memory.lifetimes import problem_of
 from tvm_megcc.memory.portfolio import plan
-from tvm_megcc.memory.problem import Problem, lower_bound
-from tvm_megcc.program import Location, Program, Storage, Tensor, sized
+from tvm_megcc.memory.problem import Interval, Problem, lower_bound
+from tvm_megcc.program import Location, Program, Storage, Tensor, data_symbols, sized
 
 
 def stack(
@@ -40,12 +40,15 @@ def stack(
         Whether the space of an input in the arena may be used again after its last read.
     """
     found = [problem_of(sized(program, v), clobber_inputs) for v in samples(program.symbols)]
-    problems, ids = [problem for problem, _ in found], found[0][1]
+    dynamic = _dynamic(program)
+    ids = tuple(i for i in found[0][1] if i not in dynamic)
+    problems = [_without(problem, storages, dynamic) for problem, storages in found]
     share = time_limit / len(problems)
     orders = [below_order(p, plan(p, planner, share).offsets) for p in problems]
     best = min(orders, key=lambda order: max(_waste(order, p) for p in problems))
     validate_order(problems[0], best)
-    return _stacked(program, problems[0], ids, best)
+    own = _without(*found[0], frozenset(ids))
+    return _stacked(program, problems[0], ids, best, own, tuple(sorted(dynamic)))
 
 
 def arena_bytes(program: Program, values: Mapping[str, int]) -> int:
@@ -57,15 +60,31 @@ def placed(program: Program, values: Mapping[str, int]) -> tuple[tuple[int, ...]
     """The address of each of a stacked program's ``storages`` for these sizes, and the arena."""
     sizes = [0] * len(program.storages)
     for tensor in sized(program, values).tensors:
-        if tensor.location.space == "block":
-            end = tensor.location.offset + tensor.nbytes
-            sizes[tensor.location.index] = max(sizes[tensor.location.index], int(end))  # type: ignore[arg-type]
+        home = tensor.location
+        if home.space == "block" and not program.storages[home.index].dynamic:
+            end = home.offset + tensor.nbytes
+            sizes[home.index] = max(sizes[home.index], int(end))  # type: ignore[arg-type]
     order = BelowOrder(
         sequence=tuple(range(len(sizes))),
         below=tuple(s.below for s in program.storages),
         alignments=tuple(s.alignment for s in program.storages),
     )
     return addresses(order, sizes)
+
+
+def _dynamic(program: Program) -> frozenset[int]:
+    """Storages whose size depends on data: they are not in the arena."""
+    data = data_symbols(program)
+    return frozenset(
+        t.location.index
+        for t in program.tensors
+        if t.location.space == "arena" and symbols(t.location.offset + t.nbytes) & data
+    )
+
+
+def _without(problem: Problem, ids: tuple[int, ...], left_out: frozenset[int]) -> Problem:
+    pairs = zip(problem.intervals, ids, strict=True)
+    return Problem(tuple(block for block, storage in pairs if storage not in left_out))
 
 
 def _waste(order: BelowOrder, problem: Problem) -> float:
@@ -75,21 +94,28 @@ def _waste(order: BelowOrder, problem: Problem) -> float:
 
 
 def _stacked(
-    program: Program, problem: Problem, ids: tuple[int, ...], order: BelowOrder
+    program: Program,
+    problem: Problem,
+    ids: tuple[int, ...],
+    order: BelowOrder,
+    own: Problem,
+    dynamic: tuple[int, ...],
 ) -> Program:
-    """`program` with blocks numbered in an order in which each stands on smaller numbers."""
+    """`program` with blocks numbered in an order in which each stands on smaller numbers.
+
+    The blocks of `own`, which have memory of their own, come last.
+    """
     number = {block: k for k, block in enumerate(order.sequence)}
-    storages = tuple(
-        Storage(
-            name=problem.intervals[block].name,
-            alignment=order.alignments[block],
-            below=tuple(sorted(number[b] for b in order.below[block])),
-            first=problem.intervals[block].first,
-            last=problem.intervals[block].last,
+    storages = [
+        _storage(
+            problem.intervals[block], tuple(sorted(number[b] for b in order.below[block])), False
         )
         for block in order.sequence
-    )
+    ]
     home = {ids[block]: k for block, k in number.items()}
+    for storage, block in zip(dynamic, own.intervals, strict=True):
+        home[storage] = len(storages)
+        storages.append(_storage(block, (), True))
 
     def moved(tensor: Tensor) -> Tensor:
         at = tensor.location
@@ -99,4 +125,9 @@ def _stacked(
         where = Location("block", home.get(at.index, 0), at.offset)
         return replace(tensor, location=where)
 
-    return replace(program, tensors=tuple(map(moved, program.tensors)), storages=storages)
+    tensors = tuple(map(moved, program.tensors))
+    return replace(program, tensors=tensors, storages=tuple(storages))
+
+
+def _storage(block: Interval, below: tuple[int, ...], dynamic: bool) -> Storage:
+    return Storage(block.name, block.alignment, below, block.first, block.last, dynamic)

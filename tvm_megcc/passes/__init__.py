@@ -20,10 +20,12 @@ from tvm_megcc.passes.fold_scale import FoldScaleShift
 from tvm_megcc.passes.forward_memory import ForwardMemory
 from tvm_megcc.passes.legalise import LegaliseRest
 from tvm_megcc.passes.materialise import MaterialiseKernels
+from tvm_megcc.passes.read_sizes import ReadSizes
 
 __all__ = [
     "ChannelsLast", "Conv1dToConv2d", "FoldConstants", "FoldScaleShift",
-    "ForwardMemory", "LegaliseRest", "MaterialiseKernels", "pipeline", "stages",
+    "ForwardMemory", "LegaliseRest", "MaterialiseKernels", "ReadSizes", "pipeline",
+    "stages",
 ]  # fmt: skip
 
 
@@ -34,6 +36,7 @@ def stages(arch: str) -> dict[str, tvm.ir.transform.Pass]:
         "canonicalise": sequential(
             [
                 relax.transform.ConvertToDataflow(min_size=1),
+                ReadSizes(),
                 Conv1dToConv2d(),
                 FoldConstants(),
                 FoldScaleShift(),

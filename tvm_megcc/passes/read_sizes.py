@@ -1,0 +1,44 @@
+"""ReadSizes: ``tensor_to_shape`` becomes the call by which TVM's VM reads sizes from a tensor.
+
+Before: ``s = R.tensor_to_shape(c)``. After: ``s = R.call_pure_packed("vm.builtin.tensor_to_shape",
+c, ty_args=R.Shape(ndim=k))``. TVM's own decomposition does the same and gives every size the name
+``x``; the model's names are worth more, and names are how we tell sizes apart.
+"""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+BUILTIN = "vm.builtin.tensor_to_shape"
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ReadSizes")
+class ReadSizes:
+    """Rewrite every ``relax.tensor_to_shape``."""
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        rewriter = _Rewriter(mod)
+        for gvar, func in mod.functions_items():
+            if isinstance(func, relax.Function):
+                rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
+        return rewriter.builder_.get()
+
+
+@mutator
+class _Rewriter(PyExprMutator):
+    def __init__(self, mod: tvm.IRModule) -> None:
+        super().__init__(mod)
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        call = self.visit_expr_post_order(call)
+        if isinstance(call.op, tvm.ir.Op) and call.op.name == "relax.tensor_to_shape":
+            return relax.op.call_pure_packed(BUILTIN, call.args[0], ty_args=call.ty)
+        return call
+
+
+def is_sizes(call: relax.Call) -> bool:
+    """Whether a call reads sizes from a tensor."""
+    name = call.op.name if isinstance(call.op, tvm.ir.Op) else ""
+    return name == "relax.call_pure_packed" and str(call.args[0].global_symbol) == BUILTIN
