@@ -13,13 +13,14 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from tvm_megcc import files
 from tvm_megcc.errors import InputError
-from tvm_megcc.package import Port, numpy_dtype
+from tvm_megcc.package import Port, fits, numpy_dtype
 
 Arrays = dict[str, np.ndarray]
 
@@ -63,7 +64,8 @@ def check(ports: Sequence[Port], arrays: Mapping[str, np.ndarray], source: str) 
     Raises
     ------
     InputError
-        For a missing or an extra name, a wrong shape or a wrong dtype.
+        For a missing or an extra name, a wrong shape or a wrong dtype. Whether it accepts the sizes
+        of its symbolic dims, the model itself says when it runs.
     """
     names = [port.name for port in ports]
     for name in names:
@@ -77,7 +79,7 @@ def check(ports: Sequence[Port], arrays: Mapping[str, np.ndarray], source: str) 
 
 def _fitting(port: Port, array: np.ndarray, source: str) -> np.ndarray:
     wanted = numpy_dtype(port.dtype)
-    if array.shape != port.shape:
+    if not fits(array.shape, port.shape):
         raise InputError(
             f"{source}: '{port.name}' has shape {list(array.shape)}, the model takes"
             f" {list(port.shape)}; change the array, or compile with --input-shapes"
@@ -93,8 +95,53 @@ def _fitting(port: Port, array: np.ndarray, source: str) -> np.ndarray:
     return np.asarray(array, dtype=wanted.newbyteorder("="), order="C")
 
 
+def sized(
+    ports: Sequence[Port], shapes: Mapping[str, Sequence[int | str]] | None
+) -> tuple[Port, ...]:
+    """The ports with sizes for their symbolic dims, taken from these shapes.
+
+    Dims of one name are one size: it need be given for one input only.
+
+    Raises
+    ------
+    InputError
+        For a shape that does not fit its input, and for a dim whose size nobody gives.
+    """
+    given = dict(shapes or {})
+    for name in given:
+        if name not in [port.name for port in ports]:
+            raise InputError(f"'{name}' is no input; they are {_quote([p.name for p in ports])}")
+    sizes: dict[str, int] = {}
+    for port in ports:
+        shape = given.get(port.name)
+        if shape is None:
+            continue
+        if any(not isinstance(d, int) or d < 0 for d in shape) or not fits(shape, port.shape):  # type: ignore[arg-type]
+            raise InputError(
+                f"'{port.name}' cannot have shape {list(shape)}, the model takes"
+                f" {list(port.shape)}; give it sizes that fit"
+            )
+        for dim, size in zip(port.shape, shape, strict=True):
+            if isinstance(dim, str) and sizes.setdefault(dim, int(size)) != size:
+                raise InputError(
+                    f"'{port.name}': dim '{dim}' is {sizes[dim]} elsewhere, not {size};"
+                    " give one size"
+                )
+    for port in ports:
+        missing = [d for d in port.shape if isinstance(d, str) and d not in sizes]
+        if missing:
+            raise InputError(
+                f"input '{port.name}' is {list(port.shape)} and '{missing[0]}' has no size;"
+                f" give one with --shapes \"{port.name}:[...]\", or arrays with --inputs"
+            )
+    return tuple(
+        replace(p, shape=tuple(sizes[d] if isinstance(d, str) else d for d in p.shape))
+        for p in ports
+    )
+
+
 def fill(ports: Sequence[Port], mode: str, seed: int = 0) -> Arrays:
-    """Inputs made up: zeros, ones, or seeded random numbers.
+    """Inputs made up, for ports with fixed shapes: zeros, ones, or seeded random numbers.
 
     Random floats are uniform in [-1, 1); integers are 0 or 1, which are good for any mask, index or
     length.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,11 +53,25 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An input or output: name, dtype (ours) and shape."""
+    """An input or output: name, dtype (ours) and shape; a dim that is not fixed is text.
+
+    An input's symbolic dim is its name; an output's may be an expression.
+    """
 
     name: str
     dtype: str
-    shape: tuple[int, ...]
+    shape: tuple[int | str, ...]
+
+    @property
+    def is_symbolic(self) -> bool:
+        return any(isinstance(dim, str) for dim in self.shape)
+
+
+def fits(shape: Sequence[int], wanted: Sequence[int | str]) -> bool:
+    """Whether a shape has the rank and the fixed dims that are wanted."""
+    return len(shape) == len(wanted) and all(
+        isinstance(w, str) or s == w for s, w in zip(shape, wanted, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import InputError, ToolError
+from .package import fits
 
 Array = npt.NDArray[Any]
 
@@ -211,9 +212,10 @@ def run_package(
     with tempfile.TemporaryDirectory(prefix="megcc-run-") as folder:
         source, sink = Path(folder, "in"), Path(folder, "out")
         source.mkdir()
-        _write_inputs(source, inputs, manifest)
+        sizes = _write_inputs(source, inputs, manifest)
         command = [*_launcher(arch), str(exe), "--inputs", str(source), "--outputs", str(sink)]
-        command += ["--repeat", str(repeat), "--warmup", str(warmup), "--seed", str(seed), *args]
+        command += ["--repeat", str(repeat), "--warmup", str(warmup), "--seed", str(seed)]
+        command += [*sizes, *args]
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, errors="replace", timeout=timeout
@@ -228,7 +230,11 @@ def run_package(
     return RunResult(outputs, times, done.stdout)
 
 
-def _write_inputs(folder: Path, inputs: Mapping[str, Array], manifest: Mapping[str, Any]) -> None:
+def _write_inputs(
+    folder: Path, inputs: Mapping[str, Array], manifest: Mapping[str, Any]
+) -> list[str]:
+    """Write the inputs' bytes; the runner's arguments that give symbolic dims their sizes."""
+    sizes: list[str] = []
     ports = {p["name"]: (k, p) for k, p in enumerate(manifest["inputs"])}
     for name in inputs:
         if name not in ports:
@@ -241,11 +247,14 @@ def _write_inputs(folder: Path, inputs: Mapping[str, Array], manifest: Mapping[s
             array.dtype != wanted and port["dtype"] != "bf16"
         ):
             raise InputError(f"input {name!r} is {array.dtype}, the model takes {port['dtype']}")
-        if list(array.shape) != list(port["shape"]):
+        if not fits(array.shape, port["shape"]):
             raise InputError(
                 f"input {name!r} has shape {list(array.shape)}, the model takes {port['shape']}"
             )
         (folder / f"{number}.bin").write_bytes(array.tobytes())
+        if any(isinstance(dim, str) for dim in port["shape"]):
+            sizes += ["--shape", f"{name}={','.join(map(str, array.shape))}"]
+    return sizes
 
 
 def _read_outputs(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Array]:

@@ -64,6 +64,11 @@ def add_running(parser: argparse.ArgumentParser) -> None:
         help="what the inputs are without --inputs (default: %(default)s, with a fixed seed)",
     )
     parser.add_argument(
+        "--shapes",
+        metavar="SHAPES",
+        help='without --inputs, sizes of the inputs\' symbolic dims, as in "x:[1,3,320,320]"',
+    )
+    parser.add_argument(
         "--arch", metavar="A", help="of a package for several (default: this machine's)"
     )
 
@@ -73,7 +78,9 @@ def read_inputs(args: argparse.Namespace, ports: Sequence[Port]) -> Arrays:
     from tvm_megcc import arrays
 
     if args.inputs is None:
-        return arrays.fill(ports, args.fill_mode)
+        return arrays.fill(arrays.sized(ports, shapes(args.shapes)), args.fill_mode)
+    if args.shapes is not None:
+        raise InputError("--shapes is for inputs made up; with --inputs the arrays have shapes")
     return arrays.check(ports, arrays.read_npz(Path(args.inputs)), f"'{args.inputs}'")
 
 
