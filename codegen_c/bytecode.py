@@ -1,13 +1,13 @@
-"""``Program`` -> the binary program that the C VM reads in place.
+"""``Bundle`` -> the binary program that the C VM reads in place.
 
-What enters is a planned `Program` and where its weights went; what leaves is one blob of
+What enters are planned `Program`s and where their weights went; what leaves is one blob of
 little-endian 32-bit words (docs/package-format.md). The opcode numbers come from
 ``runtime/src/megcc_opcodes.def``, the same lines the C enum is made from.
 
 Example
 -------
 >>> sorted(opcodes(), key=opcodes().get)
-['END', 'CALL', 'COPY']
+['END', 'CALL', 'COPY', 'CALL_SIZED', 'LOAD']
 """
 
 from __future__ import annotations
@@ -16,21 +16,42 @@ import hashlib
 import re
 import struct
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from ..dims import Dim, Size, Symbol, as_symbol
+from ..dims import symbols as symbols_of
 from ..errors import UnsupportedError
-from ..program import ALIGNMENT, DTYPES, Call, Location, Pool, Program, Tensor
+from ..program import (
+    ALIGNMENT,
+    DTYPES,
+    Bundle,
+    Call,
+    Load,
+    Location,
+    Pool,
+    Port,
+    Program,
+    Range,
+    Step,
+    Storage,
+    Tensor,
+    data_symbols,
+)
+from .scalars import Scalars, is_sized
 from .sources import runtime_text
 
 MAGIC = 0x4347454D
-VERSION = 2
-ABI = 2  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
+VERSION = 3
+ABI = 3  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
 NONE = 0xFFFFFFFF
 HEADER_WORDS = 32
 SECTIONS_AT = 10  #: word of the header with which the table of sections begins
+FUNCTION_WORDS = 4  #: of a function, before its table of sections
 SPACES = ("arena", "weight", "input", "output")
+PLACED, ALIAS, DYNAMIC = range(3)  #: kinds of blocks
+UNBOUNDED = 0x7FFFFFFF
 
 
 @lru_cache(maxsize=1)
@@ -68,19 +89,62 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A program whose every output has its own memory, and its instructions in order."""
+    """A program whose every output has its own memory, and its instructions in order.
+
+    ``calls`` are the program's own steps; ``first`` and ``last`` are copied around them.
+    """
 
     program: Program
-    instructions: tuple[Call | Copy, ...]
+    first: tuple[Copy, ...]
+    last: tuple[Copy, ...]
+
+    @property
+    def instructions(self) -> tuple[Step | Copy, ...]:
+        return (*self.first, *self.program.calls, *self.last)
 
     @property
     def opcodes(self) -> tuple[str, ...]:
-        used = {"COPY" if isinstance(i, Copy) else "CALL" for i in self.instructions} | {"END"}
+        used = {opcode_of(i) for i in self.instructions} | {"END"}
         return tuple(sorted(used, key=lambda name: opcodes()[name]))
 
 
+def opcode_of(step: Step | Copy) -> str:
+    """Name of the instruction that a step becomes."""
+    if isinstance(step, Copy):
+        return "COPY"
+    if isinstance(step, Load):
+        return "LOAD"
+    return "CALL_SIZED" if is_sized(step) else "CALL"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One program of an image.
+
+    Attributes
+    ----------
+    guard : tuple of Range
+        For which sizes it is.
+    code : Code
+    kernels : tuple of int
+        For each of the program's kernels, its number in the image's table.
+    placed : tuple of (segment, offset)
+        Where each of the program's weights lies.
+    """
+
+    guard: tuple[Range, ...]
+    code: Code
+    kernels: tuple[int, ...]
+    placed: Sequence[tuple[int, int]]
+
+
 def pools(program: Program) -> tuple[Pool, ...]:
-    """The caller's buffers for activations, in the order of their numbers; at least one."""
+    """The caller's buffers for activations, in the order of their numbers; at least one.
+
+    What a program of symbolic shapes needs is not known before they are: 0 here.
+    """
+    if program.symbols:
+        return (Pool("arena", 0),)
     assert program.arena_bytes is not None, "memory.place has not run"
     if program.plan is None or not program.plan.pools:
         return (Pool("arena", program.arena_bytes),)
@@ -94,8 +158,10 @@ def checksum(blob: bytes) -> int:
 
 
 def _overlap(a: Tensor, b: Tensor) -> bool:
-    """Whether two tensors of the arena share bytes."""
+    """Whether two tensors of the arena may share bytes."""
     one, two = a.location, b.location
+    if one.space == "block":  # for which sizes they do, only the sizes say
+        return one.index == two.index
     return (
         one.index == two.index
         and one.offset < two.offset + b.nbytes
@@ -109,28 +175,38 @@ def own_outputs(program: Program) -> Code:
     An output whose tensor is ``("output", k)`` is written in place; one in the arena is read from
     there. Everything else is copied to the port's own buffer: a weight, an input passed straight
     through, another port's tensor or a view of it, arena bytes that another output already shows.
+    Where the size depends on data the caller has no buffer: then to a block of its own.
     """
     tensors = list(program.tensors)
+    storages = list(program.storages)
     ports = list(program.outputs)
     input_tensors = {p.tensor for p in program.inputs}
+    data = data_symbols(program)
     shown: list[Tensor] = []
-    first: list[Call | Copy] = []
-    last: list[Call | Copy] = []
+    first: list[Copy] = []
+    last: list[Copy] = []
     for k, port in enumerate(program.outputs):
         t = tensors[port.tensor]
         if t.location == Location("output", k):
             continue
-        if t.location.space == "arena" and port.tensor not in input_tensors:
+        if t.location.space in ("arena", "block") and port.tensor not in input_tensors:
             if not any(_overlap(t, other) for other in shown):
                 shown.append(t)
                 continue
         copy = Copy(len(tensors), port.tensor)
         # An input in the arena may be overwritten by the program; at the start it is there.
         (first if port.tensor in input_tensors else last).append(copy)
-        tensors.append(Tensor(port.name, t.dtype, t.shape, Location("output", k)))
+        where = Location("output", k)
+        if symbols_of(t.nbytes) & data:
+            where = Location("block", len(storages))
+            end = len(program.calls)
+            storages.append(Storage(port.name, ALIGNMENT, (), end, end + 1, dynamic=True))
+        tensors.append(Tensor(port.name, t.dtype, t.shape, where))
         ports[k] = replace(port, tensor=copy.dst)
-    changed = replace(program, tensors=tuple(tensors), outputs=tuple(ports))
-    return Code(changed, (*first, *program.calls, *last))
+    changed = replace(
+        program, tensors=tuple(tensors), outputs=tuple(ports), storages=tuple(storages)
+    )
+    return Code(changed, tuple(first), tuple(last))
 
 
 class _Strings:
@@ -159,54 +235,236 @@ def _i32(value: int, what: str) -> int:
 
 def _check_port(program: Program, port_tensor: int, space: str, k: int, name: str) -> None:
     location = program.tensors[port_tensor].location
-    assert location == Location(space, k) or location.space == "arena", (name, location)  # type: ignore[arg-type]
+    own = location == Location(space, k)  # type: ignore[arg-type]
+    assert own or location.space in ("arena", "block"), (name, location)
 
 
-def _tensor_words(
-    t: Tensor, first_dim: int, placed: Sequence[tuple[int, int]]
-) -> tuple[int, int, int, int, int, int]:
-    where = t.location
-    index, offset = where.index, where.offset
-    if where.space == "weight":
-        index, base = placed[where.index]
-        offset += base
-    code = list(DTYPES).index(t.dtype) | SPACES.index(where.space) << 8 | len(t.shape) << 16
-    return code, first_dim, index, offset & NONE, offset >> 32, 0
+@dataclass(slots=True)
+class _Blocks:
+    """The blocks of a program with symbols: its storages, and parts of them at symbolic offsets.
+
+    An alias comes after its block; those of dynamic blocks after them, by the `Load` that sizes
+    them.
+    """
+
+    program: Program
+    scalars: Scalars
+    words: list[int] = field(default_factory=list)
+    below: list[int] = field(default_factory=list)
+    #: (storage, symbolic offset or 0) -> number of the block.
+    numbers: dict[tuple[int, Size], int] = field(default_factory=dict)
+    #: First and last + 1 block of each Load, from stage 1 on.
+    spans: list[tuple[int, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        storages = self.program.storages
+        stage = [self._stage(k) for k in range(len(storages))]
+        for k, storage in enumerate(storages):
+            if stage[k] == 0:
+                self._placed(k, storage)
+        self._aliases(lambda k: stage[k] == 0)
+        for load in range(1, len(self.scalars.stages)):
+            start = len(self.numbers)
+            for k in range(len(storages)):
+                if stage[k] == load:
+                    self._add(k, 0, [DYNAMIC, 0, 0, 0])
+            self._aliases(lambda k, load=load: stage[k] == load)  # type: ignore[misc]
+            self.spans.append((start, len(self.numbers)))
+
+    def number(self, location: Location) -> tuple[int, int]:
+        """The block of a tensor, and its offset there."""
+        offset = location.offset
+        if isinstance(offset, int):
+            return self.numbers[location.index, 0], offset
+        return self.numbers[location.index, offset], 0
+
+    def _stage(self, storage: int) -> int:
+        """0 where the arena has it, else the Load that says its size."""
+        if not self.program.storages[storage].dynamic:
+            return 0
+        inside = (t for t in self._tensors() if t.location.index == storage)
+        return max(self.scalars.stage_of(t.location.offset + t.nbytes) for t in inside)
+
+    def _tensors(self) -> list[Tensor]:
+        return [t for t in self.program.tensors if t.location.space == "block"]
+
+    def _placed(self, number: int, storage: Storage) -> None:
+        first = len(self.below)
+        self.below += [self.numbers[b, 0] for b in storage.below]
+        shift = storage.alignment.bit_length() - 1
+        self._add(number, 0, [PLACED | shift << 8, first, len(storage.below), 0])
+
+    def _aliases(self, wanted: Callable[[int], bool]) -> None:
+        for t in self._tensors():
+            key = (t.location.index, t.location.offset)
+            if isinstance(key[1], Dim) and key not in self.numbers and wanted(key[0]):
+                parent = self.numbers[key[0], 0]
+                self._add(*key, [ALIAS, parent, self.scalars.number(key[1]), 0])
+
+    def _add(self, storage: int, offset: Size, words: list[int]) -> None:
+        self.numbers[storage, offset] = len(self.numbers)
+        self.words += words
 
 
-def _call_words(call: Call, strings: _Strings, op: int) -> list[int]:
-    words = [
-        op,
-        call.kernel,
-        strings.ref(call.name),
-        _i32(call.work, f"the work of {call.name!r}"),
-        NONE if call.workspace is None else call.workspace,
-        call.n_outputs,
-        len(call.operands),
-        *call.operands,
-        *(_i32(a, f"an attribute of {call.name!r}") for a in call.attrs),
-    ]
-    words[0] |= len(words) << 8
-    return words
+class _FunctionEncoder:
+    """The sections of one function."""
+
+    def __init__(self, function: Function, inputs: tuple[Symbol, ...], strings: _Strings) -> None:
+        self.function, self.strings = function, strings
+        self.program = function.code.program
+        self.scalars = Scalars(self.program, inputs)
+        self.blocks = _Blocks(self.program, self.scalars)
+        for side, space in ((self.program.inputs, "input"), (self.program.outputs, "output")):
+            for k, port in enumerate(side):
+                _check_port(self.program, port.tensor, space, k, port.name)
+
+    def head(self) -> list[int]:
+        """The words before the table of sections."""
+        calls = (step for step in self.program.calls if isinstance(step, Call))
+        operands = max((len(call.operands) for call in calls), default=0)
+        return [operands, self.scalars.span(0)[1], self.scalars.data, 0]
+
+    def sections(self) -> list[tuple[list[int], int]]:
+        """(words, number of entries) of each section, in order."""
+        dims: list[int] = []
+        tensors: list[int] = []
+        for t in self.program.tensors:
+            tensors += self._tensor(t, len(dims))
+            dims += [self._dim(d, t.name) for d in t.shape]
+        code = [w for step in self._numbered() for w in step]
+        pool_words = [
+            w
+            for p in pools(self.program)
+            for w in (self.strings.ref(p.name), p.bytes & NONE, p.bytes >> 32)
+        ]
+        first = [v & NONE for v in self.scalars.first]
+        operations = [w & NONE for row in self.scalars.code() for w in row]
+        guard = [
+            w
+            for r in self.function.guard
+            for w in (r.symbol, r.low, UNBOUNDED if r.high is None else r.high)
+        ]
+        return [
+            (dims, len(dims)),
+            (tensors, len(self.program.tensors)),
+            *(
+                (self._ports(side), len(side))
+                for side in (self.program.inputs, self.program.outputs)
+            ),
+            (code, len(code)),
+            (pool_words, len(pools(self.program))),
+            (first, len(first)),
+            (operations, len(operations) // 3),
+            (self.blocks.words, len(self.blocks.numbers)),
+            (self.blocks.below, len(self.blocks.below)),
+            (guard, len(self.function.guard)),
+        ]
+
+    def _ports(self, side: Sequence[Port]) -> list[int]:
+        return [w for p in side for w in (self.strings.ref(p.name), p.tensor)]
+
+    def _dim(self, dim: Size, name: str) -> int:
+        if isinstance(dim, int):
+            return _i32(dim, f"a dimension of {name!r}")
+        return (-1 - self.scalars.number(dim)) & NONE
+
+    def _tensor(self, t: Tensor, first_dim: int) -> tuple[int, ...]:
+        where = t.location
+        index, offset, space = where.index, where.offset, where.space
+        if space == "weight":
+            index, base = self.function.placed[where.index]
+            offset = offset + base
+        elif space == "block":
+            block, offset = self.blocks.number(where)
+            index, space = len(pools(self.program)) + block, "arena"
+        assert isinstance(offset, int), t
+        code = list(DTYPES).index(t.dtype) | SPACES.index(space) << 8 | len(t.shape) << 16
+        return code, first_dim, index, offset & NONE, offset >> 32, 0
+
+    def _numbered(self) -> Iterator[list[int]]:
+        """Every instruction's words."""
+        code, load = self.function.code, 0
+        yield from (self._copy(copy) for copy in code.first)
+        for number, step in enumerate(self.program.calls):
+            if isinstance(step, Load):
+                load += 1
+                yield self._load(step, load)
+            else:
+                yield self._call(step, number)
+        yield from (self._copy(copy) for copy in code.last)
+        yield [opcodes()["END"] | 1 << 8]
+
+    def _copy(self, copy: Copy) -> list[int]:
+        return _instruction("COPY", [copy.dst, copy.src])
+
+    def _call(self, call: Call, number: int) -> list[int]:
+        if call.workspace is not None:
+            offset = self.program.tensors[call.workspace].location.offset
+            assert isinstance(offset, int) and offset % ALIGNMENT == 0, call
+        sized = is_sized(call)
+        what = f"the work of {call.name!r}"
+        words = [
+            self.function.kernels[call.kernel],
+            self.strings.ref(call.name),
+            self.scalars.number(call.work) if sized else _i32(call.work, what),  # type: ignore[arg-type]
+            NONE if call.workspace is None else call.workspace,
+            call.n_outputs,
+            len(call.operands),
+        ]
+        if sized:
+            return _instruction(
+                "CALL_SIZED", [*words, *self.scalars.attribute(number), *call.operands]
+            )
+        attrs = [_i32(a, f"an attribute of {call.name!r}") for a in call.attrs]  # type: ignore[arg-type]
+        return _instruction("CALL", [*words, *call.operands, *attrs])
+
+    def _load(self, load: Load, stage: int) -> list[int]:
+        found = [self.program.symbols[k] for k in load.symbols]
+        bounds = [(s.low, UNBOUNDED if s.high is None else s.high) for s in found]
+        words = [
+            self.strings.ref(load.name),
+            load.source,
+            self.scalars.loaded(load),
+            len(found),
+            *self.scalars.span(stage),
+            *self.blocks.spans[stage - 1],
+        ]
+        return _instruction("LOAD", [*words, *(w for row in bounds for w in row)])
+
+
+def _instruction(opcode: str, words: list[int]) -> list[int]:
+    return [opcodes()[opcode] | (len(words) + 1) << 8, *words]
+
+
+def counts(program: Program, inputs: tuple[Symbol, ...]) -> tuple[int, int]:
+    """Values and blocks of a program."""
+    scalars = Scalars(program, inputs)
+    return len(scalars.first), len(_Blocks(program, scalars).numbers)
+
+
+def placed_blocks(program: Program, inputs: tuple[Symbol, ...]) -> list[tuple[Storage, int]]:
+    """The storages of a program with symbols, and the number of each one's block."""
+    numbers = _Blocks(program, Scalars(program, inputs)).numbers
+    return [(s, numbers[k, 0]) for k, s in enumerate(program.storages)]
 
 
 def encode(
-    code: Code,
+    bundle: Bundle,
+    functions: Sequence[Function],
     *,
     symbols: Sequence[str],
-    placed: Sequence[tuple[int, int]],
     segments: Sequence[bytes],
 ) -> bytes:
-    """Encode one architecture's program.
+    """Encode the programs of one architecture.
 
     Parameters
     ----------
-    code : Code
-        From `own_outputs`; its program has ``arena_bytes``.
+    bundle : Bundle
+        Says name, architecture, and what the inputs look like.
+    functions : sequence of Function
+        Its variants, in order; their programs are planned.
     symbols : sequence of str
-        The kernel table, in the order of ``code.program.kernels``.
-    placed : sequence of (segment, offset)
-        Where each of ``code.program.weights`` lies.
+        The kernel table: link names.
     segments : sequence of bytes
         The weight segments of this architecture.
 
@@ -215,66 +473,64 @@ def encode(
     bytes
         Little-endian 32-bit words, a multiple of `ALIGNMENT` long.
     """
-    program = code.program
-    assert len(symbols) == len(program.kernels)
-    for k, port in enumerate(program.inputs):
-        _check_port(program, port.tensor, "input", k, port.name)
-    for k, port in enumerate(program.outputs):
-        _check_port(program, port.tensor, "output", k, port.name)
-
     strings = _Strings()
     header = [0] * HEADER_WORDS
-    arch_ref, name_ref = strings.ref(program.arch), strings.ref(program.name)
+    arch_ref, name_ref = strings.ref(bundle.arch), strings.ref(bundle.name)
     kernels = [strings.ref(s) for s in symbols]
-    pool_words = [
-        w for p in pools(program) for w in (strings.ref(p.name), p.bytes & NONE, p.bytes >> 32)
+    number = {s.name: k for k, s in enumerate(bundle.symbols)}
+    symbol_words = [
+        w
+        for s in bundle.symbols
+        for w in (strings.ref(s.name), s.low, UNBOUNDED if s.high is None else s.high)
     ]
-    ports = [
-        [w for p in side for w in (strings.ref(p.name), p.tensor)]
-        for side in (program.inputs, program.outputs)
-    ]
-    dims: list[int] = []
-    tensors: list[int] = []
-    for t in program.tensors:
-        tensors += _tensor_words(t, len(dims), placed)
-        dims += [_i32(d, f"a dimension of {t.name!r}") for d in t.shape]
-    words: list[int] = []
-    for item in code.instructions:
-        if isinstance(item, Copy):
-            words += [opcodes()["COPY"] | 3 << 8, item.dst, item.src]
-        else:
-            if item.workspace is not None:
-                assert program.tensors[item.workspace].location.offset % ALIGNMENT == 0, item
-            words += _call_words(item, strings, opcodes()["CALL"])
-    words.append(opcodes()["END"] | 1 << 8)
+    signature: list[int] = []
+    for port in bundle.inputs:
+        signature.append(len(port.dims))
+        for dim in port.dims:
+            symbol = as_symbol(dim)
+            if isinstance(dim, int):
+                signature.append(_i32(dim, f"a dimension of {port.name!r}"))
+            else:
+                assert symbol is not None, f"{port.name}: {dim}"
+                signature.append((-1 - number[symbol.name]) & NONE)
     segment_words = [w for s in segments for w in (len(s) & NONE, len(s) >> 32, zlib.crc32(s), 0)]
+    encoders = [_FunctionEncoder(f, bundle.symbols, strings) for f in functions]
+    found = [encoder.sections() for encoder in encoders]
 
     body = bytearray()
+    known: dict[bytes, int] = {}
 
-    def section(number: int, data: bytes, count: int) -> None:
-        at = SECTIONS_AT + 2 * number
-        header[at : at + 2] = 4 * HEADER_WORDS + len(body), count
-        body.extend(data + bytes(-len(data) % 4))
+    def section(data: bytes, count: int) -> tuple[int, int]:
+        """Where a section lies; functions share equal ones."""
+        if data not in known:
+            known[data] = 4 * HEADER_WORDS + len(body)
+            body.extend(data + bytes(-len(data) % 4))
+        return known[data], count
 
-    def pack(values: Sequence[int]) -> bytes:
-        return struct.pack(f"<{len(values)}I", *values)
-
-    section(0, bytes(strings.data), len(strings.data))
-    section(1, pack(segment_words), len(segments))
-    section(2, pack(kernels), len(kernels))
-    section(3, pack(dims), len(dims))
-    section(4, pack(tensors), len(program.tensors))
-    section(5, pack(ports[0]), len(program.inputs))
-    section(6, pack(ports[1]), len(program.outputs))
-    section(7, pack(words), len(words))
-    section(8, pack(pool_words), len(pools(program)))
+    tables = [
+        [w for words, count in sections for w in section(_pack(words), count)] for sections in found
+    ]
+    records = [w for e, table in zip(encoders, tables, strict=True) for w in (*e.head(), *table)]
+    shared = [
+        section(bytes(strings.data), len(strings.data)),
+        section(_pack(segment_words), len(segments)),
+        section(_pack(kernels), len(kernels)),
+        section(_pack(symbol_words), len(bundle.symbols)),
+        section(_pack(signature), len(signature)),
+        section(_pack(records), len(functions)),
+    ]
+    for k, (offset, count) in enumerate(shared):
+        header[SECTIONS_AT + 2 * k : SECTIONS_AT + 2 * k + 2] = offset, count
 
     # Padded inside the checksum: in a .bin the weights follow, and no byte may change unseen.
     body += bytes(-(4 * HEADER_WORDS + len(body)) % ALIGNMENT)
     mark = fingerprint(symbols)
     header[0:3] = MAGIC, VERSION, 4 * HEADER_WORDS + len(body)
-    operands = max((len(c.operands) for c in program.calls), default=0)
-    header[4:9] = mark & NONE, mark >> 32, arch_ref, name_ref, operands
-    blob = bytearray(pack(header) + body)
+    header[4:8] = mark & NONE, mark >> 32, arch_ref, name_ref
+    blob = bytearray(_pack(header) + body)
     struct.pack_into("<I", blob, 12, zlib.crc32(blob[16:]))
     return bytes(blob)
+
+
+def _pack(words: Sequence[int]) -> bytes:
+    return struct.pack(f"<{len(words)}I", *words)

@@ -1,7 +1,8 @@
-"""``{arch: Program}`` -> the files of a C package.
+"""``{arch: Program or Bundle}`` -> the files of a C package.
 
-What enters is one planned `Program` per architecture; what leaves is ``{path: text or bytes}``.
-Pure and deterministic: equal input gives equal bytes.
+What enters is one planned `Program` per architecture, or a `Bundle` of several for different
+shapes; what leaves is ``{path: text or bytes}``. Pure and deterministic: equal input gives equal
+bytes.
 
 Example
 -------
@@ -15,12 +16,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import prod
 from typing import Literal
 
+from ..dims import Dim, Size, Symbol
 from ..errors import InputError
-from ..program import ALIGNMENT, Program
+from ..program import ALIGNMENT, DTYPES, Bundle, Call, Kernel, Program, bundle_of
 from . import bytecode, guards
 from .kernel_files import KernelFile, add_headers, kernel_files
 from .prune import prune
@@ -33,6 +37,7 @@ RUNTIME = ("megcc_context.c", "megcc_model.c", "megcc_status.c", "megcc_opcodes.
 #: Sets of architectures that include a given one: most segments of one image (MEGCC_MAX_SEGMENTS).
 MAX_SEGMENTS = 8
 MAX_POOLS = 8  #: MEGCC_MAX_POOLS
+SHAPED_BYTES = 768  #: MEGCC_SHAPED_BYTES
 ARCHS = ("arm64", "armv7", "portable", "x86")
 
 
@@ -55,14 +60,14 @@ def c_name(name: str) -> str:
 
 
 def package(
-    programs: Mapping[str, Program], *, name: str, weights: Literal["c", "bin"] = "c"
+    programs: Mapping[str, Program | Bundle], *, name: str, weights: Literal["c", "bin"] = "c"
 ) -> dict[str, str | bytes]:
     """Emit the package of a model.
 
     Parameters
     ----------
-    programs : mapping of architecture to Program
-        Planned programs (``arena_bytes`` set) of one model, with equal inputs and outputs.
+    programs : mapping of architecture to Program or Bundle
+        Planned programs of one model, with equal inputs and outputs.
     name : str
         Model name; its C form (`c_name`) is the prefix of the exported symbols.
     weights : {"c", "bin"}
@@ -81,17 +86,18 @@ def package(
     UnsupportedError
         A size or a number does not fit in 32 bits.
     """
-    _check(programs)
+    bundles = {a: p if isinstance(p, Bundle) else bundle_of(p) for a, p in programs.items()}
+    _check(bundles)
     ident = c_name(name)
-    archs = tuple(sorted(programs))
-    codes = {a: bytecode.own_outputs(prune(programs[a])) for a in archs}
-    layout = lay_out({a: codes[a].program for a in archs})
-    kernels = kernel_files({a: codes[a].program.kernels for a in archs})
+    archs = tuple(sorted(bundles))
+    codes = {a: _Compiled.of(replace(bundles[a], name=name)) for a in archs}
+    layout = lay_out({a: [c.program for c in codes[a].codes] for a in archs})
+    kernels = kernel_files({a: codes[a].kernels for a in archs})
     blobs = {
         a: bytecode.encode(
-            replace(codes[a], program=replace(codes[a].program, name=name)),
+            codes[a].bundle,
+            codes[a].functions(layout.local(a)),
             symbols=kernels.symbols[a],
-            placed=layout.local(a),
             segments=[layout.segments[k].data for k in layout.of(a)],
         )
         for a in archs
@@ -100,9 +106,8 @@ def package(
     out: dict[str, str | bytes] = {"include/megcc.h": runtime_text("include/megcc.h")}
     for path in (*RUNTIME, *(("megcc_align.h",) if weights == "c" else ())):
         out[f"src/{path}"] = runtime_text(f"src/{path}")
-    for opcode in _opcodes(codes):
-        if (c_file := bytecode.handler(opcode)) is not None:
-            out[f"src/{c_file}.c"] = runtime_text(f"src/{c_file}.c")
+    for path in _parts(codes):
+        out[f"src/{path}.c"] = runtime_text(f"src/{path}.c")
     for file in kernels.files:
         out[f"src/kernels/{file.stem}.c"] = file.text(archs)
     add_headers(out, [file.body for file in kernels.files])
@@ -124,47 +129,108 @@ def package(
     return dict(sorted(out.items()))
 
 
-def _check(programs: Mapping[str, Program]) -> None:
-    if not programs:
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """One architecture's part of a package: its programs, and the kernels of all of them."""
+
+    bundle: Bundle
+    codes: tuple[bytecode.Code, ...]
+    kernels: tuple[Kernel, ...]
+
+    @classmethod
+    def of(cls, bundle: Bundle) -> _Compiled:
+        codes = tuple(bytecode.own_outputs(prune(v.program)) for v in bundle.variants)
+        kernels = {kernel: None for code in codes for kernel in code.program.kernels}
+        return cls(bundle, codes, tuple(kernels))
+
+    @property
+    def is_shaped(self) -> bool:
+        """Whether shapes can change."""
+        return len(self.codes) > 1 or bool(self.bundle.symbols or self.codes[0].program.symbols)
+
+    @property
+    def opcodes(self) -> set[str]:
+        return {name for code in self.codes for name in code.opcodes}
+
+    def functions(self, placed: Sequence[Sequence[tuple[int, int]]]) -> list[bytecode.Function]:
+        """What `bytecode.encode` wants of each program."""
+        number = {kernel: k for k, kernel in enumerate(self.kernels)}
+        return [
+            bytecode.Function(
+                variant.guard, code, tuple(number[k] for k in code.program.kernels), where
+            )
+            for variant, code, where in zip(self.bundle.variants, self.codes, placed, strict=True)
+        ]
+
+
+def _check(bundles: Mapping[str, Bundle]) -> None:
+    if not bundles:
         raise InputError(f"package without an architecture; name one of {', '.join(ARCHS)}")
-    for arch in sorted(programs):
+    for arch in sorted(bundles):
         if arch not in ARCHS:
             raise InputError(f"unknown architecture {arch!r}; name one of {', '.join(ARCHS)}")
-    first = programs[min(programs)]
-    for arch in sorted(programs):
-        for side in ("inputs", "outputs"):
-            mine, other = _ports(programs[arch], side), _ports(first, side)
+    first = bundles[min(bundles)]
+    for arch in sorted(bundles):
+        for side, ports in (("inputs", _inputs), ("outputs", _outputs)):
+            mine, other = ports(bundles[arch]), ports(first)
             if mine != other:
                 raise InputError(
-                    f"the {side} for {arch} are {mine}, for {min(programs)} {other}; "
+                    f"the {side} for {arch} are {mine}, for {min(bundles)} {other}; "
                     "compile all architectures from one model"
                 )
 
 
-def _ports(program: Program, side: str) -> list[dict[str, object]]:
-    ports = program.inputs if side == "inputs" else program.outputs
-    tensors = [program.tensors[p.tensor] for p in ports]
-    return [
-        {"name": p.name, "dtype": t.dtype, "shape": list(t.shape), "bytes": t.nbytes}
-        for p, t in zip(ports, tensors, strict=True)
-    ]
+def _inputs(bundle: Bundle) -> list[dict[str, object]]:
+    return [_port(p.name, p.dtype, p.dims) for p in bundle.inputs]
 
 
-def _opcodes(codes: Mapping[str, bytecode.Code]) -> list[str]:
+def _outputs(bundle: Bundle) -> list[dict[str, object]]:
+    """The outputs: where the programs differ, the dims of the last, which takes the most."""
+    programs = [variant.program for variant in bundle.variants]
+    rows = []
+    for k, port in enumerate(programs[-1].outputs):
+        tensors = [p.tensors[p.outputs[k].tensor] for p in programs]
+        dims = tuple(
+            found[-1] if isinstance(found[-1], Dim) or len(set(found)) == 1 else "?"
+            for found in zip(*(t.shape for t in tensors), strict=True)
+        )
+        rows.append(_port(port.name, tensors[-1].dtype, dims))
+    return rows
+
+
+def _port(name: str, dtype: str, dims: Sequence[Size | str]) -> dict[str, object]:
+    """A port for the manifest; a dim that is not fixed is text, and then there is no ``bytes``."""
+    shape = [d if isinstance(d, int) else str(d) for d in dims]
+    row: dict[str, object] = {"name": name, "dtype": dtype, "shape": shape}
+    if all(isinstance(d, int) for d in dims):
+        row["bytes"] = prod(dims) * DTYPES[dtype]  # type: ignore[arg-type]
+    return row
+
+
+def _opcodes(codes: Mapping[str, _Compiled]) -> list[str]:
     used = {name for code in codes.values() for name in code.opcodes}
     return sorted(used, key=lambda name: bytecode.opcodes()[name])
+
+
+def _parts(codes: Mapping[str, _Compiled]) -> list[str]:
+    """Files of the runtime that not every package has."""
+    found = {handler for name in _opcodes(codes) if (handler := bytecode.handler(name))}
+    if "megcc_op_call_sized" in found:
+        found.add("megcc_op_call")
+    if any(code.is_shaped for code in codes.values()):
+        found.add("megcc_shapes")
+    return sorted(found)
 
 
 def _generated(what: str, ident: str) -> str:
     return f"// {what} of the model package `{ident}`. Generated by tvm_megcc; do not edit.\n"
 
 
-def _header(ident: str, name: str, codes: Mapping[str, bytecode.Code], weights: str) -> str:
+def _header(ident: str, name: str, codes: Mapping[str, _Compiled], weights: str) -> str:
     upper = ident.upper()
     sizes = {
-        arch: f"#define {upper}_ARENA_BYTES {code.program.arena_bytes}\n"
-        + _pool_macros(upper, code.program)
-        + f"#define {upper}_CONTEXT_BYTES ({_context_words(code)} * sizeof(void *))\n"
+        arch: _arena_macros(upper, code)
+        + f"#define {upper}_CONTEXT_BYTES ({_context_bytes(code)})\n"
         for arch, code in codes.items()
     }
     image = (
@@ -185,6 +251,14 @@ def _header(ident: str, name: str, codes: Mapping[str, bytecode.Code], weights: 
     )
 
 
+def _arena_macros(upper: str, code: _Compiled) -> str:
+    """The arena's bytes; where they follow from the shapes, only megcc_arena_bytes knows them."""
+    if code.is_shaped:
+        return ""
+    program = code.codes[0].program
+    return f"#define {upper}_ARENA_BYTES {program.arena_bytes}\n" + _pool_macros(upper, program)
+
+
 def _pool_macros(upper: str, program: Program) -> str:
     """Number and bytes of each pool; the usual one has ``<NAME>_ARENA_BYTES`` and no more."""
     pools = bytecode.pools(program)
@@ -203,17 +277,31 @@ def _pool_macros(upper: str, program: Program) -> str:
     return "".join(f"#define {key} {value}\n" for key, value in rows.items())
 
 
-def _context_words(code: bytecode.Code) -> int:
-    """Pointers that a context fits in: see megcc_context_bytes (a test compares them)."""
-    program = code.program
-    ports = len(program.inputs) + len(program.outputs)
-    operands = max((len(c.operands) for c in program.calls), default=0)
-    return 16 + 2 * ports + len(bytecode.pools(program)) + MAX_SEGMENTS + ports + operands
+def _context_bytes(code: _Compiled) -> str:
+    """Bytes that a context fits in, as C: see megcc_context_bytes (a test compares them)."""
+    programs = [c.program for c in code.codes]
+    calls = [step for p in programs for step in p.calls if isinstance(step, Call)]
+    operands = max((len(call.operands) for call in calls), default=0)
+    ports = len(programs[0].inputs) + len(programs[0].outputs)
+    pools = max(len(bytecode.pools(p)) for p in programs)
+    words = 16 + 2 * ports + pools + MAX_SEGMENTS + ports + operands
+    if not code.is_shaped:
+        return f"{words} * sizeof(void *)"
+    found = [bytecode.counts(p, code.bundle.symbols) for p in programs]
+    values, blocks = (max(row[k] for row in found) for k in range(2))
+    inputs = sum(len(port.dims) for port in code.bundle.inputs)
+    outputs = sum(len(programs[0].tensors[p.tensor].shape) for p in programs[0].outputs)
+    numbers = len(code.bundle.symbols) + values + 2 * inputs + outputs
+    # A block: its base, memory of its own (pointer and bytes), size and offset.
+    return (
+        f"{words + blocks} * sizeof(void *) + {SHAPED_BYTES} + {blocks} * 2 * sizeof(void *)"
+        f" + {2 * blocks + ports} * sizeof(size_t) + {(numbers + 1) // 2 * 8}"
+    )
 
 
 def _model_c(
     ident: str,
-    codes: Mapping[str, bytecode.Code],
+    codes: Mapping[str, _Compiled],
     layout: Layout,
     symbols: Mapping[str, tuple[str, ...]],
     blobs: Mapping[str, bytes],
@@ -234,7 +322,7 @@ def _model_c(
         text += f"#define FINGERPRINT {{{mark & 0xFFFFFFFF:#010x}u, {mark >> 32:#010x}u}}\n"
         if weights == "c":
             text += _program_c(ident, arch, layout, blobs[arch])
-        text += _plan_c(codes[arch].program, blobs[arch])
+        text += _plans_c(codes[arch], blobs[arch])
         parts[arch] = text
     names = _opcodes(codes)
     numbers = {bytecode.opcodes()[n]: n for n in names}
@@ -249,6 +337,7 @@ def _model_c(
         if weights == "c"
         else ""
     )
+    shapes = "&megcc_shapes" if any(code.is_shaped for code in codes.values()) else "0"
     return (
         _generated("Program, kernel table and instruction table", ident)
         + f'#include "{ident}.h"\n#include "megcc_vm.h"\n\n'
@@ -256,30 +345,45 @@ def _model_c(
         + f"\nstatic const megcc_op_t *const kOps[] = {{\n{rows}}};\n"
         + f"\nconst megcc_kernels_t {ident}_kernels = {{\n"
         + "    MEGCC_BUILD_ABI, KERNEL_COUNT, FINGERPRINT, kKernels, kOps,\n"
-        + "    sizeof kOps / sizeof *kOps,\n#if defined(MEGCC_DEBUG)\n    &kPlan,\n#endif\n};\n"
+        + f"    sizeof kOps / sizeof *kOps, {shapes},\n"
+        + "#if defined(MEGCC_DEBUG)\n    kPlans,\n#endif\n};\n"
         + image
     )
 
 
-def _plan_c(program: Program, blob: bytes) -> str:
-    """For a debug build: the blocks of the arena that die before the last call has returned.
+def _plans_c(code: _Compiled, blob: bytes) -> str:
+    """For a debug build: the blocks that die before the last call has returned, by program.
 
     What lives longer may be an output, which is read after the run.
     """
+    text = "\n#if defined(MEGCC_DEBUG)\n"
+    text += (
+        "// Live during calls [first, last), in this pool (from the number of pools on: in this\n"
+    )
+    text += "// block), at this offset, so many bytes.\n"
+    plans = ""
+    for k, found in enumerate(code.codes):
+        rows = _plan_rows(found.program, code.bundle.symbols)
+        # An empty initialiser is not C99; the count says that this entry is none.
+        lines = "".join(f"    {{{', '.join(map(str, row))}}},\n" for row in rows or [(0,) * 5])
+        text += f"static const megcc_block_t kBlocks{k}[] = {{\n{lines}}};\n"
+        plans += f"    {{{bytecode.checksum(blob):#x}, {len(rows)}, kBlocks{k}}},\n"
+    return text + f"static const megcc_plan_t kPlans[] = {{\n{plans}}};\n#endif\n"
+
+
+def _plan_rows(program: Program, symbols: tuple[Symbol, ...]) -> list[tuple[int, ...]]:
+    """(first, last, pool, offset, bytes) of each block that dies; steps count kernel calls."""
+    calls = [isinstance(step, Call) for step in program.calls]
+    number = [sum(calls[:k]) for k in range(len(calls) + 1)]
+    if program.symbols:
+        pools = len(bytecode.pools(program))
+        return [
+            (number[s.first], number[s.last], pools + block, 0, 0)
+            for s, block in bytecode.placed_blocks(program, symbols)
+            if s.last < len(calls)
+        ]
     planned = program.plan.blocks if program.plan is not None else ()
-    blocks = [b for b in planned if b.last < len(program.calls)]
-    rows = "".join(
-        f"    {{{b.first}, {b.last}, {b.pool}, {b.offset}, {b.bytes}}},\n" for b in blocks
-    )
-    # An empty initialiser is not C99; the count says that this entry is none.
-    rows = rows or "    {0, 0, 0, 0, 0},\n"
-    plan = f"{{{bytecode.checksum(blob):#x}, {len(blocks)}, kBlocks}}"
-    return (
-        "\n#if defined(MEGCC_DEBUG)\n"
-        "// Live during calls [first, last), in this pool, at this offset, so many bytes.\n"
-        f"static const megcc_block_t kBlocks[] = {{\n{rows}}};\n"
-        f"static const megcc_plan_t kPlan = {plan};\n#endif\n"
-    )
+    return [(b.first, b.last, b.pool, b.offset, b.bytes) for b in planned if b.last < len(calls)]
 
 
 def _program_c(ident: str, arch: str, layout: Layout, blob: bytes) -> str:
@@ -331,14 +435,14 @@ def _main_c(ident: str, archs: tuple[str, ...], weights: str) -> str:
 def _manifest(
     name: str,
     ident: str,
-    codes: Mapping[str, bytecode.Code],
+    codes: Mapping[str, _Compiled],
     layout: Layout,
     files: tuple[KernelFile, ...],
     symbols: Mapping[str, tuple[str, ...]],
     blobs: Mapping[str, bytes],
     weights: str,
 ) -> dict[str, object]:
-    any_program = next(iter(codes.values())).program
+    bundle = next(iter(codes.values())).bundle
     return {
         "format": FORMAT,
         "program_version": bytecode.VERSION,
@@ -347,17 +451,17 @@ def _manifest(
         "c_name": ident,
         "weights": weights,
         "archs": sorted(codes),
-        "inputs": _ports(any_program, "inputs"),
-        "outputs": _ports(any_program, "outputs"),
+        "inputs": _inputs(bundle),
+        "outputs": _outputs(bundle),
+        "symbols": [{"name": s.name, "low": s.low, "high": s.high} for s in bundle.symbols],
         "opcodes": _opcodes(codes),
         "kernels": {f.symbol: {"template": f.template, "archs": list(f.archs)} for f in files},
         "per_arch": {
             a: {
-                "arena_bytes": codes[a].program.arena_bytes,
-                **_memory(codes[a].program),
+                **_facts(codes[a].codes[0].program),
+                **_functions(codes[a]),
                 "weight_bytes": sum(len(layout.segments[k].data) for k in layout.of(a)),
                 "program_bytes": len(blobs[a]),
-                "calls": len(codes[a].program.calls),
                 "kernels": list(symbols[a]),
                 "fingerprint": f"{bytecode.fingerprint(symbols[a]):016x}",
             }
@@ -366,19 +470,69 @@ def _manifest(
     }
 
 
+def _facts(program: Program) -> dict[str, object]:
+    """What is told of each program; ``arena_bytes`` is null where it follows from the shapes."""
+    kernels = Counter(
+        program.kernels[step.kernel].template or "tir"
+        for step in program.calls
+        if isinstance(step, Call)
+    )
+    return {
+        "arena_bytes": program.arena_bytes,
+        **_memory(program),
+        "calls": sum(kernels.values()),
+        "calls_by_kernel": dict(kernels),
+    }
+
+
+def _functions(code: _Compiled) -> dict[str, list[dict[str, object]]]:
+    """For a model whose shapes can change: each program, and for which sizes it is."""
+    if not code.is_shaped:
+        return {}
+    names = [s.name for s in code.bundle.symbols]
+    rows = [
+        {
+            "sizes": {names[r.symbol]: [r.low, r.high] for r in variant.guard},
+            "blocks": _block_sizes(found.program),
+            **_facts(found.program),
+        }
+        for variant, found in zip(code.bundle.variants, code.codes, strict=True)
+    ]
+    return {"functions": rows}
+
+
+def _block_sizes(program: Program) -> list[dict[str, object]]:
+    """The blocks of a program of symbolic shapes: sizes as text, and what each stands on."""
+    parts: dict[int, list[Size]] = {}
+    for t in program.tensors:
+        if t.location.space == "block":
+            parts.setdefault(t.location.index, []).append(t.location.offset + t.nbytes)
+    return [
+        {
+            "name": s.name,
+            "first": s.first,
+            "last": s.last,
+            "bytes": sorted({str(size) for size in parts.get(k, [0])}),
+            "below": list(s.below),
+            "dynamic": s.dynamic,
+        }
+        for k, s in enumerate(program.storages)
+    ]
+
+
 def _memory(program: Program) -> dict[str, dict[str, object]]:
     """How the addresses came about, for `tvmc inspect`: one entry, none without a plan."""
     plan = program.plan
     if plan is None:
         return {}
-    peak = program.calls[plan.peak_step].name if plan.peak_step < len(program.calls) else ""
+    step = program.calls[plan.peak_step] if plan.peak_step < len(program.calls) else None
     memory: dict[str, object] = {
         "planner": plan.planner,
         "lower_bound": plan.lower_bound,
         "naive_bytes": plan.naive_bytes,
         "optimal": program.arena_bytes == plan.lower_bound,
         "peak_step": plan.peak_step,
-        "peak_call": peak,
+        "peak_call": "" if step is None else step.name,
         "pools": [asdict(pool) for pool in plan.pools],
         "blocks": [asdict(block) for block in plan.blocks],
     }

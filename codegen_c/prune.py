@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..program import Program, Tensor
+from ..program import Call, Load, Program, Step, Tensor, operands_of
 
 
 def prune(program: Program) -> Program:
     """``program`` without unused kernels, tensors and weights, everything else in its order."""
-    kernels = _numbers(c.kernel for c in program.calls)
+    kernels = _numbers(c.kernel for c in program.calls if isinstance(c, Call))
     tensors = _numbers(
-        [t for c in program.calls for t in c.operands]
-        + [c.workspace for c in program.calls if c.workspace is not None]
+        [t for c in program.calls for t in operands_of(c)]
         + [p.tensor for p in (*program.inputs, *program.outputs)]
     )
     kept = [program.tensors[t] for t in tensors]
@@ -28,21 +27,23 @@ def prune(program: Program) -> Program:
             return t
         return replace(t, location=replace(t.location, index=weights[t.location.index]))
 
+    def renumber(step: Step) -> Step:
+        if isinstance(step, Load):
+            return replace(step, source=tensors[step.source])
+        return replace(
+            step,
+            kernel=kernels[step.kernel],
+            operands=tuple(tensors[t] for t in step.operands),
+            workspace=None if step.workspace is None else tensors[step.workspace],
+        )
+
     return replace(
         program,
         inputs=tuple(replace(p, tensor=tensors[p.tensor]) for p in program.inputs),
         outputs=tuple(replace(p, tensor=tensors[p.tensor]) for p in program.outputs),
         tensors=tuple(map(move, kept)),
         kernels=tuple(program.kernels[k] for k in kernels),
-        calls=tuple(
-            replace(
-                c,
-                kernel=kernels[c.kernel],
-                operands=tuple(tensors[t] for t in c.operands),
-                workspace=None if c.workspace is None else tensors[c.workspace],
-            )
-            for c in program.calls
-        ),
+        calls=tuple(map(renumber, program.calls)),
         weights=tuple(program.weights[w] for w in weights),
     )
 

@@ -13,7 +13,7 @@ Example
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..program import ALIGNMENT, Program
@@ -40,28 +40,32 @@ class Layout:
     ----------
     segments : tuple of Segment
     placed : dict
-        Architecture -> for each of its program's weights (index in ``segments``, byte offset).
+        Architecture -> for each of its programs, for each of that one's weights (index in
+        ``segments``, byte offset).
     """
 
     segments: tuple[Segment, ...]
-    placed: Mapping[str, tuple[tuple[int, int], ...]]
+    placed: Mapping[str, tuple[tuple[tuple[int, int], ...], ...]]
 
     def of(self, arch: str) -> tuple[int, ...]:
         """Indices of the segments that ``arch`` uses, in order."""
         return tuple(k for k, s in enumerate(self.segments) if arch in s.archs)
 
-    def local(self, arch: str) -> tuple[tuple[int, int], ...]:
+    def local(self, arch: str) -> tuple[tuple[tuple[int, int], ...], ...]:
         """Like ``placed[arch]``, with segments counted among those of ``arch`` only."""
         number = {k: n for n, k in enumerate(self.of(arch))}
-        return tuple((number[k], offset) for k, offset in self.placed[arch])
+        return tuple(
+            tuple((number[k], offset) for k, offset in program) for program in self.placed[arch]
+        )
 
 
-def lay_out(programs: Mapping[str, Program]) -> Layout:
-    """Deduplicate the weights of ``programs`` and give each its place."""
+def lay_out(programs: Mapping[str, Sequence[Program]]) -> Layout:
+    """Deduplicate the weights of each architecture's programs and give each its place."""
     users: dict[bytes, set[str]] = {}  # in order of first use, so that the result is stable
     for arch in sorted(programs):
-        for weight in programs[arch].weights:
-            users.setdefault(weight.data, set()).add(arch)
+        for program in programs[arch]:
+            for weight in program.weights:
+                users.setdefault(weight.data, set()).add(arch)
     groups: dict[tuple[str, ...], bytearray] = {}
     where: dict[bytes, tuple[tuple[str, ...], int]] = {}
     for data, archs in users.items():
@@ -75,7 +79,8 @@ def lay_out(programs: Mapping[str, Program]) -> Layout:
         tuple(Segment(key, bytes(groups[key])) for key in order),
         {
             arch: tuple(
-                (number[where[w.data][0]], where[w.data][1]) for w in programs[arch].weights
+                tuple((number[where[w.data][0]], where[w.data][1]) for w in program.weights)
+                for program in programs[arch]
             )
             for arch in sorted(programs)
         },

@@ -27,6 +27,8 @@ struct options {
   const char *model;              // of a package with its model in a file
   const char *input[MAX_INPUTS];  // name=file
   int n_inputs;
+  const char *shape[MAX_INPUTS];  // name=dims
+  int n_shapes;
   const char *input_dir;
   const char *output_dir;
   long repeat, warmup;
@@ -36,9 +38,10 @@ struct options {
 
 static const char kUsage[] =
     "usage: run [--model FILE] [--input NAME=FILE]... [--inputs DIR] [--outputs DIR]\n"
-    "           [--repeat N] [--warmup N] [--seed S] [--profile]\n"
+    "           [--shape NAME=DIMS]... [--repeat N] [--warmup N] [--seed S] [--profile]\n"
     "  --input NAME=FILE  raw little-endian values of one input; --inputs DIR: <number>.bin\n"
     "                     of all of them; an input without a file is random\n"
+    "  --shape NAME=DIMS  dims of one input where the model leaves them open, as x=1,3,320,320\n"
     "  --outputs DIR      write <number>.bin, index.txt and times.txt (ms of each run)\n"
     "  --repeat N         timed runs (1); --warmup N: untimed runs before them (0)\n"
     "  --seed S           of random inputs (0)\n"
@@ -152,7 +155,7 @@ static struct options parse(int argc, char **argv) {
       continue;
     }
     if (strcmp(a, "--model") && strcmp(a, "--input") && strcmp(a, "--inputs") &&
-        strcmp(a, "--outputs") && strcmp(a, "--repeat") && strcmp(a, "--warmup") &&
+        strcmp(a, "--shape") && strcmp(a, "--outputs") && strcmp(a, "--repeat") && strcmp(a, "--warmup") &&
         strcmp(a, "--seed")) {
       fail("unknown option; see run --help", a);
     }
@@ -167,6 +170,10 @@ static struct options parse(int argc, char **argv) {
     if (!strcmp(a, "--input")) {
       if (o.n_inputs == MAX_INPUTS) fail("given too often", a);
       o.input[o.n_inputs++] = v;
+    }
+    if (!strcmp(a, "--shape")) {
+      if (o.n_shapes == MAX_INPUTS) fail("given too often", a);
+      o.shape[o.n_shapes++] = v;
     }
   }
   if (o.repeat < 1) fail("must be at least 1", "--repeat");
@@ -243,38 +250,44 @@ static void fill_random(void *data, const megcc_tensor_info_t *t, uint64_t *stat
   }
 }
 
-static const char *file_of_input(const struct options *o, const char *name, uint32_t number,
-                                 char *path) {
+// The latest of the options NAME=VALUE for this name, or null.
+static const char *value_of(const char *const *options, int n, const char *name) {
   const size_t length = strlen(name);
   const char *found = NULL;
   int i;
-  for (i = 0; i < o->n_inputs; ++i) {
-    if (!strncmp(o->input[i], name, length) && o->input[i][length] == '=') {
-      found = o->input[i] + length + 1;
+  for (i = 0; i < n; ++i) {
+    if (!strncmp(options[i], name, length) && options[i][length] == '=') {
+      found = options[i] + length + 1;
     }
   }
+  return found;
+}
+
+static const char *file_of_input(const struct options *o, const char *name, uint32_t number,
+                                 char *path) {
+  const char *found = value_of(o->input, o->n_inputs, name);
   if (found != NULL || o->input_dir == NULL) return found;
   numbered(path, o->input_dir, number);
   return exists(path) ? path : NULL;
 }
 
-static void check_input_names(const struct options *o, const megcc_model_t *model) {
+static void check_input_names(const char *const *options, int n, const megcc_model_t *model) {
   int i;
-  for (i = 0; i < o->n_inputs; ++i) {
+  for (i = 0; i < n; ++i) {
     char name[MAX_PATH];
-    const char *equals = o->input[i];
+    const char *equals = options[i];
     uint32_t index;
     int known = 0;
     // A name may itself contain '=': any prefix that is an input will do.
     while (!known && (equals = strchr(equals, '=')) != NULL) {
-      const size_t length = (size_t)(equals - o->input[i]);
+      const size_t length = (size_t)(equals - options[i]);
       if (length >= sizeof name) break;
-      memcpy(name, o->input[i], length);
+      memcpy(name, options[i], length);
       name[length] = 0;
       known = megcc_input_index(model, name, &index) == MEGCC_OK;
       ++equals;
     }
-    if (!known) fail("the model has no such input (expected NAME=FILE)", o->input[i]);
+    if (!known) fail("the model has no such input (expected NAME=...)", options[i]);
   }
 }
 
@@ -283,7 +296,7 @@ static void bind_inputs(const struct options *o, const megcc_model_t *model,
   uint64_t state = o->seed;
   uint32_t i, count;
   check(megcc_input_count(model, &count), NULL);
-  check_input_names(o, model);
+  check_input_names(o->input, o->n_inputs, model);
   if (o->input_dir != NULL && !exists(o->input_dir)) fail(strerror(errno), o->input_dir);
   for (i = 0; i < count; ++i) {
     char path[MAX_PATH];
@@ -475,7 +488,78 @@ static void print_times(const double *times, long repeat) {
   printf("time: min %.3f ms, median %.3f ms of %ld runs\n", sorted[0], sorted[repeat / 2], repeat);
 }
 
-static megcc_context_t *make_context(const megcc_model_t *model) {
+static void *allocate_data(void *user, size_t bytes) {
+  void *data;
+  (void)user;
+  return posix_memalign(&data, MEGCC_ALIGNMENT, bytes) == 0 ? data : NULL;
+}
+
+static void free_data(void *user, void *data, size_t bytes) {
+  (void)user;
+  (void)bytes;
+  free(data);
+}
+
+// Says in words why a shape was not accepted.
+static void check_shape(megcc_status_t status, const megcc_context_t *context) {
+  megcc_shape_problem_t p;
+  if (status != MEGCC_ERR_SHAPE && status != MEGCC_ERR_NO_SHAPE) {
+    check(status, NULL);
+    return;
+  }
+  check(megcc_shape_problem(context, &p), NULL);
+  fprintf(stderr, "run: error: ");
+  if (p.name != NULL) fprintf(stderr, "input '%s', dim %ld", p.name, (long)p.axis);
+  if (p.symbol != NULL) fprintf(stderr, " ('%s')", p.symbol);
+  if (p.name != NULL) fprintf(stderr, ": ");
+  fprintf(stderr, "%s", megcc_shape_reason_string(p.reason));
+  switch (p.reason) {
+    case MEGCC_SHAPE_FINE: fprintf(stderr, "; give it with --shape NAME=DIMS"); break;
+    case MEGCC_SHAPE_RANK:
+      fprintf(stderr, ": it has %ld, not %ld", (long)p.low, (long)p.value);
+      break;
+    case MEGCC_SHAPE_BOUNDS:
+      fprintf(stderr, ": it is %ld, the model takes %ld to %ld", (long)p.value, (long)p.low,
+              (long)p.high);
+      break;
+    case MEGCC_SHAPE_FIXED:
+    case MEGCC_SHAPE_DIFFERENT:
+    case MEGCC_SHAPE_REQUIRED:
+      fprintf(stderr, ": %ld and %ld", (long)p.value, (long)p.low);
+      break;
+    case MEGCC_SHAPE_NEGATIVE: fprintf(stderr, ": %ld", (long)p.value); break;
+    default: break;
+  }
+  fprintf(stderr, "\n");
+  exit(1);
+}
+
+static void set_shapes(const struct options *o, const megcc_model_t *model,
+                       megcc_context_t *context) {
+  uint32_t i, count;
+  check_input_names(o->shape, o->n_shapes, model);
+  check(megcc_input_count(model, &count), NULL);
+  for (i = 0; i < count; ++i) {
+    int32_t dims[64], rank = 0;
+    megcc_tensor_info_t t;
+    const char *text;
+    check(megcc_input_info(context, i, &t), NULL);
+    text = value_of(o->shape, o->n_shapes, t.name);
+    if (text == NULL) continue;
+    while (*text != 0) {
+      char *end;
+      const long dim = strtol(text, &end, 10);
+      if (end == text || dim < 0 || dim > INT32_MAX || rank == 64 || (*end != 0 && *end != ',')) {
+        fail("expected NAME=DIM,DIM,...", "--shape");
+      }
+      dims[rank++] = (int32_t)dim;
+      text = *end == ',' ? end + 1 : end;
+    }
+    check_shape(megcc_set_input_shape(context, i, rank, dims), context);
+  }
+}
+
+static megcc_context_t *make_context(const struct options *o, const megcc_model_t *model) {
   megcc_context_t *context;
   size_t bytes;
   uint32_t i, count;
@@ -483,10 +567,12 @@ static megcc_context_t *make_context(const megcc_model_t *model) {
   check(megcc_context_bytes(model, &bytes), NULL);
   mem = allocate(bytes);
   check(megcc_context_create(model, mem, bytes, &context), NULL);
+  check(megcc_set_allocator(context, allocate_data, free_data, NULL), NULL);
+  set_shapes(o, model, context);
   check(megcc_pool_count(model, &count), NULL);
   for (i = 0; i < count; ++i) {
     const char *name;
-    check(megcc_pool_info(context, i, &name, &bytes), NULL);
+    check_shape(megcc_pool_info(context, i, &name, &bytes), context);
     mem = allocate(bytes);
     check(megcc_set_pool(context, i, mem, bytes), name);
     printf("%s: %lu bytes\n", name, (unsigned long)bytes);
@@ -494,9 +580,10 @@ static megcc_context_t *make_context(const megcc_model_t *model) {
   check(megcc_output_count(model, &count), NULL);
   for (i = 0; i < count; ++i) {
     megcc_tensor_info_t t;
+    megcc_status_t status;
     check(megcc_output_info(context, i, &t), NULL);
-    mem = allocate(t.bytes);
-    check(megcc_bind_output(context, i, mem, t.bytes), t.name);
+    status = megcc_bind_output(context, i, allocate(t.bytes), t.bytes);
+    if (status != MEGCC_ERR_DATA) check(status, t.name);  // it will be where the model puts it
   }
   return context;
 }
@@ -518,7 +605,7 @@ int main(int argc, char **argv) {
                          &model),
         "model");
   check(megcc_model_verify(model), "weights");
-  context = make_context(model);
+  context = make_context(&o, model);
   bind_inputs(&o, model, context);
 
   for (r = 0; r < o.warmup; ++r) check(megcc_run(context), "run");
@@ -542,5 +629,6 @@ int main(int argc, char **argv) {
   print_times(times, o.repeat);
   if (o.profile) print_profile(&profile, o.repeat);
   if (o.output_dir != NULL) write_outputs(o.output_dir, model, context, times, o.repeat);
+  check(megcc_release(context), NULL);
   return 0;
 }

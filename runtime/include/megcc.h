@@ -5,6 +5,7 @@
 ///
 ///     megcc_model_open      validate the image once, handle in caller memory
 ///     megcc_context_create  the state of one run; one per thread, any number per model
+///     megcc_set_input_shape of every input whose dims are not fixed; again whenever they change
 ///     megcc_set_arena       the activations, megcc_arena_bytes() of 64-byte aligned memory
 ///                           (megcc_set_pool for each pool of a model that has several)
 ///     megcc_bind_input...   or megcc_set_io + megcc_copy_input
@@ -53,7 +54,11 @@ typedef enum megcc_status {
   MEGCC_ERR_NO_ARENA,   // the arena has not been set
   MEGCC_ERR_NOT_RUN,    // there is no output before a run
   MEGCC_ERR_PLATFORM,   // this machine cannot run the image (byte order, address space)
-  MEGCC_ERR_POOLS       // the model has several memory pools: set each of them
+  MEGCC_ERR_POOLS,      // the model has several memory pools: set each of them
+  MEGCC_ERR_NO_SHAPE,   // an input's dims are not fixed and have not been set
+  MEGCC_ERR_DATA,       // a size that is read from data is out of range
+  MEGCC_ERR_NO_ALLOC,   // the model has sizes that depend on data and no allocator was set
+  MEGCC_ERR_ALLOC       // the caller's allocator has no memory
 } megcc_status_t;
 
 /// Element types; the values are part of the image format.
@@ -94,8 +99,8 @@ typedef struct megcc_tensor_info {
   const char *name;  ///< exactly as in the original model, UTF-8
   megcc_dtype_t dtype;
   int32_t rank;         ///< 0 for a scalar
-  const int32_t *dims;  ///< `rank` numbers
-  size_t bytes;         ///< dense, row-major
+  const int32_t *dims;  ///< `rank` numbers; -1 where it is not known yet
+  size_t bytes;         ///< dense, row-major; 0 while a dim is not known
 } megcc_tensor_info_t;
 
 // ---- model ---------------------------------------------------------------------------------
@@ -151,9 +156,61 @@ megcc_status_t megcc_input_info(const megcc_context_t *context, uint32_t index,
 megcc_status_t megcc_output_info(const megcc_context_t *context, uint32_t index,
                                  megcc_tensor_info_t *info);
 
-/// Sets the shape of an input. A model with fixed shapes answers MEGCC_ERR_SHAPE unless equal.
+/// Sets the shape of an input: MEGCC_ERR_SHAPE for a rank, a fixed dim or a bound that the model does
+/// not accept. What several inputs must have in common is looked at when they are all set, by the
+/// next call that needs it. A changed shape takes effect then, too: inputs and outputs whose bytes
+/// changed lose the memory they were bound to, and values of a run are forgotten. To set what is
+/// set already costs nothing.
 megcc_status_t megcc_set_input_shape(megcc_context_t *context, uint32_t index, int32_t rank,
                                      const int32_t *dims);
+
+/// Why a shape was not accepted.
+typedef enum megcc_shape_reason {
+  MEGCC_SHAPE_FINE,
+  MEGCC_SHAPE_RANK,         // the input has `low` dims, not `value`
+  MEGCC_SHAPE_FIXED,        // dim `axis` is `value`; it must be `low`
+  MEGCC_SHAPE_BOUNDS,       // dim `axis` is `value`; it must be from `low` to `high`
+  MEGCC_SHAPE_DIFFERENT,    // dim `axis` is `value`; the dim of the same name is `low`
+  MEGCC_SHAPE_NO_FUNCTION,  // the model was not compiled for these sizes together
+  MEGCC_SHAPE_REQUIRED,     // two values that the model needs to be equal are `value` and `low`
+  MEGCC_SHAPE_NEGATIVE,     // a dim inside the model would be `value`
+  MEGCC_SHAPE_TOO_LARGE     // a size does not fit in 31 bits, or there is none (division by 0)
+} megcc_shape_reason_t;
+
+typedef struct megcc_shape_problem {
+  megcc_shape_reason_t reason;
+  uint32_t input;      ///< number of the input, where one is to blame
+  int32_t axis, value, low, high;
+  const char *name;    ///< of the input, where one is to blame, else null
+  const char *symbol;  ///< name of the dim, or null
+} megcc_shape_problem_t;
+
+/// What the latest MEGCC_ERR_SHAPE or MEGCC_ERR_NO_SHAPE was about.
+megcc_status_t megcc_shape_problem(const megcc_context_t *context, megcc_shape_problem_t *problem);
+
+/// One English sentence without a full stop, with these placeholders for the problem's numbers and
+/// names: never null.
+const char *megcc_shape_reason_string(megcc_shape_reason_t reason);
+
+/// Which of the programs in the package serves the present shapes; 0 where there is one.
+megcc_status_t megcc_function_index(const megcc_context_t *context, uint32_t *index);
+
+// ---- sizes that depend on data -------------------------------------------------------------
+
+/// Memory of `bytes`, aligned to MEGCC_ALIGNMENT, or null.
+typedef void *(*megcc_alloc_fn)(void *user, size_t bytes);
+
+/// Takes back what the allocator gave.
+typedef void (*megcc_free_fn)(void *user, void *data, size_t bytes);
+
+/// Sets the caller's allocator. Only values whose size depends on data are allocated, during a run;
+/// what was allocated is kept for the next run, and grows when it has to.
+megcc_status_t megcc_set_allocator(megcc_context_t *context, megcc_alloc_fn alloc,
+                                   megcc_free_fn release, void *user);
+
+/// Gives back everything that was allocated; the context stays usable. Without an allocator there
+/// is nothing to release.
+megcc_status_t megcc_release(megcc_context_t *context);
 
 // ---- inputs and outputs --------------------------------------------------------------------
 
@@ -162,14 +219,15 @@ megcc_status_t megcc_set_input_shape(megcc_context_t *context, uint32_t index, i
 megcc_status_t megcc_bind_input(megcc_context_t *context, uint32_t index, const void *data,
                                 size_t bytes);
 
-/// Lets the model write an output to `data`, which may not overlap any input or other output.
+/// Lets the model write an output to `data`, which may not overlap any input or other output. An
+/// output whose size depends on data cannot be bound (MEGCC_ERR_DATA): read it after the run.
 megcc_status_t megcc_bind_output(megcc_context_t *context, uint32_t index, void *data,
                                  size_t bytes);
 
 /// Bytes of the memory that `megcc_set_io` needs; may be 0.
 megcc_status_t megcc_io_bytes(const megcc_context_t *context, size_t *bytes);
 
-/// Binds every input and output that does not lie in the arena to a piece of `mem` (aligned to
+/// Binds every input and output that does not lie in memory of the model to a piece of `mem` (aligned to
 /// MEGCC_ALIGNMENT), for callers who would rather copy than bind.
 megcc_status_t megcc_set_io(megcc_context_t *context, void *mem, size_t bytes);
 

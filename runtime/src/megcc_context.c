@@ -6,29 +6,53 @@ typedef char megcc_context_fits[sizeof(struct megcc_context) <= 16 * sizeof(void
 
 // ---- layout of the caller's memory ---------------------------------------------------------
 
-static size_t base_count(const megcc_model_t *m) {
-  return (size_t)m->count[MEGCC_S_POOLS] + m->count[MEGCC_S_SEGMENTS] + m->count[MEGCC_S_INPUTS] +
-         m->count[MEGCC_S_OUTPUTS];
-}
-
 static size_t port_total(const megcc_model_t *m) {
   return (size_t)m->count[MEGCC_S_INPUTS] + m->count[MEGCC_S_OUTPUTS];
 }
 
+// Pointers of the context: before `base` (pools and blocks), from it on, and operands; each as many
+// as the function that has the most of them needs.
+struct needs {
+  size_t before, after, operands;
+};
+
+static struct needs needs_of(const megcc_model_t *model) {
+  struct needs n = {0, 0, 0};
+  uint32_t f;
+  for (f = 0; f < model->count[MEGCC_S_FUNCTIONS]; ++f) {
+    const uint32_t *record = model->section[MEGCC_S_FUNCTIONS] + (size_t)f * MEGCC_F_WORDS;
+    const uint32_t *table = record + MEGCC_F_SECTIONS - 2 * MEGCC_S_FIRST_OF_FUNCTION;
+    const size_t before =
+        (size_t)table[2 * MEGCC_S_POOLS + 1] + table[2 * MEGCC_S_BLOCKS + 1];
+    if (before > n.before) n.before = before;
+    if (record[MEGCC_F_MAX_OPERANDS] > n.operands) n.operands = record[MEGCC_F_MAX_OPERANDS];
+  }
+  n.after = (size_t)model->count[MEGCC_S_SEGMENTS] + port_total(model);
+  return n;
+}
+
+static size_t own_bytes(const megcc_model_t *m, const struct needs *n) {
+  return sizeof(megcc_context_t) + port_total(m) * sizeof(struct megcc_port) +
+         (n->before + n->after + n->operands) * sizeof(void *);
+}
+
 megcc_status_t megcc_context_bytes(const megcc_model_t *m, size_t *bytes) {
-  size_t pointers;
+  struct needs n;
   if (m == NULL || bytes == NULL) return MEGCC_ERR_NULL;
-  pointers = base_count(m) + m->program[MEGCC_H_MAX_OPERANDS];
-  if (pointers > SIZE_MAX / 4 / sizeof(struct megcc_port)) return MEGCC_ERR_PLATFORM;
-  *bytes = sizeof(megcc_context_t) + port_total(m) * sizeof(struct megcc_port) +
-           pointers * sizeof(void *);
+  n = needs_of(m);
+  if (n.before + n.after + n.operands > SIZE_MAX / 4 / sizeof(struct megcc_port)) {
+    return MEGCC_ERR_PLATFORM;
+  }
+  *bytes = own_bytes(m, &n);
+  if (m->kernels->shapes != NULL) *bytes += m->kernels->shapes->bytes(m);
   return MEGCC_OK;
 }
 
 megcc_status_t megcc_context_create(const megcc_model_t *m, void *mem, size_t bytes,
                                     megcc_context_t **context) {
   megcc_context_t *c = (megcc_context_t *)mem;
-  size_t needed, pointers, i;
+  struct needs n;
+  size_t needed, i;
   megcc_status_t status;
   if (context == NULL) return MEGCC_ERR_NULL;
   *context = NULL;
@@ -36,12 +60,13 @@ megcc_status_t megcc_context_create(const megcc_model_t *m, void *mem, size_t by
   if ((uintptr_t)mem % sizeof(void *) != 0) return MEGCC_ERR_ALIGNMENT;
   if ((status = megcc_context_bytes(m, &needed)) != MEGCC_OK) return status;
   if (bytes < needed) return MEGCC_ERR_MEMORY;
+  n = needs_of(m);
   c->model = m;
+  c->shaped = NULL;
   c->input = (struct megcc_port *)(c + 1);
   c->output = c->input + m->count[MEGCC_S_INPUTS];
   c->base = (uint8_t **)(c->output + m->count[MEGCC_S_OUTPUTS]);
-  pointers = base_count(m);
-  c->operand = (void **)(c->base + pointers);
+  c->operand = (void **)(c->base + n.before + n.after);
   c->call = 0;
   c->has_run = 0;
   c->profile = NULL;
@@ -52,14 +77,24 @@ megcc_status_t megcc_context_create(const megcc_model_t *m, void *mem, size_t by
     c->input[i].bound = NULL;
     c->input[i].flags = 0;
   }
-  for (i = 0; i < pointers; ++i) c->base[i] = NULL;
-  c->base += m->count[MEGCC_S_POOLS];
+  for (i = 0; i < n.before + n.after; ++i) c->base[i] = NULL;
+  c->base += n.before;
   for (i = 0; i < m->count[MEGCC_S_SEGMENTS]; ++i) {
     // Kernels take all operands as `void *`; the model's checks keep weights from being written.
     c->base[i] = (uint8_t *)(uintptr_t)m->segment[i].data;
   }
+  if (m->kernels->shapes != NULL) {
+    m->kernels->shapes->create(c, (uint8_t *)mem + own_bytes(m, &n));
+  }
   *context = c;
   return MEGCC_OK;
+}
+
+// Brings the context up to date with the shapes that were set. What it changes is the context's own
+// memory, which the caller gave to be written.
+static megcc_status_t ready(const megcc_context_t *c) {
+  if (c->shaped == NULL || c->shaped->resolved) return MEGCC_OK;
+  return c->model->kernels->shapes->resolve((megcc_context_t *)(uintptr_t)c);
 }
 
 // ---- ports ---------------------------------------------------------------------------------
@@ -77,11 +112,22 @@ static struct port port_at(const megcc_context_t *c, int section, uint32_t index
   const uint32_t *w = m->section[section] + index * MEGCC_PORT_WORDS;
   const size_t inputs = section == MEGCC_S_INPUTS ? 0 : m->count[MEGCC_S_INPUTS];
   struct port p;
-  p.tensor = megcc_tensor_at(m, w[1]);
+  p.tensor = megcc_tensor_in(c, w[1]);
   p.name = megcc_string(m, w[0]);
   p.state = c->input + inputs + index;
   p.base = c->base + m->count[MEGCC_S_SEGMENTS] + inputs + index;
   return p;
+}
+
+// Whether the size of a port is read from data during a run.
+static int depends_on_data(const megcc_context_t *c, const megcc_tensor_t *t) {
+  const megcc_model_t *m = c->model;
+  const uint32_t *record = m->section[MEGCC_S_FUNCTIONS] + (size_t)m->function * MEGCC_F_WORDS;
+  uint32_t d;
+  for (d = 0; d < t->rank; ++d) {
+    if (t->dims[d] < 0 && (uint32_t)(-1 - t->dims[d]) >= record[MEGCC_F_DATA]) return 1;
+  }
+  return 0;
 }
 
 // ---- arena ---------------------------------------------------------------------------------
@@ -89,34 +135,44 @@ static struct port port_at(const megcc_context_t *c, int section, uint32_t index
 megcc_status_t megcc_pool_info(const megcc_context_t *c, uint32_t index, const char **name,
                                size_t *bytes) {
   const megcc_model_t *m;
+  megcc_status_t status;
   if (c == NULL || name == NULL || bytes == NULL) return MEGCC_ERR_NULL;
+  if ((status = ready(c)) != MEGCC_OK) return status;
   m = c->model;
   if (index >= m->count[MEGCC_S_POOLS]) return MEGCC_ERR_INDEX;
   *name = megcc_string(m, m->section[MEGCC_S_POOLS][index * MEGCC_POOL_WORDS]);
-  *bytes = m->pool_bytes[index];
+  *bytes = c->shaped != NULL ? c->shaped->arena_bytes : m->pool_bytes[index];
   return MEGCC_OK;
 }
 
 megcc_status_t megcc_set_pool(megcc_context_t *c, uint32_t index, void *mem, size_t bytes) {
+  const char *name;
+  size_t needed;
   uint32_t i;
+  megcc_status_t status;
   if (c == NULL) return MEGCC_ERR_NULL;
-  if (index >= c->model->count[MEGCC_S_POOLS]) return MEGCC_ERR_INDEX;
-  if (bytes < c->model->pool_bytes[index]) return MEGCC_ERR_MEMORY;
-  if (mem == NULL && c->model->pool_bytes[index] > 0) return MEGCC_ERR_NULL;
+  if ((status = megcc_pool_info(c, index, &name, &needed)) != MEGCC_OK) return status;
+  if (bytes < needed) return MEGCC_ERR_MEMORY;
+  if (mem == NULL && needed > 0) return MEGCC_ERR_NULL;
   if ((uintptr_t)mem % MEGCC_ALIGNMENT != 0) return MEGCC_ERR_ALIGNMENT;
   *megcc_pool(c, index) = (uint8_t *)mem;
   for (i = 0; i < c->model->count[MEGCC_S_INPUTS]; ++i) {
     c->input[i].flags &= ~(uint32_t)MEGCC_PORT_FILLED;
   }
   c->has_run = 0;
+  if (c->shaped != NULL) {
+    c->shaped->arena = (uint8_t *)mem;
+    c->shaped->arena_capacity = mem == NULL ? 0 : bytes;
+    c->model->kernels->shapes->place(c);
+  }
   return MEGCC_OK;
 }
 
 megcc_status_t megcc_arena_bytes(const megcc_context_t *c, size_t *bytes) {
+  const char *name;
   if (c == NULL || bytes == NULL) return MEGCC_ERR_NULL;
   if (c->model->count[MEGCC_S_POOLS] != 1) return MEGCC_ERR_POOLS;
-  *bytes = c->model->pool_bytes[0];
-  return MEGCC_OK;
+  return megcc_pool_info(c, 0, &name, bytes);
 }
 
 megcc_status_t megcc_set_arena(megcc_context_t *c, void *mem, size_t bytes) {
@@ -131,12 +187,15 @@ static megcc_status_t port_info(const megcc_context_t *c, int section, uint32_t 
   struct port p;
   if (c == NULL || info == NULL) return MEGCC_ERR_NULL;
   if (index >= c->model->count[section]) return MEGCC_ERR_INDEX;
+  // What can be known before all shapes are set is told then, too.
+  (void)ready(c);
   p = port_at(c, section, index);
   info->name = p.name;
   info->dtype = (megcc_dtype_t)p.tensor.dtype;
   info->rank = (int32_t)p.tensor.rank;
   info->dims = p.tensor.dims;
   info->bytes = p.tensor.bytes;
+  if (c->shaped != NULL) info->dims = c->model->kernels->shapes->dims(c, section, index);
   return MEGCC_OK;
 }
 
@@ -156,6 +215,7 @@ megcc_status_t megcc_set_input_shape(megcc_context_t *c, uint32_t index, int32_t
   int32_t d;
   if (c == NULL || (dims == NULL && rank != 0)) return MEGCC_ERR_NULL;
   if (index >= c->model->count[MEGCC_S_INPUTS]) return MEGCC_ERR_INDEX;
+  if (c->shaped != NULL) return c->model->kernels->shapes->set(c, index, rank, dims);
   t = port_at(c, MEGCC_S_INPUTS, index).tensor;
   if (rank < 0 || (uint32_t)rank != t.rank) return MEGCC_ERR_SHAPE;
   for (d = 0; d < rank; ++d) {
@@ -164,12 +224,48 @@ megcc_status_t megcc_set_input_shape(megcc_context_t *c, uint32_t index, int32_t
   return MEGCC_OK;
 }
 
+megcc_status_t megcc_shape_problem(const megcc_context_t *c, megcc_shape_problem_t *problem) {
+  static const megcc_shape_problem_t none = {MEGCC_SHAPE_FINE, 0, 0, 0, 0, 0, NULL, NULL};
+  if (c == NULL || problem == NULL) return MEGCC_ERR_NULL;
+  *problem = c->shaped != NULL ? c->shaped->problem : none;
+  return MEGCC_OK;
+}
+
+megcc_status_t megcc_release(megcc_context_t *c) {
+  if (c == NULL) return MEGCC_ERR_NULL;
+  if (c->shaped != NULL) c->model->kernels->shapes->release(c);
+  return MEGCC_OK;
+}
+
+megcc_status_t megcc_set_allocator(megcc_context_t *c, megcc_alloc_fn alloc, megcc_free_fn release,
+                                   void *user) {
+  const megcc_status_t status = megcc_release(c);
+  if (status != MEGCC_OK) return status;
+  if ((alloc == NULL) != (release == NULL)) return MEGCC_ERR_NULL;
+  if (c->shaped == NULL) return MEGCC_OK;
+  c->shaped->alloc = alloc;
+  c->shaped->free = release;
+  c->shaped->alloc_user = user;
+  return MEGCC_OK;
+}
+
+megcc_status_t megcc_function_index(const megcc_context_t *c, uint32_t *index) {
+  megcc_status_t status;
+  if (c == NULL || index == NULL) return MEGCC_ERR_NULL;
+  if ((status = ready(c)) != MEGCC_OK) return status;
+  *index = c->model->function;
+  return MEGCC_OK;
+}
+
 static megcc_status_t bind(megcc_context_t *c, int section, uint32_t index, void *data,
                            size_t bytes) {
   struct port p;
+  megcc_status_t status;
   if (c == NULL) return MEGCC_ERR_NULL;
   if (index >= c->model->count[section]) return MEGCC_ERR_INDEX;
+  if ((status = ready(c)) != MEGCC_OK) return status;
   p = port_at(c, section, index);
+  if (depends_on_data(c, &p.tensor)) return MEGCC_ERR_DATA;
   if (bytes != p.tensor.bytes) return MEGCC_ERR_SIZE;
   if (data == NULL && bytes > 0) return MEGCC_ERR_NULL;
   if ((uintptr_t)data % megcc_dtype_bytes((megcc_dtype_t)p.tensor.dtype) != 0) {
@@ -219,7 +315,9 @@ static megcc_status_t lay_out_io(const megcc_context_t *c, uint8_t *mem, size_t 
 }
 
 megcc_status_t megcc_io_bytes(const megcc_context_t *c, size_t *bytes) {
+  megcc_status_t status;
   if (c == NULL || bytes == NULL) return MEGCC_ERR_NULL;
+  if ((status = ready(c)) != MEGCC_OK) return status;
   return lay_out_io(c, NULL, bytes);
 }
 
@@ -227,7 +325,7 @@ megcc_status_t megcc_set_io(megcc_context_t *c, void *mem, size_t bytes) {
   size_t needed;
   megcc_status_t status;
   if (c == NULL) return MEGCC_ERR_NULL;
-  if ((status = lay_out_io(c, NULL, &needed)) != MEGCC_OK) return status;
+  if ((status = megcc_io_bytes(c, &needed)) != MEGCC_OK) return status;
   if (mem == NULL && needed > 0) return MEGCC_ERR_NULL;
   if ((uintptr_t)mem % MEGCC_ALIGNMENT != 0) return MEGCC_ERR_ALIGNMENT;
   if (bytes < needed) return MEGCC_ERR_MEMORY;
@@ -237,8 +335,10 @@ megcc_status_t megcc_set_io(megcc_context_t *c, void *mem, size_t bytes) {
 megcc_status_t megcc_copy_input(megcc_context_t *c, uint32_t index, const void *data,
                                 size_t bytes) {
   struct port p;
+  megcc_status_t status;
   if (c == NULL) return MEGCC_ERR_NULL;
   if (index >= c->model->count[MEGCC_S_INPUTS]) return MEGCC_ERR_INDEX;
+  if ((status = ready(c)) != MEGCC_OK) return status;
   p = port_at(c, MEGCC_S_INPUTS, index);
   if (bytes != p.tensor.bytes) return MEGCC_ERR_SIZE;
   if (data == NULL && bytes > 0) return MEGCC_ERR_NULL;
@@ -289,17 +389,23 @@ void megcc_poison_arena(megcc_context_t *c) {
   const megcc_model_t *m = c->model;
   uint32_t pool, i;
   for (pool = 0; pool < m->count[MEGCC_S_POOLS]; ++pool) {
-    const size_t bytes = m->pool_bytes[pool];
+    const size_t bytes = c->shaped != NULL ? c->shaped->arena_bytes : m->pool_bytes[pool];
     size_t at = 0;
     while (at < bytes) {
       // Up to the next waiting input, then past it; inputs may lie in any order.
       size_t end = bytes, next = bytes;
       for (i = 0; i < m->count[MEGCC_S_INPUTS]; ++i) {
         const struct port p = port_at(c, MEGCC_S_INPUTS, i);
-        const size_t stop = p.tensor.offset + p.tensor.bytes;
-        if (!(p.state->flags & MEGCC_PORT_FILLED) || p.tensor.index != pool) continue;
-        if (stop <= at || p.tensor.offset >= end) continue;
-        end = p.tensor.offset < at ? at : p.tensor.offset;
+        size_t start = p.tensor.offset, stop;
+        if (!(p.state->flags & MEGCC_PORT_FILLED)) continue;
+        if (p.tensor.index >= m->count[MEGCC_S_POOLS]) {  // in a block of the only pool
+          start += (size_t)(*megcc_pool(c, p.tensor.index) - *megcc_pool(c, 0));
+        } else if (p.tensor.index != pool) {
+          continue;
+        }
+        stop = start + p.tensor.bytes;
+        if (stop <= at || start >= end) continue;
+        end = start < at ? at : start;
         next = stop;
       }
       poison(*megcc_pool(c, pool) + at, end - at);
@@ -309,12 +415,17 @@ void megcc_poison_arena(megcc_context_t *c) {
 }
 
 void megcc_poison_dead(megcc_context_t *c) {
-  const megcc_plan_t *plan = c->model->kernels->plan;
+  const megcc_model_t *m = c->model;
+  const megcc_plan_t *plan = m->kernels->plan + m->function;
   uint32_t i;
   for (i = 0; i < plan->count; ++i) {
     const megcc_block_t *b = plan->blocks + i;
-    if (b->last == c->call + 1)
+    if (b->last != c->call + 1) continue;
+    if (b->pool < m->count[MEGCC_S_POOLS]) {
       poison(*megcc_pool(c, b->pool) + (size_t)b->offset, (size_t)b->bytes);
+    } else {
+      poison(*megcc_pool(c, b->pool), c->shaped->size[b->pool - m->count[MEGCC_S_POOLS]]);
+    }
   }
 }
 
@@ -341,6 +452,9 @@ static megcc_status_t check_memory(megcc_context_t *c) {
   uint32_t i;
   for (i = 0; i < m->count[MEGCC_S_POOLS]; ++i) {
     if (*megcc_pool(c, i) != NULL) continue;
+    if (c->shaped != NULL && c->shaped->arena_bytes > c->shaped->arena_capacity) {
+      return c->shaped->arena == NULL ? MEGCC_ERR_NO_ARENA : MEGCC_ERR_MEMORY;
+    }
     if (m->pool_bytes[i] > 0) return MEGCC_ERR_NO_ARENA;
     *megcc_pool(c, i) = (uint8_t *)c;  // empty tensors only; kernels get no null
   }
@@ -381,6 +495,7 @@ megcc_status_t megcc_run(megcc_context_t *c) {
   const uint32_t *code;
   megcc_status_t status;
   if (c == NULL) return MEGCC_ERR_NULL;
+  if ((status = ready(c)) != MEGCC_OK) return status;
   if ((status = check_memory(c)) != MEGCC_OK) return status;
 #if defined(MEGCC_DEBUG)
   megcc_poison_arena(c);

@@ -3,15 +3,24 @@
 
 typedef char megcc_model_fits[sizeof(struct megcc_model) <= MEGCC_MODEL_BYTES ? 1 : -1];
 
-static const uint8_t kSectionBytes[MEGCC_SECTIONS] = {1,
-                                                      4 * MEGCC_SEGMENT_WORDS,
-                                                      4,
-                                                      4,
-                                                      4 * MEGCC_TENSOR_WORDS,
-                                                      4 * MEGCC_PORT_WORDS,
-                                                      4 * MEGCC_PORT_WORDS,
-                                                      4,
-                                                      4 * MEGCC_POOL_WORDS};
+static const uint8_t kSectionBytes[MEGCC_SECTIONS] = {
+    1,                       // strings
+    4 * MEGCC_SEGMENT_WORDS,
+    4,                       // kernels
+    4 * MEGCC_SYMBOL_WORDS,
+    4,                       // signature
+    4 * MEGCC_F_WORDS,
+    4,                       // dims
+    4 * MEGCC_TENSOR_WORDS,
+    4 * MEGCC_PORT_WORDS,
+    4 * MEGCC_PORT_WORDS,
+    4,                       // code
+    4 * MEGCC_POOL_WORDS,
+    4,                       // values
+    4 * MEGCC_SCALAR_WORDS,
+    4 * MEGCC_BLOCK_WORDS,
+    4,                       // below
+    4 * MEGCC_GUARD_WORDS};
 
 // CRC-32 (IEEE 802.3, as zlib's) by nibbles: a 64-byte table instead of a 1 KB one.
 uint32_t megcc_crc32(const void *data, size_t bytes) {
@@ -59,18 +68,27 @@ static megcc_status_t check_header(const megcc_bytes_t *program) {
   return MEGCC_OK;
 }
 
-static megcc_status_t find_sections(megcc_model_t *m) {
+static megcc_status_t find_sections(megcc_model_t *m, const uint32_t *table, int first, int last) {
   const uint32_t *h = m->program;
   int s;
-  for (s = 0; s < MEGCC_SECTIONS; ++s) {
-    const uint32_t offset = h[MEGCC_H_SECTIONS + 2 * s];
-    const uint32_t count = h[MEGCC_H_SECTIONS + 2 * s + 1];
+  for (s = first; s < last; ++s, table += 2) {
+    const uint32_t offset = table[0], count = table[1];
     if (offset % 4 != 0 || offset > h[MEGCC_H_BYTES]) return MEGCC_ERR_CORRUPT;
     if (count > (h[MEGCC_H_BYTES] - offset) / kSectionBytes[s]) return MEGCC_ERR_CORRUPT;
     m->section[s] = h + offset / 4;
     m->count[s] = count;
   }
   return MEGCC_OK;
+}
+
+static megcc_status_t find_shared(megcc_model_t *m) {
+  return find_sections(m, m->program + MEGCC_H_SECTIONS, 0, MEGCC_S_FIRST_OF_FUNCTION);
+}
+
+static megcc_status_t find_function(megcc_model_t *m, uint32_t function) {
+  const uint32_t *record = m->section[MEGCC_S_FUNCTIONS] + (size_t)function * MEGCC_F_WORDS;
+  m->function = function;
+  return find_sections(m, record + MEGCC_F_SECTIONS, MEGCC_S_FIRST_OF_FUNCTION, MEGCC_SECTIONS);
 }
 
 static int is_string(const megcc_model_t *m, uint32_t ref) {
@@ -103,6 +121,11 @@ static megcc_status_t check_pools(megcc_model_t *m) {
   return MEGCC_OK;
 }
 
+void megcc_select(megcc_model_t *m, uint32_t function) {
+  (void)find_function(m, function);
+  (void)check_pools(m);  // which writes down their bytes
+}
+
 // Locates the weights; their bytes are `megcc_model_verify`'s business.
 static megcc_status_t check_segments(megcc_model_t *m, const megcc_image_t *image) {
   uint32_t s;
@@ -117,6 +140,14 @@ static megcc_status_t check_segments(megcc_model_t *m, const megcc_image_t *imag
     m->segment[s].bytes = (size_t)bytes;
   }
   return MEGCC_OK;
+}
+
+int megcc_is_fixed(const megcc_tensor_t *t) {
+  uint32_t d;
+  for (d = 0; d < t->rank; ++d) {
+    if (t->dims[d] < 0) return 0;
+  }
+  return 1;
 }
 
 // Bytes of a tensor whose dimensions are known to exist; false when they do not fit in a size_t.
@@ -173,32 +204,52 @@ static int space_bytes(const megcc_model_t *m, const megcc_tensor_t *t, size_t *
       port = decode_tensor(m, id);
       // The port's own tensor must be exactly this memory, or there would be none.
       if (port.space != t->space || port.index != t->index || port.offset != 0) return 0;
-      return tensor_bytes(&port, bytes);
+      if (megcc_is_fixed(&port)) return tensor_bytes(&port, bytes);
+      *bytes = SIZE_MAX;  // found out with the shapes
+      return 1;
     }
     default: return 0;
   }
 }
 
+// Whether `t` lies within memory whose size is known; what is not is found out with the shapes.
+static int lies_within(const megcc_model_t *m, const megcc_tensor_t *t) {
+  size_t bytes = 0, space = 0;
+  uint32_t id;
+  if (t->space == MEGCC_ARENA && t->index >= m->count[MEGCC_S_POOLS]) {
+    return t->index - m->count[MEGCC_S_POOLS] < m->count[MEGCC_S_BLOCKS];
+  }
+  if (!megcc_is_fixed(t)) {
+    const int ports = t->space == MEGCC_INPUT ? MEGCC_S_INPUTS : MEGCC_S_OUTPUTS;
+    megcc_tensor_t port;
+    if (t->space != MEGCC_INPUT && t->space != MEGCC_OUTPUT) return 0;
+    if (t->index >= m->count[ports]) return 0;
+    id = m->section[ports][t->index * MEGCC_PORT_WORDS + 1];
+    if (id >= m->count[MEGCC_S_TENSORS]) return 0;
+    port = decode_tensor(m, id);
+    return port.space == t->space && port.index == t->index && port.offset == 0;
+  }
+  if (!tensor_bytes(t, &bytes) || !space_bytes(m, t, &space)) return 0;
+  return t->offset <= space && bytes <= space - t->offset;
+}
+
 static megcc_status_t check_tensors(const megcc_model_t *m) {
+  const uint32_t dims = m->count[MEGCC_S_DIMS];
   uint32_t id, d;
   // The second loop looks at other tensors' dimensions: these must exist first.
   for (id = 0; id < m->count[MEGCC_S_TENSORS]; ++id) {
     const uint32_t *w = m->section[MEGCC_S_TENSORS] + (size_t)id * MEGCC_TENSOR_WORDS;
-    const uint32_t dims = m->count[MEGCC_S_DIMS];
     if (w[1] > dims || (w[0] >> 16) > dims - w[1]) return MEGCC_ERR_CORRUPT;
     if (megcc_dtype_bytes((megcc_dtype_t)(w[0] & 0xFF)) == 0) return MEGCC_ERR_CORRUPT;
   }
-  for (d = 0; d < m->count[MEGCC_S_DIMS]; ++d) {
-    // Negative dimensions are kept for references to scalars (symbolic shapes).
-    if ((int32_t)m->section[MEGCC_S_DIMS][d] < 0) return MEGCC_ERR_CORRUPT;
+  for (d = 0; d < dims; ++d) {
+    const int32_t dim = (int32_t)m->section[MEGCC_S_DIMS][d];
+    if (dim < 0 && (uint32_t)(-1 - dim) >= m->count[MEGCC_S_VALUES]) return MEGCC_ERR_CORRUPT;
   }
   for (id = 0; id < m->count[MEGCC_S_TENSORS]; ++id) {
     const uint32_t *w = m->section[MEGCC_S_TENSORS] + (size_t)id * MEGCC_TENSOR_WORDS;
     const megcc_tensor_t t = decode_tensor(m, id);
-    size_t bytes = 0, space = 0;
-    if (read_u64(w + 3) > SIZE_MAX) return MEGCC_ERR_CORRUPT;
-    if (!tensor_bytes(&t, &bytes) || !space_bytes(m, &t, &space)) return MEGCC_ERR_CORRUPT;
-    if (t.offset > space || bytes > space - t.offset) return MEGCC_ERR_CORRUPT;
+    if (read_u64(w + 3) > SIZE_MAX || !lies_within(m, &t)) return MEGCC_ERR_CORRUPT;
     if (t.offset % megcc_dtype_bytes((megcc_dtype_t)t.dtype) != 0) return MEGCC_ERR_CORRUPT;
   }
   return MEGCC_OK;
@@ -244,13 +295,16 @@ static megcc_status_t check_code(const megcc_model_t *m) {
 
 #if defined(MEGCC_DEBUG)
 static megcc_status_t check_plan(const megcc_model_t *m) {
-  const megcc_plan_t *plan = m->kernels->plan;
+  const megcc_plan_t *plan = m->kernels->plan + m->function;
   uint32_t i;
   // Another image for the same kernels may have another plan: its deaths are not known here.
   if (plan->checksum != m->program[MEGCC_H_CHECKSUM]) return MEGCC_ERR_KERNELS;
   for (i = 0; i < plan->count; ++i) {
     const megcc_block_t *b = plan->blocks + i;
-    if (b->pool >= m->count[MEGCC_S_POOLS]) return MEGCC_ERR_CORRUPT;
+    if (b->pool >= m->count[MEGCC_S_POOLS]) {
+      if (b->pool - m->count[MEGCC_S_POOLS] >= m->count[MEGCC_S_BLOCKS]) return MEGCC_ERR_CORRUPT;
+      continue;
+    }
     if (b->offset > m->pool_bytes[b->pool]) return MEGCC_ERR_CORRUPT;
     if (b->bytes > m->pool_bytes[b->pool] - b->offset) return MEGCC_ERR_CORRUPT;
   }
@@ -258,31 +312,95 @@ static megcc_status_t check_plan(const megcc_model_t *m) {
 }
 #endif
 
+// The signature says what every function's inputs look like.
+static megcc_status_t check_signature(const megcc_model_t *m) {
+  const uint32_t *symbol = m->section[MEGCC_S_SYMBOLS];
+  const uint32_t *w = m->section[MEGCC_S_SIGNATURE];
+  uint32_t left = m->count[MEGCC_S_SIGNATURE], k;
+  for (k = 0; k < m->count[MEGCC_S_SYMBOLS]; ++k, symbol += MEGCC_SYMBOL_WORDS) {
+    if (!is_string(m, symbol[0]) || symbol[1] > INT32_MAX || symbol[2] > INT32_MAX) {
+      return MEGCC_ERR_CORRUPT;
+    }
+  }
+  while (left > 0) {
+    const uint32_t rank = *w;
+    if (rank > left - 1) return MEGCC_ERR_CORRUPT;
+    for (k = 1; k <= rank; ++k) {
+      const int32_t dim = (int32_t)w[k];
+      if (dim < 0 && (uint32_t)(-1 - dim) >= m->count[MEGCC_S_SYMBOLS]) return MEGCC_ERR_CORRUPT;
+    }
+    w += 1 + rank;
+    left -= 1 + rank;
+  }
+  return MEGCC_OK;
+}
+
+// Each input of the function has the rank that the signature says, and no more inputs are there.
+static megcc_status_t check_ranks(const megcc_model_t *m) {
+  const uint32_t *w = m->section[MEGCC_S_SIGNATURE];
+  uint32_t left = m->count[MEGCC_S_SIGNATURE], i;
+  for (i = 0; i < m->count[MEGCC_S_INPUTS]; ++i) {
+    const uint32_t id = m->section[MEGCC_S_INPUTS][i * MEGCC_PORT_WORDS + 1];
+    if (left == 0 || *w != decode_tensor(m, id).rank) return MEGCC_ERR_CORRUPT;
+    left -= 1 + *w;
+    w += 1 + *w;
+  }
+  return left == 0 ? MEGCC_OK : MEGCC_ERR_CORRUPT;
+}
+
+static megcc_status_t check_function(megcc_model_t *m, uint32_t function, const uint32_t *ports) {
+  megcc_status_t status;
+  if ((status = find_function(m, function)) != MEGCC_OK) return status;
+  if (m->count[MEGCC_S_INPUTS] != ports[0] || m->count[MEGCC_S_OUTPUTS] != ports[1]) {
+    return MEGCC_ERR_CORRUPT;
+  }
+  if ((status = check_pools(m)) != MEGCC_OK) return status;
+  if ((status = check_tensors(m)) != MEGCC_OK) return status;
+  if ((status = check_ports(m, MEGCC_S_INPUTS, MEGCC_INPUT)) != MEGCC_OK) return status;
+  if ((status = check_ports(m, MEGCC_S_OUTPUTS, MEGCC_OUTPUT)) != MEGCC_OK) return status;
+  if ((status = check_ranks(m)) != MEGCC_OK) return status;
+  if (m->kernels->shapes != NULL) {
+    if ((status = m->kernels->shapes->check(m)) != MEGCC_OK) return status;
+  } else if (m->count[MEGCC_S_VALUES] + m->count[MEGCC_S_BLOCKS] + m->count[MEGCC_S_GUARDS] > 0) {
+    return MEGCC_ERR_OPCODE;
+  }
+#if defined(MEGCC_DEBUG)
+  if ((status = check_plan(m)) != MEGCC_OK) return status;
+#endif
+  return check_code(m);
+}
+
 static megcc_status_t check_model(megcc_model_t *m, const megcc_image_t *image) {
   const uint32_t *h = m->program;
   megcc_status_t status;
+  uint32_t f, ports[2];
   int w;
   // Reserved words: whatever a later version says there, this runtime would not do it.
-  if (h[MEGCC_H_FLAGS] != 0) return MEGCC_ERR_VERSION;
-  for (w = MEGCC_H_SECTIONS + 2 * MEGCC_SECTIONS; w < MEGCC_H_WORDS; ++w) {
+  if (h[MEGCC_H_NAME + 1] != 0 || h[MEGCC_H_NAME + 2] != 0) return MEGCC_ERR_VERSION;
+  for (w = MEGCC_H_SECTIONS + 2 * MEGCC_S_FIRST_OF_FUNCTION; w < MEGCC_H_WORDS; ++w) {
     if (h[w] != 0) return MEGCC_ERR_VERSION;
   }
   if (h[MEGCC_H_FINGERPRINT] != m->kernels->fingerprint[0] ||
       h[MEGCC_H_FINGERPRINT + 1] != m->kernels->fingerprint[1]) {
     return MEGCC_ERR_KERNELS;
   }
-  if ((status = find_sections(m)) != MEGCC_OK) return status;
+  if ((status = find_shared(m)) != MEGCC_OK) return status;
   if (m->count[MEGCC_S_KERNELS] != m->kernels->count) return MEGCC_ERR_KERNELS;
   if ((status = check_strings(m)) != MEGCC_OK) return status;
-  if ((status = check_pools(m)) != MEGCC_OK) return status;
   if ((status = check_segments(m, image)) != MEGCC_OK) return status;
-  if ((status = check_tensors(m)) != MEGCC_OK) return status;
-  if ((status = check_ports(m, MEGCC_S_INPUTS, MEGCC_INPUT)) != MEGCC_OK) return status;
-  if ((status = check_ports(m, MEGCC_S_OUTPUTS, MEGCC_OUTPUT)) != MEGCC_OK) return status;
-#if defined(MEGCC_DEBUG)
-  if ((status = check_plan(m)) != MEGCC_OK) return status;
-#endif
-  return check_code(m);
+  if ((status = check_signature(m)) != MEGCC_OK) return status;
+  if (m->count[MEGCC_S_FUNCTIONS] == 0) return MEGCC_ERR_CORRUPT;
+  if (m->kernels->shapes == NULL &&
+      (m->count[MEGCC_S_FUNCTIONS] > 1 || m->count[MEGCC_S_SYMBOLS] > 0)) {
+    return MEGCC_ERR_OPCODE;
+  }
+  if ((status = find_function(m, 0)) != MEGCC_OK) return status;
+  ports[0] = m->count[MEGCC_S_INPUTS];
+  ports[1] = m->count[MEGCC_S_OUTPUTS];
+  for (f = m->count[MEGCC_S_FUNCTIONS]; f-- > 0;) {  // ends with the first one selected
+    if ((status = check_function(m, f, ports)) != MEGCC_OK) return status;
+  }
+  return MEGCC_OK;
 }
 
 megcc_status_t megcc_model_open(const megcc_image_t *image, const megcc_kernels_t *kernels,
@@ -315,7 +433,7 @@ megcc_status_t megcc_image_from_bytes(const void *data, size_t bytes, megcc_imag
   program.bytes = bytes;
   if ((status = check_header(&program)) != MEGCC_OK) return status;
   m.program = (const uint32_t *)data;
-  if ((status = find_sections(&m)) != MEGCC_OK) return status;
+  if ((status = find_shared(&m)) != MEGCC_OK) return status;
   if (m.count[MEGCC_S_SEGMENTS] > MEGCC_MAX_SEGMENTS) return MEGCC_ERR_CORRUPT;
   at = m.program[MEGCC_H_BYTES];
   image->program.data = data;

@@ -4,26 +4,26 @@
 //   then the operands (tensors, outputs last), then the attributes (read in place).
 #include "megcc_vm.h"
 
-enum { KERNEL = 1, NAME, WORK, WORKSPACE, OUTPUTS, OPERANDS, FIRST };
-
-static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
+megcc_status_t megcc_check_call(const megcc_model_t *m, const uint32_t *code, uint32_t words,
+                                uint32_t first) {
+  const uint32_t *record =
+      m->section[MEGCC_S_FUNCTIONS] + (size_t)m->function * MEGCC_F_WORDS;
   uint32_t i;
-  if (words < FIRST || code[OPERANDS] > words - FIRST) return MEGCC_ERR_CORRUPT;
-  if (code[KERNEL] >= m->kernels->count) return MEGCC_ERR_CORRUPT;
-  if (code[NAME] >= m->count[MEGCC_S_STRINGS]) return MEGCC_ERR_CORRUPT;
-  if (code[WORK] > INT32_MAX) return MEGCC_ERR_CORRUPT;
-  if (code[OPERANDS] > m->program[MEGCC_H_MAX_OPERANDS]) return MEGCC_ERR_CORRUPT;
-  if (code[OUTPUTS] > code[OPERANDS]) return MEGCC_ERR_CORRUPT;
-  for (i = 0; i < code[OPERANDS]; ++i) {
-    const int writes = i >= code[OPERANDS] - code[OUTPUTS];
-    const uint32_t id = code[FIRST + i];
+  if (words < first || code[MEGCC_C_OPERANDS] > words - first) return MEGCC_ERR_CORRUPT;
+  if (code[MEGCC_C_KERNEL] >= m->kernels->count) return MEGCC_ERR_CORRUPT;
+  if (code[MEGCC_C_NAME] >= m->count[MEGCC_S_STRINGS]) return MEGCC_ERR_CORRUPT;
+  if (code[MEGCC_C_OPERANDS] > record[MEGCC_F_MAX_OPERANDS]) return MEGCC_ERR_CORRUPT;
+  if (code[MEGCC_C_OUTPUTS] > code[MEGCC_C_OPERANDS]) return MEGCC_ERR_CORRUPT;
+  for (i = 0; i < code[MEGCC_C_OPERANDS]; ++i) {
+    const int writes = i >= code[MEGCC_C_OPERANDS] - code[MEGCC_C_OUTPUTS];
+    const uint32_t id = code[first + i];
     if (id >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
     if (writes && !megcc_tensor_is_writable(m, id)) return MEGCC_ERR_CORRUPT;
   }
-  if (code[WORKSPACE] != MEGCC_NONE) {
+  if (code[MEGCC_C_WORKSPACE] != MEGCC_NONE) {
     megcc_tensor_t t;
-    if (code[WORKSPACE] >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
-    t = megcc_tensor_at(m, code[WORKSPACE]);
+    if (code[MEGCC_C_WORKSPACE] >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
+    t = megcc_tensor_at(m, code[MEGCC_C_WORKSPACE]);
     if (t.space != MEGCC_ARENA || t.offset % MEGCC_ALIGNMENT != 0) return MEGCC_ERR_CORRUPT;
   }
   return MEGCC_OK;
@@ -40,25 +40,26 @@ static void run_range(const void *arg, int32_t begin, int32_t end) {
   task->kernel(task->operand, task->attr, NULL, begin, end);
 }
 
-static megcc_status_t run(megcc_context_t *context, const uint32_t *code) {
+megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_t work,
+                          const int32_t *attr, const uint32_t *operands) {
   const megcc_model_t *m = context->model;
-  const char *name = megcc_string(m, code[NAME]);
-  const char *kernel = megcc_string(m, m->section[MEGCC_S_KERNELS][code[KERNEL]]);
-  const int32_t work = (int32_t)code[WORK];
+  const char *name = megcc_string(m, code[MEGCC_C_NAME]);
+  const char *kernel = megcc_string(m, m->section[MEGCC_S_KERNELS][code[MEGCC_C_KERNEL]]);
   struct task task;
   uint32_t i;
-  task.kernel = m->kernels->fn[code[KERNEL]];
+  task.kernel = m->kernels->fn[code[MEGCC_C_KERNEL]];
   task.operand = context->operand;
-  task.attr = (const int32_t *)(code + FIRST + code[OPERANDS]);
-  for (i = 0; i < code[OPERANDS]; ++i) {
-    context->operand[i] = megcc_tensor_data(context, code[FIRST + i]);
+  task.attr = attr;
+  for (i = 0; i < code[MEGCC_C_OPERANDS]; ++i) {
+    context->operand[i] = megcc_tensor_data(context, operands[i]);
   }
   if (context->profile != NULL) {
     context->profile(context->profile_user, MEGCC_CALL_BEGIN, context->call, name, kernel);
   }
   if (work > 0) {
-    if (code[WORKSPACE] != MEGCC_NONE) {
-      task.kernel(task.operand, task.attr, megcc_tensor_data(context, code[WORKSPACE]), 0, work);
+    if (code[MEGCC_C_WORKSPACE] != MEGCC_NONE) {
+      task.kernel(task.operand, task.attr, megcc_tensor_data(context, code[MEGCC_C_WORKSPACE]), 0,
+                  work);
     } else if (context->parallel != NULL && work > 1) {
       context->parallel(context->parallel_user, run_range, &task, work);
     } else {
@@ -73,6 +74,18 @@ static megcc_status_t run(megcc_context_t *context, const uint32_t *code) {
 #endif
   ++context->call;
   return MEGCC_OK;
+}
+
+static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
+  const megcc_status_t status = megcc_check_call(m, code, words, MEGCC_C_FIRST);
+  if (status != MEGCC_OK) return status;
+  return code[MEGCC_C_WORK] > INT32_MAX ? MEGCC_ERR_CORRUPT : MEGCC_OK;
+}
+
+static megcc_status_t run(megcc_context_t *context, const uint32_t *code) {
+  const uint32_t *operands = code + MEGCC_C_FIRST;
+  return megcc_call(context, code, (int32_t)code[MEGCC_C_WORK],
+                    (const int32_t *)(operands + code[MEGCC_C_OPERANDS]), operands);
 }
 
 const megcc_op_t megcc_op_call = {check, run};

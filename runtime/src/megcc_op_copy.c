@@ -2,17 +2,23 @@
 #include "megcc_vm.h"
 
 static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
+  megcc_tensor_t dst, src;
+  uint32_t d;
   if (words != 3 || code[2] >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
   if (!megcc_tensor_is_writable(m, code[1])) return MEGCC_ERR_CORRUPT;
-  if (megcc_tensor_at(m, code[1]).bytes != megcc_tensor_at(m, code[2]).bytes) {
-    return MEGCC_ERR_CORRUPT;
+  dst = megcc_tensor_at(m, code[1]);
+  src = megcc_tensor_at(m, code[2]);
+  // The same dims, not only as many bytes: symbolic ones can be compared in no other way.
+  if (dst.dtype != src.dtype || dst.rank != src.rank) return MEGCC_ERR_CORRUPT;
+  for (d = 0; d < dst.rank; ++d) {
+    if (dst.dims[d] != src.dims[d]) return MEGCC_ERR_CORRUPT;
   }
   return MEGCC_OK;
 }
 
 static megcc_status_t run(megcc_context_t *context, const uint32_t *code) {
   megcc_copy(megcc_tensor_data(context, code[1]), megcc_tensor_data(context, code[2]),
-             megcc_tensor_at(context->model, code[1]).bytes);
+             megcc_tensor_in(context, code[1]).bytes);
   return MEGCC_OK;
 }
 

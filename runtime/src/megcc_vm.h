@@ -7,7 +7,7 @@
 
 // Raised whenever anything in this file or the kernel's type changes: packages of different ABIs
 // in one program refuse each other's models instead of misreading them.
-#define MEGCC_ABI 2
+#define MEGCC_ABI 3
 
 // A debug build (-DMEGCC_DEBUG) adds to the structs below; a program half of one, half of the other
 // refuses its models, too.
@@ -20,7 +20,7 @@
 // ---- image format: 32-bit little-endian words, see docs/package-format.md ------------------
 
 #define MEGCC_MAGIC 0x4347454Du  // "MEGC"
-#define MEGCC_VERSION 2u
+#define MEGCC_VERSION 3u
 #define MEGCC_NONE 0xFFFFFFFFu  // "no tensor"
 
 enum {  // words of the header
@@ -31,33 +31,87 @@ enum {  // words of the header
   MEGCC_H_FINGERPRINT,
   MEGCC_H_ARCH = MEGCC_H_FINGERPRINT + 2,
   MEGCC_H_NAME,
-  MEGCC_H_MAX_OPERANDS,
-  MEGCC_H_FLAGS,     // 0
-  MEGCC_H_SECTIONS,  // (offset in bytes, count) of each section
+  MEGCC_H_SECTIONS = 10,  // (offset in bytes, count) of each section that all functions share
   MEGCC_H_WORDS = 32
 };
 
 enum {
-  MEGCC_S_STRINGS,   // bytes; every string ends with 0, as does the section
-  MEGCC_S_SEGMENTS,  // bytes (2 words), CRC-32, 0
-  MEGCC_S_KERNELS,   // name
-  MEGCC_S_DIMS,      // dimension
-  MEGCC_S_TENSORS,   // dtype | space << 8 | rank << 16, first dim, index, offset (2 words), 0
-  MEGCC_S_INPUTS,    // name, tensor
-  MEGCC_S_OUTPUTS,   // name, tensor
-  MEGCC_S_CODE,      // instructions: opcode | words << 8, operands...
-  MEGCC_S_POOLS,     // name, bytes (2 words)
-  MEGCC_SECTIONS
+  // Shared by all functions.
+  MEGCC_S_STRINGS,    // bytes; every string ends with 0, as does the section
+  MEGCC_S_SEGMENTS,   // bytes (2 words), CRC-32, 0
+  MEGCC_S_KERNELS,    // name
+  MEGCC_S_SYMBOLS,    // name, least and greatest value
+  MEGCC_S_SIGNATURE,  // of each input: rank, dims; a dim -1 - k is symbol k
+  MEGCC_S_FUNCTIONS,  // a program for some of the shapes
+  // Of one function.
+  MEGCC_S_DIMS,     // dimension; -1 - k is value k
+  MEGCC_S_TENSORS,  // dtype | space << 8 | rank << 16, first dim, index, offset (2 words), 0
+  MEGCC_S_INPUTS,   // name, tensor
+  MEGCC_S_OUTPUTS,  // name, tensor
+  MEGCC_S_CODE,     // instructions: opcode | words << 8, operands...
+  MEGCC_S_POOLS,    // name, bytes (2 words)
+  MEGCC_S_VALUES,   // what the context's values are at first; the symbols stand in front
+  MEGCC_S_SCALARS,  // operation | value << 8, value, value
+  MEGCC_S_BLOCKS,   // kind | log2 of the alignment << 8, then by kind
+  MEGCC_S_BELOW,    // block
+  MEGCC_S_GUARDS,   // symbol, least value, first value that is too large
+  MEGCC_SECTIONS,
+  MEGCC_S_FIRST_OF_FUNCTION = MEGCC_S_DIMS
+};
+
+enum {  // words of a function
+  MEGCC_F_MAX_OPERANDS,
+  MEGCC_F_SCALARS,  // so many are computed when the shapes change, the others by LOAD
+  MEGCC_F_DATA,     // values from this one on depend on data
+  MEGCC_F_SECTIONS = 4,
+  MEGCC_F_WORDS = MEGCC_F_SECTIONS + 2 * (MEGCC_SECTIONS - MEGCC_S_FIRST_OF_FUNCTION)
 };
 
 enum {
   MEGCC_SEGMENT_WORDS = 4,
+  MEGCC_SYMBOL_WORDS = 3,
   MEGCC_TENSOR_WORDS = 6,
   MEGCC_PORT_WORDS = 2,
-  MEGCC_POOL_WORDS = 3
+  MEGCC_POOL_WORDS = 3,
+  MEGCC_SCALAR_WORDS = 3,
+  MEGCC_BLOCK_WORDS = 4,
+  MEGCC_GUARD_WORDS = 3
+};
+
+enum {  // operations on values; the result of all but REQUIRE goes to the value named first
+  MEGCC_V_MOVE,
+  MEGCC_V_ADD,
+  MEGCC_V_SUB,
+  MEGCC_V_MUL,
+  MEGCC_V_FLOORDIV,
+  MEGCC_V_FLOORMOD,
+  MEGCC_V_MIN,
+  MEGCC_V_MAX,
+  MEGCC_V_EQ,
+  MEGCC_V_LT,
+  MEGCC_V_REQUIRE,  // the model needs both values to be equal
+  MEGCC_V_OPERATIONS
+};
+
+enum {  // kinds of blocks; a tensor of the arena in block b has the index pools + b
+  MEGCC_B_PLACED,  // first of BELOW, count: stands on the highest end of those blocks
+  MEGCC_B_ALIAS,   // block, value: lies so many bytes from the start of an earlier block
+  MEGCC_B_DYNAMIC  // has memory of its own, allocated by LOAD
 };
 
 enum { MEGCC_ARENA, MEGCC_WEIGHT, MEGCC_INPUT, MEGCC_OUTPUT, MEGCC_SPACES };
+
+// Words of CALL (WORK: a number) and CALL_SIZED (WORK: a value, then the value of the first
+// attribute).
+enum {
+  MEGCC_C_KERNEL = 1,
+  MEGCC_C_NAME,
+  MEGCC_C_WORK,
+  MEGCC_C_WORKSPACE,
+  MEGCC_C_OUTPUTS,
+  MEGCC_C_OPERANDS,
+  MEGCC_C_FIRST
+};
 
 enum {
 #define MEGCC_OPCODE(number, name, handler) MEGCC_OP_##name = number,
@@ -74,7 +128,8 @@ typedef struct megcc_op {
 } megcc_op_t;
 
 #if defined(MEGCC_DEBUG)
-// Where a storage of the arena lives, and during which calls: [first, last).
+// Where a storage of the arena lives, and during which calls: [first, last). A pool from the number
+// of pools on is a block, whose offset and size are those of the moment.
 typedef struct megcc_block {
   uint32_t first, last, pool;
   uint64_t offset, bytes;
@@ -87,6 +142,24 @@ typedef struct megcc_plan {
 } megcc_plan_t;
 #endif
 
+struct megcc_port;
+struct megcc_tensor;
+
+// What a model needs whose shapes can change: reached through the package's table, so that others
+// do not link it.
+typedef struct megcc_shapes {
+  megcc_status_t (*check)(const megcc_model_t *function);
+  size_t (*bytes)(const megcc_model_t *model);
+  void (*create)(megcc_context_t *context, void *mem);
+  megcc_status_t (*set)(megcc_context_t *context, uint32_t input, int32_t rank,
+                        const int32_t *dims);
+  megcc_status_t (*resolve)(megcc_context_t *context);
+  void (*place)(megcc_context_t *context);
+  void (*measure)(const megcc_context_t *context, struct megcc_tensor *tensor);
+  const int32_t *(*dims)(const megcc_context_t *context, int section, uint32_t port);
+  void (*release)(megcc_context_t *context);
+} megcc_shapes_t;
+
 // What a package's generated model.c hands to megcc_model_open. The opcodes travel with the
 // kernels, so that packages using different opcodes can share one copy of the runtime.
 struct megcc_kernels {
@@ -96,8 +169,9 @@ struct megcc_kernels {
   const megcc_kernel_fn *fn;
   const megcc_op_t *const *op;  // by opcode, null where the package has no use for it
   uint32_t op_count;
+  const megcc_shapes_t *shapes;  // null where every shape is fixed
 #if defined(MEGCC_DEBUG)
-  const megcc_plan_t *plan;
+  const megcc_plan_t *plan;  // of each function
 #endif
 };
 
@@ -108,6 +182,7 @@ struct megcc_model {
   const uint32_t *section[MEGCC_SECTIONS];
   uint32_t count[MEGCC_SECTIONS];
   size_t pool_bytes[MEGCC_MAX_POOLS];
+  uint32_t function;  // whose sections these are
 };
 
 enum {
@@ -120,8 +195,38 @@ struct megcc_port {
   uint32_t flags;
 };
 
+// Bytes that <NAME>_CONTEXT_BYTES counts for the struct below, on every platform.
+#define MEGCC_SHAPED_BYTES 768
+
+// What a context keeps where shapes can change.
+struct megcc_shaped {
+  megcc_model_t view;     // the model with the function that serves these shapes
+  const megcc_model_t *model;
+  int32_t *given;         // dims of all inputs in order, as they were set; -1: not yet
+  int32_t *symbol;        // value of each symbol
+  int32_t *dims;          // dims of all inputs, then of all outputs
+  int32_t *value;         // of the function
+  size_t *size;           // of each block
+  size_t *offset;         // of each block in the arena
+  size_t *port_bytes;     // of all inputs, then of all outputs, when they were resolved
+  struct megcc_dynamic *dynamic;  // memory of each block that has its own
+  uint8_t *arena;
+  size_t arena_bytes, arena_capacity;
+  megcc_alloc_fn alloc;
+  megcc_free_fn free;
+  void *alloc_user;
+  megcc_shape_problem_t problem;
+  uint32_t resolved;
+};
+
+struct megcc_dynamic {
+  void *data;
+  size_t bytes;
+};
+
 struct megcc_context {
   const megcc_model_t *model;
+  struct megcc_shaped *shaped;  // null where every shape is fixed
   uint8_t **base;  // first byte of each segment, input, output; before them, of pool k at ~k
   void **operand;  // of the running call
   struct megcc_port *input, *output;
@@ -141,10 +246,24 @@ typedef struct megcc_tensor {
   size_t bytes;
 } megcc_tensor_t;
 
+// Finds the sections of a function of a model.
+void megcc_select(megcc_model_t *model, uint32_t function);
+
 uint32_t megcc_crc32(const void *data, size_t bytes);
 
-// Decodes a tensor of a validated model.
+// Decodes a tensor of a validated model; its bytes are those of fixed dims.
 megcc_tensor_t megcc_tensor_at(const megcc_model_t *model, uint32_t id);
+
+// Whether all dims of a tensor are fixed.
+int megcc_is_fixed(const megcc_tensor_t *tensor);
+
+// Runs the kernel of a call over `work`, with these attributes.
+megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_t work,
+                          const int32_t *attr, const uint32_t *operands);
+
+// What CALL and CALL_SIZED have in common: the words up to the number of operands, and these.
+megcc_status_t megcc_check_call(const megcc_model_t *model, const uint32_t *code, uint32_t words,
+                                uint32_t first);
 
 #if defined(MEGCC_DEBUG)
 // Fills the whole arena, but for inputs that are waiting there, with 0xFF: NaN as a float.
@@ -177,6 +296,18 @@ static inline uint8_t *megcc_tensor_data(const megcc_context_t *context, uint32_
   return context->base[base] + (size_t)((uint64_t)t[4] << 32 | t[3]);
 }
 
+// A tensor with its bytes for the present shapes; a dim that is not known yet counts as 0 bytes.
+static inline megcc_tensor_t megcc_tensor_in(const megcc_context_t *context, uint32_t id) {
+  megcc_tensor_t t = megcc_tensor_at(context->model, id);
+  if (context->shaped != NULL) context->model->kernels->shapes->measure(context, &t);
+  return t;
+}
+
+// Evaluates scalars, sizes and addresses a range of blocks: for the shapes, or after a LOAD.
+megcc_status_t megcc_compute(struct megcc_shaped *shaped, uint32_t first, uint32_t last);
+megcc_status_t megcc_size_blocks(struct megcc_shaped *shaped, uint32_t first, uint32_t last);
+void megcc_place_blocks(megcc_context_t *context, uint32_t first, uint32_t last);
+
 // The one library function a freestanding compiler supplies anyway.
 static inline void megcc_copy(void *dst, const void *src, size_t bytes) {
 #if defined(__GNUC__)
@@ -190,5 +321,8 @@ static inline void megcc_copy(void *dst, const void *src, size_t bytes) {
 // All handlers of megcc_opcodes.def; a package links those that its table names.
 extern const megcc_op_t megcc_op_call;
 extern const megcc_op_t megcc_op_copy;
+extern const megcc_op_t megcc_op_call_sized;
+extern const megcc_op_t megcc_op_load;
+extern const megcc_shapes_t megcc_shapes;
 
 #endif  // MEGCC_VM_H
