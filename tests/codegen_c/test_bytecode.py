@@ -7,10 +7,20 @@ import struct
 import zlib
 from dataclasses import replace
 
-from tvm_megcc.codegen_c import bytecode, emit, sources
-from tvm_megcc.program import ALIGNMENT, DTYPES
+from tvm_megcc.codegen_c import bytecode, emit, scalars, sources
+from tvm_megcc.program import ALIGNMENT, DTYPES, bundle_of
 
 from ..runtime import programs as p
+
+#: Sections in the order of the C enum; from "dims" on they are those of a function.
+SECTIONS = (
+    "strings", "segments", "kernels", "symbols", "signature", "functions", "dims", "tensors",
+    "inputs", "outputs", "code", "pools", "values", "scalars", "blocks", "below", "guards",
+)  # fmt: skip
+ENTRY = {
+    "segments": 4, "symbols": 3, "functions": 26, "tensors": 6, "inputs": 2, "outputs": 2,
+    "pools": 3, "scalars": 3, "blocks": 4, "guards": 3,
+}  # fmt: skip
 
 
 def blob(program=None) -> bytes:
@@ -18,18 +28,25 @@ def blob(program=None) -> bytes:
     symbols = [k.symbol for k in code.program.kernels]
     segments = [w.data.ljust(64, b"\0") for w in code.program.weights]
     placed = [(k, 0) for k in range(len(segments))]
-    return bytecode.encode(code, symbols=symbols, placed=placed, segments=segments)
+    function = bytecode.Function((), code, tuple(range(len(symbols))), placed)
+    bundle = bundle_of(code.program)
+    return bytecode.encode(bundle, [function], symbols=symbols, segments=segments)
 
 
 def words(data: bytes) -> list[int]:
     return list(struct.unpack(f"<{len(data) // 4}I", data))
 
 
-def section(data: bytes, number: int) -> list[int]:
-    at = bytecode.SECTIONS_AT + 2 * number
+def section(data: bytes, name: str, function: int = 0) -> list[int]:
+    number = SECTIONS.index(name)
+    if number < SECTIONS.index("dims"):
+        at = bytecode.SECTIONS_AT + 2 * number
+    else:
+        at = words(data)[bytecode.SECTIONS_AT + 2 * SECTIONS.index("functions")] // 4
+        at += ENTRY["functions"] * function + bytecode.FUNCTION_WORDS
+        at += 2 * (number - SECTIONS.index("dims"))
     offset, count = words(data)[at : at + 2]
-    per_entry = (0, 4, 1, 1, 6, 2, 2, 1, 3)[number]
-    return words(data)[offset // 4 :][: count * per_entry]
+    return words(data)[offset // 4 :][: count * ENTRY.get(name, 1)]
 
 
 def string(data: bytes, ref: int) -> str:
@@ -49,6 +66,17 @@ def test_numbers_are_those_of_the_c_sources():
     assert limits == (emit.MAX_SEGMENTS, emit.MAX_POOLS)
     dtypes = re.search(r"typedef enum megcc_dtype \{(.*?)\}", api, re.S).group(1)
     assert [d.lower() for d in re.findall(r"MEGCC_(\w+)", dtypes)] == list(DTYPES)
+    assert int(macros["MEGCC_SHAPED_BYTES"]) == emit.SHAPED_BYTES
+    sections = re.search(
+        r"enum \{\n  // Shared by all functions\.(.*?)MEGCC_SECTIONS", vm, re.S
+    ).group(1)
+    assert tuple(n.lower() for n in re.findall(r"^  MEGCC_S_(\w+)", sections, re.M)) == SECTIONS
+    operations = re.findall(
+        r"MEGCC_V_(\w+)", re.search(r"enum \{  // operations.*?\}", vm, re.S).group(0)
+    )
+    assert tuple(o.lower() for o in operations)[:-1] == scalars.OPERATIONS
+    kinds = re.findall(r"MEGCC_B_(\w+)", re.search(r"enum \{  // kinds.*?\}", vm, re.S).group(0))
+    assert [getattr(bytecode, k) for k in kinds] == list(range(3))
     spaces = re.search(r"enum \{ (MEGCC_ARENA.*?) \}", vm).group(1)
     assert tuple(s.lower() for s in re.findall(r"MEGCC_(\w+)", spaces))[:-1] == bytecode.SPACES
 
@@ -72,33 +100,39 @@ def test_header():
     assert head[3] == zlib.crc32(data[16:])
     assert head[4] | head[5] << 32 == bytecode.fingerprint(["t_add"])
     assert (string(data, head[6]), string(data, head[7])) == ("x86", "adder")
-    assert head[8:10] == [3, 0] and head[28:] == [0] * 4
+    assert head[8:10] == [0, 0] and head[22:] == [0] * 10
+    assert section(data, "functions")[:4] == [3, 0, 0, 0]
 
 
 def test_sections():
     data = blob()
-    assert section(data, 1) == [64, 0, zlib.crc32(p.W.tobytes().ljust(64, b"\0")), 0]
-    assert section(data, 3) == [6, 6, 6]
-    assert section(data, 4)[6:12] == [1 << 8 | 1 << 16, 1, 0, 0, 0, 0]
-    (name, tensor) = section(data, 5)
+    assert section(data, "segments") == [64, 0, zlib.crc32(p.W.tobytes().ljust(64, b"\0")), 0]
+    assert section(data, "dims") == [6, 6, 6]
+    assert section(data, "tensors")[6:12] == [1 << 8 | 1 << 16, 1, 0, 0, 0, 0]
+    (name, tensor) = section(data, "inputs")
     assert (string(data, name), tensor) == ("x", 0)
-    call = section(data, 7)
+    call = section(data, "code")
     assert call[0] == 1 | 10 << 8 and call[1] == 0 and string(data, call[2]) == "add"
     assert call[3:] == [6, bytecode.NONE, 1, 3, 0, 1, 2, 0 | 1 << 8]
 
 
 def test_pools():
     data = blob(p.corners("x86"))
-    assert section(data, 8)[1:] == [256, 0] and string(data, section(data, 8)[0]) == "arena"
+    assert (
+        section(data, "pools")[1:] == [256, 0]
+        and string(data, section(data, "pools")[0]) == "arena"
+    )
     program = p.in_two_pools(p.planned("x86"))
     big = replace(program.plan.pools[1], bytes=5 << 32)
     plan = replace(program.plan, pools=(program.plan.pools[0], big))
     data = blob(replace(program, plan=plan, arena_bytes=128 + (5 << 32)))
-    (first, *one), (second, *two) = section(data, 8)[:3], section(data, 8)[3:]
+    (first, *one), (second, *two) = section(data, "pools")[:3], section(data, "pools")[3:]
     assert (string(data, first), one) == ("sram", [128, 0])
     assert (string(data, second), two) == ("ps-ram 2", [0, 5])
     arena = [
-        t[2:4] for t in zip(*[iter(section(data, 4))] * 6, strict=True) if t[0] >> 8 & 255 == 0
+        t[2:4]
+        for t in zip(*[iter(section(data, "tensors"))] * 6, strict=True)
+        if t[0] >> 8 & 255 == 0
     ]
     assert (1, 64) in arena and (0, 64) in arena
 

@@ -228,14 +228,15 @@ def test_weights_are_stored_once_and_grouped_by_user():
         "armv7": with_weights("armv7", b"only32", b"common"),
         "x86": with_weights("x86", b"common" * 20),
     }
-    layout = weights.lay_out(programs)
+    layout = weights.lay_out({arch: [program] for arch, program in programs.items()})
     assert [(s.archs, len(s.data)) for s in layout.segments] == [
         (("arm64",), 64), (("arm64", "armv7"), 64), (("armv7",), 64), (("x86",), 128),
     ]  # fmt: skip
-    assert layout.placed["arm64"] == ((1, 0), (0, 0), (1, 0))
-    assert layout.local("armv7") == ((1, 0), (0, 0))
+    assert layout.placed["arm64"] == (((1, 0), (0, 0), (1, 0)),)
+    assert layout.local("armv7") == (((1, 0), (0, 0)),)
     for arch, program in programs.items():
-        for weight, (segment, offset) in zip(program.weights, layout.placed[arch], strict=True):
+        (placed,) = layout.placed[arch]
+        for weight, (segment, offset) in zip(program.weights, placed, strict=True):
             data = layout.segments[segment].data
             assert offset % 64 == 0 and data[offset : offset + len(weight.data)] == weight.data
 
