@@ -120,7 +120,8 @@ def package(
     else:
         for a in archs:
             out[f"model/model_{a}.bin"] = _bin(blobs[a], a, layout)
-    out["main.c"] = _main_c(ident, archs, weights)
+    shaped = any(code.is_shaped for code in codes.values())
+    out["main.c"] = _main_c(ident, archs, weights, shaped)
     for path in ("Makefile", "CMakeLists.txt"):
         out[path] = package_text(path)
     manifest = _manifest(name, ident, codes, layout, kernels.files, kernels.symbols, blobs, weights)
@@ -421,9 +422,10 @@ def _bin(blob: bytes, arch: str, layout: Layout) -> bytes:
     return bytes(data)
 
 
-def _main_c(ident: str, archs: tuple[str, ...], weights: str) -> str:
+def _main_c(ident: str, archs: tuple[str, ...], weights: str, shaped: bool) -> str:
     text = _generated("Runner", ident) + f'#define MODEL_HEADER "{ident}.h"\n'
     text += f"#define MODEL_KERNELS {ident}_kernels\n"
+    text += f"#define MODEL_HAS_SHAPES {int(shaped)}\n"
     if weights == "c":
         text += f"#define MODEL_IMAGE {ident}_image\n"
     else:

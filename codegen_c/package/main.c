@@ -488,6 +488,7 @@ static void print_times(const double *times, long repeat) {
   printf("time: min %.3f ms, median %.3f ms of %ld runs\n", sorted[0], sorted[repeat / 2], repeat);
 }
 
+#if MODEL_HAS_SHAPES
 static void *allocate_data(void *user, size_t bytes) {
   void *data;
   (void)user;
@@ -559,6 +560,8 @@ static void set_shapes(const struct options *o, const megcc_model_t *model,
   }
 }
 
+#endif
+
 static megcc_context_t *make_context(const struct options *o, const megcc_model_t *model) {
   megcc_context_t *context;
   size_t bytes;
@@ -567,12 +570,17 @@ static megcc_context_t *make_context(const struct options *o, const megcc_model_
   check(megcc_context_bytes(model, &bytes), NULL);
   mem = allocate(bytes);
   check(megcc_context_create(model, mem, bytes, &context), NULL);
+#if MODEL_HAS_SHAPES
   check(megcc_set_allocator(context, allocate_data, free_data, NULL), NULL);
   set_shapes(o, model, context);
+  check_shape(megcc_arena_bytes(context, &bytes), context);
+#else
+  if (o->n_shapes > 0) fail("all shapes of this model are fixed", "--shape");
+#endif
   check(megcc_pool_count(model, &count), NULL);
   for (i = 0; i < count; ++i) {
     const char *name;
-    check_shape(megcc_pool_info(context, i, &name, &bytes), context);
+    check(megcc_pool_info(context, i, &name, &bytes), NULL);
     mem = allocate(bytes);
     check(megcc_set_pool(context, i, mem, bytes), name);
     printf("%s: %lu bytes\n", name, (unsigned long)bytes);
@@ -629,6 +637,8 @@ int main(int argc, char **argv) {
   print_times(times, o.repeat);
   if (o.profile) print_profile(&profile, o.repeat);
   if (o.output_dir != NULL) write_outputs(o.output_dir, model, context, times, o.repeat);
+#if MODEL_HAS_SHAPES
   check(megcc_release(context), NULL);
+#endif
   return 0;
 }

@@ -185,11 +185,13 @@ typedef struct megcc_shape_problem {
   const char *symbol;  ///< name of the dim, or null
 } megcc_shape_problem_t;
 
+// The functions from here to megcc_release are in packages whose shapes can change; others, which
+// have no use for them, do not carry them.
+
 /// What the latest MEGCC_ERR_SHAPE or MEGCC_ERR_NO_SHAPE was about.
 megcc_status_t megcc_shape_problem(const megcc_context_t *context, megcc_shape_problem_t *problem);
 
-/// One English sentence without a full stop, with these placeholders for the problem's numbers and
-/// names: never null.
+/// One English sentence without a full stop; never null.
 const char *megcc_shape_reason_string(megcc_shape_reason_t reason);
 
 /// Which of the programs in the package serves the present shapes; 0 where there is one.

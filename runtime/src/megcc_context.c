@@ -90,13 +90,6 @@ megcc_status_t megcc_context_create(const megcc_model_t *m, void *mem, size_t by
   return MEGCC_OK;
 }
 
-// Brings the context up to date with the shapes that were set. What it changes is the context's own
-// memory, which the caller gave to be written.
-static megcc_status_t ready(const megcc_context_t *c) {
-  if (c->shaped == NULL || c->shaped->resolved) return MEGCC_OK;
-  return c->model->kernels->shapes->resolve((megcc_context_t *)(uintptr_t)c);
-}
-
 // ---- ports ---------------------------------------------------------------------------------
 
 // A port: its tensor and its two places in the context.
@@ -119,17 +112,6 @@ static struct port port_at(const megcc_context_t *c, int section, uint32_t index
   return p;
 }
 
-// Whether the size of a port is read from data during a run.
-static int depends_on_data(const megcc_context_t *c, const megcc_tensor_t *t) {
-  const megcc_model_t *m = c->model;
-  const uint32_t *record = m->section[MEGCC_S_FUNCTIONS] + (size_t)m->function * MEGCC_F_WORDS;
-  uint32_t d;
-  for (d = 0; d < t->rank; ++d) {
-    if (t->dims[d] < 0 && (uint32_t)(-1 - t->dims[d]) >= record[MEGCC_F_DATA]) return 1;
-  }
-  return 0;
-}
-
 // ---- arena ---------------------------------------------------------------------------------
 
 megcc_status_t megcc_pool_info(const megcc_context_t *c, uint32_t index, const char **name,
@@ -137,7 +119,7 @@ megcc_status_t megcc_pool_info(const megcc_context_t *c, uint32_t index, const c
   const megcc_model_t *m;
   megcc_status_t status;
   if (c == NULL || name == NULL || bytes == NULL) return MEGCC_ERR_NULL;
-  if ((status = ready(c)) != MEGCC_OK) return status;
+  if ((status = megcc_ready(c)) != MEGCC_OK) return status;
   m = c->model;
   if (index >= m->count[MEGCC_S_POOLS]) return MEGCC_ERR_INDEX;
   *name = megcc_string(m, m->section[MEGCC_S_POOLS][index * MEGCC_POOL_WORDS]);
@@ -188,7 +170,7 @@ static megcc_status_t port_info(const megcc_context_t *c, int section, uint32_t 
   if (c == NULL || info == NULL) return MEGCC_ERR_NULL;
   if (index >= c->model->count[section]) return MEGCC_ERR_INDEX;
   // What can be known before all shapes are set is told then, too.
-  (void)ready(c);
+  (void)megcc_ready(c);
   p = port_at(c, section, index);
   info->name = p.name;
   info->dtype = (megcc_dtype_t)p.tensor.dtype;
@@ -224,48 +206,15 @@ megcc_status_t megcc_set_input_shape(megcc_context_t *c, uint32_t index, int32_t
   return MEGCC_OK;
 }
 
-megcc_status_t megcc_shape_problem(const megcc_context_t *c, megcc_shape_problem_t *problem) {
-  static const megcc_shape_problem_t none = {MEGCC_SHAPE_FINE, 0, 0, 0, 0, 0, NULL, NULL};
-  if (c == NULL || problem == NULL) return MEGCC_ERR_NULL;
-  *problem = c->shaped != NULL ? c->shaped->problem : none;
-  return MEGCC_OK;
-}
-
-megcc_status_t megcc_release(megcc_context_t *c) {
-  if (c == NULL) return MEGCC_ERR_NULL;
-  if (c->shaped != NULL) c->model->kernels->shapes->release(c);
-  return MEGCC_OK;
-}
-
-megcc_status_t megcc_set_allocator(megcc_context_t *c, megcc_alloc_fn alloc, megcc_free_fn release,
-                                   void *user) {
-  const megcc_status_t status = megcc_release(c);
-  if (status != MEGCC_OK) return status;
-  if ((alloc == NULL) != (release == NULL)) return MEGCC_ERR_NULL;
-  if (c->shaped == NULL) return MEGCC_OK;
-  c->shaped->alloc = alloc;
-  c->shaped->free = release;
-  c->shaped->alloc_user = user;
-  return MEGCC_OK;
-}
-
-megcc_status_t megcc_function_index(const megcc_context_t *c, uint32_t *index) {
-  megcc_status_t status;
-  if (c == NULL || index == NULL) return MEGCC_ERR_NULL;
-  if ((status = ready(c)) != MEGCC_OK) return status;
-  *index = c->model->function;
-  return MEGCC_OK;
-}
-
 static megcc_status_t bind(megcc_context_t *c, int section, uint32_t index, void *data,
                            size_t bytes) {
   struct port p;
   megcc_status_t status;
   if (c == NULL) return MEGCC_ERR_NULL;
   if (index >= c->model->count[section]) return MEGCC_ERR_INDEX;
-  if ((status = ready(c)) != MEGCC_OK) return status;
+  if ((status = megcc_ready(c)) != MEGCC_OK) return status;
   p = port_at(c, section, index);
-  if (depends_on_data(c, &p.tensor)) return MEGCC_ERR_DATA;
+  if (c->shaped != NULL && megcc_waits_for_data(c->model, &p.tensor)) return MEGCC_ERR_DATA;
   if (bytes != p.tensor.bytes) return MEGCC_ERR_SIZE;
   if (data == NULL && bytes > 0) return MEGCC_ERR_NULL;
   if ((uintptr_t)data % megcc_dtype_bytes((megcc_dtype_t)p.tensor.dtype) != 0) {
@@ -317,7 +266,7 @@ static megcc_status_t lay_out_io(const megcc_context_t *c, uint8_t *mem, size_t 
 megcc_status_t megcc_io_bytes(const megcc_context_t *c, size_t *bytes) {
   megcc_status_t status;
   if (c == NULL || bytes == NULL) return MEGCC_ERR_NULL;
-  if ((status = ready(c)) != MEGCC_OK) return status;
+  if ((status = megcc_ready(c)) != MEGCC_OK) return status;
   return lay_out_io(c, NULL, bytes);
 }
 
@@ -338,7 +287,7 @@ megcc_status_t megcc_copy_input(megcc_context_t *c, uint32_t index, const void *
   megcc_status_t status;
   if (c == NULL) return MEGCC_ERR_NULL;
   if (index >= c->model->count[MEGCC_S_INPUTS]) return MEGCC_ERR_INDEX;
-  if ((status = ready(c)) != MEGCC_OK) return status;
+  if ((status = megcc_ready(c)) != MEGCC_OK) return status;
   p = port_at(c, MEGCC_S_INPUTS, index);
   if (bytes != p.tensor.bytes) return MEGCC_ERR_SIZE;
   if (data == NULL && bytes > 0) return MEGCC_ERR_NULL;
@@ -495,7 +444,7 @@ megcc_status_t megcc_run(megcc_context_t *c) {
   const uint32_t *code;
   megcc_status_t status;
   if (c == NULL) return MEGCC_ERR_NULL;
-  if ((status = ready(c)) != MEGCC_OK) return status;
+  if ((status = megcc_ready(c)) != MEGCC_OK) return status;
   if ((status = check_memory(c)) != MEGCC_OK) return status;
 #if defined(MEGCC_DEBUG)
   megcc_poison_arena(c);

@@ -95,6 +95,12 @@ static int is_string(const megcc_model_t *m, uint32_t ref) {
   return ref < m->count[MEGCC_S_STRINGS];
 }
 
+megcc_status_t megcc_ready(const megcc_context_t *c) {
+  if (c->shaped == NULL || c->shaped->resolved) return MEGCC_OK;
+  // What changes is the context's own memory, which the caller gave to be written.
+  return c->model->kernels->shapes->resolve((megcc_context_t *)(uintptr_t)c);
+}
+
 static megcc_status_t check_strings(const megcc_model_t *m) {
   const uint32_t count = m->count[MEGCC_S_STRINGS];
   uint32_t k;
@@ -140,14 +146,6 @@ static megcc_status_t check_segments(megcc_model_t *m, const megcc_image_t *imag
     m->segment[s].bytes = (size_t)bytes;
   }
   return MEGCC_OK;
-}
-
-int megcc_is_fixed(const megcc_tensor_t *t) {
-  uint32_t d;
-  for (d = 0; d < t->rank; ++d) {
-    if (t->dims[d] < 0) return 0;
-  }
-  return 1;
 }
 
 // Bytes of a tensor whose dimensions are known to exist; false when they do not fit in a size_t.
@@ -204,30 +202,18 @@ static int space_bytes(const megcc_model_t *m, const megcc_tensor_t *t, size_t *
       port = decode_tensor(m, id);
       // The port's own tensor must be exactly this memory, or there would be none.
       if (port.space != t->space || port.index != t->index || port.offset != 0) return 0;
-      if (megcc_is_fixed(&port)) return tensor_bytes(&port, bytes);
-      *bytes = SIZE_MAX;  // found out with the shapes
-      return 1;
+      return tensor_bytes(&port, bytes);
     }
     default: return 0;
   }
 }
 
-// Whether `t` lies within memory whose size is known; what is not is found out with the shapes.
+// Whether `t` lies within its memory; where shapes can change that may be found out later.
 static int lies_within(const megcc_model_t *m, const megcc_tensor_t *t) {
   size_t bytes = 0, space = 0;
-  uint32_t id;
-  if (t->space == MEGCC_ARENA && t->index >= m->count[MEGCC_S_POOLS]) {
-    return t->index - m->count[MEGCC_S_POOLS] < m->count[MEGCC_S_BLOCKS];
-  }
-  if (!megcc_is_fixed(t)) {
-    const int ports = t->space == MEGCC_INPUT ? MEGCC_S_INPUTS : MEGCC_S_OUTPUTS;
-    megcc_tensor_t port;
-    if (t->space != MEGCC_INPUT && t->space != MEGCC_OUTPUT) return 0;
-    if (t->index >= m->count[ports]) return 0;
-    id = m->section[ports][t->index * MEGCC_PORT_WORDS + 1];
-    if (id >= m->count[MEGCC_S_TENSORS]) return 0;
-    port = decode_tensor(m, id);
-    return port.space == t->space && port.index == t->index && port.offset == 0;
+  if (m->kernels->shapes != NULL) {
+    const int answer = m->kernels->shapes->may_lie(m, t);
+    if (answer >= 0) return answer;
   }
   if (!tensor_bytes(t, &bytes) || !space_bytes(m, t, &space)) return 0;
   return t->offset <= space && bytes <= space - t->offset;
@@ -244,6 +230,7 @@ static megcc_status_t check_tensors(const megcc_model_t *m) {
   }
   for (d = 0; d < dims; ++d) {
     const int32_t dim = (int32_t)m->section[MEGCC_S_DIMS][d];
+    // A negative dim is a value, which static models do not have.
     if (dim < 0 && (uint32_t)(-1 - dim) >= m->count[MEGCC_S_VALUES]) return MEGCC_ERR_CORRUPT;
   }
   for (id = 0; id < m->count[MEGCC_S_TENSORS]; ++id) {
@@ -312,42 +299,6 @@ static megcc_status_t check_plan(const megcc_model_t *m) {
 }
 #endif
 
-// The signature says what every function's inputs look like.
-static megcc_status_t check_signature(const megcc_model_t *m) {
-  const uint32_t *symbol = m->section[MEGCC_S_SYMBOLS];
-  const uint32_t *w = m->section[MEGCC_S_SIGNATURE];
-  uint32_t left = m->count[MEGCC_S_SIGNATURE], k;
-  for (k = 0; k < m->count[MEGCC_S_SYMBOLS]; ++k, symbol += MEGCC_SYMBOL_WORDS) {
-    if (!is_string(m, symbol[0]) || symbol[1] > INT32_MAX || symbol[2] > INT32_MAX) {
-      return MEGCC_ERR_CORRUPT;
-    }
-  }
-  while (left > 0) {
-    const uint32_t rank = *w;
-    if (rank > left - 1) return MEGCC_ERR_CORRUPT;
-    for (k = 1; k <= rank; ++k) {
-      const int32_t dim = (int32_t)w[k];
-      if (dim < 0 && (uint32_t)(-1 - dim) >= m->count[MEGCC_S_SYMBOLS]) return MEGCC_ERR_CORRUPT;
-    }
-    w += 1 + rank;
-    left -= 1 + rank;
-  }
-  return MEGCC_OK;
-}
-
-// Each input of the function has the rank that the signature says, and no more inputs are there.
-static megcc_status_t check_ranks(const megcc_model_t *m) {
-  const uint32_t *w = m->section[MEGCC_S_SIGNATURE];
-  uint32_t left = m->count[MEGCC_S_SIGNATURE], i;
-  for (i = 0; i < m->count[MEGCC_S_INPUTS]; ++i) {
-    const uint32_t id = m->section[MEGCC_S_INPUTS][i * MEGCC_PORT_WORDS + 1];
-    if (left == 0 || *w != decode_tensor(m, id).rank) return MEGCC_ERR_CORRUPT;
-    left -= 1 + *w;
-    w += 1 + *w;
-  }
-  return left == 0 ? MEGCC_OK : MEGCC_ERR_CORRUPT;
-}
-
 static megcc_status_t check_function(megcc_model_t *m, uint32_t function, const uint32_t *ports) {
   megcc_status_t status;
   if ((status = find_function(m, function)) != MEGCC_OK) return status;
@@ -358,7 +309,6 @@ static megcc_status_t check_function(megcc_model_t *m, uint32_t function, const 
   if ((status = check_tensors(m)) != MEGCC_OK) return status;
   if ((status = check_ports(m, MEGCC_S_INPUTS, MEGCC_INPUT)) != MEGCC_OK) return status;
   if ((status = check_ports(m, MEGCC_S_OUTPUTS, MEGCC_OUTPUT)) != MEGCC_OK) return status;
-  if ((status = check_ranks(m)) != MEGCC_OK) return status;
   if (m->kernels->shapes != NULL) {
     if ((status = m->kernels->shapes->check(m)) != MEGCC_OK) return status;
   } else if (m->count[MEGCC_S_VALUES] + m->count[MEGCC_S_BLOCKS] + m->count[MEGCC_S_GUARDS] > 0) {
@@ -388,7 +338,6 @@ static megcc_status_t check_model(megcc_model_t *m, const megcc_image_t *image) 
   if (m->count[MEGCC_S_KERNELS] != m->kernels->count) return MEGCC_ERR_KERNELS;
   if ((status = check_strings(m)) != MEGCC_OK) return status;
   if ((status = check_segments(m, image)) != MEGCC_OK) return status;
-  if ((status = check_signature(m)) != MEGCC_OK) return status;
   if (m->count[MEGCC_S_FUNCTIONS] == 0) return MEGCC_ERR_CORRUPT;
   if (m->kernels->shapes == NULL &&
       (m->count[MEGCC_S_FUNCTIONS] > 1 || m->count[MEGCC_S_SYMBOLS] > 0)) {

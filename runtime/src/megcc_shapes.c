@@ -6,6 +6,14 @@
 // <NAME>_CONTEXT_BYTES of a package's header counts as many bytes for this struct.
 typedef char megcc_shaped_fits[sizeof(struct megcc_shaped) <= MEGCC_SHAPED_BYTES ? 1 : -1];
 
+int megcc_is_fixed(const megcc_tensor_t *t) {
+  uint32_t d;
+  for (d = 0; d < t->rank; ++d) {
+    if (t->dims[d] < 0) return 0;
+  }
+  return 1;
+}
+
 // ---- the image -------------------------------------------------------------------------------
 
 static const uint32_t *record_of(const megcc_model_t *m, uint32_t function) {
@@ -58,11 +66,68 @@ static megcc_status_t check_blocks(const megcc_model_t *m) {
   return MEGCC_OK;
 }
 
+// The signature says what every function's inputs look like.
+static megcc_status_t check_signature(const megcc_model_t *m) {
+  const uint32_t *symbol = m->section[MEGCC_S_SYMBOLS];
+  const uint32_t *w = m->section[MEGCC_S_SIGNATURE];
+  uint32_t left = m->count[MEGCC_S_SIGNATURE], k;
+  for (k = 0; k < m->count[MEGCC_S_SYMBOLS]; ++k, symbol += MEGCC_SYMBOL_WORDS) {
+    if (symbol[0] >= m->count[MEGCC_S_STRINGS] || symbol[1] > INT32_MAX || symbol[2] > INT32_MAX) {
+      return MEGCC_ERR_CORRUPT;
+    }
+  }
+  while (left > 0) {
+    const uint32_t rank = *w;
+    if (rank > left - 1) return MEGCC_ERR_CORRUPT;
+    for (k = 1; k <= rank; ++k) {
+      const int32_t dim = (int32_t)w[k];
+      if (dim < 0 && (uint32_t)(-1 - dim) >= m->count[MEGCC_S_SYMBOLS]) return MEGCC_ERR_CORRUPT;
+    }
+    w += 1 + rank;
+    left -= 1 + rank;
+  }
+  return MEGCC_OK;
+}
+
+// Each input of the function has the rank that the signature says, and no more inputs are there.
+static megcc_status_t check_ranks(const megcc_model_t *m) {
+  const uint32_t *w = m->section[MEGCC_S_SIGNATURE];
+  uint32_t left = m->count[MEGCC_S_SIGNATURE], i;
+  for (i = 0; i < m->count[MEGCC_S_INPUTS]; ++i) {
+    const uint32_t id = m->section[MEGCC_S_INPUTS][i * MEGCC_PORT_WORDS + 1];
+    if (left == 0 || *w != megcc_tensor_at(m, id).rank) return MEGCC_ERR_CORRUPT;
+    left -= 1 + *w;
+    w += 1 + *w;
+  }
+  return left == 0 ? MEGCC_OK : MEGCC_ERR_CORRUPT;
+}
+
+// Whether a tensor may lie where it says: 1 when the shapes will tell, -1 when it is as fixed as
+// any other tensor.
+static int may_lie(const megcc_model_t *m, const megcc_tensor_t *t) {
+  const int section = t->space == MEGCC_INPUT ? MEGCC_S_INPUTS : MEGCC_S_OUTPUTS;
+  megcc_tensor_t port;
+  uint32_t id;
+  if (t->space == MEGCC_ARENA && t->index >= m->count[MEGCC_S_POOLS]) {
+    return t->index - m->count[MEGCC_S_POOLS] < m->count[MEGCC_S_BLOCKS];
+  }
+  if (t->space != MEGCC_INPUT && t->space != MEGCC_OUTPUT) return megcc_is_fixed(t) ? -1 : 0;
+  if (t->index >= m->count[section]) return 0;
+  id = m->section[section][t->index * MEGCC_PORT_WORDS + 1];
+  if (id >= m->count[MEGCC_S_TENSORS]) return 0;
+  port = megcc_tensor_at(m, id);
+  if (megcc_is_fixed(t) && megcc_is_fixed(&port)) return -1;
+  // The port's own tensor must be exactly this memory, or there would be none.
+  return port.space == t->space && port.index == t->index && port.offset == 0;
+}
+
 static megcc_status_t check(const megcc_model_t *m) {
   const uint32_t *w = m->section[MEGCC_S_GUARDS];
   megcc_status_t status;
   uint32_t i;
   if (m->count[MEGCC_S_POOLS] != 1) return MEGCC_ERR_CORRUPT;
+  if ((status = check_signature(m)) != MEGCC_OK) return status;
+  if ((status = check_ranks(m)) != MEGCC_OK) return status;
   for (i = 0; i < m->count[MEGCC_S_GUARDS]; ++i, w += MEGCC_GUARD_WORDS) {
     if (w[0] >= m->count[MEGCC_S_SYMBOLS]) return MEGCC_ERR_CORRUPT;
   }
@@ -542,5 +607,57 @@ static void release(megcc_context_t *c) {
   if (s->resolved) place(c);
 }
 
-const megcc_shapes_t megcc_shapes = {check,   bytes, create,  set, resolve,
-                                     place, measure, dims, release};
+const megcc_shapes_t megcc_shapes = {may_lie, check,   bytes, create, set,
+                                     resolve, place, measure, dims};
+
+// ---- the rest of the public functions for shapes ---------------------------------------------
+//
+// A package whose shapes are all fixed does not have them.
+
+megcc_status_t megcc_shape_problem(const megcc_context_t *c, megcc_shape_problem_t *problem) {
+  if (c == NULL || problem == NULL) return MEGCC_ERR_NULL;
+  if (c->shaped == NULL) return MEGCC_ERR_SHAPE;
+  *problem = c->shaped->problem;
+  return MEGCC_OK;
+}
+
+const char *megcc_shape_reason_string(megcc_shape_reason_t reason) {
+  switch (reason) {
+    case MEGCC_SHAPE_FINE: return "the shape has not been set";
+    case MEGCC_SHAPE_RANK: return "the input has another number of dims";
+    case MEGCC_SHAPE_FIXED: return "the dim is fixed";
+    case MEGCC_SHAPE_BOUNDS: return "the dim is out of its bounds";
+    case MEGCC_SHAPE_DIFFERENT: return "the dim of the same name has another size";
+    case MEGCC_SHAPE_NO_FUNCTION: return "the model was not compiled for these sizes together";
+    case MEGCC_SHAPE_REQUIRED: return "two sizes inside the model are not equal, as they must be";
+    case MEGCC_SHAPE_NEGATIVE: return "a dim inside the model would be negative";
+    case MEGCC_SHAPE_TOO_LARGE: return "a size inside the model is too large";
+  }
+  return "unknown reason";
+}
+
+megcc_status_t megcc_function_index(const megcc_context_t *c, uint32_t *index) {
+  megcc_status_t status;
+  if (c == NULL || index == NULL) return MEGCC_ERR_NULL;
+  if ((status = megcc_ready(c)) != MEGCC_OK) return status;
+  *index = c->model->function;
+  return MEGCC_OK;
+}
+
+megcc_status_t megcc_release(megcc_context_t *c) {
+  if (c == NULL) return MEGCC_ERR_NULL;
+  if (c->shaped != NULL) release(c);
+  return MEGCC_OK;
+}
+
+megcc_status_t megcc_set_allocator(megcc_context_t *c, megcc_alloc_fn alloc,
+                                   megcc_free_fn release_fn, void *user) {
+  const megcc_status_t status = megcc_release(c);
+  if (status != MEGCC_OK) return status;
+  if ((alloc == NULL) != (release_fn == NULL)) return MEGCC_ERR_NULL;
+  if (c->shaped == NULL) return MEGCC_OK;
+  c->shaped->alloc = alloc;
+  c->shaped->free = release_fn;
+  c->shaped->alloc_user = user;
+  return MEGCC_OK;
+}

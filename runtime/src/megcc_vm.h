@@ -148,6 +148,7 @@ struct megcc_tensor;
 // What a model needs whose shapes can change: reached through the package's table, so that others
 // do not link it.
 typedef struct megcc_shapes {
+  int (*may_lie)(const megcc_model_t *function, const struct megcc_tensor *tensor);
   megcc_status_t (*check)(const megcc_model_t *function);
   size_t (*bytes)(const megcc_model_t *model);
   void (*create)(megcc_context_t *context, void *mem);
@@ -157,7 +158,6 @@ typedef struct megcc_shapes {
   void (*place)(megcc_context_t *context);
   void (*measure)(const megcc_context_t *context, struct megcc_tensor *tensor);
   const int32_t *(*dims)(const megcc_context_t *context, int section, uint32_t port);
-  void (*release)(megcc_context_t *context);
 } megcc_shapes_t;
 
 // What a package's generated model.c hands to megcc_model_open. The opcodes travel with the
@@ -257,6 +257,9 @@ megcc_tensor_t megcc_tensor_at(const megcc_model_t *model, uint32_t id);
 // Whether all dims of a tensor are fixed.
 int megcc_is_fixed(const megcc_tensor_t *tensor);
 
+// Brings a context up to date with the shapes that were set.
+megcc_status_t megcc_ready(const megcc_context_t *context);
+
 // Runs the kernel of a call over `work`, with these attributes.
 megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_t work,
                           const int32_t *attr, const uint32_t *operands);
@@ -294,6 +297,16 @@ static inline uint8_t *megcc_tensor_data(const megcc_context_t *context, uint32_
   if (space >= MEGCC_INPUT) base += m->count[MEGCC_S_SEGMENTS];
   if (space == MEGCC_OUTPUT) base += m->count[MEGCC_S_INPUTS];
   return context->base[base] + (size_t)((uint64_t)t[4] << 32 | t[3]);
+}
+
+// Whether the size of a tensor is read from data during a run.
+static inline int megcc_waits_for_data(const megcc_model_t *m, const megcc_tensor_t *t) {
+  const uint32_t *record = m->section[MEGCC_S_FUNCTIONS] + (size_t)m->function * MEGCC_F_WORDS;
+  uint32_t d;
+  for (d = 0; d < t->rank; ++d) {
+    if (t->dims[d] < 0 && (uint32_t)(-1 - t->dims[d]) >= record[MEGCC_F_DATA]) return 1;
+  }
+  return 0;
 }
 
 // A tensor with its bytes for the present shapes; a dim that is not known yet counts as 0 bytes.
