@@ -32,7 +32,14 @@ _SYMBOLS: ContextVar[Mapping[str, dims.Symbol] | None] = ContextVar("symbols", d
 @contextmanager
 def symbols_of(func: relax.Function) -> Iterator[None]:
     """Give the dims of `func` the bounds that its attributes say, as long as the block runs."""
-    token = _SYMBOLS.set(bounds_of(func))
+    with with_symbols(bounds_of(func)):
+        yield
+
+
+@contextmanager
+def with_symbols(symbols: Mapping[str, dims.Symbol]) -> Iterator[None]:
+    """Give dims these bounds, as long as the block runs."""
+    token = _SYMBOLS.set(symbols)
     try:
         yield
     finally:

@@ -179,7 +179,7 @@ def two_inputs() -> onnx.ModelProto:
 def test_shapes_fix_a_dim_wherever_its_name_stands():
     imported = from_onnx(two_inputs(), {"a": (4, 3)})
     assert [port.shape for port in imported.inputs] == [(4, 3), (4, "width")]
-    assert imported.outputs[0].shape == (4, "3 + width")
+    assert imported.outputs[0].shape == (4, "width + 3")
 
 
 def test_shapes_name_and_keep_dims():
@@ -255,4 +255,4 @@ def test_slice_of_a_symbolic_dim_to_its_end():
                [("start", 1), ("end", 2**63 - 1), ("axis", 0)]}  # fmt: skip
     nodes = [node("Slice", ["x", "start", "end", "axis"], ["y"])]
     model = make_model(nodes, {"x": ("float32", ["n", 3])}, ["y"], weights)
-    assert from_onnx(model).outputs[0].shape == ("T.max(n - 1, 0)", 3)
+    assert from_onnx(model).outputs[0].shape == ("max(n - 1, 0)", 3)

@@ -12,7 +12,6 @@ to half precision still rounds.
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import ChainMap
 from collections.abc import Mapping, MutableMapping
@@ -25,9 +24,13 @@ from onnx import numpy_helper
 from tvm import relax
 
 from .. import ops
+from ..dims import Dim, Symbol, Undecided
 from ..errors import MegccError, UnsupportedError
 from ..ops import Context, Inputs
-from ..ops._context import IllTypedError, constant, expr_dtype, relax_shape
+from ..ops._agree import agreed
+from ..ops._context import IllTypedError, constant, expr_dtype, relax_shape, volume
+from ..ops._sizes import Real, SizeArray, size_array
+from ..shape_exprs import sizes_of, with_symbols
 from . import fold, stock, symbolic
 from .dtypes import is_supported, short_dtype, tvm_dtype
 from .load import node_reads
@@ -35,11 +38,9 @@ from .model import ImportedModel, InputInfo, OutputInfo
 from .values import HALVES, Array, attributes, dense, empty, identifier, is_empty, label, wide
 
 #: A known value, or a variable.
-Value = Array | relax.Expr
+Value = Array | SizeArray | relax.Expr
 Scope = MutableMapping[str, Value]
 
-#: How TVM prints the integers of a symbolic dim.
-_INT64 = re.compile(r"T\.int64\((-?\d+)\)")
 #: Their results have dims that are known at run time only, whatever TVM infers for some of them.
 _DATA_DEPENDENT = {"NonMaxSuppression", "NonZero", "Unique", "Compress"}
 _TVM_DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",
@@ -57,6 +58,17 @@ def import_graph(model: onnx.ModelProto, inputs: tuple[InputInfo, ...], name: st
     """
     importer = _Importer(model)
     params = importer.parameters(inputs)
+    with with_symbols(importer.symbols):
+        return _import(importer, model, inputs, params, name)
+
+
+def _import(
+    importer: _Importer,
+    model: onnx.ModelProto,
+    inputs: tuple[InputInfo, ...],
+    params: list[relax.Var],
+    name: str,
+) -> ImportedModel:
     output_names = [port.name for port in model.graph.output]
     builder = importer.builder
     error: Exception | None = None
@@ -93,7 +105,7 @@ def _output_infos(mod: tvm.IRModule, names: list[str]) -> tuple[OutputInfo, ...]
             raise UnsupportedError(
                 f"output '{name}': its shape is known only at run time; cut the model before it"
             )
-        shape = tuple(d if isinstance(d, int) else _INT64.sub(r"\1", str(d)) for d in dims)
+        shape = tuple(str(d) if isinstance(d, Dim) else d for d in dims)
         infos.append(OutputInfo(name, short_dtype(str(ty.dtype)), shape))
     return tuple(infos)
 
@@ -105,12 +117,15 @@ class _Importer:
         self.builder = relax.BlockBuilder()
         self.opsets = {entry.domain: entry.version for entry in model.opset_import}
         self.missing: list[str] = []
+        #: The symbolic dims by name: TVM's variables, and their bounds where they have any.
+        self.variables: dict[str, tvm.tirx.Var] = {}
+        self.symbols: dict[str, Symbol] = {}
         self._constants: dict[int, tuple[Array, relax.Expr]] = {}
         self._widened: dict[relax.Expr, relax.Expr] = {}
 
     def parameters(self, inputs: tuple[InputInfo, ...]) -> list[relax.Var]:
         """One variable per input; dims of one name are one symbolic dim."""
-        dims: dict[str, tvm.tirx.Var] = {}
+        dims = self.variables
         params = []
         for port in inputs:
             shape = [
@@ -175,20 +190,22 @@ class _Importer:
             return {node.output[0]: values[0]}
         known = self._known(node, values)
         if known is not None:
-            return {n: wide(v) for n, v in zip(node.output, known, strict=False) if n}
+            pairs = zip(node.output, known, strict=False)
+            return {n: v if isinstance(v, SizeArray) else wide(v) for n, v in pairs if n}
         if node.op_type == "If" and not node.domain:
             return self._if(node, values[0], scope)
         return self._convert(node, values)
 
-    def _known(self, node: onnx.NodeProto, values: list[Value | None]) -> list[Array] | None:
+    def _known(
+        self, node: onnx.NodeProto, values: list[Value | None]
+    ) -> list[Array | SizeArray] | None:
         """The node's results where they follow from known values and static types alone."""
         if node.op_type in ("Shape", "Size") and not node.domain:
             return _shape_of(node, values[0])
         if any(isinstance(v, relax.Expr) for v in values):
             return None
-        if any(isinstance(v, np.ndarray) and v.dtype == object for v in values):
-            result = symbolic.evaluate(node.op_type, values, attributes(node))
-            return None if result is None else [result]
+        if any(isinstance(v, SizeArray) for v in values):
+            return symbolic.evaluate(node, values, attributes(node), self.opsets)
         return fold.fold(node, values, self.opsets)
 
     def _if(
@@ -202,7 +219,7 @@ class _Importer:
         """
         attrs = attributes(node)
         branches = [attrs["then_branch"], attrs["else_branch"]]
-        if isinstance(condition, np.ndarray) and condition.dtype != object:
+        if isinstance(condition, np.ndarray):
             taken = branches[0 if bool(condition.reshape(-1)[0]) else 1]
             return dict(zip(node.output, self._branch(taken, scope), strict=True))
         both = [self._possible(branch, scope) for branch in branches]
@@ -252,10 +269,12 @@ class _Importer:
             node.op_type,
             label(node),
             tuple(node.output),
+            self.variables,
         )
-        inputs = Inputs(ctx, values, lambda i: self._expr(values[i]))
         own = ops.find(node.domain, node.op_type)
         try:
+            values = agreed(ctx, values, attributes(node))
+            inputs = Inputs(ctx, values, lambda i: self._expr(values[i]))
             if own is not None:
                 results = own.convert(ctx, inputs, attributes(node))
             elif stock.has(node.domain, node.op_type):
@@ -266,6 +285,8 @@ class _Importer:
             return self._bind(node, results)
         except MegccError:
             raise
+        except Undecided as err:
+            raise ctx.unsupported(str(err), "fix the model's dims with --input-shapes") from err
         except Exception as err:  # TVM raises many kinds
             reason = " ".join(str(err).split())[:300] or type(err).__name__
             raise UnsupportedError(
@@ -306,7 +327,9 @@ class _Importer:
             return wide(array)
         var = self.builder.emit(expr, identifier(name))
         if isinstance(var.ty, relax.ShapeType):
-            return symbolic.dims_array(var.ty.values)
+            sizes = sizes_of(relax.ShapeExpr(var.ty.values))
+            assert sizes is not None, var.ty
+            return symbolic.dims_array(sizes)
         if isinstance(var.ty, relax.TensorType) and not is_supported(expr_dtype(var)):
             raise UnsupportedError(
                 f"'{name}' is a tensor of {var.ty.dtype}, which no kernel can hold; "
@@ -317,15 +340,27 @@ class _Importer:
         return empty(var) if is_empty(var) else self.widen(var)
 
     def _expr(self, value: Value | None) -> relax.Expr:
+        if isinstance(value, SizeArray):
+            return self._sizes(value)
         if not isinstance(value, np.ndarray):
             return value
-        if value.dtype == object:
-            dims = relax.op.shape_to_tensor(relax.ShapeExpr(list(value.reshape(-1))))
-            return self.builder.emit(relax.op.reshape(self.builder.emit(dims), value.shape))
         if id(value) not in self._constants:
             # The array is kept, so that its id stays its own.
             self._constants[id(value)] = (value, constant(self.builder, value))
         return self._constants[id(value)][1]
+
+    def _sizes(self, array: SizeArray) -> relax.Expr:
+        """Sizes as a tensor, for a node that computes with data and sizes."""
+        ctx = Context(self.builder, 1, "Shape", "Shape", (), self.variables)
+        items = [Real.of(item) for item in array.flat()]
+        exact = "float" not in array.dtype
+        result = ctx.sizes([i.top for i in items], "int64" if exact else array.dtype)
+        if not exact and any(i.bottom != 1 for i in items):
+            bottoms = ctx.sizes([i.bottom for i in items], array.dtype)
+            result = ctx.emit(relax.op.divide(result, bottoms))
+        if expr_dtype(result) != array.dtype:
+            result = ctx.emit(relax.op.astype(result, array.dtype))
+        return ctx.emit(relax.op.reshape(result, array.shape))
 
     def _note_if_missing(self, node: onnx.NodeProto) -> None:
         if node.op_type in ("If", "Identity") and not node.domain:
@@ -346,17 +381,12 @@ def _needed(graph: onnx.GraphProto) -> list[onnx.NodeProto]:
     return kept[::-1]
 
 
-def _shape_of(node: onnx.NodeProto, value: Value | None) -> list[Array] | None:
-    if isinstance(value, np.ndarray):
-        dims: tuple[Any, ...] | None = value.shape
-    else:
-        dims = relax_shape(value)
+def _shape_of(node: onnx.NodeProto, value: Value | None) -> list[Array | SizeArray] | None:
+    known = isinstance(value, np.ndarray | SizeArray)
+    dims = value.shape if known else relax_shape(value)
     if dims is None:
         return None
     if node.op_type == "Size":
-        size: Any = 1
-        for dim in dims:
-            size = dim * size
-        return [symbolic.dims_array([size]).reshape(())]
+        return [size_array([volume(dims)], (), "int64")]
     attrs = attributes(node)
     return [symbolic.dims_array(dims[attrs.get("start", 0) : attrs.get("end", len(dims))])]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import tvm
-from tvm import relax
+from tvm import relax, tirx
 
+from ..dims import Dim, Size, is_static
 from ..errors import UnsupportedError
+from ..shape_exprs import prim_of, sizes_of
+from ._sizes import Real, SizeArray
 
 #: Attribute name -> int, float, str, list of them, or np.ndarray. Absent attributes are absent.
 Attrs = dict[str, Any]
@@ -33,6 +35,8 @@ class Context:
         ``op_type``, and how messages call the node (``Conv 'conv_12'``).
     outputs : tuple of str
         Names of the node's outputs; one it does not want is ``""``.
+    variables : mapping of str to tirx.Var
+        The symbolic dims of the function by name.
     """
 
     def __init__(
@@ -42,12 +46,14 @@ class Context:
         op: str,
         label: str,
         outputs: tuple[str, ...],
+        variables: Mapping[str, tirx.Var] | None = None,
     ) -> None:
         self.builder = builder
         self.opset = opset
         self.op = op
         self.label = label
         self.outputs = outputs
+        self.variables = variables if variables is not None else {}
 
     def emit(self, expr: relax.Expr) -> relax.Var:
         """Bind an intermediate result to a variable, whose type is then known."""
@@ -61,13 +67,13 @@ class Context:
         """Whether the node has an output of that index."""
         return index < len(self.outputs) and self.outputs[index] != ""
 
-    def shape(self, expr: relax.Expr) -> tuple[Any, ...]:
-        """The dims of an expression, ints or TVM expressions.
+    def shape(self, expr: relax.Expr) -> tuple[Size, ...]:
+        """The dims of an expression.
 
         Raises
         ------
         UnsupportedError
-            Not even the rank's dims are known.
+            They depend on more than the shapes of the inputs.
         """
         shape = relax_shape(expr)
         if shape is None:
@@ -76,10 +82,59 @@ class Context:
 
     def static_shape(self, expr: relax.Expr) -> tuple[int, ...]:
         """The dims of an expression, all ints, else an `UnsupportedError`."""
-        shape = self.shape(expr)
-        if not all(isinstance(dim, int) for dim in shape):
-            raise self.unsupported(f"needs static dims, an operand has {list(shape)}", _FIX_SHAPE)
-        return shape
+        return self.static(self.shape(expr))
+
+    def static(self, sizes: Sequence[Size]) -> tuple[int, ...]:
+        """Sizes that have to be ints, else an `UnsupportedError`."""
+        if not is_static(sizes):
+            listed = ", ".join(map(str, sizes))
+            raise self.unsupported(f"needs static dims, an operand has [{listed}]", _FIX_SHAPE)
+        return tuple(sizes)  # type: ignore[arg-type]
+
+    def prim(self, size: Size) -> Any:
+        """A size as the Relax operators take it."""
+        return size if isinstance(size, int) else prim_of(size, self.variables)
+
+    def prims(self, sizes: Sequence[Size]) -> list[Any]:
+        """Sizes as the Relax operators take them."""
+        return [self.prim(size) for size in sizes]
+
+    def reshape(self, expr: relax.Expr, shape: Sequence[Size]) -> relax.Expr:
+        """``reshape``; a size that does not follow from the operand's dims is checked at run time.
+
+        Sizes of 0 or -1 mean just that: no dim is kept or deduced.
+        """
+        have = self.shape(expr)
+        if have == tuple(shape):
+            return expr
+        wanted = volume(shape)
+        if wanted != volume(have) and not (is_static(shape) and is_static(have)):
+            flat = self.emit(relax.op.reshape(expr, self.prims([volume(have)])))
+            expr = self.cast(flat, [wanted])
+            if len(shape) == 1:
+                return expr
+        return self.emit(relax.op.reshape(expr, self.prims(shape)))
+
+    def cast(self, expr: relax.Expr, shape: Sequence[Size]) -> relax.Expr:
+        """The same tensor under a shape that it has to have, by a `match_cast` where need be."""
+        if not isinstance(expr, relax.Var):
+            expr = self.emit(expr)
+        return expr if relax_shape(expr) == tuple(shape) else self.match_cast(expr, shape)
+
+    def match_cast(self, expr: relax.Expr, shape: Sequence[Size]) -> relax.Expr:
+        """The same tensor under this shape: that it has it is checked at run time."""
+        ty = relax.TensorType(self.prims(shape), expr_dtype(expr))
+        return self.builder.match_cast(expr, ty)
+
+    def sizes(self, values: Sequence[Size], dtype: str) -> relax.Expr:
+        """A vector of sizes as a tensor."""
+        parts = [
+            relax.op.arange(self.prim(v), self.prim(v + 1), 1, dtype)
+            if isinstance(v, Dim)
+            else self.const([v], dtype)
+            for v in values
+        ]
+        return self.emit(parts[0] if len(parts) == 1 else relax.op.concat(parts, 0))
 
     def unsupported(self, fact: str, remedy: str) -> UnsupportedError:
         """The error to raise: node, fact, remedy."""
@@ -105,7 +160,7 @@ class Inputs(Sequence[Any]):
     def __init__(
         self,
         ctx: Context,
-        values: Sequence[relax.Expr | Known | None],
+        values: Sequence[relax.Expr | Known | SizeArray | None],
         materialise: Callable[[int], relax.Expr],
     ) -> None:
         self._ctx = ctx
@@ -121,7 +176,7 @@ class Inputs(Sequence[Any]):
         if not self.has(index):
             return None
         value = self._values[index]
-        return self._materialise(index) if isinstance(value, np.ndarray) else value
+        return self._materialise(index) if isinstance(value, _ARRAYS) else value
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
@@ -133,7 +188,7 @@ class Inputs(Sequence[Any]):
     def known(self, index: int) -> Known | None:
         """The operand's value where it is a compile-time constant of numbers."""
         value = self._values[index] if index < len(self._values) else None
-        return value if isinstance(value, np.ndarray) and value.dtype != object else None
+        return value if isinstance(value, np.ndarray) else None
 
     def need(self, index: int, what: str) -> Known:
         """As `known`, or an `UnsupportedError` that calls the operand ``what``."""
@@ -145,11 +200,19 @@ class Inputs(Sequence[Any]):
         return value
 
     def ints(self, index: int) -> list[Any] | None:
-        """The operand as a list of ints and shape expressions; None if absent or not known."""
+        """The operand as a list of sizes; None if absent or not known."""
         value = self._values[index] if index < len(self._values) else None
-        if not isinstance(value, np.ndarray):
-            return None
-        return [int(v) if isinstance(v, (int, np.integer)) else v for v in value.reshape(-1)]
+        if isinstance(value, SizeArray):
+            return value.flat() if "int" in value.dtype else None
+        return None if not isinstance(value, np.ndarray) else [int(v) for v in value.reshape(-1)]
+
+    def reals(self, index: int) -> list[float | Real] | None:
+        """The operand as a list of numbers and quotients of sizes; None if absent or not known."""
+        value = self._values[index] if index < len(self._values) else None
+        if isinstance(value, SizeArray):
+            items = [Real.of(item) for item in value.flat()]
+            return [item if (n := item.number()) is None else n for item in items]
+        return None if not isinstance(value, np.ndarray) else [float(v) for v in value.reshape(-1)]
 
     def need_ints(self, index: int, what: str) -> list[Any]:
         """As `ints`, or an `UnsupportedError` that calls the operand ``what``."""
@@ -159,15 +222,14 @@ class Inputs(Sequence[Any]):
         assert values is not None
         return values
 
-    def shape(self, index: int) -> tuple[Any, ...]:
+    def shape(self, index: int) -> tuple[Size, ...]:
         """Dims of an operand."""
         value = self._values[index]
-        return value.shape if isinstance(value, np.ndarray) else self._ctx.shape(value)
+        return value.shape if isinstance(value, _ARRAYS) else self._ctx.shape(value)
 
     def static_shape(self, index: int) -> tuple[int, ...]:
         """Dims of an operand, all ints, else an `UnsupportedError`."""
-        value = self._values[index]
-        return value.shape if isinstance(value, np.ndarray) else self._ctx.static_shape(value)
+        return self._ctx.static(self.shape(index))
 
     def rank(self, index: int) -> int:
         """Number of dims of an operand."""
@@ -176,9 +238,18 @@ class Inputs(Sequence[Any]):
     def dtype(self, index: int) -> str:
         """TVM dtype of an operand."""
         value = self._values[index]
-        if isinstance(value, np.ndarray):
-            return "int64" if value.dtype == object else str(value.dtype)
-        return expr_dtype(value)
+        return str(value.dtype) if isinstance(value, _ARRAYS) else expr_dtype(value)
+
+
+_ARRAYS = (np.ndarray, SizeArray)
+
+
+def volume(shape: Sequence[Size]) -> Size:
+    """Number of elements."""
+    result: Size = 1
+    for size in shape:
+        result = size * result
+    return result
 
 
 def constant(builder: relax.BlockBuilder, array: Known) -> relax.Expr:
@@ -190,12 +261,9 @@ def constant(builder: relax.BlockBuilder, array: Known) -> relax.Expr:
     return relax.const(np.require(array, requirements="C"), dtype)
 
 
-def relax_shape(expr: relax.Expr) -> tuple[Any, ...] | None:
-    """Dims of a tensor expression (ints where static), None where unknown."""
-    shape = getattr(expr.ty, "shape", None)
-    if not isinstance(shape, relax.ShapeExpr):
-        return None
-    return tuple(int(d) if isinstance(d, tvm.tirx.IntImm) else d for d in shape.values)
+def relax_shape(expr: relax.Expr) -> tuple[Size, ...] | None:
+    """Dims of a tensor expression, None where unknown."""
+    return sizes_of(getattr(expr.ty, "shape", None))
 
 
 def expr_dtype(expr: relax.Expr) -> str:

@@ -26,7 +26,7 @@ class Binary(OnnxOp):
             return second
         rank, shape = inputs.rank(0), list(inputs.shape(1))
         behind = rank - normal_axis(attrs["axis"], rank) - len(shape)
-        return relax.op.reshape(second, shape + [1] * behind)
+        return ctx.reshape(second, shape + [1] * behind)
 
 
 class Variadic(OnnxOp):

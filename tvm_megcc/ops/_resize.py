@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from tvm import relax
 
+from ..dims import Size
 from . import Context, Inputs
 from ._resample import Axis, Options, Table, outside, taps
 
@@ -17,9 +17,9 @@ _MANY_TAPS = 5
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The output's dims and the scale of each axis, None where a dim is symbolic."""
+    """The output's dims and the scale of each axis, None where it is the quotient of the dims."""
 
-    sizes: tuple[Any, ...]
+    sizes: tuple[Size, ...]
     scales: tuple[float | None, ...]
     roi: tuple[tuple[float, float], ...] = ()
 
@@ -35,7 +35,7 @@ def resize(
     if _fits_resize2d(shape, plan, options):
         return relax.op.image.resize2d(
             inputs[0],
-            list(plan.sizes[2:]),
+            ctx.prims(plan.sizes[2:]),
             layout="NCHW",
             method="nearest_neighbor" if options.mode == "nearest" else "linear",
             coordinate_transformation_mode=options.coordinates,
@@ -63,14 +63,16 @@ def resize(
     return relax.op.astype(data, dtype) if work != dtype else data
 
 
-def _fits_resize2d(shape: tuple[Any, ...], plan: Plan, options: Options) -> bool:
+def _fits_resize2d(shape: tuple[Size, ...], plan: Plan, options: Options) -> bool:
     if len(shape) != 4 or plan.sizes[:2] != shape[:2] or options.antialias:
         return False
     for size, dim, scale in list(zip(plan.sizes, shape, plan.scales, strict=True))[2:]:
         if scale is None:
             continue
-        static = isinstance(size, int) and isinstance(dim, int)
-        if static and np.float32(scale) != np.float32(size) / np.float32(dim):
+        if not isinstance(size, int) or not isinstance(dim, int):
+            if size != dim * int(scale) or scale != int(scale):
+                return False
+        elif np.float32(scale) != np.float32(size) / np.float32(dim):
             return False
         if options.mode == "nearest" and scale != int(scale):
             return False

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from tvm import relax
 
 from . import Context, Inputs
+from ._context import volume
 
 
 def reshaped(ctx: Context, inputs: Inputs, index: int, shape: Sequence[int]) -> relax.Expr:
@@ -42,9 +42,5 @@ def normal_axis(axis: int, rank: int) -> int:
     return axis + rank if axis < 0 else axis
 
 
-def product(dims: Sequence[Any]) -> Any:
-    """Product of static or symbolic dims."""
-    result: Any = 1
-    for dim in dims:
-        result = dim * result
-    return result
+#: Product of static or symbolic dims.
+product = volume

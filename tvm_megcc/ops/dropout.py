@@ -20,4 +20,4 @@ class Dropout(OnnxOp):
         if not ctx.wants(1):
             return inputs[0]
         dtype = "bool" if ctx.opset >= 10 else inputs.dtype(0)
-        return inputs[0], relax.op.full(inputs.shape(0), ctx.const(1, dtype), dtype)
+        return inputs[0], relax.op.full(ctx.prims(inputs.shape(0)), ctx.const(1, dtype), dtype)

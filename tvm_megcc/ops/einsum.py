@@ -40,10 +40,10 @@ def _as_matmul(ctx: Context, inputs: Inputs, lhs: str, rhs: str, output: str) ->
     second = _arranged(ctx, inputs[1], rhs, batch + inner + columns)
     dims = [[sizes[c] for c in group] for group in (batch, rows, columns, inner)]
     lead, height, width, depth = dims[0], product(dims[1]), product(dims[2]), product(dims[3])
-    first = ctx.emit(relax.op.reshape(first, [*lead, height, depth]))
-    second = ctx.emit(relax.op.reshape(second, [*lead, depth, width]))
+    first = ctx.reshape(first, [*lead, height, depth])
+    second = ctx.reshape(second, [*lead, depth, width])
     result = ctx.emit(relax.op.matmul(first, second))
-    result = ctx.emit(relax.op.reshape(result, [*lead, *dims[1], *dims[2]]))
+    result = ctx.reshape(result, [*lead, *dims[1], *dims[2]])
     return _arranged(ctx, result, "".join(batch + rows + columns), list(output))
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tvm import relax
 
+from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import effort
 
 
 class Expand(OnnxOp):
@@ -19,9 +19,14 @@ class Expand(OnnxOp):
         rank = max(len(shape), len(wanted))
         shape = [1] * (rank - len(shape)) + shape
         wanted = [1] * (rank - len(wanted)) + wanted
-        dims = [_larger(a, b) for a, b in zip(shape, wanted, strict=True)]
-        return relax.op.broadcast_to(inputs[0], dims) if dims != shape else inputs[0]
+        kept = [_kept(a, b) for a, b in zip(shape, wanted, strict=True)]
+        dims = [b if a == 1 else a for a, b in zip(kept, wanted, strict=True)]
+        data = ctx.cast(inputs[0], kept[rank - inputs.rank(0) :])
+        return relax.op.broadcast_to(data, ctx.prims(dims)) if dims != shape else data
 
 
-def _larger(have: Any, want: Any) -> Any:
-    return have if isinstance(want, int) and want == 1 else want
+def _kept(have: Size, want: Size) -> Size:
+    """What the operand's dim has to be: a symbolic one that is not the wanted one must be equal."""
+    if want == 1 or isinstance(have, int):
+        return have
+    return min(have, want, key=effort)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from tvm import relax
-
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._shapes import normal_axis, product
 
@@ -16,4 +14,4 @@ class Flatten(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)
         axis = normal_axis(attrs.get("axis", 1), len(shape))
-        return relax.op.reshape(inputs[0], [product(shape[:axis]), product(shape[axis:])])
+        return ctx.reshape(inputs[0], [product(shape[:axis]), product(shape[axis:])])

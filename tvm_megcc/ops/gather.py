@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from tvm import relax
 
+from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._shapes import normal_axis
+from ._slices import sliced
 
 
 class Gather(OnnxOp):
@@ -22,6 +24,8 @@ class Gather(OnnxOp):
         shape = inputs.shape(0)
         axis = normal_axis(attrs.get("axis", 0), len(shape))
         size, known = shape[axis], inputs.known(1)
+        if known is not None and not isinstance(size, int) and known.size == 1:
+            return _one(ctx, inputs[0], axis, int(known.reshape(-1)[0]), known.shape)
         if known is None or not isinstance(size, int):
             return relax.op.take(inputs[0], _from_front(ctx, inputs, size), axis, "clip")
         if known.size and (known.min() < -size or known.max() >= size):
@@ -35,15 +39,28 @@ class Gather(OnnxOp):
         start, stop = int(indices.reshape(-1)[0]), int(indices.reshape(-1)[-1]) + 1
         part = relax.op.strided_slice(inputs[0], [axis], [start], [stop], [step])
         wanted = [*shape[:axis], *indices.shape, *shape[axis + 1 :]]
-        return part if indices.ndim == 1 else relax.op.reshape(ctx.emit(part), wanted)
+        return part if indices.ndim == 1 else ctx.reshape(ctx.emit(part), wanted)
 
 
-def _from_front(ctx: Context, inputs: Inputs, size: int) -> relax.Expr:
+def _one(
+    ctx: Context, data: relax.Expr, axis: int, index: int, shape: tuple[int, ...]
+) -> relax.Expr:
+    """The element of a symbolic axis at a constant index, counted from either end."""
+    dims = ctx.shape(data)
+    start = index if index >= 0 else dims[axis] + index
+    part = sliced(ctx, data, [(axis, start, start + 1, 1)])
+    return ctx.reshape(part, [*dims[:axis], *shape, *dims[axis + 1 :]])
+
+
+def _from_front(ctx: Context, inputs: Inputs, size: Size) -> relax.Expr:
     """Run-time indices, counted from the front."""
-    indices, dtype = inputs[1], inputs.dtype(1)
-    if not isinstance(size, int) or dtype.startswith("uint"):
+    indices, dtype, known = inputs[1], inputs.dtype(1), inputs.known(1)
+    if dtype.startswith("uint") or (known is not None and not np.any(known < 0)):
         return indices
-    wrapped = relax.op.add(indices, ctx.const(size, dtype))
+    whole = ctx.const(size, dtype) if isinstance(size, int) else ctx.sizes([size], dtype)
+    if inputs.rank(1) == 0 and not isinstance(size, int):
+        whole = ctx.reshape(whole, [])
+    wrapped = relax.op.add(indices, whole)
     return relax.op.where(relax.op.less(indices, ctx.const(0, dtype)), wrapped, indices)
 
 

@@ -19,7 +19,7 @@ class IsInf(OnnxOp):
         if positive and negative:
             return relax.op.isinf(inputs[0])
         if not positive and not negative:
-            return relax.op.full(inputs.shape(0), ctx.const(False, "bool"), "bool")
+            return relax.op.full(ctx.prims(inputs.shape(0)), ctx.const(False, "bool"), "bool")
         return relax.op.equal(
             inputs[0], ctx.const(np.inf if positive else -np.inf, inputs.dtype(0))
         )

@@ -14,15 +14,21 @@ class OneHot(OnnxOp):
     name = "OneHot"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        depth = int(inputs.need(1, "its depth").reshape(-1)[0])
+        (depth,) = inputs.need_ints(1, "its depth")
         rank = inputs.rank(0) + 1
         axis = attrs.get("axis", -1) % rank
         dtype = inputs.dtype(0)
         indices = relax.op.expand_dims(inputs[0], axis)
         if not dtype.startswith("uint"):
             below = relax.op.less(indices, ctx.const(0, dtype))
-            indices = relax.op.where(below, relax.op.add(indices, ctx.const(depth, dtype)), indices)
-        ramp = ctx.const(np.arange(depth).reshape([-1] + [1] * (rank - 1 - axis)), dtype)
+            whole = ctx.sizes([depth], dtype)
+            indices = relax.op.where(below, relax.op.add(indices, whole), indices)
+        behind = [1] * (rank - 1 - axis)
+        if isinstance(depth, int):
+            ramp = ctx.const(np.arange(depth).reshape([-1, *behind]), dtype)
+        else:
+            numbers = ctx.emit(relax.op.arange(0, ctx.prim(depth), 1, dtype))
+            ramp = ctx.reshape(numbers, [depth, *behind])
         chosen = relax.op.equal(indices, ramp)
         known = inputs.known(2)
         if known is not None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tvm import relax
 
+from ..dims import Size, is_static, maximum
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._shapes import normal_axis
+from ._slices import padded, sliced
 
 _MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}
 
 
 class Pad(OnnxOp):
-    """``nn.pad``, after a ``strided_slice`` where widths are negative."""
+    """``nn.pad``, after a ``strided_slice`` where widths are negative.
+
+    Widths that depend on the shapes make a ``concat`` with blocks of the fill value.
+    """
 
     name = "Pad"
 
@@ -24,12 +27,19 @@ class Pad(OnnxOp):
         rank = inputs.rank(0)
         before, after = _widths(inputs, attrs, rank)
         data = _cropped(ctx, inputs[0], before, after)
-        width = [max(0, v) for pair in zip(before, after, strict=True) for v in pair]
-        if not any(width):
+        before, after = ([maximum(v, 0) for v in widths] for widths in (before, after))
+        width = [v for pair in zip(before, after, strict=True) for v in pair]
+        if all(w == 0 for w in width):
             return data
+        if mode != "constant" and not is_static(width):
+            raise ctx.unsupported(
+                f"mode '{mode}' with widths that depend on the shapes", "use mode 'constant'"
+            )
         value = attrs.get("value", 0.0)
         if inputs.has(2) and mode == "constant":
             value = inputs.need(2, "its fill value").reshape(-1)[0].item()
+        if not is_static(width):
+            return padded(ctx, data, before, after, value)
         if inputs.dtype(0) == "bool":
             # A mask is padded as bytes: nn.pad has no fill value of type bool.
             wide = relax.op.nn.pad(relax.op.astype(data, "uint8"), width, _MODES[mode], int(value))
@@ -38,7 +48,7 @@ class Pad(OnnxOp):
         return relax.op.nn.pad(data, width, _MODES[mode], fill)
 
 
-def _widths(inputs: Inputs, attrs: Attrs, rank: int) -> tuple[list[Any], list[Any]]:
+def _widths(inputs: Inputs, attrs: Attrs, rank: int) -> tuple[list[Size], list[Size]]:
     if inputs.has(1) or not ("pads" in attrs or "paddings" in attrs):
         flat = inputs.need_ints(1, "its widths")
     else:
@@ -46,17 +56,19 @@ def _widths(inputs: Inputs, attrs: Attrs, rank: int) -> tuple[list[Any], list[An
     axes = list(range(rank))
     if inputs.has(3):
         axes = [normal_axis(axis, rank) for axis in inputs.need_ints(3, "axes")]
-    before, after = [0] * rank, [0] * rank
+    before: list[Size] = [0] * rank
+    after: list[Size] = [0] * rank
     for position, axis in enumerate(axes):
         before[axis], after[axis] = flat[position], flat[position + len(axes)]
     return before, after
 
 
-def _cropped(ctx: Context, data: relax.Expr, before: list[Any], after: list[Any]) -> relax.Expr:
-    axes = [a for a in range(len(before)) if before[a] < 0 or after[a] < 0]
-    if not axes:
-        return data
-    shape = ctx.static_shape(data)
-    starts = [max(0, -before[a]) for a in axes]
-    ends = [shape[a] - max(0, -after[a]) for a in axes]
-    return ctx.emit(relax.op.strided_slice(data, axes, starts, ends))
+def _cropped(
+    ctx: Context, data: relax.Expr, before: list[Size], after: list[Size]
+) -> relax.Expr:
+    parts: list[tuple[int, Size, Size, int]] = []
+    for axis, size in enumerate(ctx.shape(data)):
+        first, last = maximum(-before[axis], 0), maximum(-after[axis], 0)
+        if (first, last) != (0, 0):
+            parts.append((axis, first, size - last, 1))
+    return sliced(ctx, data, parts)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tvm import relax
 
+from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._shapes import product
 
@@ -19,13 +20,13 @@ class Reshape(OnnxOp):
         wanted = attrs["shape"] if "shape" in attrs else inputs.need_ints(1, "its shape")
         shape = inputs.shape(0)
         dims = _resolve(wanted, shape, bool(attrs.get("allowzero", 0)))
-        if any(isinstance(d, int) and d == 0 for d in dims):
+        if 0 in dims:
             # Relax reads a 0 as "keep", and there is nothing to move anyway.
-            return relax.op.zeros(dims, inputs.dtype(0))
-        return inputs[0] if dims == list(shape) else relax.op.reshape(inputs[0], dims)
+            return relax.op.zeros(ctx.prims(dims), inputs.dtype(0))
+        return ctx.reshape(inputs[0], dims)
 
 
-def _resolve(wanted: list[Any], shape: tuple[Any, ...], allow_zero: bool) -> list[Any]:
+def _resolve(wanted: list[Any], shape: tuple[Size, ...], allow_zero: bool) -> list[Size]:
     dims = [
         shape[i] if isinstance(d, int) and d == 0 and not allow_zero else d
         for i, d in enumerate(wanted)
@@ -34,6 +35,5 @@ def _resolve(wanted: list[Any], shape: tuple[Any, ...], allow_zero: bool) -> lis
     if free:
         rest = product([d for i, d in enumerate(dims) if i != free[0]])
         total = product(shape)
-        if isinstance(rest, int) and isinstance(total, int):
-            dims[free[0]] = total // rest if rest else 0
+        dims[free[0]] = total // rest if rest != 0 else 0
     return dims

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._resample import COORDINATES, ROUNDINGS, Options
 from ._resize import Plan, resize
 from ._shapes import normal_axis
+from ._sizes import NotShapes, Real
 
 
 class Resize(OnnxOp):
@@ -20,7 +22,7 @@ class Resize(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if ctx.opset == 10:
             options = Options(attrs.get("mode", "nearest"), "asymmetric", "simple")
-            return resize(ctx, inputs, _scaled(inputs, _floats(inputs, 1)), options)
+            return resize(ctx, inputs, scaled(ctx, inputs, floats(inputs, 1)), options)
         options = Options(
             mode=attrs.get("mode", "nearest"),
             coordinates=attrs.get("coordinate_transformation_mode", "half_pixel"),
@@ -43,20 +45,22 @@ class Resize(OnnxOp):
         shape = inputs.shape(0)
         rank = len(shape)
         axes = [normal_axis(a, rank) for a in attrs.get("axes", range(rank))]
-        scales = _floats(inputs, 2) if inputs.has(2) else []
+        given = inputs.has(2) and inputs.shape(2) != (0,)
+        scales = floats(inputs, 2) if given else []
         if scales:
-            full = [1.0] * rank
+            full: list[float | Real] = [1.0] * rank
             for axis, scale in zip(axes, scales, strict=True):
                 full[axis] = scale
-            return _scaled(inputs, full)
+            return scaled(ctx, inputs, full)
         if not inputs.has(3):
             raise ctx.unsupported("neither its scales nor its sizes are given", "give one of them")
         wanted = inputs.need_ints(3, "its sizes")
-        sizes: list[Any] = list(shape)
+        sizes: list[Size] = list(shape)
         for axis, size in zip(axes, wanted, strict=True):
             sizes[axis] = size
         policy = attrs.get("keep_aspect_ratio_policy", "stretch")
         if policy != "stretch":
+            ctx.static([*shape, *sizes])
             ratios = [np.float32(sizes[a]) / np.float32(shape[a]) for a in axes]
             ratio = min(ratios) if policy == "not_larger" else max(ratios)
             for axis in axes:
@@ -69,18 +73,30 @@ class Resize(OnnxOp):
         return Plan(tuple(sizes), tuple(found))
 
 
-def _floats(inputs: Inputs, index: int) -> list[float]:
-    return [float(v) for v in inputs.need(index, "its scales").reshape(-1)]
+def floats(inputs: Inputs, index: int) -> list[float | Real]:
+    """The scales that an operand holds."""
+    return inputs.reals(index) or [float(v) for v in inputs.need(index, "its scales").reshape(-1)]
 
 
-def _scaled(inputs: Inputs, scales: list[float]) -> Plan:
-    sizes = [
-        int(np.floor(np.float32(dim) * np.float32(scale)))
-        if isinstance(dim, int)
-        else (dim if scale == 1 else dim * int(scale))
-        for dim, scale in zip(inputs.shape(0), scales, strict=True)
-    ]
-    return Plan(tuple(sizes), tuple(scales))
+def scaled(ctx: Context, inputs: Inputs, scales: Sequence[float | Real]) -> Plan:
+    """The plan for scales that the model gives: every dim is rounded down."""
+    sizes: list[Size] = []
+    kept: list[float | None] = []
+    for dim, scale in zip(inputs.shape(0), scales, strict=True):
+        if isinstance(dim, int) and isinstance(scale, float):
+            sizes.append(int(np.floor(np.float32(dim) * np.float32(scale))))
+            kept.append(scale)
+            continue
+        try:
+            product = Real.of(dim) * Real.of(scale)
+        except NotShapes:
+            raise ctx.unsupported(
+                f"scale {scale} of a symbolic dim", "fix the dim with --input-shapes"
+            ) from None
+        sizes.append(product.floor())
+        # The quotient of the dims is the scale where nothing was rounded.
+        kept.append(None if product.bottom == 1 or isinstance(scale, Real) else scale)
+    return Plan(tuple(sizes), tuple(kept))
 
 
 def _with_roi(inputs: Inputs, attrs: Attrs, plan: Plan) -> Plan:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from tvm import relax
-
+from ..dims import Size, bounds, ceildiv, compare, is_static, maximum, minimum, select
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._slices import backwards, sliced
 
 #: Exporters write "to the end" as the largest integer of one type or another.
 _TO_THE_END = 2**31 - 1
@@ -20,38 +19,41 @@ class Slice(OnnxOp):
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         starts, ends, axes, steps = _ranges(inputs, attrs)
+        if not is_static(axes) or not is_static(steps):
+            raise ctx.unsupported("its axes or steps depend on the shapes", "make them constants")
         shape = inputs.shape(0)
         data = inputs[0]
-        forward: list[tuple[int, Any, Any, int]] = []
+        forward: list[tuple[int, Size, Size, int]] = []
         for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
             axis %= len(shape)
-            if isinstance(end, int) and end >= _TO_THE_END and step > 0:
-                end = shape[axis]
-            static = all(isinstance(v, int) for v in (shape[axis], start, end))
-            if static and step > 0:
-                start, end, _ = slice(start, end, step).indices(shape[axis])
-                end = max(start, end)
-            elif static:
-                positions = np.arange(shape[axis], dtype=np.int64)[
-                    slice(start, _stop(end, shape[axis]), step)
-                ]
-                data = ctx.emit(relax.op.take(data, ctx.const(positions, "int64"), axis))
+            size = shape[axis]
+            if step < 0:
+                first = minimum(_from_front(start, size), size - 1)
+                count = maximum(first - maximum(_from_front(end, size), -1), 0)
+                count = ceildiv(count, -step)
+                data = backwards(ctx, data, axis, first, step, count)
                 continue
-            elif step < 0:
-                raise ctx.unsupported(
-                    f"slices axis {axis}, of symbolic size, backwards", "fix it with --input-shapes"
-                )
-            if not (static and (start, end, step) == (0, shape[axis], 1)):
-                forward.append((axis, start, end, step))
-        if not forward:
-            return data
-        where, begin, stop, stride = (list(column) for column in zip(*forward, strict=True))
-        return relax.op.strided_slice(data, where, begin, stop, stride)
+            last = minimum(_from_front(end, size, 0), size)
+            if isinstance(start, int) and start < 0 and last == size:
+                count = minimum(-start, size)
+            else:
+                count = maximum(last - _from_front(start, size, 0), 0)
+            # Where nothing is left, any start will do.
+            if (last - count, last, step) != (0, size, 1):
+                forward.append((axis, last - count, last, step))
+        return sliced(ctx, data, forward)
 
 
-def _stop(end: int, size: int) -> int | None:
-    """Python's stop of a backward slice: ONNX writes "to the start" as an end below ``-size``."""
-    return None if end < -size else end
+def _from_front(position: Size, size: Size, least: int | None = None) -> Size:
+    """A start or end counted from the front, at least ``least``."""
+    if isinstance(position, int) and position >= _TO_THE_END:
+        return size
+    if isinstance(position, int) and position <= -_TO_THE_END:
+        return -1 if least is None else least
+    if bounds(position)[0] < 0:
+        negative = compare("lt", position, 0)
+        position = select(negative, position + size, position)
+    return position if least is None else maximum(position, least)
 
 
 def _ranges(inputs: Inputs, attrs: Attrs) -> tuple[list[Any], list[Any], list[int], list[int]]:

@@ -6,12 +6,14 @@ from itertools import accumulate
 
 from tvm import relax
 
+from ..dims import Size, ceildiv, is_static
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._shapes import normal_axis
+from ._slices import sliced
 
 
 class Split(OnnxOp):
-    """``split`` at constant positions."""
+    """``split`` at constant positions, else one ``strided_slice`` per part."""
 
     name = "Split"
 
@@ -20,18 +22,19 @@ class Split(OnnxOp):
         axis = normal_axis(attrs.get("axis", 0), len(shape))
         sizes = inputs.need_ints(1, "its sizes") if inputs.has(1) else attrs.get("split")
         if sizes is None:
-            if not isinstance(shape[axis], int):
-                raise ctx.unsupported(
-                    f"splits axis {axis}, of symbolic size, evenly", "fix it with --input-shapes"
-                )
             sizes = _even(shape[axis], len(ctx.outputs))
         if len(sizes) == 1:
             return inputs[0]
+        if not is_static(sizes) or not isinstance(shape[axis], int):
+            whole = [*shape[:axis], sum(sizes[1:], sizes[0]), *shape[axis + 1 :]]
+            data, ends = ctx.cast(inputs[0], whole), list(accumulate(sizes))
+            pieces = zip([0, *ends[:-1]], ends, strict=True)
+            return tuple(sliced(ctx, data, [(axis, a, b, 1)]) for a, b in pieces)
         parts = ctx.emit(relax.op.split(inputs[0], list(accumulate(sizes))[:-1], axis))
         return tuple(relax.TupleGetItem(parts, i) for i in range(len(sizes)))
 
 
-def _even(size: int, count: int) -> list[int]:
+def _even(size: Size, count: int) -> list[Size]:
     """Equal parts, the last one smaller where they do not fit."""
-    part = -(-size // count)
+    part = ceildiv(size, count)
     return [part] * (count - 1) + [size - part * (count - 1)]

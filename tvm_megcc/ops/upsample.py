@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._resample import Options
 from ._resize import resize
-from .resize import _floats, _scaled
+from .resize import floats, scaled
 
 
 class Upsample(OnnxOp):
@@ -17,5 +17,6 @@ class Upsample(OnnxOp):
         mode = {"bilinear": "linear"}.get(
             attrs.get("mode", "nearest"), attrs.get("mode", "nearest")
         )
-        scales = list(attrs["scales"]) if "scales" in attrs else _floats(inputs, 1)
-        return resize(ctx, inputs, _scaled(inputs, scales), Options(mode, "asymmetric", "simple"))
+        scales = list(attrs["scales"]) if "scales" in attrs else floats(inputs, 1)
+        plan = scaled(ctx, inputs, scales)
+        return resize(ctx, inputs, plan, Options(mode, "asymmetric", "simple"))

@@ -1,0 +1,214 @@
+"""Operands brought to agree: dims that an operator needs to be equal become one expression.
+
+Exporters compute one and the same size in several ways, ``h//16`` here and ``2*(h//32)`` there. The
+operator says that both are equal, for every input that the model accepts: the operand with the more
+complicated expression gets the other one by a ``match_cast``, which is checked at run time. A dim
+that is the constant 1 broadcasts; two symbolic dims, or a symbolic one and another constant, are
+taken to be equal even where broadcasting would allow that one of them happens to be 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from ..dims import Dim, Size
+from ._context import Attrs, Context, relax_shape
+from ._sizes import SizeArray
+
+Shape = tuple[Size, ...]
+#: For each operand its axes' labels (None: this axis need not agree); equal labels, equal dims.
+Labels = list[list[Hashable]]
+#: Shapes of the operands (None: absent or unknown) and attributes -> labels.
+Rule = Callable[[list[Shape | None], Attrs], Labels]
+
+#: Labels of axes on which a constant 1 is stretched begin with this.
+STRETCHED = "stretched"
+
+
+def agreed(ctx: Context, values: Sequence[Any], attrs: Attrs) -> list[Any]:
+    """The operands of a node, cast where their dims have to agree and are written differently."""
+    rule = _RULES.get(ctx.op)
+    if rule is None:
+        return list(values)
+    shapes = [_shape(v) for v in values]
+    if not any(isinstance(d, Dim) for s in shapes if s is not None for d in s):
+        return list(values)
+    labels = rule(shapes, attrs)
+    targets = _targets(shapes, labels)
+    return [
+        value
+        if shape is None or not isinstance(value, relax.Expr)
+        else _cast(ctx, value, shape, [targets.get(k) for k in _filled(row, len(shape))])
+        for value, shape, row in zip(values, shapes, labels, strict=True)
+    ]
+
+
+def _shape(value: Any) -> Shape | None:
+    if isinstance(value, np.ndarray | SizeArray):
+        return value.shape
+    return None if value is None else relax_shape(value)
+
+
+def _targets(shapes: list[Shape | None], labels: Labels) -> dict[Hashable, Size]:
+    """The dim that each label stands for, where operands differ or might."""
+    found: dict[Hashable, list[Size]] = {}
+    for shape, row in zip(shapes, labels, strict=True):
+        for size, label in zip(shape or (), row, strict=False):
+            if label is not None and not (size == 1 and _is_stretched(label)):
+                found.setdefault(label, []).append(size)
+    return {label: min(sizes, key=effort) for label, sizes in found.items() if len(sizes) > 1}
+
+
+def _filled(row: list[Hashable], rank: int) -> list[Hashable]:
+    return row + [None] * (rank - len(row))
+
+
+def _is_stretched(label: Hashable) -> bool:
+    return isinstance(label, tuple) and label[0] == STRETCHED
+
+
+def effort(size: Size) -> tuple[int, str]:
+    """A constant is simpler than an expression, a short one simpler than a long one."""
+    text = str(size) if isinstance(size, Dim) else ""
+    return len(text), text
+
+
+def _cast(
+    ctx: Context, value: relax.Expr, shape: Shape, targets: Sequence[Size | None]
+) -> relax.Expr:
+    wanted = [
+        size if target is None or size == 1 else target
+        for size, target in zip(shape, targets, strict=True)
+    ]
+    rows = list(zip(value.ty.shape.values, shape, wanted, targets, strict=True))
+    if any(isinstance(s, int) and isinstance(w, int) and s != w for _, s, w, _ in rows):
+        return value  # can never agree: the operator says so better
+    if all(t is None or _is_written(ctx, raw, s, w) for raw, s, w, t in rows):
+        return value
+    return ctx.match_cast(value, wanted)
+
+
+def _is_written(ctx: Context, raw: Any, size: Size, wanted: Size) -> bool:
+    """Whether TVM, too, can see that a dim is the one that is wanted."""
+    if size != wanted or isinstance(size, int):
+        return size == wanted
+    return bool(tvm.sym.Analyzer().can_prove_equal(raw, ctx.prim(wanted)))
+
+
+# ---- the rules ---------------------------------------------------------------------------------
+
+
+def _right_aligned(rank: int, skip: int = 0) -> list[Hashable]:
+    """Labels of the axes but the last ``skip``, counted from behind."""
+    return [(STRETCHED, rank - axis) for axis in range(rank - skip)]
+
+
+def _broadcast(*positions: int) -> Rule:
+    """Operands that are stretched to one shape, all of them where none is named."""
+
+    def rule(shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        if attrs.get("broadcast", 0) and "axis" in attrs:
+            return [[] for _ in shapes]
+        return [
+            _right_aligned(len(shape)) if shape and (not positions or k in positions) else []
+            for k, shape in enumerate(shapes)
+        ]
+
+    return rule
+
+
+def _concat(shapes: list[Shape | None], attrs: Attrs) -> Labels:
+    def row(shape: Shape | None) -> list[Hashable]:
+        rank = len(shape or ())
+        axis = attrs.get("axis", 1)
+        return [None if k == axis % max(rank, 1) else k for k in range(rank)]
+
+    return [row(shape) for shape in shapes]
+
+
+def _matmul(a: int, b: int) -> Rule:
+    def rule(shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        labels: Labels = [[] for _ in shapes]
+        lhs, rhs = shapes[a], shapes[b]
+        if lhs and rhs:
+            labels[a] = [*_right_aligned(len(lhs), 2), *([None, "k"] if len(lhs) > 1 else ["k"])]
+            labels[b] = [*_right_aligned(len(rhs), 2), *(["k", None] if len(rhs) > 1 else ["k"])]
+        return labels
+
+    return rule
+
+
+def _gemm(shapes: list[Shape | None], attrs: Attrs) -> Labels:
+    rows, columns = (STRETCHED, "m"), (STRETCHED, "n")
+    lhs: list[Hashable] = ["k", rows] if attrs.get("transA", 0) else [rows, "k"]
+    rhs: list[Hashable] = [columns, "k"] if attrs.get("transB", 0) else ["k", columns]
+    addend = shapes[2] if len(shapes) > 2 else None
+    last: list[Hashable] = [rows, columns]
+    return [lhs, rhs, *([last[2 - len(addend or ()) :]] if len(shapes) > 2 else [])]
+
+
+def _convolution(data: int, weight: int, transposed: bool = False) -> Rule:
+    """The data's channels are what the weight says; nothing else is shared."""
+
+    def rule(shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        labels: Labels = [[None] * len(shape or ()) for shape in shapes]
+        if transposed or attrs.get("group", 1) == 1:
+            labels[data][1] = labels[weight][0 if transposed else 1] = "c"
+        return labels
+
+    return rule
+
+
+def _channels(shapes: list[Shape | None], attrs: Attrs) -> Labels:
+    labels: Labels = [[None] * len(shape or ()) for shape in shapes]
+    for k, row in enumerate(labels):
+        if len(row) > (1 if k == 0 else 0):
+            row[1 if k == 0 else 0] = "c"
+    return labels
+
+
+def _einsum(shapes: list[Shape | None], attrs: Attrs) -> Labels:
+    terms = attrs["equation"].replace(" ", "").split("->")[0].split(",")
+    if "." in attrs["equation"]:
+        return [[] for _ in shapes]
+    return [list(term) for term in terms]
+
+
+def _recurrent(shapes: list[Shape | None], attrs: Attrs) -> Labels:
+    batch_first = attrs.get("layout", 0) == 1
+    data = ["batch", "steps", None] if batch_first else ["steps", "batch", None]
+    state = ["batch", None, None] if batch_first else [None, "batch", None]
+    labels = [data, [], [], [], ["batch"], state, state, []]
+    return [list(row) for row in labels[: len(shapes)]]
+
+
+_RULES: dict[str, Rule] = {
+    **{
+        name: _broadcast()
+        for name in ("Add", "Sub", "Mul", "Div", "Pow", "Mod", "Min", "Max", "Sum", "Mean", "And",
+                     "Or", "Xor", "Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual",
+                     "Where", "PRelu", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift")
+    },
+    "QLinearAdd": _broadcast(0, 3),
+    "QLinearMul": _broadcast(0, 3),
+    "Concat": _concat,
+    "MatMul": _matmul(0, 1),
+    "MatMulInteger": _matmul(0, 1),
+    "QLinearMatMul": _matmul(0, 3),
+    "Gemm": _gemm,
+    "Conv": _convolution(0, 1),
+    "FusedConv": _convolution(0, 1),
+    "ConvInteger": _convolution(0, 1),
+    "QLinearConv": _convolution(0, 3),
+    "ConvTranspose": _convolution(0, 1, transposed=True),
+    "BatchNormalization": _channels,
+    "Einsum": _einsum,
+    "LSTM": _recurrent,
+    "GRU": _recurrent,
+    "RNN": _recurrent,
+}  # fmt: skip

@@ -1,0 +1,57 @@
+"""Parts of a tensor between sizes, static or symbolic; and a tensor between paddings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from tvm import relax
+
+from ..dims import Size, at, ceildiv, is_static
+from . import Context
+from ._context import expr_dtype
+
+
+def sliced(
+    ctx: Context, data: relax.Expr, parts: Sequence[tuple[int, Size, Size, int]]
+) -> relax.Expr:
+    """``strided_slice`` of ``(axis, start, end, step)`` with ``0 <= start <= end <= dim``."""
+    if not parts:
+        return data
+    shape = list(ctx.shape(data))
+    for axis, start, end, step in parts:
+        shape[axis] = ceildiv(end - start, step)
+    axes, begin, stop, stride = (list(column) for column in zip(*parts, strict=True))
+    result = relax.op.strided_slice(data, axes, ctx.prims(begin), ctx.prims(stop), stride)
+    return result if is_static(shape) else ctx.cast(result, shape)
+
+
+def backwards(
+    ctx: Context, data: relax.Expr, axis: int, start: Size, step: int, count: Size
+) -> relax.Expr:
+    """``count`` elements from ``start`` on, by a negative ``step``."""
+    if is_static((start, count)):
+        positions = at(start, {}) + step * np.arange(at(count, {}), dtype=np.int64)
+        return ctx.emit(relax.op.take(data, ctx.const(positions, "int64"), axis))
+    offsets = relax.op.arange(0, ctx.prim(count), 1, "int64")
+    offsets = relax.op.multiply(ctx.emit(offsets), ctx.const(step, "int64"))
+    index = ctx.emit(relax.op.add(ctx.sizes([start], "int64"), ctx.emit(offsets)))
+    return ctx.emit(relax.op.take(data, index, axis, "clip"))
+
+
+def padded(
+    ctx: Context, data: relax.Expr, before: Sequence[Size], after: Sequence[Size], value: float
+) -> relax.Expr:
+    """``nn.pad`` with a constant where the widths are static, else ``concat`` with blocks of it."""
+    shape, dtype = list(ctx.shape(data)), expr_dtype(data)
+    for axis, widths in enumerate(zip(before, after, strict=True)):
+        parts = []
+        for width in widths:
+            block = [*shape[:axis], width, *shape[axis + 1 :]]
+            fill = ctx.const(value, dtype)
+            parts.append(relax.op.full(ctx.prims(block), fill, dtype) if width != 0 else None)
+        rows = [part for part in (parts[0], data, parts[1]) if part is not None]
+        shape[axis] = widths[0] + shape[axis] + widths[1]
+        if len(rows) > 1:
+            data = ctx.cast(relax.op.concat(rows, axis), shape)
+    return data
