@@ -50,7 +50,7 @@ def compile_module(
     if found is None:
         return compiler.programs(mod, ["main"])["main"]
     signature = mod["main"]
-    functions = [*found.functions, *([found.fallback] if found.fallback else [])]
+    functions = found.functions
     programs = compiler.programs(_only(mod, functions), functions)
     with symbols_of(signature):
         inputs = tuple(
@@ -72,12 +72,14 @@ def compile_module(
 
 
 def _only(mod: tvm.IRModule, names: Sequence[str]) -> tvm.IRModule:
-    """The module of these functions, and of whatever is no Relax function."""
-    kept = {
-        gvar: func
-        for gvar, func in mod.functions_items()
-        if gvar.name_hint in names or not isinstance(func, relax.Function)
-    }
+    """The module of these functions, each an entry, and of whatever is no Relax function."""
+    kept = {}
+    for gvar, func in mod.functions_items():
+        name = gvar.name_hint
+        if not isinstance(func, relax.Function):
+            kept[gvar] = func
+        elif name in names:
+            kept[gvar] = func.with_attr("global_symbol", name)
     return tvm.IRModule(kept, attrs=mod.attrs, global_infos=mod.global_infos)
 
 

@@ -1,13 +1,13 @@
-"""What a dispatched module says to the compiler: its functions, and for which sizes each is.
+"""What a dispatched function says to the compiler: its functions, and for which sizes each is.
 
-The module attribute ``tvm_megcc.dispatch`` is JSON: ``{"main": {"variants": [{"function": name,
-"ranges": {dim: [low, high or null]}}, ...], "fallback": name or null}}``. Ranges are half-open;
-variants are tried in order.
+The function attribute ``tvm_megcc.dispatch`` is JSON: ``{"variants": [{"function": name, "ranges":
+{dim: [low, high or null]}}, ...], "fallback": name or null}``. Ranges are half-open; variants are
+tried in order.
 
 Example
 -------
 >>> plan_of(mod, "main").variants[0]                              # doctest: +SKIP
-('main_n1_2', {'n': (1, 2)})
+('main_n1', {'n': (1, 2)})
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ import tvm
 
 ATTRIBUTE = "tvm_megcc.dispatch"
 
-Ranges = dict[str, tuple[int, int | None]]
+#: (first, first that is too large); None where there is no end.
+Interval = tuple[int, int | None]
+Ranges = dict[str, Interval]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +36,34 @@ class DispatchPlan:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The variants' functions, each once."""
-        return tuple(dict.fromkeys(function for function, _ in self.variants))
+        """The variants' functions, each once, and the fallback."""
+        names = [*(function for function, _ in self.variants)]
+        return tuple(dict.fromkeys([*names, *([self.fallback] if self.fallback else [])]))
+
+    def to_json(self) -> str:
+        variants = [{"function": name, "ranges": ranges} for name, ranges in self.variants]
+        return json.dumps({"variants": variants, "fallback": self.fallback})
+
+    def __str__(self) -> str:
+        rows = [(name, *map(_text, ranges.items())) for name, ranges in self.variants]
+        if self.fallback:
+            rows.append((self.fallback, "all other sizes"))
+        return "\n".join(f"{row[0]}: {', '.join(row[1:])}" for row in rows)
+
+
+def _text(item: tuple[str, Interval]) -> str:
+    dim, (low, high) = item
+    if high is None:
+        return f"{dim} >= {low}"
+    return f"{dim} == {low}" if high == low + 1 else f"{low} <= {dim} < {high}"
 
 
 def plan_of(mod: tvm.IRModule, function: str) -> DispatchPlan | None:
     """How `function` of a module is dispatched; None when it is not."""
-    if not mod.attrs or ATTRIBUTE not in mod.attrs:
+    attrs = mod[function].attrs
+    if not attrs or ATTRIBUTE not in attrs:
         return None
-    row = json.loads(str(mod.attrs[ATTRIBUTE])).get(function)
-    if row is None:
-        return None
+    row = json.loads(str(attrs[ATTRIBUTE]))
     variants = tuple(
         (v["function"], {dim: (low, high) for dim, (low, high) in v["ranges"].items()})
         for v in row["variants"]

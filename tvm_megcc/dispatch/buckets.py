@@ -1,0 +1,115 @@
+"""Buckets of axes -> buckets of symbolic dims: checked, clipped to the dims' bounds, counted.
+
+Enters: a function's parameters and what a dispatcher said of their axes. Leaves: for each symbolic
+dim its intervals in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from tvm_megcc.dims import Size, Symbol, as_symbol
+from tvm_megcc.dispatch.plan import Interval
+from tvm_megcc.errors import InputError
+
+#: Variants that are compiled without being asked for more.
+MAX_BUCKETS = 256
+
+
+def by_symbol(
+    shapes: Mapping[str, Sequence[Size]], buckets: Mapping[str, Mapping[int, Sequence[Interval]]]
+) -> dict[Symbol, list[Interval]]:
+    """The intervals of each symbolic dim.
+
+    Parameters
+    ----------
+    shapes : mapping of input name to dims
+    buckets : mapping of input name to {axis: intervals}
+
+    Raises
+    ------
+    InputError
+        An input or axis that is not there or fixed, an interval that is empty or overlaps another,
+        two axes of one dim with different buckets, a dim none of whose buckets is within its
+        bounds.
+    """
+    found: dict[Symbol, list[Interval]] = {}
+    for name, axes in buckets.items():
+        if name not in shapes:
+            known = ", ".join(f"'{n}'" for n in shapes)
+            raise InputError(f"dispatch: '{name}' is no input of the function; they are {known}")
+        for axis, intervals in axes.items():
+            symbol = _symbol(name, shapes[name], axis)
+            checked = _checked(name, axis, intervals)
+            if found.setdefault(symbol, checked) != checked:
+                raise InputError(
+                    f"dispatch: axis {axis} of '{name}' is the dim '{symbol.name}', which has other"
+                    " buckets elsewhere; give it one list"
+                )
+    if not found:
+        raise InputError("dispatch: no axis has buckets; name an axis that is not fixed")
+    return {symbol: _clipped(symbol, intervals) for symbol, intervals in found.items()}
+
+
+def check_count(found: Mapping[Symbol, Sequence[Interval]], max_buckets: int) -> int:
+    """How many variants these intervals make.
+
+    Raises
+    ------
+    InputError
+        When they are too many.
+    """
+    count = prod(len(intervals) for intervals in found.values())
+    if count > max_buckets:
+        each = " x ".join(f"{len(i)} of '{s.name}'" for s, i in found.items())
+        raise InputError(
+            f"dispatch: {each} are {count} programs and the limit is {max_buckets}; give coarser"
+            " buckets, bounds for the dims (--input-shapes), fewer axes, or --max-buckets"
+        )
+    return count
+
+
+def _symbol(name: str, dims: Sequence[Size], axis: int) -> Symbol:
+    if not -len(dims) <= axis < len(dims):
+        raise InputError(f"dispatch: '{name}' has {len(dims)} axes and no axis {axis}")
+    symbol = as_symbol(dims[axis])
+    if symbol is None:
+        raise InputError(
+            f"dispatch: axis {axis} of '{name}' is {dims[axis]}, which is not symbolic; give it no"
+            ' buckets, or import the model with relay.Any() (--input-shapes "...?...") there'
+        )
+    return symbol
+
+
+def _checked(name: str, axis: int, intervals: Sequence[Interval]) -> list[Interval]:
+    where = f"dispatch: axis {axis} of '{name}'"
+    rows: list[Interval] = sorted(((int(low), high) for low, high in intervals), key=lambda i: i[0])
+    if not rows:
+        raise InputError(f"{where} has an empty list of buckets; give at least one")
+    for low, high in rows:
+        if low < 0 or (high is not None and high <= low):
+            raise InputError(f"{where}: the bucket [{low}, {high}) is empty; give low < high")
+    for (_, end), (start, after) in zip(rows, rows[1:], strict=False):
+        if end is None or end > start:
+            raise InputError(
+                f"{where}: a bucket up to {end} and [{start}, {after}) overlap; give disjoint ones"
+            )
+    return rows
+
+
+def _clipped(symbol: Symbol, intervals: Sequence[Interval]) -> list[Interval]:
+    """The intervals within the bounds of the dim; those outside are dropped."""
+    end = None if symbol.high is None else symbol.high + 1
+    rows: list[Interval] = []
+    for low, high in intervals:
+        start = max(low, symbol.low)
+        stop = high if end is None else end if high is None else min(high, end)
+        if stop is None or start < stop:
+            rows.append((start, stop))
+    if not rows:
+        raise InputError(
+            f"dispatch: no bucket of '{symbol.name}' is within its bounds {symbol.low} to"
+            f" {symbol.high}; give others"
+        )
+    return rows
