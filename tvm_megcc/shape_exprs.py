@@ -12,7 +12,7 @@ Example
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -56,6 +56,14 @@ def bounds_of(func: relax.Function) -> dict[str, dims.Symbol]:
 def _numbers(func: relax.Function, key: str) -> dict[str, int]:
     found = func.attrs[key] if func.attrs and key in func.attrs else {}
     return {str(name): int(value) for name, value in dict(found).items()}
+
+
+def with_bounds(func: relax.Function, found: Iterable[dims.Symbol]) -> relax.Function:
+    """A function with the bounds of these symbols added to those that it has."""
+    known = bounds_of(func) | {s.name: s for s in found}
+    lower = {s.name: s.low for s in known.values()}
+    upper = {s.name: s.high for s in known.values() if s.high is not None}
+    return func.with_attrs({LOWER_BOUNDS: lower, UPPER_BOUNDS: upper})
 
 
 def symbol_of(name: str) -> dims.Symbol:

@@ -29,7 +29,7 @@ from tvm_megcc.dispatch.buckets import MAX_BUCKETS, by_symbol, check_count
 from tvm_megcc.dispatch.dispatchers import Dispatcher, Shapes, is_open
 from tvm_megcc.dispatch.plan import ATTRIBUTE, DispatchPlan, Interval, plan_of
 from tvm_megcc.errors import InputError
-from tvm_megcc.shape_exprs import LOWER_BOUNDS, UPPER_BOUNDS, sizes_of, symbols_of, variables_of
+from tvm_megcc.shape_exprs import sizes_of, symbols_of, variables_of, with_bounds
 
 #: Attribute of a function imported from ONNX: its inputs' own names.
 INPUT_NAMES = "tvm_megcc.input_names"
@@ -223,25 +223,18 @@ def _add(mod: tvm.IRModule, name: str, func: relax.Function) -> None:
 
 def _clone(func: relax.Function, ranges: Mapping[Symbol, Interval]) -> relax.Function:
     """The function for some sizes: fixed where there is one, with bounds where there are more."""
-    attrs = dict(func.attrs or {})
-    lower, upper = (
-        {str(k): int(v) for k, v in dict(attrs.get(key, {})).items()}
-        for key in (LOWER_BOUNDS, UPPER_BOUNDS)
-    )
     fixed = {s.name: low for s, (low, high) in ranges.items() if high == low + 1}
-    for symbol, (low, high) in ranges.items():
-        for bounds in (lower, upper):
-            bounds.pop(symbol.name, None)
-        if symbol.name not in fixed:
-            lower[symbol.name] = low
-            if high is not None:
-                upper[symbol.name] = high - 1
-    clone = copy_with_new_vars(func)
+    bounded = [
+        Symbol(s.name, low, None if high is None else high - 1)
+        for s, (low, high) in ranges.items()
+        if s.name not in fixed
+    ]
+    clone = with_bounds(copy_with_new_vars(func), bounded)
     if fixed:
         known = variables_of(clone)
         clone = clone.bind_symbolic_vars({known[n]: v for n, v in fixed.items()})
-    clone = clone.without_attr("global_symbol") if "global_symbol" in attrs else clone
-    return clone.with_attrs({LOWER_BOUNDS: lower, UPPER_BOUNDS: upper})
+    has_symbol = clone.attrs and "global_symbol" in clone.attrs
+    return clone.without_attr("global_symbol") if has_symbol else clone
 
 
 class _Conditionals:

@@ -23,6 +23,8 @@ from collections.abc import Mapping, Sequence
 
 import onnx
 
+from ..dims import Symbol
+from ..shape_exprs import with_bounds
 from .functions import inline_functions
 from .importer import import_graph
 from .load import load
@@ -34,7 +36,7 @@ __all__ = ["ImportedModel", "InputInfo", "OutputInfo", "from_onnx"]
 
 def from_onnx(
     model: str | os.PathLike[str] | onnx.ModelProto,
-    shapes: Mapping[str, Sequence[int | str | None]] | None = None,
+    shapes: Mapping[str, Sequence[int | str | Symbol | None]] | None = None,
 ) -> ImportedModel:
     """Import an ONNX model as a Relax module.
 
@@ -44,14 +46,15 @@ def from_onnx(
         The model; a ``ModelProto`` is not modified.
     shapes : mapping of input name to dims, optional
         An int fixes a dim, a string names it (dims of one name are one symbolic dim), None (or -1)
-        keeps what the model says. A dim fixed in one input is fixed wherever the model uses its
-        name.
+        keeps what the model says, and a `tvm_megcc.dims.Symbol` gives it bounds (and a name, unless
+        that is empty). A dim fixed in one input is fixed wherever the model uses its name.
 
     Returns
     -------
     ImportedModel
         ``mod["main"]`` has one parameter per real input (an initialiser listed as an input is a
-        weight) and returns a tensor, or a tuple when the model has several outputs.
+        weight) and returns a tensor, or a tuple when the model has several outputs. Bounds of
+        its dims are in its attributes ``tir_var_lower_bound`` and ``tir_var_upper_bound``.
 
     Raises
     ------
@@ -63,4 +66,9 @@ def from_onnx(
     proto, name = load(model)
     inputs = bind_inputs(proto.graph, shapes or {})
     proto = inline_functions(proto)
-    return import_graph(proto, inputs, name)
+    imported = import_graph(proto, inputs, name)
+    symbols = {s.name: s for port in inputs for s in port.symbols}
+    if symbols:
+        mod = imported.mod
+        mod.update_func(mod.get_global_var("main"), with_bounds(mod["main"], symbols.values()))
+    return imported

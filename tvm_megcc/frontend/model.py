@@ -6,14 +6,20 @@ from dataclasses import dataclass
 
 import tvm
 
+from ..dims import Symbol
+
 
 @dataclass(frozen=True, slots=True)
 class InputInfo:
-    """One real input: ``name`` as in the model, ``dtype`` ours, ``shape`` of ints and dim names."""
+    """One real input: ``name`` as in the model, ``dtype`` ours, ``shape`` of ints and dim names.
+
+    ``symbols`` are those of its named dims that have bounds.
+    """
 
     name: str
     dtype: str
     shape: tuple[int | str, ...]
+    symbols: tuple[Symbol, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

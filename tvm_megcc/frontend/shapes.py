@@ -1,7 +1,8 @@
 """Apply the user's shapes to the model's inputs.
 
 Enters: the graph and ``{input name: dims}``. Leaves: one `InputInfo` per real input with every dim
-an int or a name; equal names are one symbolic dim across all inputs.
+an int or a name; equal names are one symbolic dim across all inputs, within the bounds that were
+given for it anywhere.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from collections.abc import Mapping, Sequence
 
 import onnx
 
+from ..dims import Symbol
 from ..errors import InputError
 from .dtypes import short_dtype, tvm_dtype
 from .model import InputInfo
 
 Dim = int | str
+#: What a user may give for a dim: a size, a name, None or -1 for the model's own, or bounds (a
+#: `Symbol`, whose name may be empty).
+GivenDim = int | str | Symbol | None
 #: Spellings of "unknown" that exporters write instead of leaving the dim's name out.
 _ANONYMOUS = {"", "?", "-1", "None"}
 
@@ -27,7 +32,7 @@ def real_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
 
 
 def bind_inputs(
-    graph: onnx.GraphProto, shapes: Mapping[str, Sequence[int | str | None]]
+    graph: onnx.GraphProto, shapes: Mapping[str, Sequence[GivenDim]]
 ) -> tuple[InputInfo, ...]:
     """Combine the model's dims with the user's; see `tvm_megcc.frontend.from_onnx` for the rules.
 
@@ -44,20 +49,23 @@ def bind_inputs(
             raise InputError(f"'{name}' is no input of the model; its inputs are {known}")
     dims = {port.name: _declared(port, shapes.get(port.name)) for port in ports}
     fixed: dict[str, Dim] = {}
+    bounds: dict[str, Symbol] = {}
     for name in names:
         if shapes.get(name) is not None:
-            dims[name] = _merge(name, dims[name], shapes[name], fixed)
+            dims[name] = _merge(name, dims[name], shapes[name], fixed, bounds)
+    bounds = _resolved_bounds(bounds, fixed)
     infos = []
     for port in ports:
         dtype = tvm_dtype(port.type.tensor_type.elem_type)
         if dtype is None:
             raise InputError(f"input '{port.name}': the model gives no element type; export again")
         shape = tuple(_resolve(dim, fixed) for dim in dims[port.name])
-        infos.append(InputInfo(port.name, short_dtype(dtype), shape))
+        symbols = tuple(dict.fromkeys(bounds[d] for d in shape if d in bounds))  # type: ignore[index]
+        infos.append(InputInfo(port.name, short_dtype(dtype), shape, symbols))
     return tuple(infos)
 
 
-def _declared(port: onnx.ValueInfoProto, given: Sequence[int | str | None] | None) -> list[Dim]:
+def _declared(port: onnx.ValueInfoProto, given: Sequence[GivenDim] | None) -> list[Dim]:
     tensor = port.type.tensor_type
     if not tensor.HasField("shape"):
         if given is None:
@@ -81,7 +89,11 @@ def _anonymous(name: str, axis: int) -> str:
 
 
 def _merge(
-    name: str, dims: list[Dim], given: Sequence[int | str | None], fixed: dict[str, Dim]
+    name: str,
+    dims: list[Dim],
+    given: Sequence[GivenDim],
+    fixed: dict[str, Dim],
+    bounds: dict[str, Symbol],
 ) -> list[Dim]:
     if len(given) != len(dims):
         raise InputError(
@@ -90,8 +102,12 @@ def _merge(
         )
     merged: list[Dim] = []
     for axis, (dim, want) in enumerate(zip(dims, given, strict=True)):
+        if isinstance(want, Symbol):
+            merged.append(_bounded(name, axis, dim, want, bounds))
+            want = want.name or None
         if want is None or want == -1:
-            merged.append(dim)
+            if len(merged) == axis:
+                merged.append(dim)
             continue
         if isinstance(want, int) and want < 0:
             raise InputError(f"input '{name}': dim {axis} is {want}; give a size or -1 for dynamic")
@@ -104,8 +120,56 @@ def _merge(
             raise InputError(
                 f"input '{name}': dim '{dim}' is {fixed[dim]} elsewhere, not {want}; give one size"
             )
-        merged.append(want)
+        if len(merged) == axis:
+            merged.append(want)
     return merged
+
+
+def _bounded(name: str, axis: int, dim: Dim, want: Symbol, bounds: dict[str, Symbol]) -> Dim:
+    """The name of a dim that gets bounds; several bounds of one name must leave something."""
+    high = want.high
+    if want.low < 0 or (high is not None and high < want.low):
+        raise InputError(
+            f"input '{name}': dim {axis} has the bounds {want.low} to {high}, which hold no size;"
+            " give low..high"
+        )
+    if isinstance(dim, int):
+        if dim < want.low or (high is not None and dim > high):
+            raise InputError(
+                f"input '{name}': dim {axis} is {dim} in the model, which is not within"
+                f" {want.low} to {high}; give {dim}"
+            )
+        return dim
+    label = want.name or dim
+    _intersect(name, label, Symbol(label, want.low, high), bounds)
+    return label
+
+
+def _intersect(where: str, label: str, found: Symbol, bounds: dict[str, Symbol]) -> None:
+    known = bounds.get(label, Symbol(label))
+    highs = [h for h in (known.high, found.high) if h is not None]
+    both = Symbol(label, max(known.low, found.low), min(highs) if highs else None)
+    if both.high is not None and both.high < both.low:
+        raise InputError(
+            f"input '{where}': dim '{label}' is {known.low} to {known.high} elsewhere and"
+            f" {found.low} to {found.high} here, which have no size in common; give other bounds"
+        )
+    bounds[label] = both
+
+
+def _resolved_bounds(bounds: Mapping[str, Symbol], fixed: Mapping[str, Dim]) -> dict[str, Symbol]:
+    """Bounds by the names that the dims have in the end, of those that are still symbolic."""
+    resolved: dict[str, Symbol] = {}
+    for label, found in bounds.items():
+        dim = _resolve(label, fixed)
+        if isinstance(dim, str):
+            _intersect(dim, dim, Symbol(dim, found.low, found.high), resolved)
+        elif dim < found.low or (found.high is not None and dim > found.high):
+            raise InputError(
+                f"dim '{label}' is {dim}, which is not within its bounds {found.low} to"
+                f" {found.high}; give another size"
+            )
+    return resolved
 
 
 def _resolve(dim: Dim, fixed: Mapping[str, Dim]) -> Dim:
