@@ -44,7 +44,9 @@ def slice_of(call: relax.Call, shape: tuple[Size, ...]) -> Slice | None:
             if not isinstance(axis, int) or not isinstance(step, int):
                 return None
             axis %= len(shape)
-            begins[axis], steps[axis] = _first(start, shape[axis], step), step
+            inbound = call.attrs.assume_inbound
+            begins[axis] = start if inbound else _first(start, shape[axis], step)
+            steps[axis] = step
     except Undecided:
         return None
     return Slice(tuple(begins), tuple(steps))

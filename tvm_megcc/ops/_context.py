@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import tvm
 from tvm import relax, tirx
 
 from ..dims import Dim, Size, is_static
@@ -123,8 +124,9 @@ class Context:
 
     def match_cast(self, expr: relax.Expr, shape: Sequence[Size]) -> relax.Expr:
         """The same tensor under this shape: that it has it is checked at run time."""
-        ty = relax.TensorType(self.prims(shape), expr_dtype(expr))
-        return self.builder.match_cast(expr, ty)
+        have = expr.ty.shape.values
+        dims = [_cast_dim(a, b) for a, b in zip(have, self.prims(shape), strict=True)]
+        return self.builder.match_cast(expr, relax.TensorType(dims, expr_dtype(expr)))
 
     def sizes(self, values: Sequence[Size], dtype: str) -> relax.Expr:
         """A vector of sizes as a tensor."""
@@ -242,6 +244,18 @@ class Inputs(Sequence[Any]):
 
 
 _ARRAYS = (np.ndarray, SizeArray)
+
+
+def _cast_dim(have: Any, want: Any) -> Any:
+    """A dim as a ``match_cast`` may have it.
+
+    TVM's CanonicalizeBindings takes a variable that stands alone for one that is defined here, and
+    replaces it by what is cast, without end where that holds the variable itself. A product with 1
+    keeps it from being alone.
+    """
+    if not isinstance(want, tvm.ir.Var) or want.same_as(have):
+        return want
+    return tirx.Mul(want, tirx.IntImm("int64", 1))
 
 
 def volume(shape: Sequence[Size]) -> Size:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from math import gcd
 from typing import Any
 
@@ -194,7 +194,7 @@ def _content(size: Size) -> int:
     return abs(size) if isinstance(size, int) else gcd(*(c for c, _ in size.terms))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _simplest(value: float) -> Fraction:
     """The fraction that a scale such as 0.1 stands for.
 

@@ -22,8 +22,12 @@ def sliced(
     for axis, start, end, step in parts:
         shape[axis] = ceildiv(end - start, step)
     axes, begin, stop, stride = (list(column) for column in zip(*parts, strict=True))
-    result = relax.op.strided_slice(data, axes, ctx.prims(begin), ctx.prims(stop), stride)
-    return result if is_static(shape) else ctx.cast(result, shape)
+    # The limits are within the axis: TVM would clamp symbolic ones again in the result's shape.
+    inbound = not is_static([*begin, *stop, *shape])
+    result = relax.op.strided_slice(
+        data, axes, ctx.prims(begin), ctx.prims(stop), stride, assume_inbound=inbound
+    )
+    return ctx.cast(result, shape)
 
 
 def backwards(

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from tvm import relax
 
+from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._convolution import convolve
 from ._shapes import per_channel
+from ._slices import sliced
 from ._window import Window
 
 
@@ -26,7 +28,7 @@ class ConvTranspose(OnnxOp):
     name = "ConvTranspose"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        shape = inputs.static_shape(0)
+        shape = inputs.shape(0)
         weight = inputs.need(1, "its weight")
         groups = attrs.get("group", 1)
         rank = len(shape) - 2
@@ -43,7 +45,7 @@ class ConvTranspose(OnnxOp):
 
 
 def _resolve(
-    ctx: Context, attrs: Attrs, kernel: list[int], dims: tuple[int, ...], extra: list[int]
+    ctx: Context, attrs: Attrs, kernel: list[int], dims: tuple[Size, ...], extra: list[int]
 ) -> Window:
     rank = len(kernel)
     strides = list(attrs.get("strides", [1] * rank))
@@ -61,7 +63,7 @@ def _resolve(
     before, after = [], []
     for axis in range(rank):
         full = strides[axis] * (dims[axis] - 1) + extra[axis] + win.reach(axis)
-        total = full - wanted[axis - rank]
+        (total,) = ctx.static([full - wanted[axis - rank]])
         if total < 0:
             # An output larger than what the kernel reaches is filled with the bias.
             extra[axis] -= total
@@ -74,7 +76,7 @@ def _resolve(
 
 
 def _interleaved(
-    ctx: Context, data: relax.Expr, weight: np.ndarray[Any, Any], shape: tuple[int, ...]
+    ctx: Context, data: relax.Expr, weight: np.ndarray[Any, Any], shape: tuple[Size, ...]
 ) -> relax.Expr:
     channels, kernel, dims = weight.shape[1], weight.shape[2:], shape[2:]
     rank = len(dims)
@@ -83,13 +85,13 @@ def _interleaved(
     pointwise = pointwise.reshape(*pointwise.shape, *[1] * rank)
     ones = Window([1] * rank, [1] * rank, [1] * rank, [0] * rank, [0] * rank)
     result = convolve(ctx, data, ctx.const(pointwise, str(weight.dtype)), ones, 1)
-    parts = ctx.emit(relax.op.reshape(result, [shape[0], *kernel, channels, *dims]))
+    parts = ctx.reshape(result, [shape[0], *kernel, channels, *dims])
     order = [0, 1 + rank]
     for axis in range(rank):
         order += [2 + rank + axis, 1 + axis]
     parts = ctx.emit(relax.op.permute_dims(parts, order))
     sizes = [dim * k for dim, k in zip(dims, kernel, strict=True)]
-    return ctx.emit(relax.op.reshape(parts, [shape[0], channels, *sizes]))
+    return ctx.reshape(parts, [shape[0], channels, *sizes])
 
 
 def _spread(
@@ -99,7 +101,7 @@ def _spread(
     win: Window,
     extra: list[int],
     groups: int,
-    shape: tuple[int, ...],
+    shape: tuple[Size, ...],
 ) -> relax.Expr:
     rank = len(win.kernel)
     # [g * in, out, k...] -> [g * out, in, mirrored k...]
@@ -117,25 +119,25 @@ def _spread(
 
 
 def _insert_zeros(
-    ctx: Context, data: relax.Expr, shape: tuple[int, ...], strides: list[int]
+    ctx: Context, data: relax.Expr, shape: tuple[Size, ...], strides: list[int]
 ) -> relax.Expr:
     """Put ``stride - 1`` zeros between neighbours along each spatial axis."""
     if set(strides) == {1}:
         return data
-    split = list(shape[:2])
+    split: list[Size] = list(shape[:2])
     width = [0] * 4
     for dim, stride in zip(shape[2:], strides, strict=True):
         split += [dim, 1]
         width += [0, 0, 0, stride - 1]
-    data = ctx.emit(relax.op.reshape(data, split))
+    data = ctx.reshape(data, split)
     data = ctx.emit(relax.op.nn.pad(data, width))
     whole = [dim * stride for dim, stride in zip(shape[2:], strides, strict=True)]
-    data = ctx.emit(relax.op.reshape(data, [*shape[:2], *whole]))
+    data = ctx.reshape(data, [*shape[:2], *whole])
     return _crop(ctx, data, [0] * len(strides), [stride - 1 for stride in strides])
 
 
 def _crop(ctx: Context, data: relax.Expr, before: list[int], after: list[int]) -> relax.Expr:
-    sizes = ctx.static_shape(data)[2:]
-    axes = list(range(2, 2 + len(sizes)))
-    ends = [size - cut for size, cut in zip(sizes, after, strict=True)]
-    return ctx.emit(relax.op.strided_slice(data, axes, before, ends))
+    rows = zip(before, ctx.shape(data)[2:], after, strict=True)
+    return sliced(
+        ctx, data, [(2 + k, cut, size - end, 1) for k, (cut, size, end) in enumerate(rows)]
+    )

@@ -63,9 +63,7 @@ def _widths(inputs: Inputs, attrs: Attrs, rank: int) -> tuple[list[Size], list[S
     return before, after
 
 
-def _cropped(
-    ctx: Context, data: relax.Expr, before: list[Size], after: list[Size]
-) -> relax.Expr:
+def _cropped(ctx: Context, data: relax.Expr, before: list[Size], after: list[Size]) -> relax.Expr:
     parts: list[tuple[int, Size, Size, int]] = []
     for axis, size in enumerate(ctx.shape(data)):
         first, last = maximum(-before[axis], 0), maximum(-after[axis], 0)
