@@ -17,11 +17,44 @@ from typing import Any
 
 
 def register() -> None:
-    """Register the target, and `tvm_megcc.relay` as ``tvm.relay``; once is enough."""
+    """Register the target, ``IRModule.dispatch``, and ``tvm.relay``; once is enough."""
     from tvm_megcc import target
 
     target.register()
-    importlib.import_module("tvm_megcc.relay")  # its last line calls attach_relay
+    attach_dispatch()
+    attach_relay(_lazily("tvm_megcc.relay"))
+
+
+def _lazily(name: str) -> ModuleType:
+    """A module that runs when something of it is first asked for.
+
+    Whoever imports TVM may itself be one of the modules that it would import, half-way through.
+    """
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.find_spec(name)
+    assert spec is not None and spec.loader is not None
+    loader = importlib.util.LazyLoader(spec.loader)
+    spec.loader = loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    loader.exec_module(module)
+    return module
+
+
+def attach_dispatch() -> None:
+    """Give ``tvm.IRModule`` the method ``dispatch``."""
+    import tvm
+
+    # Imported when it is called: whoever imports that room first may be what imports TVM.
+    def dispatch(mod: Any, function: str, shapes: Any, dispatcher: Any, **options: Any) -> Any:
+        """See `tvm_megcc.dispatch.dispatch`."""
+        from tvm_megcc.dispatch import dispatch
+
+        return dispatch(mod, function, shapes, dispatcher, **options)
+
+    if not hasattr(tvm.IRModule, "dispatch"):
+        tvm.IRModule.dispatch = dispatch
 
 
 def attach_relay(relay: ModuleType) -> None:
@@ -31,7 +64,13 @@ def attach_relay(relay: ModuleType) -> None:
     if not hasattr(tvm, "relay"):
         tvm.relay = relay
         sys.modules.setdefault("tvm.relay", relay)
+
+
+def attach_parts(relay: ModuleType) -> None:
+    """Make the modules of `relay` importable as those of ``tvm.relay``."""
+    if sys.modules.get("tvm.relay") is relay:
         sys.modules.setdefault("tvm.relay.frontend", relay.frontend)
+        sys.modules.setdefault("tvm.relay.vm", relay.vm)
 
 
 def when_tvm_is_imported() -> None:

@@ -17,16 +17,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tvm_megcc import files
+from tvm_megcc.dims import Symbol
+from tvm_megcc.dynamic_options import STATIC, DynamicOptions
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory_options import DEFAULT, IO_PLACES, MemoryOptions
 from tvm_megcc.package import is_package
-from tvm_megcc.program import Program
+from tvm_megcc.program import Bundle, Program
 from tvm_megcc.target import resolve
 
 if TYPE_CHECKING:
     import onnx
 
-Shapes = Mapping[str, Sequence[int | str | None]]
+Shapes = Mapping[str, Sequence[int | str | Symbol | None]]
 Progress = Callable[[str], None]
 
 #: Output formats: a package, a TVM library, a Model Library Format tar.
@@ -44,9 +46,10 @@ def compile_model(
     name: str | None = None,
     io: str = "caller",
     memory: MemoryOptions = DEFAULT,
+    dynamic: DynamicOptions = STATIC,
     dump_ir: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
-) -> dict[str, Program]:
+) -> dict[str, Program | Bundle]:
     """Compile an ONNX model and write the result.
 
     Parameters
@@ -69,6 +72,8 @@ def compile_model(
         Whether inputs and outputs live in buffers of the caller or in the arena.
     memory : MemoryOptions
         How the arena is planned, and how large it may be.
+    dynamic : DynamicOptions
+        Listed shapes or buckets, each served by a program of its own.
     dump_ir : path, optional
         A directory for the module before and after each pass.
     progress : callable, optional
@@ -76,7 +81,7 @@ def compile_model(
 
     Returns
     -------
-    dict of str to Program
+    dict of str to Program or Bundle
         What was compiled, by architecture.
 
     Raises
@@ -97,6 +102,7 @@ def compile_model(
         name=name,
         io=io,
         memory=memory,
+        dynamic=dynamic,
         dump_ir=None if dump_ir is None else IrDump(dump_ir),
         progress=progress,
     )
@@ -112,9 +118,10 @@ def compile_programs(
     name: str | None = None,
     io: str = "caller",
     memory: MemoryOptions = DEFAULT,
+    dynamic: DynamicOptions = STATIC,
     dump_ir: Callable[[str, str], None] | None = None,
     progress: Progress | None = None,
-) -> dict[str, Program]:
+) -> dict[str, Program | Bundle]:
     """Compile an ONNX model for each architecture, without writing anything.
 
     See `compile_model`; `dump_ir` is called with ``<stage>`` (``<arch>/<stage>`` when there are
@@ -126,14 +133,15 @@ def compile_programs(
     tell("import")
     from tvm_megcc import frontend, pipeline
 
-    imported = frontend.from_onnx(model, input_shapes)
-    programs = {}
+    imported = frontend.from_onnx(model, dynamic.import_shapes(input_shapes))
+    dynamic.apply(imported)
+    programs: dict[str, Program | Bundle] = {}
     for arch in archs:
         tell(f"compile for {arch}")
         dump = dump_ir
         if dump_ir is not None and len(archs) > 1:
             dump = partial(_dump_for, dump_ir, arch)
-        programs[arch] = pipeline.to_program(
+        programs[arch] = pipeline.compile_module(
             imported.mod,
             arch,
             name=name or imported.name,
@@ -197,7 +205,7 @@ def check_output(out: Path, fmt: str) -> None:
         files.check_file(out)
 
 
-def package_files(programs: Mapping[str, Program], weights: str = "c") -> dict[str, Any]:
+def package_files(programs: Mapping[str, Program | Bundle], weights: str = "c") -> dict[str, Any]:
     """The package of some programs as ``{path: text or bytes}``."""
     from tvm_megcc.codegen_c import emit
 
@@ -206,7 +214,7 @@ def package_files(programs: Mapping[str, Program], weights: str = "c") -> dict[s
 
 
 def write_output(
-    programs: Mapping[str, Program],
+    programs: Mapping[str, Program | Bundle],
     out: Path,
     *,
     fmt: str,

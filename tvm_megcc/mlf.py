@@ -20,7 +20,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tvm_megcc.program import Program
+from tvm_megcc.program import Bundle, Program, programs_of
 
 #: The version of the format whose layout this is (TVM 0.9 to 0.18's last).
 VERSION = 7
@@ -34,20 +34,21 @@ _REST = "runtime/"
 
 
 def layout(
-    programs: Mapping[str, Program], package: Mapping[str, str | bytes]
+    programs: Mapping[str, Program | Bundle], package: Mapping[str, str | bytes]
 ) -> dict[str, str | bytes]:
     """The files of the tar; graph and parameters are those of the first architecture."""
     import tvm
 
     from tvm_megcc.relay.library import Library
 
-    program = next(iter(programs.values()))
-    library = Library(program)
+    library = Library(next(iter(programs.values())))
+    manifest = json.loads(package["manifest.json"])
     moved = {mlf_path(path): content for path, content in package.items()}
-    moved["metadata.json"] = json.dumps(_metadata(programs), indent=1, sort_keys=True) + "\n"
+    moved["metadata.json"] = json.dumps(_metadata(manifest), indent=1, sort_keys=True) + "\n"
     moved["executor-config/graph/default.graph"] = library.get_graph_json() + "\n"
     moved["parameters/default.params"] = bytes(tvm.runtime.save_param_dict(library.get_params()))
-    moved["src/default.txt"] = "\n".join(str(p) for p in programs.values()) + "\n"
+    texts = [str(p) for found in programs.values() for p in programs_of(found)]
+    moved["src/default.txt"] = "\n".join(texts) + "\n"
     return moved
 
 
@@ -75,34 +76,33 @@ def package_path(path: str) -> str | None:
     return path.removeprefix(_REST) if path.startswith(_REST) else None
 
 
-def _metadata(programs: Mapping[str, Program]) -> dict[str, Any]:
-    program = next(iter(programs.values()))
+def _metadata(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Sizes that follow from the shapes are null."""
 
     def ports(side: str) -> dict[str, Any]:
-        rows = program.inputs if side == "inputs" else program.outputs
-        tensors = [program.tensors[port.tensor] for port in rows]
         return {
-            port.name: {"dtype": t.dtype, "shape": list(t.shape), "size_bytes": t.nbytes}
-            for port, t in zip(rows, tensors, strict=True)
+            p["name"]: {"dtype": p["dtype"], "shape": p["shape"], "size_bytes": p.get("bytes")}
+            for p in manifest[side]
         }
 
+    sizes = [p.get("bytes") for side in ("inputs", "outputs") for p in manifest[side]]
     main = [
         {
             "arch": arch,
-            "workspace_size_bytes": p.arena_bytes,
-            "constants_size_bytes": sum(len(w.data) for w in p.weights),
-            "io_size_bytes": sum(p.tensors[q.tensor].nbytes for q in (*p.inputs, *p.outputs)),
+            "workspace_size_bytes": facts["arena_bytes"],
+            "constants_size_bytes": facts["weight_bytes"],
+            "io_size_bytes": None if None in sizes else sum(sizes),
             "inputs": ports("inputs"),
             "outputs": ports("outputs"),
         }
-        for arch, p in programs.items()
+        for arch, facts in manifest["per_arch"].items()
     ]
     return {
         "version": VERSION,
-        "model_name": program.name,
+        "model_name": manifest["name"],
         "modules": {
             "default": {
-                "model_name": program.name,
+                "model_name": manifest["name"],
                 "executors": ["megcc"],
                 "style": "full-model",
                 "target": ["tvm_megcc"],

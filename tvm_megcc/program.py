@@ -358,6 +358,11 @@ def operands_of(step: Step) -> tuple[int, ...]:
     return step.operands if step.workspace is None else (*step.operands, step.workspace)
 
 
+def programs_of(found: Program | Bundle) -> tuple[Program, ...]:
+    """The programs of a bundle, or the one that there is."""
+    return tuple(v.program for v in found.variants) if isinstance(found, Bundle) else (found,)
+
+
 def sized(program: Program, values: Mapping[str, int]) -> Program:
     """`program` as it is for given symbols: every size a number, no symbol left."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tvm_megcc.cli import memory, options
+from tvm_megcc.cli import dynamic, memory, options
 
 HELP = "compile an ONNX model"
 
@@ -29,17 +29,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the model tables as C source, or as one file to map (default: %(default)s)",
     )
     memory.add(parser)
+    dynamic.add(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     from tvm_megcc import driver
 
+    shapes, changing = dynamic.read(args)
     with options.progress() as tell:
         driver.compile_model(
             args.model,
             args.output,
             archs=options.architectures(args),
-            input_shapes=options.shapes(args.input_shapes),
+            input_shapes=shapes,
+            dynamic=changing,
             fmt=args.output_format,
             weights=args.weights,
             io=args.io,

@@ -6,7 +6,7 @@ import argparse
 import re
 from collections import Counter
 
-from tvm_megcc.cli import memory, options
+from tvm_megcc.cli import dynamic, memory, options
 from tvm_megcc.errors import InputError
 
 HELP = "show what each compiler stage makes of a model"
@@ -16,6 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="the ONNX file")
     options.add_compiling(parser)
     memory.add(parser)
+    dynamic.add(parser)
     parser.add_argument(
         "--print", dest="stage", metavar="STAGE", help="print the module as it leaves this stage"
     )
@@ -35,11 +36,13 @@ def run(args: argparse.Namespace) -> None:
         if dump is not None:
             dump(stage, text)
 
+    shapes, changing = dynamic.read(args)
     with options.progress() as tell:
         driver.compile_programs(
             args.model,
             archs,
-            input_shapes=options.shapes(args.input_shapes),
+            input_shapes=shapes,
+            dynamic=changing,
             io=args.io,
             memory=memory.read(args),
             dump_ir=keep,

@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from tvm_megcc.dims import Symbol
 from tvm_megcc.errors import InputError
 from tvm_megcc.target import resolve
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from tvm_megcc.arrays import Arrays
     from tvm_megcc.package import Port
 
-Dims = tuple[int | str, ...]
+Dims = tuple[int | str | Symbol, ...]
 
 _CLEAR = "\r\x1b[K"  # to the start of the line, and erase it
 
@@ -43,8 +44,10 @@ def add_compiling(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--input-shapes",
         metavar="SHAPES",
-        help="sizes of the inputs' dims, as in \"x:[1,3,224,224] y:[-1,80]\"; -1 keeps the model's"
-        " own, a word names a symbolic dim",
+        action="append",
+        help="sizes of the inputs' dims, as in \"x:[1,3,224,224] y:[-1,80]\"; -1 or ? keeps the"
+        " model's own, a word names a symbolic dim, 1..64 or n=1..64 gives it bounds; given several"
+        " times, the model serves each of these shapes and no others",
     )
     parser.add_argument(
         "--dump-ir", metavar="DIR", help="write the module before and after each pass to DIR"
@@ -132,7 +135,11 @@ def shapes(text: str | None) -> dict[str, Dims] | None:
     return result
 
 
-def _dim(name: str, text: str) -> int | str:
+def _dim(name: str, text: str) -> int | str | Symbol:
+    bounds = re.fullmatch(r"(?:([A-Za-z_]\w*)\s*=\s*)?(\d+)\s*\.\.\s*(\d+)?", text)
+    if bounds:
+        high = None if bounds[3] is None else int(bounds[3])
+        return Symbol(bounds[1] or "", int(bounds[2]), high)
     if re.fullmatch(r"-1|\d+", text):
         return int(text)
     if text == "?":
@@ -140,7 +147,8 @@ def _dim(name: str, text: str) -> int | str:
     if re.fullmatch(r"[A-Za-z_]\w*", text):
         return text
     raise InputError(
-        f"--input-shapes: dim {text!r} of input {name!r} is neither a size, nor -1, nor a word"
+        f"--input-shapes: dim {text!r} of input {name!r} is neither a size, nor -1, nor a word,"
+        " nor bounds like 1..64"
     )
 
 

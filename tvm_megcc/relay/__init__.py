@@ -1,4 +1,4 @@
-"""What a Relay user remembers, over Relax: `build`, `Any`, `frontend.from_onnx`, `GraphModule`.
+"""What a Relay user remembers: `build`, `Any`, `frontend.from_onnx`, `vm`, `GraphModule`.
 
 Example
 -------
@@ -12,12 +12,12 @@ Example
 import sys
 
 from tvm_megcc import _register
-from tvm_megcc.relay import frontend
+from tvm_megcc.relay import frontend, vm
 from tvm_megcc.relay.build import build
 from tvm_megcc.relay.dims import Any
 from tvm_megcc.relay.graph_module import GraphModule
 from tvm_megcc.relay.library import Library
 
-__all__ = ["Any", "GraphModule", "Library", "build", "frontend"]
+__all__ = ["Any", "GraphModule", "Library", "build", "frontend", "vm"]
 
-_register.attach_relay(sys.modules[__name__])
+_register.attach_parts(sys.modules[__name__])

@@ -13,6 +13,7 @@ import numpy as np
 import tvm
 from tvm import relax
 
+from tvm_megcc.dispatch.plan import plan_of
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory_options import DEFAULT, MemoryOptions
 from tvm_megcc.relay.frontend import INPUT_NAMES, MODEL_NAME, OUTPUT_NAMES
@@ -63,7 +64,10 @@ def build(
     arch = architecture(target)
     main = _main(mod)
     attrs = dict(main.attrs or {})
-    mod = _bind(mod, main, params or {}, int(attrs.get("num_input", len(main.params))))
+    count = int(attrs.get("num_input", len(main.params)))
+    plan = plan_of(mod, "main")
+    for function in ("main", *(plan.functions if plan else ())):
+        mod = _bind(mod, function, params or {}, count)
     main = _main(mod)
     inputs = [str(n) for n in attrs.get(INPUT_NAMES, [])]
     outputs = [str(n) for n in attrs.get(OUTPUT_NAMES, [])]
@@ -73,7 +77,7 @@ def build(
     if len(outputs) != count:
         outputs = [f"output_{i}" for i in range(count)] if count > 1 else ["output"]
     name = mod_name or str(attrs.get(MODEL_NAME, "model"))
-    program = pipeline.to_program(
+    program = pipeline.compile_module(
         mod,
         arch,
         name=name,
@@ -100,13 +104,13 @@ def _output_count(main: relax.Function) -> int:
 
 def _bind(
     mod: tvm.IRModule,
-    main: relax.Function,
+    function: str,
     params: Mapping[str, tvm.runtime.Tensor | np.ndarray],
     num_input: int,
 ) -> tvm.IRModule:
-    """Turn the parameters that have a value into constants."""
+    """Turn a function's parameters that have a value into constants."""
     values = {}
-    for index, param in enumerate(main.params):
+    for index, param in enumerate(mod[function].params):
         if param.name in params:
             values[param.name] = _fitting(param, params[param.name])
         elif index >= num_input:
@@ -114,7 +118,7 @@ def _bind(
                 f"parameter '{param.name}' of the module has no value; give params=..., as"
                 " from_onnx returned it"
             )
-    return relax.transform.BindParams("main", values)(mod) if values else mod
+    return relax.transform.BindParams(function, values)(mod) if values else mod
 
 
 def _fitting(param: relax.Var, value: tvm.runtime.Tensor | np.ndarray) -> tvm.runtime.Tensor:

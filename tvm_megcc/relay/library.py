@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ import tvm
 
 from tvm_megcc import driver
 from tvm_megcc.errors import InputError
+from tvm_megcc.memory.variants import bundle_arena_bytes, sizes_of
 from tvm_megcc.package import numpy_dtype
-from tvm_megcc.program import Program
+from tvm_megcc.program import Bundle, Location, Program, bundle_of, programs_of
 from tvm_megcc.relay.graph_json import graph_json
 from tvm_megcc.relay.memory_plan import MemoryPlan, memory_plan
 
@@ -28,12 +29,17 @@ class Library:
 
     Attributes
     ----------
-    program : Program
-        What was compiled.
+    program : Program or Bundle
+        What was compiled: several programs where the module was dispatched.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program | Bundle) -> None:
         self.program = program
+
+    @property
+    def _largest(self) -> Program:
+        """The program that takes the most sizes, which is the last."""
+        return programs_of(self.program)[-1]
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.get_graph_json(), self, self.get_params()))
@@ -94,26 +100,55 @@ class Library:
         )
 
     def get_graph_json(self) -> str:
-        """The calls as a graph in the graph executor's JSON (nodes, arg_nodes, heads, attrs)."""
-        return json.dumps(graph_json(self.program), indent=2)
+        """The calls as a graph in the graph executor's JSON (nodes, arg_nodes, heads, attrs).
+
+        Of a dispatched module, that of the program for the most sizes.
+        """
+        return json.dumps(graph_json(self._largest), indent=2)
 
     def get_params(self) -> dict[str, tvm.runtime.Tensor]:
         """The constants as the kernels read them (packed), by name."""
-        shapes = {
-            t.location.index: t
-            for t in reversed(self.program.tensors)
-            if t.location.space == "weight" and t.location.offset == 0
-        }
         params = {}
-        for index, weight in enumerate(self.program.weights):
-            array = np.frombuffer(weight.data, np.uint8)
-            tensor = shapes.get(index)
-            if tensor is not None and tensor.nbytes == len(weight.data):
-                array = array.view(numpy_dtype(tensor.dtype)).reshape(tensor.shape)
-            name = weight.name if weight.name not in params else f"{weight.name}.{index}"
-            params[name] = tvm.runtime.tensor(array)
+        seen: set[bytes] = set()
+        for program in programs_of(self.program):
+            for index, weight in enumerate(program.weights):
+                if weight.data not in seen:
+                    seen.add(weight.data)
+                    name = weight.name if weight.name not in params else f"{weight.name}.{index}"
+                    params[name] = tvm.runtime.tensor(_array(program, index))
         return params
 
+    def arena_bytes(self, shapes: Mapping[str, Sequence[int]] | None = None) -> int:
+        """Bytes of arena that these input shapes take, as ``megcc_arena_bytes`` answers in C.
+
+        Raises
+        ------
+        InputError
+            For a shape that the model does not accept, or one that is missing.
+        """
+        found = self.program if isinstance(self.program, Bundle) else bundle_of(self.program)
+        return bundle_arena_bytes(found, sizes_of(found, shapes or {}))
+
     def memory_plan(self) -> MemoryPlan:
-        """Where each tensor of the arena lies and when, and how good the plan is."""
+        """Where each tensor of the arena lies and when, and how good the plan is.
+
+        Raises
+        ------
+        InputError
+            Where shapes can change there is no one plan; ask `arena_bytes`.
+        """
+        if isinstance(self.program, Bundle) or self.program.symbols:
+            raise InputError(
+                "the shapes of this model can change, and its memory with them; ask"
+                " arena_bytes(shapes), or fix the shapes"
+            )
         return memory_plan(self.program)
+
+
+def _array(program: Program, index: int) -> np.ndarray:
+    """A weight as the tensor that first shows all of it."""
+    data = program.weights[index].data
+    for t in program.tensors:
+        if t.location == Location("weight", index) and t.nbytes == len(data):
+            return np.frombuffer(data, numpy_dtype(t.dtype)).reshape(t.shape)  # type: ignore[arg-type]
+    return np.frombuffer(data, np.uint8)

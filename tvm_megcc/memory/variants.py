@@ -1,0 +1,82 @@
+"""Which program of a `Bundle` serves given shapes, and what arena it takes: as the VM decides it.
+
+Example
+-------
+>>> values = sizes_of(bundle, {"x": (4, 3, 224, 224)})                       # doctest: +SKIP
+>>> variant_for(bundle, values).program, bundle_arena_bytes(bundle, values)  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tvm_megcc.dims import as_symbol
+from tvm_megcc.errors import InputError
+from tvm_megcc.memory.symbolic import arena_bytes
+from tvm_megcc.program import Bundle, Range, Variant
+
+
+def sizes_of(bundle: Bundle, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
+    """The value of each symbol for these input shapes.
+
+    Raises
+    ------
+    InputError
+        For a shape that the model does not accept, or a symbol that no shape says.
+    """
+    values: dict[str, int] = {}
+    ports = {port.name: port for port in bundle.inputs}
+    for name, shape in shapes.items():
+        if name not in ports:
+            known = ", ".join(f"'{n}'" for n in ports)
+            raise InputError(f"'{name}' is no input of the model; its inputs are {known}")
+        dims = ports[name].dims
+        if len(shape) != len(dims):
+            raise InputError(f"input '{name}' has {len(dims)} dims, not {len(shape)}")
+        for axis, (dim, size) in enumerate(zip(dims, shape, strict=True)):
+            symbol = as_symbol(dim)
+            if symbol is None:
+                if dim != size:
+                    raise InputError(f"input '{name}': dim {axis} is {dim}, not {size}")
+                continue
+            low, high = symbol.bounds
+            if not low <= size <= high:
+                raise InputError(
+                    f"input '{name}': dim '{symbol.name}' is {size}; give {low} to {high}"
+                )
+            if values.setdefault(symbol.name, int(size)) != size:
+                raise InputError(
+                    f"input '{name}': dim '{symbol.name}' is {values[symbol.name]} elsewhere,"
+                    f" not {size}; give one size"
+                )
+    missing = [s.name for port in bundle.inputs for d in port.dims if (s := as_symbol(d))]
+    for name in missing:
+        if name not in values:
+            raise InputError(f"no shape says the size of '{name}'; give the shapes of all inputs")
+    return values
+
+
+def variant_for(bundle: Bundle, values: Mapping[str, int]) -> Variant:
+    """The first variant that takes these sizes.
+
+    Raises
+    ------
+    InputError
+        When none does.
+    """
+    for variant in bundle.variants:
+        if all(_holds(bundle, r, values) for r in variant.guard):
+            return variant
+    sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
+    raise InputError(f"the model was not compiled for {sizes}; see tvmc inspect")
+
+
+def _holds(bundle: Bundle, found: Range, values: Mapping[str, int]) -> bool:
+    value = values[bundle.symbols[found.symbol].name]
+    return found.low <= value and (found.high is None or value < found.high)
+
+
+def bundle_arena_bytes(bundle: Bundle, values: Mapping[str, int]) -> int:
+    """Bytes of arena for these sizes; what depends on data is not in the arena."""
+    program = variant_for(bundle, values).program
+    return arena_bytes(program, values) if program.symbols else program.arena_bytes or 0
