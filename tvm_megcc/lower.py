@@ -243,7 +243,8 @@ class _Lowering:
     def _view(self, call: relax.Call, var: relax.Var) -> int:
         source = self.tensors[_single(self.value(call.args[0]))]
         start = call.args[3] if len(call.args) > 3 else None
-        offset = (size_of(start) if start is not None else 0) or 0
+        found = size_of(start) if start is not None else None
+        offset = 0 if found is None else found
         shape = shape_of(call)
         assert shape is not None
         at = Location(source.location.space, source.location.index, source.location.offset + offset)

@@ -15,8 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 from tvm import relax
 
+from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._activations import activate, clip
+from ._slices import sliced
 
 #: Steps, over all directions, above which the unrolled program would be out of proportion.
 MAX_STEPS = 2048
@@ -89,7 +91,12 @@ class Recurrent(OnnxOp):
         batch_first = attrs.get("layout", 0) == 1
         data = relax.op.permute_dims(inputs[0], [1, 0, 2]) if batch_first else inputs[0]
         data = ctx.emit(data) if batch_first else data
-        steps, batch, _ = ctx.static_shape(data)
+        steps, batch, _ = ctx.shape(data)
+        if not isinstance(steps, int):
+            raise ctx.unsupported(
+                f"a sequence of {steps} steps, which are unrolled",
+                "fix the sequence's length with --input-shapes",
+            )
         directions = 2 if attrs.get("direction", "forward") == "bidirectional" else 1
         if steps * directions > MAX_STEPS:
             raise ctx.unsupported(
@@ -155,27 +162,29 @@ class Recurrent(OnnxOp):
         return tuple(found[count * d :])
 
     def _initial(
-        self, ctx: Context, inputs: Inputs, index: int, d: int, batch: int, first: bool, cell: Cell
+        self, ctx: Context, inputs: Inputs, index: int, d: int, batch: Size, first: bool, cell: Cell
     ) -> Expr:
         shape = [batch, cell.hidden]
         known = inputs.known(index)
         if not inputs.has(index):
-            return ctx.const(np.zeros(shape), cell.dtype)
+            if isinstance(batch, int):
+                return ctx.const(np.zeros(shape), cell.dtype)
+            return ctx.emit(relax.op.zeros(ctx.prims(shape), cell.dtype))
         axis = 1 if first else 0
         if known is not None:
             return ctx.const(np.take(known, d, axis), cell.dtype)
         part = inputs[index]
-        if inputs.static_shape(index)[axis] > 1:
+        if inputs.shape(index)[axis] != 1:
             part = ctx.emit(relax.op.strided_slice(part, [axis], [d], [d + 1]))
-        return ctx.emit(relax.op.reshape(part, shape))
+        return ctx.reshape(part, shape)
 
     def _projections(
         self, ctx: Context, inputs: Inputs, attrs: Attrs, data: Expr, d: int, cell: Cell
     ) -> Expr:
         """``x @ w + b`` of all steps: ``[steps * batch, gates * hidden]``."""
-        steps, batch, size = ctx.static_shape(data)
+        steps, batch, size = ctx.shape(data)
         weight = ctx.const(inputs.need(1, "its weight")[d].T, cell.dtype)
-        rows = ctx.emit(relax.op.reshape(data, [steps * batch, size]))
+        rows = ctx.reshape(data, [steps * batch, size])
         result = ctx.emit(relax.op.matmul(rows, weight))
         if not inputs.has(3):
             return result
@@ -193,21 +202,20 @@ class Recurrent(OnnxOp):
         states: list[Expr],
         order: Sequence[int],
     ) -> tuple[list[Expr], list[Expr]]:
-        batch = ctx.static_shape(states[0])[0]
+        batch = ctx.shape(states[0])[0]
         lengths = inputs.known(4)
         masked = inputs.has(4) and (lengths is None or bool(np.any(lengths != len(order))))
         outputs: list[Expr] = [states[0]] * len(order)
         for t in order:
             row = projected
             if len(order) > 1:
-                rows = relax.op.strided_slice(projected, [0], [t * batch], [(t + 1) * batch])
-                row = ctx.emit(rows)
+                row = sliced(ctx, projected, [(0, t * batch, (t + 1) * batch, 1)])
             after = [ctx.emit(state) for state in self.step(cell, row, states)]
             outputs[t] = after[0]
             if masked:
                 # Past a sequence's end the state stays and the output is zero.
                 lasts = relax.op.greater(inputs[4], ctx.const(t, inputs.dtype(4)))
-                alive = ctx.emit(relax.op.reshape(lasts, [batch, 1]))
+                alive = ctx.reshape(lasts, [batch, 1])
                 zero = ctx.const(0, cell.dtype)
                 outputs[t] = ctx.emit(relax.op.where(alive, after[0], zero))
                 after = [ctx.emit(relax.op.where(alive, new, old))
@@ -218,7 +226,7 @@ class Recurrent(OnnxOp):
     def _results(
         self, ctx: Context, sequences: list[list[Expr]], finals: list[list[Expr]], first: bool
     ) -> Result:
-        batch, hidden = ctx.static_shape(sequences[0][0])
+        batch, hidden = ctx.shape(sequences[0][0])
         steps, directions = len(sequences[0]), len(sequences)
         results: list[Any] = [None]
         if ctx.wants(0):
@@ -235,9 +243,9 @@ class Recurrent(OnnxOp):
         return tuple(results)
 
 
-def _joined(ctx: Context, parts: list[Expr], axis: int, shape: list[int]) -> Expr:
+def _joined(ctx: Context, parts: list[Expr], axis: int, shape: list[Size]) -> Expr:
     whole = parts[0] if len(parts) == 1 else ctx.emit(relax.op.concat(parts, axis))
-    return ctx.emit(relax.op.reshape(whole, shape))
+    return ctx.reshape(whole, shape)
 
 
 def _bias_half(inputs: Inputs, d: int, half: int) -> np.ndarray:
