@@ -78,7 +78,8 @@ class KernelFile:
                 return f"wants {self.when.text}"
         except Undecided as undecided:
             return f"wants {self.when.text}, but {undecided}"
-        symbolic = [m for m, value in self.params if isinstance(value(facts), Dim)]
+        known = [(m, value) for m, value in self.params if value.names <= facts.keys()]
+        symbolic = [macro for macro, value in known if isinstance(value(facts), Dim)]
         return f"wants a constant {symbolic[0]}" if symbolic else ""
 
     def instance(self, facts: Mapping[str, Fact]) -> Kernel:
