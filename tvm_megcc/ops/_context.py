@@ -105,6 +105,7 @@ class Context:
 
         Sizes of 0 or -1 mean just that: no dim is kept or deduced.
         """
+        expr = self._typed(expr)
         have = self.shape(expr)
         if have == tuple(shape):
             return expr
@@ -118,12 +119,16 @@ class Context:
 
     def cast(self, expr: relax.Expr, shape: Sequence[Size]) -> relax.Expr:
         """The same tensor under a shape that it has to have, by a `match_cast` where need be."""
-        if not isinstance(expr, relax.Var):
-            expr = self.emit(expr)
+        expr = self._typed(expr)
         return expr if relax_shape(expr) == tuple(shape) else self.match_cast(expr, shape)
+
+    def _typed(self, expr: relax.Expr) -> relax.Expr:
+        """A call is given a type by binding it; anything else has one."""
+        return self.emit(expr) if isinstance(expr, tvm.ir.Call) else expr
 
     def match_cast(self, expr: relax.Expr, shape: Sequence[Size]) -> relax.Expr:
         """The same tensor under this shape: that it has it is checked at run time."""
+        expr = self._typed(expr)
         have = expr.ty.shape.values
         dims = [_cast_dim(a, b) for a, b in zip(have, self.prims(shape), strict=True)]
         return self.builder.match_cast(expr, relax.TensorType(dims, expr_dtype(expr)))
