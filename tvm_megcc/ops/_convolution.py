@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tvm import relax
 
 from . import Context
-from ._window import Window
+from ._window import Window, padded_window
 
 _CONV = {
     1: (relax.op.nn.conv1d, "NCW", "OIW"),
@@ -29,6 +29,8 @@ def convolve(
     if rank not in _CONV:
         raise ctx.unsupported(f"{rank} spatial dims", "reshape to 1, 2 or 3 spatial dims")
     function, data_layout, kernel_layout = _CONV[rank]
+    if padding is None:
+        data, win = padded_window(ctx, data, win, 0.0)
     return ctx.emit(
         function(
             data,

@@ -10,6 +10,7 @@ from tvm import relax
 from ..dims import Size
 from . import Context, Inputs
 from ._resample import Axis, Options, Table, outside, taps
+from ._resample_symbolic import resampled
 
 #: From so many weights per element on, a matrix product is smaller than the sum of shifted copies.
 _MANY_TAPS = 5
@@ -41,21 +42,24 @@ def resize(
             coordinate_transformation_mode=options.coordinates,
             rounding_method="floor" if options.mode == "nearest" else "",
         )
-    dims = inputs.static_shape(0)
     dtype, data = inputs.dtype(0), inputs[0]
     work = dtype if "float" in dtype or options.mode == "nearest" else "float32"
     if work != dtype:
         data = ctx.emit(relax.op.astype(data, work))
-    hidden = np.zeros([1] * len(dims), bool)
-    for axis, size in enumerate(dims):
-        scale = plan.scales[axis]
-        assert scale is not None
-        part = Axis(size, int(plan.sizes[axis]), scale, plan.roi[axis] if plan.roi else (0.0, 1.0))
+    hidden = np.zeros([1] * len(shape), bool)
+    for axis, (size, out, scale) in enumerate(zip(shape, plan.sizes, plan.scales, strict=True)):
+        if size == out and scale in (None, 1.0) and not plan.roi:
+            continue
+        if not isinstance(size, int) or not isinstance(out, int):
+            data = resampled(ctx, data, axis, size, out, scale, options)
+            continue
+        scale = float(np.float32(out) / np.float32(size)) if scale is None else scale
+        part = Axis(size, out, scale, plan.roi[axis] if plan.roi else (0.0, 1.0))
         if part.size == part.out and scale == 1.0 and part.roi == (0.0, 1.0):
             continue
-        data = _apply(ctx, data, axis, len(dims), taps(part, options), size, work)
+        data = _apply(ctx, data, axis, len(shape), taps(part, options), size, work)
         if cropping:
-            ones = [1] * len(dims)
+            ones = [1] * len(shape)
             ones[axis] = part.out
             hidden = hidden | outside(part).reshape(ones)
     if hidden.any():

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from tvm import relax
+
+from ..dims import Size, ceildiv, compare, is_static, maximum
 from . import Attrs, Context
+from ._slices import padded
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +18,11 @@ class Window:
     kernel: list[int]
     strides: list[int]
     dilations: list[int]
-    before: list[int]
-    after: list[int]
+    before: list[Size]
+    after: list[Size]
 
     @property
-    def padding(self) -> list[int]:
+    def padding(self) -> list[Size]:
         """Paddings in Relax's order: all ``before``, then all ``after``."""
         return [*self.before, *self.after]
 
@@ -28,14 +31,8 @@ class Window:
         return (self.kernel[axis] - 1) * self.dilations[axis] + 1
 
 
-def window(ctx: Context, attrs: Attrs, kernel: list[int], dims: tuple[Any, ...]) -> Window:
-    """Resolve ``auto_pad``, ``pads``, ``strides`` and ``dilations`` for spatial ``dims``.
-
-    Raises
-    ------
-    UnsupportedError
-        ``auto_pad`` asks for a padding that depends on a symbolic dim.
-    """
+def window(ctx: Context, attrs: Attrs, kernel: list[int], dims: tuple[Size, ...]) -> Window:
+    """Resolve ``auto_pad``, ``pads``, ``strides`` and ``dilations`` for spatial ``dims``."""
     rank = len(kernel)
     strides = list(attrs.get("strides", [1] * rank))
     dilations = list(attrs.get("dilations", [1] * rank))
@@ -48,42 +45,44 @@ def window(ctx: Context, attrs: Attrs, kernel: list[int], dims: tuple[Any, ...])
         return Window(plain.kernel, strides, dilations, [0] * rank, [0] * rank)
     if auto not in ("SAME_UPPER", "SAME_LOWER"):
         raise ctx.unsupported(f"auto_pad is '{auto}'", "give explicit pads")
-    before, after = [], []
+    before: list[Size] = []
+    after: list[Size] = []
     for axis, size in enumerate(dims):
-        total = _same_padding(ctx, plain, axis, size)
+        total = _same_padding(plain, axis, size)
         small, large = total // 2, total - total // 2
         before.append(small if auto == "SAME_UPPER" else large)
         after.append(large if auto == "SAME_UPPER" else small)
     return Window(plain.kernel, strides, dilations, before, after)
 
 
-def _same_padding(ctx: Context, plain: Window, axis: int, size: Any) -> int:
+def _same_padding(plain: Window, axis: int, size: Size) -> Size:
     stride = plain.strides[axis]
-    if not isinstance(size, int):
-        if stride == 1:
-            return plain.reach(axis) - 1
-        raise ctx.unsupported(
-            f"auto_pad over a symbolic dim with stride {stride}", "fix the dim with --input-shapes"
-        )
-    steps = -(-size // stride)
-    return max(0, (steps - 1) * stride + plain.reach(axis) - size)
+    steps = ceildiv(size, stride)
+    return maximum((steps - 1) * stride + plain.reach(axis) - size, 0)
 
 
-def pooled_sizes(
-    ctx: Context, win: Window, dims: tuple[Any, ...], ceil_mode: bool
-) -> tuple[Window, bool]:
+def padded_window(
+    ctx: Context, data: relax.Expr, win: Window, value: float
+) -> tuple[relax.Expr, Window]:
+    """The data with those paddings applied that depend on the shapes, and the window without."""
+    if is_static(win.padding):
+        return data, win
+    zeros: list[Size] = [0] * len(win.kernel)
+    data = padded(ctx, data, [0, 0, *win.before], [0, 0, *win.after], value)
+    return data, Window(win.kernel, win.strides, win.dilations, zeros, zeros)
+
+
+def pooled_sizes(win: Window, dims: tuple[Size, ...], ceil_mode: bool) -> tuple[Window, bool]:
     """The window with paddings that make ``ceil_mode`` a plain floor; and whether it grew."""
     if not ceil_mode:
         return win, False
     after = list(win.after)
     for axis, size in enumerate(dims):
-        if not isinstance(size, int):
-            raise ctx.unsupported("ceil_mode over a symbolic dim", "fix it with --input-shapes")
+        stride = win.strides[axis]
         room = size + win.before[axis] + win.after[axis] - win.reach(axis)
-        steps = -(-room // win.strides[axis])
+        steps = ceildiv(room, stride)
         # A window has to start inside the input or the padding before it.
-        if steps * win.strides[axis] >= size + win.before[axis]:
-            steps -= 1
-        after[axis] += max(0, steps * win.strides[axis] - room)
+        steps = steps - 1 + compare("lt", steps * stride, size + win.before[axis])
+        after[axis] = after[axis] + maximum(steps * stride - room, 0)
     grown = Window(win.kernel, win.strides, win.dilations, win.before, after)
     return grown, after != win.after

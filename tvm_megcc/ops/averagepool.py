@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 from tvm import relax
 
+from ..dims import is_static
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._window import Window, pooled_sizes, window
 
@@ -26,8 +27,10 @@ class AveragePool(OnnxOp):
         if len(dims) not in _POOL:
             raise ctx.unsupported(f"{len(dims)} spatial dims", "pool over 1, 2 or 3 dims")
         asked = window(ctx, attrs, attrs["kernel_shape"], dims)
-        win, grown = pooled_sizes(ctx, asked, dims, bool(attrs.get("ceil_mode", 0)))
+        win, grown = pooled_sizes(asked, dims, bool(attrs.get("ceil_mode", 0)))
         include = bool(attrs.get("count_include_pad", 0))
+        if not is_static(win.padding) or (grown and include):
+            ctx.static(dims)
         result = _POOL[len(dims)](
             inputs[0],
             win.kernel,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._window import pooled_sizes, window
+from ._window import padded_window, pooled_sizes, window
 
 _POOL = {1: relax.op.nn.max_pool1d, 2: relax.op.nn.max_pool2d, 3: relax.op.nn.max_pool3d}
 
@@ -22,5 +23,11 @@ class MaxPool(OnnxOp):
         if len(dims) not in _POOL:
             raise ctx.unsupported(f"{len(dims)} spatial dims", "pool over 1, 2 or 3 dims")
         win = window(ctx, attrs, attrs["kernel_shape"], dims)
-        win, _ = pooled_sizes(ctx, win, dims, bool(attrs.get("ceil_mode", 0)))
-        return _POOL[len(dims)](inputs[0], win.kernel, win.strides, win.padding, win.dilations)
+        win, _ = pooled_sizes(win, dims, bool(attrs.get("ceil_mode", 0)))
+        data, win = padded_window(ctx, inputs[0], win, _least(inputs.dtype(0)))
+        return _POOL[len(dims)](data, win.kernel, win.strides, win.padding, win.dilations)
+
+
+def _least(dtype: str) -> float:
+    """What a maximum ignores."""
+    return float("-inf") if "float" in dtype else float(np.iinfo(dtype).min)
