@@ -332,7 +332,8 @@ def select(condition: Size, then: Size, other: Size) -> Size:
 
 
 #: Values that stand for a dim without bounds where a decision needs numbers, the usual one first.
-TYPICAL = (64, 1, 7, 300)
+#: Some are multiples of 32, as many networks need them.
+TYPICAL = (64, 1, 7, 320, 32, 300)
 
 
 def samples(found: Iterable[Symbol]) -> list[dict[str, int]]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tvm_megcc.dims import samples, symbols
+from tvm_megcc.dims import at, samples, symbols
 from tvm_megcc.memory.below import BelowOrder, addresses, below_order, validate_order
 from tvm_megcc.memory.lifetimes import problem_of
 from tvm_megcc.memory.portfolio import plan
@@ -39,13 +39,16 @@ def stack(
     clobber_inputs : bool
         Whether the space of an input in the arena may be used again after its last read.
     """
-    found = [problem_of(sized(program, v), clobber_inputs) for v in samples(program.symbols)]
+    values = samples(program.symbols)
+    # Sizes that the model would refuse say nothing; where all are such, the usual ones must do.
+    values = [v for v in values if accepts(program, v)] or values[:1]
+    found = [problem_of(sized(program, v), clobber_inputs) for v in values]
     dynamic = _dynamic(program)
     ids = tuple(i for i in found[0][1] if i not in dynamic)
     problems = [_without(problem, storages, dynamic) for problem, storages in found]
     share = time_limit / len(problems)
     orders = [below_order(p, plan(p, planner, share).offsets) for p in problems]
-    best = min(orders, key=lambda order: max(_waste(order, p) for p in problems))
+    best = min(orders, key=lambda order: _worst_and_sum([_waste(order, p) for p in problems]))
     validate_order(problems[0], best)
     own = _without(*found[0], frozenset(ids))
     return _stacked(program, problems[0], ids, best, own, tuple(sorted(dynamic)))
@@ -87,6 +90,20 @@ def _without(problem: Problem, ids: tuple[int, ...], left_out: frozenset[int]) -
     return Problem(tuple(block for block, storage in pairs if storage not in left_out))
 
 
+def accepts(program: Program, values: Mapping[str, int]) -> bool:
+    """Whether the model can be run with these sizes."""
+    try:
+        fixed = sized(program, values)
+        equal = all(at(r.a, values) == at(r.b, values) for r in program.requirements)
+    except ZeroDivisionError:
+        return False
+    return equal and all(d >= 0 for t in fixed.tensors for d in t.shape)
+
+
+def _worst_and_sum(waste: list[float]) -> tuple[float, float]:
+    return max(waste), sum(waste)
+
+
 def _waste(order: BelowOrder, problem: Problem) -> float:
     """Arena of the order for the sizes of `problem` over the least that any plan takes."""
     _, arena = addresses(order, [b.size for b in problem.intervals])
@@ -118,11 +135,11 @@ def _stacked(
         storages.append(_storage(block, (), True))
 
     def moved(tensor: Tensor) -> Tensor:
-        at = tensor.location
-        if at.space != "arena":
+        old = tensor.location
+        if old.space != "arena":
             return tensor
         # What no port and no call touches has no block; nobody asks where it is.
-        where = Location("block", home.get(at.index, 0), at.offset)
+        where = Location("block", home.get(old.index, 0), old.offset)
         return replace(tensor, location=where)
 
     tensors = tuple(map(moved, program.tensors))

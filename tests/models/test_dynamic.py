@@ -1,0 +1,252 @@
+"""Models whose dims are open: one package each, at every stored case and at ten further sizes.
+
+The stored cases are held to the stored outputs; the further sizes to what ONNX Runtime says at that
+size. The arena that the VM asks for is compared with the plan for exactly that size.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import corpus
+import numpy as np
+import onnxruntime as ort
+import pytest
+import routes
+
+from tvm_megcc import driver, frontend, package, toolchain
+from tvm_megcc.memory.symbolic import arena_bytes, placed
+from tvm_megcc.pipeline import to_program
+from tvm_megcc.program import Program, sized
+
+ARCHS = ("host", "arm64")
+#: The symbolic arena may be this much larger than the plan for the very size.
+WASTE = 1.15
+
+Sizes = Mapping[str, int]
+
+
+def _batches(*values: int) -> tuple[dict[str, int], ...]:
+    """Sizes of a model whose only open dim is the first of its only input."""
+    return tuple({"": v} for v in values)
+
+
+#: Model -> ten sets of sizes, by name of the dim ("" where there is one), that the model accepts
+#: (``dim_constraint`` in the corpus's INDEX.json).
+SIZES: dict[str, tuple[Sizes, ...]] = {
+    "yunet_n_dynamic": tuple(
+        {"batch": b, "height": 32 * h, "width": 32 * w}
+        for b, h, w in (
+            (1, 1, 1), (1, 1, 2), (1, 2, 1), (2, 1, 1), (3, 2, 3), (1, 5, 4), (1, 3, 7), (2, 4, 2),
+            (1, 7, 5), (4, 1, 3),
+        )
+    ),
+    "ppocr_v3_det": tuple(
+        {"x_dim0": b, "x_dim2": 32 * h, "x_dim3": 32 * w}
+        for b, h, w in (
+            (1, 1, 1), (1, 1, 2), (1, 2, 1), (2, 1, 1), (3, 1, 2), (1, 3, 2), (1, 2, 4), (2, 2, 2),
+            (1, 4, 3), (1, 1, 6),
+        )
+    ),
+    "rivagan_encoder": tuple(
+        {"batch_size": b, "height": h, "width": w, "wmBits": 32}
+        for b, h, w in (
+            (1, 1, 1), (1, 2, 3), (2, 5, 4), (1, 7, 7), (3, 1, 9), (1, 16, 8), (1, 13, 21),
+            (2, 8, 8), (1, 31, 2), (4, 3, 3),
+        )
+    ),
+    "tinybert_test": tuple(
+        {"batch": b, "sequence": s}
+        for b, s in (
+            (1, 1), (1, 2), (2, 1), (3, 5), (1, 7), (4, 8), (1, 31), (2, 33), (1, 64), (1, 100),
+        )
+    ),
+    "magika_v1": _batches(1, 2, 3, 4, 5, 6, 7, 8, 9, 12),
+    "fsmn_vad_offline": _batches(1, 2, 3, 7, 16, 31, 33, 50, 64, 100),
+    "oww_melspec": tuple(
+        {"batch_size": b, "samples": n}
+        for b, n in (
+            (1, 512), (1, 513), (1, 640), (2, 512), (3, 1000), (1, 1999), (2, 3201), (1, 16000),
+            (5, 700), (1, 2048),
+        )
+    ),
+    "basic_pitch": _batches(1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
+    "face_antispoof_fp32": _batches(1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
+    "super_resolution": _batches(1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
+    "cifar_cnn_winml": _batches(1, 2, 3, 4, 5, 7, 8, 15, 16, 33),
+    "hand_keypoint_mlp": _batches(1, 2, 3, 4, 5, 7, 8, 15, 16, 33),
+}  # fmt: skip
+
+#: Emulated runs of these take long; arm64 tries the first three of their sizes.
+HEAVY = ("super_resolution", "basic_pitch", "magika_v1", "ppocr_v3_det")
+
+
+@dataclass(slots=True)
+class _Compiled:
+    """One package for all sizes, and what ONNX Runtime says."""
+
+    model: corpus.Model
+    folder: Path
+    imported: frontend.ImportedModel
+    program: Program
+    session: ort.InferenceSession
+    runners: dict[str, Path] = field(default_factory=dict)
+    expected: dict[int, dict[str, np.ndarray]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, model: corpus.Model, folder: Path) -> _Compiled:
+        driver.compile_model(model.path, folder / "package", archs=ARCHS)
+        imported = frontend.from_onnx(model.path)
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.log_severity_level = 3
+        session = ort.InferenceSession(str(model.path), options)
+        return cls(model, folder, imported, _program(imported), session)
+
+    def run(self, arch: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        opened = package.load(self.folder / "package")
+        chosen = opened.choose(arch)
+        if arch not in self.runners:
+            where = self.folder / f"build_{arch}"
+            self.runners[arch] = toolchain.build(opened.path, chosen, build_dir=where)
+        timeout = routes.TIMEOUT_S
+        return toolchain.run_package(
+            self.runners[arch], chosen, inputs, opened.manifest, timeout=timeout
+        ).outputs
+
+    def values(self, sizes: Sizes) -> dict[str, int]:
+        names = list(
+            dict.fromkeys(d for p in self.imported.inputs for d in p.shape if isinstance(d, str))
+        )
+        return {names[0]: sizes[""]} if "" in sizes else dict(sizes)
+
+    def inputs(self, sizes: Sizes, seed: int) -> dict[str, np.ndarray]:
+        """Inputs like the stored ones: their elements, repeated to the wanted shape."""
+        values = self.values(sizes)
+        stored = self.model.cases[0].inputs()
+        rng = np.random.default_rng(seed)
+        made = {}
+        for port in self.imported.inputs:
+            shape = [values[d] if isinstance(d, str) else d for d in port.shape]
+            flat = rng.permutation(stored[port.name].reshape(-1))
+            made[port.name] = np.resize(flat, shape).astype(stored[port.name].dtype)
+        return made
+
+    def reference(self, number: int, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        if number not in self.expected:
+            names = [o.name for o in self.session.get_outputs()]
+            found = self.session.run(None, inputs)
+            self.expected[number] = dict(zip(names, found, strict=True))
+        return self.expected[number]
+
+
+def _program(imported: frontend.ImportedModel) -> Program:
+    return to_program(
+        imported.mod, "arm64", name="model",
+        input_names=[p.name for p in imported.inputs],
+        output_names=[p.name for p in imported.outputs],
+    )  # fmt: skip
+
+
+_latest: dict[str, tuple[_Compiled, tempfile.TemporaryDirectory]] = {}
+
+
+def _compiled(model: corpus.Model) -> _Compiled:
+    if model.name not in _latest:
+        _latest.clear()
+        folder = tempfile.TemporaryDirectory(prefix=f"megcc_{model.name}_")
+        _latest[model.name] = _Compiled.of(model, Path(folder.name)), folder
+    return _latest[model.name][0]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "dynamic_model" not in metafunc.fixturenames:
+        return
+    folder = metafunc.config.getoption("--shared") / "models"
+    models = corpus.load(folder) if folder.is_dir() else {}
+    found = [models[name] for name in SIZES if name in models]
+    if "route" in metafunc.fixturenames:
+        rows = [pytest.param(m, r, id=f"{m.name}-{r}") for m in found for r in ARCHS]
+        metafunc.parametrize(("dynamic_model", "route"), rows)
+    else:
+        metafunc.parametrize("dynamic_model", [pytest.param(m, id=m.name) for m in found])
+
+
+def _need(route: str) -> None:
+    if missing := routes.missing_tools(route):
+        pytest.skip(f"{route} needs {', '.join(missing)}")
+
+
+def test_stored_cases(dynamic_model: corpus.Model, route: str) -> None:
+    _need(route)
+    compiled = _compiled(dynamic_model)
+    for case in dynamic_model.cases:
+        found = corpus.compare(compiled.run(route, case.inputs()), case)
+        assert not [str(d) for d in found if not d.ok]
+
+
+def test_further_sizes(dynamic_model: corpus.Model, route: str) -> None:
+    _need(route)
+    compiled = _compiled(dynamic_model)
+    sets = SIZES[dynamic_model.name]
+    assert len(sets) == len({tuple(s.items()) for s in sets}) == 10
+    if route == "arm64" and dynamic_model.name in HEAVY:
+        sets = sets[:3]
+    for number, sizes in enumerate(sets):
+        inputs = compiled.inputs(sizes, number)
+        want = compiled.reference(number, inputs)
+        got = compiled.run(route, inputs)
+        for name, expected in want.items():
+            assert got[name].shape == expected.shape, (sizes, name)
+            allowed = corpus.RELATIVE * float(np.abs(expected).max(initial=0.0))
+            largest = float(np.abs(got[name].astype("f8") - expected).max(initial=0.0))
+            assert largest <= max(allowed, corpus.ABSOLUTE_FOR_ZERO), (
+                sizes,
+                name,
+                largest,
+                allowed,
+            )
+
+
+def test_arena_is_near_the_plan_for_the_size(dynamic_model: corpus.Model) -> None:
+    compiled = _compiled(dynamic_model)
+    for sizes in SIZES[dynamic_model.name][1:10:2]:
+        values = compiled.values(sizes)
+        shapes = {
+            p.name: [values[d] if isinstance(d, str) else d for d in p.shape]
+            for p in compiled.imported.inputs
+        }
+        fixed = _program(frontend.from_onnx(dynamic_model.path, shapes))
+        assert fixed.arena_bytes is not None
+        ours = arena_bytes(compiled.program, values)
+        assert ours <= WASTE * fixed.arena_bytes, (sizes, ours, fixed.arena_bytes)
+
+
+def test_blocks_never_overlap(dynamic_model: corpus.Model) -> None:
+    compiled = _compiled(dynamic_model)
+    for sizes in SIZES[dynamic_model.name]:
+        check_blocks(compiled.program, compiled.values(sizes))
+
+
+def check_blocks(program: Program, values: Sizes) -> None:
+    """No two blocks that are live at once share a byte, and every tensor lies in its block."""
+    offsets, arena = placed(program, values)
+    ends = list(offsets)
+    for tensor in sized(program, values).tensors:
+        if tensor.location.space == "block":
+            k = tensor.location.index
+            ends[k] = max(ends[k], offsets[k] + tensor.location.offset + tensor.nbytes)
+    live = sorted(
+        (offsets[k], ends[k], s.first, s.last, s.name)
+        for k, s in enumerate(program.storages)
+        if not s.dynamic and ends[k] > offsets[k]
+    )
+    for n, (_, end, first, last, name) in enumerate(live):
+        assert end <= arena
+        for start, _, other_first, other_last, other in live[n + 1 :]:
+            if start >= end:
+                break
+            assert last <= other_first or other_last <= first, (values, name, other)
