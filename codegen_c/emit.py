@@ -460,8 +460,7 @@ def _manifest(
         "kernels": {f.symbol: {"template": f.template, "archs": list(f.archs)} for f in files},
         "per_arch": {
             a: {
-                **_facts(codes[a].codes[0].program),
-                **_functions(codes[a]),
+                **_of_all(codes[a]),
                 "weight_bytes": sum(len(layout.segments[k].data) for k in layout.of(a)),
                 "program_bytes": len(blobs[a]),
                 "kernels": list(symbols[a]),
@@ -487,10 +486,14 @@ def _facts(program: Program) -> dict[str, object]:
     }
 
 
-def _functions(code: _Compiled) -> dict[str, list[dict[str, object]]]:
-    """For a model whose shapes can change: each program, and for which sizes it is."""
+def _of_all(code: _Compiled) -> dict[str, object]:
+    """The facts of an architecture's programs.
+
+    Where shapes can change, ``functions`` has those of each program and the sizes that it is for;
+    ``arena_bytes`` is null then, ``calls`` the sum.
+    """
     if not code.is_shaped:
-        return {}
+        return _facts(code.codes[0].program)
     names = [s.name for s in code.bundle.symbols]
     rows = [
         {
@@ -500,7 +503,8 @@ def _functions(code: _Compiled) -> dict[str, list[dict[str, object]]]:
         }
         for variant, found in zip(code.bundle.variants, code.codes, strict=True)
     ]
-    return {"functions": rows}
+    calls = sum(len(found.program.calls) for found in code.codes)
+    return {"arena_bytes": None, "calls": calls, "functions": rows}
 
 
 def _block_sizes(program: Program) -> list[dict[str, object]]:

@@ -1,0 +1,70 @@
+"""Small functions with open dims, as Relax and as ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+import tvm
+from onnx import TensorProto, helper, numpy_helper
+from tvm import relax, tirx
+
+from tvm_megcc.shape_exprs import with_bounds
+
+RNG = np.random.default_rng(3)
+WEIGHT = RNG.standard_normal((4, 5)).astype("float32")
+
+
+def dense(
+    dims: Sequence[str | int] = ("n", 4),
+    bounds: Sequence = (),  # noqa: ANN001
+) -> tvm.IRModule:
+    """``main(x) = exp(x @ W)`` with these dims of `x`, the last of them 4."""
+    variables = {d: tirx.Var(d, "int64") for d in dims if isinstance(d, str)}
+    builder = relax.BlockBuilder()
+    shape = [variables.get(d, d) for d in dims]
+    x = relax.Var("x", relax.TensorType(shape, "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            product = builder.emit(relax.op.matmul(x, relax.const(WEIGHT)))
+            result = builder.emit_output(relax.op.exp(product))
+        builder.emit_func_output(result)
+    mod = builder.get()
+    if bounds:
+        mod.update_func(mod.get_global_var("main"), with_bounds(mod["main"], bounds))
+    return mod
+
+
+def expected(x: np.ndarray) -> np.ndarray:
+    return np.exp(x @ WEIGHT)
+
+
+def machine(mod: tvm.IRModule) -> relax.VirtualMachine:
+    target = tvm.target.Target({"kind": "llvm", "opt-level": 0})
+    return relax.VirtualMachine(tvm.compile(mod, target), tvm.cpu())
+
+
+def call(vm: relax.VirtualMachine, *arrays: np.ndarray) -> np.ndarray:
+    return vm["main"](*[tvm.runtime.tensor(a) for a in arrays]).numpy()
+
+
+def two_inputs() -> onnx.ModelProto:
+    """``y = Concat(Relu(a), b) along axis 1``: two inputs that share a batch, with open widths."""
+    weight = numpy_helper.from_array(np.float32(2.0).reshape(1), "two")
+    ports = [
+        helper.make_tensor_value_info("a", TensorProto.FLOAT, ["batch", "wa", 3]),
+        helper.make_tensor_value_info("b", TensorProto.FLOAT, ["batch", "wb", 3]),
+    ]
+    nodes = [
+        helper.make_node("Relu", ["a"], ["r"]),
+        helper.make_node("Mul", ["b", "two"], ["m"]),
+        helper.make_node("Concat", ["r", "m"], ["y"], axis=1),
+    ]
+    out = [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
+    graph = helper.make_graph(nodes, "two", ports, out, [weight])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def two_expected(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.concatenate([np.maximum(a, 0), 2 * b], axis=1)

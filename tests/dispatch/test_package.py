@@ -1,0 +1,123 @@
+"""Dispatch in the C package: the right program runs, weights are there once, gaps are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.dispatch.support import dense, expected, two_expected, two_inputs
+from tvm_megcc import driver, package, relay, toolchain
+from tvm_megcc.dims import Symbol
+from tvm_megcc.dynamic_options import DynamicOptions
+from tvm_megcc.errors import InputError, ToolError
+
+RNG = np.random.default_rng(5)
+
+
+def built(path: Path, arch: str = "host"):  # noqa: ANN201
+    """(run, manifest) of a package."""
+    opened = package.load(path)
+    chosen = opened.choose(arch)
+    exe = toolchain.build(path, chosen, build_dir=path.with_name("build"), sanitize=True)
+
+    def run(**inputs: np.ndarray) -> dict[str, np.ndarray]:
+        return toolchain.run_package(exe, chosen, inputs, opened.manifest).outputs
+
+    return run, opened.manifest
+
+
+def test_buckets_of_a_relax_module(tmp_path: Path) -> None:
+    mod = dense()
+    mod.dispatch(
+        "main", {"x": (relay.Any(), 4)}, lambda shapes: {"x": {0: [(1, 2), (2, 5), (7, None)]}}
+    )
+    lib = relay.build(mod)
+    lib.save(tmp_path / "pkg")
+    run, manifest = built(tmp_path / "pkg")
+    for n in (1, 2, 4, 5, 6, 7, 30, 0):
+        x = RNG.standard_normal((n, 4)).astype("float32")
+        np.testing.assert_allclose(run(x=x)["output"], expected(x), rtol=1e-4)
+        assert lib.arena_bytes({"x": (n, 4)}) >= 0
+    (arch,) = manifest["per_arch"].values()
+    assert [f["sizes"] for f in arch["functions"]] == [
+        {"n": [1, 2]}, {"n": [2, 5]}, {"n": [7, None]}, {},
+    ]  # fmt: skip
+    single = relay.build(dense((1, 4)))
+    single.save(tmp_path / "single")
+    (alone,) = json.loads((tmp_path / "single/manifest.json").read_text())["per_arch"].values()
+    assert arch["weight_bytes"] == alone["weight_bytes"]
+
+
+def test_gaps_without_a_fallback_are_refused(tmp_path: Path) -> None:
+    mod = dense()
+    mod.dispatch(
+        "main", {"x": (relay.Any(), 4)}, lambda shapes: {"x": {0: [(2, 4)]}}, fallback="none"
+    )
+    relay.build(mod).save(tmp_path / "pkg")
+    run, _ = built(tmp_path / "pkg")
+    x = np.ones((3, 4), "float32")
+    np.testing.assert_allclose(run(x=x)["output"], expected(x), rtol=1e-4)
+    with pytest.raises(ToolError, match="not compiled for these sizes"):
+        run(x=np.ones((4, 4), "float32"))
+
+
+def test_listed_shapes_of_two_inputs_at_once(tmp_path: Path) -> None:
+    listed = (
+        {"a": (1, 2, 3), "b": (1, 5, 3)},
+        {"a": (4, 7, 3), "b": (4, 1, 3)},
+        {"a": (2, 2, 3), "b": (2, 2, 3)},
+    )
+    driver.compile_model(two_inputs(), tmp_path / "pkg", dynamic=DynamicOptions(listed=listed))
+    run, manifest = built(tmp_path / "pkg")
+    assert len(next(iter(manifest["per_arch"].values()))["functions"]) == 3
+    for shapes in listed:
+        a, b = (RNG.standard_normal(shapes[n]).astype("float32") for n in "ab")
+        np.testing.assert_allclose(run(a=a, b=b)["y"], two_expected(a, b), rtol=1e-6)
+    a, b = np.ones((1, 2, 3), "float32"), np.ones((1, 1, 3), "float32")
+    with pytest.raises(ToolError, match="not compiled for these sizes"):
+        run(a=a, b=b)
+
+
+def test_one_program_for_all_sizes(tmp_path: Path) -> None:
+    shapes = {"a": (Symbol("", 1, 4), None, 3)}
+    driver.compile_model(two_inputs(), tmp_path / "pkg", input_shapes=shapes)
+    run, manifest = built(tmp_path / "pkg")
+    assert manifest["symbols"][0] == {"name": "batch", "low": 1, "high": 4}
+    for n, wa, wb in ((1, 1, 1), (4, 9, 2), (2, 0, 3), (3, 5, 0)):
+        a = RNG.standard_normal((n, wa, 3)).astype("float32")
+        b = RNG.standard_normal((n, wb, 3)).astype("float32")
+        np.testing.assert_allclose(run(a=a, b=b)["y"], two_expected(a, b), rtol=1e-6)
+    wide = np.ones((5, 1, 3), "float32")
+    with pytest.raises(
+        ToolError, match="'a', dim 0 \\('batch'\\).*it is 5, the model takes 1 to 4"
+    ):
+        run(a=wide, b=wide)
+    with pytest.raises(ToolError, match="'b', dim 0 \\('batch'\\).*2 and 1"):
+        run(a=wide[:1], b=wide[:2])
+    with pytest.raises(InputError, match="takes \\['batch', 'wb', 3\\]"):
+        run(a=wide[:1], b=np.ones((1, 1, 4), "float32"))
+
+
+def test_options_that_contradict() -> None:
+    with pytest.raises(InputError, match="cannot be combined"):
+        DynamicOptions(listed=({"a": (1,)},), buckets={"a": {0: [(1, 2)]}})
+    with pytest.raises(InputError, match="different ranks"):
+        DynamicOptions(listed=({"a": (1,)}, {"a": (1, 2)})).import_shapes(None)
+
+
+def test_arena_of_shapes_from_python() -> None:
+    lib = relay.build(dense(("n", "h", 4)))
+    assert lib.arena_bytes({"x": (2, 3, 4)}) <= lib.arena_bytes({"x": (4, 3, 4)})
+    with pytest.raises(InputError, match="the shapes of this model can change"):
+        lib.memory_plan()
+    for shapes, words in (
+        ({}, "no shape says the size of 'n'"),
+        ({"x": (2, 3)}, "has 3 dims"),
+        ({"x": (2, 3, 5)}, "is 4, not 5"),
+        ({"z": (2,)}, "no input"),
+    ):
+        with pytest.raises(InputError, match=words):
+            lib.arena_bytes(shapes)

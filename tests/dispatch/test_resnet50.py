@@ -1,0 +1,62 @@
+"""RFC 4118's working example: ResNet50 with an open batch, dispatched by `log_dispatcher`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
+import pytest
+import tvm
+from tvm import relax
+
+from tvm_megcc import relay, toolchain, zoo
+from tvm_megcc.target import host_architecture
+
+BATCHES = (1, 2, 3, 7, 16)
+SHAPE = (3, 224, 224)
+
+
+@pytest.fixture(scope="module")
+def example():  # noqa: ANN201
+    """(dispatched module, parameters, batch -> (input, what ONNX Runtime says))."""
+    model = zoo.build("resnet50", batch="N")
+    mod, params = relay.frontend.from_onnx(model, shape={"input": (relay.Any(), *SHAPE)})
+    mod.dispatch("main", {"input": (relay.Any(), *SHAPE)}, relay.vm.log_dispatcher)
+    session = ort.InferenceSession(model.SerializeToString())
+    rng = np.random.default_rng(0)
+    inputs = {b: rng.standard_normal((b, *SHAPE)).astype("float32") for b in BATCHES}
+    answers = {b: (x, session.run(None, {"input": x})[0]) for b, x in inputs.items()}
+    return mod, params, answers
+
+
+def close(got: np.ndarray, want: np.ndarray) -> bool:
+    return got.shape == want.shape and np.abs(got - want).max() <= 1e-4 * np.abs(want).max()
+
+
+def test_package(example, tmp_path: Path) -> None:  # noqa: ANN001
+    mod, params, answers = example
+    lib = relay.build(mod, target="tvm_megcc", params=params)
+    lib.save(tmp_path / "pkg", weights="bin")
+    arch = host_architecture()
+    manifest = json.loads((tmp_path / "pkg/manifest.json").read_text())
+    facts = manifest["per_arch"][arch]
+    assert len(facts["functions"]) == 10  # nine buckets, and the fallback for a batch of 0
+    exe = toolchain.build(tmp_path / "pkg", arch, build_dir=tmp_path / "build")
+    for batch, (x, want) in answers.items():
+        result = toolchain.run_package(exe, arch, {"input": x}, manifest)
+        assert close(result.outputs["output"], want), batch
+        assert f"arena: {lib.arena_bytes({'input': x.shape})} bytes" in result.stdout
+    single = relay.build(*relay.frontend.from_onnx(zoo.build("resnet50"))[:1], params=params)
+    alone = sum(len(w.data) for w in single.program.weights)
+    assert facts["weight_bytes"] <= 1.03 * alone
+
+
+def test_virtual_machine(example) -> None:  # noqa: ANN001
+    mod, params, answers = example
+    bound = relax.transform.BindParams("main", params)(mod)
+    vm = relax.VirtualMachine(tvm.compile(bound, "llvm"), tvm.cpu())
+    for batch, (x, want) in answers.items():
+        got = vm["main"](tvm.runtime.tensor(x)).numpy()
+        assert close(got, want), batch
