@@ -200,7 +200,7 @@ class Dim:
             if abs(coefficient) != 1 or not factors:
                 factors.insert(0, str(abs(coefficient)))
             # An operation keeps to itself: 4*(n//2), but n*n//3 for (n*n)//3 alone.
-            if len(factors) > 1:
+            if len(factors) > 1 or (coefficient < 0 and not text):
                 factors = [f"({f})" if "/" in f or "%" in f else f for f in factors]
             sign = (
                 ("-" if coefficient < 0 else "")

@@ -43,8 +43,19 @@ def make_model(
 
 def run(imported: ImportedModel, feeds: Arrays) -> list[np.ndarray]:
     """The outputs by stock TVM (LLVM, not optimised: compiling is what takes the time)."""
+    return run_machine(machine(imported), imported, feeds)
+
+
+def machine(imported: ImportedModel) -> relax.VirtualMachine:
+    """The model compiled by stock TVM, to be run at one size or at several."""
     target = tvm.target.Target({"kind": "llvm", "opt-level": 0})
-    machine = relax.VirtualMachine(tvm.compile(imported.mod, target), tvm.cpu())
+    return relax.VirtualMachine(tvm.compile(imported.mod, target), tvm.cpu())
+
+
+def run_machine(
+    machine: relax.VirtualMachine, imported: ImportedModel, feeds: Arrays
+) -> list[np.ndarray]:
+    """The outputs of a compiled model."""
     result = machine["main"](*[tensor(np.asarray(feeds[p.name])) for p in imported.inputs])
     results = [result] if len(imported.outputs) == 1 else list(result)
     return [r.numpy() for r in results]
@@ -83,3 +94,30 @@ def check(model: onnx.ModelProto, feeds: Arrays, relative: float = 1e-5) -> Impo
     imported = from_onnx(model)
     assert_close(run(imported, feeds), by_onnxruntime(model, feeds), relative)
     return imported
+
+
+def check_sizes(
+    model: onnx.ModelProto, runs: Sequence[Arrays], relative: float = 1e-5
+) -> ImportedModel:
+    """Import once with symbolic dims, compare with ONNX Runtime at the sizes of every run."""
+    imported = from_onnx(model)
+    compiled = machine(imported)
+    for feeds in runs:
+        got = run_machine(compiled, imported, feeds)
+        want = by_onnxruntime(model, feeds)
+        assert_close(got, want, relative)
+        symbols = {
+            dim: size
+            for port in imported.inputs
+            for dim, size in zip(port.shape, feeds[port.name].shape, strict=True)
+            if isinstance(dim, str)
+        }
+        for port, result in zip(imported.outputs, want, strict=True):
+            assert [_number(dim, symbols) for dim in port.shape] == list(result.shape)
+    return imported
+
+
+def _number(dim: int | str, symbols: Mapping[str, int]) -> int:
+    """A dim as an output says it, at these sizes."""
+    functions = {"min": min, "max": max, "eq": lambda a, b: int(a == b), "lt": lambda a, b: a < b}
+    return dim if isinstance(dim, int) else int(eval(dim, {**functions, **symbols}))

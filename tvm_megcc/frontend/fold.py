@@ -64,7 +64,7 @@ def _generated_size(node: onnx.NodeProto, operands: Sequence[Array | None]) -> i
         # Expand's dims and Tile's repeats both bound the growth from above.
         return first.size * prod(int(d) for d in second)
     if node.op_type == "Range" and all(a is not None for a in operands[:3]):
-        start, limit, delta = (float(a) for a in operands[:3] if a is not None)
+        start, limit, delta = (float(a.reshape(-1)[0]) for a in operands[:3] if a is not None)
         return int(abs((limit - start) / (delta or 1)))
     if node.op_type == "OneHot" and first is not None and second is not None:
         return first.size * int(second.reshape(-1)[0])

@@ -126,9 +126,10 @@ def _chosen(condition: Item, then: Item, other: Item) -> Item:
         return then
     if isinstance(then, Real) or isinstance(other, Real):
         a, b = Real.of(then), Real.of(other)
-        if a.bottom != b.bottom:
-            raise NotShapes
-        return Real(dims.select(found, a.top, b.top), a.bottom)
+        if a.bottom == b.bottom:
+            return Real(dims.select(found, a.top, b.top), a.bottom)
+        top = dims.select(found, a.top * b.bottom, b.top * a.bottom)
+        return Real(top, a.bottom * b.bottom)
     return dims.select(found, then, other)
 
 

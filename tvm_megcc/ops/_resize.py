@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from tvm import relax
 
-from ..dims import Size
+from ..dims import Size, is_static
 from . import Context, Inputs
 from ._resample import Axis, Options, Table, outside, taps
 from ._resample_symbolic import resampled
@@ -83,6 +83,9 @@ def _fits_resize2d(shape: tuple[Size, ...], plan: Plan, options: Options) -> boo
     if options.mode == "nearest":
         return options.coordinates == "asymmetric" and options.rounding in ("floor", "simple")
     exact = options.coordinates in ("half_pixel", "align_corners", "asymmetric")
+    if not is_static([*shape[2:], *plan.sizes[2:]]):
+        # TVM 0.27 cannot compile the other ones for symbolic dims (it makes a float an IntImm).
+        exact = options.coordinates == "half_pixel"
     return options.mode == "linear" and exact and not options.exclude_outside
 
 

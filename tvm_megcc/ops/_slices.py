@@ -51,9 +51,12 @@ def padded(
     for axis, widths in enumerate(zip(before, after, strict=True)):
         parts = []
         for width in widths:
-            block = [*shape[:axis], width, *shape[axis + 1 :]]
+            # Dims as the data writes them: TVM need not see that others are the same.
+            block = list(data.ty.shape.values)
+            block[axis] = ctx.prim(width)
+            # Not `full`, which TVM cannot compile for an infinity.
             fill = ctx.const(value, dtype)
-            parts.append(relax.op.full(ctx.prims(block), fill, dtype) if width != 0 else None)
+            parts.append(relax.op.broadcast_to(fill, block) if width != 0 else None)
         rows = [part for part in (parts[0], data, parts[1]) if part is not None]
         shape[axis] = widths[0] + shape[axis] + widths[1]
         if len(rows) > 1:

@@ -57,8 +57,9 @@ def window(ctx: Context, attrs: Attrs, kernel: list[int], dims: tuple[Size, ...]
 
 def _same_padding(plain: Window, axis: int, size: Size) -> Size:
     stride = plain.strides[axis]
-    steps = ceildiv(size, stride)
-    return maximum((steps - 1) * stride + plain.reach(axis) - size, 0)
+    total = (ceildiv(size, stride) - 1) * stride + plain.reach(axis) - size
+    # Where windows leave no gaps, the last one reaches the end.
+    return total if plain.reach(axis) >= stride and not isinstance(size, int) else maximum(total, 0)
 
 
 def padded_window(

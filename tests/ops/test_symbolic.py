@@ -1,0 +1,316 @@
+"""Operators over symbolic dims: imported once, compared with ONNX Runtime at several sizes."""
+
+import numpy as np
+import pytest
+import tvm
+from onnx import helper
+from tvm import relax
+
+from tests.frontend.running import check_sizes, machine, make_model, run_machine
+from tests.ops.cases import rand
+from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.frontend import from_onnx
+
+#: Operators that compute shapes on tensors.
+SHAPE_MATH = {"relax.shape_to_tensor", "relax.tensor_to_shape", "relax.dynamic_strided_slice"}
+
+
+def node(op, inputs, outputs, **attrs):
+    return helper.make_node(op, inputs, outputs, name=f"make_{outputs[0]}", **attrs)
+
+
+def check(nodes, dims, shapes, weights=None, opset=17, dtype="float32", relative=1e-5):
+    """Nodes from ``x`` (and ``y``, ...) to ``z``; ``dims`` of the inputs, and shapes to run at."""
+    ports = {name: (dtype, d) for name, d in zip("xyw", dims, strict=False)}
+    arrays = {n: np.asarray(v) for n, v in (weights or {}).items()}
+    model = make_model(nodes, ports, ["z"], arrays, opset)
+    runs = [
+        {
+            name: rand(*shape, seed=k, dtype=dtype)
+            for k, (name, shape) in enumerate(zip(ports, run, strict=True))
+        }
+        for run in shapes
+    ]
+    imported = check_sizes(model, runs, relative)
+    assert not operators(imported) & SHAPE_MATH
+    return imported
+
+
+def operators(imported):
+    found = set()
+
+    def visit(expr):
+        if isinstance(expr, tvm.ir.Call) and isinstance(expr.op, tvm.ir.Op):
+            found.add(expr.op.name)
+
+    relax.analysis.post_order_visit(imported.mod["main"], visit)
+    return found
+
+
+SIZES = [((1, 3),), ((5, 3),), ((8, 3),)]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "step"),
+    [(0, 3, 1), (1, 2**63 - 1, 1), (-3, 2**31, 1), (2, -1, 2), (-2, -1, 1), (0, -3, 3),
+     (-1, -(2**31), -1), (3, 0, -2), (2**31, -4, -1)],
+)  # fmt: skip
+def test_slice(start, end, step):
+    weights = {"s": [start], "e": [end], "a": [0], "t": [step]}
+    check([node("Slice", ["x", "s", "e", "a", "t"], ["z"])], [["n", 3]], SIZES, weights)
+
+
+def test_slice_between_sizes():
+    nodes = [
+        node("Shape", ["x"], ["n"], start=0, end=1),
+        node("Div", ["n", "two"], ["half"]),
+        node("Slice", ["x", "half", "n", "zero"], ["z"]),
+    ]
+    check(nodes, [["n", 3]], SIZES, {"two": [2], "zero": [0]})
+
+
+@pytest.mark.parametrize("index", [0, -1, [0], [-1, 0], [[0, 0]]])
+def test_gather_of_a_symbolic_axis(index):
+    check([node("Gather", ["x", "i"], ["z"])], [["n", 3]], SIZES, {"i": np.array(index)})
+
+
+def test_split():
+    nodes = [node("Split", ["x"], ["a", "b"], axis=0, num_outputs=2),
+             node("Concat", ["b", "a"], ["z"], axis=0)]  # fmt: skip
+    check(nodes, [["n", 3]], SIZES[1:], opset=18)
+
+
+def test_squeeze_requires_one():
+    imported = check([node("Squeeze", ["x", "a"], ["z"])], [["n", 3]], SIZES[:1], {"a": [0]})
+    with pytest.raises(Exception, match="match_cast"):
+        run_machine(machine(imported), imported, {"x": rand(2, 3)})
+
+
+@pytest.mark.parametrize("shape", [[-1], [3, -1], [0, 1, -1], [-1, 6]])
+def test_reshape(shape):
+    sizes = [((2, 3),), ((4, 3),)]
+    check([node("Reshape", ["x", "s"], ["z"])], [["n", 3]], sizes, {"s": shape})
+
+
+def test_flatten_and_unsqueeze():
+    nodes = [node("Unsqueeze", ["x", "a"], ["h"]), node("Flatten", ["h"], ["z"], axis=2)]
+    check(nodes, [["n", "m", 2]], [((2, 3, 2),), ((1, 1, 2),)], {"a": [0, 2]})
+
+
+def test_expand_to_anothers_shape():
+    nodes = [node("Shape", ["y"], ["s"]), node("Expand", ["x", "s"], ["z"])]
+    check(nodes, [[1, "m"], ["n", "m"]], [((1, 3), (4, 3)), ((1, 1), (1, 1))])
+
+
+def test_expand_with_kept_dims():
+    # PyTorch: -1 keeps a dim, written as Where(shape == -1, 1, shape).
+    nodes = [
+        node("Shape", ["y"], ["n"], start=0, end=1),
+        node("Concat", ["n", "minus"], ["wanted"], axis=0),
+        node("Equal", ["wanted", "minus"], ["kept"]),
+        node("Where", ["kept", "one", "wanted"], ["s"]),
+        node("Expand", ["x", "s"], ["z"]),
+    ]
+    weights = {"minus": [-1], "one": [1]}
+    check(nodes, [[1, 3], ["n", 2]], [((1, 3), (4, 2)), ((1, 3), (1, 2))], weights)
+
+
+def test_tile():
+    nodes = [node("Shape", ["y"], ["r"]), node("Tile", ["x", "r"], ["z"])]
+    check(nodes, [["n", 3], ["a", "b"]], [((2, 3), (1, 2)), ((1, 3), (3, 1))])
+
+
+def test_pad_by_sizes():
+    nodes = [
+        node("Shape", ["y"], ["s"]),
+        node("Concat", ["zeros", "s"], ["w"], axis=0),
+        node("Pad", ["x", "w", "value"], ["z"]),
+    ]
+    weights = {"zeros": [0, 1], "value": np.float32(1.5)}
+    check(nodes, [["n", 3], ["a", "b"]], [((2, 3), (1, 2)), ((1, 3), (3, 1))], weights)
+
+
+def test_pad_to_a_size():
+    nodes = [
+        node("Shape", ["x"], ["n"], start=0, end=1),
+        node("Sub", ["eight", "n"], ["rest"]),
+        node("Concat", ["zeros", "rest", "zero"], ["w"], axis=0),
+        node("Pad", ["x", "w"], ["z"]),
+    ]
+    check(nodes, [["n", 3]], SIZES, {"eight": [8], "zeros": [0, 0], "zero": [0]})
+
+
+@pytest.mark.parametrize("mode", ["reflect", "edge"])
+def test_pad_modes(mode):
+    nodes = [node("Pad", ["x", "w"], ["z"], mode=mode)]
+    check(nodes, [["n", 3]], SIZES[1:], {"w": [2, 0, 1, 1]})
+
+
+@pytest.mark.parametrize(("start", "step"), [(0, 1), (2, 1), (1, 3), (9, -1)])
+def test_range(start, step):
+    nodes = [
+        node("Shape", ["x"], ["s"], start=0, end=1),
+        node("Squeeze", ["s"], ["n"]),
+        node("Range", ["start", "n", "step"], ["r"]),
+        node("Cast", ["r"], ["z"], to=1),
+    ]
+    check(nodes, [["n", 3]], SIZES, {"start": np.array(start), "step": np.array(step)})
+
+
+def test_constant_of_shape():
+    nodes = [node("Shape", ["x"], ["s"]), node("ConstantOfShape", ["s"], ["c"]),
+             node("Sub", ["c", "x"], ["z"])]  # fmt: skip
+    check(nodes, [["n", 3]], SIZES)
+
+
+def test_one_hot_of_a_symbolic_depth():
+    nodes = [
+        node("Shape", ["x"], ["n"], start=0, end=1),
+        node("OneHot", ["i", "n", "v"], ["h"], axis=0),
+        node("MatMul", ["x", "k"], ["p"]),
+        node("Add", ["h", "p"], ["z"]),
+    ]
+    weights = {"i": np.array([0, -1, 2]), "v": rand(2), "k": rand(3, 3)}
+    check(nodes, [["n", 3]], SIZES[1:], weights)
+
+
+def test_sizes_as_data():
+    nodes = [
+        node("Shape", ["x"], ["s"]),
+        node("Cast", ["s"], ["f"], to=1),
+        node("Div", ["f", "three"], ["q"]),
+        node("Sqrt", ["q"], ["r"]),
+        node("Mul", ["x", "r"], ["z"]),
+    ]
+    check(nodes, [["n", 2]], [((1, 2),), ((7, 2),)], {"three": np.float32(3)})
+
+
+NCHW = [((1, 2, 4, 6),), ((2, 2, 7, 5),), ((1, 2, 1, 1),)]
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+@pytest.mark.parametrize(
+    "coordinates",
+    ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "tf_half_pixel_for_nn"],
+)
+@pytest.mark.parametrize("scale", [2.0, 1.5, 0.5])
+def test_resize_by_scales(mode, coordinates, scale):
+    if mode == "linear" and coordinates == "tf_half_pixel_for_nn":
+        pytest.skip("for nearest only")
+    nodes = [node("Resize", ["x", "", "s"], ["z"], mode=mode,
+                  coordinate_transformation_mode=coordinates)]  # fmt: skip
+    weights = {"s": np.array([1, 1, scale, scale], np.float32)}
+    runs = NCHW if scale >= 1 else NCHW[:2]
+    check(nodes, [["n", 2, "h", "w"]], runs, weights, relative=1e-4)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_resize_to_anothers_size(mode):
+    nodes = [
+        node("Shape", ["y"], ["s"], start=2),
+        node("Shape", ["x"], ["b"], end=2),
+        node("Concat", ["b", "s"], ["sizes"], axis=0),
+        node("Resize", ["x", "", "", "sizes"], ["z"], mode=mode, nearest_mode="floor",
+             coordinate_transformation_mode="asymmetric"),
+    ]  # fmt: skip
+    runs = [((1, 2, 4, 6), (1, 1, 8, 3)), ((2, 2, 3, 3), (1, 1, 4, 7))]
+    check(nodes, [["n", 2, "h", "w"], [1, 1, "a", "b"]], runs, relative=1e-4)
+
+
+def test_resize_by_floats_computed_from_sizes():
+    # Old exporters: sizes = floor(float(size) * scale), scales = sizes / size.
+    nodes = [
+        node("Shape", ["x"], ["s"]),
+        node("Cast", ["s"], ["f"], to=1),
+        node("Slice", ["f", "two", "four"], ["hw"]),
+        node("Mul", ["hw", "factor"], ["scaled"]),
+        node("Floor", ["scaled"], ["floored"]),
+        node("Div", ["floored", "hw"], ["ratio"]),
+        node("Concat", ["ones", "ratio"], ["scales"], axis=0),
+        node("Resize", ["x", "", "scales"], ["z"], mode="nearest", nearest_mode="floor",
+             coordinate_transformation_mode="asymmetric"),
+    ]  # fmt: skip
+    weights = {"two": [2], "four": [4], "factor": np.float32(2), "ones": np.ones(2, np.float32)}
+    imported = check(nodes, [["n", 2, "h", "w"]], NCHW, weights)
+    assert imported.outputs[0].shape == ("n", 2, "2*h", "2*w")
+
+
+def test_cubic_over_a_symbolic_dim_is_refused():
+    nodes = [node("Resize", ["x", "", "s"], ["z"], mode="cubic")]
+    weights = {"s": np.array([1, 1, 2, 2], np.float32)}
+    model = make_model(nodes, {"x": ("float32", ["n", 2, "h", "w"])}, ["z"], weights)
+    with pytest.raises(UnsupportedError, match="Resize 'make_z': mode 'cubic'.*symbolic dim"):
+        from_onnx(model)
+
+
+@pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER"])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_same_padding(auto_pad, stride):
+    attrs = {"kernel_shape": [3, 3], "auto_pad": auto_pad, "strides": [stride] * 2}
+    nodes = [node("MaxPool", ["x"], ["h"], **attrs), node("Conv", ["h", "k"], ["z"], **attrs)]
+    check(nodes, [["n", 2, "h", "w"]], NCHW, {"k": rand(3, 2, 3, 3)})
+
+
+def test_ceil_mode():
+    nodes = [node("MaxPool", ["x"], ["z"], kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1,
+                  pads=[1, 1, 1, 1])]  # fmt: skip
+    check(nodes, [["n", 2, "h", "w"]], NCHW)
+
+
+@pytest.mark.parametrize("kernel", [2, 3])
+def test_transposed_convolution(kernel):
+    nodes = [node("ConvTranspose", ["x", "k"], ["z"], strides=[2, 2])]
+    check(nodes, [["n", 2, "h", "w"]], NCHW, {"k": rand(2, 3, kernel, kernel)}, relative=1e-4)
+
+
+@pytest.mark.parametrize("op", ["LSTM", "GRU", "RNN"])
+def test_recurrent_over_a_symbolic_batch(op):
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[op]
+    weights = {"k": rand(2, gates * 4, 3), "r": rand(2, gates * 4, 4), "b": rand(2, gates * 8)}
+    nodes = [node(op, ["x", "k", "r", "b"], ["z"], hidden_size=4, direction="bidirectional")]
+    check(nodes, [[3, "n", 3]], [((3, 1, 3),), ((3, 5, 3),)], weights, relative=1e-4)
+
+
+# ---- agreement ---------------------------------------------------------------------------------
+
+
+def halved_and_doubled(op, **attrs):
+    """``x`` cut to its even part by pooling and doubling, then combined with ``x``."""
+    return [
+        node("MaxPool", ["x"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("Resize", ["p", "", "s"], ["u"], mode="nearest", nearest_mode="floor",
+             coordinate_transformation_mode="asymmetric"),
+        node(op, ["x", "u"], ["z"], **attrs),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("op", "attrs"), [("Add", {}), ("Concat", {"axis": 1}), ("Max", {})])
+def test_operands_agree(op, attrs):
+    weights = {"s": np.array([1, 1, 2, 2], np.float32)}
+    runs = [((1, 2, 4, 6),), ((3, 2, 2, 8),)]
+    imported = check(halved_and_doubled(op, **attrs), [["n", 2, "h", "w"]], runs, weights)
+    assert imported.outputs[0].shape[2:] == ("h", "w")
+    with pytest.raises(Exception, match="match_cast"):
+        run_machine(machine(imported), imported, {"x": rand(1, 2, 5, 6)})
+
+
+def test_dims_of_two_inputs_agree():
+    nodes = [node("MatMul", ["x", "y"], ["h"]), node("Add", ["h", "w"], ["z"])]
+    dims = [["a", "b"], ["c", "d"], ["e", "f"]]
+    runs = [((2, 3), (3, 4), (2, 4)), ((5, 1), (1, 2), (5, 2))]
+    imported = check(nodes, dims, runs)
+    with pytest.raises(Exception, match="match_cast"):
+        feeds = {"x": rand(2, 3), "y": rand(3, 4), "w": rand(3, 4)}
+        run_machine(machine(imported), imported, feeds)
+
+
+def test_a_constant_one_broadcasts():
+    imported = check([node("Add", ["x", "y"], ["z"])], [["n", 3], [1, 3]],
+                     [((1, 3), (1, 3)), ((4, 3), (1, 3))])  # fmt: skip
+    assert operators(imported) == {"relax.add"}
+    assert imported.outputs[0].shape == ("n", 3)
+
+
+def test_gemm_with_a_symbolic_bias():
+    nodes = [node("Gemm", ["x", "k", "y"], ["z"], transB=1, beta=0.5)]
+    check(nodes, [["n", 3], ["m", 4]], [((2, 3), (2, 4)), ((1, 3), (1, 4))], {"k": rand(4, 3)})
