@@ -117,6 +117,8 @@ class _Importer:
         self.builder = relax.BlockBuilder()
         self.opsets = {entry.domain: entry.version for entry in model.opset_import}
         self.missing: list[str] = []
+        #: Whether what is converted now might not be what is to be computed.
+        self.speculative = False
         #: The symbolic dims by name: TVM's variables, and their bounds where they have any.
         self.variables: dict[str, tvm.tirx.Var] = {}
         self.symbols: dict[str, Symbol] = {}
@@ -126,6 +128,7 @@ class _Importer:
     def parameters(self, inputs: tuple[InputInfo, ...]) -> list[relax.Var]:
         """One variable per input; dims of one name are one symbolic dim."""
         dims = self.variables
+        self.symbols.update({s.name: s for port in inputs for s in port.symbols})
         params = []
         for port in inputs:
             shape = [
@@ -222,6 +225,10 @@ class _Importer:
         if isinstance(condition, np.ndarray):
             taken = branches[0 if bool(condition.reshape(-1)[0]) else 1]
             return dict(zip(node.output, self._branch(taken, scope), strict=True))
+        if isinstance(condition, SizeArray) and _squeezes(*branches):
+            # PyTorch's squeeze: only with that dim being 1 do the ranks fit, and Squeeze asks for
+            # just that at run time.
+            return dict(zip(node.output, self._branch(branches[0], scope), strict=True))
         both = [self._possible(branch, scope) for branch in branches]
         if self.missing:
             return {}
@@ -239,10 +246,13 @@ class _Importer:
         }
 
     def _possible(self, branch: onnx.GraphProto, scope: Scope) -> list[Value] | IllTypedError:
+        outside, self.speculative = self.speculative, True
         try:
             return self._branch(branch, scope)
         except IllTypedError as err:
             return err
+        finally:
+            self.speculative = outside
 
     def _branch(self, branch: onnx.GraphProto, scope: Scope) -> list[Value]:
         inner: Scope = ChainMap({}, scope)  # type: ignore[arg-type]
@@ -270,6 +280,7 @@ class _Importer:
             label(node),
             tuple(node.output),
             self.variables,
+            self.speculative,
         )
         own = ops.find(node.domain, node.op_type)
         try:
@@ -379,6 +390,16 @@ def _needed(graph: onnx.GraphProto) -> list[onnx.NodeProto]:
             live |= node_reads(node)
             kept.append(node)
     return kept[::-1]
+
+
+def _squeezes(then: onnx.GraphProto, other: onnx.GraphProto) -> bool:
+    """Whether one branch removes a dim and the other one gives the same value as it is."""
+    last = {out: n for g in (then, other) for n in g.node for out in n.output}
+    ends = [last.get(g.output[0].name) for g in (then, other) if len(g.output) == 1]
+    return (
+        [n.op_type for n in ends if n is not None] == ["Squeeze", "Identity"]
+        and ends[0].input[0] == ends[1].input[0]  # type: ignore[union-attr]
+    )
 
 
 def _shape_of(node: onnx.NodeProto, value: Value | None) -> list[Array | SizeArray] | None:

@@ -38,6 +38,9 @@ class Context:
         Names of the node's outputs; one it does not want is ``""``.
     variables : mapping of str to tirx.Var
         The symbolic dims of the function by name.
+    speculative : bool
+        The node stands in a branch that is computed whether it is taken or not: it must not ask
+        anything of the sizes.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class Context:
         label: str,
         outputs: tuple[str, ...],
         variables: Mapping[str, tirx.Var] | None = None,
+        speculative: bool = False,
     ) -> None:
         self.builder = builder
         self.opset = opset
@@ -55,6 +59,7 @@ class Context:
         self.label = label
         self.outputs = outputs
         self.variables = variables if variables is not None else {}
+        self.speculative = speculative
 
     def emit(self, expr: relax.Expr) -> relax.Var:
         """Bind an intermediate result to a variable, whose type is then known."""
@@ -129,6 +134,12 @@ class Context:
     def match_cast(self, expr: relax.Expr, shape: Sequence[Size]) -> relax.Expr:
         """The same tensor under this shape: that it has it is checked at run time."""
         expr = self._typed(expr)
+        if self.speculative and relax_shape(expr) != tuple(shape):
+            pair = zip(self.shape(expr), shape, strict=True)
+            a, b = next((a, b) for a, b in pair if a != b)
+            raise self.unsupported(
+                f"needs a dim of {a} to be {b}, in a branch that may not be taken", _FIX_SHAPE
+            )
         have = expr.ty.shape.values
         dims = [_cast_dim(a, b) for a, b in zip(have, self.prims(shape), strict=True)]
         return self.builder.match_cast(expr, relax.TensorType(dims, expr_dtype(expr)))

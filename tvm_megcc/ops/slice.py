@@ -34,10 +34,11 @@ class Slice(OnnxOp):
                 data = backwards(ctx, data, axis, first, step, count)
                 continue
             last = minimum(_from_front(end, size, 0), size)
+            first = _from_front(start, size, 0)
             if isinstance(start, int) and start < 0 and last == size:
                 count = minimum(-start, size)
-            else:
-                count = maximum(last - _from_front(start, size, 0), 0)
+            else:  # a tensor's dim is not negative, whatever its bounds say
+                count = last if first == 0 else maximum(last - first, 0)
             # Where nothing is left, any start will do.
             if (last - count, last, step) != (0, size, 1):
                 forward.append((axis, last - count, last, step))
