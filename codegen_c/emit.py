@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from math import prod
 from typing import Literal
 
-from ..dims import Dim, Size, Symbol
+from ..dims import Dim, Size, Symbol, to_json
 from ..errors import InputError
 from ..program import ALIGNMENT, DTYPES, Bundle, Call, Kernel, Program, bundle_of
 from . import bytecode, guards
@@ -508,7 +508,10 @@ def _of_all(code: _Compiled) -> dict[str, object]:
 
 
 def _block_sizes(program: Program) -> list[dict[str, object]]:
-    """The blocks of a program of symbolic shapes: sizes as text, and what each stands on."""
+    """The blocks of a program of symbolic shapes: what each is as large as, and stands on.
+
+    A block is as large as the largest of ``sizes`` (`dims.to_json`).
+    """
     parts: dict[int, list[Size]] = {}
     for t in program.tensors:
         if t.location.space == "block":
@@ -518,7 +521,8 @@ def _block_sizes(program: Program) -> list[dict[str, object]]:
             "name": s.name,
             "first": s.first,
             "last": s.last,
-            "bytes": sorted({str(size) for size in parts.get(k, [0])}),
+            "sizes": [to_json(size) for size in dict.fromkeys(parts.get(k, [0]))],
+            "alignment": s.alignment,
             "below": list(s.below),
             "dynamic": s.dynamic,
         }

@@ -21,6 +21,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 INFINITY = math.inf
 
@@ -329,6 +330,31 @@ def compare(kind: str, a: Size, b: Size) -> Size:
 def select(condition: Size, then: Size, other: Size) -> Size:
     """``then`` where `condition` is 1, ``other`` where it is 0."""
     return condition * then + (1 - condition) * other
+
+
+def to_json(size: Size) -> object:
+    """A size as JSON: a number, or ``[[coefficient, [name or [kind, a, b], ...]], ...]``."""
+    if isinstance(size, int):
+        return size
+
+    def atom(a: Atom) -> object:
+        return a.name if isinstance(a, Symbol) else [a.kind, to_json(a.a), to_json(a.b)]
+
+    return [[coefficient, [atom(a) for a in atoms]] for coefficient, atoms in size.terms]
+
+
+def json_at(size: object, values: Mapping[str, int]) -> int:
+    """The number that a size of `to_json` is for given symbols."""
+    if isinstance(size, int):
+        return size
+
+    def atom(a: Any) -> int:
+        if isinstance(a, str):
+            return values[a]
+        return _AT[a[0]](json_at(a[1], values), json_at(a[2], values))
+
+    assert isinstance(size, list)
+    return sum(coefficient * math.prod(map(atom, atoms)) for coefficient, atoms in size)
 
 
 #: Values that stand for a dim without bounds where a decision needs numbers, the usual one first.

@@ -11,7 +11,7 @@ Example
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,7 +149,8 @@ class _Library:
             raise InputError(f"'{path}' cannot be loaded on this machine ({reason})") from error
         names = self.module.get_input_names()
         arrays = [self.module.get_input(i).numpy() for i in range(len(names))]
-        self.inputs = tuple(map(_port, names, arrays))
+        shapes = [self.module.get_input_shape(i) for i in range(len(names))]
+        self.inputs = tuple(map(_port, names, arrays, shapes))
         self.outputs: tuple[Port, ...] = ()  # known after a run
 
     def run(self, inputs: Arrays, *, repeat: int = 1, profile: bool = False) -> Result:
@@ -166,12 +167,14 @@ class _Library:
             times.append((time.perf_counter() - begin) * 1e3)
         names = self.module.get_output_names()
         outputs = {n: self.module.get_output(i).numpy() for i, n in enumerate(names)}
-        self.outputs = tuple(_port(name, array) for name, array in outputs.items())
+        self.outputs = tuple(_port(n, array, array.shape) for n, array in outputs.items())
         return Result(outputs, tuple(times))
 
 
 _OUR_NAMES: Mapping[str, str] = {name: ours for ours, name in DTYPE_NAMES.items()}
 
 
-def _port(name: str, array: np.ndarray[Any, Any]) -> Port:
-    return Port(name, _OUR_NAMES[array.dtype.name], array.shape)
+def _port(name: str, array: np.ndarray[Any, Any], shape: Sequence[int | None]) -> Port:
+    """A port of a library, which does not know the names of its open dims."""
+    dims = tuple(f"{name}_dim{k}" if d is None else d for k, d in enumerate(shape))
+    return Port(name, _OUR_NAMES[array.dtype.name], dims)

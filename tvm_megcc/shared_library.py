@@ -39,11 +39,13 @@ def build(
         When the compiler is missing or fails.
     """
     cc = compiler or toolchain.find_compiler(arch)
-    name = json.loads(package["manifest.json"])["c_name"]
+    manifest = json.loads(package["manifest.json"])
+    has_shapes = any("functions" in facts for facts in manifest["per_arch"].values())
+    wrapper = tvm_library_files(manifest["c_name"], has_shapes)
     with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
         source, objects = Path(directory) / "package", Path(directory) / "build"
         source.mkdir()
-        files.write_tree({**package, **tvm_library_files(name)}, source)
+        files.write_tree({**package, **wrapper}, source)
         flags = ["-fPIC", "-fvisibility=hidden", *(f"-I{path}" for path in _include_paths())]
         toolchain.build(source, arch, build_dir=objects, cc=cc, extra_cflags=flags)
         _link([*cc.split(), "-shared", "-o", str(out), *_objects(objects)])

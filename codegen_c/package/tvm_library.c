@@ -4,13 +4,18 @@
 //   "get_num_inputs", "get_num_outputs"             -> int
 //   "get_input_name" i, "get_output_name" i         -> str
 //   "get_input_index" name                          -> int, -1 when there is none
+//   "get_input_shape" i|name                        -> str, "2,3"; "?" for a size not yet set
 //   "set_input" i|name, tensor                      copies the tensor's elements
 //   "get_input" i|name                              -> tensor, a copy
 //   "run"
 //   "get_output" i|name [, tensor]                  -> tensor, a copy (or into the tensor given)
 //
+// An input whose shape is open takes that of the tensor it is set to; shapes of several inputs are
+// looked at together, by the next "run".
+//
 // This file is the only one of the library that knows TVM, and the only one that allocates. It
-// wants MEGCC_MODEL_IMAGE and MEGCC_MODEL_KERNELS, which the generated lines above it define.
+// wants MEGCC_MODEL_IMAGE, MEGCC_MODEL_KERNELS and MEGCC_MODEL_HAS_SHAPES, which the generated lines
+// above it define.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +42,7 @@ typedef struct {
   uint32_t pool_count;
   uint32_t input_count;
   uint32_t output_count;
+  int provided;  // whether the context has its memory for the present shapes
 } execution_t;
 
 // ---- errors ----------------------------------------------------------------------------------
@@ -76,8 +82,55 @@ static int buffer_grow(buffer_t *buffer, size_t bytes) {
   return 0;
 }
 
+#if MEGCC_MODEL_HAS_SHAPES
+static void *allocate(void *user, size_t bytes) {
+  void *base = bytes < SIZE_MAX - 2 * MEGCC_ALIGNMENT ? malloc(bytes + 2 * MEGCC_ALIGNMENT) : NULL;
+  (void)user;
+  if (base == NULL) return NULL;
+  // What malloc gave stands right before the memory.
+  const uintptr_t mask = MEGCC_ALIGNMENT - 1;
+  void *data = (void *)(((uintptr_t)base + sizeof(void *) + mask) & ~mask);
+  ((void **)data)[-1] = base;
+  return data;
+}
+
+static void release(void *user, void *data, size_t bytes) {
+  (void)user;
+  (void)bytes;
+  free(((void **)data)[-1]);
+}
+
+// Says in words why the shapes were not accepted.
+static int raise_problem(execution_t *e, megcc_status_t status) {
+  char message[kMessageBytes], numbers[64];
+  megcc_shape_problem_t p;
+  if ((status != MEGCC_ERR_SHAPE && status != MEGCC_ERR_NO_SHAPE) ||
+      megcc_shape_problem(e->context, &p) != MEGCC_OK) {
+    return raise_status("the model's shapes", status);
+  }
+  if (p.reason == MEGCC_SHAPE_BOUNDS) {
+    snprintf(numbers, sizeof(numbers), " (%d; it takes %d to %d)", p.value, p.low, p.high);
+  } else {
+    snprintf(numbers, sizeof(numbers), " (%d and %d)", p.value, p.low);
+  }
+  snprintf(message, sizeof(message), "'%.200s', dim %d%s%.100s: %s%s",
+           p.name != NULL ? p.name : "the inputs together", (int)p.axis,
+           p.symbol != NULL ? ", " : "", p.symbol != NULL ? p.symbol : "",
+           megcc_shape_reason_string(p.reason), p.reason == MEGCC_SHAPE_FINE ? "" : numbers);
+  return raise_error("ValueError", message);
+}
+#else
+static int raise_problem(execution_t *e, megcc_status_t status) {
+  (void)e;
+  return raise_status("the model's shapes", status);
+}
+#endif
+
 static void execution_free(void *self) {
   execution_t *e = (execution_t *)self;
+#if MEGCC_MODEL_HAS_SHAPES
+  if (e->context != NULL) (void)megcc_release(e->context);
+#endif
   for (uint32_t i = 0; e->inputs != NULL && i < e->input_count; ++i) free(e->inputs[i].base);
   for (uint32_t i = 0; e->outputs != NULL && i < e->output_count; ++i) free(e->outputs[i].base);
   for (uint32_t i = 0; e->pools != NULL && i < e->pool_count; ++i) free(e->pools[i].base);
@@ -96,7 +149,7 @@ static int execution_provide(execution_t *e) {
   megcc_status_t status;
   for (uint32_t i = 0; i < e->pool_count; ++i) {
     status = megcc_pool_info(e->context, i, &name, &bytes);
-    if (status != MEGCC_OK) return raise_status("the model's memory", status);
+    if (status != MEGCC_OK) return raise_problem(e, status);
     if (buffer_grow(&e->pools[i], bytes) != 0) return -1;
     status = megcc_set_pool(e->context, i, e->pools[i].data, e->pools[i].bytes);
     if (status != MEGCC_OK) return raise_status("the model's memory", status);
@@ -113,8 +166,10 @@ static int execution_provide(execution_t *e) {
     if (status != MEGCC_OK) return raise_status("an output", status);
     if (buffer_grow(&e->outputs[i], info.bytes) != 0) return -1;
     status = megcc_bind_output(e->context, i, e->outputs[i].data, info.bytes);
-    if (status != MEGCC_OK) return raise_status(info.name, status);
+    // One whose size depends on data is where the model puts it.
+    if (status != MEGCC_OK && status != MEGCC_ERR_DATA) return raise_status(info.name, status);
   }
+  e->provided = 1;
   return 0;
 }
 
@@ -137,7 +192,12 @@ static int execution_open(execution_t *e) {
   }
   status = megcc_context_create(e->model, e->context_memory, bytes, &e->context);
   if (status != MEGCC_OK) return raise_status("the model cannot be opened", status);
+#if MEGCC_MODEL_HAS_SHAPES
+  status = megcc_set_allocator(e->context, allocate, release, NULL);
+  return status == MEGCC_OK ? 0 : raise_status("the model cannot be opened", status);
+#else
   return execution_provide(e);
+#endif
 }
 
 // ---- values of the FFI -----------------------------------------------------------------------
@@ -310,6 +370,13 @@ static int raise_shape(const DLTensor *tensor, const megcc_tensor_info_t *info) 
   return raise_error("ValueError", message);
 }
 
+static size_t bytes_of(const megcc_tensor_info_t *info) {
+  size_t bytes = megcc_dtype_bytes(info->dtype);
+  for (int32_t i = 0; i < info->rank; ++i) bytes *= info->dims[i] < 0 ? 0 : (size_t)info->dims[i];
+  return bytes;
+}
+
+// Gives an input the shape of a tensor; what it means for the rest is found out by "run".
 static int set_shape(execution_t *e, uint32_t index, const DLTensor *tensor,
                      megcc_tensor_info_t *info) {
   int32_t dims[kMaxRank];
@@ -322,7 +389,7 @@ static int set_shape(execution_t *e, uint32_t index, const DLTensor *tensor,
   if (megcc_set_input_shape(e->context, index, tensor->ndim, dims) != MEGCC_OK) {
     return raise_shape(tensor, info);
   }
-  if (execution_provide(e) != 0) return -1;
+  e->provided = 0;
   const megcc_status_t status = megcc_input_info(e->context, index, info);
   return status == MEGCC_OK ? 0 : raise_status("input", status);
 }
@@ -347,7 +414,7 @@ static int return_tensor(TVMFFIAny *result, const megcc_tensor_info_t *info, con
     return raise_error("MemoryError", "no memory for a copy of the tensor");
   }
   memcpy(owned->buffer.data, data, info->bytes);
-  for (int32_t i = 0; i < info->rank; ++i) owned->shape[i] = info->dims[i];
+  for (int32_t i = 0; i < info->rank; ++i) owned->shape[i] = info->dims[i] < 0 ? 0 : info->dims[i];
   owned->managed.manager_ctx = owned;
   owned->managed.deleter = owned_tensor_free;
   owned->managed.dl_tensor.data = owned->buffer.data;
@@ -373,7 +440,8 @@ static int set_input(execution_t *e, const TVMFFIAny *args) {
       set_shape(e, index, tensor, &info) != 0) {
     return -1;
   }
-  memcpy(e->inputs[index].data, (const char *)tensor->data + tensor->byte_offset, info.bytes);
+  if (buffer_grow(&e->inputs[index], bytes_of(&info)) != 0) return -1;
+  memcpy(e->inputs[index].data, (const char *)tensor->data + tensor->byte_offset, bytes_of(&info));
   return 0;
 }
 
@@ -381,7 +449,30 @@ static int get_input(execution_t *e, const TVMFFIAny *args, TVMFFIAny *result) {
   uint32_t index = 0;
   megcc_tensor_info_t info;
   if (get_port(e, 0, &args[0], &index, &info) != 0) return -1;
+  info.bytes = bytes_of(&info);
+  if (buffer_grow(&e->inputs[index], info.bytes) != 0) return -1;
   return return_tensor(result, &info, e->inputs[index].data);
+}
+
+static int get_input_shape(execution_t *e, const TVMFFIAny *args, TVMFFIAny *result) {
+  char text[kMessageBytes] = "";
+  uint32_t index = 0;
+  megcc_tensor_info_t info;
+  size_t used = 0;
+  if (get_port(e, 0, &args[0], &index, &info) != 0) return -1;
+  for (int32_t i = 0; i < info.rank && used < sizeof(text); ++i) {
+    const char *comma = i == 0 ? "" : ",";
+    used += (size_t)(info.dims[i] < 0
+                         ? snprintf(text + used, sizeof(text) - used, "%s?", comma)
+                         : snprintf(text + used, sizeof(text) - used, "%s%d", comma, info.dims[i]));
+  }
+  return return_string(result, text);
+}
+
+static int run(execution_t *e) {
+  if (!e->provided && execution_provide(e) != 0) return -1;
+  const megcc_status_t status = megcc_run(e->context);
+  return status == MEGCC_OK ? 0 : raise_status("the model did not run", status);
 }
 
 static int get_output(execution_t *e, const TVMFFIAny *args, int32_t count, TVMFFIAny *result) {
@@ -422,10 +513,7 @@ static int execution_call(void *self, const TVMFFIAny *args, int32_t count, TVMF
   }
   const TVMFFIAny *rest = args + 1;
   --count;
-  if (equals(&method, "run") && count == 0) {
-    const megcc_status_t status = megcc_run(e->context);
-    return status == MEGCC_OK ? 0 : raise_status("the model did not run", status);
-  }
+  if (equals(&method, "run") && count == 0) return run(e);
   if (equals(&method, "get_num_inputs") && count == 0) {
     return_int(result, e->input_count);
     return 0;
@@ -441,6 +529,7 @@ static int execution_call(void *self, const TVMFFIAny *args, int32_t count, TVMF
   }
   if (equals(&method, "get_input_name") && count == 1) return get_name(e, 0, rest, result);
   if (equals(&method, "get_output_name") && count == 1) return get_name(e, 1, rest, result);
+  if (equals(&method, "get_input_shape") && count == 1) return get_input_shape(e, rest, result);
   if (equals(&method, "get_input_index") && count == 1) return get_input_index(e, rest, result);
   char message[kMessageBytes];
   snprintf(message, sizeof(message), "there is no method '%.*s' of %d arguments",

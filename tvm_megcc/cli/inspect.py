@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tvm_megcc.cli import options
+from tvm_megcc.cli import changing, options
 from tvm_megcc.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,6 +27,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--plot", metavar="FILE.svg", help="draw the memory plan: address over time, peak marked"
     )
     parser.add_argument(
+        "--shapes",
+        metavar="SHAPES",
+        help="where shapes can change: the program and the arena for these, as in"
+        ' "x:[1,3,320,320]"',
+    )
+    parser.add_argument(
         "--arch", metavar="A", help="whose plan to draw (default: this machine's, or the first)"
     )
 
@@ -37,6 +43,9 @@ def run(args: argparse.Namespace) -> None:
     with package.opened(args.package) as opened:
         facts = summary(opened.manifest)
         arch = opened.choose(args.arch)
+        inputs = opened.inputs
+    if args.shapes is not None:
+        facts["at"] = changing.at_shapes(facts, inputs, options.shapes(args.shapes) or {})
     if args.plot is not None:
         plot(facts, arch, args.plot)
     if args.json:
@@ -48,10 +57,13 @@ def run(args: argparse.Namespace) -> None:
             print(f"  {side[:-1]:<7} {port['name']}: {port['dtype']}{port['shape']}")
     head = ("arch", "arena bytes", "weight bytes", "kernels", "calls")
     rows = [
-        [arch, *map(str, (a["arena_bytes"], a["weight_bytes"], len(a["kernels"]), a["calls"]))]
+        [arch, *map(str, (_arena(a), a["weight_bytes"], len(a["kernels"]), a["calls"]))]
         for arch, a in facts["archs"].items()
     ]
     options.print_table(head, rows)
+    print(f"instructions: {', '.join(facts['opcodes'])}")
+    for line in changing.lines(facts):
+        print(line)
     for arch, a in facts["archs"].items():
         if "memory" in a:
             print(f"memory for {arch}:")
@@ -63,15 +75,21 @@ def run(args: argparse.Namespace) -> None:
             print(f"  {symbol}")
 
 
+def _arena(facts: Mapping[str, Any]) -> object:
+    return "by shape" if facts["arena_bytes"] is None else facts["arena_bytes"]
+
+
 def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The manifest's facts in the order in which a reader asks for them."""
-    ports = ("name", "dtype", "shape", "bytes")
+    ports = ("name", "dtype", "shape", "bytes")  # no bytes where a dim is open
     return {
         "name": manifest["name"],
         "c_name": manifest["c_name"],
         "weights": manifest["weights"],
-        "inputs": [{key: port[key] for key in ports} for port in manifest["inputs"]],
-        "outputs": [{key: port[key] for key in ports} for port in manifest["outputs"]],
+        "inputs": [{key: port.get(key) for key in ports} for port in manifest["inputs"]],
+        "outputs": [{key: port.get(key) for key in ports} for port in manifest["outputs"]],
+        "symbols": manifest.get("symbols", []),
+        "opcodes": manifest["opcodes"],
         "archs": {arch: _facts(manifest["per_arch"][arch]) for arch in manifest["archs"]},
     }
 
@@ -79,6 +97,8 @@ def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def _facts(entry: Mapping[str, Any]) -> dict[str, Any]:
     keys = ("arena_bytes", "weight_bytes", "program_bytes", "calls", "kernels")
     facts = {key: entry[key] for key in keys}
+    if "functions" in entry:
+        facts["functions"] = entry["functions"]
     if "memory" in entry:  # a package of an earlier version has none
         memory = dict(entry["memory"])
         facts["memory"] = {**memory, "live_at_peak": live(memory, memory["peak_step"])}
@@ -126,6 +146,11 @@ def plot(facts: Mapping[str, Any], arch: str, file: str) -> None:
     from tvm_megcc.memory.plot import svg
 
     memory = facts["archs"][arch].get("memory")
+    if "functions" in facts["archs"][arch]:
+        raise InputError(
+            "--plot: the shapes of this model can change, and the plan with them; compile it with"
+            " fixed --input-shapes to draw the plan for these"
+        )
     if memory is None:
         raise InputError("--plot: the package is of an earlier version; compile the model again")
     if not file.endswith(".svg"):

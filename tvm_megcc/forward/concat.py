@@ -23,7 +23,7 @@ def concat_in_place(program: Program, io: str) -> Program:
         if isinstance(call, Load):
             continue
         if program.kernels[call.kernel].template == TEMPLATE:
-            placed = _placed(program, call)
+            placed = _placed(program, call, io)
             if placed is not None and _fits(program, placed, io):
                 program = placed
     return program
@@ -36,7 +36,7 @@ def _fits(before: Program, after: Program, io: str) -> bool:
     return peak <= was
 
 
-def _placed(program: Program, call: Call) -> Program | None:
+def _placed(program: Program, call: Call, io: str) -> Program | None:
     """`program` without `call`, its operands' storages merged; None where that is not sound."""
     if call.attrs[OUTER] != 1:
         return None
@@ -57,7 +57,11 @@ def _placed(program: Program, call: Call) -> Program | None:
         if owner == target or not alone or usage.is_input or usage.is_output:
             return None
         moves.append((owner, offset))
-        offset += tensor.nbytes
+        offset = offset + tensor.nbytes
+    if io == "caller" and storages.usage[target].is_output:
+        # In the caller's buffer a part has no address that follows from the shapes.
+        if not all(isinstance(at, int) for _, at in moves):
+            return None
     for owner, at in moves:
         storages.merge(owner, target, at)
     calls = tuple(c for c in program.calls if c is not call)

@@ -2,6 +2,8 @@
 
 An output that is a part of a larger storage, or a second name of one, stays where it is; the VM
 then shows or copies it. So does one whose size depends on data: the caller cannot know it before.
+A port of which a part begins at an offset that follows from the shapes stays in the arena, too,
+where the VM works out addresses.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ def caller_ports(program: Program) -> Program:
     storages = Storages(program)
     for index, port in enumerate(program.inputs):
         storage = storages.storage(port.tensor)
-        if storage is not None:
+        if storage is not None and _has_fixed_offsets(storages, storage):
             storages.move(storage, Location("input", index))
     for index, port in enumerate(program.outputs):
         if _owns_its_storage(storages, port):
@@ -31,4 +33,11 @@ def _owns_its_storage(storages: Storages, port: Port) -> bool:
     whole = storage is not None and storages.size(storage) == tensor.nbytes
     if symbols(tensor.nbytes) & data_symbols(storages.program):
         return False
+    if storage is not None and not _has_fixed_offsets(storages, storage):
+        return False
     return whole and tensor.location.offset == 0
+
+
+def _has_fixed_offsets(storages: Storages, storage: int) -> bool:
+    members = (storages.tensors[t] for t in storages.members[storage])
+    return all(isinstance(t.location.offset, int) for t in members)

@@ -39,6 +39,8 @@ class GraphModule:
         key : int or str, optional
         value : tvm.runtime.Tensor or array-like
             Dtype and shape must be the model's; a Python number or list takes the model's dtype.
+            Where the model leaves a dim open, the value's size is taken; it may change between
+            runs.
         **inputs
             Further inputs by name.
 
@@ -76,6 +78,11 @@ class GraphModule:
     def get_input(self, key: int | str) -> tvm.runtime.Tensor:
         """A copy of an input's present value."""
         return self._call("get_input", key)
+
+    def get_input_shape(self, key: int | str) -> tuple[int | None, ...]:
+        """The shape that an input has; None where it is open and has not been set."""
+        text = str(self._call("get_input_shape", key))
+        return tuple(None if d == "?" else int(d) for d in text.split(",") if d)
 
     def get_num_inputs(self) -> int:
         return int(self._call("get_num_inputs"))

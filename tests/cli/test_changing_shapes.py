@@ -1,0 +1,137 @@
+"""Shapes that change, from the command line: compile, run, inspect, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from tests.dispatch.support import two_expected, two_inputs
+from tvm_megcc.cli import dynamic, options
+from tvm_megcc.dims import Symbol
+from tvm_megcc.errors import InputError
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> str:
+    onnx.save(two_inputs(), tmp_path / "two.onnx")
+    return str(tmp_path / "two.onnx")
+
+
+def test_any_size_runs(tvmc, two: str, tmp_path: Path) -> None:
+    tvmc("compile", two, "-o", str(tmp_path / "pkg"))
+    for n in (1, 3):
+        arrays = {
+            "a": np.random.default_rng(n).standard_normal((n, n + 1, 3)).astype("float32"),
+            "b": np.ones((n, 2, 3), "float32"),
+        }
+        np.savez(tmp_path / "in.npz", **arrays)
+        out = tmp_path / "out.npz"
+        tvmc(
+            "run",
+            str(tmp_path / "pkg"),
+            "--inputs",
+            str(tmp_path / "in.npz"),
+            "--outputs",
+            str(out),
+        )
+        np.testing.assert_allclose(np.load(out)["y"], two_expected(**arrays), rtol=1e-6)
+    text = tvmc("inspect", str(tmp_path / "pkg")).out
+    assert "dim 'batch': 0 to any" in text
+    assert "all other sizes: arena by shape" in text
+    assert "instructions: END, CALL_SIZED" in text
+
+
+def test_made_up_inputs_need_sizes(tvmc, two: str, tmp_path: Path) -> None:
+    tvmc("compile", two, "-o", str(tmp_path / "pkg"))
+    failed = tvmc("run", str(tmp_path / "pkg"))
+    assert (
+        "input 'a' is ['batch', 'wa', 3] and 'batch' has no size; give one with --shapes"
+        in failed.sentence()
+    )
+    run = ("run", tmp_path / "pkg", "--shapes")
+    shown = tvmc(*run, "a:[2,1,3] b:[2,4,3]", "--print-top", "1")
+    assert "y: float32[2, 5, 3]" in shown.out
+    failed = tvmc(*run, "a:[2,1,3] b:[1,4,3]")
+    assert "dim 'batch' is 2 elsewhere, not 1" in failed.sentence()
+
+
+def test_buckets_and_inspect(tvmc, two: str, tmp_path: Path) -> None:
+    words = ("--dispatch", "a:0=log(1,4),1=[2,4..8]")
+    tvmc("compile", two, "-o", str(tmp_path / "pkg"), *words)
+    facts = json.loads(tvmc("inspect", str(tmp_path / "pkg"), "--json").out)
+    (entry,) = facts["archs"].values()
+    assert [f["sizes"] for f in entry["functions"]] == [
+        {"batch": batch, "wa": wa}
+        for batch in ([1, 2], [2, 4], [4, None])
+        for wa in ([2, 3], [4, 9])
+    ] + [{}]
+    asked = ("--json", "--shapes", "a:[5,4,3] b:[5,1,3]")
+    (at,) = json.loads(tvmc("inspect", str(tmp_path / "pkg"), *asked).out)["at"].values()
+    assert at["function"] == 5
+    shown = tvmc("inspect", str(tmp_path / "pkg")).out
+    assert "batch == 1 and 4 <= wa < 9" in shown
+    failed = tvmc("inspect", str(tmp_path / "pkg"), "--plot", str(tmp_path / "p.svg"))
+    assert "the shapes of this model can change" in failed.sentence()
+
+
+def test_listed_shapes(tvmc, two: str, tmp_path: Path) -> None:
+    listed = [
+        w for s in ("a:[1,2,3] b:[1,1,3]", "a:[2,1,3] b:[2,2,3]") for w in ("--input-shapes", s)
+    ]
+    tvmc("compile", two, "-o", str(tmp_path / "pkg"), *listed)
+    run = ("run", str(tmp_path / "pkg"), "--shapes")
+    assert "y: float32[2, 3, 3]" in tvmc(*run, "a:[2,1,3] b:[2,2,3]", "--print-top", "1").out
+    assert "not compiled for these sizes" in tvmc(*run, "a:[2,2,3] b:[2,1,3]").sentence()
+    asked = ("inspect", str(tmp_path / "pkg"), "--shapes", "a:[9,2,3] b:[9,1,3]")
+    assert "was not compiled for batch = 9" in tvmc(*asked).sentence()
+
+
+def test_bounds(tvmc, two: str, tmp_path: Path) -> None:
+    tvmc("compile", two, "-o", str(tmp_path / "pkg"), "--input-shapes", "a:[1..4,?,3]")
+    assert "dim 'batch': 1 to 4" in tvmc("inspect", str(tmp_path / "pkg")).out
+    run = ("run", str(tmp_path / "pkg"), "--shapes", "a:[5,1,3] b:[5,1,3]")
+    assert "it is 5, the model takes 1 to 4" in tvmc(*run).sentence()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--dispatch", "a:0"], "cannot read"),
+        (["--dispatch", "a:0=log(1)"], "log.low,high. or uniform"),
+        (["--dispatch", "a:0=[1,x]"], "cannot read 'x'"),
+        (["--dispatch", "a:0=[1],0=[2]"], "given twice"),
+        (["--dispatch", "z:0=log"], "'z' is no input; they are 'a', 'b'"),
+        (["--dispatch", "a:2=log"], "is 3, which is not symbolic"),
+        (["--dispatch", "a:0=[1..4,2]"], "overlap"),
+        (["--dispatch", "a:0=log,1=log", "--max-buckets", "80"], "81 programs and the limit is 80"),
+        (["--input-shapes", "a:[4..2,2,3]"], "hold no size"),
+        (["--input-shapes", "a:[?,?,4..9]"], "is 3 in the model, which is not within 4 to 9"),
+        (["--input-shapes", "a:[1..2,?,3] b:[3..4,?,3]"], "no size in common"),
+        (["--input-shapes", "a:[1,2,3]", "--input-shapes", "a:[1,2]"], "different ranks"),
+    ],
+)
+def test_what_is_refused(tvmc, two: str, tmp_path: Path, arguments: list[str], words: str) -> None:
+    failed = tvmc("compile", two, "-o", str(tmp_path / "pkg"), *arguments)
+    assert re.search(words, failed.sentence())
+    assert not (tmp_path / "pkg").exists()
+
+
+def test_words_of_dispatch() -> None:
+    assert dynamic.buckets("a/b:c:0=log,2=uniform(2,8,3)")["a/b:c"][2] == [
+        (2, 5),
+        (5, 8),
+        (8, None),
+    ]
+    assert dynamic.buckets("x:-1=[0,2..]") == {"x": {-1: [(0, 1), (2, None)]}}
+
+
+def test_words_of_bounds() -> None:
+    found = options.shapes("x:[1..64,3,?,n=2..,w]")
+    assert found == {"x": (Symbol("", 1, 64), 3, -1, Symbol("n", 2, None), "w")}
+    with pytest.raises(InputError, match="nor bounds like 1..64"):
+        options.shapes("x:[1...3]")

@@ -1,0 +1,67 @@
+"""Shapes that change between runs: `GraphModule`, the TVM library, and ``tvmc run`` of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tvm
+
+from tests.dispatch.support import dense, expected, two_expected, two_inputs
+from tvm_megcc import driver, execute, relay
+from tvm_megcc.arrays import fill, sized
+
+RNG = np.random.default_rng(2)
+
+
+def test_shapes_change_between_runs() -> None:
+    mod, params = relay.frontend.from_onnx(two_inputs())
+    m = relay.GraphModule(relay.build(mod, params=params)["default"](tvm.cpu()))
+    assert m.get_input_shape("a") == (None, None, 3)
+    for n, wa, wb in ((1, 2, 3), (4, 1, 1), (4, 1, 1), (2, 0, 7), (1, 2, 3)):
+        a = RNG.standard_normal((n, wa, 3)).astype("float32")
+        b = RNG.standard_normal((n, wb, 3)).astype("float32")
+        m.set_input("a", a)
+        m.set_input("b", b)
+        m.run()
+        np.testing.assert_allclose(m.get_output(0).numpy(), two_expected(a, b), rtol=1e-6)
+        np.testing.assert_array_equal(m.get_input("b").numpy(), b)
+    assert m.get_input_shape(0) == (1, 2, 3)
+
+
+def test_shapes_that_do_not_fit_together() -> None:
+    mod, params = relay.frontend.from_onnx(two_inputs())
+    m = relay.GraphModule(relay.build(mod, params=params)["default"](tvm.cpu()))
+    with pytest.raises(ValueError, match="has not been set"):
+        m.run()
+    with pytest.raises(ValueError, match="does not fit"):
+        m.set_input("a", np.ones((1, 1, 4), "float32"))
+    m.set_input("a", np.ones((1, 1, 3), "float32"))
+    m.set_input("b", np.ones((2, 1, 3), "float32"))
+    with pytest.raises(ValueError, match="'b', dim 0, batch: .* another size .2 and 1."):
+        m.run()
+    m.set_input("b", np.ones((1, 1, 3), "float32"))
+    m.run()
+    assert m.get_output(0).numpy().shape == (1, 2, 3)
+
+
+def test_dispatched_library() -> None:
+    mod = dense()
+    mod.dispatch("main", {"x": (relay.Any(), 4)}, relay.vm.log_dispatcher)
+    m = relay.GraphModule(relay.build(mod)["default"](tvm.cpu()))
+    for n in (1, 2, 3, 9, 300, 1):
+        x = RNG.standard_normal((n, 4)).astype("float32")
+        m.run(x=x)
+        np.testing.assert_allclose(m.get_output(0).numpy(), expected(x), rtol=1e-4)
+
+
+def test_library_from_the_command_line(tmp_path: Path) -> None:
+    driver.compile_model(two_inputs(), tmp_path / "two.so")
+    with execute.opened(tmp_path / "two.so") as runnable:
+        assert [p.shape for p in runnable.inputs] == [
+            ("a_dim0", "a_dim1", 3), ("b_dim0", "b_dim1", 3),
+        ]  # fmt: skip
+        inputs = fill(sized(runnable.inputs, {"a": (2, 1, 3), "b": (2, 4, 3)}), "random")
+        outputs = runnable.run(inputs).outputs
+    np.testing.assert_allclose(outputs["y"], two_expected(**inputs), rtol=1e-6)

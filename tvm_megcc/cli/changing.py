@@ -1,0 +1,91 @@
+"""What ``tvmc inspect`` says of a model whose shapes can change: its programs and their sizes.
+
+Enters: the facts of `tvm_megcc.cli.inspect.summary`. Leaves: lines, and the arena for given shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tvm_megcc.arrays import sized
+from tvm_megcc.dims import json_at
+from tvm_megcc.errors import InputError
+from tvm_megcc.package import Port
+
+Facts = Mapping[str, Any]
+
+
+def lines(facts: Facts) -> Iterator[str]:
+    """The open dims, and each architecture's programs; nothing where every shape is fixed."""
+    if not any("functions" in a for a in facts["archs"].values()):
+        return
+    for symbol in facts["symbols"]:
+        high = symbol["high"]
+        yield f"dim '{symbol['name']}': {symbol['low']} to {'any' if high is None else high}"
+    for arch, entry in facts["archs"].items():
+        for number, function in enumerate(entry.get("functions", ())):
+            found = function["arena_bytes"]
+            arena = "arena by shape" if found is None else f"arena {found} bytes"
+            kernels = ", ".join(f"{n} {k}" for k, n in function["calls_by_kernel"].items())
+            yield f"program {number} for {arch}, {_sizes(function)}: {arena}, {kernels}"
+    for arch, found in facts.get("at", {}).items():
+        yield f"{arch}: program {found['function']}, arena {found['arena_bytes']} bytes"
+
+
+def _sizes(function: Facts) -> str:
+    rows = []
+    for dim, (low, high) in function["sizes"].items():
+        if high is None:
+            rows.append(f"{dim} >= {low}")
+        else:
+            rows.append(f"{dim} == {low}" if high == low + 1 else f"{low} <= {dim} < {high}")
+    return " and ".join(rows) or "all other sizes"
+
+
+def at_shapes(
+    facts: Facts, inputs: Sequence[Port], shapes: Mapping[str, Sequence[Any]]
+) -> dict[str, dict[str, int]]:
+    """The program that serves these shapes, and the arena that it takes, per architecture.
+
+    Raises
+    ------
+    InputError
+        When the model does not take these shapes.
+    """
+    values: dict[str, int] = {}
+    for port, fixed in zip(inputs, sized(inputs, shapes), strict=True):
+        pairs = zip(port.shape, fixed.shape, strict=True)
+        values |= {d: int(size) for d, size in pairs if isinstance(d, str)}
+    return {arch: _at(entry, values) for arch, entry in facts["archs"].items()}
+
+
+def _at(entry: Facts, values: Mapping[str, int]) -> dict[str, int]:
+    functions = entry.get("functions", [{"sizes": {}, "arena_bytes": entry["arena_bytes"]}])
+    for number, function in enumerate(functions):
+        ranges = function["sizes"].items()
+        if all(
+            low <= values[d] and (high is None or values[d] < high) for d, (low, high) in ranges
+        ):
+            arena = function["arena_bytes"]
+            found = _stacked(function["blocks"], values) if arena is None else arena
+            return {"function": number, "arena_bytes": found}
+    sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
+    raise InputError(f"--shapes: the model was not compiled for {sizes}; give other sizes")
+
+
+def _within(value: int, low: int, high: int | None) -> bool:
+    return low <= value and (high is None or value < high)
+
+
+def _stacked(blocks: Sequence[Facts], values: Mapping[str, int]) -> int:
+    """The arena of blocks that stand upon one another, as the VM works it out."""
+    ends: list[int] = []
+    arena = 0
+    for block in blocks:
+        size = 0 if block["dynamic"] else max(json_at(s, values) for s in block["sizes"])
+        under = max((ends[b] for b in block["below"]), default=0)
+        start = -(-under // block["alignment"]) * block["alignment"]
+        ends.append(start + size)
+        arena = max(arena, start + size if size else 0)
+    return arena
