@@ -6,7 +6,7 @@ from typing import Any
 
 from tvm import relax
 
-from ..dims import Size
+from ..dims import Dim, Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._shapes import product
 
@@ -33,7 +33,12 @@ def _resolve(wanted: list[Any], shape: tuple[Size, ...], allow_zero: bool) -> li
     ]
     free = [i for i, d in enumerate(dims) if isinstance(d, int) and d == -1]
     if free:
-        rest = product([d for i, d in enumerate(dims) if i != free[0]])
-        total = product(shape)
+        others, kept = [d for i, d in enumerate(dims) if i != free[0]], list(shape)
+        # A dim that stays, a batch mostly, cancels out.
+        for dim in [d for d in others if isinstance(d, Dim) and d in kept]:
+            if dim in kept:
+                kept.remove(dim)
+                others.remove(dim)
+        rest, total = product(others), product(kept)
         dims[free[0]] = total // rest if rest != 0 else 0
     return dims
