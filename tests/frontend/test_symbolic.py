@@ -103,6 +103,15 @@ def test_one_operand(op):
     check(node(op, 1), [floats(Real(H * 2, 3), Real(W - 4, 5), H)])
 
 
+def test_division_by_nothing_is_left():
+    for zero in (np.array([0]), ints(H - H)):
+        assert symbolic.evaluate(node("Div", 2), [SHAPE, zero], {}, OPSETS) is None
+        mod = node("Mod", 2)
+        assert symbolic.evaluate(mod, [SHAPE, zero], attributes(mod), OPSETS) is None
+    zero = np.zeros(1, np.float32)
+    assert symbolic.evaluate(node("Div", 2), [floats(H), zero], {}, OPSETS) is None
+
+
 def test_truth():
     small = check(node("Less", 2), [SHAPE, ints(W, 9, 3, 9)])[0]
     even = check(node("Equal", 2), [ints(H, W, 0, H), ints(2, 3, W, 7)])[0]

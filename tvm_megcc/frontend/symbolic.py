@@ -232,7 +232,7 @@ def _mod(operands: Sequence[Any], attrs: Attrs) -> Known:
         a, b = _size(a), _size(b)
         if attrs.get("fmod", 0):
             return a - b * truncdiv(a, b)
-        if dims.bounds(b)[0] < 0:
+        if dims.bounds(b)[0] < 0 or b == 0:
             raise NotShapes
         return dims.floormod(a, b)
 

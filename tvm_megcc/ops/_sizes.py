@@ -69,10 +69,10 @@ class Real:
 
     def __truediv__(self, other: Real) -> Real:
         low, high = dims.bounds(other.top)
+        if (low < 0 < high) or other.top == 0:
+            raise NotShapes
         if high <= 0:
             return -self / -other
-        if low < 0 or other.top == 0:
-            raise NotShapes
         return _reduced(self.top * other.bottom, self.bottom * other.top)
 
     def less(self, other: Real) -> Size:
@@ -156,10 +156,11 @@ def size_array(
 
 def truncdiv(a: Size, b: Size) -> Size:
     """``a / b`` rounded towards 0, as ONNX divides integers."""
-    if dims.bounds(b)[1] <= 0:
-        return truncdiv(-a, -b)
-    if dims.bounds(b)[0] < 0:
+    low, high = dims.bounds(b)
+    if (low < 0 < high) or b == 0:
         raise NotShapes
+    if high <= 0:
+        return truncdiv(-a, -b)
     low, high = dims.bounds(a)
     down = dims.floordiv(a, b)
     if low >= 0:
