@@ -314,3 +314,10 @@ def test_a_constant_one_broadcasts():
 def test_gemm_with_a_symbolic_bias():
     nodes = [node("Gemm", ["x", "k", "y"], ["z"], transB=1, beta=0.5)]
     check(nodes, [["n", 3], ["m", 4]], [((2, 3), (2, 4)), ((1, 3), (1, 4))], {"k": rand(4, 3)})
+
+
+@pytest.mark.parametrize("op", ["ReduceMean", "ReduceMax", "ReduceL2", "ReduceLogSumExp"])
+@pytest.mark.parametrize("keep", [0, 1])
+def test_reduction_of_single_elements(op, keep):
+    nodes = [node(op, ["x"], ["z"], axes=[1], keepdims=keep)]
+    check(nodes, [["n", 1, "m"]], [((1, 1, 3),), ((4, 1, 1),)])

@@ -23,7 +23,13 @@ class Reduction(OnnxOp):
             if attrs.get("noop_with_empty_axes", 0):
                 return self.reduce(ctx, inputs[0], [], keep)
             axes = range(rank)
-        return self.reduce(ctx, inputs[0], [normal_axis(a, rank) for a in axes], keep)
+        axes = [normal_axis(a, rank) for a in axes]
+        shape = inputs.shape(0)
+        if all(shape[a] == 1 for a in axes):
+            # Nothing to reduce: TIR has no loop for it, and schedules stumble over that.
+            result = ctx.emit(self.reduce(ctx, inputs[0], [], True))
+            return result if keep or not axes else relax.op.squeeze(result, axes)
+        return self.reduce(ctx, inputs[0], axes, keep)
 
     @abstractmethod
     def reduce(self, ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
