@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 def measure(model: corpus.Model, chosen: tuple[str, ...], facts: str) -> Row:
     """Compile and run one model by the chosen routes."""
-    archs = tuple(r for r in chosen if r != routes.TVM) or ("host",)
+    archs = tuple(r for r in chosen if r in routes.ARCHS) or ("host",)
     row: Row = {"model": model.name, "routes": {}, "error": ""}
     with tempfile.TemporaryDirectory(prefix="megcc_models_") as folder:
         compiled = routes.Compiled(model, Path(folder), archs)

@@ -1,5 +1,8 @@
 """The ways an answer is obtained: the package on the host, on Arm under qemu, and through TVM.
 
+A debug build is a way of its own: it fills each tensor's memory with NaN patterns when the tensor
+dies, so that a value read too late shows.
+
 Enters: a corpus `Model`. Leaves: outputs per case and route, from one compilation per shape set.
 """
 
@@ -19,7 +22,10 @@ from tvm_megcc import driver, package, toolchain
 ARCHS = ("host", "arm64", "armv7")
 #: The TVM library, loaded with ``tvm.runtime.load_module``.
 TVM = "tvm"
-ROUTES = (*ARCHS, TVM)
+#: The host's package with ``MEGCC_DEBUG``.
+POISON = "poison"
+ROUTES = (*ARCHS, POISON, TVM)
+DEBUG = ("-DMEGCC_DEBUG",)
 
 #: For one run of one case; the largest model takes a tenth of it under qemu.
 TIMEOUT_S = 300
@@ -28,6 +34,7 @@ _NEEDS = {
     "host": ("make",),
     "arm64": ("make", "aarch64-linux-gnu-gcc", "qemu-aarch64"),
     "armv7": ("make", "arm-linux-gnueabihf-gcc", "qemu-arm"),
+    POISON: ("make",),
     TVM: (),
 }
 
@@ -87,8 +94,10 @@ class Compiled:
 
     def _through_main(self, entry: ShapeSet, route: str):
         opened = package.load(entry.package)
-        arch = opened.choose(route)
-        runner = toolchain.build(entry.package, arch)
+        arch = opened.choose("host" if route == POISON else route)
+        where = entry.package.with_name(f"{entry.package.name}_{route}")
+        flags = DEBUG if route == POISON else ()
+        runner = toolchain.build(entry.package, arch, build_dir=where, extra_cflags=flags)
         return lambda inputs: (
             toolchain.run_package(runner, arch, inputs, opened.manifest, timeout=TIMEOUT_S).outputs
         )

@@ -23,6 +23,8 @@ from tvm_megcc.pipeline import to_program
 from tvm_megcc.program import Program, sized
 
 ARCHS = ("host", "arm64")
+#: ARCHS, and the host with tensors' memory filled when they die.
+ROUTES = (*ARCHS, routes.POISON)
 #: The symbolic arena may be this much larger than the plan for the very size.
 WASTE = 1.15
 
@@ -108,10 +110,12 @@ class _Compiled:
 
     def run(self, arch: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         opened = package.load(self.folder / "package")
-        chosen = opened.choose(arch)
+        chosen = opened.choose("host" if arch == routes.POISON else arch)
         if arch not in self.runners:
             where = self.folder / f"build_{arch}"
-            self.runners[arch] = toolchain.build(opened.path, chosen, build_dir=where)
+            flags = routes.DEBUG if arch == routes.POISON else ()
+            runner = toolchain.build(opened.path, chosen, build_dir=where, extra_cflags=flags)
+            self.runners[arch] = runner
         timeout = routes.TIMEOUT_S
         return toolchain.run_package(
             self.runners[arch], chosen, inputs, opened.manifest, timeout=timeout
@@ -169,7 +173,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     models = corpus.load(folder) if folder.is_dir() else {}
     found = [models[name] for name in SIZES if name in models]
     if "route" in metafunc.fixturenames:
-        rows = [pytest.param(m, r, id=f"{m.name}-{r}") for m in found for r in ARCHS]
+        every = ROUTES if metafunc.function is test_stored_cases else ARCHS
+        rows = [pytest.param(m, r, id=f"{m.name}-{r}") for m in found for r in every]
         metafunc.parametrize(("dynamic_model", "route"), rows)
     else:
         metafunc.parametrize("dynamic_model", [pytest.param(m, id=m.name) for m in found])
