@@ -291,7 +291,7 @@ def _context_bytes(code: _Compiled) -> str:
     found = [bytecode.counts(p, code.bundle.symbols) for p in programs]
     values, blocks = (max(row[k] for row in found) for k in range(2))
     inputs = sum(len(port.dims) for port in code.bundle.inputs)
-    outputs = sum(len(programs[0].tensors[p.tensor].shape) for p in programs[0].outputs)
+    outputs = max(sum(len(p.tensors[q.tensor].shape) for q in p.outputs) for p in programs)
     numbers = len(code.bundle.symbols) + values + 2 * inputs + outputs
     # A block: its base, memory of its own (pointer and bytes), size and offset.
     return (
@@ -373,13 +373,17 @@ def _plans_c(code: _Compiled, blob: bytes) -> str:
 
 
 def _plan_rows(program: Program, symbols: tuple[Symbol, ...]) -> list[tuple[int, ...]]:
-    """(first, last, pool, offset, bytes) of each block that dies; steps count kernel calls."""
+    """(first, last, pool, offset, bytes) of each block that dies; steps count kernel calls.
+
+    What a `Load` reads last dies with the call after it.
+    """
     calls = [isinstance(step, Call) for step in program.calls]
     number = [sum(calls[:k]) for k in range(len(calls) + 1)]
+    ends = [number[k] + (k > 0 and not calls[k - 1]) for k in range(len(calls) + 1)]
     if program.symbols:
         pools = len(bytecode.pools(program))
         return [
-            (number[s.first], number[s.last], pools + block, 0, 0)
+            (number[s.first], ends[s.last], pools + block, 0, 0)
             for s, block in bytecode.placed_blocks(program, symbols)
             if s.last < len(calls)
         ]

@@ -342,7 +342,9 @@ def bundle_of(program: Program) -> Bundle:
         PortType(p.name, program.tensors[p.tensor].dtype, program.tensors[p.tensor].shape)
         for p in program.inputs
     )
-    return Bundle(program.name, program.arch, program.symbols, inputs, (Variant((), program),))
+    data = data_symbols(program)
+    symbols = tuple(s for s in program.symbols if s not in data)
+    return Bundle(program.name, program.arch, symbols, inputs, (Variant((), program),))
 
 
 def data_symbols(program: Program) -> frozenset[Symbol]:

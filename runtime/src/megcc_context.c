@@ -177,7 +177,10 @@ static megcc_status_t port_info(const megcc_context_t *c, int section, uint32_t 
   info->rank = (int32_t)p.tensor.rank;
   info->dims = p.tensor.dims;
   info->bytes = p.tensor.bytes;
-  if (c->shaped != NULL) info->dims = c->model->kernels->shapes->dims(c, section, index);
+  if (c->shaped != NULL) {
+    info->dims = c->model->kernels->shapes->dims(c, section, index);
+    if (!c->has_run && megcc_waits_for_data(c->model, &p.tensor)) info->bytes = 0;
+  }
   return MEGCC_OK;
 }
 

@@ -20,11 +20,6 @@ static const uint32_t *record_of(const megcc_model_t *m, uint32_t function) {
   return m->section[MEGCC_S_FUNCTIONS] + (size_t)function * MEGCC_F_WORDS;
 }
 
-// Number of entries of a section in a function's record.
-static uint32_t count_in(const uint32_t *record, int section) {
-  return record[MEGCC_F_SECTIONS + 2 * (section - MEGCC_S_FIRST_OF_FUNCTION) + 1];
-}
-
 static megcc_status_t check_scalars(const megcc_model_t *m) {
   const uint32_t *w = m->section[MEGCC_S_SCALARS];
   const uint32_t *record = record_of(m, m->function);
@@ -146,19 +141,20 @@ static uint32_t rank_of(const megcc_model_t *m, int section, uint32_t port) {
   return megcc_tensor_at(m, m->section[section][port * MEGCC_PORT_WORDS + 1]).rank;
 }
 
-static struct counts counts_of(const megcc_model_t *m) {
+static struct counts counts_of(const megcc_model_t *model) {
   struct counts n = {0, 0, 0, 0, 0};
+  megcc_model_t m = *model;
   uint32_t f, i;
-  for (f = 0; f < m->count[MEGCC_S_FUNCTIONS]; ++f) {
-    const uint32_t *record = record_of(m, f);
-    const size_t values = count_in(record, MEGCC_S_VALUES);
-    const size_t blocks = count_in(record, MEGCC_S_BLOCKS);
-    if (values > n.values) n.values = values;
-    if (blocks > n.blocks) n.blocks = blocks;
+  for (f = 0; f < m.count[MEGCC_S_FUNCTIONS]; ++f) {
+    size_t dims = 0;
+    megcc_select(&m, f);
+    for (i = 0; i < m.count[MEGCC_S_OUTPUTS]; ++i) dims += rank_of(&m, MEGCC_S_OUTPUTS, i);
+    if (dims > n.output_dims) n.output_dims = dims;
+    if (m.count[MEGCC_S_VALUES] > n.values) n.values = m.count[MEGCC_S_VALUES];
+    if (m.count[MEGCC_S_BLOCKS] > n.blocks) n.blocks = m.count[MEGCC_S_BLOCKS];
   }
-  for (i = 0; i < m->count[MEGCC_S_INPUTS]; ++i) n.input_dims += rank_of(m, MEGCC_S_INPUTS, i);
-  for (i = 0; i < m->count[MEGCC_S_OUTPUTS]; ++i) n.output_dims += rank_of(m, MEGCC_S_OUTPUTS, i);
-  n.ports = (size_t)m->count[MEGCC_S_INPUTS] + m->count[MEGCC_S_OUTPUTS];
+  for (i = 0; i < m.count[MEGCC_S_INPUTS]; ++i) n.input_dims += rank_of(&m, MEGCC_S_INPUTS, i);
+  n.ports = (size_t)m.count[MEGCC_S_INPUTS] + m.count[MEGCC_S_OUTPUTS];
   return n;
 }
 
@@ -410,12 +406,16 @@ megcc_status_t megcc_size_blocks(struct megcc_shaped *s, uint32_t first, uint32_
     const megcc_tensor_t t = megcc_tensor_at(m, id);
     size_t bytes = 0;
     int known;
-    if (t.space == MEGCC_WEIGHT) continue;
-    if (t.space == MEGCC_ARENA && t.index < pools) continue;
-    if (t.space == MEGCC_ARENA && (t.index - pools < first || t.index - pools >= last)) continue;
+    if (t.space == MEGCC_WEIGHT || (t.space == MEGCC_ARENA && t.index < pools)) continue;
     known = tensor_bytes(s, &t, &bytes);
     if (known < 0) return too_large(s);
-    if (t.space == MEGCC_ARENA) {
+    if (t.space == MEGCC_ARENA && (t.index - pools < first || t.index - pools >= last)) {
+      // After a LOAD: what it made known must lie within what has its size already.
+      const size_t room = s->size[t.index - pools];
+      if (known && (t.offset > room || bytes > room - t.offset)) {
+        return refuse(s, MEGCC_SHAPE_REQUIRED, MEGCC_NONE, 0, 0, 0, 0);
+      }
+    } else if (t.space == MEGCC_ARENA) {
       // What LOAD has not read yet has no size; it lies in a block that is sized later, or
       // within a part of the block that something else makes large enough.
       if (known && !grow(s->size + (t.index - pools), t.offset, bytes)) return too_large(s);
@@ -514,6 +514,7 @@ static const int32_t *dims(const megcc_context_t *c, int section, uint32_t port)
   const struct megcc_shaped *s = c->shaped;
   const megcc_model_t *m = &s->view;
   const megcc_tensor_t t = megcc_tensor_at(m, m->section[section][port * MEGCC_PORT_WORDS + 1]);
+  const uint32_t data = record_of(m, m->function)[MEGCC_F_DATA];
   int32_t *to = s->dims + dims_at(m, section, port);
   uint32_t d;
   if (section == MEGCC_S_INPUTS && !s->resolved) {
@@ -526,8 +527,10 @@ static const int32_t *dims(const megcc_context_t *c, int section, uint32_t port)
     return to;
   }
   for (d = 0; d < t.rank; ++d) {
-    to[d] = t.dims[d] >= 0 ? t.dims[d] : s->resolved ? dim_of(s, t.dims[d]) : -1;
-    if (to[d] < 0) to[d] = -1;
+    to[d] = t.dims[d];
+    if (to[d] >= 0) continue;
+    // What depends on data is known after a run, not after one that has failed half-way.
+    to[d] = s->resolved && (c->has_run || (uint32_t)(-1 - to[d]) < data) ? dim_of(s, to[d]) : -1;
   }
   return to;
 }

@@ -31,7 +31,7 @@ def compile_and_run(test: str, packages: list[Path], out: Path, *args: str, flag
         libraries.append(exe.with_name("libmodel.a"))
     includes = [f"-I{pkg / d}" for pkg in packages for d in ("include", "src")]
     command = [toolchain.find_compiler(HOST), *FLAGS, *flags, *includes, HERE / test]
-    command += [*libraries, "-lpthread", "-o", out / "test"]
+    command += [*libraries, "-lpthread", "-lm", "-o", out / "test"]
     subprocess.run(command, check=True)
     done = subprocess.run([out / "test", *args], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

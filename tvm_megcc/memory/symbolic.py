@@ -21,7 +21,15 @@ from tvm_megcc.memory.below import BelowOrder, addresses, below_order, validate_
 from tvm_megcc.memory.lifetimes import problem_of
 from tvm_megcc.memory.portfolio import plan
 from tvm_megcc.memory.problem import Interval, Problem, lower_bound
-from tvm_megcc.program import Location, Program, Storage, Tensor, data_symbols, sized
+from tvm_megcc.program import (
+    Location,
+    Program,
+    Storage,
+    Tensor,
+    data_symbols,
+    operands_of,
+    sized,
+)
 
 
 def stack(
@@ -60,7 +68,11 @@ def arena_bytes(program: Program, values: Mapping[str, int]) -> int:
 
 
 def placed(program: Program, values: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
-    """The address of each of a stacked program's ``storages`` for these sizes, and the arena."""
+    """The address of each of a stacked program's ``storages`` for these sizes, and the arena.
+
+    Sizes that depend on data need not be given: the arena does not depend on them.
+    """
+    values = {**{s.name: 0 for s in data_symbols(program)}, **values}
     sizes = [0] * len(program.storages)
     for tensor in sized(program, values).tensors:
         home = tensor.location
@@ -76,13 +88,22 @@ def placed(program: Program, values: Mapping[str, int]) -> tuple[tuple[int, ...]
 
 
 def _dynamic(program: Program) -> frozenset[int]:
-    """Storages whose size depends on data: they are not in the arena."""
+    """Storages whose size depends on data: they are not in the arena.
+
+    That of its first tensor decides: what comes later is a part of that or takes its place.
+    """
     data = data_symbols(program)
-    return frozenset(
-        t.location.index
-        for t in program.tensors
-        if t.location.space == "arena" and symbols(t.location.offset + t.nbytes) & data
-    )
+    seen: set[int] = set()
+    found: set[int] = set()
+    for step in program.calls if data else ():
+        for tensor_id in operands_of(step):
+            tensor = program.tensors[tensor_id]
+            at = tensor.location
+            if at.space == "arena" and at.index not in seen:
+                seen.add(at.index)
+                if symbols(at.offset + tensor.nbytes) & data:
+                    found.add(at.index)
+    return frozenset(found)
 
 
 def _without(problem: Problem, ids: tuple[int, ...], left_out: frozenset[int]) -> Problem:
