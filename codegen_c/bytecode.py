@@ -485,7 +485,8 @@ def encode(
     ]
     signature: list[int] = []
     # Where every shape is fixed the functions' own inputs say it all.
-    for port in bundle.inputs if bundle.symbols or len(functions) > 1 else ():
+    fixed = len(functions) == 1 and not (bundle.symbols or functions[0].code.program.symbols)
+    for port in () if fixed else bundle.inputs:
         signature.append(len(port.dims))
         for dim in port.dims:
             symbol = as_symbol(dim)

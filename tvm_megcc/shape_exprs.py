@@ -66,6 +66,13 @@ def with_bounds(func: relax.Function, found: Iterable[dims.Symbol]) -> relax.Fun
     return func.with_attrs({LOWER_BOUNDS: lower, UPPER_BOUNDS: upper})
 
 
+def bound(found: dims.Symbol) -> None:
+    """Give a dim that is new in the function at hand its bounds."""
+    scope = _SYMBOLS.get()
+    assert isinstance(scope, dict), "no function's symbols are being collected"
+    scope[found.name] = found
+
+
 def symbol_of(name: str) -> dims.Symbol:
     """The symbol of this name in the function at hand."""
     return (_SYMBOLS.get() or {}).get(name) or dims.Symbol(name)

@@ -24,7 +24,6 @@ from collections.abc import Mapping, Sequence
 import onnx
 
 from ..dims import Symbol
-from ..shape_exprs import with_bounds
 from .functions import inline_functions
 from .importer import import_graph
 from .load import load
@@ -66,9 +65,4 @@ def from_onnx(
     proto, name = load(model)
     inputs = bind_inputs(proto.graph, shapes or {})
     proto = inline_functions(proto)
-    imported = import_graph(proto, inputs, name)
-    symbols = {s.name: s for port in inputs for s in port.symbols}
-    if symbols:
-        mod = imported.mod
-        mod.update_func(mod.get_global_var("main"), with_bounds(mod["main"], symbols.values()))
-    return imported
+    return import_graph(proto, inputs, name)

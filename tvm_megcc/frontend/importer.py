@@ -30,7 +30,7 @@ from ..ops import Context, Inputs
 from ..ops._agree import agreed
 from ..ops._context import IllTypedError, constant, expr_dtype, relax_shape, volume
 from ..ops._sizes import Real, SizeArray, size_array
-from ..shape_exprs import sizes_of, with_symbols
+from ..shape_exprs import sizes_of, with_bounds, with_symbols
 from . import fold, stock, symbolic
 from .dtypes import is_supported, short_dtype, tvm_dtype
 from .load import node_reads
@@ -90,11 +90,15 @@ def _import(
         raise error
     mod = relax.transform.CanonicalizeBindings()(builder.get())
     mod = relax.transform.DeadCodeElimination()(mod)
+    if importer.symbols:
+        main = with_bounds(mod["main"], importer.symbols.values())
+        mod.update_func(mod.get_global_var("main"), main)
     return ImportedModel(mod, inputs, _output_infos(mod, output_names), name)
 
 
 def _output_infos(mod: tvm.IRModule, names: list[str]) -> tuple[OutputInfo, ...]:
-    returned = mod["main"].ret_ty
+    # Of the value, not of the function: that one forgets sizes which no parameter has.
+    returned = mod["main"].body.body.ty
     types = returned.fields if isinstance(returned, relax.TupleType) else [returned]
     infos = []
     for name, ty in zip(names, types, strict=True):

@@ -1,0 +1,22 @@
+"""Compress."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._context import volume
+from ._data_sizes import where_true
+
+
+class Compress(OnnxOp):
+    """``take`` at the positions of the true conditions; missing conditions are false."""
+
+    name = "Compress"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        data, axis = inputs[0], attrs.get("axis")
+        if axis is None:
+            data, axis = ctx.reshape(data, [volume(inputs.shape(0))]), 0
+        positions, _ = where_true(ctx, inputs[1])
+        return relax.op.take(data, positions, axis=axis % len(ctx.shape(data)))
