@@ -21,7 +21,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from ..dims import Dim, Size, Symbol, as_symbol
-from ..dims import symbols as symbols_of
 from ..errors import UnsupportedError
 from ..program import (
     ALIGNMENT,
@@ -37,7 +36,7 @@ from ..program import (
     Step,
     Storage,
     Tensor,
-    data_symbols,
+    waits_for_data,
 )
 from .scalars import Scalars, is_sized
 from .sources import runtime_text
@@ -181,7 +180,6 @@ def own_outputs(program: Program) -> Code:
     storages = list(program.storages)
     ports = list(program.outputs)
     input_tensors = {p.tensor for p in program.inputs}
-    data = data_symbols(program)
     shown: list[Tensor] = []
     first: list[Copy] = []
     last: list[Copy] = []
@@ -197,7 +195,7 @@ def own_outputs(program: Program) -> Code:
         # An input in the arena may be overwritten by the program; at the start it is there.
         (first if port.tensor in input_tensors else last).append(copy)
         where = Location("output", k)
-        if symbols_of(t.nbytes) & data:
+        if waits_for_data(program, t):
             where = Location("block", len(storages))
             end = len(program.calls)
             storages.append(Storage(port.name, ALIGNMENT, (), end, end + 1, dynamic=True))
@@ -420,7 +418,7 @@ class _FunctionEncoder:
 
     def _load(self, load: Load, stage: int) -> list[int]:
         found = [self.program.symbols[k] for k in load.symbols]
-        bounds = [(s.low, UNBOUNDED if s.high is None else s.high) for s in found]
+        bounds = [(s.low & NONE, UNBOUNDED if s.high is None else s.high) for s in found]
         words = [
             self.strings.ref(load.name),
             load.source,

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal
 
-from tvm_megcc.dims import Size, Symbol, at
+from tvm_megcc.dims import Size, Symbol, at, symbols
 
 #: dtype name -> bytes of one element. The order is the code used in the model file and in C.
 DTYPES: dict[str, int] = {
@@ -343,14 +343,20 @@ def bundle_of(program: Program) -> Bundle:
         for p in program.inputs
     )
     data = data_symbols(program)
-    symbols = tuple(s for s in program.symbols if s not in data)
-    return Bundle(program.name, program.arch, symbols, inputs, (Variant((), program),))
+    of_inputs = tuple(s for s in program.symbols if s not in data)
+    return Bundle(program.name, program.arch, of_inputs, inputs, (Variant((), program),))
 
 
 def data_symbols(program: Program) -> frozenset[Symbol]:
     """The symbols that are read from data during the run."""
     loads = (step for step in program.calls if isinstance(step, Load))
     return frozenset(program.symbols[k] for load in loads for k in load.symbols)
+
+
+def waits_for_data(program: Program, tensor: Tensor) -> bool:
+    """Whether a dim of the tensor is read from data during the run."""
+    data = data_symbols(program)
+    return any(symbols(dim) & data for dim in tensor.shape)
 
 
 def operands_of(step: Step) -> tuple[int, ...]:

@@ -8,9 +8,8 @@ where the VM works out addresses.
 
 from __future__ import annotations
 
-from tvm_megcc.dims import symbols
 from tvm_megcc.forward.storages import Storages
-from tvm_megcc.program import Location, Port, Program, data_symbols
+from tvm_megcc.program import Location, Port, Program, waits_for_data
 
 
 def caller_ports(program: Program) -> Program:
@@ -31,7 +30,7 @@ def caller_ports(program: Program) -> Program:
 def _owns_its_storage(storages: Storages, port: Port) -> bool:
     storage, tensor = storages.storage(port.tensor), storages.tensors[port.tensor]
     whole = storage is not None and storages.size(storage) == tensor.nbytes
-    if symbols(tensor.nbytes) & data_symbols(storages.program):
+    if waits_for_data(storages.program, tensor):
         return False
     if storage is not None and not _has_fixed_offsets(storages, storage):
         return False

@@ -232,13 +232,42 @@ class Inputs(Sequence[Any]):
             return [item if (n := item.number()) is None else n for item in items]
         return None if not isinstance(value, np.ndarray) else [float(v) for v in value.reshape(-1)]
 
-    def need_ints(self, index: int, what: str) -> list[Any]:
-        """As `ints`, or an `UnsupportedError` that calls the operand ``what``."""
+    def need_ints(self, index: int, what: str, low: int | None = None) -> list[Any]:
+        """As `ints`, or an `UnsupportedError` that calls the operand ``what``.
+
+        With ``low`` an operand that is computed at run time is read then: each element, at least
+        ``low``, is a size that depends on data.
+        """
         values = self.ints(index)
+        if low is not None and self.is_read(index):
+            return self.read(self[index], index, low)
         if values is None:
             self.need(index, what)
         assert values is not None
         return values
+
+    def is_read(self, index: int) -> bool:
+        """Whether an operand is a few integers that can be read when they are computed."""
+        if not self.has(index) or self.ints(index) is not None or self._ctx.speculative:
+            return False
+        shape = relax_shape(self[index])
+        short = shape is not None and len(shape) <= 1 and is_static(shape)
+        return short and self.dtype(index) in ("int32", "int64")
+
+    def read(self, values: relax.Expr, index: int, low: int = 0) -> list[Size]:
+        """The elements of a few integers as sizes that depend on data.
+
+        ``index`` is the operand that they come from, for their names; they are at least ``low``.
+        """
+        from ._data_sizes import sizes_from
+
+        ctx = self._ctx
+        (count,) = ctx.static_shape(values) or (1,)
+        if count == 0:
+            return []
+        wide = ctx.emit(relax.op.reshape(ctx.emit(relax.op.astype(values, "int64")), [count]))
+        names = [f"in{index}_{k}" for k in range(count)]
+        return sizes_from(ctx, wide, names, [None] * count, low)
 
     def shape(self, index: int) -> tuple[Size, ...]:
         """Dims of an operand."""

@@ -17,9 +17,13 @@ from . import Context
 
 
 def sizes_from(
-    ctx: Context, counts: relax.Expr, names: Sequence[str], highs: Sequence[Size]
+    ctx: Context,
+    counts: relax.Expr,
+    names: Sequence[str],
+    highs: Sequence[Size | None],
+    low: int = 0,
 ) -> list[Size]:
-    """The elements of `counts` (``int64[k]``, not negative) as sizes.
+    """The elements of `counts` (``int64[k]``) as sizes.
 
     Parameters
     ----------
@@ -27,8 +31,10 @@ def sizes_from(
     counts : relax.Expr
     names : sequence of str
         What each size is, for messages and for the package: the node's output is put before it.
-    highs : sequence of Size
-        What each is at most.
+    highs : sequence of Size or None
+        What each is at most, where that is known.
+    low : int
+        What each is at least: others are refused when they are read.
     """
     stem = re.sub(r"\W+", "_", next((n for n in ctx.outputs if n), ctx.op), flags=re.ASCII)
     shape = ctx.emit(relax.op.tensor_to_shape(counts))
@@ -36,7 +42,7 @@ def sizes_from(
     ctx.builder.match_cast(shape, relax.ShapeType(variables))
     for variable, high in zip(variables, highs, strict=True):
         ctx.variables[variable.name] = variable
-        bound(Symbol(variable.name, 0, high if isinstance(high, int) else None))
+        bound(Symbol(variable.name, low, high if isinstance(high, int) else None))
     return [of(symbol_of(v.name)) for v in variables]
 
 

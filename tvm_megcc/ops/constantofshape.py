@@ -16,5 +16,5 @@ class ConstantOfShape(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         value = attrs.get("value", np.zeros(1, np.float32)).reshape(-1)[0]
         dtype = str(value.dtype)
-        shape = ctx.prims(inputs.need_ints(0, "its shape"))
+        shape = ctx.prims(inputs.need_ints(0, "its shape", 0))
         return relax.op.full(shape, ctx.const(value, dtype), dtype)

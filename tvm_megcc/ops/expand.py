@@ -15,7 +15,7 @@ class Expand(OnnxOp):
     name = "Expand"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        shape, wanted = list(inputs.shape(0)), inputs.need_ints(1, "its shape")
+        shape, wanted = list(inputs.shape(0)), inputs.need_ints(1, "its shape", 1)
         rank = max(len(shape), len(wanted))
         shape = [1] * (rank - len(shape)) + shape
         wanted = [1] * (rank - len(wanted)) + wanted

@@ -14,7 +14,7 @@ class OneHot(OnnxOp):
     name = "OneHot"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        (depth,) = inputs.need_ints(1, "its depth")
+        (depth,) = inputs.need_ints(1, "its depth", 1)
         rank = inputs.rank(0) + 1
         axis = attrs.get("axis", -1) % rank
         dtype = inputs.dtype(0)

@@ -54,7 +54,7 @@ class Resize(OnnxOp):
             return scaled(ctx, inputs, full)
         if not inputs.has(3):
             raise ctx.unsupported("neither its scales nor its sizes are given", "give one of them")
-        wanted = inputs.need_ints(3, "its sizes")
+        wanted = inputs.need_ints(3, "its sizes", 1)
         sizes: list[Size] = list(shape)
         for axis, size in zip(axes, wanted, strict=True):
             sizes[axis] = size

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from tvm import relax
+
 from ..dims import Size, bounds, ceildiv, compare, is_static, maximum, minimum, select
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._slices import backwards, sliced
 
 #: Exporters write "to the end" as the largest integer of one type or another.
 _TO_THE_END = 2**31 - 1
+#: No dim is as large.
+_FAR = 2**30
 
 
 class Slice(OnnxOp):
@@ -18,6 +22,8 @@ class Slice(OnnxOp):
     name = "Slice"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        if "starts" not in attrs and (inputs.is_read(1) or inputs.is_read(2)):
+            return _limits_from_data(ctx, inputs)
         starts, ends, axes, steps = _ranges(inputs, attrs)
         if not is_static(axes) or not is_static(steps):
             raise ctx.unsupported("its axes or steps depend on the shapes", "make them constants")
@@ -43,6 +49,52 @@ class Slice(OnnxOp):
             if (last - count, last, step) != (0, size, 1):
                 forward.append((axis, last - count, last, step))
         return sliced(ctx, data, forward)
+
+
+def _limits_from_data(ctx: Context, inputs: Inputs) -> Result:
+    """Limits that are computed at run time: clamped there, then read as first elements and counts.
+
+    A size is never negative, which TVM relies on; so what is read is not the limits themselves.
+    """
+    op = relax.op
+    shape = inputs.shape(0)
+    (count,) = inputs.static_shape(1)
+    axes = inputs.need_ints(3, "axes") if inputs.has(3) else list(range(count))
+    steps = inputs.need_ints(4, "steps") if inputs.has(4) else [1] * count
+    if not is_static(axes) or not is_static(steps) or any(step < 1 for step in steps):
+        raise ctx.unsupported(
+            "its limits are computed at run time and it goes backwards", "make them constants"
+        )
+    axes = [axis % len(shape) for axis in axes]
+    sizes = ctx.sizes([shape[axis] for axis in axes], "int64")
+    zero, step = ctx.const(0, "int64"), ctx.const(steps, "int64")
+
+    def from_front(limit: relax.Expr) -> relax.Expr:
+        limit = ctx.emit(op.astype(limit, "int64"))
+        counted = ctx.emit(op.add(ctx.emit(op.maximum(limit, ctx.const(-_FAR, "int64"))), sizes))
+        limit = ctx.emit(op.where(ctx.emit(op.less(limit, zero)), counted, limit))
+        return ctx.emit(op.minimum(ctx.emit(op.maximum(limit, zero)), sizes))
+
+    first, last = from_front(inputs[1]), from_front(inputs[2])
+    length = ctx.emit(op.maximum(ctx.emit(op.subtract(last, first)), zero))
+    above = ctx.emit(op.add(length, ctx.emit(op.subtract(step, ctx.const(1, "int64")))))
+    length = ctx.emit(op.floor_divide(above, step))
+    firsts, lengths = inputs.read(first, 1), inputs.read(length, 2)
+    data = inputs[0]
+    for axis, start, n, by in zip(axes, firsts, lengths, steps, strict=True):
+        data = _run(ctx, data, axis, start, n, by)
+    return data
+
+
+def _run(
+    ctx: Context, data: relax.Expr, axis: int, start: Size, count: Size, step: int
+) -> relax.Expr:
+    """``count`` elements of an axis from `start` on, which are there."""
+    numbers = ctx.emit(relax.op.arange(0, ctx.prim(count), 1, "int64"))
+    if step != 1:
+        numbers = ctx.emit(relax.op.multiply(numbers, ctx.const(step, "int64")))
+    positions = ctx.emit(relax.op.add(numbers, ctx.reshape(ctx.sizes([start], "int64"), [])))
+    return ctx.emit(relax.op.take(data, positions, axis=axis))
 
 
 def _from_front(position: Size, size: Size, least: int | None = None) -> Size:

@@ -14,7 +14,7 @@ class Tile(OnnxOp):
     name = "Tile"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        repeats = inputs.need_ints(1, "its repeats")
+        repeats = inputs.need_ints(1, "its repeats", 0)
         if ctx.opset < 6:
             (axis,) = inputs.need_ints(2, "its axis")
             repeats = [repeats[0] if k == axis else 1 for k in range(inputs.rank(0))]

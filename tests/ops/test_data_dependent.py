@@ -1,0 +1,184 @@
+"""Operators whose results have sizes that only the data says, from ONNX to the running package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto as T
+from onnx import helper, numpy_helper
+
+from tvm_megcc import driver, package, toolchain
+from tvm_megcc.errors import ToolError
+
+RNG = np.random.default_rng(0)
+
+
+def model(
+    nodes: Sequence[onnx.NodeProto],
+    inputs: Sequence[tuple[str, int, Sequence[Any]]],
+    outputs: Sequence[tuple[str, int]],
+    weights: Sequence[onnx.TensorProto] = (),
+) -> onnx.ModelProto:
+    ports = [helper.make_tensor_value_info(*row) for row in inputs]
+    results = [helper.make_tensor_value_info(name, dtype, None) for name, dtype in outputs]
+    graph = helper.make_graph(list(nodes), "g", ports, results, list(weights))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def check(proto: onnx.ModelProto, folder: Path, *feeds: dict[str, np.ndarray]) -> None:
+    """Every answer equals ONNX Runtime's, under the sanitizers."""
+    run, session = runner(proto, folder), ort.InferenceSession(proto.SerializeToString())
+    for feed in feeds:
+        found = run(feed)
+        for port, want in zip(session.get_outputs(), session.run(None, feed), strict=True):
+            assert found[port.name].shape == want.shape
+            np.testing.assert_array_equal(found[port.name], want)
+
+
+def runner(proto: onnx.ModelProto, folder: Path):  # noqa: ANN201
+    driver.compile_model(proto, folder / "pkg")
+    opened = package.load(folder / "pkg")
+    arch = opened.choose("host")
+    exe = toolchain.build(opened.path, arch, build_dir=folder / "build", sanitize=True)
+    return lambda feed: toolchain.run_package(exe, arch, feed, opened.manifest).outputs
+
+
+def signs(*shape: int) -> np.ndarray:
+    return RNG.integers(-1, 2, shape).astype("float32")
+
+
+def ints(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+@pytest.mark.parametrize("shape", [[3, 4], ["n", 4], ["n"], []])
+def test_nonzero(shape: list[int | str], tmp_path: Path) -> None:
+    proto = model(
+        [helper.make_node("NonZero", ["x"], ["y"])], [("x", T.FLOAT, shape)], [("y", T.INT64)]
+    )
+    sizes = [[n if isinstance(d, str) else d for d in shape] for n in (3, 1, 7)]
+    check(proto, tmp_path, *({"x": signs(*s)} for s in sizes), {"x": np.zeros(sizes[0], "f4")},
+          {"x": np.ones(sizes[1], "f4")})  # fmt: skip
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_compress(axis: int | None, tmp_path: Path) -> None:
+    attrs = {} if axis is None else {"axis": axis}
+    node = helper.make_node("Compress", ["x", "c"], ["y"], **attrs)
+    proto = model([node], [("x", T.FLOAT, [3, 4]), ("c", T.BOOL, [3])], [("y", T.FLOAT)])
+    conditions = ([1, 0, 1], [0, 0, 0], [1, 1, 1])
+    check(proto, tmp_path, *({"x": signs(3, 4), "c": np.array(c, bool)} for c in conditions))
+
+
+def test_selection_by_condition(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Greater", ["x", "zero"], ["g"]),
+        helper.make_node("NonZero", ["g"], ["i"]),
+        helper.make_node("Transpose", ["i"], ["t"]),
+        helper.make_node("GatherND", ["x", "t"], ["v"]),
+        helper.make_node("Relu", ["v"], ["y"]),
+    ]
+    zero = numpy_helper.from_array(np.float32(0), "zero")
+    proto = model(nodes, [("x", T.FLOAT, ["n", 4])], [("y", T.FLOAT)], [zero])
+    check(proto, tmp_path, {"x": signs(3, 4)}, {"x": -np.ones((2, 4), "f4")}, {"x": signs(9, 4)})
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+def test_topk(largest: int, tmp_path: Path) -> None:
+    node = helper.make_node("TopK", ["x", "k"], ["v", "i"], axis=1, largest=largest)
+    proto = model(
+        [node], [("x", T.FLOAT, [2, 6]), ("k", T.INT64, [1])], [("v", T.FLOAT), ("i", T.INT64)]
+    )
+    x = RNG.permutation(12).reshape(2, 6).astype("float32")
+    check(proto, tmp_path, *({"x": x, "k": ints(k)} for k in (1, 3, 6, 0)))
+
+
+def test_topk_of_more_than_there_are_is_refused(tmp_path: Path) -> None:
+    node = helper.make_node("TopK", ["x", "k"], ["v", "i"])
+    proto = model(
+        [node], [("x", T.FLOAT, [6]), ("k", T.INT64, [1])], [("v", T.FLOAT), ("i", T.INT64)]
+    )
+    run = runner(proto, tmp_path)
+    for k in (7, -1, 2**40):
+        with pytest.raises(ToolError, match="out of range"):
+            run({"x": signs(6), "k": ints(k)})
+
+
+def test_slice(tmp_path: Path) -> None:
+    node = helper.make_node("Slice", ["x", "s", "e"], ["y"])
+    ports = [("x", T.FLOAT, ["n", 4]), ("s", T.INT64, [2]), ("e", T.INT64, [2])]
+    limits = (
+        ((1, 0), (4, 4)), ((-2, 1), (2**62, -1)), ((5, 0), (2, 4)), ((-(2**62), -9), (9, 9)),
+        ((0, 3), (0, 4)),
+    )  # fmt: skip
+    feeds = ({"x": signs(6, 4), "s": ints(*s), "e": ints(*e)} for s, e in limits)
+    check(model([node], ports, [("y", T.FLOAT)]), tmp_path, *feeds)
+
+
+def test_slice_with_steps(tmp_path: Path) -> None:
+    steps = [numpy_helper.from_array(ints(1), "a"), numpy_helper.from_array(ints(3), "by")]
+    node = helper.make_node("Slice", ["x", "s", "e", "a", "by"], ["y"])
+    ports = [("x", T.FLOAT, [2, 11]), ("s", T.INT64, [1]), ("e", T.INT64, [1])]
+    limits = ((0, 11), (1, 10), (4, 5), (7, 2), (-11, -1))
+    feeds = ({"x": signs(2, 11), "s": ints(s), "e": ints(e)} for s, e in limits)
+    check(model([node], ports, [("y", T.FLOAT)], steps), tmp_path, *feeds)
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "targets"),
+    [
+        ("Expand", [1, 4], [(3, 4), (1, 1), (2, 1)]),
+        ("Tile", [2, 4], [(3, 2), (1, 1), (0, 1)]),
+        ("Reshape", [2, 6], [(3, 4), (0, -1), (-1, 1), (12, 1)]),
+    ],
+)
+def test_targets(op: str, shape: list[int], targets: list[tuple[int, int]], tmp_path: Path) -> None:
+    node = helper.make_node(op, ["x", "s"], ["y"])
+    proto = model([node], [("x", T.FLOAT, shape), ("s", T.INT64, [2])], [("y", T.FLOAT)])
+    check(proto, tmp_path, *({"x": signs(*shape), "s": ints(*t)} for t in targets))
+
+
+def test_targets_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    node = helper.make_node("Reshape", ["x", "s"], ["y"])
+    proto = model([node], [("x", T.FLOAT, [2, 6]), ("s", T.INT64, [2])], [("y", T.FLOAT)])
+    run = runner(proto, tmp_path)
+    for target in ((5, 2), (-2, 6), (2**33, 1), (5, -1)):
+        with pytest.raises(ToolError, match="out of range"):
+            run({"x": signs(2, 6), "s": ints(*target)})
+
+
+def test_constant_of_shape(tmp_path: Path) -> None:
+    node = helper.make_node("ConstantOfShape", ["s"], ["y"])
+    proto = model([node], [("s", T.INT64, [2])], [("y", T.FLOAT)])
+    check(proto, tmp_path, {"s": ints(3, 2)}, {"s": ints(0, 2)}, {"s": ints(1, 1)})
+
+
+def boxes(count: int, center: int) -> np.ndarray:
+    corner = RNG.uniform(0, 1, (1, count, 2)).astype("float32")
+    size = RNG.uniform(0.2, 0.5, (1, count, 2)).astype("float32")
+    return np.concatenate([corner, size if center else corner + size], axis=2)
+
+
+@pytest.mark.parametrize("center", [0, 1])
+def test_non_max_suppression(center: int, tmp_path: Path) -> None:
+    weights = [
+        numpy_helper.from_array(ints(3), "most"),
+        numpy_helper.from_array(np.float32([0.4]), "iou"),
+        numpy_helper.from_array(np.float32([0.3]), "least"),
+    ]
+    node = helper.make_node(
+        "NonMaxSuppression", ["b", "s", "most", "iou", "least"], ["y"], center_point_box=center
+    )
+    ports = [("b", T.FLOAT, [1, 8, 4]), ("s", T.FLOAT, [1, 2, 8])]
+    proto = model([node], ports, [("y", T.INT64)], weights)
+    many = [RNG.uniform(0, 1, (1, 2, 8)).astype("float32") for _ in range(4)]
+    one = np.zeros((1, 2, 8), "float32")
+    one[0, 1, 5] = 0.9
+    scores = [*many, one, np.zeros((1, 2, 8), "float32"), np.ones((1, 2, 8), "float32")]
+    check(proto, tmp_path, *({"b": boxes(8, center), "s": s} for s in scores))

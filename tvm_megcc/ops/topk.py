@@ -1,0 +1,39 @@
+"""TopK."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from ..dims import Dim
+from . import Attrs, Context, Inputs, OnnxOp, Result
+
+
+class TopK(OnnxOp):
+    """``topk``; where k is computed at run time, the first k of all elements sorted."""
+
+    name = "TopK"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        shape = inputs.shape(0)
+        axis = int(attrs.get("axis", -1)) % len(shape)
+        wanted = attrs["k"] if "k" in attrs else inputs.need_ints(1, "k", 0)[0]
+        (size,) = ctx.static([shape[axis]]) if isinstance(wanted, Dim) else (wanted,)
+        found = ctx.emit(
+            relax.op.topk(
+                inputs[0],
+                k=size,
+                axis=axis,
+                ret_type="both",
+                largest=bool(attrs.get("largest", 1)),
+                dtype="int64",
+            )
+        )
+        both = [relax.TupleGetItem(found, k) for k in range(2)]
+        if not isinstance(wanted, Dim):
+            return tuple(both)
+        dims = [*shape[:axis], wanted, *shape[axis + 1 :]]
+        return tuple(self._head(ctx, ctx.emit(b), axis, dims) for b in both)
+
+    def _head(self, ctx: Context, data: relax.Expr, axis: int, dims: list) -> relax.Expr:
+        end = ctx.prim(dims[axis])
+        return ctx.emit(relax.op.strided_slice(data, [axis], [0], [end], assume_inbound=True))
