@@ -253,11 +253,19 @@ def _header(ident: str, name: str, codes: Mapping[str, _Compiled], weights: str)
 
 
 def _arena_macros(upper: str, code: _Compiled) -> str:
-    """The arena's bytes; where they follow from the shapes, only megcc_arena_bytes knows them."""
+    """The arena's bytes; where they follow from the shapes, those that do for all of them."""
     if code.is_shaped:
-        return ""
+        limits = [_limit(found.program) for found in code.codes]
+        known = [limit for limit in limits if limit is not None]
+        # Without bounds only megcc_arena_bytes knows.
+        return f"#define {upper}_ARENA_BYTES {max(known)}\n" if len(known) == len(limits) else ""
     program = code.codes[0].program
     return f"#define {upper}_ARENA_BYTES {program.arena_bytes}\n" + _pool_macros(upper, program)
+
+
+def _limit(program: Program) -> int | None:
+    """Bytes of arena that do for all shapes of a program, where that is known."""
+    return program.arena_limit if program.symbols else program.arena_bytes
 
 
 def _pool_macros(upper: str, program: Program) -> str:
@@ -484,6 +492,7 @@ def _facts(program: Program) -> dict[str, object]:
     )
     return {
         "arena_bytes": program.arena_bytes,
+        **({"arena_limit": program.arena_limit} if program.symbols else {}),
         **_memory(program),
         "calls": sum(kernels.values()),
         "calls_by_kernel": dict(kernels),

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tvm_megcc import files
+from tvm_megcc.advice import advice
 from tvm_megcc.dims import Symbol
-from tvm_megcc.dynamic_options import STATIC, DynamicOptions
+from tvm_megcc.dynamic_options import STATIC, DynamicOptions, check_arena
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory_options import DEFAULT, IO_PLACES, MemoryOptions
 from tvm_megcc.package import is_package
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
 
 Shapes = Mapping[str, Sequence[int | str | Symbol | None]]
 Progress = Callable[[str], None]
+
+
+def _silent(line: str) -> None:
+    """Nobody wants to know."""
+
 
 #: Output formats: a package, a TVM library, a Model Library Format tar.
 FORMATS = ("c", "so", "mlf")
@@ -49,6 +55,7 @@ def compile_model(
     dynamic: DynamicOptions = STATIC,
     dump_ir: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    advise: Progress = _silent,
 ) -> dict[str, Program | Bundle]:
     """Compile an ONNX model and write the result.
 
@@ -78,6 +85,8 @@ def compile_model(
         A directory for the module before and after each pass.
     progress : callable, optional
         Called with the name of each stage as it begins.
+    advise : callable
+        Called with a line for each dim of which more knowledge would help.
 
     Returns
     -------
@@ -105,6 +114,7 @@ def compile_model(
         dynamic=dynamic,
         dump_ir=None if dump_ir is None else IrDump(dump_ir),
         progress=progress,
+        advise=advise,
     )
     write_output(programs, out, fmt=fmt, weights=weights, progress=progress)
     return programs
@@ -121,6 +131,7 @@ def compile_programs(
     dynamic: DynamicOptions = STATIC,
     dump_ir: Callable[[str, str], None] | None = None,
     progress: Progress | None = None,
+    advise: Progress = _silent,
 ) -> dict[str, Program | Bundle]:
     """Compile an ONNX model for each architecture, without writing anything.
 
@@ -151,6 +162,9 @@ def compile_programs(
             memory_options=memory,
             dump_ir=dump,
         )
+    check_arena(dynamic, programs.values())
+    for line in advice(imported, dynamic):
+        advise(line)
     return programs
 
 

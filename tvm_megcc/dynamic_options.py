@@ -8,12 +8,13 @@ Example
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tvm_megcc.dims import Symbol
 from tvm_megcc.errors import InputError
+from tvm_megcc.program import Bundle, Program, programs_of
 
 if TYPE_CHECKING:
     from tvm_megcc.dispatch.dispatchers import Buckets
@@ -25,6 +26,7 @@ Shapes = Mapping[str, Sequence[Given]]
 #: As `tvm_megcc.dispatch` has them (repeated, as that room imports TVM).
 MAX_BUCKETS = 256
 FALLBACKS = ("symbolic", "none")
+ARENAS = ("exact", "fixed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +43,21 @@ class DynamicOptions:
         Whether a program for all sizes takes what no bucket takes.
     max_buckets : int
         More programs than this are refused.
+    arena : {"exact", "fixed"}
+        ``fixed``: one arena does for all shapes (``<NAME>_ARENA_BYTES``), so every dim has bounds.
     """
 
     listed: tuple[Shapes, ...] = ()
     buckets: Buckets = field(default_factory=dict)
     fallback: str = "symbolic"
     max_buckets: int = MAX_BUCKETS
+    arena: str = "exact"
 
     def __post_init__(self) -> None:
         if self.listed and self.buckets:
             raise InputError("listed shapes and buckets cannot be combined; give one of them")
+        if self.arena not in ARENAS:
+            raise InputError(f"arena {self.arena!r} is not known; choose from {', '.join(ARENAS)}")
         if self.fallback not in FALLBACKS:
             raise InputError(
                 f"fallback {self.fallback!r} is not known; choose from {', '.join(FALLBACKS)}"
@@ -83,6 +90,26 @@ class DynamicOptions:
                 imported.mod, "main", shapes, lambda given: chosen,
                 fallback=self.fallback, max_buckets=self.max_buckets,
             )  # fmt: skip
+
+
+def check_arena(options: DynamicOptions, compiled: Iterable[Program | Bundle]) -> None:
+    """Refuse a fixed arena where the dims have no bounds.
+
+    Raises
+    ------
+    InputError
+        It names the dim.
+    """
+    if options.arena != "fixed":
+        return
+    for program in (p for found in compiled for p in programs_of(found)):
+        open_ended = [s.name for s in program.symbols if s.high is None]
+        if program.symbols and program.arena_limit is None:
+            name = open_ended[0] if open_ended else program.symbols[0].name
+            raise InputError(
+                f"--arena fixed: the dim '{name}' has no bound; give one with --input-shapes, as in"
+                ' "x:[1..8,...]"'
+            )
 
 
 #: One program for all sizes that the model leaves open.

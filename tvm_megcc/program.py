@@ -253,7 +253,8 @@ class Program:
     ``arena_bytes``, the total of all pools, and ``plan`` are None until ``memory.place`` has run.
     A port's tensor has location ``("input"|"output", k)`` or, when the port lives in the arena,
     ``("arena", ...)``. A program of symbolic shapes has ``symbols``; ``memory.place`` gives it
-    ``storages`` and leaves ``arena_bytes`` and ``plan`` None.
+    ``storages`` and leaves ``arena_bytes`` and ``plan`` None; where all its symbols are bounded,
+    ``arena_limit`` is the arena that does for all sizes.
     """
 
     name: str
@@ -269,6 +270,7 @@ class Program:
     symbols: tuple[Symbol, ...] = ()
     storages: tuple[Storage, ...] = ()
     requirements: tuple[Requirement, ...] = ()
+    arena_limit: int | None = None
 
     def __str__(self) -> str:
         def show(i: int) -> str:

@@ -135,3 +135,27 @@ def test_words_of_bounds() -> None:
     assert found == {"x": (Symbol("", 1, 64), 3, -1, Symbol("n", 2, None), "w")}
     with pytest.raises(InputError, match="nor bounds like 1..64"):
         options.shapes("x:[1...3]")
+
+
+def test_advice(tvmc, two: str, tmp_path: Path) -> None:
+    told = tvmc("compile", two, "-o", tmp_path / "pkg").err.splitlines()
+    assert told[0] == (
+        "tvmc: hint: 'batch' is unbounded: what depends on it is planned at run time; give"
+        ' --input-shapes "a:[1..64,?,3]" for an arena of known size'
+    )
+    assert len(told) == 3
+    bounded = ("--input-shapes", "a:[1..2,1..3,3] b:[?,1..4,3]")
+    assert tvmc("compile", two, "-o", tmp_path / "pkg", *bounded).err == ""
+    assert tvmc("compile", two, "-o", tmp_path / "pkg", "--quiet").err == ""
+
+
+def test_fixed_arena(tvmc, two: str, tmp_path: Path) -> None:
+    fixed = ("compile", two, "-o", tmp_path / "pkg", "--arena", "fixed")
+    assert "the dim 'batch' has no bound" in tvmc(*fixed).sentence()
+    assert not (tmp_path / "pkg").exists()
+    tvmc(*fixed, "--input-shapes", "a:[1..2,1..3,3] b:[?,1..4,3]")
+    header = (tmp_path / "pkg/include/two.h").read_text()
+    (limit,) = re.findall(r"#define TWO_ARENA_BYTES (\d+)", header)
+    for shapes in ("a:[2,3,3] b:[2,4,3]", "a:[1,1,3] b:[1,1,3]"):
+        found = json.loads(tvmc("inspect", tmp_path / "pkg", "--shapes", shapes, "--json").out)
+        assert all(at["arena_bytes"] <= int(limit) for at in found["at"].values())

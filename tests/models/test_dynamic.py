@@ -17,10 +17,11 @@ import onnxruntime as ort
 import pytest
 import routes
 
+from tests.models_support import check_blocks
 from tvm_megcc import driver, frontend, package, toolchain
-from tvm_megcc.memory.symbolic import arena_bytes, placed
+from tvm_megcc.memory.symbolic import arena_bytes
 from tvm_megcc.pipeline import to_program
-from tvm_megcc.program import Program, sized
+from tvm_megcc.program import Program
 
 ARCHS = ("host", "arm64")
 #: ARCHS, and the host with tensors' memory filled when they die.
@@ -235,23 +236,3 @@ def test_blocks_never_overlap(dynamic_model: corpus.Model) -> None:
     for sizes in SIZES[dynamic_model.name]:
         check_blocks(compiled.program, compiled.values(sizes))
 
-
-def check_blocks(program: Program, values: Sizes) -> None:
-    """No two blocks that are live at once share a byte, and every tensor lies in its block."""
-    offsets, arena = placed(program, values)
-    ends = list(offsets)
-    for tensor in sized(program, values).tensors:
-        if tensor.location.space == "block":
-            k = tensor.location.index
-            ends[k] = max(ends[k], offsets[k] + tensor.location.offset + tensor.nbytes)
-    live = sorted(
-        (offsets[k], ends[k], s.first, s.last, s.name)
-        for k, s in enumerate(program.storages)
-        if not s.dynamic and ends[k] > offsets[k]
-    )
-    for n, (_, end, first, last, name) in enumerate(live):
-        assert end <= arena
-        for start, _, other_first, other_last, other in live[n + 1 :]:
-            if start >= end:
-                break
-            assert last <= other_first or other_last <= first, (values, name, other)

@@ -36,6 +36,7 @@ def run(args: argparse.Namespace) -> None:
     from tvm_megcc import driver
 
     shapes, changing = dynamic.read(args)
+    advised: list[str] = []
     with options.progress() as tell:
         driver.compile_model(
             args.model,
@@ -49,4 +50,7 @@ def run(args: argparse.Namespace) -> None:
             memory=memory.read(args),
             dump_ir=args.dump_ir,
             progress=tell,
+            advise=advised.append,
         )
+    for line in advised:
+        dynamic.adviser(args)(line)

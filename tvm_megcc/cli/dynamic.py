@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
+from collections.abc import Callable
 
 from tvm_megcc.cli import options
-from tvm_megcc.dynamic_options import FALLBACKS, MAX_BUCKETS, DynamicOptions
+from tvm_megcc.dynamic_options import ARENAS, FALLBACKS, MAX_BUCKETS, DynamicOptions
 from tvm_megcc.errors import InputError
 
 Interval = tuple[int, int | None]
@@ -43,6 +45,16 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="refuse more programs than this (default: %(default)s)",
     )
+    group.add_argument(
+        "--arena",
+        choices=ARENAS,
+        default="exact",
+        help="fixed: one arena of known size does for all shapes, whose dims have bounds; exact:"
+        " each shape takes what it needs (default: %(default)s)",
+    )
+    group.add_argument(
+        "--quiet", action="store_true", help="no advice on dims of which more could be said"
+    )
 
 
 def read(args: argparse.Namespace) -> tuple[dict[str, options.Dims] | None, DynamicOptions]:
@@ -55,8 +67,14 @@ def read(args: argparse.Namespace) -> tuple[dict[str, options.Dims] | None, Dyna
             buckets=buckets(args.dispatch) if args.dispatch else {},
             fallback=args.fallback,
             max_buckets=args.max_buckets,
+            arena=args.arena,
         ),
     )
+
+
+def adviser(args: argparse.Namespace) -> Callable[[str], None]:
+    """Where advice goes: to standard error, unless nobody wants it."""
+    return lambda line: None if args.quiet else print(f"tvmc: hint: {line}", file=sys.stderr)
 
 
 def buckets(text: str) -> dict[str, dict[int, list[Interval]]]:

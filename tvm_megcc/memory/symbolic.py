@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import isinf
 
-from tvm_megcc.dims import at, samples, symbols
+from tvm_megcc.dims import at, bounds, samples, symbols
 from tvm_megcc.memory.below import BelowOrder, addresses, below_order, validate_order
 from tvm_megcc.memory.lifetimes import problem_of
 from tvm_megcc.memory.portfolio import plan
@@ -59,12 +60,36 @@ def stack(
     best = min(orders, key=lambda order: _worst_and_sum([_waste(order, p) for p in problems]))
     validate_order(problems[0], best)
     own = _without(*found[0], frozenset(ids))
-    return _stacked(program, problems[0], ids, best, own, tuple(sorted(dynamic)))
+    stacked = _stacked(program, problems[0], ids, best, own, tuple(sorted(dynamic)))
+    return replace(stacked, arena_limit=_limit(stacked))
 
 
 def arena_bytes(program: Program, values: Mapping[str, int]) -> int:
     """Bytes of arena that a stacked program takes for these sizes, as the VM works them out."""
     return placed(program, values)[1]
+
+
+def _limit(program: Program) -> int | None:
+    """Bytes that no arena of the program exceeds, None where a dim has no bound."""
+    ends = [0.0] * len(program.storages)
+    data = data_symbols(program)
+    for tensor in program.tensors:
+        home, end = tensor.location, tensor.location.offset + tensor.nbytes
+        if home.space == "block" and not symbols(end) & data:
+            ends[home.index] = max(ends[home.index], bounds(end)[1])
+    kept = [0 if s.dynamic else e for s, e in zip(program.storages, ends, strict=True)]
+    if any(isinf(end) for end in kept):
+        return None
+    return addresses(_order(program), [int(end) for end in kept])[1]
+
+
+def _order(program: Program) -> BelowOrder:
+    """The relation that a program's storages say."""
+    return BelowOrder(
+        sequence=tuple(range(len(program.storages))),
+        below=tuple(s.below for s in program.storages),
+        alignments=tuple(s.alignment for s in program.storages),
+    )
 
 
 def placed(program: Program, values: Mapping[str, int]) -> tuple[tuple[int, ...], int]:
@@ -79,12 +104,7 @@ def placed(program: Program, values: Mapping[str, int]) -> tuple[tuple[int, ...]
         if home.space == "block" and not program.storages[home.index].dynamic:
             end = home.offset + tensor.nbytes
             sizes[home.index] = max(sizes[home.index], int(end))  # type: ignore[arg-type]
-    order = BelowOrder(
-        sequence=tuple(range(len(sizes))),
-        below=tuple(s.below for s in program.storages),
-        alignments=tuple(s.alignment for s in program.storages),
-    )
-    return addresses(order, sizes)
+    return addresses(_order(program), sizes)
 
 
 def _dynamic(program: Program) -> frozenset[int]:

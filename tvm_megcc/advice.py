@@ -1,0 +1,47 @@
+"""Where more knowledge of the model's sizes would make it faster or smaller: a line for each dim.
+
+Enters: an imported model and how its shapes are compiled. Leaves: sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tvm_megcc.dynamic_options import DynamicOptions
+
+if TYPE_CHECKING:
+    from tvm_megcc.frontend import ImportedModel, InputInfo
+
+
+def advice(imported: ImportedModel, options: DynamicOptions) -> Iterator[str]:
+    """One line per dim of the inputs that has no upper bound, and per size that data decides."""
+    if options.listed:
+        return
+    told: set[str] = set()
+    for port in imported.inputs:
+        bounded = {s.name for s in port.symbols if s.high is not None}
+        for axis, dim in enumerate(port.shape):
+            if isinstance(dim, int) or dim in told or dim in bounded:
+                continue
+            told.add(dim)
+            yield (
+                f"'{dim}' is unbounded: what depends on it is planned at run time; give"
+                f" --input-shapes \"{_bounded(port, axis)}\" for an arena of known size"
+            )
+    names = {dim for port in imported.inputs for dim in port.shape if isinstance(dim, str)}
+    for port in imported.outputs:
+        for dim in port.shape:
+            if isinstance(dim, str) and dim.isidentifier() and dim not in names | told:
+                told.add(dim)
+                yield (
+                    f"'{dim}' of output '{port.name}' depends on data: it is allocated in every"
+                    " run that needs more; set an allocator"
+                )
+
+
+def _bounded(port: InputInfo, axis: int) -> str:
+    """The input's shape with bounds at one axis, as the user would write it."""
+    dims = [str(d) if isinstance(d, int) else "?" for d in port.shape]
+    dims[axis] = "1..64"
+    return f"{port.name}:[{','.join(dims)}]"
