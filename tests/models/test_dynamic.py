@@ -13,9 +13,11 @@ from pathlib import Path
 
 import corpus
 import numpy as np
+import onnx
 import onnxruntime as ort
 import pytest
 import routes
+from onnx import numpy_helper
 
 from tests.models_support import check_blocks
 from tvm_megcc import driver, frontend, package, toolchain
@@ -236,3 +238,40 @@ def test_blocks_never_overlap(dynamic_model: corpus.Model) -> None:
     for sizes in SIZES[dynamic_model.name]:
         check_blocks(compiled.program, compiled.values(sizes))
 
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_boxes_that_are_kept(pytestconfig: pytest.Config, tmp_path: Path, arch: str) -> None:
+    """yunet_postproc_nms with data of which one box, some, or as many as may be are kept.
+
+    The model has no score threshold: one box is kept in any case, and none where there is none.
+    """
+    _need(arch)
+    folder = pytestconfig.getoption("--shared") / "models"
+    model = (corpus.load(folder) if folder.is_dir() else {}).get("yunet_postproc_nms")
+    if model is None:
+        pytest.skip("there is no corpus")
+    driver.compile_model(model.path, tmp_path / "package", archs=(arch,))
+    opened = package.load(tmp_path / "package")
+    chosen = opened.choose(arch)
+    runner = toolchain.build(opened.path, chosen, build_dir=tmp_path / "build")
+    session = ort.InferenceSession(str(model.path))
+    stored = model.cases[0].inputs()
+    # A box is its anchor's size times exp(loc * (0.1, 0.2)): these make all of them as large as all
+    # together, so that they overlap.
+    (anchors,) = (
+        numpy_helper.to_array(w)
+        for w in onnx.load(model.path).graph.initializer
+        if w.data_type == onnx.TensorProto.DOUBLE and list(w.dims) == [3210, 2]
+    )
+    alike = np.log(1000 / anchors) / (0.1, 0.2)
+    counts = set()
+    for width in (0, 20, 40, 60, alike):
+        inputs = {name: array.copy() for name, array in stored.items()}
+        if np.any(width):
+            inputs["loc"][:, 2:4] = width
+        (want,) = session.run(None, inputs)
+        got = toolchain.run_package(runner, chosen, inputs, opened.manifest).outputs["dets"]
+        assert got.shape == want.shape
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+        counts.add(len(got))
+    assert {1, 50} < counts
