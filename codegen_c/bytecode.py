@@ -1,26 +1,23 @@
 """``Bundle`` -> the binary program that the C VM reads in place.
 
 What enters are planned `Program`s and where their weights went; what leaves is one blob of
-little-endian 32-bit words (docs/package-format.md). The opcode numbers come from
-``runtime/src/megcc_opcodes.def``, the same lines the C enum is made from.
+little-endian 32-bit words (docs/package-format.md).
 
 Example
 -------
->>> sorted(opcodes(), key=opcodes().get)
-['END', 'CALL', 'COPY', 'CALL_SIZED', 'LOAD']
+>>> hex(fingerprint(["k"]))[:6] == hex(fingerprint(["k"]))[:6]
+True
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from ..dims import Dim, Size, Symbol, as_symbol
+from ..dims import Size, Symbol, as_symbol
 from ..errors import UnsupportedError
 from ..program import (
     ALIGNMENT,
@@ -33,13 +30,11 @@ from ..program import (
     Port,
     Program,
     Range,
-    Step,
-    Storage,
     Tensor,
-    waits_for_data,
 )
+from .blocks import Blocks
+from .instructions import Code, Copy, opcodes
 from .scalars import Scalars, is_sized
-from .sources import runtime_text
 
 MAGIC = 0x4347454D
 VERSION = 3
@@ -49,71 +44,13 @@ HEADER_WORDS = 32
 SECTIONS_AT = 10  #: word of the header with which the table of sections begins
 FUNCTION_WORDS = 4  #: of a function, before its table of sections
 SPACES = ("arena", "weight", "input", "output")
-PLACED, ALIAS, DYNAMIC = range(3)  #: kinds of blocks
 UNBOUNDED = 0x7FFFFFFF
-
-
-@lru_cache(maxsize=1)
-def opcodes() -> dict[str, int]:
-    """Numbers of the VM's instructions by name."""
-    return {name: number for name, (number, _) in _opcode_table().items()}
-
-
-def handler(opcode: str) -> str | None:
-    """C name of the handler of ``opcode`` (and of its source file), None when it needs none."""
-    name = _opcode_table()[opcode][1]
-    return None if name == "-" else name
-
-
-@lru_cache(maxsize=1)
-def _opcode_table() -> dict[str, tuple[int, str]]:
-    row = re.compile(r"^MEGCC_OPCODE\((\d+), (\w+), ([\w-]+)\)$", re.MULTILINE)
-    text = runtime_text("src/megcc_opcodes.def")
-    return {name: (int(number), c_name) for number, name, c_name in row.findall(text)}
 
 
 def fingerprint(symbols: Sequence[str]) -> int:
     """64-bit hash of an ordered kernel table; image and table must agree on it."""
     text = "\n".join([f"megcc abi {ABI}", *symbols])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """Instruction: copy tensor ``src`` to tensor ``dst``."""
-
-    dst: int
-    src: int
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A program whose every output has its own memory, and its instructions in order.
-
-    ``calls`` are the program's own steps; ``first`` and ``last`` are copied around them.
-    """
-
-    program: Program
-    first: tuple[Copy, ...]
-    last: tuple[Copy, ...]
-
-    @property
-    def instructions(self) -> tuple[Step | Copy, ...]:
-        return (*self.first, *self.program.calls, *self.last)
-
-    @property
-    def opcodes(self) -> tuple[str, ...]:
-        used = {opcode_of(i) for i in self.instructions} | {"END"}
-        return tuple(sorted(used, key=lambda name: opcodes()[name]))
-
-
-def opcode_of(step: Step | Copy) -> str:
-    """Name of the instruction that a step becomes."""
-    if isinstance(step, Copy):
-        return "COPY"
-    if isinstance(step, Load):
-        return "LOAD"
-    return "CALL_SIZED" if is_sized(step) else "CALL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,57 +93,6 @@ def checksum(blob: bytes) -> int:
     return int.from_bytes(blob[12:16], "little")
 
 
-def _overlap(a: Tensor, b: Tensor) -> bool:
-    """Whether two tensors of the arena may share bytes."""
-    one, two = a.location, b.location
-    if one.space == "block":  # for which sizes they do, only the sizes say
-        return one.index == two.index
-    return (
-        one.index == two.index
-        and one.offset < two.offset + b.nbytes
-        and two.offset < one.offset + a.nbytes
-    )
-
-
-def own_outputs(program: Program) -> Code:
-    """Give every output port memory of its own, adding COPY where its value lives elsewhere.
-
-    An output whose tensor is ``("output", k)`` is written in place; one in the arena is read from
-    there. Everything else is copied to the port's own buffer: a weight, an input passed straight
-    through, another port's tensor or a view of it, arena bytes that another output already shows.
-    Where the size depends on data the caller has no buffer: then to a block of its own.
-    """
-    tensors = list(program.tensors)
-    storages = list(program.storages)
-    ports = list(program.outputs)
-    input_tensors = {p.tensor for p in program.inputs}
-    shown: list[Tensor] = []
-    first: list[Copy] = []
-    last: list[Copy] = []
-    for k, port in enumerate(program.outputs):
-        t = tensors[port.tensor]
-        if t.location == Location("output", k):
-            continue
-        if t.location.space in ("arena", "block") and port.tensor not in input_tensors:
-            if not any(_overlap(t, other) for other in shown):
-                shown.append(t)
-                continue
-        copy = Copy(len(tensors), port.tensor)
-        # An input in the arena may be overwritten by the program; at the start it is there.
-        (first if port.tensor in input_tensors else last).append(copy)
-        where = Location("output", k)
-        if waits_for_data(program, t):
-            where = Location("block", len(storages))
-            end = len(program.calls)
-            storages.append(Storage(port.name, ALIGNMENT, (), end, end + 1, dynamic=True))
-        tensors.append(Tensor(port.name, t.dtype, t.shape, where))
-        ports[k] = replace(port, tensor=copy.dst)
-    changed = replace(
-        program, tensors=tuple(tensors), outputs=tuple(ports), storages=tuple(storages)
-    )
-    return Code(changed, tuple(first), tuple(last))
-
-
 class _Strings:
     """Deduplicated, 0-terminated strings; a reference is an offset."""
 
@@ -237,73 +123,6 @@ def _check_port(program: Program, port_tensor: int, space: str, k: int, name: st
     assert own or location.space in ("arena", "block"), (name, location)
 
 
-@dataclass(slots=True)
-class _Blocks:
-    """The blocks of a program with symbols: its storages, and parts of them at symbolic offsets.
-
-    An alias comes after its block; those of dynamic blocks after them, by the `Load` that sizes
-    them.
-    """
-
-    program: Program
-    scalars: Scalars
-    words: list[int] = field(default_factory=list)
-    below: list[int] = field(default_factory=list)
-    #: (storage, symbolic offset or 0) -> number of the block.
-    numbers: dict[tuple[int, Size], int] = field(default_factory=dict)
-    #: First and last + 1 block of each Load, from stage 1 on.
-    spans: list[tuple[int, int]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        storages = self.program.storages
-        stage = [self._stage(k) for k in range(len(storages))]
-        for k, storage in enumerate(storages):
-            if stage[k] == 0:
-                self._placed(k, storage)
-        self._aliases(lambda k: stage[k] == 0)
-        for load in range(1, len(self.scalars.stages)):
-            start = len(self.numbers)
-            for k in range(len(storages)):
-                if stage[k] == load:
-                    self._add(k, 0, [DYNAMIC, 0, 0, 0])
-            self._aliases(lambda k, load=load: stage[k] == load)  # type: ignore[misc]
-            self.spans.append((start, len(self.numbers)))
-
-    def number(self, location: Location) -> tuple[int, int]:
-        """The block of a tensor, and its offset there."""
-        offset = location.offset
-        if isinstance(offset, int):
-            return self.numbers[location.index, 0], offset
-        return self.numbers[location.index, offset], 0
-
-    def _stage(self, storage: int) -> int:
-        """0 where the arena has it, else the Load that says its size."""
-        if not self.program.storages[storage].dynamic:
-            return 0
-        inside = (t for t in self._tensors() if t.location.index == storage)
-        return max(self.scalars.stage_of(t.location.offset + t.nbytes) for t in inside)
-
-    def _tensors(self) -> list[Tensor]:
-        return [t for t in self.program.tensors if t.location.space == "block"]
-
-    def _placed(self, number: int, storage: Storage) -> None:
-        first = len(self.below)
-        self.below += [self.numbers[b, 0] for b in storage.below]
-        shift = storage.alignment.bit_length() - 1
-        self._add(number, 0, [PLACED | shift << 8, first, len(storage.below), 0])
-
-    def _aliases(self, wanted: Callable[[int], bool]) -> None:
-        for t in self._tensors():
-            key = (t.location.index, t.location.offset)
-            if isinstance(key[1], Dim) and key not in self.numbers and wanted(key[0]):
-                parent = self.numbers[key[0], 0]
-                self._add(*key, [ALIAS, parent, self.scalars.number(key[1]), 0])
-
-    def _add(self, storage: int, offset: Size, words: list[int]) -> None:
-        self.numbers[storage, offset] = len(self.numbers)
-        self.words += words
-
-
 class _FunctionEncoder:
     """The sections of one function."""
 
@@ -311,7 +130,7 @@ class _FunctionEncoder:
         self.function, self.strings = function, strings
         self.program = function.code.program
         self.scalars = Scalars(self.program, inputs)
-        self.blocks = _Blocks(self.program, self.scalars)
+        self.blocks = Blocks(self.program, self.scalars)
         for side, space in ((self.program.inputs, "input"), (self.program.outputs, "output")):
             for k, port in enumerate(side):
                 _check_port(self.program, port.tensor, space, k, port.name)
@@ -432,18 +251,6 @@ class _FunctionEncoder:
 
 def _instruction(opcode: str, words: list[int]) -> list[int]:
     return [opcodes()[opcode] | (len(words) + 1) << 8, *words]
-
-
-def counts(program: Program, inputs: tuple[Symbol, ...]) -> tuple[int, int]:
-    """Values and blocks of a program."""
-    scalars = Scalars(program, inputs)
-    return len(scalars.first), len(_Blocks(program, scalars).numbers)
-
-
-def placed_blocks(program: Program, inputs: tuple[Symbol, ...]) -> list[tuple[Storage, int]]:
-    """The storages of a program with symbols, and the number of each one's block."""
-    numbers = _Blocks(program, Scalars(program, inputs)).numbers
-    return [(s, numbers[k, 0]) for k, s in enumerate(program.storages)]
 
 
 def encode(

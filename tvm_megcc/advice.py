@@ -27,7 +27,7 @@ def advice(imported: ImportedModel, options: DynamicOptions) -> Iterator[str]:
             told.add(dim)
             yield (
                 f"'{dim}' is unbounded: what depends on it is planned at run time; give"
-                f" --input-shapes \"{_bounded(port, axis)}\" for an arena of known size"
+                f' --input-shapes "{_bounded(port, axis)}" for an arena of known size'
             )
     names = {dim for port in imported.inputs for dim in port.shape if isinstance(dim, str)}
     for port in imported.outputs:

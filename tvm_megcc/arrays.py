@@ -132,7 +132,7 @@ def sized(
         if missing:
             raise InputError(
                 f"input '{port.name}' is {list(port.shape)} and '{missing[0]}' has no size;"
-                f" give one with --shapes \"{port.name}:[...]\", or arrays with --inputs"
+                f' give one with --shapes "{port.name}:[...]", or arrays with --inputs'
             )
     return tuple(
         replace(p, shape=tuple(sizes[d] if isinstance(d, str) else d for d in p.shape))

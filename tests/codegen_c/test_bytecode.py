@@ -7,7 +7,7 @@ import struct
 import zlib
 from dataclasses import replace
 
-from tvm_megcc.codegen_c import bytecode, emit, scalars, sources
+from tvm_megcc.codegen_c import blocks, bytecode, instructions, model_source, scalars, sources
 from tvm_megcc.program import ALIGNMENT, DTYPES, bundle_of
 
 from ..runtime import programs as p
@@ -24,7 +24,7 @@ ENTRY = {
 
 
 def blob(program=None) -> bytes:
-    code = bytecode.own_outputs(program or p.adder("x86", p.W))
+    code = instructions.own_outputs(program or p.adder("x86", p.W))
     symbols = [k.symbol for k in code.program.kernels]
     segments = [w.data.ljust(64, b"\0") for w in code.program.weights]
     placed = [(k, 0) for k in range(len(segments))]
@@ -63,10 +63,10 @@ def test_numbers_are_those_of_the_c_sources():
     assert int(macros["MEGCC_VERSION"].rstrip("u")) == bytecode.VERSION
     assert int(macros["MEGCC_ALIGNMENT"]) == ALIGNMENT
     limits = int(macros["MEGCC_MAX_SEGMENTS"]), int(macros["MEGCC_MAX_POOLS"])
-    assert limits == (emit.MAX_SEGMENTS, emit.MAX_POOLS)
+    assert limits == (model_source.MAX_SEGMENTS, model_source.MAX_POOLS)
     dtypes = re.search(r"typedef enum megcc_dtype \{(.*?)\}", api, re.S).group(1)
     assert [d.lower() for d in re.findall(r"MEGCC_(\w+)", dtypes)] == list(DTYPES)
-    assert int(macros["MEGCC_SHAPED_BYTES"]) == emit.SHAPED_BYTES
+    assert int(macros["MEGCC_SHAPED_BYTES"]) == model_source.SHAPED_BYTES
     sections = re.search(
         r"enum \{\n  // Shared by all functions\.(.*?)MEGCC_SECTIONS", vm, re.S
     ).group(1)
@@ -76,18 +76,18 @@ def test_numbers_are_those_of_the_c_sources():
     )
     assert tuple(o.lower() for o in operations)[:-1] == scalars.OPERATIONS
     kinds = re.findall(r"MEGCC_B_(\w+)", re.search(r"enum \{  // kinds.*?\}", vm, re.S).group(0))
-    assert [getattr(bytecode, k) for k in kinds] == list(range(3))
+    assert [getattr(blocks, k) for k in kinds] == list(range(3))
     spaces = re.search(r"enum \{ (MEGCC_ARENA.*?) \}", vm).group(1)
     assert tuple(s.lower() for s in re.findall(r"MEGCC_(\w+)", spaces))[:-1] == bytecode.SPACES
 
 
 def test_opcode_table_is_the_c_one():
-    table = bytecode.opcodes()
+    table = instructions.opcodes()
     assert table["END"] == 0 and len(set(table.values())) == len(table)
     text = sources.runtime_text("src/megcc_opcodes.def")
     assert text.count("\nMEGCC_OPCODE(") == len(table)
     for name in table:
-        handler = bytecode.handler(name)
+        handler = instructions.handler(name)
         if handler is not None:
             assert f"const megcc_op_t {handler} =" in sources.runtime_text(f"src/{handler}.c")
 
@@ -143,7 +143,7 @@ def test_fingerprint_depends_on_order():
 
 
 def test_inputs_are_copied_first_and_the_rest_last():
-    code = bytecode.own_outputs(p.corners("x86"))
+    code = instructions.own_outputs(p.corners("x86"))
     kinds = [type(i).__name__ for i in code.instructions]
     assert kinds == ["Copy"] * 4 + ["Call"] * 6 + ["Copy"] * 4
     assert code.opcodes == ("END", "CALL", "COPY")

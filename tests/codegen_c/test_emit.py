@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tvm_megcc import toolchain
-from tvm_megcc.codegen_c import bytecode, emit, guards, kernel_files, sources, weights
+from tvm_megcc.codegen_c import emit, guards, instructions, kernel_files, sources, weights
 from tvm_megcc.codegen_c.prune import prune
 from tvm_megcc.errors import InputError, UnsupportedError
 from tvm_megcc.program import Kernel, Location, Port, Tensor, Weight
@@ -322,7 +322,7 @@ def _holds(test: str, arch: str) -> bool:
 
 
 def test_arena_output_has_its_own_tensor_only_where_needed():
-    from tvm_megcc.codegen_c.bytecode import own_outputs
+    from tvm_megcc.codegen_c.instructions import own_outputs
 
     program = p.corners("x86")
     code = own_outputs(program)
@@ -344,13 +344,13 @@ def test_outputs_at_one_offset_of_two_pools_are_both_shown():
         calls=tuple(replace(program.calls[0], operands=(0, 1, k)) for k in (3, 4)),
         arena_bytes=128,
     )
-    assert bytecode.own_outputs(program).instructions == program.calls
+    assert instructions.own_outputs(program).instructions == program.calls
     both = tuple(replace(t, location=Location("arena", 1, 0)) for t in outputs)
     same = replace(program, tensors=(*program.tensors[:3], *both))
-    assert bytecode.own_outputs(same).opcodes == ("END", "CALL", "COPY")
+    assert instructions.own_outputs(same).opcodes == ("END", "CALL", "COPY")
 
 
-@pytest.mark.parametrize("module", [bytecode, emit, guards, weights, toolchain])
+@pytest.mark.parametrize("module", [instructions, emit, guards, weights, toolchain])
 def test_examples_of_the_docstrings(module):
     failed, tried = doctest.testmod(module)
     assert tried > 0 and failed == 0

@@ -6,12 +6,13 @@ Enters: the facts of `tvm_megcc.cli.inspect.summary`. Leaves: lines, and the are
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tvm_megcc.arrays import sized
 from tvm_megcc.dims import json_at
 from tvm_megcc.errors import InputError
-from tvm_megcc.package import Port
+
+if TYPE_CHECKING:
+    from tvm_megcc.package import Port
 
 Facts = Mapping[str, Any]
 
@@ -53,6 +54,8 @@ def at_shapes(
     InputError
         When the model does not take these shapes.
     """
+    from tvm_megcc.arrays import sized
+
     values: dict[str, int] = {}
     for port, fixed in zip(inputs, sized(inputs, shapes), strict=True):
         pairs = zip(port.shape, fixed.shape, strict=True)

@@ -45,7 +45,7 @@ def add_compiling(parser: argparse.ArgumentParser) -> None:
         "--input-shapes",
         metavar="SHAPES",
         action="append",
-        help="sizes of the inputs' dims, as in \"x:[1,3,224,224] y:[-1,80]\"; -1 or ? keeps the"
+        help='sizes of the inputs\' dims, as in "x:[1,3,224,224] y:[-1,80]"; -1 or ? keeps the'
         " model's own, a word names a symbolic dim, 1..64 or n=1..64 gives it bounds; given several"
         " times, the model serves each of these shapes and no others",
     )

@@ -72,5 +72,8 @@ def where_true(ctx: Context, flags: relax.Expr) -> tuple[relax.Expr, Size]:
 
 
 def _unused(ctx: Context, name: str) -> str:
-    return next(n for k in range(len(ctx.variables) + 1)
-                if (n := f"{name}{k}" if k else name) not in ctx.variables)
+    return next(
+        n
+        for k in range(len(ctx.variables) + 1)
+        if (n := f"{name}{k}" if k else name) not in ctx.variables
+    )

@@ -49,9 +49,7 @@ class NonMaxSuppression(OnnxOp):
 
     def _corners(self, ctx: Context, boxes: relax.Expr) -> relax.Expr:
         """``x, y, width, height`` of the centre -> ``y1, x1, y2, x2``."""
-        x, y, w, h = (
-            ctx.emit(relax.op.strided_slice(boxes, [2], [k], [k + 1])) for k in range(4)
-        )
+        x, y, w, h = (ctx.emit(relax.op.strided_slice(boxes, [2], [k], [k + 1])) for k in range(4))
         half = ctx.const(0.5, "float32")
         dx, dy = (ctx.emit(relax.op.multiply(d, half)) for d in (w, h))
         sides = [relax.op.subtract(y, dy), relax.op.subtract(x, dx),

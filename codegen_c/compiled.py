@@ -1,0 +1,60 @@
+"""One architecture's part of a package: a `Bundle` made ready to be encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..program import Bundle, Kernel
+from . import bytecode, instructions
+from .instructions import Code
+from .prune import prune
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """One architecture's part of a package: its programs, and the kernels of all of them."""
+
+    bundle: Bundle
+    codes: tuple[Code, ...]
+    kernels: tuple[Kernel, ...]
+
+    @classmethod
+    def of(cls, bundle: Bundle) -> Compiled:
+        codes = tuple(instructions.own_outputs(prune(v.program)) for v in bundle.variants)
+        kernels = {kernel: None for code in codes for kernel in code.program.kernels}
+        return cls(bundle, codes, tuple(kernels))
+
+    @property
+    def is_shaped(self) -> bool:
+        """Whether shapes can change."""
+        return len(self.codes) > 1 or bool(self.bundle.symbols or self.codes[0].program.symbols)
+
+    @property
+    def opcodes(self) -> set[str]:
+        return {name for code in self.codes for name in code.opcodes}
+
+    def functions(self, placed: Sequence[Sequence[tuple[int, int]]]) -> list[bytecode.Function]:
+        """What `bytecode.encode` wants of each program."""
+        number = {kernel: k for k, kernel in enumerate(self.kernels)}
+        return [
+            bytecode.Function(
+                variant.guard, code, tuple(number[k] for k in code.program.kernels), where
+            )
+            for variant, code, where in zip(self.bundle.variants, self.codes, placed, strict=True)
+        ]
+
+
+def opcodes_of(codes: Mapping[str, Compiled]) -> list[str]:
+    used = {name for code in codes.values() for name in code.opcodes}
+    return sorted(used, key=lambda name: instructions.opcodes()[name])
+
+
+def runtime_parts(codes: Mapping[str, Compiled]) -> list[str]:
+    """Files of the runtime that not every package has."""
+    found = {handler for name in opcodes_of(codes) if (handler := instructions.handler(name))}
+    if "megcc_op_call_sized" in found:
+        found.add("megcc_op_call")
+    if any(code.is_shaped for code in codes.values()):
+        found.add("megcc_shapes")
+    return sorted(found)

@@ -1,0 +1,185 @@
+"""What a package says of itself: ``manifest.json`` and ``README.md``.
+
+Enters: what was compiled. Leaves: a dictionary for JSON, and text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from math import prod
+
+from ..dims import Dim, Size, to_json
+from ..program import DTYPES, Bundle, Call, Program
+from . import bytecode
+from .compiled import Compiled, opcodes_of
+from .kernel_files import KernelFile
+from .sources import package_text
+from .weights import Layout
+
+FORMAT = 1  #: of manifest.json and the package layout
+
+
+def manifest(
+    name: str,
+    ident: str,
+    codes: Mapping[str, Compiled],
+    layout: Layout,
+    files: tuple[KernelFile, ...],
+    symbols: Mapping[str, tuple[str, ...]],
+    blobs: Mapping[str, bytes],
+    weights: str,
+) -> dict[str, object]:
+    bundle = next(iter(codes.values())).bundle
+    return {
+        "format": FORMAT,
+        "program_version": bytecode.VERSION,
+        "abi": bytecode.ABI,
+        "name": name,
+        "c_name": ident,
+        "weights": weights,
+        "archs": sorted(codes),
+        "inputs": input_ports(bundle),
+        "outputs": output_ports(bundle),
+        "symbols": [{"name": s.name, "low": s.low, "high": s.high} for s in bundle.symbols],
+        "opcodes": opcodes_of(codes),
+        "kernels": {f.symbol: {"template": f.template, "archs": list(f.archs)} for f in files},
+        "per_arch": {
+            a: {
+                **_of_all(codes[a]),
+                "weight_bytes": sum(len(layout.segments[k].data) for k in layout.of(a)),
+                "program_bytes": len(blobs[a]),
+                "kernels": list(symbols[a]),
+                "fingerprint": f"{bytecode.fingerprint(symbols[a]):016x}",
+            }
+            for a in sorted(codes)
+        },
+    }
+
+
+def _facts(program: Program) -> dict[str, object]:
+    """What is told of each program; ``arena_bytes`` is null where it follows from the shapes."""
+    kernels = Counter(
+        program.kernels[step.kernel].template or "tir"
+        for step in program.calls
+        if isinstance(step, Call)
+    )
+    return {
+        "arena_bytes": program.arena_bytes,
+        **({"arena_limit": program.arena_limit} if program.symbols else {}),
+        **_memory(program),
+        "calls": sum(kernels.values()),
+        "calls_by_kernel": dict(kernels),
+    }
+
+
+def _of_all(code: Compiled) -> dict[str, object]:
+    """The facts of an architecture's programs.
+
+    Where shapes can change, ``functions`` has those of each program and the sizes that it is for;
+    ``arena_bytes`` is null then, ``calls`` the sum.
+    """
+    if not code.is_shaped:
+        return _facts(code.codes[0].program)
+    names = [s.name for s in code.bundle.symbols]
+    rows = [
+        {
+            "sizes": {names[r.symbol]: [r.low, r.high] for r in variant.guard},
+            "blocks": _block_sizes(found.program),
+            **_facts(found.program),
+        }
+        for variant, found in zip(code.bundle.variants, code.codes, strict=True)
+    ]
+    calls = sum(len(found.program.calls) for found in code.codes)
+    return {"arena_bytes": None, "calls": calls, "functions": rows}
+
+
+def _block_sizes(program: Program) -> list[dict[str, object]]:
+    """The blocks of a program of symbolic shapes: what each is as large as, and stands on.
+
+    A block is as large as the largest of ``sizes`` (`dims.to_json`).
+    """
+    parts: dict[int, list[Size]] = {}
+    for t in program.tensors:
+        if t.location.space == "block":
+            parts.setdefault(t.location.index, []).append(t.location.offset + t.nbytes)
+    return [
+        {
+            "name": s.name,
+            "first": s.first,
+            "last": s.last,
+            "sizes": [to_json(size) for size in dict.fromkeys(parts.get(k, [0]))],
+            "alignment": s.alignment,
+            "below": list(s.below),
+            "dynamic": s.dynamic,
+        }
+        for k, s in enumerate(program.storages)
+    ]
+
+
+def _memory(program: Program) -> dict[str, dict[str, object]]:
+    """How the addresses came about, for `tvmc inspect`: one entry, none without a plan."""
+    plan = program.plan
+    if plan is None:
+        return {}
+    step = program.calls[plan.peak_step] if plan.peak_step < len(program.calls) else None
+    memory: dict[str, object] = {
+        "planner": plan.planner,
+        "lower_bound": plan.lower_bound,
+        "naive_bytes": plan.naive_bytes,
+        "optimal": program.arena_bytes == plan.lower_bound,
+        "peak_step": plan.peak_step,
+        "peak_call": "" if step is None else step.name,
+        "pools": [asdict(pool) for pool in plan.pools],
+        "blocks": [asdict(block) for block in plan.blocks],
+    }
+    return {"memory": memory}
+
+
+def input_ports(bundle: Bundle) -> list[dict[str, object]]:
+    return [_port(p.name, p.dtype, p.dims) for p in bundle.inputs]
+
+
+def output_ports(bundle: Bundle) -> list[dict[str, object]]:
+    """The outputs: where the programs differ, the dims of the last, which takes the most."""
+    programs = [variant.program for variant in bundle.variants]
+    rows = []
+    for k, port in enumerate(programs[-1].outputs):
+        tensors = [p.tensors[p.outputs[k].tensor] for p in programs]
+        dims = tuple(
+            found[-1] if isinstance(found[-1], Dim) or len(set(found)) == 1 else "?"
+            for found in zip(*(t.shape for t in tensors), strict=True)
+        )
+        rows.append(_port(port.name, tensors[-1].dtype, dims))
+    return rows
+
+
+def _port(name: str, dtype: str, dims: Sequence[Size | str]) -> dict[str, object]:
+    """A port for the manifest; a dim that is not fixed is text, and then there is no ``bytes``."""
+    shape = [d if isinstance(d, int) else str(d) for d in dims]
+    row: dict[str, object] = {"name": name, "dtype": dtype, "shape": shape}
+    if all(isinstance(d, int) for d in dims):
+        row["bytes"] = prod(dims) * DTYPES[dtype]  # type: ignore[arg-type]
+    return row
+
+
+def readme(name: str, ident: str, manifest: dict[str, object]) -> str:
+    def rows(side: str) -> str:
+        ports = manifest[side]
+        assert isinstance(ports, list)
+        return "\n".join(f"| `{p['name']}` | {p['dtype']} | {p['shape']} |" for p in ports)
+
+    archs = manifest["archs"]
+    assert isinstance(archs, list)
+    text = package_text("README.md")
+    for key, value in {
+        "NAME": name,
+        "IDENT": ident,
+        "UPPER": ident.upper(),
+        "ARCHS": ", ".join(archs),
+        "INPUTS": rows("inputs"),
+        "OUTPUTS": rows("outputs"),
+    }.items():
+        text = text.replace(f"@{key}@", value)
+    return text
