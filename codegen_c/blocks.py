@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..dims import Dim, Size, Symbol
-from ..program import Location, Program, Storage, Tensor
+from ..program import Location, Program, Storage, Tensor, operands_of
 from .scalars import Scalars
 
 PLACED, ALIAS, DYNAMIC = range(3)  #: kinds of blocks
@@ -16,7 +16,7 @@ PLACED, ALIAS, DYNAMIC = range(3)  #: kinds of blocks
 class Blocks:
     """The blocks of a program with symbols: its storages, and parts of them at symbolic offsets.
 
-    An alias comes after its block; those of dynamic blocks after them, by the `Load` that sizes
+    An alias comes after its block; those of dynamic blocks after them, by the stage that sizes
     them.
     """
 
@@ -26,22 +26,24 @@ class Blocks:
     below: list[int] = field(default_factory=list)
     #: (storage, symbolic offset or 0) -> number of the block.
     numbers: dict[tuple[int, Size], int] = field(default_factory=dict)
-    #: First and last + 1 block of each Load, from stage 1 on.
+    #: First and last + 1 block of each stage from 1 on.
     spans: list[tuple[int, int]] = field(default_factory=list)
+    _first: dict[int, Tensor] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         storages = self.program.storages
+        self._first = self._first_tensors()
         stage = [self._stage(k) for k in range(len(storages))]
         for k, storage in enumerate(storages):
             if stage[k] == 0:
                 self._placed(k, storage)
         self._aliases(lambda k: stage[k] == 0)
-        for load in range(1, len(self.scalars.stages)):
+        for number in range(1, len(self.scalars.stages)):
             start = len(self.numbers)
             for k in range(len(storages)):
-                if stage[k] == load:
+                if stage[k] == number:
                     self._add(k, 0, [DYNAMIC, 0, 0, 0])
-            self._aliases(lambda k, load=load: stage[k] == load)  # type: ignore[misc]
+            self._aliases(lambda k, number=number: stage[k] == number)  # type: ignore[misc]
             self.spans.append((start, len(self.numbers)))
 
     def number(self, location: Location) -> tuple[int, int]:
@@ -52,11 +54,24 @@ class Blocks:
         return self.numbers[location.index, offset], 0
 
     def _stage(self, storage: int) -> int:
-        """0 where the arena has it, else the Load that says its size."""
+        """0 where the arena has it, else the stage that says its size."""
         if not self.program.storages[storage].dynamic:
             return 0
-        inside = (t for t in self._tensors() if t.location.index == storage)
-        return max(self.scalars.stage_of(t.location.offset + t.nbytes) for t in inside)
+        first = self._first[storage]
+        return self.scalars.stage_of(first.location.offset + first.nbytes)
+
+    def _first_tensors(self) -> dict[int, Tensor]:
+        """The tensor of each storage that is used first: what comes later has room in it."""
+        found: dict[int, Tensor] = {}
+        for step in self.program.calls:
+            for number in operands_of(step):
+                tensor = self.program.tensors[number]
+                if tensor.location.space == "block":
+                    found.setdefault(tensor.location.index, tensor)
+        # A copy of an output is made when all steps have been run.
+        for tensor in self._tensors():
+            found.setdefault(tensor.location.index, tensor)
+        return found
 
     def _tensors(self) -> list[Tensor]:
         return [t for t in self.program.tensors if t.location.space == "block"]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..dims import Size, Symbol, as_symbol
@@ -24,21 +24,29 @@ from ..program import (
     DTYPES,
     Bundle,
     Call,
+    Copy,
+    Else,
+    End,
+    If,
+    Let,
     Load,
     Location,
+    Loop,
     Pool,
     Port,
     Program,
     Range,
+    Step,
     Tensor,
+    regions,
 )
 from .blocks import Blocks
-from .instructions import Code, Copy, opcodes
+from .instructions import Code, opcodes
 from .scalars import Scalars, is_sized
 
 MAGIC = 0x4347454D
 VERSION = 3
-ABI = 3  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
+ABI = 4  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
 NONE = 0xFFFFFFFF
 HEADER_WORDS = 32
 SECTIONS_AT = 10  #: word of the header with which the table of sections begins
@@ -148,7 +156,7 @@ class _FunctionEncoder:
         for t in self.program.tensors:
             tensors += self._tensor(t, len(dims))
             dims += [self._dim(d, t.name) for d in t.shape]
-        code = [w for step in self._numbered() for w in step]
+        code = self._code()
         pool_words = [
             w
             for p in pools(self.program)
@@ -198,21 +206,60 @@ class _FunctionEncoder:
         code = list(DTYPES).index(t.dtype) | SPACES.index(space) << 8 | len(t.shape) << 16
         return code, first_dim, index, offset & NONE, offset >> 32, 0
 
-    def _numbered(self) -> Iterator[list[int]]:
-        """Every instruction's words."""
-        code, load = self.function.code, 0
-        yield from (self._copy(copy) for copy in code.first)
+    def _code(self) -> list[int]:
+        """Every instruction's words, and where each branch and jump goes."""
+        code = self.function.code
+        ends = regions(self.program)
+        begins = {end: begin for begin, end in ends.items()}
+        at: list[int] = []  # word of each step's instruction
+        words = [w for copy in code.first for w in self._copy(copy)]
+        open_words: dict[int, int] = {}  # step -> word of the instruction that jumps to its end
+        calls = 0
         for number, step in enumerate(self.program.calls):
-            if isinstance(step, Load):
-                load += 1
-                yield self._load(step, load)
-            else:
-                yield self._call(step, number)
-        yield from (self._copy(copy) for copy in code.last)
-        yield [opcodes()["END"] | 1 << 8]
+            at.append(len(words))
+            match step:
+                case If() | Loop():
+                    open_words[number] = len(words)
+                    words += self._branch(step)
+                case Else():
+                    open_words[number] = len(words)
+                    words += _instruction("JUMP", [NONE, 0, calls])
+                    _land(words, open_words[begins[number]], calls)
+                case End():
+                    begin = begins[number]
+                    loop = self.program.calls[begin]
+                    if isinstance(loop, Loop):
+                        back = (at[begin] - len(words)) & NONE
+                        before = sum(isinstance(s, Call) for s in self.program.calls[:begin])
+                        words += _instruction("JUMP", [loop.counter, back, before])
+                    _land(words, open_words[begin], calls)
+                case _:
+                    words += self._step(step, number)
+                    calls += isinstance(step, Call)
+        words += [w for copy in code.last for w in self._copy(copy)]
+        return [*words, opcodes()["END"] | 1 << 8]
+
+    def _step(self, step: Step, number: int) -> list[int]:
+        match step:
+            case Load():
+                return self._load(step)
+            case Let():
+                return self._let(step)
+            case Copy():
+                return self._copy(step)
+        assert isinstance(step, Call), step
+        return self._call(step, number)
 
     def _copy(self, copy: Copy) -> list[int]:
-        return _instruction("COPY", [copy.dst, copy.src])
+        if copy.row is None:
+            return _instruction("COPY", [copy.target, copy.source])
+        return _instruction("ROW", [copy.target, copy.source, copy.row, int(copy.into)])
+
+    def _branch(self, step: If | Loop) -> list[int]:
+        condition, pair = step.condition, (NONE, NONE)
+        if isinstance(step, Loop) and step.limit is not None:
+            pair = step.counter, step.limit
+        return _instruction("BRANCH", [NONE if condition is None else condition, *pair, 0, 0])
 
     def _call(self, call: Call, number: int) -> list[int]:
         if call.workspace is not None:
@@ -235,18 +282,39 @@ class _FunctionEncoder:
         attrs = [_i32(a, f"an attribute of {call.name!r}") for a in call.attrs]  # type: ignore[arg-type]
         return _instruction("CALL", [*words, *call.operands, *attrs])
 
-    def _load(self, load: Load, stage: int) -> list[int]:
-        found = [self.program.symbols[k] for k in load.symbols]
+    def _load(self, load: Load) -> list[int]:
+        return _instruction(
+            "LOAD", [self.strings.ref(load.name), load.source, *self._set_sizes(load)]
+        )
+
+    def _let(self, let: Let) -> list[int]:
+        values = [self.scalars.number(size) for size in let.sizes]
+        return _instruction("LET", [self.strings.ref(let.name), *self._set_sizes(let), *values])
+
+    def _set_sizes(self, step: Load | Let) -> list[int]:
+        """What LOAD and LET have in common: which values, what follows from them, their bounds."""
+        found = [self.program.symbols[k] for k in step.symbols]
         bounds = [(s.low & NONE, UNBOUNDED if s.high is None else s.high) for s in found]
-        words = [
-            self.strings.ref(load.name),
-            load.source,
-            self.scalars.loaded(load),
+        first, stage = self.scalars.set_by(step)
+        return [
+            first,
             len(found),
             *self.scalars.span(stage),
             *self.blocks.spans[stage - 1],
+            *(w for row in bounds for w in row),
         ]
-        return _instruction("LOAD", [*words, *(w for row in bounds for w in row)])
+
+
+#: Words of a BRANCH and a JUMP that say where to go, and the number of the call there.
+_TARGET = {"BRANCH": (4, 5), "JUMP": (2, 3)}
+
+
+def _land(words: list[int], jump: int, calls: int) -> None:
+    """Let the instruction at word `jump` go to the one that comes next."""
+    name = next(n for n, number in opcodes().items() if number == words[jump] & 0xFF)
+    target, call = _TARGET[name]
+    words[jump + target] = len(words) - jump
+    words[jump + call] = calls
 
 
 def _instruction(opcode: str, words: list[int]) -> list[int]:

@@ -10,6 +10,13 @@ from . import bytecode, instructions
 from .instructions import Code
 from .prune import prune
 
+#: Files of the runtime that hold what several instructions have in common.
+SHARED = {
+    "megcc_op_call": {"megcc_op_call_sized"},
+    "megcc_data": {"megcc_op_load", "megcc_op_let"},
+    "megcc_jumps": {"megcc_op_row", "megcc_op_branch", "megcc_op_jump"},
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
@@ -53,8 +60,9 @@ def opcodes_of(codes: Mapping[str, Compiled]) -> list[str]:
 def runtime_parts(codes: Mapping[str, Compiled]) -> list[str]:
     """Files of the runtime that not every package has."""
     found = {handler for name in opcodes_of(codes) if (handler := instructions.handler(name))}
-    if "megcc_op_call_sized" in found:
-        found.add("megcc_op_call")
+    for part, handlers in SHARED.items():
+        if found & handlers:
+            found.add(part)
     if any(code.is_shaped for code in codes.values()):
         found.add("megcc_shapes")
     return sorted(found)

@@ -5,7 +5,7 @@ The numbers come from ``runtime/src/megcc_opcodes.def``, the same lines the C en
 Example
 -------
 >>> sorted(opcodes(), key=opcodes().get)
-['END', 'CALL', 'COPY', 'CALL_SIZED', 'LOAD']
+['END', 'CALL', 'COPY', 'CALL_SIZED', 'LOAD', 'LET', 'ROW', 'BRANCH', 'JUMP']
 """
 
 from __future__ import annotations
@@ -16,8 +16,14 @@ from functools import lru_cache
 
 from ..program import (
     ALIGNMENT,
+    Copy,
+    Else,
+    End,
+    If,
+    Let,
     Load,
     Location,
+    Loop,
     Program,
     Step,
     Storage,
@@ -48,14 +54,6 @@ def _opcode_table() -> dict[str, tuple[int, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
-    """Instruction: copy tensor ``src`` to tensor ``dst``."""
-
-    dst: int
-    src: int
-
-
-@dataclass(frozen=True, slots=True)
 class Code:
     """A program whose every output has its own memory, and its instructions in order.
 
@@ -67,21 +65,32 @@ class Code:
     last: tuple[Copy, ...]
 
     @property
-    def instructions(self) -> tuple[Step | Copy, ...]:
+    def instructions(self) -> tuple[Step, ...]:
         return (*self.first, *self.program.calls, *self.last)
 
     @property
     def opcodes(self) -> tuple[str, ...]:
-        used = {opcode_of(i) for i in self.instructions} | {"END"}
+        used = {name for i in self.instructions if (name := opcode_of(i))} | {"END"}
+        if any(isinstance(i, Loop) for i in self.instructions):
+            used.add("JUMP")  # what its end becomes
         return tuple(sorted(used, key=lambda name: opcodes()[name]))
 
 
-def opcode_of(step: Step | Copy) -> str:
-    """Name of the instruction that a step becomes."""
-    if isinstance(step, Copy):
-        return "COPY"
-    if isinstance(step, Load):
-        return "LOAD"
+def opcode_of(step: Step) -> str | None:
+    """Name of the instruction that a step becomes; None for the end of an If, which is none."""
+    match step:
+        case Copy():
+            return "COPY" if step.row is None else "ROW"
+        case Load():
+            return "LOAD"
+        case Let():
+            return "LET"
+        case If() | Loop():
+            return "BRANCH"
+        case Else():
+            return "JUMP"
+        case End():
+            return None
     return "CALL_SIZED" if is_sized(step) else "CALL"
 
 
@@ -129,7 +138,7 @@ def own_outputs(program: Program) -> Code:
             end = len(program.calls)
             storages.append(Storage(port.name, ALIGNMENT, (), end, end + 1, dynamic=True))
         tensors.append(Tensor(port.name, t.dtype, t.shape, where))
-        ports[k] = replace(port, tensor=copy.dst)
+        ports[k] = replace(port, tensor=copy.target)
     changed = replace(
         program, tensors=tuple(tensors), outputs=tuple(ports), storages=tuple(storages)
     )

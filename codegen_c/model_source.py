@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import accumulate
 
 from ..dims import Symbol
 from ..errors import InputError
-from ..program import ALIGNMENT, Call, Program
+from ..program import ALIGNMENT, Block, Call, Program, Storage
 from . import bytecode, guards, instructions
 from .blocks import counts, placed_blocks
 from .compiled import Compiled, opcodes_of
@@ -181,22 +182,24 @@ def _plans_c(code: Compiled, blob: bytes) -> str:
 
 
 def _plan_rows(program: Program, symbols: tuple[Symbol, ...]) -> list[tuple[int, ...]]:
-    """(first, last, pool, offset, bytes) of each block that dies; steps count kernel calls.
-
-    What a `Load` reads last dies with the call after it.
-    """
+    """(first, last, pool, offset, bytes) of each block that dies in a call; steps count calls."""
     calls = [isinstance(step, Call) for step in program.calls]
-    number = [sum(calls[:k]) for k in range(len(calls) + 1)]
-    ends = [number[k] + (k > 0 and not calls[k - 1]) for k in range(len(calls) + 1)]
+    number = [0, *accumulate(map(int, calls))]
+
+    def dies(block: Block | Storage) -> bool:
+        return block.last < len(calls) and calls[block.last - 1]
+
     if program.symbols:
         pools = len(bytecode.pools(program))
         return [
-            (number[s.first], ends[s.last], pools + block, 0, 0)
+            (number[s.first], number[s.last], pools + block, 0, 0)
             for s, block in placed_blocks(program, symbols)
-            if s.last < len(calls)
+            if dies(s)
         ]
     planned = program.plan.blocks if program.plan is not None else ()
-    return [(b.first, b.last, b.pool, b.offset, b.bytes) for b in planned if b.last < len(calls)]
+    return [
+        (number[b.first], number[b.last], b.pool, b.offset, b.bytes) for b in planned if dies(b)
+    ]
 
 
 def _program_c(ident: str, arch: str, layout: Layout, blob: bytes) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..program import Call, Load, Program, Step, Tensor, operands_of
+from ..program import Call, Program, Step, Tensor, operands_of, with_operands
 
 
 def prune(program: Program) -> Program:
@@ -28,14 +28,8 @@ def prune(program: Program) -> Program:
         return replace(t, location=replace(t.location, index=weights[t.location.index]))
 
     def renumber(step: Step) -> Step:
-        if isinstance(step, Load):
-            return replace(step, source=tensors[step.source])
-        return replace(
-            step,
-            kernel=kernels[step.kernel],
-            operands=tuple(tensors[t] for t in step.operands),
-            workspace=None if step.workspace is None else tensors[step.workspace],
-        )
+        moved = with_operands(step, lambda t: tensors[t])
+        return replace(moved, kernel=kernels[moved.kernel]) if isinstance(moved, Call) else moved
 
     return replace(
         program,

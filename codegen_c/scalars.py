@@ -2,7 +2,8 @@
 
 Enters: a `Program` whose sizes may be `Dim`s. Leaves: `Scalars`: where each size is found among the
 context's values, what those are at first, and the operations in the order in which they are run:
-first those that follow from the shapes, then, per `Load`, those that follow from its data.
+first those that follow from the shapes (stage 0), then those that follow from what is set during
+the run: a stage for the symbols of each `Load`, and for those that one or several `Let`s set.
 
 Values are numbered so that everything that depends on data comes last.
 """
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 
 from ..dims import Atom, Dim, Size, Symbol, symbols
 from ..errors import UnsupportedError
-from ..program import Call, Load, Program
+from ..program import Call, Let, Load, Program
 
 #: Numbers of MEGCC_V_* in runtime/src/megcc_vm.h (a test compares them).
 OPERATIONS = (
@@ -61,14 +62,15 @@ class Scalars:
     _stage: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        loads = [step for step in self.program.calls if isinstance(step, Load)]
-        self.stages = [[] for _ in range(len(loads) + 1)]
+        setters = (step for step in self.program.calls if isinstance(step, Load | Let))
+        groups = list(dict.fromkeys(step.symbols for step in setters))
+        self.stages = [[] for _ in range(len(groups) + 1)]
         if not self.program.symbols:
             return
         for symbol in self.inputs:
             self._of[symbol.name] = self._new(0, 0)
-        for stage, load in enumerate(loads, start=1):
-            for k in load.symbols:  # consecutive, as LOAD writes them
+        for stage, group in enumerate(groups, start=1):
+            for k in group:  # consecutive, as LOAD and LET write them
                 name = self.program.symbols[k].name
                 self._stage[name] = stage
                 self._of[name] = self._new(-1, stage)
@@ -84,6 +86,9 @@ class Scalars:
             if isinstance(step, Call) and is_sized(step):
                 self._value(step.work)
                 self.attributes[number] = self._block(step)
+            if isinstance(step, Let):
+                for size in step.sizes:
+                    self._value(size)
         self._number()
 
     @property
@@ -105,9 +110,10 @@ class Scalars:
         value, count = self.attributes[step]
         return value.number, count
 
-    def loaded(self, load: Load) -> int:
-        """Number of the first value that a `Load` writes."""
-        return self._of[self.program.symbols[load.symbols[0]].name].number
+    def set_by(self, step: Load | Let) -> tuple[int, int]:
+        """Number of the first value that a step sets, and its stage."""
+        name = self.program.symbols[step.symbols[0]].name
+        return self._of[name].number, self._stage[name]
 
     def code(self) -> list[tuple[int, int, int]]:
         """The operations of all stages as (kind | to << 8, a, b)."""
@@ -118,12 +124,12 @@ class Scalars:
         ]
 
     def span(self, stage: int) -> tuple[int, int]:
-        """First and last + 1 operation of a stage: 0 when shapes change, k for the k-th Load."""
+        """First and last + 1 operation of a stage."""
         start = sum(len(s) for s in self.stages[:stage])
         return start, start + len(self.stages[stage])
 
     def stage_of(self, size: Size) -> int:
-        """0, or number (from 1) of the last Load on whose data a size depends."""
+        """The last stage of the symbols on which a size depends."""
         return max((self._stage.get(s.name, 0) for s in symbols(size)), default=0)
 
     # ---- inside

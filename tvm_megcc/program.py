@@ -17,7 +17,7 @@ Example
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal
@@ -143,7 +143,97 @@ class Load:
     name: str = ""
 
 
-Step = Call | Load
+@dataclass(frozen=True, slots=True)
+class Let:
+    """Sizes that become others during a run: ``symbols[k]`` becomes ``sizes[k]``.
+
+    A loop's state changes its size from iteration to iteration, and the branches of an If give
+    results of different sizes. Several Lets may set the same symbols.
+
+    Attributes
+    ----------
+    symbols : tuple of int
+        Positions in ``Program.symbols``.
+    sizes : tuple of Size
+    name : str
+        Name of the model's node.
+    """
+
+    symbols: tuple[int, ...]
+    sizes: tuple[Size, ...]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Copy tensor ``source`` to tensor ``target``.
+
+    Attributes
+    ----------
+    target, source : int
+        Tensor ids; their dims agree, but for what only the run shows.
+    row : int or None
+        Tensor id of a number (``i64``): only that row, counted by the first dim, of the target (or,
+        with ``into`` False, of the source) is copied.
+    into : bool
+        Whether ``row`` counts the target's rows.
+    name : str
+        Name of the model's node.
+    """
+
+    target: int
+    source: int
+    row: int | None = None
+    into: bool = True
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """The steps up to the matching `Else` are run if ``condition`` (``bool``) is true.
+
+    If it is not, those from there to the matching `End` are.
+    """
+
+    condition: int
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Else:
+    """Where the other branch of an `If` begins."""
+
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The steps up to the matching `End` are run as long as the conditions hold.
+
+    Attributes
+    ----------
+    counter : int
+        Tensor id (``i64``, one element) of the number of iterations that have been run.
+    limit : int or None
+        Tensor id (``i64``) of a number that ``counter`` stays below.
+    condition : int or None
+        Tensor id (``bool``) of what must be true.
+    """
+
+    counter: int
+    limit: int | None = None
+    condition: int | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Where an `If` or a `Loop` ends."""
+
+    name: str = ""
+
+
+Step = Call | Load | Let | Copy | If | Else | Loop | End
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,21 +371,44 @@ class Program:
         lines = [f"program {self.name!r} for {self.arch}, arena {self.arena_bytes} bytes"]
         lines += [f"  input {p.name!r} = {show(p.tensor)}" for p in self.inputs]
         lines += [f"  require {r.a} == {r.b}  // {r.name}" for r in self.requirements]
-        for n, c in enumerate(self.calls):
-            if isinstance(c, Load):
-                names = ", ".join(self.symbols[k].name for k in c.symbols)
-                lines.append(f"  {n:4d}: {names} = load({show(c.source)})  // {c.name}")
-                continue
-            cut = len(c.operands) - c.n_outputs
-            reads = ", ".join(map(show, c.operands[:cut]))
-            writes = ", ".join(map(show, c.operands[cut:]))
-            scratch = f" workspace {show(c.workspace)}" if c.workspace is not None else ""
-            lines.append(
-                f"  {n:4d}: {writes} = {self.kernels[c.kernel].symbol}({reads})"
-                f" attrs {list(c.attrs)} work {c.work}{scratch}  // {c.name}"
-            )
+        depth = 0
+        for n, step in enumerate(self.calls):
+            depth -= isinstance(step, Else | End)
+            lines.append(f"  {n:4d}: {'  ' * depth}{self._shown(step, show)}  // {step.name}")
+            depth += isinstance(step, If | Else | Loop)
         lines += [f"  output {p.name!r} = {show(p.tensor)}" for p in self.outputs]
         return "\n".join(lines)
+
+    def _shown(self, step: Step, show: Callable[[int], str]) -> str:
+        """A step as text; tensors as `show` writes them."""
+        match step:
+            case Load():
+                names = ", ".join(self.symbols[k].name for k in step.symbols)
+                return f"{names} = load({show(step.source)})"
+            case Let():
+                names = ", ".join(self.symbols[k].name for k in step.symbols)
+                return f"{names} = {', '.join(map(str, step.sizes))}"
+            case Copy():
+                row = "" if step.row is None else f"[{show(step.row)}]"
+                ends = (row, "") if step.into else ("", row)
+                return f"{show(step.target)}{ends[0]} = {show(step.source)}{ends[1]}"
+            case If():
+                return f"if {show(step.condition)}"
+            case Loop():
+                parts = [] if step.condition is None else [show(step.condition)]
+                if step.limit is not None:
+                    parts.append(f"{show(step.counter)} < {show(step.limit)}")
+                return f"while {' and '.join(parts)}, counting {show(step.counter)}"
+            case Else() | End():
+                return type(step).__name__.lower()
+        cut = len(step.operands) - step.n_outputs
+        reads = ", ".join(map(show, step.operands[:cut]))
+        writes = ", ".join(map(show, step.operands[cut:]))
+        scratch = f" workspace {show(step.workspace)}" if step.workspace is not None else ""
+        return (
+            f"{writes} = {self.kernels[step.kernel].symbol}({reads})"
+            f" attrs {list(step.attrs)} work {step.work}{scratch}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,22 +463,120 @@ def bundle_of(program: Program) -> Bundle:
 
 
 def data_symbols(program: Program) -> frozenset[Symbol]:
-    """The symbols that are read from data during the run."""
-    loads = (step for step in program.calls if isinstance(step, Load))
-    return frozenset(program.symbols[k] for load in loads for k in load.symbols)
+    """The symbols that are set during the run."""
+    setters = (step for step in program.calls if isinstance(step, Load | Let))
+    return frozenset(program.symbols[k] for step in setters for k in step.symbols)
 
 
 def waits_for_data(program: Program, tensor: Tensor) -> bool:
-    """Whether a dim of the tensor is read from data during the run."""
+    """Whether a dim of the tensor is set during the run."""
     data = data_symbols(program)
     return any(symbols(dim) & data for dim in tensor.shape)
 
 
 def operands_of(step: Step) -> tuple[int, ...]:
     """Every tensor that a step touches, its workspace included."""
-    if isinstance(step, Load):
-        return (step.source,)
-    return step.operands if step.workspace is None else (*step.operands, step.workspace)
+    match step:
+        case Load():
+            return (step.source,)
+        case Copy():
+            return (step.target, step.source, *_present(step.row))
+        case If():
+            return (step.condition,)
+        case Loop():
+            return (step.counter, *_present(step.limit, step.condition))
+        case Call():
+            return (*step.operands, *_present(step.workspace))
+    return ()
+
+
+def _present(*tensors: int | None) -> tuple[int, ...]:
+    return tuple(t for t in tensors if t is not None)
+
+
+def with_operands(step: Step, number: Callable[[int], int]) -> Step:
+    """`step` with every tensor id that it holds replaced by ``number`` of it."""
+
+    def maybe(tensor: int | None) -> int | None:
+        return None if tensor is None else number(tensor)
+
+    match step:
+        case Load():
+            return replace(step, source=number(step.source))
+        case Copy():
+            return replace(
+                step,
+                target=number(step.target),
+                source=number(step.source),
+                row=maybe(step.row),
+            )
+        case If():
+            return replace(step, condition=number(step.condition))
+        case Loop():
+            return replace(
+                step,
+                counter=number(step.counter),
+                limit=maybe(step.limit),
+                condition=maybe(step.condition),
+            )
+        case Call():
+            return replace(
+                step,
+                operands=tuple(map(number, step.operands)),
+                workspace=maybe(step.workspace),
+            )
+    return step
+
+
+def regions(program: Program) -> dict[int, int]:
+    """The step with which each `If`, `Else` and `Loop` ends: the `Else`, or the `End`."""
+    open_steps: list[int] = []
+    found: dict[int, int] = {}
+    for number, step in enumerate(program.calls):
+        if isinstance(step, Else | End):
+            found[open_steps.pop()] = number
+        if isinstance(step, If | Else | Loop):
+            open_steps.append(number)
+    assert not open_steps, "an If or a Loop does not end"
+    return found
+
+
+def live_steps(program: Program) -> dict[int, tuple[int, int]]:
+    """First and last step during which each storage of the arena is live, but for what ports need.
+
+    What is used both in a loop and outside of it, a port's storage too, is live during the whole
+    loop: the next iteration finds in it what this one has left.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    for number, step in enumerate(program.calls):
+        for tensor in operands_of(step):
+            at = program.tensors[tensor].location
+            if at.space == "arena":
+                first, _ = found.get(at.index, (number, number))
+                found[at.index] = first, number
+    around = loops(program)
+    if around:
+        ports = {program.tensors[p.tensor].location for p in (*program.inputs, *program.outputs)}
+        outside = {at.index for at in ports if at.space == "arena"}
+        found = {s: _around(span, around, s in outside) for s, span in found.items()}
+    return found
+
+
+def loops(program: Program) -> list[tuple[int, int]]:
+    """First and last step of each loop, inner ones first."""
+    ends = regions(program)
+    found = [(n, ends[n]) for n, step in enumerate(program.calls) if isinstance(step, Loop)]
+    return sorted(found, key=lambda loop: loop[1] - loop[0])
+
+
+def _around(span: tuple[int, int], found: list[tuple[int, int]], is_port: bool) -> tuple[int, int]:
+    first, last = span
+    for begin, end in found:
+        if begin < first and last < end and not is_port:
+            continue  # of one iteration
+        if first <= end and last >= begin:
+            first, last = min(first, begin), max(last, end)
+    return first, last
 
 
 def programs_of(found: Program | Bundle) -> tuple[Program, ...]:
@@ -380,7 +591,7 @@ def sized(program: Program, values: Mapping[str, int]) -> Program:
         return at(size, values)
 
     def call(step: Step) -> Step:
-        if isinstance(step, Load):
+        if not isinstance(step, Call):
             return step
         return replace(step, attrs=tuple(map(number, step.attrs)), work=number(step.work))
 

@@ -73,6 +73,13 @@ def bound(found: dims.Symbol) -> None:
     scope[found.name] = found
 
 
+def rename(name: str, to: dims.Symbol) -> None:
+    """Let a dim of the function at hand be known as another symbol."""
+    scope = _SYMBOLS.get()
+    assert isinstance(scope, dict), "no function's symbols are being collected"
+    scope[name] = to
+
+
 def symbol_of(name: str) -> dims.Symbol:
     """The symbol of this name in the function at hand."""
     return (_SYMBOLS.get() or {}).get(name) or dims.Symbol(name)

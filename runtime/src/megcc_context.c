@@ -455,7 +455,8 @@ megcc_status_t megcc_run(megcc_context_t *c) {
   load_arena_inputs(c);
   c->call = 0;
   c->has_run = 0;
-  for (code = c->model->section[MEGCC_S_CODE]; (*code & 0xFF) != MEGCC_OP_END; code += *code >> 8) {
+  for (code = c->model->section[MEGCC_S_CODE]; (*code & 0xFF) != MEGCC_OP_END; code = c->next) {
+    c->next = code + (*code >> 8);
     status = c->model->kernels->op[*code & 0xFF]->run(c, code);
     if (status != MEGCC_OK) return status;
   }

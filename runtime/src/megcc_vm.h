@@ -7,7 +7,7 @@
 
 // Raised whenever anything in this file or the kernel's type changes: packages of different ABIs
 // in one program refuse each other's models instead of misreading them.
-#define MEGCC_ABI 3
+#define MEGCC_ABI 4
 
 // A debug build (-DMEGCC_DEBUG) adds to the structs below; a program half of one, half of the other
 // refuses its models, too.
@@ -229,6 +229,7 @@ struct megcc_context {
   struct megcc_shaped *shaped;  // null where every shape is fixed
   uint8_t **base;  // first byte of each segment, input, output; before them, of pool k at ~k
   void **operand;  // of the running call
+  const uint32_t *next;  // instruction that follows the running one
   struct megcc_port *input, *output;
   uint32_t call;  // number of the running call, for the profile
   uint32_t has_run;
@@ -316,6 +317,19 @@ static inline megcc_tensor_t megcc_tensor_in(const megcc_context_t *context, uin
   return t;
 }
 
+// The instruction `words` words from one of a validated model, null where none begins there.
+const uint32_t *megcc_instruction(const megcc_model_t *model, const uint32_t *code, int32_t words);
+
+// A loop's counter: a tensor that holds one i64.
+int megcc_is_counter(const megcc_model_t *model, uint32_t id);
+int64_t megcc_counter(const megcc_context_t *context, uint32_t id);
+
+// What LOAD and LET have in common, from the word that says the first value on: value, how many,
+// scalars (first, last + 1), blocks (first, last + 1), then bounds of each value.
+megcc_status_t megcc_check_sizes(const megcc_model_t *model, const uint32_t *code, uint32_t words);
+megcc_status_t megcc_set_size(megcc_context_t *context, const uint32_t *code, uint32_t k, int64_t x);
+megcc_status_t megcc_adopt_sizes(megcc_context_t *context, const uint32_t *code);
+
 // Evaluates scalars, sizes and addresses a range of blocks: for the shapes, or after a LOAD.
 megcc_status_t megcc_compute(struct megcc_shaped *shaped, uint32_t first, uint32_t last);
 megcc_status_t megcc_size_blocks(struct megcc_shaped *shaped, uint32_t first, uint32_t last);
@@ -336,6 +350,10 @@ extern const megcc_op_t megcc_op_call;
 extern const megcc_op_t megcc_op_copy;
 extern const megcc_op_t megcc_op_call_sized;
 extern const megcc_op_t megcc_op_load;
+extern const megcc_op_t megcc_op_let;
+extern const megcc_op_t megcc_op_row;
+extern const megcc_op_t megcc_op_branch;
+extern const megcc_op_t megcc_op_jump;
 extern const megcc_shapes_t megcc_shapes;
 
 #endif  // MEGCC_VM_H

@@ -4,11 +4,19 @@ import numpy as np
 import pytest
 
 from tests.ops.cases import Weight, check_node, node_model, rand
-from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.control_flow import Iterations, region_of
 from tvm_megcc.frontend import from_onnx
+from tvm_megcc.ops import _recurrent
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 STEPS, BATCH, SIZE, HIDDEN = 3, 2, 3, 4
+
+
+@pytest.fixture(params=["unrolled", "loop"], autouse=True)
+def form(request, monkeypatch):
+    """Every layer in both forms."""
+    if request.param == "loop":
+        monkeypatch.setattr(_recurrent, "UNROLLED", 0)
 
 
 def operands(op, directions, *, bias=True, lengths=None, state=False, peepholes=False):
@@ -98,9 +106,9 @@ def test_some_outputs(wanted):
     check_node("LSTM", operands("LSTM", 1), 14, outputs=wanted, hidden_size=HIDDEN)
 
 
-def test_too_long_to_unroll():
+def test_many_steps_are_a_loop():
     data = np.zeros((3000, 1, 1), np.float32)
     weights = [Weight(np.zeros((1, 1, 1), np.float32)) for _ in range(2)]
     model, _ = node_model("RNN", [data, *weights], 14, hidden_size=1)
-    with pytest.raises(UnsupportedError, match=r"RNN 'node': 3000 steps .* shorter pieces"):
-        from_onnx(model)
+    mod = from_onnx(model).mod
+    assert any(isinstance(region_of(func), Iterations) for _, func in mod.functions_items())

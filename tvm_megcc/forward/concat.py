@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tvm_megcc.dims import Size, samples, symbols
 from tvm_megcc.forward.storages import Storages
-from tvm_megcc.program import Call, Load, Program, data_symbols, sized
+from tvm_megcc.program import Call, Program, data_symbols, sized
 
 #: Kernel file of the operator, and where its attributes say how many rows the result has.
 TEMPLATE, OUTER = "concat", 1
@@ -20,7 +20,7 @@ TEMPLATE, OUTER = "concat", 1
 def concat_in_place(program: Program, io: str) -> Program:
     """`program` without the concats that only put neighbours side by side."""
     for call in program.calls:
-        if isinstance(call, Load):
+        if not isinstance(call, Call):
             continue
         if program.kernels[call.kernel].template == TEMPLATE:
             placed = _placed(program, call, io)

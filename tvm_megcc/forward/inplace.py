@@ -7,14 +7,14 @@ kernel): it reads what it needs of that input before it overwrites it.
 from __future__ import annotations
 
 from tvm_megcc.forward.storages import Storages
-from tvm_megcc.program import Call, Load, Program
+from tvm_megcc.program import Call, Program
 
 
 def run_in_place(program: Program) -> Program:
     """`program` with outputs forwarded onto dying inputs."""
     storages = Storages(program)
     for step, call in enumerate(program.calls):
-        if isinstance(call, Load):
+        if not isinstance(call, Call):
             continue
         for operand in program.kernels[call.kernel].inplace:
             if _forward(storages, step, call, operand):

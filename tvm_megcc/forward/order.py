@@ -17,7 +17,7 @@ import heapq
 from dataclasses import dataclass, replace
 
 from tvm_megcc.dims import samples
-from tvm_megcc.program import Load, Program, sized
+from tvm_megcc.program import Call, Program, sized
 
 #: Sets of finished calls that the exact search may visit.
 MAX_STATES = 4_000
@@ -71,8 +71,9 @@ def reorder(program: Program, io: str) -> Program:
     With ``io="caller"`` inputs and outputs take no room in the arena. Where sizes are symbolic, the
     usual ones count.
     """
-    # What follows a Load may depend on the sizes that it reads, which no operand shows.
-    if len(program.calls) < 3 or any(isinstance(step, Load) for step in program.calls):
+    # What follows a Load may depend on the sizes that it reads, which no operand shows; and a step
+    # stays in its branch or loop.
+    if len(program.calls) < 3 or not all(isinstance(step, Call) for step in program.calls):
         return program
     graph = _graph(sized(program, samples(program.symbols)[0]), io)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tvm_megcc.dims import Size, maximum
-from tvm_megcc.program import Location, Program, Tensor, operands_of
+from tvm_megcc.program import Location, Program, Tensor, live_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +34,10 @@ class Storages:
         self.usage = self._usage()
 
     def _usage(self) -> dict[int, Usage]:
-        steps: dict[int, list[int]] = {}
-        for step, call in enumerate(self.program.calls):
-            for tensor in operands_of(call):
-                storage = self.storage(tensor)
-                if storage is not None:
-                    steps.setdefault(storage, []).append(step)
+        live = live_steps(self.program)
         inputs = {self.storage(p.tensor) for p in self.program.inputs}
         outputs = {self.storage(p.tensor) for p in self.program.outputs}
-        return {
-            s: Usage(min(steps.get(s, [0])), max(steps.get(s, [0])), s in inputs, s in outputs)
-            for s in self.members
-        }
+        return {s: Usage(*live.get(s, (0, 0)), s in inputs, s in outputs) for s in self.members}
 
     def storage(self, tensor: int) -> int | None:
         """Storage id of a tensor, or None when it does not live in the arena."""

@@ -12,9 +12,9 @@ to half precision still rounds.
 
 from __future__ import annotations
 
-import warnings
 from collections import ChainMap
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,14 +24,15 @@ from onnx import numpy_helper
 from tvm import relax
 
 from .. import ops
+from ..control_flow import Functions
 from ..dims import Dim, Symbol, Undecided
 from ..errors import MegccError, UnsupportedError
 from ..ops import Context, Inputs
 from ..ops._agree import agreed
-from ..ops._context import IllTypedError, constant, expr_dtype, relax_shape, volume
+from ..ops._context import constant, expr_dtype, relax_shape, volume
 from ..ops._sizes import Real, SizeArray, size_array
 from ..shape_exprs import sizes_of, with_bounds, with_symbols
-from . import fold, stock, symbolic
+from . import fold, stock, subgraphs, symbolic
 from .dtypes import is_supported, short_dtype, tvm_dtype
 from .load import node_reads
 from .model import ImportedModel, InputInfo, OutputInfo
@@ -56,14 +57,14 @@ def import_graph(model: onnx.ModelProto, inputs: tuple[InputInfo, ...], name: st
     UnsupportedError
         Operators without a converter, all at once; or a node that cannot be converted.
     """
-    importer = _Importer(model)
+    importer = Importer(model)
     params = importer.parameters(inputs)
     with with_symbols(importer.symbols):
         return _import(importer, model, inputs, params, name)
 
 
 def _import(
-    importer: _Importer,
+    importer: Importer,
     model: onnx.ModelProto,
     inputs: tuple[InputInfo, ...],
     params: list[relax.Var],
@@ -88,11 +89,13 @@ def _import(
         builder.emit_func_output(results[0] if len(results) == 1 else relax.Tuple(results))
     if error is not None:
         raise error
-    mod = relax.transform.CanonicalizeBindings()(builder.get())
+    mod = builder.get()
+    importer.functions.into(mod)
+    mod = relax.transform.CanonicalizeBindings()(mod)
     mod = relax.transform.DeadCodeElimination()(mod)
     if importer.symbols:
-        main = with_bounds(mod["main"], importer.symbols.values())
-        mod.update_func(mod.get_global_var("main"), main)
+        for gvar, func in mod.functions_items():
+            mod.update_func(gvar, with_bounds(func, importer.symbols.values()))
     return ImportedModel(mod, inputs, _output_infos(mod, output_names), name)
 
 
@@ -114,18 +117,20 @@ def _output_infos(mod: tvm.IRModule, names: list[str]) -> tuple[OutputInfo, ...]
     return tuple(infos)
 
 
-class _Importer:
+class Importer:
     """State of one import: the block under construction and what could not be converted."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self.builder = relax.BlockBuilder()
         self.opsets = {entry.domain: entry.version for entry in model.opset_import}
         self.missing: list[str] = []
-        #: Whether what is converted now might not be what is to be computed.
+        #: Whether what is converted now might not be run.
         self.speculative = False
         #: The symbolic dims by name: TVM's variables, and their bounds where they have any.
         self.variables: dict[str, tvm.tirx.Var] = {}
         self.symbols: dict[str, Symbol] = {}
+        #: What If, Loop and Scan call.
+        self.functions = Functions()
         self._constants: dict[int, tuple[Array, relax.Expr]] = {}
         self._widened: dict[relax.Expr, relax.Expr] = {}
 
@@ -169,7 +174,7 @@ class _Importer:
         self, scope: Scope, port: onnx.ValueInfoProto, params: list[relax.Var]
     ) -> relax.Expr:
         """A value as the function returns it: a parameter, a constant or an output of the block."""
-        expr = self._expr(scope[port.name])
+        expr = self.expr(scope[port.name])
         declared = tvm_dtype(port.type.tensor_type.elem_type)
         if declared in HALVES and expr_dtype(expr) == "float32":
             original = [p for p in params if self._widened.get(p) is expr]
@@ -199,8 +204,10 @@ class _Importer:
         if known is not None:
             pairs = zip(node.output, known, strict=False)
             return {n: v if isinstance(v, SizeArray) else wide(v) for n, v in pairs if n}
-        if node.op_type == "If" and not node.domain:
-            return self._if(node, values[0], scope)
+        control = subgraphs.CONVERTERS.get(node.op_type) if not node.domain else None
+        if control is not None:
+            results = control(self, node, values, scope)
+            return {n: v for n, v in zip(node.output, results, strict=False) if n}
         return self._convert(node, values)
 
     def _known(
@@ -215,69 +222,27 @@ class _Importer:
             return symbolic.evaluate(node, values, attributes(node), self.opsets)
         return fold.fold(node, values, self.opsets)
 
-    def _if(
-        self, node: onnx.NodeProto, condition: Value | None, scope: Scope
-    ) -> Mapping[str, Value]:
-        """Convert the branch that is taken in place of the node; both where that is not known.
-
-        ONNX's branches have no effects, so both may be computed and one selected, as long as their
-        results have the same shapes. A branch that could not run with the shapes at hand (it is
-        for another chunk length, say) cannot be the one that is taken.
-        """
-        attrs = attributes(node)
-        branches = [attrs["then_branch"], attrs["else_branch"]]
-        if isinstance(condition, np.ndarray):
-            taken = branches[0 if bool(condition.reshape(-1)[0]) else 1]
-            return dict(zip(node.output, self._branch(taken, scope), strict=True))
-        if isinstance(condition, SizeArray) and _squeezes(*branches):
-            # PyTorch's squeeze: only with that dim being 1 do the ranks fit, and Squeeze asks for
-            # just that at run time.
-            return dict(zip(node.output, self._branch(branches[0], scope), strict=True))
-        both = [self._possible(branch, scope) for branch in branches]
-        if self.missing:
-            return {}
-        possible = [results for results in both if not isinstance(results, IllTypedError)]
-        if len(possible) < 2:
-            reason = next(results for results in both if isinstance(results, IllTypedError))
-            if not possible:
-                raise reason
-            warnings.warn(f"{label(node)}: one branch is never taken ({reason})", stacklevel=2)
-            return dict(zip(node.output, possible[0], strict=True))
-        chosen = self.builder.emit(relax.op.reshape(self._expr(condition), []))
-        return {
-            name: self._select(node, name, chosen, then, other)
-            for name, then, other in zip(node.output, *possible, strict=True)
-        }
-
-    def _possible(self, branch: onnx.GraphProto, scope: Scope) -> list[Value] | IllTypedError:
-        outside, self.speculative = self.speculative, True
-        try:
-            return self._branch(branch, scope)
-        except IllTypedError as err:
-            return err
-        finally:
-            self.speculative = outside
-
-    def _branch(self, branch: onnx.GraphProto, scope: Scope) -> list[Value]:
+    def branch(self, graph: onnx.GraphProto, scope: Scope) -> list[Value]:
+        """The results of a graph that stands in a node, converted in place of the node."""
         inner: Scope = ChainMap({}, scope)  # type: ignore[arg-type]
-        self.run(branch, inner)
+        self.run(graph, inner)
         # A name is absent where a node is missing a converter, which is reported later.
-        return [inner[port.name] for port in branch.output if port.name in inner]
+        return [inner[port.name] for port in graph.output if port.name in inner]
 
-    def _select(
-        self, node: onnx.NodeProto, name: str, chosen: relax.Expr, then: Value, other: Value
-    ) -> Value:
-        exprs = [self._expr(then), self._expr(other)]
-        kinds = {(relax_shape(expr), expr_dtype(expr)) for expr in exprs}
-        if len(kinds) > 1 or (None, expr_dtype(exprs[0])) in kinds:
-            raise UnsupportedError(
-                f"{label(node)}: its condition is computed at run time and '{name}' has another "
-                "shape in each branch; fix the model's dims with --input-shapes or cut the model"
-            )
-        return self._emit(relax.op.where(chosen, *exprs), name)
+    @contextmanager
+    def inside(self, builder: relax.BlockBuilder) -> Iterator[relax.BlockBuilder]:
+        """Let what is converted from here on go into another function."""
+        outside, constants = self.builder, self._constants
+        # An empty constant is bound where it is first wanted, which is not to be seen outside.
+        self.builder, self._constants = builder, dict(constants)
+        try:
+            yield builder
+        finally:
+            self.builder, self._constants = outside, constants
 
-    def _convert(self, node: onnx.NodeProto, values: list[Value | None]) -> Mapping[str, Value]:
-        ctx = Context(
+    def context(self, node: onnx.NodeProto) -> Context:
+        """The place of a node, for its conversion."""
+        return Context(
             self.builder,
             self.opsets.get(node.domain, 1),
             node.op_type,
@@ -285,11 +250,15 @@ class _Importer:
             tuple(node.output),
             self.variables,
             self.speculative,
+            self.functions,
         )
+
+    def _convert(self, node: onnx.NodeProto, values: list[Value | None]) -> Mapping[str, Value]:
+        ctx = self.context(node)
         own = ops.find(node.domain, node.op_type)
         try:
             values = agreed(ctx, values, attributes(node))
-            inputs = Inputs(ctx, values, lambda i: self._expr(values[i]))
+            inputs = Inputs(ctx, values, lambda i: self.expr(values[i]))
             if own is not None:
                 results = own.convert(ctx, inputs, attributes(node))
             elif stock.has(node.domain, node.op_type):
@@ -354,7 +323,7 @@ class _Importer:
             return var
         return empty(var) if is_empty(var) else self.widen(var)
 
-    def _expr(self, value: Value | None) -> relax.Expr:
+    def expr(self, value: Value | None) -> relax.Expr:
         if isinstance(value, SizeArray):
             return self._sizes(value)
         if not isinstance(value, np.ndarray):
@@ -378,7 +347,7 @@ class _Importer:
         return ctx.emit(relax.op.reshape(result, array.shape))
 
     def _note_if_missing(self, node: onnx.NodeProto) -> None:
-        if node.op_type in ("If", "Identity") and not node.domain:
+        if node.op_type in (*subgraphs.CONVERTERS, "Identity") and not node.domain:
             return
         if not ops.find(node.domain, node.op_type) and not stock.has(node.domain, node.op_type):
             domain = node.domain or "ai.onnx"
@@ -394,16 +363,6 @@ def _needed(graph: onnx.GraphProto) -> list[onnx.NodeProto]:
             live |= node_reads(node)
             kept.append(node)
     return kept[::-1]
-
-
-def _squeezes(then: onnx.GraphProto, other: onnx.GraphProto) -> bool:
-    """Whether one branch removes a dim and the other one gives the same value as it is."""
-    last = {out: n for g in (then, other) for n in g.node for out in n.output}
-    ends = [last.get(g.output[0].name) for g in (then, other) if len(g.output) == 1]
-    return (
-        [n.op_type for n in ends if n is not None] == ["Squeeze", "Identity"]
-        and ends[0].input[0] == ends[1].input[0]  # type: ignore[union-attr]
-    )
 
 
 def _shape_of(node: onnx.NodeProto, value: Value | None) -> list[Array | SizeArray] | None:

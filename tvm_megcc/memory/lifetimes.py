@@ -8,7 +8,7 @@ its end (to its last read if it may be clobbered), an output from its first writ
 from __future__ import annotations
 
 from tvm_megcc.memory.problem import Interval, Problem
-from tvm_megcc.program import Program, operands_of
+from tvm_megcc.program import Program, live_steps, operands_of
 
 
 def problem_of(program: Program, clobber_inputs: bool = False) -> tuple[Problem, tuple[int, ...]]:
@@ -35,9 +35,11 @@ def problem_of(program: Program, clobber_inputs: bool = False) -> tuple[Problem,
 
     for port in program.inputs:
         touch(port.tensor, 0, 1 if clobber_inputs else end)
-    for step, call in enumerate(program.calls):
+    live = live_steps(program)
+    for call in program.calls:
         for tensor_id in operands_of(call):
-            touch(tensor_id, step, step + 1)
+            begin, done = live.get(program.tensors[tensor_id].location.index, (0, 0))
+            touch(tensor_id, begin, done + 1)
     for port in program.outputs:
         touch(port.tensor, end - 1, end)
     storages = tuple(sorted(first))

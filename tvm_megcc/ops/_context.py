@@ -10,6 +10,7 @@ import numpy.typing as npt
 import tvm
 from tvm import relax, tirx
 
+from ..control_flow import Functions
 from ..dims import Dim, Size, is_static
 from ..errors import UnsupportedError
 from ..shape_exprs import prim_of, sizes_of
@@ -39,8 +40,9 @@ class Context:
     variables : mapping of str to tirx.Var
         The symbolic dims of the function by name.
     speculative : bool
-        The node stands in a branch that is computed whether it is taken or not: it must not ask
-        anything of the sizes.
+        The node stands in a branch that may not be taken: it must not ask anything of the sizes.
+    functions : Functions
+        Where the functions of loops are added.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Context:
         outputs: tuple[str, ...],
         variables: Mapping[str, tirx.Var] | None = None,
         speculative: bool = False,
+        functions: Functions | None = None,
     ) -> None:
         self.builder = builder
         self.opset = opset
@@ -60,6 +63,20 @@ class Context:
         self.outputs = outputs
         self.variables = variables if variables is not None else {}
         self.speculative = speculative
+        self.functions = Functions() if functions is None else functions
+
+    def inside(self, builder: relax.BlockBuilder) -> Context:
+        """The same node's place in another function."""
+        return Context(
+            builder,
+            self.opset,
+            self.op,
+            self.label,
+            self.outputs,
+            self.variables,
+            self.speculative,
+            self.functions,
+        )
 
     def emit(self, expr: relax.Expr) -> relax.Var:
         """Bind an intermediate result to a variable, whose type is then known."""
@@ -141,8 +158,13 @@ class Context:
                 f"needs a dim of {a} to be {b}, in a branch that may not be taken", _FIX_SHAPE
             )
         have = expr.ty.shape.values
-        dims = [_cast_dim(a, b) for a, b in zip(have, self.prims(shape), strict=True)]
+        dims = [cast_dim(a, b) for a, b in zip(have, self.prims(shape), strict=True)]
         return self.builder.match_cast(expr, relax.TensorType(dims, expr_dtype(expr)))
+
+    def cast_type(self, like: relax.Expr) -> relax.TensorType:
+        """The type of an expression with dims, as a ``match_cast`` may have it."""
+        dims = [cast_dim(None, prim) for prim in self.prims(self.shape(like))]
+        return relax.TensorType(dims, expr_dtype(like))
 
     def sizes(self, values: Sequence[Size], dtype: str) -> relax.Expr:
         """A vector of sizes as a tensor."""
@@ -248,7 +270,7 @@ class Inputs(Sequence[Any]):
 
     def is_read(self, index: int) -> bool:
         """Whether an operand is a few integers that can be read when they are computed."""
-        if not self.has(index) or self.ints(index) is not None or self._ctx.speculative:
+        if not self.has(index) or self.ints(index) is not None:
             return False
         shape = relax_shape(self[index])
         short = shape is not None and len(shape) <= 1 and is_static(shape)
@@ -291,7 +313,7 @@ class Inputs(Sequence[Any]):
 _ARRAYS = (np.ndarray, SizeArray)
 
 
-def _cast_dim(have: Any, want: Any) -> Any:
+def cast_dim(have: Any, want: Any) -> Any:
     """A dim as a ``match_cast`` may have it.
 
     TVM's CanonicalizeBindings takes a variable that stands alone for one that is defined here, and

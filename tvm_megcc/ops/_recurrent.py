@@ -1,4 +1,4 @@
-"""LSTM, GRU and RNN, unrolled over the static sequence length.
+"""LSTM, GRU and RNN: a few steps are unrolled, many, or a number that the shapes say, are a loop.
 
 The projections of all inputs are one ``matmul`` ahead of the steps; a step is one ``matmul`` of the
 state and the gates' arithmetic. Directions, initial states, sequence lengths (known or not),
@@ -8,8 +8,8 @@ peepholes (LSTM), ``clip``, ``linear_before_reset`` (GRU) and both layouts are c
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,12 +18,14 @@ from tvm import relax
 from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._activations import activate, clip
+from ._loops import over_rows
 from ._slices import sliced
 
-#: Steps, over all directions, above which the unrolled program would be out of proportion.
-MAX_STEPS = 2048
+#: More steps than this, over all directions, are a loop.
+UNROLLED = 2048
 
 Expr = relax.Expr
+Activation = Callable[[Context, Expr], Expr]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Cell:
     recurrent: np.ndarray
     bias: Expr | None
     peepholes: Expr | None
-    activations: tuple[Callable[[Expr], Expr], ...]
+    activations: tuple[Activation, ...]
     limit: float | None
     attrs: Attrs
     constants: dict[tuple[int, int | None], Expr] = field(default_factory=dict)
@@ -56,7 +58,7 @@ class Cell:
         value = self.ctx.emit(value)
         if self.limit is not None and limited:
             value = self.ctx.emit(clip(self.ctx, value, -self.limit, self.limit))
-        return self.ctx.emit(self.activations[which](value))
+        return self.ctx.emit(self.activations[which](self.ctx, value))
 
     def project(self, state: Expr, first: int = 0, last: int | None = None) -> Expr:
         """``state @ recurrent``, of the gates from ``first`` to before ``last``."""
@@ -92,17 +94,8 @@ class Recurrent(OnnxOp):
         data = relax.op.permute_dims(inputs[0], [1, 0, 2]) if batch_first else inputs[0]
         data = ctx.emit(data) if batch_first else data
         steps, batch, _ = ctx.shape(data)
-        if not isinstance(steps, int):
-            raise ctx.unsupported(
-                f"a sequence of {steps} steps, which are unrolled",
-                "fix the sequence's length with --input-shapes",
-            )
         directions = 2 if attrs.get("direction", "forward") == "bidirectional" else 1
-        if steps * directions > MAX_STEPS:
-            raise ctx.unsupported(
-                f"{steps} steps in {directions} direction(s) to unroll, the limit is {MAX_STEPS}",
-                "feed the sequence in shorter pieces, handing the state on",
-            )
+        unrolled = isinstance(steps, int) and steps * directions <= UNROLLED
         sequences, finals = [], []
         for d in range(directions):
             backward = attrs.get("direction", "forward") == "reverse" or d == 1
@@ -110,8 +103,8 @@ class Recurrent(OnnxOp):
             start = [self._initial(ctx, inputs, 5 + i, d, batch, batch_first, cell)
                      for i in range(self.states)]  # fmt: skip
             projected = self._projections(ctx, inputs, attrs, data, d, cell)
-            order = range(steps - 1, -1, -1) if backward else range(steps)
-            outputs, final = self._unroll(ctx, inputs, cell, projected, start, order)
+            run = self._unroll if unrolled else self._loop
+            outputs, final = run(inputs, cell, projected, start, steps, backward)
             sequences.append(outputs)
             finals.append(final)
         return self._results(ctx, sequences, finals, batch_first)
@@ -138,16 +131,14 @@ class Recurrent(OnnxOp):
             attrs=attrs,
         )
 
-    def _activations(
-        self, ctx: Context, attrs: Attrs, d: int
-    ) -> tuple[Callable[[Expr], Expr], ...]:
+    def _activations(self, ctx: Context, attrs: Attrs, d: int) -> tuple[Activation, ...]:
         count = len(self.default_activations)
         names = attrs.get("activations", list(self.default_activations) * (d + 1))
         alphas, betas = (
             iter(attrs.get("activation_alpha", [])),
             iter(attrs.get("activation_beta", [])),
         )
-        made: dict[tuple[str, tuple[float, ...]], Callable[[Expr], Expr]] = {}
+        made: dict[tuple[str, tuple[float, ...]], Activation] = {}
         found = []
         for name in names[: count * (d + 1)]:
             # Only activations that have a parameter take one from the lists.
@@ -158,7 +149,7 @@ class Recurrent(OnnxOp):
                 if letter in uses and (value := next(values, None)) is not None
             )
             key = (name.lower(), params)
-            found.append(made.setdefault(key, _bound(ctx, *key)))
+            found.append(made.setdefault(key, _bound(*key)))
         return tuple(found[count * d :])
 
     def _initial(
@@ -195,52 +186,102 @@ class Recurrent(OnnxOp):
 
     def _unroll(
         self,
-        ctx: Context,
         inputs: Inputs,
         cell: Cell,
         projected: Expr,
         states: list[Expr],
-        order: Sequence[int],
-    ) -> tuple[list[Expr], list[Expr]]:
-        batch = ctx.shape(states[0])[0]
-        lengths = inputs.known(4)
-        masked = inputs.has(4) and (lengths is None or bool(np.any(lengths != len(order))))
-        outputs: list[Expr] = [states[0]] * len(order)
-        for t in order:
+        steps: int,
+        backward: bool,
+    ) -> tuple[Expr, list[Expr]]:
+        """The outputs of all steps, ``[steps, 1, batch, hidden]``, and the last states."""
+        ctx, batch = cell.ctx, cell.ctx.shape(states[0])[0]
+        masked = _is_masked(inputs, steps)
+        outputs: list[Expr] = [states[0]] * steps
+        for t in range(steps - 1, -1, -1) if backward else range(steps):
             row = projected
-            if len(order) > 1:
+            if steps > 1:
                 row = sliced(ctx, projected, [(0, t * batch, (t + 1) * batch, 1)])
-            after = [ctx.emit(state) for state in self.step(cell, row, states)]
-            outputs[t] = after[0]
-            if masked:
-                # Past a sequence's end the state stays and the output is zero.
-                lasts = relax.op.greater(inputs[4], ctx.const(t, inputs.dtype(4)))
-                alive = ctx.reshape(lasts, [batch, 1])
-                zero = ctx.const(0, cell.dtype)
-                outputs[t] = ctx.emit(relax.op.where(alive, after[0], zero))
-                after = [ctx.emit(relax.op.where(alive, new, old))
-                         for new, old in zip(after, states, strict=True)]  # fmt: skip
-            states = after
-        return outputs, states
+            number = ctx.const(t, inputs.dtype(4)) if masked else None
+            outputs[t], states = self._step(inputs, cell, row, states, number)
+        if not ctx.wants(0):
+            return states[0], states
+        return _joined(ctx, outputs, 0, [steps, 1, batch, cell.hidden]), states
+
+    def _loop(
+        self,
+        inputs: Inputs,
+        cell: Cell,
+        projected: Expr,
+        states: list[Expr],
+        steps: Size,
+        backward: bool,
+    ) -> tuple[Expr, list[Expr]]:
+        """As `_unroll`, for any number of steps."""
+        ctx, batch = cell.ctx, cell.ctx.shape(states[0])[0]
+        masked = _is_masked(inputs, steps)
+        lengths = inputs[4] if masked else None
+        rows = ctx.reshape(projected, [steps, batch, ctx.shape(projected)[1]])
+        if backward:
+            rows = ctx.emit(relax.op.flip(rows, 0))
+        last = ctx.sizes([steps - 1], "int64") if masked and backward else None
+
+        def step(
+            inner: Context, number: Expr, before: list[Expr], row: list[Expr]
+        ) -> tuple[list[Expr], list[Expr]]:
+            place = None
+            if lengths is not None:
+                place = number if last is None else inner.emit(relax.op.subtract(last, number))
+                place = inner.emit(relax.op.astype(place, inputs.dtype(4)))
+            here = replace(cell, ctx=inner)
+            output, after = self._step(inputs, here, row[0], before, place)
+            return after, [output] if ctx.wants(0) else []
+
+        name = f"{ctx.op.lower()}_{'backward' if backward else 'forward'}"
+        finals, made = over_rows(ctx, name, [rows], states, step)
+        if not made:
+            return finals[0], finals
+        whole = ctx.emit(relax.op.flip(made[0], 0)) if backward else made[0]
+        return ctx.reshape(whole, [steps, 1, batch, cell.hidden]), finals
+
+    def _step(
+        self, inputs: Inputs, cell: Cell, row: Expr, states: list[Expr], number: Expr | None
+    ) -> tuple[Expr, list[Expr]]:
+        """The output and the states of a step; past a sequence's end the state stays.
+
+        ``number`` is the step's, where sequences may be shorter than the data.
+        """
+        ctx = cell.ctx
+        after = [ctx.emit(state) for state in self.step(cell, row, states)]
+        if number is None:
+            return after[0], after
+        batch = ctx.shape(states[0])[0]
+        alive = ctx.reshape(ctx.emit(relax.op.greater(inputs[4], number)), [batch, 1])
+        output = ctx.emit(relax.op.where(alive, after[0], ctx.const(0, cell.dtype)))
+        pairs = zip(after, states, strict=True)
+        return output, [ctx.emit(relax.op.where(alive, new, old)) for new, old in pairs]
 
     def _results(
-        self, ctx: Context, sequences: list[list[Expr]], finals: list[list[Expr]], first: bool
+        self, ctx: Context, sequences: list[Expr], finals: list[list[Expr]], first: bool
     ) -> Result:
-        batch, hidden = ctx.shape(sequences[0][0])
-        steps, directions = len(sequences[0]), len(sequences)
-        results: list[Any] = [None]
+        batch, hidden = ctx.shape(finals[0][0])
+        directions = len(sequences)
+        results: list[Any] = [sequences[0]]  # nobody looks at it if it is not wanted
         if ctx.wants(0):
-            # All steps of one direction side by side, then the directions between them.
-            whole = [_joined(ctx, outputs, 0, [steps, 1, batch, hidden]) for outputs in sequences]
-            sequence = whole[0] if directions == 1 else ctx.emit(relax.op.concat(whole, 1))
+            # The directions between the steps and the batch.
+            sequence = sequences[0] if directions == 1 else ctx.emit(relax.op.concat(sequences, 1))
             order = [2, 0, 1, 3]
             results[0] = relax.op.permute_dims(sequence, order) if first else sequence
-        else:
-            results[0] = sequences[0][0]  # nobody looks at it
         for index in range(self.states):
             state = _joined(ctx, [final[index] for final in finals], 0, [directions, batch, hidden])
             results.append(relax.op.permute_dims(state, [1, 0, 2]) if first else state)
         return tuple(results)
+
+
+def _is_masked(inputs: Inputs, steps: Size) -> bool:
+    """Whether a sequence may be shorter than the data."""
+    lengths = inputs.known(4)
+    known = lengths is not None and isinstance(steps, int)
+    return inputs.has(4) and not (known and bool(np.all(lengths == steps)))
 
 
 def _joined(ctx: Context, parts: list[Expr], axis: int, shape: list[Size]) -> Expr:
@@ -263,5 +304,5 @@ _PARAMETERS = {"leakyrelu": "a", "elu": "a", "thresholdedrelu": "a", "hardsigmoi
                "scaledtanh": "ab", "affine": "ab"}  # fmt: skip
 
 
-def _bound(ctx: Context, name: str, params: tuple[float, ...]) -> Callable[[Expr], Expr]:
-    return lambda x: activate(ctx, name, x, params)
+def _bound(name: str, params: tuple[float, ...]) -> Activation:
+    return lambda ctx, x: activate(ctx, name, x, params)

@@ -9,6 +9,8 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from tvm_megcc.control_flow import plain_functions
+
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.Conv1dToConv2d")
 class Conv1dToConv2d:
@@ -16,9 +18,8 @@ class Conv1dToConv2d:
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         rewriter = _Rewriter(mod)
-        for gvar, func in mod.functions_items():
-            if isinstance(func, relax.Function):
-                rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
+        for gvar, func in plain_functions(mod):
+            rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
         return rewriter.builder_.get()
 
 

@@ -14,6 +14,7 @@ from tvm import relax
 from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from tvm_megcc.control_flow import plain_functions
 from tvm_megcc.kernels.request import as_int, make_constant, static_shape
 
 #: A folded constant larger than this is not made (broadcasts can explode).
@@ -84,9 +85,8 @@ class FoldConstants:
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         folder = _Folder(mod)
-        for gvar, func in mod.functions_items():
-            if isinstance(func, relax.Function):
-                folder.builder_.update_func(gvar, folder.visit_expr(func))
+        for gvar, func in plain_functions(mod):
+            folder.builder_.update_func(gvar, folder.visit_expr(func))
         mod = folder.builder_.get()
         return relax.transform.DeadCodeElimination()(relax.transform.CanonicalizeBindings()(mod))
 

@@ -19,6 +19,7 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from tvm_megcc.control_flow import plain_functions
 from tvm_megcc.kernels.request import constant, make_constant, shape_of
 from tvm_megcc.shape_exprs import symbols_of
 
@@ -28,11 +29,10 @@ class FoldScaleShift:
     """See the module's docstring. Inference semantics: moving statistics are constants."""
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        for gvar, func in mod.functions_items():
-            if isinstance(func, relax.Function):
-                folder = _Folder(mod, _use_counts(func))
-                with symbols_of(func):
-                    mod = _updated(mod, gvar, folder.visit_expr(func))
+        for gvar, func in plain_functions(mod):
+            folder = _Folder(mod, _use_counts(func))
+            with symbols_of(func):
+                mod = _updated(mod, gvar, folder.visit_expr(func))
         return relax.transform.DeadCodeElimination()(mod)
 
 

@@ -13,6 +13,7 @@ from tvm import relax
 from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from tvm_megcc.control_flow import plain_functions
 from tvm_megcc.dims import Size
 from tvm_megcc.kernels.request import dtype_of, shape_of
 from tvm_megcc.kernels.slices import slice_of
@@ -28,11 +29,12 @@ class ForwardMemory:
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         forwarder = _Forwarder(mod)
-        for gvar, func in mod.functions_items():
-            if isinstance(func, relax.Function) and not (func.attrs and "Composite" in func.attrs):
-                forwarder.variables = variables_of(func)
-                with symbols_of(func):
-                    forwarder.builder_.update_func(gvar, forwarder.visit_expr(func))
+        for gvar, func in plain_functions(mod):
+            if func.attrs and "Composite" in func.attrs:
+                continue
+            forwarder.variables = variables_of(func)
+            with symbols_of(func):
+                forwarder.builder_.update_func(gvar, forwarder.visit_expr(func))
         return relax.transform.DeadCodeElimination()(forwarder.builder_.get())
 
 

@@ -18,6 +18,7 @@ from tvm import relax
 from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from tvm_megcc.control_flow import plain_functions
 from tvm_megcc.dims import Size
 from tvm_megcc.kernels import packing
 from tvm_megcc.kernels.request import make_constant
@@ -43,11 +44,10 @@ class MaterialiseKernels:
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         rewriter = _Materialiser(mod)
-        for gvar, func in mod.functions_items():
-            if isinstance(func, relax.Function):
-                rewriter.matches = find_matches(func, self.arch)
-                rewriter.variables = variables_of(func)
-                rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
+        for gvar, func in plain_functions(mod):
+            rewriter.matches = find_matches(func, self.arch)
+            rewriter.variables = variables_of(func)
+            rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
         result = relax.transform.DeadCodeElimination()(rewriter.builder_.get())
         return result.with_attr(KERNELS_ATTR, _to_json(rewriter.kernels))
 

@@ -1,16 +1,12 @@
-"""Materialised Relax -> `Program`: the last place that knows TVM.
+"""The bindings of a function, one after another, become tensors and steps.
 
-Enters: a module as `tvm_megcc.passes.pipeline` leaves it. Leaves: a `Program` without addresses;
-``memory.place`` gives them. Calls stay in the order of the bindings.
-
-Example
--------
->>> program = lower(mod, "arm64", "model", ["x"], ["y"])  # doctest: +SKIP
+Calls stay in the order of the bindings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 
@@ -21,14 +17,17 @@ from tvm.ir import GenericConst
 
 from tvm_megcc.codegen_c.tir import GeneratedKernel, emit_prim_func, symbolic_vars
 from tvm_megcc.codegen_c.tir.sizes import evaluate
-from tvm_megcc.dims import Size, Symbol, compare, of, symbols
+from tvm_megcc.control_flow import region_of
+from tvm_megcc.dims import Size, Symbol, as_symbol, compare, of, symbols
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.kernels.request import dtype_name, shape_of
+from tvm_megcc.kernels.request import dtype_name, make_constant, shape_of
+from tvm_megcc.lower.regions import lower_region
 from tvm_megcc.passes.materialise import kernels_from_module
 from tvm_megcc.passes.read_sizes import is_sizes
 from tvm_megcc.program import (
     Call,
     Kernel,
+    Let,
     Load,
     Location,
     Port,
@@ -38,7 +37,7 @@ from tvm_megcc.program import (
     Tensor,
     Weight,
 )
-from tvm_megcc.shape_exprs import size_of, sizes_of, symbol_of, symbols_of
+from tvm_megcc.shape_exprs import rename, size_of, sizes_of, symbol_of, symbols_of
 
 #: Characters of a fused function's name that go into its symbol.
 MAX_HINT = 40
@@ -87,16 +86,13 @@ def lower(
         When a value's shape is known at run time only or an operator has no C form.
     """
     main = mod[function]
-    lowering = _Lowering(mod, {} if shared is None else shared)
+    lowering = Lowering(mod, {} if shared is None else shared)
     inputs = []
     with symbols_of(main):
         for port_name, param in zip(input_names, main.params, strict=True):
             inputs.append(Port(port_name, lowering.parameter(param, port_name)))
         lowering.symbols += symbols_in(lowering.tensors[p.tensor].shape for p in inputs)
-        for block in main.body.blocks:
-            for binding in block.bindings:
-                lowering.bind(binding)
-        results = _flat(lowering.value(main.body.body))
+        results = _flat(lowering.body(main))
     outputs = [Port(n, t) for n, t in zip(output_names, results, strict=True)]
     return Program(
         name=name,
@@ -127,8 +123,8 @@ def _flat(value: Value) -> list[int]:
 
 
 @dataclass(slots=True)
-class _Lowering:
-    """The program while it grows."""
+class Lowering:
+    """The program while it grows: what `lower_region` builds on."""
 
     mod: tvm.IRModule
     shared: dict[bytes, bytes]
@@ -143,6 +139,7 @@ class _Lowering:
     _weight_ids: dict[bytes, int] = field(default_factory=dict)
     _constants: dict[tuple[int, str, tuple[int, ...]], int] = field(default_factory=dict)
     _generated: dict[str, GeneratedKernel] = field(default_factory=dict)
+    _renamed: dict[str, Symbol] = field(default_factory=dict)
     _storages: int = 0
 
     def __post_init__(self) -> None:
@@ -152,6 +149,29 @@ class _Lowering:
         tensor = self._new_tensor(name, param)
         self._values[param] = tensor
         return tensor
+
+    def body(self, func: relax.Function) -> Value:
+        """The steps of a function whose parameters have their values, and its result."""
+        for block in func.body.blocks:
+            for binding in block.bindings:
+                self.bind(binding)
+        return self.value(func.body.body)
+
+    def inlined(self, name: str, values: Sequence[Value]) -> Value:
+        """The steps of a function for these arguments, and its result."""
+        func = self.mod[name]
+        with self.symbols_of(func):
+            for param, value in zip(func.params, values, strict=True):
+                self._values[param] = value
+            return self.body(func)
+
+    @contextmanager
+    def symbols_of(self, func: relax.Function) -> Iterator[None]:
+        """The dims of a function that this one calls, as long as the block runs."""
+        with symbols_of(func):
+            for new, old in self._renamed.items():
+                rename(new, old)
+            yield
 
     def bind(self, binding: relax.Binding) -> None:
         if isinstance(binding, relax.MatchCast):
@@ -173,9 +193,31 @@ class _Lowering:
                 f" {len(shape)}; fix the model"
             )
         for a, b in zip(tensor.shape, shape, strict=True):
-            self._require(a, b, binding.var.name)
+            new, old = as_symbol(b), as_symbol(a)
+            if new is None or new in self.symbols:
+                self.require(a, b, binding.var.name)
+            elif old is not None:
+                self._renamed[new.name] = old
+                rename(new.name, old)
+            else:
+                self.let([new], [a], binding.var.name)
+        shape = shape_of(binding.var) or shape
         self.tensors.append(replace(tensor, name=binding.var.name, shape=shape))
         return len(self.tensors) - 1
+
+    def fresh(self, symbol: Symbol) -> Symbol:
+        """A symbol that is set during the run; with another name where its own one is taken."""
+        names = {s.name for s in self.symbols}
+        taken = (f"{symbol.name}{k or ''}" for k in range(len(names) + 1))
+        found = replace(symbol, name=next(n for n in taken if n not in names))
+        self.symbols.append(found)
+        return found
+
+    def let(self, names: Sequence[Symbol], sizes: Sequence[Size], name: str) -> None:
+        """Symbols that take these sizes from here on."""
+        self.symbols += [s for s in names if s not in self.symbols]
+        numbers = tuple(self.symbols.index(s) for s in names)
+        self.calls.append(Let(numbers, tuple(sizes), name))
 
     def _load(self, shape: _ShapeOf, binding: relax.MatchCast) -> Value:
         """Dims that are read from data during the run."""
@@ -187,13 +229,13 @@ class _Lowering:
                 symbol = Symbol(f"{binding.var.name}.{k}")
                 size = size_of(dim)
                 assert size is not None, dim
-                self._require(of(symbol), size, binding.var.name)
+                self.require(of(symbol), size, binding.var.name)
             numbers.append(len(self.symbols))
             self.symbols.append(symbol)
         self.calls.append(Load(shape.tensor, tuple(numbers), binding.var.name))
         return shape
 
-    def _require(self, a: Size, b: Size, name: str) -> None:
+    def require(self, a: Size, b: Size, name: str) -> None:
         same = compare("eq", a, b)
         if same == 0:
             raise UnsupportedError(
@@ -211,6 +253,8 @@ class _Lowering:
             return self._constant(expr)
         if isinstance(expr, relax.Tuple):
             return tuple(self.value(f) for f in expr.fields)
+        if isinstance(expr, relax.ShapeExpr):  # dims that a function would not know otherwise
+            return ()
         raise UnsupportedError(f"a {type(expr).__name__} cannot stand where a tensor is expected")
 
     @singledispatchmethod
@@ -226,6 +270,10 @@ class _Lowering:
     @_expr.register
     def _(self, expr: relax.Call, var: relax.Var) -> Value:
         name = expr.op.name if isinstance(expr.op, tvm.ir.Op) else str(expr.op)
+        if isinstance(expr.op, tvm.ir.GlobalVar):
+            region = region_of(self.mod[expr.op])
+            assert region is not None, name
+            return lower_region(self, region, [self.value(a) for a in expr.args], var)
         if name == "relax.null_value":  # an argument of memory.view that was left out
             return ()
         if is_sizes(expr):
@@ -249,7 +297,7 @@ class _Lowering:
         assert shape is not None
         at = Location(source.location.space, source.location.index, source.location.offset + offset)
         view = Tensor(var.name, source.dtype, shape, at)
-        self._require(compare("lt", source.nbytes, offset + view.nbytes), 0, var.name)
+        self.require(compare("lt", source.nbytes, offset + view.nbytes), 0, var.name)
         self.tensors.append(view)
         return len(self.tensors) - 1
 
@@ -311,9 +359,7 @@ class _Lowering:
         writes = _flat(result)
         scratch = None
         if workspace != 0:
-            at = Location("arena", self._new_storage())
-            self.tensors.append(Tensor(f"{var.name}.workspace", "u8", (workspace,), at))
-            scratch = len(self.tensors) - 1
+            scratch = self.new_tensor(f"{var.name}.workspace", "u8", (workspace,))
         index = list(self.kernels).index(kernel.symbol)
         self.calls.append(
             Call(
@@ -333,6 +379,15 @@ class _Lowering:
             return tuple(self._outputs(f, var) for f in ty.fields)
         return self._new_tensor(var.name, relax.Var(var.name, ty))
 
+    def new_tensor(self, name: str, dtype: str, shape: tuple[Size, ...]) -> int:
+        """A tensor with a storage of its own."""
+        self.tensors.append(Tensor(name, dtype, shape, Location("arena", self._new_storage())))
+        return len(self.tensors) - 1
+
+    def constant(self, array: np.ndarray) -> int:
+        """A tensor of constant bytes."""
+        return self._constant(make_constant(array))
+
     def _new_tensor(self, name: str, like: relax.Expr) -> int:
         shape = shape_of(like)
         if shape is None:
@@ -340,16 +395,14 @@ class _Lowering:
                 f"{name!r} has a shape that is known at run time only ({like.ty}); give sizes with"
                 " --input-shapes or cut the model before it"
             )
-        at = Location("arena", self._new_storage())
-        self.tensors.append(Tensor(name, dtype_name(like.ty.dtype), shape, at))
-        return len(self.tensors) - 1
+        return self.new_tensor(name, dtype_name(like.ty.dtype), shape)
 
     def _new_storage(self) -> int:
         self._storages += 1
         return self._storages - 1
 
     def _constant(self, expr: GenericConst) -> int:
-        array = np.ascontiguousarray(expr.value.numpy())
+        array = np.require(expr.value.numpy(), requirements="C")
         data, dtype = array.tobytes(), dtype_name(expr.value.dtype)
         weight = self._weight_ids.setdefault(data, len(self.weights))
         if weight == len(self.weights):

@@ -1,0 +1,27 @@
+// What BRANCH, JUMP and ROW have in common; only packages with one of them carry this file.
+#include "megcc_vm.h"
+
+const uint32_t *megcc_instruction(const megcc_model_t *m, const uint32_t *code, int32_t words) {
+  const uint32_t *at = m->section[MEGCC_S_CODE];
+  const uint32_t *end = at + m->count[MEGCC_S_CODE];
+  const ptrdiff_t target = (code - at) + (ptrdiff_t)words;
+  if (target < 0 || target >= end - at) return NULL;
+  // What stands before `code` has been looked at, what comes later not yet.
+  for (end = at + target; at < end; at += *at >> 8) {
+    if (*at >> 8 == 0 || *at >> 8 > (uint32_t)(end - at)) return NULL;
+  }
+  return at;
+}
+
+int megcc_is_counter(const megcc_model_t *m, uint32_t id) {
+  megcc_tensor_t t;
+  if (id >= m->count[MEGCC_S_TENSORS]) return 0;
+  t = megcc_tensor_at(m, id);
+  return t.dtype == MEGCC_I64 && t.bytes == 8;
+}
+
+int64_t megcc_counter(const megcc_context_t *c, uint32_t id) {
+  int64_t x;
+  megcc_copy(&x, megcc_tensor_data(c, id), sizeof x);  // perhaps aligned to 4 only
+  return x;
+}

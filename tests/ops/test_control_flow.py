@@ -1,0 +1,305 @@
+"""If, Loop and Scan, from ONNX to the running package: against ONNX Runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto as T
+from onnx import helper, numpy_helper
+
+from tests.ops.test_data_dependent import ints, model, runner
+
+F32 = np.float32
+RNG = np.random.default_rng(1)
+
+
+def floats(*shape: int) -> np.ndarray:
+    return RNG.standard_normal(shape).astype(F32)
+
+
+def graph(name, nodes, inputs, outputs, weights=()):  # noqa: ANN001, ANN201
+    ports = [helper.make_tensor_value_info(n, t, s) for n, t, s in inputs]
+    results = [helper.make_tensor_value_info(n, t, None) for n, t in outputs]
+    return helper.make_graph(list(nodes), name, ports, results, list(weights))
+
+
+def const(name: str, value: object, dtype: type = np.int64) -> onnx.TensorProto:
+    return numpy_helper.from_array(np.array(value, dtype), name)
+
+
+def flag(value: bool) -> np.ndarray:
+    return np.array(value)
+
+
+def check_close(proto: onnx.ModelProto, folder: Path, *feeds: dict[str, np.ndarray]) -> None:
+    """Every answer is ONNX Runtime's, under the sanitizers."""
+    run, session = runner(proto, folder), ort.InferenceSession(proto.SerializeToString())
+    for feed in feeds:
+        found = run(feed)
+        for port, want in zip(session.get_outputs(), session.run(None, feed), strict=True):
+            if want.size == 0:  # of no iterations ONNX Runtime gives rows without elements
+                assert found[port.name].size == 0
+                continue
+            assert found[port.name].shape == want.shape
+            np.testing.assert_allclose(found[port.name], want, rtol=1e-5, atol=1e-6)
+
+
+# ---- If ----------------------------------------------------------------------------------------
+
+
+def branch_model(then, other, x_shape=("n", 4), outputs=(("y", T.FLOAT),)):  # noqa: ANN001, ANN201
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"]),
+        helper.make_node("If", ["c"], [n for n, _ in outputs], then_branch=then, else_branch=other),
+    ]
+    return model(nodes, [("x", T.FLOAT, x_shape), ("c", T.BOOL, [])], outputs)
+
+
+def test_if_of_one_shape(tmp_path: Path) -> None:
+    then = graph("t", [helper.make_node("Exp", ["r"], ["a"])], [], [("a", T.FLOAT)])
+    other = graph("e", [helper.make_node("Neg", ["r"], ["b"])], [], [("b", T.FLOAT)])
+    feeds = [{"x": floats(n, 4), "c": flag(c)} for n in (1, 3, 0) for c in (True, False)]
+    check_close(branch_model(then, other), tmp_path, *feeds)
+
+
+@pytest.mark.parametrize("rows", [3, "n"])
+def test_if_of_two_shapes(tmp_path: Path, rows: int | str) -> None:
+    twice = helper.make_node("Concat", ["r", "r", "x"], ["a"], axis=0)
+    then = graph("t", [twice], [], [("a", T.FLOAT)])
+    other = graph("e", [helper.make_node("Neg", ["r"], ["b"])], [], [("b", T.FLOAT)])
+    proto = branch_model(then, other, (rows, 4))
+    after = helper.make_node("ReduceSum", ["y"], ["s"], keepdims=0)
+    proto.graph.node.append(after)
+    proto.graph.output.append(helper.make_tensor_value_info("s", T.FLOAT, []))
+    feeds = [
+        {"x": ints(*range(4 * n)).reshape(n, 4).astype(F32) - 3, "c": flag(c)}
+        for n in ((3,) if rows == 3 else (1, 5, 2))
+        for c in (True, False, True)
+    ]
+    check_close(proto, tmp_path, *feeds)
+
+
+def test_if_whose_branch_reads_its_size(tmp_path: Path) -> None:
+    """NonZero in one branch, a constant in the other."""
+    found = helper.make_node("NonZero", ["r"], ["a"])
+    then = graph("t", [found], [], [("a", T.INT64)])
+    other = graph("e", [], [], [("b", T.INT64)], [const("b", [[1, 2], [3, 4]])])
+    proto = branch_model(then, other, outputs=[("y", T.INT64)])
+    check_close(proto, tmp_path, *({"x": floats(n, 4), "c": flag(c)}
+                             for n in (1, 6) for c in (True, False)))  # fmt: skip
+
+
+def test_if_in_if(tmp_path: Path) -> None:
+    inner_then = graph("it", [helper.make_node("Add", ["q", "x"], ["ia"])], [], [("ia", T.FLOAT)])
+    inner_else = graph("ie", [helper.make_node("Identity", ["q"], ["ib"])], [], [("ib", T.FLOAT)])
+    then = graph(
+        "t",
+        [
+            helper.make_node("Exp", ["r"], ["q"]),
+            helper.make_node("If", ["d"], ["a"], then_branch=inner_then, else_branch=inner_else),
+        ],
+        [],
+        [("a", T.FLOAT)],
+    )
+    other = graph("e", [helper.make_node("Identity", ["x"], ["b"])], [], [("b", T.FLOAT)])
+    proto = branch_model(then, other)
+    proto.graph.input.append(helper.make_tensor_value_info("d", T.BOOL, [1]))
+    check_close(proto, tmp_path, *({"x": floats(2, 4), "c": flag(c), "d": np.array([d])}
+                             for c in (True, False) for d in (True, False)))  # fmt: skip
+
+
+# ---- Loop --------------------------------------------------------------------------------------
+
+
+def loop_model(body, inputs, outputs, trip="m", start="", states=("h0",), weights=()):  # noqa: ANN001, ANN201
+    node = helper.make_node("Loop", [trip, start, *states], [n for n, _ in outputs], body=body)
+    return model([node], inputs, outputs, weights)
+
+
+def counting_body(state_shape):  # noqa: ANN001, ANN201
+    """h += i; gives h by rows."""
+    nodes = [
+        helper.make_node("Identity", ["c"], ["c1"]),
+        helper.make_node("Cast", ["i"], ["f"], to=T.FLOAT),
+        helper.make_node("Add", ["h", "f"], ["h1"]),
+        helper.make_node("Mul", ["h1", "h1"], ["y"]),
+    ]
+    return graph(
+        "body", nodes, [("i", T.INT64, []), ("c", T.BOOL, []), ("h", T.FLOAT, state_shape)],
+        [("c1", T.BOOL), ("h1", T.FLOAT), ("y", T.FLOAT)],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [2, "n"])
+@pytest.mark.parametrize("trip", [0, 1, 5])
+def test_loop_of_known_count(tmp_path: Path, trip: int, n: int | str) -> None:
+    proto = loop_model(
+        counting_body([n, 3]), [("h0", T.FLOAT, [n, 3])], [("h", T.FLOAT), ("ys", T.FLOAT)],
+        weights=[const("m", trip)],
+    )  # fmt: skip
+    check_close(proto, tmp_path, *({"h0": floats(k, 3)} for k in ([2] if n == 2 else [1, 4])))
+
+
+@pytest.mark.parametrize("n", [2, "n"])
+def test_loop_of_a_count_that_is_computed(tmp_path: Path, n: int | str) -> None:
+    proto = loop_model(
+        counting_body([n, 3]), [("h0", T.FLOAT, [n, 3]), ("m", T.INT64, [])],
+        [("h", T.FLOAT), ("ys", T.FLOAT)],
+    )  # fmt: skip
+    check_close(proto, tmp_path, *({"h0": floats(2, 3), "m": np.array(k)} for k in (3, 0, 1, 7, 2)))
+
+
+def test_loop_that_ends_by_its_condition(tmp_path: Path) -> None:
+    """Doubles until the sum passes a limit; the rows are as many as there were iterations."""
+    nodes = [
+        helper.make_node("Add", ["h", "h"], ["h1"]),
+        helper.make_node("ReduceSum", ["h1"], ["s"], keepdims=0),
+        helper.make_node("Less", ["s", "most"], ["c1"]),
+    ]
+    body = graph(
+        "body", nodes, [("i", T.INT64, []), ("c", T.BOOL, []), ("h", T.FLOAT, [3])],
+        [("c1", T.BOOL), ("h1", T.FLOAT), ("h1", T.FLOAT)],
+    )  # fmt: skip
+    body.node.insert(1, helper.make_node("Identity", ["h1"], ["y"]))
+    body.output[2].name = "y"
+    proto = loop_model(
+        body, [("h0", T.FLOAT, [3]), ("most", T.FLOAT, []), ("go", T.BOOL, [])],
+        [("h", T.FLOAT), ("ys", T.FLOAT)], start="go", weights=[const("m", 20)],
+    )  # fmt: skip
+    check_close(proto, tmp_path, *(
+        {"h0": np.array([1, 2, 3], F32), "most": np.array(most, F32), "go": flag(go)}
+        for most in (1, 100, 1e9) for go in (True, False)
+    ))  # fmt: skip
+
+
+def test_while_loop_without_a_limit(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Mul", ["h", "two"], ["h1"]),
+        helper.make_node("Less", ["h1", "most"], ["c1"]),
+    ]
+    body = graph(
+        "body", nodes, [("i", T.INT64, []), ("c", T.BOOL, []), ("h", T.FLOAT, [])],
+        [("c1", T.BOOL), ("h1", T.FLOAT)],
+    )  # fmt: skip
+    proto = loop_model(
+        body, [("h0", T.FLOAT, []), ("most", T.FLOAT, [])], [("h", T.FLOAT)], trip="",
+        weights=[const("two", 2, F32)],
+    )  # fmt: skip
+    check_close(proto, tmp_path, *({"h0": np.array(1, F32), "most": np.array(m, F32)}
+                             for m in (0, 1000)))  # fmt: skip
+
+
+@pytest.mark.parametrize("start", [0, 2, "n"])
+def test_loop_whose_state_grows(tmp_path: Path, start: int | str) -> None:
+    """What a decoder does: each iteration appends a row."""
+    nodes = [
+        helper.make_node("Identity", ["c"], ["c1"]),
+        helper.make_node("Concat", ["h", "row"], ["h1"], axis=0),
+        helper.make_node("ReduceSum", ["h1"], ["y"], keepdims=0),
+    ]
+    body = graph(
+        "body", nodes, [("i", T.INT64, []), ("c", T.BOOL, []), ("h", T.FLOAT, ["k", 2])],
+        [("c1", T.BOOL), ("h1", T.FLOAT), ("y", T.FLOAT)],
+    )  # fmt: skip
+    inputs = [("m", T.INT64, []), ("row", T.FLOAT, [1, 2])]
+    weights = []
+    if start == 0:
+        weights = [numpy_helper.from_array(np.zeros((0, 2), F32), "h0")]
+    else:
+        inputs.append(("h0", T.FLOAT, [start, 2]))
+    proto = loop_model(body, inputs, [("h", T.FLOAT), ("ys", T.FLOAT)], weights=weights)
+    feeds = []
+    for k in (3, 0, 6, 1):
+        feed = {"m": np.array(k), "row": ints(2, 3).reshape(1, 2).astype(F32)}
+        if start != 0:
+            feed["h0"] = ints(*range(4)).reshape(2, 2).astype(F32)
+        feeds.append(feed)
+    check_close(proto, tmp_path, *feeds)
+
+
+def test_loop_that_swaps_its_states(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Identity", ["c"], ["c1"]),
+        helper.make_node("Identity", ["b"], ["a1"]),
+        helper.make_node("Add", ["a", "b"], ["b1"]),
+    ]
+    body = graph(
+        "body", nodes,
+        [("i", T.INT64, []), ("c", T.BOOL, []), ("a", T.FLOAT, [2]), ("b", T.FLOAT, [2])],
+        [("c1", T.BOOL), ("a1", T.FLOAT), ("b1", T.FLOAT)],
+    )  # fmt: skip
+    proto = loop_model(
+        body, [("m", T.INT64, []), ("a0", T.FLOAT, [2]), ("b0", T.FLOAT, [2])],
+        [("a2", T.FLOAT), ("b2", T.FLOAT)], states=("a0", "b0"),
+    )  # fmt: skip
+    check_close(proto, tmp_path, *({"m": np.array(k), "a0": np.array([0, 1], F32),
+                              "b0": np.array([1, 5], F32)} for k in (0, 1, 2, 9)))  # fmt: skip
+
+
+def test_loop_in_loop_with_if(tmp_path: Path) -> None:
+    """The inner loop's count is the outer one's number; the If takes turns."""
+    inner = graph(
+        "inner",
+        [
+            helper.make_node("Identity", ["ic"], ["ic1"]),
+            helper.make_node("Add", ["g", "x"], ["g1"]),
+        ],
+        [("j", T.INT64, []), ("ic", T.BOOL, []), ("g", T.FLOAT, ["n", 2])],
+        [("ic1", T.BOOL), ("g1", T.FLOAT)],
+    )
+    then = graph("t", [helper.make_node("Neg", ["g2"], ["t1"])], [], [("t1", T.FLOAT)])
+    other = graph("e", [helper.make_node("Exp", ["x"], ["e1"])], [], [("e1", T.FLOAT)])
+    nodes = [
+        helper.make_node("Identity", ["c"], ["c1"]),
+        helper.make_node("Loop", ["i", "", "h"], ["g2"], body=inner),
+        helper.make_node("Mod", ["i", "two"], ["odd"]),
+        helper.make_node("Cast", ["odd"], ["is_odd"], to=T.BOOL),
+        helper.make_node("If", ["is_odd"], ["h1"], then_branch=then, else_branch=other),
+        helper.make_node("ReduceSum", ["g2"], ["y"], keepdims=0),
+    ]
+    body = graph(
+        "body", nodes, [("i", T.INT64, []), ("c", T.BOOL, []), ("h", T.FLOAT, ["n", 2])],
+        [("c1", T.BOOL), ("h1", T.FLOAT), ("y", T.FLOAT)],
+    )  # fmt: skip
+    proto = loop_model(
+        body, [("m", T.INT64, []), ("x", T.FLOAT, ["n", 2])], [("h", T.FLOAT), ("ys", T.FLOAT)],
+        states=("x",), weights=[const("two", 2)],
+    )  # fmt: skip
+    check_close(proto, tmp_path, *({"m": np.array(k), "x": floats(n, 2) / 8}
+                                   for k, n in ((4, 2), (1, 1), (0, 3), (5, 3))))  # fmt: skip
+
+
+# ---- Scan --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("steps", [4, "t"])
+@pytest.mark.parametrize("backwards", [0, 1])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_scan(tmp_path: Path, steps: int | str, backwards: int, axis: int) -> None:
+    """A recurrence over rows, from either end, over either axis."""
+    nodes = [
+        helper.make_node("Add", ["h", "x"], ["s"]),
+        helper.make_node("Tanh", ["s"], ["h1"]),
+        helper.make_node("Identity", ["h1"], ["y"]),
+    ]
+    body = graph(
+        "body", nodes, [("h", T.FLOAT, [3]), ("x", T.FLOAT, [3])],
+        [("h1", T.FLOAT), ("y", T.FLOAT)],
+    )  # fmt: skip
+    scan = helper.make_node(
+        "Scan", ["h0", "xs"], ["h2", "ys"], body=body, num_scan_inputs=1,
+        scan_input_directions=[backwards], scan_output_directions=[backwards],
+        scan_input_axes=[axis], scan_output_axes=[axis],
+    )  # fmt: skip
+    shape = [steps, 3] if axis == 0 else [3, steps]
+    proto = model(
+        [scan], [("h0", T.FLOAT, [3]), ("xs", T.FLOAT, shape)], [("h2", T.FLOAT), ("ys", T.FLOAT)]
+    )
+    sizes = [4] if steps == 4 else [4, 1, 9]
+    check_close(proto, tmp_path, *(
+        {"h0": floats(3), "xs": floats(k, 3) if axis == 0 else floats(3, k)} for k in sizes
+    ))  # fmt: skip

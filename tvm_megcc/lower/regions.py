@@ -1,0 +1,224 @@
+"""Branches and loops -> steps: what `tvm_megcc.control_flow` calls becomes part of the program.
+
+Enters: what a call does, and its operands. Leaves: the steps of the functions that it calls,
+between `If`, `Else`, `Loop` and `End`, and copies to where the results and states live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tvm import relax
+
+from tvm_megcc.control_flow import Branches, Iterations, Region
+from tvm_megcc.dims import Size, Symbol, as_symbol, bounds, compare, of
+from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.kernels.request import dtype_name, shape_of
+from tvm_megcc.program import Copy, Else, End, If, Let, Loop, Step
+
+if TYPE_CHECKING:
+    from tvm_megcc.lower.lowering import Lowering
+
+Value = Any
+
+
+def lower_region(
+    lowering: Lowering, region: Region, values: Sequence[Value], var: relax.Var
+) -> Value:
+    """The value of a call that chooses or repeats; its steps are added to the program."""
+    if isinstance(region, Branches):
+        return _If(lowering, var.name).lower(region, values)
+    return _Loop(lowering, var, region).lower(values)
+
+
+class _If:
+    """Both branches, each of which leaves its results where the other one does."""
+
+    def __init__(self, lowering: Lowering, name: str) -> None:
+        self.lowering, self.name = lowering, name
+
+    def lower(self, region: Branches, values: Sequence[Value]) -> Value:
+        lowering, calls = self.lowering, self.lowering.calls
+        condition, *operands = values
+        calls.append(If(condition, self.name))
+        then = _fields(lowering.inlined(region.then, operands))
+        first_end = len(calls)
+        calls.append(Else(self.name))
+        other = _fields(lowering.inlined(region.other, operands))
+        ends: list[list[Step]] = [[], []]
+        results = [
+            self._result(k, *pair, ends) for k, pair in enumerate(zip(then, other, strict=True))
+        ]
+        calls += ends[1]
+        calls[first_end:first_end] = ends[0]
+        calls.append(End(self.name))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _result(self, number: int, then: int, other: int, ends: list[list[Step]]) -> int:
+        """The tensor that holds result `number` after either branch."""
+        if then == other:
+            return then
+        lowering = self.lowering
+        a, b = (lowering.tensors[t] for t in (then, other))
+        if len(a.shape) != len(b.shape) or a.dtype != b.dtype:
+            raise UnsupportedError(
+                f"{self.name}: result {number} is {a.dtype} of {len(a.shape)} dims in one branch,"
+                f" {b.dtype} of {len(b.shape)} in the other; export the model with one for both"
+            )
+        shape: list[Size] = []
+        symbols: list[int] = []
+        sizes: tuple[list[Size], list[Size]] = ([], [])
+        for axis, pair in enumerate(zip(a.shape, b.shape, strict=True)):
+            if compare("eq", *pair) == 1:
+                shape.append(pair[0])
+                continue
+            high = max(bounds(size)[1] for size in pair)
+            low = min(bounds(size)[0] for size in pair)
+            symbol = lowering.fresh(
+                Symbol(
+                    f"{self.name}.{number}.{axis}",
+                    max(int(low), 0),
+                    None if high == np.inf else int(high),
+                )
+            )
+            symbols.append(lowering.symbols.index(symbol))
+            shape.append(of(symbol))
+            for found, size in zip(sizes, pair, strict=True):
+                found.append(size)
+        result = lowering.new_tensor(f"{self.name}.{number}", a.dtype, tuple(shape))
+        for end, source, found in zip(ends, (then, other), sizes, strict=True):
+            if symbols:
+                end.append(Let(tuple(symbols), tuple(found), self.name))
+            end.append(Copy(result, source, name=self.name))
+        return result
+
+
+class _Loop:
+    """The body, between copies of the states: a counter says how often it has been run."""
+
+    def __init__(self, lowering: Lowering, var: relax.Var, region: Iterations) -> None:
+        self.lowering, self.name, self.region = lowering, var.name, region
+        types = var.ty.fields[region.states : region.states + region.outputs]
+        self.outputs = [self._tensor("output", relax.Var(var.name, ty)) for ty in types]
+
+    def lower(self, values: Sequence[Value]) -> Value:
+        lowering, region = self.lowering, self.region
+        given = iter(values)
+        limit = next(given) if region.limit else None
+        started = next(given) if region.condition else None
+        initial = [next(given) for _ in range(region.states)]
+        wholes = [next(given) for _ in range(region.rows)]
+        stays = list(given)
+        body = lowering.mod[region.body]
+        # What says the outputs' lengths alone is no parameter of the body.
+        stays = stays[: len(body.params) - 1 - len(initial) - len(wholes)]
+        counter = lowering.new_tensor(f"{self.name}.counter", "i64", ())
+        self._copy(counter, lowering.constant(np.array(0, np.int64)))
+        condition = None
+        if started is not None:
+            condition = lowering.new_tensor(f"{self.name}.condition", "bool", ())
+            self._copy(condition, started)
+        with lowering.symbols_of(body):
+            params = body.params[1 : 1 + len(initial)]
+            states = [_State(lowering, p, value) for p, value in zip(params, initial, strict=True)]
+            row_params = body.params[1 + len(initial) : 1 + len(initial) + len(wholes)]
+            rows = [self._tensor("row", p) for p in row_params]
+        lowering.calls.append(Loop(counter, limit, condition, self.name))
+        for state in states:
+            state.enter()
+        for row, whole in zip(rows, wholes, strict=True):
+            self._copy(row, whole, row=counter, into=False)
+        found = _fields(
+            lowering.inlined(region.body, [counter, *(s.tensor for s in states), *rows, *stays])
+        )
+        if condition is not None:
+            self._copy(condition, found.pop(0))
+        news, made = found[: len(states)], found[len(states) :]
+        for whole, row in zip(self.outputs, made, strict=True):
+            self._copy(whole, row, row=counter)
+        for state, new in zip(states, self._apart(states, news), strict=True):
+            state.update(new)
+        lowering.calls.append(End(self.name))
+        results = [*(s.held for s in states), *self.outputs]
+        if condition is not None and self.outputs:
+            tensor = lowering.tensors[counter]
+            lowering.tensors.append(replace(tensor, shape=(1,)))
+            results.append(len(lowering.tensors) - 1)
+        return tuple(results)
+
+    def _tensor(self, word: str, like: relax.Expr) -> int:
+        shape = shape_of(like)
+        if shape is None:
+            raise UnsupportedError(
+                f"{self.name}: the size of an {word} of the loop is known at run time only"
+                f" ({like.ty}); give sizes with --input-shapes"
+            )
+        return self.lowering.new_tensor(f"{self.name}.{word}", dtype_name(like.ty.dtype), shape)
+
+    def _copy(self, target: int, source: int, **options: Any) -> None:
+        self.lowering.calls.append(Copy(target, source, name=self.name, **options))
+
+    def _apart(self, states: Sequence[_State], news: Sequence[int]) -> list[int]:
+        """The new states, none of which lies where another one is about to be written."""
+        lowering = self.lowering
+        written = {lowering.tensors[s.held].location for s in states}
+        homes = {(at.space, at.index) for at in written}
+        apart = []
+        for state, new in zip(states, news, strict=True):
+            tensor = lowering.tensors[new]
+            if new != state.held and (tensor.location.space, tensor.location.index) in homes:
+                source = new
+                new = lowering.new_tensor(tensor.name, tensor.dtype, tensor.shape)
+                self._copy(new, source)
+            apart.append(new)
+        return apart
+
+
+class _State:
+    """A value that an iteration leaves to the next one.
+
+    One whose size changes has two places: ``held`` gets the new value while the sizes of the old
+    one still stand, and gives it to ``tensor``, which the body reads, when they have been set anew.
+    """
+
+    def __init__(self, lowering: Lowering, param: relax.Var, initial: int) -> None:
+        self.lowering, self.name = lowering, param.name
+        shape, dtype = shape_of(param), dtype_name(param.ty.dtype)
+        assert shape is not None, param
+        found = (as_symbol(d) for d in shape)
+        self.changing = [s for s in found if s is not None and s not in lowering.symbols]
+        self.axes = [shape.index(of(s)) for s in self.changing]
+        given = lowering.tensors[initial]
+        for axis, (a, b) in enumerate(zip(given.shape, shape, strict=True)):
+            if axis not in self.axes:
+                lowering.require(a, b, self.name)
+        lowering.symbols += self.changing
+        self.tensor = self.held = lowering.new_tensor(self.name, dtype, shape)
+        if self.changing:
+            self.next = [lowering.fresh(replace(s, name=f"{s.name}.next")) for s in self.changing]
+            held_shape = list(shape)
+            for axis, symbol in zip(self.axes, self.next, strict=True):
+                held_shape[axis] = of(symbol)
+            self.held = lowering.new_tensor(f"{self.name}.next", dtype, tuple(held_shape))
+        self.update(initial)
+
+    def enter(self) -> None:
+        """What is done when an iteration begins."""
+        if self.changing:
+            self.lowering.let(self.changing, [of(s) for s in self.next], self.name)
+            self.lowering.calls.append(Copy(self.tensor, self.held, name=self.name))
+
+    def update(self, new: int) -> None:
+        """What is done with a new value."""
+        if self.changing:
+            shape = self.lowering.tensors[new].shape
+            self.lowering.let(self.next, [shape[axis] for axis in self.axes], self.name)
+        if new != self.held:
+            self.lowering.calls.append(Copy(self.held, new, name=self.name))
+
+
+def _fields(value: Value) -> list[int]:
+    return list(value) if isinstance(value, tuple) else [value]
