@@ -253,7 +253,8 @@ class _FunctionEncoder:
     def _copy(self, copy: Copy) -> list[int]:
         if copy.row is None:
             return _instruction("COPY", [copy.target, copy.source])
-        return _instruction("ROW", [copy.target, copy.source, copy.row, int(copy.into)])
+        how = int(copy.into) | int(copy.backwards) << 1
+        return _instruction("ROW", [copy.target, copy.source, copy.row, how])
 
     def _branch(self, step: If | Loop) -> list[int]:
         condition, pair = step.condition, (NONE, NONE)

@@ -15,11 +15,12 @@ Branches(then='if_0_then', other='if_0_else')
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 
 import tvm
 from tvm import relax, tirx
+from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.utils import copy_with_new_vars
 
 ATTRIBUTE = "tvm_megcc.region"
@@ -43,7 +44,8 @@ class Iterations:
     is one, the states, what is read by rows, and what stays. The body gets the number of the
     iteration, the states, a row of each, and what stays; it gives the condition, where there is
     one, the states, and a row for each output. The function gives the states, the outputs, and,
-    where there are a condition and outputs, the number of iterations (``[1]``).
+    where there are a condition and outputs, the number of iterations (``[1]``). Rows and outputs,
+    in this order, of which ``backwards`` says so are counted from the end.
     """
 
     body: str
@@ -52,6 +54,7 @@ class Iterations:
     states: int
     rows: int
     outputs: int
+    backwards: tuple[bool, ...]
 
 
 Region = Branches | Iterations
@@ -62,7 +65,9 @@ def region_of(func: object) -> Region | None:
     if not isinstance(func, relax.Function) or not func.attrs or ATTRIBUTE not in func.attrs:
         return None
     found = json.loads(str(func.attrs[ATTRIBUTE]))
-    return Branches(**found) if "then" in found else Iterations(**found)
+    if "then" in found:
+        return Branches(**found)
+    return Iterations(**{**found, "backwards": tuple(found["backwards"])})
 
 
 def plain_functions(mod: tvm.IRModule) -> Iterator[tuple[relax.GlobalVar, relax.Function]]:
@@ -103,6 +108,73 @@ class Functions:
         """Make the functions part of `mod`."""
         for gvar, func in self._found.items():
             mod[gvar] = func
+
+
+# ---- functions that are called ------------------------------------------------------------------
+
+
+def called_by(mod: tvm.IRModule, names: Iterable[str]) -> list[str]:
+    """The Relax functions that these call, and those that they call, in a fixed order."""
+    found: dict[str, None] = {}
+    waiting = list(names)
+    while waiting:
+        for gvar in _callees(mod, mod[waiting.pop(0)]):
+            if gvar.name_hint not in found:
+                found[gvar.name_hint] = None
+                waiting.append(gvar.name_hint)
+    return [name for name in found if name not in set(names)]
+
+
+def _callees(mod: tvm.IRModule, func: relax.Function) -> list[relax.GlobalVar]:
+    found = {g.name_hint: g for g in relax.analysis.all_global_vars(func)}
+    return [found[n] for n in sorted(found) if isinstance(mod[n], relax.Function)]
+
+
+def with_own_callees(
+    mod: tvm.IRModule,
+    func: relax.Function,
+    suffix: str,
+    change: Callable[[relax.Function], relax.Function],
+) -> relax.Function:
+    """`func`, calling copies, each changed by `change`, of all that it called.
+
+    The copies are added to `mod`; their names end in `suffix`. What is chosen or repeated in a
+    function for some sizes is so for these sizes.
+    """
+    callees: dict[str, relax.GlobalVar] = {}
+    waiting = [g.name_hint for g in _callees(mod, func)]
+    while waiting:
+        name = waiting.pop()
+        if name not in callees:
+            callees[name] = relax.GlobalVar(name + suffix)
+            waiting += [g.name_hint for g in _callees(mod, mod[name])]
+    if not callees:
+        return func
+    changed = {name: change(copy_with_new_vars(mod[name])) for name in callees}
+    for name, gvar in callees.items():
+        relax.expr._update_type(gvar, changed[name].ty)
+    renaming = _Renaming(callees)
+    for name, gvar in callees.items():
+        made = renaming.visit_expr(changed[name])
+        region = region_of(made)
+        if region is not None:
+            names = [key for key, value in asdict(region).items() if isinstance(value, str)]
+            new = {key: callees[getattr(region, key)].name_hint for key in names}
+            made = with_region(made, replace(region, **new))
+        mod[gvar] = made.with_attr("global_symbol", gvar.name_hint)
+    return renaming.visit_expr(func)
+
+
+@mutator
+class _Renaming(PyExprMutator):
+    """Replaces what is called."""
+
+    def __init__(self, callees: Mapping[str, relax.GlobalVar]) -> None:
+        super().__init__()
+        self.callees = callees
+
+    def visit_global_var_(self, op: relax.GlobalVar) -> relax.GlobalVar:
+        return self.callees.get(op.name_hint, op)
 
 
 # ---- branches ---------------------------------------------------------------------------------
@@ -166,6 +238,7 @@ def loop(
     states: Exprs,
     rows: Exprs,
     outputs: Sequence[relax.TensorType],
+    backwards: Sequence[bool] = (),
 ) -> relax.Expr:
     """Call a function again and again: see `Iterations` for what it is given and what it gives.
 
@@ -187,6 +260,8 @@ def loop(
         The number of iterations is at most the number of rows.
     outputs : sequence of TensorType
         Types of the outputs as wholes, ``[length, ...]``.
+    backwards : sequence of bool, optional
+        For each of `rows` and `outputs` whether it is counted from the end.
 
     Returns
     -------
@@ -197,7 +272,7 @@ def loop(
     callee = functions.add(f"{name}_body", _closed(body, captured))
     region = Iterations(
         callee.name_hint, limit is not None, condition is not None, len(states), len(rows),
-        len(outputs),
+        len(outputs), tuple(backwards) or (False,) * (len(rows) + len(outputs)),
     )  # fmt: skip
     heads = [e for e in (limit, condition) if e is not None]
     arguments = [*heads, *states, *rows, *captured.arguments]
@@ -273,7 +348,13 @@ class _Driver:
 
     def _step(self, b: relax.BlockBuilder, params: Exprs, following: relax.GlobalVar) -> relax.Expr:
         (counter,), outputs, limit, condition, states, rows, rest = self._split(params)
-        parts = [b.emit(relax.op.take(whole, counter, axis=0, mode="clip")) for whole in rows]
+        wholes = [*rows, *outputs]
+        pairs = zip(wholes, self.region.backwards, strict=True)
+        numbers = [self._number(b, counter, whole) if back else counter for whole, back in pairs]
+        parts = [
+            b.emit(relax.op.take(whole, number, axis=0, mode="clip"))
+            for whole, number in zip(rows, numbers, strict=False)
+        ]
         stays = rest[: len(rest) - self.lengths]
         found = b.emit(relax.Call(self.body, [counter, *states, *parts, *stays]))
         results = [found]
@@ -282,11 +363,19 @@ class _Driver:
         condition = [results.pop(0)] if condition else []
         states, made = results[: len(states)], results[len(states) :]
         one = relax.const(1, "int64")
-        outputs = [self._with_row(b, *pair, counter) for pair in zip(outputs, made, strict=True)]
+        filled = zip(outputs, made, numbers[len(rows) :], strict=True)
+        outputs = [self._with_row(b, *row) for row in filled]
         after = b.emit(relax.op.add(counter, one))
         return b.emit(
             relax.Call(following, [after, *outputs, *limit, *condition, *states, *rows, *rest])
         )
+
+    @staticmethod
+    def _number(b: relax.BlockBuilder, counter: relax.Expr, whole: relax.Expr) -> relax.Expr:
+        """The number of the row that is as far from the end as `counter` from the start."""
+        length = whole.ty.shape.values[0]
+        last = b.emit(relax.op.arange(length - 1, length, tirx.IntImm("int64", 1), "int64"))
+        return b.emit(relax.op.subtract(b.emit(relax.op.reshape(last, [])), counter))
 
     @staticmethod
     def _with_row(

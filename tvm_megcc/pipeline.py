@@ -18,6 +18,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc import memory, passes
+from tvm_megcc.control_flow import called_by
 from tvm_megcc.dispatch.plan import plan_of
 from tvm_megcc.forward import forward
 from tvm_megcc.kernels.request import dtype_of, shape_of
@@ -72,11 +73,14 @@ def compile_module(
 
 
 def _only(mod: tvm.IRModule, names: Sequence[str]) -> tvm.IRModule:
-    """The module of these functions, each an entry, and of whatever is no Relax function."""
+    """The module of these functions, each an entry, of what they call, and of what is no Relax."""
     kept = {}
+    called = set(called_by(mod, names))
     for gvar, func in mod.functions_items():
         name = gvar.name_hint
         if not isinstance(func, relax.Function):
+            kept[gvar] = func
+        elif name in called:
             kept[gvar] = func
         elif name in names:
             kept[gvar] = func.with_attr("global_symbol", name)

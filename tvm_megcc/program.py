@@ -177,6 +177,8 @@ class Copy:
         with ``into`` False, of the source) is copied.
     into : bool
         Whether ``row`` counts the target's rows.
+    backwards : bool
+        Whether it counts them from the last one.
     name : str
         Name of the model's node.
     """
@@ -185,6 +187,7 @@ class Copy:
     source: int
     row: int | None = None
     into: bool = True
+    backwards: bool = False
     name: str = ""
 
 
@@ -389,7 +392,8 @@ class Program:
                 names = ", ".join(self.symbols[k].name for k in step.symbols)
                 return f"{names} = {', '.join(map(str, step.sizes))}"
             case Copy():
-                row = "" if step.row is None else f"[{show(step.row)}]"
+                number = "" if step.row is None else show(step.row)
+                row = f"[{'-1 - ' * step.backwards}{number}]" if number else ""
                 ends = (row, "") if step.into else ("", row)
                 return f"{show(step.target)}{ends[0]} = {show(step.source)}{ends[1]}"
             case If():

@@ -1,33 +1,36 @@
 // ROW: copy a tensor to a row of another one, or a row of another one to it.
 //
 //   word 1 destination, 2 source, 3 number of the row (a tensor, i64), 4 whether it is a row of the
-//   destination (1) or of the source (0). A row is what the first dim counts.
+//   destination (1) or of the source (0), and whether it is counted from the last one (2). A row is
+//   what the first dim counts.
 #include "megcc_vm.h"
 
-enum { TO = 1, FROM, NUMBER, INTO };
+enum { TO = 1, FROM, NUMBER, HOW };
+enum { INTO = 1, BACKWARDS = 2 };
 
 static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
   megcc_tensor_t to, from;
-  if (words != 5 || code[INTO] > 1) return MEGCC_ERR_CORRUPT;
+  if (words != 5 || code[HOW] > 3) return MEGCC_ERR_CORRUPT;
   if (code[FROM] >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
   if (!megcc_tensor_is_writable(m, code[TO])) return MEGCC_ERR_CORRUPT;
   to = megcc_tensor_at(m, code[TO]);
   from = megcc_tensor_at(m, code[FROM]);
   if (to.dtype != from.dtype) return MEGCC_ERR_CORRUPT;
-  if ((code[INTO] ? to.rank : from.rank) == 0) return MEGCC_ERR_CORRUPT;
+  if ((code[HOW] & INTO ? to.rank : from.rank) == 0) return MEGCC_ERR_CORRUPT;
   return megcc_is_counter(m, code[NUMBER]) ? MEGCC_OK : MEGCC_ERR_CORRUPT;
 }
 
 static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
-  const uint32_t part = code[INTO] ? code[FROM] : code[TO];
-  const uint32_t all = code[INTO] ? code[TO] : code[FROM];
+  const uint32_t part = code[HOW] & INTO ? code[FROM] : code[TO];
+  const uint32_t all = code[HOW] & INTO ? code[TO] : code[FROM];
   const size_t bytes = megcc_tensor_in(c, part).bytes, total = megcc_tensor_in(c, all).bytes;
-  const int64_t row = megcc_counter(c, code[NUMBER]);
+  int64_t row = megcc_counter(c, code[NUMBER]);
   uint8_t *to = megcc_tensor_data(c, code[TO]);
   const uint8_t *from = megcc_tensor_data(c, code[FROM]);
   if (bytes == 0) return MEGCC_OK;
+  if (code[HOW] & BACKWARDS) row = (int64_t)(total / bytes) - 1 - row;
   if (row < 0 || (uint64_t)row >= total / bytes) return MEGCC_ERR_DATA;
-  if (code[INTO]) {
+  if (code[HOW] & INTO) {
     to += (size_t)row * bytes;
   } else {
     from += (size_t)row * bytes;

@@ -24,6 +24,7 @@ import tvm
 from tvm import relax, tirx
 from tvm.relax.utils import copy_with_new_vars
 
+from tvm_megcc.control_flow import with_own_callees
 from tvm_megcc.dims import Size, Symbol
 from tvm_megcc.dispatch.buckets import MAX_BUCKETS, by_symbol, check_count
 from tvm_megcc.dispatch.dispatchers import Dispatcher, Shapes, is_open
@@ -190,12 +191,12 @@ def _dispatched(
     variants = []
     for ranges in combinations:
         name = _unused(mod, function + "".join(_suffix(s, i) for s, i in ranges.items()))
-        _add(mod, name, _clone(func, ranges))
+        _add(mod, name, _clone(mod, name, func, ranges))
         variants.append((name, {s.name: interval for s, interval in ranges.items()}))
     rest = None
     if fallback == "symbolic":
         rest = _unused(mod, f"{function}_any")
-        _add(mod, rest, _clone(func, {}))
+        _add(mod, rest, _clone(mod, rest, func, {}))
     plan = DispatchPlan(tuple(variants), rest)
     main = _Conditionals(mod, func, combinations, plan).function()
     mod.update_func(mod.get_global_var(function), main.with_attr(ATTRIBUTE, plan.to_json()))
@@ -221,7 +222,9 @@ def _add(mod: tvm.IRModule, name: str, func: relax.Function) -> None:
     mod[var] = func
 
 
-def _clone(func: relax.Function, ranges: Mapping[Symbol, Interval]) -> relax.Function:
+def _clone(
+    mod: tvm.IRModule, name: str, func: relax.Function, ranges: Mapping[Symbol, Interval]
+) -> relax.Function:
     """The function for some sizes: fixed where there is one, with bounds where there are more."""
     fixed = {s.name: low for s, (low, high) in ranges.items() if high == low + 1}
     bounded = [
@@ -229,10 +232,14 @@ def _clone(func: relax.Function, ranges: Mapping[Symbol, Interval]) -> relax.Fun
         for s, (low, high) in ranges.items()
         if s.name not in fixed
     ]
-    clone = with_bounds(copy_with_new_vars(func), bounded)
-    if fixed:
-        known = variables_of(clone)
-        clone = clone.bind_symbolic_vars({known[n]: v for n, v in fixed.items()})
+
+    def change(found: relax.Function) -> relax.Function:
+        known = variables_of(found)
+        values = {known[n]: v for n, v in fixed.items() if n in known}
+        found = with_bounds(found, bounded)
+        return found.bind_symbolic_vars(values) if values else found
+
+    clone = with_own_callees(mod, change(copy_with_new_vars(func)), f"_{name}", change)
     has_symbol = clone.attrs and "global_symbol" in clone.attrs
     return clone.without_attr("global_symbol") if has_symbol else clone
 

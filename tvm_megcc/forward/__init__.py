@@ -11,12 +11,20 @@ Example
 from __future__ import annotations
 
 from tvm_megcc.forward.concat import concat_in_place
+from tvm_megcc.forward.copies import elide_copies
 from tvm_megcc.forward.inplace import run_in_place
 from tvm_megcc.forward.order import reorder
 from tvm_megcc.forward.ports import caller_ports
 from tvm_megcc.program import Program
 
-__all__ = ["caller_ports", "concat_in_place", "forward", "reorder", "run_in_place"]
+__all__ = [
+    "caller_ports",
+    "concat_in_place",
+    "elide_copies",
+    "forward",
+    "reorder",
+    "run_in_place",
+]
 
 
 def forward(program: Program, io: str = "caller") -> Program:
@@ -29,5 +37,5 @@ def forward(program: Program, io: str = "caller") -> Program:
     io : {"caller", "arena"}
         Whether inputs and outputs live in buffers of the caller or in the arena.
     """
-    program = run_in_place(concat_in_place(reorder(program, io), io))
+    program = run_in_place(elide_copies(concat_in_place(reorder(program, io), io)))
     return caller_ports(program) if io == "caller" else program

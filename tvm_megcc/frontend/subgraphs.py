@@ -154,7 +154,7 @@ def convert_scan(
     for k, value in enumerate(values[n_states:]):
         whole = importer.expr(value)
         axis = _at(attrs.get("scan_input_axes"), k) % max(len(ctx.shape(whole)), 1)
-        wholes.append(_moved(ctx, whole, axis, 0, _at(attrs.get("scan_input_directions"), k)))
+        wholes.append(_moved(ctx, whole, axis, 0))
     lengths = [ctx.shape(whole)[0] for whole in wholes]
     if any(length != lengths[0] for length in lengths):
         raise ctx.unsupported(
@@ -162,7 +162,13 @@ def convert_scan(
             "fix the model's dims with --input-shapes",
         )
     limit = ctx.emit(relax.op.reshape(ctx.sizes([lengths[0]], "int64"), []))
-    loop = _Loop(importer, node, n_states, _Count(limit, lengths[0]), body.output)
+    directions = [
+        _at(attrs.get(f"scan_{side}_directions"), k)
+        for side, count in (("input", n_rows), ("output", len(body.output) - n_states))
+        for k in range(count)
+    ]
+    count = _Count(limit, lengths[0])
+    loop = _Loop(importer, node, n_states, count, body.output, list(map(bool, directions)))
     names = [port.name for port in body.input]
 
     def convert(params: Sequence[relax.Expr]) -> list[Value]:
@@ -173,8 +179,7 @@ def convert_scan(
     for k in range(n_states, len(results)):
         whole = importer.expr(results[k])
         axis = _at(attrs.get("scan_output_axes"), k - n_states) % len(ctx.shape(whole))
-        backwards = _at(attrs.get("scan_output_directions"), k - n_states)
-        results[k] = _moved(ctx, whole, 0, axis, backwards)
+        results[k] = _moved(ctx, whole, 0, axis)
     return results
 
 
@@ -182,10 +187,8 @@ def _at(values: Sequence[int] | None, index: int) -> int:
     return values[index] if values else 0
 
 
-def _moved(ctx: Context, value: relax.Expr, source: int, target: int, backwards: int) -> relax.Expr:
-    """Rows counted by axis `source` are counted by axis `target` then, perhaps from the end."""
-    if backwards:
-        value = ctx.emit(relax.op.flip(value, source))
+def _moved(ctx: Context, value: relax.Expr, source: int, target: int) -> relax.Expr:
+    """Rows counted by axis `source` are counted by axis `target` then."""
     if source == target:
         return value
     order = [d for d in range(len(ctx.shape(value))) if d != source]
@@ -240,7 +243,9 @@ class _Loop:
         n_states: int,
         count: _Count,
         ports: Sequence[onnx.ValueInfoProto],
+        backwards: Sequence[bool] = (),
     ) -> None:
+        self.backwards = backwards
         self.importer, self.node, self.count, self.ports = importer, node, count, ports
         self.ctx = importer.context(node)
         self.outside = set(importer.variables)
@@ -292,8 +297,9 @@ class _Loop:
             states=states,
             rows=rows,
             outputs=wholes,
+            backwards=self.backwards,
         )
-        fields = _fields(result)
+        fields = [ctx.emit(field) for field in _fields(result)]
         found: list[Value] = []
         for k, shape in enumerate(shapes):
             known = [d if _is_known(d, self.outside) else None for d in shape]

@@ -129,8 +129,9 @@ class _Loop:
         lowering.calls.append(Loop(counter, limit, condition, self.name))
         for state in states:
             state.enter()
+        backwards = iter(region.backwards)
         for row, whole in zip(rows, wholes, strict=True):
-            self._copy(row, whole, row=counter, into=False)
+            self._copy(row, whole, row=counter, into=False, backwards=next(backwards))
         found = _fields(
             lowering.inlined(region.body, [counter, *(s.tensor for s in states), *rows, *stays])
         )
@@ -138,7 +139,7 @@ class _Loop:
             self._copy(condition, found.pop(0))
         news, made = found[: len(states)], found[len(states) :]
         for whole, row in zip(self.outputs, made, strict=True):
-            self._copy(whole, row, row=counter)
+            self._copy(whole, row, row=counter, backwards=next(backwards))
         for state, new in zip(states, self._apart(states, news), strict=True):
             state.update(new)
         lowering.calls.append(End(self.name))

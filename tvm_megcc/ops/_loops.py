@@ -22,7 +22,12 @@ Step = Callable[[Context, relax.Expr, Exprs, Exprs], tuple[Exprs, Exprs]]
 
 
 def over_rows(
-    ctx: Context, name: str, wholes: Sequence[relax.Expr], states: Sequence[relax.Expr], step: Step
+    ctx: Context,
+    name: str,
+    wholes: Sequence[relax.Expr],
+    states: Sequence[relax.Expr],
+    step: Step,
+    backwards: bool = False,
 ) -> tuple[Exprs, Exprs]:
     """The states after all steps, and the results as wholes.
 
@@ -37,6 +42,8 @@ def over_rows(
         They keep their types from step to step.
     step : callable
         It may use what stands around the node.
+    backwards : bool
+        Whether the first step has the last rows.
     """
     steps = ctx.shape(wholes[0])[0]
     params = [relax.Var("step", relax.TensorType((), "int64"))]
@@ -65,6 +72,7 @@ def over_rows(
         states=states,
         rows=wholes,
         outputs=types,
+        backwards=[backwards] * (len(wholes) + len(types)),
     )
     fields = [ctx.emit(relax.TupleGetItem(result, k)) for k in range(len(result.ty.fields))]
     finals = [

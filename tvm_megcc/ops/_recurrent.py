@@ -22,7 +22,7 @@ from ._loops import over_rows
 from ._slices import sliced
 
 #: More steps than this, over all directions, are a loop.
-UNROLLED = 2048
+UNROLLED = 8
 
 Expr = relax.Expr
 Activation = Callable[[Context, Expr], Expr]
@@ -221,8 +221,6 @@ class Recurrent(OnnxOp):
         masked = _is_masked(inputs, steps)
         lengths = inputs[4] if masked else None
         rows = ctx.reshape(projected, [steps, batch, ctx.shape(projected)[1]])
-        if backward:
-            rows = ctx.emit(relax.op.flip(rows, 0))
         last = ctx.sizes([steps - 1], "int64") if masked and backward else None
 
         def step(
@@ -237,11 +235,10 @@ class Recurrent(OnnxOp):
             return after, [output] if ctx.wants(0) else []
 
         name = f"{ctx.op.lower()}_{'backward' if backward else 'forward'}"
-        finals, made = over_rows(ctx, name, [rows], states, step)
+        finals, made = over_rows(ctx, name, [rows], states, step, backward)
         if not made:
             return finals[0], finals
-        whole = ctx.emit(relax.op.flip(made[0], 0)) if backward else made[0]
-        return ctx.reshape(whole, [steps, 1, batch, cell.hidden]), finals
+        return ctx.reshape(made[0], [steps, 1, batch, cell.hidden]), finals
 
     def _step(
         self, inputs: Inputs, cell: Cell, row: Expr, states: list[Expr], number: Expr | None
