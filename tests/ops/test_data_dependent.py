@@ -42,10 +42,14 @@ def check(proto: onnx.ModelProto, folder: Path, *feeds: dict[str, np.ndarray]) -
 
 
 def runner(proto: onnx.ModelProto, folder: Path):  # noqa: ANN201
+    """Runs the model under the sanitizers, in a build that poisons what dies."""
     driver.compile_model(proto, folder / "pkg")
     opened = package.load(folder / "pkg")
     arch = opened.choose("host")
-    exe = toolchain.build(opened.path, arch, build_dir=folder / "build", sanitize=True)
+    exe = toolchain.build(
+        opened.path, arch, build_dir=folder / "build", sanitize=True,
+        extra_cflags=["-DMEGCC_DEBUG"],
+    )  # fmt: skip
     return lambda feed: toolchain.run_package(exe, arch, feed, opened.manifest).outputs
 
 
