@@ -375,9 +375,30 @@ static int tensor_bytes(const struct megcc_shaped *s, const megcc_tensor_t *t, s
   return 1;
 }
 
+// Whether a tensor lies within memory that a LOAD or LET has allocated, where it waits for one.
+static int has_memory(const struct megcc_shaped *s, const megcc_tensor_t *t) {
+  const uint32_t *blocks = s->view.section[MEGCC_S_BLOCKS];
+  const uint32_t pools = s->view.count[MEGCC_S_POOLS];
+  size_t end = t->offset + t->bytes;
+  uint32_t b;
+  if (t->space != MEGCC_ARENA || t->index < pools || t->bytes == 0) return 1;
+  b = t->index - pools;
+  while ((blocks[b * MEGCC_BLOCK_WORDS] & 0xFF) == MEGCC_B_ALIAS) {
+    const int32_t offset = s->value[blocks[b * MEGCC_BLOCK_WORDS + 2]];
+    if (offset < 0) return 0;
+    end += (size_t)offset;
+    b = blocks[b * MEGCC_BLOCK_WORDS + 1];
+  }
+  if ((blocks[b * MEGCC_BLOCK_WORDS] & 0xFF) != MEGCC_B_DYNAMIC) return end <= s->size[b];
+  return end <= s->dynamic[b].bytes;
+}
+
 static void measure(const megcc_context_t *c, struct megcc_tensor *t) {
   t->bytes = 0;
-  if (c->shaped->resolved) (void)tensor_bytes(c->shaped, t, &t->bytes);
+  if (!c->shaped->resolved) return;
+  (void)tensor_bytes(c->shaped, t, &t->bytes);
+  // Only an image that was forged uses what has no size yet: then nothing is read or written.
+  if (!has_memory(c->shaped, t)) t->bytes = 0;
 }
 
 // ---- addresses -------------------------------------------------------------------------------
