@@ -28,7 +28,7 @@ class Pad(OnnxOp):
             raise ctx.unsupported(f"mode '{mode}'", f"use one of {', '.join(_MODES)}")
         rank, dtype = inputs.rank(0), inputs.dtype(0)
         value = _value(inputs, attrs, mode)
-        if inputs.is_read(1) or (inputs.is_read(3) and not ctx.speculative):
+        if inputs.is_read(1) or inputs.is_read(3):
             return _by_data(ctx, inputs, mode, value)
         before, after = _widths(inputs, attrs, rank)
         data = _cropped(ctx, inputs[0], before, after)
