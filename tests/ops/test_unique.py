@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tvm
 from onnx import TensorProto as T
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from tests.ops.packages import RNG, Arrays, model, runner
+from tvm_megcc import relay
 
 NAMES = ("y", "first", "inverse", "counts")
 
@@ -99,3 +101,24 @@ def test_unique_of_what_depends_on_data(tmp_path: Path) -> None:
         found = run({"x": x})
         np.testing.assert_array_equal(found["y"], y)
         np.testing.assert_array_equal(found["counts"], counts)
+
+
+def test_sizes_that_depend_on_sizes_run_after_run() -> None:
+    """In one context: what an earlier run has read must not be taken for what this one reads."""
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["at"]),
+        helper.make_node("Unique", ["at"], ["u"]),
+        helper.make_node("Reshape", ["at", "column"], ["c"]),
+        helper.make_node("Mul", ["c", "u"], ["y"]),
+    ]
+    column = numpy_helper.from_array(np.array([-1, 1]), "column")
+    proto = model(nodes, [("x", T.FLOAT, ["n", 5])], [("y", T.INT64)], [column])
+    mod, params = relay.frontend.from_onnx(proto)
+    module = relay.build(mod, target="tvm_megcc", params=params)
+    run = relay.GraphModule(module["default"](tvm.cpu()))
+    one, all_true = np.eye(1, 5, dtype="f4"), np.ones((1, 5), "f4")
+    for x in (one, all_true, one, np.zeros((1, 5), "f4"), all_true, np.eye(3, 5, dtype="f4")):
+        at = np.array(np.nonzero(x))
+        run.run(x=x)
+        want = at.reshape(-1, 1) * np.unique(at)
+        np.testing.assert_array_equal(run.get_output(0).numpy(), want)
