@@ -169,3 +169,24 @@ def test_pad_with_a_number_of_widths_that_fits_no_axes_says_so() -> None:
     proto = model([node], [("x", T.FLOAT, [2, 3]), ("p", T.INT64, [2])], [("y", T.FLOAT)])
     with pytest.raises(UnsupportedError, match="Pad 'border': 2 widths for 2 axes; give two"):
         frontend.from_onnx(proto)
+
+
+def test_what_is_known_of_an_operand_is_not_read(tmp_path: Path) -> None:
+    """Dims that exporters put beside what is computed stay what they are."""
+    known = {"four": ints(4), "none": ints(0), "minus": ints(-1)}
+    nodes = [
+        helper.make_node("Shape", ["x"], ["n"], end=1),
+        helper.make_node("Concat", ["n", "k", "four"], ["target"], axis=0),
+        helper.make_node("Expand", ["x", "target"], ["a"]),
+        helper.make_node("Concat", ["none", "k", "none", "none", "k", "none"], ["pads"], axis=0),
+        helper.make_node("Pad", ["x", "pads"], ["b"]),
+        helper.make_node("Concat", ["n", "k", "minus"], ["flat"], axis=0),
+        helper.make_node("Reshape", ["x", "flat"], ["c"]),
+    ]
+    weights = [numpy_helper.from_array(value, name) for name, value in known.items()]
+    ports = [("x", T.FLOAT, ["n", 1, 4]), ("k", T.INT64, [1])]
+    proto = model(nodes, ports, [(name, T.FLOAT) for name in "abc"], weights)
+    shapes = {o.name: o.shape for o in frontend.from_onnx(proto).outputs}
+    assert {(s[0], s[2]) for name, s in shapes.items() if name != "c"} == {("n", 4)}
+    assert shapes["c"][0] == "n"
+    check(proto, tmp_path, *({"x": signs(n, 1, 4), "k": ints(k)} for n, k in ((3, 2), (1, 4))))

@@ -135,6 +135,30 @@ def test_older_operators(op: str, tmp_path: Path) -> None:
     check(proto, tmp_path, feeds("scales", rows), close=0)
 
 
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_resize_leaves_alone_what_is_known_to_stay(mode: str, tmp_path: Path) -> None:
+    ones = numpy_helper.from_array(np.ones(2, "f4"), "ones")
+    nodes = [
+        helper.make_node("Shape", ["x"], ["nc"], end=2),
+        helper.make_node("Concat", ["nc", "hw"], ["s"], axis=0),
+        helper.make_node("Concat", ["ones", "f"], ["by"], axis=0),
+        helper.make_node("Resize", ["x", "", "", "s"], ["y"], mode=mode),
+        helper.make_node("Resize", ["x", "", "by"], ["z"], mode=mode),
+    ]
+    ports = [("x", T.FLOAT, ["n", 2, "h", "w"]), ("hw", T.INT64, [2]), ("f", T.FLOAT, [2])]
+    outputs = [("y", T.FLOAT), ("z", T.FLOAT)]
+    proto = model(nodes, ports, outputs, [ones], opset=19)
+    shapes = [o.shape for o in frontend.from_onnx(proto).outputs]
+    assert [s[:2] for s in shapes] == [("n", 2), ("n", 2)]
+    run, session = runner(proto, tmp_path), ort.InferenceSession(proto.SerializeToString())
+    for size, factor in (((9, 4), (1.5, 2)), ((1, 1), (1, 1)), ((5, 13), (0.4, 3))):
+        feed = {"x": IMAGE, "hw": ints(*size), "f": np.array(factor, "f4")}
+        found = run(feed)
+        for name, want in zip("yz", session.run(None, feed), strict=True):
+            assert found[name].shape == want.shape
+            np.testing.assert_allclose(found[name], want, rtol=1e-5, atol=1e-5)
+
+
 def test_antialiasing_is_refused_by_name() -> None:
     proto = resize("scales", FIXED, mode="linear", antialias=1)
     with pytest.raises(UnsupportedError, match="Resize 'grow': antialiased.*open.*; .*constants"):

@@ -8,6 +8,7 @@ refused.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tvm import relax
 
@@ -15,6 +16,7 @@ from ..dims import Size
 from . import Context, Inputs
 from ._context import relax_shape
 from ._data_sizes import sizes_from
+from ._elements import elements, picked
 from ._resize import Plan
 
 Expr = relax.Expr
@@ -32,44 +34,75 @@ def is_open(ctx: Context, inputs: Inputs, index: int) -> bool:
     return shape is not None and len(shape) == 1 and isinstance(shape[0], int)
 
 
-def plan_by_scales(ctx: Context, inputs: Inputs, index: int, axes: Sequence[int]) -> Plan:
-    """The plan for scales at run time: every dim is rounded down."""
-    scales = inputs[index]
-    _check_count(ctx, "scales", inputs.static_shape(index)[0], axes)
+def plan_by_scales(
+    ctx: Context,
+    inputs: Inputs,
+    index: int,
+    axes: Sequence[int],
+    known: Sequence[Any],
+    plan: Plan,
+) -> Plan:
+    """A plan with the scales that are not known put in: every dim is rounded down."""
+    axes, scales = _open(ctx, inputs, index, axes, known)
+    if not axes:
+        return plan
     sizes = ctx.emit(op.floor(op.multiply(_dims(ctx, inputs, axes), scales)))
-    return _plan(ctx, inputs, axes, sizes, scales)
+    return _with_read(ctx, inputs, axes, sizes, scales, plan)
 
 
 def plan_by_sizes(
     ctx: Context, inputs: Inputs, index: int, axes: Sequence[int], policy: str
 ) -> Plan:
     """The plan for sizes at run time; ``policy`` is ``keep_aspect_ratio_policy``."""
-    _check_count(ctx, "sizes", inputs.static_shape(index)[0], axes)
-    wanted, have = inputs[index], _dims(ctx, inputs, axes)
+    outs: list[Size] = list(inputs.shape(0))
+    known: list[Any] = [None] * inputs.static_shape(index)[0]
+    if len(known) != len(axes):
+        raise ctx.unsupported(f"{len(known)} sizes for {len(axes)} axes", "give one for each")
+    if policy == "stretch":  # else every size depends on all
+        known = elements(ctx, inputs[index])
+        for axis, size in zip(axes, known, strict=True):
+            outs[axis] = outs[axis] if size is None else size
+    axes, wanted = _open(ctx, inputs, index, axes, known)
+    plan = Plan(tuple(outs), (None,) * len(outs))
+    if not axes:
+        return plan
     if policy == "stretch":
         sizes = ctx.emit(op.astype(wanted, "float64"))  # exact as far as sizes go
-        return _plan(ctx, inputs, axes, sizes, None)
+        return _with_read(ctx, inputs, axes, sizes, None, plan)
+    have = _dims(ctx, inputs, axes)
     scales = ctx.emit(op.divide(op.astype(wanted, "float32"), have))
     choose = op.min if policy == "not_larger" else op.max
     one = choose(scales, axis=[0], keepdims=True)
     scales = ctx.emit(op.broadcast_to(one, [len(axes)]))
     sizes = ctx.emit(op.floor(op.add(op.multiply(scales, have), ctx.const(0.5, "float32"))))
-    return _plan(ctx, inputs, axes, sizes, scales)
+    return _with_read(ctx, inputs, axes, sizes, scales, plan)
 
 
-def _check_count(ctx: Context, what: str, count: int, axes: Sequence[int]) -> None:
-    if count != len(axes):
-        raise ctx.unsupported(f"{count} {what} for {len(axes)} axes", "give one for each axis")
+def _open(
+    ctx: Context,
+    inputs: Inputs,
+    index: int,
+    axes: Sequence[int],
+    known: Sequence[Any],
+) -> tuple[list[int], Expr]:
+    """The axes for which an operand has something that is not known, and that."""
+    rest = [k for k, value in enumerate(known) if value is None]
+    return [axes[k] for k in rest], picked(ctx, inputs[index], rest) if rest else inputs[index]
 
 
 def _dims(ctx: Context, inputs: Inputs, axes: Sequence[int]) -> Expr:
     return ctx.sizes([inputs.shape(0)[axis] for axis in axes], "float32")
 
 
-def _plan(
-    ctx: Context, inputs: Inputs, axes: Sequence[int], sizes: Expr, scales: Expr | None
+def _with_read(
+    ctx: Context,
+    inputs: Inputs,
+    axes: Sequence[int],
+    sizes: Expr,
+    scales: Expr | None,
+    plan: Plan,
 ) -> Plan:
-    """The plan for sizes that are floats still; without scales those are the dims' quotients."""
+    """A plan with sizes, floats still, of these axes; without scales those are the quotients."""
     dtype = str(sizes.ty.dtype)
     zero, none = ctx.const(0.0, dtype), ctx.const(0.0, "float32")
     valid = op.logical_or(op.greater(_dims(ctx, inputs, axes), none), op.equal(sizes, zero))
@@ -78,9 +111,7 @@ def _plan(
         valid = op.logical_and(valid, op.greater(scales, none))
     sizes = ctx.emit(op.astype(op.where(valid, sizes, ctx.const(-1.0, dtype)), "int64"))
     found = sizes_from(ctx, sizes, [f"dim{axis}" for axis in axes], [None] * len(axes))
-    shape = inputs.shape(0)
-    outs: list[Size] = list(shape)
-    kept: list[float | Expr | None] = [1.0] * len(shape)
+    outs, kept = list(plan.sizes), list(plan.scales)
     for k, (axis, size) in enumerate(zip(axes, found, strict=True)):
         outs[axis], kept[axis] = size, None
         if scales is not None:

@@ -6,6 +6,7 @@ from tvm import relax
 
 from ..dims import Size, is_static, maximum
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._elements import elements, picked
 from ._pad_data import padded_by_data, spread
 from ._shapes import normal_axis, scalar
 from ._slices import padded, sliced
@@ -71,8 +72,12 @@ def _by_data(ctx: Context, inputs: Inputs, mode: str, value: float | None) -> re
     (count,) = ctx.static_shape(widths)
     if count != 2 * len(axes):
         raise ctx.unsupported(f"{count} widths for {len(axes)} axes", "give two for each axis")
-    if not axes:
+    known = elements(ctx, widths)
+    kept = [k for k in range(len(axes)) if (known[k], known[k + len(axes)]) != (0, 0)]
+    if not kept:
         return inputs[0]
+    widths = picked(ctx, widths, [*kept, *(k + len(axes) for k in kept)])
+    axes = [axes[k] for k in kept]
     fill = inputs[2] if value is None else ctx.const([value], dtype)
     return padded_by_data(ctx, inputs[0], widths, axes, mode, ctx.reshape(fill, [1]))
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from tvm import relax
 
-from ..dims import Size
+from ..dims import Dim, Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._elements import elements
 from ._resample import COORDINATES, ROUNDINGS, Options
 from ._resample_symbolic import Number
 from ._resize import Plan, resize
@@ -77,15 +79,22 @@ class Resize(OnnxOp):
 def plan_of_scales(
     ctx: Context, inputs: Inputs, index: int, axes: Sequence[int] | None = None
 ) -> Plan:
-    """The plan for the scales of some axes, or all, that an operand holds."""
+    """The plan for the scales of some axes, or all, that an operand holds.
+
+    Those that are computed at run time but known, in part, are not read.
+    """
     rank = inputs.rank(0)
     axes = range(rank) if axes is None else axes
-    if is_open(ctx, inputs, index):
-        return plan_by_scales(ctx, inputs, index, axes)
+    at_run_time = is_open(ctx, inputs, index)
+    scales: list[Any] = elements(ctx, inputs[index]) if at_run_time else floats(inputs, index)
+    if len(scales) != len(axes):
+        raise ctx.unsupported(f"{len(scales)} scales for {len(axes)} axes", "give one for each")
     full: list[float | Real] = [1.0] * rank
-    for axis, scale in zip(axes, floats(inputs, index), strict=True):
-        full[axis] = scale
-    return scaled(ctx, inputs, full)
+    for axis, scale in zip(axes, scales, strict=True):
+        if scale is not None:
+            full[axis] = Real.of(scale) if isinstance(scale, Dim) else scale
+    plan = scaled(ctx, inputs, full)
+    return plan_by_scales(ctx, inputs, index, axes, scales, plan) if at_run_time else plan
 
 
 def floats(inputs: Inputs, index: int) -> list[float | Real]:
