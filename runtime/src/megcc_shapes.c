@@ -428,9 +428,11 @@ megcc_status_t megcc_size_blocks(struct megcc_shaped *s, uint32_t first, uint32_
     size_t bytes = 0;
     int known;
     if (t.space == MEGCC_WEIGHT || (t.space == MEGCC_ARENA && t.index < pools)) continue;
+    // Its block is sized later, when no size is of an earlier run.
+    if (t.space == MEGCC_ARENA && t.index - pools >= last) continue;
     known = tensor_bytes(s, &t, &bytes);
     if (known < 0) return too_large(s);
-    if (t.space == MEGCC_ARENA && (t.index - pools < first || t.index - pools >= last)) {
+    if (t.space == MEGCC_ARENA && t.index - pools < first) {
       // After a LOAD: what it made known must lie within what has its size already.
       const size_t room = s->size[t.index - pools];
       if (known && (t.offset > room || bytes > room - t.offset)) {

@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
-from tests.ops.test_data_dependent import ints, model, runner
+from tests.ops.packages import ints, model, runner
 
 F32 = np.float32
 RNG = np.random.default_rng(1)

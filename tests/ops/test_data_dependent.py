@@ -2,63 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import onnx
-import onnxruntime as ort
 import pytest
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
-from tvm_megcc import driver, package, toolchain
+from tests.ops.packages import RNG, check, ints, model, runner, signs
 from tvm_megcc.errors import ToolError
-
-RNG = np.random.default_rng(0)
-
-
-def model(
-    nodes: Sequence[onnx.NodeProto],
-    inputs: Sequence[tuple[str, int, Sequence[Any]]],
-    outputs: Sequence[tuple[str, int]],
-    weights: Sequence[onnx.TensorProto] = (),
-) -> onnx.ModelProto:
-    ports = [helper.make_tensor_value_info(*row) for row in inputs]
-    results = [helper.make_tensor_value_info(name, dtype, None) for name, dtype in outputs]
-    graph = helper.make_graph(list(nodes), "g", ports, results, list(weights))
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-
-
-def check(proto: onnx.ModelProto, folder: Path, *feeds: dict[str, np.ndarray]) -> None:
-    """Every answer equals ONNX Runtime's, under the sanitizers."""
-    run, session = runner(proto, folder), ort.InferenceSession(proto.SerializeToString())
-    for feed in feeds:
-        found = run(feed)
-        for port, want in zip(session.get_outputs(), session.run(None, feed), strict=True):
-            assert found[port.name].shape == want.shape
-            np.testing.assert_array_equal(found[port.name], want)
-
-
-def runner(proto: onnx.ModelProto, folder: Path):  # noqa: ANN201
-    """Runs the model under the sanitizers, in a build that poisons what dies."""
-    driver.compile_model(proto, folder / "pkg")
-    opened = package.load(folder / "pkg")
-    arch = opened.choose("host")
-    exe = toolchain.build(
-        opened.path, arch, build_dir=folder / "build", sanitize=True,
-        extra_cflags=["-DMEGCC_DEBUG"],
-    )  # fmt: skip
-    return lambda feed: toolchain.run_package(exe, arch, feed, opened.manifest).outputs
-
-
-def signs(*shape: int) -> np.ndarray:
-    return RNG.integers(-1, 2, shape).astype("float32")
-
-
-def ints(*values: int) -> np.ndarray:
-    return np.array(values, np.int64)
 
 
 @pytest.mark.parametrize("shape", [[3, 4], ["n", 4], ["n"]])

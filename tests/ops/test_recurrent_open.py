@@ -9,8 +9,8 @@ import pytest
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
+from tests.ops.packages import model
 from tests.ops.test_control_flow import check_close
-from tests.ops.test_data_dependent import model
 
 F32 = np.float32
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}

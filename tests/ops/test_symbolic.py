@@ -235,11 +235,21 @@ def test_resize_by_floats_computed_from_sizes():
     assert imported.outputs[0].shape == ("n", 2, "2*h", "2*w")
 
 
-def test_cubic_over_a_symbolic_dim_is_refused():
-    nodes = [node("Resize", ["x", "", "s"], ["z"], mode="cubic")]
+@pytest.mark.parametrize("coordinates", ["half_pixel", "align_corners"])
+@pytest.mark.parametrize("exclude_outside", [0, 1])
+def test_resize_cubic(coordinates, exclude_outside):
+    nodes = [node("Resize", ["x", "", "s"], ["z"], mode="cubic", exclude_outside=exclude_outside,
+                  coordinate_transformation_mode=coordinates)]  # fmt: skip
+    weights = {"s": np.array([1, 1, 2, 1.5], np.float32)}
+    check(nodes, [["n", 2, "h", "w"]], NCHW, weights, relative=1e-4)
+
+
+def test_antialiasing_over_a_symbolic_dim_is_refused():
+    nodes = [node("Resize", ["x", "", "s"], ["z"], mode="cubic", antialias=1)]
     weights = {"s": np.array([1, 1, 2, 2], np.float32)}
-    model = make_model(nodes, {"x": ("float32", ["n", 2, "h", "w"])}, ["z"], weights)
-    with pytest.raises(UnsupportedError, match="Resize 'make_z': mode 'cubic'.*symbolic dim"):
+    ports = {"x": ("float32", ["n", 2, "h", "w"])}
+    model = make_model(nodes, ports, ["z"], weights, opset=18)
+    with pytest.raises(UnsupportedError, match="Resize 'make_z': antialiased mode 'cubic'.*open"):
         from_onnx(model)
 
 

@@ -23,8 +23,8 @@ RESULTS = ["h", "sums", "z"]
 def model() -> onnx.ModelProto:
     """Inputs ``m``, ``x (n, 2)`` and ``k``; outputs ``h``, ``sums`` and ``z``.
 
-    ``h`` is x and then m rows of ones; ``sums`` has the sums of its columns after each; z is x where
-    k is true, else -h.
+    ``h`` is x and then m rows of ones; ``sums`` has the sums of its columns after each; z is
+    ``abs(x)`` where k is true, else ``-h``.
     """
     weights = [numpy_helper.from_array(np.ones((1, 2), np.float32), "ones")]
 

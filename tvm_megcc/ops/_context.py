@@ -262,7 +262,7 @@ class Inputs(Sequence[Any]):
         """
         values = self.ints(index)
         if low is not None and self.is_read(index):
-            return self.read(self[index], index, low)
+            return self._read_unknown(index, low)
         if values is None:
             self.need(index, what)
         assert values is not None
@@ -275,6 +275,20 @@ class Inputs(Sequence[Any]):
         shape = relax_shape(self[index])
         short = shape is not None and len(shape) <= 1 and is_static(shape)
         return short and self.dtype(index) in ("int32", "int64")
+
+    def _read_unknown(self, index: int, low: int) -> list[Any]:
+        """The elements of a few integers; those that are not known are read."""
+        from ._elements import elements, picked
+
+        known: list[Any] = list(elements(self._ctx, self[index]))
+        open_ones = [k for k, value in enumerate(known) if value is None]
+        if len(open_ones) == len(known):
+            return self.read(self[index], index, low)
+        if open_ones:
+            values = self.read(picked(self._ctx, self[index], open_ones), index, low)
+            for k, value in zip(open_ones, values, strict=True):
+                known[k] = value
+        return known
 
     def read(self, values: relax.Expr, index: int, low: int = 0) -> list[Size]:
         """The elements of a few integers as sizes that depend on data.

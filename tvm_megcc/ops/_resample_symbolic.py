@@ -1,145 +1,224 @@
-"""Interpolation along an axis whose dims depend on the shapes: the table is computed at run time.
+"""Interpolation along an axis whose dims or scale are known at run time only.
 
-The counterpart of `_resample`, on vectors of the output's length; the same f32 arithmetic.
+The counterpart of `_resample`: the table is computed at run time, as vectors of the output's
+length, by the same f32 arithmetic. Enters: a tensor and how one of its axes is to be resampled.
+Leaves: the resampled tensor, and which of its elements lie outside the input.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from tvm import relax
 
-from ..dims import Size, compare, select
+from ..dims import Size
 from . import Context
 from ._context import expr_dtype
 from ._resample import Options
 
 Expr = relax.Expr
 op = relax.op
+#: A number of the model, or one that is computed at run time, as ``float32[1]``.
+Number = float | Expr
 
 
-def resampled(
-    ctx: Context,
-    data: Expr,
-    axis: int,
-    size: Size,
-    out: Size,
-    scale: float | None,
-    options: Options,
-) -> Expr:
-    """``data`` with axis number `axis` of `size` elements brought to `out`.
+@dataclass(frozen=True, slots=True)
+class OpenAxis:
+    """One axis to be resampled: ``size`` elements to ``out``.
 
-    Parameters
-    ----------
-    scale : float, optional
-        What the model says; where it says nothing, the quotient of the dims.
+    ``scale`` is what the model says, None where that is the quotient of the dims; ``roi`` the part
+    of the axis that ``tf_crop_and_resize`` maps to the output, as fractions.
+    """
+
+    size: Size
+    out: Size
+    scale: Number | None
+    roi: tuple[Number, Number] = (0.0, 1.0)
+
+
+def resampled(ctx: Context, data: Expr, axis: int, part: OpenAxis, options: Options) -> Expr:
+    """``data`` with axis number `axis` brought to ``part.out`` elements.
 
     Raises
     ------
     UnsupportedError
         The mode needs a table that is made at compile time.
     """
-    where = _COORDINATES.get(options.coordinates)
-    plain = not options.antialias and not options.exclude_outside
-    if options.mode not in ("nearest", "linear") or not plain or where is None:
+    if options.antialias:
         raise ctx.unsupported(
-            f"mode '{options.mode}' ('{options.coordinates}') over a symbolic dim",
-            "fix the dim with --input-shapes",
+            f"antialiased mode '{options.mode}' over a dim or by a scale that is open when it is "
+            "compiled",
+            "fix the dim with --input-shapes and make scales or sizes constants, or do without "
+            "antialias",
         )
-    table = _Table(ctx, size, out, scale)
-    position = where(table)
-    last = ctx.sizes([size - 1], "float32")
-    zero = ctx.const(0.0, "float32")
+    table = _Table(ctx, part)
+    position = table.positions(options.coordinates)
     if options.mode == "nearest":
-        index = ctx.emit(_ROUND[options.rounding](table, position))
-        index = ctx.emit(op.minimum(ctx.emit(op.maximum(index, zero)), last))
-        return ctx.emit(op.take(data, ctx.emit(op.astype(index, "int64")), axis, "clip"))
-    position = ctx.emit(op.minimum(ctx.emit(op.maximum(position, zero)), last))
-    first = ctx.emit(op.floor(position))
-    second = ctx.emit(op.minimum(ctx.emit(op.add(first, ctx.const(1.0, "float32"))), last))
-    part = ctx.emit(op.astype(ctx.emit(op.subtract(position, first)), expr_dtype(data)))
-    weight = ctx.reshape(part, [out] + [1] * (len(ctx.shape(data)) - 1 - axis))
-    low, high = (
-        ctx.emit(op.take(data, ctx.emit(op.astype(index, "int64")), axis, "clip"))
-        for index in (first, second)
-    )
-    rest = ctx.emit(op.subtract(ctx.const(1.0, expr_dtype(data)), weight))
-    return ctx.emit(op.add(ctx.emit(op.multiply(low, rest)), ctx.emit(op.multiply(high, weight))))
+        index = _ROUND[options.rounding](table, position)
+        return table.take(data, index, axis)
+    behind = len(ctx.shape(data)) - 1 - axis
+    total: Expr | None = None
+    for index, weight in _taps(table, position, options):
+        weight = ctx.emit(op.astype(weight, expr_dtype(data)))
+        weight = ctx.reshape(weight, [part.out] + [1] * behind)
+        term = op.multiply(table.take(data, index, axis), weight)
+        total = ctx.emit(term if total is None else op.add(total, term))
+    assert total is not None
+    return total
+
+
+def outside(ctx: Context, part: OpenAxis, behind: int) -> Expr:
+    """Output elements that ``tf_crop_and_resize`` takes from outside the input.
+
+    One axis of that many bools, and ``behind`` axes of 1.
+    """
+    table = _Table(ctx, part)
+    where = table.positions("tf_crop_and_resize")
+    far = op.logical_or(op.less(where, table.number(0.0)), op.greater(where, table.last))
+    return ctx.reshape(ctx.emit(far), [part.out] + [1] * behind)
 
 
 class _Table:
     """The output's positions, and the numbers that they are mapped with."""
 
-    def __init__(self, ctx: Context, size: Size, out: Size, scale: float | None) -> None:
+    def __init__(self, ctx: Context, part: OpenAxis) -> None:
         self.ctx = ctx
-        self.size, self.out, self.given = size, out, scale
-        ramp = ctx.emit(op.arange(0, ctx.prim(out), 1, "int64"))
-        self.ramp = ctx.emit(op.astype(ramp, "float32"))
+        self.size, self.given, self.roi = part.size, part.scale, part.roi
+        self.ramp = ctx.emit(op.astype(op.arange(0, ctx.prim(part.out), 1, "int64"), "float32"))
+        self.last = self.number(part.size - 1)
+        self.outs = self.number(part.out)
+        if part.scale is None:
+            self.scale = ctx.emit(op.divide(self.outs, self.number(part.size)))
+        else:
+            self.scale = self.number(part.scale)
 
-    def number(self, value: float | Size) -> Expr:
+    def number(self, value: Number | Size) -> Expr:
+        """A number as ``float32[1]``, or ``float32`` where it is known."""
+        if isinstance(value, relax.Expr):
+            return value
         if isinstance(value, float):
             return self.ctx.const(value, "float32")
         return self.ctx.sizes([value], "float32")
 
     @property
-    def scale(self) -> Expr:
-        if self.given is not None:
-            return self.number(self.given)
-        return self.ctx.emit(op.divide(self.number(self.out), self.number(self.size)))
+    def several(self) -> Expr:
+        """Whether the output has more than one element."""
+        return op.greater(self.outs, self.number(1.0))
 
-    def shifted(self, x: Expr, by: float) -> Expr:
-        return self.ctx.emit(op.add(x, self.number(by)))
+    @property
+    def gaps(self) -> Expr:
+        """The output's elements less one; 1 where that is 0, as it divides."""
+        return op.maximum(op.subtract(self.outs, self.number(1.0)), self.number(1.0))
 
+    def positions(self, coordinates: str) -> Expr:
+        """Where in the input each output element lies."""
+        where = self.ctx.emit(_COORDINATES[coordinates](self))
+        if coordinates == "tf_crop_and_resize":
+            return where
+        same = op.equal(self.scale, self.number(1.0))
+        return self.ctx.emit(op.where(same, self.ramp, where))
 
-def _asymmetric(t: _Table) -> Expr:
-    return t.ctx.emit(op.divide(t.ramp, t.scale))
+    def take(self, data: Expr, index: Expr, axis: int) -> Expr:
+        """Elements of the data; what lies outside is the border's."""
+        index = op.minimum(op.maximum(index, self.number(0.0)), self.last)
+        return self.ctx.emit(op.take(data, op.astype(index, "int64"), axis, "clip"))
 
 
 def _half_pixel(t: _Table) -> Expr:
-    return t.shifted(_tf_half_pixel(t), -0.5)
+    return op.subtract(_tf_half_pixel(t), t.number(0.5))
 
 
 def _tf_half_pixel(t: _Table) -> Expr:
-    return t.ctx.emit(op.divide(t.shifted(t.ramp, 0.5), t.scale))
+    return op.divide(op.add(t.ramp, t.number(0.5)), t.scale)
 
 
-def _several(t: _Table) -> Expr:
-    """1 where the output has more than one element, else 0."""
-    return t.number(compare("lt", 1, t.out))
+def _symmetric(t: _Table) -> Expr:
+    adjustment = op.divide(t.outs, op.multiply(t.scale, t.number(t.size)))
+    half = op.divide(t.number(t.size), t.number(2.0))
+    offset = op.multiply(half, op.subtract(t.number(1.0), adjustment))
+    return op.add(offset, _half_pixel(t))
 
 
-def _pytorch(t: _Table) -> Expr:
-    return t.ctx.emit(op.multiply(_half_pixel(t), _several(t)))
-
-
-def _align_corners(t: _Table) -> Expr:
-    scaled = t.ctx.emit(op.multiply(t.ramp, t.number(t.size - 1)))
-    # One element lies at 0: there the divisor may be anything but 0.
-    gaps = select(compare("lt", 1, t.out), t.out - 1, 1)
-    return t.ctx.emit(op.divide(scaled, t.number(gaps)))
+def _crop(t: _Table) -> Expr:
+    start, end = (t.number(v) for v in t.roi)
+    middle = op.multiply(op.multiply(t.number(0.5), op.add(start, end)), t.last)
+    step = op.multiply(op.multiply(t.ramp, op.subtract(end, start)), t.last)
+    spread = op.add(op.multiply(start, t.last), op.divide(step, t.gaps))
+    return op.where(t.several, spread, middle)
 
 
 _COORDINATES: dict[str, Callable[[_Table], Expr]] = {
-    "asymmetric": _asymmetric,
+    "asymmetric": lambda t: op.divide(t.ramp, t.scale),
     "half_pixel": _half_pixel,
-    "pytorch_half_pixel": _pytorch,
-    "align_corners": _align_corners,
+    "half_pixel_symmetric": _symmetric,
+    "pytorch_half_pixel": lambda t: op.where(t.several, _half_pixel(t), t.number(0.0)),
+    # One element lies at 0.
+    "align_corners": lambda t: op.divide(op.multiply(t.ramp, t.last), t.gaps),
     "tf_half_pixel_for_nn": _tf_half_pixel,
+    "tf_crop_and_resize": _crop,
 }
 
 
 def _simple(t: _Table, x: Expr) -> Expr:
-    if t.given is not None:
+    if isinstance(t.given, float):
         return op.ceil(x) if t.given < 1 else op.floor(x)
-    grows = t.ctx.emit(op.greater_equal(t.scale, t.number(1.0)))
-    return op.where(grows, t.ctx.emit(op.floor(x)), t.ctx.emit(op.ceil(x)))
+    return op.where(op.greater_equal(t.scale, t.number(1.0)), op.floor(x), op.ceil(x))
 
 
 _ROUND: dict[str, Callable[[_Table, Any], Expr]] = {
-    "round_prefer_floor": lambda t, x: op.ceil(t.shifted(x, -0.5)),
-    "round_prefer_ceil": lambda t, x: op.floor(t.shifted(x, 0.5)),
+    "round_prefer_floor": lambda t, x: op.ceil(op.subtract(x, t.number(0.5))),
+    "round_prefer_ceil": lambda t, x: op.floor(op.add(x, t.number(0.5))),
     "floor": lambda t, x: op.floor(x),
     "ceil": lambda t, x: op.ceil(x),
     "simple": _simple,
 }
+
+
+def _taps(t: _Table, where: Expr, options: Options) -> list[tuple[Expr, Expr]]:
+    """Which elements, with which weights; those outside stand for the border or are left out."""
+    ctx = t.ctx
+    if options.mode == "linear" and not options.exclude_outside:
+        where = ctx.emit(op.minimum(op.maximum(where, t.number(0.0)), t.last))
+    first = ctx.emit(op.floor(where))
+    part = ctx.emit(op.subtract(where, first))
+    rest = ctx.emit(op.subtract(t.number(1.0), part))
+    if options.mode == "linear":
+        rows = [(0.0, rest), (1.0, part)]
+    else:
+        near, far = _keys(t, options.cubic)
+        one = t.number(1.0)
+        rows = [(-1.0, far(op.add(part, one))), (0.0, near(part)), (1.0, near(rest)),
+                (2.0, far(op.add(rest, one)))]  # fmt: skip
+    taps = [(ctx.emit(op.add(first, t.number(by))), ctx.emit(weight)) for by, weight in rows]
+    return _within(t, taps) if options.exclude_outside else taps
+
+
+def _within(t: _Table, taps: list[tuple[Expr, Expr]]) -> list[tuple[Expr, Expr]]:
+    """Weights without those of elements outside the input, with the same sum."""
+    ctx, zero = t.ctx, t.number(0.0)
+    kept = []
+    for index, weight in taps:
+        inside = op.logical_and(op.greater_equal(index, zero), op.less_equal(index, t.last))
+        kept.append((index, ctx.emit(op.where(inside, weight, zero))))
+    total = kept[0][1]
+    for _, weight in kept[1:]:
+        total = ctx.emit(op.add(total, weight))
+    return [(index, ctx.emit(op.divide(weight, total))) for index, weight in kept]
+
+
+def _keys(t: _Table, a: float) -> tuple[Callable[[Expr], Expr], Callable[[Expr], Expr]]:
+    """The cubic convolution kernel of Keys (1981), for distances to 1 and from 1 to 2."""
+
+    def polynomial(*factors: float) -> Callable[[Expr], Expr]:
+        def value(x: Expr) -> Expr:
+            x = t.ctx.emit(x)
+            total = t.number(factors[0])
+            for factor in factors[1:]:
+                total = op.add(op.multiply(total, x), t.number(factor))
+            return total
+
+        return value
+
+    return polynomial(a + 2, -(a + 3), 0.0, 1.0), polynomial(a, -5 * a, 8 * a, -4 * a)

@@ -9,8 +9,9 @@ from tvm import relax
 
 from ..dims import Size, is_static
 from . import Context, Inputs
+from . import _resample_symbolic as at_run_time
 from ._resample import Axis, Options, Table, outside, taps
-from ._resample_symbolic import resampled
+from ._resample_symbolic import Number, OpenAxis
 
 #: From so many weights per element on, a matrix product is smaller than the sum of shifted copies.
 _MANY_TAPS = 5
@@ -18,11 +19,15 @@ _MANY_TAPS = 5
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The output's dims and the scale of each axis, None where it is the quotient of the dims."""
+    """The output's dims and the scale of each axis, None where it is the quotient of the dims.
+
+    ``roi`` is the part of each axis that ``tf_crop_and_resize`` takes. Scales and parts may be
+    computed at run time.
+    """
 
     sizes: tuple[Size, ...]
-    scales: tuple[float | None, ...]
-    roi: tuple[tuple[float, float], ...] = ()
+    scales: tuple[Number | None, ...]
+    roi: tuple[tuple[Number, Number], ...] = ()
 
 
 def resize(
@@ -31,7 +36,7 @@ def resize(
     """The resampled first operand."""
     shape = inputs.shape(0)
     cropping = options.coordinates == "tf_crop_and_resize"
-    if plan.sizes == shape and not cropping and set(plan.scales) <= {1.0, None}:
+    if plan.sizes == shape and not cropping and all(_is_one(scale) for scale in plan.scales):
         return inputs[0]
     if _fits_resize2d(shape, plan, options):
         return relax.op.image.resize2d(
@@ -47,14 +52,20 @@ def resize(
     if work != dtype:
         data = ctx.emit(relax.op.astype(data, work))
     hidden = np.zeros([1] * len(shape), bool)
+    masks: list[relax.Expr] = []
     for axis, (size, out, scale) in enumerate(zip(shape, plan.sizes, plan.scales, strict=True)):
-        if size == out and scale in (None, 1.0) and not plan.roi:
+        if size == out and _is_one(scale) and not plan.roi:
             continue
-        if not isinstance(size, int) or not isinstance(out, int):
-            data = resampled(ctx, data, axis, size, out, scale, options)
+        roi = plan.roi[axis] if plan.roi else (0.0, 1.0)
+        static = isinstance(size, int) and isinstance(out, int)
+        if not static or any(isinstance(v, relax.Expr) for v in (scale, *roi)):
+            open_part = OpenAxis(size, out, scale, roi)
+            data = at_run_time.resampled(ctx, data, axis, open_part, options)
+            if cropping:
+                masks.append(at_run_time.outside(ctx, open_part, len(shape) - 1 - axis))
             continue
         scale = float(np.float32(out) / np.float32(size)) if scale is None else scale
-        part = Axis(size, out, scale, plan.roi[axis] if plan.roi else (0.0, 1.0))
+        part = Axis(size, out, scale, roi)
         if part.size == part.out and scale == 1.0 and part.roi == (0.0, 1.0):
             continue
         data = _apply(ctx, data, axis, len(shape), taps(part, options), size, work)
@@ -63,8 +74,14 @@ def resize(
             ones[axis] = part.out
             hidden = hidden | outside(part).reshape(ones)
     if hidden.any():
-        data = ctx.emit(relax.op.where(ctx.const(hidden, "bool"), ctx.const(fill, work), data))
+        masks.append(ctx.const(hidden, "bool"))
+    for mask in masks:
+        data = ctx.emit(relax.op.where(mask, ctx.const(fill, work), data))
     return relax.op.astype(data, dtype) if work != dtype else data
+
+
+def _is_one(scale: Number | None) -> bool:
+    return scale is None or (isinstance(scale, float) and scale == 1.0)
 
 
 def _fits_resize2d(shape: tuple[Size, ...], plan: Plan, options: Options) -> bool:
@@ -73,6 +90,8 @@ def _fits_resize2d(shape: tuple[Size, ...], plan: Plan, options: Options) -> boo
     for size, dim, scale in list(zip(plan.sizes, shape, plan.scales, strict=True))[2:]:
         if scale is None:
             continue
+        if isinstance(scale, relax.Expr):
+            return False
         if not isinstance(size, int) or not isinstance(dim, int):
             if size != dim * int(scale) or scale != int(scale):
                 return False

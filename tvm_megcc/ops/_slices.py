@@ -9,7 +9,6 @@ from tvm import relax
 
 from ..dims import Size, at, ceildiv, is_static
 from . import Context
-from ._context import expr_dtype
 
 
 def sliced(
@@ -30,6 +29,20 @@ def sliced(
     return ctx.cast(result, shape)
 
 
+def taken(
+    ctx: Context, data: relax.Expr, axis: int, start: Size, count: Size, step: int = 1
+) -> relax.Expr:
+    """``count`` elements of an axis from `start` on, which are there: sizes that data says.
+
+    A ``strided_slice`` would be a view at an offset that nobody knows when views get addresses.
+    """
+    numbers = ctx.emit(relax.op.arange(0, ctx.prim(count), 1, "int64"))
+    if step != 1:
+        numbers = ctx.emit(relax.op.multiply(numbers, ctx.const(step, "int64")))
+    positions = ctx.emit(relax.op.add(numbers, ctx.reshape(ctx.sizes([start], "int64"), [])))
+    return ctx.emit(relax.op.take(data, positions, axis=axis))
+
+
 def backwards(
     ctx: Context, data: relax.Expr, axis: int, start: Size, step: int, count: Size
 ) -> relax.Expr:
@@ -44,10 +57,10 @@ def backwards(
 
 
 def padded(
-    ctx: Context, data: relax.Expr, before: Sequence[Size], after: Sequence[Size], value: float
+    ctx: Context, data: relax.Expr, before: Sequence[Size], after: Sequence[Size], fill: relax.Expr
 ) -> relax.Expr:
-    """``nn.pad`` with a constant where the widths are static, else ``concat`` with blocks of it."""
-    shape, dtype = list(ctx.shape(data)), expr_dtype(data)
+    """``concat`` with blocks of one element, a tensor of rank 0."""
+    shape = list(ctx.shape(data))
     for axis, widths in enumerate(zip(before, after, strict=True)):
         parts = []
         for width in widths:
@@ -55,7 +68,6 @@ def padded(
             block = list(data.ty.shape.values)
             block[axis] = ctx.prim(width)
             # Not `full`, which TVM cannot compile for an infinity.
-            fill = ctx.const(value, dtype)
             parts.append(relax.op.broadcast_to(fill, block) if width != 0 else None)
         rows = [part for part in (parts[0], data, parts[1]) if part is not None]
         shape[axis] = widths[0] + shape[axis] + widths[1]

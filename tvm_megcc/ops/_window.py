@@ -8,6 +8,7 @@ from tvm import relax
 
 from ..dims import Size, ceildiv, compare, is_static, maximum
 from . import Attrs, Context
+from ._context import expr_dtype
 from ._slices import padded
 
 
@@ -69,7 +70,8 @@ def padded_window(
     if is_static(win.padding):
         return data, win
     zeros: list[Size] = [0] * len(win.kernel)
-    data = padded(ctx, data, [0, 0, *win.before], [0, 0, *win.after], value)
+    fill = ctx.const(value, expr_dtype(data))
+    data = padded(ctx, data, [0, 0, *win.before], [0, 0, *win.after], fill)
     return data, Window(win.kernel, win.strides, win.dilations, zeros, zeros)
 
 

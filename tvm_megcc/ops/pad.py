@@ -6,7 +6,9 @@ from tvm import relax
 
 from ..dims import Size, is_static, maximum
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._shapes import normal_axis
+from ._elements import elements, picked
+from ._pad_data import padded_by_data, spread
+from ._shapes import normal_axis, scalar
 from ._slices import padded, sliced
 
 _MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}
@@ -15,7 +17,8 @@ _MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wr
 class Pad(OnnxOp):
     """``nn.pad``, after a ``strided_slice`` where widths are negative.
 
-    Widths that depend on the shapes make a ``concat`` with blocks of the fill value.
+    Widths that depend on the shapes, or a fill value that is computed at run time, make a
+    ``concat`` with blocks of the fill value; widths that are computed at run time a gather.
     """
 
     name = "Pad"
@@ -24,7 +27,10 @@ class Pad(OnnxOp):
         mode = attrs.get("mode", "constant")
         if mode not in _MODES:
             raise ctx.unsupported(f"mode '{mode}'", f"use one of {', '.join(_MODES)}")
-        rank = inputs.rank(0)
+        rank, dtype = inputs.rank(0), inputs.dtype(0)
+        value = _value(inputs, attrs, mode)
+        if inputs.is_read(1) or inputs.is_read(3):
+            return _by_data(ctx, inputs, mode, value)
         before, after = _widths(inputs, attrs, rank)
         data = _cropped(ctx, inputs[0], before, after)
         before, after = ([maximum(v, 0) for v in widths] for widths in (before, after))
@@ -35,17 +41,45 @@ class Pad(OnnxOp):
             raise ctx.unsupported(
                 f"mode '{mode}' with widths that depend on the shapes", "use mode 'constant'"
             )
-        value = attrs.get("value", 0.0)
-        if inputs.has(2) and mode == "constant":
-            value = inputs.need(2, "its fill value").reshape(-1)[0].item()
-        if not is_static(width):
-            return padded(ctx, data, before, after, value)
-        if inputs.dtype(0) == "bool":
+        if not is_static(width) or value is None:
+            fill = scalar(ctx, inputs, 2) if value is None else ctx.const(value, dtype)
+            return padded(ctx, data, before, after, fill)
+        if dtype == "bool":
             # A mask is padded as bytes: nn.pad has no fill value of type bool.
             wide = relax.op.nn.pad(relax.op.astype(data, "uint8"), width, _MODES[mode], int(value))
             return relax.op.astype(wide, "bool")
-        fill = value if "float" in inputs.dtype(0) else int(value)
+        fill = value if "float" in dtype else int(value)
         return relax.op.nn.pad(data, width, _MODES[mode], fill)
+
+
+def _value(inputs: Inputs, attrs: Attrs, mode: str) -> float | None:
+    """The fill value, None where it is computed at run time."""
+    if not inputs.has(2) or mode != "constant":
+        return attrs.get("value", 0.0)
+    known = inputs.known(2)
+    return None if known is None else known.reshape(-1)[0].item()
+
+
+def _by_data(ctx: Context, inputs: Inputs, mode: str, value: float | None) -> relax.Expr:
+    """Widths, or axes, that are computed at run time."""
+    rank, dtype = inputs.rank(0), inputs.dtype(0)
+    widths = ctx.emit(relax.op.astype(inputs[1], "int64"))
+    axes = list(range(rank))
+    if inputs.has(3) and inputs.is_read(3):
+        widths = spread(ctx, widths, inputs, 3, rank)
+    elif inputs.has(3):
+        axes = [normal_axis(axis, rank) for axis in inputs.need_ints(3, "axes")]
+    (count,) = ctx.static_shape(widths)
+    if count != 2 * len(axes):
+        raise ctx.unsupported(f"{count} widths for {len(axes)} axes", "give two for each axis")
+    known = elements(ctx, widths)
+    kept = [k for k in range(len(axes)) if (known[k], known[k + len(axes)]) != (0, 0)]
+    if not kept:
+        return inputs[0]
+    widths = picked(ctx, widths, [*kept, *(k + len(axes) for k in kept)])
+    axes = [axes[k] for k in kept]
+    fill = inputs[2] if value is None else ctx.const([value], dtype)
+    return padded_by_data(ctx, inputs[0], widths, axes, mode, ctx.reshape(fill, [1]))
 
 
 def _widths(inputs: Inputs, attrs: Attrs, rank: int) -> tuple[list[Size], list[Size]]:

@@ -1,12 +1,17 @@
-"""Range, for lengths that depend on the shapes or are too large to fold."""
+"""Range, for lengths that depend on the shapes, on data, or are too large to fold."""
 
 from __future__ import annotations
 
 from tvm import relax
 
-from ..dims import maximum
+from ..dims import Size, maximum
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._data_sizes import sizes_from
+from ._shapes import scalar
 from ._sizes import NotShapes, Real
+
+#: Differences from here on leave int64.
+_TOO_FAR = float(1 << 63)
 
 
 class Range(OnnxOp):
@@ -17,24 +22,64 @@ class Range(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         dtype = inputs.dtype(0)
         given = [inputs.reals(k) for k in range(3)]
-        if any(values is None for values in given):
-            # The error says which of them.
-            for k, what in enumerate(("its start", "its limit", "its step")):
-                inputs.need_ints(k, what)
-        try:
-            start, limit, step = (Real.of(_whole(values[0])) for values in given if values)
-            count = maximum(((limit - start) / step).ceil(), 0)
-        except NotShapes:
-            raise ctx.unsupported(
-                "its length is no quotient of sizes", "make its operands constants of the model"
-            ) from None
+        count = _length_from_data(ctx, inputs) if None in given else _length(ctx, given)
+        start, step = (None if values is None else values[0] for values in given[::2])
         result = relax.op.arange(0, ctx.prim(count), 1, dtype)
-        if step != Real(1):
-            result = relax.op.multiply(ctx.emit(result), inputs[2])
-        if start != Real(0):
-            result = relax.op.add(ctx.emit(result), inputs[0])
+        if step is None or Real.of(step) != Real(1):
+            result = relax.op.multiply(ctx.emit(result), scalar(ctx, inputs, 2))
+        if start is None or Real.of(start) != Real(0):
+            result = relax.op.add(ctx.emit(result), scalar(ctx, inputs, 0))
         return result
+
+
+def _length(ctx: Context, given: list[list[float | Real] | None]) -> Size:
+    try:
+        start, limit, step = (Real.of(_whole(values[0])) for values in given if values)
+        return maximum(((limit - start) / step).ceil(), 0)
+    except NotShapes:
+        raise ctx.unsupported(
+            "its length is no quotient of sizes", "make its operands constants of the model"
+        ) from None
 
 
 def _whole(value: float | Real) -> float | int | Real:
     return int(value) if isinstance(value, float) and value == int(value) else value
+
+
+def _length_from_data(ctx: Context, inputs: Inputs) -> Size:
+    """``max(ceil((limit - start) / step), 0)``, computed at run time and read then.
+
+    Where there is no such number (a step of 0, NaN, one beyond int64) it is -1, which is refused.
+    """
+    limits = [relax.op.reshape(inputs[k], [1]) for k in range(3)]
+    quotient = _quotient_of_floats if "float" in inputs.dtype(0) else _quotient_of_ints
+    count, exists = quotient(ctx, *limits)
+    count = relax.op.maximum(count, ctx.const(0, "int64"))
+    count = ctx.emit(relax.op.where(exists, count, ctx.const(-1, "int64")))
+    (size,) = sizes_from(ctx, count, ["length"], [None])
+    return size
+
+
+def _quotient_of_floats(
+    ctx: Context, start: relax.Expr, limit: relax.Expr, step: relax.Expr
+) -> tuple[relax.Expr, relax.Expr]:
+    """Subtracted in their type and divided in f64, as ONNX Runtime does; and whether it exists."""
+    op = relax.op
+    gap = op.astype(op.subtract(limit, start), "float64")
+    number = ctx.emit(op.ceil(op.divide(gap, op.astype(step, "float64"))))
+    exists = ctx.emit(op.less(op.abs(number), ctx.const(_TOO_FAR, "float64")))
+    number = op.where(exists, number, ctx.const(0.0, "float64"))
+    return op.astype(number, "int64"), exists
+
+
+def _quotient_of_ints(
+    ctx: Context, start: relax.Expr, limit: relax.Expr, step: relax.Expr
+) -> tuple[relax.Expr, relax.Expr]:
+    """As `_quotient_of_floats`, exact: what is negated is rounded down."""
+    op = relax.op
+    gap = op.subtract(op.astype(start, "float64"), op.astype(limit, "float64"))
+    start, limit, step = (ctx.emit(op.astype(v, "int64")) for v in (start, limit, step))
+    given = ctx.emit(op.not_equal(step, ctx.const(0, "int64")))
+    exists = op.logical_and(given, op.less(op.abs(gap), ctx.const(_TOO_FAR, "float64")))
+    divisor = op.where(given, step, ctx.const(1, "int64"))
+    return op.negative(op.floor_divide(op.subtract(start, limit), divisor)), ctx.emit(exists)

@@ -6,8 +6,9 @@ from typing import Any
 
 from tvm import relax
 
-from ..dims import Dim, Size
+from ..dims import Dim, Size, bounds
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._elements import elements
 from ._shapes import product
 
 
@@ -21,6 +22,11 @@ class Reshape(OnnxOp):
         allow_zero = bool(attrs.get("allowzero", 0))
         if "shape" not in attrs and inputs.is_read(1):
             dims = inputs.read(_resolved(ctx, inputs, shape, allow_zero), 1)
+            for k, known in enumerate(elements(ctx, inputs[1])):
+                # Neither "the rest" nor, unless that is the same, "keep".
+                same = known is not None and k < len(shape) and known == shape[k]
+                if known is not None and (same or bounds(known)[0] > 0):
+                    dims[k] = known
             return ctx.reshape(inputs[0], dims)
         wanted = attrs["shape"] if "shape" in attrs else inputs.need_ints(1, "its shape")
         dims = _resolve(wanted, shape, allow_zero)

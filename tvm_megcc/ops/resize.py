@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from tvm import relax
 
-from ..dims import Size
+from ..dims import Dim, Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._elements import elements
 from ._resample import COORDINATES, ROUNDINGS, Options
+from ._resample_symbolic import Number
 from ._resize import Plan, resize
+from ._resize_data import is_open, plan_by_scales, plan_by_sizes
 from ._shapes import normal_axis
 from ._sizes import NotShapes, Real
 
@@ -22,7 +28,7 @@ class Resize(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if ctx.opset == 10:
             options = Options(attrs.get("mode", "nearest"), "asymmetric", "simple")
-            return resize(ctx, inputs, scaled(ctx, inputs, floats(inputs, 1)), options)
+            return resize(ctx, inputs, plan_of_scales(ctx, inputs, 1), options)
         options = Options(
             mode=attrs.get("mode", "nearest"),
             coordinates=attrs.get("coordinate_transformation_mode", "half_pixel"),
@@ -37,7 +43,7 @@ class Resize(OnnxOp):
             )
         plan = self._plan(ctx, inputs, attrs)
         if options.coordinates == "tf_crop_and_resize":
-            plan = _with_roi(inputs, attrs, plan)
+            plan = _with_roi(ctx, inputs, attrs, plan)
         return resize(ctx, inputs, plan, options, attrs.get("extrapolation_value", 0.0))
 
     @staticmethod
@@ -45,20 +51,17 @@ class Resize(OnnxOp):
         shape = inputs.shape(0)
         rank = len(shape)
         axes = [normal_axis(a, rank) for a in attrs.get("axes", range(rank))]
-        given = inputs.has(2) and inputs.shape(2) != (0,)
-        scales = floats(inputs, 2) if given else []
-        if scales:
-            full: list[float | Real] = [1.0] * rank
-            for axis, scale in zip(axes, scales, strict=True):
-                full[axis] = scale
-            return scaled(ctx, inputs, full)
+        if inputs.has(2) and inputs.shape(2) != (0,):
+            return plan_of_scales(ctx, inputs, 2, axes)
         if not inputs.has(3):
             raise ctx.unsupported("neither its scales nor its sizes are given", "give one of them")
-        wanted = inputs.need_ints(3, "its sizes", 1)
+        policy = attrs.get("keep_aspect_ratio_policy", "stretch")
+        if inputs.is_read(3):
+            return plan_by_sizes(ctx, inputs, 3, axes, policy)
+        wanted = inputs.need_ints(3, "its sizes")
         sizes: list[Size] = list(shape)
         for axis, size in zip(axes, wanted, strict=True):
             sizes[axis] = size
-        policy = attrs.get("keep_aspect_ratio_policy", "stretch")
         if policy != "stretch":
             ctx.static([*shape, *sizes])
             ratios = [np.float32(sizes[a]) / np.float32(shape[a]) for a in axes]
@@ -71,6 +74,27 @@ class Resize(OnnxOp):
         found = [float(np.float32(n) / np.float32(d)) if isinstance(d, int) and isinstance(n, int)
                  else None for n, d in both]  # fmt: skip
         return Plan(tuple(sizes), tuple(found))
+
+
+def plan_of_scales(
+    ctx: Context, inputs: Inputs, index: int, axes: Sequence[int] | None = None
+) -> Plan:
+    """The plan for the scales of some axes, or all, that an operand holds.
+
+    Those that are computed at run time but known, in part, are not read.
+    """
+    rank = inputs.rank(0)
+    axes = range(rank) if axes is None else axes
+    at_run_time = is_open(ctx, inputs, index)
+    scales: list[Any] = elements(ctx, inputs[index]) if at_run_time else floats(inputs, index)
+    if len(scales) != len(axes):
+        raise ctx.unsupported(f"{len(scales)} scales for {len(axes)} axes", "give one for each")
+    full: list[float | Real] = [1.0] * rank
+    for axis, scale in zip(axes, scales, strict=True):
+        if scale is not None:
+            full[axis] = Real.of(scale) if isinstance(scale, Dim) else scale
+    plan = scaled(ctx, inputs, full)
+    return plan_by_scales(ctx, inputs, index, axes, scales, plan) if at_run_time else plan
 
 
 def floats(inputs: Inputs, index: int) -> list[float | Real]:
@@ -99,11 +123,20 @@ def scaled(ctx: Context, inputs: Inputs, scales: Sequence[float | Real]) -> Plan
     return Plan(tuple(sizes), tuple(kept))
 
 
-def _with_roi(inputs: Inputs, attrs: Attrs, plan: Plan) -> Plan:
+def _with_roi(ctx: Context, inputs: Inputs, attrs: Attrs, plan: Plan) -> Plan:
     rank = len(plan.sizes)
-    roi = [float(v) for v in inputs.need(1, "its roi").reshape(-1)]
     axes = [normal_axis(a, rank) for a in attrs.get("axes", range(rank))]
-    parts = [(0.0, 1.0)] * rank
+    parts: list[tuple[Number, Number]] = [(0.0, 1.0)] * rank
+    if is_open(ctx, inputs, 1):
+        (count,) = inputs.static_shape(1)
+        given = relax.op.astype(inputs[1], "float32")
+        roi = [ctx.emit(relax.op.strided_slice(given, [0], [k], [k + 1])) for k in range(count)]
+    else:
+        roi = [float(v) for v in inputs.need(1, "its roi").reshape(-1)]
+    if len(roi) != 2 * len(axes):
+        raise ctx.unsupported(
+            f"{len(roi)} numbers in roi for {len(axes)} axes", "give two for each axis"
+        )
     for position, axis in enumerate(axes):
         parts[axis] = (roi[position], roi[position + len(axes)])
-    return Plan(plan.sizes, plan.scales, tuple(parts))
+    return replace(plan, roi=tuple(parts))

@@ -8,7 +8,7 @@ from tvm import relax
 
 from ..dims import Size, bounds, ceildiv, compare, is_static, maximum, minimum, select
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._slices import backwards, sliced
+from ._slices import backwards, sliced, taken
 
 #: Exporters write "to the end" as the largest integer of one type or another.
 _TO_THE_END = 2**31 - 1
@@ -82,19 +82,8 @@ def _limits_from_data(ctx: Context, inputs: Inputs) -> Result:
     firsts, lengths = inputs.read(first, 1), inputs.read(length, 2)
     data = inputs[0]
     for axis, start, n, by in zip(axes, firsts, lengths, steps, strict=True):
-        data = _run(ctx, data, axis, start, n, by)
+        data = taken(ctx, data, axis, start, n, by)
     return data
-
-
-def _run(
-    ctx: Context, data: relax.Expr, axis: int, start: Size, count: Size, step: int
-) -> relax.Expr:
-    """``count`` elements of an axis from `start` on, which are there."""
-    numbers = ctx.emit(relax.op.arange(0, ctx.prim(count), 1, "int64"))
-    if step != 1:
-        numbers = ctx.emit(relax.op.multiply(numbers, ctx.const(step, "int64")))
-    positions = ctx.emit(relax.op.add(numbers, ctx.reshape(ctx.sizes([start], "int64"), [])))
-    return ctx.emit(relax.op.take(data, positions, axis=axis))
 
 
 def _from_front(position: Size, size: Size, least: int | None = None) -> Size:

@@ -9,26 +9,34 @@ from tvm import relax
 from ..dims import Size, ceildiv, is_static
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._shapes import normal_axis
-from ._slices import sliced
+from ._slices import sliced, taken
 
 
 class Split(OnnxOp):
-    """``split`` at constant positions, else one ``strided_slice`` per part."""
+    """``split`` at constant positions, else one ``strided_slice`` per part.
+
+    That the sizes add up to the dim is checked where they are read.
+    """
 
     name = "Split"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)
         axis = normal_axis(attrs.get("axis", 0), len(shape))
-        sizes = inputs.need_ints(1, "its sizes") if inputs.has(1) else attrs.get("split")
+        of_data = inputs.is_read(1)
+        sizes = inputs.need_ints(1, "its sizes", 0) if inputs.has(1) else attrs.get("split")
         if sizes is None:
             sizes = _even(shape[axis], len(ctx.outputs))
-        if len(sizes) == 1:
+        if len(sizes) == 1 and is_static(sizes):
             return inputs[0]
         if not is_static(sizes) or not isinstance(shape[axis], int):
             whole = [*shape[:axis], sum(sizes[1:], sizes[0]), *shape[axis + 1 :]]
             data, ends = ctx.cast(inputs[0], whole), list(accumulate(sizes))
-            pieces = zip([0, *ends[:-1]], ends, strict=True)
+            starts = [0, *ends[:-1]]
+            if of_data:
+                pieces = zip(starts, sizes, strict=True)
+                return tuple(taken(ctx, data, axis, a, n) for a, n in pieces)
+            pieces = zip(starts, ends, strict=True)
             return tuple(sliced(ctx, data, [(axis, a, b, 1)]) for a, b in pieces)
         parts = ctx.emit(relax.op.split(inputs[0], list(accumulate(sizes))[:-1], axis))
         return tuple(relax.TupleGetItem(parts, i) for i in range(len(sizes)))

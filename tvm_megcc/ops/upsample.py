@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._resample import Options
 from ._resize import resize
-from .resize import floats, scaled
+from .resize import plan_of_scales, scaled
 
 
 class Upsample(OnnxOp):
@@ -17,6 +17,8 @@ class Upsample(OnnxOp):
         mode = {"bilinear": "linear"}.get(
             attrs.get("mode", "nearest"), attrs.get("mode", "nearest")
         )
-        scales = list(attrs["scales"]) if "scales" in attrs else floats(inputs, 1)
-        plan = scaled(ctx, inputs, scales)
+        if "scales" in attrs:
+            plan = scaled(ctx, inputs, list(attrs["scales"]))
+        else:
+            plan = plan_of_scales(ctx, inputs, 1)
         return resize(ctx, inputs, plan, Options(mode, "asymmetric", "simple"))

@@ -7,10 +7,15 @@ for `ForwardMemory`.
 from __future__ import annotations
 
 import tvm
-from tvm import relax
+from tvm import relax, tirx
+
+from tvm_megcc.shape_exprs import variables_of
 
 #: Left as Relax operators: `ForwardMemory` has turned every free one into a view.
 KEPT = ["relax.memory.view", "relax.memory.ensure_zero_offset"]
+
+#: TVM's kind of a function that is fused with nothing (``OpPatternKind::kOpaque``).
+_OPAQUE = 8
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.LegaliseRest")
@@ -25,9 +30,35 @@ class LegaliseRest:
                     relax.backend.DispatchSortScan(),
                     relax.transform.LegalizeOps(skip_ops=KEPT),
                     relax.transform.AnnotateTIROpPattern(),
+                    ScalarsApart(),
                     relax.transform.FuseOps(),
                     relax.transform.FuseTIR(),
                     relax.transform.DeadCodeElimination(),
                 ]
             )(mod)
         return mod.with_attrs(attrs) if attrs else mod
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ScalarsApart")
+class ScalarsApart:
+    """A TIR function that takes a dim as an argument, as ``arange`` does, is fused with nothing.
+
+    FuseTIR (TVM 0.27) ends in an internal error (``VarRemapGet``) where one is fused with a tensor
+    whose shape has another dim that stands in no operand's shape. That needs two dims.
+    """
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        relax_functions = [f for f in mod.functions.values() if isinstance(f, relax.Function)]
+        if all(len(variables_of(f)) < 2 for f in relax_functions):
+            return mod
+        apart = {
+            gvar: func.with_attr("op_pattern", _OPAQUE)
+            for gvar, func in mod.functions_items()
+            if isinstance(func, tirx.PrimFunc)
+            and any(isinstance(param.ty, tvm.ir.PrimType) for param in func.params)
+        }
+        if not apart:
+            return mod
+        mod = mod.clone()
+        mod.update(tvm.IRModule(apart))
+        return mod

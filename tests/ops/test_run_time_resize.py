@@ -1,0 +1,171 @@
+"""Resize by sizes, scales and roi that are computed at run time, beside ONNX Runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto as T
+from onnx import helper, numpy_helper
+
+from tests.ops.packages import RNG, Arrays, ints, model, runner
+from tvm_megcc import frontend
+from tvm_megcc.errors import ToolError, UnsupportedError
+
+MODES = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric"]
+SCALES = [(1, 1, 2.3, 0.7), (1, 1, 1, 1), (1, 1, 0.5, 0.2), (1, 1, 2, 3)]
+SIZES = [(1, 2, 10, 9), (1, 2, 5, 6), (1, 2, 1, 1), (1, 2, 3, 13)]
+OPEN, FIXED = [1, 2, "h", "w"], [1, 2, 5, 6]
+IMAGE = RNG.uniform(size=(1, 2, 5, 6)).astype("f4")
+
+
+def resize(
+    by: str, dims: list[Any], count: int = 4, opset: int = 19, **attrs: Any
+) -> onnx.ModelProto:
+    """One Resize; ``by`` is "scales" or "sizes", so many of them."""
+    operands = ["x", "", "s"] if by == "scales" else ["x", "", "", "s"]
+    kind = T.FLOAT if by == "scales" else T.INT64
+    node = helper.make_node("Resize", operands, ["y"], name="grow", **attrs)
+    ports = [("x", T.FLOAT, dims), ("s", kind, [count])]
+    return model([node], ports, [("y", T.FLOAT)], opset=opset)
+
+
+def feeds(by: str, rows: list[tuple[float, ...]], x: np.ndarray = IMAGE) -> list[Arrays]:
+    return [{"x": x, "s": np.array(row, "f4" if by == "scales" else "i8")} for row in rows]
+
+
+def check(proto: onnx.ModelProto, folder: Path, given: list[Arrays], close: float = 1e-5) -> None:
+    run, session = runner(proto, folder), ort.InferenceSession(proto.SerializeToString())
+    for feed in given:
+        found, (want,) = run(feed)["y"], session.run(None, feed)
+        assert found.shape == want.shape
+        np.testing.assert_allclose(found, want, rtol=close, atol=close)
+
+
+@pytest.mark.parametrize("coordinates", MODES)
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_resize_by_scales(mode: str, coordinates: str, tmp_path: Path) -> None:
+    proto = resize("scales", OPEN, mode=mode, coordinate_transformation_mode=coordinates)
+    check(proto, tmp_path, feeds("scales", SCALES))
+
+
+@pytest.mark.parametrize("coordinates", MODES)
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_resize_to_sizes(mode: str, coordinates: str, tmp_path: Path) -> None:
+    proto = resize("sizes", FIXED, mode=mode, coordinate_transformation_mode=coordinates)
+    check(proto, tmp_path, feeds("sizes", SIZES))
+
+
+@pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+def test_resize_nearest(rounding: str, tmp_path: Path) -> None:
+    attrs = dict(mode="nearest", nearest_mode=rounding, coordinate_transformation_mode="half_pixel")
+    check(resize("scales", OPEN, **attrs), tmp_path, feeds("scales", SCALES), close=0)
+
+
+def test_resize_as_tensorflow_does_nearest(tmp_path: Path) -> None:
+    attrs = dict(nearest_mode="floor", coordinate_transformation_mode="tf_half_pixel_for_nn")
+    node = helper.make_node("Resize", ["x", "roi", "s"], ["y"], mode="nearest", **attrs)
+    roi = numpy_helper.from_array(np.zeros(0, "f4"), "roi")
+    ports = [("x", T.FLOAT, FIXED), ("s", T.FLOAT, [4])]
+    proto = model([node], ports, [("y", T.FLOAT)], [roi], opset=11)
+    check(proto, tmp_path, feeds("scales", SCALES), close=0)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_resize_along_some_axes(mode: str, tmp_path: Path) -> None:
+    proto = resize("sizes", ["n", 2, "h", "w"], 2, mode=mode, axes=[3, 2])
+    rows = [(9, 10), (6, 5), (1, 1), (13, 3)]
+    check(proto, tmp_path, feeds("sizes", rows) + feeds("sizes", rows[:1], IMAGE[:, :, :1]))
+
+
+@pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
+def test_resize_keeps_the_aspect_ratio(policy: str, tmp_path: Path) -> None:
+    attrs = dict(mode="nearest", axes=[2, 3], keep_aspect_ratio_policy=policy)
+    rows = [(8, 8), (2, 9), (5, 6), (1, 1)]
+    check(resize("sizes", OPEN, 2, **attrs), tmp_path, feeds("sizes", rows), close=0)
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_resize_without_outside(mode: str, tmp_path: Path) -> None:
+    attrs = dict(mode=mode, exclude_outside=int(mode == "cubic"), cubic_coeff_a=-0.5)
+    check(resize("scales", OPEN, **attrs), tmp_path, feeds("scales", SCALES))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_resize_crop(mode: str, tmp_path: Path) -> None:
+    attrs = dict(coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=9.0)
+    node = helper.make_node("Resize", ["x", "roi", "", "s"], ["y"], mode=mode, **attrs)
+    ports = [("x", T.FLOAT, FIXED), ("roi", T.FLOAT, [8]), ("s", T.INT64, [4])]
+    parts = [(0, 0, 0.2, -0.1, 1, 1, 0.7, 1.2), (0, 0, 0, 0, 1, 1, 1, 1)]
+    sizes = [(1, 2, 4, 7), (1, 2, 1, 3)]
+    given = [{"x": IMAGE, "roi": np.array(r, "f4"), "s": ints(*s)} for r in parts for s in sizes]
+    check(model([node], ports, [("y", T.FLOAT)], opset=13), tmp_path, given)
+
+
+def test_resize_to_nothing(tmp_path: Path) -> None:
+    proto = resize("scales", OPEN, 2, mode="nearest", axes=[2, 3])
+    check(proto, tmp_path, feeds("scales", [(3, 0.1), (0.1, 0.1)]), close=0)
+
+
+def test_resize_to_what_is_no_size_is_refused(tmp_path: Path) -> None:
+    bad = {
+        "scales": [(0, 3), (-1, 2), (1e12, 1), (np.nan, 1), (np.inf, 1), (1e5, 1e5)],
+        "sizes": [(-1, 3), (2**40, 1), (-(2**63), 1), (2**31, 1)],
+    }
+    for by, rows in bad.items():
+        folder = tmp_path / by
+        folder.mkdir()
+        run = runner(resize(by, OPEN, 2, mode="linear", axes=[2, 3]), folder)
+        nothing = feeds(by, [(2, 2), (1, 2)], IMAGE[:, :, :0])
+        for feed in [*feeds(by, rows), *(nothing if by == "sizes" else [])]:
+            with pytest.raises(ToolError, match="out of range"):
+                run(feed)
+
+
+@pytest.mark.parametrize("op", ["Resize", "Upsample"])
+def test_older_operators(op: str, tmp_path: Path) -> None:
+    node = helper.make_node(op, ["x", "s"], ["y"], mode="nearest")
+    ports = [("x", T.FLOAT, FIXED), ("s", T.FLOAT, [4])]
+    proto = model([node], ports, [("y", T.FLOAT)], opset=10 if op == "Resize" else 9)
+    rows = SCALES if op == "Resize" else [(1, 1, 2, 3), (1, 1, 1, 1), (1, 1, 1.7, 2.5)]
+    check(proto, tmp_path, feeds("scales", rows), close=0)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_resize_leaves_alone_what_is_known_to_stay(mode: str, tmp_path: Path) -> None:
+    ones = numpy_helper.from_array(np.ones(2, "f4"), "ones")
+    nodes = [
+        helper.make_node("Shape", ["x"], ["nc"], end=2),
+        helper.make_node("Concat", ["nc", "hw"], ["s"], axis=0),
+        helper.make_node("Concat", ["ones", "f"], ["by"], axis=0),
+        helper.make_node("Resize", ["x", "", "", "s"], ["y"], mode=mode),
+        helper.make_node("Resize", ["x", "", "by"], ["z"], mode=mode),
+    ]
+    ports = [("x", T.FLOAT, ["n", 2, "h", "w"]), ("hw", T.INT64, [2]), ("f", T.FLOAT, [2])]
+    outputs = [("y", T.FLOAT), ("z", T.FLOAT)]
+    proto = model(nodes, ports, outputs, [ones], opset=19)
+    shapes = [o.shape for o in frontend.from_onnx(proto).outputs]
+    assert [s[:2] for s in shapes] == [("n", 2), ("n", 2)]
+    run, session = runner(proto, tmp_path), ort.InferenceSession(proto.SerializeToString())
+    for size, factor in (((9, 4), (1.5, 2)), ((1, 1), (1, 1)), ((5, 13), (0.4, 3))):
+        feed = {"x": IMAGE, "hw": ints(*size), "f": np.array(factor, "f4")}
+        found = run(feed)
+        for name, want in zip("yz", session.run(None, feed), strict=True):
+            assert found[name].shape == want.shape
+            np.testing.assert_allclose(found[name], want, rtol=1e-5, atol=1e-5)
+
+
+def test_antialiasing_is_refused_by_name() -> None:
+    proto = resize("scales", FIXED, mode="linear", antialias=1)
+    with pytest.raises(UnsupportedError, match="Resize 'grow': antialiased.*open.*; .*constants"):
+        frontend.from_onnx(proto)
+
+
+def test_a_number_of_sizes_that_fits_no_axes_says_so() -> None:
+    proto = resize("sizes", FIXED, 3)
+    with pytest.raises(UnsupportedError, match="Resize 'grow': 3 sizes for 4 axes; give one"):
+        frontend.from_onnx(proto)

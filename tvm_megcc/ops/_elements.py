@@ -1,0 +1,67 @@
+"""Elements that are known of a vector that is computed at run time.
+
+Exporters put targets together, ``Concat(Shape(x)[:2], sizes)``, and what they know should not have
+to be read. Enters: a vector. Leaves: for each of its elements a size, a number, or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from ..dims import Size
+from ..shape_exprs import size_of
+
+Element = Size | float | None
+
+
+def elements(ctx: Any, vector: relax.Expr) -> list[Element]:
+    """What is known of the elements of a vector (or scalar) of static length."""
+    count = (ctx.static_shape(vector) or (1,))[0]
+    found = _found(ctx, vector)
+    return found if found is not None and len(found) == count else [None] * count
+
+
+def picked(ctx: Any, vector: relax.Expr, positions: Sequence[int]) -> relax.Expr:
+    """Those elements of a vector; the vector itself where that is all of them."""
+    if list(positions) == list(range(ctx.static_shape(vector)[0])):
+        return vector
+    return ctx.emit(relax.op.take(vector, ctx.const(list(positions), "int64"), axis=0))
+
+
+def _found(ctx: Any, expr: relax.Expr) -> list[Element] | None:
+    value = _bound(ctx, expr)
+    if isinstance(value, tvm.ir.GenericConst):
+        array = value.data.numpy() if hasattr(value, "data") else value.value.numpy()
+        return array.reshape(-1).tolist()
+    name = value.op.name if isinstance(value, relax.Call) and hasattr(value.op, "name") else ""
+    if name == "relax.concat":
+        fields = _bound(ctx, value.args[0])
+        return _joined(ctx, fields.fields) if isinstance(fields, relax.Tuple) else None
+    if name == "relax.reshape":
+        return _found(ctx, value.args[0])
+    if name == "relax.astype" and "int" in str(value.args[0].ty.dtype):
+        return _found(ctx, value.args[0])
+    if name == "relax.arange":  # of one size: `Context.sizes`
+        start, end = (size_of(getattr(v, "value", v)) for v in value.args[:2])
+        return [start] if start is not None and end is not None and end - start == 1 else None
+    return None
+
+
+def _joined(ctx: Any, fields: Sequence[relax.Expr]) -> list[Element] | None:
+    found: list[Element] = []
+    for field in fields:
+        if len(ctx.shape(field)) != 1:
+            return None
+        found += elements(ctx, field)
+    return found
+
+
+def _bound(ctx: Any, expr: relax.Expr) -> relax.Expr | None:
+    """What a variable stands for; None where that is a parameter."""
+    while isinstance(expr, relax.Var):
+        expr = ctx.builder.lookup_binding(expr)
+    return expr
