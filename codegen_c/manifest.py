@@ -91,7 +91,8 @@ def _of_all(code: Compiled) -> dict[str, object]:
         }
         for variant, found in zip(code.bundle.variants, code.codes, strict=True)
     ]
-    calls = sum(len(found.program.calls) for found in code.codes)
+    steps = (step for found in code.codes for step in found.program.calls)
+    calls = sum(isinstance(step, Call) for step in steps)
     return {"arena_bytes": None, "calls": calls, "functions": rows}
 
 

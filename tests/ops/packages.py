@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime as ort
+import pytest
 from onnx import helper
 
 from tvm_megcc import driver, package, toolchain
@@ -16,6 +18,13 @@ from tvm_megcc import driver, package, toolchain
 Arrays = Mapping[str, np.ndarray]
 
 RNG = np.random.default_rng(0)
+
+#: Programs that an architecture needs.
+TOOLS = {
+    "host": (),
+    "arm64": ("aarch64-linux-gnu-gcc", "qemu-aarch64"),
+    "armv7": ("arm-linux-gnueabihf-gcc", "qemu-arm"),
+}
 
 
 def model(
@@ -42,17 +51,21 @@ def check(proto: onnx.ModelProto, folder: Path, *feeds: Arrays) -> None:
             np.testing.assert_array_equal(found[port.name], want)
 
 
-def runner(proto: onnx.ModelProto, folder: Path) -> Callable[[Arrays], Arrays]:
+def runner(proto: onnx.ModelProto, folder: Path, arch: str = "host") -> Callable[[Arrays], Arrays]:
     """The model's package, built: arrays by name in, arrays by name out.
 
-    Sanitizers watch it, and memory is poisoned when a tensor dies.
+    Memory is poisoned when a tensor dies; on the host sanitizers watch it, other architectures are
+    emulated. Skips where their tools are missing.
     """
-    driver.compile_model(proto, folder / "pkg")
+    if missing := [tool for tool in TOOLS[arch] if not shutil.which(tool)]:
+        pytest.skip(f"{arch} needs {', '.join(missing)}")
+    driver.compile_model(proto, folder / "pkg", archs=(arch,))
     opened = package.load(folder / "pkg")
-    arch = opened.choose("host")
+    on_host, arch = arch == "host", opened.choose(arch)
     exe = toolchain.build(
-        opened.path, arch, build_dir=folder / "build", sanitize=True, extra_cflags=["-DMEGCC_DEBUG"]
-    )
+        opened.path, arch, build_dir=folder / "build", sanitize=on_host,
+        extra_cflags=["-DMEGCC_DEBUG"],
+    )  # fmt: skip
     return lambda feed: toolchain.run_package(exe, arch, feed, opened.manifest).outputs
 
 

@@ -35,9 +35,11 @@ def flag(value: bool) -> np.ndarray:
     return np.array(value)
 
 
-def check_close(proto: onnx.ModelProto, folder: Path, *feeds: dict[str, np.ndarray]) -> None:
-    """Every answer is ONNX Runtime's, under the sanitizers."""
-    run, session = runner(proto, folder), ort.InferenceSession(proto.SerializeToString())
+def check_close(
+    proto: onnx.ModelProto, folder: Path, *feeds: dict[str, np.ndarray], arch: str = "host"
+) -> None:
+    """Every answer is ONNX Runtime's."""
+    run, session = runner(proto, folder, arch), ort.InferenceSession(proto.SerializeToString())
     for feed in feeds:
         found = run(feed)
         for port, want in zip(session.get_outputs(), session.run(None, feed), strict=True):
@@ -303,3 +305,41 @@ def test_scan(tmp_path: Path, steps: int | str, backwards: int, axis: int) -> No
     check_close(proto, tmp_path, *(
         {"h0": floats(3), "xs": floats(k, 3) if axis == 0 else floats(3, k)} for k in sizes
     ))  # fmt: skip
+
+
+# ---- every architecture ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [8, "r"])
+@pytest.mark.parametrize("arch", ["host", "arm64", "armv7"])
+def test_convolutions_in_a_loop_and_a_branch(tmp_path: Path, arch: str, rows: int | str) -> None:
+    """Kernels with packed weights and layouts of their own, in functions that are called."""
+    weight = numpy_helper.from_array(floats(4, 4, 3, 3) / 6, "w")
+    nodes = [
+        helper.make_node("Identity", ["c"], ["c1"]),
+        helper.make_node("Conv", ["h", "w"], ["q"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["q"], ["h1"]),
+        helper.make_node("GlobalAveragePool", ["h1"], ["y"]),
+    ]
+    body = graph(
+        "body", nodes,
+        [("i", T.INT64, []), ("c", T.BOOL, []), ("h", T.FLOAT, [1, 4, rows, 8])],
+        [("c1", T.BOOL), ("h1", T.FLOAT), ("y", T.FLOAT)],
+    )  # fmt: skip
+    proto = loop_model(
+        body, [("m", T.INT64, []), ("x", T.FLOAT, [1, 4, rows, 8]), ("k", T.BOOL, [])],
+        [("h", T.FLOAT), ("ys", T.FLOAT)], states=("x",), weights=[weight],
+    )  # fmt: skip
+    conv = helper.make_node("Conv", ["h", "w"], ["t1"], pads=[1, 1, 1, 1])
+    pool = helper.make_node("MaxPool", ["h"], ["e1"], kernel_shape=[2, 2], strides=[2, 2])
+    then = graph("t", [conv], [], [("t1", T.FLOAT)])
+    other = graph("e", [pool], [], [("e1", T.FLOAT)])
+    proto.graph.node.append(
+        helper.make_node("If", ["k"], ["z"], then_branch=then, else_branch=other)
+    )
+    proto.graph.output.append(helper.make_tensor_value_info("z", T.FLOAT, None))
+    feeds = [
+        {"m": np.array(m), "x": floats(1, 4, 8 if rows == 8 else r, 8), "k": flag(k)}
+        for m, r, k in ((3, 6, True), (2, 9, False))
+    ]
+    check_close(proto, tmp_path, *feeds, arch=arch)
