@@ -92,7 +92,8 @@ def _fitting(port: Port, array: np.ndarray, source: str) -> np.ndarray:
             f"{source}: '{port.name}' has dtype {array.dtype}, the model takes {wanted};"
             f" convert it with astype('{wanted}')"
         )
-    return np.asarray(array, dtype=wanted.newbyteorder("="), order="C")
+    array = np.asarray(array, dtype=wanted.newbyteorder("="), order="C")
+    return array if port.shape else array.reshape(())
 
 
 def sized(
@@ -121,7 +122,7 @@ def sized(
                 f"'{port.name}' cannot have shape {list(shape)}, the model takes"
                 f" {list(port.shape)}; give it sizes that fit"
             )
-        for dim, size in zip(port.shape, shape, strict=True):
+        for dim, size in zip(port.shape, shape, strict=False):
             if isinstance(dim, str) and sizes.setdefault(dim, int(size)) != size:
                 raise InputError(
                     f"'{port.name}': dim '{dim}' is {sizes[dim]} elsewhere, not {size};"

@@ -68,7 +68,12 @@ class Port:
 
 
 def fits(shape: Sequence[int], wanted: Sequence[int | str]) -> bool:
-    """Whether a shape has the rank and the fixed dims that are wanted."""
+    """Whether a shape has the rank and the fixed dims that are wanted.
+
+    A scalar may come as an array of one element, as ONNX Runtime takes it.
+    """
+    if not wanted:
+        return all(size == 1 for size in shape)
     return len(shape) == len(wanted) and all(
         isinstance(w, str) or s == w for s, w in zip(shape, wanted, strict=True)
     )

@@ -315,10 +315,11 @@ static int get_port(execution_t *e, int output, const TVMFFIAny *key, uint32_t *
   return status == MEGCC_OK ? 0 : raise_status(kind, status);
 }
 
+// A scalar may come as a tensor of one element.
 static int same_shape(const DLTensor *tensor, const megcc_tensor_info_t *info) {
-  if (tensor->ndim != info->rank) return 0;
-  for (int32_t i = 0; i < info->rank; ++i) {
-    if (tensor->shape[i] != info->dims[i]) return 0;
+  if (tensor->ndim != info->rank && info->rank != 0) return 0;
+  for (int32_t i = 0; i < tensor->ndim; ++i) {
+    if (tensor->shape[i] != (info->rank == 0 ? 1 : info->dims[i])) return 0;
   }
   return 1;
 }

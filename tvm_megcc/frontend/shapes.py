@@ -95,6 +95,8 @@ def _merge(
     fixed: dict[str, Dim],
     bounds: dict[str, Symbol],
 ) -> list[Dim]:
+    if not dims and all(size == 1 for size in given):
+        return dims  # a scalar in an array of one element, as ONNX Runtime takes it
     if len(given) != len(dims):
         raise InputError(
             f"input '{name}': {len(given)} dims given, the model has {len(dims)} "
