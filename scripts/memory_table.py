@@ -36,7 +36,7 @@ from tvm_megcc.frontend import from_onnx  # noqa: E402
 from tvm_megcc.frontend.model import ImportedModel  # noqa: E402
 from tvm_megcc.lower import lower  # noqa: E402
 from tvm_megcc.memory.problem import align  # noqa: E402
-from tvm_megcc.program import Program  # noqa: E402
+from tvm_megcc.program import Call, Program  # noqa: E402
 
 PAGE = ROOT / "docs" / "memory-models.md"
 BEGIN = "<!-- Written by scripts/memory_table.py: begin -->"
@@ -130,7 +130,8 @@ def scratch_bytes(program: Program) -> int:
     """Bytes of workspaces that are live during the call of the peak."""
     assert program.plan is not None
     step = program.plan.peak_step
-    scratch = program.calls[step].workspace if step < len(program.calls) else None
+    call = program.calls[step] if step < len(program.calls) else None
+    scratch = call.workspace if isinstance(call, Call) else None
     return 0 if scratch is None else program.tensors[scratch].nbytes
 
 

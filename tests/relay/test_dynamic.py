@@ -7,10 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tvm
+from onnx import TensorProto as T
+from onnx import helper
 
 from tests.dispatch.support import dense, expected, two_expected, two_inputs
+from tests.ops.test_control_flow import const, graph, loop_model
 from tvm_megcc import driver, execute, relay
 from tvm_megcc.arrays import fill, sized
+from tvm_megcc.errors import InputError
 
 RNG = np.random.default_rng(2)
 
@@ -65,3 +69,28 @@ def test_library_from_the_command_line(tmp_path: Path) -> None:
         inputs = fill(sized(runnable.inputs, {"a": (2, 1, 3), "b": (2, 4, 3)}), "random")
         outputs = runnable.run(inputs).outputs
     np.testing.assert_allclose(outputs["y"], two_expected(**inputs), rtol=1e-6)
+
+
+def test_no_graph_json_of_sizes_that_change() -> None:
+    mod, params = relay.frontend.from_onnx(two_inputs())
+    with pytest.raises(InputError, match="no sizes that change"):
+        relay.build(mod, params=params).get_graph_json()
+
+
+def test_no_graph_json_of_a_loop() -> None:
+    body = graph(
+        "body", [helper.make_node("Identity", ["c"], ["c1"]),
+                 helper.make_node("Add", ["h", "h"], ["h1"])],
+        [("i", T.INT64, []), ("c", T.BOOL, []), ("h", T.FLOAT, [2])],
+        [("c1", T.BOOL), ("h1", T.FLOAT)],
+    )  # fmt: skip
+    proto = loop_model(
+        body, [("h0", T.FLOAT, [2])], [("h", T.FLOAT)], weights=[const("m", 5)]
+    )  # fmt: skip
+    mod, params = relay.frontend.from_onnx(proto)
+    lib = relay.build(mod, params=params)
+    with pytest.raises(InputError, match="no branches and loops"):
+        lib.get_graph_json()
+    m = relay.GraphModule(lib["default"](tvm.cpu()))
+    m.run(h0=np.ones(2, "float32"))
+    np.testing.assert_array_equal(m.get_output(0).numpy(), np.full(2, 32, "float32"))

@@ -4,15 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
+from tvm_megcc.dims import is_static
+from tvm_megcc.errors import InputError
 from tvm_megcc.package import numpy_dtype
-from tvm_megcc.program import Program
+from tvm_megcc.program import Call, Program
 
 
 def graph_json(program: Program) -> dict[str, Any]:
     """Nodes are inputs, then weights in use, then calls; an entry is ``[node, output, 0]``.
 
     A tensor's ``storage_id`` counts the inputs, outputs, weights and arena offsets there are.
+
+    Raises
+    ------
+    InputError
+        The program has what such a graph has no words for: sizes that change, branches or loops.
     """
+    if not all(is_static(tensor.shape) for tensor in program.tensors):
+        raise InputError(
+            f"model '{program.name}': a graph has no sizes that change; build it with fixed shapes,"
+            " or use the package"
+        )
+    for step in program.calls:
+        if not isinstance(step, Call):
+            raise InputError(
+                f"model '{program.name}': a graph has no branches and loops, and '{step.name}' is"
+                " in one; use the package"
+            )
     nodes: list[dict[str, Any]] = []
     entry: dict[int, list[int]] = {}
     tensors: list[int] = []  # by entry, in the order of nodes and their outputs

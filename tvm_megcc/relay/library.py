@@ -103,6 +103,11 @@ class Library:
         """The calls as a graph in the graph executor's JSON (nodes, arg_nodes, heads, attrs).
 
         Of a dispatched module, that of the program for the most sizes.
+
+        Raises
+        ------
+        InputError
+            The model has sizes that change, branches or loops.
         """
         return json.dumps(graph_json(self._largest), indent=2)
 
