@@ -46,7 +46,7 @@ ZOO = ("mobilenet_v2", "resnet18", "resnet50")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Bytes and seconds of one model; only `problem` where it does not compile.
+    """Bytes and seconds of one model; only `problem` where there are none.
 
     Attributes
     ----------
@@ -106,7 +106,8 @@ def measure(name: str, load: Callable[[], ImportedModel], arch: str) -> Row:
     except MegccError as error:
         return Row(name, problem=" ".join(str(error).split()))
     compile_s = time.perf_counter() - start
-    assert program.plan is not None and program.arena_bytes is not None
+    if program.plan is None or program.arena_bytes is None:
+        return Row(name, problem="the data says some of its sizes, which are planned as it runs")
     before, _ = memory.problem_of(caller_ports(lowered))
     after, _ = memory.problem_of(forward(lowered, "caller"))
     return Row(
@@ -186,8 +187,8 @@ def table(rows: list[Row]) -> str:
         cells += [count(r.scratch), r.planner]
         cells += [count(r.pushdown), count(r.tvm) if r.tvm else "fails", count(r.outputs)]
         lines.append(f"| {' | '.join(cells)} |")
-    if missing := [r.model for r in rows if r.problem]:
-        lines += ["", f"Not compiled with these shapes: {', '.join(missing)}."]
+    if missing := [f"{r.model} ({r.problem})" for r in rows if r.problem]:
+        lines += ["", f"Without figures: {'; '.join(missing)}."]
     return "\n".join(lines)
 
 

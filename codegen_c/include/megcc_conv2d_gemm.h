@@ -5,11 +5,12 @@
 // first float (megcc_gemm.h). Two kinds of runs:
 //   taps       one run of IC/G floats per kernel element; a tap in the padding reads zeros
 //   row taps   one run of KW * IC floats per kernel row, for few channels, where a tap alone would
-//   be
-//              too short for a vector; a pixel at the left or right border reads a copied patch
+//              be too short for a vector; a pixel at the left or right border reads a copied patch
 //
-// Workspace: table[96][runs] of pointers (8 bytes each, whatever the machine), IC * KW zeros, and
-// for row taps patches[96][KH * KW * IC].
+// Workspace: table[runs][pixels] of pointers (8 bytes each, whatever the machine) for at most 96
+// pixels, zeros for one run, and for row taps a patch of KH * KW * IC floats per border pixel of a
+// block: an image row has at most ceil(PL / SW) + ceil(PR / SW) of them, and 96 pixels touch at
+// most 94 / OW + 2 rows.
 #ifndef MEGCC_CONV2D_GEMM_H
 #define MEGCC_CONV2D_GEMM_H
 
@@ -51,6 +52,7 @@ static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count
     return;
   }
   int32_t px = first % ow, py = first / ow % oh, image = first / ow / oh;
+  float *patch = v->patches;
   for (int32_t r = 0; r < count; ++r) {
     const int32_t top = py * attr[CONV2D_SH] - attr[CONV2D_PT];
     const int32_t left = px * attr[CONV2D_SW] - attr[CONV2D_PL];
@@ -58,8 +60,7 @@ static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count
     const float **entry = v->table + r;
     if (v->row_taps) {
       const int inside = left >= 0 && left + kw <= w;
-      float *patch = v->patches + (size_t)r * kh * kw * ic;
-      for (int32_t i = 0; i < kh; ++i, entry += count, patch += kw * ic) {
+      for (int32_t i = 0; i < kh; ++i, entry += count) {
         const int32_t row = top + i * dh;
         const float *src = base + (ptrdiff_t)row * w * ic;
         if (row < 0 || row >= h) {
@@ -69,6 +70,7 @@ static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count
         } else {
           megcc_conv_patch(src, left, w, kw, ic, patch);
           *entry = patch;
+          patch += kw * ic;
         }
       }
     } else {
@@ -103,8 +105,8 @@ MEGCC_INLINE void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, void 
   const int32_t pixels = end - begin;
   const int32_t blocks = (pixels + MEGCC_CONV_BLOCK - 1) / MEGCC_CONV_BLOCK;
   const float *b = ptr[1], *bias = ptr[2];
-  float *y = ptr[RESIDUAL ? 4 : 3];
-  float *zeros = (float *)((char *)workspace + (size_t)MEGCC_CONV_BLOCK * runs * 8);
+  float *y = ptr[RESIDUAL ? 4 : 3], *zeros;
+  const int32_t run_floats = ic * (row_taps ? attr[CONV2D_KW] : 1);
   megcc_conv_t v;
   megcc_gemm_t g;
   int32_t block;
@@ -117,9 +119,10 @@ MEGCC_INLINE void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, void 
   v.attr = attr;
   v.row_taps = row_taps;
   v.table = workspace;
+  zeros = (float *)((char *)workspace + (size_t)(block < pixels ? block : pixels) * runs * 8);
   v.zeros = zeros;
-  v.patches = zeros + (size_t)ic * attr[CONV2D_KW];
-  for (int32_t i = 0; i < ic * attr[CONV2D_KW]; ++i) zeros[i] = 0.0f;
+  v.patches = zeros + run_floats;
+  for (int32_t i = 0; i < run_floats; ++i) zeros[i] = 0.0f;
   g.a = v.table;
   g.segments = (size_t)runs;
   g.length = depth / (size_t)(runs ? runs : 1);

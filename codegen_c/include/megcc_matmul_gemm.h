@@ -1,7 +1,8 @@
 // matmul through megcc_gemm.h: one run of K floats per row of lhs, so lhs is not transposed.
 //
-// Workspace: 96 row pointers (8 bytes each, whatever the machine); then, for a rhs that is not
-// constant, 32 columns of it as panels (32 * K floats).
+// Workspace: a pointer per row of a block of at most 96 rows (8 bytes each, whatever the machine);
+// then, for a rhs that is not constant and from the next 64 bytes on, up to 32 columns of it as
+// panels of NR columns.
 #ifndef MEGCC_MATMUL_GEMM_H
 #define MEGCC_MATMUL_GEMM_H
 
@@ -93,7 +94,8 @@ MEGCC_INLINE void megcc_matmul_dynamic(void *const *ptr, const int32_t *attr, vo
   const int32_t m = attr[MATMUL_M], n = attr[MATMUL_N], depth = attr[MATMUL_K];
   const int32_t units = (n + MEGCC_MATMUL_COLS - 1) / MEGCC_MATMUL_COLS;
   const float **table = workspace;
-  float *panels = (float *)((char *)workspace + (size_t)MEGCC_MATMUL_BLOCK * 8);
+  const size_t rows = (size_t)(m < MEGCC_MATMUL_BLOCK ? m : MEGCC_MATMUL_BLOCK);
+  float *panels = (float *)((char *)workspace + (rows + 7) / 8 * 64);
   float *dst;
   megcc_gemm_t g = megcc_matmul_setup(ptr, attr, workspace, &dst);
   const float *bias = g.bias, *residual = g.residual;

@@ -7,7 +7,9 @@
 // rank: 10
 // params: ACT=act RESIDUAL=residual
 // pack: 1=gemm_panels(nr=8)
-// workspace: 4 * (192 * kh * kw + ic * kw + (g * dw == 1 and ic <= 16) * 96 * kh * kw * ic)
+// workspace: 8 * kh * min(96, n * oh * ow) + 4 * kw * ic * (1 + kh * min(96, n * oh * ow,
+//   (94 // max(1, ow) + 2) * ((pl + sw - 1) // sw + (pr + sw - 1) // sw)))
+//   if g * dw == 1 and kw > 1 and ic <= 16 else 8 * kh * kw * min(96, n * oh * ow) + 4 * ic
 // inplace: 3
 // work: n * oh * ow
 //

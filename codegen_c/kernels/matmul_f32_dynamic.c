@@ -6,7 +6,7 @@
 // when: trans_a == 0 and rhs_const == 0
 // rank: 11
 // params: ACT=act RESIDUAL=residual BIAS=bias TRANS_B=trans_b
-// workspace: 768 + 128 * k
+// workspace: 64 * (min(12, (m + 7) // 8) + k * min(2, (n + 15) // 16))
 // inplace: 2 + bias
 // work: b * ((n + 31) // 32)
 //

@@ -7,7 +7,7 @@
 // rank: 10
 // params: ACT=act RESIDUAL=residual BIAS=bias
 // pack: 1=matmul_panels(nr=8)
-// workspace: 768
+// workspace: 8 * min(96, b * m)
 // inplace: 2 + bias
 // work: b * m if b * m != 1 else (n + 7) // 8
 //

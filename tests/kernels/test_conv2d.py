@@ -37,11 +37,16 @@ def test_conv2d_instances_are_shared_by_shapes() -> None:
     assert kernel.instance(a) != kernel.instance({**a, "act": 1})
 
 
-def test_conv2d_workspace_covers_the_patches() -> None:
-    """An image of few channels copies border pixels; many channels need only the table."""
+def test_conv2d_workspace_is_what_a_block_needs() -> None:
+    """A table for the pixels there are, and patches for border pixels of few channels."""
     kernel = next(k for k in registry.kernels() if k.stem == "conv2d_nhwc_f32_gemm")
-    few = {"dtype": "f32", **conv2d.facts({"ic": 3, "oc": 8, **_IMAGE})}
-    many = {"dtype": "f32", **conv2d.facts({"ic": 64, "oc": 8, **_IMAGE})}
-    table = 96 * 9 * 8
-    assert kernel.workspace(few) == table + 3 * 3 * 4 + 96 * 27 * 4
-    assert kernel.workspace(many) == table + 64 * 3 * 4
+
+    def workspace(**row: int) -> int:
+        return kernel.workspace({"dtype": "f32", "oc": 8, **conv2d.facts(row)})
+
+    # 96 pixels of rows of 14 touch at most 8 rows, which have two border pixels each.
+    assert workspace(ic=3, **_IMAGE) == 96 * 3 * 8 + 3 * 3 * 4 + 16 * 27 * 4
+    assert workspace(ic=64, **_IMAGE) == 96 * 9 * 8 + 64 * 4
+    assert workspace(ic=64, **{**_IMAGE, "h": 2, "w": 3}) == 6 * 9 * 8 + 64 * 4
+    # A spectrum: one long kernel row and no padding.
+    assert workspace(ic=1, h=1, w=1024, kh=1, kw=256, sw=128) == 7 * 8 + 256 * 4

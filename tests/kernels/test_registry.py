@@ -60,6 +60,13 @@ def test_header_gives_the_facts(folder) -> None:
     assert instance.defines == (("FUNC", "1"), ("PAIR", "3"))
 
 
+def test_a_value_may_take_several_lines(folder) -> None:
+    text = HEADER.replace("4 * c", "4 * c if kh == 1\n//   else\n//   8 * c")
+    kernel = folder("long", text=text)
+    assert kernel.workspace_bytes.text == "4 * c if kh == 1 else 8 * c"
+    assert kernel.work(FACTS) == 6
+
+
 def test_attrs_follow_the_op_header(folder) -> None:
     attrs = folder("fast").attrs({**FACTS, "pt": 0.5})
     names = registry.attribute_names("pool2d")

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from onnx import TensorProto, helper
 
 from tvm_megcc import zoo
 from tvm_megcc.errors import UnsupportedError
@@ -47,6 +48,14 @@ def test_a_model_that_does_not_compile_has_a_problem(script: ModuleType) -> None
     assert row.problem == "node 'n': no kernel" and row.arena == 0
 
 
+def test_a_model_whose_data_says_sizes_has_no_figures(script: ModuleType) -> None:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 4])
+    y = helper.make_tensor_value_info("y", TensorProto.INT64, None)
+    graph = helper.make_graph([helper.make_node("NonZero", ["x"], ["y"])], "g", [x], [y])
+    row = script.measure("nonzero", lambda: from_onnx(helper.make_model(graph)), "arm64")
+    assert row.problem.startswith("the data says") and row.arena == 0
+
+
 def test_table_sums_up_and_lists(script: ModuleType) -> None:
     rows = [
         script.Row("zoo: a", 9000, 500, 400, 400, True, 0, "exact", 410, 999, 4, 1.0, 10.0),
@@ -58,7 +67,7 @@ def test_table_sums_up_and_lists(script: ModuleType) -> None:
     assert "total on 1 of the 1 models" in text and "take: zoo: a 10.0%." in text
     assert "| zoo: a | 9,000 | 500 | 400 | 400 | yes | 0 | exact | 410 | 999 | 4 |" in text
     assert "| b | 9,000 | 500 | 400 | 404 | 1.0100 | 64 | pushdown | 404 | fails | 4 |" in text
-    assert text.endswith("Not compiled with these shapes: c.")
+    assert text.endswith("Without figures: c (no kernel).")
 
 
 def test_write_keeps_what_is_around_the_markers(script: ModuleType, tmp_path: Path) -> None:

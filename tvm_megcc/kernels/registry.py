@@ -162,11 +162,17 @@ def parse(path: Path) -> KernelFile:
         When the header misses a key, has an unknown one, or does not fit the file's name.
     """
     keys: dict[str, str] = {}
+    last = ""
     for line in path.read_text().splitlines():
         match = re.fullmatch(r"// (\w+):\s*(.*?)\s*", line)
-        if not match:
+        more = re.fullmatch(r"//   +(.*?)\s*", line)
+        if match:
+            last = match[1]
+            keys[last] = match[2]
+        elif more and last:
+            keys[last] += " " + more[1]
+        else:
             break
-        keys[match[1]] = match[2]
     missing = {"kernel", "op", "dtype", "arch", "rank", "work"} - keys.keys()
     unknown = keys.keys() - _KEYS
     if missing or unknown:

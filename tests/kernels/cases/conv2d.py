@@ -42,6 +42,13 @@ _DENSE = [
     {"h": 9, "w": 11, "ic": 20, "oc": 8, "dh": 3, "dw": 2, "pr": 2},
     {"h": 9, "w": 4, "ic": 3, "oc": 8, "dh": 3, "kw": 1},
     {"h": 7, "w": 9, "ic": 12, "oc": 16, **_POINT, "sh": 2, "sw": 3, "pt": 1, "pr": 1},
+    # Few channels: blocks that start at every column, narrow rows, as many border pixels as can be.
+    *({"h": 41, "w": w, "ic": 2, "oc": 9, "kw": kw, "sw": sw, "pl": pl, "pr": pr, "n": 2}
+      for w, kw, sw, pl, pr in
+      [(11, 3, 1, 1, 1), (95, 3, 1, 1, 1), (97, 5, 1, 2, 2), (5, 5, 1, 4, 4), (12, 5, 2, 4, 3),
+       (13, 3, 3, 2, 2), (2, 3, 1, 0, 1), (47, 9, 4, 8, 8)]),
+    {"h": 1, "w": 1024, "ic": 1, "oc": 20, "kh": 1, "kw": 256, "sw": 128},
+    {"h": 1, "w": 600, "ic": 1, "oc": 20, "kh": 1, "kw": 256, "sw": 96, "pl": 128, "pr": 128},
     # Groups: whole panels, ragged panels, few channels (the reference's share), depth multiplier.
     {"h": 5, "w": 6, "ic": 16, "oc": 16, "g": 2, **_SAME, **_RELU6},
     {"h": 5, "w": 6, "ic": 15, "oc": 27, "g": 3, **_SAME},
