@@ -9,10 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import tvm
+import tvm_ffi
 from tvm import tirx
 from tvm.ir import TensorLoad
 
-from .walk import walk
+from .walk import variables, walk
+
+
+def aliases(func: tirx.PrimFunc) -> dict[tvm.ir.Var, tvm.ir.Var]:
+    """The buffer that each declared one is another view of, from its first element on.
+
+    Flat functions see every operand through such a declaration, in one dimension.
+    """
+    found: dict[tvm.ir.Var, tvm.ir.Var] = {}
+    for node in walk(func.body):
+        if isinstance(node, tirx.DeclBuffer):
+            owner = next(iter(variables(node.data)), node.buffer)
+            found[node.buffer] = found.get(owner, owner)
+    return found
 
 
 def overwritable(func: tirx.PrimFunc, buffers: Sequence[tvm.ir.Var]) -> tuple[int, ...]:
@@ -23,19 +37,21 @@ def overwritable(func: tirx.PrimFunc, buffers: Sequence[tvm.ir.Var]) -> tuple[in
     """
     nodes = list(walk(func.body))
     stores = [n for n in nodes if isinstance(n, tirx.BufferStore)]
-    plain = (tirx.For, tirx.BufferStore, tirx.Bind, tirx.SeqStmt)
+    plain = (tirx.For, tirx.BufferStore, tirx.Bind, tirx.DeclBuffer, tirx.SeqStmt)
     statements = [n for n in nodes if isinstance(n, tirx.Stmt)]
     if len(stores) != 1 or not all(isinstance(n, plain) for n in statements):
         return ()
     (store,) = stores
-    loads = [n for n in nodes if isinstance(n, TensorLoad)]
-    if not any(store.buffer.same_as(b) for b in buffers):
+    alias = aliases(func)
+    target = alias.get(store.buffer, store.buffer)
+    loads = [(alias.get(n.source, n.source), n) for n in nodes if isinstance(n, TensorLoad)]
+    if not any(target.same_as(b) for b in buffers):
         return ()
-    if any(n.source.same_as(store.buffer) for n in loads) or not _injective(store, nodes):
+    if any(source.same_as(target) for source, _ in loads) or not _injective(store, nodes):
         return ()
     found = []
     for position, buffer in enumerate(buffers):
-        mine = [n for n in loads if n.source.same_as(buffer)]
+        mine = [n for source, n in loads if source.same_as(buffer)]
         same_type = str(buffer.ty.dtype) == str(store.buffer.ty.dtype)
         if mine and same_type and all(_same_place(n, store) for n in mine):
             found.append(position)
@@ -44,7 +60,7 @@ def overwritable(func: tirx.PrimFunc, buffers: Sequence[tvm.ir.Var]) -> tuple[in
 
 def _same_place(load: TensorLoad, store: tirx.BufferStore) -> bool:
     return len(load.indices) == len(store.indices) and all(
-        tvm.ir.structural_equal(a, b) for a, b in zip(load.indices, store.indices, strict=True)
+        tvm_ffi.structural_equal(a, b) for a, b in zip(load.indices, store.indices, strict=True)
     )
 
 

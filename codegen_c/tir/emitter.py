@@ -14,7 +14,7 @@ from tvm.ir import TensorLoad
 from tvm_megcc.errors import UnsupportedError
 
 from . import sizes, sorting
-from .aliasing import overwritable
+from .aliasing import aliases, overwritable
 from .exprs import ExprPrinter
 from .lowering import lower
 from .scalars import storage_type
@@ -190,14 +190,11 @@ def _prologue(
 
 def _never_read(func: tirx.PrimFunc, params: list[tvm.ir.Var]) -> set[tvm.ir.Var]:
     """Temporaries that are only written, under all their names (results that nobody asked for)."""
-    alias: dict[tvm.ir.Var, tvm.ir.Var] = {}
+    alias = aliases(func)
     read: set[tvm.ir.Var] = set()
     owned: set[tvm.ir.Var] = set()
     for node in walk(func.body):
-        if isinstance(node, tirx.DeclBuffer):
-            owner = next(iter(variables(node.data)), node.buffer)
-            alias[node.buffer] = alias.get(owner, owner)
-        elif isinstance(node, tirx.AllocBuffer):
+        if isinstance(node, tirx.AllocBuffer):
             owned.add(node.buffer)
         elif isinstance(node, TensorLoad):
             read.add(alias.get(node.source, node.source))

@@ -152,7 +152,15 @@ def _recomputes(producer: _BlockFacts, consumers: list[_BlockFacts]) -> bool:
     (consumer,) = consumers
     read = _extent(consumer.spatial + consumer.reduce)
     limit = _extent(producer.spatial) * (2 if consumer.injective else 1)
-    return not Analyzer().can_prove(read <= limit)
+    return not _at_most(read, limit)
+
+
+def _at_most(count: tvm.ir.Expr, limit: tvm.ir.Expr) -> bool:
+    """Whether ``count <= limit`` for all sizes, none of which is negative."""
+    analyzer = Analyzer()
+    for var in {*variables(count), *variables(limit)}:
+        analyzer.bind(var, tvm.ir.Range(0, 2**31 - 1))
+    return bool(analyzer.can_prove(count <= limit))
 
 
 def _gather_under_output(sch: s_tir.Schedule) -> tuple[s_tir.Schedule, int]:
@@ -172,7 +180,7 @@ def _gather_under_output(sch: s_tir.Schedule) -> tuple[s_tir.Schedule, int]:
         before = _cost(sch, name)
         for depth in range(deepest, 0, -1):
             trial = _attempt(sch, partial(_compute_at, name=name, out=out, depth=depth))
-            if trial is not None and Analyzer().can_prove(_cost(trial, name) <= before):
+            if trial is not None and _at_most(_cost(trial, name), before):
                 sch, shared = trial, min(shared, depth)
                 break
         else:

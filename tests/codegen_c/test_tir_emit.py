@@ -133,6 +133,37 @@ def test_symbolic_work_and_workspace_are_expressions():
     assert kernel.workspace_for([5, 100]) >= 400
 
 
+def gelu(x: relax.Expr) -> relax.Expr:
+    erf = op.erf(op.multiply(x, relax.const(0.70710678, "float32")))
+    return op.multiply(x, op.add(erf, relax.const(1.0, "float32")))
+
+
+INPLACE = {
+    # What the result may overwrite: read once per element, at the element that is written.
+    "unary": (op.exp, [(2, 3, 4)], "float32", (0,)),
+    "binary": (op.add, [(2, 3, 4), (2, 3, 4)], "float32", (0, 1)),
+    "broadcast rhs": (op.multiply, [(2, 3, 4), (4,)], "float32", (0,)),
+    "broadcast lhs": (op.subtract, [(3, 1), (2, 3, 4)], "float32", (1,)),
+    "prelu": (lambda x, s: nn.prelu(x, s, axis=3), [(1, 5, 6, 7), (7,)], "float32", (0,)),
+    "fused": (gelu, [(3, 5)], "float32", (0,)),
+    "symbolic": (gelu, [(dim("n"), 5)], "float32", (0,)),
+    "other width": (lambda x: op.astype(x, "int8"), [(3, 5)], "float32", ()),
+    "other place": (lambda x: op.flip(x, axis=1), [(3, 5)], "float32", ()),
+    "transposed": (op.permute_dims, [(4, 4)], "float32", ()),
+    "itself transposed": (lambda x: op.add(x, op.permute_dims(x)), [(4, 4)], "float32", ()),
+    "reduction": (lambda x: op.sum(x, axis=1), [(3, 5)], "float32", ()),
+}
+
+
+@pytest.mark.parametrize("name", sorted(INPLACE))
+def test_inputs_that_the_result_may_overwrite(name: str, tmp_path: Path):
+    build, shapes, dtype, operands = INPLACE[name]
+    kernels = ts.check_against_tvm(build, shapes, dtype, folder=tmp_path, dims={"n": 6})
+    assert [k.inplace for k in kernels] == [operands]
+    (kernel,) = kernels
+    assert ("MEGCC_IVDEP" in kernel.source) == bool(operands)
+
+
 @pytest.mark.parametrize("size", [0, 1])
 def test_zero_extent(size: int, tmp_path: Path):
     ts.check_against_tvm(

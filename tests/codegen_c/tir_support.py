@@ -181,7 +181,7 @@ def check_function(
     tolerance: float = 2e-6,
     flags: Sequence[str] = ("-O1",),
 ) -> None:
-    """One kernel gives TVM's numbers, whole and in three pieces."""
+    """One kernel gives TVM's numbers, whole and in three pieces, and where it overwrites inputs."""
     known = {v: (dims or {})[v.name] for v in symbolic_vars(func)}
     rng = np.random.default_rng(7)
     buffers = [p for p in func.params if isinstance(p.ty, tirx.BufferType)]
@@ -196,6 +196,13 @@ def check_function(
         call(library, kernel, got, list(known.values()), pieces)
         for have, want in zip(got, expected, strict=True):
             compare(have, want, tolerance)
+        for operand in kernel.inplace:
+            if arrays[operand].nbytes != arrays[-1].nbytes:
+                continue
+            got = [a.copy() for a in arrays]
+            got[-1] = got[operand].reshape(arrays[-1].shape)  # a view: one memory for both
+            call(library, kernel, got, list(known.values()), pieces)
+            compare(got[-1], expected[-1], tolerance)
 
 
 def compare(have: np.ndarray, want: np.ndarray, tolerance: float) -> None:
