@@ -78,6 +78,16 @@ def test_the_same_storage_read_at_another_place_forbids_it() -> None:
     assert program.tensors[4].location == Location("arena", 4)
 
 
+def test_a_part_of_a_larger_storage_is_not_overwritten() -> None:
+    """All of it would live as long as the result."""
+    calls = [Call(1, (0, 1), 1), Call(0, (2, 3), 1), Call(1, (3, 4), 1)]
+    program = _program(calls, [(64,), (128,), (64,), (64,), (64,)], [4])
+    tensors = list(program.tensors)
+    tensors[2] = replace(tensors[2], location=Location("arena", 1, 0))
+    program = run_in_place(replace(program, tensors=tuple(tensors)))
+    assert program.tensors[3].location == Location("arena", 3)
+
+
 def test_an_operand_that_is_read_elsewhere_too_forbids_it() -> None:
     """Operand 2 is the same tensor, but the kernel may not overwrite what it reads through it."""
     calls = [Call(1, (0, 1), 1), Call(0, (1, 0, 1, 2), 1)]

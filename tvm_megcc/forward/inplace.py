@@ -37,6 +37,8 @@ def _forward(storages: Storages, step: int, call: Call, operand: int) -> bool:
         return False
     if read.nbytes != written.nbytes or written.location.offset != 0:
         return False
+    if storages.size(source) != read.nbytes:
+        return False  # a part of a larger storage would keep all of it
     if storages.size(target) != written.nbytes or storages.usage[target].first != step:
         return False
     allowed = storages.program.kernels[call.kernel].inplace

@@ -14,7 +14,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.passes.channels_last import ChannelsLast
-from tvm_megcc.passes.conv1d import Conv1dToConv2d
+from tvm_megcc.passes.flat_windows import WindowsTo2d
 from tvm_megcc.passes.fold_constants import FoldConstants
 from tvm_megcc.passes.fold_scale import FoldScaleShift
 from tvm_megcc.passes.forward_memory import ForwardMemory
@@ -23,9 +23,8 @@ from tvm_megcc.passes.materialise import MaterialiseKernels
 from tvm_megcc.passes.read_sizes import ReadSizes
 
 __all__ = [
-    "ChannelsLast", "Conv1dToConv2d", "FoldConstants", "FoldScaleShift",
-    "ForwardMemory", "LegaliseRest", "MaterialiseKernels", "ReadSizes", "pipeline",
-    "stages",
+    "ChannelsLast", "FoldConstants", "FoldScaleShift", "ForwardMemory", "LegaliseRest",
+    "MaterialiseKernels", "ReadSizes", "WindowsTo2d", "pipeline", "stages",
 ]  # fmt: skip
 
 
@@ -37,7 +36,8 @@ def stages(arch: str) -> dict[str, tvm.ir.transform.Pass]:
             [
                 relax.transform.ConvertToDataflow(min_size=1),
                 ReadSizes(),
-                Conv1dToConv2d(),
+                FoldScaleShift(),
+                WindowsTo2d(),
                 FoldConstants(),
                 FoldScaleShift(),
                 relax.transform.DecomposeOpsForInference(),

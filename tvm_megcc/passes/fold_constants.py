@@ -47,6 +47,15 @@ def _concat(call: relax.Call, *xs: np.ndarray) -> np.ndarray:
     )
 
 
+def _slice(call: relax.Call, x: np.ndarray) -> np.ndarray:
+    axes, *bounds = ([as_int(v) for v in arg.fields] for arg in call.args[1:])
+    begin, end, *steps = bounds
+    where = [slice(None)] * x.ndim
+    for k, axis in enumerate(axes):
+        where[axis] = slice(begin[k], end[k], steps[0][k] if steps else 1)
+    return x[tuple(where)]
+
+
 def _dequantize(call: relax.Call, x: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> np.ndarray:
     spread = [1] * x.ndim
     if scale.size > 1:
@@ -68,6 +77,7 @@ _FOLD: dict[str, Callable[..., np.ndarray]] = {
     "relax.astype": _cast,
     "relax.broadcast_to": _broadcast,
     "relax.concat": _concat,
+    "relax.strided_slice": _slice,
     "relax.dequantize": _dequantize,
     "relax.add": _plain(np.add),
     "relax.subtract": _plain(np.subtract),
@@ -76,6 +86,8 @@ _FOLD: dict[str, Callable[..., np.ndarray]] = {
     "relax.sqrt": _plain(np.sqrt),
     "relax.maximum": _plain(np.maximum),
     "relax.minimum": _plain(np.minimum),
+    "relax.less": _plain(np.less),
+    "relax.where": _plain(np.where),
 }
 
 
@@ -103,15 +115,15 @@ class _Folder(PyExprMutator):
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
-        fold = _FOLD.get(call.op.name) if isinstance(call.op, tvm.ir.Op) else None
+        name = call.op.name if isinstance(call.op, tvm.ir.Op) else ""
+        if name == "relax.shape_to_tensor":
+            sizes = [as_int(v) for v in call.args[0].ty.values or [None]]
+            return call if None in sizes else make_constant(np.array(sizes, np.int64))
+        fold = _FOLD.get(name)
         if fold is None or static_shape(call) is None:
             return call
-        tensors: list[relax.Expr] = []
-        for arg in call.args:
-            if isinstance(arg, relax.Tuple):
-                tensors += arg.fields
-            elif not isinstance(arg, relax.ShapeExpr):
-                tensors.append(arg)
+        listed = [a.fields if isinstance(a, relax.Tuple) else [a] for a in call.args]
+        tensors = [t for fields in listed for t in fields if isinstance(t.ty, relax.TensorType)]
         arrays = [self._constant(t) for t in tensors]
         if not arrays or any(a is None for a in arrays):
             return call

@@ -1,0 +1,225 @@
+"""WindowsTo2d: 1-D windows, and 3-D ones that stay in their plane, run as 2-D ones.
+
+One dimension is a plane of height 1::
+
+    conv1d(x[N, C, W], w[O, I, K])
+        -> squeeze(conv2d(expand_dims(x, 2), expand_dims(w, 2)), 2)
+
+A kernel of depth 1 sees one plane at a time, so that planes are images of a batch::
+
+    conv3d(x[N, C, D, H, W], w[O, I, 1, KH, KW])
+        -> permute(reshape(conv2d(reshape(permute(x), [N * D, C, H, W]), squeeze(w, 2)),
+                           [N, D, O, H', W']))
+
+The same for pooling. What follows element by element (bias, normalisation, activation, a residual)
+is computed before the dimension goes or comes back, where it is next to the convolution and can be
+fused with it::
+
+    add(squeeze(y, 2), bias[1, O, 1]) -> squeeze(add(y, bias[1, O, 1, 1]), 2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from tvm_megcc.control_flow import plain_functions
+from tvm_megcc.kernels.request import constant, make_constant, shape_of
+from tvm_megcc.passes.channels_last import UNARY
+from tvm_megcc.shape_exprs import prim_of, symbols_of, variables_of
+
+Build = Callable[[relax.Call, list[relax.Expr], int], relax.Call]
+_PLANES_FIRST = (0, 2, 1, 3, 4)  # NCDHW <-> NDCHW
+_BINARY = frozenset(
+    f"relax.{name}" for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum")
+)
+_SQUEEZE, _EXPAND = (tvm.ir.Op.get(f"relax.{name}") for name in ("squeeze", "expand_dims"))
+_AXIS = 2  # the one that goes or comes
+
+
+@dataclass(frozen=True, slots=True)
+class _Plane:
+    """A 4-D value; the graph's own lacks its height (`squeezed`) or has a depth besides."""
+
+    value: relax.Var
+    squeezed: bool
+
+    @property
+    def rank(self) -> int:
+        """The rank of the graph's own value."""
+        return 3 if self.squeezed else 5
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.WindowsTo2d")
+class WindowsTo2d:
+    """Rewrite convolutions and pooling of 1 and 3 dimensions in channels-first layouts."""
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        rewriter = _Rewriter(mod)
+        for gvar, func in plain_functions(mod):
+            rewriter.variables = variables_of(func)
+            with symbols_of(func):
+                rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
+        return rewriter.builder_.get()
+
+
+@mutator
+class _Rewriter(PyExprMutator):
+    def __init__(self, mod: tvm.IRModule) -> None:
+        super().__init__(mod)
+        self.variables: dict[str, tvm.tirx.Var] = {}
+        self.planes: set[relax.Var] = set()
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        call = self.visit_expr_post_order(call)
+        name = call.op.name if isinstance(call.op, tvm.ir.Op) else ""
+        if name in UNARY or name in _BINARY:
+            return self._element_by_element(call)
+        if name not in _LINES and name not in _VOLUMES:
+            return call
+        attrs = call.attrs
+        layout = str(attrs.data_layout if hasattr(attrs, "data_layout") else attrs.layout)
+        if name in _LINES and layout == "NCW":
+            wide = [self._emit(relax.op.expand_dims(a, axis=_AXIS)) for a in call.args]
+            return self._back(_LINES[name](call, wide, 1), squeezed=True)
+        if name in _VOLUMES and layout == "NCDHW" and _one_plane(call):
+            return self._planes(call, _VOLUMES[name])
+        return call
+
+    def _planes(self, call: relax.Call, build: Build) -> relax.Expr:
+        data, *weights = call.args
+        shape, result = shape_of(data), shape_of(call)
+        if shape is None or result is None:
+            return call
+        n, c, d, h, w = shape
+        flat = [self._emit(relax.op.squeeze(k, axis=[_AXIS])) for k in weights]
+        if d == 1:
+            plane = self._emit(relax.op.squeeze(data, axis=[_AXIS]))
+            return self._back(build(call, [plane, *flat], 2), squeezed=False)
+        images = self._emit(relax.op.permute_dims(data, _PLANES_FIRST))
+        images = self._reshape(images, [n * d, c, h, w])
+        images = self._emit(build(call, [images, *flat], 2))
+        planes = self._reshape(images, [result[0], result[2], result[1], *result[3:]])
+        return relax.op.permute_dims(planes, _PLANES_FIRST)
+
+    def _back(self, value: relax.Expr, squeezed: bool) -> relax.Call:
+        """The graph's own value of a plane."""
+        plane = self._emit(value)
+        self.planes.add(plane)
+        if squeezed:
+            return relax.op.squeeze(plane, axis=[_AXIS])
+        return relax.op.expand_dims(plane, axis=_AXIS)
+
+    def _element_by_element(self, call: relax.Call) -> relax.Expr:
+        planes = [self._plane(a) for a in call.args]
+        known = [p for p in planes if p is not None]
+        if not known or any(p.squeezed != known[0].squeezed for p in known):
+            return call
+        args = []
+        for arg, plane in zip(call.args, planes, strict=True):
+            value = plane.value if plane is not None else _as_plane(arg, known[0])
+            if value is None:
+                return call
+            args.append(value)
+        return self._back(relax.Call(call.op, args, call.attrs), known[0].squeezed)
+
+    def _plane(self, arg: relax.Expr) -> _Plane | None:
+        """The plane of which `arg` is the graph's own value."""
+        value = self.lookup_binding(arg) if isinstance(arg, relax.Var) else None
+        if not isinstance(value, relax.Call) or value.op not in (_SQUEEZE, _EXPAND):
+            return None
+        whole = value.args[0]
+        return _Plane(whole, value.op == _SQUEEZE) if whole in self.planes else None
+
+    def _reshape(self, data: relax.Expr, shape: list) -> relax.Expr:
+        dims = [prim_of(size, self.variables) for size in shape]
+        return self._emit(relax.op.reshape(data, relax.ShapeExpr(dims)))
+
+    def _emit(self, value: relax.Expr) -> relax.Var:
+        return self.builder_.emit(value)
+
+
+def _as_plane(arg: relax.Expr, plane: _Plane) -> relax.Expr | None:
+    """A constant as it broadcasts to the plane; None for what is none, or varies over the axis."""
+    array = constant(arg)
+    if array is None or array.ndim > plane.rank:
+        return None
+    array = array.reshape([1] * (plane.rank - array.ndim) + list(array.shape))
+    if plane.squeezed:
+        return make_constant(np.expand_dims(array, _AXIS))
+    return make_constant(array.squeeze(_AXIS)) if array.shape[_AXIS] == 1 else None
+
+
+def _ints(values: object) -> list[int]:
+    return [int(v) for v in values]  # type: ignore[attr-defined]
+
+
+def _window(call: relax.Call) -> list[int]:
+    """The extents of the kernel or of the pool."""
+    if len(call.args) > 1:
+        shape = shape_of(call.args[1])
+        return [v if isinstance(v, int) else 0 for v in shape[2:]] if shape is not None else [0]
+    return _ints(call.attrs.pool_size)
+
+
+def _one_plane(call: relax.Call) -> bool:
+    """Whether a 3-D window reads the plane that it writes, and no other."""
+    before, after = _ints(call.attrs.padding)[::3]
+    return _window(call)[0] == 1 == _ints(call.attrs.strides)[0] and before == after == 0
+
+
+def _plane(values: list[int], dims: int, fill: int) -> list[int]:
+    """What a window of `dims` dimensions says, for a plane: one more of `fill` before one."""
+    return [fill, *values] if dims == 1 else values[1:]
+
+
+def _padding(call: relax.Call, dims: int) -> list[int]:
+    padding = _ints(call.attrs.padding)
+    rank = len(padding) // 2
+    before, after = (_plane(side, dims, 0) for side in (padding[:rank], padding[rank:]))
+    return [*before, *after]
+
+
+def _conv(call: relax.Call, args: list[relax.Expr], dims: int) -> relax.Call:
+    a = call.attrs
+    return relax.op.nn.conv2d(
+        *args,
+        strides=_plane(_ints(a.strides), dims, 1),
+        padding=_padding(call, dims),
+        dilation=_plane(_ints(a.dilation), dims, 1),
+        groups=int(a.groups),
+    )
+
+
+def _pool(function: Callable[..., relax.Call]) -> Build:
+    def build(call: relax.Call, args: list[relax.Expr], dims: int) -> relax.Call:
+        a = call.attrs
+        return function(
+            *args,
+            pool_size=_plane(_ints(a.pool_size), dims, 1),
+            strides=_plane(_ints(a.strides), dims, 1),
+            padding=_padding(call, dims),
+            dilation=_plane(_ints(a.dilation), dims, 1),
+            ceil_mode=bool(a.ceil_mode),
+            count_include_pad=bool(a.count_include_pad),
+        )
+
+    return build
+
+
+_MAX, _AVG = _pool(relax.op.nn.max_pool2d), _pool(relax.op.nn.avg_pool2d)
+_LINES: dict[str, Build] = {
+    "relax.nn.conv1d": _conv,
+    "relax.nn.max_pool1d": _MAX,
+    "relax.nn.avg_pool1d": _AVG,
+}
+_VOLUMES: dict[str, Build] = {
+    "relax.nn.conv3d": _conv,
+    "relax.nn.max_pool3d": _MAX,
+    "relax.nn.avg_pool3d": _AVG,
+}
