@@ -113,6 +113,9 @@ class Call:
         Tensor id of the scratch bytes (dtype ``u8``) that live during this call only.
     name : str
         Name of the model's node(s), for profiles and error messages.
+    overlap : Size or None
+        Bytes by which the output may begin before the first operand in the same memory (or more),
+        as the kernel has read what it then overwrites; None: they must not overlap.
     """
 
     kernel: int
@@ -122,6 +125,7 @@ class Call:
     work: Size = 1
     workspace: int | None = None
     name: str = ""
+    overlap: Size | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -597,7 +601,9 @@ def sized(program: Program, values: Mapping[str, int]) -> Program:
     def call(step: Step) -> Step:
         if not isinstance(step, Call):
             return step
-        return replace(step, attrs=tuple(map(number, step.attrs)), work=number(step.work))
+        overlap = None if step.overlap is None else number(step.overlap)
+        attrs = tuple(map(number, step.attrs))
+        return replace(step, attrs=attrs, work=number(step.work), overlap=overlap)
 
     def tensor(t: Tensor) -> Tensor:
         location = replace(t.location, offset=number(t.location.offset))

@@ -8,6 +8,8 @@
 // params: ACT=act RESIDUAL=residual
 // pack: 1=dw_taps
 // inplace: 3
+// overlap: 4 * oc * ow * min(n * oh, pt // sh + 1)
+//   if pl + pr <= dw * (kw - 1) and pt + pb <= dh * (kh - 1) else -1
 // work: n * oh
 //
 // Depthwise, any kernel, stride, dilation and padding, pixel by pixel: megcc_dw_pixel.h.

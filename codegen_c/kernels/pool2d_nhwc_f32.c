@@ -5,6 +5,8 @@
 // isa: none
 // rank: 0
 // params: FUNC=func
+// overlap: 4 * c * ow * min(n * oh, pt // sh + 1)
+//   if pl + pr <= dw * (kw - 1) and pt + pb <= dh * (kh - 1) else -1
 // work: n * oh
 //
 // The reference: the output pixel is the accumulator, one pass per tap over the channels.

@@ -5,6 +5,8 @@
 // isa: simd
 // rank: 10
 // params: FUNC=func
+// overlap: 4 * c * ow * min(n * oh, pt // sh + 1)
+//   if pl + pr <= dw * (kw - 1) and pt + pb <= dh * (kh - 1) else -1
 // work: n * oh
 //
 // Four vectors of channels at a time stay in registers over all taps, then one, then the tail.

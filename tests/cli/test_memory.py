@@ -192,8 +192,8 @@ def test_pools_are_shown_and_give_the_same_answers(
 
 def test_pools_that_are_too_small(tvmc, model: Path, package: Path, tmp_path: Path) -> None:
     shutil.copytree(package, tmp_path / "pkg")
-    ran = tvmc("compile", model, "-o", tmp_path / "pkg", "--memory-pools", "sram:40,psram:60")
-    assert "bytes are missing" in ran.sentence() and "'psram' of 60 bytes" in ran.sentence()
+    ran = tvmc("compile", model, "-o", tmp_path / "pkg", "--memory-pools", "sram:8,psram:8")
+    assert "bytes are missing" in ran.sentence() and "'psram' of 8 bytes" in ran.sentence()
     assert read_tree(tmp_path / "pkg") == read_tree(package)
 
 

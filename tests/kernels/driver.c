@@ -5,7 +5,8 @@
 // CASES (written by harness.py, host byte order, every part padded to 8 bytes):
 //   u32 magic, u32 number of cases, then per case
 //   u32 kernel, n_ptr, n_out, n_attr, i32 work, u32 workspace, u32 inplace (bit i: the first
-//   output may take input i's memory), u32 0
+//   output may take input i's memory), u32 overlap (0: none; else the output may begin overlap - 1
+//   bytes before the first input)
 //   i32 attr[n_attr]; per operand u64 nbytes, u64 element size, and for inputs the data
 // RESULTS: per case i32 status, variant, operand, 0, then the outputs.
 //
@@ -28,7 +29,7 @@
 extern const megcc_kernel_fn kernel_table[];
 
 enum { OK, CRASHED, GUARD, DIFFERS, INPUT_WRITTEN };
-enum { WHOLE, AT_END, SPLIT, INPLACE };  // INPLACE + i: in the memory of input i
+enum { WHOLE, AT_END, SPLIT, OVERLAP, OVERLAP_SPLIT, INPLACE };  // INPLACE + i: in that of input i
 enum { MAX_PTR = 32, GUARD_BYTES = 256, ALIGN = 64 };
 
 typedef struct {
@@ -41,6 +42,7 @@ typedef struct {
   int32_t work;
   uint32_t workspace;
   uint32_t inplace;
+  uint32_t overlap;
   const int32_t *attr;
   size_t nbytes[MAX_PTR];
   size_t esize[MAX_PTR];
@@ -62,7 +64,7 @@ static const uint8_t *parse_case(const uint8_t *at, case_t *c) {
   memcpy(head, at, sizeof head);
   at += sizeof head;
   c->kernel = head[0], c->n_ptr = head[1], c->n_out = head[2], c->n_attr = head[3];
-  c->work = (int32_t)head[4], c->workspace = head[5], c->inplace = head[6];
+  c->work = (int32_t)head[4], c->workspace = head[5], c->inplace = head[6], c->overlap = head[7];
   if (c->n_ptr > MAX_PTR) die("too many operands");
   c->attr = (const int32_t *)at;
   at += (c->n_attr * 4 + 7) / 8 * 8;
@@ -118,13 +120,18 @@ static void call(const case_t *c, void *const *ptr, uint8_t *workspace, int valu
 }
 
 static void run_ranges(const case_t *c, int variant, void *const *ptr, uint8_t *ws, int value) {
-  if (variant != SPLIT) {
+  if (variant != SPLIT && variant != OVERLAP_SPLIT) {
     call(c, ptr, ws, value, 0, c->work);
     return;
   }
   const int32_t one = c->work < 1 ? c->work : 1;
   const int32_t third = c->work / 3 < one ? one : c->work / 3;
   const int32_t most = c->work * 5LL / 7 < third ? third : (int32_t)(c->work * 5LL / 7);
+  if (variant == OVERLAP_SPLIT) {  // in order: rows are overwritten that nobody reads any more
+    const int32_t cuts[] = {0, one, third, most, c->work};
+    for (int i = 0; i < 4; ++i) call(c, ptr, ws, value, cuts[i], cuts[i + 1]);
+    return;
+  }
   call(c, ptr, ws, value, most, c->work);
   call(c, ptr, ws, value, one, third);
   call(c, ptr, ws, value, 0, one);
@@ -140,9 +147,18 @@ __attribute__((noinline)) static int run_caught(const case_t *c, int variant, vo
   return sig;
 }
 
+// Bytes of the output and the first input where they overlap.
+static size_t shared_bytes(const case_t *c) {
+  const size_t out = c->nbytes[c->n_ptr - c->n_out];
+  const size_t in = c->overlap ? c->overlap - 1 + c->nbytes[0] : 0;
+  return in > out ? in : out;
+}
+
 // WHOLE    64-byte aligned operands at the start of their regions, one call
 // AT_END   operands end where their region ends, one call
 // SPLIT    operands aligned to one element only, four calls in mixed order
+// OVERLAP  as AT_END, the output as far before the first input as it must be; OVERLAP_SPLIT calls
+//          four times, in order
 // INPLACE  as WHOLE, with the first output in the memory of one input; its number is added
 // Returns a status; `*operand` says which operand it is about.
 static int run_variant(const case_t *c, int variant, uint8_t **ptr, int *operand) {
@@ -158,6 +174,14 @@ static int run_variant(const case_t *c, int variant, uint8_t **ptr, int *operand
     poison(regions[i], ptr[i], c->nbytes[i], value);
     if (i < n_in) memcpy(ptr[i], c->data[i], c->nbytes[i]);
   }
+  const int overlaps = variant == OVERLAP || variant == OVERLAP_SPLIT;
+  const size_t both = shared_bytes(c);
+  if (overlaps) {
+    ptr[n_in] = regions[0].end - both;
+    ptr[0] = ptr[n_in] + (c->overlap - 1);
+    poison(regions[0], ptr[n_in], both, value);
+    memcpy(ptr[0], c->data[0], c->nbytes[0]);
+  }
   if (variant >= INPLACE) ptr[n_in] = ptr[variant - INPLACE];
   *operand = run_caught(c, variant, (void *const *)ptr, ws, value);
   if (*operand) return CRASHED;
@@ -166,6 +190,8 @@ static int run_variant(const case_t *c, int variant, uint8_t **ptr, int *operand
   for (uint32_t i = 0; i < c->n_ptr; ++i) {
     *operand = (int)i;
     if (variant >= INPLACE && (i == n_in || (int)i == variant - INPLACE)) continue;
+    if (overlaps && i == 0 && !guards_intact(regions[0], ptr[n_in], both, value)) return GUARD;
+    if (overlaps && (i == 0 || i == n_in)) continue;
     if (!guards_intact(regions[i], ptr[i], c->nbytes[i], value)) return GUARD;
     if (i < n_in && memcmp(ptr[i], c->data[i], c->nbytes[i])) return INPUT_WRITTEN;
   }
@@ -179,6 +205,7 @@ static void run_case(const case_t *c, FILE *out) {
   int32_t head[4] = {OK, 0, 0, 0};
   for (int variant = 0; variant < INPLACE + (int)n_in && head[0] == OK; ++variant) {
     if (variant >= INPLACE && !(c->inplace >> (variant - INPLACE) & 1)) continue;
+    if ((variant == OVERLAP || variant == OVERLAP_SPLIT) && !c->overlap) continue;
     uint8_t *ptr[MAX_PTR];
     int operand = 0;
     head[0] = run_variant(c, variant, ptr, &operand);
@@ -232,6 +259,7 @@ int main(int argc, char **argv) {
     for (uint32_t i = 0; i < c.n_ptr; ++i)
       if (c.nbytes[i] > most[i]) most[i] = c.nbytes[i];
     if (c.workspace > most[MAX_PTR]) most[MAX_PTR] = c.workspace;
+    if (c.overlap && shared_bytes(&c) > most[0]) most[0] = shared_bytes(&c);
   }
   for (int i = 0; i <= MAX_PTR; ++i) regions[i] = new_region(most[i]);
   const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};

@@ -18,7 +18,8 @@ is one such module::
 The instances that the cases of one target need become one executable (``driver.c``, built and run
 by ``runner.py``), run once per session. Per case it runs the kernel over aligned memory, memory
 that ends at an unreadable page, over memory aligned to one element with the work range split in
-four, and in the memory of the inputs its header names; all must give the same bits, leave the
+four, in the memory of the inputs its header names, and with the output as far before the first
+input, in the same memory, as the header's ``overlap`` says; all must give the same bits, leave the
 inputs and the bytes around outputs and workspace alone, and touch no page outside their tensors.
 
 `TARGETS` are gcc, clang and gcc with sanitizers on this machine, arm64 and armv7 under qemu.

@@ -26,7 +26,10 @@ from tvm_megcc.program import Kernel
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 _MAGIC = 0x4B43474D
 _WORKSPACE = 32  # the operand number by which driver.c calls the workspace
-_VARIANTS = ("aligned", "ending at an unreadable page", "split, aligned to one element")
+_VARIANTS = (
+    "aligned", "ending at an unreadable page", "split, aligned to one element",
+    "over its first input", "over its first input, split",
+)  # fmt: skip
 _INTRINSICS = """
 #if defined(__ARM_NEON)
 #include <arm_neon.h>
@@ -230,9 +233,11 @@ def encode(kernel: registry.KernelFile, case: Case, table: list[str]) -> bytes:
     number = table.index(instance.symbol)
     takes = (i for i in instance.inplace if i < len(inputs))
     inplace = sum(1 << i for i in takes if inputs[i].nbytes == case.outputs[0].nbytes)
+    allowed = kernel.overlap(facts)
+    overlap = 0 if allowed is None else allowed + 1
     parts = [
         struct.pack("<4I", number, len(arrays), len(case.outputs), len(attrs)),
-        struct.pack("<i3I", kernel.work(facts), kernel.workspace(facts), inplace, 0),
+        struct.pack("<i3I", kernel.work(facts), kernel.workspace(facts), inplace, overlap),
         _padded(struct.pack(f"<{len(attrs)}I", *attrs)),
     ]
     for i, array in enumerate(arrays):

@@ -16,6 +16,7 @@ _KERNEL = """// kernel: {stem}
 // rank: 0
 // workspace: 8
 // inplace: 0
+// overlap: 4
 // work: bytes
 #include "megcc_kernel.h"
 #include "op/copy.h"
@@ -48,6 +49,10 @@ _FAULTS = {
     "not_in_place": (
         "for (int32_t i = begin; i < end; ++i) y[i] = (uint8_t)(x[i] + (x == y));",
         "in place of input 0: operand 1 has other bits",
+    ),
+    "reads_again": (
+        "for (int32_t i = begin; i < end; ++i) y[i] = x[i];",
+        "over its first input: operand 1 has other bits",
     ),
     "not_c": ("y = ;", "does not compile"),
     "warns": ("int unused;", "does not compile"),

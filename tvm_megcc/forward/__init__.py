@@ -14,6 +14,7 @@ from tvm_megcc.forward.concat import concat_in_place
 from tvm_megcc.forward.copies import elide_copies
 from tvm_megcc.forward.inplace import run_in_place
 from tvm_megcc.forward.order import reorder
+from tvm_megcc.forward.overlap import overlap_windows
 from tvm_megcc.forward.ports import caller_ports
 from tvm_megcc.program import Program
 
@@ -22,6 +23,7 @@ __all__ = [
     "concat_in_place",
     "elide_copies",
     "forward",
+    "overlap_windows",
     "reorder",
     "run_in_place",
 ]
@@ -38,4 +40,5 @@ def forward(program: Program, io: str = "caller") -> Program:
         Whether inputs and outputs live in buffers of the caller or in the arena.
     """
     program = run_in_place(elide_copies(concat_in_place(reorder(program, io), io)))
+    program = overlap_windows(program, io)
     return caller_ports(program) if io == "caller" else program

@@ -7,7 +7,7 @@ kernel): it reads what it needs of that input before it overwrites it.
 from __future__ import annotations
 
 from tvm_megcc.forward.storages import Storages
-from tvm_megcc.program import Call, Program
+from tvm_megcc.program import Call, Program, waits_for_data
 
 
 def run_in_place(program: Program) -> Program:
@@ -37,7 +37,7 @@ def _forward(storages: Storages, step: int, call: Call, operand: int) -> bool:
         return False
     if read.nbytes != written.nbytes or written.location.offset != 0:
         return False
-    if storages.size(source) != read.nbytes:
+    if storages.size(source) != read.nbytes and not waits_for_data(storages.program, written):
         return False  # a part of a larger storage would keep all of it
     if storages.size(target) != written.nbytes or storages.usage[target].first != step:
         return False

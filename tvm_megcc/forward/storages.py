@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from tvm_megcc.dims import Size, maximum
 from tvm_megcc.program import Location, Program, Tensor, live_steps
@@ -49,8 +51,19 @@ class Storages:
         rows = (self.tensors[t] for t in self.members[storage])
         return maximum(*(t.location.offset + t.nbytes for t in rows))
 
+    def copy(self) -> Storages:
+        """The same storages, to be merged on trial."""
+        twin = copy.copy(self)
+        twin.tensors, twin.usage = list(self.tensors), dict(self.usage)
+        twin.members = {s: list(rows) for s, rows in self.members.items()}
+        return twin
+
     def peak(self, io: str) -> int:
-        """Most bytes of the arena that are live during one call, of a program without symbols.
+        """Most bytes of the arena that are live during one call."""
+        return max(self.pressure(io), default=0)
+
+    def pressure(self, io: str) -> list[int]:
+        """Bytes of the arena that are live during each call, of a program without symbols.
 
         With ``io="caller"`` the storages of ports do not count: `caller_ports` moves them out.
         """
@@ -64,11 +77,7 @@ class Storages:
             last = end if use.is_output else use.last + 1
             change[first] = change.get(first, 0) + size
             change[last] = change.get(last, 0) - size
-        live = peak = 0
-        for step in sorted(change):
-            live += change[step]
-            peak = max(peak, live)
-        return peak
+        return list(accumulate(change.get(step, 0) for step in range(end)))
 
     def merge(self, source: int, target: int, offset: Size) -> None:
         """Let every tensor of `source` lie in `target`, `offset` bytes from its start."""

@@ -17,7 +17,7 @@ import hashlib
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -34,7 +34,7 @@ OP_DIR = _ROOT / "include" / "op"
 
 _KEYS = {
     "kernel", "op", "dtype", "arch", "isa", "when", "rank", "params", "pack", "workspace", "work",
-    "inplace", "layout",
+    "inplace", "layout", "overlap",
 }  # fmt: skip
 
 
@@ -62,6 +62,7 @@ class KernelFile:
     workspace_bytes: Expression
     work_extent: Expression
     inplace: tuple[Expression, ...] = ()
+    overlap_bytes: Expression = field(default_factory=lambda: Expression("-1"))
 
     @property
     def path(self) -> Path:
@@ -99,6 +100,11 @@ class KernelFile:
 
     def workspace(self, facts: Mapping[str, Fact]) -> Size:
         return _size(self.workspace_bytes(facts))
+
+    def overlap(self, facts: Mapping[str, Fact]) -> Size | None:
+        """Bytes by which the output may begin before the first operand; None where it may not."""
+        found = _size(self.overlap_bytes(facts))
+        return None if found == -1 else found
 
 
 def _size(value: Fact) -> Size:
@@ -192,6 +198,7 @@ def parse(path: Path) -> KernelFile:
         pack=tuple(_parse_pack(keys.get("pack", ""))),
         workspace_bytes=Expression(keys.get("workspace") or "0"),
         work_extent=Expression(keys["work"]),
+        overlap_bytes=Expression(keys.get("overlap") or "-1"),
         inplace=tuple(
             Expression(i.strip()) for i in keys.get("inplace", "").split(",") if i.strip()
         ),

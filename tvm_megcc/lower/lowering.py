@@ -304,10 +304,10 @@ class Lowering:
     def _kernel_call(self, call: relax.Call, var: relax.Var) -> Value:
         symbol = str(call.args[0].global_symbol)
         *operands, attrs, extent = call.args[1].fields
-        work, workspace = _sizes(extent)
+        work, workspace, *overlap = _sizes(extent)
         kernel = self._templates[symbol]
         words = [a - (1 << 32) if isinstance(a, int) and a >= 1 << 31 else a for a in _sizes(attrs)]
-        return self._emit(kernel, operands, call, var, words, work, workspace)
+        return self._emit(kernel, operands, call, var, words, work, workspace, *overlap)
 
     def _generated_call(self, call: relax.Call, var: relax.Var) -> Value:
         name = call.args[0].name_hint
@@ -352,6 +352,7 @@ class Lowering:
         attrs: Sequence[Size],
         work: Size,
         workspace: Size,
+        overlap: Size | None = None,
     ) -> Value:
         self.kernels.setdefault(kernel.symbol, kernel)
         reads = [t for o in operands for t in _flat(self.value(o))]
@@ -370,6 +371,7 @@ class Lowering:
                 work=work,
                 workspace=scratch,
                 name=var.name,
+                overlap=overlap,
             )
         )
         return result

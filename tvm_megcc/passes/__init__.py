@@ -18,13 +18,14 @@ from tvm_megcc.passes.flat_windows import WindowsTo2d
 from tvm_megcc.passes.fold_constants import FoldConstants
 from tvm_megcc.passes.fold_scale import FoldScaleShift
 from tvm_megcc.passes.forward_memory import ForwardMemory
+from tvm_megcc.passes.implicit_broadcast import ImplicitBroadcast
 from tvm_megcc.passes.legalise import LegaliseRest
 from tvm_megcc.passes.materialise import MaterialiseKernels
 from tvm_megcc.passes.read_sizes import ReadSizes
 
 __all__ = [
-    "ChannelsLast", "FoldConstants", "FoldScaleShift", "ForwardMemory", "LegaliseRest",
-    "MaterialiseKernels", "ReadSizes", "WindowsTo2d", "pipeline", "stages",
+    "ChannelsLast", "FoldConstants", "FoldScaleShift", "ForwardMemory", "ImplicitBroadcast",
+    "LegaliseRest", "MaterialiseKernels", "ReadSizes", "WindowsTo2d", "pipeline", "stages",
 ]  # fmt: skip
 
 
@@ -38,6 +39,7 @@ def stages(arch: str) -> dict[str, tvm.ir.transform.Pass]:
                 ReadSizes(),
                 FoldScaleShift(),
                 WindowsTo2d(),
+                ImplicitBroadcast(),
                 FoldConstants(),
                 FoldScaleShift(),
                 relax.transform.DecomposeOpsForInference(),

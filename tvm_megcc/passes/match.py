@@ -18,14 +18,17 @@ import tvm
 from tvm import relax
 from tvm.relax.dpl.pattern import CallPattern
 
-from tvm_megcc.dims import Undecided
+from tvm_megcc.dims import Undecided, is_static
 from tvm_megcc.kernels import catalogue, registry
-from tvm_megcc.kernels.request import Request, Row
+from tvm_megcc.kernels.request import Request, Row, shape_of
+from tvm_megcc.kernels.slices import slice_of
 from tvm_megcc.passes.channels_last import BROADCAST, UNARY
 from tvm_megcc.shape_exprs import symbols_of
 
 #: Calls that a pattern may reach from its root: no row is deeper.
 DEPTH = 8
+
+_SLICE = "relax.strided_slice"
 
 Values = Mapping[relax.Var, relax.Expr]
 
@@ -43,14 +46,18 @@ def find_matches(func: relax.Function, arch: str) -> dict[relax.Var, Match]:
     """All matches in `func` by the variable that they compute.
 
     Operators with their epilogues come first; then elementwise operators, where a row takes a whole
-    chain (a longer chain is one TIR function, which passes over memory once).
+    chain (a longer chain is one TIR function, which passes over memory once); then slices that such
+    a function does not read itself.
     """
     matcher = _Matcher(func, arch)
     rows = catalogue.rows().values()
+    slices = [r for r in rows if r.root == _SLICE]
+    chains = [r for r in rows if r.chain]
     with symbols_of(func):
-        matcher.take((r for r in rows if not r.chain), lambda row, var: True)
+        matcher.take([r for r in rows if not r.chain and r not in slices], lambda row, var: True)
         lengths = matcher.chain_lengths()
-        matcher.take((r for r in rows if r.chain), lambda row, var: lengths.get(var) == row.chain)
+        matcher.take(chains, lambda row, var: lengths.get(var) == row.chain)
+        matcher.take(slices, lambda row, var: not matcher.is_read_by_chains(var))
     return matcher.matches
 
 
@@ -170,6 +177,18 @@ class _Matcher:
                     root[find(used)] = find(var)
         sizes = Counter(find(v) for v in chain)
         return {v: sizes[find(v)] for v in chain}
+
+    def is_read_by_chains(self, var: relax.Var) -> bool:
+        """Whether only generated elementwise functions use `var`, a slice from a fixed element on.
+
+        They read the slice where it is, so that there is no copy of it.
+        """
+        users = self.users.get(var, set())
+        generated = all(u not in self.claimed and self._is_elementwise(u) for u in users)
+        call = self.values[var]
+        shape = shape_of(call.args[0])
+        cut = slice_of(call, shape) if shape is not None else None
+        return bool(users) and generated and cut is not None and is_static(cut.begins)
 
     def _is_elementwise(self, var: relax.Var) -> bool:
         name = op_name(self.values[var])

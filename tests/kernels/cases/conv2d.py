@@ -47,6 +47,11 @@ _DENSE = [
       for w, kw, sw, pl, pr in
       [(11, 3, 1, 1, 1), (95, 3, 1, 1, 1), (97, 5, 1, 2, 2), (5, 5, 1, 4, 4), (12, 5, 2, 4, 3),
        (13, 3, 3, 2, 2), (2, 3, 1, 0, 1), (47, 9, 4, 8, 8)]),
+    # As many channels out as in, blocks of 96 pixels that begin with a row: the output may begin
+    # just as far before the input as the header says.
+    *({"h": 9, "w": 32, "ic": c, "oc": c, **_SAME} for c in (5, 20)),
+    {"h": 24, "w": 24, "ic": 18, "oc": 17, **_POINT},
+    {"h": 13, "w": 64, "ic": 20, "oc": 20, "kh": 5, "pt": 2, "pb": 2, "n": 2},
     {"h": 1, "w": 1024, "ic": 1, "oc": 20, "kh": 1, "kw": 256, "sw": 128},
     {"h": 1, "w": 600, "ic": 1, "oc": 20, "kh": 1, "kw": 256, "sw": 96, "pl": 128, "pr": 128},
     # Groups: whole panels, ragged panels, few channels (the reference's share), depth multiplier.

@@ -1,0 +1,151 @@
+"""Overlap on hand-made programs: when input and output of a window operator become one storage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tvm_megcc import dims
+from tvm_megcc.forward import caller_ports, overlap_windows
+from tvm_megcc.memory import place
+from tvm_megcc.program import Call, Kernel, Load, Location, Port, Program, Tensor
+
+KERNEL = Kernel("window", source="x")
+
+
+def program(
+    calls: list[Call], sizes: list[dims.Size], outputs: list[int], symbols: tuple = ()
+) -> Program:
+    """Tensor 0 is the input; sizes in bytes."""
+    tensors = [Tensor(f"t{i}", "u8", (s,), Location("arena", i)) for i, s in enumerate(sizes)]
+    return Program(
+        "m", "portable", (Port("x", 0),), tuple(Port(f"y{o}", o) for o in outputs),
+        tuple(tensors), (KERNEL,), tuple(calls), (), symbols=symbols,
+    )  # fmt: skip
+
+
+def window(*operands: int, overlap: dims.Size | None = 128) -> Call:
+    return Call(0, operands, 1, overlap=overlap)
+
+
+def plain(*operands: int) -> Call:
+    return Call(0, operands, 1)
+
+
+def places(found: Program) -> list[tuple[int, dims.Size]]:
+    return [(t.location.index, t.location.offset) for t in found.tensors]
+
+
+def arena(found: Program) -> int:
+    planned = place(caller_ports(found))
+    assert planned.arena_bytes is not None
+    return planned.arena_bytes
+
+
+CHAIN = [plain(0, 1), window(1, 2), plain(2, 3)]
+
+
+def test_the_output_begins_before_its_input() -> None:
+    before = program(CHAIN, [64, 4096, 2048, 64], [3])
+    after = overlap_windows(before, "caller")
+    assert places(after) == [(0, 0), (2, 128), (2, 0), (3, 0)]
+    assert arena(after) < arena(before)
+
+
+def test_the_distance_is_aligned() -> None:
+    calls = [plain(0, 1), window(1, 2, overlap=130), plain(2, 3)]
+    after = overlap_windows(program(calls, [64, 4096, 2048, 64], [3]), "caller")
+    assert places(after)[1] == (2, 192)
+
+
+def test_a_kernel_that_says_nothing_keeps_its_operands_apart() -> None:
+    before = program([plain(0, 1), plain(1, 2), plain(2, 3)], [64, 4096, 2048, 64], [3])
+    assert overlap_windows(before, "caller") is before
+
+
+def test_ports_keep_their_memory() -> None:
+    calls = [window(0, 1), window(1, 2)]
+    before = program(calls, [4096, 4096, 4096], [2])
+    for io in ("caller", "arena"):
+        assert places(overlap_windows(before, io)) == places(before)
+
+
+def test_an_input_that_is_read_later_keeps_its_memory() -> None:
+    before = program([plain(0, 1), window(1, 2), plain(1, 2, 3)], [64, 4096, 2048, 64], [3])
+    assert places(overlap_windows(before, "caller")) == places(before)
+
+
+def test_a_residual_in_the_input_keeps_it() -> None:
+    before = program([plain(0, 1), window(1, 1, 2), plain(2, 3)], [64, 4096, 4096, 64], [3])
+    assert places(overlap_windows(before, "caller")) == places(before)
+
+
+def test_nothing_changes_away_from_the_peak() -> None:
+    """Call 1 is small, and call 3, which is the peak, may not overlap."""
+    calls = [*CHAIN, plain(3, 4), plain(4, 5)]
+    before = program(calls, [64, 512, 512, 8192, 8192, 64], [5])
+    assert places(overlap_windows(before, "caller")) == places(before)
+
+
+def test_a_chain_of_equal_sizes_gains_as_a_whole() -> None:
+    calls = [plain(0, 1), window(1, 2), window(2, 3), window(3, 4), plain(4, 5)]
+    before = program(calls, [64, 4096, 4096, 4096, 4096, 64], [5])
+    after = overlap_windows(before, "caller")
+    assert places(after)[1:5] == [(4, 384), (4, 256), (4, 128), (4, 0)]
+    assert arena(after) == 4096 + 3 * 128 and arena(before) == 2 * 4096
+
+
+def test_two_peaks_are_lowered_one_after_the_other() -> None:
+    calls = [*CHAIN, plain(3, 4), window(4, 5), plain(5, 6)]
+    after = overlap_windows(program(calls, [64, 4096, 2048, 64, 4096, 2048, 64], [6]), "caller")
+    assert places(after)[1] == (2, 128) and places(after)[4] == (5, 128)
+
+
+def test_symbolic_sizes_overlap_by_a_symbolic_distance() -> None:
+    symbol = dims.Symbol("n", 1)
+    n = dims.of(symbol)
+    calls = [plain(0, 1), window(1, 2, overlap=64 * n), plain(2, 3)]
+    sizes = [64, 64 * n * n, 64 * n * n, 64]
+    after = overlap_windows(program(calls, sizes, [3], (symbol,)), "caller")
+    index, offset = places(after)[1]
+    assert index == 2 and dims.at(offset, {"n": 3}) == 192
+
+
+def test_what_waits_for_data_keeps_its_memory() -> None:
+    symbol = dims.Symbol("n", 0, 64)
+    n = dims.of(symbol)
+    calls = [plain(0, 1), Load(1, (0,)), window(2, 3, overlap=64), plain(3, 4)]
+    before = program(calls, [64, 64, 4096 * n, 4096 * n, 64], [4], (symbol,))
+    assert places(overlap_windows(before, "caller")) == places(before)
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> Program:
+    """One value after another; each is read by the next call and perhaps by a later one."""
+    count = draw(st.integers(2, 9))
+    sizes = [64, *(64 * draw(st.integers(0, 40)) for _ in range(count)), 64]
+    calls = []
+    for k in range(count + 1):
+        allowed = draw(st.one_of(st.none(), st.integers(0, 40).map(lambda rows: 64 * rows)))
+        extra = draw(st.sampled_from([(), (), (), (draw(st.integers(0, k)),)]))
+        if allowed is not None:
+            allowed = min(allowed, sizes[k + 1])
+        calls.append(replace(window(k, *extra, k + 1), overlap=allowed))
+    return program(calls, sizes, [count + 1])
+
+
+@settings(max_examples=150, deadline=None)
+@given(chains(), st.sampled_from(["caller", "arena"]))
+def test_whatever_overlaps_may_and_the_peak_never_rises(before: Program, io: str) -> None:
+    after = overlap_windows(before, io)
+    for step, call in enumerate(after.calls):
+        assert isinstance(call, Call)
+        first, output = call.operands[0], call.operands[-1]
+        (one, start), (two, begin) = places(after)[first], places(after)[output]
+        if one == two and first != output:
+            assert call.overlap is not None and start - begin >= call.overlap
+            later = [t for c in after.calls[step + 1 :] for t in c.operands]
+            assert first not in later and call.operands.count(first) == 1
+    assert arena(after) <= arena(before)

@@ -1,0 +1,162 @@
+"""Overlap: a window operator writes its rows over input rows that it has read.
+
+A convolution, depthwise or pooling kernel that goes through its input from the first row to the
+last needs ever less of it. So its output may begin where the input does, or a few rows before,
+in the memory of an input that dies in the call; how many bytes before is the call's ``overlap``,
+from the kernel's header comment. Input and output together then take the larger of the two and
+these rows, and not the sum.
+
+Both are one storage from then on, and all of it lives as long as any part. That is worth it where
+it lowers the peak of live bytes, alone or together with its neighbours (a chain of convolutions of
+one size gains only as a whole), and is done there. Symbolic sizes: the choice that is best for one
+of some usual sizes and least bad for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tvm_megcc.dims import Size, ceildiv, samples, symbols
+from tvm_megcc.forward.storages import Storages
+from tvm_megcc.program import ALIGNMENT, Call, Program, data_symbols, sized
+
+#: Calls before and after the one of the peak that are tried together with it.
+REACH = 6
+
+
+def overlap_windows(program: Program, io: str) -> Program:
+    """`program` with inputs and outputs in one storage where that lowers the peak."""
+    if not any(isinstance(c, Call) and c.overlap is not None for c in program.calls):
+        return program
+    at_size = [sized(program, values) for values in samples(program.symbols)]
+    waiting = data_symbols(program)
+    found = list(dict.fromkeys(_steps(p, io) for p in at_size))
+    if not any(found):
+        return program
+    best = [min(_peak(p, steps, io) for steps in {(), *found}) for p in at_size]
+
+    def regret(steps: tuple[int, ...]) -> float:
+        peaks = (_peak(p, steps, io) for p in at_size)
+        return max(peak / low if low else 1.0 for peak, low in zip(peaks, best, strict=True))
+
+    storages = Storages(program)
+    for step in min([(), *found], key=regret):
+        if not _waits(storages, step, waiting):
+            _merge(storages, step)
+    return storages.result()
+
+
+def _steps(program: Program, io: str) -> tuple[int, ...]:
+    """The calls, in order, whose input and output overlap, for a program of fixed sizes."""
+    storages = Storages(program)
+    chosen: set[int] = set()
+    tried: set[int] = set()
+    while True:
+        live = storages.pressure(io)
+        worst = max(live, default=0)
+        peaks = [s for s, size in enumerate(live) if size == worst and s not in tried]
+        for step in peaks:
+            tried.add(step)
+            better = _best(storages, step, io)
+            if better is not None:
+                storages, steps = better
+                chosen.update(steps)
+                tried.clear()
+                break
+        else:
+            return tuple(sorted(chosen))
+
+
+def _best(storages: Storages, step: int, io: str) -> tuple[Storages, Sequence[int]] | None:
+    """The run of calls around `step` that lowers the peak most."""
+    found, least = None, _measure(storages, io)
+    for steps in _runs(storages, step):
+        trial = storages.copy()
+        if all(_merge(trial, s) for s in steps):
+            measure = _measure(trial, io)
+            if measure < least:
+                found, least = (trial, steps), measure
+    return found
+
+
+def _measure(storages: Storages, io: str) -> tuple[int, int]:
+    """The peak, and how many calls are at it."""
+    live = storages.pressure(io)
+    worst = max(live, default=0)
+    return worst, live.count(worst)
+
+
+def _runs(storages: Storages, step: int) -> Iterator[list[int]]:
+    """Calls that hand one value on, `step` among them, shortest first."""
+    if _pair(storages, step) is None:
+        return
+    calls = range(len(storages.program.calls))
+    reader = {pair[0]: s for s in calls if (pair := _pair(storages, s)) is not None}
+    writer = {pair[1]: s for s in calls if (pair := _pair(storages, s)) is not None}
+    after = _chain(storages, step, reader, 1)
+    before = _chain(storages, step, writer, 0)
+    for length in range(len(before) + len(after) + 1):
+        for back in range(max(0, length - len(after)), min(length, len(before)) + 1):
+            yield [*reversed(before[:back]), step, *after[: length - back]]
+
+
+def _chain(storages: Storages, step: int, by: dict[int, int], end: int) -> list[int]:
+    """The calls before (`end` 0) or after (1) `step` that overlap with it in turn."""
+    found: list[int] = []
+    while len(found) < REACH:
+        pair = _pair(storages, found[-1] if found else step)
+        assert pair is not None
+        following = by.get(pair[end])
+        if following is None:
+            break
+        found.append(following)
+    return found
+
+
+def _pair(storages: Storages, step: int) -> tuple[int, int] | None:
+    """The storages of the call's input and output, where they may become one."""
+    call = storages.program.calls[step]
+    if not isinstance(call, Call) or call.overlap is None or call.n_outputs != 1:
+        return None
+    first, *others, output = call.operands
+    source, target = storages.storage(first), storages.storage(output)
+    if source is None or target is None or source == target:
+        return None
+    dying, fresh = storages.usage[source], storages.usage[target]
+    ports = dying.is_input or dying.is_output or fresh.is_input or fresh.is_output
+    if ports or dying.last != step or fresh.first != step:
+        return None
+    if any(storages.storage(o) == source for o in others):
+        return None
+    starts = (storages.tensors[t].location.offset for t in (first, output))
+    return (source, target) if all(start == 0 for start in starts) else None
+
+
+def _merge(storages: Storages, step: int) -> bool:
+    """Let the call's output begin ``overlap`` bytes before its input, if that is sound."""
+    pair = _pair(storages, step)
+    if pair is None:
+        return False
+    call = storages.program.calls[step]
+    assert isinstance(call, Call) and call.overlap is not None
+    storages.merge(*pair, _aligned(call.overlap))
+    return True
+
+
+def _aligned(size: Size) -> Size:
+    return ceildiv(size, ALIGNMENT) * ALIGNMENT
+
+
+def _waits(storages: Storages, step: int, waiting: frozenset) -> bool:
+    """Whether a size of the call's input or output is set during the run: it has no block yet."""
+    call = storages.program.calls[step]
+    assert isinstance(call, Call)
+    sizes = [storages.tensors[t].nbytes for t in (call.operands[0], call.operands[-1])]
+    return any(symbols(size) & waiting for size in sizes)
+
+
+def _peak(program: Program, steps: Sequence[int], io: str) -> int:
+    storages = Storages(program)
+    for step in steps:
+        _merge(storages, step)
+    return storages.peak(io)

@@ -1,0 +1,56 @@
+"""ImplicitBroadcast: an operand is not expanded where the operator would expand it itself.
+
+``multiply(broadcast_to(x[N, C, 1], [N, C, W]), y[N, C, W])`` -> ``multiply(x, y)``, for every
+operator that broadcasts, as long as the result keeps its shape. Exporters write such an Expand in
+front of masks and scales; it would be a tensor of its own.
+"""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from tvm_megcc.control_flow import plain_functions
+from tvm_megcc.kernels.request import shape_of
+from tvm_megcc.passes.channels_last import BROADCAST
+from tvm_megcc.shape_exprs import symbols_of
+
+_EXPAND = tvm.ir.Op.get("relax.broadcast_to")
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ImplicitBroadcast")
+class ImplicitBroadcast:
+    """Rewrite every function; expansions that nothing reads any more are left to dead code."""
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        rewriter = _Rewriter(mod)
+        for gvar, func in plain_functions(mod):
+            with symbols_of(func):
+                rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
+        return rewriter.builder_.get()
+
+
+@mutator
+class _Rewriter(PyExprMutator):
+    def __init__(self, mod: tvm.IRModule) -> None:
+        super().__init__(mod)
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        call = self.visit_expr_post_order(call)
+        if not isinstance(call.op, tvm.ir.Op) or call.op.name not in BROADCAST:
+            return call
+        for position, arg in enumerate(call.args):
+            call = self._without(call, position, arg)
+        return call
+
+    def _without(self, call: relax.Call, position: int, arg: relax.Expr) -> relax.Call:
+        """`call` with its argument as it was before it was expanded, if nothing else changes."""
+        expanded = self.lookup_binding(arg) if isinstance(arg, relax.Var) else None
+        if not isinstance(expanded, relax.Call) or expanded.op != _EXPAND:
+            return call
+        args = list(call.args)
+        args[position] = expanded.args[0]
+        smaller = self.builder_.normalize(relax.Call(call.op, args, call.attrs))
+        shape = shape_of(call)
+        return smaller if shape is not None and shape_of(smaller) == shape else call
