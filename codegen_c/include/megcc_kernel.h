@@ -39,8 +39,8 @@ static inline float megcc_attr_f32(int32_t bits) {
 
 #if defined(__GNUC__) || defined(__clang__)
 #define MEGCC_INLINE static inline __attribute__((always_inline))
-#define MEGCC_ASSUME(cond) \
-  do {                     \
+#define MEGCC_ASSUME(cond)                \
+  do {                                    \
     if (!(cond)) __builtin_unreachable(); \
   } while (0)
 #define MEGCC_UNUSED __attribute__((unused))

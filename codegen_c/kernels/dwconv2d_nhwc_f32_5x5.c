@@ -8,7 +8,8 @@
 // params: ACT=act RESIDUAL=residual STRIDE=sw
 // pack: 1=dw_taps
 // inplace: 3
-// overlap: 4 * oc * ow * min(n * oh, pt // sh + 2) if pl + pr <= kw - 1 and pt + pb <= kh - 1 else -1
+// overlap: 4 * oc * ow * min(n * oh, pt // sh + 2)
+//   if pl + pr <= kw - 1 and pt + pb <= kh - 1 else -1
 // work: n * oh
 //
 // Depthwise 5x5, two times four outputs at a time: megcc_dwconv.h.

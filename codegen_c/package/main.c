@@ -155,8 +155,8 @@ static struct options parse(int argc, char **argv) {
       continue;
     }
     if (strcmp(a, "--model") && strcmp(a, "--input") && strcmp(a, "--inputs") &&
-        strcmp(a, "--shape") && strcmp(a, "--outputs") && strcmp(a, "--repeat") && strcmp(a, "--warmup") &&
-        strcmp(a, "--seed")) {
+        strcmp(a, "--shape") && strcmp(a, "--outputs") && strcmp(a, "--repeat") &&
+        strcmp(a, "--warmup") && strcmp(a, "--seed")) {
       fail("unknown option; see run --help", a);
     }
     if (v == NULL) fail("needs a value", a);
@@ -525,9 +525,7 @@ static void check_shape(megcc_status_t status, const megcc_context_t *context) {
       break;
     case MEGCC_SHAPE_FIXED:
     case MEGCC_SHAPE_DIFFERENT:
-    case MEGCC_SHAPE_REQUIRED:
-      fprintf(stderr, ": %ld and %ld", (long)p.value, (long)p.low);
-      break;
+    case MEGCC_SHAPE_REQUIRED: fprintf(stderr, ": %ld and %ld", (long)p.value, (long)p.low); break;
     case MEGCC_SHAPE_NEGATIVE: fprintf(stderr, ": %ld", (long)p.value); break;
     default: break;
   }

@@ -14,8 +14,8 @@
 // looked at together, by the next "run".
 //
 // This file is the only one of the library that knows TVM, and the only one that allocates. It
-// wants MEGCC_MODEL_IMAGE, MEGCC_MODEL_KERNELS and MEGCC_MODEL_HAS_SHAPES, which the generated lines
-// above it define.
+// wants MEGCC_MODEL_IMAGE, MEGCC_MODEL_KERNELS and MEGCC_MODEL_HAS_SHAPES, which the generated
+// lines above it define.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -156,11 +156,11 @@ megcc_status_t megcc_input_info(const megcc_context_t *context, uint32_t index,
 megcc_status_t megcc_output_info(const megcc_context_t *context, uint32_t index,
                                  megcc_tensor_info_t *info);
 
-/// Sets the shape of an input: MEGCC_ERR_SHAPE for a rank, a fixed dim or a bound that the model does
-/// not accept. What several inputs must have in common is looked at when they are all set, by the
-/// next call that needs it. A changed shape takes effect then, too: inputs and outputs whose bytes
-/// changed lose the memory they were bound to, and values of a run are forgotten. To set what is
-/// set already costs nothing.
+/// Sets the shape of an input: MEGCC_ERR_SHAPE for a rank, a fixed dim or a bound that the model
+/// does not accept. What several inputs must have in common is looked at when they are all set, by
+/// the next call that needs it. A changed shape takes effect then, too: inputs and outputs whose
+/// bytes changed lose the memory they were bound to, and values of a run are forgotten. To set what
+/// is set already costs nothing.
 megcc_status_t megcc_set_input_shape(megcc_context_t *context, uint32_t index, int32_t rank,
                                      const int32_t *dims);
 
@@ -179,7 +179,7 @@ typedef enum megcc_shape_reason {
 
 typedef struct megcc_shape_problem {
   megcc_shape_reason_t reason;
-  uint32_t input;      ///< number of the input, where one is to blame
+  uint32_t input;  ///< number of the input, where one is to blame
   int32_t axis, value, low, high;
   const char *name;    ///< of the input, where one is to blame, else null
   const char *symbol;  ///< name of the dim, or null
@@ -229,8 +229,8 @@ megcc_status_t megcc_bind_output(megcc_context_t *context, uint32_t index, void 
 /// Bytes of the memory that `megcc_set_io` needs; may be 0.
 megcc_status_t megcc_io_bytes(const megcc_context_t *context, size_t *bytes);
 
-/// Binds every input and output that does not lie in memory of the model to a piece of `mem` (aligned to
-/// MEGCC_ALIGNMENT), for callers who would rather copy than bind.
+/// Binds every input and output that does not lie in memory of the model to a piece of `mem`
+/// (aligned to MEGCC_ALIGNMENT), for callers who would rather copy than bind.
 megcc_status_t megcc_set_io(megcc_context_t *context, void *mem, size_t bytes);
 
 /// Copies an input's value into memory given by `megcc_set_io` or, if it lies there, into the

@@ -22,8 +22,7 @@ static struct needs needs_of(const megcc_model_t *model) {
   for (f = 0; f < model->count[MEGCC_S_FUNCTIONS]; ++f) {
     const uint32_t *record = model->section[MEGCC_S_FUNCTIONS] + (size_t)f * MEGCC_F_WORDS;
     const uint32_t *table = record + MEGCC_F_SECTIONS - 2 * MEGCC_S_FIRST_OF_FUNCTION;
-    const size_t before =
-        (size_t)table[2 * MEGCC_S_POOLS + 1] + table[2 * MEGCC_S_BLOCKS + 1];
+    const size_t before = (size_t)table[2 * MEGCC_S_POOLS + 1] + table[2 * MEGCC_S_BLOCKS + 1];
     if (before > n.before) n.before = before;
     if (record[MEGCC_F_MAX_OPERANDS] > n.operands) n.operands = record[MEGCC_F_MAX_OPERANDS];
   }

@@ -4,23 +4,24 @@
 typedef char megcc_model_fits[sizeof(struct megcc_model) <= MEGCC_MODEL_BYTES ? 1 : -1];
 
 static const uint8_t kSectionBytes[MEGCC_SECTIONS] = {
-    1,                       // strings
+    1,  // strings
     4 * MEGCC_SEGMENT_WORDS,
-    4,                       // kernels
+    4,  // kernels
     4 * MEGCC_SYMBOL_WORDS,
-    4,                       // signature
+    4,  // signature
     4 * MEGCC_F_WORDS,
-    4,                       // dims
+    4,  // dims
     4 * MEGCC_TENSOR_WORDS,
     4 * MEGCC_PORT_WORDS,
     4 * MEGCC_PORT_WORDS,
-    4,                       // code
+    4,  // code
     4 * MEGCC_POOL_WORDS,
-    4,                       // values
+    4,  // values
     4 * MEGCC_SCALAR_WORDS,
     4 * MEGCC_BLOCK_WORDS,
-    4,                       // below
-    4 * MEGCC_GUARD_WORDS};
+    4,  // below
+    4 * MEGCC_GUARD_WORDS,
+};
 
 // CRC-32 (IEEE 802.3, as zlib's) by nibbles: a 64-byte table instead of a 1 KB one.
 uint32_t megcc_crc32(const void *data, size_t bytes) {

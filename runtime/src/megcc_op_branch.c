@@ -1,7 +1,7 @@
 // BRANCH: go on only if a condition holds, else at another instruction.
 //
-//   word 1 condition (a tensor, bool) or NONE, 2 counter and 3 limit (tensors, i64) or NONE, 4 where
-//   to go otherwise: words from here, forward; 5 number of the call that comes next there.
+//   word 1 condition (a tensor, bool) or NONE, 2 counter and 3 limit (tensors, i64) or NONE, 4
+//   where to go otherwise: words from here, forward; 5 number of the call that comes next there.
 //
 // The condition holds where the bool is true and the counter is less than the limit.
 #include "megcc_vm.h"

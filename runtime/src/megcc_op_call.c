@@ -6,8 +6,7 @@
 
 megcc_status_t megcc_check_call(const megcc_model_t *m, const uint32_t *code, uint32_t words,
                                 uint32_t first) {
-  const uint32_t *record =
-      m->section[MEGCC_S_FUNCTIONS] + (size_t)m->function * MEGCC_F_WORDS;
+  const uint32_t *record = m->section[MEGCC_S_FUNCTIONS] + (size_t)m->function * MEGCC_F_WORDS;
   uint32_t i;
   if (words < first || code[MEGCC_C_OPERANDS] > words - first) return MEGCC_ERR_CORRUPT;
   if (code[MEGCC_C_KERNEL] >= m->kernels->count) return MEGCC_ERR_CORRUPT;

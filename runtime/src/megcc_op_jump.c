@@ -1,7 +1,8 @@
 // JUMP: go on at another instruction.
 //
-//   word 1 counter (a tensor, i64) that is one more then, or NONE, 2 where to: words from here, with
-//   sign; backwards only to a BRANCH, where a loop ends; 3 number of the call that comes next there.
+//   word 1 counter (a tensor, i64) that is one more then, or NONE, 2 where to: words from here,
+//   with sign; backwards only to a BRANCH, where a loop ends; 3 number of the call that comes next
+//   there.
 #include "megcc_vm.h"
 
 enum { COUNTER = 1, TARGET, CALL };

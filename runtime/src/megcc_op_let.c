@@ -23,8 +23,7 @@ static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
   const uint32_t *from = code + FIRST + 2 * code[COUNT];
   uint32_t k;
   for (k = 0; k < code[COUNT]; ++k) {
-    const megcc_status_t status =
-        megcc_set_size(c, code + SIZES, k, c->shaped->value[from[k]]);
+    const megcc_status_t status = megcc_set_size(c, code + SIZES, k, c->shaped->value[from[k]]);
     if (status != MEGCC_OK) return status;
   }
   return megcc_adopt_sizes(c, code + SIZES);

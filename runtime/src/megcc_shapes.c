@@ -295,8 +295,7 @@ static megcc_status_t bind_symbols(struct megcc_shaped *s) {
 static int accepts(const struct megcc_shaped *s, uint32_t function) {
   const megcc_model_t *m = s->model;
   const uint32_t *record = record_of(m, function);
-  const uint32_t *at =
-      record + MEGCC_F_SECTIONS + 2 * (MEGCC_S_GUARDS - MEGCC_S_FIRST_OF_FUNCTION);
+  const uint32_t *at = record + MEGCC_F_SECTIONS + 2 * (MEGCC_S_GUARDS - MEGCC_S_FIRST_OF_FUNCTION);
   const uint32_t *w = m->program + at[0] / 4;
   uint32_t k;
   for (k = 0; k < at[1]; ++k, w += MEGCC_GUARD_WORDS) {
@@ -508,8 +507,7 @@ void megcc_place_blocks(megcc_context_t *c, uint32_t first, uint32_t last) {
         *base = parent == NULL ? NULL : parent + s->value[w[2]];
         break;
       }
-      default:
-        *base = s->dynamic[b].data == NULL ? (uint8_t *)c : (uint8_t *)s->dynamic[b].data;
+      default: *base = s->dynamic[b].data == NULL ? (uint8_t *)c : (uint8_t *)s->dynamic[b].data;
     }
   }
 }
@@ -633,7 +631,7 @@ static void release(megcc_context_t *c) {
   if (s->resolved) place(c);
 }
 
-const megcc_shapes_t megcc_shapes = {may_lie, check,   bytes, create, set,
+const megcc_shapes_t megcc_shapes = {may_lie, check, bytes,   create, set,
                                      resolve, place, measure, dims};
 
 // ---- the rest of the public functions for shapes ---------------------------------------------

@@ -93,7 +93,8 @@ enum {  // operations on values; the result of all but REQUIRE goes to the value
   MEGCC_V_OPERATIONS
 };
 
-enum {  // kinds of blocks; a tensor of the arena in block b has the index pools + b
+// Kinds of blocks; a tensor of the arena in block b has the index pools + b.
+enum {
   MEGCC_B_PLACED,  // first of BELOW, count: stands on the highest end of those blocks
   MEGCC_B_ALIAS,   // block, value: lies so many bytes from the start of an earlier block
   MEGCC_B_DYNAMIC  // has memory of its own, allocated by LOAD
@@ -200,15 +201,15 @@ struct megcc_port {
 
 // What a context keeps where shapes can change.
 struct megcc_shaped {
-  megcc_model_t view;     // the model with the function that serves these shapes
+  megcc_model_t view;  // the model with the function that serves these shapes
   const megcc_model_t *model;
-  int32_t *given;         // dims of all inputs in order, as they were set; -1: not yet
-  int32_t *symbol;        // value of each symbol
-  int32_t *dims;          // dims of all inputs, then of all outputs
-  int32_t *value;         // of the function
-  size_t *size;           // of each block
-  size_t *offset;         // of each block in the arena
-  size_t *port_bytes;     // of all inputs, then of all outputs, when they were resolved
+  int32_t *given;                 // dims of all inputs in order, as they were set; -1: not yet
+  int32_t *symbol;                // value of each symbol
+  int32_t *dims;                  // dims of all inputs, then of all outputs
+  int32_t *value;                 // of the function
+  size_t *size;                   // of each block
+  size_t *offset;                 // of each block in the arena
+  size_t *port_bytes;             // of all inputs, then of all outputs, when they were resolved
   struct megcc_dynamic *dynamic;  // memory of each block that has its own
   uint8_t *arena;
   size_t arena_bytes, arena_capacity;
@@ -227,8 +228,8 @@ struct megcc_dynamic {
 struct megcc_context {
   const megcc_model_t *model;
   struct megcc_shaped *shaped;  // null where every shape is fixed
-  uint8_t **base;  // first byte of each segment, input, output; before them, of pool k at ~k
-  void **operand;  // of the running call
+  uint8_t **base;        // first byte of each segment, input, output; before them, of pool k at ~k
+  void **operand;        // of the running call
   const uint32_t *next;  // instruction that follows the running one
   struct megcc_port *input, *output;
   uint32_t call;  // number of the running call, for the profile
@@ -327,7 +328,8 @@ int64_t megcc_counter(const megcc_context_t *context, uint32_t id);
 // What LOAD and LET have in common, from the word that says the first value on: value, how many,
 // scalars (first, last + 1), blocks (first, last + 1), then bounds of each value.
 megcc_status_t megcc_check_sizes(const megcc_model_t *model, const uint32_t *code, uint32_t words);
-megcc_status_t megcc_set_size(megcc_context_t *context, const uint32_t *code, uint32_t k, int64_t x);
+megcc_status_t megcc_set_size(megcc_context_t *context, const uint32_t *code, uint32_t k,
+                              int64_t x);
 megcc_status_t megcc_adopt_sizes(megcc_context_t *context, const uint32_t *code);
 
 // Evaluates scalars, sizes and addresses a range of blocks: for the shapes, or after a LOAD.

@@ -1,6 +1,6 @@
 // Forged images of a model with loops and branches: what opens can be run (kernels aside) without a
-// step outside the memory given. It may run for ever: then a kernel ends it after many calls. Called
-// with the path of `looping`'s model_<arch>.bin.
+// step outside the memory given. It may run for ever: then a kernel ends it after many calls.
+// Called with the path of `looping`'s model_<arch>.bin.
 #include <setjmp.h>
 
 #include "looping.h"
