@@ -161,7 +161,7 @@ def _port(name: str, dtype: str, dims: Sequence[Size | str]) -> dict[str, object
     shape = [d if isinstance(d, int) else str(d) for d in dims]
     row: dict[str, object] = {"name": name, "dtype": dtype, "shape": shape}
     if all(isinstance(d, int) for d in dims):
-        row["bytes"] = prod(dims) * DTYPES[dtype]  # type: ignore[arg-type]
+        row["bytes"] = prod(dims) * DTYPES[dtype]
     return row
 
 

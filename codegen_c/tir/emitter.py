@@ -11,6 +11,7 @@ import tvm
 from tvm import tirx
 from tvm.ir import TensorLoad
 
+from tvm_megcc.dims import at as known
 from tvm_megcc.errors import UnsupportedError
 
 from . import sizes, sorting
@@ -61,11 +62,11 @@ class GeneratedKernel:
 
     def workspace_for(self, dims: Sequence[int]) -> int:
         """Scratch bytes for given symbolic dims."""
-        return int(sizes.evaluate(self.workspace_expr, dims))
+        return known(sizes.evaluate(self.workspace_expr, dims), {})
 
     def work_for(self, dims: Sequence[int]) -> int:
         """Extent of the work range for given symbolic dims."""
-        return int(sizes.evaluate(self.work_expr, dims))
+        return known(sizes.evaluate(self.work_expr, dims), {})
 
 
 def emit_prim_func(func: tirx.PrimFunc, symbol_prefix: str = "megcc_tir") -> GeneratedKernel:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tvm_megcc.dims import Size, ceildiv, samples, symbols
+from tvm_megcc.dims import Size, Symbol, ceildiv, samples, symbols
 from tvm_megcc.forward.storages import Storages
 from tvm_megcc.program import ALIGNMENT, Call, Program, data_symbols, sized
 
@@ -147,7 +147,7 @@ def _aligned(size: Size) -> Size:
     return ceildiv(size, ALIGNMENT) * ALIGNMENT
 
 
-def _waits(storages: Storages, step: int, waiting: frozenset) -> bool:
+def _waits(storages: Storages, step: int, waiting: frozenset[Symbol]) -> bool:
     """Whether a size of the call's input or output is set during the run: it has no block yet."""
     call = storages.program.calls[step]
     assert isinstance(call, Call)

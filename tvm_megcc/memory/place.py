@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tvm_megcc.dims import at
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory.lifetimes import problem_of
 from tvm_megcc.memory.pools import plan_pools
@@ -142,7 +143,7 @@ def _accesses(program: Program, storages: Sequence[int]) -> list[int]:
         for tensor_id in operands_of(call):
             tensor = program.tensors[tensor_id]
             if tensor.location.space == "arena":
-                count[tensor.location.index] += tensor.nbytes
+                count[tensor.location.index] += at(tensor.nbytes, {})
     return [count[storage] for storage in storages]
 
 
