@@ -75,7 +75,7 @@ def test_numbers_are_those_of_the_c_sources():
         r"MEGCC_V_(\w+)", re.search(r"enum \{  // operations.*?\}", vm, re.S).group(0)
     )
     assert tuple(o.lower() for o in operations)[:-1] == scalars.OPERATIONS
-    kinds = re.findall(r"MEGCC_B_(\w+)", re.search(r"enum \{  // kinds.*?\}", vm, re.S).group(0))
+    kinds = re.findall(r"MEGCC_B_(\w+)", re.search(r"// Kinds of blocks.*?\}", vm, re.S).group(0))
     assert [getattr(blocks, k) for k in kinds] == list(range(3))
     spaces = re.search(r"enum \{ (MEGCC_ARENA.*?) \}", vm).group(1)
     assert tuple(s.lower() for s in re.findall(r"MEGCC_(\w+)", spaces))[:-1] == bytecode.SPACES
