@@ -15,10 +15,11 @@ of some usual sizes and least bad for the others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from tvm_megcc.dims import Size, Symbol, ceildiv, samples, symbols
+from tvm_megcc.dims import Size, ceildiv, samples
 from tvm_megcc.forward.storages import Storages
-from tvm_megcc.program import ALIGNMENT, Call, Program, data_symbols, sized
+from tvm_megcc.program import ALIGNMENT, Call, Program, Step, sized, waits_for_data
 
 #: Calls before and after the one of the peak that are tried together with it.
 REACH = 6
@@ -26,24 +27,31 @@ REACH = 6
 
 def overlap_windows(program: Program, io: str) -> Program:
     """`program` with inputs and outputs in one storage where that lowers the peak."""
-    if not any(isinstance(c, Call) and c.overlap is not None for c in program.calls):
+    calls = tuple(_asked(program, step) for step in program.calls)
+    if not any(isinstance(c, Call) and c.overlap is not None for c in calls):
         return program
-    at_size = [sized(program, values) for values in samples(program.symbols)]
-    waiting = data_symbols(program)
-    found = list(dict.fromkeys(_steps(p, io) for p in at_size))
-    if not any(found):
-        return program
-    best = [min(_peak(p, steps, io) for steps in {(), *found}) for p in at_size]
+    asked = replace(program, calls=calls)
+    at_size = [sized(asked, values) for values in samples(program.symbols)]
+    choices = dict.fromkeys([(), *(_steps(p, io) for p in at_size)])
+    peaks = {steps: [_peak(p, steps, io) for p in at_size] for steps in choices}
+    best = [min(at_one) for at_one in zip(*peaks.values(), strict=True)]
 
     def regret(steps: tuple[int, ...]) -> float:
-        peaks = (_peak(p, steps, io) for p in at_size)
-        return max(peak / low if low else 1.0 for peak, low in zip(peaks, best, strict=True))
+        pairs = zip(peaks[steps], best, strict=True)
+        return max(peak / low if low else 1.0 for peak, low in pairs)
 
     storages = Storages(program)
-    for step in min([(), *found], key=regret):
-        if not _waits(storages, step, waiting):
-            _merge(storages, step)
+    for step in min(peaks, key=regret):
+        _merge(storages, step)
     return storages.result()
+
+
+def _asked(program: Program, step: Step) -> Step:
+    """`step` without its overlap where its input or output has no block before the data says."""
+    if not isinstance(step, Call) or step.overlap is None:
+        return step
+    ends = (program.tensors[t] for t in (step.operands[0], step.operands[-1]))
+    return replace(step, overlap=None) if any(waits_for_data(program, t) for t in ends) else step
 
 
 def _steps(program: Program, io: str) -> tuple[int, ...]:
@@ -88,29 +96,24 @@ def _measure(storages: Storages, io: str) -> tuple[int, int]:
 
 def _runs(storages: Storages, step: int) -> Iterator[list[int]]:
     """Calls that hand one value on, `step` among them, shortest first."""
-    if _pair(storages, step) is None:
-        return
     calls = range(len(storages.program.calls))
-    reader = {pair[0]: s for s in calls if (pair := _pair(storages, s)) is not None}
-    writer = {pair[1]: s for s in calls if (pair := _pair(storages, s)) is not None}
-    after = _chain(storages, step, reader, 1)
-    before = _chain(storages, step, writer, 0)
+    pairs = {s: pair for s in calls if (pair := _pair(storages, s)) is not None}
+    if step not in pairs:
+        return
+    after = _chain(pairs, step, 1)
+    before = _chain(pairs, step, 0)
     for length in range(len(before) + len(after) + 1):
         for back in range(max(0, length - len(after)), min(length, len(before)) + 1):
             yield [*reversed(before[:back]), step, *after[: length - back]]
 
 
-def _chain(storages: Storages, step: int, by: dict[int, int], end: int) -> list[int]:
+def _chain(pairs: dict[int, tuple[int, int]], step: int, end: int) -> list[int]:
     """The calls before (`end` 0) or after (1) `step` that overlap with it in turn."""
-    found: list[int] = []
-    while len(found) < REACH:
-        pair = _pair(storages, found[-1] if found else step)
-        assert pair is not None
-        following = by.get(pair[end])
-        if following is None:
-            break
-        found.append(following)
-    return found
+    by = {pair[1 - end]: s for s, pair in pairs.items()}
+    found = [step]
+    while len(found) <= REACH and pairs[found[-1]][end] in by:
+        found.append(by[pairs[found[-1]][end]])
+    return found[1:]
 
 
 def _pair(storages: Storages, step: int) -> tuple[int, int] | None:
@@ -145,14 +148,6 @@ def _merge(storages: Storages, step: int) -> bool:
 
 def _aligned(size: Size) -> Size:
     return ceildiv(size, ALIGNMENT) * ALIGNMENT
-
-
-def _waits(storages: Storages, step: int, waiting: frozenset[Symbol]) -> bool:
-    """Whether a size of the call's input or output is set during the run: it has no block yet."""
-    call = storages.program.calls[step]
-    assert isinstance(call, Call)
-    sizes = [storages.tensors[t].nbytes for t in (call.operands[0], call.operands[-1])]
-    return any(symbols(size) & waiting for size in sizes)
 
 
 def _peak(program: Program, steps: Sequence[int], io: str) -> int:

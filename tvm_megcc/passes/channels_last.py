@@ -20,10 +20,10 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.control_flow import plain_functions
 from tvm_megcc.dims import Size, Undecided, floormod
 from tvm_megcc.kernels.request import as_int, constant, make_constant, shape_of
-from tvm_megcc.shape_exprs import prim_of, symbols_of, variables_of
+from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.shape_exprs import prim_of
 
 NCHW_OF_NHWC = (0, 3, 1, 2)  # logical NCHW = permute_dims(raw NHWC, these axes)
 
@@ -65,12 +65,7 @@ class ChannelsLast:
     """Rewrite every function; see the module's docstring."""
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        rewriter = _Rewriter(mod)
-        for gvar, func in plain_functions(mod):
-            rewriter.variables = variables_of(func)
-            with symbols_of(func):
-                rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
-        mod = relax.transform.CanonicalizeBindings()(rewriter.builder_.get())
+        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Rewriter(mod)))
         return relax.transform.DeadCodeElimination()(mod)
 
 

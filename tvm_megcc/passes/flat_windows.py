@@ -28,10 +28,10 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.control_flow import plain_functions
 from tvm_megcc.kernels.request import constant, make_constant, shape_of
 from tvm_megcc.passes.channels_last import UNARY
-from tvm_megcc.shape_exprs import prim_of, symbols_of, variables_of
+from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.shape_exprs import prim_of
 
 Build = Callable[[relax.Call, list[relax.Expr], int], relax.Call]
 _PLANES_FIRST = (0, 2, 1, 3, 4)  # NCDHW <-> NDCHW
@@ -60,12 +60,7 @@ class WindowsTo2d:
     """Rewrite convolutions and pooling of 1 and 3 dimensions in channels-first layouts."""
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        rewriter = _Rewriter(mod)
-        for gvar, func in plain_functions(mod):
-            rewriter.variables = variables_of(func)
-            with symbols_of(func):
-                rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
-        return rewriter.builder_.get()
+        return rewritten(mod, _Rewriter(mod))
 
 
 @mutator
@@ -88,10 +83,10 @@ class _Rewriter(PyExprMutator):
             wide = [self._emit(relax.op.expand_dims(a, axis=_AXIS)) for a in call.args]
             return self._back(_LINES[name](call, wide, 1), squeezed=True)
         if name in _VOLUMES and layout == "NCDHW" and _one_plane(call):
-            return self._planes(call, _VOLUMES[name])
+            return self._plane_by_plane(call, _VOLUMES[name])
         return call
 
-    def _planes(self, call: relax.Call, build: Build) -> relax.Expr:
+    def _plane_by_plane(self, call: relax.Call, build: Build) -> relax.Expr:
         data, *weights = call.args
         shape, result = shape_of(data), shape_of(call)
         if shape is None or result is None:
@@ -173,7 +168,7 @@ def _one_plane(call: relax.Call) -> bool:
     return _window(call)[0] == 1 == _ints(call.attrs.strides)[0] and before == after == 0
 
 
-def _plane(values: list[int], dims: int, fill: int) -> list[int]:
+def _planar(values: list[int], dims: int, fill: int) -> list[int]:
     """What a window of `dims` dimensions says, for a plane: one more of `fill` before one."""
     return [fill, *values] if dims == 1 else values[1:]
 
@@ -181,7 +176,7 @@ def _plane(values: list[int], dims: int, fill: int) -> list[int]:
 def _padding(call: relax.Call, dims: int) -> list[int]:
     padding = _ints(call.attrs.padding)
     rank = len(padding) // 2
-    before, after = (_plane(side, dims, 0) for side in (padding[:rank], padding[rank:]))
+    before, after = (_planar(side, dims, 0) for side in (padding[:rank], padding[rank:]))
     return [*before, *after]
 
 
@@ -189,9 +184,9 @@ def _conv(call: relax.Call, args: list[relax.Expr], dims: int) -> relax.Call:
     a = call.attrs
     return relax.op.nn.conv2d(
         *args,
-        strides=_plane(_ints(a.strides), dims, 1),
+        strides=_planar(_ints(a.strides), dims, 1),
         padding=_padding(call, dims),
-        dilation=_plane(_ints(a.dilation), dims, 1),
+        dilation=_planar(_ints(a.dilation), dims, 1),
         groups=int(a.groups),
     )
 
@@ -201,10 +196,10 @@ def _pool(function: Callable[..., relax.Call]) -> Build:
         a = call.attrs
         return function(
             *args,
-            pool_size=_plane(_ints(a.pool_size), dims, 1),
-            strides=_plane(_ints(a.strides), dims, 1),
+            pool_size=_planar(_ints(a.pool_size), dims, 1),
+            strides=_planar(_ints(a.strides), dims, 1),
             padding=_padding(call, dims),
-            dilation=_plane(_ints(a.dilation), dims, 1),
+            dilation=_planar(_ints(a.dilation), dims, 1),
             ceil_mode=bool(a.ceil_mode),
             count_include_pad=bool(a.count_include_pad),
         )

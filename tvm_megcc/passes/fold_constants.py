@@ -14,8 +14,8 @@ from tvm import relax
 from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.control_flow import plain_functions
 from tvm_megcc.kernels.request import as_int, make_constant, static_shape
+from tvm_megcc.passes.rewriting import rewritten
 
 #: A folded constant larger than this is not made (broadcasts can explode).
 MAX_BYTES = 64 << 20
@@ -96,11 +96,8 @@ class FoldConstants:
     """Fold until nothing changes any more, then drop what became unused."""
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        folder = _Folder(mod)
-        for gvar, func in plain_functions(mod):
-            folder.builder_.update_func(gvar, folder.visit_expr(func))
-        mod = folder.builder_.get()
-        return relax.transform.DeadCodeElimination()(relax.transform.CanonicalizeBindings()(mod))
+        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Folder(mod)))
+        return relax.transform.DeadCodeElimination()(mod)
 
 
 @mutator

@@ -11,10 +11,9 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.control_flow import plain_functions
 from tvm_megcc.kernels.request import shape_of
 from tvm_megcc.passes.channels_last import BROADCAST
-from tvm_megcc.shape_exprs import symbols_of
+from tvm_megcc.passes.rewriting import rewritten
 
 _EXPAND = tvm.ir.Op.get("relax.broadcast_to")
 
@@ -24,11 +23,7 @@ class ImplicitBroadcast:
     """Rewrite every function; expansions that nothing reads any more are left to dead code."""
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        rewriter = _Rewriter(mod)
-        for gvar, func in plain_functions(mod):
-            with symbols_of(func):
-                rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
-        return rewriter.builder_.get()
+        return rewritten(mod, _Rewriter(mod))
 
 
 @mutator

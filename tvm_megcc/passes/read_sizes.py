@@ -11,7 +11,7 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.control_flow import plain_functions
+from tvm_megcc.passes.rewriting import rewritten
 
 BUILTIN = "vm.builtin.tensor_to_shape"
 
@@ -21,10 +21,7 @@ class ReadSizes:
     """Rewrite every ``relax.tensor_to_shape``."""
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        rewriter = _Rewriter(mod)
-        for gvar, func in plain_functions(mod):
-            rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
-        return rewriter.builder_.get()
+        return rewritten(mod, _Rewriter(mod))
 
 
 @mutator
