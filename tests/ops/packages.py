@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +43,20 @@ def model(
 
 def check(proto: onnx.ModelProto, folder: Path, *feeds: Arrays) -> None:
     """Every answer equals ONNX Runtime's, under the sanitizers."""
-    run, session = runner(proto, folder), ort.InferenceSession(proto.SerializeToString())
+    for found, want in answers(proto, folder, feeds):
+        assert found.shape == want.shape
+        np.testing.assert_array_equal(found, want)
+
+
+def answers(
+    proto: onnx.ModelProto, folder: Path, feeds: Iterable[Arrays], arch: str = "host"
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For each feed and each output in order: our answer, and ONNX Runtime's. See `runner`."""
+    run, session = runner(proto, folder, arch), ort.InferenceSession(proto.SerializeToString())
     for feed in feeds:
         found = run(feed)
         for port, want in zip(session.get_outputs(), session.run(None, feed), strict=True):
-            assert found[port.name].shape == want.shape
-            np.testing.assert_array_equal(found[port.name], want)
+            yield found[port.name], want
 
 
 def runner(proto: onnx.ModelProto, folder: Path, arch: str = "host") -> Callable[[Arrays], Arrays]:

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
-from tests.ops.packages import ints, model, runner
+from tests.ops.packages import answers, ints, model
 
 F32 = np.float32
 RNG = np.random.default_rng(1)
@@ -39,15 +38,12 @@ def check_close(
     proto: onnx.ModelProto, folder: Path, *feeds: dict[str, np.ndarray], arch: str = "host"
 ) -> None:
     """Every answer is ONNX Runtime's."""
-    run, session = runner(proto, folder, arch), ort.InferenceSession(proto.SerializeToString())
-    for feed in feeds:
-        found = run(feed)
-        for port, want in zip(session.get_outputs(), session.run(None, feed), strict=True):
-            if want.size == 0:  # of no iterations ONNX Runtime gives rows without elements
-                assert found[port.name].size == 0
-                continue
-            assert found[port.name].shape == want.shape
-            np.testing.assert_allclose(found[port.name], want, rtol=1e-5, atol=1e-6)
+    for found, want in answers(proto, folder, feeds, arch):
+        if want.size == 0:  # of no iterations ONNX Runtime gives rows without elements
+            assert found.size == 0
+            continue
+        assert found.shape == want.shape
+        np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-6)
 
 
 # ---- If ----------------------------------------------------------------------------------------

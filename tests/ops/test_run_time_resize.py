@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
-from tests.ops.packages import RNG, Arrays, ints, model, runner
+from tests.ops.packages import RNG, Arrays, answers, ints, model, runner
 from tvm_megcc import frontend
 from tvm_megcc.errors import ToolError, UnsupportedError
 
@@ -39,9 +38,7 @@ def feeds(by: str, rows: list[tuple[float, ...]], x: np.ndarray = IMAGE) -> list
 
 
 def check(proto: onnx.ModelProto, folder: Path, given: list[Arrays], close: float = 1e-5) -> None:
-    run, session = runner(proto, folder), ort.InferenceSession(proto.SerializeToString())
-    for feed in given:
-        found, (want,) = run(feed)["y"], session.run(None, feed)
+    for found, want in answers(proto, folder, given):
         assert found.shape == want.shape
         np.testing.assert_allclose(found, want, rtol=close, atol=close)
 
@@ -150,13 +147,10 @@ def test_resize_leaves_alone_what_is_known_to_stay(mode: str, tmp_path: Path) ->
     proto = model(nodes, ports, outputs, [ones], opset=19)
     shapes = [o.shape for o in frontend.from_onnx(proto).outputs]
     assert [s[:2] for s in shapes] == [("n", 2), ("n", 2)]
-    run, session = runner(proto, tmp_path), ort.InferenceSession(proto.SerializeToString())
-    for size, factor in (((9, 4), (1.5, 2)), ((1, 1), (1, 1)), ((5, 13), (0.4, 3))):
-        feed = {"x": IMAGE, "hw": ints(*size), "f": np.array(factor, "f4")}
-        found = run(feed)
-        for name, want in zip("yz", session.run(None, feed), strict=True):
-            assert found[name].shape == want.shape
-            np.testing.assert_allclose(found[name], want, rtol=1e-5, atol=1e-5)
+    sizes = (((9, 4), (1.5, 2)), ((1, 1), (1, 1)), ((5, 13), (0.4, 3)))
+    check(proto, tmp_path, [
+        {"x": IMAGE, "hw": ints(*size), "f": np.array(factor, "f4")} for size, factor in sizes
+    ])  # fmt: skip
 
 
 def test_antialiasing_is_refused_by_name() -> None:

@@ -1,26 +1,10 @@
 // A loop whose state grows and branches of two sizes, through the public API.
+#include "allocator.h"
 #include "check.h"
 #include "looping.h"
 
 enum { M, X, K };
 enum { H, SUMS, Z };
-
-static int allocations, fail_at, outstanding;
-
-static void *allocate(void *user, size_t bytes) {
-  void *data = NULL;
-  CHECK(user == &allocations && bytes > 0);
-  if (++allocations == fail_at) return NULL;
-  CHECK(posix_memalign(&data, MEGCC_ALIGNMENT, bytes) == 0);
-  ++outstanding;
-  return data;
-}
-
-static void give_back(void *user, void *data, size_t bytes) {
-  CHECK(user == &allocations && data != NULL && bytes > 0);
-  --outstanding;
-  free(data);
-}
 
 struct run {
   megcc_context_t *context;

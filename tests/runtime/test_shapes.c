@@ -2,27 +2,11 @@
 #include <math.h>
 
 #include "changing.h"
+#include "allocator.h"
 #include "check.h"
 
 enum { X, B, INPUTS };
 enum { A, Z2, Z3 };
-
-static int allocations, fail_at, outstanding;
-
-static void *allocate(void *user, size_t bytes) {
-  void *data = NULL;
-  CHECK(user == &allocations && bytes > 0);
-  if (++allocations == fail_at) return NULL;
-  CHECK(posix_memalign(&data, MEGCC_ALIGNMENT, bytes) == 0);
-  ++outstanding;
-  return data;
-}
-
-static void give_back(void *user, void *data, size_t bytes) {
-  CHECK(user == &allocations && data != NULL && bytes > 0);
-  --outstanding;
-  free(data);
-}
 
 struct run {
   megcc_context_t *context;
