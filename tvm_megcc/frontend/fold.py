@@ -7,7 +7,6 @@ converters.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,34 +15,28 @@ import onnx
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
+from .. import ops
+from ..ops import _stock
+from ..ops._arithmetic import MAX_GENERATED
+
 Array = npt.NDArray[Any]
 
-#: Elements that a folded result may have when it can be larger than its operands.
-MAX_GENERATED = 1 << 20
 #: Elements that the operands of a slow reference implementation may have together.
 MAX_SLOW = 1 << 15
-
-_RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli",
-           "Multinomial", "Dropout"}  # fmt: skip
-_CONTROL = {"If", "Loop", "Scan", "SequenceMap"}
-#: Python loops over elements in onnx.reference.
-_SLOW = {"Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "DeformConv", "Resize", "Upsample",
-         "LSTM", "GRU", "RNN", "MaxPool", "AveragePool", "LpPool", "GridSample", "RoiAlign",
-         "NonMaxSuppression", "Einsum", "STFT", "DFT", "TfIdfVectorizer", "LRN", "Col2Im",
-         "AffineGrid", "ScatterElements", "GatherElements"}  # fmt: skip
 
 
 def fold(
     node: onnx.NodeProto, operands: Sequence[Array | None], opsets: Mapping[str, int]
 ) -> list[Array] | None:
     """The node's results, or None where it is not to be folded or cannot be."""
-    if node.op_type in _RANDOM | _CONTROL or node.domain not in ("", "ai.onnx.ml"):
+    if node.domain not in ("", "ai.onnx.ml") or _has_graph(node) or _is_random(node, opsets):
         return None
-    if node.op_type in _SLOW and sum(a.size for a in operands if a is not None) > MAX_SLOW:
+    if _is_slow(node) and sum(a.size for a in operands if a is not None) > MAX_SLOW:
         return None
-    if _generated_size(node, operands) > MAX_GENERATED:
-        return None
+    op = ops.find(node.domain, node.op_type)
     try:
+        if op is not None and op.generated(operands) > MAX_GENERATED:
+            return None
         results = _evaluate(node, operands, opsets)
     except Exception:  # whatever onnx.reference cannot do is the converters' affair
         return None
@@ -55,20 +48,26 @@ def fold(
     return arrays
 
 
-def _generated_size(node: onnx.NodeProto, operands: Sequence[Array | None]) -> int:
-    """Elements of the result of the operators that can make much out of little."""
-    first, second = (*operands, None, None)[:2]
-    if node.op_type == "ConstantOfShape" and first is not None:
-        return prod(int(d) for d in first)
-    if node.op_type in ("Expand", "Tile") and first is not None and second is not None:
-        # Expand's dims and Tile's repeats both bound the growth from above.
-        return first.size * prod(int(d) for d in second)
-    if node.op_type == "Range" and all(a is not None for a in operands[:3]):
-        start, limit, delta = (float(a.reshape(-1)[0]) for a in operands[:3] if a is not None)
-        return int(abs((limit - start) / (delta or 1)))
-    if node.op_type == "OneHot" and first is not None and second is not None:
-        return first.size * int(second.reshape(-1)[0])
-    return 0
+def _has_graph(node: onnx.NodeProto) -> bool:
+    """Whether it is a branch or loop, which the importer converts."""
+    return any(a.type in (a.GRAPH, a.GRAPHS) for a in node.attribute)
+
+
+def _is_random(node: onnx.NodeProto, opsets: Mapping[str, int]) -> bool:
+    op = ops.find(node.domain, node.op_type)
+    if op is not None:
+        return op.random
+    try:
+        schema = onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
+    except onnx.defs.SchemaError:
+        return False  # onnx.reference has no such operator either
+    return schema.node_determinism == schema.NodeDeterminism.NonDeterministic
+
+
+def _is_slow(node: onnx.NodeProto) -> bool:
+    """Also an operator that nobody converts: nothing is known of it."""
+    op = ops.find(node.domain, node.op_type)
+    return not _stock.has(node.domain, node.op_type) if op is None else op.slow
 
 
 def _evaluate(

@@ -13,7 +13,7 @@ import onnx.inliner
 
 from .. import ops
 from ..errors import InputError
-from . import stock
+from ..ops import _stock
 
 
 def inline_functions(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -53,7 +53,7 @@ def _defined(model: onnx.ModelProto) -> set[tuple[str, str]]:
     versions = {entry.domain: entry.version for entry in model.opset_import}
     found = set()
     for node in _all_nodes(model.graph):
-        if ops.find(node.domain, node.op_type) or stock.has(node.domain, node.op_type):
+        if ops.find(node.domain, node.op_type) or _stock.has(node.domain, node.op_type):
             continue
         if node.domain not in versions:
             continue

@@ -25,14 +25,16 @@ from tvm import relax
 
 from .. import ops
 from ..control_flow import Functions
-from ..dims import Dim, Symbol, Undecided
+from ..dims import Dim, Size, Symbol, Undecided
 from ..errors import MegccError, UnsupportedError
-from ..ops import Context, Inputs
+from ..ops import Context, Inputs, _stock
 from ..ops._agree import agreed
-from ..ops._context import constant, expr_dtype, relax_shape, volume
-from ..ops._sizes import Real, SizeArray, size_array
+from ..ops._arithmetic import dims_array
+from ..ops._context import constant, expr_dtype, relax_shape
+from ..ops._of_shape import OfShape
+from ..ops._sizes import Real, SizeArray
 from ..shape_exprs import sizes_of, with_bounds, with_symbols
-from . import fold, stock, subgraphs, symbolic
+from . import fold, subgraphs, symbolic
 from .dtypes import is_supported, short_dtype, tvm_dtype
 from .load import node_reads
 from .model import ImportedModel, InputInfo, OutputInfo
@@ -42,8 +44,6 @@ from .values import HALVES, Array, attributes, dense, empty, identifier, is_empt
 Value = Array | SizeArray | relax.Expr
 Scope = MutableMapping[str, Value]
 
-#: Their results have dims that are known at run time only, whatever TVM infers for some of them.
-_DATA_DEPENDENT = {"NonMaxSuppression", "NonZero", "Unique", "Compress"}
 _TVM_DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",
                "bool": "bool", "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16",
                "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64"}  # fmt: skip
@@ -214,8 +214,9 @@ class Importer:
         self, node: onnx.NodeProto, values: list[Value | None]
     ) -> list[Array | SizeArray] | None:
         """The node's results where they follow from known values and static types alone."""
-        if node.op_type in ("Shape", "Size") and not node.domain:
-            return _shape_of(node, values[0])
+        op = ops.find(node.domain, node.op_type)
+        if isinstance(op, OfShape) and (shape := _shape(values[0])) is not None:
+            return [op.of_shape(shape, attributes(node))]
         if any(isinstance(v, relax.Expr) for v in values):
             return None
         if any(isinstance(v, SizeArray) for v in values):
@@ -257,12 +258,14 @@ class Importer:
         ctx = self.context(node)
         own = ops.find(node.domain, node.op_type)
         try:
-            values = agreed(ctx, values, attributes(node))
+            attrs = attributes(node)
+            if own is not None:
+                values = agreed(ctx, own, values, attrs)
             inputs = Inputs(ctx, values, lambda i: self.expr(values[i]))
             if own is not None:
-                results = own.convert(ctx, inputs, attributes(node))
-            elif stock.has(node.domain, node.op_type):
-                results = stock.convert(ctx, node, inputs)
+                results = own.convert(ctx, inputs, attrs)
+            elif _stock.has(node.domain, node.op_type):
+                results = _stock.convert(ctx, inputs, attrs)
             else:
                 self._note_if_missing(node)
                 return {}
@@ -294,8 +297,11 @@ class Importer:
                 f"{label(node)}: its output {len(items)} has no conversion; do without that output"
             )
         values = {name: self._emit(items[i], name) for i, name in wanted.items()}
-        if node.op_type in _DATA_DEPENDENT and any(
-            isinstance(v, np.ndarray) and not v.size for v in values.values()
+        op = ops.find(node.domain, node.op_type)
+        if (
+            op is not None
+            and op.data_dependent
+            and any(isinstance(v, np.ndarray) and not v.size for v in values.values())
         ):
             raise UnsupportedError(
                 f"{label(node)}: TVM takes its result for empty, as its limits are computed at run "
@@ -313,7 +319,7 @@ class Importer:
         if isinstance(var.ty, relax.ShapeType):
             sizes = sizes_of(relax.ShapeExpr(var.ty.values))
             assert sizes is not None, var.ty
-            return symbolic.dims_array(sizes)
+            return dims_array(sizes)
         if isinstance(var.ty, relax.TensorType) and not is_supported(expr_dtype(var)):
             raise UnsupportedError(
                 f"'{name}' is a tensor of {var.ty.dtype}, which no kernel can hold; "
@@ -349,7 +355,7 @@ class Importer:
     def _note_if_missing(self, node: onnx.NodeProto) -> None:
         if node.op_type in (*subgraphs.CONVERTERS, "Identity") and not node.domain:
             return
-        if not ops.find(node.domain, node.op_type) and not stock.has(node.domain, node.op_type):
+        if not ops.find(node.domain, node.op_type) and not _stock.has(node.domain, node.op_type):
             domain = node.domain or "ai.onnx"
             self.missing.append(f"{label(node)} (operator {domain}::{node.op_type})")
 
@@ -365,12 +371,8 @@ def _needed(graph: onnx.GraphProto) -> list[onnx.NodeProto]:
     return kept[::-1]
 
 
-def _shape_of(node: onnx.NodeProto, value: Value | None) -> list[Array | SizeArray] | None:
-    known = isinstance(value, np.ndarray | SizeArray)
-    dims = value.shape if known else relax_shape(value)
-    if dims is None:
-        return None
-    if node.op_type == "Size":
-        return [size_array([volume(dims)], (), "int64")]
-    attrs = attributes(node)
-    return [symbolic.dims_array(dims[attrs.get("start", 0) : attrs.get("end", len(dims))])]
+def _shape(value: Value | None) -> tuple[Size, ...] | None:
+    """Dims of a value, None where it has none or they are unknown."""
+    if isinstance(value, np.ndarray | SizeArray):
+        return value.shape
+    return None if value is None else relax_shape(value)

@@ -5,12 +5,15 @@ operator says that both are equal, for every input that the model accepts: the o
 complicated expression gets the other one by a ``match_cast``, which is checked at run time. A dim
 that is the constant 1 broadcasts; two symbolic dims, or a symbolic one and another constant, are
 taken to be equal even where broadcasting would allow that one of them happens to be 1.
+
+Which axes those are the operator's class says by labels (`OnnxOp.labels`); the rules that several
+operators share are here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tvm
@@ -19,6 +22,9 @@ from tvm import relax
 from ..dims import Dim, Size
 from ._context import Attrs, Context, relax_shape
 from ._sizes import SizeArray
+
+if TYPE_CHECKING:
+    from . import OnnxOp
 
 Shape = tuple[Size, ...]
 #: For each operand its axes' labels (None: this axis need not agree); equal labels, equal dims.
@@ -30,15 +36,12 @@ Rule = Callable[[list[Shape | None], Attrs], Labels]
 STRETCHED = "stretched"
 
 
-def agreed(ctx: Context, values: Sequence[Any], attrs: Attrs) -> list[Any]:
+def agreed(ctx: Context, op: OnnxOp, values: Sequence[Any], attrs: Attrs) -> list[Any]:
     """The operands of a node, cast where their dims have to agree and are written differently."""
-    rule = _RULES.get(ctx.op)
-    if rule is None:
-        return list(values)
     shapes = [_shape(v) for v in values]
     if not any(isinstance(d, Dim) for s in shapes if s is not None for d in s):
         return list(values)
-    labels = rule(shapes, attrs)
+    labels = op.labels(shapes, attrs)
     targets = _targets(shapes, labels)
     return [
         value
@@ -103,56 +106,40 @@ def _is_written(ctx: Context, raw: Any, size: Size, wanted: Size) -> bool:
 # ---- the rules ---------------------------------------------------------------------------------
 
 
-def _right_aligned(rank: int, skip: int = 0) -> list[Hashable]:
+def right_aligned(rank: int, skip: int = 0) -> list[Hashable]:
     """Labels of the axes but the last ``skip``, counted from behind."""
     return [(STRETCHED, rank - axis) for axis in range(rank - skip)]
 
 
-def _broadcast(*positions: int) -> Rule:
+def broadcast(*positions: int) -> Rule:
     """Operands that are stretched to one shape, all of them where none is named."""
 
     def rule(shapes: list[Shape | None], attrs: Attrs) -> Labels:
         if attrs.get("broadcast", 0) and "axis" in attrs:
             return [[] for _ in shapes]
         return [
-            _right_aligned(len(shape)) if shape and (not positions or k in positions) else []
+            right_aligned(len(shape)) if shape and (not positions or k in positions) else []
             for k, shape in enumerate(shapes)
         ]
 
     return rule
 
 
-def _concat(shapes: list[Shape | None], attrs: Attrs) -> Labels:
-    def row(shape: Shape | None) -> list[Hashable]:
-        rank = len(shape or ())
-        axis = attrs.get("axis", 1)
-        return [None if k == axis % max(rank, 1) else k for k in range(rank)]
+def matmul(a: int, b: int) -> Rule:
+    """Operands ``a`` and ``b``: the inner dims agree, those before them are stretched."""
 
-    return [row(shape) for shape in shapes]
-
-
-def _matmul(a: int, b: int) -> Rule:
     def rule(shapes: list[Shape | None], attrs: Attrs) -> Labels:
         labels: Labels = [[] for _ in shapes]
         lhs, rhs = shapes[a], shapes[b]
         if lhs and rhs:
-            labels[a] = [*_right_aligned(len(lhs), 2), *([None, "k"] if len(lhs) > 1 else ["k"])]
-            labels[b] = [*_right_aligned(len(rhs), 2), *(["k", None] if len(rhs) > 1 else ["k"])]
+            labels[a] = [*right_aligned(len(lhs), 2), *([None, "k"] if len(lhs) > 1 else ["k"])]
+            labels[b] = [*right_aligned(len(rhs), 2), *(["k", None] if len(rhs) > 1 else ["k"])]
         return labels
 
     return rule
 
 
-def _gemm(shapes: list[Shape | None], attrs: Attrs) -> Labels:
-    rows, columns = (STRETCHED, "m"), (STRETCHED, "n")
-    lhs: list[Hashable] = ["k", rows] if attrs.get("transA", 0) else [rows, "k"]
-    rhs: list[Hashable] = [columns, "k"] if attrs.get("transB", 0) else ["k", columns]
-    addend = shapes[2] if len(shapes) > 2 else None
-    last: list[Hashable] = [rows, columns]
-    return [lhs, rhs, *([last[2 - len(addend or ()) :]] if len(shapes) > 2 else [])]
-
-
-def _convolution(data: int, weight: int, transposed: bool = False) -> Rule:
+def convolution(data: int, weight: int, transposed: bool = False) -> Rule:
     """The data's channels are what the weight says; nothing else is shared."""
 
     def rule(shapes: list[Shape | None], attrs: Attrs) -> Labels:
@@ -162,53 +149,3 @@ def _convolution(data: int, weight: int, transposed: bool = False) -> Rule:
         return labels
 
     return rule
-
-
-def _channels(shapes: list[Shape | None], attrs: Attrs) -> Labels:
-    labels: Labels = [[None] * len(shape or ()) for shape in shapes]
-    for k, row in enumerate(labels):
-        if len(row) > (1 if k == 0 else 0):
-            row[1 if k == 0 else 0] = "c"
-    return labels
-
-
-def _einsum(shapes: list[Shape | None], attrs: Attrs) -> Labels:
-    terms = attrs["equation"].replace(" ", "").split("->")[0].split(",")
-    if "." in attrs["equation"]:
-        return [[] for _ in shapes]
-    return [list(term) for term in terms]
-
-
-def _recurrent(shapes: list[Shape | None], attrs: Attrs) -> Labels:
-    batch_first = attrs.get("layout", 0) == 1
-    data = ["batch", "steps", None] if batch_first else ["steps", "batch", None]
-    state = ["batch", None, None] if batch_first else [None, "batch", None]
-    labels = [data, [], [], [], ["batch"], state, state, []]
-    return [list(row) for row in labels[: len(shapes)]]
-
-
-_RULES: dict[str, Rule] = {
-    **{
-        name: _broadcast()
-        for name in ("Add", "Sub", "Mul", "Div", "Pow", "Mod", "Min", "Max", "Sum", "Mean", "And",
-                     "Or", "Xor", "Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual",
-                     "Where", "PRelu", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift")
-    },
-    "QLinearAdd": _broadcast(0, 3),
-    "QLinearMul": _broadcast(0, 3),
-    "Concat": _concat,
-    "MatMul": _matmul(0, 1),
-    "MatMulInteger": _matmul(0, 1),
-    "QLinearMatMul": _matmul(0, 3),
-    "Gemm": _gemm,
-    "Conv": _convolution(0, 1),
-    "FusedConv": _convolution(0, 1),
-    "ConvInteger": _convolution(0, 1),
-    "QLinearConv": _convolution(0, 3),
-    "ConvTranspose": _convolution(0, 1, transposed=True),
-    "BatchNormalization": _channels,
-    "Einsum": _einsum,
-    "LSTM": _recurrent,
-    "GRU": _recurrent,
-    "RNN": _recurrent,
-}  # fmt: skip

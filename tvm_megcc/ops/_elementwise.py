@@ -8,6 +8,7 @@ from typing import ClassVar
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import broadcast
 from ._shapes import normal_axis
 
 
@@ -15,6 +16,7 @@ class Binary(OnnxOp):
     """Two operands with NumPy broadcasting; before opset 7 with the attribute ``axis``."""
 
     function: ClassVar[Callable[[relax.Expr, relax.Expr], relax.Expr]]
+    labels = staticmethod(broadcast())
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         return type(self).function(inputs[0], self._second(ctx, inputs, attrs))
@@ -33,6 +35,7 @@ class Variadic(OnnxOp):
     """Any number of operands, folded from the left."""
 
     function: ClassVar[Callable[[relax.Expr, relax.Expr], relax.Expr]]
+    labels = staticmethod(broadcast())
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         result = inputs[0]

@@ -18,6 +18,7 @@ from tvm import relax
 from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._activations import activate, clip
+from ._agree import Labels, Shape
 from ._loops import over_rows
 from ._slices import sliced
 
@@ -74,6 +75,7 @@ class Cell:
 class Recurrent(OnnxOp):
     """The part that the three layers share; a subclass gives the step."""
 
+    slow = True
     gates: ClassVar[int]
     default_activations: ClassVar[tuple[str, ...]]
     #: Operand of the initial states, and number of them (LSTM has the cell state too).
@@ -86,6 +88,13 @@ class Recurrent(OnnxOp):
     def recurrent_bias(self, attrs: Attrs, bias: np.ndarray) -> np.ndarray | None:
         """The part of the recurrent bias that is to be added after the state's projection."""
         return None
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        batch_first = attrs.get("layout", 0) == 1
+        data = ["batch", "steps", None] if batch_first else ["steps", "batch", None]
+        state = ["batch", None, None] if batch_first else [None, "batch", None]
+        rows: Labels = [data, [], [], [], ["batch"], state, state, []]
+        return rows[: len(shapes)]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if inputs.rank(0) != 3:

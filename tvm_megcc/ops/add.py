@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from operator import add
+
 from tvm import relax
 
+from ._arithmetic import elementwise
 from ._elementwise import Binary
 
 
@@ -12,3 +15,4 @@ class Add(Binary):
 
     name = "Add"
     function = staticmethod(relax.op.add)
+    on_sizes = staticmethod(elementwise(add))

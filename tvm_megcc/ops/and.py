@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ._arithmetic import size, truth
 from ._elementwise import Binary
 
 
@@ -12,3 +13,4 @@ class And(Binary):
 
     name = "And"
     function = staticmethod(relax.op.logical_and)
+    on_sizes = staticmethod(truth(lambda a, b: size(a) * size(b)))

@@ -21,6 +21,7 @@ class AveragePool(OnnxOp):
     """
 
     name = "AveragePool"
+    slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         dims = inputs.shape(0)[2:]

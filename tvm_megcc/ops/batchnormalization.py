@@ -5,12 +5,21 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import Labels, Shape
 
 
 class BatchNormalization(OnnxOp):
     """``nn.batch_norm(...)[0]`` with the running statistics, for the passes to fold."""
 
     name = "BatchNormalization"
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        labels: Labels = [[None] * len(shape or ()) for shape in shapes]
+        for k, row in enumerate(labels):
+            axis = 1 if k == 0 else 0
+            if len(row) > axis:
+                row[axis] = "channel"
+        return labels
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if attrs.get("training_mode", 0) or any(ctx.wants(i) for i in range(1, 5)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,26 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._activations import clip
+from ._arithmetic import Known, dtype_of, mapped, maximum, minimum, single
 from ._shapes import scalar
+from ._sizes import Item, Real
 
 
 class Clip(OnnxOp):
     """``clip`` with constant bounds, ``nn.relu`` for a lone lower bound of 0, else max and min."""
 
     name = "Clip"
+
+    def on_sizes(self, operands: Sequence[Any], attrs: Attrs) -> Known:
+        low, high = (single(operands[k]) if k < len(operands) else None for k in (1, 2))
+        low = Real.of(attrs["min"]) if "min" in attrs else low
+        high = Real.of(attrs["max"]) if "max" in attrs else high
+
+        def clipped(a: Item) -> Item:
+            a = a if low is None else maximum(a, low)
+            return a if high is None else minimum(a, high)
+
+        return mapped(operands[0], clipped, dtype_of(operands[0]))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         data, dtype = inputs[0], inputs.dtype(0)

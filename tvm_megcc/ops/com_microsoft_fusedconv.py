@@ -6,6 +6,7 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result, find
 from ._activations import activate
+from ._agree import convolution
 
 
 class FusedConv(OnnxOp):
@@ -13,6 +14,7 @@ class FusedConv(OnnxOp):
 
     name = "FusedConv"
     domain = "com.microsoft"
+    labels = staticmethod(convolution(0, 1))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         conv = find("", "Conv")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import broadcast
 from ._quantised import real, saturate
 from ._shapes import reshaped
 
@@ -17,6 +18,7 @@ class QLinearAdd(OnnxOp):
 
     name = "QLinearAdd"
     domain = "com.microsoft"
+    labels = staticmethod(broadcast(0, 3))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         total = relax.op.add(real(ctx, inputs, 0), real(ctx, inputs, 3))

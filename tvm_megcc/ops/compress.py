@@ -13,6 +13,8 @@ class Compress(OnnxOp):
     """``take`` at the positions of the true conditions; missing conditions are false."""
 
     name = "Compress"
+    data_dependent = True
+    moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         data, axis = inputs[0], attrs.get("axis")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
 import numpy as np
 from tvm import relax
 
@@ -12,6 +16,9 @@ class ConstantOfShape(OnnxOp):
     """``full``."""
 
     name = "ConstantOfShape"
+
+    def generated(self, operands: Sequence[Any]) -> int:
+        return prod(int(d) for d in operands[0])
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         value = attrs.get("value", np.zeros(1, np.float32)).reshape(-1)[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import convolution
 from ._convolution import convolve
 from ._shapes import per_channel
 from ._window import window
@@ -14,6 +15,8 @@ class Conv(OnnxOp):
     """``nn.conv{1,2,3}d`` (NCHW, OIHW), then the bias as an ``add`` of ``[1, C, 1, 1]``."""
 
     name = "Conv"
+    slow = True
+    labels = staticmethod(convolution(0, 1))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         dims = inputs.shape(0)[2:]

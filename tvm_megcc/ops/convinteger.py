@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import convolution
 from ._convolution import convolve
 from ._quantised import centred
 from ._window import window
@@ -12,6 +13,8 @@ class ConvInteger(OnnxOp):
     """An i32 convolution of the operands less their zero points."""
 
     name = "ConvInteger"
+    slow = True
+    labels = staticmethod(convolution(0, 1))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         rank = inputs.rank(0)

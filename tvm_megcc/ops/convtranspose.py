@@ -10,6 +10,7 @@ from tvm import relax
 
 from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import convolution
 from ._convolution import convolve
 from ._shapes import per_channel
 from ._slices import sliced
@@ -26,6 +27,8 @@ class ConvTranspose(OnnxOp):
     """
 
     name = "ConvTranspose"
+    slow = True
+    labels = staticmethod(convolution(0, 1, transposed=True))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)

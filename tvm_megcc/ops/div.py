@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, Result
+from ._arithmetic import divided, elementwise
 from ._elementwise import Binary
 
 
@@ -13,6 +14,7 @@ class Div(Binary):
 
     name = "Div"
     function = staticmethod(relax.op.divide)
+    on_sizes = staticmethod(elementwise(divided))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         known, dtype = inputs.known(1), inputs.dtype(0)

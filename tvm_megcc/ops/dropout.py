@@ -11,6 +11,7 @@ class Dropout(OnnxOp):
     """The operand; the mask, where it is used, is all true."""
 
     name = "Dropout"
+    random = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if inputs.has(2) and bool(inputs.need(2, "its training mode").reshape(-1)[0]):

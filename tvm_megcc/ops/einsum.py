@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import Labels, Shape
 from ._shapes import product
 
 
@@ -12,6 +13,13 @@ class Einsum(OnnxOp):
     """A batched ``matmul`` where two operands share no odd labels, else ``einsum``."""
 
     name = "Einsum"
+    slow = True
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        if "." in attrs["equation"]:
+            return [[] for _ in shapes]
+        terms = attrs["equation"].replace(" ", "").split("->")[0].split(",")
+        return [list(term) for term in terms]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         equation = attrs["equation"].replace(" ", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ._arithmetic import equal, truth
 from ._elementwise import Binary
 
 
@@ -12,3 +13,4 @@ class Equal(Binary):
 
     name = "Equal"
     function = staticmethod(relax.op.equal)
+    on_sizes = staticmethod(truth(equal))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
 from tvm import relax
 
 from ..dims import Size
@@ -13,6 +17,11 @@ class Expand(OnnxOp):
     """``broadcast_to``."""
 
     name = "Expand"
+    moves = (0,)
+
+    def generated(self, operands: Sequence[Any]) -> int:
+        # A wanted dim may be the operand's own: this bounds the result's size from above.
+        return operands[0].size * prod(int(d) for d in operands[1])
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape, wanted = list(inputs.shape(0)), inputs.need_ints(1, "its shape", 1)

@@ -10,6 +10,7 @@ class Flatten(OnnxOp):
     """``reshape`` to two dims."""
 
     name = "Flatten"
+    moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)

@@ -19,6 +19,7 @@ class Gather(OnnxOp):
     """
 
     name = "Gather"
+    moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)

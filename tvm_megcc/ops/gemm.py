@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import STRETCHED, Labels, Shape
 
 
 class Gemm(OnnxOp):
     """``matmul`` with B transposed and scaled at import where it is known, then ``add``."""
 
     name = "Gemm"
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        rows, columns = (STRETCHED, "m"), (STRETCHED, "n")
+        lhs: list[Hashable] = ["k", rows] if attrs.get("transA", 0) else [rows, "k"]
+        rhs: list[Hashable] = [columns, "k"] if attrs.get("transB", 0) else ["k", columns]
+        addend = shapes[2] if len(shapes) > 2 else None
+        last: list[Hashable] = [rows, columns]
+        return [lhs, rhs, *([last[2 - len(addend or ()) :]] if len(shapes) > 2 else [])]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         alpha, beta = attrs.get("alpha", 1.0), attrs.get("beta", 1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ._arithmetic import less, truth
 from ._elementwise import Binary
 
 
@@ -12,3 +13,4 @@ class Greater(Binary):
 
     name = "Greater"
     function = staticmethod(relax.op.greater)
+    on_sizes = staticmethod(truth(lambda a, b: less(b, a)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ._arithmetic import less, truth
 from ._elementwise import Binary
 
 
@@ -12,3 +13,4 @@ class GreaterOrEqual(Binary):
 
     name = "GreaterOrEqual"
     function = staticmethod(relax.op.greater_equal)
+    on_sizes = staticmethod(truth(lambda a, b: 1 - less(a, b)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ._arithmetic import less, truth
 from ._elementwise import Binary
 
 
@@ -12,3 +13,4 @@ class Less(Binary):
 
     name = "Less"
     function = staticmethod(relax.op.less)
+    on_sizes = staticmethod(truth(less))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ._arithmetic import less, truth
 from ._elementwise import Binary
 
 
@@ -12,3 +13,4 @@ class LessOrEqual(Binary):
 
     name = "LessOrEqual"
     function = staticmethod(relax.op.less_equal)
+    on_sizes = staticmethod(truth(lambda a, b: 1 - less(b, a)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import matmul
 from ._quantised import centred
 
 
@@ -12,6 +13,7 @@ class MatMulInteger(OnnxOp):
     """An i32 ``matmul`` of the operands less their zero points (per row of A, per column of B)."""
 
     name = "MatMulInteger"
+    labels = staticmethod(matmul(0, 1))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         return relax.op.matmul(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ._arithmetic import maximum, variadic
 from ._elementwise import Variadic
 
 
@@ -12,3 +13,4 @@ class Max(Variadic):
 
     name = "Max"
     function = staticmethod(relax.op.maximum)
+    on_sizes = staticmethod(variadic(maximum))

@@ -15,6 +15,7 @@ class MaxPool(OnnxOp):
     """``nn.max_pool{1,2,3}d`` with ``ceil_mode`` turned into padding, which a maximum ignores."""
 
     name = "MaxPool"
+    slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if ctx.wants(1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ._arithmetic import minimum, variadic
 from ._elementwise import Variadic
 
 
@@ -12,3 +13,4 @@ class Min(Variadic):
 
     name = "Min"
     function = staticmethod(relax.op.minimum)
+    on_sizes = staticmethod(variadic(minimum))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from operator import mul
+
 from tvm import relax
 
+from ._arithmetic import elementwise
 from ._elementwise import Binary
 
 
@@ -12,3 +15,4 @@ class Mul(Binary):
 
     name = "Mul"
     function = staticmethod(relax.op.multiply)
+    on_sizes = staticmethod(elementwise(mul))

@@ -13,6 +13,8 @@ class NonMaxSuppression(OnnxOp):
     """TVM's selection into a buffer for all boxes, and its first rows: as many as there are."""
 
     name = "NonMaxSuppression"
+    data_dependent = True
+    slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         scores = inputs.shape(1)

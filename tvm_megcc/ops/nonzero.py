@@ -13,6 +13,7 @@ class NonZero(OnnxOp):
     """Positions in the flattened tensor, and from them the index along each axis."""
 
     name = "NonZero"
+    data_dependent = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from tvm import relax
 
@@ -12,6 +15,9 @@ class OneHot(OnnxOp):
     """A ``where`` over the comparison of the indices with ``0 .. depth - 1``."""
 
     name = "OneHot"
+
+    def generated(self, operands: Sequence[Any]) -> int:
+        return operands[0].size * int(operands[1].reshape(-1)[0])
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         (depth,) = inputs.need_ints(1, "its depth", 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ._arithmetic import size, truth
 from ._elementwise import Binary
 
 
@@ -12,3 +13,4 @@ class Or(Binary):
 
     name = "Or"
     function = staticmethod(relax.op.logical_or)
+    on_sizes = staticmethod(truth(lambda a, b: size(a) + size(b) - size(a) * size(b)))

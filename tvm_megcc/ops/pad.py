@@ -22,6 +22,10 @@ class Pad(OnnxOp):
     """
 
     name = "Pad"
+    moves = (0, 2)
+
+    def only_moves(self, attrs: Attrs) -> bool:
+        return "value" not in attrs  # opset 2: a number besides the elements
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         mode = attrs.get("mode", "constant")

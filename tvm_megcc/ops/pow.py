@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+from operator import mul
+from typing import Any
+
 from tvm import relax
 
+from ..dims import Dim
 from . import Attrs, Context, Inputs, Result
+from ._arithmetic import Known, elementwise
 from ._elementwise import Binary
+from ._sizes import Item, NotShapes, Real
 
 
 class Pow(Binary):
@@ -13,6 +21,15 @@ class Pow(Binary):
 
     name = "Pow"
     function = staticmethod(relax.op.power)
+
+    def on_sizes(self, operands: Sequence[Any], attrs: Attrs) -> Known:
+        def power(a: Item, b: Item) -> Item:
+            exponent = b.number() if isinstance(b, Real) else b
+            if isinstance(exponent, Dim) or exponent not in (1, 2, 3):
+                raise NotShapes
+            return reduce(mul, [a] * int(exponent))
+
+        return elementwise(power)(operands, attrs)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         base, dtype = inputs[0], inputs.dtype(0)

@@ -6,6 +6,7 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._activations import leaky
+from ._agree import broadcast
 from ._shapes import reshaped
 
 
@@ -13,6 +14,7 @@ class PRelu(OnnxOp):
     """``nn.prelu`` for one slope per channel, ``nn.leakyrelu`` for one in all, else a ``where``."""
 
     name = "PRelu"
+    labels = staticmethod(broadcast())
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         data, rank = inputs[0], inputs.rank(0)

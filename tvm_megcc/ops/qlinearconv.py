@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import convolution
 from ._convolution import convolve
 from ._quantised import centred, factor, requantise
 from ._shapes import per_channel
@@ -15,6 +16,8 @@ class QLinearConv(OnnxOp):
     """An i32 convolution of the operands less their zero points, then requantised."""
 
     name = "QLinearConv"
+    slow = True
+    labels = staticmethod(convolution(0, 3))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         rank = inputs.rank(0)

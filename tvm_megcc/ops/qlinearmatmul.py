@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import matmul
 from ._quantised import centred, factor, requantise
 
 
@@ -12,6 +13,7 @@ class QLinearMatMul(OnnxOp):
     """An i32 ``matmul`` of the operands less their zero points, then requantised."""
 
     name = "QLinearMatMul"
+    labels = staticmethod(matmul(0, 3))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         lhs, rhs = centred(ctx, inputs, 0, 2, []), centred(ctx, inputs, 3, 5, [1, -1])

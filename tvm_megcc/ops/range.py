@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from tvm import relax
 
 from ..dims import Size, maximum
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._arithmetic import MAX_GENERATED, Known, dtype_of, single
 from ._data_sizes import sizes_from
 from ._shapes import scalar
-from ._sizes import NotShapes, Real
+from ._sizes import Item, NotShapes, Real, size_array
 
 #: Differences from here on leave int64.
 _TOO_FAR = float(1 << 63)
@@ -18,6 +22,20 @@ class Range(OnnxOp):
     """``arange`` from 0, times the step, plus the start."""
 
     name = "Range"
+
+    def on_sizes(self, operands: Sequence[Any], attrs: Attrs) -> Known:
+        start, limit, delta = (Real.of(single(o)) for o in operands)
+        count = maximum(((limit - start) / delta).ceil(), 0)
+        if not isinstance(count, int) or count > MAX_GENERATED:
+            raise NotShapes  # it becomes a tensor of symbolic length
+        dtype = dtype_of(operands[0])
+        items = [start + delta * Real.of(k) for k in range(count)]
+        whole: list[Item] = [*items] if "float" in dtype else [i.truncated() for i in items]
+        return size_array(whole, (count,), dtype)
+
+    def generated(self, operands: Sequence[Any]) -> int:
+        start, limit, delta = (float(a.reshape(-1)[0]) for a in operands)
+        return int(abs((limit - start) / (delta or 1)))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         dtype = inputs.dtype(0)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from tvm import relax
 
 from . import Context
+from ._arithmetic import maximum, reduced
 from ._reduction import Reduction, extreme
 
 
@@ -12,6 +15,7 @@ class ReduceMax(Reduction):
     """``max``; of booleans their ``or``."""
 
     name = "ReduceMax"
+    on_sizes = staticmethod(reduced(lambda items: reduce(maximum, items)))
 
     def reduce(self, ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
         return extreme(relax.op.max, x, axes, keep)

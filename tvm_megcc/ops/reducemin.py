@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from tvm import relax
 
 from . import Context
+from ._arithmetic import minimum, reduced
 from ._reduction import Reduction, extreme
 
 
@@ -12,6 +15,7 @@ class ReduceMin(Reduction):
     """``min``; of booleans their ``and``."""
 
     name = "ReduceMin"
+    on_sizes = staticmethod(reduced(lambda items: reduce(minimum, items)))
 
     def reduce(self, ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
         return extreme(relax.op.min, x, axes, keep)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import mul
+
 from tvm import relax
 
 from . import Context
+from ._arithmetic import reduced
 from ._reduction import Reduction
 
 
@@ -12,6 +16,7 @@ class ReduceProd(Reduction):
     """``prod``."""
 
     name = "ReduceProd"
+    on_sizes = staticmethod(reduced(lambda items: reduce(mul, items)))
 
     def reduce(self, ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
         return relax.op.prod(x, axes, keep) if axes else x

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
+
 from tvm import relax
 
 from . import Context
+from ._arithmetic import reduced
 from ._reduction import Reduction, total
 
 
@@ -12,6 +16,7 @@ class ReduceSum(Reduction):
     """``sum``."""
 
     name = "ReduceSum"
+    on_sizes = staticmethod(reduced(lambda items: reduce(add, items)))
 
     def reduce(self, ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
         return total(x, axes, keep)

@@ -16,6 +16,7 @@ class Reshape(OnnxOp):
     """``reshape`` to dims that are all spelled out."""
 
     name = "Reshape"
+    moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)

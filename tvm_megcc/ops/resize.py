@@ -24,6 +24,7 @@ class Resize(OnnxOp):
     """``image.resize2d`` for the common cases, else a table of indices and weights per axis."""
 
     name = "Resize"
+    slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if ctx.opset == 10:

@@ -20,6 +20,7 @@ class Slice(OnnxOp):
     """``strided_slice`` for forward steps; a backward step is a ``take`` of constant positions."""
 
     name = "Slice"
+    moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if "starts" not in attrs and (inputs.is_read(1) or inputs.is_read(2)):

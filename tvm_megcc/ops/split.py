@@ -19,6 +19,7 @@ class Split(OnnxOp):
     """
 
     name = "Split"
+    moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)

@@ -13,6 +13,7 @@ class Squeeze(OnnxOp):
     """``squeeze``."""
 
     name = "Squeeze"
+    moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)

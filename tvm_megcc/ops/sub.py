@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from operator import sub
+
 from tvm import relax
 
+from ._arithmetic import elementwise
 from ._elementwise import Binary
 
 
@@ -12,3 +15,4 @@ class Sub(Binary):
 
     name = "Sub"
     function = staticmethod(relax.op.subtract)
+    on_sizes = staticmethod(elementwise(sub))

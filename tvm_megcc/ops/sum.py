@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from operator import add
+
 from tvm import relax
 
+from ._arithmetic import variadic
 from ._elementwise import Variadic
 
 
@@ -12,3 +15,4 @@ class Sum(Variadic):
 
     name = "Sum"
     function = staticmethod(relax.op.add)
+    on_sizes = staticmethod(variadic(add))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
 from tvm import relax
 
 from ..dims import is_static
@@ -12,6 +16,10 @@ class Tile(OnnxOp):
     """``tile``; repeats that depend on the shapes make a ``broadcast_to`` between two reshapes."""
 
     name = "Tile"
+    moves = (0,)
+
+    def generated(self, operands: Sequence[Any]) -> int:
+        return operands[0].size * prod(int(d) for d in operands[1])
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         repeats = inputs.need_ints(1, "its repeats", 0)

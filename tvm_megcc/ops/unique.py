@@ -19,6 +19,7 @@ class Unique(OnnxOp):
     """
 
     name = "Unique"
+    data_dependent = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         data, axis = inputs[0], attrs.get("axis")

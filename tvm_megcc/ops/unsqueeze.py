@@ -12,6 +12,7 @@ class Unsqueeze(OnnxOp):
     """``expand_dims``."""
 
     name = "Unsqueeze"
+    moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         axes = inputs.need_ints(1, "axes") if inputs.has(1) else attrs["axes"]

@@ -12,6 +12,7 @@ class Upsample(OnnxOp):
     """As Resize with asymmetric coordinates."""
 
     name = "Upsample"
+    slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         mode = {"bilinear": "linear"}.get(

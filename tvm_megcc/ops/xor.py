@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ._arithmetic import equal, truth
 from ._elementwise import Binary
 
 
@@ -12,3 +13,4 @@ class Xor(Binary):
 
     name = "Xor"
     function = staticmethod(relax.op.logical_xor)
+    on_sizes = staticmethod(truth(lambda a, b: 1 - equal(a, b)))

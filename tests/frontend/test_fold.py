@@ -1,0 +1,49 @@
+"""What is folded, by what the operators' classes say of themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from tvm_megcc.frontend import fold
+
+OPSETS = {"": 18}
+BIG = np.zeros((1, 1, 512, 512), np.float32)
+
+
+def folded(op, *operands, **attrs):
+    names = [f"i{k}" for k in range(len(operands))]
+    return fold.fold(helper.make_node(op, names, ["o"], **attrs), operands, OPSETS)
+
+
+def test_a_cheap_node_is_folded_whatever_its_size():
+    assert folded("Add", BIG, BIG) is not None
+    assert folded("Exp", BIG) is not None  # TVM's, without a file in ops/
+
+
+@pytest.mark.parametrize(("op", "operands", "attrs"), [
+    ("LRN", (BIG,), {"size": 3}),
+    ("MaxPool", (BIG,), {"kernel_shape": [2, 2]}),
+    ("LpNormalization", (BIG,), {}),
+])  # fmt: skip
+def test_a_slow_or_unknown_one_only_where_it_is_small(op, operands, attrs):
+    assert folded(op, *operands, **attrs) is None
+    assert folded(op, *(a[..., :4, :4] for a in operands), **attrs) is not None
+
+
+def test_random_results_are_never_folded():
+    assert folded("Dropout", BIG[..., :1, :1]) is None
+    assert folded("RandomNormal", shape=[2], seed=1.0) is None
+    assert folded("Bernoulli", BIG[..., :1, :1]) is None
+
+
+@pytest.mark.parametrize(("op", "operands"), [
+    ("ConstantOfShape", [np.array([2048, 2048])]),
+    ("Expand", [np.zeros(1, np.float32), np.array([2048, 2048])]),
+    ("Tile", [np.zeros(1, np.float32), np.array([1 << 22])]),
+    ("Range", [np.array(0), np.array(1 << 22), np.array(1)]),
+    ("OneHot", [np.zeros(2048, np.int64), np.array(2048), np.array([0, 1])]),
+])  # fmt: skip
+def test_much_out_of_little_is_left_to_the_converter(op, operands):
+    assert folded(op, *operands) is None

@@ -1,0 +1,25 @@
+"""Concat."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable
+
+from . import Attrs
+from ._agree import Labels, Shape
+from ._stock import StockOp
+
+
+class Concat(StockOp):
+    """``concat``: the dims of all axes but one agree."""
+
+    name = "Concat"
+    moves = range(sys.maxsize)
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        def row(shape: Shape | None) -> list[Hashable]:
+            rank = len(shape or ())
+            axis = attrs.get("axis", 1)
+            return [None if k == axis % max(rank, 1) else k for k in range(rank)]
+
+        return [row(shape) for shape in shapes]
