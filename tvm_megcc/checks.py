@@ -65,4 +65,3 @@ def register() -> None:
         if not bool(holds.numpy().all()):
             raise RuntimeError(f"{node}: a size or an index that data says is out of range")
         return value
-
