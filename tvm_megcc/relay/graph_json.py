@@ -28,7 +28,7 @@ def graph_json(program: Program) -> dict[str, Any]:
     for step in program.calls:
         if not isinstance(step, Call):
             raise InputError(
-                f"model '{program.name}': a graph has no branches, loops and checks of data, and"
+                f"model '{program.name}': a graph has no branches and loops nor checks of data, and"
                 f" '{step.name}' is one; use the package"
             )
     nodes: list[dict[str, Any]] = []
