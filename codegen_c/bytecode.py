@@ -24,6 +24,7 @@ from ..program import (
     DTYPES,
     Bundle,
     Call,
+    Check,
     Copy,
     Else,
     End,
@@ -46,7 +47,7 @@ from .scalars import Scalars, is_sized
 
 MAGIC = 0x4347454D
 VERSION = 3
-ABI = 4  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
+ABI = 5  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
 NONE = 0xFFFFFFFF
 HEADER_WORDS = 32
 SECTIONS_AT = 10  #: word of the header with which the table of sections begins
@@ -245,6 +246,8 @@ class _FunctionEncoder:
                 return self._load(step)
             case Let():
                 return self._let(step)
+            case Check():
+                return _instruction("CHECK", [self.strings.ref(step.name), step.condition])
             case Copy():
                 return self._copy(step)
         assert isinstance(step, Call), step
@@ -254,7 +257,8 @@ class _FunctionEncoder:
         if copy.row is None:
             return _instruction("COPY", [copy.target, copy.source])
         how = int(copy.into) | int(copy.backwards) << 1
-        return _instruction("ROW", [copy.target, copy.source, copy.row, how])
+        name = self.strings.ref(copy.name)
+        return _instruction("ROW", [name, copy.target, copy.source, copy.row, how])
 
     def _branch(self, step: If | Loop) -> list[int]:
         condition, pair = step.condition, (NONE, NONE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..program import Bundle, Kernel
@@ -10,11 +10,15 @@ from . import bytecode, instructions
 from .instructions import Code
 from .prune import prune
 
+#: Instructions that data can make fail: only packages with one of them say which node it was.
+FAILING = {"CHECK", "LOAD", "LET", "ROW"}
+
 #: Files of the runtime that hold what several instructions have in common.
 SHARED = {
     "megcc_op_call": {"megcc_op_call_sized"},
     "megcc_data": {"megcc_op_load", "megcc_op_let"},
     "megcc_jumps": {"megcc_op_row", "megcc_op_branch", "megcc_op_jump"},
+    "megcc_failed": {handler for n in FAILING if (handler := instructions.handler(n))},
 }
 
 
@@ -55,6 +59,11 @@ class Compiled:
 def opcodes_of(codes: Mapping[str, Compiled]) -> list[str]:
     used = {name for code in codes.values() for name in code.opcodes}
     return sorted(used, key=lambda name: instructions.opcodes()[name])
+
+
+def can_fail(opcodes: Iterable[str]) -> bool:
+    """Whether data can end a run of a package with these instructions."""
+    return not FAILING.isdisjoint(opcodes)
 
 
 def runtime_parts(codes: Mapping[str, Compiled]) -> list[str]:

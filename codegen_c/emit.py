@@ -23,7 +23,7 @@ from typing import Literal
 from ..errors import InputError
 from ..program import Bundle, Program, bundle_of
 from . import bytecode
-from .compiled import Compiled, runtime_parts
+from .compiled import Compiled, can_fail, opcodes_of, runtime_parts
 from .kernel_files import add_headers, kernel_files
 from .manifest import input_ports, manifest, output_ports, readme
 from .model_source import binary, header, main_c, model_c, weights_c
@@ -114,7 +114,7 @@ def package(
         for a in archs:
             out[f"model/model_{a}.bin"] = binary(blobs[a], a, layout)
     shaped = any(code.is_shaped for code in codes.values())
-    out["main.c"] = main_c(ident, archs, weights, shaped)
+    out["main.c"] = main_c(ident, archs, weights, shaped, can_fail(opcodes_of(codes)))
     for path in ("Makefile", "CMakeLists.txt"):
         out[path] = package_text(path)
     facts = manifest(name, ident, codes, layout, kernels.files, kernels.symbols, blobs, weights)

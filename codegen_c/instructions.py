@@ -5,7 +5,7 @@ The numbers come from ``runtime/src/megcc_opcodes.def``, the same lines the C en
 Example
 -------
 >>> sorted(opcodes(), key=opcodes().get)
-['END', 'CALL', 'COPY', 'CALL_SIZED', 'LOAD', 'LET', 'ROW', 'BRANCH', 'JUMP']
+['END', 'CALL', 'COPY', 'CALL_SIZED', 'LOAD', 'LET', 'ROW', 'BRANCH', 'JUMP', 'CHECK']
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from ..program import (
     ALIGNMENT,
+    Check,
     Copy,
     Else,
     End,
@@ -85,6 +86,8 @@ def opcode_of(step: Step) -> str | None:
             return "LOAD"
         case Let():
             return "LET"
+        case Check():
+            return "CHECK"
         case If() | Loop():
             return "BRANCH"
         case Else():

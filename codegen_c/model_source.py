@@ -237,10 +237,11 @@ def binary(blob: bytes, arch: str, layout: Layout) -> bytes:
     return bytes(data)
 
 
-def main_c(ident: str, archs: tuple[str, ...], weights: str, shaped: bool) -> str:
+def main_c(ident: str, archs: tuple[str, ...], weights: str, shaped: bool, fails: bool) -> str:
     text = _generated("Runner", ident) + f'#define MODEL_HEADER "{ident}.h"\n'
     text += f"#define MODEL_KERNELS {ident}_kernels\n"
     text += f"#define MODEL_HAS_SHAPES {int(shaped)}\n"
+    text += f"#define MODEL_CAN_FAIL {int(fails)}\n"
     if weights == "c":
         text += f"#define MODEL_IMAGE {ident}_image\n"
     else:

@@ -18,14 +18,15 @@ DOORS: dict[str, set[str]] = {
     "shape_exprs": {"dims"},
     "program": {"errors", "dims"},
     "control_flow": {"shape_exprs"},
-    "ops": {"errors", "dims", "shape_exprs", "control_flow"},
+    "checks": set(),
+    "ops": {"errors", "dims", "shape_exprs", "control_flow", "checks"},
     "frontend": {"errors", "dims", "shape_exprs", "control_flow", "ops"},
     "kernels": {"errors", "dims", "shape_exprs", "program", "codegen_c"},
     "passes": {
         "errors", "dims", "shape_exprs", "control_flow", "program", "kernels", "memory",
     },
     "lower": {
-        "errors", "dims", "shape_exprs", "control_flow", "program", "kernels", "passes",
+        "errors", "dims", "shape_exprs", "control_flow", "checks", "program", "kernels", "passes",
         "codegen_c.tir",
     },
     "forward": {"errors", "dims", "program"},

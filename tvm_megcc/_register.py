@@ -18,9 +18,10 @@ from typing import Any
 
 def register() -> None:
     """Register the target, ``IRModule.dispatch``, and ``tvm.relay``; once is enough."""
-    from tvm_megcc import target
+    from tvm_megcc import checks, target
 
     target.register()
+    checks.register()
     attach_dispatch()
     attach_relay(_lazily("tvm_megcc.relay"))
 

@@ -221,7 +221,7 @@ def branches(
     chooser = _function([a.ty for a in arguments], body)
     region = Branches(*(callee.name_hint for callee in callees))
     callee = functions.add(name, with_region(chooser, region))
-    return builder.emit(relax.Call(callee, arguments))
+    return builder.emit(relax.Call(callee, arguments), name)
 
 
 # ---- loops ------------------------------------------------------------------------------------
@@ -296,7 +296,7 @@ def loop(
 
     entry = _function([a.ty for a in arguments], start)
     gvar = functions.add(name, with_region(entry, region))
-    return builder.emit(relax.Call(gvar, arguments))
+    return builder.emit(relax.Call(gvar, arguments), name)
 
 
 @dataclass(frozen=True, slots=True)

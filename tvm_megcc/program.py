@@ -169,6 +169,24 @@ class Let:
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """End the run unless ``condition`` (``bool``, one element) is true.
+
+    What reads the value that is checked comes later in the program: no operand of it says so.
+
+    Attributes
+    ----------
+    condition : int
+        Tensor id.
+    name : str
+        The model's node, as messages call it.
+    """
+
+    condition: int
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Copy:
     """Copy tensor ``source`` to tensor ``target``.
 
@@ -240,7 +258,7 @@ class End:
     name: str = ""
 
 
-Step = Call | Load | Let | Copy | If | Else | Loop | End
+Step = Call | Load | Let | Check | Copy | If | Else | Loop | End
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,6 +418,8 @@ class Program:
                 row = f"[{'-1 - ' * step.backwards}{number}]" if number else ""
                 ends = (row, "") if step.into else ("", row)
                 return f"{show(step.target)}{ends[0]} = {show(step.source)}{ends[1]}"
+            case Check():
+                return f"check {show(step.condition)}"
             case If():
                 return f"if {show(step.condition)}"
             case Loop():
@@ -489,7 +509,7 @@ def operands_of(step: Step) -> tuple[int, ...]:
             return (step.source,)
         case Copy():
             return (step.target, step.source, *_present(step.row))
-        case If():
+        case If() | Check():
             return (step.condition,)
         case Loop():
             return (step.counter, *_present(step.limit, step.condition))
@@ -518,7 +538,7 @@ def with_operands(step: Step, number: Callable[[int], int]) -> Step:
                 source=number(step.source),
                 row=maybe(step.row),
             )
-        case If():
+        case If() | Check():
             return replace(step, condition=number(step.condition))
         case Loop():
             return replace(

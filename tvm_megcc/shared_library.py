@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tvm_megcc import files, toolchain
+from tvm_megcc.codegen_c.compiled import can_fail
 from tvm_megcc.codegen_c.tvm_library import tvm_library_files
 from tvm_megcc.errors import ToolError
 
@@ -41,7 +42,8 @@ def build(
     cc = compiler or toolchain.find_compiler(arch)
     manifest = json.loads(package["manifest.json"])
     has_shapes = any("functions" in facts for facts in manifest["per_arch"].values())
-    wrapper = tvm_library_files(manifest["c_name"], has_shapes)
+    fails = can_fail(manifest["opcodes"])
+    wrapper = tvm_library_files(manifest["c_name"], has_shapes, fails)
     with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
         source, objects = Path(directory) / "package", Path(directory) / "build"
         source.mkdir()

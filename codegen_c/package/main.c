@@ -58,6 +58,18 @@ static void check(megcc_status_t status, const char *subject) {
   if (status != MEGCC_OK) fail(megcc_status_string(status), subject);
 }
 
+// Ends the program where a run failed, with the model's node that it was.
+static void check_run(megcc_status_t status, const megcc_context_t *context) {
+  const char *node = NULL;
+#if MODEL_CAN_FAIL
+  uint32_t call;
+  check(megcc_failed_call(context, &call, &node), NULL);
+#else
+  (void)context;
+#endif
+  check(status, node != NULL ? node : "run");
+}
+
 static double now_ms(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -614,12 +626,12 @@ int main(int argc, char **argv) {
   context = make_context(&o, model);
   bind_inputs(&o, model, context);
 
-  for (r = 0; r < o.warmup; ++r) check(megcc_run(context), "run");
+  for (r = 0; r < o.warmup; ++r) check_run(megcc_run(context), context);
   if (o.profile) check(megcc_set_profile(context, on_call, &profile), NULL);
   MEGCC_BENCH_BEGIN();
   for (r = 0; r < o.repeat; ++r) {
     const double begin = now_ms();
-    check(megcc_run(context), "run");
+    check_run(megcc_run(context), context);
     times[r] = now_ms() - begin;
   }
   MEGCC_BENCH_END();

@@ -14,8 +14,8 @@
 // looked at together, by the next "run".
 //
 // This file is the only one of the library that knows TVM, and the only one that allocates. It
-// wants MEGCC_MODEL_IMAGE, MEGCC_MODEL_KERNELS and MEGCC_MODEL_HAS_SHAPES, which the generated
-// lines above it define.
+// wants MEGCC_MODEL_IMAGE, MEGCC_MODEL_KERNELS, MEGCC_MODEL_HAS_SHAPES and MEGCC_MODEL_CAN_FAIL,
+// which the generated lines above it define.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -473,7 +473,13 @@ static int get_input_shape(execution_t *e, const TVMFFIAny *args, TVMFFIAny *res
 static int run(execution_t *e) {
   if (!e->provided && execution_provide(e) != 0) return -1;
   const megcc_status_t status = megcc_run(e->context);
-  return status == MEGCC_OK ? 0 : raise_status("the model did not run", status);
+  const char *node = NULL;
+  if (status == MEGCC_OK) return 0;
+#if MEGCC_MODEL_CAN_FAIL
+  uint32_t call = 0;
+  (void)megcc_failed_call(e->context, &call, &node);
+#endif
+  return raise_status(node != NULL ? node : "the model did not run", status);
 }
 
 static int get_output(execution_t *e, const TVMFFIAny *args, int32_t count, TVMFFIAny *result) {

@@ -56,7 +56,7 @@ typedef enum megcc_status {
   MEGCC_ERR_PLATFORM,   // this machine cannot run the image (byte order, address space)
   MEGCC_ERR_POOLS,      // the model has several memory pools: set each of them
   MEGCC_ERR_NO_SHAPE,   // an input's dims are not fixed and have not been set
-  MEGCC_ERR_DATA,       // a size that is read from data is out of range
+  MEGCC_ERR_DATA,       // a size or an index that data says is out of range
   MEGCC_ERR_NO_ALLOC,   // the model has sizes that depend on data and no allocator was set
   MEGCC_ERR_ALLOC       // the caller's allocator has no memory
 } megcc_status_t;
@@ -249,6 +249,11 @@ megcc_status_t megcc_read_output(const megcc_context_t *context, uint32_t index,
 
 /// Runs the model once. Allocates nothing; a context runs in one thread at a time.
 megcc_status_t megcc_run(megcc_context_t *context);
+
+/// Where the latest run ended: `name` is the model's node, null where it was no node, and `call`
+/// the number of the call that would have come next. In packages whose runs can fail for what is in
+/// the data; others, which have no use for it, do not carry it.
+megcc_status_t megcc_failed_call(const megcc_context_t *context, uint32_t *call, const char **name);
 
 typedef enum megcc_event { MEGCC_CALL_BEGIN, MEGCC_CALL_END } megcc_event_t;
 

@@ -66,6 +66,7 @@ megcc_status_t megcc_context_create(const megcc_model_t *m, void *mem, size_t by
   c->output = c->input + m->count[MEGCC_S_INPUTS];
   c->base = (uint8_t **)(c->output + m->count[MEGCC_S_OUTPUTS]);
   c->operand = (void **)(c->base + n.before + n.after);
+  c->next = NULL;
   c->call = 0;
   c->has_run = 0;
   c->profile = NULL;
@@ -446,6 +447,7 @@ megcc_status_t megcc_run(megcc_context_t *c) {
   const uint32_t *code;
   megcc_status_t status;
   if (c == NULL) return MEGCC_ERR_NULL;
+  c->next = NULL;
   if ((status = megcc_ready(c)) != MEGCC_OK) return status;
   if ((status = check_memory(c)) != MEGCC_OK) return status;
 #if defined(MEGCC_DEBUG)
@@ -457,7 +459,10 @@ megcc_status_t megcc_run(megcc_context_t *c) {
   for (code = c->model->section[MEGCC_S_CODE]; (*code & 0xFF) != MEGCC_OP_END; code = c->next) {
     c->next = code + (*code >> 8);
     status = c->model->kernels->op[*code & 0xFF]->run(c, code);
-    if (status != MEGCC_OK) return status;
+    if (status != MEGCC_OK) {
+      c->next = code;
+      return status;
+    }
   }
   store_arena_outputs(c);
   c->has_run = 1;

@@ -1,16 +1,17 @@
 // ROW: copy a tensor to a row of another one, or a row of another one to it.
 //
-//   word 1 destination, 2 source, 3 number of the row (a tensor, i64), 4 whether it is a row of the
-//   destination (1) or of the source (0), and whether it is counted from the last one (2). A row is
-//   what the first dim counts.
+//   word 1 name, 2 destination, 3 source, 4 number of the row (a tensor, i64), 5 whether it is a
+//   row of the destination (1) or of the source (0), and whether it is counted from the last one
+//   (2). A row is what the first dim counts.
 #include "megcc_vm.h"
 
-enum { TO = 1, FROM, NUMBER, HOW };
+enum { NAME = 1, TO, FROM, NUMBER, HOW };
 enum { INTO = 1, BACKWARDS = 2 };
 
 static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
   megcc_tensor_t to, from;
-  if (words != 5 || code[HOW] > 3) return MEGCC_ERR_CORRUPT;
+  if (words != 6 || code[HOW] > 3) return MEGCC_ERR_CORRUPT;
+  if (code[NAME] >= m->count[MEGCC_S_STRINGS]) return MEGCC_ERR_CORRUPT;
   if (code[FROM] >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
   if (!megcc_tensor_is_writable(m, code[TO])) return MEGCC_ERR_CORRUPT;
   to = megcc_tensor_at(m, code[TO]);

@@ -23,7 +23,7 @@ const char *megcc_status_string(megcc_status_t status) {
     case MEGCC_ERR_NOT_RUN: return "there is no output before a run";
     case MEGCC_ERR_POOLS: return "the model has several memory pools: set each of them";
     case MEGCC_ERR_NO_SHAPE: return "the shape of an input is not fixed and has not been set";
-    case MEGCC_ERR_DATA: return "a size that is read from data is out of range";
+    case MEGCC_ERR_DATA: return "a size or an index that data says is out of range";
     case MEGCC_ERR_NO_ALLOC: return "sizes depend on data and no allocator was set";
     case MEGCC_ERR_ALLOC: return "the allocator has no memory";
     case MEGCC_ERR_PLATFORM: return "this machine cannot run the model image";

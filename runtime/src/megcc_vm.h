@@ -7,7 +7,7 @@
 
 // Raised whenever anything in this file or the kernel's type changes: packages of different ABIs
 // in one program refuse each other's models instead of misreading them.
-#define MEGCC_ABI 4
+#define MEGCC_ABI 5
 
 // A debug build (-DMEGCC_DEBUG) adds to the structs below; a program half of one, half of the other
 // refuses its models, too.
@@ -230,7 +230,7 @@ struct megcc_context {
   struct megcc_shaped *shaped;  // null where every shape is fixed
   uint8_t **base;        // first byte of each segment, input, output; before them, of pool k at ~k
   void **operand;        // of the running call
-  const uint32_t *next;  // instruction that follows the running one
+  const uint32_t *next;  // instruction that follows the running one; the one that failed
   struct megcc_port *input, *output;
   uint32_t call;  // number of the running call, for the profile
   uint32_t has_run;
@@ -356,6 +356,7 @@ extern const megcc_op_t megcc_op_let;
 extern const megcc_op_t megcc_op_row;
 extern const megcc_op_t megcc_op_branch;
 extern const megcc_op_t megcc_op_jump;
+extern const megcc_op_t megcc_op_check;
 extern const megcc_shapes_t megcc_shapes;
 
 #endif  // MEGCC_VM_H

@@ -17,7 +17,7 @@ import heapq
 from dataclasses import dataclass, replace
 
 from tvm_megcc.dims import samples
-from tvm_megcc.program import Call, Program, sized
+from tvm_megcc.program import Call, Check, Program, Step, operands_of, sized
 
 #: Sets of finished calls that the exact search may visit.
 MAX_STATES = 4_000
@@ -72,8 +72,8 @@ def reorder(program: Program, io: str) -> Program:
     usual ones count.
     """
     # What follows a Load may depend on the sizes that it reads, which no operand shows; and a step
-    # stays in its branch or loop.
-    if len(program.calls) < 3 or not all(isinstance(step, Call) for step in program.calls):
+    # stays in its branch or loop. What follows a Check stays behind it.
+    if len(program.calls) < 3 or not all(isinstance(s, Call | Check) for s in program.calls):
         return program
     graph = _graph(sized(program, samples(program.symbols)[0]), io)
     try:
@@ -106,16 +106,20 @@ def _graph(program: Program, io: str) -> _Graph:
     kept = {s for p in program.outputs if (s := storage(p.tensor)) is not None}
     writers: dict[int, int] = {}
     rows: list[tuple[set[int], set[int]]] = []
-    for number, call in enumerate(program.calls):
-        cut = len(call.operands) - call.n_outputs
-        reads = {s for t in call.operands[:cut] if (s := storage(t)) is not None}
-        writes = {s for t in call.operands[cut:] if (s := storage(t)) is not None}
+    for number, step in enumerate(program.calls):
+        reads, writes = (
+            {s for t in tensors if (s := storage(t)) is not None} for tensors in _ends(step)
+        )
         for s in writes:
             writers.setdefault(s, number)
         rows.append((reads, writes))
     readers = [0] * len(size)
     before = [0] * len(rows)
+    checks = 0
     for number, (reads, writes) in enumerate(rows):
+        before[number] |= checks
+        if isinstance(program.calls[number], Check):
+            checks |= 1 << number
         for s in reads:
             readers[s] |= 1 << number
             if s in writers and writers[s] != number:
@@ -124,15 +128,19 @@ def _graph(program: Program, io: str) -> _Graph:
             if writers[s] != number:
                 before[number] |= 1 << writers[s]
     scratch = [
-        0 if c.workspace is None else program.tensors[c.workspace].nbytes for c in program.calls
+        program.tensors[c.workspace].nbytes
+        if isinstance(c, Call) and c.workspace is not None
+        else 0
+        for c in program.calls
     ]
     if io == "caller":
         kept |= inputs
         size = [0 if s in kept else n for s, n in enumerate(size)]
     forwards = []
-    for call, (_, writes) in zip(program.calls, rows, strict=True):
+    for step, (_, writes) in zip(program.calls, rows, strict=True):
         made = sum(size[s] for s in writes)
-        options = (storage(call.operands[i]) for i in program.kernels[call.kernel].inplace)
+        inplace = program.kernels[step.kernel].inplace if isinstance(step, Call) else ()
+        options = (storage(step.operands[i]) for i in inplace)
         forwards.append(tuple(s for s in options if s is not None and size[s] == made))
     after: list[list[int]] = [[] for _ in rows]
     for number, mask in enumerate(before):
@@ -152,6 +160,14 @@ def _graph(program: Program, io: str) -> _Graph:
         forwards=tuple(tuple(s for s in f if s not in kept | inputs) for f in forwards),
         at_start=sum(size[s] for s in inputs),
     )
+
+
+def _ends(step: Step) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The tensors that a step reads, and those that it writes."""
+    if not isinstance(step, Call):
+        return operands_of(step), ()
+    cut = len(step.operands) - step.n_outputs
+    return step.operands[:cut], step.operands[cut:]
 
 
 def _start(graph: _Graph) -> _State:

@@ -15,6 +15,7 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import GenericConst
 
+from tvm_megcc.checks import Checked, checked_of
 from tvm_megcc.codegen_c.tir import GeneratedKernel, emit_prim_func, symbolic_vars
 from tvm_megcc.codegen_c.tir.sizes import evaluate
 from tvm_megcc.control_flow import region_of
@@ -26,6 +27,7 @@ from tvm_megcc.passes.materialise import kernels_from_module
 from tvm_megcc.passes.read_sizes import is_sizes
 from tvm_megcc.program import (
     Call,
+    Check,
     Kernel,
     Let,
     Load,
@@ -278,6 +280,9 @@ class Lowering:
             return ()
         if is_sizes(expr):
             return _ShapeOf(_single(self.value(expr.args[-1])))
+        check = checked_of(expr)
+        if check is not None:
+            return self._checked(check, var)
         if name == "relax.memory.view":
             return self._view(expr, var)
         if name == "relax.call_dps_packed":
@@ -299,6 +304,14 @@ class Lowering:
         view = Tensor(var.name, source.dtype, shape, at)
         self.require(compare("lt", source.nbytes, offset + view.nbytes), 0, var.name)
         self.tensors.append(view)
+        return len(self.tensors) - 1
+
+    def _checked(self, check: Checked, var: relax.Var) -> Value:
+        """The value itself, as another tensor: what reads it reads it after the check."""
+        value, condition = self.value(check.value), _single(self.value(check.holds))
+        assert self.tensors[condition].nbytes == 1, check
+        self.calls.append(Check(condition, check.node))
+        self.tensors.append(replace(self.tensors[_single(value)], name=var.name))
         return len(self.tensors) - 1
 
     def _kernel_call(self, call: relax.Call, var: relax.Var) -> Value:

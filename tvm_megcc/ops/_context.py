@@ -10,6 +10,7 @@ import numpy.typing as npt
 import tvm
 from tvm import relax, tirx
 
+from .. import checks
 from ..control_flow import Functions
 from ..dims import Dim, Size, is_static
 from ..errors import UnsupportedError
@@ -160,6 +161,18 @@ class Context:
         have = expr.ty.shape.values
         dims = [cast_dim(a, b) for a, b in zip(have, self.prims(shape), strict=True)]
         return self.builder.match_cast(expr, relax.TensorType(dims, expr_dtype(expr)))
+
+    def checked(self, value: relax.Expr, holds: relax.Expr) -> relax.Expr:
+        """`value`, for a run that ends with ``MEGCC_ERR_DATA`` when `holds` is false.
+
+        Parameters
+        ----------
+        value : relax.Expr
+            What is used after the check: the check depends on nothing else that comes before it.
+        holds : relax.Expr
+            ``bool``, of one element.
+        """
+        return self.emit(checks.checked(self._typed(value), self._typed(holds), self.label))
 
     def cast_type(self, like: relax.Expr) -> relax.TensorType:
         """The type of an expression with dims, as a ``match_cast`` may have it."""

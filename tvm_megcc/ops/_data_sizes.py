@@ -39,7 +39,7 @@ def sizes_from(
     stem = re.sub(r"\W+", "_", next((n for n in ctx.outputs if n), ctx.op), flags=re.ASCII)
     shape = ctx.emit(relax.op.tensor_to_shape(counts))
     variables = [tirx.Var(_unused(ctx, f"{stem}_{name}"), "int64") for name in names]
-    ctx.builder.match_cast(shape, relax.ShapeType(variables))
+    ctx.builder.match_cast(shape, relax.ShapeType(variables), f"{stem}_sizes")
     for variable, high in zip(variables, highs, strict=True):
         ctx.variables[variable.name] = variable
         bound(Symbol(variable.name, low, high if isinstance(high, int) else None))
