@@ -307,7 +307,8 @@ def _arrange_reduction(sch: s_tir.Schedule, name: str) -> s_tir.Schedule:
     """Split off the initialisation and, where it vectorises, put a spatial loop innermost."""
     block = sch.get(sch.get_sblock(name))
     facts = _facts(block)
-    if block.init is None or not facts.reduce:
+    # TVM makes no loop for an extent of 1: there the initialisation is before the sum as it stands.
+    if block.init is None or "reduce" not in _loop_kinds(sch, name):
         return sch
     inner = _vector_iter(block, facts)
 

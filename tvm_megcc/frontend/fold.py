@@ -41,10 +41,12 @@ def fold(
     except Exception:  # whatever onnx.reference cannot do is the converters' affair
         return None
     arrays = []
-    for result in results:
+    dtypes = _dtypes(node, operands, opsets)
+    for name, result in zip(node.output, results, strict=True):
         if not isinstance(result, (np.ndarray, np.generic)) or result.dtype.kind in "OUS":
             return None
-        arrays.append(np.ascontiguousarray(result).reshape(np.shape(result)))
+        array = np.ascontiguousarray(result).reshape(np.shape(result))
+        arrays.append(array.astype(dtypes.get(name, array.dtype), copy=False))
     return arrays
 
 
@@ -68,6 +70,31 @@ def _is_slow(node: onnx.NodeProto) -> bool:
     """Also an operator that nobody converts: nothing is known of it."""
     op = ops.find(node.domain, node.op_type)
     return not _stock.has(node.domain, node.op_type) if op is None else op.slow
+
+
+def _dtypes(
+    node: onnx.NodeProto, operands: Sequence[Array | None], opsets: Mapping[str, int]
+) -> dict[str, np.dtype[Any]]:
+    """The results' types by ONNX's rules; numpy's sum of int32, in the reference, is int64."""
+    try:
+        schema = onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
+        types = {
+            name: helper.make_tensor_type_proto(
+                helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
+            )
+            for name, array in zip(node.input, operands, strict=False)
+            if array is not None
+        }
+        found = onnx.shape_inference.infer_node_outputs(
+            schema, node, types, opset_imports=[helper.make_opsetid(*e) for e in opsets.items()]
+        )
+    except (onnx.defs.SchemaError, onnx.shape_inference.InferenceError, ValueError, KeyError):
+        return {}  # the reference's own types serve
+    return {
+        name: helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type)
+        for name, kind in found.items()
+        if kind.tensor_type.elem_type
+    }
 
 
 def _evaluate(

@@ -237,6 +237,12 @@ class Lowering:
         self.calls.append(Load(shape.tensor, tuple(numbers), binding.var.name))
         return shape
 
+    def check_read(self, sizes: Iterable[Size], name: str) -> None:
+        """See that every size has its value where the next step stands."""
+        for size in sizes:
+            for symbol in symbols(size):
+                assert symbol in self.symbols, f"{name} needs the size {symbol} before it is read"
+
     def require(self, a: Size, b: Size, name: str) -> None:
         same = compare("eq", a, b)
         if same == 0:
@@ -302,6 +308,7 @@ class Lowering:
         assert shape is not None
         at = Location(source.location.space, source.location.index, source.location.offset + offset)
         view = Tensor(var.name, source.dtype, shape, at)
+        self.check_read([*shape, offset], var.name)
         self.require(compare("lt", source.nbytes, offset + view.nbytes), 0, var.name)
         self.tensors.append(view)
         return len(self.tensors) - 1
@@ -371,6 +378,8 @@ class Lowering:
         reads = [t for o in operands for t in _flat(self.value(o))]
         result = self._outputs(call.ty_args[0], var)
         writes = _flat(result)
+        dims = [d for t in writes for d in self.tensors[t].shape]
+        self.check_read([*dims, *attrs, work, workspace], var.name)
         scratch = None
         if workspace != 0:
             scratch = self.new_tensor(f"{var.name}.workspace", "u8", (workspace,))

@@ -24,11 +24,6 @@ class Reduction(OnnxOp):
                 return self.reduce(ctx, inputs[0], [], keep)
             axes = range(rank)
         axes = [normal_axis(a, rank) for a in axes]
-        shape = inputs.shape(0)
-        if all(shape[a] == 1 for a in axes):
-            # Nothing to reduce: TIR has no loop for it, and schedules stumble over that.
-            result = ctx.emit(self.reduce(ctx, inputs[0], [], True))
-            return result if keep or not axes else relax.op.squeeze(result, axes)
         return self.reduce(ctx, inputs[0], axes, keep)
 
     @abstractmethod
@@ -39,6 +34,17 @@ class Reduction(OnnxOp):
 def total(x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
     """``sum``, of nothing where there are no axes."""
     return relax.op.sum(x, axes, keep) if axes else x
+
+
+def through_double(
+    ctx: Context, x: relax.Expr, function: Callable[[relax.Expr], relax.Expr]
+) -> relax.Expr:
+    """A function of reals; of integers it is computed in f64 and cut to an integer."""
+    dtype = expr_dtype(x)
+    if "int" not in dtype:
+        return function(x)
+    wide = ctx.emit(relax.op.astype(x, "float64"))
+    return relax.op.astype(ctx.emit(function(wide)), dtype)
 
 
 def extreme(

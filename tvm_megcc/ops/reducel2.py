@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Context
-from ._reduction import Reduction, total
+from ._reduction import Reduction, through_double, total
 
 
 class ReduceL2(Reduction):
@@ -14,4 +14,5 @@ class ReduceL2(Reduction):
     name = "ReduceL2"
 
     def reduce(self, ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
-        return relax.op.sqrt(total(relax.op.multiply(x, x), axes, keep))
+        squares = ctx.emit(total(relax.op.multiply(x, x), axes, keep))
+        return through_double(ctx, squares, relax.op.sqrt)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Context
-from ._reduction import Reduction, total
+from ._reduction import Reduction, through_double, total
 
 
 class ReduceLogSum(Reduction):
@@ -14,4 +14,4 @@ class ReduceLogSum(Reduction):
     name = "ReduceLogSum"
 
     def reduce(self, ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
-        return relax.op.log(total(x, axes, keep))
+        return through_double(ctx, ctx.emit(total(x, axes, keep)), relax.op.log)

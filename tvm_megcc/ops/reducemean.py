@@ -10,6 +10,7 @@ from tvm import relax
 
 from . import Context
 from ._arithmetic import reduced
+from ._context import expr_dtype, volume
 from ._reduction import Reduction
 from ._sizes import Item, Real, truncdiv
 
@@ -20,10 +21,18 @@ def _mean(items: Sequence[Item]) -> Item:
 
 
 class ReduceMean(Reduction):
-    """``mean``."""
+    """``mean``; of integers the sum divided, cut to an integer."""
 
     name = "ReduceMean"
     on_sizes = staticmethod(reduced(_mean))
 
     def reduce(self, ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
-        return relax.op.mean(x, axes, keep) if axes else x
+        if not axes:
+            return x
+        dtype = expr_dtype(x)
+        if "int" not in dtype:
+            return relax.op.mean(x, axes, keep)
+        # TVM's mean of int32 is int64 once it is legalised.
+        shape = ctx.shape(x)
+        count = ctx.sizes([volume([shape[a] for a in axes])], dtype)
+        return relax.op.divide(relax.op.sum(x, axes, keep), count)

@@ -22,10 +22,12 @@ from tvm_megcc.passes.implicit_broadcast import ImplicitBroadcast
 from tvm_megcc.passes.legalise import LegaliseRest
 from tvm_megcc.passes.materialise import MaterialiseKernels
 from tvm_megcc.passes.read_sizes import ReadSizes
+from tvm_megcc.passes.sizes_first import SizesFirst
 
 __all__ = [
     "ChannelsLast", "FoldConstants", "FoldScaleShift", "ForwardMemory", "ImplicitBroadcast",
-    "LegaliseRest", "MaterialiseKernels", "ReadSizes", "WindowsTo2d", "pipeline", "stages",
+    "LegaliseRest", "MaterialiseKernels", "ReadSizes", "SizesFirst", "WindowsTo2d", "pipeline",
+    "stages",
 ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tvm
 from tvm import relax, tirx
 
+from tvm_megcc.passes.sizes_first import SizesFirst
 from tvm_megcc.shape_exprs import variables_of
 
 #: Left as Relax operators: `ForwardMemory` has turned every free one into a view.
@@ -34,6 +35,7 @@ class LegaliseRest:
                     relax.transform.FuseOps(),
                     relax.transform.FuseTIR(),
                     relax.transform.DeadCodeElimination(),
+                    SizesFirst(),
                 ]
             )(mod)
         return mod.with_attrs(attrs) if attrs else mod
