@@ -43,6 +43,11 @@ def _table() -> dict[str, Any]:
     return dict(onnx_frontend._get_convert_map())
 
 
+def names() -> set[str]:
+    """Every name in TVM's table, of whatever domain."""
+    return set(_table())
+
+
 def has(domain: str, op: str) -> bool:
     """Whether TVM converts the operator."""
     if op not in _table() or op in _LEFT_OUT:

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Write docs/onnx-operators.md, the table of all operators of ONNX and what is taken of each.
+
+It follows from onnx's registry, ours, and the lists of tests/onnx_suite, which tests hold.
+
+Usage: ``scripts/gen_operator_docs.py`` writes the page; with ``--check`` it writes nothing and
+exits with status 1 when the page is out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import onnx
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.onnx_suite import outcomes  # noqa: E402
+from tests.onnx_suite.cases import Case, all_cases  # noqa: E402
+from tvm_megcc import ops  # noqa: E402
+from tvm_megcc.frontend import subgraphs  # noqa: E402
+from tvm_megcc.ops import _stock  # noqa: E402
+
+PAGE = ROOT / "docs" / "onnx-operators.md"
+_HEAD = """# ONNX operators
+
+<!-- Written by scripts/gen_operator_docs.py from the registries and tests/onnx_suite. -->
+
+`scripts/onnx_suite` runs the {total:,} cases that ship with onnx, each through a compiled package
+that gets every input when it runs: {passed:,} give ONNX's answer, {refused} are refused, {left_out}
+are left out.
+
+* *since*: the first opset that has the operator; all versions from there on are taken.
+* *by*: a file of `tvm_megcc/ops` (own), TVM's converter (TVM), ONNX's definition by other operators
+  (definition), the importer itself (importer); without an entry it is not taken.
+* *types*: those of its operands in the cases that pass.
+* *at run time*: operands that may be computed at run time in the cases that pass. Any other operand
+  must be a constant or follow from shapes.
+* *cases*: how many of ONNX's cases pass, of how many.
+"""
+_DOMAINS = {"": "ai.onnx", "ai.onnx.ml": "ai.onnx.ml", "com.microsoft": "com.microsoft"}
+
+
+@dataclass
+class Facts:
+    """What the cases of an operator show."""
+
+    types: set[str] = field(default_factory=set)
+    at_run_time: dict[int, str] = field(default_factory=dict)
+    passed: int = 0
+    total: int = 0
+    #: Why cases do not pass -> their names.
+    reasons: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+
+def facts(cases: Iterable[Case]) -> Mapping[str, Facts]:
+    """Facts by operator."""
+    found: dict[str, Facts] = defaultdict(Facts)
+    reasons = outcomes.refused() | outcomes.left_out()
+    for case in cases:
+        row = found[case.operator]
+        row.total += 1
+        if case.name in reasons:
+            row.reasons[reasons[case.name]].append(case.name)
+            continue
+        row.passed += 1
+        if len(case.model.graph.node) == 1:
+            _operands(case.model, row)
+    return found
+
+
+def _operands(model: onnx.ModelProto, row: Facts) -> None:
+    """Add types and names of the operands of a model of one node."""
+    (node,) = model.graph.node
+    version = next(o.version for o in model.opset_import if o.domain == node.domain)
+    formal = onnx.defs.get_schema(node.op_type, version, node.domain).inputs
+    ports = {port.name: port for port in model.graph.input}
+    for number, name in enumerate(node.input):
+        if name not in ports or not formal:
+            continue
+        elem_type = ports[name].type.tensor_type.elem_type
+        if elem_type:
+            row.types.add(onnx.TensorProto.DataType.Name(elem_type).lower())
+        number = min(number, len(formal) - 1)
+        row.at_run_time[number] = formal[number].name
+
+
+def taken_by(domain: str, name: str) -> str:
+    """What converts an operator, "" where nothing does."""
+    op = ops.find(domain, name)
+    if op is not None and not isinstance(op, _stock.StockOp):
+        return "own"
+    if _stock.has(domain, name):
+        return "TVM"
+    if not domain and name in (*subgraphs.CONVERTERS, "Constant", "Identity", "Shape", "Size"):
+        return "importer"
+    if domain != "com.microsoft":
+        schema = onnx.defs.get_schema(name, domain=domain)
+        if schema.has_function or schema.has_context_dependent_function:
+            return "definition"
+    return ""
+
+
+def operators() -> Mapping[str, Mapping[str, int]]:
+    """Domain -> operator -> first opset, without what is deprecated in the newest."""
+    found: dict[str, dict[str, int]] = {domain: {} for domain in _DOMAINS}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if schema.domain in ("", "ai.onnx.ml"):
+            row = found[schema.domain]
+            row[schema.name] = min(schema.since_version, row.get(schema.name, 1 << 30))
+    for domain, row in found.items():
+        for name in list(row):
+            if onnx.defs.get_schema(name, domain=domain).deprecated:
+                del row[name]
+    ours = {name for domain, name in ops.registered() if domain == "com.microsoft"}
+    theirs = {name for name in _stock.names() if _stock.has("com.microsoft", name)}
+    found["com.microsoft"] = dict.fromkeys(ours | theirs, 1)
+    return found
+
+
+def page() -> str:
+    """The text of the page."""
+    cases = all_cases()
+    rows = facts(cases.values())
+    refused, left_out = len(outcomes.refused()), len(outcomes.left_out())
+    passed = len(cases) - refused - left_out
+    text = _HEAD.format(total=len(cases), passed=passed, refused=refused, left_out=left_out)
+    for domain, names in operators().items():
+        text += f"\n## {_DOMAINS[domain]}\n\n"
+        text += (
+            "| operator | since | by | types | at run time | cases |\n|---|---|---|---|---|---|\n"
+        )
+        for name, since in sorted(names.items(), key=lambda row: row[0].lower()):
+            row = rows.get(f"{domain}::{name}" if domain else name, Facts())
+            text += _line(name, since, taken_by(domain, name), row)
+    text += "\n## What is refused, or left out, and why\n"
+    for operator, row in sorted(rows.items(), key=lambda item: item[0].lower()):
+        if row.reasons:
+            text += f"\n**{operator}**\n\n"
+            text += "".join(
+                f"* {reason}: {_names(names)}\n" for reason, names in sorted(row.reasons.items())
+            )
+    return text
+
+
+def _line(name: str, since: int, by: str, row: Facts) -> str:
+    types = ", ".join(sorted(row.types))
+    operands = ", ".join(row.at_run_time[k] for k in sorted(row.at_run_time))
+    cases = f"{row.passed} of {row.total}" if row.total else ""
+    return f"| {name} | {since} | {by} | {types} | {operands} | {cases} |\n"
+
+
+def _names(names: Sequence[str], most: int = 4) -> str:
+    shown = ", ".join(f"`{name}`" for name in sorted(names)[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="only say whether it is up to date")
+    if not parser.parse_args(argv).check:
+        PAGE.write_text(page())
+        return 0
+    if PAGE.read_text() == page():
+        return 0
+    print(
+        "docs/onnx-operators.md is out of date: run scripts/gen_operator_docs.py", file=sys.stderr
+    )
+    return 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
