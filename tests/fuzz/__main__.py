@@ -31,7 +31,9 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"--arch: {unknown[0]} is not known; choose from {', '.join(MODES)}")
     always = tuple(n for n in names if n == "host") or tuple(names[:1])
     others = tuple(n for n in names if n not in always)
-    others += ("sanitized",) if options.sanitize or options.arch == parser.get_default("arch") else ()
+    others += (
+        ("sanitized",) if options.sanitize or options.arch == parser.get_default("arch") else ()
+    )
     first, last = _seeds(options)
     session = Session(options.work, always, others, options.threads)
     begin = time.monotonic()
@@ -50,11 +52,17 @@ def main(arguments: list[str] | None = None) -> int:
                     findings.write(small, options.keep)
             seed = row.stop
             spent = time.monotonic() - begin
-            print(f"{seed - first} seeds, {count} findings, {spent:.0f} s", file=sys.stderr, flush=True)
+            print(
+                f"{seed - first} seeds, {count} findings, {spent:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
     finally:
         session.close()
     _report(session)
-    print(f"{session.tally.seeds} seeds, {session.tally.answers} answers compared, {count} findings")
+    print(
+        f"{session.tally.seeds} seeds, {session.tally.answers} answers compared, {count} findings"
+    )
     return 1 if count else 0
 
 

@@ -198,12 +198,11 @@ class Builder:
             texts[package.name] = [unit, *(t for t in shared if t not in own)]
         good, bad = self._objects([t for row in texts.values() for t in row])
         if bad:
-            raise BuildError(
-                {name: bad[t] for name, row in texts.items() for t in row if t in bad}
-            )
+            raise BuildError({name: bad[t] for name, row in texts.items() for t in row if t in bad})
         names = [f"{package.name}_kernels" for package in packages]
         table = "".join(f"extern const megcc_kernels_t {n};\n" for n in names)
-        table += f"static const megcc_kernels_t *const kModels[] = {{{''.join(f'&{n},' for n in names)}}};\n"
+        rows = "".join(f"&{n}," for n in names)
+        table += f"static const megcc_kernels_t *const kModels[] = {{{rows}}};\n"
         runner = (HERE / "runner.c").read_text().replace('#include "models.h"', table)
         objects = dict.fromkeys([*good.values(), *self._runtime, self._object(runner)])
         program, listed = folder / "program", folder / "objects"
@@ -239,14 +238,22 @@ class Builder:
         return answers
 
     def _run(
-        self, jobs: Sequence[Job], number: dict[str, int], program: Path, folder: Path, seconds: float
+        self,
+        jobs: Sequence[Job],
+        number: dict[str, int],
+        program: Path,
+        folder: Path,
+        seconds: float,
     ) -> list[list[Answer]]:
         source, sink = folder / "jobs", folder / "results"
         source.write_bytes(_encode(jobs, number))
         sink.unlink(missing_ok=True)
         answers = [[Answer() for _ in job.feeds] for job in jobs]
         first = 0
-        environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
+        environment = os.environ | {
+            "ASAN_OPTIONS": "detect_leaks=0",
+            "UBSAN_OPTIONS": "print_stacktrace=1",
+        }
         while first < len(jobs):
             command = [*self.mode.launcher, str(program), str(source), str(sink), str(first)]
             try:

@@ -168,4 +168,3 @@ def serve() -> None:
         data = pickle.dumps(reply)
         sink.write(struct.pack("<I", len(data)) + data)
         sink.flush()
-

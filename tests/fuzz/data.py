@@ -23,7 +23,22 @@ INTS = (I64, I64, I32, I32, I8, U8, I16, U16, U32, U64)
 NUMBERS = (*FLOATS, *FLOATS, *INTS)
 ANY = (*NUMBERS, BOOL)
 
-_SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, 1.5, -2.5, np.inf, -np.inf, np.nan, 1e-40, 3e38, -3e38, 1e-30)
+_SPECIAL = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    1.5,
+    -2.5,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1e-40,
+    3e38,
+    -3e38,
+    1e-30,
+)
 
 
 class Random:

@@ -112,8 +112,7 @@ def by_ort(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> l
         raise Refused("an output is no tensor", missing=True)
     types = [o.type for o in session.get_outputs()]
     return [
-        r.view(_BF16) if t == "tensor(bfloat16)" else r
-        for r, t in zip(results, types, strict=True)
+        r.view(_BF16) if t == "tensor(bfloat16)" else r for r, t in zip(results, types, strict=True)
     ]
 
 
@@ -150,7 +149,9 @@ def by_reference(
             with contextlib.redirect_stdout(None):
                 results = evaluator.run(None, feeds)
     except Exception as error:  # the reference asserts, indexes and divides as it comes
-        raise Refused(f"{type(error).__name__}: {error}", isinstance(error, NotImplementedError)) from None
+        raise Refused(
+            f"{type(error).__name__}: {error}", isinstance(error, NotImplementedError)
+        ) from None
     found = []
     for result in results:
         if not isinstance(result, np.ndarray | np.generic):

@@ -105,7 +105,9 @@ def _resized(graph: Graph, rng: Random) -> dict[str, Array]:
                 shape.append(size)
                 continue
             if name not in sizes:
-                sizes[name] = rng.one((size, size + 1, size + 1, size + 3, 2 * size, 1, 0, max(size - 1, 0)))
+                sizes[name] = rng.one(
+                    (size, size + 1, size + 1, size + 3, 2 * size, 1, 0, max(size - 1, 0))
+                )
             shape.append(sizes[name])
         if tuple(shape) == array.shape:
             feed[port] = array
@@ -120,14 +122,22 @@ def _resized(graph: Graph, rng: Random) -> dict[str, Array]:
 
 def _hostile(graph: Graph, rng: Random) -> dict[str, Array] | None:
     """Inputs that are positions or sizes get values that they should not have."""
-    ports = [n for n, a in graph.inputs.items() if a.dtype.kind == "i" and a.size and a.dtype.itemsize > 2]
+    ports = [
+        n
+        for n, a in graph.inputs.items()
+        if a.dtype.kind == "i" and a.size and a.dtype.itemsize > 2
+    ]
     if not ports:
         return None
     feed = dict(graph.inputs)
     makes = any(node.op_type in _MAKES for node in graph.nodes)
     for port in rng.some(ports, 1):
         array = graph.inputs[port]
-        choices = (-7, -2, -1, 0, 1, 3, 9) if makes else (-1_000_000, -100, -7, 0, 7, 100, 1_000_000)
+        choices = (
+            (-7, -2, -1, 0, 1, 3, 9) if makes else (-1_000_000, -100, -7, 0, 7, 100, 1_000_000)
+        )
         mask = rng.bits.random(array.shape) < 0.6
-        feed[port] = np.where(mask, rng.bits.choice(choices, array.shape), array).astype(array.dtype)
+        feed[port] = np.where(mask, rng.bits.choice(choices, array.shape), array).astype(
+            array.dtype
+        )
     return feed

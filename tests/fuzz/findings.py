@@ -1,7 +1,7 @@
 """A finding as a file, and back.
 
-The file is JSON: what was wrong in words, the nodes as text for whoever reads it, then the model and
-the inputs, compressed.
+The file is JSON: what was wrong in words, the nodes as text for whoever reads it, then the model
+and the inputs, compressed.
 """
 
 from __future__ import annotations

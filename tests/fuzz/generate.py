@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from tests.fuzz import operators
 from tests.fuzz.data import Random
 from tests.fuzz.feeds import open_some
-from tests.fuzz.sketch import Graph, Sketch
+from tests.fuzz.sketch import Graph, Sketch, Unfit
 
 _OPSETS = (*range(9, 27), 11, 13, 13, 17, 18, 21, 22)
 
@@ -19,7 +21,8 @@ def graph(seed: int) -> Graph:
     attempts = 0
     while len(sketch.nodes) < wanted and attempts < 6 * wanted + 10:
         attempts += 1
-        rng.one(table)(sketch)
+        with contextlib.suppress(Unfit):
+            rng.one(table)(sketch)
     if not sketch.nodes:
         return graph(seed + (1 << 40))
     found = sketch.finish()

@@ -75,13 +75,13 @@ struct run {
   uint32_t n_inputs, n_outputs;
 };
 
-#define TRY(what, call)                    \
-  do {                                     \
-    const megcc_status_t s_ = (call);      \
-    if (s_ != MEGCC_OK) {                  \
-      *stage = (what);                     \
-      return s_;                           \
-    }                                      \
+#define TRY(what, call)               \
+  do {                                \
+    const megcc_status_t s_ = (call); \
+    if (s_ != MEGCC_OK) {             \
+      *stage = (what);                \
+      return s_;                      \
+    }                                 \
   } while (0)
 
 static megcc_status_t prepare(struct run *r, const uint32_t *const *inputs, enum stage *stage) {

@@ -23,6 +23,10 @@ MOST_ELEMENTS = 30_000
 _IR = 10
 
 
+class Unfit(Exception):
+    """A generator finds no operand that it can use."""
+
+
 @dataclass
 class Graph:
     """A finished graph: a model with one set of inputs, and the answers.
@@ -134,8 +138,12 @@ class Sketch:
         ]
         if found and self.rng.chance(reuse):
             return self.rng.one(found)
-        dims = shape() if shape is not None else self.rng.shape(rank)
-        return self.give(self.rng.array(self.rng.one(dtypes), dims, tame), 0.85)
+        for _ in range(50):
+            dims = shape() if shape is not None else self.rng.shape(rank)
+            array = self.rng.array(self.rng.one(dtypes), dims, tame)
+            if fits(array):
+                return self.give(array, 0.85)
+        raise Unfit
 
     def shape_of(self, name: str) -> tuple[int, ...]:
         return self.values[name].shape
@@ -157,7 +165,9 @@ class Sketch:
         """Add a node; its outputs, or None where no evaluator takes it."""
         wanted = [True] * outputs if isinstance(outputs, int) else outputs
         names = [self.fresh("v") if want else "" for want in wanted]
-        given = {key: value for key, value in attributes.items() if value is not None and value != []}
+        given = {
+            key: value for key, value in attributes.items() if value is not None and value != []
+        }
         operands = [name or "" for name in inputs]
         while operands and not operands[-1]:
             operands.pop()

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.fuzz.data import ANY, BOOL, F32, FLOATS, I8, I16, I32, I64, INTS, NUMBERS, U8, U16, U32, U64
+from tests.fuzz.data import (
+    ANY,
+    BOOL,
+    F32,
+    FLOATS,
+    I8,
+    I16,
+    I32,
+    I64,
+    INTS,
+    NUMBERS,
+    U8,
+    U16,
+    U32,
+    U64,
+)
 from tests.fuzz.operators._common import often, partner
 from tests.fuzz.sketch import Sketch
 
 _UNARY = {
     **dict.fromkeys(
-        "Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor HardSwish Log Mish Reciprocal "
-        "Round Sigmoid Sin Sinh Softplus Softsign Sqrt Tan Tanh IsNaN Identity".split(),
+        "Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor HardSwish Log Mish "
+        "Reciprocal Round Sigmoid Sin Sinh Softplus Softsign Sqrt Tan Tanh IsNaN Identity".split(),
         FLOATS,
     ),
     "Abs": NUMBERS,
@@ -163,7 +178,9 @@ def cast(s: Sketch) -> None:
         info = np.iinfo(to)
         values = s.values[x].astype(np.float64)
         if not np.isfinite(values).all() or (values < info.min).any() or (values > info.max).any():
-            x = s.give(s.rng.array(s.dtype_of(x), s.shape_of(x), tame=True) ** (2 if info.min == 0 else 1))
+            x = s.give(
+                s.rng.array(s.dtype_of(x), s.shape_of(x), tame=True) ** (2 if info.min == 0 else 1)
+            )
     from onnx import helper
 
     s.node("Cast", [x], to=int(helper.np_dtype_to_tensor_dtype(to)))

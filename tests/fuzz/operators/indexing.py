@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.fuzz.data import ANY, BOOL, F32, F64, FLOATS, I32, I64, NUMBERS, U8
+from tests.fuzz.data import ANY, BOOL, F32, F64, FLOATS, I32, I64, U8
 from tests.fuzz.operators._common import axis_of, ints, often
 from tests.fuzz.sketch import Sketch
 
@@ -46,7 +46,9 @@ def _positions(s: Sketch, shape, batch: int, unique: bool) -> np.ndarray:
     inner = shape[batch : batch + depth]
     if unique:
         total = int(np.prod(inner))
-        rows = s.rng.bits.permutation(total)[: s.rng.between(0 if s.rng.chance(0.1) else 1, min(total, 6))]
+        rows = s.rng.bits.permutation(total)[
+            : s.rng.between(0 if s.rng.chance(0.1) else 1, min(total, 6))
+        ]
         found = np.stack(np.unravel_index(rows, inner), -1).astype(np.int64)
     else:
         lead = [*shape[:batch], *s.rng.shape(s.rng.between(1, 2))]
@@ -90,7 +92,9 @@ def scatter_elements(s: Sketch) -> None:
     mode = s.rng.one(modes) if s.opset >= 16 else None
     dims = [s.rng.between(1, d) if s.rng.chance(0.35) else d for d in shape]
     n = shape[axis]
-    order = np.argsort(s.rng.bits.random([*dims[: axis % len(shape)], n, *dims[axis % len(shape) + 1 :]]), axis)
+    order = np.argsort(
+        s.rng.bits.random([*dims[: axis % len(shape)], n, *dims[axis % len(shape) + 1 :]]), axis
+    )
     found = np.take(order, range(dims[axis]), axis)
     if mode not in (None, "none"):
         found = s.rng.bits.integers(0, n, dims)
@@ -105,11 +109,15 @@ def scatter_elements(s: Sketch) -> None:
 @often(2)
 def one_hot(s: Sketch) -> None:
     depth = s.rng.between(1, 6)
-    indices = s.rng.bits.integers(-depth - 1, depth + 2, s.rng.shape(s.rng.below(3))).astype(s.rng.one((I64, I32, F32)))
+    indices = s.rng.bits.integers(-depth - 1, depth + 2, s.rng.shape(s.rng.below(3))).astype(
+        s.rng.one((I64, I32, F32))
+    )
     values = s.rng.array(s.rng.one((F32, I64, I32)), (2,))
     axis = s.rng.between(-indices.ndim - 1, indices.ndim)
     count = s.give(np.array(depth if s.rng.chance(0.5) else [depth], s.rng.one((I64, I32))), 0.2)
-    s.node("OneHot", [s.give(indices), count, s.give(values)], axis=axis if s.rng.chance(0.8) else None)
+    s.node(
+        "OneHot", [s.give(indices), count, s.give(values)], axis=axis if s.rng.chance(0.8) else None
+    )
 
 
 @often(3)
@@ -131,7 +139,11 @@ def top_k(s: Sketch) -> None:
     axis = axis_of(s, len(shape))
     if s.opset < 11:
         axis %= len(shape)
-    k = s.rng.between(0, shape[axis]) if s.rng.chance(0.3) else min(shape[axis], s.rng.between(1, 4))
+    k = (
+        s.rng.between(0, shape[axis])
+        if s.rng.chance(0.3)
+        else min(shape[axis], s.rng.between(1, 4))
+    )
     outputs = 2
     flags = {}
     if s.opset >= 11:
@@ -194,8 +206,12 @@ def non_max_suppression(s: Sketch) -> None:
         scores = np.abs(scores)
     limits = [
         s.give(ints(s.rng.between(0, 4)), 0.3) if s.rng.chance(0.85) else None,
-        s.give(np.array([s.rng.one((0.0, 0.25, 0.5, 1.0))], np.float32), 0.3) if s.rng.chance(0.7) else None,
-        s.give(np.array([s.rng.one((0.0, 0.3, -0.5))], np.float32), 0.3) if s.rng.chance(0.5) else None,
+        s.give(np.array([s.rng.one((0.0, 0.25, 0.5, 1.0))], np.float32), 0.3)
+        if s.rng.chance(0.7)
+        else None,
+        s.give(np.array([s.rng.one((0.0, 0.3, -0.5))], np.float32), 0.3)
+        if s.rng.chance(0.5)
+        else None,
     ]
     s.node(
         "NonMaxSuppression", [s.give(corners, 0.8), s.give(scores, 0.8), *limits],
@@ -206,7 +222,14 @@ def non_max_suppression(s: Sketch) -> None:
 def roi_align(s: Sketch) -> None:
     if s.opset < 10:
         return
-    x = s.give(s.rng.array(F32, (s.rng.between(1, 2), s.rng.between(1, 3), s.rng.between(3, 8), s.rng.between(3, 8)), tame=True), 0.9)
+    x = s.give(
+        s.rng.array(
+            F32,
+            (s.rng.between(1, 2), s.rng.between(1, 3), s.rng.between(3, 8), s.rng.between(3, 8)),
+            tame=True,
+        ),
+        0.9,
+    )
     n = s.rng.between(1, 3)
     rois = np.sort(s.rng.bits.random((n, 2, 2)) * 8, axis=1).reshape(n, 4).astype(np.float32)
     batch = s.rng.bits.integers(0, s.shape_of(x)[0], n)
@@ -225,7 +248,9 @@ def grid_sample(s: Sketch) -> None:
         return
     n, c, h, w = s.rng.between(1, 2), s.rng.between(1, 3), s.rng.between(1, 6), s.rng.between(1, 6)
     x = s.give(s.rng.array(F32, (n, c, h, w), tame=True), 0.9)
-    grid = (s.rng.bits.random((n, s.rng.between(1, 4), s.rng.between(1, 4), 2)) * 2.6 - 1.3).astype(np.float32)
+    grid = (s.rng.bits.random((n, s.rng.between(1, 4), s.rng.between(1, 4), 2)) * 2.6 - 1.3).astype(
+        np.float32
+    )
     modes = ("linear", "nearest", "cubic") if s.opset >= 20 else ("bilinear", "nearest", "bicubic")
     s.node(
         "GridSample", [x, s.give(grid)], mode=s.rng.one((None, *modes)),

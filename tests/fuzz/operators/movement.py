@@ -63,7 +63,9 @@ def squeeze(s: Sketch) -> None:
     x = s.data(ANY, fits=fits, shape=lambda: s.rng.shuffled([1, *s.rng.shape(s.rng.below(4))]))
     shape = s.shape_of(x)
     axes = [k for k, d in enumerate(shape) if d == 1]
-    axes = [a - len(shape) if s.rng.chance(0.3) and s.opset >= 11 else a for a in s.rng.some(axes, 1)]
+    axes = [
+        a - len(shape) if s.rng.chance(0.3) and s.opset >= 11 else a for a in s.rng.some(axes, 1)
+    ]
     if s.rng.chance(0.25):
         s.node("Squeeze", [x])
     elif s.opset < 13:
@@ -156,8 +158,15 @@ def slice(s: Sketch) -> None:
     kind = np.int32 if s.rng.chance(0.2) and not far else np.int64
     give = [s.give(np.array(v, kind), 0.35) for v in (starts, ends)]
     all_axes = axes == list(range(len(axes)))
-    operands = [*give, None if all_axes and s.rng.chance(0.3) else s.give(np.array(named, kind), 0.15)]
-    operands.append(s.give(np.array(steps, kind), 0.15) if steps != [1] * len(steps) or s.rng.chance(0.5) else None)
+    operands = [
+        *give,
+        None if all_axes and s.rng.chance(0.3) else s.give(np.array(named, kind), 0.15),
+    ]
+    operands.append(
+        s.give(np.array(steps, kind), 0.15)
+        if steps != [1] * len(steps) or s.rng.chance(0.5)
+        else None
+    )
     s.node("Slice", [x, *operands])
 
 
@@ -176,14 +185,18 @@ def expand(s: Sketch) -> None:
 @often(2)
 def tile(s: Sketch) -> None:
     x = s.data(ANY, fits=lambda a: a.size < 200)
-    repeats = [s.rng.one((1, 1, 2, 3, 0) if s.rng.chance(0.2) else (1, 1, 2, 3)) for _ in s.shape_of(x)]
+    repeats = [
+        s.rng.one((1, 1, 2, 3, 0) if s.rng.chance(0.2) else (1, 1, 2, 3)) for _ in s.shape_of(x)
+    ]
     s.node("Tile", [x, s.give(ints(*repeats), 0.4)])
 
 
 @often(4)
 def pad(s: Sketch) -> None:
     dtypes = FLOATS if s.opset < 13 else ANY
-    x = s.data(dtypes, fits=lambda a: 0 < a.ndim < 5, shape=lambda: s.rng.shape(s.rng.between(1, 4)))
+    x = s.data(
+        dtypes, fits=lambda a: 0 < a.ndim < 5, shape=lambda: s.rng.shape(s.rng.between(1, 4))
+    )
     shape = s.shape_of(x)
     modes = ["constant", "constant", "reflect", "edge"] + ["wrap"] * (s.opset >= 19)
     mode = s.rng.one(modes)
@@ -257,7 +270,11 @@ def eye_like(s: Sketch) -> None:
 
 @often(2)
 def trilu(s: Sketch) -> None:
-    x = s.data((*FLOATS, I64, I32, BOOL), fits=lambda a: a.ndim >= 2, shape=lambda: s.rng.shape(s.rng.between(2, 4)))
+    x = s.data(
+        (*FLOATS, I64, I32, BOOL),
+        fits=lambda a: a.ndim >= 2,
+        shape=lambda: s.rng.shape(s.rng.between(2, 4)),
+    )
     k = s.give(np.array(s.rng.between(-3, 3))) if s.rng.chance(0.6) else None
     s.node("Trilu", [x, k], upper=s.rng.one((None, 0, 1)))
 
@@ -278,9 +295,15 @@ def depth_space(s: Sketch) -> None:
 def reverse_sequence(s: Sketch) -> None:
     if s.opset < 10:
         return
-    x = s.data(ANY, fits=lambda a: a.ndim >= 2 and 0 not in a.shape, shape=lambda: s.rng.shape(s.rng.between(2, 4), 1))
+    x = s.data(
+        ANY,
+        fits=lambda a: a.ndim >= 2 and 0 not in a.shape,
+        shape=lambda: s.rng.shape(s.rng.between(2, 4), 1),
+    )
     time, batch = s.rng.one(((0, 1), (1, 0)))
-    lengths = s.rng.bits.integers(0 if s.rng.chance(0.1) else 1, s.shape_of(x)[time] + 1, s.shape_of(x)[batch])
+    lengths = s.rng.bits.integers(
+        0 if s.rng.chance(0.1) else 1, s.shape_of(x)[time] + 1, s.shape_of(x)[batch]
+    )
     s.node("ReverseSequence", [x, s.give(lengths)], time_axis=time, batch_axis=batch)
 
 

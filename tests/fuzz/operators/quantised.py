@@ -65,7 +65,11 @@ def dequantize(s: Sketch) -> None:
 @often(2)
 def dynamic_quantize(s: Sketch) -> None:
     if s.opset >= 11:
-        s.node("DynamicQuantizeLinear", [s.data((F32,), fits=lambda a: a.size > 0 and np.isfinite(a).all(), tame=True)], 3)
+        s.node(
+            "DynamicQuantizeLinear",
+            [s.data((F32,), fits=lambda a: a.size > 0 and np.isfinite(a).all(), tame=True)],
+            3,
+        )
 
 
 @often(3)
@@ -78,7 +82,12 @@ def qlinear_matmul(s: Sketch) -> None:
     b_type = s.rng.one((U8, I8)) if s.dtype_of(a) == U8 else I8
     b = s.give(s.rng.array(b_type, b_shape), 0.3)
     per = (b_shape[1],) if s.rng.chance(0.2) else ()
-    rows = [*_parameters(s, s.dtype_of(a)), b, *_parameters(s, b_type, per), *_parameters(s, s.dtype_of(a))]
+    rows = [
+        *_parameters(s, s.dtype_of(a)),
+        b,
+        *_parameters(s, b_type, per),
+        *_parameters(s, s.dtype_of(a)),
+    ]
     s.node("QLinearMatMul", [a, *rows])
 
 
@@ -119,7 +128,11 @@ def qlinear_conv(s: Sketch) -> None:
     per = s.rng.chance(0.3)
     scale = _scale(s, (out,) if per else ())
     zeros = np.full(scale.shape, zero, w.dtype)
-    bias = s.give(s.rng.bits.integers(-500, 500, out).astype(np.int32), 0.1) if s.rng.chance(0.6) else None
+    bias = (
+        s.give(s.rng.bits.integers(-500, 500, out).astype(np.int32), 0.1)
+        if s.rng.chance(0.6)
+        else None
+    )
     rows = [*_parameters(s, s.dtype_of(x)), s.give(w, 0.15), s.give(scale, 0), s.give(zeros, 0)]
     s.node("QLinearConv", [x, *rows, *_parameters(s, s.dtype_of(x)), bias], **attrs)
 
@@ -149,9 +162,13 @@ def qdq(s: Sketch) -> None:
     attrs: dict[str, object] = {}
     operands = [d[0]]
     if op in ("Add", "Mul"):
-        operands.append(s.give(s.rng.array(F32, broadcast_shape(s.rng, s.shape_of(x)), tame=True), 0.2))
+        operands.append(
+            s.give(s.rng.array(F32, broadcast_shape(s.rng, s.shape_of(x)), tame=True), 0.2)
+        )
     elif op == "MatMul":
-        operands.append(s.give(s.rng.array(F32, (s.shape_of(x)[-1], s.rng.between(1, 4)), tame=True), 0))
+        operands.append(
+            s.give(s.rng.array(F32, (s.shape_of(x)[-1], s.rng.between(1, 4)), tame=True), 0)
+        )
     elif op == "Concat":
         operands.append(d[0])
         attrs["axis"] = 0

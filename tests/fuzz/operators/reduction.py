@@ -76,7 +76,13 @@ def layer_normalization(s: Sketch) -> None:
     bias = s.give(rows[1], 0.3) if s.rng.chance(0.6) else None
     outputs = s.rng.one(([True], [True], [True, True, True], [True, False, True]))
     epsilon = s.rng.one((None, 1e-2))
-    s.node("LayerNormalization", [x, s.give(rows[0], 0.3), bias], outputs, axis=axis if s.rng.chance(0.7) or axis not in (-1, rank - 1) else None, epsilon=epsilon)
+    s.node(
+        "LayerNormalization",
+        [x, s.give(rows[0], 0.3), bias],
+        outputs,
+        axis=axis if s.rng.chance(0.7) or axis not in (-1, rank - 1) else None,
+        epsilon=epsilon,
+    )
 
 
 def rms_normalization(s: Sketch) -> None:
@@ -94,7 +100,14 @@ def group_normalization(s: Sketch) -> None:
     if s.opset < 18:
         return
     groups, each = s.rng.between(1, 3), s.rng.between(1, 3)
-    x = s.give(s.rng.array(F32, (s.rng.between(1, 2), groups * each, *s.rng.shape(s.rng.between(1, 2), 1)), tame=True), 0.9)
+    x = s.give(
+        s.rng.array(
+            F32,
+            (s.rng.between(1, 2), groups * each, *s.rng.shape(s.rng.between(1, 2), 1)),
+            tame=True,
+        ),
+        0.9,
+    )
     n = groups if s.opset < 21 else groups * each
     rows = [s.give(s.rng.array(F32, (n,), tame=True), 0.3) for _ in range(2)]
     s.node("GroupNormalization", [x, *rows], num_groups=groups, epsilon=s.rng.one((None, 1e-2)))

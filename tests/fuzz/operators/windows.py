@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.fuzz.data import F32, F64, FLOATS, I32, I64, U32
+from tests.fuzz.data import F32, F64, I32, I64
 from tests.fuzz.operators._common import ints, often
 from tests.fuzz.sketch import Sketch
 
@@ -66,7 +66,11 @@ def conv_transpose(s: Sketch) -> None:
     if s.rng.chance(0.3):
         attrs["output_padding"] = [s.rng.below(v) for v in strides]  # type: ignore[union-attr]
     w = s.give(s.rng.array(F32, (c, s.rng.between(1, 3), *attrs["kernel_shape"]), tame=True), 0.15)  # type: ignore[misc]
-    b = s.give(s.rng.array(F32, (s.shape_of(w)[1] * group,), tame=True), 0.2) if s.rng.chance(0.5) else None
+    b = (
+        s.give(s.rng.array(F32, (s.shape_of(w)[1] * group,), tame=True), 0.2)
+        if s.rng.chance(0.5)
+        else None
+    )
     s.node("ConvTranspose", [x, w, b], group=group, **attrs)
 
 
@@ -76,7 +80,14 @@ def pool(s: Sketch) -> None:
     rank = s.rng.one((1, 2, 2, 2, 3))
     x = _image(s, rank)
     attrs = _window(s, s.shape_of(x)[2:], rank, pooling=True)
-    if op == "MaxPool" and s.opset >= 10 or op == "AveragePool" and s.opset >= 19 or op == "LpPool" and s.opset >= 18:
+    if (
+        op == "MaxPool"
+        and s.opset >= 10
+        or op == "AveragePool"
+        and s.opset >= 19
+        or op == "LpPool"
+        and s.opset >= 18
+    ):
         if s.rng.chance(0.5):
             attrs["ceil_mode"] = s.rng.below(2)
         if s.rng.chance(0.2) and "auto_pad" not in attrs:
@@ -99,7 +110,9 @@ def global_pool(s: Sketch) -> None:
 @often(5)
 def mat_mul(s: Sketch) -> None:
     dtypes = (F32, F32, F32, F64) if s.rng.chance(0.9) else (I32, I64)
-    x = s.data(dtypes, fits=lambda a: a.ndim > 0, shape=lambda: s.rng.shape(s.rng.between(1, 4)), tame=True)
+    x = s.data(
+        dtypes, fits=lambda a: a.ndim > 0, shape=lambda: s.rng.shape(s.rng.between(1, 4)), tame=True
+    )
     shape = s.shape_of(x)
     k = shape[-1]
     if s.rng.chance(0.15):
@@ -127,19 +140,33 @@ def gemm(s: Sketch) -> None:
     b = s.give(s.rng.array(dtype, (n, k) if flags.get("transB") else (k, n), tame=True), 0.3)
     c = None
     if s.opset < 11 or s.rng.chance(0.7):
-        c = s.give(s.rng.array(dtype, s.rng.one(((n,), (m, n), (1, n), (m, 1), (1,), ())), tame=True), 0.3)
+        c = s.give(
+            s.rng.array(dtype, s.rng.one(((n,), (m, n), (1, n), (m, 1), (1,), ())), tame=True), 0.3
+        )
     s.node("Gemm", [a, b, c], **flags, **scales)
+
+
+#: Equation, then the letters of each operand.
+_EINSUMS = (
+    "ij,jk->ik ij jk",
+    "bij,bjk->bik bij bjk",
+    "ij->ji ij",
+    "ij->i ij",
+    "i,j->ij i j",
+    "bhwc,hkc->bhwk bhwc hkc",
+    "ij,ij-> ij ij",
+    "ii->i ii",
+    "...ij,...jk->...ik bij bjk",
+    "ij,kj ij kj",
+    "bnqd,bnkd->bnqk bnqd bnkd",
+)
 
 
 @often(2)
 def einsum(s: Sketch) -> None:
     if s.opset < 12:
         return
-    equation, *shapes = s.rng.one((
-        ("ij,jk->ik", "ij", "jk"), ("bij,bjk->bik", "bij", "bjk"), ("ij->ji", "ij"), ("ij->i", "ij"),
-        ("i,j->ij", "i", "j"), ("bhwc,hkc->bhwk", "bhwc", "hkc"), ("ij,ij->", "ij", "ij"), ("ii->i", "ii"),
-        ("...ij,...jk->...ik", "bij", "bjk"), ("ij,kj", "ij", "kj"), ("bnqd,bnkd->bnqk", "bnqd", "bnkd"),
-    ))  # fmt: skip
+    equation, *shapes = s.rng.one(_EINSUMS).split()
     sizes = {letter: s.rng.dim(1) for letter in "abcdhijknqw"}
     rows = [s.rng.array(F32, [sizes[c] for c in row], tame=True) for row in shapes]
     s.node("Einsum", [s.give(row, 0.8) for row in rows], equation=equation)
@@ -160,7 +187,9 @@ def resize(s: Sketch) -> None:
     if s.rng.chance(0.8):
         attrs["coordinate_transformation_mode"] = s.rng.one(frames)
     if mode == "nearest" and s.rng.chance(0.7):
-        attrs["nearest_mode"] = s.rng.one(("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"))
+        attrs["nearest_mode"] = s.rng.one(
+            ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+        )
     if mode == "cubic":
         attrs["cubic_coeff_a"] = s.rng.one((None, -0.5))
         attrs["exclude_outside"] = s.rng.one((None, 0, 1))
@@ -176,7 +205,10 @@ def resize(s: Sketch) -> None:
     if s.rng.chance(0.5):
         operands = [x, empty, s.give(np.array(scales, np.float32), 0.25)]
     else:
-        sizes = [shape[a] if a < 2 else max(1, int(shape[a] * v)) for a, v in zip(used, scales, strict=True)]
+        sizes = [
+            shape[a] if a < 2 else max(1, int(shape[a] * v))
+            for a, v in zip(used, scales, strict=True)
+        ]
         operands = [x, empty, empty, s.give(ints(*sizes), 0.25)]
         if s.opset >= 18 and axes and s.rng.chance(0.4):
             attrs["keep_aspect_ratio_policy"] = s.rng.one(("stretch", "not_larger", "not_smaller"))
