@@ -1,0 +1,91 @@
+"""The command behind `scripts/fuzz`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from tests.fuzz import findings
+from tests.fuzz.building import MODES
+from tests.fuzz.session import Session
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run seeds; 1 when there is a finding."""
+    parser = argparse.ArgumentParser(prog="scripts/fuzz", description=__doc__)
+    parser.add_argument("--seeds", metavar="A..B", help="the seeds from A to B, both included")
+    parser.add_argument("--minutes", type=float, help="fresh seeds for so long")
+    parser.add_argument("--arch", default="host,portable,arm64,armv7", help="where to run")
+    parser.add_argument("--sanitize", action="store_true", help="under sanitizers, too")
+    parser.add_argument("--batch", type=int, default=40, help="graphs in a program")
+    parser.add_argument("--keep", type=Path, help="write minimised findings to this folder")
+    parser.add_argument("--work", type=Path, default=ROOT / "build" / "fuzz")
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args(arguments)
+    names = options.arch.split(",")
+    if unknown := [n for n in names if n not in MODES]:
+        parser.error(f"--arch: {unknown[0]} is not known; choose from {', '.join(MODES)}")
+    always = tuple(n for n in names if n == "host") or tuple(names[:1])
+    others = tuple(n for n in names if n not in always)
+    others += (
+        ("sanitized",) if options.sanitize or options.arch == parser.get_default("arch") else ()
+    )
+    first, last = _seeds(options)
+    session = Session(options.work, always, others, options.threads)
+    begin = time.monotonic()
+    count, seed = 0, first
+    try:
+        while seed <= last:
+            if options.minutes and time.monotonic() - begin > 60 * options.minutes:
+                break
+            row = range(seed, min(seed + options.batch, last + 1))
+            for finding in session.batch(row):
+                count += 1
+                print(finding.line, flush=True)
+                if options.keep:
+                    small = session.smallest(finding)
+                    print("    ->", small.line, flush=True)
+                    findings.write(small, options.keep)
+            seed = row.stop
+            spent = time.monotonic() - begin
+            print(
+                f"{seed - first} seeds, {count} findings, {spent:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
+    finally:
+        session.close()
+    _report(session)
+    print(
+        f"{session.tally.seeds} seeds, {session.tally.answers} answers compared, {count} findings"
+    )
+    return 1 if count else 0
+
+
+def _seeds(options: argparse.Namespace) -> tuple[int, int]:
+    if options.seeds:
+        first, _, last = options.seeds.partition("..")
+        return int(first), int(last or first)
+    start = int(time.time()) * 1000 if options.minutes else 0
+    return start, start + (10**9 if options.minutes else 99)
+
+
+def _report(session: Session) -> None:
+    tally = session.tally
+    for title, rows in (
+        ("refused", tally.refusals),
+        ("refused when run", tally.statuses),
+        ("answered where ONNX Runtime has no answer", tally.beyond),
+    ):
+        print(f"{title}: {sum(rows.values())}")
+        for text, n in rows.most_common(60):
+            print(f"  {n:5} {text}")
+    print("nodes:", " ".join(f"{op}:{n}" for op, n in sorted(tally.nodes.items())))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

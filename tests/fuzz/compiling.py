@@ -1,0 +1,170 @@
+"""Compile models in a process of its own, with a limit on its memory and its time.
+
+Enters: an ONNX file's bytes and architectures. Leaves: for each, the C sources that are the model's
+own and its image; or what went wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import select
+import struct
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+#: What one compilation may take: seconds of processor time, and bytes.
+SECONDS, BYTES = 60, 4 << 30
+#: Nobody waits longer than this for a reply, on however slow a machine.
+WALL_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Package:
+    """One architecture's part of a package, as far as the fuzzer's program needs it.
+
+    Attributes
+    ----------
+    sources : dict
+        Kernel files by path, and ``model/model.c``.
+    inputs, outputs : tuple of str
+        The ports in the package's order.
+    """
+
+    name: str
+    arch: str
+    sources: dict[str, str]
+    header: str
+    image: bytes
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass
+class Compiled:
+    """The outcome of one compilation.
+
+    Attributes
+    ----------
+    refusal : str
+        The sentence, where it was refused.
+    internal : str
+        The traceback, where it failed otherwise.
+    trouble : str
+        What happened to the process: it died, or took too much.
+    """
+
+    packages: dict[str, Package] = field(default_factory=dict)
+    refusal: str = ""
+    kind: str = ""
+    internal: str = ""
+    trouble: str = ""
+    seconds: float = 0.0
+
+
+def _compile(path: str, name: str, archs: Sequence[str]) -> Compiled:
+    from tvm_megcc import driver
+    from tvm_megcc.codegen_c import emit
+    from tvm_megcc.errors import MegccError
+    from tvm_megcc.target import resolve
+
+    begin = time.process_time()
+    found = Compiled()
+    try:
+        programs = driver.compile_programs(path, resolve(archs), name=name)
+        for arch, program in zip(archs, programs.values(), strict=True):
+            files = emit.package({resolve([arch])[0]: program}, name=name, weights="bin")
+            found.packages[arch] = _package(name, arch, files)
+    except MegccError as error:
+        found.refusal, found.kind = str(error), type(error).__name__
+    except MemoryError:
+        found.trouble = f"needs more than {BYTES >> 30} GB"
+    except BaseException:
+        found.internal = traceback.format_exc()
+    found.seconds = time.process_time() - begin
+    return found
+
+
+def _package(name: str, arch: str, files: dict[str, Any]) -> Package:
+    import json
+
+    facts = json.loads(files["manifest.json"])
+    sources = {p: t for p, t in files.items() if p.startswith("src/kernels/")}
+    sources["model/model.c"] = files["model/model.c"]
+    (image,) = (data for p, data in files.items() if p.startswith("model/") and p.endswith(".bin"))
+    (header,) = (t for p, t in files.items() if p.startswith("include/") and p != "include/megcc.h")
+    ports = (tuple(p["name"] for p in facts[side]) for side in ("inputs", "outputs"))
+    return Package(name, arch, sources, header, image, *ports)
+
+
+class Compiler:
+    """A process that compiles one model after another; it is started again when it dies."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log = folder / "compiler.log"
+
+    def compile(self, model: bytes, name: str, archs: Sequence[str]) -> Compiled:
+        """Compile one model; never raises for what the model does."""
+        path = self.folder / f"{name}.onnx"
+        path.write_bytes(model)
+        try:
+            return self._request(str(path), name, tuple(archs))
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _request(self, *request: object) -> Compiled:
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", "from tests.fuzz.compiling import serve; serve()"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log.open("wb"),
+                cwd=Path(__file__).resolve().parents[2],
+            )  # fmt: skip
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None
+        data = pickle.dumps(request)
+        process.stdin.write(struct.pack("<I", len(data)) + data)
+        process.stdin.flush()
+        ready, _, _ = select.select([process.stdout], [], [], WALL_SECONDS)
+        head = process.stdout.read(4) if ready else b""
+        if len(head) == 4:
+            (length,) = struct.unpack("<I", head)
+            return pickle.loads(process.stdout.read(length))
+        self.close()
+        words = self._log.read_text(errors="replace")[-2000:]
+        how = f"died with status {process.returncode}" if ready else "does not end"
+        return Compiled(trouble=f"the compiler's process {how}: {words}")
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+
+def serve() -> None:
+    """Reply to requests: pickles with their lengths before them, from stdin to stdout."""
+    # What the compiler prints must not come between the replies.
+    sink = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    import tvm_megcc.driver  # noqa: F401  (before the limit: TVM maps much that it never touches)
+    import tvm_megcc.frontend
+    import tvm_megcc.pipeline  # noqa: F401
+
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + BYTES, used + BYTES))
+    while len(head := sys.stdin.buffer.read(4)) == 4:
+        (length,) = struct.unpack("<I", head)
+        reply = _compile(*pickle.loads(sys.stdin.buffer.read(length)))
+        data = pickle.dumps(reply)
+        sink.write(struct.pack("<I", len(data)) + data)
+        sink.flush()

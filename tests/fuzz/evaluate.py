@@ -1,0 +1,210 @@
+"""Evaluate one ONNX node at a time: by ONNX Runtime, by `onnx.reference`, in f32 or in f64.
+
+A graph is evaluated node by node, so that every value inside it is known, and a node that ONNX
+Runtime has no kernel for can be evaluated by the reference alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+Array = np.ndarray
+Arrays = Mapping[str, Array]
+
+ort.set_default_logger_severity(4)
+
+#: ONNX Runtime refuses models of later opsets than it knows.
+NEWEST_OF_ORT = 26
+
+
+class Refused(Exception):
+    """An evaluator does not evaluate a node: it has no kernel, or calls the node an error.
+
+    Attributes
+    ----------
+    missing : bool
+        It has no kernel for the operator with these types, which says nothing about the node.
+    """
+
+    def __init__(self, text: str, missing: bool) -> None:
+        super().__init__(text)
+        self.missing = missing
+
+
+def element(array: Array) -> int:
+    """The ONNX element type of an array."""
+    return int(helper.np_dtype_to_tensor_dtype(array.dtype))
+
+
+def single(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> onnx.ModelProto:
+    """A model of one node, whose operands are inputs of open shape."""
+    names = dict.fromkeys(name for name in reads(node) if name)
+    ports = [helper.make_tensor_value_info(n, element(arrays[n]), None) for n in names]
+    for port, name in zip(ports, names, strict=True):
+        for size in arrays[name].shape:
+            dim = port.type.tensor_type.shape.dim.add()
+            if node.op_type == "Resize":  # ONNX Runtime takes an open dim for 0 there
+                dim.dim_value = size
+        if not arrays[name].ndim:
+            port.type.tensor_type.shape.SetInParent()
+    outputs = [helper.make_empty_tensor_value_info(name) for name in node.output if name]
+    graph = helper.make_graph([node], "node", ports, outputs)
+    entries = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
+    return helper.make_model(graph, opset_imports=entries, ir_version=10)
+
+
+def reads(node: onnx.NodeProto) -> list[str]:
+    """Names that a node reads, those that its graphs take from outside included."""
+    found = list(node.input)
+    for attr in node.attribute:
+        if attr.type == onnx.AttributeProto.GRAPH:
+            bound = {p.name for p in attr.g.input} | {w.name for w in attr.g.initializer}
+            bound |= {name for inner in attr.g.node for name in inner.output}
+            inside = [name for inner in attr.g.node for name in reads(inner)]
+            inside += [port.name for port in attr.g.output]
+            found += [name for name in inside if name not in bound]
+    return found
+
+
+Session = Callable[[list[str], dict[str, Array]], list[Array]]
+
+
+@lru_cache(maxsize=4096)
+def _ort_session(model: bytes) -> ort.InferenceSession | Refused:
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    try:
+        return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # pybind raises a class for each status
+        text = " ".join(str(error).split())
+        return Refused(text, "NOT_IMPLEMENTED" in text or "opset" in text.lower())
+
+
+def by_ort(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> list[Array]:
+    """The node's outputs by ONNX Runtime without its optimisations.
+
+    Raises
+    ------
+    Refused
+    """
+    if opsets[""] > NEWEST_OF_ORT:
+        raise Refused("ONNX Runtime does not know this opset", missing=True)
+    session = _ort_session(single(node, opsets, arrays).SerializeToString())
+    if isinstance(session, Refused):
+        raise session
+    feeds = {name: arrays[name] for name in dict.fromkeys(reads(node)) if name}
+    try:
+        results = session.run(None, {n: _ort_value(a) for n, a in feeds.items()})
+    except Exception as error:
+        raise Refused(" ".join(str(error).split()), missing=False) from None
+    if any(not isinstance(r, np.ndarray) for r in results):
+        raise Refused("an output is no tensor", missing=True)
+    types = [o.type for o in session.get_outputs()]
+    return [
+        r.view(_BF16) if t == "tensor(bfloat16)" else r for r, t in zip(results, types, strict=True)
+    ]
+
+
+_BF16 = helper.tensor_dtype_to_np_dtype(TensorProto.BFLOAT16)
+
+
+def _ort_value(array: Array) -> object:
+    if array.dtype == _BF16:
+        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(
+            array.view(np.uint16), TensorProto.BFLOAT16
+        )
+    return array
+
+
+def by_reference(
+    node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays, double: bool = False
+) -> list[Array]:
+    """The node's outputs by `onnx.reference`; with ``double``, every float is computed in f64.
+
+    Raises
+    ------
+    Refused
+    """
+    feeds = {name: arrays[name] for name in dict.fromkeys(reads(node)) if name}
+    if double and node.op_type == "Cast":
+        (to,) = (a.i for a in node.attribute if a.name == "to")
+        dtype = helper.tensor_dtype_to_np_dtype(to)
+        if is_float(dtype):
+            return [feeds[node.input[0]].astype(np.float64)]
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            evaluator = _evaluator(single(node, opsets, arrays).SerializeToString())
+            with contextlib.redirect_stdout(None):
+                results = evaluator.run(None, feeds)
+    except Exception as error:  # the reference asserts, indexes and divides as it comes
+        raise Refused(
+            f"{type(error).__name__}: {error}", isinstance(error, NotImplementedError)
+        ) from None
+    found = []
+    for result in results:
+        if not isinstance(result, np.ndarray | np.generic):
+            raise Refused("an output is no tensor", missing=True)
+        array = np.asarray(result)
+        found.append(array.astype(np.float64) if double and is_float(array.dtype) else array)
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _evaluator(model: bytes) -> ReferenceEvaluator:
+    return ReferenceEvaluator(onnx.load_model_from_string(model))
+
+
+def is_float(dtype: np.dtype) -> bool:
+    """Whether a dtype is a floating point type, bfloat16 included."""
+    return dtype.kind == "f" or dtype == _BF16
+
+
+def tensor(name: str, array: Array) -> TensorProto:
+    """An initialiser."""
+    return numpy_helper.from_array(array, name)
+
+
+def either(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> list[Array]:
+    """By ONNX Runtime; by the reference where ONNX Runtime has no kernel.
+
+    Raises
+    ------
+    Refused
+    """
+    try:
+        return by_ort(node, opsets, arrays)
+    except Refused as refusal:
+        if not refusal.missing:
+            raise
+    return by_reference(node, opsets, arrays)
+
+
+def run(
+    nodes: Sequence[onnx.NodeProto],
+    opsets: Mapping[str, int],
+    feeds: Arrays,
+    evaluate: Callable[[onnx.NodeProto, Mapping[str, int], Arrays], list[Array]] = either,
+) -> dict[str, Array]:
+    """Every value of a graph, by name.
+
+    Raises
+    ------
+    Refused
+    """
+    values = dict(feeds)
+    for node in nodes:
+        results = evaluate(node, opsets, values)
+        values.update(zip((n for n in node.output if n), results, strict=True))
+    return values

@@ -1,0 +1,143 @@
+"""Inputs for the runs of one graph: its own, others of other sizes, and hostile ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tests.fuzz import evaluate
+from tests.fuzz.data import Random
+from tests.fuzz.evaluate import Array
+from tests.fuzz.sketch import Graph
+
+#: What makes tensors of a size that it reads; large numbers would only test the allocator.
+_MAKES = {"Expand", "Tile", "ConstantOfShape", "Pad", "Resize", "Range", "OneHot", "Reshape",
+          "AffineGrid", "Upsample", "Loop", "EyeLike"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Run:
+    """One set of inputs.
+
+    Attributes
+    ----------
+    values : dict or None
+        Every value of the graph; None where the evaluators call these inputs an error.
+    error : str
+        What ONNX Runtime says then.
+    certain : bool
+        Whether `onnx.reference` calls them an error, too.
+    """
+
+    feed: dict[str, Array]
+    values: dict[str, Array] | None
+    error: str = ""
+    certain: bool = False
+
+
+def runs(graph: Graph, rng: Random) -> list[Run]:
+    """The graph's own inputs, then others."""
+    found = [Run(graph.inputs, graph.values)]
+    if graph.open_dims:
+        found += [_run(graph, _resized(graph, rng)) for _ in range(rng.between(1, 3))]
+        if rng.chance(0.5):
+            found.append(found[0])
+    if rng.chance(0.3) and (feed := _hostile(graph, rng)) is not None:
+        found.append(_run(graph, feed))
+    return found
+
+
+def evaluated(graph: Graph, feed: dict[str, Array]) -> Run:
+    """The run of a feed."""
+    return _run(graph, feed)
+
+
+def partly(graph: Graph, feed: dict[str, Array]) -> dict[str, Array]:
+    """The values of a graph up to the node that the evaluators call an error."""
+    values = {**graph.weights, **feed}
+    for node in graph.nodes:
+        try:
+            results = evaluate.either(node, graph.opsets, values)
+        except evaluate.Refused:
+            break
+        values.update(zip((n for n in node.output if n), results, strict=True))
+    return values
+
+
+def _run(graph: Graph, feed: dict[str, Array]) -> Run:
+    given = {**graph.weights, **feed}
+    try:
+        return Run(feed, evaluate.run(graph.nodes, graph.opsets, given))
+    except evaluate.Refused as refusal:
+        error = str(refusal)
+    try:
+        evaluate.run(graph.nodes, graph.opsets, given, evaluate.by_reference)
+        return Run(feed, None, error)
+    except evaluate.Refused as refusal:
+        return Run(feed, None, error, not refusal.missing)
+
+
+def open_some(graph: Graph, rng: Random) -> None:
+    """Leave some dims of the inputs open."""
+    apart = rng.chance(0.3)
+    dims = {d for array in graph.inputs.values() for d in array.shape}
+    chosen = {d for d in sorted(dims) if rng.chance(0.5)}
+    for port, array in graph.inputs.items():
+        names: list[str | None] = []
+        for axis, size in enumerate(array.shape):
+            if size not in chosen or rng.chance(0.15):
+                names.append(None)
+            else:
+                names.append(f"{port}_{axis}" if apart else f"d{size}")
+        if any(names):
+            graph.open_dims[port] = names
+
+
+def _resized(graph: Graph, rng: Random) -> dict[str, Array]:
+    sizes: dict[str, int] = {}
+    feed = {}
+    for port, array in graph.inputs.items():
+        names = graph.open_dims.get(port) or [None] * array.ndim
+        shape = []
+        for name, size in zip(names, array.shape, strict=True):
+            if name is None:
+                shape.append(size)
+                continue
+            if name not in sizes:
+                sizes[name] = rng.one(
+                    (size, size + 1, size + 1, size + 3, 2 * size, 1, 0, max(size - 1, 0))
+                )
+            shape.append(sizes[name])
+        if tuple(shape) == array.shape:
+            feed[port] = array
+        elif array.dtype.kind in "iub" and array.size:
+            feed[port] = np.resize(array, shape)
+        else:
+            feed[port] = rng.array(array.dtype, shape)
+    if sum(a.size for a in feed.values()) > 50_000:
+        return dict(graph.inputs)
+    return feed
+
+
+def _hostile(graph: Graph, rng: Random) -> dict[str, Array] | None:
+    """Inputs that are positions or sizes get values that they should not have."""
+    ports = [
+        n
+        for n, a in graph.inputs.items()
+        if a.dtype.kind == "i" and a.size and a.dtype.itemsize > 2
+    ]
+    if not ports:
+        return None
+    feed = dict(graph.inputs)
+    makes = any(node.op_type in _MAKES for node in graph.nodes)
+    for port in rng.some(ports, 1):
+        array = graph.inputs[port]
+        choices = (
+            (-7, -2, -1, 0, 1, 3, 9) if makes else (-1_000_000, -100, -7, 0, 7, 100, 1_000_000)
+        )
+        mask = rng.bits.random(array.shape) < 0.6
+        feed[port] = np.where(mask, rng.bits.choice(choices, array.shape), array).astype(
+            array.dtype
+        )
+    return feed

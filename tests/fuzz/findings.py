@@ -1,0 +1,83 @@
+"""A finding as a file, and back.
+
+The file is JSON: what was wrong in words, the nodes as text for whoever reads it, then the model
+and the inputs, compressed.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+
+from tests.fuzz.evaluate import Array
+from tests.fuzz.sketch import Graph
+
+if TYPE_CHECKING:
+    from tests.fuzz.session import Finding
+
+
+def write(finding: Finding, folder: Path) -> Path:
+    """Write a finding; its name is made of its kind, its operators and what it is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    case = finding.case
+    ops = "_".join(dict.fromkeys(node.op_type.lower() for node in case.graph.nodes))[:60]
+    model = case.graph.model("finding").SerializeToString()
+    mark = zlib.crc32(re.sub(r"[\d.]+", "", finding.text).encode()) % 10000
+    content = {
+        "about": " ".join(finding.text.split())[:400],
+        "kind": finding.kind,
+        "mode": finding.mode,
+        "nodes": [" ".join(onnx.printer.to_text(n).split())[:200] for n in case.graph.nodes],
+        "model": _text(model),
+        "runs": [{n: _array(a) for n, a in run.feed.items()} for run in case.runs],
+    }
+    path = folder / f"{finding.kind}_{ops}_{mark:04}.json"
+    path.write_text(json.dumps(content, indent=1) + "\n")
+    return path
+
+
+def read(path: Path) -> tuple[dict[str, str], Graph, list[dict[str, Array]]]:
+    """What a file says; its graph, without values; the inputs of its runs."""
+    content = json.loads(path.read_text())
+    proto = onnx.load_model_from_string(_bytes(content["model"]))
+    graph = proto.graph
+    feeds = [{n: _read_array(v) for n, v in run.items()} for run in content["runs"]]
+    dims = {
+        p.name: [d.dim_param or None for d in p.type.tensor_type.shape.dim] for p in graph.input
+    }
+    made = Graph(
+        nodes=list(graph.node),
+        opsets={entry.domain: entry.version for entry in proto.opset_import},
+        inputs=feeds[0],
+        weights={w.name: onnx.numpy_helper.to_array(w) for w in graph.initializer},
+        outputs=[p.name for p in graph.output],
+        open_dims={n: row for n, row in dims.items() if any(row)},
+    )
+    return content, made, feeds
+
+
+def _text(data: bytes) -> str:
+    return base64.b85encode(zlib.compress(data, 9)).decode()
+
+
+def _bytes(text: str) -> bytes:
+    return zlib.decompress(base64.b85decode(text))
+
+
+def _array(array: Array) -> list[object]:
+    return [array.dtype.name, list(array.shape), _text(array.tobytes())]
+
+
+def _read_array(row: list) -> Array:
+    name, shape, data = row
+    from tests.fuzz.data import BF16
+
+    dtype = BF16 if name == BF16.name else np.dtype(name)
+    return np.frombuffer(_bytes(data), dtype).reshape(shape)

@@ -1,0 +1,31 @@
+"""A random graph from a seed."""
+
+from __future__ import annotations
+
+import contextlib
+
+from tests.fuzz import operators
+from tests.fuzz.data import Random
+from tests.fuzz.feeds import open_some
+from tests.fuzz.sketch import Graph, Sketch, Unfit
+
+_OPSETS = (*range(9, 27), 11, 13, 13, 17, 18, 21, 22)
+
+
+def graph(seed: int) -> Graph:
+    """The graph of a seed: 1 to 20 nodes."""
+    rng = Random(seed)
+    wanted = rng.one((1, 2, 3, 3, 4, 5, 6, 8, 10, 12, 16, 20))
+    sketch = Sketch(rng, rng.one(_OPSETS))
+    table = operators.table()
+    attempts = 0
+    while len(sketch.nodes) < wanted and attempts < 6 * wanted + 10:
+        attempts += 1
+        with contextlib.suppress(Unfit):
+            rng.one(table)(sketch)
+    if not sketch.nodes:
+        return graph(seed + (1 << 40))
+    found = sketch.finish()
+    if rng.chance(0.4):
+        open_some(found, rng)
+    return found

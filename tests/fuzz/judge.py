@@ -1,0 +1,251 @@
+"""Is an answer right? Within eight times what rounding may do, by evaluations that round otherwise.
+
+A value is evaluated as ONNX Runtime does, in f64, and in f64 with every node's operands moved by a
+few units of their last place, wherever the node rounds at all. What those evaluations differ in is
+the spread; an integer that is not the same in all of them is anybody's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+
+from tests.fuzz import evaluate
+from tests.fuzz.data import Random
+from tests.fuzz.evaluate import Array, Refused, is_float
+from tests.fuzz.sketch import Graph
+
+#: A wrong float is further away than so many times the spread.
+FACTOR = 8
+_SHAKES = 4
+_EPS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is wrong with an output; empty when nothing is."""
+
+    output: str = ""
+    text: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+
+def same(found: Array, want: Array) -> bool:
+    """Equal up to two units in the last place: no need to look closer."""
+    if found.shape != want.shape or found.dtype != want.dtype:
+        return False
+    if not is_float(want.dtype):
+        return bool((found == want).all())
+    a, b = (np.asarray(v).astype(np.float64) for v in (found, want))
+    with np.errstate(all="ignore"):
+        near = np.abs(a - b) <= 2 * _EPS[want.dtype.name] * np.abs(b)
+    return bool((near | (a == b) | (np.isnan(a) & np.isnan(b))).all())
+
+
+class Judge:
+    """Judges the outputs of one graph at one set of inputs.
+
+    Parameters
+    ----------
+    graph : Graph
+    feeds : dict
+        Inputs and weights.
+    values : dict
+        Every value of the graph, as ONNX Runtime computes it.
+    """
+
+    def __init__(self, graph: Graph, values: Mapping[str, Array]) -> None:
+        self.graph, self.values = graph, values
+        self._spreads: dict[str, tuple[Array, Array]] | None = None
+        self._reference: Mapping[str, Array] | None = None
+
+    def wrong(self, found: Mapping[str, Array]) -> Verdict:
+        """The first output that neither ONNX Runtime nor `onnx.reference` agrees with."""
+        for name in self.graph.outputs:
+            if name not in found:
+                return Verdict(name, "is missing")
+            text = self._differs(name, found[name], self.values)
+            if text and self._differs(name, found[name], self.reference):
+                return Verdict(name, text)
+        return Verdict()
+
+    def _differs(self, name: str, found: Array, values: Mapping[str, Array]) -> str:
+        want = values.get(name)
+        if want is None:
+            return "the reference has no answer"
+        if found.dtype != want.dtype:
+            return f"is {found.dtype}, not {want.dtype}"
+        if found.shape != want.shape:
+            return f"has shape {list(found.shape)}, not {list(want.shape)}"
+        if same(found, want):
+            return ""
+        spread, loose = self.spreads[name]
+        if spread.shape != want.shape:
+            return ""  # the reference has another size
+        a, b = (np.asarray(v).astype(np.float64) for v in (found, want))
+        if is_float(want.dtype):
+            eps = _EPS[want.dtype.name]
+            with np.errstate(all="ignore"):
+                scale = np.where(np.isfinite(b), np.abs(b), 0)
+                floor = 4 * eps * np.maximum(scale, 1e-3 * scale.max(initial=0)) + 1e-37
+                if want.dtype.name == "float16":
+                    floor = np.maximum(floor, 2.0**-23)
+                near = np.abs(a - b) <= FACTOR * spread + floor
+            right = near | (a == b) | (np.isnan(a) & np.isnan(b)) | loose
+        else:
+            right = (np.asarray(found == want)) | loose
+        if right.all():
+            return ""
+        where = np.argwhere(~right)
+        first = tuple(int(k) for k in where[0])
+        return (
+            f"{len(where)} of {right.size} wrong, first at {list(first)}: "
+            f"{found[first]} for {want[first]} (spread {spread[first]:.2g})"
+        )
+
+    # ---- what rounding may do ----------------------------------------------------------------
+
+    @property
+    def reference(self) -> Mapping[str, Array]:
+        """Values by `onnx.reference`, with ONNX Runtime for what it does not evaluate."""
+        if self._reference is None:
+            values = {**self.graph.weights, **{n: self.values[n] for n in self.graph.inputs}}
+            for node in self.graph.nodes:
+                names = [n for n in node.output if n]
+                try:
+                    results = evaluate.by_reference(node, self.graph.opsets, values)
+                    if any(
+                        r.dtype != self.values[n].dtype for n, r in zip(names, results, strict=True)
+                    ):
+                        raise Refused("another type", missing=True)
+                except Refused:
+                    try:
+                        results = evaluate.by_ort(node, self.graph.opsets, values)
+                    except Refused:
+                        break
+                values.update(zip(names, results, strict=True))
+            self._reference = values
+        return self._reference
+
+    @property
+    def spreads(self) -> dict[str, tuple[Array, Array]]:
+        """For each output: the spread of each element, and whether any value is as good."""
+        if self._spreads is None:
+            exact = self._doubles(None)
+            shaken = [self._doubles(Random(17, k)) for k in range(_SHAKES)]
+            self._spreads = {n: self._spread(n, [exact, *shaken]) for n in self.graph.outputs}
+        return self._spreads
+
+    def _spread(self, name: str, runs: list[dict[str, Array]]) -> tuple[Array, Array]:
+        want = self.values[name]
+        rows = [run[name] for run in runs if name in run]
+        if any(row.shape != want.shape for row in rows):
+            # A size that rounding decides.
+            return np.zeros(want.shape), np.ones(want.shape, bool)
+        if not is_float(want.dtype):
+            loose = np.zeros(want.shape, bool)
+            for row in rows:
+                loose |= row != want
+            return np.zeros(want.shape), loose
+        b = np.asarray(want).astype(np.float64)
+        spread, loose = np.zeros(want.shape), np.zeros(want.shape, bool)
+        for row in rows:
+            with np.errstate(all="ignore"):
+                gap = np.abs(row.astype(np.float64) - b)
+            finite = np.isfinite(gap)
+            spread = np.where(finite, np.maximum(spread, gap), spread)
+            # Infinite in f32 and finite in f64, or the other way round.
+            equal = (row == b) | (np.isnan(row) & np.isnan(b))
+            loose |= ~finite & ~equal
+        return spread, loose
+
+    def _doubles(self, shake: Random | None) -> dict[str, Array]:
+        """Every value with floats in f64; where nodes round, with operands that are moved."""
+        values: dict[str, Array] = {}
+        feeds = {**self.graph.weights, **{n: self.values[n] for n in self.graph.inputs}}
+        for name, array in feeds.items():
+            values[name] = array.astype(np.float64) if is_float(array.dtype) else array
+        for node in self.graph.nodes:
+            names = [n for n in node.output if n]
+            results, exactly = self._double(node, values, names)
+            if results is None:
+                break
+            if shake is not None and not (exactly and self._is_exact(node, names, results)):
+                moved = {n: self._moved(shake, n, a) for n, a in values.items()}
+                again, _ = self._double(node, moved, names)
+                results = results if again is None else again
+                results = [self._moved(shake, n, r) for n, r in zip(names, results, strict=True)]
+            values.update(zip(names, results, strict=True))
+        return values
+
+    def _is_exact(self, node: onnx.NodeProto, names: list[str], results: list[Array]) -> bool:
+        """Whether a node's results are in f64 what they are in f32: nothing was rounded."""
+        for name, result in zip(names, results, strict=True):
+            want = self.values[name]
+            if want.shape != result.shape:
+                return False
+            if is_float(want.dtype):
+                b = np.asarray(want).astype(np.float64)
+                if not (((b == result) | (np.isnan(b) & np.isnan(result))).all()):
+                    return False
+        if node.op_type.startswith(("Q", "DynamicQ")):
+            scales = [self.values[n] for n in node.input if n and is_float(self.values[n].dtype)]
+            # By a power of two nothing is rounded: then a tie is a tie.
+            return all((np.frexp(v.astype(np.float64))[0] == 0.5).all() for v in scales[-3:])
+        return True
+
+    def _moved(self, shake: Random, name: str, array: Array) -> Array:
+        if not is_float(array.dtype):
+            return array
+        dtype = self.values[name].dtype if name in self.values else np.dtype("f4")
+        eps = _EPS.get(dtype.name, 2.0**-23)
+        return array * (1 + 2 * eps * shake.bits.uniform(-1, 1, array.shape))
+
+    def _double(
+        self, node: onnx.NodeProto, values: dict[str, Array], names: list[str]
+    ) -> tuple[list[Array] | None, bool]:
+        """A node in f64 by the reference; in f32 by ONNX Runtime where that goes astray.
+
+        Also whether it is in f64.
+        """
+        try:
+            results = evaluate.by_reference(node, self.graph.opsets, values, double=True)
+            if all(self._plausible(r, self.values[n]) for n, r in zip(names, results, strict=True)):
+                return results, True
+        except Refused:
+            pass
+        narrow = {}
+        for name in evaluate.reads(node):
+            if not name:
+                continue
+            array = values[name]
+            if is_float(array.dtype) and name in self.values:
+                with np.errstate(over="ignore"):
+                    array = array.astype(self.values[name].dtype)
+            narrow[name] = array
+        try:
+            results = evaluate.either(node, self.graph.opsets, narrow)
+        except Refused:
+            return None, False
+        return [r.astype(np.float64) if is_float(r.dtype) else r for r in results], False
+
+    @staticmethod
+    def _plausible(result: Array, want: Array) -> bool:
+        """Whether a result may be the same number, computed more exactly."""
+        if result.shape != want.shape:
+            return False
+        if not is_float(want.dtype):
+            return result.dtype == want.dtype and bool(
+                np.mean(result != want) <= 0.5 if result.size else True
+            )
+        b = np.asarray(want).astype(np.float64)
+        with np.errstate(all="ignore"):
+            finite = np.isfinite(b) & np.isfinite(result)
+            gap = np.where(finite, np.abs(result - b), 0)
+            size = np.where(finite, np.abs(b), 0).max(initial=0)
+        return bool(gap.max(initial=0) <= 1e-2 * size + 1e-6)

@@ -1,0 +1,169 @@
+"""If, Loop and Scan, whose graphs are small sketches of their own."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from tests.fuzz import evaluate
+from tests.fuzz.data import BOOL, F32, I32, I64
+from tests.fuzz.operators._common import often
+from tests.fuzz.sketch import Sketch, Unfit
+
+
+def _inner(s: Sketch, given: dict[str, np.ndarray], nodes: int) -> Sketch:
+    """A sketch of a graph in a node: it sees the values outside, and its own parameters."""
+    from tests.fuzz import operators
+
+    inner = Sketch(s.rng, s.opset)
+    inner._number = s._number + 1000
+    inner.opsets = dict(s.opsets)
+    inner.values = {**s.values, **given}
+    inner.made = [*given, *s.rng.some([n for n in s.made if s.values[n].size < 100])[:2]]
+    simple = [
+        g for g in operators.table()
+        if g.__module__.endswith(("elementwise", "movement", "reduction"))
+        and g.__name__ != "dropout"
+    ]  # fmt: skip
+    attempts = 0
+    while len(inner.nodes) < nodes and attempts < 5 * nodes:
+        attempts += 1
+        with contextlib.suppress(Unfit):
+            s.rng.one(simple)(inner)
+    # What the inner nodes ask to be given is an initialiser of the inner graph.
+    inner.weights.update(inner.inputs)
+    s._number = inner._number + 1000
+    s.opsets = inner.opsets
+    return inner
+
+
+def _graph(
+    inner: Sketch, name: str, inputs: dict[str, np.ndarray], outputs: list[str]
+) -> onnx.GraphProto:
+    read = {n for node in inner.nodes for n in evaluate.reads(node)} | set(outputs)
+    ports = [
+        helper.make_tensor_value_info(n, evaluate.element(a), list(a.shape))
+        for n, a in inputs.items()
+    ]
+    results = [
+        helper.make_tensor_value_info(n, evaluate.element(inner.values[n]), None) for n in outputs
+    ]
+    weights = [evaluate.tensor(n, a) for n, a in inner.weights.items() if n in read]
+    return helper.make_graph(inner.nodes, name, ports, results, weights)
+
+
+def _identity(inner: Sketch, name: str) -> str:
+    found = inner.node("Identity", [name])
+    assert found is not None
+    return found[0]
+
+
+@often(3)
+def if_(s: Sketch) -> None:
+    if s.opset < 11:
+        return
+    then, other = (_inner(s, {}, s.rng.between(1, 3)) for _ in range(2))
+    mine = [n for n in then.made if n in {o for node in then.nodes for o in node.output}]
+    if not mine:
+        return
+    name = s.rng.one(mine)
+    want = then.values[name]
+    same = [
+        n
+        for n in other.made
+        if other.values[n].dtype == want.dtype and other.values[n].shape == want.shape
+    ]
+    if same and s.rng.chance(0.6):
+        result = _identity(other, s.rng.one(same))
+    else:
+        shape = want.shape if s.rng.chance(0.8) else s.rng.shape(want.ndim)
+        constant = other.fresh("w")
+        other.weights[constant] = other.values[constant] = s.rng.array(want.dtype, shape)
+        result = _identity(other, constant)
+    graphs = {
+        "then_branch": _graph(then, "then", {}, [_identity(then, name)]),
+        "else_branch": _graph(other, "else", {}, [result]),
+    }
+    chosen = [n for n in s.made if s.values[n].dtype == BOOL and s.values[n].size == 1]
+    condition = (
+        s.rng.one(chosen)
+        if chosen and s.rng.chance(0.5)
+        else s.give(np.array(s.rng.chance(0.5)), 0.8)
+    )
+    s.node("If", [condition], **graphs)
+
+
+@often(3)
+def loop(s: Sketch) -> None:
+    if s.opset < 11:
+        return
+    count = s.rng.one((0, 1, 2, 3, 5))
+    state = s.data(
+        (F32, F32, I32, I64),
+        fits=lambda a: a.size < 50,
+        tame=True,
+        shape=lambda: s.rng.shape(s.rng.below(3)),
+    )
+    value = s.values[state]
+    names = {k: s.fresh("p") for k in ("number", "going", "state")}
+    given = {names["number"]: np.array(1), names["going"]: np.array(True), names["state"]: value}
+    inner = _inner(s, given, s.rng.between(1, 3))
+    made = {o for node in inner.nodes for o in node.output}
+    fits = [
+        n
+        for n in inner.made
+        if n in made
+        and inner.values[n].shape == value.shape
+        and inner.values[n].dtype == value.dtype
+    ]
+    after = s.rng.one(fits) if fits else _identity(inner, names["state"])
+    if s.rng.chance(0.3):
+        # Ends by itself: the condition is of the iteration's number.
+        limit = inner.fresh("w")
+        inner.weights[limit] = inner.values[limit] = np.array(s.rng.between(0, 3))
+        going = inner.node("Less", [names["number"], limit])
+        assert going is not None
+        flag = going[0]
+    else:
+        flag = _identity(inner, names["going"])
+    rows = [n for n in inner.made if n in made and inner.values[n].size < 60]
+    scanned = [_identity(inner, s.rng.one(rows))] if rows and s.rng.chance(0.6) else []
+    ports = {n: given[n] for n in names.values()}
+    body = _graph(inner, "body", ports, [flag, after, *scanned])
+    trips = s.give(np.array(count), 0.5)
+    going = s.give(np.array(True), 0.3) if s.rng.chance(0.5) else None
+    s.node("Loop", [trips, going, state], 1 + len(scanned), body=body)
+
+
+@often(2)
+def scan(s: Sketch) -> None:
+    if s.opset < 11:
+        return
+    whole = s.data((F32, F32, I64), fits=lambda a: 1 <= a.ndim <= 3 and 0 not in a.shape, tame=True,
+                   shape=lambda: s.rng.shape(s.rng.between(1, 3), 1))  # fmt: skip
+    axis = s.rng.below(s.values[whole].ndim)
+    row = np.take(s.values[whole], 0, axis)
+    state = s.give(s.rng.array(row.dtype, row.shape, tame=True))
+    names = {k: s.fresh("p") for k in ("state", "row")}
+    given = {names["state"]: s.values[state], names["row"]: row}
+    inner = _inner(s, given, s.rng.between(1, 3))
+    merged = inner.node(s.rng.one(("Add", "Mul", "Sub")), [names["state"], names["row"]])
+    if merged is None:
+        return
+    made = {o for node in inner.nodes for o in node.output}
+    rows = [n for n in inner.made if n in made and inner.values[n].size < 60]
+    scanned = [_identity(inner, s.rng.one(rows))]
+    body = _graph(inner, "body", given, [_identity(inner, merged[0]), *scanned])
+    attrs: dict[str, object] = {"num_scan_inputs": 1, "body": body}
+    if axis or s.rng.chance(0.3):
+        attrs["scan_input_axes"] = [axis]
+    if s.rng.chance(0.3):
+        attrs["scan_input_directions"] = [1]
+    if s.rng.chance(0.3):
+        attrs["scan_output_directions"] = [1]
+    if inner.values[scanned[0]].ndim and s.rng.chance(0.3):
+        attrs["scan_output_axes"] = [1]
+    s.node("Scan", [state, whole], 2, **attrs)

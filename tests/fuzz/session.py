@@ -1,0 +1,337 @@
+"""Seeds through the compiler, the C compiler and the machine; what comes out of it.
+
+Graphs go through in batches: one program per mode runs all graphs of a batch.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tests.fuzz import evaluate, generate
+from tests.fuzz.building import MODES, Answer, Builder, Job
+from tests.fuzz.compiling import SECONDS, Compiled, Compiler
+from tests.fuzz.data import Random
+from tests.fuzz.evaluate import Array
+from tests.fuzz.feeds import Run, evaluated, partly, runs
+from tests.fuzz.judge import Judge
+from tests.fuzz.minimise import minimise
+from tests.fuzz.sketch import Graph
+
+#: Words that a user should never read.
+_INTERNAL = re.compile(
+    r"\binternal|\bTVM\b(?!'s)|Traceback|\n|[Aa]ssert|\brelax\b|\btirx?\b|\blv\d|IRModule|PrimFunc"
+)
+
+
+@dataclass
+class Case:
+    """One graph on its way.
+
+    Attributes
+    ----------
+    refusals : list of str
+        Why some of its nodes were left out.
+    whole : tuple of Graph and list of Run, or None
+        As it was with them.
+    """
+
+    seed: int
+    graph: Graph
+    runs: list[Run]
+    modes: tuple[str, ...]
+    compiled: Compiled = field(default_factory=Compiled)
+    refusals: list[str] = field(default_factory=list)
+    whole: tuple[Graph, list[Run]] | None = None
+
+
+@dataclass
+class Finding:
+    """Something that must not be.
+
+    Attributes
+    ----------
+    kind : str
+        wrong, apart (wrong when a call is split), contract (an answer where there is none), crash,
+        internal, message, trouble, c.
+    """
+
+    kind: str
+    text: str
+    mode: str
+    case: Case
+    run: int = 0
+
+    @property
+    def line(self) -> str:
+        ops = " ".join(node.op_type for node in self.case.graph.nodes)
+        opset = self.case.graph.opsets[""]
+        text = " ".join(self.text.split())[:300]
+        return f"{self.kind:8} seed {self.case.seed} {self.mode} opset {opset} [{ops}]: {text}"
+
+
+@dataclass
+class Tally:
+    """What has been seen so far."""
+
+    seeds: int = 0
+    nodes: Counter[str] = field(default_factory=Counter)
+    answers: int = 0
+    refusals: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[str] = field(default_factory=Counter)
+    beyond: Counter[str] = field(default_factory=Counter)
+
+
+def _last(words: str) -> str:
+    """The innermost line of ours and the last one of a traceback."""
+    lines = [" ".join(line.split()) for line in words.splitlines() if line.strip()]
+    ours = [k for k, line in enumerate(lines) if "tvm_megcc/" in line or "codegen_c/" in line]
+    where = lines[ours[-1] : ours[-1] + 2] if ours else []
+    return " | ".join([*where, lines[-1]])
+
+
+def _is_unfit(sentence: str) -> bool:
+    """Whether a refusal lacks the node, the fact or the remedy, or says what a user cannot know."""
+    return (
+        bool(_INTERNAL.search(sentence)) or "'" not in sentence or not re.search("[;:] ", sentence)
+    )
+
+
+def without(graph: Graph, names: set[str]) -> Graph | None:
+    """A graph without some nodes and what depends on them; None when nothing is left."""
+    gone: set[str] = set()
+    kept = []
+    for node in graph.nodes:
+        if node.name in names or gone.intersection(evaluate.reads(node)):
+            gone.update(node.output)
+        else:
+            kept.append(node)
+    if not kept or len(kept) == len(graph.nodes):
+        return None
+    read = {name for node in kept for name in evaluate.reads(node)}
+    outputs = [
+        n for node in kept for n in node.output if n and (n in graph.outputs or n not in read)
+    ]
+    return replace(graph, nodes=kept).pruned(outputs)
+
+
+def _restricted(graph: Graph, run: Run) -> Run:
+    """The run of a part of its graph."""
+    feed = {n: run.feed[n] for n in graph.inputs}
+    return replace(run, feed=feed) if run.values is not None else evaluated(graph, feed)
+
+
+def sentence_class(text: str) -> str:
+    """A sentence without the names and numbers of one model."""
+    text = re.sub(r"'[^']*'", "'_'", text)
+    return re.sub(r"-?\d+(\.\d+)?", "N", text)[:160]
+
+
+class Session:
+    """Runs graphs and judges what comes of it.
+
+    Parameters
+    ----------
+    folder : path
+        For programs and objects; objects stay for the next session.
+    others : sequence of str
+        Modes of which each seed runs in one, by rotation, besides ``always``.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        always: Sequence[str] = ("host",),
+        others: Sequence[str] = (),
+        threads: int = 2,
+    ) -> None:
+        self.folder, self.always, self.others = folder, tuple(always), tuple(others)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.threads = threads
+        self.compilers = [Compiler(_made(folder / f"compiler{k}")) for k in range(threads)]
+        self.builders = {
+            m: Builder(MODES[m], folder / "objects", threads) for m in (*self.always, *self.others)
+        }
+        self.tally = Tally()
+        self._number = 0
+
+    def close(self) -> None:
+        for compiler in self.compilers:
+            compiler.close()
+
+    # ---- seeds -------------------------------------------------------------------------------
+
+    def modes(self, seed: int) -> tuple[str, ...]:
+        """Where a seed runs."""
+        if not self.others:
+            return self.always
+        return tuple(dict.fromkeys((*self.always, self.others[seed % len(self.others)])))
+
+    def case(self, seed: int) -> Case:
+        graph = generate.graph(seed)
+        return Case(seed, graph, runs(graph, Random(seed, 1)), self.modes(seed))
+
+    def batch(self, seeds: Iterable[int]) -> list[Finding]:
+        """Findings of these seeds, as they are found."""
+        cases = [self.case(seed) for seed in seeds]
+        self.tally.seeds += len(cases)
+        for case in cases:
+            self.tally.nodes.update(node.op_type for node in case.graph.nodes)
+        return self.judge(cases)
+
+    # ---- cases -------------------------------------------------------------------------------
+
+    def judge(self, cases: Sequence[Case], count: bool = True) -> list[Finding]:
+        """Compile, build, run, compare; at most one finding for each case and mode."""
+        self._compile(cases)
+        findings = [
+            found for case in cases if (found := self._of_compiling(case, count)) is not None
+        ]
+        for mode in dict.fromkeys(m for case in cases for m in case.modes):
+            arch = MODES[mode].arch
+            known = {id(f.case) for f in findings}
+            there = [
+                c for c in cases
+                if mode in c.modes and arch in c.compiled.packages and id(c) not in known
+            ]  # fmt: skip
+            if not there:
+                continue
+            jobs = [Job(c.compiled.packages[arch], [r.feed for r in c.runs]) for c in there]
+            answers = self.builders[mode].run(jobs, self.folder / f"program_{mode}")
+            for case, row in zip(there, answers, strict=True):
+                found = self._of_running(case, mode, row, count)
+                if found is not None:
+                    findings.append(found)
+        return findings
+
+    def _compile(self, cases: Sequence[Case]) -> None:
+        free = list(self.compilers)
+
+        def one(case: Case) -> None:
+            compiler = free.pop()
+            self._number += 1
+            try:
+                archs = dict.fromkeys(MODES[m].arch for m in case.modes)
+                name = f"g{self._number}"
+                model = case.graph.model(name).SerializeToString()
+                case.compiled = compiler.compile(model, name, list(archs))
+                self._salvage(case, compiler, list(archs))
+            finally:
+                free.append(compiler)
+
+        with ThreadPoolExecutor(len(self.compilers)) as pool:
+            list(pool.map(one, cases))
+
+    def _salvage(self, case: Case, compiler: Compiler, archs: list[str]) -> None:
+        """What is left of a refused graph without the nodes that the sentences name."""
+        for _ in range(6):
+            named = set(re.findall(r"'(n\d+)'", case.compiled.refusal))
+            rest = without(case.graph, named) if named else None
+            if rest is None:
+                return
+            case.whole = case.whole or (case.graph, case.runs)
+            case.refusals.append(case.compiled.refusal)
+            case.graph = rest
+            case.runs = [_restricted(rest, run) for run in case.runs]
+            self._number += 1
+            name = f"g{self._number}"
+            case.compiled = compiler.compile(rest.model(name).SerializeToString(), name, archs)
+
+    def _of_compiling(self, case: Case, count: bool) -> Finding | None:
+        compiled = case.compiled
+        if compiled.internal:
+            return Finding("internal", _last(compiled.internal), "", case)
+        if compiled.trouble:
+            return Finding("trouble", compiled.trouble, "", case)
+        if compiled.seconds > SECONDS:
+            return Finding("trouble", f"took {compiled.seconds:.0f} seconds", "", case)
+        refusals = [*case.refusals, *([compiled.refusal] if compiled.refusal else [])]
+        if count:
+            self.tally.refusals.update(map(sentence_class, refusals))
+        unfit = next(filter(_is_unfit, refusals), None)
+        if unfit is None:
+            return None
+        graph, its_runs = case.whole or (case.graph, case.runs)
+        return Finding("message", unfit, "", replace(case, graph=graph, runs=its_runs))
+
+    def _of_running(
+        self, case: Case, mode: str, answers: Sequence[Answer], count: bool
+    ) -> Finding | None:
+        for number, (run, answer) in enumerate(zip(case.runs, answers, strict=False)):
+            if answer.crash.startswith("C: "):
+                return Finding("c", answer.crash, mode, case)
+            if answer.crash:
+                return Finding("crash", answer.crash, mode, case, number)
+            if answer.status or answer.stage:
+                if answer.stage in ("open", "create", "again"):
+                    return Finding(
+                        "crash", f"status {answer.status} at {answer.stage}", mode, case, number
+                    )
+                if run.values is not None and count and answer.status:
+                    ops = " ".join(dict.fromkeys(n.op_type for n in case.graph.nodes))
+                    key = f"run {min(number, 1)}: status {answer.status} at {answer.stage}"
+                    self.tally.statuses[
+                        f"{key} [{ops if number == 0 else ''}] {case.seed if number == 0 else ''}"
+                    ] += 1
+                continue
+            if run.values is None:
+                if run.certain:
+                    return Finding(
+                        "contract",
+                        f"an answer where there is none: {run.error}",
+                        mode,
+                        case,
+                        number,
+                    )
+                if count:
+                    self.tally.beyond[sentence_class(run.error)] += 1
+                continue
+            if count:
+                self.tally.answers += 1
+            judge = Judge(case.graph, run.values)
+            verdict = judge.wrong(answer.outputs)
+            if verdict:
+                return Finding("wrong", f"{verdict.output} {verdict.text}", mode, case, number)
+            if answer.apart is not None and (verdict := judge.wrong(answer.apart)):
+                return Finding("apart", f"{verdict.output} {verdict.text}", mode, case, number)
+        return None
+
+    # ---- findings ----------------------------------------------------------------------------
+
+    def smallest(self, finding: Finding) -> Finding:
+        """The same finding with the fewest nodes."""
+        case = finding.case
+        run = case.runs[finding.run]
+        late = run.values or partly(case.graph, run.feed)
+        kept: dict[int, Finding] = {}
+
+        def shows(graphs: Sequence[Graph]) -> list[bool]:
+            modes = (finding.mode,) if finding.mode else case.modes
+            cases = [Case(case.seed, g, self._runs(g, finding, late), modes) for g in graphs]
+            found = self.judge(cases, count=False)
+            for f in found:
+                if f.kind == finding.kind:
+                    kept[id(f.case.graph)] = f
+            return [id(g) in kept for g in graphs]
+
+        smallest = minimise(case.graph, late, shows)
+        return kept.get(id(smallest), finding)
+
+    @staticmethod
+    def _runs(graph: Graph, finding: Finding, late: dict[str, Array]) -> list[Run]:
+        """The runs that a part of a graph needs to show the same."""
+        own = Run(graph.inputs, graph.values)
+        if not finding.run:
+            return [own]
+        return [own, evaluated(graph, {n: late[n] for n in graph.inputs})]
+
+
+def _made(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder

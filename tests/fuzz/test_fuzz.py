@@ -1,0 +1,120 @@
+"""The fuzzer itself: seeds say everything, wrong answers are seen, rounding is not one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from tests.fuzz import evaluate, findings, generate, operators
+from tests.fuzz.data import Random
+from tests.fuzz.feeds import Run, runs
+from tests.fuzz.judge import Judge
+from tests.fuzz.minimise import minimise
+from tests.fuzz.session import Case, Finding, sentence_class, without
+from tests.fuzz.sketch import Graph, Sketch
+
+
+def graph(*nodes: tuple[str, list[str]], opset: int = 17, **inputs: np.ndarray) -> Graph:
+    """A chain of nodes: operator and operands; results are ``v0``, ``v1``, ..."""
+    protos = [
+        helper.make_node(op, names, [f"v{k}"], name=f"n{k}") for k, (op, names) in enumerate(nodes)
+    ]
+    made = Graph(protos, {"": opset}, dict(inputs), {}, [f"v{len(nodes) - 1}"])
+    made.values = evaluate.run(protos, made.opsets, inputs)
+    return made
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_seed_decides_everything(seed: int) -> None:
+    first, second = generate.graph(seed), generate.graph(seed)
+    assert first.model() == second.model()
+    for a, b in zip(runs(first, Random(1)), runs(second, Random(1)), strict=True):
+        assert all(x.tobytes() == b.feed[n].tobytes() for n, x in a.feed.items())
+
+
+def test_table_has_every_family() -> None:
+    names = {generator.__name__ for generator in operators.table()}
+    assert {"arithmetic", "conv", "reduce", "qlinear_conv", "recurrent", "loop", "if_"} <= names
+
+
+def test_sketch_refuses_an_invalid_node() -> None:
+    sketch = Sketch(Random(0), 17)
+    x, y = (sketch.give(np.ones(n, np.float32)) for n in (2, 3))
+    assert sketch.node("Add", [x, y]) is None
+    assert sketch.refusals
+
+
+X = np.array([1e8, 1.0, -1e8, 0.5], np.float32)
+
+
+def test_judge_sees_a_wrong_element() -> None:
+    made = graph(("Exp", ["x"]), x=np.array([0.1, 0.2], np.float32))
+    right = made.values["v0"]
+    assert not Judge(made, made.values).wrong({"v0": right})
+    verdict = Judge(made, made.values).wrong({"v0": right * np.float32([1, 1.00001])})
+    assert "1 of 2 wrong, first at [1]" in verdict.text
+
+
+def test_judge_grants_what_another_order_of_a_sum_gives() -> None:
+    made = graph(("ReduceSum", ["x"]), x=X)
+    for order in (X, X[[0, 2, 1, 3]]):
+        total = np.float32(0)
+        for value in order:
+            total += value
+        assert not Judge(made, made.values).wrong({"v0": total.reshape(1)})
+
+
+def test_judge_wants_integers_that_no_rounding_decides() -> None:
+    made = graph(("Round", ["x"]), x=np.array([0.5, 1.5], np.float32))
+    assert Judge(made, made.values).wrong({"v0": np.array([1, 2], np.float32)})
+
+
+def test_judge_leaves_a_tie_after_rounding_open() -> None:
+    third = np.array([1 / 3], np.float32)
+    nodes = ("Mul", ["x", "y"]), ("Floor", ["v0"])
+    made = graph(*nodes, x=third, y=np.array([3], np.float32))
+    for answer in (0, 1):
+        assert not Judge(made, made.values).wrong({"v1": np.array([answer], np.float32)})
+
+
+def test_judge_sees_shape_and_type() -> None:
+    made = graph(("Relu", ["x"]), x=X)
+    assert "shape" in Judge(made, made.values).wrong({"v0": X.reshape(2, 2)}).text
+    assert "float64" in Judge(made, made.values).wrong({"v0": X.astype("f8")}).text
+
+
+def test_minimise_keeps_what_shows() -> None:
+    made = graph(("Exp", ["x"]), ("Neg", ["v0"]), ("Abs", ["v1"]), ("Log", ["v2"]), x=X[1:2])
+
+    def shows(graphs: list[Graph]) -> list[bool]:
+        return [{"Neg", "Abs"} <= {n.op_type for n in g.nodes} for g in graphs]
+
+    small = minimise(made, made.values, shows)
+    assert [n.op_type for n in small.nodes] == ["Neg", "Abs"]
+    assert list(small.inputs) == ["v0"]
+
+
+def test_without_a_node_goes_what_depends_on_it() -> None:
+    made = graph(("Exp", ["x"]), ("Neg", ["v0"]), ("Abs", ["v0"]), x=X)
+    made.outputs = ["v1", "v2"]
+    assert without(made, {"n1"}).outputs == ["v2"]  # type: ignore[union-attr]
+    assert without(made, {"n0"}) is None
+
+
+def test_finding_survives_its_file(tmp_path: Path) -> None:
+    made = generate.graph(4)
+    case = Case(4, made, [Run(made.inputs, made.values)], ("host",))
+    path = findings.write(Finding("wrong", "v0 is 1", "host", case), tmp_path)
+    content, read, feeds = findings.read(path)
+    assert content["kind"] == "wrong"
+    assert [n.SerializeToString() for n in read.nodes] == [
+        n.SerializeToString() for n in made.nodes
+    ]
+    assert all(feeds[0][n].tobytes() == a.tobytes() for n, a in made.inputs.items())
+
+
+def test_sentence_class_has_no_names() -> None:
+    assert sentence_class("Add 'n12': 3 and 4; fix it") == "Add '_': N and N; fix it"
