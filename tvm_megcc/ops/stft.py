@@ -1,0 +1,51 @@
+"""STFT, of a step and a length that may both be known at run time only."""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax
+
+from ..dims import Size, floordiv, is_static
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._fourier import transform
+
+
+class STFT(OnnxOp):
+    """Frames of the signal, times the window, through `_fourier.transform`."""
+
+    name = "STFT"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        batch, samples, parts = inputs.shape(0)
+        onesided = bool(attrs.get("onesided", 1))
+        if onesided and parts != 1:
+            raise ctx.unsupported("with onesided its signal is not real", "set onesided to 0")
+        (step,) = inputs.need_ints(1, "frame_step", low=1)
+        if inputs.has(3):
+            (length,) = inputs.need_ints(3, "frame_length", low=1)
+        else:
+            length = inputs.shape(2)[0] if inputs.has(2) else samples
+        count = floordiv(samples - length, step) + 1
+        places = _places(ctx, count, length, step)
+        frames = ctx.emit(relax.op.take(inputs[0], places, axis=1, mode="clip"))
+        frames = ctx.cast(frames, [batch, count, length, parts])
+        if inputs.has(2):
+            window = ctx.cast(inputs[2], [length])
+            window = ctx.reshape(window, [length, 1])
+            frames = ctx.emit(relax.op.multiply(frames, window))
+        rows = ctx.reshape(frames, [batch * count, length, parts])
+        bins = floordiv(length, 2) + 1 if onesided else length
+        found = transform(ctx, rows, bins, False, length)
+        return ctx.reshape(found, [batch, count, bins, 2])
+
+
+def _places(ctx: Context, count: Size, length: Size, step: Size) -> relax.Expr:
+    """``[count, length]``: where each sample of each frame is."""
+    if is_static((count, length, step)):
+        starts, within = np.arange(count) * step, np.arange(length)  # type: ignore[call-overload]
+        return ctx.const(starts[:, None] + within, "int64")
+    starts, within = (
+        ctx.emit(relax.op.arange(0, ctx.prim(size), 1, "int64")) for size in (count, length)
+    )
+    starts = ctx.emit(relax.op.multiply(starts, ctx.sizes([step], "int64")))
+    return ctx.emit(relax.op.add(ctx.reshape(starts, [count, 1]), within))
