@@ -35,8 +35,7 @@ def test_dft_of_any_length(tmp_path):
 
 
 def test_dft_by_operands_that_are_computed(tmp_path):
-    cases = [dft((2, 8, 3, 2), None, axis, known=False) for axis in (1, -2)]
-    cases += [dft((2, 8, 3, 2), 6, axis, known=False, inverse=1) for axis in (0, -3)]
+    cases = [dft((2, 8, 3, 2), 6, axis, known=False, inverse=1) for axis in (0, -3)]
     cases += [dft((1, 8, 4, 1), length, 1, known=False, onesided=1) for length in (None, 9)]
     cases += [dft((1, 8, 4, 2), n, 1, known=False, onesided=1, inverse=1) for n in (None, 7)]
     check_together(cases, tmp_path)

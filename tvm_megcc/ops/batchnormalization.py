@@ -1,4 +1,4 @@
-"""BatchNormalization in inference."""
+"""BatchNormalization, in inference and in training."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._agree import Labels, Shape
+from ._context import expr_dtype
 
 
 class BatchNormalization(OnnxOp):
-    """``nn.batch_norm(...)[0]`` with the running statistics, for the passes to fold."""
+    """``nn.batch_norm(...)[0]`` with the running statistics, for the passes to fold.
+
+    In training the statistics are the batch's own, and the running ones move towards them.
+    """
 
     name = "BatchNormalization"
 
@@ -22,18 +26,51 @@ class BatchNormalization(OnnxOp):
         return labels
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        if attrs.get("training_mode", 0) or any(ctx.wants(i) for i in range(1, 5)):
-            raise ctx.unsupported("is in training mode", "export the model for inference")
+        training = bool(attrs.get("training_mode", 0))
+        if not training and any(ctx.wants(i) for i in range(1, 5)):
+            raise ctx.unsupported(
+                f"gives statistics without training_mode (opset {ctx.opset})",
+                "export with an opset of 14 or later, or for inference",
+            )
         if attrs.get("spatial", 1) != 1:
             raise ctx.unsupported("spatial=0", "export with an opset of 9 or later")
         dtype = inputs.dtype(0)
         stats = [relax.op.astype(v, dtype) if inputs.dtype(i) != dtype else v
                  for i, v in enumerate(inputs) if 1 <= i <= 4]  # fmt: skip
+        axis, epsilon = min(1, inputs.rank(0) - 1), attrs.get("epsilon", 1e-5)
+        if training:
+            return _trained(ctx, inputs, stats, axis, epsilon, attrs.get("momentum", 0.9))
         normed = relax.op.nn.batch_norm(
-            inputs[0],
-            *stats,
-            axis=min(1, inputs.rank(0) - 1),
-            epsilon=attrs.get("epsilon", 1e-5),
-            training=False,
+            inputs[0], *stats, axis=axis, epsilon=epsilon, training=False
         )
         return relax.TupleGetItem(ctx.emit(normed), 0)
+
+
+def _trained(
+    ctx: Context,
+    inputs: Inputs,
+    stats: list[relax.Expr],
+    axis: int,
+    epsilon: float,
+    momentum: float,
+) -> Result:
+    """The operand by the statistics of the batch, and what becomes of the running ones."""
+    op, x, rank = relax.op, inputs[0], inputs.rank(0)
+    dtype = expr_dtype(x)
+    axes = [k for k in range(rank) if k != axis]
+    channels = inputs.shape(0)[axis]
+    spread = [channels if k == axis else 1 for k in range(rank)]
+    mean = ctx.emit(op.mean(x, axes))
+    centred = ctx.emit(op.subtract(x, ctx.reshape(mean, spread)))
+    variance = ctx.emit(op.mean(ctx.emit(op.multiply(centred, centred)), axes))
+    root = ctx.emit(op.sqrt(ctx.emit(op.add(variance, ctx.const(epsilon, dtype)))))
+    scale, bias = (ctx.reshape(v, spread) for v in stats[:2])
+    normed = ctx.emit(op.divide(centred, ctx.reshape(root, spread)))
+    y = ctx.emit(op.add(ctx.emit(op.multiply(normed, scale)), bias))
+    moved = []
+    for k, (old, new) in enumerate(zip(stats[2:], (mean, variance), strict=True), start=3):
+        kept = op.multiply(old, ctx.const(momentum, dtype))
+        part = op.multiply(new, ctx.const(1 - momentum, dtype))
+        result = ctx.emit(op.add(ctx.emit(kept), ctx.emit(part)))
+        moved.append(ctx.emit(op.astype(result, inputs.dtype(k))))
+    return y, *moved
