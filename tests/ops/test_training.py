@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from tests.ops.cases import node_model, rand
+from tests.ops.packages import runner
 from tests.ops.together import Case, Open, check_together
-from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.errors import MegccError, UnsupportedError
 from tvm_megcc.frontend import from_onnx
 
 RATE = np.array(0.1, np.float32)
@@ -37,7 +38,17 @@ def test_training(tmp_path):
     cases += [optimiser("Adagrad", 2, 4, 1, epsilon=1e-3, decay_factor=0.1, norm_coefficient=0.02)]
     cases += [optimiser("Adam", count, updates, 2, epsilon=1e-3, norm_coefficient_post=0.1, **decay)
               for count, updates in ((1, 0), (2, 5))]  # fmt: skip
+    flags = [(0.5, False), (0.0, True), (0.0, False)]
+    cases += [Case("Dropout", [rand(2, 3), np.array(ratio, np.float32), np.array(training)], {}, 13,
+                   outputs=2, by="reference") for ratio, training in flags]  # fmt: skip
     check_together(cases, tmp_path)
+
+
+def test_dropout_that_drops_ends_the_run(tmp_path):
+    operands = [rand(2, 3), np.array(0.5, np.float32), np.array(True)]
+    proto, feeds = Case("Dropout", operands, {}, 13).model()
+    with pytest.raises(MegccError, match="Dropout 'node'"):
+        runner(proto, tmp_path)(feeds)
 
 
 @pytest.mark.parametrize("op", ["RandomUniformLike", "RandomNormalLike", "Bernoulli"])

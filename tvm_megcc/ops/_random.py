@@ -8,6 +8,8 @@ from . import Attrs, Context, Inputs, OnnxOp, Result
 class Random(OnnxOp):
     """Refused, with the reason."""
 
+    random = True
+
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         raise ctx.unsupported(
             "draws random numbers, for which ONNX defines no generator",

@@ -1,128 +1,141 @@
 """Tree ensembles (ai.onnx.ml) as tables that all trees walk at once, one level per step.
 
-A leaf is a node whose branches lead to itself, so that after as many steps as the deepest tree has
-levels every walk has ended at its leaf.
+A comparison of a feature with a threshold has four outcomes: less, equal, greater, and neither as
+one is NaN. A node is a row of its successor for each of them, so that every mode of comparison, and
+what is done with missing values, is data. A leaf leads to itself: after as many steps as the
+deepest tree has levels every walk has ended at its leaf.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from tvm import relax
 
-from . import Attrs, Context, Inputs
+from . import Context
+from ._context import expr_dtype
 
-#: Comparison of a feature with the threshold that leads to the "true" branch.
-_COMPARE = {
-    "BRANCH_LEQ": relax.op.less_equal,
-    "BRANCH_LT": relax.op.less,
-    "BRANCH_GTE": relax.op.greater_equal,
-    "BRANCH_GT": relax.op.greater,
-    "BRANCH_EQ": relax.op.equal,
-    "BRANCH_NEQ": relax.op.not_equal,
+#: Mode of a node -> which outcomes (less, equal, greater, NaN) lead to the "true" branch.
+MODES = {
+    "BRANCH_LEQ": (True, True, False, False),
+    "BRANCH_LT": (True, False, False, False),
+    "BRANCH_GTE": (False, True, True, False),
+    "BRANCH_GT": (False, False, True, False),
+    "BRANCH_EQ": (False, True, False, False),
+    "BRANCH_NEQ": (True, False, True, True),
 }
 
+#: For a target that no leaf votes for, in a sum, a minimum and a maximum.
+_MOST = float(np.finfo(np.float32).max)
+_NOTHING = {"SUM": 0.0, "AVERAGE": 0.0, "MIN": _MOST, "MAX": -_MOST}
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Forest:
-    """Per node: feature, threshold, successors, what it adds to the outputs; per tree: its root."""
+    """Nodes by number: feature, threshold, successors, votes ``(target, weight)`` of a leaf."""
 
-    roots: np.ndarray
-    features: np.ndarray
-    thresholds: np.ndarray
-    yes: np.ndarray
-    no: np.ndarray
-    weights: np.ndarray
-    depth: int
-    mode: str
+    roots: list[int] = field(default_factory=list)
+    features: list[int] = field(default_factory=list)
+    thresholds: list[float] = field(default_factory=list)
+    successors: list[list[int]] = field(default_factory=list)
+    votes: list[list[tuple[int, float]]] = field(default_factory=list)
 
+    def leaf(self, votes: Sequence[tuple[int, float]]) -> int:
+        """Add a leaf; its number."""
+        number = self._added(0, 0.0, list(votes))
+        self.successors[number] = [number] * 4
+        return number
 
-def forest(ctx: Context, attrs: Attrs, outputs: int, prefix: str, ids: str) -> Forest:
-    """Read the attributes; ``prefix`` is ``class`` or ``target``, ``ids`` its column attribute."""
-    keys = list(zip(attrs["nodes_treeids"], attrs["nodes_nodeids"], strict=True))
-    index = {key: i for i, key in enumerate(keys)}
-    modes = attrs["nodes_modes"]
-    kinds = sorted({mode for mode in modes if mode != "LEAF"})
-    if len(kinds) > 1 or any(attrs.get("nodes_missing_value_tracks_true", [])):
-        raise ctx.unsupported(
-            f"nodes of modes {kinds} or with missing values tracked", "train with one comparison"
-        )
-    yes, no = np.arange(len(keys)), np.arange(len(keys))
-    for i, (tree, _) in enumerate(keys):
-        if modes[i] != "LEAF":
-            yes[i] = index[tree, attrs["nodes_truenodeids"][i]]
-            no[i] = index[tree, attrs["nodes_falsenodeids"][i]]
-    weights = np.zeros((len(keys), outputs), np.float32)
-    rows = zip(
-        attrs[f"{prefix}_treeids"],
-        attrs[f"{prefix}_nodeids"],
-        attrs[ids],
-        attrs[f"{prefix}_weights"],
-        strict=True,
-    )
-    for tree, node, column, weight in rows:
-        weights[index[tree, node], column] += np.float32(weight)
-    children = {int(j) for i in range(len(keys)) for j in (yes[i], no[i]) if j != i}
-    roots = np.array([i for i in range(len(keys)) if i not in children])
-    features = np.array(attrs["nodes_featureids"])
-    return Forest(
-        roots,
-        np.where(yes == np.arange(len(keys)), 0, features),
-        np.array(attrs["nodes_values"], np.float32),
-        yes,
-        no,
-        weights,
-        _depth(roots, yes, no),
-        kinds[0] if kinds else "BRANCH_LEQ",
-    )
+    def node(self, feature: int, threshold: float) -> int:
+        """Add a node whose successors are to be said by `branch`."""
+        return self._added(feature, threshold, [])
 
+    def branch(self, number: int, mode: str, missing: bool, yes: int, no: int) -> None:
+        """Say where a node leads to."""
+        less, equal, greater, nan = MODES[mode]
+        taken = (less, equal, greater, nan or missing)
+        self.successors[number] = [yes if outcome else no for outcome in taken]
 
-def _depth(roots: np.ndarray, yes: np.ndarray, no: np.ndarray) -> int:
-    level, depth = set(roots.tolist()), 0
-    while True:
-        level = {int(j) for i in level for j in (yes[i], no[i]) if j != i}
-        if not level:
-            return depth
-        depth += 1
+    def depth(self) -> int:
+        """Steps from a root to the deepest leaf."""
+        level, depth = set(self.roots), 0
+        while True:
+            level = {j for i in level for j in self.successors[i] if j != i}
+            if not level:
+                return depth
+            depth += 1
+
+    def _added(self, feature: int, threshold: float, votes: list[tuple[int, float]]) -> int:
+        self.features.append(feature)
+        self.thresholds.append(threshold)
+        self.successors.append([])
+        self.votes.append(votes)
+        return len(self.features) - 1
 
 
 def scores(
-    ctx: Context, inputs: Inputs, trees: Forest, base: list[float], aggregate: str = "SUM"
+    ctx: Context,
+    data: relax.Expr,
+    trees: Forest,
+    outputs: int,
+    base: Sequence[float],
+    aggregate: str = "SUM",
 ) -> relax.Expr:
-    """``[rows, outputs]``: the leaves' weights, summed over the trees, plus the base values."""
-    data = inputs[0]
-    if inputs.dtype(0) != "float32":
-        data = ctx.emit(relax.op.astype(data, "float32"))
-    rows = inputs.static_shape(0)[0]
-    start = np.broadcast_to(trees.roots, (rows, len(trees.roots)))
-    at = ctx.const(start, "int64")
-    for _ in range(trees.depth):
-        feature = _lookup(ctx, trees.features, at, "int64")
-        value = ctx.emit(relax.op.gather_elements(data, feature, 1))
-        threshold = _lookup(ctx, trees.thresholds, at, "float32")
-        taken = _COMPARE[trees.mode](value, threshold)
-        following = _lookup(ctx, trees.yes, at, "int64"), _lookup(ctx, trees.no, at, "int64")
-        at = ctx.emit(relax.op.where(ctx.emit(taken), *following))
-    leaves = ctx.emit(relax.op.take(ctx.const(trees.weights, "float32"), at, 0, "clip"))
-    reduce = {"SUM": relax.op.sum, "AVERAGE": relax.op.mean, "MIN": relax.op.min,
-              "MAX": relax.op.max}[aggregate]  # fmt: skip
+    """``[rows, outputs]``: the leaves' votes, aggregated over the trees, plus the base values."""
+    op, dtype = relax.op, expr_dtype(data)
+    rows, columns = ctx.shape(data)
+    if max(trees.features) >= ctx.static([columns])[0]:
+        raise ctx.ill_typed(f"has feature {max(trees.features)} of {columns}")
+    if aggregate not in _NOTHING:
+        raise ctx.unsupported(f"aggregate_function '{aggregate}'", f"use {', '.join(_NOTHING)}")
+    at = op.broadcast_to(
+        ctx.const(np.array(trees.roots)[None], "int64"), ctx.prims([rows, len(trees.roots)])
+    )
+    at = ctx.emit(at)
+    features, successors = np.array(trees.features), np.array(trees.successors).reshape(-1)
+    for _ in range(trees.depth()):
+        value = ctx.emit(op.gather_elements(data, _lookup(ctx, features, at, "int64"), 1))
+        threshold = _lookup(ctx, np.array(trees.thresholds), at, dtype)
+        outcome = _outcome(ctx, value, threshold)
+        place = ctx.emit(op.add(op.multiply(at, ctx.const(4, "int64")), outcome))
+        at = _lookup(ctx, successors, place, "int64")
+    leaves = _lookup(ctx, _table(trees, outputs, aggregate), at, dtype)
+    return _aggregated(ctx, leaves, base, aggregate)
+
+
+def _outcome(ctx: Context, value: relax.Expr, threshold: relax.Expr) -> relax.Expr:
+    op = relax.op
+    number = [ctx.const(k, "int64") for k in range(4)]
+    rest = op.where(op.greater(value, threshold), number[2], number[3])
+    rest = op.where(op.equal(value, threshold), number[1], ctx.emit(rest))
+    return ctx.emit(op.where(op.less(value, threshold), number[0], ctx.emit(rest)))
+
+
+def _table(trees: Forest, outputs: int, aggregate: str) -> np.ndarray:
+    """What each node votes for each target."""
+    join = {"MIN": min, "MAX": max}.get(aggregate, lambda a, b: a + b)
+    table = np.full((len(trees.votes), outputs), _NOTHING[aggregate])
+    for row, votes in zip(table, trees.votes, strict=True):
+        for target, weight in votes:
+            row[target] = join(row[target], weight)
+    return table
+
+
+def _aggregated(
+    ctx: Context, leaves: relax.Expr, base: Sequence[float], aggregate: str
+) -> relax.Expr:
+    op, dtype = relax.op, expr_dtype(leaves)
+    reduce = {"SUM": op.sum, "AVERAGE": op.mean, "MIN": op.min, "MAX": op.max}[aggregate]
     total = ctx.emit(reduce(leaves, 1))
+    if aggregate in ("MIN", "MAX"):
+        empty = op.equal(total, ctx.const(_NOTHING[aggregate], dtype))
+        total = ctx.emit(op.where(ctx.emit(empty), ctx.const(0, dtype), total))
     if not any(base):
         return total
-    return ctx.emit(relax.op.add(total, ctx.const(np.array(base)[None], "float32")))
+    return ctx.emit(op.add(total, ctx.const(np.array(base)[None], dtype)))
 
 
 def _lookup(ctx: Context, table: np.ndarray, at: relax.Expr, dtype: str) -> relax.Expr:
     return ctx.emit(relax.op.take(ctx.const(table, dtype), at, 0, "clip"))
-
-
-def transformed(ctx: Context, x: relax.Expr, name: str) -> relax.Expr:
-    """The attribute ``post_transform``."""
-    if name == "NONE":
-        return x
-    if name == "LOGISTIC":
-        return relax.op.sigmoid(x)
-    if name == "SOFTMAX":
-        return relax.op.nn.softmax(x, -1)
-    raise ctx.unsupported(f"post_transform '{name}'", "use NONE, LOGISTIC or SOFTMAX")

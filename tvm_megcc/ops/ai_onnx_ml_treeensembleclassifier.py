@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._trees import forest, scores, transformed
+from ._context import expr_dtype
+from ._scores import as_real, integer_labels, labels, transformed
+from ._tree_lists import forest, reals
+from ._trees import scores
 
 
 class TreeEnsembleClassifier(OnnxOp):
@@ -16,42 +18,40 @@ class TreeEnsembleClassifier(OnnxOp):
     domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        labels = attrs.get("classlabels_int64s")
-        if labels is None:
-            raise ctx.unsupported("its labels are strings", "give it integer labels")
-        columns = len(set(attrs["class_ids"]))
-        if columns == 1 and len(labels) == 2:
-            return self._binary(ctx, inputs, attrs, labels)
-        trees = forest(ctx, attrs, len(labels), "class", "class_ids")
-        total = scores(ctx, inputs, trees, attrs.get("base_values", []))
-        label = _label(ctx, relax.op.argmax(total, 1), labels)
-        return label, transformed(ctx, total, attrs.get("post_transform", "NONE"))
+        names = integer_labels(ctx, attrs, "classlabels_int64s")
+        if names is None:
+            raise ctx.unsupported("has no labels", "give it integer labels")
+        data = as_real(ctx, inputs[0])
+        post, base = attrs.get("post_transform", "NONE"), reals(attrs, "base_values")
+        if len(set(attrs["class_ids"])) == 1 and len(names) == 2:
+            label, result = self._binary(ctx, data, attrs, post, base)
+        else:
+            trees = forest(ctx, attrs, "class", "class_ids")
+            total = scores(ctx, data, trees, len(names), base)
+            label = ctx.emit(relax.op.argmax(total, 1))
+            result = transformed(ctx, total, post)
+        return labels(ctx, label, names), relax.op.astype(result, "float32")
 
     @staticmethod
-    def _binary(ctx: Context, inputs: Inputs, attrs: Attrs, labels: list[int]) -> Result:
-        """One column of weights for two classes: the second column is derived."""
-        post = attrs.get("post_transform", "NONE")
-        if post not in ("NONE", "LOGISTIC"):
-            raise ctx.unsupported(f"one column of weights and '{post}'", "use NONE or LOGISTIC")
+    def _binary(
+        ctx: Context, data: relax.Expr, attrs: Attrs, post: str, base: list[float]
+    ) -> tuple[relax.Expr, relax.Expr]:
+        """One column of weights for two classes: the second column is derived.
+
+        Weights that are all positive are taken for probabilities.
+        """
+        if post == "PROBIT" or len(base) > 1:
+            fact = f"one column of weights with post_transform '{post}' and base values {base}"
+            raise ctx.unsupported(fact, "use NONE or LOGISTIC, and one base value")
         one = {**attrs, "class_ids": [0] * len(attrs["class_ids"])}
-        trees = forest(ctx, one, 1, "class", "class_ids")
-        total = scores(ctx, inputs, trees, attrs.get("base_values", []))
-        weights = attrs["class_weights"]
-        probability = post == "NONE" and min(weights) >= 0 and max(weights) <= 1
-        limit = ctx.const(0.5 if probability else 0.0, "float32")
-        positive = relax.op.astype(relax.op.greater(total, limit), "int64")
-        label = _label(ctx, relax.op.squeeze(ctx.emit(positive), [1]), labels)
+        total = scores(ctx, data, forest(ctx, one, "class", "class_ids"), 1, base)
+        probable = min(reals(attrs, "class_weights")) >= 0
+        limit = ctx.const(0.5 if probable else 0.0, expr_dtype(total))
+        positive = ctx.emit(relax.op.astype(relax.op.greater(total, limit), "int64"))
+        label = ctx.emit(relax.op.squeeze(positive, [1]))
+        both = [relax.op.negative(total), total]
         if post == "LOGISTIC":
-            both = [relax.op.sigmoid(relax.op.negative(total)), relax.op.sigmoid(total)]
-        elif probability:
-            both = [relax.op.subtract(ctx.const(1, "float32"), total), total]
-        else:
-            both = [relax.op.negative(total), total]
-        return label, relax.op.concat([ctx.emit(part) for part in both], 1)
-
-
-def _label(ctx: Context, index: relax.Expr, labels: list[int]) -> relax.Expr:
-    index = ctx.emit(index)
-    if list(labels) == list(range(len(labels))):
-        return index
-    return relax.op.take(ctx.const(np.array(labels), "int64"), index, 0, "clip")
+            both = [relax.op.sigmoid(part) for part in both]
+        elif probable:
+            both[0] = relax.op.subtract(ctx.const(1, expr_dtype(total)), total)
+        return label, ctx.emit(relax.op.concat([ctx.emit(part) for part in both], 1))

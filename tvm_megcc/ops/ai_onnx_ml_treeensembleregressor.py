@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from tvm import relax
+
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._trees import forest, scores, transformed
+from ._scores import as_real, transformed
+from ._tree_lists import forest, reals
+from ._trees import scores
 
 
 class TreeEnsembleRegressor(OnnxOp):
@@ -13,7 +17,13 @@ class TreeEnsembleRegressor(OnnxOp):
     domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        trees = forest(ctx, attrs, attrs.get("n_targets", 1), "target", "target_ids")
-        aggregate = attrs.get("aggregate_function", "SUM")
-        total = scores(ctx, inputs, trees, attrs.get("base_values", []), aggregate)
-        return transformed(ctx, total, attrs.get("post_transform", "NONE"))
+        total = scores(
+            ctx,
+            as_real(ctx, inputs[0]),
+            forest(ctx, attrs, "target", "target_ids"),
+            attrs.get("n_targets", 1),
+            reals(attrs, "base_values"),
+            attrs.get("aggregate_function", "SUM"),
+        )
+        result = transformed(ctx, total, attrs.get("post_transform", "NONE"))
+        return relax.op.astype(result, "float32")

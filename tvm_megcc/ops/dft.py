@@ -36,6 +36,7 @@ class DFT(OnnxOp):
     """
 
     name = "DFT"
+    slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)

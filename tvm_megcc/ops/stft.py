@@ -14,6 +14,7 @@ class STFT(OnnxOp):
     """Frames of the signal, times the window, through `_fourier.transform`."""
 
     name = "STFT"
+    slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         batch, samples, parts = inputs.shape(0)

@@ -18,6 +18,7 @@ class TfIdfVectorizer(OnnxOp):
     """Each n-gram of the pool is compared with what stands at every place of every row."""
 
     name = "TfIdfVectorizer"
+    slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if "pool_int64s" not in attrs:

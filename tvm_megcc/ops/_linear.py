@@ -1,0 +1,26 @@
+"""The linear models of ai.onnx.ml, which compute in f32."""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax
+
+from . import Attrs, Context, Inputs
+from ._context import expr_dtype
+from ._scores import as_real
+
+
+def linear(ctx: Context, inputs: Inputs, attrs: Attrs, targets: int | None) -> relax.Expr:
+    """``[rows, targets]`` scores; without `targets` there are as many as intercepts."""
+    data = as_real(ctx, inputs[0])
+    if expr_dtype(data) != "float32":
+        data = ctx.emit(relax.op.astype(data, "float32"))
+    weights = np.array(attrs["coefficients"], np.float32)
+    intercepts = attrs.get("intercepts") or []
+    if targets is None:
+        targets = len(intercepts) or weights.size // ctx.static(ctx.shape(data)[1:])[0]
+    matrix = ctx.const(weights.reshape(targets, -1).T, "float32")
+    scores = ctx.emit(relax.op.matmul(data, matrix))
+    if not intercepts:
+        return scores
+    return ctx.emit(relax.op.add(scores, ctx.const(np.array(intercepts), "float32")))

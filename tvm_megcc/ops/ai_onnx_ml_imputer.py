@@ -1,0 +1,30 @@
+"""ai.onnx.ml::Imputer."""
+
+from __future__ import annotations
+
+from math import isnan
+
+import numpy as np
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+
+
+class Imputer(OnnxOp):
+    """What equals one value (NaN equals NaN) becomes another, which may be one for each column."""
+
+    name = "Imputer"
+    domain = "ai.onnx.ml"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        dtype = inputs.dtype(0)
+        kind, one = ("floats", "float") if "float" in dtype else ("int64s", "int64")
+        values = attrs.get(f"imputed_value_{kind}")
+        if not values:
+            raise ctx.unsupported(f"has no imputed_value_{kind}", "give it what to put there")
+        replaced = attrs.get(f"replaced_value_{one}", 0)
+        if isnan(replaced):
+            found = relax.op.isnan(inputs[0])
+        else:
+            found = relax.op.equal(inputs[0], ctx.const(replaced, dtype))
+        return relax.op.where(ctx.emit(found), ctx.const(np.array(values), dtype), inputs[0])
