@@ -5,7 +5,6 @@ Many nodes share a model, so that they are built once, under the sanitizers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,10 @@ import onnx
 import onnxruntime as ort
 import pytest
 from onnx import TensorProto as T
-from onnx import helper, numpy_helper
+from onnx import helper
 
 from tests.ops.packages import model, runner
-from tvm_megcc.errors import ToolError, UnsupportedError
+from tvm_megcc.errors import ToolError
 
 RNG = np.random.default_rng(9)
 DATA = ("d", T.FLOAT, ["n", "m"])
@@ -30,7 +29,7 @@ FAR = {
 
 @dataclass(frozen=True)
 class Row:
-    """A node ``op(d, i_<name>[, u_<name>])``, and the shape of its indices: ints, ``n`` or ``m``."""
+    """A node ``op(d, i_<name>[, u_<name>])``; its indices' dims are numbers, ``n`` or ``m``."""
 
     op: str
     indices: tuple[Any, ...]
