@@ -12,7 +12,7 @@ from tvm import relax, tirx
 
 from .. import checks
 from ..control_flow import Functions
-from ..dims import Dim, Size, is_static
+from ..dims import Dim, Size, compare, is_static, maximum
 from ..errors import UnsupportedError
 from ..shape_exprs import prim_of, sizes_of
 from ._sizes import Real, SizeArray
@@ -173,6 +173,53 @@ class Context:
             ``bool``, of one element.
         """
         return self.emit(checks.checked(self._typed(value), self._typed(holds), self.label))
+
+    def agreeing(self, expr: relax.Expr, shape: Sequence[Size], other: str) -> relax.Expr:
+        """The same tensor, whose first dims have to be these, as `other` has them.
+
+        Raises
+        ------
+        IllTypedError
+            They never are.
+        """
+        expr = self._typed(expr)
+        have = self.shape(expr)
+        for axis, (a, b) in enumerate(zip(have, shape, strict=False)):
+            if compare("eq", a, b) == 0:
+                raise self.ill_typed(f"dim {axis} is {a}, and {b} as {other} has it")
+        return self.cast(expr, [*shape, *have[len(shape) :]])
+
+    def at_least(self, expr: relax.Expr, axis: int, size: Size) -> relax.Expr:
+        """The same tensor, for shapes with which its dim `axis` is at least `size`.
+
+        Raises
+        ------
+        IllTypedError
+            It never is.
+        """
+        expr = self._typed(expr)
+        shape = list(self.shape(expr))
+        have = shape[axis]
+        if compare("lt", have, size) == 1:
+            raise self.ill_typed(f"dim {axis} is {have}, and needs to be at least {size}")
+        return self.limited(expr, axis, maximum(have, size))
+
+    def limited(self, expr: relax.Expr, axis: int, wanted: Size) -> relax.Expr:
+        """The same tensor, for shapes with which its dim `axis` is what a limit makes of it.
+
+        In a branch it is looked at when the branch is taken, else when the shapes are set.
+        """
+        shape = list(self.shape(expr))
+        have = shape[axis]
+        if have == wanted:
+            return expr
+        if self.speculative:
+            sizes = (self.sizes([size], "int64") for size in (have, wanted))
+            return self.checked(expr, relax.op.equal(*sizes))
+        shape[axis] = wanted
+        limited = self.match_cast(expr, shape)
+        shape[axis] = have
+        return self.match_cast(limited, shape)
 
     def cast_type(self, like: relax.Expr) -> relax.TensorType:
         """The type of an expression with dims, as a ``match_cast`` may have it."""

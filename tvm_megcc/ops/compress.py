@@ -10,7 +10,10 @@ from ._data_sizes import where_true
 
 
 class Compress(OnnxOp):
-    """``take`` at the positions of the true conditions; missing conditions are false."""
+    """``take`` at the positions of the true conditions; missing conditions are false.
+
+    There may not be more conditions than elements.
+    """
 
     name = "Compress"
     data_dependent = True
@@ -20,5 +23,8 @@ class Compress(OnnxOp):
         data, axis = inputs[0], attrs.get("axis")
         if axis is None:
             data, axis = ctx.reshape(data, [volume(inputs.shape(0))]), 0
+        axis %= len(ctx.shape(data))
+        (conditions,) = inputs.shape(1)
+        data = ctx.at_least(data, axis, conditions)
         positions, _ = where_true(ctx, inputs[1])
-        return relax.op.take(data, positions, axis=axis % len(ctx.shape(data)))
+        return relax.op.take(data, positions, axis=axis)

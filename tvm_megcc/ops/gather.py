@@ -1,4 +1,4 @@
-"""Gather, negative indices included."""
+"""Gather."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from tvm import relax
 
 from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._indexing import large_enough, rows
 from ._shapes import normal_axis
 from ._slices import sliced
 
 
 class Gather(OnnxOp):
-    """A ``strided_slice`` where the known indices step evenly, else ``take``.
-
-    ``take`` clips: an index outside the tensor, which ONNX leaves undefined, reads the nearest
-    element instead of foreign memory.
-    """
+    """A ``strided_slice`` where the known indices step evenly, else ``take``."""
 
     name = "Gather"
     moves = (0,)
@@ -25,14 +22,14 @@ class Gather(OnnxOp):
         shape = inputs.shape(0)
         axis = normal_axis(attrs.get("axis", 0), len(shape))
         size, known = shape[axis], inputs.known(1)
-        if known is not None and not isinstance(size, int) and known.size == 1:
-            return _one(ctx, inputs[0], axis, int(known.reshape(-1)[0]), known.shape)
-        if known is None or not isinstance(size, int):
-            return relax.op.take(inputs[0], _from_front(ctx, inputs, size), axis, "clip")
-        if known.size and (known.min() < -size or known.max() >= size):
-            raise ctx.unsupported(
-                f"index outside [-{size}, {size - 1}] on axis {axis}", "correct the model"
-            )
+        if known is None:
+            return rows(ctx, inputs, axis, data=inputs[0])
+        if not isinstance(size, int):
+            if known.size != 1:
+                return rows(ctx, inputs, axis, data=inputs[0])
+            data = large_enough(ctx, inputs[0], axis, known)
+            return _one(ctx, data, axis, int(known.reshape(-1)[0]), known.shape)
+        large_enough(ctx, inputs[0], axis, known)
         indices = np.where(known < 0, known + size, known)
         step = _even_step(indices)
         if step is None:
@@ -48,21 +45,9 @@ def _one(
 ) -> relax.Expr:
     """The element of a symbolic axis at a constant index, counted from either end."""
     dims = ctx.shape(data)
-    start = index if index >= 0 else dims[axis] + index
+    start: Size = index if index >= 0 else dims[axis] + index
     part = sliced(ctx, data, [(axis, start, start + 1, 1)])
     return ctx.reshape(part, [*dims[:axis], *shape, *dims[axis + 1 :]])
-
-
-def _from_front(ctx: Context, inputs: Inputs, size: Size) -> relax.Expr:
-    """Run-time indices, counted from the front."""
-    indices, dtype, known = inputs[1], inputs.dtype(1), inputs.known(1)
-    if dtype.startswith("uint") or (known is not None and not np.any(known < 0)):
-        return indices
-    whole = ctx.const(size, dtype) if isinstance(size, int) else ctx.sizes([size], dtype)
-    if inputs.rank(1) == 0 and not isinstance(size, int):
-        whole = ctx.reshape(whole, [])
-    wrapped = relax.op.add(indices, whole)
-    return relax.op.where(relax.op.less(indices, ctx.const(0, dtype)), wrapped, indices)
 
 
 def _even_step(indices: np.ndarray) -> int | None:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from ._stock import StockOp
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._indexing import checked, read_elements
+from ._shapes import normal_axis
 
 
-class GatherElements(StockOp):
-    """``gather_elements``."""
+class GatherElements(OnnxOp):
+    """A kernel of its own: an axis of the indices may be smaller than the data's."""
 
     name = "GatherElements"
     slow = True
     moves = (0,)
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        rank = inputs.rank(0)
+        if inputs.rank(1) != rank:
+            raise ctx.ill_typed(f"its indices have {inputs.rank(1)} dims, its data {rank}")
+        axis = normal_axis(attrs.get("axis", 0), rank)
+        data = inputs[0]
+        for other, size in enumerate(inputs.shape(1)):
+            if other != axis:
+                data = ctx.at_least(data, other, size)
+        data, indices = checked(ctx, inputs, [axis], data=data)
+        return ctx.builder.emit_te(read_elements, data, indices, axis)
