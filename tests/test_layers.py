@@ -19,11 +19,13 @@ DOORS: dict[str, set[str]] = {
     "program": {"errors", "dims"},
     "control_flow": {"shape_exprs"},
     "checks": set(),
-    "ops": {"errors", "dims", "shape_exprs", "control_flow", "checks"},
+    "composite": {"control_flow"},
+    "ops": {"errors", "dims", "shape_exprs", "control_flow", "checks", "composite"},
     "frontend": {"errors", "dims", "shape_exprs", "control_flow", "ops"},
     "kernels": {"errors", "dims", "shape_exprs", "program", "codegen_c"},
     "passes": {
-        "errors", "dims", "shape_exprs", "control_flow", "program", "kernels", "memory",
+        "errors", "dims", "shape_exprs", "control_flow", "composite", "program", "kernels",
+        "memory",
     },
     "lower": {
         "errors", "dims", "shape_exprs", "control_flow", "checks", "program", "kernels", "passes",

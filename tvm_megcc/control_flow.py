@@ -203,9 +203,9 @@ def branches(
     then, other : relax.Function
         They may use variables and symbolic dims of the function that is being built.
     """
-    captured = _captured(then, other)
+    around = captured(then, other)
     callees = [
-        functions.add(f"{name}_{word}", _closed(func, captured))
+        functions.add(f"{name}_{word}", closed(func, around))
         for word, func in (("then", then), ("else", other))
     ]
 
@@ -217,7 +217,7 @@ def branches(
         )
         return inner.emit(relax.If(choice, then, other))
 
-    arguments = [condition, *captured.arguments]
+    arguments = [condition, *around.arguments]
     chooser = _function([a.ty for a in arguments], body)
     region = Branches(*(callee.name_hint for callee in callees))
     callee = functions.add(name, with_region(chooser, region))
@@ -268,15 +268,15 @@ def loop(
     relax.Expr
         A tuple.
     """
-    captured = _captured(body)
-    callee = functions.add(f"{name}_body", _closed(body, captured))
+    around = captured(body)
+    callee = functions.add(f"{name}_body", closed(body, around))
     region = Iterations(
         callee.name_hint, limit is not None, condition is not None, len(states), len(rows),
         len(outputs), tuple(backwards) or (False,) * (len(rows) + len(outputs)),
     )  # fmt: skip
     heads = [e for e in (limit, condition) if e is not None]
-    arguments = [*heads, *states, *rows, *captured.arguments]
-    lengths = _Captured((), _undefined(arguments, outputs))
+    arguments = [*heads, *states, *rows, *around.arguments]
+    lengths = Captured((), _undefined(arguments, outputs))
     arguments += lengths.arguments
     driver = _Driver(region, callee, tuple(outputs), len(lengths.arguments))
     counter = relax.const(0, "int64")
@@ -399,7 +399,7 @@ def _general(ty: relax.TensorType) -> relax.TensorType:
 
 
 @dataclass(frozen=True, slots=True)
-class _Captured:
+class Captured:
     """What functions use of the one around them: variables, and dims that no variable says."""
 
     variables: tuple[relax.Var, ...]
@@ -413,7 +413,7 @@ class _Captured:
 _VALUES = (relax.TensorType, relax.TupleType, relax.ShapeType)
 
 
-def _captured(*funcs: relax.Function) -> _Captured:
+def captured(*funcs: relax.Function) -> Captured:
     variables: dict[relax.Var, None] = {}
     for func in funcs:
         free = relax.analysis.free_vars(func)  # dims among them
@@ -424,7 +424,7 @@ def _captured(*funcs: relax.Function) -> _Captured:
         own = relax.Function([*func.params, *variables], func.body, func.ret_ty)
         free = relax.analysis.free_symbolic_vars(own)
         dims.update(dict.fromkeys(d for d in free if d not in said))
-    return _Captured(tuple(variables), tuple(dims))
+    return Captured(tuple(variables), tuple(dims))
 
 
 def _defined_by(ty: relax.Type) -> list[tirx.Var]:
@@ -443,15 +443,15 @@ def _undefined(arguments: Exprs, types: Sequence[relax.TensorType]) -> tuple[tir
     return tuple(d for d in wanted if d not in said)
 
 
-def _closed(func: relax.Function, captured: _Captured) -> relax.Function:
+def closed(func: relax.Function, around: Captured) -> relax.Function:
     """The function with what it captures as further parameters."""
-    given = [relax.Var(v.name, v.ty) for v in captured.variables]
+    given = [relax.Var(v.name, v.ty) for v in around.variables]
     # A dataflow variable is no parameter: in the function it becomes a name for one.
-    named = [relax.VarBinding(v, p) for v, p in zip(captured.variables, given, strict=True)]
+    named = [relax.VarBinding(v, p) for v, p in zip(around.variables, given, strict=True)]
     blocks = list(func.body.blocks) or [relax.DataflowBlock([])]
     blocks[0] = relax.DataflowBlock([*named, *blocks[0].bindings])
-    if captured.dims:
-        given.append(relax.Var("sizes", relax.ShapeType(list(captured.dims))))
+    if around.dims:
+        given.append(relax.Var("sizes", relax.ShapeType(list(around.dims))))
     body = relax.SeqExpr(blocks, func.body.body)
     return copy_with_new_vars(relax.Function([*func.params, *given], body, func.ret_ty))
 

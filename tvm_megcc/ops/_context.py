@@ -267,6 +267,15 @@ class Inputs(Sequence[Any]):
         self._values = values
         self._materialise = materialise
 
+    def inside(self, ctx: Context, params: Mapping[int, relax.Expr]) -> Inputs:
+        """The operands as a function sees them that gets them as parameters, by their index.
+
+        What is known of them is known there, too.
+        """
+        values = [params.get(i, v) if isinstance(v, relax.Expr) else v
+                  for i, v in enumerate(self._values)]  # fmt: skip
+        return Inputs(ctx, values, lambda i: params[i])
+
     def __len__(self) -> int:
         return len(self._values)
 

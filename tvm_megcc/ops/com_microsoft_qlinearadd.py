@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from tvm import relax
 
-from . import Attrs, Context, Inputs, OnnxOp, Result
+from . import Attrs, Context, Inputs, Result
 from ._agree import broadcast
+from ._composite import Composite
 from ._quantised import real, saturate
 from ._shapes import reshaped
 
 
-class QLinearAdd(OnnxOp):
+class QLinearAdd(Composite):
     """The sum of the real values, quantised.
 
     Operands: A, its scale and zero point; B, its scale and zero point; scale and zero point of C.
@@ -20,7 +21,7 @@ class QLinearAdd(OnnxOp):
     domain = "com.microsoft"
     labels = staticmethod(broadcast(0, 3))
 
-    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+    def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         total = relax.op.add(real(ctx, inputs, 0), real(ctx, inputs, 3))
         scaled = ctx.emit(relax.op.divide(total, reshaped(ctx, inputs, 6, [])))
         point = reshaped(ctx, inputs, 7, []) if inputs.has(7) else None

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from tvm import relax
 
-from . import Attrs, Context, Inputs, OnnxOp, Result
+from . import Attrs, Context, Inputs, Result
 from ._activations import leaky
+from ._composite import Composite
 from ._quantised import real, saturate
 from ._shapes import reshaped
 
 
-class QLinearLeakyRelu(OnnxOp):
+class QLinearLeakyRelu(Composite):
     """LeakyRelu of the real value, quantised: operands X, scale, point, scale, point."""
 
     name = "QLinearLeakyRelu"
     domain = "com.microsoft"
 
-    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+    def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         value = ctx.emit(leaky(ctx, real(ctx, inputs, 0), attrs.get("alpha", 0.01)))
         scaled = ctx.emit(relax.op.divide(value, reshaped(ctx, inputs, 3, [])))
         point = reshaped(ctx, inputs, 4, []) if inputs.has(4) else None

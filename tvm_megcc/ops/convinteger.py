@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from . import Attrs, Context, Inputs, OnnxOp, Result
+from . import Attrs, Context, Inputs, Result
 from ._agree import convolution
+from ._composite import Composite
 from ._convolution import convolve
 from ._quantised import centred
 from ._window import window
 
 
-class ConvInteger(OnnxOp):
+class ConvInteger(Composite):
     """An i32 convolution of the operands less their zero points."""
 
     name = "ConvInteger"
     slow = True
     labels = staticmethod(convolution(0, 1))
 
-    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+    def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         rank = inputs.rank(0)
         win = window(ctx, attrs, list(inputs.static_shape(1)[2:]), inputs.shape(0)[2:])
         data = centred(ctx, inputs, 0, 2, [])

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from tvm import relax
 
-from . import Attrs, Context, Inputs, OnnxOp, Result
+from . import Attrs, Context, Inputs, Result
 from ._agree import matmul
+from ._composite import Composite
 from ._quantised import centred
 
 
-class MatMulInteger(OnnxOp):
+class MatMulInteger(Composite):
     """An i32 ``matmul`` of the operands less their zero points (per row of A, per column of B)."""
 
     name = "MatMulInteger"
     labels = staticmethod(matmul(0, 1))
 
-    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+    def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         return relax.op.matmul(
             centred(ctx, inputs, 0, 2, [-1, 1]), centred(ctx, inputs, 1, 3, [1, -1])
         )

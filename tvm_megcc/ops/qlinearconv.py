@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from tvm import relax
 
-from . import Attrs, Context, Inputs, OnnxOp, Result
+from . import Attrs, Context, Inputs, Result
 from ._agree import convolution
+from ._composite import Composite
 from ._convolution import convolve
 from ._quantised import centred, factor, requantise
 from ._shapes import per_channel
 from ._window import window
 
 
-class QLinearConv(OnnxOp):
+class QLinearConv(Composite):
     """An i32 convolution of the operands less their zero points, then requantised."""
 
     name = "QLinearConv"
     slow = True
     labels = staticmethod(convolution(0, 3))
 
-    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+    def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         rank = inputs.rank(0)
         win = window(ctx, attrs, list(inputs.static_shape(3)[2:]), inputs.shape(0)[2:])
         data = centred(ctx, inputs, 0, 2, [])

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from tvm import relax
 
-from . import Attrs, Context, Inputs, OnnxOp, Result
+from . import Attrs, Context, Inputs, Result
 from ._agree import matmul
+from ._composite import Composite
 from ._quantised import centred, factor, requantise
 
 
-class QLinearMatMul(OnnxOp):
+class QLinearMatMul(Composite):
     """An i32 ``matmul`` of the operands less their zero points, then requantised."""
 
     name = "QLinearMatMul"
     labels = staticmethod(matmul(0, 3))
 
-    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+    def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         lhs, rhs = centred(ctx, inputs, 0, 2, []), centred(ctx, inputs, 3, 5, [1, -1])
         total = ctx.emit(relax.op.matmul(lhs, rhs))
         scale = factor(ctx, inputs, (1, 4, 6), [1, -1])

@@ -14,6 +14,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.passes.channels_last import ChannelsLast
+from tvm_megcc.passes.expand_quantised import ExpandQuantised
 from tvm_megcc.passes.flat_windows import WindowsTo2d
 from tvm_megcc.passes.fold_constants import FoldConstants
 from tvm_megcc.passes.fold_scale import FoldScaleShift
@@ -25,9 +26,9 @@ from tvm_megcc.passes.read_sizes import ReadSizes
 from tvm_megcc.passes.sizes_first import SizesFirst
 
 __all__ = [
-    "ChannelsLast", "FoldConstants", "FoldScaleShift", "ForwardMemory", "ImplicitBroadcast",
-    "LegaliseRest", "MaterialiseKernels", "ReadSizes", "SizesFirst", "WindowsTo2d", "pipeline",
-    "stages",
+    "ChannelsLast", "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory",
+    "ImplicitBroadcast", "LegaliseRest", "MaterialiseKernels", "ReadSizes", "SizesFirst",
+    "WindowsTo2d", "pipeline", "stages",
 ]  # fmt: skip
 
 
@@ -37,6 +38,7 @@ def stages(arch: str) -> dict[str, tvm.ir.transform.Pass]:
     return {
         "canonicalise": sequential(
             [
+                ExpandQuantised(),
                 relax.transform.ConvertToDataflow(min_size=1),
                 ReadSizes(),
                 FoldScaleShift(),
