@@ -2,33 +2,73 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from tvm import relax
+from tvm import relax, te, tirx
 
+from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._axes_data import halves, others
 from ._context import expr_dtype
 from ._shapes import normal_axis
 
 
 class Reduction(OnnxOp):
-    """A reduction; a subclass says what is reduced and how in `reduce`."""
+    """A reduction; a subclass says what is reduced and how in `reduce`.
+
+    Axes that are computed at run time split every dim into what stays and what is reduced, one of
+    which is 1: the axes of the latter are known.
+    """
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        rank = inputs.rank(0)
-        axes = inputs.need_ints(1, "axes") if inputs.has(1) else attrs.get("axes")
-        keep = bool(attrs.get("keepdims", 1))
+        shape = inputs.shape(0)
+        rank = len(shape)
+        keep, noop = bool(attrs.get("keepdims", 1)), bool(attrs.get("noop_with_empty_axes", 0))
+        if inputs.has(1) and inputs.ints(1) is None and inputs.shape(1) != (0,) and rank:
+            return self._by_data(ctx, inputs, keep, noop)
+        axes = inputs.ints(1) if inputs.has(1) else attrs.get("axes")
         if not axes:
-            if attrs.get("noop_with_empty_axes", 0):
+            if noop:
                 return self.reduce(ctx, inputs[0], [], keep)
             axes = range(rank)
         axes = [normal_axis(a, rank) for a in axes]
         return self.reduce(ctx, inputs[0], axes, keep)
 
+    def _by_data(self, ctx: Context, inputs: Inputs, keep: bool, noop: bool) -> Result:
+        shape = inputs.shape(0)
+        (count,) = inputs.shape(1)
+        if not keep and not isinstance(count, int):
+            raise ctx.unsupported(
+                "how many axes it drops is known only at run time",
+                "fix the number of axes, or use keepdims=1",
+            )
+        stays, goes = halves(ctx, inputs[1], shape, none_is_all=not noop)
+        data = ctx.emit(_split(ctx, inputs[0], stays, goes))
+        rank = len(shape)
+        result = ctx.emit(self.reduce(ctx, data, list(range(rank, 2 * rank)), False))
+        return result if keep else ctx.reshape(result, others(ctx, inputs[1], shape))
+
     @abstractmethod
     def reduce(self, ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
         """Reduce ``x`` over ``axes``; without axes only the elementwise part is applied."""
+
+
+def _split(
+    ctx: Context, data: relax.Expr, stays: Sequence[Size], goes: Sequence[Size]
+) -> relax.Expr:
+    """Each axis as two axes, in the front and in the back half; one of each pair is of size 1."""
+    shape, rank = [*ctx.prims(stays), *ctx.prims(goes)], len(stays)
+
+    def split(x: te.Tensor) -> te.Tensor:
+        def element(*at: Any) -> Any:
+            return x[tuple(a + b for a, b in zip(at[:rank], at[rank:], strict=True))]
+
+        return te.compute(shape, element, name="split")
+
+    return ctx.builder.emit_te(split, data)
 
 
 def total(x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
@@ -47,15 +87,36 @@ def through_double(
     return relax.op.astype(ctx.emit(function(wide)), dtype)
 
 
-def extreme(
-    function: Callable[[relax.Expr, list[int], bool], relax.Expr],
-    x: relax.Expr,
-    axes: list[int],
-    keep: bool,
-) -> relax.Expr:
-    """``max`` or ``min``, of booleans as bytes."""
+def extreme(ctx: Context, x: relax.Expr, axes: list[int], keep: bool, largest: bool) -> relax.Expr:
+    """``max`` or ``min``, of booleans as bytes; a NaN is the result wherever there is one."""
     if not axes:
         return x
-    if expr_dtype(x) != "bool":
+    function = relax.op.max if largest else relax.op.min
+    dtype = expr_dtype(x)
+    if dtype == "bool":
+        return relax.op.astype(function(relax.op.astype(x, "uint8"), axes, keep), "bool")
+    if "float" not in dtype:
         return function(x, axes, keep)
-    return relax.op.astype(function(relax.op.astype(x, "uint8"), axes, keep), "bool")
+    return ctx.builder.emit_te(_float_extreme, x, axes, keep, largest)
+
+
+def _float_extreme(x: te.Tensor, axes: list[int], keep: bool, largest: bool) -> te.Tensor:
+    """As topi has it, whose maximum loses a NaN that does not come first."""
+
+    def better(a: Any, b: Any) -> Any:
+        first = tirx.any(a > b if largest else a < b, tirx.isnan(a))
+        return tirx.Select(first, a, b)
+
+    dtype = str(x.dtype.dtype)
+    reducer = te.comm_reducer(
+        better, lambda _: tirx.const(-math.inf if largest else math.inf, dtype), name="extreme"
+    )
+    gone = [te.reduce_axis((0, x.shape[axis]), name=f"k{axis}") for axis in axes]
+    left = [1 if k in axes else d for k, d in enumerate(x.shape) if keep or k not in axes]
+
+    def element(*at: Any) -> Any:
+        place = iter(v for k, v in enumerate(at) if not keep or k not in axes)
+        index = [gone[axes.index(k)] if k in axes else next(place) for k in range(len(x.shape))]
+        return reducer(x[tuple(index)], axis=gone)
+
+    return te.compute(left, element, name="extreme")

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvm import relax
-
 from ..dims import Size, bounds, ceildiv, compare, is_static, maximum, minimum, select
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._slices import backwards, sliced, taken
+from ._slice_data import sliced_by_data
+from ._slices import backwards, sliced
 
 #: Exporters write "to the end" as the largest integer of one type or another.
 _TO_THE_END = 2**31 - 1
-#: No dim is as large.
-_FAR = 2**30
 
 
 class Slice(OnnxOp):
-    """``strided_slice`` for forward steps; a backward step is a ``take`` of constant positions."""
+    """``strided_slice`` for forward steps; a backward step is a ``take`` of constant positions.
+
+    What is computed at run time makes a gather (`_slice_data`).
+    """
 
     name = "Slice"
     moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        if "starts" not in attrs and (inputs.is_read(1) or inputs.is_read(2)):
-            return _limits_from_data(ctx, inputs)
+        if "starts" not in attrs and any(inputs.is_read(k) for k in range(1, 5)):
+            return sliced_by_data(ctx, inputs)
         starts, ends, axes, steps = _ranges(inputs, attrs)
         if not is_static(axes) or not is_static(steps):
             raise ctx.unsupported("its axes or steps depend on the shapes", "make them constants")
@@ -35,9 +35,9 @@ class Slice(OnnxOp):
             axis %= len(shape)
             size = shape[axis]
             if step < 0:
-                first = minimum(_from_front(start, size), size - 1)
-                count = maximum(first - maximum(_from_front(end, size), -1), 0)
-                count = ceildiv(count, -step)
+                first = maximum(minimum(_from_front(start, size), size - 1), 0)
+                last = minimum(maximum(_from_front(end, size), -1), size - 1)
+                count = ceildiv(minimum(maximum(first - last, 0), size), -step)
                 data = backwards(ctx, data, axis, first, step, count)
                 continue
             last = minimum(_from_front(end, size, 0), size)
@@ -50,41 +50,6 @@ class Slice(OnnxOp):
             if (last - count, last, step) != (0, size, 1):
                 forward.append((axis, last - count, last, step))
         return sliced(ctx, data, forward)
-
-
-def _limits_from_data(ctx: Context, inputs: Inputs) -> Result:
-    """Limits that are computed at run time: clamped there, then read as first elements and counts.
-
-    A size is never negative, which TVM relies on; so what is read is not the limits themselves.
-    """
-    op = relax.op
-    shape = inputs.shape(0)
-    (count,) = inputs.static_shape(1)
-    axes = inputs.need_ints(3, "axes") if inputs.has(3) else list(range(count))
-    steps = inputs.need_ints(4, "steps") if inputs.has(4) else [1] * count
-    if not is_static(axes) or not is_static(steps) or any(step < 1 for step in steps):
-        raise ctx.unsupported(
-            "its limits are computed at run time and it goes backwards", "make them constants"
-        )
-    axes = [axis % len(shape) for axis in axes]
-    sizes = ctx.sizes([shape[axis] for axis in axes], "int64")
-    zero, step = ctx.const(0, "int64"), ctx.const(steps, "int64")
-
-    def from_front(limit: relax.Expr) -> relax.Expr:
-        limit = ctx.emit(op.astype(limit, "int64"))
-        counted = ctx.emit(op.add(ctx.emit(op.maximum(limit, ctx.const(-_FAR, "int64"))), sizes))
-        limit = ctx.emit(op.where(ctx.emit(op.less(limit, zero)), counted, limit))
-        return ctx.emit(op.minimum(ctx.emit(op.maximum(limit, zero)), sizes))
-
-    first, last = from_front(inputs[1]), from_front(inputs[2])
-    length = ctx.emit(op.maximum(ctx.emit(op.subtract(last, first)), zero))
-    above = ctx.emit(op.add(length, ctx.emit(op.subtract(step, ctx.const(1, "int64")))))
-    length = ctx.emit(op.floor_divide(above, step))
-    firsts, lengths = inputs.read(first, 1), inputs.read(length, 2)
-    data = inputs[0]
-    for axis, start, n, by in zip(axes, firsts, lengths, steps, strict=True):
-        data = taken(ctx, data, axis, start, n, by)
-    return data
 
 
 def _from_front(position: Size, size: Size, least: int | None = None) -> Size:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._axes_data import widened
 from ._shapes import normal_axis
 
 
 class Unsqueeze(OnnxOp):
-    """``expand_dims``."""
+    """``expand_dims``; a reshape where the axes are computed at run time."""
 
     name = "Unsqueeze"
     moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        axes = inputs.need_ints(1, "axes") if inputs.has(1) else attrs["axes"]
+        if inputs.has(1) and inputs.ints(1) is None and inputs.shape(1) != (0,):
+            return ctx.reshape(inputs[0], widened(ctx, inputs[1], inputs.shape(0)))
+        axes = (inputs.ints(1) or []) if inputs.has(1) else attrs["axes"]
         rank = inputs.rank(0) + len(axes)
         axes = sorted(normal_axis(axis, rank) for axis in axes)
         return relax.op.expand_dims(inputs[0], axes) if axes else inputs[0]
