@@ -1,0 +1,77 @@
+"""Where the maxima of MaxPool's windows stand, as its output Indices says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm import relax, te, tirx
+
+from . import Context
+from ._context import expr_dtype
+from ._window import Window
+
+_NONE = (1 << 63) - 1
+
+
+def max_indices(
+    ctx: Context, data: relax.Expr, pooled: relax.Expr, win: Window, by_column: bool
+) -> relax.Expr:
+    """``int64``, of the first element of each window that equals its maximum.
+
+    Parameters
+    ----------
+    data : relax.Expr
+        ``[N, C, dims...]``, without paddings.
+    pooled : relax.Expr
+        The maxima.
+    by_column : bool
+        ``storage_order``: whether a plane is counted with its first dim running fastest.
+    """
+    rank = len(win.kernel)
+    before = ctx.prims(win.before)
+    floating = "float" in expr_dtype(data)
+
+    def find(x: te.Tensor, best: te.Tensor) -> te.Tensor:
+        dims = x.shape[2:]
+        taps = [te.reduce_axis((0, k), name=f"k{i}") for i, k in enumerate(win.kernel)]
+
+        def first(*at: Any) -> Any:
+            place = [
+                at[2 + i] * win.strides[i] + taps[i] * win.dilations[i] - before[i]
+                for i in range(rank)
+            ]
+            number = tirx.Cast("int64", at[0] * x.shape[1] + at[1])
+            for p, size in zip(place, dims, strict=True):
+                number = number * size + p
+            value, wanted = x[(*at[:2], *place)], best[at]
+            found = value == wanted
+            if floating:
+                found = tirx.any(found, tirx.all(tirx.isnan(value), tirx.isnan(wanted)))
+            inside = tirx.all(*(tirx.all(p >= 0, p < s) for p, s in zip(place, dims, strict=True)))
+            none = tirx.const(_NONE, "int64")
+            number = tirx.Cast("int64", number)
+            return te.min(
+                tirx.if_then_else(inside, tirx.if_then_else(found, number, none), none), axis=taps
+            )
+
+        return te.compute(best.shape, first, name="first")
+
+    found = ctx.emit(ctx.builder.call_te(find, data, pooled))
+    if not by_column or rank == 1:
+        return found
+    sizes = [tirx.Cast("int64", d) for d in data.ty.shape.values[2:]]
+
+    def turn(flat: te.Tensor) -> te.Tensor:
+        def turned(*at: Any) -> Any:
+            rest, number, step = flat[at], tirx.const(0, "int64"), tirx.const(1, "int64")
+            places = []
+            for size in reversed(sizes):
+                places.append(tirx.floormod(rest, size))
+                rest = tirx.floordiv(rest, size)
+            for place, size in zip(reversed(places), sizes, strict=True):
+                number, step = number + place * step, step * size
+            return rest * step + number
+
+        return te.compute(flat.shape, turned, name="turned")
+
+    return ctx.emit(ctx.builder.call_te(turn, found))
