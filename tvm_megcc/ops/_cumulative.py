@@ -9,10 +9,9 @@ from tvm import te, tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
-from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._axes_data import around
-from ._context import relax_shape, volume
+from ._context import relax_shape
 from ._shapes import normal_axis
 
 
@@ -28,13 +27,13 @@ class Cumulative(OnnxOp):
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape, known = inputs.shape(0), inputs.ints(1)
-        parts: list[Any]
         if known is not None and shape:
             axis = normal_axis(int(known[0]), len(shape))
             if not 0 <= axis < len(shape):
                 raise ctx.ill_typed(f"axis {known[0]} of a tensor of rank {len(shape)}")
-            parts = _around(ctx, shape, axis)
-            return ctx.builder.emit_te(lambda x: self._scanned(x, attrs, parts), inputs[0])
+            return ctx.builder.emit_te(
+                lambda x: self._scanned(x, attrs, _around(x.shape, axis)), inputs[0]
+            )
         if (relax_shape(inputs[1]) or (1,)) != (1,) or not shape:
             raise ctx.unsupported("its axis is no single number", "give one axis of its operand")
         sizes = around(ctx, inputs[1], shape)
@@ -69,6 +68,9 @@ class Cumulative(OnnxOp):
         return te.extern([x.shape], operands, kernel, dtype=[dtype], name=self.name.lower())
 
 
-def _around(ctx: Context, shape: Sequence[Size], axis: int) -> list[Any]:
-    sizes = volume(shape[:axis]), shape[axis], volume(shape[axis + 1 :])
-    return [tirx.IntImm("int64", s) if isinstance(s, int) else ctx.prim(s) for s in sizes]
+def _around(shape: Sequence[Any], axis: int) -> list[Any]:
+    sizes: list[Any] = [tirx.IntImm("int64", 1)] * 3
+    for k, size in enumerate(shape):
+        part = 0 if k < axis else 1 if k == axis else 2
+        sizes[part] = sizes[part] * size
+    return sizes

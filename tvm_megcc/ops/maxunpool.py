@@ -31,18 +31,18 @@ class MaxUnpool(OnnxOp):
         wanted = inputs.need_ints(2, "its output shape", 0) if inputs.has(2) else pooled
         if len(wanted) != len(shape):
             raise ctx.ill_typed(f"an output shape of {len(wanted)} dims for {len(shape)}")
-        inner, outer = ctx.prims(pooled), ctx.prims(wanted)
+        outer = ctx.prims(wanted)
 
-        def unpool(x: te.Tensor, index: te.Tensor) -> te.Tensor:
+        def unpool(x: te.Tensor, index: te.Tensor, inner: te.Tensor) -> te.Tensor:
             return te.extern(
                 [tuple(outer)],
-                [x, index],
-                lambda ins, outs: _kernel(ins, outs[0], inner, outer),
+                [x, index, inner],
+                lambda ins, outs: _kernel(ins, outs[0]),
                 dtype=[str(x.dtype.dtype)],
                 name="unpool",
             )
 
-        return ctx.builder.emit_te(unpool, data, indices)
+        return ctx.builder.emit_te(unpool, data, indices, ctx.sizes(pooled, "int64"))
 
 
 def _pooled(ctx: Context, shape: Sequence[Size], attrs: Attrs) -> list[Size]:
@@ -58,28 +58,29 @@ def _pooled(ctx: Context, shape: Sequence[Size], attrs: Attrs) -> list[Size]:
     return [*shape[:2], *sizes]
 
 
-def _kernel(ins: Sequence[Any], out: Any, inner: Sequence[Any], outer: Sequence[Any]) -> tirx.Stmt:
-    count, total = _product(ins[0].shape), _product(outer)
+def _kernel(ins: Sequence[Any], out: Any) -> tirx.Stmt:
+    count, total = _product(ins[0].shape), _product(out.shape)
     with IRBuilder() as builder, T.seq_scope():
-        x, index, result = (T.buffer_proxy(v) for v in (*ins, out))
+        x, index, inner, result = (T.buffer_proxy(v) for v in (*ins, out))
         rest, place, step, inside = (
             T.buffer_proxy(T.alloc_buffer((1,), "int64", scope="local")) for _ in range(4)
         )
         zero, one = (tirx.const(v, "int64") for v in (0, 1))
         with T.serial(0, total) as k:
             result[k] = tirx.const(0, out.ty.dtype)
-        with T.serial(0, count) as k:
-            rest[0] = index[k]
+        with T.serial(0, count) as element:
+            rest[0] = index[element]
             place[0], step[0] = zero, one
             inside[0] = tirx.if_then_else(rest[0] < 0, zero, one)
-            for own, whole in zip(reversed(inner), reversed(outer), strict=True):
+            for k, whole in reversed(list(enumerate(out.shape))):
+                own = inner[k]
                 at = tirx.floormod(rest[0], own)
                 inside[0] = tirx.if_then_else(at < whole, inside[0], zero)
                 place[0] = place[0] + at * step[0]
                 step[0] = step[0] * whole
                 rest[0] = tirx.floordiv(rest[0], own)
             with T.If(tirx.all(inside[0] != 0, rest[0] == 0)), T.Then():
-                result[place[0]] = x[k]
+                result[place[0]] = x[element]
     return builder.get()
 
 
