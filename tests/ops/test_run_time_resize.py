@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 from tests.ops.packages import RNG, Arrays, answers, ints, model, runner
 from tvm_megcc import frontend
@@ -153,13 +154,32 @@ def test_resize_leaves_alone_what_is_known_to_stay(mode: str, tmp_path: Path) ->
     ])  # fmt: skip
 
 
-def test_antialiasing_is_refused_by_name() -> None:
-    proto = resize("scales", FIXED, mode="linear", antialias=1)
-    with pytest.raises(UnsupportedError, match="Resize 'grow': antialiased.*open.*; .*constants"):
-        frontend.from_onnx(proto)
-
-
 def test_a_number_of_sizes_that_fits_no_axes_says_so() -> None:
     proto = resize("sizes", FIXED, 3)
     with pytest.raises(UnsupportedError, match="Resize 'grow': 3 sizes for 4 axes; give one"):
         frontend.from_onnx(proto)
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_antialiased(mode: str, tmp_path: Path) -> None:
+    """As many weights as the scale asks for, also where the result is larger."""
+    how = {"mode": mode, "antialias": 1}
+    nodes = [
+        helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], **how),
+        helper.make_node("Resize", ["x", "", "scales"], ["z"], **how, exclude_outside=1),
+    ]
+    ports = [("x", T.FLOAT, [1, 2, "h", "w"]), ("sizes", T.INT64, [4]), ("scales", T.FLOAT, [4])]
+    proto = model(nodes, ports, [("y", T.FLOAT), ("z", T.FLOAT)], opset=18)
+    run, reference = runner(proto, tmp_path), ReferenceEvaluator(proto)
+    for h, w, sizes, scales in (
+        (9, 8, (3, 5), (0.3, 1.0)),
+        (5, 6, (7, 1), (1.5, 0.17)),
+        (1, 4, (2, 4), (1.0, 0.5)),
+    ):
+        feed = {
+            "x": RNG.standard_normal((1, 2, h, w)).astype("f4"),
+            "sizes": ints(1, 2, *sizes),
+            "scales": np.array([1, 1, *scales], "f4"),
+        }
+        for name, want in zip("yz", reference.run(None, feed), strict=True):
+            np.testing.assert_allclose(run(feed)[name], want, 1e-4, 1e-5, err_msg=str(sizes))

@@ -15,6 +15,7 @@ from tvm import relax
 
 from ..dims import Size
 from . import Context
+from ._antialias_data import filtered
 from ._context import expr_dtype
 from ._resample import Options
 
@@ -39,25 +40,14 @@ class OpenAxis:
 
 
 def resampled(ctx: Context, data: Expr, axis: int, part: OpenAxis, options: Options) -> Expr:
-    """``data`` with axis number `axis` brought to ``part.out`` elements.
-
-    Raises
-    ------
-    UnsupportedError
-        The mode needs a table that is made at compile time.
-    """
-    if options.antialias:
-        raise ctx.unsupported(
-            f"antialiased mode '{options.mode}' over a dim or by a scale that is open when it is "
-            "compiled",
-            "fix the dim with --input-shapes and make scales or sizes constants, or do without "
-            "antialias",
-        )
+    """``data`` with axis number `axis` brought to ``part.out`` elements."""
     table = _Table(ctx, part)
     position = table.positions(options.coordinates)
     if options.mode == "nearest":
         index = _ROUND[options.rounding](table, position)
         return table.take(data, index, axis)
+    if options.antialias:
+        return filtered(ctx, data, axis, position, table.scale, part.size, options)
     behind = len(ctx.shape(data)) - 1 - axis
     total: Expr | None = None
     for index, weight in _taps(table, position, options):
