@@ -104,12 +104,13 @@ class Judge:
             return ""  # the reference has another size
         a, b = (np.asarray(v).astype(np.float64) for v in (found, want))
         if is_float(want.dtype):
+            # What few evaluations happen to agree in may still be as uncertain as its neighbours.
+            spread = np.maximum(spread, np.quantile(spread, 0.75))
             eps = _EPS[want.dtype.name]
             if want.dtype.name == "float64" and _is_narrow(b):
                 eps = _EPS["float32"]  # some kernels for f64 compute in f32
             with np.errstate(all="ignore"):
-                scale = np.where(np.isfinite(b), np.abs(b), 0)
-                floor = 4 * eps * np.maximum(scale, 1e-3 * scale.max(initial=0)) + 1e-37
+                floor = 4 * eps * np.where(np.isfinite(b), np.abs(b), 0) + 1e-37
                 if want.dtype.name == "float16":
                     floor = np.maximum(floor, 2.0**-23)
                 near = np.abs(a - b) <= FACTOR * spread + floor
@@ -219,6 +220,8 @@ class Judge:
             want = self.values[name]
             if want.shape != result.shape:
                 return False
+            if want.dtype == np.float64:
+                return False  # nothing to compare with
             if is_float(want.dtype):
                 b = np.asarray(want).astype(np.float64)
                 if not (((b == result) | (np.isnan(b) & np.isnan(result))).all()):
