@@ -17,6 +17,9 @@ import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+#: An array of more has no data: it is there to be refused.
+MOST_BYTES = 1 << 24
+
 Array = np.ndarray
 Arrays = Mapping[str, Array]
 

@@ -8,12 +8,14 @@ import numpy as np
 
 from tests.fuzz import evaluate
 from tests.fuzz.data import Random
-from tests.fuzz.evaluate import Array
+from tests.fuzz.evaluate import MOST_BYTES, Array
 from tests.fuzz.sketch import Graph
 
 #: What makes tensors of a size that it reads; large numbers would only test the allocator.
 _MAKES = {"Expand", "Tile", "ConstantOfShape", "Pad", "Resize", "Range", "OneHot", "Reshape",
           "AffineGrid", "Upsample", "Loop", "EyeLike"}  # fmt: skip
+
+_HUGE = (3, 40_000, 46_341, 65_536, 1 << 20, 1 << 24, 1 << 30, (1 << 31) - 1)
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ def runs(graph: Graph, rng: Random) -> list[Run]:
         found += [_run(graph, _resized(graph, rng)) for _ in range(rng.between(1, 3))]
         if rng.chance(0.5):
             found.append(found[0])
+        if rng.chance(0.15):
+            found.append(Run(_huge(graph, rng), None, "too large"))
     if rng.chance(0.3) and (feed := _hostile(graph, rng)) is not None:
         found.append(_run(graph, feed))
     return found
@@ -66,6 +70,8 @@ def partly(graph: Graph, feed: dict[str, Array]) -> dict[str, Array]:
 
 
 def _run(graph: Graph, feed: dict[str, Array]) -> Run:
+    if any(a.nbytes >= MOST_BYTES for a in feed.values()):
+        return Run(feed, None, "too large")
     given = {**graph.weights, **feed}
     try:
         return Run(feed, evaluate.run(graph.nodes, graph.opsets, given))
@@ -117,6 +123,20 @@ def _resized(graph: Graph, rng: Random) -> dict[str, Array]:
             feed[port] = rng.array(array.dtype, shape)
     if sum(a.size for a in feed.values()) > 50_000:
         return dict(graph.inputs)
+    return feed
+
+
+def _huge(graph: Graph, rng: Random) -> dict[str, Array]:
+    """Inputs whose elements nobody could count in 32 bits, all of them one element in memory."""
+    sizes = {n: rng.one(_HUGE) for row in graph.open_dims.values() for n in row if n}
+    feed = {}
+    for port, array in graph.inputs.items():
+        names = graph.open_dims.get(port) or [None] * array.ndim
+        pairs = zip(names, array.shape, strict=True)
+        shape = tuple(size if name is None else sizes[name] for name, size in pairs)
+        if np.prod(shape, dtype=float) * 8 >= 2.0**63:  # which numpy has no arrays of
+            shape = array.shape
+        feed[port] = array if shape == array.shape else np.broadcast_to(array.dtype.type(0), shape)
     return feed
 
 

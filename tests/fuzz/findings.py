@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
-from tests.fuzz.evaluate import Array
+from tests.fuzz.data import BF16
+from tests.fuzz.evaluate import MOST_BYTES, Array
 from tests.fuzz.sketch import Graph
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def write(finding: Finding, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     case = finding.case
     ops = "_".join(dict.fromkeys(node.op_type.lower() for node in case.graph.nodes))[:60]
-    model = case.graph.model("finding").SerializeToString()
+    model = finding.model or case.graph.model("finding").SerializeToString()
     mark = zlib.crc32(re.sub(r"[\d.]+", "", finding.text).encode()) % 10000
     content = {
         "about": " ".join(finding.text.split())[:400],
@@ -72,12 +73,13 @@ def _bytes(text: str) -> bytes:
 
 
 def _array(array: Array) -> list[object]:
-    return [array.dtype.name, list(array.shape), _text(array.tobytes())]
+    data = array.tobytes() if array.nbytes < MOST_BYTES else b""
+    return [array.dtype.name, list(array.shape), _text(data)]
 
 
 def _read_array(row: list) -> Array:
     name, shape, data = row
-    from tests.fuzz.data import BF16
-
     dtype = BF16 if name == BF16.name else np.dtype(name)
-    return np.frombuffer(_bytes(data), dtype).reshape(shape)
+    if not (content := _bytes(data)) and 0 not in shape:
+        return np.broadcast_to(dtype.type(0), shape)
+    return np.frombuffer(content, dtype).reshape(shape)

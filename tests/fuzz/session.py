@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tests.fuzz import evaluate, generate
+from tests.fuzz import evaluate, generate, mutate
 from tests.fuzz.building import MODES, Answer, Builder, Job
 from tests.fuzz.compiling import SECONDS, Compiled, Compiler
 from tests.fuzz.data import Random
@@ -58,7 +58,9 @@ class Finding:
     ----------
     kind : str
         wrong, apart (wrong when a call is split), contract (an answer where there is none), crash,
-        internal, message, trouble, c.
+        internal (also: too slow, too large), message, damaged, c (does not compile).
+    model : bytes
+        Of damaged: the model, as no graph can say it.
     """
 
     kind: str
@@ -66,6 +68,7 @@ class Finding:
     mode: str
     case: Case
     run: int = 0
+    model: bytes = b""
 
     @property
     def line(self) -> str:
@@ -85,6 +88,17 @@ class Tally:
     refusals: Counter[str] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)
     beyond: Counter[str] = field(default_factory=Counter)
+    damaged: Counter[str] = field(default_factory=Counter)
+
+
+def _trouble(compiled: Compiled) -> str:
+    """What a compilation must not end in."""
+    if compiled.internal:
+        return _last(compiled.internal)
+    if compiled.trouble:
+        return compiled.trouble
+    slow = compiled.seconds > SECONDS
+    return f"took {compiled.seconds:.0f} seconds of processor time" if slow else ""
 
 
 def _last(words: str) -> str:
@@ -178,11 +192,28 @@ class Session:
 
     def batch(self, seeds: Iterable[int]) -> list[Finding]:
         """Findings of these seeds, as they are found."""
+        seeds = list(seeds)
         cases = [self.case(seed) for seed in seeds]
         self.tally.seeds += len(cases)
         for case in cases:
             self.tally.nodes.update(node.op_type for node in case.graph.nodes)
-        return self.judge(cases)
+        return [*self.judge(cases), *self._damage(cases)]
+
+    def _damage(self, cases: Sequence[Case]) -> list[Finding]:
+        """Findings of models that are these models, damaged."""
+        found = []
+        for case in cases:
+            rng = Random(case.seed, 2)
+            model, _ = case.whole or (case.graph, case.runs)
+            data = mutate.mutant(model.model(), rng)
+            self._number += 1
+            done = self.compilers[0].compile(data, f"g{self._number}", ["host"])
+            self.tally.damaged["refused" if done.refusal else "compiled"] += 1
+            if text := _trouble(done):
+                found.append(Finding("damaged", text, "", case, model=data))
+            elif done.refusal and _is_unfit(done.refusal):
+                found.append(Finding("damaged", done.refusal, "", case, model=data))
+        return found
 
     # ---- cases -------------------------------------------------------------------------------
 
@@ -244,12 +275,8 @@ class Session:
 
     def _of_compiling(self, case: Case, count: bool) -> Finding | None:
         compiled = case.compiled
-        if compiled.internal:
-            return Finding("internal", _last(compiled.internal), "", case)
-        if compiled.trouble:
-            return Finding("trouble", compiled.trouble, "", case)
-        if compiled.seconds > SECONDS:
-            return Finding("trouble", f"took {compiled.seconds:.0f} seconds", "", case)
+        if text := _trouble(compiled):
+            return Finding("internal", text, "", case)
         refusals = [*case.refusals, *([compiled.refusal] if compiled.refusal else [])]
         if count:
             self.tally.refusals.update(map(sentence_class, refusals))
@@ -305,6 +332,8 @@ class Session:
 
     def smallest(self, finding: Finding) -> Finding:
         """The same finding with the fewest nodes."""
+        if finding.model:
+            return finding
         case = finding.case
         run = case.runs[finding.run]
         late = run.values or partly(case.graph, run.feed)

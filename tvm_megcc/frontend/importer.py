@@ -38,6 +38,7 @@ from . import fold, subgraphs, symbolic
 from .dtypes import is_supported, short_dtype, tvm_dtype
 from .load import node_reads
 from .model import ImportedModel, InputInfo, OutputInfo
+from .reasons import reason
 from .values import HALVES, Array, attributes, dense, empty, identifier, is_empty, label, wide
 
 #: A known value, or a variable.
@@ -275,9 +276,8 @@ class Importer:
         except Undecided as err:
             raise ctx.unsupported(str(err), "fix the model's dims with --input-shapes") from err
         except Exception as err:  # TVM raises many kinds
-            reason = " ".join(str(err).split())[:300] or type(err).__name__
             raise UnsupportedError(
-                f"{label(node)}: cannot be converted ({reason}); "
+                f"{label(node)}: cannot be converted ({reason(err, values)}); "
                 f"add {node.op_type.lower()}.py under tvm_megcc/ops or change the model"
             ) from err
 

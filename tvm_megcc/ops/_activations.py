@@ -58,10 +58,14 @@ def elu(ctx: Context, x: relax.Expr, alpha: float) -> relax.Expr:
 
 
 def softplus(ctx: Context, x: relax.Expr) -> relax.Expr:
-    """``log(1 + exp(x))`` as ``max(x, 0) + log(1 + exp(-|x|))``, which cannot overflow."""
-    dtype = expr_dtype(x)
-    tail = relax.op.exp(relax.op.negative(relax.op.abs(x)))
-    return relax.op.add(relax.op.nn.relu(x), relax.op.log(relax.op.add(ctx.const(1, dtype), tail)))
+    """``log(1 + exp(x))`` as ``max(x, 0) + log(1 + exp(-|x|))``, which cannot overflow.
+
+    ``log(1 + t)`` is ``2 * atanh(t / (t + 2))``, which loses nothing of a small ``t``.
+    """
+    two = ctx.const(2, expr_dtype(x))
+    tail = ctx.emit(relax.op.exp(relax.op.negative(relax.op.abs(x))))
+    half = relax.op.atanh(relax.op.divide(tail, relax.op.add(tail, two)))
+    return relax.op.add(relax.op.nn.relu(x), relax.op.multiply(two, half))
 
 
 def _line(ctx: Context, x: relax.Expr, alpha: float, beta: float) -> relax.Expr:
@@ -71,7 +75,8 @@ def _line(ctx: Context, x: relax.Expr, alpha: float, beta: float) -> relax.Expr:
     return relax.op.add(scaled, ctx.const(np.float32(beta), dtype))
 
 
-def _thresholded(ctx: Context, x: relax.Expr, alpha: float) -> relax.Expr:
+def thresholded(ctx: Context, x: relax.Expr, alpha: float) -> relax.Expr:
+    """``x`` above ``alpha``, else 0."""
     dtype = expr_dtype(x)
     return relax.op.where(relax.op.greater(x, ctx.const(alpha, dtype)), x, ctx.const(0, dtype))
 
@@ -98,7 +103,7 @@ _RULES: dict[str, _Rule] = {
     "hardsigmoid": (hard_sigmoid, (0.2, 0.5)),
     "elu": (elu, (1.0,)),
     "affine": (_line, (1.0, 0.0)),
-    "thresholdedrelu": (_thresholded, (1.0,)),
+    "thresholdedrelu": (thresholded, (1.0,)),
     "scaledtanh": (_scaled_tanh, (1.0, 1.0)),
     "softsign": (_softsign, ()),
     "softplus": (softplus, ()),

@@ -19,5 +19,5 @@ def along(
     trailing = [d for d in shape[axis + 1 :] if not (isinstance(d, int) and d == 1)]
     if ctx.opset >= 13 or not trailing:
         return function(inputs[0], axis)
-    rows = ctx.emit(relax.op.reshape(inputs[0], [product(shape[:axis]), product(shape[axis:])]))
-    return relax.op.reshape(ctx.emit(function(rows, 1)), list(shape))
+    rows = ctx.emit(ctx.reshape(inputs[0], [product(shape[:axis]), product(shape[axis:])]))
+    return ctx.reshape(ctx.emit(function(rows, 1)), list(shape))

@@ -38,4 +38,6 @@ class LayerNormalization(OnnxOp):
         result = relax.op.multiply(result, inputs[1])
         if inputs.has(2):
             result = relax.op.add(result, inputs[2])
-        return result, mean, inverse
+        statistics = ["float64" if attrs.get("stash_type", 1) == 11 else "float32"] * 2
+        kept = [relax.op.astype(v, t) for v, t in zip((mean, inverse), statistics, strict=True)]
+        return result, *kept

@@ -45,7 +45,9 @@ class Pad(OnnxOp):
             raise ctx.unsupported(
                 f"mode '{mode}' with widths that depend on the shapes", "use mode 'constant'"
             )
-        if not is_static(width) or value is None:
+        # nn.pad holds its fill value in f64.
+        exact = value is not None and abs(value) <= 1 << 53 or mode != "constant"
+        if not is_static(width) or value is None or not ("float" in dtype or exact):
             fill = scalar(ctx, inputs, 2) if value is None else ctx.const(value, dtype)
             return padded(ctx, data, before, after, fill)
         if dtype == "bool":

@@ -57,7 +57,8 @@ def _graph(
 
 def _identity(inner: Sketch, name: str) -> str:
     found = inner.node("Identity", [name])
-    assert found is not None
+    if found is None:
+        raise Unfit
     return found[0]
 
 
@@ -125,7 +126,8 @@ def loop(s: Sketch) -> None:
         limit = inner.fresh("w")
         inner.weights[limit] = inner.values[limit] = np.array(s.rng.between(0, 3))
         going = inner.node("Less", [names["number"], limit])
-        assert going is not None
+        if going is None:
+            raise Unfit
         flag = going[0]
     else:
         flag = _identity(inner, names["going"])

@@ -14,7 +14,8 @@ def fused_conv(s: Sketch) -> None:
     x = s.give(s.rng.array(F32, (1, c, s.rng.between(3, 6), s.rng.between(3, 6)), tame=True), 0.9)
     w = s.give(s.rng.array(F32, (out, c, 3, 3), tame=True), 0.1)
     b = s.give(s.rng.array(F32, (out,), tame=True), 0.1)
-    kind = s.rng.one(("Relu", "Sigmoid", "Tanh", "LeakyRelu"))
+    # Only what ONNX Runtime itself computes exactly: nothing else evaluates this operator.
+    kind = s.rng.one(("Relu", "LeakyRelu"))
     numbers = [0.25] if kind == "LeakyRelu" else None
     s.node("FusedConv", [x, w, b], domain="com.microsoft", activation=kind,
            activation_params=numbers, pads=s.rng.one((None, [1, 1, 1, 1])))  # fmt: skip

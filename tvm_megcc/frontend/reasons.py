@@ -1,0 +1,38 @@
+"""What a message says of an error that is not ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from tvm import relax
+
+from ..ops._context import expr_dtype, relax_shape
+from ..ops._sizes import SizeArray
+
+#: What only says something to whoever knows TVM.
+_OF_TVM = re.compile(
+    r"relax|\bR\.|\bir\.|tirx?\b|prim\.|Check failed|Mismatched type|Type of|TVM|'"
+)
+
+
+def reason(error: Exception, operands: Sequence[object]) -> str:
+    """What is wrong in an error's words; where those are about TVM, the operands' types."""
+    words = " ".join(str(error).split())
+    if words and not _OF_TVM.search(words):
+        return words[:300]
+    types = " and ".join(map(_described, operands))
+    return f"its operands are {types or 'none'}"
+
+
+def _described(value: object) -> str:
+    """The type of an operand, for a message."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, np.ndarray | SizeArray):
+        return f"{value.dtype}{list(value.shape)}"
+    if not isinstance(value.ty, relax.TensorType):
+        return "no tensor"
+    dims = relax_shape(value)
+    return f"{expr_dtype(value)}[{'?' if dims is None else ', '.join(map(str, dims))}]"
