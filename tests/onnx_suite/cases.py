@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 from onnx import numpy_helper
+
+from tvm_megcc.frontend.shapes import real_inputs
 
 #: Kinds of cases that lie on disk beside onnx.
 ON_DISK = ("simple", "pytorch-converted", "pytorch-operator")
@@ -61,6 +64,26 @@ def _of_nodes() -> Iterator[Case]:
         operator = f"{last.domain}::{last.op_type}" if last.domain else last.op_type
         data_sets = [(tuple(map(_value, a)), tuple(map(_value, b))) for a, b in test.data_sets]
         yield Case(test.name, operator, test.model, data_sets, test.rtol, test.atol)
+
+
+def with_initialisers(case: Case) -> Case:
+    """The case with all operands but the first as initialisers, as exported models have weights."""
+    known = dict(enumerate(case.data_sets[0][0]))
+    ports = real_inputs(case.model.graph)
+    fixed = {
+        k: port.name
+        for k, port in enumerate(ports)
+        if k > 0 and isinstance(known.get(k), np.ndarray | np.generic)
+    }
+    model = onnx.ModelProto()
+    model.CopyFrom(case.model)
+    model.graph.initializer.extend(
+        numpy_helper.from_array(np.asarray(known[k]), name) for k, name in fixed.items()
+    )
+    for port in [port for port in model.graph.input if port.name in fixed.values()]:
+        model.graph.input.remove(port)
+    left = tuple(value for k, value in known.items() if k not in fixed)
+    return replace(case, model=model, data_sets=[(left, case.data_sets[0][1])])
 
 
 def _value(value: Any) -> Any:

@@ -11,9 +11,8 @@ Example
 [('x', 'f32', (1, 3, 'height', 224))]
 
 The stages, one file each: ``load`` (read, check, sort), ``shapes`` (apply the user's shapes),
-``functions`` (inline function operators), ``importer`` (walk the nodes: fold what is known with
-``fold`` and ``symbolic``, convert the rest with `tvm_megcc.ops`, then with TVM's converters in
-``stock``).
+``importer`` (walk the nodes: fold what is known with ``fold`` and ``symbolic``, convert the rest
+with `tvm_megcc.ops` or TVM's converters, or by its definition in ``functions``).
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from collections.abc import Mapping, Sequence
 import onnx
 
 from ..dims import Symbol
-from .functions import inline_functions
 from .importer import import_graph
 from .load import load
 from .model import ImportedModel, InputInfo, OutputInfo
@@ -64,5 +62,4 @@ def from_onnx(
     """
     proto, name = load(model)
     inputs = bind_inputs(proto.graph, shapes or {})
-    proto = inline_functions(proto)
     return import_graph(proto, inputs, name)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,11 +35,22 @@ from ..ops._context import constant, expr_dtype, relax_shape
 from ..ops._of_shape import OfShape
 from ..ops._sizes import Real, SizeArray
 from ..shape_exprs import sizes_of, with_bounds, with_symbols
-from . import fold, subgraphs, symbolic
+from . import fold, functions, subgraphs, symbolic
 from .dtypes import is_supported, short_dtype, tvm_dtype
 from .load import node_reads
 from .model import ImportedModel, InputInfo, OutputInfo
-from .values import HALVES, Array, attributes, dense, empty, identifier, is_empty, label, wide
+from .values import (
+    HALVES,
+    Array,
+    attributes,
+    dense,
+    empty,
+    identifier,
+    is_empty,
+    label,
+    type_of,
+    wide,
+)
 
 #: A known value, or a variable.
 Value = Array | SizeArray | relax.Expr
@@ -123,6 +135,7 @@ class Importer:
     def __init__(self, model: onnx.ModelProto) -> None:
         self.builder = relax.BlockBuilder()
         self.opsets = {entry.domain: entry.version for entry in model.opset_import}
+        self.definitions = functions.Functions(model)
         self.missing: list[str] = []
         #: Whether what is converted now might not be run.
         self.speculative = False
@@ -200,6 +213,9 @@ class Importer:
         if node.op_type == "Identity" and not node.domain:
             assert values[0] is not None
             return {node.output[0]: values[0]}
+        called = self.definitions.own(node)
+        if called is not None:
+            return self._called(node, called, values)
         known = self._known(node, values)
         if known is not None:
             pairs = zip(node.output, known, strict=False)
@@ -208,7 +224,27 @@ class Importer:
         if control is not None:
             results = control(self, node, values, scope)
             return {n: v for n, v in zip(node.output, results, strict=False) if n}
+        if not _has_converter(node):
+            types = partial(list, map(type_of, values))
+            definition = self.definitions.standard(node, self.opsets, types)
+            if definition is not None:
+                return self._called(node, definition, values)
         return self._convert(node, values)
+
+    def _called(
+        self, node: onnx.NodeProto, body: functions.Body, values: list[Value | None]
+    ) -> Mapping[str, Value]:
+        """The node's results, computed by what it stands for."""
+        given = zip(body.inputs, values, strict=False)
+        inner: Scope = {name: value for name, value in given if name and value is not None}
+        outside, self.opsets = self.opsets, {**self.opsets, **body.opsets}
+        try:
+            self.run(body.graph, inner)
+        finally:
+            self.opsets = outside
+        # A result is absent where a node is missing a converter, which is reported later.
+        wanted = zip(filter(None, node.output), body.graph.output, strict=True)
+        return {name: inner[port.name] for name, port in wanted if port.name in inner}
 
     def _known(
         self, node: onnx.NodeProto, values: list[Value | None]
@@ -355,9 +391,13 @@ class Importer:
     def _note_if_missing(self, node: onnx.NodeProto) -> None:
         if node.op_type in (*subgraphs.CONVERTERS, "Identity") and not node.domain:
             return
-        if not ops.find(node.domain, node.op_type) and not _stock.has(node.domain, node.op_type):
+        if not _has_converter(node):
             domain = node.domain or "ai.onnx"
             self.missing.append(f"{label(node)} (operator {domain}::{node.op_type})")
+
+
+def _has_converter(node: onnx.NodeProto) -> bool:
+    return ops.find(node.domain, node.op_type) is not None or _stock.has(node.domain, node.op_type)
 
 
 def _needed(graph: onnx.GraphProto) -> list[onnx.NodeProto]:

@@ -36,7 +36,7 @@ def load(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelPro
     for graph in [proto.graph, *_subgraphs(proto.graph)]:
         _check_initializers(graph)
     _check_ports(proto.graph)
-    _sort(proto.graph, frozenset())
+    sort(proto.graph)
     return proto, name
 
 
@@ -182,7 +182,7 @@ def _label(node: onnx.NodeProto) -> str:
     return f"{node.op_type} '{node.name or (node.output[0] if node.output else '')}'"
 
 
-def _sort(graph: onnx.GraphProto, outer: frozenset[str]) -> None:
+def sort(graph: onnx.GraphProto, outer: frozenset[str] = frozenset()) -> None:
     """Order nodes so that each follows what it reads; keep the file's order where it can stay."""
     ready = outer | {p.name for p in graph.input} | {w.name for w in graph.initializer}
     ready |= {w.values.name for w in graph.sparse_initializer}
@@ -218,7 +218,7 @@ def _sort(graph: onnx.GraphProto, outer: frozenset[str]) -> None:
     for node in graph.node:
         for attr in node.attribute:
             for sub in [attr.g] if attr.HasField("g") else attr.graphs:
-                _sort(sub, visible)
+                sort(sub, visible)
 
 
 def _check_defined(
