@@ -19,6 +19,23 @@ from tvm_megcc.frontend.shapes import real_inputs
 #: Kinds of cases that lie on disk beside onnx.
 ON_DISK = ("simple", "pytorch-converted", "pytorch-operator")
 
+#: How long sequences at inputs are, and shapes of elements of which the model says none: this is
+#: said when compiling, as with --input-shapes.
+ELEMENTS: dict[str, dict[str, list[tuple[int, ...] | None]]] = {
+    "test_identity_opt": {"opt_in": [None]},
+    "test_identity_sequence": {"x": [(1, 1, 2, 2), (1, 1, 2, 2)]},
+    "test_optional_get_element_optional_sequence": {"optional_input": [None]},
+    "test_optional_get_element_sequence": {"optional_input": [None]},
+    "test_sequence_insert_at_back": {"sequence": [(4,), (3,), (2,)]},
+    "test_sequence_insert_at_front": {"sequence": [(4,), (3,), (2,)]},
+    "test_sequence_map_add_1_sequence_1_tensor": {"x0": [None] * 3},
+    "test_sequence_map_add_2_sequences": {"x0": [None] * 3, "x1": [None] * 3},
+    "test_sequence_map_extract_shapes": {"in_seq": [None] * 3},
+    "test_sequence_map_identity_1_sequence": {"x": [None] * 3},
+    "test_sequence_map_identity_1_sequence_1_tensor": {"x0": [None] * 3},
+    "test_sequence_map_identity_2_sequences": {"x0": [None] * 3, "x1": [None] * 3},
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -40,6 +57,12 @@ class Case:
     data_sets: Sequence[tuple[Sequence[Any], Sequence[Any]]]
     rtol: float
     atol: float
+
+    @property
+    def input_shapes(self) -> dict[str, tuple[int, ...] | None]:
+        """What the user says of the inputs when compiling: the elements of sequences."""
+        elements = ELEMENTS.get(self.name.removesuffix("_expanded"), {})
+        return {f"{name}[{k}]": s for name, row in elements.items() for k, s in enumerate(row)}
 
 
 @cache

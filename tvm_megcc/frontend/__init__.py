@@ -26,6 +26,7 @@ from ..dims import Symbol
 from .importer import import_graph
 from .load import load
 from .model import ImportedModel, InputInfo, OutputInfo
+from .sequences import spread
 from .shapes import bind_inputs
 
 __all__ = ["ImportedModel", "InputInfo", "OutputInfo", "from_onnx"]
@@ -44,7 +45,9 @@ def from_onnx(
     shapes : mapping of input name to dims, optional
         An int fixes a dim, a string names it (dims of one name are one symbolic dim), None (or -1)
         keeps what the model says, and a `tvm_megcc.dims.Symbol` gives it bounds (and a name, unless
-        that is empty). A dim fixed in one input is fixed wherever the model uses its name.
+        that is empty). A dim fixed in one input is fixed wherever the model uses its name. An
+        input ``x`` that is a sequence has a row for each element, ``x[0]`` and so on; None in place
+        of the dims keeps what the model says.
 
     Returns
     -------
@@ -61,5 +64,6 @@ def from_onnx(
         The model is valid, but uses something that cannot be compiled yet.
     """
     proto, name = load(model)
+    elements = spread(proto.graph, shapes or {})
     inputs = bind_inputs(proto.graph, shapes or {})
-    return import_graph(proto, inputs, name)
+    return import_graph(proto, inputs, name, elements)

@@ -16,6 +16,7 @@ from google.protobuf.message import DecodeError
 
 from ..errors import InputError, UnsupportedError
 from .dtypes import tvm_dtype
+from .values import tensor_type
 
 _REMEDY = "export the model again or fix it with onnx.checker's help"
 
@@ -87,12 +88,12 @@ def _check_ports(graph: onnx.GraphProto) -> None:
     }
     for port in [p for p in graph.input if p.name not in weights] + list(graph.output):
         kind = port.type.WhichOneof("value")
-        if kind not in (None, "tensor_type"):
+        if kind not in (None, "tensor_type", "sequence_type", "optional_type"):
             raise UnsupportedError(
                 f"'{port.name}' is a {kind.removesuffix('_type')}, only tensors can enter or leave "
                 "a compiled model; cut the model at its tensors"
             )
-        elem = port.type.tensor_type.elem_type
+        elem = tensor_type(port.type).elem_type
         if elem and tvm_dtype(elem) is None:
             type_name = onnx.TensorProto.DataType.Name(elem).lower()
             raise UnsupportedError(
