@@ -35,7 +35,7 @@ from ..ops._context import constant, expr_dtype, relax_shape
 from ..ops._of_shape import OfShape
 from ..ops._sizes import Real, SizeArray
 from ..shape_exprs import sizes_of, with_bounds, with_symbols
-from . import fold, functions, sequences, subgraphs, symbolic
+from . import fold, functions, sequence_nodes, sequences, subgraphs, symbolic
 from .dtypes import is_supported, short_dtype, tvm_dtype
 from .load import node_reads
 from .model import ImportedModel, InputInfo, OutputInfo
@@ -231,8 +231,8 @@ class Importer:
         called = self.definitions.own(node)
         if called is not None:
             return self._called(node, called, values)
-        if node.op_type in sequences.NAMES and not node.domain:
-            results = sequences.convert(self, node, values, scope)
+        if node.op_type in sequence_nodes.NAMES and not node.domain:
+            results = sequence_nodes.convert(self, node, values, scope)
             return {n: v for n, v in zip(node.output, results, strict=False) if n}
         if node.op_type not in subgraphs.CONVERTERS:
             sequences.refuse(node, values)
@@ -414,7 +414,7 @@ class Importer:
         return ctx.emit(relax.op.reshape(result, array.shape))
 
     def _note_if_missing(self, node: onnx.NodeProto) -> None:
-        known = (*subgraphs.CONVERTERS, *sequences.NAMES, "Identity")
+        known = (*subgraphs.CONVERTERS, *sequence_nodes.NAMES, "Identity")
         if node.op_type in known and not node.domain:
             return
         if not _has_converter(node):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 
-from . import sequences
+from . import sequence_nodes
 
 if TYPE_CHECKING:
     from .importer import Importer, Scope, Value
@@ -63,4 +63,4 @@ def unrolled(
             row.append(value)
     if not all(rows):
         raise ctx.unsupported("gives rows and has no iteration", "do without the Loop")
-    return [*states, *(sequences.joined(importer, node, row, 0, new=True) for row in rows)]
+    return [*states, *(sequence_nodes.joined(importer, node, row, 0, new=True) for row in rows)]
