@@ -1,6 +1,7 @@
 """Run ONNX's own test cases through tvm_megcc.backend and count what becomes of them.
 
-Every input is given when the compiled package runs; none is known when it is compiled.
+Every input is given when the compiled package runs; none is known when it is compiled, unless
+--initialisers says so.
 """
 
 from __future__ import annotations
@@ -20,20 +21,21 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.onnx_suite import outcomes  # noqa: E402
-from tests.onnx_suite.cases import all_cases  # noqa: E402
+from tests.onnx_suite.cases import all_cases, with_initialisers  # noqa: E402
 from tests.onnx_suite.outcomes import STATUSES, Outcome  # noqa: E402
 
 
-def run(names: Sequence[str]) -> list[Outcome]:
-    return list(outcomes.outcomes([all_cases()[name] for name in names]))
+def run(names: Sequence[str], initialisers: bool) -> list[Outcome]:
+    cases = [all_cases()[name] for name in names]
+    return list(outcomes.outcomes([with_initialisers(c) for c in cases] if initialisers else cases))
 
 
-def run_all(names: Sequence[str], jobs: int) -> Iterable[Outcome]:
+def run_all(names: Sequence[str], jobs: int, initialisers: bool) -> Iterable[Outcome]:
     """The outcomes, as they come."""
     # Neighbours are of one operator and share kernels.
     shares = [names[k : k + outcomes.BATCH] for k in range(0, len(names), outcomes.BATCH)]
     with ProcessPoolExecutor(jobs) as pool:
-        for task in as_completed([pool.submit(run, share) for share in shares]):
+        for task in as_completed([pool.submit(run, share, initialisers) for share in shares]):
             yield from task.result()
 
 
@@ -69,6 +71,11 @@ def main(argv: list[str] | None = None) -> int:
         "names", nargs="*", metavar="NAME", help="regular expressions of names; default: all cases"
     )
     parser.add_argument("--operator", metavar="REGEX", help="cases of these operators only")
+    parser.add_argument(
+        "--initialisers",
+        action="store_true",
+        help="all operands but the first are initialisers, as exported models have them",
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every outcome there")
     parser.add_argument("--quiet", action="store_true", help="do not print what fails")
@@ -78,7 +85,7 @@ def main(argv: list[str] | None = None) -> int:
         help="write tests/onnx_suite/refused.txt and docs/onnx-operators.md (of all cases only)",
     )
     args = parser.parse_args(argv)
-    if args.write and (args.names or args.operator):
+    if args.write and (args.names or args.operator or args.initialisers):
         parser.error("--write takes no choice of cases: what it writes speaks of all of them")
     chosen = [
         name
@@ -88,7 +95,7 @@ def main(argv: list[str] | None = None) -> int:
     ]
     if not chosen:
         parser.error("no case has such a name or operator")
-    found = sorted(run_all(chosen, args.jobs), key=lambda o: o.name)
+    found = sorted(run_all(chosen, args.jobs, args.initialisers), key=lambda o: o.name)
     if args.json:
         args.json.write_text(json.dumps([asdict(o) for o in found], indent=1) + "\n")
     if args.write:

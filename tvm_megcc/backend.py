@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,24 +97,40 @@ class Compiled:
         missing = [name for name in self.inputs if inputs.get(name) is None]
         if missing:
             raise InputError(f"no value for input '{missing[0]}'; give all inputs of the model")
-        return {name: _array(value, name) for name, value in inputs.items()}
+        ports = {port["name"] for port in self.manifest["inputs"]}
+        feeds: dict[str, np.ndarray] = {}
+        for name, value in inputs.items():
+            feeds |= _arrays(name, value, ports)
+        return feeds
 
 
-def _array(value: Any, name: str) -> np.ndarray:
-    if isinstance(value, list | tuple | Mapping):
-        raise InputError(f"input '{name}' is a {type(value).__name__}; give an array")
-    return np.asarray(value)
+def _arrays(name: str, value: Any, ports: Set[str]) -> dict[str, np.ndarray]:
+    """What an input is at the ports: a sequence is a tensor for each of its elements."""
+    if name in ports or isinstance(value, np.ndarray):
+        if isinstance(value, list | tuple | Mapping):
+            raise InputError(f"input '{name}' is a {type(value).__name__}; give an array")
+        return {name: np.asarray(value)}
+    known = [port for port in ports if port.startswith(f"{name}[")]
+    if not isinstance(value, list | tuple) or len(value) != len(known):
+        raise InputError(f"input '{name}' is a sequence of {len(known)}; give a list of as many")
+    return {f"{name}[{k}]": np.asarray(element) for k, element in enumerate(value)}
 
 
-def compiled(model: onnx.ModelProto, name: str | None = None) -> Compiled:
+def compiled(
+    model: onnx.ModelProto, name: str | None = None, input_shapes: driver.Shapes | None = None
+) -> Compiled:
     """Compile a model for this machine, without building it.
+
+    See `tvm_megcc.frontend.from_onnx` for `input_shapes`.
 
     Raises
     ------
     tvm_megcc.errors.MegccError
         For anything wrong with the model, or not supported.
     """
-    programs = driver.compile_programs(model, (host_architecture(),), name=name)
+    programs = driver.compile_programs(
+        model, (host_architecture(),), name=name, input_shapes=input_shapes
+    )
     package = driver.package_files(programs)
     manifest = json.loads(package["manifest.json"])
     weights = {w.name for w in model.graph.initializer}
@@ -129,7 +145,7 @@ def compiled(model: onnx.ModelProto, name: str | None = None) -> Compiled:
 
 
 def _output(port: onnx.ValueInfoProto, ports: Sequence[str]) -> Output:
-    if port.type.WhichOneof("value") != "sequence_type":
+    if port.name in ports:
         return Output((port.name,), False)
     elements = [name for name in ports if name.startswith(f"{port.name}[")]
     return Output(tuple(elements), True)
@@ -159,9 +175,19 @@ class TvmMegccBackend(Backend):
 
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> Prepared:
-        """Compile and build a model; its shapes are those that the model says."""
+        """Compile and build a model; its shapes are those that the model says.
+
+        Parameters
+        ----------
+        model : onnx.ModelProto
+        device : str
+            ``CPU``.
+        input_shapes : mapping, optional
+            See `tvm_megcc.frontend.from_onnx`: an input that is a sequence needs a row for each of
+            its elements. Other keywords are not looked at.
+        """
         _check_device(device)
-        return Prepared(compiled(model))
+        return Prepared(compiled(model, input_shapes=kwargs.get("input_shapes")))
 
     @classmethod
     def run_model(

@@ -86,7 +86,7 @@ def _compiled(case: Case) -> backend.Compiled | Outcome:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return backend.compiled(case.model, case.name)
+            return backend.compiled(case.model, case.name, case.input_shapes)
     except MegccError as error:
         return _outcome(case, "refused", error)
     except Exception as error:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.onnx_suite import outcomes
-from tests.onnx_suite.cases import all_cases
+from tests.onnx_suite.cases import all_cases, with_initialisers
 
 SHARDS = 24
 
@@ -41,6 +41,14 @@ def test_cases(shard: int, record_property: Callable[[str, object], None]) -> No
         ):
             failed.append(f"{outcome.name}: {outcome.status}: {outcome.said}")
     assert not failed, "\n".join(failed)
+
+
+def test_cases_with_initialisers() -> None:
+    """What a converter is told of an initialiser differs from what it is told of an input."""
+    may_be_refused = outcomes.refused()
+    cases = [case for name, case in all_cases().items() if name not in may_be_refused]
+    found = outcomes.outcomes([with_initialisers(case) for case in cases[::12]])
+    assert not [outcome for outcome in found if outcome.status not in ("pass", "left out")]
 
 
 @pytest.mark.parametrize("listed", [outcomes.left_out, outcomes.refused])

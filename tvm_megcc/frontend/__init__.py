@@ -11,9 +11,8 @@ Example
 [('x', 'f32', (1, 3, 'height', 224))]
 
 The stages, one file each: ``load`` (read, check, sort), ``shapes`` (apply the user's shapes),
-``functions`` (inline function operators), ``importer`` (walk the nodes: fold what is known with
-``fold`` and ``symbolic``, convert the rest with `tvm_megcc.ops`, then with TVM's converters in
-``stock``).
+``importer`` (walk the nodes: fold what is known with ``fold`` and ``symbolic``, convert the rest
+with `tvm_megcc.ops` or TVM's converters, or by its definition in ``functions``).
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from collections.abc import Mapping, Sequence
 import onnx
 
 from ..dims import Symbol
-from .functions import inline_functions
 from .importer import import_graph
 from .load import load
 from .model import ImportedModel, InputInfo, OutputInfo
+from .sequences import spread
 from .shapes import bind_inputs
 
 __all__ = ["ImportedModel", "InputInfo", "OutputInfo", "from_onnx"]
@@ -46,7 +45,9 @@ def from_onnx(
     shapes : mapping of input name to dims, optional
         An int fixes a dim, a string names it (dims of one name are one symbolic dim), None (or -1)
         keeps what the model says, and a `tvm_megcc.dims.Symbol` gives it bounds (and a name, unless
-        that is empty). A dim fixed in one input is fixed wherever the model uses its name.
+        that is empty). A dim fixed in one input is fixed wherever the model uses its name. An
+        input ``x`` that is a sequence has a row for each element, ``x[0]`` and so on; None in place
+        of the dims keeps what the model says.
 
     Returns
     -------
@@ -63,6 +64,6 @@ def from_onnx(
         The model is valid, but uses something that cannot be compiled yet.
     """
     proto, name = load(model)
+    elements = spread(proto.graph, shapes or {})
     inputs = bind_inputs(proto.graph, shapes or {})
-    proto = inline_functions(proto)
-    return import_graph(proto, inputs, name)
+    return import_graph(proto, inputs, name, elements)

@@ -22,12 +22,18 @@ _TYPES: dict[int, tuple[str, str]] = {
 }
 
 _SHORT = dict(_TYPES.values())
+_NUMBERS = {tvm: number for number, (tvm, _) in _TYPES.items()}
 
 
 def tvm_dtype(elem_type: int) -> str | None:
     """TVM's name of an ONNX element type, None when tvm_megcc has no such type."""
     entry = _TYPES.get(elem_type)
     return entry[0] if entry else None
+
+
+def elem_type(dtype: str) -> int:
+    """ONNX's number of a TVM dtype."""
+    return _NUMBERS[dtype]
 
 
 def short_dtype(dtype: str) -> str:

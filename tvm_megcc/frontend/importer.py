@@ -13,8 +13,9 @@ to half precision still rounds.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,15 +35,28 @@ from ..ops._context import constant, expr_dtype, relax_shape
 from ..ops._of_shape import OfShape
 from ..ops._sizes import Real, SizeArray
 from ..shape_exprs import sizes_of, with_bounds, with_symbols
-from . import fold, subgraphs, symbolic
+from . import fold, functions, sequence_nodes, sequences, subgraphs, symbolic
 from .dtypes import is_supported, short_dtype, tvm_dtype
 from .load import node_reads
 from .model import ImportedModel, InputInfo, OutputInfo
 from .reasons import reason
-from .values import HALVES, Array, attributes, dense, empty, identifier, is_empty, label, wide
+from .sequences import Absent, TensorList
+from .values import (
+    HALVES,
+    Array,
+    attributes,
+    dense,
+    empty,
+    identifier,
+    is_empty,
+    label,
+    tensor_type,
+    type_of,
+    wide,
+)
 
-#: A known value, or a variable.
-Value = Array | SizeArray | relax.Expr
+#: A known value, or a variable; or what is no tensor.
+Value = Array | SizeArray | relax.Expr | TensorList | Absent
 Scope = MutableMapping[str, Value]
 
 _TVM_DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",
@@ -50,8 +64,15 @@ _TVM_DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bf
                "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64"}  # fmt: skip
 
 
-def import_graph(model: onnx.ModelProto, inputs: tuple[InputInfo, ...], name: str) -> ImportedModel:
+def import_graph(
+    model: onnx.ModelProto,
+    inputs: tuple[InputInfo, ...],
+    name: str,
+    elements: Mapping[str, Sequence[str]],
+) -> ImportedModel:
     """Convert a loaded model whose inputs have been given shapes.
+
+    ``elements`` are the names of the inputs that are the elements of a sequence, by its name.
 
     Raises
     ------
@@ -61,7 +82,7 @@ def import_graph(model: onnx.ModelProto, inputs: tuple[InputInfo, ...], name: st
     importer = Importer(model)
     params = importer.parameters(inputs)
     with with_symbols(importer.symbols):
-        return _import(importer, model, inputs, params, name)
+        return _import(importer, model, inputs, params, name, elements)
 
 
 def _import(
@@ -70,8 +91,9 @@ def _import(
     inputs: tuple[InputInfo, ...],
     params: list[relax.Var],
     name: str,
+    elements: Mapping[str, Sequence[str]],
 ) -> ImportedModel:
-    output_names = [port.name for port in model.graph.output]
+    output_names: list[str] = []
     builder = importer.builder
     error: Exception | None = None
     with builder.function("main", params):
@@ -81,9 +103,16 @@ def _import(
                     port.name: importer.entered(param)
                     for port, param in zip(inputs, params, strict=True)
                 }
+                for port, names in elements.items():
+                    scope[port] = TensorList(tuple(scope[element] for element in names))
                 importer.run(model.graph, scope)
                 importer.raise_missing()
-                results = [importer.result(scope, p, params) for p in model.graph.output]
+                results = []
+                for port in model.graph.output:
+                    found = sequences.ports(port, scope[port.name])
+                    output_names += [name for name, _ in found]
+                    declared = tensor_type(port.type).elem_type
+                    results += [importer.result(v, declared, params) for _, v in found]
             except Exception as err:  # raised below: a builder left open prints a warning
                 error, results = err, [relax.Tuple([])]
         # The same variable may stand in the tuple several times, or be a parameter.
@@ -124,6 +153,7 @@ class Importer:
     def __init__(self, model: onnx.ModelProto) -> None:
         self.builder = relax.BlockBuilder()
         self.opsets = {entry.domain: entry.version for entry in model.opset_import}
+        self.definitions = functions.Functions(model)
         self.missing: list[str] = []
         #: Whether what is converted now might not be run.
         self.speculative = False
@@ -171,12 +201,10 @@ class Importer:
                 + ": add one under tvm_megcc/ops (docs/adding-an-op.md) or export without them"
             )
 
-    def result(
-        self, scope: Scope, port: onnx.ValueInfoProto, params: list[relax.Var]
-    ) -> relax.Expr:
+    def result(self, value: Value, elem_type: int, params: list[relax.Var]) -> relax.Expr:
         """A value as the function returns it: a parameter, a constant or an output of the block."""
-        expr = self.expr(scope[port.name])
-        declared = tvm_dtype(port.type.tensor_type.elem_type)
+        expr = self.expr(value)
+        declared = tvm_dtype(elem_type)
         if declared in HALVES and expr_dtype(expr) == "float32":
             original = [p for p in params if self._widened.get(p) is expr]
             expr = original[0] if original else self.builder.emit(relax.op.astype(expr, declared))
@@ -201,6 +229,14 @@ class Importer:
         if node.op_type == "Identity" and not node.domain:
             assert values[0] is not None
             return {node.output[0]: values[0]}
+        called = self.definitions.own(node)
+        if called is not None:
+            return self._called(node, called, values)
+        if node.op_type in sequence_nodes.NAMES and not node.domain:
+            results = sequence_nodes.convert(self, node, values, scope)
+            return {n: v for n, v in zip(node.output, results, strict=False) if n}
+        if node.op_type not in subgraphs.CONVERTERS:
+            sequences.refuse(node, values)
         known = self._known(node, values)
         if known is not None:
             pairs = zip(node.output, known, strict=False)
@@ -209,7 +245,32 @@ class Importer:
         if control is not None:
             results = control(self, node, values, scope)
             return {n: v for n, v in zip(node.output, results, strict=False) if n}
+        if not _has_converter(node):
+            types = partial(list, map(type_of, values))
+            definition = self.definitions.standard(node, self.opsets, types)
+            if definition is not None:
+                return self._called(node, definition, values)
         return self._convert(node, values)
+
+    def _called(
+        self, node: onnx.NodeProto, body: functions.Body, values: list[Value | None]
+    ) -> Mapping[str, Value]:
+        """The node's results, computed by what it stands for."""
+        found = self.expanded(body, values)
+        # A result is absent where a node is missing a converter, which is reported later.
+        wanted = zip(filter(None, node.output), body.graph.output, strict=True)
+        return {name: found[port.name] for name, port in wanted if port.name in found}
+
+    def expanded(self, body: functions.Body, values: Sequence[Value | None]) -> Scope:
+        """What a node stands for, converted in its place: the values by their names in there."""
+        given = zip(body.inputs, values, strict=False)
+        inner: Scope = {name: value for name, value in given if name and value is not None}
+        outside, self.opsets = self.opsets, {**self.opsets, **body.opsets}
+        try:
+            self.run(body.graph, inner)
+        finally:
+            self.opsets = outside
+        return inner
 
     def _known(
         self, node: onnx.NodeProto, values: list[Value | None]
@@ -353,11 +414,16 @@ class Importer:
         return ctx.emit(relax.op.reshape(result, array.shape))
 
     def _note_if_missing(self, node: onnx.NodeProto) -> None:
-        if node.op_type in (*subgraphs.CONVERTERS, "Identity") and not node.domain:
+        known = (*subgraphs.CONVERTERS, *sequence_nodes.NAMES, "Identity")
+        if node.op_type in known and not node.domain:
             return
-        if not ops.find(node.domain, node.op_type) and not _stock.has(node.domain, node.op_type):
+        if not _has_converter(node):
             domain = node.domain or "ai.onnx"
             self.missing.append(f"{label(node)} (operator {domain}::{node.op_type})")
+
+
+def _has_converter(node: onnx.NodeProto) -> bool:
+    return ops.find(node.domain, node.op_type) is not None or _stock.has(node.domain, node.op_type)
 
 
 def _needed(graph: onnx.GraphProto) -> list[onnx.NodeProto]:

@@ -16,6 +16,7 @@ from google.protobuf.message import DecodeError
 
 from ..errors import InputError, UnsupportedError
 from .dtypes import tvm_dtype
+from .values import tensor_type
 
 _REMEDY = "export the model again or fix it with onnx.checker's help"
 
@@ -36,7 +37,7 @@ def load(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelPro
     for graph in [proto.graph, *_subgraphs(proto.graph)]:
         _check_initializers(graph)
     _check_ports(proto.graph)
-    _sort(proto.graph, frozenset())
+    sort(proto.graph)
     return proto, name
 
 
@@ -87,12 +88,12 @@ def _check_ports(graph: onnx.GraphProto) -> None:
     }
     for port in [p for p in graph.input if p.name not in weights] + list(graph.output):
         kind = port.type.WhichOneof("value")
-        if kind not in (None, "tensor_type"):
+        if kind not in (None, "tensor_type", "sequence_type", "optional_type"):
             raise UnsupportedError(
                 f"'{port.name}' is a {kind.removesuffix('_type')}, only tensors can enter or leave "
                 "a compiled model; cut the model at its tensors"
             )
-        elem = port.type.tensor_type.elem_type
+        elem = tensor_type(port.type).elem_type
         if elem and tvm_dtype(elem) is None:
             type_name = onnx.TensorProto.DataType.Name(elem).lower()
             raise UnsupportedError(
@@ -182,7 +183,7 @@ def _label(node: onnx.NodeProto) -> str:
     return f"{node.op_type} '{node.name or (node.output[0] if node.output else '')}'"
 
 
-def _sort(graph: onnx.GraphProto, outer: frozenset[str]) -> None:
+def sort(graph: onnx.GraphProto, outer: frozenset[str] = frozenset()) -> None:
     """Order nodes so that each follows what it reads; keep the file's order where it can stay."""
     ready = outer | {p.name for p in graph.input} | {w.name for w in graph.initializer}
     ready |= {w.values.name for w in graph.sparse_initializer}
@@ -218,7 +219,7 @@ def _sort(graph: onnx.GraphProto, outer: frozenset[str]) -> None:
     for node in graph.node:
         for attr in node.attribute:
             for sub in [attr.g] if attr.HasField("g") else attr.graphs:
-                _sort(sub, visible)
+                sort(sub, visible)
 
 
 def _check_defined(

@@ -23,6 +23,8 @@ from ..ops._context import IllTypedError, cast_dim, expr_dtype, relax_shape
 from ..ops._data_sizes import sizes_from
 from ..ops._sizes import SizeArray
 from ..shape_exprs import bound, prim_of, symbol_of
+from .sequences import Form, flat, shaped, tensor_count, words
+from .unrolled import can_unroll, unrolled
 from .values import attributes, identifier, label
 
 if TYPE_CHECKING:
@@ -61,7 +63,8 @@ def convert_if(
             raise reasons[0]
         warnings.warn(f"{label(node)}: one branch is never taken ({reasons[0]})", stacklevel=2)
         return importer.branch(graphs[made[0] is reasons[0]], scope)
-    (first, shapes), (second, other_shapes) = made  # type: ignore[misc]
+    (first, shapes, forms), (second, other_shapes, other_forms) = made  # type: ignore[misc]
+    _check_forms(importer.context(node), forms, other_forms)
     choice = importer.builder.emit(relax.op.reshape(importer.expr(condition), []))
     name = _name(node)
     result = control_flow.branches(
@@ -71,23 +74,42 @@ def convert_if(
         _merged(node, k, *pair, outside)
         for k, pair in enumerate(zip(shapes, other_shapes, strict=True))
     ]
-    return [
+    tensors = [
         _cast(importer, field, shape, f"{name}_{k}")
         for k, (field, shape) in enumerate(zip(_fields(result), merged, strict=True))
     ]
+    return shaped(tensors, forms)
 
 
 def _possible(
     importer: Importer, graph: onnx.GraphProto, scope: Scope
-) -> tuple[relax.Function, list[Shape]] | IllTypedError:
+) -> tuple[relax.Function, list[Shape], list[Form]] | IllTypedError:
     """A branch that may be taken as a function, or why it cannot be taken."""
     outside, importer.speculative = importer.speculative, True
+    forms: list[Form] = []
+
+    def results() -> list[Value]:
+        tensors, found = flat(importer.branch(graph, scope))
+        forms.extend(found)
+        return tensors
+
     try:
-        return _function(importer, [], lambda: importer.branch(graph, scope))
+        return *_function(importer, [], results), forms
     except IllTypedError as err:
         return err
     finally:
         importer.speculative = outside
+
+
+def _check_forms(ctx: Context, then: Sequence[Form], other: Sequence[Form]) -> None:
+    """The results of both branches must be as many tensors."""
+    for number, (a, b) in enumerate(zip(then, other, strict=True)):
+        if a != b:
+            raise ctx.unsupported(
+                f"'{ctx.outputs[number]}' is {words(a)} in one branch and {words(b)} in the other,"
+                " and its condition is computed at run time",
+                "make the condition a constant or the branches alike",
+            )
 
 
 def _squeezes(then: onnx.GraphProto, other: onnx.GraphProto) -> bool:
@@ -122,7 +144,16 @@ def convert_loop(
     body: onnx.GraphProto = attributes(node)["body"]
     count, started, *initial = [*values, None, None][: max(len(values), 2)]
     counted = _Count.of(importer, node, count)
-    loop = _Loop(importer, node, len(initial), counted, body.output[1:])
+    tensors, forms = flat(initial)
+    if any(isinstance(form, int) for form in forms) and can_unroll(count, started):
+        return unrolled(importer, node, body, [count, started, *initial], scope)
+    ports = [
+        port
+        for port, form in zip(body.output[1:], forms, strict=False)
+        for _ in range(tensor_count(form))
+    ]
+    ports += body.output[1 + len(forms) :]
+    loop = _Loop(importer, node, len(tensors), counted, ports)
     first, condition, *states = (port.name for port in body.input)
 
     def convert(params: Sequence[relax.Expr]) -> list[Value]:
@@ -131,10 +162,21 @@ def convert_loop(
             number = importer.builder.emit(relax.op.reshape(number, [1]))
         # In an iteration the condition holds.
         known: dict[str, Value] = {first: number, condition: np.array(True)}
-        inner: Scope = ChainMap(known | dict(zip(states, given, strict=True)), scope)
-        return importer.branch(body, inner)
+        known |= zip(states, shaped(given, forms), strict=True)
+        flag, *found = importer.branch(body, ChainMap(known, scope)) or [np.array(True)]
+        after, found_forms = flat(found[: len(forms)])
+        for name, before, now in zip(states, forms, found_forms, strict=False):
+            if before != now:
+                raise loop.ctx.unsupported(
+                    f"its state '{name}' is {words(before)} before an iteration and {words(now)}"
+                    " after it, and how many iterations there are is known only at run time",
+                    "make its trip count and its condition constants",
+                )
+        return [flag, *after, *found[len(forms) :]]
 
-    return loop.convert(convert, started, initial, [])
+    results = loop.convert(convert, started, tensors, [])
+    n = len(tensors)
+    return [*shaped(results[:n], forms), *results[n:]] if results else []
 
 
 def convert_scan(

@@ -11,6 +11,8 @@ from onnx import numpy_helper
 from tvm import relax
 
 from ..ops._context import expr_dtype, relax_shape
+from ..ops._sizes import SizeArray
+from .dtypes import elem_type
 
 Array = npt.NDArray[Any]
 
@@ -49,6 +51,28 @@ def empty(expr: relax.Expr) -> Array:
 def wide(array: Array) -> Array:
     """A half precision array as f32, any other as it is."""
     return array.astype(np.float32) if str(array.dtype) in HALVES else array
+
+
+def type_of(value: Array | SizeArray | relax.Expr | None) -> onnx.TypeProto:
+    """ONNX's type of a value; an open dim has the text of its size as its name."""
+    if value is None:
+        return onnx.TypeProto()
+    known = isinstance(value, np.ndarray | SizeArray)
+    shape = value.shape if known else relax_shape(value)
+    dims = None if shape is None else [d if isinstance(d, int) else str(d) for d in shape]
+    return onnx.helper.make_tensor_type_proto(elem_type(dtype_of(value)), dims)
+
+
+def dtype_of(value: Array | SizeArray | relax.Expr) -> str:
+    """TVM dtype of a value."""
+    return str(value.dtype) if isinstance(value, np.ndarray | SizeArray) else expr_dtype(value)
+
+
+def tensor_type(kind: onnx.TypeProto) -> onnx.TypeProto.Tensor:
+    """The type of the tensors that a value of this type is made of."""
+    while (name := kind.WhichOneof("value")) in ("sequence_type", "optional_type"):
+        kind = getattr(kind, name).elem_type
+    return kind.tensor_type
 
 
 def dense(sparse: onnx.SparseTensorProto) -> Array:

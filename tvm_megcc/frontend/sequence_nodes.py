@@ -1,0 +1,323 @@
+"""The operators of sequences and optionals.
+
+Enters: a node that makes, changes or reads a sequence, and its operands. Leaves: its results. What
+depends on a position that only the run shows is computed from all elements, or refused.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from ..errors import InputError
+from ..ops import Context
+from ..ops._context import relax_shape
+from .functions import Body
+from .sequences import ABSENT, Absent, TensorList
+from .values import attributes, dtype_of, label
+
+if TYPE_CHECKING:
+    from .importer import Importer, Scope, Value
+
+#: The opset of the nodes that computations on elements are made of.
+OPSET = 18
+
+
+def _construct(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
+    return TensorList(tuple(values))
+
+
+def _empty(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
+    return TensorList(())
+
+
+def _length(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
+    return np.array(len(_items(node, values[0])), np.int64)
+
+
+def _at(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
+    items = _items(node, values[0])
+    place = _known_place(node, values[1], len(items))
+    if place is not None:
+        return items[place]
+    operands = [_stacked(importer, node, items), _wrapped(importer, node, values[1], len(items))]
+    nodes = [helper.make_node("Gather", ["a", "b"], ["picked"], axis=0)]
+    return _run(importer, node, nodes, operands, ["picked"])[0]
+
+
+def _insert(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
+    items, new = _items(node, values[0]), values[1]
+    if len(values) < 3 or values[2] is None:
+        return TensorList((*items, new))
+    place = _known_place(node, values[2], len(items), end=1)
+    if place is not None:
+        return TensorList((*items[:place], new, *items[place:]))
+    # Element k of the result stands at k before the new one, and at k - 1 after it.
+    stacked = _stacked(importer, node, [*items, new])
+    at = _wrapped(importer, node, values[2], len(items), end=1)
+    return TensorList(
+        tuple(
+            _picked(importer, node, stacked, at, before=k, same=len(items), after=k - 1)
+            for k in range(len(items) + 1)
+        )
+    )
+
+
+def _erase(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
+    items = _items(node, values[0])
+    if len(values) < 2 or values[1] is None:
+        place: int | None = _known_place(node, np.array(-1), len(items))
+    else:
+        place = _known_place(node, values[1], len(items))
+    if place is not None:
+        return TensorList((*items[:place], *items[place + 1 :]))
+    stacked = _stacked(importer, node, items)
+    at = _wrapped(importer, node, values[1], len(items))
+    return TensorList(
+        tuple(
+            # The element that was at k + 1 moves to k, from the erased one on.
+            _picked(importer, node, stacked, at, before=k, same=k + 1, after=k + 1)
+            for k in range(len(items) - 1)
+        )
+    )
+
+
+def _split(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
+    ctx = importer.context(node)
+    attrs = attributes(node)
+    whole = values[0]
+    shape = _shape(ctx, whole)
+    axis = attrs.get("axis", 0) % max(len(shape), 1)
+    split = values[1] if len(values) > 1 else None
+    keeps = split is not None or attrs.get("keepdims", 1)
+    if split is None:
+        lengths: Any = [1] * _static(ctx, shape[axis])
+    elif isinstance(split, np.ndarray) and split.ndim == 0:
+        total, step = _static(ctx, shape[axis]), int(split)
+        if step < 1:
+            raise InputError(f"{label(node)}: splits into pieces of {step}; give at least 1")
+        lengths = [min(step, total - start) for start in range(0, total, step)]
+    else:
+        dims = _shape(ctx, split)
+        if len(dims) != 1 or not isinstance(dims[0], int):
+            raise ctx.unsupported(
+                "how many pieces it makes is known only at run time",
+                "make its split a constant, or a vector of fixed length",
+            )
+        lengths = split if not isinstance(split, np.ndarray) else list(map(int, split))
+    count = dims[0] if not isinstance(lengths, list) else len(lengths)
+    if count == 0:
+        return TensorList(())
+    names = [f"p{k}" for k in range(count)]
+    sizes = np.array(lengths, np.int64) if isinstance(lengths, list) else lengths
+    nodes = [helper.make_node("Split", ["a", "b"], names, axis=axis)]
+    operands = [whole, sizes]
+    if not keeps:
+        nodes += [helper.make_node("Squeeze", [n, "c"], [f"{n}_flat"]) for n in names]
+        names = [f"{n}_flat" for n in names]
+        operands.append(np.array([axis], np.int64))
+    return TensorList(tuple(_run(importer, node, nodes, operands, names)))
+
+
+def _concat(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
+    attrs = attributes(node)
+    items = _items(node, values[0])
+    if not items:
+        raise InputError(f"{label(node)}: joins a sequence without elements; give it some")
+    new = bool(attrs.get("new_axis", 0))
+    return joined(importer, node, items, attrs["axis"], new)
+
+
+def _optional(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
+    return values[0] if values and values[0] is not None else ABSENT
+
+
+def _has_element(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
+    return np.array(bool(values) and values[0] is not None and not isinstance(values[0], Absent))
+
+
+def _get_element(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
+    if isinstance(values[0], Absent):
+        raise InputError(f"{label(node)}: takes the element of an optional that has none")
+    return values[0]
+
+
+def convert_map(
+    importer: Importer, node: onnx.NodeProto, values: Sequence[Value | None], scope: Scope
+) -> list[Value]:
+    """The results of the body for the elements in turn; what is no sequence is given to each."""
+    body: onnx.GraphProto = attributes(node)["body"]
+    first = _items(node, values[0])
+    for value in values[1:]:
+        if isinstance(value, TensorList) and len(value.items) != len(first):
+            raise InputError(
+                f"{label(node)}: maps sequences of {len(first)} and {len(value.items)} elements;"
+                " give sequences of one length"
+            )
+    rows = []
+    for k in range(len(first)):
+        given = [v.items[k] if isinstance(v, TensorList) else v for v in values]
+        known = {p.name: v for p, v in zip(body.input, given, strict=True) if v is not None}
+        rows.append(importer.branch(body, ChainMap(known, scope)))  # type: ignore[arg-type]
+    if importer.missing:
+        return []
+    return [TensorList(tuple(row[k] for row in rows)) for k in range(len(body.output))]
+
+
+_SIMPLE = {
+    "SequenceConstruct": _construct,
+    "SequenceEmpty": _empty,
+    "SequenceLength": _length,
+    "SequenceAt": _at,
+    "SequenceInsert": _insert,
+    "SequenceErase": _erase,
+    "SplitToSequence": _split,
+    "ConcatFromSequence": _concat,
+    "Optional": _optional,
+    "OptionalHasElement": _has_element,
+    "OptionalGetElement": _get_element,
+}
+#: Operators of this file.
+NAMES = frozenset({*_SIMPLE, "SequenceMap"})
+
+
+def convert(
+    importer: Importer, node: onnx.NodeProto, values: list[Any], scope: Scope
+) -> list[Value]:
+    """The results of a node of `NAMES`."""
+    if node.op_type == "SequenceMap":
+        return convert_map(importer, node, values, scope)
+    return [_SIMPLE[node.op_type](importer, node, values)]
+
+
+# ---- computing with elements ---------------------------------------------------------------------
+
+
+def _items(node: onnx.NodeProto, value: Value | None) -> tuple[Value, ...]:
+    if not isinstance(value, TensorList):
+        raise InputError(f"{label(node)}: '{node.input[0]}' is no sequence; give it one")
+    return value.items
+
+
+def _known_place(node: onnx.NodeProto, value: Value, count: int, end: int = 0) -> int | None:
+    """A position from the front, None where only the run shows it.
+
+    Negative ones count from the back of `count` elements; `end` is 1 where the one after the last
+    is a position, too.
+    """
+    if not isinstance(value, np.ndarray):
+        return None
+    place = int(value.reshape(-1)[0])
+    if not -count <= place < count + end:
+        raise InputError(
+            f"{label(node)}: position {place} in a sequence of {count}; give one that it has"
+        )
+    return place + count if place < 0 else place
+
+
+def _stacked(importer: Importer, node: onnx.NodeProto, items: Sequence[Value]) -> Value:
+    """All elements as rows of one tensor, for a choice that the run makes."""
+    ctx = importer.context(node)
+    kinds = {(dtype_of(v), _shape(ctx, v)) for v in items}
+    if len(kinds) != 1:
+        raise ctx.unsupported(
+            "its position is computed at run time and the elements differ in shape or type",
+            "make the position a constant or the elements of one shape",
+        )
+    return joined(importer, node, items, 0, True)
+
+
+def joined(
+    importer: Importer, node: onnx.NodeProto, items: Sequence[Value], axis: int, new: bool
+) -> Value:
+    """The elements along an axis, which is a new one where `new` says so."""
+    names = [f"e{k}" for k in range(len(items))]
+    nodes, parts, operands = [], names, list(items)
+    if new:
+        rank = len(_shape(importer.context(node), items[0]))
+        parts = [f"{n}_row" for n in names]
+        nodes = [helper.make_node("Unsqueeze", [n, "ax"], [f"{n}_row"]) for n in names]
+        operands.append(np.array([axis % (rank + 1)], np.int64))
+    nodes.append(helper.make_node("Concat", parts, ["joined"], axis=axis))
+    given = [*names, "ax"] if new else names
+    return _run(importer, node, nodes, operands, ["joined"], given)[0]
+
+
+def _wrapped(
+    importer: Importer, node: onnx.NodeProto, value: Value, count: int, end: int = 0
+) -> Value:
+    """As `_known_place`, for a position that is computed; the run ends where there is none."""
+    dtype = dtype_of(value)
+    numbers = [np.array(n, dtype) for n in (0, count, -count, count + end)]
+    nodes = [
+        helper.make_node("Squeeze", ["a"], ["at"]),
+        helper.make_node("Less", ["at", "b"], ["back"]),
+        helper.make_node("Add", ["at", "c"], ["front"]),
+        helper.make_node("Where", ["back", "front", "at"], ["place"]),
+        helper.make_node("GreaterOrEqual", ["at", "d"], ["not_before"]),
+        helper.make_node("Less", ["at", "e"], ["not_behind"]),
+        helper.make_node("And", ["not_before", "not_behind"], ["holds"]),
+    ]
+    place, holds = _run(importer, node, nodes, [value, *numbers], ["place", "holds"])
+    return importer.context(node).checked(importer.expr(place), importer.expr(holds))
+
+
+def _picked(
+    importer: Importer,
+    node: onnx.NodeProto,
+    stacked: Value,
+    place: Value,
+    *,
+    before: int,
+    same: int,
+    after: int,
+) -> Value:
+    """Row `before` of the elements where that is before `place`, `same` at it, `after` after it."""
+    dtype = dtype_of(place)
+    numbers = [np.array(n, dtype) for n in (before, same, max(after, 0))]
+    nodes = [
+        helper.make_node("Less", ["c", "b"], ["is_before"]),
+        helper.make_node("Equal", ["c", "b"], ["is_same"]),
+        helper.make_node("Where", ["is_same", "d", "e"], ["later"]),
+        helper.make_node("Where", ["is_before", "c", "later"], ["row"]),
+        helper.make_node("Gather", ["a", "row"], ["picked"], axis=0),
+    ]
+    return _run(importer, node, nodes, [stacked, place, *numbers], ["picked"])[0]
+
+
+def _run(
+    importer: Importer,
+    node: onnx.NodeProto,
+    nodes: Sequence[onnx.NodeProto],
+    operands: Sequence[Value],
+    results: Sequence[str],
+    names: Sequence[str] = "abcde",
+) -> list[Value]:
+    """Convert some nodes in place of one; they call the operands by ``names``."""
+    graph = onnx.GraphProto(name=node.op_type)
+    for inner in nodes:
+        inner.name = f"{node.name or next(filter(None, node.output))}/{inner.op_type}"
+        graph.node.append(inner)
+    graph.output.extend(onnx.ValueInfoProto(name=name) for name in results)
+    body = Body(graph, tuple(names[: len(operands)]), {"": OPSET})
+    found = importer.expanded(body, operands)
+    return [found[name] for name in results]
+
+
+def _shape(ctx: Context, value: Value) -> tuple[Any, ...]:
+    shape = getattr(value, "shape", None) if not hasattr(value, "ty") else relax_shape(value)
+    if shape is None:
+        raise ctx.unsupported(
+            "the shape of an element is known only at run time",
+            "fix the model's dims with --input-shapes",
+        )
+    return tuple(shape)
+
+
+def _static(ctx: Context, size: Any) -> int:
+    return ctx.static([size])[0]
