@@ -33,6 +33,7 @@ static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
   to = megcc_tensor_data(c, code[TO]);
   from = megcc_tensor_data(c, code[FROM]);
   if (bytes == 0) return MEGCC_OK;
+  if (row < 0) return MEGCC_ERR_DATA;
   if (code[HOW] & BACKWARDS) row = (int64_t)(total / bytes) - 1 - row;
   if (row < 0 || (uint64_t)row >= total / bytes) return MEGCC_ERR_DATA;
   if (code[HOW] & INTO) {
