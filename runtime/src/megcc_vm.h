@@ -21,7 +21,8 @@
 
 #define MEGCC_MAGIC 0x4347454Du  // "MEGC"
 #define MEGCC_VERSION 3u
-#define MEGCC_NONE 0xFFFFFFFFu  // "no tensor"
+#define MEGCC_NONE 0xFFFFFFFFu    // "no tensor"
+#define MEGCC_SERIAL 0xFFFFFFFEu  // no workspace, and the call's work is not split
 
 enum {  // words of the header
   MEGCC_H_MAGIC,

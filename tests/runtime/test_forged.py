@@ -145,7 +145,7 @@ def instruction_cases(image: Image) -> Iterator[Case]:
             yield from case("name", strings, NONE, word=CALL["name"])
             work = (1 << 31, NONE) if name == "CALL" else (values, NONE)
             yield from case("work", *work, word=3)
-            yield from case("workspace", tensors, NONE - 1, word=CALL["workspace"])
+            yield from case("workspace", tensors, bytecode.SERIAL - 1, word=CALL["workspace"])
             if read_only is not None:
                 yield from case("workspace", read_only, word=CALL["workspace"])
             yield from case("outputs", operands + 1, NONE, word=CALL["outputs"])
