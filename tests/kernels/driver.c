@@ -144,10 +144,7 @@ static void run_random(const case_t *c, void *const *ptr, uint8_t *ws, int value
     const uint32_t other = random_below(&state, i + 1);
     order[i] = order[other], order[other] = (int32_t)i;
   }
-  for (uint32_t i = 0; i < n; ++i) {
-    if (cut[order[i]] < cut[order[i] + 1])
-      call(c, ptr, ws, value, cut[order[i]], cut[order[i] + 1]);
-  }
+  for (uint32_t i = 0; i < n; ++i) call(c, ptr, ws, value, cut[order[i]], cut[order[i] + 1]);
 }
 
 static void run_ranges(const case_t *c, int variant, void *const *ptr, uint8_t *ws, int value) {
