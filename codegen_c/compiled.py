@@ -21,6 +21,12 @@ SHARED = {
     "megcc_failed": {handler for n in FAILING if (handler := instructions.handler(n))},
 }
 
+#: Files of the runtime that packages have whose shapes can change.
+SHAPES = {"megcc_shapes", "megcc_shapes_image", "megcc_blocks"}
+
+#: Handlers that such packages have around those of other packages.
+SHAPED = {"megcc_op_call": "megcc_op_call_shaped", "megcc_op_copy": "megcc_op_copy_shaped"}
+
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
@@ -66,12 +72,23 @@ def can_fail(opcodes: Iterable[str]) -> bool:
     return not FAILING.isdisjoint(opcodes)
 
 
+def handler(codes: Mapping[str, Compiled], opcode: str) -> str | None:
+    """C name of a package's handler of an opcode."""
+    name = instructions.handler(opcode)
+    return SHAPED.get(name, name) if name is not None and is_shaped(codes) else name
+
+
+def is_shaped(codes: Mapping[str, Compiled]) -> bool:
+    """Whether shapes can change in a package."""
+    return any(code.is_shaped for code in codes.values())
+
+
 def runtime_parts(codes: Mapping[str, Compiled]) -> list[str]:
     """Files of the runtime that not every package has."""
-    found = {handler for name in opcodes_of(codes) if (handler := instructions.handler(name))}
+    found = {h for name in opcodes_of(codes) if (h := instructions.handler(name))}
     for part, handlers in SHARED.items():
         if found & handlers:
             found.add(part)
-    if any(code.is_shaped for code in codes.values()):
-        found.add("megcc_shapes")
+    if is_shaped(codes):
+        found |= SHAPES | {SHAPED[h] for h in SHAPED.keys() & found}
     return sorted(found)

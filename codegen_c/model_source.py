@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..program import ALIGNMENT, Block, Call, Program, Storage
 from . import bytecode, guards, instructions
 from .blocks import counts, placed_blocks
-from .compiled import Compiled, opcodes_of
+from .compiled import Compiled, handler, is_shaped, opcodes_of
 from .sources import package_text
 from .weights import Layout, c_literal
 
@@ -102,10 +102,10 @@ def _context_bytes(code: Compiled) -> str:
     inputs = sum(len(port.dims) for port in code.bundle.inputs)
     outputs = max(sum(len(p.tensors[q.tensor].shape) for q in p.outputs) for p in programs)
     numbers = len(code.bundle.symbols) + values + 2 * inputs + outputs
-    # A block: its base, memory of its own (pointer and bytes), size and offset.
+    # A block: its base, memory of its own (pointer and bytes), size, offset and room.
     return (
         f"{words + blocks} * sizeof(void *) + {SHAPED_BYTES} + {blocks} * 2 * sizeof(void *)"
-        f" + {2 * blocks + ports} * sizeof(size_t) + {(numbers + 1) // 2 * 8}"
+        f" + {3 * blocks + ports} * sizeof(size_t) + {(numbers + 1) // 2 * 8}"
     )
 
 
@@ -137,7 +137,7 @@ def model_c(
     names = opcodes_of(codes)
     numbers = {instructions.opcodes()[n]: n for n in names}
     rows = "".join(
-        f"    {'&' + h if n in numbers and (h := instructions.handler(numbers[n])) else '0'},"
+        f"    {'&' + h if n in numbers and (h := handler(codes, numbers[n])) else '0'},"
         f"  // {numbers.get(n, 'not used')}\n"
         for n in range(max(numbers) + 1)
     )
@@ -147,7 +147,7 @@ def model_c(
         if weights == "c"
         else ""
     )
-    shapes = "&megcc_shapes" if any(code.is_shaped for code in codes.values()) else "0"
+    shapes = "&megcc_shapes" if is_shaped(codes) else "0"
     return (
         _generated("Program, kernel table and instruction table", ident)
         + f'#include "{ident}.h"\n#include "megcc_vm.h"\n\n'

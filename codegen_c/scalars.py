@@ -142,7 +142,9 @@ class Scalars:
     def _block(self, call: Call) -> tuple[_Value, int]:
         """Consecutive values for the attributes of a call."""
         found = [a if isinstance(a, int) else self._value(a) for a in call.attrs]
-        block = [self._new(_int32(a) if isinstance(a, int) else 0, 0) for a in found]
+        # They stand together, among what the last of them waits for: a LOAD writes nothing else.
+        stage = max((a.stage for a in found if isinstance(a, _Value)), default=0)
+        block = [self._new(_int32(a) if isinstance(a, int) else 0, stage) for a in found]
         for to, value in zip(block, found, strict=True):
             if isinstance(value, _Value):
                 self.stages[value.stage].append(_Operation("move", to, value, value))

@@ -271,8 +271,8 @@ typedef void (*megcc_range_fn)(const void *task, int32_t begin, int32_t end);
 /// all of them have returned.
 typedef void (*megcc_parallel_fn)(void *user, megcc_range_fn range, const void *task, int32_t work);
 
-/// Sets (or, with null, removes) the caller's thread pool. Calls that need a workspace are not
-/// split.
+/// Sets (or, with null, removes) the caller's thread pool. Not every call is split: one that needs
+/// a workspace, or whose output takes the place of input that it has read, runs from first to last.
 megcc_status_t megcc_set_parallel(megcc_context_t *context, megcc_parallel_fn parallel, void *user);
 
 /// One English sentence without a full stop; never null.

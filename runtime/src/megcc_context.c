@@ -16,6 +16,8 @@ struct needs {
   size_t before, after, operands;
 };
 
+// No sum of these passes a size_t: a program is at most SIZE_MAX / 64 bytes, and each of them is a
+// count of its entries.
 static struct needs needs_of(const megcc_model_t *model) {
   struct needs n = {0, 0, 0};
   uint32_t f;
@@ -23,8 +25,10 @@ static struct needs needs_of(const megcc_model_t *model) {
     const uint32_t *record = model->section[MEGCC_S_FUNCTIONS] + (size_t)f * MEGCC_F_WORDS;
     const uint32_t *table = record + MEGCC_F_SECTIONS - 2 * MEGCC_S_FIRST_OF_FUNCTION;
     const size_t before = (size_t)table[2 * MEGCC_S_POOLS + 1] + table[2 * MEGCC_S_BLOCKS + 1];
+    size_t operands = table[2 * MEGCC_S_CODE + 1];  // which has them all
+    if (operands > record[MEGCC_F_MAX_OPERANDS]) operands = record[MEGCC_F_MAX_OPERANDS];
+    if (operands > n.operands) n.operands = operands;
     if (before > n.before) n.before = before;
-    if (record[MEGCC_F_MAX_OPERANDS] > n.operands) n.operands = record[MEGCC_F_MAX_OPERANDS];
   }
   n.after = (size_t)model->count[MEGCC_S_SEGMENTS] + port_total(model);
   return n;
@@ -39,9 +43,6 @@ megcc_status_t megcc_context_bytes(const megcc_model_t *m, size_t *bytes) {
   struct needs n;
   if (m == NULL || bytes == NULL) return MEGCC_ERR_NULL;
   n = needs_of(m);
-  if (n.before + n.after + n.operands > SIZE_MAX / 4 / sizeof(struct megcc_port)) {
-    return MEGCC_ERR_PLATFORM;
-  }
   *bytes = own_bytes(m, &n);
   if (m->kernels->shapes != NULL) *bytes += m->kernels->shapes->bytes(m);
   return MEGCC_OK;
@@ -179,7 +180,7 @@ static megcc_status_t port_info(const megcc_context_t *c, int section, uint32_t 
   info->bytes = p.tensor.bytes;
   if (c->shaped != NULL) {
     info->dims = c->model->kernels->shapes->dims(c, section, index);
-    if (!c->has_run && megcc_waits_for_data(c->model, &p.tensor)) info->bytes = 0;
+    if (!c->has_run && c->model->kernels->shapes->waits(c->model, &p.tensor)) info->bytes = 0;
   }
   return MEGCC_OK;
 }
@@ -217,7 +218,9 @@ static megcc_status_t bind(megcc_context_t *c, int section, uint32_t index, void
   if (index >= c->model->count[section]) return MEGCC_ERR_INDEX;
   if ((status = megcc_ready(c)) != MEGCC_OK) return status;
   p = port_at(c, section, index);
-  if (c->shaped != NULL && megcc_waits_for_data(c->model, &p.tensor)) return MEGCC_ERR_DATA;
+  if (c->shaped != NULL && c->model->kernels->shapes->waits(c->model, &p.tensor)) {
+    return MEGCC_ERR_DATA;
+  }
   if (bytes != p.tensor.bytes) return MEGCC_ERR_SIZE;
   if (data == NULL && bytes > 0) return MEGCC_ERR_NULL;
   if ((uintptr_t)data % megcc_dtype_bytes((megcc_dtype_t)p.tensor.dtype) != 0) {
@@ -376,7 +379,9 @@ void megcc_poison_dead(megcc_context_t *c) {
     if (b->pool < m->count[MEGCC_S_POOLS]) {
       poison(*megcc_pool(c, b->pool) + (size_t)b->offset, (size_t)b->bytes);
     } else {
-      poison(*megcc_pool(c, b->pool), c->shaped->size[b->pool - m->count[MEGCC_S_POOLS]]);
+      const uint32_t block = b->pool - m->count[MEGCC_S_POOLS];
+      const size_t size = c->shaped->size[block], room = c->shaped->room[block];
+      poison(*megcc_pool(c, b->pool), size < room ? size : room);
     }
   }
 }
@@ -464,6 +469,7 @@ megcc_status_t megcc_run(megcc_context_t *c) {
       return status;
     }
   }
+  if (c->shaped != NULL && !c->model->kernels->shapes->complete(c)) return MEGCC_ERR_DATA;
   store_arena_outputs(c);
   c->has_run = 1;
   return MEGCC_OK;

@@ -8,14 +8,22 @@ enum { VALUE, COUNT, SCALARS, SCALARS_END, BLOCKS, BLOCKS_END, FIRST };
 megcc_status_t megcc_check_sizes(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
   const uint32_t *record = m->section[MEGCC_S_FUNCTIONS] + (size_t)m->function * MEGCC_F_WORDS;
   const uint32_t values = m->count[MEGCC_S_VALUES];
+  uint32_t k;
+  if (m->kernels->shapes == NULL) return MEGCC_ERR_CORRUPT;
   if (words < FIRST || code[COUNT] > (words - FIRST) / 2) return MEGCC_ERR_CORRUPT;
   if (code[VALUE] < record[MEGCC_F_DATA] || code[VALUE] > values) return MEGCC_ERR_CORRUPT;
   if (code[COUNT] > values - code[VALUE]) return MEGCC_ERR_CORRUPT;
+  // Those before are of the shapes, which stay what they are.
+  if (code[SCALARS] < record[MEGCC_F_SCALARS]) return MEGCC_ERR_CORRUPT;
   if (code[SCALARS] > code[SCALARS_END] || code[SCALARS_END] > m->count[MEGCC_S_SCALARS]) {
     return MEGCC_ERR_CORRUPT;
   }
   if (code[BLOCKS] > code[BLOCKS_END] || code[BLOCKS_END] > m->count[MEGCC_S_BLOCKS]) {
     return MEGCC_ERR_CORRUPT;
+  }
+  for (k = code[BLOCKS]; k < code[BLOCKS_END]; ++k) {
+    const uint32_t *w = m->section[MEGCC_S_BLOCKS] + (size_t)k * MEGCC_BLOCK_WORDS;
+    if ((w[0] & 0xFF) == MEGCC_B_PLACED) return MEGCC_ERR_CORRUPT;
   }
   return MEGCC_OK;
 }
@@ -55,6 +63,6 @@ megcc_status_t megcc_adopt_sizes(megcc_context_t *c, const uint32_t *code) {
     if (status != MEGCC_OK) break;
   }
   // Also after a failure: no address may stay that points to memory given back.
-  megcc_place_blocks(c, code[BLOCKS], code[BLOCKS_END]);
+  megcc_place_blocks(c, code[BLOCKS]);
   return status;
 }

@@ -1,14 +1,17 @@
 // What BRANCH, JUMP and ROW have in common; only packages with one of them carry this file.
 #include "megcc_vm.h"
 
-const uint32_t *megcc_instruction(const megcc_model_t *m, const uint32_t *code, int32_t words) {
+const uint32_t *megcc_instruction(const megcc_model_t *m, const uint32_t *code, int32_t words,
+                                  uint32_t *calls) {
   const uint32_t *at = m->section[MEGCC_S_CODE];
-  const uint32_t *end = at + m->count[MEGCC_S_CODE];
-  const ptrdiff_t target = (code - at) + (ptrdiff_t)words;
-  if (target < 0 || target >= end - at) return NULL;
+  const int64_t target = (int64_t)(code - at) + words;
+  const uint32_t *end;
+  *calls = 0;
+  if (target < 0 || target >= (int64_t)m->count[MEGCC_S_CODE]) return NULL;
   // What stands before `code` has been looked at, what comes later not yet.
   for (end = at + target; at < end; at += *at >> 8) {
     if (*at >> 8 == 0 || *at >> 8 > (uint32_t)(end - at)) return NULL;
+    *calls += (*at & 0xFF) == MEGCC_OP_CALL || (*at & 0xFF) == MEGCC_OP_CALL_SIZED;
   }
   return at;
 }

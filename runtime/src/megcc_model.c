@@ -62,6 +62,8 @@ static megcc_status_t check_header(const megcc_bytes_t *program) {
   if (program->bytes < 4 * MEGCC_H_WORDS) return MEGCC_ERR_TRUNCATED;
   if (h[MEGCC_H_BYTES] < 4 * MEGCC_H_WORDS) return MEGCC_ERR_CORRUPT;
   if (h[MEGCC_H_BYTES] > program->bytes) return MEGCC_ERR_TRUNCATED;
+  // So that no sum of the sizes of what it counts passes a size_t (each takes up to 24 bytes).
+  if ((uint64_t)h[MEGCC_H_BYTES] * 64 > SIZE_MAX) return MEGCC_ERR_PLATFORM;
   if (megcc_crc32(h + MEGCC_H_CHECKSUM + 1, h[MEGCC_H_BYTES] - 4 * (MEGCC_H_CHECKSUM + 1)) !=
       h[MEGCC_H_CHECKSUM]) {
     return MEGCC_ERR_CHECKSUM;

@@ -9,6 +9,8 @@
 enum { CONDITION = 1, COUNTER, LIMIT, TARGET, CALL };
 
 static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
+  const uint32_t *target;
+  uint32_t calls = 0;
   if (words != 6) return MEGCC_ERR_CORRUPT;
   if (code[CONDITION] != MEGCC_NONE) {
     megcc_tensor_t t;
@@ -22,11 +24,14 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
     if (!megcc_is_counter(m, code[LIMIT])) return MEGCC_ERR_CORRUPT;
   }
   if (code[TARGET] > INT32_MAX) return MEGCC_ERR_CORRUPT;
-  return megcc_instruction(m, code, (int32_t)code[TARGET]) ? MEGCC_OK : MEGCC_ERR_CORRUPT;
+  target = megcc_instruction(m, code, (int32_t)code[TARGET], &calls);
+  return target != NULL && code[CALL] == calls ? MEGCC_OK : MEGCC_ERR_CORRUPT;
 }
 
 static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
-  int holds = code[CONDITION] == MEGCC_NONE || *megcc_tensor_data(c, code[CONDITION]) != 0;
+  int holds;
+  if (!megcc_has_memory(c, code + CONDITION, 3)) return MEGCC_ERR_DATA;
+  holds = code[CONDITION] == MEGCC_NONE || *megcc_tensor_data(c, code[CONDITION]) != 0;
   if (holds && code[COUNTER] != MEGCC_NONE) {
     holds = megcc_counter(c, code[COUNTER]) < megcc_counter(c, code[LIMIT]);
   }

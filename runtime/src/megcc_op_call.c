@@ -1,7 +1,10 @@
 // CALL: run a kernel over its work range.
 //
-//   word 1 kernel, 2 name, 3 work, 4 workspace tensor or NONE, 5 outputs, 6 operands,
+//   word 1 kernel, 2 name, 3 work, 4 workspace tensor, NONE or SERIAL, 5 outputs, 6 operands,
 //   then the operands (tensors, outputs last), then the attributes (read in place).
+//
+// Ranges of the work may be done in any order, at the same time. Not so with a workspace, which is
+// one for all of them, and SERIAL: the output lies over rows of the input that have been read.
 #include "megcc_vm.h"
 
 megcc_status_t megcc_check_call(const megcc_model_t *m, const uint32_t *code, uint32_t words,
@@ -19,7 +22,7 @@ megcc_status_t megcc_check_call(const megcc_model_t *m, const uint32_t *code, ui
     if (id >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
     if (writes && !megcc_tensor_is_writable(m, id)) return MEGCC_ERR_CORRUPT;
   }
-  if (code[MEGCC_C_WORKSPACE] != MEGCC_NONE) {
+  if (code[MEGCC_C_WORKSPACE] < MEGCC_SERIAL) {
     megcc_tensor_t t;
     if (code[MEGCC_C_WORKSPACE] >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
     t = megcc_tensor_at(m, code[MEGCC_C_WORKSPACE]);
@@ -56,13 +59,12 @@ megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_
     context->profile(context->profile_user, MEGCC_CALL_BEGIN, context->call, name, kernel);
   }
   if (work > 0) {
-    if (code[MEGCC_C_WORKSPACE] != MEGCC_NONE) {
-      task.kernel(task.operand, task.attr, megcc_tensor_data(context, code[MEGCC_C_WORKSPACE]), 0,
-                  work);
-    } else if (context->parallel != NULL && work > 1) {
+    const uint32_t workspace = code[MEGCC_C_WORKSPACE];
+    if (context->parallel != NULL && work > 1 && workspace == MEGCC_NONE) {
       context->parallel(context->parallel_user, run_range, &task, work);
     } else {
-      run_range(&task, 0, work);
+      task.kernel(task.operand, attr,
+                  workspace < MEGCC_SERIAL ? megcc_tensor_data(context, workspace) : NULL, 0, work);
     }
   }
   if (context->profile != NULL) {

@@ -17,6 +17,7 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
 
 static megcc_status_t run(megcc_context_t *context, const uint32_t *code) {
   const int32_t *value = context->shaped->value;
+  if (!megcc_call_has_memory(context, code, code + OPERANDS)) return MEGCC_ERR_DATA;
   return megcc_call(context, code, value[code[MEGCC_C_WORK]], value + code[ATTR], code + OPERANDS);
 }
 

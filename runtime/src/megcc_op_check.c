@@ -14,6 +14,7 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
 }
 
 static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
+  if (!megcc_has_memory(c, code + CONDITION, 1)) return MEGCC_ERR_DATA;
   return *megcc_tensor_data(c, code[CONDITION]) != 0 ? MEGCC_OK : MEGCC_ERR_DATA;
 }
 

@@ -8,7 +8,8 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
   if (!megcc_tensor_is_writable(m, code[1])) return MEGCC_ERR_CORRUPT;
   dst = megcc_tensor_at(m, code[1]);
   src = megcc_tensor_at(m, code[2]);
-  // The same dims, not only as many bytes; those that are values are compared when it runs.
+  // The same dims, not only as many bytes; those that are values are compared when it runs
+  // (megcc_op_copy_shaped).
   if (dst.dtype != src.dtype || dst.rank != src.rank) return MEGCC_ERR_CORRUPT;
   for (d = 0; d < dst.rank; ++d) {
     if (dst.dims[d] != src.dims[d] && (dst.dims[d] | src.dims[d]) >= 0) return MEGCC_ERR_CORRUPT;
@@ -18,7 +19,6 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
 
 static megcc_status_t run(megcc_context_t *context, const uint32_t *code) {
   const size_t bytes = megcc_tensor_in(context, code[1]).bytes;
-  if (bytes != megcc_tensor_in(context, code[2]).bytes) return MEGCC_ERR_DATA;
   megcc_copy(megcc_tensor_data(context, code[1]), megcc_tensor_data(context, code[2]), bytes);
   return MEGCC_OK;
 }

@@ -29,8 +29,10 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
 
 static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
   const megcc_tensor_t t = megcc_tensor_at(c->model, code[TENSOR]);
-  const uint8_t *data = megcc_tensor_data(c, code[TENSOR]);
+  const uint8_t *data;
   uint32_t k;
+  if (!megcc_has_memory(c, code + TENSOR, 1)) return MEGCC_ERR_DATA;
+  data = megcc_tensor_data(c, code[TENSOR]);
   for (k = 0; k < code[SIZES + 1]; ++k) {
     int64_t x;
     megcc_status_t status;

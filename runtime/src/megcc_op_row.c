@@ -25,10 +25,15 @@ static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
   const uint32_t part = code[HOW] & INTO ? code[FROM] : code[TO];
   const uint32_t all = code[HOW] & INTO ? code[TO] : code[FROM];
   const size_t bytes = megcc_tensor_in(c, part).bytes, total = megcc_tensor_in(c, all).bytes;
-  int64_t row = megcc_counter(c, code[NUMBER]);
-  uint8_t *to = megcc_tensor_data(c, code[TO]);
-  const uint8_t *from = megcc_tensor_data(c, code[FROM]);
+  int64_t row;
+  uint8_t *to;
+  const uint8_t *from;
+  if (!megcc_has_memory(c, code + TO, 3)) return MEGCC_ERR_DATA;
+  row = megcc_counter(c, code[NUMBER]);
+  to = megcc_tensor_data(c, code[TO]);
+  from = megcc_tensor_data(c, code[FROM]);
   if (bytes == 0) return MEGCC_OK;
+  if (row < 0) return MEGCC_ERR_DATA;
   if (code[HOW] & BACKWARDS) row = (int64_t)(total / bytes) - 1 - row;
   if (row < 0 || (uint64_t)row >= total / bytes) return MEGCC_ERR_DATA;
   if (code[HOW] & INTO) {

@@ -21,7 +21,8 @@
 
 #define MEGCC_MAGIC 0x4347454Du  // "MEGC"
 #define MEGCC_VERSION 3u
-#define MEGCC_NONE 0xFFFFFFFFu  // "no tensor"
+#define MEGCC_NONE 0xFFFFFFFFu    // "no tensor"
+#define MEGCC_SERIAL 0xFFFFFFFEu  // no workspace, and the call's work is not split
 
 enum {  // words of the header
   MEGCC_H_MAGIC,
@@ -159,6 +160,9 @@ typedef struct megcc_shapes {
   void (*place)(megcc_context_t *context);
   void (*measure)(const megcc_context_t *context, struct megcc_tensor *tensor);
   const int32_t *(*dims)(const megcc_context_t *context, int section, uint32_t port);
+  int (*reaches)(const megcc_context_t *context, const uint32_t *tensors, uint32_t count);
+  int (*complete)(const megcc_context_t *context);
+  int (*waits)(const megcc_model_t *function, const struct megcc_tensor *tensor);
 } megcc_shapes_t;
 
 // What a package's generated model.c hands to megcc_model_open. The opcodes travel with the
@@ -209,6 +213,7 @@ struct megcc_shaped {
   int32_t *value;                 // of the function
   size_t *size;                   // of each block
   size_t *offset;                 // of each block in the arena
+  size_t *room;                   // bytes of memory from where each block is, 0 where it has none
   size_t *port_bytes;             // of all inputs, then of all outputs, when they were resolved
   struct megcc_dynamic *dynamic;  // memory of each block that has its own
   uint8_t *arena;
@@ -301,14 +306,12 @@ static inline uint8_t *megcc_tensor_data(const megcc_context_t *context, uint32_
   return context->base[base] + (size_t)((uint64_t)t[4] << 32 | t[3]);
 }
 
-// Whether the size of a tensor is read from data during a run.
-static inline int megcc_waits_for_data(const megcc_model_t *m, const megcc_tensor_t *t) {
-  const uint32_t *record = m->section[MEGCC_S_FUNCTIONS] + (size_t)m->function * MEGCC_F_WORDS;
-  uint32_t d;
-  for (d = 0; d < t->rank; ++d) {
-    if (t->dims[d] < 0 && (uint32_t)(-1 - t->dims[d]) >= record[MEGCC_F_DATA]) return 1;
-  }
-  return 0;
+// Whether tensors have memory for the present values, as each has where every shape is fixed. What
+// lies in memory that a LOAD allocates has none before; a forged image may want it nevertheless.
+static inline int megcc_has_memory(const megcc_context_t *context, const uint32_t *tensors,
+                                   uint32_t count) {
+  return context->shaped == NULL ||
+         context->model->kernels->shapes->reaches(context, tensors, count);
 }
 
 // A tensor with its bytes for the present shapes; a dim that is not known yet counts as 0 bytes.
@@ -318,8 +321,10 @@ static inline megcc_tensor_t megcc_tensor_in(const megcc_context_t *context, uin
   return t;
 }
 
-// The instruction `words` words from one of a validated model, null where none begins there.
-const uint32_t *megcc_instruction(const megcc_model_t *model, const uint32_t *code, int32_t words);
+// The instruction `words` words from one, null where none begins there, and how many calls stand
+// before it.
+const uint32_t *megcc_instruction(const megcc_model_t *model, const uint32_t *code, int32_t words,
+                                  uint32_t *calls);
 
 // A loop's counter: a tensor that holds one i64.
 int megcc_is_counter(const megcc_model_t *model, uint32_t id);
@@ -332,10 +337,43 @@ megcc_status_t megcc_set_size(megcc_context_t *context, const uint32_t *code, ui
                               int64_t x);
 megcc_status_t megcc_adopt_sizes(megcc_context_t *context, const uint32_t *code);
 
-// Evaluates scalars, sizes and addresses a range of blocks: for the shapes, or after a LOAD.
+// ---- where shapes can change -----------------------------------------------------------------
+
+// Evaluates scalars and sizes a range of blocks: for the shapes, or after a LOAD.
 megcc_status_t megcc_compute(struct megcc_shaped *shaped, uint32_t first, uint32_t last);
 megcc_status_t megcc_size_blocks(struct megcc_shaped *shaped, uint32_t first, uint32_t last);
-void megcc_place_blocks(megcc_context_t *context, uint32_t first, uint32_t last);
+
+// Stacks the blocks that do not wait for data.
+megcc_status_t megcc_stack_blocks(struct megcc_shaped *shaped);
+
+// Addresses the blocks from one on: later ones may be parts of it.
+void megcc_place_blocks(megcc_context_t *context, uint32_t first);
+
+// Bytes of a tensor for the present values: 1 and them, 0 where a dim is negative, -1 where they do
+// not fit in a size_t.
+int megcc_value_bytes(const struct megcc_shaped *shaped, const megcc_tensor_t *tensor,
+                      size_t *bytes);
+
+// The functions of megcc_shapes_t that are not beside it. Whether a tensor may lie where it says: 1
+// when the shapes will tell, -1 when it is as fixed as any other tensor. `reaches`: whether each of
+// some tensors (or MEGCC_NONE) lies within memory, aligned for its elements; `complete`: all
+// outputs.
+int megcc_may_lie(const megcc_model_t *function, const megcc_tensor_t *tensor);
+megcc_status_t megcc_check_shapes(const megcc_model_t *function);
+int megcc_reaches(const megcc_context_t *context, const uint32_t *tensors, uint32_t count);
+int megcc_complete(const megcc_context_t *context);
+
+// `reaches` of the operands and the workspace of a call.
+int megcc_call_has_memory(const megcc_context_t *context, const uint32_t *code,
+                          const uint32_t *operands);
+
+// Whether the size or the place of a tensor is decided during a run.
+int megcc_waits_for_data(const megcc_model_t *function, const megcc_tensor_t *tensor);
+
+// Writes down why shapes are refused; MEGCC_ERR_SHAPE.
+megcc_status_t megcc_shape_refuse(struct megcc_shaped *shaped, megcc_shape_reason_t reason,
+                                  uint32_t input, int32_t axis, int32_t value, int32_t low,
+                                  int32_t high);
 
 // The one library function a freestanding compiler supplies anyway.
 static inline void megcc_copy(void *dst, const void *src, size_t bytes) {
@@ -347,10 +385,13 @@ static inline void megcc_copy(void *dst, const void *src, size_t bytes) {
 #endif
 }
 
-// All handlers of megcc_opcodes.def; a package links those that its table names.
+// All handlers of megcc_opcodes.def; a package links those that its table names. Where shapes can
+// change those of CALL and COPY are the `_shaped` ones, which look at memory first.
 extern const megcc_op_t megcc_op_call;
 extern const megcc_op_t megcc_op_copy;
 extern const megcc_op_t megcc_op_call_sized;
+extern const megcc_op_t megcc_op_call_shaped;
+extern const megcc_op_t megcc_op_copy_shaped;
 extern const megcc_op_t megcc_op_load;
 extern const megcc_op_t megcc_op_let;
 extern const megcc_op_t megcc_op_row;

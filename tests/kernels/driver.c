@@ -29,8 +29,10 @@
 extern const megcc_kernel_fn kernel_table[];
 
 enum { OK, CRASHED, GUARD, DIFFERS, INPUT_WRITTEN };
-enum { WHOLE, AT_END, SPLIT, OVERLAP, OVERLAP_SPLIT, INPLACE };  // INPLACE + i: in that of input i
 enum { MAX_PTR = 32, GUARD_BYTES = 256, ALIGN = 64 };
+// INPLACE + i: in that of input i; INPLACE_SPLIT + i: the same, split
+enum { WHOLE, AT_END, SPLIT, HALVES, OVERLAP, OVERLAP_SPLIT, INPLACE };
+enum { INPLACE_SPLIT = INPLACE + MAX_PTR, VARIANTS = INPLACE_SPLIT + MAX_PTR };
 
 typedef struct {
   uint8_t *begin;
@@ -43,6 +45,7 @@ typedef struct {
   uint32_t workspace;
   uint32_t inplace;
   uint32_t overlap;
+  uint32_t number;
   const int32_t *attr;
   size_t nbytes[MAX_PTR];
   size_t esize[MAX_PTR];
@@ -92,7 +95,7 @@ static region_t new_region(size_t bytes) {
 
 static uint8_t *place(region_t r, size_t nbytes, size_t esize, int variant) {
   if (variant == AT_END) return r.end - nbytes;
-  if (variant == SPLIT) return r.begin + ALIGN + esize;
+  if (variant == SPLIT || variant == HALVES) return r.begin + ALIGN + esize;
   return r.begin;
 }
 
@@ -119,23 +122,52 @@ static void call(const case_t *c, void *const *ptr, uint8_t *workspace, int valu
   kernel_table[c->kernel](ptr, c->attr, workspace, begin, end);
 }
 
+static uint32_t random_below(uint32_t *state, uint32_t limit) {
+  *state = *state * 1664525u + 1013904223u;
+  return (uint32_t)((uint64_t)(*state >> 8) * limit >> 24);
+}
+
+// Up to seven ranges, some perhaps empty, in any order: other ones for every case.
+static void run_random(const case_t *c, void *const *ptr, uint8_t *ws, int value) {
+  enum { MOST = 7 };
+  uint32_t state = c->number * 2654435761u + (uint32_t)c->work;
+  const uint32_t n = 2 + random_below(&state, MOST - 1);
+  int32_t cut[MOST + 1], order[MOST];
+  cut[0] = 0, cut[n] = c->work;
+  for (uint32_t i = 1; i < n; ++i) {  // sorted as they come
+    uint32_t at = i;
+    const int32_t x = (int32_t)random_below(&state, (uint32_t)(c->work > 0 ? c->work : 0) + 1);
+    for (; at > 1 && cut[at - 1] > x; --at) cut[at] = cut[at - 1];
+    cut[at] = x;
+  }
+  for (uint32_t i = 0; i < n; ++i) {
+    const uint32_t other = random_below(&state, i + 1);
+    order[i] = order[other], order[other] = (int32_t)i;
+  }
+  for (uint32_t i = 0; i < n; ++i) call(c, ptr, ws, value, cut[order[i]], cut[order[i] + 1]);
+}
+
 static void run_ranges(const case_t *c, int variant, void *const *ptr, uint8_t *ws, int value) {
-  if (variant != SPLIT && variant != OVERLAP_SPLIT) {
+  if (variant == WHOLE || variant == AT_END || variant == OVERLAP ||
+      (variant >= INPLACE && variant < INPLACE_SPLIT)) {
     call(c, ptr, ws, value, 0, c->work);
+    return;
+  }
+  if (variant == HALVES) {
+    call(c, ptr, ws, value, c->work / 2, c->work);
+    call(c, ptr, ws, value, 0, c->work / 2);
+    return;
+  }
+  if (variant != OVERLAP_SPLIT) {
+    run_random(c, ptr, ws, value);
     return;
   }
   const int32_t one = c->work < 1 ? c->work : 1;
   const int32_t third = c->work / 3 < one ? one : c->work / 3;
   const int32_t most = c->work * 5LL / 7 < third ? third : (int32_t)(c->work * 5LL / 7);
-  if (variant == OVERLAP_SPLIT) {  // in order: rows are overwritten that nobody reads any more
-    const int32_t cuts[] = {0, one, third, most, c->work};
-    for (int i = 0; i < 4; ++i) call(c, ptr, ws, value, cuts[i], cuts[i + 1]);
-    return;
-  }
-  call(c, ptr, ws, value, most, c->work);
-  call(c, ptr, ws, value, one, third);
-  call(c, ptr, ws, value, 0, one);
-  call(c, ptr, ws, value, third, most);
+  // In order: rows are overwritten that nobody reads any more.
+  const int32_t cuts[] = {0, one, third, most, c->work};
+  for (int i = 0; i < 4; ++i) call(c, ptr, ws, value, cuts[i], cuts[i + 1]);
 }
 
 // 0, or the signal that ended the kernel. A function of its own: nothing in it changes after
@@ -156,10 +188,12 @@ static size_t shared_bytes(const case_t *c) {
 
 // WHOLE    64-byte aligned operands at the start of their regions, one call
 // AT_END   operands end where their region ends, one call
-// SPLIT    operands aligned to one element only, four calls in mixed order
+// SPLIT    operands aligned to one element only, up to seven calls in any order
+// HALVES   the same, the second half before the first
 // OVERLAP  as AT_END, the output as far before the first input as it must be; OVERLAP_SPLIT calls
 //          four times, in order
-// INPLACE  as WHOLE, with the first output in the memory of one input; its number is added
+// INPLACE  as WHOLE, with the first output in the memory of one input; its number is added;
+//          INPLACE_SPLIT calls as SPLIT does
 // Returns a status; `*operand` says which operand it is about.
 static int run_variant(const case_t *c, int variant, uint8_t **ptr, int *operand) {
   const int value = variant == AT_END ? 0xFF : (0xA5 + variant * 0x1D) & 0xFF;  // once a NaN
@@ -182,14 +216,15 @@ static int run_variant(const case_t *c, int variant, uint8_t **ptr, int *operand
     poison(regions[0], ptr[n_in], both, value);
     memcpy(ptr[0], c->data[0], c->nbytes[0]);
   }
-  if (variant >= INPLACE) ptr[n_in] = ptr[variant - INPLACE];
+  const int inplace = variant < INPLACE ? -1 : (variant - INPLACE) % MAX_PTR;
+  if (inplace >= 0) ptr[n_in] = ptr[inplace];
   *operand = run_caught(c, variant, (void *const *)ptr, ws, value);
   if (*operand) return CRASHED;
   *operand = MAX_PTR;
   if (!guards_intact(ws_region, ws, c->workspace, value)) return GUARD;
   for (uint32_t i = 0; i < c->n_ptr; ++i) {
     *operand = (int)i;
-    if (variant >= INPLACE && (i == n_in || (int)i == variant - INPLACE)) continue;
+    if (inplace >= 0 && (i == n_in || (int)i == inplace)) continue;
     if (overlaps && i == 0 && !guards_intact(regions[0], ptr[n_in], both, value)) return GUARD;
     if (overlaps && (i == 0 || i == n_in)) continue;
     if (!guards_intact(regions[i], ptr[i], c->nbytes[i], value)) return GUARD;
@@ -203,8 +238,11 @@ static void run_case(const case_t *c, FILE *out) {
   static const uint8_t zeros[8];
   uint8_t *first[MAX_PTR] = {0};  // what WHOLE wrote
   int32_t head[4] = {OK, 0, 0, 0};
-  for (int variant = 0; variant < INPLACE + (int)n_in && head[0] == OK; ++variant) {
-    if (variant >= INPLACE && !(c->inplace >> (variant - INPLACE) & 1)) continue;
+  for (int variant = 0; variant < VARIANTS && head[0] == OK; ++variant) {
+    const uint32_t input = variant < INPLACE ? 0 : (uint32_t)(variant - INPLACE) % MAX_PTR;
+    if (variant >= INPLACE && (input >= n_in || !(c->inplace >> input & 1))) continue;
+    // A workspace is one for all ranges: such a call is not split, and not made for it in place.
+    if (variant >= INPLACE_SPLIT && c->workspace) continue;
     if ((variant == OVERLAP || variant == OVERLAP_SPLIT) && !c->overlap) continue;
     uint8_t *ptr[MAX_PTR];
     int operand = 0;
@@ -268,6 +306,7 @@ int main(int argc, char **argv) {
   at = file + 8;
   for (uint32_t n = 0; n < head[1]; ++n) {
     at = parse_case(at, &c);
+    c.number = n;
     if (n >= (uint32_t)atoi(argv[3])) run_case(&c, out);
   }
   fclose(out);

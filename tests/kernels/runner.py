@@ -27,7 +27,7 @@ WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 _MAGIC = 0x4B43474D
 _WORKSPACE = 32  # the operand number by which driver.c calls the workspace
 _VARIANTS = (
-    "aligned", "ending at an unreadable page", "split, aligned to one element",
+    "aligned", "ending at an unreadable page", "split, aligned to one element", "second half first",
     "over its first input", "over its first input, split",
 )  # fmt: skip
 _INTRINSICS = """
@@ -262,7 +262,8 @@ def decode(data: bytes, jobs: list[Job]) -> Iterator[str]:
             got.append(flat.reshape(want.shape))
             at += want.nbytes + -want.nbytes % 8
         if status:
-            how = (*_VARIANTS, *(f"in place of input {i}" for i in range(32)))[variant]
+            places = [f"in place of input {i}" for i in range(32)]
+            how = (*_VARIANTS, *places, *(f"{place}, split" for place in places))[variant]
             yield f"run {how}: {_fault(status, operand)}"
         else:
             yield case.complaint(got)

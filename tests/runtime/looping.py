@@ -18,6 +18,7 @@ from . import programs as p
 
 PORTS = [("m", T.INT64, []), ("x", T.FLOAT, ["n", 2]), ("k", T.BOOL, [])]
 RESULTS = ["h", "sums", "z"]
+HOST = toolchain.host_arch()
 
 
 def model() -> onnx.ModelProto:
@@ -57,15 +58,13 @@ def model() -> onnx.ModelProto:
     return helper.make_model(whole, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
-def program() -> Program:
+def program(arch: str = HOST) -> Program:
     mod = frontend.from_onnx(model()).mod
     names = [name for name, _, _ in PORTS]
-    return to_program(
-        mod, toolchain.host_arch(), name="looping", input_names=names, output_names=RESULTS
-    )
+    return to_program(mod, arch, name="looping", input_names=names, output_names=RESULTS)
 
 
-def write(folder: Path, weights: str = "c") -> Path:
+def write(folder: Path, weights: str = "c", arch: str = HOST) -> Path:
     """The package of `program`."""
-    files = emit.package({toolchain.host_arch(): program()}, name="looping", weights=weights)
+    files = emit.package({arch: program(arch)}, name="looping", weights=weights)
     return p.write(files, folder)

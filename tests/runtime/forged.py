@@ -1,0 +1,93 @@
+"""The packages whose images are forged, and where an image has what."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tvm_megcc import toolchain
+from tvm_megcc.codegen_c import bytecode, instructions
+
+from ..codegen_c.test_bytecode import ENTRY, SECTIONS
+from . import changing, looping
+from . import programs as p
+
+HOST = toolchain.host_arch()
+
+
+def _static(folder: Path, weights: str = "c", arch: str = HOST) -> Path:
+    return p.write_program(folder, p.in_two_pools(p.planned(arch)), weights)
+
+
+#: Name of a package -> what writes it (with its weights in C or in a file), its name in C.
+PACKAGES: dict[str, tuple[Callable[..., Path], str]] = {
+    "static": (_static, "corners"),
+    "changing": (changing.write, "changing"),
+    "looping": (looping.write, "looping"),
+}
+
+
+def write(package: str, folder: Path, arch: str = HOST) -> tuple[Path, Path]:
+    """A package with its model in C, and the same model in a file."""
+    make = PACKAGES[package][0]
+    image = make(folder / f"{package}_bin", weights="bin", arch=arch)
+    return make(folder / package, arch=arch), image / "model" / f"model_{arch}.bin"
+
+
+def defines(package: str) -> list[str]:
+    """What forge.h wants to know of a package."""
+    ident = PACKAGES[package][1]
+    shaped = int(package != "static")
+    return [f'-DHEADER="{ident}.h"', f"-DKERNELS={ident}_kernels", f"-DSHAPED={shaped}"]
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """The words of a program of one function; an index is that of a word."""
+
+    words: tuple[int, ...]
+
+    @classmethod
+    def of(cls, path: Path) -> Image:
+        data = path.read_bytes()
+        data = data[: int.from_bytes(data[8:12], "little")]
+        return cls(struct.unpack(f"<{len(data) // 4}I", data))
+
+    def row(self, section: str) -> int:
+        """Index of a section's (offset, count)."""
+        number, first = SECTIONS.index(section), SECTIONS.index("dims")
+        if number < first:
+            return bytecode.SECTIONS_AT + 2 * number
+        return self.at("functions") + bytecode.FUNCTION_WORDS + 2 * (number - first)
+
+    def at(self, section: str, entry: int = 0, word: int = 0) -> int:
+        """Index of a word of an entry."""
+        return self.words[self.row(section)] // 4 + ENTRY.get(section, 1) * entry + word
+
+    def count(self, section: str) -> int:
+        return self.words[self.row(section) + 1]
+
+    def entries(self, section: str) -> list[tuple[int, ...]]:
+        size = ENTRY.get(section, 1)
+        first = self.at(section)
+        return [
+            self.words[first + k * size : first + (k + 1) * size]
+            for k in range(self.count(section))
+        ]
+
+    @property
+    def data(self) -> int:
+        """The first value that depends on data."""
+        return self.words[self.at("functions") + 2]
+
+    def instructions(self) -> list[tuple[str, int]]:
+        """(name, index of the first word) of each instruction."""
+        names = {number: name for name, number in instructions.opcodes().items()}
+        found, pc = [], 0
+        while pc < self.count("code"):
+            word = self.words[self.at("code", pc)]
+            found.append((names[word & 0xFF], self.at("code", pc)))
+            pc += word >> 8
+        return found
