@@ -17,11 +17,11 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .. import dtypes
 from ..dims import Size, Symbol, as_symbol
 from ..errors import UnsupportedError
 from ..program import (
     ALIGNMENT,
-    DTYPES,
     Bundle,
     Call,
     Check,
@@ -205,7 +205,7 @@ class _FunctionEncoder:
             block, offset = self.blocks.number(where)
             index, space = len(pools(self.program)) + block, "arena"
         assert isinstance(offset, int), t
-        code = list(DTYPES).index(t.dtype) | SPACES.index(space) << 8 | len(t.shape) << 16
+        code = dtypes.code(t.dtype) | SPACES.index(space) << 8 | len(t.shape) << 16
         return code, first_dim, index, offset & NONE, offset >> 32, 0
 
     def _code(self) -> list[int]:

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import prod
 
+from .. import dtypes
 from ..dims import Dim, Size, to_json
-from ..program import DTYPES, Bundle, Call, Program
+from ..program import Bundle, Call, Program
 from . import bytecode
 from .compiled import Compiled, opcodes_of
 from .kernel_files import KernelFile
@@ -161,7 +162,7 @@ def _port(name: str, dtype: str, dims: Sequence[Size | str]) -> dict[str, object
     shape = [d if isinstance(d, int) else str(d) for d in dims]
     row: dict[str, object] = {"name": name, "dtype": dtype, "shape": shape}
     if all(isinstance(d, int) for d in dims):
-        row["bytes"] = prod(dims) * DTYPES[dtype]
+        row["bytes"] = dtypes.nbytes(dtype, prod(dims))
     return row
 
 

@@ -15,17 +15,18 @@ ROOT = Path(__file__).resolve().parents[1]
 DOORS: dict[str, set[str]] = {
     "errors": set(),
     "dims": set(),
+    "dtypes": {"dims"},
     "shape_exprs": {"dims"},
-    "program": {"errors", "dims"},
+    "program": {"errors", "dims", "dtypes"},
     "control_flow": {"shape_exprs"},
     "checks": set(),
     "composite": {"control_flow"},
-    "ops": {"errors", "dims", "shape_exprs", "control_flow", "checks", "composite"},
-    "frontend": {"errors", "dims", "shape_exprs", "control_flow", "ops"},
-    "kernels": {"errors", "dims", "shape_exprs", "program", "codegen_c"},
+    "ops": {"errors", "dims", "dtypes", "shape_exprs", "control_flow", "checks", "composite"},
+    "frontend": {"errors", "dims", "dtypes", "shape_exprs", "control_flow", "ops"},
+    "kernels": {"errors", "dims", "dtypes", "shape_exprs", "program", "codegen_c"},
     "passes": {
-        "errors", "dims", "shape_exprs", "control_flow", "composite", "program", "kernels",
-        "memory",
+        "errors", "dims", "dtypes", "shape_exprs", "control_flow", "composite", "program",
+        "kernels", "memory",
     },
     "lower": {
         "errors", "dims", "shape_exprs", "control_flow", "checks", "program", "kernels", "passes",
@@ -33,8 +34,8 @@ DOORS: dict[str, set[str]] = {
     },
     "forward": {"errors", "dims", "program"},
     "memory": {"errors", "dims", "program"},
-    "codegen_c": {"errors", "dims", "program", "runtime"},
-    "codegen_c.tir": {"errors", "dims", "program"},
+    "codegen_c": {"errors", "dims", "dtypes", "program", "runtime"},
+    "codegen_c.tir": {"errors", "dims", "dtypes", "program"},
     "runtime": set(),
     "zoo": {"errors"},
 }  # fmt: skip
@@ -43,7 +44,7 @@ DOORS: dict[str, set[str]] = {
 TIR = "codegen_c.tir"
 
 #: Modules (with all below them) that know nothing of a library: functions over our own data.
-PURE = ("errors", "dims", "program", "memory", "codegen_c", "runtime", "zoo")
+PURE = ("errors", "dims", "dtypes", "program", "memory", "codegen_c", "runtime", "zoo")
 FREE_OF = {
     "tvm": (*PURE, "kernels.expression", "kernels.packing", "kernels.registry"),
     "onnx": (

@@ -19,8 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from tvm_megcc import files
+from tvm_megcc.dtypes import numpy_dtype
 from tvm_megcc.errors import InputError
-from tvm_megcc.package import Port, fits, numpy_dtype
+from tvm_megcc.package import Port, fits
 
 Arrays = dict[str, np.ndarray]
 

@@ -25,7 +25,6 @@ from onnx.backend.base import Backend, BackendRep
 
 from tvm_megcc import driver, files, toolchain
 from tvm_megcc.errors import InputError
-from tvm_megcc.package import numpy_dtype
 from tvm_megcc.target import host_architecture
 
 #: The programs are built to be run once or twice: compile quickly.
@@ -76,12 +75,11 @@ class Compiled:
         found = toolchain.run_package(
             program, arch, feeds, self.manifest, args=args, timeout=timeout
         )
-        typed = {
-            port["name"]: found.outputs[port["name"]].view(numpy_dtype(port["dtype"]))
-            for port in self.manifest["outputs"]
-        }
+        outputs = found.outputs
         return tuple(
-            [typed[name] for name in output.ports] if output.is_sequence else typed[output.ports[0]]
+            [outputs[name] for name in output.ports]
+            if output.is_sequence
+            else outputs[output.ports[0]]
             for output in self.outputs
         )
 

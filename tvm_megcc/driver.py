@@ -158,6 +158,8 @@ def compile_programs(
             name=name or imported.name,
             input_names=[port.name for port in imported.inputs],
             output_names=[port.name for port in imported.outputs],
+            input_dtypes=[port.dtype for port in imported.inputs],
+            output_dtypes=[port.dtype for port in imported.outputs],
             io=io,
             memory_options=memory,
             dump_ir=dump,

@@ -11,7 +11,7 @@ Example
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +19,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tvm_megcc import build_cache, elf, toolchain
+from tvm_megcc import build_cache, dtypes, elf, toolchain
 from tvm_megcc.errors import InputError
-from tvm_megcc.package import DTYPE_NAMES, Package, Port, numpy_dtype
+from tvm_megcc.package import Package, Port
 from tvm_megcc.package import opened as opened_package
 from tvm_megcc.target import host_architecture, resolve
 
@@ -110,14 +110,9 @@ class _Built:
             warmup=1 if repeat > 1 else 0,
             args=["--profile"] if profile else [],
         )
-        outputs = {p.name: _typed(p, result.outputs[p.name]) for p in self.outputs}
+        outputs = {p.name: result.outputs[p.name] for p in self.outputs}
         _, mark, rows = result.stdout.partition("profile:")
         return Result(outputs, result.times_ms, (mark + rows).rstrip())
-
-
-def _typed(port: Port, array: np.ndarray) -> np.ndarray:
-    """bfloat16 comes out of the runner as its bits."""
-    return array.view(numpy_dtype(port.dtype)) if port.dtype == "bf16" else array
 
 
 class _Library:
@@ -171,10 +166,9 @@ class _Library:
         return Result(outputs, tuple(times))
 
 
-_OUR_NAMES: Mapping[str, str] = {name: ours for ours, name in DTYPE_NAMES.items()}
-
-
 def _port(name: str, array: np.ndarray[Any, Any], shape: Sequence[int | None]) -> Port:
     """A port of a library, which does not know the names of its open dims."""
     dims = tuple(f"{name}_dim{k}" if d is None else d for k, d in enumerate(shape))
-    return Port(name, _OUR_NAMES[array.dtype.name], dims)
+    row = dtypes.of_numpy(array.dtype.name)
+    assert row is not None, array.dtype
+    return Port(name, row.name, dims)

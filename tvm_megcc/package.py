@@ -18,37 +18,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvm_megcc import files
 from tvm_megcc.errors import InputError
 from tvm_megcc.mlf import package_path
 from tvm_megcc.target import host_architecture, resolve
 
-if TYPE_CHECKING:
-    import numpy as np
-
-#: Our dtype names -> numpy's and TVM's.
-DTYPE_NAMES = {
-    "f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16", "bool": "bool",
-    "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32",
-    "i64": "int64", "u64": "uint64",
-}  # fmt: skip
-
 #: Keys that every manifest of ours has.
 _MARKS = {"format", "abi", "c_name", "archs", "inputs", "outputs", "per_arch"}
-
-
-def numpy_dtype(name: str) -> np.dtype[Any]:
-    """The NumPy dtype of one of ours; bf16 is that of ``ml_dtypes``."""
-    import numpy as np
-
-    if name == "bf16":
-        import ml_dtypes
-
-        bf16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-        return bf16
-    return np.dtype(DTYPE_NAMES[name])
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,13 +40,17 @@ def compile_module(
     io: str = "caller",
     memory_options: MemoryOptions = DEFAULT,
     dump_ir: Dump | None = None,
+    input_dtypes: Sequence[str] = (),
+    output_dtypes: Sequence[str] = (),
 ) -> Program | Bundle:
     """`to_program`, or for a dispatched module a program for each of its functions.
 
     Parameters are those of `to_program`; a dispatched module is one that `IRModule.dispatch` or a
-    list of shapes has given several functions (`tvm_megcc.dispatch`).
+    list of shapes has given several functions (`tvm_megcc.dispatch`). `input_dtypes` and
+    `output_dtypes` are our names of the ports' types, where they are not the module's.
     """
-    compiler = _Compiler(arch, name, input_names, output_names, io, memory_options, dump_ir)
+    ports = _Ports(input_names, output_names, input_dtypes, output_dtypes)
+    compiler = _Compiler(arch, name, ports, io, memory_options, dump_ir)
     found = plan_of(mod, "main")
     if found is None:
         return compiler.programs(mod, ["main"])["main"]
@@ -55,8 +59,13 @@ def compile_module(
     programs = compiler.programs(_only(mod, functions), functions)
     with symbols_of(signature):
         inputs = tuple(
-            PortType(port, dtype_of(param), shape_of(param) or ())
-            for port, param in zip(input_names, signature.params, strict=True)
+            PortType(port, dtype, shape_of(param) or ())
+            for port, dtype, param in zip(
+                input_names,
+                input_dtypes or map(dtype_of, signature.params),
+                signature.params,
+                strict=True,
+            )
         )
     symbols = symbols_in(port.dims for port in inputs)
     number = {symbol.name: k for k, symbol in enumerate(symbols)}
@@ -124,8 +133,19 @@ def to_program(
         When an operator has no kernel and no TIR form, a shape follows from neither the inputs'
         shapes nor data that the VM can read, or the plan is larger than the memory there is.
     """
-    compiler = _Compiler(arch, name, input_names, output_names, io, memory_options, dump_ir)
+    ports = _Ports(input_names, output_names)
+    compiler = _Compiler(arch, name, ports, io, memory_options, dump_ir)
     return compiler.programs(mod, ["main"])["main"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ports:
+    """Names of inputs and outputs, and our names of their types where the module has others."""
+
+    input_names: Sequence[str]
+    output_names: Sequence[str]
+    input_dtypes: Sequence[str] = ()
+    output_dtypes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +154,7 @@ class _Compiler:
 
     arch: str
     name: str
-    input_names: Sequence[str]
-    output_names: Sequence[str]
+    ports: _Ports
     io: str
     options: MemoryOptions
     dump_ir: Dump | None
@@ -159,8 +178,17 @@ class _Compiler:
         self, mod: tvm.IRModule, function: str, shared: dict[bytes, bytes], several: bool
     ) -> Program:
         suffix = f"_{function}" if several else ""
+        ports = self.ports
         program = lower(
-            mod, self.arch, self.name, self.input_names, self.output_names, function, shared
+            mod,
+            self.arch,
+            self.name,
+            ports.input_names,
+            ports.output_names,
+            function,
+            shared,
+            ports.input_dtypes,
+            ports.output_dtypes,
         )
         self._dump(f"lowered{suffix}", program)
         program = forward(program, self.io)

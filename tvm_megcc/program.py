@@ -22,13 +22,8 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal
 
+from tvm_megcc import dtypes
 from tvm_megcc.dims import Size, Symbol, at, symbols
-
-#: dtype name -> bytes of one element. The order is the code used in the model file and in C.
-DTYPES: dict[str, int] = {
-    "f32": 4, "f64": 8, "f16": 2, "bf16": 2, "bool": 1, "i8": 1, "u8": 1,
-    "i16": 2, "u16": 2, "i32": 4, "u32": 4, "i64": 8, "u64": 8,
-}  # fmt: skip
 
 #: Bytes to which arena tensors and weights are aligned unless a plan says otherwise.
 ALIGNMENT = 64
@@ -67,7 +62,7 @@ class Tensor:
 
     @property
     def nbytes(self) -> Size:
-        return prod(self.shape) * DTYPES[self.dtype]
+        return dtypes.nbytes(self.dtype, prod(self.shape))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,14 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from . import dtypes
 from .errors import InputError, ToolError
 from .package import fits
 
@@ -40,12 +42,6 @@ _CROSS = {
         "arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf libc6-dev-armhf-cross", "qemu-arm",
     ),
     "x86": ("x86_64-linux-gnu-gcc", "gcc-x86-64-linux-gnu libc6-dev-amd64-cross", "qemu-x86_64"),
-}  # fmt: skip
-
-#: NumPy's names of the element types; bf16, which NumPy lacks, travels as its bits.
-NUMPY = {
-    "f32": "<f4", "f64": "<f8", "f16": "<f2", "bf16": "<u2", "bool": "?", "i8": "i1", "u8": "u1",
-    "i16": "<i2", "u16": "<u2", "i32": "<i4", "u32": "<u4", "i64": "<i8", "u64": "<u8",
 }  # fmt: skip
 
 _SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g"
@@ -242,16 +238,14 @@ def _write_inputs(
             raise InputError(f"the model has no input {name!r}; its inputs are {known}")
         number, port = ports[name]
         array = np.asarray(inputs[name])
-        wanted = np.dtype(NUMPY[port["dtype"]])
-        if array.dtype.itemsize != wanted.itemsize or (
-            array.dtype != wanted and port["dtype"] != "bf16"
-        ):
-            raise InputError(f"input {name!r} is {array.dtype}, the model takes {port['dtype']}")
+        wanted = dtypes.numpy_dtype(port["dtype"])
+        if array.dtype != wanted:
+            raise InputError(f"input {name!r} is {array.dtype}, the model takes {wanted}")
         if not fits(array.shape, port["shape"]):
             raise InputError(
                 f"input {name!r} has shape {list(array.shape)}, the model takes {port['shape']}"
             )
-        (folder / f"{number}.bin").write_bytes(array.tobytes())
+        (folder / f"{number}.bin").write_bytes(dtypes.packed(array, port["dtype"]))
         if any(isinstance(dim, str) for dim in port["shape"]):
             sizes += ["--shape", f"{name}={','.join(map(str, array.shape))}"]
     return sizes
@@ -264,8 +258,8 @@ def _read_outputs(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Array]
     for k, name in enumerate(names):  # names are the manifest's: one may contain a line break
         row = next(fields for line in lines if (fields := line.split(" "))[0] == str(k))
         shape = tuple(int(d) for d in row[3 : 3 + int(row[2])])
-        data = np.fromfile(folder / f"{k}.bin", dtype=NUMPY[row[1]])
-        outputs[name] = data.reshape(shape)
+        data = (folder / f"{k}.bin").read_bytes()
+        outputs[name] = dtypes.unpacked(data, row[1], prod(shape)).reshape(shape)
     return outputs
 
 

@@ -232,8 +232,8 @@ static uint32_t random_bits(uint64_t *state) {  // splitmix64
   return (uint32_t)(z >> 32);
 }
 
-// Floats are in [-1, 1) in steps of 2^-8, which every float type holds; integers are 0 or 1, as
-// nothing more is known to be a valid index.
+// Floats are in [-1, 1) in steps of 2^-8, which every float type but the smallest holds; integers
+// are 0 or 1, as nothing more is known to be a valid index.
 static void fill_random(void *data, const megcc_tensor_info_t *t, uint64_t *state) {
   const size_t size = megcc_dtype_bytes(t->dtype), n = t->bytes / size;
   size_t i;
@@ -241,7 +241,8 @@ static void fill_random(void *data, const megcc_tensor_info_t *t, uint64_t *stat
     const uint32_t bits = random_bits(state);
     const float f = (float)((int32_t)(bits >> 23) - 256) / 256.0f;
     const double d = (double)f;
-    const uint64_t integer = bits >> 31;
+    // 0x11 is a small number of every 8-bit float, and one or two ones where elements are packed.
+    const uint64_t integer = t->dtype >= MEGCC_F8E4M3FN ? bits >> 24 & 0x11 : bits >> 31;
     char *p = (char *)data + i * size;
     uint32_t f_bits;
     memcpy(&f_bits, &f, 4);
@@ -338,7 +339,7 @@ static void bind_inputs(const struct options *o, const megcc_model_t *model,
 
 static double value_at(const void *data, megcc_dtype_t dtype, size_t i) {
   const char *p = (const char *)data + i * megcc_dtype_bytes(dtype);
-  switch (dtype) {
+  switch ((int)dtype) {  // the others are not printed
 #define VALUE(code, type)    \
   case code: {               \
     type v;                  \
@@ -386,13 +387,13 @@ static void summarise(uint32_t number, const megcc_tensor_info_t *t, const void 
   printf("output %lu '%s' %s [", (unsigned long)number, t->name, megcc_dtype_name(t->dtype));
   for (d = 0; d < t->rank; ++d) printf("%s%ld", d ? ", " : "", (long)t->dims[d]);
   printf("]");
-  for (i = 0; i < n; ++i) {
+  for (i = 0; i < n && t->dtype < MEGCC_F8E4M3FN; ++i) {
     const double v = value_at(data, t->dtype, i);
     if (i == 0 || v < least) least = v;
     if (i == 0 || v > most) most = v, where = i;
     sum += v;
   }
-  if (n > 0) {
+  if (i > 0) {
     printf(" min %g max %g (at %lu) mean %g", least, most, (unsigned long)where, sum / (double)n);
   }
   printf("\n");

@@ -258,6 +258,10 @@ static int equals(const TVMFFIByteArray *text, const char *word) {
   return text->size == strlen(word) && memcmp(text->data, word, text->size) == 0;
 }
 
+static size_t elements_per_byte(megcc_dtype_t dtype) {
+  return dtype >= MEGCC_I2 ? 4 : dtype >= MEGCC_F4E2M1 ? 2 : 1;
+}
+
 static DLDataType dl_dtype(megcc_dtype_t dtype) {
   const char *name = megcc_dtype_name(dtype);
   DLDataType type;
@@ -266,8 +270,17 @@ static DLDataType dl_dtype(megcc_dtype_t dtype) {
               : name[0] == 'f' ? kDLFloat
               : name[1] == 'f' ? kDLBfloat
                                : kDLBool;
-  type.bits = (uint8_t)(8 * megcc_dtype_bytes(dtype));
+  type.bits = (uint8_t)(8 * megcc_dtype_bytes(dtype) / elements_per_byte(dtype));
   type.lanes = 1;
+  // DLPack has a code for each of the 8- and 4-bit floats.
+  switch ((int)dtype) {
+    case MEGCC_F8E4M3FN: type.code = kDLFloat8_e4m3fn; break;
+    case MEGCC_F8E4M3FNUZ: type.code = kDLFloat8_e4m3fnuz; break;
+    case MEGCC_F8E5M2: type.code = kDLFloat8_e5m2; break;
+    case MEGCC_F8E5M2FNUZ: type.code = kDLFloat8_e5m2fnuz; break;
+    case MEGCC_F8E8M0: type.code = kDLFloat8_e8m0fnu; break;
+    case MEGCC_F4E2M1: type.code = kDLFloat4_e2m1fn; break;
+  }
   return type;
 }
 
@@ -374,7 +387,8 @@ static int raise_shape(const DLTensor *tensor, const megcc_tensor_info_t *info) 
 static size_t bytes_of(const megcc_tensor_info_t *info) {
   size_t bytes = megcc_dtype_bytes(info->dtype);
   for (int32_t i = 0; i < info->rank; ++i) bytes *= info->dims[i] < 0 ? 0 : (size_t)info->dims[i];
-  return bytes;
+  const size_t each = elements_per_byte(info->dtype);
+  return (bytes + each - 1) / each;
 }
 
 // Gives an input the shape of a tensor; what it means for the rest is found out by "run".

@@ -6,50 +6,34 @@ import math
 
 import numpy as np
 
+from tvm_megcc.dtypes import DTYPES, DType, of_numpy
 from tvm_megcc.errors import UnsupportedError
-
-#: TIR dtype -> (C type in memory, C type of a value in an expression, bytes)
-_SCALARS: dict[str, tuple[str, str, int]] = {
-    "float32": ("float", "float", 4),
-    "float64": ("double", "double", 8),
-    "float16": ("uint16_t", "float", 2),
-    "bfloat16": ("uint16_t", "float", 2),
-    "bool": ("uint8_t", "int", 1),
-    "int8": ("int8_t", "int8_t", 1),
-    "uint8": ("uint8_t", "uint8_t", 1),
-    "int16": ("int16_t", "int16_t", 2),
-    "uint16": ("uint16_t", "uint16_t", 2),
-    "int32": ("int32_t", "int32_t", 4),
-    "uint32": ("uint32_t", "uint32_t", 4),
-    "int64": ("int64_t", "int64_t", 8),
-    "uint64": ("uint64_t", "uint64_t", 8),
-}
 
 HALF = ("float16", "bfloat16")
 
 
-def _entry(dtype: str) -> tuple[str, str, int]:
-    try:
-        return _SCALARS[dtype]
-    except KeyError:
+def _row(dtype: str) -> DType:
+    row = of_numpy(dtype)
+    if row is None or row.is_storage:
+        known = ", ".join(r.numpy for r in DTYPES if not r.is_storage)
         raise UnsupportedError(
-            f"dtype {dtype} has no C type in generated kernels; cast to one of "
-            f"{', '.join(_SCALARS)} in the model"
-        ) from None
+            f"dtype {dtype} has no C type in generated kernels; cast to one of {known} in the model"
+        )
+    return row
 
 
 def storage_type(dtype: str) -> str:
     """C type of one element in memory."""
-    return _entry(dtype)[0]
+    return _row(dtype).memory
 
 
 def value_type(dtype: str) -> str:
     """C type of a value while it is computed with (16-bit floats are ``float``)."""
-    return _entry(dtype)[1]
+    return _row(dtype).value
 
 
 def nbytes(dtype: str) -> int:
-    return _entry(dtype)[2]
+    return _row(dtype).bits // 8
 
 
 def is_float(dtype: str) -> bool:
@@ -66,10 +50,7 @@ def bits(dtype: str) -> int:
 
 def short(dtype: str) -> str:
     """Suffix of the helpers in ``megcc_math.h``: ``i32``, ``u8``, ``f64``."""
-    for long, abbreviated in (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i")):
-        if dtype.startswith(long):
-            return abbreviated + dtype[len(long) :]
-    return dtype
+    return _row(dtype).name
 
 
 def int_literal(value: int, dtype: str) -> str:

@@ -61,7 +61,9 @@ typedef enum megcc_status {
   MEGCC_ERR_ALLOC       // the caller's allocator has no memory
 } megcc_status_t;
 
-/// Element types; the values are part of the image format.
+/// Element types; the values are part of the image format. From MEGCC_F4E2M1 on, elements are
+/// packed as in ONNX: a tensor has two (MEGCC_I2, MEGCC_U2: four) of them in a byte, the first in
+/// the lowest bits. The kernels of a package never compute with a type from MEGCC_F8E4M3FN on.
 typedef enum megcc_dtype {
   MEGCC_F32 = 0,
   MEGCC_F64,
@@ -75,7 +77,17 @@ typedef enum megcc_dtype {
   MEGCC_I32,
   MEGCC_U32,
   MEGCC_I64,
-  MEGCC_U64
+  MEGCC_U64,
+  MEGCC_F8E4M3FN,
+  MEGCC_F8E4M3FNUZ,
+  MEGCC_F8E5M2,
+  MEGCC_F8E5M2FNUZ,
+  MEGCC_F8E8M0,
+  MEGCC_F4E2M1,
+  MEGCC_I4,
+  MEGCC_U4,
+  MEGCC_I2,
+  MEGCC_U2
 } megcc_dtype_t;
 
 /// Const bytes somewhere in memory (flash, .rodata, a mapped file).
@@ -281,7 +293,8 @@ const char *megcc_status_string(megcc_status_t status);
 /// "f32", "i64", ...; "?" for a number that is no element type.
 const char *megcc_dtype_name(megcc_dtype_t dtype);
 
-/// Bytes of one element; 0 for a number that is no element type.
+/// Bytes of one element by itself, 1 where elements are packed; 0 for a number that is no element
+/// type. For the bytes of a tensor see megcc_tensor_info_t.
 size_t megcc_dtype_bytes(megcc_dtype_t dtype);
 
 #ifdef __cplusplus

@@ -64,7 +64,7 @@ int megcc_value_bytes(const struct megcc_shaped *s, const megcc_tensor_t *t, siz
     if (dim != 0 && n > SIZE_MAX / (size_t)dim) return -1;
     n *= (size_t)dim;
   }
-  *bytes = n;
+  *bytes = megcc_packed(t->dtype, n);
   return 1;
 }
 

@@ -160,7 +160,7 @@ static int tensor_bytes(const megcc_tensor_t *t, size_t *bytes) {
     if (dim != 0 && n > SIZE_MAX / dim) return 0;
     n *= dim;
   }
-  *bytes = n;
+  *bytes = megcc_packed(t->dtype, n);
   return 1;
 }
 

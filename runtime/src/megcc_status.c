@@ -46,6 +46,16 @@ const char *megcc_dtype_name(megcc_dtype_t dtype) {
     case MEGCC_U32: return "u32";
     case MEGCC_I64: return "i64";
     case MEGCC_U64: return "u64";
+    case MEGCC_F8E4M3FN: return "f8e4m3fn";
+    case MEGCC_F8E4M3FNUZ: return "f8e4m3fnuz";
+    case MEGCC_F8E5M2: return "f8e5m2";
+    case MEGCC_F8E5M2FNUZ: return "f8e5m2fnuz";
+    case MEGCC_F8E8M0: return "f8e8m0";
+    case MEGCC_F4E2M1: return "f4e2m1";
+    case MEGCC_I4: return "i4";
+    case MEGCC_U4: return "u4";
+    case MEGCC_I2: return "i2";
+    case MEGCC_U2: return "u2";
   }
   return "?";
 }
@@ -54,6 +64,16 @@ size_t megcc_dtype_bytes(megcc_dtype_t dtype) {
   switch (dtype) {
     case MEGCC_BOOL:
     case MEGCC_I8:
+    case MEGCC_F8E4M3FN:
+    case MEGCC_F8E4M3FNUZ:
+    case MEGCC_F8E5M2:
+    case MEGCC_F8E5M2FNUZ:
+    case MEGCC_F8E8M0:
+    case MEGCC_F4E2M1:
+    case MEGCC_I4:
+    case MEGCC_U4:
+    case MEGCC_I2:
+    case MEGCC_U2:
     case MEGCC_U8: return 1;
     case MEGCC_F16:
     case MEGCC_BF16:

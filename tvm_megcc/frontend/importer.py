@@ -27,6 +27,7 @@ from tvm import relax
 from .. import ops
 from ..control_flow import Functions
 from ..dims import Dim, Size, Symbol, Undecided
+from ..dtypes import DType, of, of_numpy, of_onnx
 from ..errors import MegccError, UnsupportedError
 from ..ops import Context, Inputs, _stock
 from ..ops._agree import agreed
@@ -34,9 +35,9 @@ from ..ops._arithmetic import dims_array
 from ..ops._context import constant, expr_dtype, relax_shape
 from ..ops._of_shape import OfShape
 from ..ops._sizes import Real, SizeArray
+from ..ops._stored import held, packed, restored, storage, unpacked
 from ..shape_exprs import sizes_of, with_bounds, with_symbols
 from . import fold, functions, sequence_nodes, sequences, subgraphs, symbolic
-from .dtypes import is_supported, short_dtype, tvm_dtype
 from .load import node_reads
 from .model import ImportedModel, InputInfo, OutputInfo
 from .reasons import reason
@@ -58,10 +59,6 @@ from .values import (
 #: A known value, or a variable; or what is no tensor.
 Value = Array | SizeArray | relax.Expr | TensorList | Absent
 Scope = MutableMapping[str, Value]
-
-_TVM_DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16",
-               "bool": "bool", "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16",
-               "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64"}  # fmt: skip
 
 
 def import_graph(
@@ -100,7 +97,7 @@ def _import(
         with builder.dataflow():
             try:
                 scope: Scope = {
-                    port.name: importer.entered(param)
+                    port.name: importer.entered(param, of(port.dtype))
                     for port, param in zip(inputs, params, strict=True)
                 }
                 for port, names in elements.items():
@@ -112,7 +109,7 @@ def _import(
                     found = sequences.ports(port, scope[port.name])
                     output_names += [name for name, _ in found]
                     declared = tensor_type(port.type).elem_type
-                    results += [importer.result(v, declared, params) for _, v in found]
+                    results += [importer.result(n, v, declared, params) for n, v in found]
             except Exception as err:  # raised below: a builder left open prints a warning
                 error, results = err, [relax.Tuple([])]
         # The same variable may stand in the tuple several times, or be a parameter.
@@ -126,10 +123,12 @@ def _import(
     if importer.symbols:
         for gvar, func in mod.functions_items():
             mod.update_func(gvar, with_bounds(func, importer.symbols.values()))
-    return ImportedModel(mod, inputs, _output_infos(mod, output_names), name)
+    return ImportedModel(mod, inputs, _output_infos(mod, output_names, importer.stored_ports), name)
 
 
-def _output_infos(mod: tvm.IRModule, names: list[str]) -> tuple[OutputInfo, ...]:
+def _output_infos(
+    mod: tvm.IRModule, names: list[str], stored: Mapping[str, str]
+) -> tuple[OutputInfo, ...]:
     # Of the value, not of the function: that one forgets sizes which no parameter has.
     returned = mod["main"].body.body.ty
     types = returned.fields if isinstance(returned, relax.TupleType) else [returned]
@@ -143,7 +142,9 @@ def _output_infos(mod: tvm.IRModule, names: list[str]) -> tuple[OutputInfo, ...]
                 f"output '{name}': its shape is known only at run time; cut the model before it"
             )
         shape = tuple(str(d) if isinstance(d, Dim) else d for d in dims)
-        infos.append(OutputInfo(name, short_dtype(str(ty.dtype)), shape))
+        row = of_numpy(stored.get(name, str(ty.dtype)))
+        assert row is not None, ty
+        infos.append(OutputInfo(name, row.name, shape))
     return tuple(infos)
 
 
@@ -162,6 +163,9 @@ class Importer:
         self.symbols: dict[str, Symbol] = {}
         #: What If, Loop and Scan call.
         self.functions = Functions()
+        #: Values of storage types, and outputs of such types: TVM's name of the type.
+        self.stored: dict[relax.Expr, str] = {}
+        self.stored_ports: dict[str, str] = {}
         self._constants: dict[int, tuple[Array, relax.Expr]] = {}
         self._widened: dict[relax.Expr, relax.Expr] = {}
 
@@ -175,7 +179,7 @@ class Importer:
                 dims.setdefault(d, tvm.tirx.Var(d, "int64")) if isinstance(d, str) else d
                 for d in port.shape
             ]
-            ty = relax.TensorType(shape, _TVM_DTYPES[port.dtype])
+            ty = relax.TensorType(shape, of(port.dtype).held_numpy)
             params.append(relax.Var(identifier(port.name), ty))
         return params
 
@@ -201,20 +205,58 @@ class Importer:
                 + ": add one under tvm_megcc/ops (docs/adding-an-op.md) or export without them"
             )
 
-    def result(self, value: Value, elem_type: int, params: list[relax.Var]) -> relax.Expr:
+    def result(
+        self, name: str, value: Value, elem_type: int, params: list[relax.Var]
+    ) -> relax.Expr:
         """A value as the function returns it: a parameter, a constant or an output of the block."""
         expr = self.expr(value)
-        declared = tvm_dtype(elem_type)
-        if declared in HALVES and expr_dtype(expr) == "float32":
+        declared = of_onnx(elem_type)
+        row = self.storage(value)
+        if row is not None or (declared is not None and declared.is_storage):
+            expr = self._stored_result(name, expr, row, declared)
+        elif declared is not None and declared.numpy in HALVES and expr_dtype(expr) == "float32":
             original = [p for p in params if self._widened.get(p) is expr]
-            expr = original[0] if original else self.builder.emit(relax.op.astype(expr, declared))
+            narrow = relax.op.astype(expr, declared.numpy)
+            expr = original[0] if original else self.builder.emit(narrow)
         if any(expr.same_as(param) for param in params) or not isinstance(expr, relax.Var):
             return expr
         return self.builder.emit_output(expr)
 
-    def entered(self, param: relax.Var) -> Value:
+    def entered(self, param: relax.Var, dtype: DType) -> Value:
         """A parameter as the nodes see it."""
-        return empty(param) if is_empty(param) else self.widen(param)
+        if is_empty(param):
+            return restored(empty(param), dtype) if dtype.is_storage else empty(param)
+        if dtype.is_packed:
+            return unpacked(self._place("unpack"), param, dtype)
+        if dtype.is_storage:
+            self.stored[param] = dtype.numpy
+        return self.widen(param)
+
+    def storage(self, value: Value | None) -> DType | None:
+        """The storage type of a value, None for a type that is computed with."""
+        if isinstance(value, np.ndarray):
+            return storage(str(value.dtype))
+        return storage(self.stored[value]) if value in self.stored else None
+
+    def _type_of(self, value: Value | None) -> onnx.TypeProto:
+        """ONNX's type of a value."""
+        return type_of(value, self.storage(value))
+
+    def _stored_result(
+        self, name: str, expr: relax.Expr, row: DType | None, declared: DType | None
+    ) -> relax.Expr:
+        if row is None or (declared is not None and declared is not row):
+            have = expr_dtype(expr) if row is None else row.numpy
+            raise UnsupportedError(
+                f"output '{name}' is declared {declared.numpy if declared else 'nothing'} and is"
+                f" {have}; correct the model"
+            )
+        self.stored_ports[name] = row.numpy
+        return packed(self._place("pack"), expr, row) if row.is_packed else expr
+
+    def _place(self, name: str) -> Context:
+        """Where something is computed that is no node."""
+        return Context(self.builder, 1, name, name, (), self.variables, stored=self.stored)
 
     def widen(self, expr: relax.Expr) -> relax.Expr:
         """A half precision value as f32, any other as it is."""
@@ -246,7 +288,7 @@ class Importer:
             results = control(self, node, values, scope)
             return {n: v for n, v in zip(node.output, results, strict=False) if n}
         if not _has_converter(node):
-            types = partial(list, map(type_of, values))
+            types = partial(list, map(self._type_of, values))
             definition = self.definitions.standard(node, self.opsets, types)
             if definition is not None:
                 return self._called(node, definition, values)
@@ -314,6 +356,7 @@ class Importer:
             self.variables,
             self.speculative,
             self.functions,
+            self.stored,
         )
 
     def _convert(self, node: onnx.NodeProto, values: list[Value | None]) -> Mapping[str, Value]:
@@ -321,6 +364,7 @@ class Importer:
         own = ops.find(node.domain, node.op_type)
         try:
             attrs = attributes(node)
+            carried = self._carried(ctx, own, values)
             if own is not None:
                 values = agreed(ctx, own, values, attrs)
             inputs = Inputs(ctx, values, lambda i: self.expr(values[i]))
@@ -331,7 +375,8 @@ class Importer:
             else:
                 self._note_if_missing(node)
                 return {}
-            return self._bind(node, results)
+            bound = self._bind(node, results)
+            return {n: self._of_type(v, carried) for n, v in bound.items()} if carried else bound
         except MegccError:
             raise
         except Undecided as err:
@@ -341,6 +386,28 @@ class Importer:
                 f"{label(node)}: cannot be converted ({reason(err, values)}); "
                 f"add {node.op_type.lower()}.py under tvm_megcc/ops or change the model"
             ) from err
+
+    def _carried(self, ctx: Context, op: ops.OnnxOp | None, values: list[Any]) -> DType | None:
+        """The storage type that a node hands on, None where its operands are of other types."""
+        kinds = {k: row for k, v in enumerate(values) if (row := self.storage(v)) is not None}
+        if not kinds or (op is not None and op.takes_storage):
+            return None
+        row = next(iter(kinds.values()))
+        if op is None or any(
+            other is not row or not (k in op.moves or k in op.carries) for k, other in kinds.items()
+        ):
+            raise ctx.unsupported(
+                f"an operand is {row.numpy}, which only Cast and the like compute with",
+                "cast it to float before this node",
+            )
+        return row
+
+    def _of_type(self, value: Value, row: DType) -> Value:
+        """A result as a value of a storage type."""
+        if isinstance(value, np.ndarray):
+            return restored(value, row)
+        self.stored[value] = row.numpy
+        return value
 
     def _bind(self, node: onnx.NodeProto, results: Any) -> Mapping[str, Value]:
         """Give every output of a node a variable of its own."""
@@ -381,7 +448,7 @@ class Importer:
             sizes = sizes_of(relax.ShapeExpr(var.ty.values))
             assert sizes is not None, var.ty
             return dims_array(sizes)
-        if isinstance(var.ty, relax.TensorType) and not is_supported(expr_dtype(var)):
+        if isinstance(var.ty, relax.TensorType) and of_numpy(expr_dtype(var)) is None:
             raise UnsupportedError(
                 f"'{name}' is a tensor of {var.ty.dtype}, which no kernel can hold; "
                 "move that part of the model into the application"
@@ -397,7 +464,7 @@ class Importer:
             return value
         if id(value) not in self._constants:
             # The array is kept, so that its id stays its own.
-            self._constants[id(value)] = (value, constant(self.builder, value))
+            self._constants[id(value)] = (value, constant(self.builder, held(value)))
         return self._constants[id(value)][1]
 
     def _sizes(self, array: SizeArray) -> relax.Expr:

@@ -14,8 +14,8 @@ from pathlib import Path
 import onnx
 from google.protobuf.message import DecodeError
 
+from ..dtypes import of_onnx
 from ..errors import InputError, UnsupportedError
-from .dtypes import tvm_dtype
 from .values import tensor_type
 
 _REMEDY = "export the model again or fix it with onnx.checker's help"
@@ -94,7 +94,7 @@ def _check_ports(graph: onnx.GraphProto) -> None:
                 "a compiled model; cut the model at its tensors"
             )
         elem = tensor_type(port.type).elem_type
-        if elem and tvm_dtype(elem) is None:
+        if elem and of_onnx(elem) is None:
             type_name = onnx.TensorProto.DataType.Name(elem).lower()
             raise UnsupportedError(
                 f"'{port.name}' is a tensor of {type_name}, which no kernel can hold; "

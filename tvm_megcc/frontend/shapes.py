@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 import onnx
 
 from ..dims import Symbol
+from ..dtypes import of_onnx
 from ..errors import InputError
-from .dtypes import short_dtype, tvm_dtype
 from .model import InputInfo
 
 Dim = int | str
@@ -56,12 +56,12 @@ def bind_inputs(
     bounds = _resolved_bounds(bounds, fixed)
     infos = []
     for port in ports:
-        dtype = tvm_dtype(port.type.tensor_type.elem_type)
+        dtype = of_onnx(port.type.tensor_type.elem_type)
         if dtype is None:
             raise InputError(f"input '{port.name}': the model gives no element type; export again")
         shape = tuple(_resolve(dim, fixed) for dim in dims[port.name])
         symbols = tuple(dict.fromkeys(bounds[d] for d in shape if d in bounds))  # type: ignore[index]
-        infos.append(InputInfo(port.name, short_dtype(dtype), shape, symbols))
+        infos.append(InputInfo(port.name, dtype.name, shape, symbols))
     return tuple(infos)
 
 

@@ -368,6 +368,7 @@ class _Loop:
     ) -> list[relax.Var]:
         """The body's parameters: the iteration's number, the states, a row of each input."""
         ctx = self.ctx
+        _refuse_storage(self.importer, [*states, *rows])
         params = [relax.Var("iteration", relax.TensorType((), "int64"))]
         for k, (state, shape) in enumerate(zip(states, shapes, strict=True)):
             ty = relax.TensorType(ctx.prims(shape), expr_dtype(state))
@@ -438,7 +439,9 @@ def _function(
         with builder.function("made", params):
             with builder.dataflow():
                 try:
-                    results = [importer.expr(value) for value in convert()]
+                    values = convert()
+                    _refuse_storage(importer, values)
+                    results = [importer.expr(value) for value in values]
                     returned = [
                         builder.emit_output(r) if isinstance(r, relax.Var) else r for r in results
                     ]
@@ -457,6 +460,17 @@ def _function(
             )
         shapes.append(shape)
     return builder.get()["made"], shapes
+
+
+def _refuse_storage(importer: Importer, values: Iterable[Value]) -> None:
+    """Between functions a value of a storage type would be taken for the bytes that hold it."""
+    for value in values:
+        row = importer.storage(value)
+        if row is not None:
+            raise UnsupportedError(
+                f"a value of {row.numpy} enters or leaves a branch or a loop's body; cast it to"
+                " float before"
+            )
 
 
 def _dtype_of(function: relax.Function, index: int) -> str:

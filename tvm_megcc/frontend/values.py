@@ -10,9 +10,9 @@ import onnx
 from onnx import numpy_helper
 from tvm import relax
 
+from ..dtypes import DType, of_numpy
 from ..ops._context import expr_dtype, relax_shape
 from ..ops._sizes import SizeArray
-from .dtypes import elem_type
 
 Array = npt.NDArray[Any]
 
@@ -53,14 +53,19 @@ def wide(array: Array) -> Array:
     return array.astype(np.float32) if str(array.dtype) in HALVES else array
 
 
-def type_of(value: Array | SizeArray | relax.Expr | None) -> onnx.TypeProto:
-    """ONNX's type of a value; an open dim has the text of its size as its name."""
+def type_of(value: Array | SizeArray | relax.Expr | None, stored: DType | None) -> onnx.TypeProto:
+    """ONNX's type of a value, perhaps of a storage type.
+
+    An open dim has the text of its size as its name.
+    """
     if value is None:
         return onnx.TypeProto()
     known = isinstance(value, np.ndarray | SizeArray)
     shape = value.shape if known else relax_shape(value)
     dims = None if shape is None else [d if isinstance(d, int) else str(d) for d in shape]
-    return onnx.helper.make_tensor_type_proto(elem_type(dtype_of(value)), dims)
+    row = stored or of_numpy(dtype_of(value))
+    assert row is not None, dtype_of(value)
+    return onnx.helper.make_tensor_type_proto(row.onnx, dims)
 
 
 def dtype_of(value: Array | SizeArray | relax.Expr) -> str:

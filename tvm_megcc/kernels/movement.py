@@ -9,6 +9,7 @@ from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
 
 from tvm_megcc.dims import Size
+from tvm_megcc.dtypes import nbytes
 from tvm_megcc.kernels.expression import Fact
 from tvm_megcc.kernels.request import (
     Parts,
@@ -20,7 +21,6 @@ from tvm_megcc.kernels.request import (
     shape_of,
 )
 from tvm_megcc.kernels.slices import slice_of
-from tvm_megcc.program import DTYPES
 
 MAX_RANK = 8
 MAX_CONCAT = 16
@@ -56,7 +56,7 @@ def _movable(x: relax.Expr) -> tuple[tuple[Size, ...], Facts] | None:
     if shape is None or len(shape) > MAX_RANK:
         return None
     dtype = dtype_of(x)
-    return shape, {"dtype": dtype, "esize": DTYPES[dtype]}
+    return shape, {"dtype": dtype, "esize": nbytes(dtype, 1)}
 
 
 def _transpose(parts: Parts) -> Request | None:
@@ -80,7 +80,7 @@ def _concat(parts: Parts) -> Request | None:
     if axis is None or not out or not 0 < len(fields) <= MAX_CONCAT or None in shapes:
         return None
     axis %= len(out)
-    esize = DTYPES[dtype_of(call)]
+    esize = nbytes(dtype_of(call), 1)
     sizes = [prod(s[axis:]) * esize for s in shapes if s is not None]
     facts: Facts = {
         "dtype": dtype_of(call), "count": len(fields), "outer": prod(out[:axis]),

@@ -18,6 +18,8 @@ from tvm.relax.dpl import DFPattern
 from tvm.relax.dpl.pattern import CallPattern, OrPattern
 
 from tvm_megcc.dims import Size, is_static
+from tvm_megcc.dtypes import of_numpy
+from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.kernels.expression import Fact
 from tvm_megcc.shape_exprs import sizes_of
 
@@ -72,16 +74,14 @@ class Row:
         return self.build({"root": parts["root"], **{k: parts[k] for k in self.parts}})
 
 
-_DTYPES = {
-    "float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "bool",
-    "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "int32": "i32",
-    "uint32": "u32", "int64": "i64", "uint64": "u64",
-}  # fmt: skip
-
-
 def dtype_name(dtype: object) -> str:
     """Our name of a TVM dtype: ``float32`` -> ``f32``."""
-    return _DTYPES[str(dtype)]
+    row = of_numpy(str(dtype))
+    if row is None or row.is_storage:
+        raise UnsupportedError(
+            f"a tensor in the model is {dtype}, which no kernel can hold; cast it to another type"
+        )
+    return row.name
 
 
 def dtype_of(expr: relax.Expr) -> str:

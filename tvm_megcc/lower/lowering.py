@@ -64,6 +64,8 @@ def lower(
     output_names: Sequence[str],
     function: str = "main",
     shared: dict[bytes, bytes] | None = None,
+    input_dtypes: Sequence[str] = (),
+    output_dtypes: Sequence[str] = (),
 ) -> Program:
     """Flatten a function of a materialised module.
 
@@ -81,6 +83,8 @@ def lower(
         Name of the function.
     shared : dict, optional
         Weights of other functions of the module by their bytes: equal ones are kept once.
+    input_dtypes, output_dtypes : sequence of str, optional
+        Our names of the ports' types, where they are storage types that the module has as bytes.
 
     Raises
     ------
@@ -91,10 +95,13 @@ def lower(
     lowering = Lowering(mod, {} if shared is None else shared)
     inputs = []
     with symbols_of(main):
-        for port_name, param in zip(input_names, main.params, strict=True):
-            inputs.append(Port(port_name, lowering.parameter(param, port_name)))
+        for k, (port_name, param) in enumerate(zip(input_names, main.params, strict=True)):
+            dtype = input_dtypes[k] if input_dtypes else dtype_name(param.ty.dtype)
+            inputs.append(Port(port_name, lowering.parameter(param, port_name, dtype)))
         lowering.symbols += symbols_in(lowering.tensors[p.tensor].shape for p in inputs)
         results = _flat(lowering.body(main))
+    for tensor, dtype in zip(results, output_dtypes, strict=bool(output_dtypes)):
+        lowering.tensors[tensor] = replace(lowering.tensors[tensor], dtype=dtype)
     outputs = [Port(n, t) for n, t in zip(output_names, results, strict=True)]
     return Program(
         name=name,
@@ -147,8 +154,9 @@ class Lowering:
     def __post_init__(self) -> None:
         self._templates = kernels_from_module(self.mod)
 
-    def parameter(self, param: relax.Var, name: str) -> int:
+    def parameter(self, param: relax.Var, name: str, dtype: str) -> int:
         tensor = self._new_tensor(name, param)
+        self.tensors[tensor] = replace(self.tensors[tensor], dtype=dtype)
         self._values[param] = tensor
         return tensor
 

@@ -45,6 +45,11 @@ class OnnxOp(ABC):
     moves : sequence of int
         The operands whose elements it puts in other places, by what the other operands say: shape
         arithmetic goes through it.
+    carries : sequence of int
+        The operands whose elements reach the results as they are, besides the `moves`: they, and
+        with them the results, may be of a storage type (`tvm_megcc.dtypes`).
+    takes_storage : bool
+        `convert` itself knows what to do with operands of storage types.
     slow : bool
         onnx's reference implementation loops over elements in Python: only nodes with small
         operands are folded.
@@ -59,6 +64,8 @@ class OnnxOp(ABC):
     slow: ClassVar[bool] = False
     random: ClassVar[bool] = False
     moves: ClassVar[Sequence[int]] = ()
+    carries: ClassVar[Sequence[int]] = ()
+    takes_storage: ClassVar[bool] = False
     data_dependent: ClassVar[bool] = False
 
     @abstractmethod

@@ -44,6 +44,8 @@ class Context:
         The node stands in a branch that may not be taken: it must not ask anything of the sizes.
     functions : Functions
         Where the functions of loops are added.
+    stored : mapping of Expr to str
+        The values of storage types, and the type (TVM's name) of each (see `_stored`).
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Context:
         variables: Mapping[str, tirx.Var] | None = None,
         speculative: bool = False,
         functions: Functions | None = None,
+        stored: dict[relax.Expr, str] | None = None,
     ) -> None:
         self.builder = builder
         self.opset = opset
@@ -65,6 +68,7 @@ class Context:
         self.variables = variables if variables is not None else {}
         self.speculative = speculative
         self.functions = Functions() if functions is None else functions
+        self.stored = {} if stored is None else stored
 
     def inside(self, builder: relax.BlockBuilder) -> Context:
         """The same node's place in another function."""
@@ -77,11 +81,18 @@ class Context:
             self.variables,
             self.speculative,
             self.functions,
+            self.stored,
         )
 
     def emit(self, expr: relax.Expr) -> relax.Var:
         """Bind an intermediate result to a variable, whose type is then known."""
         return self.builder.emit(expr)
+
+    def stored_as(self, expr: relax.Expr, dtype: str) -> relax.Var:
+        """Bind a result that holds values of a storage type."""
+        var = self.builder.emit(expr)
+        self.stored[var] = dtype
+        return var
 
     def const(self, value: Any, dtype: str) -> relax.Expr:
         """A constant of the given TVM dtype."""
@@ -388,9 +399,11 @@ class Inputs(Sequence[Any]):
         return len(self.shape(index))
 
     def dtype(self, index: int) -> str:
-        """TVM dtype of an operand."""
+        """TVM dtype of an operand; of a storage type, not of the bytes that hold it."""
         value = self._values[index]
-        return str(value.dtype) if isinstance(value, _ARRAYS) else expr_dtype(value)
+        if isinstance(value, _ARRAYS):
+            return str(value.dtype)
+        return self._ctx.stored.get(value) or expr_dtype(value)
 
 
 _ARRAYS = (np.ndarray, SizeArray)

@@ -11,5 +11,6 @@ class Where(StockOp):
     """``where``."""
 
     name = "Where"
+    carries = (1, 2)
     labels = staticmethod(broadcast())
     on_sizes = staticmethod(elementwise(chosen, like=1))

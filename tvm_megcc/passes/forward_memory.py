@@ -15,9 +15,9 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.control_flow import plain_functions
 from tvm_megcc.dims import Size
+from tvm_megcc.dtypes import nbytes
 from tvm_megcc.kernels.request import dtype_of, shape_of
 from tvm_megcc.kernels.slices import slice_of
-from tvm_megcc.program import DTYPES
 from tvm_megcc.shape_exprs import prim_of, sizes_of, symbols_of, variables_of
 
 _RENAMES = {"relax.reshape", "relax.squeeze", "relax.expand_dims", "relax.flatten"}
@@ -96,7 +96,7 @@ class _Forwarder(PyExprMutator):
     ) -> relax.Expr | None:
         if shape is None:
             return None
-        start = relax.prim_value(prim_of(offset * DTYPES[dtype_of(source)], self.variables))
+        start = relax.prim_value(prim_of(nbytes(dtype_of(source), offset), self.variables))
         dims = relax.ShapeExpr([prim_of(d, self.variables) for d in shape])
         return relax.op.memory.view(source, dims, relative_byte_offset=start)
 

@@ -16,7 +16,13 @@ from tvm import relax
 from tvm_megcc.dispatch.plan import plan_of
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory_options import DEFAULT, MemoryOptions
-from tvm_megcc.relay.frontend import INPUT_NAMES, MODEL_NAME, OUTPUT_NAMES
+from tvm_megcc.relay.frontend import (
+    INPUT_DTYPES,
+    INPUT_NAMES,
+    MODEL_NAME,
+    OUTPUT_DTYPES,
+    OUTPUT_NAMES,
+)
 from tvm_megcc.relay.library import Library
 from tvm_megcc.target import architecture
 
@@ -76,6 +82,7 @@ def build(
     count = _output_count(main)
     if len(outputs) != count:
         outputs = [f"output_{i}" for i in range(count)] if count > 1 else ["output"]
+    dtypes = [[str(n) for n in attrs.get(key, [])] for key in (INPUT_DTYPES, OUTPUT_DTYPES)]
     name = mod_name or str(attrs.get(MODEL_NAME, "model"))
     program = pipeline.compile_module(
         mod,
@@ -83,6 +90,8 @@ def build(
         name=name,
         input_names=inputs,
         output_names=outputs,
+        input_dtypes=dtypes[0] if len(dtypes[0]) == len(inputs) else (),
+        output_dtypes=dtypes[1] if len(dtypes[1]) == count else (),
         io=io,
         memory_options=memory,
     )

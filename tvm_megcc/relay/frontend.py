@@ -15,8 +15,8 @@ import tvm
 from tvm import relax
 from tvm.ir import GenericConst
 
+from tvm_megcc import dtypes
 from tvm_megcc.errors import InputError
-from tvm_megcc.package import DTYPE_NAMES
 from tvm_megcc.relay.dims import to_frontend
 
 if TYPE_CHECKING:
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
     from tvm_megcc.frontend import InputInfo
 
-#: Function attributes that keep the model's own port names, whatever Relax calls its variables.
-INPUT_NAMES, OUTPUT_NAMES, MODEL_NAME = (
+#: Function attributes that keep the model's own ports, whatever Relax calls and has its variables.
+INPUT_NAMES, OUTPUT_NAMES, INPUT_DTYPES, OUTPUT_DTYPES, MODEL_NAME = (
     "tvm_megcc.input_names",
     "tvm_megcc.output_names",
+    "tvm_megcc.input_dtypes",
+    "tvm_megcc.output_dtypes",
     "tvm_megcc.model_name",
 )
 
@@ -80,6 +82,8 @@ def from_onnx(
             "num_input": len(imported.inputs),
             INPUT_NAMES: [port.name for port in imported.inputs],
             OUTPUT_NAMES: [port.name for port in imported.outputs],
+            INPUT_DTYPES: [port.dtype for port in imported.inputs],
+            OUTPUT_DTYPES: [port.dtype for port in imported.outputs],
             MODEL_NAME: imported.name,
         }
     )
@@ -156,7 +160,7 @@ def _contents(value: np.ndarray) -> Contents:
 
 def _check_dtypes(inputs: Sequence[InputInfo], dtype: str | Mapping[str, str] | None) -> None:
     given = dtype if isinstance(dtype, Mapping) else {p.name: dtype for p in inputs if dtype}
-    known = {port.name: DTYPE_NAMES[port.dtype] for port in inputs}
+    known = {port.name: dtypes.of(port.dtype).numpy for port in inputs}
     for name, want in given.items():
         if name not in known:
             raise InputError(f"'{name}' is no input of the model; its inputs are {sorted(known)}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tvm_megcc.dims import is_static
+from tvm_megcc.dtypes import numpy_dtype
 from tvm_megcc.errors import InputError
-from tvm_megcc.package import numpy_dtype
 from tvm_megcc.program import Call, Program
 
 

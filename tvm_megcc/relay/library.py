@@ -14,9 +14,9 @@ import numpy as np
 import tvm
 
 from tvm_megcc import driver
+from tvm_megcc.dtypes import numpy_dtype
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory.variants import bundle_arena_bytes, sizes_of
-from tvm_megcc.package import numpy_dtype
 from tvm_megcc.program import Bundle, Location, Program, bundle_of, programs_of
 from tvm_megcc.relay.graph_json import graph_json
 from tvm_megcc.relay.memory_plan import MemoryPlan, memory_plan
