@@ -240,7 +240,7 @@ def _write_inputs(
         array = np.asarray(inputs[name])
         wanted = dtypes.numpy_dtype(port["dtype"])
         if array.dtype != wanted:
-            raise InputError(f"input {name!r} is {array.dtype}, the model takes {wanted}")
+            raise InputError(f"input {name!r} is {array.dtype}, the model takes {port['dtype']}")
         if not fits(array.shape, port["shape"]):
             raise InputError(
                 f"input {name!r} has shape {list(array.shape)}, the model takes {port['shape']}"

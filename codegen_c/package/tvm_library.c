@@ -262,6 +262,8 @@ static size_t elements_per_byte(megcc_dtype_t dtype) {
   return dtype >= MEGCC_I2 ? 4 : dtype >= MEGCC_F4E2M1 ? 2 : 1;
 }
 
+// TVM's own functions do not agree on where in a byte the first of several elements is, so TVM's
+// tensors have a byte for each element of a packed type: an int8, or a uint8.
 static DLDataType dl_dtype(megcc_dtype_t dtype) {
   const char *name = megcc_dtype_name(dtype);
   DLDataType type;
@@ -270,16 +272,16 @@ static DLDataType dl_dtype(megcc_dtype_t dtype) {
               : name[0] == 'f' ? kDLFloat
               : name[1] == 'f' ? kDLBfloat
                                : kDLBool;
-  type.bits = (uint8_t)(8 * megcc_dtype_bytes(dtype) / elements_per_byte(dtype));
+  type.bits = (uint8_t)(8 * megcc_dtype_bytes(dtype));
   type.lanes = 1;
-  // DLPack has a code for each of the 8- and 4-bit floats.
+  // DLPack has a code for each of the 8-bit floats.
   switch ((int)dtype) {
     case MEGCC_F8E4M3FN: type.code = kDLFloat8_e4m3fn; break;
     case MEGCC_F8E4M3FNUZ: type.code = kDLFloat8_e4m3fnuz; break;
     case MEGCC_F8E5M2: type.code = kDLFloat8_e5m2; break;
     case MEGCC_F8E5M2FNUZ: type.code = kDLFloat8_e5m2fnuz; break;
     case MEGCC_F8E8M0: type.code = kDLFloat8_e8m0fnu; break;
-    case MEGCC_F4E2M1: type.code = kDLFloat4_e2m1fn; break;
+    case MEGCC_F4E2M1: type.code = kDLUInt; break;
   }
   return type;
 }
@@ -384,11 +386,51 @@ static int raise_shape(const DLTensor *tensor, const megcc_tensor_info_t *info) 
   return raise_error("ValueError", message);
 }
 
-static size_t bytes_of(const megcc_tensor_info_t *info) {
+// Bytes of a tensor of TVM's.
+static size_t outside_bytes(const megcc_tensor_info_t *info) {
   size_t bytes = megcc_dtype_bytes(info->dtype);
   for (int32_t i = 0; i < info->rank; ++i) bytes *= info->dims[i] < 0 ? 0 : (size_t)info->dims[i];
+  return bytes;
+}
+
+// Bytes of the model's port.
+static size_t bytes_of(const megcc_tensor_info_t *info) {
   const size_t each = elements_per_byte(info->dtype);
-  return (bytes + each - 1) / each;
+  return (outside_bytes(info) + each - 1) / each;
+}
+
+// Copies the value of TVM's tensor to a port.
+static void copy_in(const megcc_tensor_info_t *info, void *port, const void *value) {
+  const size_t each = elements_per_byte(info->dtype), n = outside_bytes(info);
+  const unsigned bits = (unsigned)(8 / each), mask = (1u << bits) - 1;
+  uint8_t *to = (uint8_t *)port;
+  const uint8_t *from = (const uint8_t *)value;
+  if (each == 1) {
+    memcpy(port, value, n);
+    return;
+  }
+  memset(to, 0, bytes_of(info));
+  for (size_t i = 0; i < n; ++i) {
+    to[i / each] |= (uint8_t)((from[i] & mask) << (i % each * bits));
+  }
+}
+
+// Copies the value of a port to TVM's tensor.
+static void copy_out(const megcc_tensor_info_t *info, void *value, const void *port) {
+  const size_t each = elements_per_byte(info->dtype), n = outside_bytes(info);
+  const unsigned bits = (unsigned)(8 / each), mask = (1u << bits) - 1;
+  const int is_signed = info->dtype == MEGCC_I4 || info->dtype == MEGCC_I2;
+  uint8_t *to = (uint8_t *)value;
+  const uint8_t *from = (const uint8_t *)port;
+  if (each == 1) {
+    memcpy(value, port, n);
+    return;
+  }
+  for (size_t i = 0; i < n; ++i) {
+    const unsigned code = from[i / each] >> (i % each * bits) & mask;
+    const unsigned sign = is_signed ? code & (1u << (bits - 1)) : 0;
+    to[i] = (uint8_t)(code - 2 * sign);
+  }
 }
 
 // Gives an input the shape of a tensor; what it means for the rest is found out by "run".
@@ -424,11 +466,12 @@ static void owned_tensor_free(DLManagedTensor *self) {
 static int return_tensor(TVMFFIAny *result, const megcc_tensor_info_t *info, const void *data) {
   TVMFFIObjectHandle object = NULL;
   owned_tensor_t *owned = (owned_tensor_t *)calloc(1, sizeof(owned_tensor_t));
-  if (owned == NULL || info->rank > kMaxRank || buffer_grow(&owned->buffer, info->bytes) != 0) {
+  if (owned == NULL || info->rank > kMaxRank ||
+      buffer_grow(&owned->buffer, outside_bytes(info)) != 0) {
     free(owned);
     return raise_error("MemoryError", "no memory for a copy of the tensor");
   }
-  memcpy(owned->buffer.data, data, info->bytes);
+  copy_out(info, owned->buffer.data, data);
   for (int32_t i = 0; i < info->rank; ++i) owned->shape[i] = info->dims[i] < 0 ? 0 : info->dims[i];
   owned->managed.manager_ctx = owned;
   owned->managed.deleter = owned_tensor_free;
@@ -456,7 +499,7 @@ static int set_input(execution_t *e, const TVMFFIAny *args) {
     return -1;
   }
   if (buffer_grow(&e->inputs[index], bytes_of(&info)) != 0) return -1;
-  memcpy(e->inputs[index].data, (const char *)tensor->data + tensor->byte_offset, bytes_of(&info));
+  copy_in(&info, e->inputs[index].data, (const char *)tensor->data + tensor->byte_offset);
   return 0;
 }
 
@@ -464,8 +507,7 @@ static int get_input(execution_t *e, const TVMFFIAny *args, TVMFFIAny *result) {
   uint32_t index = 0;
   megcc_tensor_info_t info;
   if (get_port(e, 0, &args[0], &index, &info) != 0) return -1;
-  info.bytes = bytes_of(&info);
-  if (buffer_grow(&e->inputs[index], info.bytes) != 0) return -1;
+  if (buffer_grow(&e->inputs[index], bytes_of(&info)) != 0) return -1;
   return return_tensor(result, &info, e->inputs[index].data);
 }
 
@@ -507,7 +549,7 @@ static int get_output(execution_t *e, const TVMFFIAny *args, int32_t count, TVMF
   const DLTensor *tensor = as_tensor(&args[1]);
   if (check_tensor(tensor, &info) != 0) return -1;
   if (!same_shape(tensor, &info)) return raise_shape(tensor, &info);
-  memcpy((char *)tensor->data + tensor->byte_offset, data, info.bytes);
+  copy_out(&info, (char *)tensor->data + tensor->byte_offset, data);
   return 0;
 }
 

@@ -31,60 +31,22 @@ const char *megcc_status_string(megcc_status_t status) {
   return "unknown status";
 }
 
+// By the type's code: its name, and the bytes of an element by itself.
+static const struct {
+  char name[11];
+  uint8_t bytes;
+} dtypes[] = {
+    {"f32", 4},    {"f64", 8},        {"f16", 2},    {"bf16", 2},     {"bool", 1},
+    {"i8", 1},     {"u8", 1},         {"i16", 2},    {"u16", 2},      {"i32", 4},
+    {"u32", 4},    {"i64", 8},        {"u64", 8},    {"f8e4m3fn", 1}, {"f8e4m3fnuz", 1},
+    {"f8e5m2", 1}, {"f8e5m2fnuz", 1}, {"f8e8m0", 1}, {"f4e2m1", 1},   {"i4", 1},
+    {"u4", 1},     {"i2", 1},         {"u2", 1},
+};
+
 const char *megcc_dtype_name(megcc_dtype_t dtype) {
-  switch (dtype) {
-    case MEGCC_F32: return "f32";
-    case MEGCC_F64: return "f64";
-    case MEGCC_F16: return "f16";
-    case MEGCC_BF16: return "bf16";
-    case MEGCC_BOOL: return "bool";
-    case MEGCC_I8: return "i8";
-    case MEGCC_U8: return "u8";
-    case MEGCC_I16: return "i16";
-    case MEGCC_U16: return "u16";
-    case MEGCC_I32: return "i32";
-    case MEGCC_U32: return "u32";
-    case MEGCC_I64: return "i64";
-    case MEGCC_U64: return "u64";
-    case MEGCC_F8E4M3FN: return "f8e4m3fn";
-    case MEGCC_F8E4M3FNUZ: return "f8e4m3fnuz";
-    case MEGCC_F8E5M2: return "f8e5m2";
-    case MEGCC_F8E5M2FNUZ: return "f8e5m2fnuz";
-    case MEGCC_F8E8M0: return "f8e8m0";
-    case MEGCC_F4E2M1: return "f4e2m1";
-    case MEGCC_I4: return "i4";
-    case MEGCC_U4: return "u4";
-    case MEGCC_I2: return "i2";
-    case MEGCC_U2: return "u2";
-  }
-  return "?";
+  return (unsigned)dtype < sizeof dtypes / sizeof dtypes[0] ? dtypes[dtype].name : "?";
 }
 
 size_t megcc_dtype_bytes(megcc_dtype_t dtype) {
-  switch (dtype) {
-    case MEGCC_BOOL:
-    case MEGCC_I8:
-    case MEGCC_F8E4M3FN:
-    case MEGCC_F8E4M3FNUZ:
-    case MEGCC_F8E5M2:
-    case MEGCC_F8E5M2FNUZ:
-    case MEGCC_F8E8M0:
-    case MEGCC_F4E2M1:
-    case MEGCC_I4:
-    case MEGCC_U4:
-    case MEGCC_I2:
-    case MEGCC_U2:
-    case MEGCC_U8: return 1;
-    case MEGCC_F16:
-    case MEGCC_BF16:
-    case MEGCC_I16:
-    case MEGCC_U16: return 2;
-    case MEGCC_F32:
-    case MEGCC_I32:
-    case MEGCC_U32: return 4;
-    case MEGCC_F64:
-    case MEGCC_I64:
-    case MEGCC_U64: return 8;
-  }
-  return 0;
+  return (unsigned)dtype < sizeof dtypes / sizeof dtypes[0] ? dtypes[dtype].bytes : 0;
 }

@@ -261,10 +261,12 @@ uint32_t megcc_crc32(const void *data, size_t bytes);
 // Decodes a tensor of a validated model; its bytes are those of fixed dims.
 megcc_tensor_t megcc_tensor_at(const megcc_model_t *model, uint32_t id);
 
-// Bytes of `n` elements that would have a byte each: packed ones share theirs.
+// Bytes of `n` elements that would have a byte each: packed ones share theirs, the last byte may
+// not be full.
 static inline size_t megcc_packed(uint32_t dtype, size_t n) {
-  const unsigned shift = dtype < MEGCC_F4E2M1 ? 0 : dtype < MEGCC_I2 ? 1 : 2;
-  return (n >> shift) + ((n & ((1u << shift) - 1)) != 0);
+  if (dtype >= MEGCC_F4E2M1) n -= n >> 1;
+  if (dtype >= MEGCC_I2) n -= n >> 1;
+  return n;
 }
 
 // Whether all dims of a tensor are fixed.

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
 from onnx.reference.ops.op_cast import cast_to
 
 from tvm_megcc import dtypes
+from tvm_megcc.errors import UnsupportedError
 
 from .packages import model, runner
 
@@ -125,3 +127,112 @@ def test_casts_of_every_code(arch, tmp_path):
         zero = (value(want) == 0) & (feeds[node.input[0]].dtype != np.float64)
         signs = (np.signbit(value(a))[zero] for a in (found[name], want))
         np.testing.assert_array_equal(*signs, err_msg=f"{name}: signs of zeros")
+
+
+def test_moved_values_keep_their_type(tmp_path):
+    """Operators that only move elements carry storage types, constants of them included."""
+    f8, i4 = dtypes.of("f8e5m2"), dtypes.of("i4")
+    weight = np.array([[1.5, -2], [0.25, 7]]).astype(dtypes.numpy_dtype("f8e5m2"))
+    nodes = [
+        helper.make_node("Concat", ["x", "weight"], ["joined"], axis=0),
+        helper.make_node("Transpose", ["joined"], ["turned"], perm=[1, 0]),
+        helper.make_node("Gather", ["turned", "index"], ["taken"], axis=1),
+        helper.make_node("Where", ["choice", "taken", "taken"], ["y"]),
+        helper.make_node("Pad", ["i", "pads"], ["wide"]),
+        helper.make_node("Split", ["wide"], ["left", "right"], axis=0, num_outputs=2),
+        helper.make_node("Identity", ["i"], ["same"]),
+    ]
+    inputs = [("x", f8.onnx, ["n", 2]), ("index", 7, [3]), ("choice", 9, [2, 1]),
+              ("i", i4.onnx, [3, 3])]  # fmt: skip
+    outputs = [("y", f8.onnx), ("left", i4.onnx), ("right", i4.onnx), ("same", i4.onnx)]
+    weights = [
+        onnx.numpy_helper.from_array(weight, "weight"),
+        onnx.numpy_helper.from_array(np.array([0, 1, 1, 0]), "pads"),
+    ]
+    proto = model(nodes, inputs, outputs, weights, opset=25)
+    run = runner(proto, tmp_path)
+    for size in (1, 4):
+        feeds = {
+            "x": np.arange(2 * size).reshape(size, 2).astype(dtypes.numpy_dtype("f8e5m2")),
+            "index": np.array([0, -1, size]),
+            "choice": np.array([[True], [False]]),
+            "i": np.arange(-4, 5).reshape(3, 3).astype(dtypes.numpy_dtype("i4")),
+        }
+        found = run(feeds)
+        joined = np.concatenate([value(feeds["x"]), value(weight)]).T
+        np.testing.assert_array_equal(value(found["y"]), joined[:, feeds["index"]])
+        wide = np.pad(value(feeds["i"]), [(0, 1), (1, 0)])
+        np.testing.assert_array_equal(value(found["left"]), wide[:2])
+        np.testing.assert_array_equal(value(found["right"]), wide[2:])
+        np.testing.assert_array_equal(value(found["same"]), value(feeds["i"]))
+        assert found["y"].dtype.name == f8.numpy and found["left"].dtype.name == i4.numpy
+
+
+def test_computing_with_one_is_refused(tmp_path):
+    f8 = TensorProto.FLOAT8E4M3FN
+    proto = model([helper.make_node("Abs", ["x"], ["y"])], [("x", f8, [2])], [("y", f8)], opset=25)
+    with pytest.raises(UnsupportedError, match="Abs 'y': an operand is float8_e4m3fn, .* cast it"):
+        runner(proto, tmp_path)
+
+
+def test_a_loop_does_not_carry_one(tmp_path):
+    f8 = TensorProto.FLOAT8E4M3FN
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["on"], ["on2"]),
+            helper.make_node("Identity", ["s"], ["s2"]),
+        ],
+        "body",
+        [helper.make_tensor_value_info(n, t, []) for n, t in (("k", 7), ("on", 9))]
+        + [helper.make_tensor_value_info("s", f8, [2])],
+        [helper.make_tensor_value_info("on2", 9, []), helper.make_tensor_value_info("s2", f8, [2])],
+    )
+    proto = model(
+        [helper.make_node("Loop", ["n", "", "x"], ["y"], body=body)],
+        [("n", 7, []), ("x", f8, [2])], [("y", f8)], opset=25,
+    )  # fmt: skip
+    with pytest.raises(UnsupportedError, match="float8_e4m3fn enters or leaves .* cast it"):
+        runner(proto, tmp_path)
+
+
+def test_quantised_by_axis_and_block(tmp_path):
+    """Against ONNX's reference: types, blocks with a rest, a zero point, half precision."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-9, 9, (3, 7)).astype(np.float32)
+    nodes, outputs, inputs, feeds = [], [], [("x", 1, [3, 7])], {"x": x}
+
+    def port(name, array):
+        inputs.append((name, helper.np_dtype_to_tensor_dtype(array.dtype), list(array.shape)))
+        feeds[name] = array
+
+    port("blocks", rng.uniform(0.5, 2, (3, 3)).astype(np.float32))
+    port("columns", rng.uniform(0.5, 2, (7,)).astype(np.float32))
+    port("one", np.array(0.75, np.float32))
+    for name in ("i4", "u4", "i2", "u2", "i16", "f8e4m3fn", "f4e2m1"):
+        row = dtypes.of(name)
+        low, high = (0, 2) if name[0] == "u" else (0, 1) if name[0] == "f" else (-1, 2)
+        for scale, attrs in (
+            ("blocks", {"axis": 1, "block_size": 3}),
+            ("columns", {"axis": -1}),
+            ("one", {}),
+        ):
+            point = f"point_{name}_{scale}"
+            points = rng.integers(low, high, feeds[scale].shape)
+            port(point, np.asarray(points).astype(dtypes.numpy_dtype(name)))
+            made, back = f"q_{name}_{scale}", f"d_{name}_{scale}"
+            nodes.append(helper.make_node("QuantizeLinear", ["x", scale, point], [made], **attrs))
+            nodes.append(
+                helper.make_node("DequantizeLinear", [made, scale, point], [back], **attrs)
+            )
+            outputs += [(made, row.onnx), (back, TensorProto.FLOAT)]
+    half = {"output_dtype": TensorProto.FLOAT16}
+    nodes.append(helper.make_node("DequantizeLinear", ["q_i4_one", "one"], ["half"], **half))
+    attrs = {"output_dtype": TensorProto.INT4, "precision": TensorProto.FLOAT16}
+    nodes.append(helper.make_node("QuantizeLinear", ["x", "one"], ["said"], **attrs))
+    outputs += [("half", TensorProto.FLOAT16), ("said", TensorProto.INT4)]
+    proto = model(nodes, inputs, outputs, opset=25)
+    found = runner(proto, tmp_path)(feeds)
+    wanted = ReferenceEvaluator(proto).run(None, feeds)
+    for (name, _), want in zip(outputs, wanted, strict=True):
+        assert found[name].dtype == want.dtype, name
+        np.testing.assert_array_equal(value(found[name]), value(want), err_msg=name)

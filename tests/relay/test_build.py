@@ -14,6 +14,7 @@ from tvm import relax
 
 from tests.cli import tiny
 from tvm_megcc import execute, relay
+from tvm_megcc.dtypes import numpy_dtype
 from tvm_megcc.errors import InputError, MegccError
 from tvm_megcc.files import read_tree
 from tvm_megcc.memory_options import MemoryOptions
@@ -215,3 +216,30 @@ def test_build_with_memory_options(model: onnx.ModelProto) -> None:
         relay.build(
             mod, params=params, io="arena", memory=replace(options, limit=plan.arena_bytes - 1)
         )
+
+
+def test_types_that_are_stored(tmp_path: Path) -> None:
+    """8-bit floats are TVM's; elements of 4 and 2 bits have a byte each."""
+    types = {"x": 17, "z": 1, "i": 22}
+    casts = [("x", "y", 1), ("z", "w", 19), ("i", "j", 1), ("z", "k", 26)]
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Cast", [a], [b], to=to) for a, b, to in casts],
+        "stored",
+        [onnx.helper.make_tensor_value_info(n, t, [f"{n}0"]) for n, t in types.items()],
+        [onnx.helper.make_tensor_value_info(b, to, None) for _, b, to in casts],
+    )
+    opset = [onnx.helper.make_opsetid("", 25)]
+    proto = onnx.helper.make_model(graph, opset_imports=opset, ir_version=11)
+    mod, params = relay.frontend.from_onnx(proto)
+    m = relay.GraphModule(relay.build(mod, "tvm_megcc", params=params)["default"](tvm.cpu()))
+    x = np.array([1, 2, -4, 0.5]).astype(numpy_dtype("f8e4m3fn"))
+    z = np.array([1.1, -2.2, -1, 0, 1], np.float32)
+    i = np.array([-8, 7, -1]).astype(numpy_dtype("i4"))
+    m.run(x=x, z=z, i=i)
+    y, w, j, k = (m.get_output(n).numpy() for n in range(4))
+    np.testing.assert_array_equal(y, x.astype(np.float32))
+    np.testing.assert_array_equal(j, i.astype(np.float32))
+    assert (w.dtype.name, k.dtype.name) == ("float8_e5m2", "int8")
+    np.testing.assert_array_equal(w.astype(np.float32), [1, -2, -1, 0, 1])
+    np.testing.assert_array_equal(k, [1, -2, -1, 0, 1])
+    np.testing.assert_array_equal(m.get_input("i").numpy(), i.astype(np.int8))

@@ -28,7 +28,7 @@ def test_from_onnx_weights_are_parameters(model: onnx.ModelProto) -> None:
 def test_from_onnx_lifting_and_binding_is_the_identity(model: onnx.ModelProto) -> None:
     mod, params = relay.frontend.from_onnx(model)
     bound = tvm.relax.transform.BindParams("main", params)(mod)["main"].without_attr("num_input")
-    for key in ("input_names", "output_names", "model_name"):
+    for key in ("input_names", "output_names", "input_dtypes", "output_dtypes", "model_name"):
         bound = bound.without_attr(f"tvm_megcc.{key}")
     expected = frontend.from_onnx(model).mod["main"].without_attr("num_input")
     tvm.ir.assert_structural_equal(bound, expected)

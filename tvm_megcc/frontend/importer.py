@@ -236,7 +236,8 @@ class Importer:
         """The storage type of a value, None for a type that is computed with."""
         if isinstance(value, np.ndarray):
             return storage(str(value.dtype))
-        return storage(self.stored[value]) if value in self.stored else None
+        marked = isinstance(value, relax.Expr) and value in self.stored
+        return storage(self.stored[value]) if marked else None
 
     def _type_of(self, value: Value | None) -> onnx.TypeProto:
         """ONNX's type of a value."""

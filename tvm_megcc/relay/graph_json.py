@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tvm_megcc.dims import is_static
-from tvm_megcc.dtypes import numpy_dtype
+from tvm_megcc.dtypes import of
 from tvm_megcc.errors import InputError
 from tvm_megcc.program import Call, Program
 
@@ -80,7 +80,7 @@ def graph_json(program: Program) -> dict[str, Any]:
         "heads": [_source(program, entry, port.tensor) for port in program.outputs],
         "node_row_ptr": row_ptr,
         "attrs": {
-            "dltype": ["list_str", [numpy_dtype(program.tensors[t].dtype).name for t in tensors]],
+            "dltype": ["list_str", [of(program.tensors[t].dtype).numpy for t in tensors]],
             "shape": ["list_shape", [list(program.tensors[t].shape) for t in tensors]],
             "storage_id": ["list_int", [places.index(_place(program, t)) for t in tensors]],
         },

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import tvm
 
+from tvm_megcc.dtypes import of_numpy
+
 
 class GraphModule:
     """One execution: it keeps its inputs and outputs until the next run.
@@ -39,6 +41,7 @@ class GraphModule:
         key : int or str, optional
         value : tvm.runtime.Tensor or array-like
             Dtype and shape must be the model's; a Python number or list takes the model's dtype.
+            Elements of 4 and 2 bits have a byte each here: int8 or uint8, also in outputs.
             Where the model leaves a dim open, the value's size is taken; it may change between
             runs.
         **inputs
@@ -60,7 +63,7 @@ class GraphModule:
         if not isinstance(value, tvm.runtime.Tensor):
             if not isinstance(value, np.ndarray | np.generic) and not hasattr(value, "__array__"):
                 value = np.asarray(value, dtype=self.get_input(key).numpy().dtype)
-            value = tvm.runtime.tensor(np.array(value, order="C"))
+            value = tvm.runtime.tensor(_one_byte_each(np.array(value, order="C")))
         self._call("set_input", key, value)
 
     def run(self, **inputs: object) -> None:
@@ -101,3 +104,11 @@ class GraphModule:
     def get_output_names(self) -> list[str]:
         """The outputs' names in the model's order."""
         return [str(self._call("get_output_name", i)) for i in range(self.get_num_outputs())]
+
+
+def _one_byte_each(array: np.ndarray) -> np.ndarray:
+    """An array of a packed type as the library takes it, any other as it is."""
+    row = of_numpy(array.dtype.name)
+    if row is None or not row.is_packed:
+        return array
+    return array.view(np.uint8) if row.is_float else array.astype(row.held_numpy)
