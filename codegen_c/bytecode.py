@@ -165,7 +165,7 @@ class _FunctionEncoder:
             for w in (self.strings.ref(p.name), p.bytes & NONE, p.bytes >> 32)
         ]
         first = [v & NONE for v in self.scalars.first]
-        operations = [w & NONE for row in self.scalars.code() for w in row]
+        operations = [w & NONE for row in self.scalars.code(self._short_ref) for w in row]
         guard = [
             w
             for r in self.function.guard
@@ -186,6 +186,11 @@ class _FunctionEncoder:
             (self.blocks.below, len(self.blocks.below)),
             (guard, len(self.function.guard)),
         ]
+
+    def _short_ref(self, name: str) -> int:
+        """A reference of 24 bits; strings beyond are not told."""
+        ref = self.strings.ref(name)
+        return ref if ref < 1 << 24 else self.strings.ref(self.program.name)
 
     def _ports(self, side: Sequence[Port]) -> list[int]:
         return [w for p in side for w in (self.strings.ref(p.name), p.tensor)]

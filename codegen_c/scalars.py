@@ -10,6 +10,7 @@ Values are numbered so that everything that depends on data comes last.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..dims import Atom, Dim, Size, Symbol, symbols
@@ -39,6 +40,8 @@ class _Operation:
     to: _Value
     a: _Value
     b: _Value
+    #: Of a requirement: what the model calls the value whose size it is.
+    name: str = ""
 
 
 @dataclass(slots=True)
@@ -77,7 +80,7 @@ class Scalars:
         for requirement in self.program.requirements:
             a, b = self._value(requirement.a), self._value(requirement.b)
             stage = max(a.stage, b.stage)
-            self.stages[stage].append(_Operation("require", a, a, b))
+            self.stages[stage].append(_Operation("require", a, a, b, requirement.name))
         for tensor in self.program.tensors:
             for dim in (*tensor.shape, tensor.location.offset):
                 if isinstance(dim, Dim):
@@ -115,10 +118,17 @@ class Scalars:
         name = self.program.symbols[step.symbols[0]].name
         return self._of[name].number, self._stage[name]
 
-    def code(self) -> list[tuple[int, int, int]]:
-        """The operations of all stages as (kind | to << 8, a, b)."""
+    def code(self, string: Callable[[str], int]) -> list[tuple[int, int, int]]:
+        """The operations of all stages as (kind | to << 8, a, b).
+
+        `string` makes a reference of the name that a requirement has in the place of ``to``.
+        """
+
+        def to(op: _Operation) -> int:
+            return string(op.name) if op.kind == "require" else op.to.number
+
         return [
-            (OPERATIONS.index(op.kind) | op.to.number << 8, op.a.number, op.b.number)
+            (OPERATIONS.index(op.kind) | to(op) << 8, op.a.number, op.b.number)
             for stage in self.stages
             for op in stage
         ]

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 
 class MegccError(Exception):
-    """Base of all errors that tvm_megcc raises on purpose."""
+    """Base of all errors that tvm_megcc raises on purpose.
+
+    A message is one line, whatever a model's names and TVM's own messages have in them.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(" ".join(str(message).split("\n")))
 
 
 class InputError(MegccError):

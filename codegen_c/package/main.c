@@ -112,6 +112,7 @@ static FILE *open_file(const char *path, size_t *bytes) {
   FILE *f = fopen(path, "rb");
   if (f == NULL || fstat(fileno(f), &s) != 0) fail(strerror(errno), path);
   if (!S_ISREG(s.st_mode)) fail("not a regular file", path);
+  if ((uintmax_t)s.st_size > (size_t)-1) fail("too large for this machine", path);
   *bytes = (size_t)s.st_size;
   return f;
 }
@@ -189,6 +190,7 @@ static struct options parse(int argc, char **argv) {
     }
   }
   if (o.repeat < 1) fail("must be at least 1", "--repeat");
+  if ((unsigned long)o.repeat > (size_t)-1 / sizeof(double)) fail("is too large", "--repeat");
   return o;
 }
 
@@ -457,12 +459,12 @@ static void on_call(void *user, megcc_event_t event, uint32_t call, const char *
     p->calls = (struct call_time *)realloc(p->calls, p->capacity * sizeof *p->calls);
     if (p->calls == NULL) fail("out of memory", NULL);
   }
-  if (call >= p->count) {
+  // A branch leaves out calls, which may come in a later run.
+  for (; p->count <= call; ++p->count) memset(p->calls + p->count, 0, sizeof *p->calls);
+  if (p->calls[call].name == NULL) {
     p->calls[call].name = name;
     p->calls[call].kernel = kernel;
-    p->calls[call].ms = 0;
     p->calls[call].call = call;
-    p->count = (size_t)call + 1;
   }
   p->begin = now_ms();
 }
@@ -481,6 +483,7 @@ static void print_profile(struct profile *p, long runs) {
   printf("profile: %lu calls, mean of %ld runs\n", (unsigned long)p->count, runs);
   for (i = 0; i < p->count; ++i) {
     const struct call_time *c = p->calls + i;
+    if (c->name == NULL) continue;
     printf("%10.4f ms %5.1f %% call %4lu %s  %s\n", c->ms / (double)runs,
            total > 0 ? 100 * c->ms / total : 0.0, (unsigned long)c->call, c->kernel, c->name);
   }
@@ -523,7 +526,11 @@ static void check_shape(megcc_status_t status, const megcc_context_t *context) {
   }
   check(megcc_shape_problem(context, &p), NULL);
   fprintf(stderr, "run: error: ");
-  if (p.name != NULL) fprintf(stderr, "input '%s', dim %ld", p.name, (long)p.axis);
+  if (p.reason == MEGCC_SHAPE_REQUIRED) {
+    if (p.name != NULL) fprintf(stderr, "'%s'", p.name);
+  } else if (p.name != NULL) {
+    fprintf(stderr, "input '%s', dim %ld", p.name, (long)p.axis);
+  }
   if (p.symbol != NULL) fprintf(stderr, " ('%s')", p.symbol);
   if (p.name != NULL) fprintf(stderr, ": ");
   fprintf(stderr, "%s", megcc_shape_reason_string(p.reason));

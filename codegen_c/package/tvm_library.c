@@ -113,6 +113,11 @@ static int raise_problem(execution_t *e, megcc_status_t status) {
   } else {
     snprintf(numbers, sizeof(numbers), " (%d and %d)", p.value, p.low);
   }
+  if (p.reason == MEGCC_SHAPE_REQUIRED && p.name != NULL) {
+    snprintf(message, sizeof(message), "'%.200s': %s%s", p.name,
+             megcc_shape_reason_string(p.reason), numbers);
+    return raise_error("ValueError", message);
+  }
   snprintf(message, sizeof(message), "'%.200s', dim %d%s%.100s: %s%s",
            p.name != NULL ? p.name : "the inputs together", (int)p.axis,
            p.symbol != NULL ? ", " : "", p.symbol != NULL ? p.symbol : "",
@@ -389,14 +394,18 @@ static int raise_shape(const DLTensor *tensor, const megcc_tensor_info_t *info) 
 // Bytes of a tensor of TVM's.
 static size_t outside_bytes(const megcc_tensor_info_t *info) {
   size_t bytes = megcc_dtype_bytes(info->dtype);
-  for (int32_t i = 0; i < info->rank; ++i) bytes *= info->dims[i] < 0 ? 0 : (size_t)info->dims[i];
+  for (int32_t i = 0; i < info->rank; ++i) {
+    const size_t dim = info->dims[i] < 0 ? 0 : (size_t)info->dims[i];
+    if (dim != 0 && bytes > SIZE_MAX / dim) return SIZE_MAX;  // which no buffer has
+    bytes *= dim;
+  }
   return bytes;
 }
 
 // Bytes of the model's port.
 static size_t bytes_of(const megcc_tensor_info_t *info) {
-  const size_t each = elements_per_byte(info->dtype);
-  return (outside_bytes(info) + each - 1) / each;
+  const size_t each = elements_per_byte(info->dtype), n = outside_bytes(info);
+  return n / each + (n % each != 0);
 }
 
 // Copies the value of TVM's tensor to a port.

@@ -193,7 +193,8 @@ typedef struct megcc_shape_problem {
   megcc_shape_reason_t reason;
   uint32_t input;  ///< number of the input, where one is to blame
   int32_t axis, value, low, high;
-  const char *name;    ///< of the input, where one is to blame, else null
+  const char *name;    ///< of the input, where one is to blame; where values must be equal, of the
+                       ///< value inside the model whose dims they are; or null
   const char *symbol;  ///< name of the dim, or null
 } megcc_shape_problem_t;
 

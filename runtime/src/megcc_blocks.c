@@ -47,7 +47,9 @@ megcc_status_t megcc_compute(struct megcc_shaped *s, uint32_t first, uint32_t la
       case MEGCC_V_LT: x = a < b; break;
       default:  // MEGCC_V_REQUIRE
         if (a == b) continue;
-        return refuse(s, MEGCC_SHAPE_REQUIRED, (int32_t)a, (int32_t)b);
+        (void)refuse(s, MEGCC_SHAPE_REQUIRED, (int32_t)a, (int32_t)b);
+        s->problem.name = megcc_string(&s->view, w[0] >> 8);
+        return MEGCC_ERR_SHAPE;
     }
     if (x < INT32_MIN || x > INT32_MAX) return too_large(s);
     s->value[w[0] >> 8] = (int32_t)x;

@@ -27,9 +27,12 @@ static megcc_status_t check_scalars(const megcc_model_t *m) {
   for (i = 0; i < m->count[MEGCC_S_SCALARS]; ++i, w += MEGCC_SCALAR_WORDS) {
     const uint32_t operation = w[0] & 0xFF, to = w[0] >> 8;
     if (operation >= MEGCC_V_OPERATIONS) return MEGCC_ERR_CORRUPT;
-    if (to >= values || w[1] >= values || w[2] >= values) return MEGCC_ERR_CORRUPT;
-    if (operation == MEGCC_V_REQUIRE) continue;
-    if (to < symbols) return MEGCC_ERR_CORRUPT;
+    if (w[1] >= values || w[2] >= values) return MEGCC_ERR_CORRUPT;
+    if (operation == MEGCC_V_REQUIRE) {
+      if (to >= m->count[MEGCC_S_STRINGS]) return MEGCC_ERR_CORRUPT;
+      continue;
+    }
+    if (to < symbols || to >= values) return MEGCC_ERR_CORRUPT;
     if (i >= record[MEGCC_F_SCALARS] && to < record[MEGCC_F_DATA]) return MEGCC_ERR_CORRUPT;
   }
   return MEGCC_OK;

@@ -79,7 +79,8 @@ enum {
   MEGCC_GUARD_WORDS = 3
 };
 
-enum {  // operations on values; the result of all but REQUIRE goes to the value named first
+enum {  // operations on values; the result of all but REQUIRE, which has a string there, goes to
+        // the value named first
   MEGCC_V_MOVE,
   MEGCC_V_ADD,
   MEGCC_V_SUB,

@@ -255,6 +255,7 @@ def shape_cases(image: Image) -> Iterator[Case]:
         yield f"scalar {k} a", {at + 1: values}, {CORRUPT}
         yield f"scalar {k} b", {at + 2: values}, {CORRUPT}
         if scalars.OPERATIONS[kind] == "require":
+            yield f"scalar {k} name", {at: kind | image.count("strings") << 8}, {CORRUPT}
             continue
         yield f"scalar {k} to", {at: kind | values << 8}, {CORRUPT}
         if symbols:

@@ -7,12 +7,13 @@ converters.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx import helper
+from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from .. import ops
@@ -24,6 +25,12 @@ Array = npt.NDArray[Any]
 #: Elements that the operands of a slow reference implementation may have together.
 MAX_SLOW = 1 << 15
 
+#: Elements that a result may have that is larger than all its operands together.
+MAX_FOLDED = 1 << 24
+
+#: Elements of an operand that may be a shape, for ONNX's shape inference.
+MAX_SHAPE = 64
+
 
 def fold(
     node: onnx.NodeProto, operands: Sequence[Array | None], opsets: Mapping[str, int]
@@ -34,6 +41,9 @@ def fold(
     if _is_slow(node) and sum(a.size for a in operands if a is not None) > MAX_SLOW:
         return None
     op = ops.find(node.domain, node.op_type)
+    types = _inferred(node, operands, opsets)
+    if _excess(types, operands):
+        return None
     try:
         if op is not None and op.generated(operands) > MAX_GENERATED:
             return None
@@ -41,12 +51,14 @@ def fold(
     except Exception:  # whatever onnx.reference cannot do is the converters' affair
         return None
     arrays = []
-    dtypes = _dtypes(node, operands, opsets)
     for name, result in zip(node.output, results, strict=True):
         if not isinstance(result, (np.ndarray, np.generic)) or result.dtype.kind in "OUS":
             return None
         array = np.ascontiguousarray(result).reshape(np.shape(result))
-        arrays.append(array.astype(dtypes.get(name, array.dtype), copy=False))
+        # By ONNX's rules; numpy's sum of int32, in the reference, is int64.
+        elem = types[name].elem_type if name in types else 0
+        dtype = helper.tensor_dtype_to_np_dtype(elem) if elem else array.dtype
+        arrays.append(array.astype(dtype, copy=False))
     return arrays
 
 
@@ -72,29 +84,46 @@ def _is_slow(node: onnx.NodeProto) -> bool:
     return not _stock.has(node.domain, node.op_type) if op is None else op.slow
 
 
-def _dtypes(
+def _inferred(
     node: onnx.NodeProto, operands: Sequence[Array | None], opsets: Mapping[str, int]
-) -> dict[str, np.dtype[Any]]:
-    """The results' types by ONNX's rules; numpy's sum of int32, in the reference, is int64."""
+) -> dict[str, onnx.TypeProto.Tensor]:
+    """The results' types and dims, as far as ONNX's rules tell them; nothing is computed."""
     try:
         schema = onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
+        known = {
+            name: array
+            for name, array in zip(node.input, operands, strict=False)
+            if array is not None
+        }
         types = {
             name: helper.make_tensor_type_proto(
                 helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
             )
-            for name, array in zip(node.input, operands, strict=False)
-            if array is not None
+            for name, array in known.items()
         }
         found = onnx.shape_inference.infer_node_outputs(
-            schema, node, types, opset_imports=[helper.make_opsetid(*e) for e in opsets.items()]
+            schema,
+            node,
+            types,
+            {n: numpy_helper.from_array(a) for n, a in known.items() if a.size <= MAX_SHAPE},
+            opset_imports=[helper.make_opsetid(*e) for e in opsets.items()],
         )
-    except (onnx.defs.SchemaError, onnx.shape_inference.InferenceError, ValueError, KeyError):
-        return {}  # the reference's own types serve
-    return {
-        name: helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type)
-        for name, kind in found.items()
-        if kind.tensor_type.elem_type
-    }
+    except Exception:  # the node's own evaluation, or a converter, says what is wrong
+        return {}
+    return {name: kind.tensor_type for name, kind in found.items()}
+
+
+def grows_to(
+    node: onnx.NodeProto, operands: Sequence[Array | None], opsets: Mapping[str, int]
+) -> int:
+    """Elements of a result that is too large to make, as no operand is; 0 where there is none."""
+    return _excess(_inferred(node, operands, opsets), operands)
+
+
+def _excess(types: Mapping[str, onnx.TypeProto.Tensor], operands: Sequence[Array | None]) -> int:
+    given = sum({id(a): a.size for a in operands if a is not None}.values())
+    largest = max((prod(d.dim_value for d in k.shape.dim) for k in types.values()), default=0)
+    return largest if largest > max(MAX_FOLDED, given) else 0
 
 
 def _evaluate(

@@ -48,6 +48,7 @@ from .values import (
     attributes,
     dense,
     empty,
+    fits,
     identifier,
     is_empty,
     label,
@@ -175,6 +176,7 @@ class Importer:
         self.symbols.update({s.name: s for port in inputs for s in port.symbols})
         params = []
         for port in inputs:
+            fits(f"input '{port.name}'", [0 if isinstance(d, str) else d for d in port.shape])
             shape = [
                 dims.setdefault(d, tvm.tirx.Var(d, "int64")) if isinstance(d, str) else d
                 for d in port.shape
@@ -286,7 +288,8 @@ class Importer:
             return {n: v if isinstance(v, SizeArray) else wide(v) for n, v in pairs if n}
         control = subgraphs.CONVERTERS.get(node.op_type) if not node.domain else None
         if control is not None:
-            results = control(self, node, values, scope)
+            with self._named(node, values):
+                results = control(self, node, values, scope)
             return {n: v for n, v in zip(node.output, results, strict=False) if n}
         if not _has_converter(node):
             types = partial(list, map(self._type_of, values))
@@ -314,6 +317,24 @@ class Importer:
         finally:
             self.opsets = outside
         return inner
+
+    @contextmanager
+    def _named(self, node: onnx.NodeProto, values: Sequence[Value | None]) -> Iterator[None]:
+        """Let what goes wrong in a node be an error that names it."""
+        try:
+            yield
+        except MegccError:
+            raise
+        except Undecided as err:
+            what = self.context(node).unsupported(
+                str(err), "fix the model's dims with --input-shapes"
+            )
+            raise what from err
+        except Exception as err:  # TVM raises many kinds
+            raise UnsupportedError(
+                f"{label(node)}: cannot be converted ({reason(err, values)}); "
+                f"add {node.op_type.lower()}.py under tvm_megcc/ops or change the model"
+            ) from err
 
     def _known(
         self, node: onnx.NodeProto, values: list[Value | None]
@@ -363,7 +384,10 @@ class Importer:
     def _convert(self, node: onnx.NodeProto, values: list[Value | None]) -> Mapping[str, Value]:
         ctx = self.context(node)
         own = ops.find(node.domain, node.op_type)
-        try:
+        if own is None or isinstance(own, _stock.StockOp):
+            # TVM's converters compute with what is known.
+            self._refuse_growth(ctx, node, values)
+        with self._named(node, values):
             attrs = attributes(node)
             carried = self._carried(ctx, own, values)
             if own is not None:
@@ -378,15 +402,17 @@ class Importer:
                 return {}
             bound = self._bind(node, results)
             return {n: self._of_type(v, carried) for n, v in bound.items()} if carried else bound
-        except MegccError:
-            raise
-        except Undecided as err:
-            raise ctx.unsupported(str(err), "fix the model's dims with --input-shapes") from err
-        except Exception as err:  # TVM raises many kinds
-            raise UnsupportedError(
-                f"{label(node)}: cannot be converted ({reason(err, values)}); "
-                f"add {node.op_type.lower()}.py under tvm_megcc/ops or change the model"
-            ) from err
+
+    def _refuse_growth(
+        self, ctx: Context, node: onnx.NodeProto, values: Sequence[Value | None]
+    ) -> None:
+        if not all(v is None or isinstance(v, np.ndarray) for v in values):
+            return
+        elements = fold.grows_to(node, values, self.opsets)
+        if elements:
+            raise ctx.unsupported(
+                f"makes {elements} elements of constants", "give them as an input of the model"
+            )
 
     def _carried(self, ctx: Context, op: ops.OnnxOp | None, values: list[Any]) -> DType | None:
         """The storage type that a node hands on, None where its operands are of other types."""
@@ -456,7 +482,10 @@ class Importer:
             )
         if not isinstance(var.ty, relax.TensorType):
             return var
-        return empty(var) if is_empty(var) else self.widen(var)
+        if is_empty(var):
+            return empty(var)
+        fits(f"'{name}'", relax_shape(var))
+        return self.widen(var)
 
     def expr(self, value: Value | None) -> relax.Expr:
         if isinstance(value, SizeArray):

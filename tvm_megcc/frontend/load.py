@@ -16,9 +16,9 @@ from google.protobuf.message import DecodeError
 
 from ..dtypes import of_onnx
 from ..errors import InputError, UnsupportedError
+from . import wellformed
 from .values import tensor_type
-
-_REMEDY = "export the model again or fix it with onnx.checker's help"
+from .wellformed import REMEDY as _REMEDY
 
 
 def load(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
@@ -34,8 +34,7 @@ def load(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelPro
         proto, name = _read(path), path.stem
         _check(proto, f"'{path}'")
         _load_external(proto, path)
-    for graph in [proto.graph, *_subgraphs(proto.graph)]:
-        _check_initializers(graph)
+    wellformed.check(proto)
     _check_ports(proto.graph)
     sort(proto.graph)
     return proto, name
@@ -95,10 +94,9 @@ def _check_ports(graph: onnx.GraphProto) -> None:
             )
         elem = tensor_type(port.type).elem_type
         if elem and of_onnx(elem) is None:
-            type_name = onnx.TensorProto.DataType.Name(elem).lower()
             raise UnsupportedError(
-                f"'{port.name}' is a tensor of {type_name}, which no kernel can hold; "
-                "move that part of the model into the application"
+                f"'{port.name}' is a tensor of {wellformed.type_name(elem)}, which no kernel can "
+                "hold; move that part of the model into the application"
             )
 
 
@@ -136,22 +134,6 @@ def _load_external(proto: onnx.ModelProto, path: Path) -> None:
             ) from None
         tensor.data_location = onnx.TensorProto.DEFAULT
         del tensor.external_data[:]
-
-
-def _check_initializers(graph: onnx.GraphProto) -> None:
-    for tensor in graph.initializer:
-        if not tensor.name:
-            raise InputError(f"graph '{graph.name}': a weight has no name; {_REMEDY}")
-        try:
-            onnx.checker.check_tensor(tensor)
-        except onnx.checker.ValidationError as err:
-            raise InputError(
-                f"weight '{tensor.name}': {_one_line(err)}; the file may be damaged, {_REMEDY}"
-            ) from None
-
-
-def _one_line(err: Exception) -> str:
-    return " ".join(str(err).split()).rstrip(".")[:200]
 
 
 def _subgraphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:

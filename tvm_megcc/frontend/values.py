@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,19 @@ import onnx
 from onnx import numpy_helper
 from tvm import relax
 
+from ..dims import Size
 from ..dtypes import DType, of_numpy
+from ..errors import UnsupportedError
 from ..ops._context import expr_dtype, relax_shape
 from ..ops._sizes import SizeArray
 
 Array = npt.NDArray[Any]
+
+#: Most elements of a tensor: a call counts its work with 32 bits.
+MAX_ELEMENTS = 2**31 - 1
+
+#: What the importer calls the functions that it makes.
+FUNCTIONS = ("main", "made")
 
 #: Types that are widened to f32 wherever something is computed.
 HALVES = {"float16", "bfloat16"}
@@ -40,6 +50,16 @@ def is_empty(expr: relax.Expr) -> bool:
     """Whether a tensor has no elements, and thus nothing to compute."""
     shape = relax_shape(expr) or ()
     return all(isinstance(dim, int) for dim in shape) and 0 in shape
+
+
+def fits(what: str, shape: Iterable[Size] | None) -> None:
+    """Raise where a tensor has more elements than a number of 32 bits counts."""
+    known = [d for d in shape or () if isinstance(d, int)]
+    if prod(known) > MAX_ELEMENTS or max(known, default=0) > MAX_ELEMENTS:
+        dims = ", ".join(map(str, shape or ()))
+        raise UnsupportedError(
+            f"{what} has dims [{dims}]; a tensor has 2147483647 elements at most, give other sizes"
+        )
 
 
 def empty(expr: relax.Expr) -> Array:
@@ -96,6 +116,6 @@ def label(node: onnx.NodeProto) -> str:
 
 
 def identifier(name: str) -> str:
-    """A name that Relax prints as it is."""
+    """A name that Relax prints as it is, and that no function has."""
     text = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
-    return text if text[:1].isalpha() else f"v_{text}"
+    return text if text[:1].isalpha() and text not in FUNCTIONS else f"v_{text}"

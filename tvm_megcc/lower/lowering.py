@@ -303,8 +303,10 @@ class Lowering:
             return self._kernel_call(expr, var)
         if name == "relax.call_tir":
             return self._generated_call(expr, var)
+        types = ", ".join(str(a.ty) for a in expr.args if isinstance(a, relax.Expr))
         raise UnsupportedError(
-            f"{var.name}: {name} has neither a kernel nor a TIR form; open an issue with the model"
+            f"{var.name}: nothing computes {name.removeprefix('relax.')} of ({types}); give every"
+            " tensor of the module its dims, or cut the model before it"
         )
 
     def _view(self, call: relax.Call, var: relax.Var) -> int:

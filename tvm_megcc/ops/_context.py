@@ -171,7 +171,10 @@ class Context:
             )
         have = expr.ty.shape.values
         dims = [cast_dim(a, b) for a, b in zip(have, self.prims(shape), strict=True)]
-        return self.builder.match_cast(expr, relax.TensorType(dims, expr_dtype(expr)))
+        # Named after the node: a run that is refused for it says this name.
+        node = "".join(c if c.isascii() and c.isalnum() else "_" for c in self.label)
+        ty = relax.TensorType(dims, expr_dtype(expr))
+        return self.builder.match_cast(expr, ty, node.strip("_"))
 
     def checked(self, value: relax.Expr, holds: relax.Expr) -> relax.Expr:
         """`value`, for a run that ends with ``MEGCC_ERR_DATA`` when `holds` is false.

@@ -10,6 +10,7 @@ from tvm import relax
 
 from ..dims import Dim
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._arithmetic import MAX_GENERATED
 from ._shapes import normal_axis
 
 
@@ -33,7 +34,7 @@ class OneHot(OnnxOp):
         whole = ctx.sizes([depth], "int64")
         indices = relax.op.where(below, relax.op.add(indices, whole), indices)
         behind = [1] * (rank - 1 - axis)
-        if isinstance(depth, int):
+        if isinstance(depth, int) and depth <= MAX_GENERATED:
             ramp = ctx.const(np.arange(depth).reshape([-1, *behind]), "int64")
         else:
             numbers = ctx.emit(relax.op.arange(0, ctx.prim(depth), 1, "int64"))

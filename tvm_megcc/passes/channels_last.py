@@ -164,7 +164,8 @@ class _Rewriter(PyExprMutator):
             super().visit_match_cast_(binding)
             return
         shape = [binding.ty.shape.values[i] for i in _inverse(held.axes)]
-        raw = self.builder_.match_cast(held.raw, relax.TensorType(shape, binding.ty.dtype))
+        ty = relax.TensorType(shape, binding.ty.dtype)
+        raw = self.builder_.match_cast(held.raw, ty, binding.var.name_hint)
         self.held[binding.var] = Permuted(raw, held.axes)
 
     def _logical(self, var: relax.Var) -> relax.Var:

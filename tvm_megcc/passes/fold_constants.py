@@ -7,6 +7,7 @@ of weight transposes. Only the operators that our own passes put on constants ar
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 import tvm
@@ -123,6 +124,8 @@ class _Folder(PyExprMutator):
         tensors = [t for fields in listed for t in fields if isinstance(t.ty, relax.TensorType)]
         arrays = [self._constant(t) for t in tensors]
         if not arrays or any(a is None for a in arrays):
+            return call
+        if prod(static_shape(call)) * np.dtype(arrays[0].dtype).itemsize > MAX_BYTES:
             return call
         with np.errstate(all="ignore"):
             result = np.ascontiguousarray(fold(call, *arrays)).reshape(static_shape(call))

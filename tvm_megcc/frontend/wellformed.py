@@ -1,0 +1,250 @@
+"""What a graph says of itself must be true before anything is made of it.
+
+Enters: a ``ModelProto`` as it was read. Leaves: nothing, or an `InputError`: a tensor whose dims do
+not fit its data, an element type that ONNX does not have, a node that is not as its operator's
+schema says, a body with other ports than its node, a name that two ports have. Nothing is allocated
+for what a file claims.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from math import prod
+
+import onnx
+from onnx import helper
+
+from ..errors import InputError
+from .values import label
+
+REMEDY = "export the model again or fix it with onnx.checker's help"
+
+#: A sparse tensor is made dense; one of more elements than these is a claim.
+MOST_DENSE = 1 << 26
+
+#: Attributes whose numbers are sizes of a window, which has no size 0.
+_WINDOW = ("kernel_shape", "strides", "dilations")
+
+#: Element types of which a byte holds several.
+_PACKED = {
+    number: bits
+    for name, bits in (("INT4", 4), ("UINT4", 4), ("FLOAT4E2M1", 4), ("INT2", 2), ("UINT2", 2))
+    if (number := getattr(onnx.TensorProto, name, None)) is not None
+}
+
+_AttributeType = onnx.AttributeProto.AttributeType
+
+
+def check(proto: onnx.ModelProto) -> None:
+    """Raise an `InputError` for the first thing in a model that is not as it says."""
+    opsets = {e.domain if e.domain != "ai.onnx" else "": e.version for e in proto.opset_import}
+    for graph in _graphs(proto.graph):
+        _check_names(graph)
+        for tensor in graph.initializer:
+            if not tensor.name:
+                raise InputError(f"graph '{graph.name}': a weight has no name; {REMEDY}")
+            check_tensor(tensor, f"weight '{tensor.name}'")
+        for sparse in graph.sparse_initializer:
+            check_sparse(sparse, f"weight '{sparse.values.name}'")
+        for node in graph.node:
+            _check_node(node, opsets)
+
+
+def type_name(elem_type: int) -> str:
+    """ONNX's name of an element type, or its number where it has none."""
+    if elem_type in onnx.TensorProto.DataType.values():
+        return onnx.TensorProto.DataType.Name(elem_type).lower()
+    return f"the unknown type {elem_type}"
+
+
+def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    yield graph
+    for node in graph.node:
+        for attr in node.attribute:
+            for sub in [attr.g] if attr.HasField("g") else attr.graphs:
+                yield from _graphs(sub)
+
+
+# ---- tensors -----------------------------------------------------------------------------------
+
+
+def check_tensor(tensor: onnx.TensorProto, what: str) -> None:
+    """The dims of a tensor fit the data that is there."""
+    if tensor.data_type not in onnx.TensorProto.DataType.values() or not tensor.data_type:
+        raise InputError(f"{what}: it is of {type_name(tensor.data_type)}; {REMEDY}")
+    try:
+        onnx.checker.check_tensor(tensor)
+    except onnx.checker.ValidationError as err:
+        said = " ".join(str(err).split()).rstrip(".")[:200]
+        raise InputError(f"{what}: {said}; the file may be damaged, {REMEDY}") from None
+    count, stored = prod(tensor.dims), _stored(tensor)
+    if stored is not None and stored != count:
+        raise InputError(
+            f"{what}: its dims {list(tensor.dims)} make {count} elements and its data has {stored};"
+            f" the file may be damaged, {REMEDY}"
+        )
+
+
+def _stored(tensor: onnx.TensorProto) -> int | None:
+    """How many elements a tensor's data has, None where that is not plain to see."""
+    kind = tensor.data_type
+    if kind in _PACKED or kind in (tensor.COMPLEX64, tensor.COMPLEX128):
+        return None
+    if kind == tensor.STRING:
+        return len(tensor.string_data)
+    if tensor.HasField("raw_data"):
+        size = helper.tensor_dtype_to_np_dtype(kind).itemsize
+        return len(tensor.raw_data) // size
+    return len(getattr(tensor, helper.tensor_dtype_to_field(kind)))
+
+
+def check_sparse(sparse: onnx.SparseTensorProto, what: str) -> None:
+    """The indices of a sparse tensor lie in its dims, and it can be made dense."""
+    dims, values, indices = list(sparse.dims), sparse.values, sparse.indices
+    check_tensor(values, what)
+    check_tensor(indices, f"{what}, its indices")
+    if any(d < 0 for d in dims) or prod(dims) > MOST_DENSE:
+        raise InputError(
+            f"{what}: it is sparse with dims {dims}; it can have {MOST_DENSE} elements at most, "
+            "store it as a dense tensor"
+        )
+    count = prod(values.dims)
+    if indices.data_type != indices.INT64 or list(indices.dims) not in (
+        [count],
+        [count, len(dims)],
+    ):
+        raise InputError(
+            f"{what}: it is sparse with {count} values, and its indices are "
+            f"{type_name(indices.data_type)} of dims {list(indices.dims)}; {REMEDY}"
+        )
+    array = onnx.numpy_helper.to_array(indices)
+    ends = [prod(dims)] if array.ndim == 1 else dims
+    if array.size and ((array < 0) | (array.reshape(count, -1) >= ends)).any():
+        raise InputError(
+            f"{what}: it is sparse and an index lies outside its dims {dims}; {REMEDY}"
+        )
+
+
+# ---- names -------------------------------------------------------------------------------------
+
+
+def _check_names(graph: onnx.GraphProto) -> None:
+    weights = [w.name for w in graph.initializer]
+    weights += [w.values.name for w in graph.sparse_initializer]
+    _check_once("input", (p.name for p in graph.input))
+    _check_once("weight", weights)
+    _check_once("output", (p.name for p in graph.output))
+
+
+def _check_once(kind: str, names: Iterable[str]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise InputError(f"{kind} '{name}' is there {count} times; {REMEDY}")
+
+
+# ---- nodes -------------------------------------------------------------------------------------
+
+
+def _check_node(node: onnx.NodeProto, opsets: Mapping[str, int]) -> None:
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    given = {a.name: a for a in node.attribute}
+    for attr in node.attribute:
+        if attr.type == attr.TENSOR:
+            check_tensor(attr.t, f"{label(node)}, its {attr.name}")
+        if attr.type == attr.SPARSE_TENSOR:
+            check_sparse(attr.sparse_tensor, f"{label(node)}, its {attr.name}")
+    try:
+        schema = onnx.defs.get_schema(node.op_type, opsets.get(domain, 1), domain)
+    except onnx.defs.SchemaError:
+        return
+    if not schema.deprecated:
+        _check_schema(node, given, schema)
+    if domain:
+        return
+    _check_window(node, given)
+    if node.op_type in _BODIES:
+        _BODIES[node.op_type](node, given)
+
+
+def _check_schema(
+    node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto], schema: onnx.defs.OpSchema
+) -> None:
+    """Numbers of inputs and outputs, and types of attributes."""
+    for kind, count, low, high in (
+        ("inputs", len(node.input), schema.min_input, schema.max_input),
+        ("outputs", len(node.output), schema.min_output, schema.max_output),
+    ):
+        if not low <= count <= high:
+            takes = f"{low}" if low == high else f"{low} to {high}"
+            raise InputError(f"{label(node)}: it has {count} {kind} and takes {takes}; {REMEDY}")
+    for name, said in schema.attributes.items():
+        attr = given.get(name)
+        if attr is None and said.required:
+            raise InputError(f"{label(node)}: its attribute '{name}' is missing; {REMEDY}")
+        if attr is not None and attr.type and attr.type != int(said.type.value):
+            found, wanted = (_AttributeType.Name(int(t)) for t in (attr.type, said.type.value))
+            raise InputError(
+                f"{label(node)}: its attribute '{name}' is {found} and must be {wanted}; {REMEDY}"
+            )
+
+
+def _check_window(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> None:
+    """A window of size 0 has no elements; kernel, strides, dilations, pads have as many axes."""
+    axes = {}
+    for name in _WINDOW:
+        attr = given.get(name)
+        if attr is None or attr.type != attr.INTS:
+            continue
+        if any(size < 1 for size in attr.ints):
+            raise InputError(
+                f"{label(node)}: {name}={list(attr.ints)} must be at least 1; {REMEDY}"
+            )
+        axes[name] = len(attr.ints)
+    if "kernel_shape" in axes and "pads" in given:
+        axes["pads"] = len(given["pads"].ints) / 2
+    if len(set(axes.values())) > 1:
+        said = ", ".join(f"{name}={list(given[name].ints)}" for name in axes)
+        raise InputError(f"{label(node)}: {said} are of different numbers of axes; {REMEDY}")
+
+
+# ---- bodies ------------------------------------------------------------------------------------
+
+
+def _check_ports(node: onnx.NodeProto, body: str, kind: str, found: int, wanted: int) -> None:
+    if found != wanted:
+        raise InputError(
+            f"{label(node)}: its graph '{body}' has {found} {kind} where its node wants {wanted};"
+            f" {REMEDY}"
+        )
+
+
+def _check_if(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> None:
+    for name in ("then_branch", "else_branch"):
+        branch = given[name].g
+        _check_ports(node, name, "inputs", len(branch.input), 0)
+        _check_ports(node, name, "outputs", len(branch.output), len(node.output))
+
+
+def _check_loop(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> None:
+    body = given["body"].g
+    _check_ports(node, "body", "inputs", len(body.input), max(len(node.input), 2))
+    # Its first output is the condition; trailing outputs of the node may be left out.
+    if len(body.output) - 1 < max(len(node.output), len(node.input) - 2):
+        _check_ports(node, "body", "outputs", len(body.output), 1 + len(node.output))
+
+
+def _check_scan(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> None:
+    body, rows = given["body"].g, given["num_scan_inputs"].i
+    if not 1 <= rows <= len(node.input):
+        raise InputError(
+            f"{label(node)}: num_scan_inputs={rows} of its {len(node.input)} inputs; {REMEDY}"
+        )
+    # Scan of opset 8 has the lengths of its sequences in front, perhaps as an empty name.
+    if len(body.input) != len(node.input) - 1:
+        _check_ports(node, "body", "inputs", len(body.input), len(node.input))
+    if len(body.output) < len(node.output):
+        _check_ports(node, "body", "outputs", len(body.output), len(node.output))
+
+
+_BODIES = {"If": _check_if, "Loop": _check_loop, "Scan": _check_scan}
