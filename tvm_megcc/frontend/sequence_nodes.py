@@ -14,11 +14,11 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from ..errors import InputError
+from ..errors import InputError, UnsupportedError
 from ..ops import Context
 from ..ops._context import relax_shape
 from .functions import Body
-from .sequences import ABSENT, Absent, TensorList
+from .sequences import ABSENT, Absent, Rows, TensorList
 from .values import attributes, dtype_of, label
 
 if TYPE_CHECKING:
@@ -37,6 +37,14 @@ def _empty(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Val
 
 
 def _length(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
+    if isinstance(values[0], Rows):
+        count = np.array(len(values[0].first), np.int64)
+        nodes = [
+            helper.make_node("Shape", ["a"], ["shape"], start=0, end=1),
+            helper.make_node("Squeeze", ["shape"], ["made"]),
+            helper.make_node("Add", ["made", "b"], ["length"]),
+        ]
+        return _run(importer, node, nodes, [values[0].rows, count], ["length"])[0]
     return np.array(len(_items(node, values[0])), np.int64)
 
 
@@ -126,6 +134,8 @@ def _split(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Val
 
 def _concat(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
     attrs = attributes(node)
+    if isinstance(values[0], Rows):
+        return _joined_rows(importer, node, values[0], attrs["axis"], attrs.get("new_axis", 0))
     items = _items(node, values[0])
     if not items:
         raise InputError(f"{label(node)}: joins a sequence without elements; give it some")
@@ -198,7 +208,36 @@ def convert(
 # ---- computing with elements ---------------------------------------------------------------------
 
 
+def _joined_rows(
+    importer: Importer, node: onnx.NodeProto, value: Rows, axis: int, new: bool
+) -> Value:
+    """As `joined`, for elements that are rows of a tensor."""
+    ctx = importer.context(node)
+    whole = value.rows
+    if value.first:
+        first = joined(importer, node, value.first, 0, True)
+        concat = helper.make_node("Concat", ["a", "b"], ["whole"], axis=0)
+        whole = _run(importer, node, [concat], [first, whole], ["whole"])[0]
+    rank = len(_shape(ctx, whole)) - 1
+    axis %= rank + bool(new)
+    # The rows are counted by axis 0; that goes to where the elements are joined.
+    order = [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)]
+    moved = _run(
+        importer, node, [helper.make_node("Transpose", ["a"], ["b"], perm=order)], [whole], ["b"]
+    )[0]
+    if new:
+        return moved
+    shape = list(_shape(ctx, moved))
+    shape[axis : axis + 2] = [shape[axis] * shape[axis + 1]]
+    return ctx.reshape(importer.expr(moved), shape)
+
+
 def _items(node: onnx.NodeProto, value: Value | None) -> tuple[Value, ...]:
+    if isinstance(value, Rows):
+        raise UnsupportedError(
+            f"{label(node)}: only the run shows how long its sequence is; join that with"
+            " ConcatFromSequence"
+        )
     if not isinstance(value, TensorList):
         raise InputError(f"{label(node)}: '{node.input[0]}' is no sequence; give it one")
     return value.items
