@@ -98,38 +98,39 @@ def _erase(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Val
 def _split(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
     ctx = importer.context(node)
     attrs = attributes(node)
-    whole = values[0]
+    whole, split = (*values, None)[:2]
     shape = _shape(ctx, whole)
     axis = attrs.get("axis", 0) % max(len(shape), 1)
-    split = values[1] if len(values) > 1 else None
-    keeps = split is not None or attrs.get("keepdims", 1)
-    if split is None:
-        lengths: Any = [1] * _static(ctx, shape[axis])
-    elif isinstance(split, np.ndarray) and split.ndim == 0:
-        total, step = _static(ctx, shape[axis]), int(split)
-        if step < 1:
-            raise InputError(f"{label(node)}: splits into pieces of {step}; give at least 1")
-        lengths = [min(step, total - start) for start in range(0, total, step)]
-    else:
-        dims = _shape(ctx, split)
-        if len(dims) != 1 or not isinstance(dims[0], int):
-            raise ctx.unsupported(
-                "how many pieces it makes is known only at run time",
-                "make its split a constant, or a vector of fixed length",
-            )
-        lengths = split if not isinstance(split, np.ndarray) else list(map(int, split))
-    count = dims[0] if not isinstance(lengths, list) else len(lengths)
+    lengths = _lengths(ctx, shape[axis], split)
+    (count,) = _shape(ctx, lengths)
     if count == 0:
         return TensorList(())
     names = [f"p{k}" for k in range(count)]
-    sizes = np.array(lengths, np.int64) if isinstance(lengths, list) else lengths
     nodes = [helper.make_node("Split", ["a", "b"], names, axis=axis)]
-    operands = [whole, sizes]
-    if not keeps:
+    operands = [whole, lengths]
+    if split is None and not attrs.get("keepdims", 1):
         nodes += [helper.make_node("Squeeze", [n, "c"], [f"{n}_flat"]) for n in names]
         names = [f"{n}_flat" for n in names]
         operands.append(np.array([axis], np.int64))
     return TensorList(tuple(_run(importer, node, nodes, operands, names)))
+
+
+def _lengths(ctx: Context, size: Any, split: Value | None) -> Value:
+    """The lengths of the pieces of a dim of this size, as many as are known."""
+    if split is None:
+        return np.ones(ctx.static([size])[0], np.int64)
+    if isinstance(split, np.ndarray) and split.ndim == 0:
+        total, step = ctx.static([size])[0], int(split)
+        if step < 1:
+            raise InputError(f"{ctx.label}: splits into pieces of {step}; give at least 1")
+        return np.array([min(step, total - k) for k in range(0, total, step)], np.int64)
+    dims = _shape(ctx, split)
+    if len(dims) != 1 or not isinstance(dims[0], int):
+        raise ctx.unsupported(
+            "how many pieces it makes is known only at run time",
+            "make its split a constant, or a vector of fixed length",
+        )
+    return split
 
 
 def _concat(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
@@ -356,7 +357,3 @@ def _shape(ctx: Context, value: Value) -> tuple[Any, ...]:
             "fix the model's dims with --input-shapes",
         )
     return tuple(shape)
-
-
-def _static(ctx: Context, size: Any) -> int:
-    return ctx.static([size])[0]
