@@ -34,9 +34,12 @@ def run_all(names: Sequence[str], jobs: int, initialisers: bool) -> Iterable[Out
     """The outcomes, as they come."""
     # Neighbours are of one operator and share kernels.
     shares = [names[k : k + outcomes.BATCH] for k in range(0, len(names), outcomes.BATCH)]
+    done = 0
     with ProcessPoolExecutor(jobs) as pool:
         for task in as_completed([pool.submit(run, share, initialisers) for share in shares]):
             yield from task.result()
+            done += len(task.result())
+            print(f"{done} of {len(names)}", file=sys.stderr, flush=True)
 
 
 def table(found: Sequence[Outcome]) -> str:

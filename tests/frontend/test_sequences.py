@@ -124,6 +124,37 @@ def test_sequences_that_keep_their_length_in_loops() -> None:
         np.testing.assert_array_equal(y, np.concatenate([a, b]))
 
 
+#: Whose iterations only the run counts: what is appended, and how the elements are joined.
+ROWS = parser.parse_model(
+    """<ir_version: 10, opset_import: ["" : 17]>
+    agraph (float[2, 3] x, int64 n)
+        => (float[A, 3] y, float[2, B, 3] z, int64 length, float[2, 3] w) {
+        yes = Constant <value = bool {1}> ()
+        s = SequenceConstruct (x)
+        w, t = Loop (n, yes, x, s) <body = step (int64 i, bool c, float[2, 3] a, seq(float[2, 3]) u)
+            => (bool d, float[2, 3] b, seq(float[2, 3]) v) {
+                d = Identity (c)
+                b = Add (a, a)
+                v = SequenceInsert (u, b)
+            }>
+        y = ConcatFromSequence <axis = 0> (t)
+        z = ConcatFromSequence <axis = 1, new_axis = 1> (t)
+        length = SequenceLength (t)
+    }"""
+)
+
+
+def test_sequences_that_grow_as_long_as_the_run_says() -> None:
+    imported = from_onnx(ROWS)
+    for count in (0, 1, 3):
+        elements = [X * 2**k for k in range(count + 1)]
+        y, z, length, w = run(imported, {"x": X, "n": np.array(count)})
+        np.testing.assert_array_equal(y, np.concatenate(elements))
+        np.testing.assert_array_equal(z, np.stack(elements, 1))
+        np.testing.assert_array_equal(w, elements[-1])
+        assert length == count + 1
+
+
 PORTS = parser.parse_model(
     '<ir_version: 10, opset_import: ["" : 17]> agraph (seq(float[N, 3]) s, float[2, 3] x)'
     " => (seq(float[N, 3]) t, float[M, 3] y)"
@@ -152,7 +183,10 @@ def test_ports_have_names_of_elements() -> None:
     ("proto", "words"),
     [
         (PORTS, "'s' is a sequence and its length is not known"),
-        (looping("", GROWS), "is a sequence of 2 before an iteration and a sequence of 3 after it"),
+        (
+            looping("", GROWS.replace("v =", "g =") + " v = SequenceInsert (g, w)"),
+            "is a sequence of 2 before an iteration and a sequence of 4 after it",
+        ),
         (model(THREE + "y = Neg (s)"), "'s' is a sequence; Neg takes tensors"),
         (model("s = SequenceEmpty () y = ConcatFromSequence <axis = 0> (s)"), "without elements"),
         (model("o = Optional <type = float[2, 3]> () y = OptionalGetElement (o)"), "has none"),

@@ -14,11 +14,11 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from ..errors import InputError
+from ..errors import InputError, UnsupportedError
 from ..ops import Context
 from ..ops._context import relax_shape
 from .functions import Body
-from .sequences import ABSENT, Absent, TensorList
+from .sequences import ABSENT, Absent, Rows, TensorList
 from .values import attributes, dtype_of, label
 
 if TYPE_CHECKING:
@@ -37,6 +37,14 @@ def _empty(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Val
 
 
 def _length(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
+    if isinstance(values[0], Rows):
+        count = np.array(len(values[0].first), np.int64)
+        nodes = [
+            helper.make_node("Shape", ["a"], ["shape"], start=0, end=1),
+            helper.make_node("Squeeze", ["shape"], ["made"]),
+            helper.make_node("Add", ["made", "b"], ["length"]),
+        ]
+        return _run(importer, node, nodes, [values[0].rows, count], ["length"])[0]
     return np.array(len(_items(node, values[0])), np.int64)
 
 
@@ -90,42 +98,45 @@ def _erase(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Val
 def _split(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
     ctx = importer.context(node)
     attrs = attributes(node)
-    whole = values[0]
+    whole, split = (*values, None)[:2]
     shape = _shape(ctx, whole)
     axis = attrs.get("axis", 0) % max(len(shape), 1)
-    split = values[1] if len(values) > 1 else None
-    keeps = split is not None or attrs.get("keepdims", 1)
-    if split is None:
-        lengths: Any = [1] * _static(ctx, shape[axis])
-    elif isinstance(split, np.ndarray) and split.ndim == 0:
-        total, step = _static(ctx, shape[axis]), int(split)
-        if step < 1:
-            raise InputError(f"{label(node)}: splits into pieces of {step}; give at least 1")
-        lengths = [min(step, total - start) for start in range(0, total, step)]
-    else:
-        dims = _shape(ctx, split)
-        if len(dims) != 1 or not isinstance(dims[0], int):
-            raise ctx.unsupported(
-                "how many pieces it makes is known only at run time",
-                "make its split a constant, or a vector of fixed length",
-            )
-        lengths = split if not isinstance(split, np.ndarray) else list(map(int, split))
-    count = dims[0] if not isinstance(lengths, list) else len(lengths)
+    lengths = _lengths(ctx, shape[axis], split)
+    (count,) = _shape(ctx, lengths)
     if count == 0:
         return TensorList(())
     names = [f"p{k}" for k in range(count)]
-    sizes = np.array(lengths, np.int64) if isinstance(lengths, list) else lengths
     nodes = [helper.make_node("Split", ["a", "b"], names, axis=axis)]
-    operands = [whole, sizes]
-    if not keeps:
+    operands = [whole, lengths]
+    if split is None and not attrs.get("keepdims", 1):
         nodes += [helper.make_node("Squeeze", [n, "c"], [f"{n}_flat"]) for n in names]
         names = [f"{n}_flat" for n in names]
         operands.append(np.array([axis], np.int64))
     return TensorList(tuple(_run(importer, node, nodes, operands, names)))
 
 
+def _lengths(ctx: Context, size: Any, split: Value | None) -> Value:
+    """The lengths of the pieces of a dim of this size, as many as are known."""
+    if split is None:
+        return np.ones(ctx.static([size])[0], np.int64)
+    if isinstance(split, np.ndarray) and split.ndim == 0:
+        total, step = ctx.static([size])[0], int(split)
+        if step < 1:
+            raise InputError(f"{ctx.label}: splits into pieces of {step}; give at least 1")
+        return np.array([min(step, total - k) for k in range(0, total, step)], np.int64)
+    dims = _shape(ctx, split)
+    if len(dims) != 1 or not isinstance(dims[0], int):
+        raise ctx.unsupported(
+            "how many pieces it makes is known only at run time",
+            "make its split a constant, or a vector of fixed length",
+        )
+    return split
+
+
 def _concat(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
     attrs = attributes(node)
+    if isinstance(values[0], Rows):
+        return _joined_rows(importer, node, values[0], attrs["axis"], attrs.get("new_axis", 0))
     items = _items(node, values[0])
     if not items:
         raise InputError(f"{label(node)}: joins a sequence without elements; give it some")
@@ -198,7 +209,36 @@ def convert(
 # ---- computing with elements ---------------------------------------------------------------------
 
 
+def _joined_rows(
+    importer: Importer, node: onnx.NodeProto, value: Rows, axis: int, new: bool
+) -> Value:
+    """As `joined`, for elements that are rows of a tensor."""
+    ctx = importer.context(node)
+    whole = value.rows
+    if value.first:
+        first = joined(importer, node, value.first, 0, True)
+        concat = helper.make_node("Concat", ["a", "b"], ["whole"], axis=0)
+        whole = _run(importer, node, [concat], [first, whole], ["whole"])[0]
+    rank = len(_shape(ctx, whole)) - 1
+    axis %= rank + bool(new)
+    # The rows are counted by axis 0; that goes to where the elements are joined.
+    order = [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)]
+    moved = _run(
+        importer, node, [helper.make_node("Transpose", ["a"], ["b"], perm=order)], [whole], ["b"]
+    )[0]
+    if new:
+        return moved
+    shape = list(_shape(ctx, moved))
+    shape[axis : axis + 2] = [shape[axis] * shape[axis + 1]]
+    return ctx.reshape(importer.expr(moved), shape)
+
+
 def _items(node: onnx.NodeProto, value: Value | None) -> tuple[Value, ...]:
+    if isinstance(value, Rows):
+        raise UnsupportedError(
+            f"{label(node)}: only the run shows how long its sequence is; join that with"
+            " ConcatFromSequence"
+        )
     if not isinstance(value, TensorList):
         raise InputError(f"{label(node)}: '{node.input[0]}' is no sequence; give it one")
     return value.items
@@ -317,7 +357,3 @@ def _shape(ctx: Context, value: Value) -> tuple[Any, ...]:
             "fix the model's dims with --input-shapes",
         )
     return tuple(shape)
-
-
-def _static(ctx: Context, size: Any) -> int:
-    return ctx.static([size])[0]

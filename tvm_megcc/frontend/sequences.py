@@ -29,6 +29,14 @@ class TensorList:
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """A sequence of as many values as the run makes: some first ones, then rows of a tensor."""
+
+    first: tuple[Any, ...]
+    rows: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Absent:
     """An optional without an element."""
 
@@ -52,6 +60,11 @@ def flat(values: Iterable[Value]) -> tuple[list[Value], list[Form]]:
             forms.append(len(value.items))
         elif isinstance(value, Absent):
             forms.append(value)
+        elif isinstance(value, Rows):
+            raise UnsupportedError(
+                "a sequence whose length only the run shows enters or leaves a branch or a loop's"
+                " body; join it with ConcatFromSequence before"
+            )
         else:
             tensors.append(value)
             forms.append(None)
@@ -87,8 +100,8 @@ def words(form: Form) -> str:
 def refuse(node: onnx.NodeProto, values: Iterable[Value | None]) -> None:
     """Say in words that a node takes tensors only."""
     for value, name in zip(values, node.input, strict=False):
-        if isinstance(value, TensorList | Absent):
-            what = "a sequence" if isinstance(value, TensorList) else "an optional without element"
+        if isinstance(value, TensorList | Rows | Absent):
+            what = "an optional without element" if isinstance(value, Absent) else "a sequence"
             raise InputError(f"{label(node)}: '{name}' is {what}; {node.op_type} takes tensors")
 
 
@@ -141,6 +154,11 @@ def ports(port: onnx.ValueInfoProto, value: Value) -> list[tuple[str, Value]]:
     if isinstance(value, TensorList):
         names = element_names(port.name, len(value.items))
         return list(zip(names, value.items, strict=True))
+    if isinstance(value, Rows):
+        raise UnsupportedError(
+            f"output '{port.name}' is a sequence and only the run shows how long it is; join it"
+            " with ConcatFromSequence"
+        )
     if isinstance(value, Absent):
         raise UnsupportedError(
             f"output '{port.name}' is an optional that never has an element; do without it"

@@ -23,6 +23,7 @@ from ..ops._context import IllTypedError, cast_dim, expr_dtype, relax_shape
 from ..ops._data_sizes import sizes_from
 from ..ops._sizes import SizeArray
 from ..shape_exprs import bound, prim_of, symbol_of
+from . import appended
 from .sequences import Form, flat, shaped, tensor_count, words
 from .unrolled import can_unroll, unrolled
 from .values import attributes, identifier, label
@@ -143,6 +144,11 @@ def convert_loop(
     """The states after the last iteration, then the outputs that the iterations give by rows."""
     body: onnx.GraphProto = attributes(node)["body"]
     count, started, *initial = [*values, None, None][: max(len(values), 2)]
+    growing = appended.split(node, initial)
+    if growing is not None and not can_unroll(count, started):
+        made, which = growing
+        rest = [count, started, *(v for k, v in enumerate(initial) if k not in which)]
+        return appended.together(convert_loop(importer, made, rest, scope), initial, which)
     counted = _Count.of(importer, node, count)
     tensors, forms = flat(initial)
     if any(isinstance(form, int) for form in forms) and can_unroll(count, started):
