@@ -96,3 +96,42 @@ def test_rotaryembedding(tmp_path):
     cases += [contrib("RotaryEmbedding", [X, places, tables[0][:, :1], tables[1][:, :1]],
                       num_heads=2, rotary_embedding_dim=2)]  # fmt: skip
     check_together(cases, tmp_path)
+
+
+def grouped(length, before, room, *extra, past=True, packed=False, outputs=3, **attrs):
+    """Grouped attention of 4 heads of queries and 2 of keys, each of 16 elements."""
+    q, k, v = rand(2, length, 64), rand(2, length, 32, seed=1), rand(2, length, 32, seed=2)
+    pasts = [rand(2, 2, room, 16, seed=s) for s in (3, 4)] if past else [None, None]
+    last = np.array([b + length - 1 for b in before], np.int32)
+    total = np.array(max(before) + length, np.int32)
+    operands = [np.concatenate([q, k, v], 2), None, None] if packed else [q, k, v]
+    return contrib("GroupQueryAttention", [*operands, *pasts, last, total, *extra], outputs,
+                   num_heads=4, kv_num_heads=2, **attrs)  # fmt: skip
+
+
+def test_groupqueryattention(tmp_path):
+    tables = [f(rand(16, 8)) for f in (np.cos, np.sin)]
+    cases = [grouped(3, [0, 0], 0, past=False), grouped(1, [2, 4], 5, packed=True)]
+    cases += [grouped(1, [3, 3], 3, *tables, do_rotary=1, rotary_interleaved=k) for k in (0, 1)]
+    cases += [grouped(4, [0, 0], 0, past=False, local_window_size=2, softcap=2.0)]
+    cases += [grouped(3, [0, 0], 0, *tables, past=False, do_rotary=1, smooth_softmax=1)]
+    check_together(cases, tmp_path)
+
+
+def test_matmulnbits(tmp_path):
+    def product(bits, length, size, zero=None, bias=False, known=False, data=None):
+        rows, blocks = 5, -(-length // size)
+        rng = np.random.default_rng(bits)
+        packed = rng.integers(0, 256, (rows, blocks, size * bits // 8)).astype("uint8")
+        scales = rand(rows * blocks, seed=2)
+        whole = rng.integers(0, 256, rows * -(-blocks * bits // 8)).astype("uint8")
+        points = {None: None, "real": rand(rows * blocks, seed=3), "packed": whole}
+        data = rand(3, length) if data is None else data
+        operands = [data, *map(Weight if known else np.asarray, (packed, scales)), points[zero]]
+        operands += [None, rand(rows, seed=4)] if bias else []
+        return contrib("MatMulNBits", operands, K=length, N=rows, bits=bits, block_size=size)
+
+    cases = [product(4, 64, 16), product(4, 70, 32, "packed", True), product(8, 32, 16, "packed")]
+    cases += [product(4, 48, 16, "packed", known=True, data=Open(rand(2, 3, 48), ["n", 3, 48]))]
+    cases += [product(4, 32, 16, "real")]
+    check_together(cases, tmp_path)
