@@ -61,3 +61,24 @@ def test_products(tmp_path):
                           [a[0], b[0], a[1], b[1], a[2], b[2], *extra])]  # fmt: skip
     cases += [contrib("MatMulIntegerToFloat", [rand(2, 4, 5, dtype="uint8"), one[0], a[1], one[1]])]
     check_together(cases, tmp_path)
+
+
+def test_dynamicquantizelstm(tmp_path):
+    def layer(steps, direction, columns, dtype="int8", data=None):
+        count, per = (2 if direction == "bidirectional" else 1), (12,) if columns else ()
+        weights = [Weight(rand(count, rows, 12, seed=rows, dtype=dtype)) for rows in (4, 3)]
+        scales = [Weight(0.01 + 0.001 * abs(rand(count, *per, seed=k))) for k in (1, 2)]
+        points = [Weight(np.full((count, *per), 0 if dtype == "int8" else 40, dtype))] * 2
+        data = rand(steps, 2, 4) if data is None else data
+        bias = Weight(rand(count, 24, seed=3))
+        pairs = [scales[0], points[0], scales[1], points[1]]
+        operands = [data, *weights, bias, None, None, None, None, *pairs]
+        # A state that is rounded the other way, as its last bit differs, moves what follows by a
+        # step of 1/255 of the range times a weight.
+        return Case("DynamicQuantizeLSTM", operands, dict(hidden_size=3, direction=direction), 1,
+                    "com.microsoft", 3, close=1e-3)  # fmt: skip
+
+    cases = [layer(3, "forward", False), layer(4, "bidirectional", True, "uint8")]
+    opened = Open(rand(5, 2, 4), ["t", 2, 4])
+    cases += [layer(12, "reverse", True), layer(0, "forward", True, data=opened)]
+    check_together(cases, tmp_path)
