@@ -35,7 +35,8 @@ def test_dft_of_any_length(tmp_path):
 
 
 def test_dft_by_operands_that_are_computed(tmp_path):
-    cases = [dft((2, 8, 3, 2), 6, axis, known=False, inverse=1) for axis in (0, -3)]
+    cases = [dft((2, 8, 3, 2), None, axis, known=False) for axis in (1, -2)]
+    cases += [dft((2, 8, 3, 2), 6, axis, known=False, inverse=1) for axis in (0, -3)]
     cases += [dft((1, 8, 4, 1), length, 1, known=False, onesided=1) for length in (None, 9)]
     cases += [dft((1, 8, 4, 2), n, 1, known=False, onesided=1, inverse=1) for n in (None, 7)]
     check_together(cases, tmp_path)
@@ -103,4 +104,12 @@ def test_tfidfvectorizer(tmp_path):
     shared = dict(pool_int64s=[5, 6, 7, 8, 6, 7, 8], ngram_counts=[0, 1],
                   ngram_indexes=[0, 2, 2, 0])  # fmt: skip
     cases += [count(rows, pool=shared), count(rows[:, :1], skip=2)]
+    check_together(cases, tmp_path)
+
+
+def test_windows(tmp_path):
+    cases = [Case(op, [np.array(size, dtype)], dict(periodic=periodic), by="reference")
+             for op in ("HannWindow", "HammingWindow", "BlackmanWindow")
+             for size, dtype, periodic in ((10, "int32", 1), (7, "int64", 0))]  # fmt: skip
+    cases += [Case("HannWindow", [np.array(9)], dict(output_datatype=11), by="reference")]
     check_together(cases, tmp_path)

@@ -84,6 +84,12 @@ class Context:
             self.stored,
         )
 
+    def at_opset(self, opset: int) -> Context:
+        """The same place, for another operator's conversion of that opset."""
+        place = self.inside(self.builder)
+        place.opset = opset
+        return place
+
     def emit(self, expr: relax.Expr) -> relax.Var:
         """Bind an intermediate result to a variable, whose type is then known."""
         return self.builder.emit(expr)
@@ -280,6 +286,11 @@ class Inputs(Sequence[Any]):
         self._ctx = ctx
         self._values = values
         self._materialise = materialise
+
+    @staticmethod
+    def of(ctx: Context, values: Sequence[relax.Expr | None]) -> Inputs:
+        """Operands for another operator's conversion."""
+        return Inputs(ctx, values, lambda i: values[i])
 
     def inside(self, ctx: Context, params: Mapping[int, relax.Expr]) -> Inputs:
         """The operands as a function sees them that gets them as parameters, by their index.

@@ -27,7 +27,7 @@ def centred(ctx: Context, inputs: Inputs, data: int, zero_point: int, shape: Seq
     if point is not None:
         offset = ctx.const(_spread(point, shape), "int32")
     else:
-        offset = relax.op.astype(_shaped(ctx, inputs, zero_point, shape), "int32")
+        offset = relax.op.astype(shaped(ctx, inputs, zero_point, shape), "int32")
     return ctx.emit(relax.op.subtract(wide, offset))
 
 
@@ -35,7 +35,8 @@ def _spread(point: np.ndarray, shape: Sequence[int]) -> np.ndarray:
     return (point.reshape(()) if point.size == 1 else point.reshape(shape)).astype(np.int32)
 
 
-def _shaped(ctx: Context, inputs: Inputs, index: int, shape: Sequence[int]) -> Expr:
+def shaped(ctx: Context, inputs: Inputs, index: int, shape: Sequence[int]) -> Expr:
+    """Operand ``index``, one number or, in the given shape, one for each channel."""
     single = all(d == 1 for d in inputs.static_shape(index))
     return reshaped(ctx, inputs, index, [] if single else shape)
 
@@ -53,6 +54,34 @@ def saturate(ctx: Context, x: Expr, point: Expr | None, dtype: str) -> Expr:
     if point is not None:
         x = ctx.emit(relax.op.add(x, relax.op.astype(point, "float32")))
     return relax.op.astype(ctx.emit(clip(ctx, x, info.min, info.max)), dtype)
+
+
+def quantised(ctx: Context, value: Expr, inputs: Inputs, scale: int, dtype: str) -> Expr:
+    """A real value by operand ``scale`` and the zero point behind it, where it has one."""
+    scaled = ctx.emit(relax.op.divide(value, reshaped(ctx, inputs, scale, [])))
+    point = reshaped(ctx, inputs, scale + 1, []) if inputs.has(scale + 1) else None
+    return saturate(ctx, scaled, point, dtype)
+
+
+def by_its_range(ctx: Context, x: Expr) -> tuple[Expr, Expr]:
+    """f32 as DynamicQuantizeLinear has it: the u8 values less their zero point (i32), the scale."""
+    op = relax.op
+    zero, one, most = (ctx.const(v, "float32") for v in (0, 1, 255))
+    low = ctx.emit(op.minimum(op.min(x), zero))
+    high = ctx.emit(op.maximum(op.max(x), zero))
+    span = ctx.emit(op.divide(op.subtract(high, low), most))
+    scale = ctx.emit(op.where(op.equal(span, zero), one, span))
+    point = op.round(clip(ctx, ctx.emit(op.divide(op.negative(low), scale)), 0.0, 255.0))
+    point = ctx.emit(point)
+    whole = op.add(op.round(ctx.emit(op.divide(x, scale))), point)
+    whole = clip(ctx, ctx.emit(whole), 0.0, 255.0)
+    return ctx.emit(op.astype(op.subtract(whole, point), "int32")), scale
+
+
+def scaled(ctx: Context, total: Expr, factor: Expr, inputs: Inputs, bias: int) -> Expr:
+    """An i32 sum times ``factor`` as f32, plus operand ``bias`` where there is one."""
+    value = ctx.emit(relax.op.multiply(relax.op.astype(total, "float32"), factor))
+    return relax.op.add(value, inputs[bias]) if inputs.has(bias) else value
 
 
 def requantise(
@@ -75,5 +104,5 @@ def factor(
         first, second, last = (np.asarray(k, np.float32) for k in known)
         value = first.reshape(()) * second / last.reshape(())
         return ctx.const(value.reshape(() if value.size == 1 else shape), "float32")
-    product = relax.op.multiply(reshaped(ctx, inputs, a, []), _shaped(ctx, inputs, b, shape))
+    product = relax.op.multiply(reshaped(ctx, inputs, a, []), shaped(ctx, inputs, b, shape))
     return ctx.emit(relax.op.divide(product, reshaped(ctx, inputs, y, [])))

@@ -89,6 +89,11 @@ class Recurrent(OnnxOp):
         """The part of the recurrent bias that is to be added after the state's projection."""
         return None
 
+    def entered(self, ctx: Context, inputs: Inputs, rows: Expr, d: int, cell: Cell) -> Expr:
+        """``x @ w`` of all steps in direction `d`."""
+        weight = ctx.const(inputs.need(1, "its weight")[d].T, cell.dtype)
+        return ctx.emit(relax.op.matmul(rows, weight))
+
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         batch_first = attrs.get("layout", 0) == 1
         data = ["batch", "steps", None] if batch_first else ["steps", "batch", None]
@@ -183,9 +188,8 @@ class Recurrent(OnnxOp):
     ) -> Expr:
         """``x @ w + b`` of all steps: ``[steps * batch, gates * hidden]``."""
         steps, batch, size = ctx.shape(data)
-        weight = ctx.const(inputs.need(1, "its weight")[d].T, cell.dtype)
         rows = ctx.reshape(data, [steps * batch, size])
-        result = ctx.emit(relax.op.matmul(rows, weight))
+        result = self.entered(ctx, inputs, rows, d, cell)
         if not inputs.has(3):
             return result
         bias, second = _bias_half(inputs, d, 0), _bias_half(inputs, d, 1)

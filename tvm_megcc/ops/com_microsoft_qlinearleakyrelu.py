@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from tvm import relax
-
 from . import Attrs, Context, Inputs, Result
 from ._activations import leaky
 from ._composite import Composite
-from ._quantised import real, saturate
-from ._shapes import reshaped
+from ._quantised import quantised, real
 
 
 class QLinearLeakyRelu(Composite):
@@ -19,6 +16,4 @@ class QLinearLeakyRelu(Composite):
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         value = ctx.emit(leaky(ctx, real(ctx, inputs, 0), attrs.get("alpha", 0.01)))
-        scaled = ctx.emit(relax.op.divide(value, reshaped(ctx, inputs, 3, [])))
-        point = reshaped(ctx, inputs, 4, []) if inputs.has(4) else None
-        return saturate(ctx, scaled, point, inputs.dtype(0))
+        return quantised(ctx, ctx.emit(value), inputs, 3, inputs.dtype(0))

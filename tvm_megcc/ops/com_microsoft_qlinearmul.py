@@ -7,8 +7,7 @@ from tvm import relax
 from . import Attrs, Context, Inputs, Result
 from ._agree import broadcast
 from ._composite import Composite
-from ._quantised import real, saturate
-from ._shapes import reshaped
+from ._quantised import quantised, real
 
 
 class QLinearMul(Composite):
@@ -23,6 +22,4 @@ class QLinearMul(Composite):
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         total = relax.op.multiply(real(ctx, inputs, 0), real(ctx, inputs, 3))
-        scaled = ctx.emit(relax.op.divide(total, reshaped(ctx, inputs, 6, [])))
-        point = reshaped(ctx, inputs, 7, []) if inputs.has(7) else None
-        return saturate(ctx, scaled, point, inputs.dtype(0))
+        return quantised(ctx, ctx.emit(total), inputs, 6, inputs.dtype(0))

@@ -6,8 +6,7 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, Result
 from ._composite import Composite
-from ._quantised import real, saturate
-from ._shapes import reshaped
+from ._quantised import quantised, real
 
 
 class QLinearSigmoid(Composite):
@@ -18,6 +17,4 @@ class QLinearSigmoid(Composite):
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         value = relax.op.sigmoid(real(ctx, inputs, 0))
-        scaled = ctx.emit(relax.op.divide(value, reshaped(ctx, inputs, 3, [])))
-        point = reshaped(ctx, inputs, 4, []) if inputs.has(4) else None
-        return saturate(ctx, scaled, point, inputs.dtype(0))
+        return quantised(ctx, ctx.emit(value), inputs, 3, inputs.dtype(0))

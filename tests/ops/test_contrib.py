@@ -1,0 +1,139 @@
+"""Operators of com.microsoft on floats through compiled packages, against ONNX Runtime."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from tests.ops.cases import Weight, rand
+from tests.ops.together import Case, Open, check_together, right_answer
+
+X = rand(2, 3, 8)
+OPEN = Open(X, ["batch", "words", 8])
+
+
+def contrib(op, operands, outputs=1, **attrs):
+    return Case(op, operands, attrs, 1, "com.microsoft", outputs)
+
+
+def test_activations_and_norms(tmp_path):
+    cases = [contrib(op, [OPEN]) for op in ("Gelu", "FastGelu", "QuickGelu")]
+    cases += [contrib(op, [X, rand(8, seed=1)]) for op in ("BiasGelu", "FastGelu")]
+    cases += [contrib("QuickGelu", [X], alpha=1.1)]
+    gamma, beta, bias = (rand(8, seed=k) for k in (2, 3, 4))
+    wanted = ["y", "", "", "sum"]
+    skip = rand(2, 3, 8, seed=5)
+    cases += [contrib("SkipLayerNormalization", [X, skip, gamma, beta, bias], wanted, epsilon=1e-5)]
+    cases += [contrib("SkipLayerNormalization", [X, skip[:1], gamma])]
+    skipped = Open(skip, ["batch", "words", 8])
+    cases += [contrib("SkipLayerNormalization", [OPEN, skipped, gamma, beta])]
+    cases += [contrib("SkipSimplifiedLayerNormalization", [X, skip, gamma, bias], wanted)]
+    ids = np.array([[1, 4, 2], [0, 3, 3]], np.int32)
+    tables = [rand(n, 8, seed=n) for n in (5, 6, 2)]
+    mask = np.array([[1, 1, 0], [1, 1, 1]], np.int32)
+    cases += [contrib("EmbedLayerNormalization", [ids, ids % 2, *tables, gamma, beta, mask],
+                      ["y", "count", "sum"])]  # fmt: skip
+    opened = Open(ids, ["batch", "words"])
+    cases += [contrib("EmbedLayerNormalization", [opened, None, *tables[:2], None, gamma, beta],
+                      ["y", "count"])]  # fmt: skip
+    check_together(cases, tmp_path)
+
+
+def test_products(tmp_path):
+    a, b = rand(2, 3, 4, 5), rand(2, 3, 5, 6, seed=1)
+    cases = [contrib("FusedMatMul", [a, b], alpha=0.5)]
+    cases += [contrib("FusedMatMul", [a, Weight(np.swapaxes(b, 2, 3).copy())], transB=1)]
+    turned = Open(np.moveaxis(a, 2, 0).copy(), [4, "n", 3, 5])
+    cases += [contrib("FusedMatMul", [turned, b], transBatchA=1)]
+    turned = np.moveaxis(b, 2, 0).copy()
+    cases += [contrib("FusedMatMul", [a, turned], transBatchB=1)]
+    cases += [contrib("FusedMatMul", [np.moveaxis(a, 3, 0).copy(), b], transBatchA=1, transA=1)]
+    m, n, c = rand(3, 4), rand(4, 5, seed=1), rand(5, seed=2)
+    cases += [contrib("FusedGemm", [m, n, c], activation=name) for name in ("Relu", "Tanh")]
+    cases += [contrib("FusedGemm", [m.T.copy(), n], activation="LeakyRelu", activation_alpha=0.2,
+                      transA=1, alpha=0.5)]  # fmt: skip
+    square = rand(2, 3, 4, 4, seed=3)
+    cases += [contrib("Inverse", [data]) for data in (square, Open(square[0], ["n", 4, 4]))]
+    check_together(cases, tmp_path)
+
+
+def test_attention(tmp_path):
+    weights, bias = rand(8, 24, seed=1), rand(24, seed=2)
+    masks = [[[1, 1, 0], [1, 1, 1]], [2, 3], [3, 2, 1, 0], [[[1, 1, 0]] * 3] * 2]
+    cases = [contrib("Attention", [X, weights, bias, np.array(mask, np.int32)], num_heads=2)
+             for mask in masks]  # fmt: skip
+    past = rand(2, 2, 2, 4, 4, seed=3)
+    cases += [contrib("Attention", [X, weights, bias, None, past], 2, num_heads=2,
+                      unidirectional=1)]  # fmt: skip
+    extra = rand(1, 2, 3, 3, seed=4)
+    cases += [contrib("Attention", [X, rand(8, 20, seed=5), rand(20), None, None, extra],
+                      num_heads=2, qkv_hidden_sizes=[8, 8, 4], scale=0.3)]  # fmt: skip
+    cases += [contrib("Attention", [OPEN, Weight(weights), Weight(bias)], num_heads=2,
+                      unidirectional=1)]  # fmt: skip
+    cases += [contrib("MultiHeadAttention", [X, rand(2, 5, 8, seed=6), rand(2, 5, 4, seed=7),
+                                             rand(20, seed=8)], num_heads=2)]  # fmt: skip
+    opened = [Open(rand(2, 5, 8, seed=k), ["batch", "keys", 8]) for k in (6, 7)]
+    cases += [contrib("MultiHeadAttention", [OPEN, *opened, None, None], num_heads=4)]
+    padded = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
+    cases += [contrib("MultiHeadAttention", [X, *(v.value for v in opened), None, padded],
+                      num_heads=2)]  # fmt: skip
+    # ONNX Runtime has packed operands on other devices only.
+    three, two = rand(2, 3, 2, 3, 4), rand(2, 5, 2, 2, 4)
+    for packed in ([three], [X, two]):
+        apart = [np.moveaxis(packed[-1], 3, 0)[k].reshape(2, -1, 8) for k in range(-2, 0)]
+        query = X if len(packed) == 2 else three[:, :, :, 0].reshape(2, 3, 8)
+        want = right_answer(contrib("MultiHeadAttention", [query, *apart], num_heads=2))
+        cases += [replace(contrib("MultiHeadAttention", packed, num_heads=2), want=want)]
+    pasts = [rand(2, 2, 4, 4, seed=k) for k in (9, 10)]
+    cases += [contrib("MultiHeadAttention", [X, X, X, None, None, None, *pasts], 3, num_heads=2,
+                      unidirectional=1)]  # fmt: skip
+    check_together(cases, tmp_path)
+
+
+def test_rotaryembedding(tmp_path):
+    tables = [np.cos(rand(9, 2)), np.sin(rand(9, 2))]
+    places = np.array([[3, 1, 0], [8, 2, 5]])
+    cases = [contrib("RotaryEmbedding", [X, places, *tables], interleaved=k) for k in (0, 1)]
+    cases += [contrib("RotaryEmbedding", [OPEN, np.array([4]), *tables])]
+    cases += [contrib("RotaryEmbedding", [rand(2, 3, 3, 4), places, *tables])]
+    cases += [contrib("RotaryEmbedding", [X, places, tables[0][:, :1], tables[1][:, :1]],
+                      num_heads=2, rotary_embedding_dim=2)]  # fmt: skip
+    check_together(cases, tmp_path)
+
+
+def grouped(length, before, room, *extra, past=True, packed=False, outputs=3, **attrs):
+    """Grouped attention of 4 heads of queries and 2 of keys, each of 16 elements."""
+    q, k, v = rand(2, length, 64), rand(2, length, 32, seed=1), rand(2, length, 32, seed=2)
+    pasts = [rand(2, 2, room, 16, seed=s) for s in (3, 4)] if past else [None, None]
+    last = np.array([b + length - 1 for b in before], np.int32)
+    total = np.array(max(before) + length, np.int32)
+    operands = [np.concatenate([q, k, v], 2), None, None] if packed else [q, k, v]
+    return contrib("GroupQueryAttention", [*operands, *pasts, last, total, *extra], outputs,
+                   num_heads=4, kv_num_heads=2, **attrs)  # fmt: skip
+
+
+def test_groupqueryattention(tmp_path):
+    tables = [f(rand(16, 8)) for f in (np.cos, np.sin)]
+    cases = [grouped(3, [0, 0], 0, past=False), grouped(1, [2, 4], 5, packed=True)]
+    cases += [grouped(1, [3, 3], 3, *tables, do_rotary=1, rotary_interleaved=k) for k in (0, 1)]
+    cases += [grouped(4, [0, 0], 0, past=False, local_window_size=2, softcap=2.0)]
+    cases += [grouped(3, [0, 0], 0, *tables, past=False, do_rotary=1, smooth_softmax=1)]
+    check_together(cases, tmp_path)
+
+
+def test_matmulnbits(tmp_path):
+    def product(bits, length, size, zero=None, bias=False, known=False, data=None):
+        rows, blocks = 5, -(-length // size)
+        rng = np.random.default_rng(bits)
+        packed = rng.integers(0, 256, (rows, blocks, size * bits // 8)).astype("uint8")
+        scales = rand(rows * blocks, seed=2)
+        whole = rng.integers(0, 256, rows * -(-blocks * bits // 8)).astype("uint8")
+        points = {None: None, "real": rand(rows * blocks, seed=3), "packed": whole}
+        data = rand(3, length) if data is None else data
+        operands = [data, *map(Weight if known else np.asarray, (packed, scales)), points[zero]]
+        operands += [None, rand(rows, seed=4)] if bias else []
+        return contrib("MatMulNBits", operands, K=length, N=rows, bits=bits, block_size=size)
+
+    cases = [product(4, 64, 16), product(4, 70, 32, "packed", True), product(8, 32, 16, "packed")]
+    cases += [product(4, 48, 16, "packed", known=True, data=Open(rand(2, 3, 48), ["n", 3, 48]))]
+    cases += [product(4, 32, 16, "real")]
+    check_together(cases, tmp_path)

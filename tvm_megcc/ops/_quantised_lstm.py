@@ -1,0 +1,62 @@
+"""An LSTM whose products are of integers: the data and the states by their own ranges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from tvm import relax
+
+from . import Attrs, Context, Inputs
+from ._quantised import by_its_range
+from ._recurrent import Cell, Expr
+from .lstm import LSTM
+
+
+@dataclass(frozen=True, slots=True)
+class _Weight:
+    """``[rows, columns]`` less its zero point, and a scale for each column."""
+
+    values: np.ndarray
+    scales: np.ndarray
+
+    @staticmethod
+    def of(inputs: Inputs, index: int, scale: int, d: int, what: str) -> _Weight:
+        values = inputs.need(index, what)[d].astype(np.int32)
+        point = np.atleast_1d(inputs.need(scale + 1, f"the zero point of {what}")[d])
+        scales = np.atleast_1d(inputs.need(scale, f"the scale of {what}")[d])
+        columns = np.broadcast_to(scales, values.shape[1:])
+        return _Weight(values - point.astype(np.int32), columns.astype(np.float32))
+
+    def times(self, ctx: Context, x: Expr) -> Expr:
+        """``x @ weight``, x quantised by its range."""
+        whole, scale = by_its_range(ctx, x)
+        total = ctx.emit(relax.op.matmul(whole, ctx.const(self.values, "int32")))
+        factor = ctx.emit(relax.op.multiply(scale, ctx.const(self.scales, "float32")))
+        return ctx.emit(relax.op.multiply(relax.op.astype(total, "float32"), factor))
+
+
+@dataclass(frozen=True, slots=True)
+class _QuantisedCell(Cell):
+    weight: _Weight | None = None
+
+    def project(self, state: Expr, first: int = 0, last: int | None = None) -> Expr:
+        assert self.weight is not None and first == 0 and last is None
+        return self.weight.times(self.ctx, state)
+
+
+class QuantisedLayer(LSTM):
+    """Operands: those of LSTM, its weights transposed, then their scales and zero points."""
+
+    def entered(self, ctx: Context, inputs: Inputs, rows: Expr, d: int, cell: Cell) -> Expr:
+        return _Weight.of(inputs, 1, 8, d, "its weight").times(ctx, rows)
+
+    def _cell(self, ctx: Context, inputs: Inputs, attrs: Attrs, d: int) -> Cell:
+        weight = _Weight.of(inputs, 2, 10, d, "its recurrent weight")
+        turned = inputs.need(2, "its recurrent weight").transpose(0, 2, 1)
+        known = [inputs.known(k) if k in (3, 7) else None for k in range(8)]
+        known[2] = turned
+        like = Inputs(ctx, [inputs[0], *known[1:]], lambda k: inputs[k])
+        cell = super()._cell(ctx, like, attrs, d)
+        given = {f.name: getattr(cell, f.name) for f in fields(Cell)}
+        return _QuantisedCell(**given, weight=weight)

@@ -1,0 +1,45 @@
+"""com.microsoft::EmbedLayerNormalization."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import Labels, Shape
+from ._normed import EPSILON, layer
+
+
+class EmbedLayerNormalization(OnnxOp):
+    """Layer normalisation of the sum of a word's, its place's and its segment's row.
+
+    Operands: words, segments, the three tables, gamma, beta, mask, places. Results: the normalised
+    rows, how many words of each batch the mask has, the sum.
+    """
+
+    name = "EmbedLayerNormalization"
+    domain = "com.microsoft"
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        ids: list[Hashable] = ["batch", "words"]
+        own = {0: ids, 1: ids, 7: ids}
+        return [list(own.get(k, [])) for k in range(len(shapes))]
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        batch, words = inputs.shape(0)
+        x = ctx.emit(relax.op.take(inputs[2], inputs[0], axis=0, mode="clip"))
+        if inputs.has(8):
+            places = inputs[8]
+        else:
+            places = ctx.emit(relax.op.arange(0, ctx.prim(words), 1, "int64"))
+        x = ctx.emit(relax.op.add(x, relax.op.take(inputs[3], places, axis=0, mode="clip")))
+        if inputs.has(1) and inputs.has(4):
+            x = ctx.emit(relax.op.add(x, relax.op.take(inputs[4], inputs[1], axis=0, mode="clip")))
+        result, _, _ = layer(ctx, x, inputs[5], inputs[6], attrs.get("epsilon", EPSILON))
+        if inputs.has(7):
+            kept = ctx.emit(relax.op.astype(inputs[7], "int32"))
+            count = ctx.emit(relax.op.sum(kept, [1]))
+        else:
+            count = ctx.emit(relax.op.zeros(relax.ShapeExpr(ctx.prims([batch])), "int32"))
+        return result, count, x

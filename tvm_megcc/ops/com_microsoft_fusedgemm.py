@@ -1,0 +1,27 @@
+"""com.microsoft::FusedGemm."""
+
+from __future__ import annotations
+
+from . import Attrs, Context, Inputs, OnnxOp, Result, find
+from ._activations import activate
+from ._agree import Labels, Shape
+from .gemm import Gemm
+
+
+class FusedGemm(OnnxOp):
+    """Gemm, then the named activation."""
+
+    name = "FusedGemm"
+    domain = "com.microsoft"
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        return Gemm().labels(shapes, attrs)
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        gemm = find("", "Gemm")
+        assert gemm is not None
+        result = ctx.emit(gemm.convert(ctx.at_opset(13), inputs, attrs))
+        params = [attrs[f"activation_{p}"] for p in ("alpha", "beta") if f"activation_{p}" in attrs]
+        if "activation" not in attrs:
+            return result
+        return activate(ctx, attrs["activation"], result, params)

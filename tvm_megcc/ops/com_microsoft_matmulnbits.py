@@ -1,0 +1,67 @@
+"""com.microsoft::MatMulNBits."""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax
+
+from . import Attrs, Context, Inputs, Result
+from ._agree import Labels, Shape
+from ._composite import Composite
+
+#: How many numbers there are to a byte of so many bits.
+_BITS = (2, 4, 8)
+
+
+class MatMulNBits(Composite):
+    """``A @ B.T`` of a B that is packed, several numbers to a byte; the lowest bits come first.
+
+    Operands: A, B ``[n, blocks, bytes of a block]``, a scale for each block, their zero points
+    (packed like B, or real numbers; the middle of the range where there are none), and a bias.
+    """
+
+    name = "MatMulNBits"
+    domain = "com.microsoft"
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        return [[] for _ in shapes]
+
+    def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        op, bits = relax.op, attrs.get("bits", 4)
+        if bits not in _BITS or inputs.has(4):
+            fact = "an order of groups (g_idx)" if inputs.has(4) else f"{bits} bits"
+            raise ctx.unsupported(fact, "quantise to 2, 4 or 8 bits without g_idx")
+        rows, length, size = attrs["N"], attrs["K"], attrs["block_size"]
+        blocks, dtype = -(-length // size), inputs.dtype(0)
+        whole = _unpacked(ctx, inputs[1], bits, [rows, blocks, size])
+        if not inputs.has(3):
+            point = ctx.const(1 << (bits - 1), dtype)
+        elif "float" in inputs.dtype(3):
+            point = ctx.reshape(inputs[3], [rows, blocks, 1])
+        else:
+            # A row of zero points begins with a byte of its own.
+            width = -(-blocks * bits // 8) * 8 // bits
+            point = _unpacked(ctx, inputs[3], bits, [rows, width])
+            point = ctx.emit(op.strided_slice(point, [1], [0], [blocks], [1]))
+            point = ctx.emit(op.astype(ctx.reshape(point, [rows, blocks, 1]), dtype))
+        centred = ctx.emit(op.subtract(op.astype(whole, dtype), point))
+        scales = ctx.reshape(inputs[2], [rows, blocks, 1])
+        weight = ctx.reshape(ctx.emit(op.multiply(centred, scales)), [rows, blocks * size])
+        if blocks * size != length:
+            weight = ctx.emit(op.strided_slice(weight, [1], [0], [length], [1]))
+        data = ctx.cast(inputs[0], [*inputs.shape(0)[:-1], length])
+        result = ctx.emit(op.matmul(data, ctx.emit(op.permute_dims(weight))))
+        return op.add(result, inputs[5]) if inputs.has(5) else result
+
+
+def _unpacked(ctx: Context, packed: relax.Expr, bits: int, shape: list[int]) -> relax.Expr:
+    """The numbers of bytes, as ``uint8`` of that shape."""
+    count = 8 // bits
+    total = int(np.prod(shape))
+    flat = ctx.reshape(packed, [total // count, 1])
+    if count == 1:
+        return ctx.reshape(flat, shape)
+    places = ctx.const(np.arange(count) * bits, "uint8")
+    moved = ctx.emit(relax.op.right_shift(flat, places))
+    numbers = ctx.emit(relax.op.bitwise_and(moved, ctx.const((1 << bits) - 1, "uint8")))
+    return ctx.reshape(numbers, shape)

@@ -1,0 +1,64 @@
+"""com.microsoft::MultiHeadAttention."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._attention import added, appended, attended, causal, heads, padding, scores
+
+
+class MultiHeadAttention(OnnxOp):
+    """Attention of projected queries, keys and values, also packed ones.
+
+    Operands: query, key, value, bias, padding mask, attention bias, past key and value. Results:
+    the output, the present key and value, the scores.
+    """
+
+    name = "MultiHeadAttention"
+    domain = "com.microsoft"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        if inputs.has(8) or inputs.has(9):
+            raise ctx.unsupported("shares its past with its present", "export without a buffer")
+        q, k, v = self._operands(ctx, inputs, attrs["num_heads"])
+        past = (inputs[6], inputs[7])
+        k, v = appended(ctx, past[0], k), appended(ctx, past[1], v)
+        dtype, keys, masks = inputs.dtype(0), ctx.shape(k)[2], []
+        batch, _, queries, _ = ctx.shape(q)
+        if inputs.has(4):
+            value = attrs.get("mask_filter_value", -10000.0)
+            masks.append(padding(ctx, inputs[4], batch, keys, value, dtype))
+        if attrs.get("unidirectional", 0):
+            masks.append(causal(ctx, queries, keys, dtype))
+        found = scores(ctx, q, k, attrs.get("scale", 0.0), added(ctx, inputs[5], *masks))
+        weights = ctx.emit(relax.op.nn.softmax(found, -1))
+        return attended(ctx, weights, v), k, v, found
+
+    @staticmethod
+    def _operands(ctx: Context, inputs: Inputs, count: int) -> list[relax.Expr]:
+        """Queries, keys and values with their biases, by heads."""
+        op = relax.op
+        if inputs.rank(0) == 5:
+            parts = [inputs[0]] * 3
+        elif inputs.rank(1) == 5:
+            parts = [inputs[0], inputs[1], inputs[1]]
+        else:
+            parts = [inputs[0], inputs[1], inputs[2]]
+        found, start = [], 0
+        for k, part in enumerate(parts):
+            shape = ctx.shape(part)
+            if len(shape) == 5:
+                which = k if inputs.rank(0) == 5 else k - 1
+                part = ctx.emit(op.take(part, ctx.const(which, "int64"), axis=3))
+                part = ctx.reshape(part, [*shape[:2], shape[2] * shape[4]])
+            width = ctx.shape(part)[2]
+            if len(shape) == 4:  # keys or values that are there by heads
+                width = shape[1] * shape[3]
+            (width,) = ctx.static([width])
+            if inputs.has(3) and len(shape) != 4:
+                bias = op.strided_slice(inputs[3], [0], [start], [start + width], [1])
+                part = ctx.emit(op.add(part, ctx.emit(bias)))
+            start += width
+            found.append(part if len(shape) == 4 else heads(ctx, part, count))
+        return found

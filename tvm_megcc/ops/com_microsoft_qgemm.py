@@ -1,0 +1,51 @@
+"""com.microsoft::QGemm."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from tvm import relax
+
+from . import Attrs, Context, Inputs, Result
+from ._agree import STRETCHED, Labels, Shape
+from ._composite import Composite
+from ._quantised import centred, requantise, shaped
+from ._shapes import reshaped
+
+
+class QGemm(Composite):
+    """An i32 ``matmul`` plus C, times the scales: requantised, or f32 without a zero point.
+
+    Operands: A, its scale and zero point; B, its own; C; scale and zero point of the result.
+    """
+
+    name = "QGemm"
+    domain = "com.microsoft"
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        rows, columns = (STRETCHED, "m"), (STRETCHED, "n")
+        labels: Labels = [[] for _ in shapes]
+        labels[0] = ["k", rows] if attrs.get("transA", 0) else [rows, "k"]
+        labels[3] = [columns, "k"] if attrs.get("transB", 0) else ["k", columns]
+        if len(shapes) > 6:
+            last: list[Hashable] = [rows, columns]
+            labels[6] = last[2 - len(shapes[6] or ()) :]
+        return labels
+
+    def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        turned = attrs.get("transB", 0)
+        lhs = centred(ctx, inputs, 0, 2, [])
+        rhs = centred(ctx, inputs, 3, 5, [-1, 1] if turned else [1, -1])
+        lhs = ctx.emit(relax.op.permute_dims(lhs)) if attrs.get("transA", 0) else lhs
+        rhs = ctx.emit(relax.op.permute_dims(rhs)) if turned else rhs
+        total = ctx.emit(relax.op.matmul(lhs, rhs))
+        if inputs.has(6):
+            total = ctx.emit(relax.op.add(total, inputs[6]))
+        scale = reshaped(ctx, inputs, 1, [])
+        if attrs.get("alpha", 1.0) != 1.0:
+            scale = ctx.emit(relax.op.multiply(ctx.const(attrs["alpha"], "float32"), scale))
+        scale = ctx.emit(relax.op.multiply(scale, shaped(ctx, inputs, 4, [1, -1])))
+        if not inputs.has(8):
+            return relax.op.multiply(relax.op.astype(total, "float32"), scale)
+        scale = ctx.emit(relax.op.divide(scale, reshaped(ctx, inputs, 7, [])))
+        return requantise(ctx, total, scale, inputs, 8, inputs.dtype(8))

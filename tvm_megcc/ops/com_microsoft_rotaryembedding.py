@@ -1,0 +1,39 @@
+"""com.microsoft::RotaryEmbedding."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._attention import heads, joined
+from ._rotary import rotated, table
+
+
+class RotaryEmbedding(OnnxOp):
+    """Operands: input (by heads or not), places or the first of them, cosines and sines."""
+
+    name = "RotaryEmbedding"
+    domain = "com.microsoft"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        if attrs.get("is_packed_batching", 0) or attrs.get("scale", 1.0) != 1.0:
+            raise ctx.unsupported("is_packed_batching or a scale", "export without them")
+        x, by_heads = inputs[0], inputs.rank(0) == 4
+        if not by_heads:
+            x = heads(ctx, x, self._count(ctx, inputs, attrs))
+        length = ctx.shape(x)[2]
+        places = ctx.emit(relax.op.astype(inputs[1], "int64"))
+        if inputs.rank(1) == 1:
+            number = ctx.emit(relax.op.arange(0, ctx.prim(length), 1, "int64"))
+            places = ctx.reshape(ctx.emit(relax.op.add(number, places)), [1, length])
+        cos, sin = (table(ctx, inputs[k], places) for k in (2, 3))
+        result = rotated(ctx, x, cos, sin, bool(attrs.get("interleaved", 0)))
+        return result if by_heads else joined(ctx, result)
+
+    @staticmethod
+    def _count(ctx: Context, inputs: Inputs, attrs: Attrs) -> int:
+        """How many heads there are; without a partial rotation the tables say it."""
+        if attrs.get("num_heads", 0):
+            return attrs["num_heads"]
+        hidden, half = ctx.static([inputs.shape(0)[2], inputs.shape(2)[1]])
+        return hidden // (2 * half)
