@@ -44,6 +44,16 @@ def write(finding: Finding, folder: Path) -> Path:
     return path
 
 
+def model_of(path: Path) -> bytes:
+    """The bytes of a file's model."""
+    return _bytes(json.loads(path.read_text())["model"])
+
+
+def kind_of(path: Path) -> str:
+    """The kind of a file's finding."""
+    return json.loads(path.read_text())["kind"]
+
+
 def read(path: Path) -> tuple[dict[str, str], Graph, list[dict[str, Array]]]:
     """What a file says; its graph, without values; the inputs of its runs."""
     content = json.loads(path.read_text())

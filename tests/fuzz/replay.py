@@ -11,20 +11,23 @@ from pathlib import Path
 
 from tests.fuzz import evaluate, findings
 from tests.fuzz.feeds import evaluated
-from tests.fuzz.session import Case, Finding, Session
+from tests.fuzz.session import Case, Session
 
 FOLDER = Path(__file__).resolve().parent / "findings"
 
 
-def replay(session: Session, paths: Sequence[Path]) -> dict[str, Finding]:
-    """What is found again, by file name."""
-    cases = {}
-    for number, path in enumerate(paths):
+def replay(session: Session, paths: Sequence[Path]) -> dict[str, str]:
+    """What is found again, in words, by file name."""
+    damaged = [path for path in paths if findings.kind_of(path) == "damaged"]
+    again = {path.name: session.damage(findings.model_of(path)) for path in damaged}
+    cases: dict[int, tuple[str, Case]] = {}
+    for number, path in enumerate(p for p in paths if p not in damaged):
         content, graph, feeds = findings.read(path)
         graph.values = evaluate.run(graph.nodes, graph.opsets, {**graph.weights, **feeds[0]})
         modes = dict.fromkeys((*session.always, *([content["mode"]] if content["mode"] else [])))
-        its_runs = [evaluated(graph, feed) for feed in feeds]
         kept = tuple(m for m in modes if m in session.builders)
-        cases[path.name] = Case(number, graph, its_runs, kept)
-    found = session.judge(list(cases.values()))
-    return {name: f for name, case in cases.items() for f in found if f.case.seed == case.seed}
+        its_runs = [evaluated(graph, feed) for feed in feeds]
+        cases[number] = (path.name, Case(number, graph, its_runs, kept))
+    found = session.judge([case for _, case in cases.values()])
+    again |= {cases[f.case.seed][0]: f.line for f in found}
+    return {name: text for name, text in again.items() if text}

@@ -199,6 +199,14 @@ class Session:
             self.tally.nodes.update(node.op_type for node in case.graph.nodes)
         return [*self.judge(cases), *self._damage(cases)]
 
+    def damage(self, model: bytes) -> str:
+        """What compiling this must not have ended in; empty where it is refused, or compiles."""
+        self._number += 1
+        done = self.compilers[0].compile(model, f"g{self._number}", ["host"])
+        self.tally.damaged["refused" if done.refusal else "compiled"] += 1
+        unfit = done.refusal if done.refusal and _is_unfit(done.refusal) else ""
+        return _trouble(done) or unfit
+
     def _damage(self, cases: Sequence[Case]) -> list[Finding]:
         """Findings of models that are these models, damaged."""
         found = []
@@ -206,13 +214,8 @@ class Session:
             rng = Random(case.seed, 2)
             model, _ = case.whole or (case.graph, case.runs)
             data = mutate.mutant(model.model(), rng)
-            self._number += 1
-            done = self.compilers[0].compile(data, f"g{self._number}", ["host"])
-            self.tally.damaged["refused" if done.refusal else "compiled"] += 1
-            if text := _trouble(done):
+            if text := self.damage(data):
                 found.append(Finding("damaged", text, "", case, model=data))
-            elif done.refusal and _is_unfit(done.refusal):
-                found.append(Finding("damaged", done.refusal, "", case, model=data))
         return found
 
     # ---- cases -------------------------------------------------------------------------------

@@ -17,4 +17,4 @@ def test_findings_stay_fixed(tmp_path: Path) -> None:
         found = replay(session, paths)
     finally:
         session.close()
-    assert not found, "\n".join(f"{name}: {f.line}" for name, f in found.items())
+    assert not found, "\n".join(f"{name}: {text}" for name, text in found.items())

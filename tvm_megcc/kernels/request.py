@@ -120,10 +120,10 @@ def constant(expr: relax.Expr | None) -> np.ndarray | None:
     return expr.value.numpy() if isinstance(expr, GenericConst) else None
 
 
-def channel_vector(expr: relax.Expr | None, channels: int) -> np.ndarray | None:
+def channel_vector(expr: relax.Expr | None, channels: Size) -> np.ndarray | None:
     """A constant that broadcasts along the last axis only, as ``[channels]``; else None."""
     array = constant(expr)
-    if array is None or array.dtype != np.float32:
+    if array is None or not isinstance(channels, int) or array.dtype != np.float32:
         return None
     if array.size == 1:
         return np.full(channels, array.reshape(-1)[0], np.float32)

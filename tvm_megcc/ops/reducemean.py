@@ -34,5 +34,5 @@ class ReduceMean(Reduction):
             return relax.op.mean(x, axes, keep)
         # TVM's mean of int32 is int64 once it is legalised.
         shape = ctx.shape(x)
-        count = ctx.sizes([volume([shape[a] for a in axes])], dtype)
+        count = ctx.reshape(ctx.sizes([volume([shape[a] for a in axes])], dtype), [])
         return relax.op.divide(relax.op.sum(x, axes, keep), count)

@@ -39,6 +39,15 @@ class Split(OnnxOp):
                 return tuple(taken(ctx, data, axis, a, n) for a, n in pieces)
             pieces = zip(starts, ends, strict=True)
             return tuple(sliced(ctx, data, [(axis, a, b, 1)]) for a, b in pieces)
+        if sum(sizes) != shape[axis]:
+            raise ctx.unsupported(
+                f"its sizes {list(sizes)} add up to {sum(sizes)}, its axis has {shape[axis]}",
+                "export the model again",
+            )
+        if 0 in sizes:  # which relax.split does not cut off
+            ends = list(accumulate(sizes))
+            pieces = zip([0, *ends[:-1]], ends, strict=True)
+            return tuple(sliced(ctx, inputs[0], [(axis, a, b, 1)]) for a, b in pieces)
         parts = ctx.emit(relax.op.split(inputs[0], list(accumulate(sizes))[:-1], axis))
         return tuple(relax.TupleGetItem(parts, i) for i in range(len(sizes)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
-from ..dims import Dim
+from ..dims import Dim, Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
 
 
@@ -16,7 +16,7 @@ class TopK(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)
         axis = int(attrs.get("axis", -1)) % len(shape)
-        wanted = attrs["k"] if "k" in attrs else inputs.need_ints(1, "k", 0)[0]
+        wanted = attrs["k"] if "k" in attrs else _count(ctx, inputs, shape[axis])
         (size,) = ctx.static([shape[axis]]) if isinstance(wanted, Dim) else (wanted,)
         found = ctx.emit(
             relax.op.topk(
@@ -37,3 +37,12 @@ class TopK(OnnxOp):
     def _head(self, ctx: Context, data: relax.Expr, axis: int, dims: list) -> relax.Expr:
         end = ctx.prim(dims[axis])
         return ctx.emit(relax.op.strided_slice(data, [axis], [0], [end], assume_inbound=True))
+
+
+def _count(ctx: Context, inputs: Inputs, size: Size) -> Size:
+    """k; where it is computed at run time, the run ends when there are fewer elements."""
+    if not inputs.is_read(1):
+        return inputs.need_ints(1, "k", 0)[0]
+    (limit,) = ctx.static([size])
+    fits = relax.op.less_equal(ctx.reshape(inputs[1], []), ctx.const(limit, inputs.dtype(1)))
+    return inputs.read(ctx.checked(inputs[1], ctx.emit(fits)), 1)[0]
