@@ -105,6 +105,18 @@ def _checked_when_run(
     return ctx.checked(indices, holds)
 
 
+def in_bounds(ctx: Context, values: relax.Expr, low: int, high: Size) -> relax.Expr:
+    """Whether all of some integers are in ``[low, high]``: one ``bool``."""
+    dtype = str(values.ty.dtype)
+    if isinstance(high, int):
+        limit = ctx.const(high, dtype)
+    else:
+        limit = ctx.reshape(ctx.sizes([high], dtype), [])
+    most, least = ctx.emit(relax.op.max(values)), ctx.emit(relax.op.min(values))
+    above = ctx.emit(relax.op.greater_equal(least, ctx.const(low, dtype)))
+    return ctx.emit(relax.op.logical_and(above, ctx.emit(relax.op.less_equal(most, limit))))
+
+
 def from_front(ctx: Context, indices: relax.Expr, size: Size) -> relax.Expr:
     """Indices that are computed at run time, the negative ones counted from the front."""
     dtype = str(indices.ty.dtype)
