@@ -75,7 +75,8 @@ def joined(rows: dict[str, Row], opset: int) -> onnx.ModelProto:
         )
         outputs += [helper.make_tensor_value_info(r, T.UNDEFINED, None) for r in results]
     graph = helper.make_graph(nodes, "g", inputs, outputs, weights)
-    domains = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
+    others = {"com.microsoft": 1, "ai.onnx.ml": 3, "ai.onnx.preview.training": 1}
+    domains = [helper.make_opsetid(*row) for row in [("", opset), *others.items()]]
     return helper.make_model(graph, opset_imports=domains, ir_version=10)
 
 
