@@ -150,7 +150,7 @@ ROWS: dict[str, Row] = {
                   {"kernel_shape": [3, 3]}),
     "RoiAlign": Row("RoiAlign",
                     [Port((2, 2, 4, 4)), Port((3, 4), values=1), Port((3,), "int64", 0)], {},
-                    [{"2": 2}, {"2": -1}, {"2": 10**9}], {"output_height": 2, "output_width": 2}),
+                    [], {"output_height": 2, "output_width": 2}),
     "MaxRoiPool": Row("MaxRoiPool", [Port((2, 2, 4, 4)), Port((3, 5), values=[1, 0, 0, 2, 2])],
                       {}, [{"1": [2, 0, 0, 2, 2]}, {"1": [-1, 0, 0, 2, 2]}],
                       {"pooled_shape": [2, 2]}),
@@ -182,7 +182,13 @@ ROWS: dict[str, Row] = {
     "AffineGrid": Row("AffineGrid", [Port(("b", 2, 3)), ints(2, 1, 2, 2)], {"b": 2},
                       [{"b": 1}, {"b": 3}]),
     "STFT": Row("STFT", [Port((2, 8, 1)), ints(2).reshape(()), Port(("w",))], {"w": 4},
-                [{"w": 9}]),
+                [{"w": 12}]),
+    "TensorScatter": Row("TensorScatter",
+                         [Port(("b", "s", 2)), Port(("c", "t", 2)), Port(("i",), "int64", 1)],
+                         {"b": 2, "s": 4, "c": 2, "t": 2, "i": 2},
+                         [{"b": 3}, {"c": 1}, {"i": 3}, {"s": 2}, {"t": 4}, {"2": 3}, {"2": -1}]),
+    "Col2Im": Row("Col2Im", [Port(("n", "c", "l")), ints(5, 5), ints(1, 5)],
+                  {"n": 1, "c": 5, "l": 5}, [{"c": 4}, {"c": 6}, {"l": 4}, {"l": 6}]),
 }  # fmt: skip
 
 OPSET = 18
@@ -195,9 +201,10 @@ WITHOUT = {
         GlobalMaxPool HardSigmoid HardSwish Hardmax Identity IsInf IsNaN LRN LabelEncoder LeakyRelu
         Log LogSoftmax MeanVarianceNormalization Mish Neg NonZero Normalizer Not OneHotEncoder
         Reciprocal Relu Round Selu Shape Shrink Sigmoid Sign Sin Sinh Size Softmax Softplus
-        Softsign Sqrt Tan Tanh ThresholdedRelu Transpose Unique ZipMap FastGelu TfIdfVectorizer""",
+        Softsign Sqrt Tan Tanh ThresholdedRelu Transpose Unique ZipMap FastGelu TfIdfVectorizer
+        BitCast Det LpNormalization""",
     "the other operands are scalars": """
-        Clip Dropout CumSum QLinearLeakyRelu QLinearSigmoid Range Trilu MelWeightMatrix""",
+        Clip CumProd CumSum Dropout QLinearLeakyRelu QLinearSigmoid Range Trilu MelWeightMatrix""",
     "the other operand gives its type only": "CastLike",
     "the other operands are axes: those that are computed are looked at when they are read": """
         ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
@@ -206,7 +213,7 @@ WITHOUT = {
     "any sizes do; those that are computed are looked at when they are read": """
         ConstantOfShape Resize Upsample""",
     "the dims that must agree may not be open": """
-        Attention EmbedLayerNormalization FeatureVectorizer Imputer MaxUnpool OneHot
+        Attention DeformConv EmbedLayerNormalization FeatureVectorizer Imputer MaxUnpool OneHot
         RMSNormalization SVMClassifier Scaler SkipLayerNormalization TreeEnsemble
         TreeEnsembleClassifier TreeEnsembleRegressor BiasGelu GroupNormalization
         QuantizeLinear DequantizeLinear NonMaxSuppression Adagrad Adam Momentum""",
