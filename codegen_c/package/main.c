@@ -59,13 +59,16 @@ static void check(megcc_status_t status, const char *subject) {
 }
 
 // Ends the program where a run failed, with the model's node that it was.
-static void check_run(megcc_status_t status, const megcc_context_t *context) {
+static void check_run(megcc_status_t status, megcc_context_t *context) {
   const char *node = NULL;
 #if MODEL_CAN_FAIL
   uint32_t call;
   check(megcc_failed_call(context, &call, &node), NULL);
 #else
   (void)context;
+#endif
+#if MODEL_HAS_SHAPES
+  if (status != MEGCC_OK) check(megcc_release(context), NULL);
 #endif
   check(status, node != NULL ? node : "run");
 }

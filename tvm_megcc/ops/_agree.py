@@ -34,6 +34,8 @@ Rule = Callable[[list[Shape | None], Attrs], Labels]
 
 #: Labels of axes on which a constant 1 is stretched begin with this.
 STRETCHED = "stretched"
+#: A label that begins with this goes on with the size that the dim has to be.
+EXACTLY = "exactly"
 
 
 def agreed(ctx: Context, op: OnnxOp, values: Sequence[Any], attrs: Attrs) -> list[Any]:
@@ -62,6 +64,8 @@ def _targets(shapes: list[Shape | None], labels: Labels) -> dict[Hashable, Size]
     found: dict[Hashable, list[Size]] = {}
     for shape, row in zip(shapes, labels, strict=True):
         for size, label in zip(shape or (), row, strict=False):
+            if isinstance(label, tuple) and label[0] == EXACTLY:
+                found.setdefault(label, [label[1]])
             if label is not None and not (size == 1 and _is_stretched(label)):
                 found.setdefault(label, []).append(size)
     return {label: min(sizes, key=effort) for label, sizes in found.items() if len(sizes) > 1}
@@ -144,8 +148,11 @@ def convolution(data: int, weight: int, transposed: bool = False) -> Rule:
 
     def rule(shapes: list[Shape | None], attrs: Attrs) -> Labels:
         labels: Labels = [[None] * len(shape or ()) for shape in shapes]
-        if transposed or attrs.get("group", 1) == 1:
+        groups, weights = attrs.get("group", 1), shapes[weight]
+        if transposed or groups == 1:
             labels[data][1] = labels[weight][0 if transposed else 1] = "c"
+        elif weights is not None:
+            labels[data][1] = (EXACTLY, weights[1] * groups)
         return labels
 
     return rule

@@ -315,6 +315,11 @@ class Inputs(Sequence[Any]):
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
+    def replaced(self, index: int, value: relax.Expr) -> Inputs:
+        """The operands with another one in the place of one."""
+        values = [value if k == index else v for k, v in enumerate(self._values)]
+        return Inputs(self._ctx, values, self._materialise)
+
     def has(self, index: int) -> bool:
         """Whether the operand is there."""
         return index < len(self._values) and self._values[index] is not None

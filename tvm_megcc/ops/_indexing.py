@@ -99,10 +99,27 @@ def _checked_when_run(
         lows = ctx.emit(relax.op.negative(highs))
         holds = relax.op.logical_and(relax.op.greater_equal(least, lows), ctx.emit(holds))
     holds = ctx.emit(holds)
-    if columns:
-        numbers = ctx.emit(relax.op.astype(holds, "int32"))
-        holds = ctx.emit(relax.op.astype(ctx.emit(relax.op.min(numbers)), "bool"))
-    return ctx.checked(indices, holds)
+    return ctx.checked(indices, _all(ctx, holds) if columns else holds)
+
+
+def _all(ctx: Context, holds: relax.Expr) -> relax.Expr:
+    numbers = ctx.emit(relax.op.astype(holds, "int32"))
+    return ctx.emit(relax.op.astype(ctx.emit(relax.op.min(numbers)), "bool"))
+
+
+def in_bounds(ctx: Context, values: relax.Expr, low: int, high: Size) -> relax.Expr:
+    """Whether all of some numbers are in ``[low, high]``, and none is NaN: one ``bool``."""
+    dtype = str(values.ty.dtype)
+    if isinstance(high, int):
+        limit = ctx.const(high, dtype)
+    else:
+        limit = ctx.reshape(ctx.sizes([high], dtype), [])
+    floating = "float" in dtype  # its extremes may leave out NaN
+    most, least = (values, values) if floating else (relax.op.max(values), relax.op.min(values))
+    above = ctx.emit(relax.op.greater_equal(ctx.emit(least), ctx.const(low, dtype)))
+    below = ctx.emit(relax.op.less_equal(ctx.emit(most), limit))
+    holds = ctx.emit(relax.op.logical_and(above, below))
+    return _all(ctx, holds) if floating else holds
 
 
 def from_front(ctx: Context, indices: relax.Expr, size: Size) -> relax.Expr:

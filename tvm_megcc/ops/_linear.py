@@ -19,7 +19,10 @@ def linear(ctx: Context, inputs: Inputs, attrs: Attrs, targets: int | None) -> r
     intercepts = attrs.get("intercepts") or []
     if targets is None:
         targets = len(intercepts) or weights.size // ctx.static(ctx.shape(data)[1:])[0]
-    matrix = ctx.const(weights.reshape(targets, -1).T, "float32")
+    weights = weights.reshape(targets, -1)
+    wanted = [*ctx.shape(data)[:-1], weights.shape[1]]
+    data = ctx.agreeing(data, wanted, "its coefficients")
+    matrix = ctx.const(weights.T, "float32")
     scores = ctx.emit(relax.op.matmul(data, matrix))
     if not intercepts:
         return scores

@@ -19,6 +19,7 @@ from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._activations import activate, clip
 from ._agree import Labels, Shape
+from ._indexing import in_bounds
 from ._loops import over_rows
 from ._slices import sliced
 
@@ -96,9 +97,10 @@ class Recurrent(OnnxOp):
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         batch_first = attrs.get("layout", 0) == 1
-        data = ["batch", "steps", None] if batch_first else ["steps", "batch", None]
-        state = ["batch", None, None] if batch_first else [None, "batch", None]
-        rows: Labels = [data, [], [], [], ["batch"], state, state, []]
+        data = ["batch", "steps", "size"] if batch_first else ["steps", "batch", "size"]
+        state = ["batch", None, "hidden"] if batch_first else [None, "batch", "hidden"]
+        weights: Labels = [[None, None, "size"], [None, None, "hidden"], []]
+        rows: Labels = [data, *weights, ["batch"], state, state, []]
         return rows[: len(shapes)]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
@@ -108,6 +110,8 @@ class Recurrent(OnnxOp):
         data = relax.op.permute_dims(inputs[0], [1, 0, 2]) if batch_first else inputs[0]
         data = ctx.emit(data) if batch_first else data
         steps, batch, _ = ctx.shape(data)
+        if inputs.has(4):
+            data, inputs = _with_lengths(ctx, data, inputs, steps)
         directions = 2 if attrs.get("direction", "forward") == "bidirectional" else 1
         unrolled = isinstance(steps, int) and steps * directions <= UNROLLED
         sequences, finals = [], []
@@ -285,6 +289,17 @@ class Recurrent(OnnxOp):
             state = _joined(ctx, [final[index] for final in finals], 0, [directions, batch, hidden])
             results.append(relax.op.permute_dims(state, [1, 0, 2]) if first else state)
         return tuple(results)
+
+
+def _with_lengths(ctx: Context, data: Expr, inputs: Inputs, steps: Size) -> tuple[Expr, Inputs]:
+    """The data and the operands, of a run in which no sequence is longer than the data."""
+    known = inputs.known(4)
+    if known is None:
+        holds = in_bounds(ctx, inputs[4], 0, steps)
+        return data, inputs.replaced(4, ctx.checked(inputs[4], holds))
+    if known.size and known.min() < 0:
+        raise ctx.ill_typed(f"a sequence has {known.min()} steps")
+    return ctx.at_least(data, 0, int(known.max(initial=0))), inputs
 
 
 def _is_masked(inputs: Inputs, steps: Size) -> bool:

@@ -19,6 +19,7 @@ from ._context import expr_dtype
 def kernel(ctx: Context, data: relax.Expr, vectors: np.ndarray, attrs: Attrs) -> relax.Expr:
     """``[rows, vectors]``: the kernel of each row with each support vector."""
     op, name = relax.op, attrs.get("kernel_type", "LINEAR")
+    data = ctx.agreeing(data, [ctx.shape(data)[0], vectors.shape[1]], "its support vectors")
     gamma, shift, degree = [*(attrs.get("kernel_params") or [0.0, 0.0, 0.0])][:3]
     if name == "RBF":
         rows, columns = ctx.shape(data)

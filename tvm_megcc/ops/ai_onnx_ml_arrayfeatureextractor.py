@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tvm import relax
-
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._context import volume
+from ._indexing import rows
 
 
 class ArrayFeatureExtractor(OnnxOp):
@@ -16,6 +15,6 @@ class ArrayFeatureExtractor(OnnxOp):
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)
-        places = ctx.reshape(inputs[1], [volume(inputs.shape(1))])
         data = ctx.reshape(inputs[0], [1, *shape]) if len(shape) == 1 else inputs[0]
-        return relax.op.take(data, places, max(len(shape) - 1, 1), "clip")
+        found = ctx.emit(rows(ctx, inputs, max(len(shape) - 1, 1), data=data))
+        return ctx.reshape(found, [*ctx.shape(data)[:-1], volume(inputs.shape(1))])

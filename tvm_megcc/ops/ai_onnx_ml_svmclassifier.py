@@ -27,6 +27,8 @@ class SVMClassifier(OnnxOp):
                 scores = probabilities(ctx, scores, attrs, classes)
         else:
             weights = np.array(attrs["coefficients"], np.float32).reshape(classes, -1)
+            wanted = [ctx.shape(data)[0], weights.shape[1]]
+            data = ctx.agreeing(data, wanted, "its coefficients")
             scores = ctx.emit(relax.op.matmul(data, ctx.const(weights.T, "float32")))
             scores = ctx.emit(relax.op.add(scores, ctx.const(attrs["rho"][0], "float32")))
             label = _linear_label(ctx, attrs, scores, names)

@@ -22,6 +22,7 @@ class SVMRegressor(OnnxOp):
         if count:
             vectors = np.array(attrs["support_vectors"], np.float32).reshape(count, -1)
             data = kernel(ctx, data, vectors, attrs)
+        data = ctx.agreeing(data, [ctx.shape(data)[0], weights.size], "its coefficients")
         total = ctx.emit(relax.op.matmul(data, ctx.const(weights, "float32")))
         total = ctx.emit(relax.op.add(total, ctx.const(attrs["rho"][0], "float32")))
         if attrs.get("one_class", 0):

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from tvm import relax
-
-from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._agree import effort
+from ._broadcast import fitting, stretched, stretched_size
 
 
 class Expand(OnnxOp):
@@ -24,18 +21,17 @@ class Expand(OnnxOp):
         return operands[0].size * prod(int(d) for d in operands[1])
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        shape, wanted = list(inputs.shape(0)), inputs.need_ints(1, "its shape", 1)
-        rank = max(len(shape), len(wanted))
-        shape = [1] * (rank - len(shape)) + shape
+        data, wanted = inputs[0], inputs.need_ints(1, "its shape", 1)
+        rank = max(inputs.rank(0), len(wanted))
         wanted = [1] * (rank - len(wanted)) + wanted
-        kept = [_kept(a, b) for a, b in zip(shape, wanted, strict=True)]
-        dims = [b if a == 1 else a for a, b in zip(kept, wanted, strict=True)]
-        data = ctx.cast(inputs[0], kept[rank - inputs.rank(0) :])
-        return relax.op.broadcast_to(data, ctx.prims(dims)) if dims != shape else data
-
-
-def _kept(have: Size, want: Size) -> Size:
-    """What the operand's dim has to be: a symbolic one that is not the wanted one must be equal."""
-    if want == 1 or isinstance(have, int):
-        return have
-    return min(have, want, key=effort)
+        first = rank - inputs.rank(0)
+        for axis, want in enumerate(wanted[first:]):
+            have = inputs.shape(0)[axis]
+            if isinstance(want, int) and isinstance(have, int) and len({1, have, want}) == 3:
+                raise ctx.ill_typed(f"dim {axis} is {have}, which is not expanded to {want}")
+            data = fitting(ctx, data, axis, want)
+        pairs = zip([1] * first + list(ctx.shape(data)), wanted, strict=True)
+        dims = [stretched_size(have, want) for have, want in pairs]
+        if first and prod(dims[:first]) == 1:  # leading dims of 1 are a view
+            return ctx.reshape(stretched(ctx, data, dims[first:]), dims)
+        return stretched(ctx, data, dims)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from . import Attrs
+from ._agree import EXACTLY, Labels, Shape
 from ._stock import StockOp
 
 
@@ -10,3 +12,7 @@ class GridSample(StockOp):
 
     name = "GridSample"
     slow = True
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        rank = len(shapes[0] or ())
+        return [["batch"], ["batch", *[None] * (rank - 2), (EXACTLY, rank - 2)]]

@@ -6,6 +6,7 @@ import numpy as np
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import Labels, Shape
 from ._shapes import normal_axis
 
 
@@ -13,6 +14,13 @@ class LayerNormalization(OnnxOp):
     """``nn.layer_norm``; mean and inverse deviation are computed apart where they are used."""
 
     name = "LayerNormalization"
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        rank, scale = len(shapes[0] or ()), len(shapes[1] or ())
+        axis = normal_axis(attrs.get("axis", -1), rank)
+        if scale != rank - axis:  # a scale that broadcasts
+            return [[] for _ in shapes]
+        return [[None] * axis + list(range(scale)), *[list(range(scale))] * (len(shapes) - 1)]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         rank = inputs.rank(0)

@@ -20,7 +20,7 @@ class TopK(OnnxOp):
         (size,) = ctx.static([shape[axis]]) if isinstance(wanted, Dim) else (wanted,)
         found = ctx.emit(
             relax.op.topk(
-                inputs[0],
+                ctx.at_least(inputs[0], axis, size),
                 k=size,
                 axis=axis,
                 ret_type="both",

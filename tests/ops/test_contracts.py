@@ -1,0 +1,249 @@
+"""Operands that must agree are made to disagree at run time, for every operator: always a status.
+
+A new operator needs a row, or its name beside the reason why it needs none.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from tests.ops.contracts import Port, Row, feed, floats, ints, joined
+from tests.ops.packages import runner
+from tvm_megcc import ops
+from tvm_megcc.errors import ToolError
+from tvm_megcc.frontend import subgraphs
+from tvm_megcc.ops import _stock
+
+X, Y = Port(("a", 3)), Port(("b", 3))
+IMAGE = Port(("n", "c", 8, 8))
+SAME = {"a": 2, "b": 2}
+OTHER = [{"b": 3}, {"a": 4}]
+SEQUENCE = {"steps": 3, "batch": 2, "size": 4, "lens": 2, "other": 2, "hidden": 5}
+SCALE, ZERO = np.array(0.5, "float32"), np.array(3, "uint8")
+
+
+def cell(op: str, gates: int, states: int = 1) -> dict[str, Row]:
+    """A recurrent layer, whose operands are all given when it runs but for the weights."""
+    state = Port((1, "other", "hidden"))
+    weights = [floats(1, gates * 5, 4), floats(1, gates * 5, 5), floats(1, 2 * gates * 5)]
+    operands = [Port(("steps", "batch", "size")), *weights, Port(("lens",), "int32", 2)]
+    bad = [{"size": 40}, {"size": 3}, {"lens": 1}, {"other": 3}, {"hidden": 4}, {"batch": 1},
+           {"4": 4}, {"4": -1}, {"steps": 1}]  # fmt: skip
+    operands += [state] * states
+    known = Row(op, operands, SEQUENCE, bad, {"hidden_size": 5}, 2)
+    return {op: known}
+
+
+def elementwise(names: str, dtype: str = "float32", count: int = 2) -> dict[str, Row]:
+    ports = [Port(X.dims, dtype), *[Port(Y.dims, dtype)] * (count - 1)]
+    return {name: Row(name, ports, SAME, OTHER) for name in names.split()}
+
+
+ROWS: dict[str, Row] = {
+    **elementwise("Add Sub Mul Div Pow Mod Equal Less LessOrEqual Greater GreaterOrEqual"),
+    **elementwise("Max Min Sum Mean", count=3),
+    **elementwise("And Or Xor", "bool"),
+    **elementwise("BitwiseAnd BitwiseOr BitwiseXor", "int32"),
+    "BitShift": Row("BitShift", [Port(X.dims, "uint8"), Port(Y.dims, "uint8")], SAME, OTHER,
+                    {"direction": "LEFT"}),
+    "Where": Row("Where", [Port(("a", 3), "bool"), Port(("b", 3)), Port(("c", 3))],
+                 {"a": 2, "b": 2, "c": 2}, [{"a": 3}, {"b": 3}, {"c": 3}]),
+    "Concat": Row("Concat", [X, Port(("b", 4))], SAME, OTHER, {"axis": 1}),
+    "MatMul": Row("MatMul", [Port((2, "a")), Port(("b", 4))], SAME, OTHER),
+    "MatMul_batch": Row("MatMul", [Port(("a", 2, 3)), Port(("b", 3, 4))], SAME, OTHER),
+    "MatMul_known": Row("MatMul", [Port(("n", "k")), floats(6, 4)], {"n": 2, "k": 6},
+                        [{"k": 5}, {"k": 600}]),
+    "Gemm": Row("Gemm", [Port(("m", "k")), Port(("l", "n")), Port(("o", "p"))],
+                {"m": 2, "k": 3, "l": 3, "n": 4, "o": 2, "p": 4},
+                [{"k": 4}, {"l": 2}, {"o": 3}, {"p": 5}, {"m": 3}]),
+    "MatMulInteger": Row("MatMulInteger", [Port((2, "a"), "uint8"), Port(("b", 4), "uint8")],
+                         SAME, OTHER),
+    "QLinearMatMul": Row("QLinearMatMul",
+                         [Port((2, "a"), "uint8"), SCALE, ZERO, Port(("b", 4), "uint8"), SCALE,
+                          ZERO, SCALE, ZERO], SAME, OTHER),
+    "Conv": Row("Conv", [IMAGE, floats(4, 3, 3, 3)], {"n": 1, "c": 3}, [{"c": 2}, {"c": 40}]),
+    "Conv_given": Row("Conv", [IMAGE, Port((4, 3, 3, 3)), Port((4,))], {"n": 1, "c": 3},
+                      [{"c": 2}, {"c": 4}]),
+    "Conv_groups": Row("Conv", [IMAGE, floats(4, 3, 3, 3)], {"n": 1, "c": 6},
+                       [{"c": 3}, {"c": 5}], {"group": 2}),
+    "Conv_small": Row("Conv", [Port((1, 3, "h", 5)), floats(4, 3, 3, 3)], {"h": 4}, [{"h": 1}]),
+    "ConvInteger": Row("ConvInteger", [Port(IMAGE.dims, "uint8"), np.ones((4, 3, 3, 3), "uint8")],
+                       {"n": 1, "c": 3}, [{"c": 2}, {"c": 40}]),
+    "QLinearConv": Row("QLinearConv",
+                       [Port(IMAGE.dims, "uint8"), SCALE, ZERO, np.ones((4, 3, 3, 3), "uint8"),
+                        SCALE, ZERO, SCALE, ZERO], {"n": 1, "c": 3}, [{"c": 2}, {"c": 40}]),
+    "ConvTranspose": Row("ConvTranspose", [IMAGE, floats(3, 4, 3, 3)], {"n": 1, "c": 3},
+                         [{"c": 2}, {"c": 40}]),
+    "FusedConv": Row("FusedConv", [IMAGE, floats(4, 3, 3, 3)], {"n": 1, "c": 3},
+                     [{"c": 2}, {"c": 40}], {"activation": "Relu"}, domain="com.microsoft"),
+    "BatchNormalization": Row("BatchNormalization", [IMAGE, *[floats(3)] * 4], {"n": 1, "c": 3},
+                              [{"c": 2}, {"c": 4}]),
+    "BatchNormalization_given": Row(
+        "BatchNormalization", [IMAGE, Port(("s",)), Port(("b",)), Port(("m",)), Port(("v",))],
+        {"n": 1, "c": 3, "s": 3, "b": 3, "m": 3, "v": 3},
+        [{"c": 2}, {"s": 2}, {"b": 4}, {"m": 2}, {"v": 4}]),
+    "InstanceNormalization": Row("InstanceNormalization", [IMAGE, floats(3), floats(3)],
+                                 {"n": 1, "c": 3}, [{"c": 2}, {"c": 4}]),
+    "LayerNormalization": Row("LayerNormalization", [Port((2, "k")), floats(4), floats(4)],
+                              {"k": 4}, [{"k": 5}, {"k": 3}]),
+    "PRelu": Row("PRelu", [Port((2, "c", 4)), floats(3, 1)], {"c": 3}, [{"c": 2}, {"c": 4}]),
+    **cell("LSTM", 4, 2), **cell("GRU", 3), **cell("RNN", 1),
+    "GridSample": Row("GridSample", [Port(("a", 2, 4, 4)), Port(("b", 3, 3, "xy"))],
+                      {**SAME, "xy": 2}, [*OTHER, {"xy": 3}, {"xy": 1}]),
+    "TopK": Row("TopK", [Port(("n", 2)), ints(3)], {"n": 4}, [{"n": 2}, {"n": 0}],
+                {"axis": 0}, 2),
+    "TopK_given": Row("TopK", [Port((4, 2)), Port((1,), "int64", 3)], {},
+                      [{"1": 5}, {"1": -1}], {"axis": 0}, 2),
+    "DepthToSpace": Row("DepthToSpace", [Port((1, "c", 2, 2))], {"c": 8}, [{"c": 6}, {"c": 9}],
+                        {"blocksize": 2}),
+    "SpaceToDepth": Row("SpaceToDepth", [Port((1, 2, "h", "w"))], {"h": 4, "w": 6},
+                        [{"h": 3}, {"w": 5}], {"blocksize": 2}),
+    "Compress": Row("Compress", [Port(("n", 2)), Port(("m",), "bool", True)], {"n": 4, "m": 3},
+                    [{"m": 5}, {"n": 2}], {"axis": 0}),
+    "Compress_flat": Row("Compress", [Port(("n", 2)), Port(("m",), "bool", True)],
+                         {"n": 4, "m": 8}, [{"m": 9}, {"n": 3}]),
+    "ReverseSequence": Row("ReverseSequence", [Port(("t", "n", 2)), Port(("m",), "int64", 2)],
+                           {"t": 4, "n": 3, "m": 3},
+                           [{"m": 4}, {"n": 2}, {"1": 5}, {"1": -3}]),
+    "Einsum": Row("Einsum", [Port((2, "a")), Port(("b", 4))], SAME, OTHER,
+                  {"equation": "ij,jk->ik"}),
+    "Split": Row("Split", [Port(("n", 2)), ints(2, 3)], {"n": 5}, [{"n": 4}, {"n": 6}],
+                 {"axis": 0}, 2),
+    "Split_given": Row("Split", [Port(("n", 2)), Port((2,), "int64", [2, 3])], {"n": 5},
+                       [{"n": 4}, {"n": 6}, {"1": [6, -1]}, {"1": [2, 2]}], {"axis": 0}, 2),
+    "Reshape": Row("Reshape", [Port(("n", 3)), ints(-1, 4)], {"n": 4}, [{"n": 3}, {"n": 5}]),
+    "Reshape_all": Row("Reshape", [Port(("n", 3)), ints(2, 6)], {"n": 4}, [{"n": 3}, {"n": 5}]),
+    "Reshape_given": Row("Reshape", [Port(("n", 3)), Port((2,), "int64", [-1, 4])], {"n": 4},
+                         [{"n": 3}, {"1": [5, 2]}, {"1": [-2, 6]}]),
+    "Expand": Row("Expand", [Port(("n", 3)), ints(4, 3)], {"n": 4}, [{"n": 3}, {"n": 5}]),
+    "Expand_given": Row("Expand", [Port(("n", 3)), Port((2,), "int64", [4, 3])], {"n": 4},
+                        [{"n": 3}, {"1": [2, 3]}, {"1": [4, 2]}]),
+    "Tile": Row("Tile", [Port(("n", 3)), Port((2,), "int64", 2)], {"n": 2}, [{"1": [1, -1]}]),
+    "Pad": Row("Pad", [Port(("n", 3)), ints(-2, 0, -1, 0)], {"n": 4}, [{"n": 2}]),
+    "Squeeze": Row("Squeeze", [Port(("n", 3)), ints(0)], {"n": 1}, [{"n": 2}, {"n": 0}]),
+    "Gather": Row("Gather", [Port(("n", 3)), ints(0, 3)], {"n": 4}, [{"n": 3}, {"n": 0}]),
+    "Gather_one": Row("Gather", [Port(("n", 3)), np.array(-3)], {"n": 3}, [{"n": 2}]),
+    "GatherElements": Row("GatherElements", [Port(("n", "k")), Port(("m", 2), "int64", 1)],
+                          {"n": 4, "k": 3, "m": 3}, [{"m": 5}, {"n": 2}, {"k": 1}], {"axis": 1}),
+    "GatherElements_known": Row("GatherElements", [Port(("n", 2)), ints(3, -4).reshape(1, 2)],
+                                {"n": 4}, [{"n": 3}]),
+    "GatherND": Row("GatherND", [Port(("n", 3, 2)), Port(("m", 4, 1), "int64", 1)],
+                    {"n": 4, "m": 4}, [{"m": 5}, {"n": 2}], {"batch_dims": 1}),
+    "GatherND_known": Row("GatherND", [Port(("n", "k")), ints(3, -2).reshape(1, 2)],
+                          {"n": 4, "k": 2}, [{"n": 3}, {"k": 1}]),
+    "ScatterElements": Row(
+        "ScatterElements", [Port(("n", "k")), Port(("m", 2), "int64", 1), Port(("u", "v"))],
+        {"n": 4, "k": 3, "m": 3, "u": 3, "v": 2},
+        [{"m": 5, "u": 5}, {"u": 2}, {"u": 4}, {"v": 3}, {"v": 1}, {"k": 1}], {"axis": 1}),
+    "ScatterND": Row(
+        "ScatterND", [Port(("n", "k")), Port(("m", 1), "int64", 1), Port(("u", "v"))],
+        {"n": 4, "k": 3, "m": 3, "u": 3, "v": 3}, [{"u": 2}, {"u": 4}, {"v": 4}, {"k": 4}]),
+    "ScatterND_known": Row("ScatterND", [Port(("n", 2)), ints(3, -4).reshape(2, 1), floats(2, 2)],
+                           {"n": 4}, [{"n": 3}]),
+    "MaxPool": Row("MaxPool", [Port((1, 2, "h", 5))], {"h": 4}, [{"h": 1}],
+                   {"kernel_shape": [3, 3]}),
+    "AveragePool": Row("AveragePool", [Port((1, 2, "h", 5))], {"h": 4}, [{"h": 1}],
+                       {"kernel_shape": [3, 3]}),
+    "LpPool": Row("LpPool", [Port((1, 2, "h", 5))], {"h": 4}, [{"h": 1}],
+                  {"kernel_shape": [3, 3]}),
+    "RoiAlign": Row("RoiAlign",
+                    [Port((2, 2, 4, 4)), Port((3, 4), values=1), Port((3,), "int64", 0)], {},
+                    [], {"output_height": 2, "output_width": 2}),
+    "MaxRoiPool": Row("MaxRoiPool", [Port((2, 2, 4, 4)), Port((3, 5), values=[1, 0, 0, 2, 2])],
+                      {}, [{"1": [2, 0, 0, 2, 2]}, {"1": [-1, 0, 0, 2, 2]}],
+                      {"pooled_shape": [2, 2]}),
+    "QLinearAdd": Row("QLinearAdd",
+                      [Port(X.dims, "uint8"), SCALE, ZERO, Port(Y.dims, "uint8"), SCALE, ZERO,
+                       SCALE, ZERO], SAME, OTHER, domain="com.microsoft"),
+    "QLinearMul": Row("QLinearMul",
+                      [Port(X.dims, "uint8"), SCALE, ZERO, Port(Y.dims, "uint8"), SCALE, ZERO,
+                       SCALE, ZERO], SAME, OTHER, domain="com.microsoft"),
+    "ArrayFeatureExtractor": Row("ArrayFeatureExtractor",
+                                 [Port((2, "f")), Port((1, 2), "int64", 2)], {"f": 3},
+                                 [{"f": 2}, {"1": 3}, {"1": -4}], domain="ai.onnx.ml"),
+    "LinearRegressor": Row("LinearRegressor", [Port(("n", "f"))], {"n": 2, "f": 3},
+                           [{"f": 2}, {"f": 30}], {"coefficients": [1.0, 2.0, 3.0]},
+                           domain="ai.onnx.ml"),
+    "LinearClassifier": Row("LinearClassifier", [Port(("n", "f"))], {"n": 2, "f": 3},
+                            [{"f": 2}, {"f": 30}],
+                            {"coefficients": [1.0, 2.0, 3.0] * 2, "intercepts": [0.0, 1.0],
+                             "classlabels_ints": [0, 1]}, 2, "ai.onnx.ml"),
+    "SVMRegressor": Row("SVMRegressor", [Port(("n", "f"))], {"n": 2, "f": 3},
+                        [{"f": 2}, {"f": 30}],
+                        {"coefficients": [1.0, 2.0, 3.0], "rho": [0.5], "n_supports": 0,
+                         "kernel_type": "LINEAR"}, domain="ai.onnx.ml"),
+    "SVMRegressor_vectors": Row("SVMRegressor", [Port(("n", "f"))], {"n": 2, "f": 3},
+                                [{"f": 2}, {"f": 30}],
+                                {"coefficients": [1.0, 2.0], "rho": [0.5], "n_supports": 2,
+                                 "support_vectors": [1.0, 2.0, 3.0] * 2, "kernel_type": "LINEAR"},
+                                domain="ai.onnx.ml"),
+    "AffineGrid": Row("AffineGrid", [Port(("b", 2, 3)), ints(2, 1, 2, 2)], {"b": 2},
+                      [{"b": 1}, {"b": 3}]),
+    "STFT": Row("STFT", [Port((2, 8, 1)), ints(2).reshape(()), Port(("w",))], {"w": 4},
+                [{"w": 12}]),
+    "TensorScatter": Row("TensorScatter",
+                         [Port(("b", "s", 2)), Port(("c", "t", 2)), Port(("i",), "int64", 1)],
+                         {"b": 2, "s": 4, "c": 2, "t": 2, "i": 2},
+                         [{"b": 3}, {"c": 1}, {"i": 3}, {"s": 2}, {"t": 4}, {"2": 3}, {"2": -1}]),
+    "Col2Im": Row("Col2Im", [Port(("n", "c", "l")), ints(5, 5), ints(1, 5)],
+                  {"n": 1, "c": 5, "l": 5}, [{"c": 4}, {"c": 6}, {"l": 4}, {"l": 6}]),
+}  # fmt: skip
+
+OPSET = 18
+
+#: Why an operator needs no row.
+WITHOUT = {
+    "one operand, of any dims": """
+        Abs Acos Acosh ArgMax ArgMin Asin Asinh Atan Atanh Binarizer BitwiseNot Cast Ceil Cos Cosh
+        DynamicQuantizeLinear Elu Erf Exp EyeLike Flatten Floor Gelu GlobalAveragePool GlobalLpPool
+        GlobalMaxPool HardSigmoid HardSwish Hardmax Identity IsInf IsNaN LRN LabelEncoder LeakyRelu
+        Log LogSoftmax MeanVarianceNormalization Mish Neg NonZero Normalizer Not OneHotEncoder
+        Reciprocal Relu Round Selu Shape Shrink Sigmoid Sign Sin Sinh Size Softmax Softplus
+        Softsign Sqrt Tan Tanh ThresholdedRelu Transpose Unique ZipMap FastGelu TfIdfVectorizer
+        BitCast Det LpNormalization""",
+    "the other operands are scalars": """
+        Clip CumProd CumSum Dropout QLinearLeakyRelu QLinearSigmoid Range Trilu MelWeightMatrix""",
+    "the other operand gives its type only": "CastLike",
+    "the other operands are axes: those that are computed are looked at when they are read": """
+        ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
+        ReduceSum ReduceSumSquare Unsqueeze DFT""",
+    "limits are clamped": "Slice",
+    "any sizes do; those that are computed are looked at when they are read": """
+        ConstantOfShape Resize Upsample""",
+    "the dims that must agree may not be open": """
+        Attention DeformConv EmbedLayerNormalization FeatureVectorizer Imputer MaxUnpool OneHot
+        RMSNormalization SVMClassifier Scaler SkipLayerNormalization TreeEnsemble
+        TreeEnsembleClassifier TreeEnsembleRegressor BiasGelu GroupNormalization
+        QuantizeLinear DequantizeLinear NonMaxSuppression Adagrad Adam Momentum""",
+    "another name of ScatterElements": "Scatter",
+    "tests of branches and loops have them": "If Loop Scan",
+    "refused, as its results are random": """
+        Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike""",
+}
+
+
+def test_every_operator_has_a_row() -> None:
+    stock = {n for n in _stock.names() if _stock.has("", n) or _stock.has("com.microsoft", n)}
+    operators = {name for _, name in ops.registered()} | stock | set(subgraphs.CONVERTERS)
+    rows = {row.op for row in ROWS.values()}
+    reasons = {name for names in WITHOUT.values() for name in names.split()}
+    assert not operators - rows - reasons, "add a row, or the reason why there is none"
+    assert not rows & reasons
+
+
+def test_operands_that_disagree(tmp_path: Path) -> None:
+    run = runner(joined(ROWS, OPSET), tmp_path)
+    good = {k: v for name, row in ROWS.items() for k, v in feed(name, row, {}).items()}
+    run(good)
+    answered = []
+    for name, row in ROWS.items():
+        for changed in row.bad:
+            try:
+                run({**good, **feed(name, row, changed)})
+                answered.append((name, changed, "an answer"))
+            except ToolError as error:
+                if not str(error).startswith("run: error:"):
+                    answered.append((name, changed, str(error)[:200]))
+    assert not answered

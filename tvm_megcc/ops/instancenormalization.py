@@ -1,0 +1,16 @@
+"""InstanceNormalization."""
+
+from __future__ import annotations
+
+from . import Attrs
+from ._agree import Labels, Shape
+from ._stock import StockOp
+
+
+class InstanceNormalization(StockOp):
+    """``instance_norm``, with a scale and a bias for each channel."""
+
+    name = "InstanceNormalization"
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        return [[None, "channels"], ["channels"], ["channels"]]

@@ -1,0 +1,21 @@
+"""MaxRoiPool."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from . import Attrs, Context, Inputs, Result
+from ._indexing import in_bounds
+from ._stock import StockOp
+
+
+class MaxRoiPool(StockOp):
+    """``roi_pool``; the first number of a region is that of its image."""
+
+    name = "MaxRoiPool"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        rois = inputs[1]
+        column = ctx.emit(relax.op.strided_slice(rois, [1], [0], [1]))
+        holds = in_bounds(ctx, column, 0, inputs.shape(0)[0] - 1)
+        return super().convert(ctx, inputs.replaced(1, ctx.checked(rois, holds)), attrs)
