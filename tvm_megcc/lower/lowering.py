@@ -150,6 +150,7 @@ class Lowering:
     _generated: dict[str, GeneratedKernel] = field(default_factory=dict)
     _renamed: dict[str, Symbol] = field(default_factory=dict)
     _storages: int = 0
+    _regions: int = 0
 
     def __post_init__(self) -> None:
         self._templates = kernels_from_module(self.mod)
@@ -170,10 +171,13 @@ class Lowering:
     def inlined(self, name: str, values: Sequence[Value]) -> Value:
         """The steps of a function for these arguments, and its result."""
         func = self.mod[name]
+        self._regions += 1
         with self.symbols_of(func):
             for param, value in zip(func.params, values, strict=True):
                 self._values[param] = value
-            return self.body(func)
+            result = self.body(func)
+        self._regions -= 1
+        return result
 
     @contextmanager
     def symbols_of(self, func: relax.Function) -> Iterator[None]:
@@ -239,7 +243,7 @@ class Lowering:
                 symbol = Symbol(f"{binding.var.name}.{k}")
                 size = size_of(dim)
                 assert size is not None, dim
-                self.require(of(symbol), size, binding.var.name)
+                self._requirement(of(symbol), size, binding.var.name)
             numbers.append(len(self.symbols))
             self.symbols.append(symbol)
         self.calls.append(Load(shape.tensor, tuple(numbers), binding.var.name))
@@ -252,14 +256,23 @@ class Lowering:
                 assert symbol in self.symbols, f"{name} needs the size {symbol} before it is read"
 
     def require(self, a: Size, b: Size, name: str) -> None:
+        """See that two sizes are equal: when the shapes are set, or where a region is run."""
         same = compare("eq", a, b)
-        if same == 0:
+        if same == 1:
+            return
+        if self._regions:  # which may not be run with these shapes
+            symbol = self.fresh(Symbol(f"{name}.size"))
+            self.let([symbol], [a], name)
+            a = of(symbol)
+        elif same == 0:
             raise UnsupportedError(
                 f"{name}: a dim is {a} and the model needs {b}, which is never equal; give other"
                 " sizes with --input-shapes"
             )
-        if same != 1:
-            self.requirements.setdefault((a, b), Requirement(a, b, name))
+        self._requirement(a, b, name)
+
+    def _requirement(self, a: Size, b: Size, name: str) -> None:
+        self.requirements.setdefault((a, b), Requirement(a, b, name))
 
     def value(self, expr: relax.Expr) -> Value:
         """The value of a leaf: a variable, a constant, or a tuple of them."""
