@@ -39,7 +39,8 @@ def mod() -> Iterator[Case]:
         x = np.array([low, low, high, high, 7, 7, low, high], dtype)
         y = np.array([3, high, 2, high, 3, 5, low or 1, low or 1], dtype)
         yield case("Mod", [x, y])
-        yield case("Mod", [x, y], fmod=1)
+        # ONNX Runtime computes it in f64, which has no room for these.
+        yield case("Mod", [x, y], fmod=1, wants=[np.fmod(x, y)])
         if low:
             x, y = np.array([-7, 7, -7, low], dtype), np.array([3, -3, -3, -2], dtype)
             yield case("Mod", [x, y])
@@ -100,7 +101,8 @@ def pools() -> Iterator[Case]:
         yield case("LpPool", [x], kernel_shape=[3, 2], strides=[2, 2], auto_pad=pad)
     yield case("GlobalMaxPool", [rand(2, 3, 5)])
     yield case("GlobalAveragePool", [rand(2, 3, 2, 3, 2)])
-    yield case("GlobalMaxPool", [np.full((1, 1, 2, 2), -INF, F32)])
+    lowest = np.full((1, 1, 1, 1), -INF, F32)  # ONNX Runtime begins with the lowest finite number
+    yield case("GlobalMaxPool", [np.full((1, 1, 2, 2), -INF, F32)], wants=[lowest])
 
 
 def topk() -> Iterator[Case]:
@@ -116,10 +118,9 @@ def topk() -> Iterator[Case]:
 def resizes() -> Iterator[Case]:
     for dtype in ("uint8", "int8", "int32", "float32"):
         x = rand(1, 2, 4, 5, dtype=dtype)
-        for mode in ("nearest", "linear", "cubic"):
+        # ONNX Runtime has no cubic mode for integers.
+        for mode in ("nearest", "linear", "cubic")[: 3 if dtype == "float32" else 2]:
             for scales in ([1, 1, 2, 2], [1, 1, 0.5, 1.5]):
-                if mode == "cubic" and dtype == "int32":
-                    continue
                 yield case("Resize", [x, None, Weight(scales, "float32")], mode=mode)
 
 

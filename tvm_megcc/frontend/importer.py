@@ -156,8 +156,6 @@ class Importer:
         self.opsets = {entry.domain: entry.version for entry in model.opset_import}
         self.definitions = functions.Functions(model)
         self.missing: list[str] = []
-        #: Whether what is converted now might not be run.
-        self.speculative = False
         #: The symbolic dims by name: TVM's variables, and their bounds where they have any.
         self.variables: dict[str, tvm.tirx.Var] = {}
         self.symbols: dict[str, Symbol] = {}
@@ -354,7 +352,6 @@ class Importer:
             label(node),
             tuple(node.output),
             self.variables,
-            self.speculative,
             self.functions,
             self.stored,
         )

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from tvm import relax
 
-from ..dims import Size, is_static, minimum
+from ..dims import Size, compare, minimum
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import Labels, Shape
 from ._context import volume
 from ._data_sizes import sizes_from
 from ._suppression import Suppression
+
+#: More boxes than this are no limit.
+_MANY = 2**31 - 1
 
 
 class NonMaxSuppression(OnnxOp):
@@ -20,13 +24,20 @@ class NonMaxSuppression(OnnxOp):
     name = "NonMaxSuppression"
     slow = True
 
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        return [["batch", "box"], ["batch", None, "box"], *([] for _ in shapes[2:])]
+
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         batches, classes, boxes = inputs.shape(1)
+        given = inputs.shape(0)
+        pairs = zip(given, (batches, boxes, 4), strict=True)
+        if any(compare("eq", a, b) == 0 for a, b in pairs):
+            raise ctx.ill_typed(f"boxes {list(given)} with scores {list(inputs.shape(1))}")
         known = 0 if not inputs.has(2) else inputs.known(2)
         each: Size = boxes
         if known is not None:
             limit = max(int(known if isinstance(known, int) else known.reshape(-1)[0]), 0)
-            each = min(limit, boxes) if is_static([boxes]) else minimum(limit, boxes)
+            each = minimum(min(limit, _MANY), boxes)
         capacity = volume([batches, classes, each])
         if capacity == 0:
             return relax.op.zeros((0, 3), "int64")

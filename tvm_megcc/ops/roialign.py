@@ -7,7 +7,9 @@ from typing import Any
 
 from tvm import te, tirx
 
+from ..dims import compare
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import Labels, Shape
 
 
 class RoiAlign(OnnxOp):
@@ -15,6 +17,9 @@ class RoiAlign(OnnxOp):
 
     name = "RoiAlign"
     slow = True
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        return [[], ["region"], ["region"]]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         default = "half_pixel" if ctx.opset >= 16 else "output_half_pixel"
@@ -24,6 +29,9 @@ class RoiAlign(OnnxOp):
             raise ctx.unsupported(
                 f"mode '{mode}' with coordinates '{pixels}'", "use modes that ONNX knows"
             )
+        rois, batches = inputs.shape(1), inputs.shape(2)
+        if compare("eq", rois[0], batches[0]) == 0 or rois[1] != 4:
+            raise ctx.ill_typed(f"regions [{rois[0]}, {rois[1]}] with {batches[0]} batch indices")
         bins = _Bins(
             attrs.get("output_height", 1),
             attrs.get("output_width", 1),
@@ -65,7 +73,7 @@ class _Bins:
             step = length / real(float(count))
             if self.samples > 0:
                 return start, step, tirx.const(self.samples, "int32")
-            return start, step, tirx.max(tirx.Cast("int32", tirx.ceil(step)), 0)
+            return start, step, tirx.max(tirx.Cast("int32", tirx.ceil(step)), 1)
 
         def corners(position: Any, size: Any) -> tuple[Any, Any, Any]:
             """The two elements around a position, and how near it is to the second."""
@@ -108,10 +116,13 @@ class _Bins:
         bins = te.compute(shape, bin_of, name="bins")
 
         def result(roi: Any, channel: Any, row: Any, column: Any) -> Any:
-            rows, columns = span(roi, 1, self.height)[2], span(roi, 0, self.width)[2]
+            (_, dy, rows), (_, dx, columns) = span(roi, 1, self.height), span(roi, 0, self.width)
             found = bins[roi, channel, row, column]
-            if self.largest:  # of no samples at all
-                return tirx.if_then_else(rows * columns > 0, found, real(0.0))
-            return found / real(tirx.max(rows * columns, 1))
+            if not self.largest:
+                found = found / real(rows * columns)
+            if self.samples > 0:
+                return found
+            # A region without an extent has no samples.
+            return tirx.if_then_else(tirx.all(dy > real(0.0), dx > real(0.0)), found, real(0.0))
 
         return te.compute(shape, result, name="roi_align")
