@@ -18,6 +18,8 @@ from onnx.reference import ReferenceEvaluator
 from .. import ops
 from ..ops import _stock
 from ..ops._arithmetic import MAX_GENERATED
+from .rules import result_types
+from .values import type_of
 
 Array = npt.NDArray[Any]
 
@@ -77,18 +79,8 @@ def _dtypes(
 ) -> dict[str, np.dtype[Any]]:
     """The results' types by ONNX's rules; numpy's sum of int32, in the reference, is int64."""
     try:
-        schema = onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
-        types = {
-            name: helper.make_tensor_type_proto(
-                helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
-            )
-            for name, array in zip(node.input, operands, strict=False)
-            if array is not None
-        }
-        found = onnx.shape_inference.infer_node_outputs(
-            schema, node, types, opset_imports=[helper.make_opsetid(*e) for e in opsets.items()]
-        )
-    except (onnx.defs.SchemaError, onnx.shape_inference.InferenceError, ValueError, KeyError):
+        found = result_types(node, [type_of(a, None) for a in operands], opsets)
+    except onnx.shape_inference.InferenceError:
         return {}  # the reference's own types serve
     return {
         name: helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type)

@@ -41,6 +41,7 @@ from . import fold, functions, sequence_nodes, sequences, subgraphs, symbolic
 from .load import node_reads
 from .model import ImportedModel, InputInfo, OutputInfo
 from .reasons import reason
+from .rules import breaks_a_rule
 from .sequences import Absent, TensorList
 from .values import (
     HALVES,
@@ -379,6 +380,8 @@ class Importer:
         except Undecided as err:
             raise ctx.unsupported(str(err), "fix the model's dims with --input-shapes") from err
         except Exception as err:  # TVM raises many kinds
+            if breaks_a_rule(node, [self._type_of(v) for v in values], self.opsets):
+                raise ctx.ill_typed(reason(err, values)) from err
             raise UnsupportedError(
                 f"{label(node)}: cannot be converted ({reason(err, values)}); "
                 f"add {node.op_type.lower()}.py under tvm_megcc/ops or change the model"

@@ -206,17 +206,21 @@ class Lowering:
                 f"{binding.var.name} has {len(tensor.shape)} dims where the model needs"
                 f" {len(shape)}; fix the model"
             )
-        for a, b in zip(tensor.shape, shape, strict=True):
+        found: list[Size] = []
+        for a, b, prim in zip(tensor.shape, shape, binding.var.ty.shape.values, strict=True):
             new, old = as_symbol(b), as_symbol(a)
             if new is None or new in self.symbols:
-                self.require(a, b, binding.var.name)
-            elif old is not None:
+                found.append(self.require(a, b, binding.var.name))
+                continue
+            if old is not None:
                 self._renamed[new.name] = old
                 rename(new.name, old)
             else:
                 self.let([new], [a], binding.var.name)
-        shape = shape_of(binding.var) or shape
-        self.tensors.append(replace(tensor, name=binding.var.name, shape=shape))
+            size = size_of(prim)
+            assert size is not None, prim
+            found.append(size)
+        self.tensors.append(replace(tensor, name=binding.var.name, shape=tuple(found)))
         return len(self.tensors) - 1
 
     def fresh(self, symbol: Symbol) -> Symbol:
@@ -255,21 +259,30 @@ class Lowering:
             for symbol in symbols(size):
                 assert symbol in self.symbols, f"{name} needs the size {symbol} before it is read"
 
-    def require(self, a: Size, b: Size, name: str) -> None:
-        """See that two sizes are equal: when the shapes are set, or where a region is run."""
+    def require(self, a: Size, b: Size, name: str) -> Size:
+        """See that two sizes are equal: when the shapes are set, or where a region is run.
+
+        Returns
+        -------
+        Size
+            Both, known only where they are equal.
+        """
         same = compare("eq", a, b)
         if same == 1:
-            return
-        if self._regions:  # which may not be run with these shapes
-            symbol = self.fresh(Symbol(f"{name}.size"))
-            self.let([symbol], [a], name)
-            a = of(symbol)
-        elif same == 0:
-            raise UnsupportedError(
-                f"{name}: a dim is {a} and the model needs {b}, which is never equal; give other"
-                " sizes with --input-shapes"
-            )
-        self._requirement(a, b, name)
+            return b
+        if not self._regions:
+            if same == 0:
+                raise UnsupportedError(
+                    f"{name}: a dim is {a} and the model needs {b}, which is never equal; give"
+                    " other sizes with --input-shapes"
+                )
+            self._requirement(a, b, name)
+            return b
+        # A region may not be run with these shapes: then nothing has to fit in it.
+        symbol = self.fresh(Symbol(f"{name}.size"))
+        self.let([symbol], [a], name)
+        self._requirement(of(symbol), b, name)
+        return of(symbol)
 
     def _requirement(self, a: Size, b: Size, name: str) -> None:
         self.requirements.setdefault((a, b), Requirement(a, b, name))
