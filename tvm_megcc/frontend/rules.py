@@ -32,7 +32,9 @@ def result_types(
         return {}
 
 
-def breaks_a_rule(node: onnx.NodeProto, operands: Sequence[onnx.TypeProto], opsets: Mapping[str, int]) -> bool:
+def breaks_a_rule(
+    node: onnx.NodeProto, operands: Sequence[onnx.TypeProto], opsets: Mapping[str, int]
+) -> bool:
     """Whether no implementation could run the node with these operands."""
     try:
         result_types(node, operands, opsets)
