@@ -78,8 +78,9 @@ def _dtypes(
     node: onnx.NodeProto, operands: Sequence[Array | None], opsets: Mapping[str, int]
 ) -> dict[str, np.dtype[Any]]:
     """The results' types by ONNX's rules; numpy's sum of int32, in the reference, is int64."""
+    arrays = [None if a is None else np.asarray(a) for a in operands]
     try:
-        found = result_types(node, [type_of(a, None) for a in operands], opsets)
+        found = result_types(node, [type_of(a, None) for a in arrays], opsets)
     except onnx.shape_inference.InferenceError:
         return {}  # the reference's own types serve
     return {
