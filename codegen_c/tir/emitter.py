@@ -98,13 +98,15 @@ def emit_prim_func(func: tirx.PrimFunc, symbol_prefix: str = "megcc_tir") -> Gen
 def symbolic_vars(func: tirx.PrimFunc) -> tuple[tvm.ir.Var, ...]:
     """The symbolic dims of `func` in the order of ``GeneratedKernel.symbolic``.
 
-    Scalar parameters come first, then the free variables of the buffers' shapes as they appear.
+    The variables of the buffers' shapes come first, as they appear; then by name the parameters
+    that stand in no shape, which TVM gives in an order that changes from process to process.
     """
-    found = [p for p in func.params if not _is_buffer(p)]
+    found: dict[tvm.ir.Var, None] = {}
     for buffer in (p for p in func.params if _is_buffer(p)):
         for extent in buffer.ty.shape:
-            found += variables(extent)
-    return tuple(dict.fromkeys(found))
+            found.update(dict.fromkeys(variables(extent)))
+    scalars = (p for p in func.params if not _is_buffer(p))
+    return tuple(dict.fromkeys([*found, *sorted(scalars, key=lambda p: str(p.name))]))
 
 
 def _is_buffer(param: tvm.ir.Var) -> bool:

@@ -312,7 +312,7 @@ def _arrange_reduction(sch: s_tir.Schedule, name: str) -> s_tir.Schedule:
         return sch
     inner = _vector_iter(block, facts)
 
-    def step(s: s_tir.Schedule) -> None:
+    def step(s: s_tir.Schedule, inner: str | None) -> None:
         rv = s.get_sblock(name)
         loops = s.get_loops(rv)
         kinds = _loop_kinds(s, name)
@@ -323,7 +323,9 @@ def _arrange_reduction(sch: s_tir.Schedule, name: str) -> s_tir.Schedule:
                 s.reorder(*reduce, spatial[0])
         s.decompose_reduction(rv, reduce[0])
 
-    return _attempt(sch, step) or sch
+    return (
+        _attempt(sch, partial(step, inner=inner)) or _attempt(sch, partial(step, inner=None)) or sch
+    )
 
 
 def _loop_kinds(sch: s_tir.Schedule, name: str) -> list[str]:

@@ -1,6 +1,6 @@
 """The corpus through the importer and stock TVM: the importer's share of what a package computes.
 
-The full sweep takes minutes (``-m models``); without the marker a few small models are run.
+A few small models; ``tests/models`` runs every one of them, by every route.
 """
 
 from __future__ import annotations
@@ -24,21 +24,6 @@ QUICK = [
     "micro_kws_qdq",
     "tree_ensemble",
 ]
-SLOW = [
-    "ultraface_rfb320", "yunet_n_dynamic", "blazeface_front", "face_landmark_mp",
-    "openseeface_gaze", "fsanet_headpose", "face_antispoof_fp32", "face_antispoof_dynq_int8",
-    "hand_keypoint_mlp", "selfie_seg_landscape", "deeplabv3_dm05", "sci_lowlight_tiny",
-    "yolox_nano", "fastestdet", "lw_person_det", "hyperlpr_platecls", "ppocr_v3_det",
-    "crnn_coin_captcha", "shufflenet_v2_int8", "squeezenet_fp16", "cifar_cnn_winml",
-    "mnist_cnn_tribuo", "cct2_cifar", "super_resolution", "rivagan_encoder", "gtcrn_stream",
-    "gtcrn_stream_simple", "dnsmos_p808", "basic_pitch", "silero_vad_16k_op15",
-    "silero_vad_op18_ifless", "fsmn_vad_offline", "oww_melspec", "oww_speech_embedding",
-    "speech_commands_squeezenet", "magika_v1", "sentence_bilstm_small", "stressrnn_ru",
-    "libtashkeel_int8_contrib", "g2p_en_lstm", "syllable_bigru", "credsweeper_2021",
-    "tinybert_test", "policy_g1_velocity", "policy_go2_apg", "heating_gru",
-    "seed_classifier_mlp", "micro_kws_fp32", "mlptiny_kws_int8", "mlptiny_ic_resnet8_int8",
-    "mlptiny_ad_int8", "mlptiny_vww_fp32", "silero_vad_v5", "yunet_postproc_nms",
-]  # fmt: skip
 
 
 def tensors(folder: Path, stem: str) -> dict[str, np.ndarray]:
@@ -66,12 +51,4 @@ def check_model(shared: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", QUICK)
 def test_model(shared, name):
-    check_model(shared, name)
-
-
-@pytest.mark.models
-@pytest.mark.parametrize("name", SLOW)
-def test_slow_model(shared, name, request):
-    if "models" not in request.config.getoption("-m"):
-        pytest.skip("takes long; run with -m models")
     check_model(shared, name)

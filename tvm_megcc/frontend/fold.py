@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from .. import ops
 from ..ops import _stock
 from ..ops._arithmetic import MAX_GENERATED
+from .rules import result_types
+from .values import type_of
 
 Array = npt.NDArray[Any]
 
@@ -88,26 +90,10 @@ def _inferred(
     node: onnx.NodeProto, operands: Sequence[Array | None], opsets: Mapping[str, int]
 ) -> dict[str, onnx.TypeProto.Tensor]:
     """The results' types and dims, as far as ONNX's rules tell them; nothing is computed."""
+    arrays = [None if a is None else np.asarray(a) for a in operands]
+    shapes = [a if a is not None and a.size <= MAX_SHAPE else None for a in arrays]
     try:
-        schema = onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
-        known = {
-            name: array
-            for name, array in zip(node.input, operands, strict=False)
-            if array is not None
-        }
-        types = {
-            name: helper.make_tensor_type_proto(
-                helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
-            )
-            for name, array in known.items()
-        }
-        found = onnx.shape_inference.infer_node_outputs(
-            schema,
-            node,
-            types,
-            {n: numpy_helper.from_array(a) for n, a in known.items() if a.size <= MAX_SHAPE},
-            opset_imports=[helper.make_opsetid(*e) for e in opsets.items()],
-        )
+        found = result_types(node, [type_of(a, None) for a in arrays], opsets, shapes)
     except Exception:  # the node's own evaluation, or a converter, says what is wrong
         return {}
     return {name: kind.tensor_type for name, kind in found.items()}

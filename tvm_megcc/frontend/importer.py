@@ -41,6 +41,7 @@ from . import fold, functions, sequence_nodes, sequences, subgraphs, symbolic
 from .load import node_reads
 from .model import ImportedModel, InputInfo, OutputInfo
 from .reasons import reason
+from .rules import breaks_a_rule
 from .sequences import Absent, TensorList
 from .values import (
     HALVES,
@@ -157,8 +158,6 @@ class Importer:
         self.opsets = {entry.domain: entry.version for entry in model.opset_import}
         self.definitions = functions.Functions(model)
         self.missing: list[str] = []
-        #: Whether what is converted now might not be run.
-        self.speculative = False
         #: The symbolic dims by name: TVM's variables, and their bounds where they have any.
         self.variables: dict[str, tvm.tirx.Var] = {}
         self.symbols: dict[str, Symbol] = {}
@@ -331,6 +330,8 @@ class Importer:
             )
             raise what from err
         except Exception as err:  # TVM raises many kinds
+            if breaks_a_rule(node, [self._type_of(v) for v in values], self.opsets):
+                raise self.context(node).ill_typed(reason(err, values)) from err
             raise UnsupportedError(
                 f"{label(node)}: cannot be converted ({reason(err, values)}); "
                 f"add {node.op_type.lower()}.py under tvm_megcc/ops or change the model"
@@ -376,7 +377,6 @@ class Importer:
             label(node),
             tuple(node.output),
             self.variables,
-            self.speculative,
             self.functions,
             self.stored,
         )

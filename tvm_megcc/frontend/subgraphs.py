@@ -42,8 +42,8 @@ def convert_if(
 ) -> list[Value]:
     """The results of the branch that is taken; chosen during the run where that is not known.
 
-    A branch that could not run with the shapes at hand (it is for another chunk length, say) cannot
-    be the one that is taken.
+    A branch that could not run with the shapes at hand (it is for another chunk length, say) is
+    left out: a run that would take it ends with ``MEGCC_ERR_DATA``.
     """
     (condition,) = values
     attrs = attributes(node)
@@ -62,8 +62,13 @@ def convert_if(
     if reasons:
         if len(reasons) == 2:
             raise reasons[0]
-        warnings.warn(f"{label(node)}: one branch is never taken ({reasons[0]})", stacklevel=2)
-        return importer.branch(graphs[made[0] is reasons[0]], scope)
+        fits = int(made[0] is reasons[0])
+        warnings.warn(
+            f"{label(node)}: a run that takes its {('else', 'then')[fits]} branch ends with an"
+            f" error ({reasons[0]})",
+            stacklevel=2,
+        )
+        return _only(importer, node, condition, fits, importer.branch(graphs[fits], scope))
     (first, shapes, forms), (second, other_shapes, other_forms) = made  # type: ignore[misc]
     _check_forms(importer.context(node), forms, other_forms)
     choice = importer.builder.emit(relax.op.reshape(importer.expr(condition), []))
@@ -82,11 +87,22 @@ def convert_if(
     return shaped(tensors, forms)
 
 
+def _only(
+    importer: Importer, node: onnx.NodeProto, condition: Value, number: int, results: list[Value]
+) -> list[Value]:
+    """The results of branch `number`, for runs that take this one."""
+    ctx = importer.context(node)
+    taken = ctx.emit(relax.op.reshape(importer.expr(condition), []))
+    if number == 1:
+        taken = ctx.emit(relax.op.logical_not(taken))
+    tensors, forms = flat(results)
+    return shaped([ctx.checked(importer.expr(value), taken) for value in tensors], forms)
+
+
 def _possible(
     importer: Importer, graph: onnx.GraphProto, scope: Scope
 ) -> tuple[relax.Function, list[Shape], list[Form]] | IllTypedError:
     """A branch that may be taken as a function, or why it cannot be taken."""
-    outside, importer.speculative = importer.speculative, True
     forms: list[Form] = []
 
     def results() -> list[Value]:
@@ -98,8 +114,6 @@ def _possible(
         return *_function(importer, [], results), forms
     except IllTypedError as err:
         return err
-    finally:
-        importer.speculative = outside
 
 
 def _check_forms(ctx: Context, then: Sequence[Form], other: Sequence[Form]) -> None:

@@ -150,6 +150,7 @@ class Lowering:
     _generated: dict[str, GeneratedKernel] = field(default_factory=dict)
     _renamed: dict[str, Symbol] = field(default_factory=dict)
     _storages: int = 0
+    _regions: int = 0
 
     def __post_init__(self) -> None:
         self._templates = kernels_from_module(self.mod)
@@ -170,10 +171,13 @@ class Lowering:
     def inlined(self, name: str, values: Sequence[Value]) -> Value:
         """The steps of a function for these arguments, and its result."""
         func = self.mod[name]
+        self._regions += 1
         with self.symbols_of(func):
             for param, value in zip(func.params, values, strict=True):
                 self._values[param] = value
-            return self.body(func)
+            result = self.body(func)
+        self._regions -= 1
+        return result
 
     @contextmanager
     def symbols_of(self, func: relax.Function) -> Iterator[None]:
@@ -202,17 +206,21 @@ class Lowering:
                 f"{binding.var.name} has {len(tensor.shape)} dims where the model needs"
                 f" {len(shape)}; fix the model"
             )
-        for a, b in zip(tensor.shape, shape, strict=True):
+        found: list[Size] = []
+        for a, b, prim in zip(tensor.shape, shape, binding.var.ty.shape.values, strict=True):
             new, old = as_symbol(b), as_symbol(a)
             if new is None or new in self.symbols:
-                self.require(a, b, binding.var.name)
-            elif old is not None:
+                found.append(self.require(a, b, binding.var.name))
+                continue
+            if old is not None:
                 self._renamed[new.name] = old
                 rename(new.name, old)
             else:
                 self.let([new], [a], binding.var.name)
-        shape = shape_of(binding.var) or shape
-        self.tensors.append(replace(tensor, name=binding.var.name, shape=shape))
+            size = size_of(prim)
+            assert size is not None, prim
+            found.append(size)
+        self.tensors.append(replace(tensor, name=binding.var.name, shape=tuple(found)))
         return len(self.tensors) - 1
 
     def fresh(self, symbol: Symbol) -> Symbol:
@@ -239,7 +247,7 @@ class Lowering:
                 symbol = Symbol(f"{binding.var.name}.{k}")
                 size = size_of(dim)
                 assert size is not None, dim
-                self.require(of(symbol), size, binding.var.name)
+                self._requirement(of(symbol), size, binding.var.name)
             numbers.append(len(self.symbols))
             self.symbols.append(symbol)
         self.calls.append(Load(shape.tensor, tuple(numbers), binding.var.name))
@@ -251,15 +259,33 @@ class Lowering:
             for symbol in symbols(size):
                 assert symbol in self.symbols, f"{name} needs the size {symbol} before it is read"
 
-    def require(self, a: Size, b: Size, name: str) -> None:
+    def require(self, a: Size, b: Size, name: str) -> Size:
+        """See that two sizes are equal: when the shapes are set, or where a region is run.
+
+        Returns
+        -------
+        Size
+            Both, known only where they are equal.
+        """
         same = compare("eq", a, b)
-        if same == 0:
-            raise UnsupportedError(
-                f"{name}: a dim is {a} and the model needs {b}, which is never equal; give other"
-                " sizes with --input-shapes"
-            )
-        if same != 1:
-            self.requirements.setdefault((a, b), Requirement(a, b, name))
+        if same == 1:
+            return b
+        if not self._regions:
+            if same == 0:
+                raise UnsupportedError(
+                    f"{name}: a dim is {a} and the model needs {b}, which is never equal; give"
+                    " other sizes with --input-shapes"
+                )
+            self._requirement(a, b, name)
+            return b
+        # A region may not be run with these shapes: then nothing has to fit in it.
+        symbol = self.fresh(Symbol(f"{name}.size"))
+        self.let([symbol], [a], name)
+        self._requirement(of(symbol), b, name)
+        return of(symbol)
+
+    def _requirement(self, a: Size, b: Size, name: str) -> None:
+        self.requirements.setdefault((a, b), Requirement(a, b, name))
 
     def value(self, expr: relax.Expr) -> Value:
         """The value of a leaf: a variable, a constant, or a tuple of them."""

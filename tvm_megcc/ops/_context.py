@@ -40,8 +40,6 @@ class Context:
         Names of the node's outputs; one it does not want is ``""``.
     variables : mapping of str to tirx.Var
         The symbolic dims of the function by name.
-    speculative : bool
-        The node stands in a branch that may not be taken: it must not ask anything of the sizes.
     functions : Functions
         Where the functions of loops are added.
     stored : mapping of Expr to str
@@ -56,7 +54,6 @@ class Context:
         label: str,
         outputs: tuple[str, ...],
         variables: Mapping[str, tirx.Var] | None = None,
-        speculative: bool = False,
         functions: Functions | None = None,
         stored: dict[relax.Expr, str] | None = None,
     ) -> None:
@@ -66,7 +63,6 @@ class Context:
         self.label = label
         self.outputs = outputs
         self.variables = variables if variables is not None else {}
-        self.speculative = speculative
         self.functions = Functions() if functions is None else functions
         self.stored = {} if stored is None else stored
 
@@ -79,7 +75,6 @@ class Context:
             self.label,
             self.outputs,
             self.variables,
-            self.speculative,
             self.functions,
             self.stored,
         )
@@ -169,12 +164,6 @@ class Context:
     def match_cast(self, expr: relax.Expr, shape: Sequence[Size]) -> relax.Expr:
         """The same tensor under this shape: that it has it is checked at run time."""
         expr = self._typed(expr)
-        if self.speculative and relax_shape(expr) != tuple(shape):
-            pair = zip(self.shape(expr), shape, strict=True)
-            a, b = next((a, b) for a, b in pair if a != b)
-            raise self.unsupported(
-                f"needs a dim of {a} to be {b}, in a branch that may not be taken", _FIX_SHAPE
-            )
         have = expr.ty.shape.values
         dims = [cast_dim(a, b) for a, b in zip(have, self.prims(shape), strict=True)]
         # Named after the node: a run that is refused for it says this name.
@@ -225,17 +214,11 @@ class Context:
         return self.limited(expr, axis, maximum(have, size))
 
     def limited(self, expr: relax.Expr, axis: int, wanted: Size) -> relax.Expr:
-        """The same tensor, for shapes with which its dim `axis` is what a limit makes of it.
-
-        In a branch it is looked at when the branch is taken, else when the shapes are set.
-        """
+        """The same tensor, for shapes with which its dim `axis` is what a limit makes of it."""
         shape = list(self.shape(expr))
         have = shape[axis]
         if have == wanted:
             return expr
-        if self.speculative:
-            sizes = (self.sizes([size], "int64") for size in (have, wanted))
-            return self.checked(expr, relax.op.equal(*sizes))
         shape[axis] = wanted
         limited = self.match_cast(expr, shape)
         shape[axis] = have

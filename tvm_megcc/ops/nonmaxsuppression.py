@@ -2,58 +2,64 @@
 
 from __future__ import annotations
 
-from tvm import relax, topi
+from tvm import relax
 
-from ..dims import is_static
+from ..dims import Size, compare, minimum
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import Labels, Shape
+from ._context import volume
 from ._data_sizes import sizes_from
+from ._suppression import Suppression
+
+#: More boxes than this are no limit.
+_MANY = 2**31 - 1
 
 
 class NonMaxSuppression(OnnxOp):
-    """TVM's selection into a buffer for all boxes, and its first rows: as many as there are."""
+    """The boxes of each class sorted by their scores, then a kernel of our own that selects.
+
+    It fills a matrix for all that there may be; the result is its first rows.
+    """
 
     name = "NonMaxSuppression"
-    data_dependent = True
     slow = True
 
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        return [["batch", "box"], ["batch", None, "box"], *([] for _ in shapes[2:])]
+
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        scores = inputs.shape(1)
-        boxes = inputs[0]
-        if not is_static(scores):
-            raise ctx.unsupported(
-                f"its scores have open dims {[str(d) for d in scores]}",
-                "fix the model's dims with --input-shapes",
-            )
-        limit = self._limit(ctx, inputs, int(scores[2]))  # type: ignore[call-overload]
-        if limit == 0 or 0 in scores:
+        batches, classes, boxes = inputs.shape(1)
+        given = inputs.shape(0)
+        pairs = zip(given, (batches, boxes, 4), strict=True)
+        if any(compare("eq", a, b) == 0 for a, b in pairs):
+            raise ctx.ill_typed(f"boxes {list(given)} with scores {list(inputs.shape(1))}")
+        known = 0 if not inputs.has(2) else inputs.known(2)
+        each: Size = boxes
+        if known is not None:
+            limit = max(int(known if isinstance(known, int) else known.reshape(-1)[0]), 0)
+            each = minimum(min(limit, _MANY), boxes)
+        capacity = volume([batches, classes, each])
+        if capacity == 0:
             return relax.op.zeros((0, 3), "int64")
-        if attrs.get("center_point_box"):
-            boxes = self._corners(ctx, boxes)
-        iou, least = (self._number(ctx, inputs, k) for k in (3, 4))
+        order = relax.op.argsort(inputs[1], axis=-1, descending=True, dtype="int32")
+        kernel = Suppression(bool(attrs.get("center_point_box")), inputs.has(4))
         found = ctx.builder.emit_te(
-            topi.vision.all_class_non_max_suppression, boxes, inputs[1], limit, iou, least, "onnx"
+            kernel.rows,
+            inputs[0],
+            inputs[1],
+            ctx.emit(order),
+            self._number(ctx, inputs, 2, "int64"),
+            self._number(ctx, inputs, 3, "float32"),
+            self._number(ctx, inputs, 4, "float32"),
+            ctx.prim(capacity),
         )
         rows = ctx.emit(relax.TupleGetItem(found, 0))
-        counts = ctx.emit(relax.op.reshape(relax.TupleGetItem(found, 1), [1]))
-        (count,) = sizes_from(ctx, counts, ["rows"], [ctx.shape(rows)[0]])
+        counts = ctx.emit(relax.TupleGetItem(found, 1))
+        (count,) = sizes_from(ctx, counts, ["rows"], [capacity])
         return relax.op.strided_slice(rows, [0], [0], [ctx.prim(count)], assume_inbound=True)
 
-    def _limit(self, ctx: Context, inputs: Inputs, boxes: int) -> int:
-        if not inputs.has(2):
-            return 0
-        return min(int(inputs.need(2, "max_output_boxes_per_class").reshape(-1)[0]), boxes)
-
-    def _number(self, ctx: Context, inputs: Inputs, index: int) -> relax.Expr:
-        """A threshold of rank 0; 0 (or no limit) where the model leaves it out."""
+    def _number(self, ctx: Context, inputs: Inputs, index: int, dtype: str) -> relax.Expr:
+        """A limit, of one element; 0 where the model leaves it out."""
         if not inputs.has(index):
-            return ctx.const(0.0 if index == 3 else -3.4e38, "float32")
-        return ctx.emit(relax.op.reshape(inputs[index], []))
-
-    def _corners(self, ctx: Context, boxes: relax.Expr) -> relax.Expr:
-        """``x, y, width, height`` of the centre -> ``y1, x1, y2, x2``."""
-        x, y, w, h = (ctx.emit(relax.op.strided_slice(boxes, [2], [k], [k + 1])) for k in range(4))
-        half = ctx.const(0.5, "float32")
-        dx, dy = (ctx.emit(relax.op.multiply(d, half)) for d in (w, h))
-        sides = [relax.op.subtract(y, dy), relax.op.subtract(x, dx),
-                 relax.op.add(y, dy), relax.op.add(x, dx)]  # fmt: skip
-        return ctx.emit(relax.op.concat([ctx.emit(s) for s in sides], axis=2))
+            return ctx.const([0], dtype)
+        return ctx.emit(relax.op.reshape(inputs[index], [1]))

@@ -17,6 +17,11 @@ class TopK(OnnxOp):
         shape = inputs.shape(0)
         axis = int(attrs.get("axis", -1)) % len(shape)
         wanted = attrs["k"] if "k" in attrs else _count(ctx, inputs, shape[axis])
+        if isinstance(wanted, int) and wanted == 0:  # TVM's topk gives all elements then
+            dims = ctx.prims([*shape[:axis], 0, *shape[axis + 1 :]])
+            return tuple(
+                relax.op.zeros(relax.ShapeExpr(dims), d) for d in (inputs.dtype(0), "int64")
+            )
         (size,) = ctx.static([shape[axis]]) if isinstance(wanted, Dim) else (wanted,)
         found = ctx.emit(
             relax.op.topk(

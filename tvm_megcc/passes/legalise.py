@@ -9,6 +9,7 @@ from __future__ import annotations
 import tvm
 from tvm import relax, tirx
 
+from tvm_megcc.passes.arg_extreme import LEGALISE
 from tvm_megcc.passes.sizes_first import SizesFirst
 from tvm_megcc.shape_exprs import variables_of
 
@@ -29,7 +30,7 @@ class LegaliseRest:
             mod = tvm.transform.Sequential(
                 [
                     relax.backend.DispatchSortScan(),
-                    relax.transform.LegalizeOps(skip_ops=KEPT),
+                    relax.transform.LegalizeOps(LEGALISE, skip_ops=KEPT),
                     relax.transform.AnnotateTIROpPattern(),
                     ScalarsApart(),
                     relax.transform.FuseOps(),
