@@ -123,6 +123,13 @@ def test_a_rank_that_data_decides_is_refused() -> None:
         frontend.from_onnx(model([node], ports, [("y", T.FLOAT)]))
 
 
+@pytest.mark.parametrize("axes", [[2], [-3], [0, -2]])
+def test_axes_that_there_are_not_are_refused(axes: list[int]) -> None:
+    node = helper.make_node("ReduceMax", ["x"], ["y"], name="peak", axes=axes)
+    with pytest.raises(UnsupportedError, match="ReduceMax 'peak': axes .* of a tensor of rank 2"):
+        frontend.from_onnx(model([node], [("x", T.FLOAT, [2, 3])], [("y", T.FLOAT)]))
+
+
 def test_running_totals(tmp_path: Path) -> None:
     nodes, outputs = [], []
     ways = [(n, e, r, k) for n in ("Sum", "Prod") for e in (0, 1) for r in (0, 1) for k in (0, 1)]
@@ -185,9 +192,10 @@ def test_squeeze_and_unsqueeze(tmp_path: Path) -> None:
         helper.make_node("Squeeze", ["wide", "new"], ["same"]),
         helper.make_node("Squeeze", ["x", "old"], ["narrow"]),
         helper.make_node("Neg", ["wide"], ["minus"]),
+        helper.make_node("Squeeze", ["x"], ["all"]),
     ]
     ports = [("x", T.FLOAT, ["n", 1, "m"]), ("new", T.INT64, [2]), ("old", T.INT64, [1])]
-    outputs = [(n, T.FLOAT) for n in ("wide", "same", "narrow", "minus")]
+    outputs = [(n, T.FLOAT) for n in ("wide", "same", "narrow", "minus", "all")]
     proto = model(nodes, ports, outputs)
     run = runner(proto, tmp_path)
     x = RNG.random((4, 1, 3), "f4")
@@ -195,7 +203,9 @@ def test_squeeze_and_unsqueeze(tmp_path: Path) -> None:
         {"x": x, "new": ints(*new), "old": ints(old)}
         for new, old in (((0, 1), 1), ((4, 1), -2), ((-1, -5), 1), ((3, 2), 1))
     ]
-    same_as_reference(proto, run, *feeds, {"x": x[:1], "new": ints(1, 2), "old": ints(0)})
+    same_as_reference(proto, run, *feeds)
+    # Without axes, an open dim of 1 would be squeezed, too.
+    refused(run, {"x": x[:1], "new": ints(1, 2), "old": ints(0)})
     bad = [((0, 0), 1), ((5, 0), 1), ((-6, 0), 1), ((0, 1), 0), ((0, 1), 2), ((0, 1), 3)]
     refused(run, *({"x": x, "new": ints(*new), "old": ints(old)} for new, old in bad))
 

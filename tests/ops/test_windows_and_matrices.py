@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import TensorProto as T
-from onnx import helper
+from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from tests.ops.cases import rand
@@ -136,6 +136,40 @@ def test_columns_to_an_image(tmp_path: Path) -> None:
     for wrong in ({"image": ints(5, 7)}, {"block": ints(0, 3)}, {"block": ints(5, 1)}):
         with pytest.raises(ToolError):
             run({**feeds, **wrong})
+
+
+def test_open_dims(tmp_path: Path) -> None:
+    how = {"strides": [2, 1], "pads": [1, 0, 1, 2], "offset_group": 2}
+    nodes = [
+        helper.make_node("DeformConv", ["x", "w", "offset", "", "mask"], ["a"], **how),
+        helper.make_node("Det", ["m"], ["b"]),
+        helper.make_node("LpNormalization", ["x"], ["c"], axis=1),
+        helper.make_node("AffineGrid", ["theta", "size"], ["d"], align_corners=1),
+        helper.make_node("AffineGrid", ["theta", "size"], ["e"]),
+    ]
+    ports = [("x", T.FLOAT, ["n", 4, "h", "w"]), ("offset", T.FLOAT, ["n", 16, "p", "q"]),
+             ("mask", T.FLOAT, ["n", 8, "p", "q"]), ("m", T.FLOAT, ["n", "k", "k"]),
+             ("theta", T.FLOAT, ["n", 2, 3]), ("size", T.INT64, [4])]  # fmt: skip
+    weights = [numpy_helper.from_array(rand(3, 4, 2, 2), "w")]
+    proto = model(nodes, ports, [(name, T.FLOAT) for name in "abcde"], weights, opset=22)
+    run, reference = runner(proto, tmp_path), ReferenceEvaluator(proto)
+    for n, h, w, k in ((2, 5, 4, 4), (1, 2, 6, 1)):
+        places = (h + 2 - 2) // 2 + 1, (w + 2 - 2) + 1
+        feed = {
+            "x": rand(n, 4, h, w),
+            "offset": RNG.uniform(-2, 2, (n, 16, *places)).astype("f4"),
+            "mask": rand(n, 8, *places),
+            "m": rand(n, k, k),
+            "theta": rand(n, 2, 3),
+            "size": ints(n, 1, h, w),
+        }
+        found = run(feed)
+        for name, want in zip("abcde", reference.run(None, feed), strict=True):
+            np.testing.assert_allclose(found[name], want, 1e-4, 1e-4, err_msg=name)
+        with pytest.raises(ToolError):
+            run({**feed, "size": ints(n + 1, 1, h, w)})
+        with pytest.raises(ToolError):
+            run({**feed, "offset": rand(n, 16, places[0] + 1, places[1])})
 
 
 @pytest.mark.parametrize("mode", ["linear", "circular"])

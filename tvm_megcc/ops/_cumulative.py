@@ -32,12 +32,19 @@ class Cumulative(OnnxOp):
             if not 0 <= axis < len(shape):
                 raise ctx.ill_typed(f"axis {known[0]} of a tensor of rank {len(shape)}")
             return ctx.builder.emit_te(
-                lambda x: self._scanned(x, attrs, _around(x.shape, axis)), inputs[0]
+                lambda x: self._scanned(x, attrs, _around(x.shape, axis)),
+                inputs[0],
+                primfunc_name_hint=self.name.lower(),
             )
         if (relax_shape(inputs[1]) or (1,)) != (1,) or not shape:
             raise ctx.unsupported("its axis is no single number", "give one axis of its operand")
         sizes = around(ctx, inputs[1], shape)
-        return ctx.builder.emit_te(lambda x, s: self._scanned(x, attrs, s), inputs[0], sizes)
+        return ctx.builder.emit_te(
+            lambda x, s: self._scanned(x, attrs, s),
+            inputs[0],
+            sizes,
+            primfunc_name_hint=self.name.lower(),
+        )
 
     def _scanned(self, x: te.Tensor, attrs: Attrs, parts: Any) -> te.Tensor:
         """`parts`: the three sizes, or a tensor of them."""
@@ -46,7 +53,7 @@ class Cumulative(OnnxOp):
         exclusive, reverse = (bool(attrs.get(k, 0)) for k in ("exclusive", "reverse"))
 
         def kernel(ins: Sequence[Any], outs: Sequence[Any]) -> tirx.Stmt:
-            with IRBuilder() as builder, T.seq_scope():
+            with IRBuilder() as builder:
                 data, result = T.buffer_proxy(ins[0]), T.buffer_proxy(outs[0])
                 sizes = T.buffer_proxy(ins[1]) if len(ins) > 1 else parts
                 before, along, behind = (sizes[k] for k in range(3))

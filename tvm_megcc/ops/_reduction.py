@@ -34,7 +34,9 @@ class Reduction(OnnxOp):
             if noop:
                 return self.reduce(ctx, inputs[0], [], keep)
             axes = range(rank)
-        axes = [normal_axis(a, rank) for a in axes]
+        given, axes = list(axes), [normal_axis(a, rank) for a in axes]
+        if len(set(axes)) != len(axes) or not all(0 <= axis < rank for axis in axes):
+            raise ctx.ill_typed(f"axes {given} of a tensor of rank {rank}")
         return self.reduce(ctx, inputs[0], axes, keep)
 
     def _by_data(self, ctx: Context, inputs: Inputs, keep: bool, noop: bool) -> Result:
@@ -97,7 +99,8 @@ def extreme(ctx: Context, x: relax.Expr, axes: list[int], keep: bool, largest: b
         return relax.op.astype(function(relax.op.astype(x, "uint8"), axes, keep), "bool")
     if "float" not in dtype:
         return function(x, axes, keep)
-    return ctx.builder.emit_te(_float_extreme, x, axes, keep, largest)
+    hint = "max" if largest else "min"
+    return ctx.builder.emit_te(_float_extreme, x, axes, keep, largest, primfunc_name_hint=hint)
 
 
 def _float_extreme(x: te.Tensor, axes: list[int], keep: bool, largest: bool) -> te.Tensor:

@@ -45,7 +45,11 @@ class DeformConv(OnnxOp):
         if inputs.has(4):
             operands.append(ctx.cast(inputs[4], [batch, offset_group * taps, *places]))
         columns = ctx.emit(
-            ctx.builder.call_te(lambda *v: _sampled(v, win, channels // offset_group), *operands)
+            ctx.builder.call_te(
+                lambda *v: _sampled(v, win, channels // offset_group),
+                *operands,
+                primfunc_name_hint="sampled",
+            )
         )
         columns = ctx.reshape(columns, [batch, group, fan_in * taps, places[0] * places[1]])
         weight = ctx.reshape(inputs[1], [1, group, outputs // group, fan_in * taps])

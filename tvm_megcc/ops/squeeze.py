@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
-from ..dims import is_static
+from ..dims import Dim, compare, is_static
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._axes_data import others
 from ._shapes import normal_axis
@@ -23,10 +23,23 @@ class Squeeze(OnnxOp):
         axes = (inputs.ints(1) or []) if inputs.has(1) else attrs.get("axes")
         if axes is None:
             axes = [i for i, d in enumerate(shape) if isinstance(d, int) and d == 1]
+            return _squeezed(_others_are_larger(ctx, inputs[0]), axes)
         axes = [normal_axis(axis, len(shape)) for axis in axes]
-        if not axes:
-            return inputs[0]
         # A symbolic dim that is squeezed has to be 1.
         ones = [1 if k in axes and d != 1 else d for k, d in enumerate(shape)]
         data = inputs[0] if is_static(shape) else ctx.cast(inputs[0], ones)
-        return relax.op.squeeze(data, axes)
+        return _squeezed(data, axes)
+
+
+def _squeezed(data: relax.Expr, axes: list[int]) -> relax.Expr:
+    return relax.op.squeeze(data, axes) if axes else data
+
+
+def _others_are_larger(ctx: Context, data: relax.Expr) -> relax.Expr:
+    """The tensor, where no open dim is 1: it would be squeezed, too, and the rank another one."""
+    dims = [d for d in ctx.shape(data) if isinstance(d, Dim) and compare("eq", d, 1) != 0]
+    if not dims:
+        return data
+    differs = relax.op.not_equal(ctx.sizes(dims, "int64"), ctx.const(1, "int64"))
+    least = relax.op.min(relax.op.astype(differs, "int64"), axis=[0], keepdims=True)
+    return ctx.checked(data, ctx.emit(relax.op.greater(least, ctx.const(0, "int64"))))
