@@ -38,6 +38,7 @@ TOGETHER = (
     r"(.*/test_models\.py)::test_model\[(.+)-\w+\]",
     r"(.*/test_builds\.py)::test_builds_(?:have_no_warning|zoo).*()",
     r"(.*/test_wheel\.py)::.*()",
+    r"(.*/fuzz)/test_(?:findings|seeds)\.py::.*()",
 )
 
 

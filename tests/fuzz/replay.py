@@ -24,8 +24,8 @@ def replay(session: Session, paths: Sequence[Path]) -> dict[str, str]:
     for number, path in enumerate(p for p in paths if p not in damaged):
         content, graph, feeds = findings.read(path)
         graph.values = evaluate.run(graph.nodes, graph.opsets, {**graph.weights, **feeds[0]})
-        modes = dict.fromkeys((*session.always, *([content["mode"]] if content["mode"] else [])))
-        kept = tuple(m for m in modes if m in session.builders)
+        modes = dict.fromkeys(("host", "sanitized", content["mode"]))
+        kept = tuple(mode for mode in modes if mode in session.builders)
         its_runs = [evaluated(graph, feed) for feed in feeds]
         cases[number] = (path.name, Case(number, graph, its_runs, kept))
     found = session.judge([case for _, case in cases.values()])

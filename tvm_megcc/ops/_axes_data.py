@@ -58,6 +58,8 @@ def others(ctx: Context, axes: Expr, dims: Sequence[Size], ones: bool = False) -
     """
     (count,) = ctx.static_shape(axes)
     left = len(dims) - count
+    if left == 0:
+        return []
 
     def body(own: Any, mask: Any, good: Any, outs: Sequence[Any]) -> None:
         following = _local()
