@@ -72,7 +72,7 @@ def can_fail(opcodes: Iterable[str]) -> bool:
     return not FAILING.isdisjoint(opcodes)
 
 
-def handler(codes: Mapping[str, Compiled], opcode: str) -> str | None:
+def handler_of(codes: Mapping[str, Compiled], opcode: str) -> str | None:
     """C name of a package's handler of an opcode."""
     name = instructions.handler(opcode)
     return SHAPED.get(name, name) if name is not None and is_shaped(codes) else name

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..program import ALIGNMENT, Block, Call, Program, Storage
 from . import bytecode, guards, instructions
 from .blocks import counts, placed_blocks
-from .compiled import Compiled, handler, is_shaped, opcodes_of
+from .compiled import Compiled, handler_of, is_shaped, opcodes_of
 from .sources import package_text
 from .weights import Layout, c_literal
 
@@ -137,7 +137,7 @@ def model_c(
     names = opcodes_of(codes)
     numbers = {instructions.opcodes()[n]: n for n in names}
     rows = "".join(
-        f"    {'&' + h if n in numbers and (h := handler(codes, numbers[n])) else '0'},"
+        f"    {'&' + h if n in numbers and (h := handler_of(codes, numbers[n])) else '0'},"
         f"  // {numbers.get(n, 'not used')}\n"
         for n in range(max(numbers) + 1)
     )

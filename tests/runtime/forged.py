@@ -7,8 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tvm_megcc import toolchain
+from onnx import TensorProto as T
+from onnx import helper
+
+from tvm_megcc import frontend, toolchain
 from tvm_megcc.codegen_c import bytecode, instructions
+from tvm_megcc.pipeline import to_program
 
 from ..codegen_c.test_bytecode import ENTRY, SECTIONS
 from . import changing, looping
@@ -21,12 +25,34 @@ def _static(folder: Path, weights: str = "c", arch: str = HOST) -> Path:
     return p.write_program(folder, p.in_two_pools(p.planned(arch)), weights)
 
 
+def _checking(folder: Path, weights: str = "c", arch: str = HOST) -> Path:
+    """Rows of a tensor of fixed dims, by indices that a CHECK has looked at."""
+    node = helper.make_node("Gather", ["x", "i"], ["y"], name="rows")
+    ports = [
+        helper.make_tensor_value_info(name, kind, dims)
+        for name, kind, dims in (
+            ("x", T.FLOAT, [4, 2]),
+            ("i", T.INT64, [3]),
+            ("y", T.FLOAT, [3, 2]),
+        )
+    ]
+    graph = helper.make_graph([node], "checking", ports[:2], ports[2:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    mod = frontend.from_onnx(model).mod
+    program = to_program(mod, arch, name="checking", input_names=["x", "i"], output_names=["y"])
+    return p.write_program(folder, program, weights)
+
+
 #: Name of a package -> what writes it (with its weights in C or in a file), its name in C.
 PACKAGES: dict[str, tuple[Callable[..., Path], str]] = {
     "static": (_static, "corners"),
     "changing": (changing.write, "changing"),
     "looping": (looping.write, "looping"),
+    "checking": (_checking, "checking"),
 }
+
+#: Those whose shapes change.
+SHAPED = ("changing", "looping")
 
 
 def write(package: str, folder: Path, arch: str = HOST) -> tuple[Path, Path]:
@@ -39,7 +65,7 @@ def write(package: str, folder: Path, arch: str = HOST) -> tuple[Path, Path]:
 def defines(package: str) -> list[str]:
     """What forge.h wants to know of a package."""
     ident = PACKAGES[package][1]
-    shaped = int(package != "static")
+    shaped = int(package in SHAPED)
     return [f'-DHEADER="{ident}.h"', f"-DKERNELS={ident}_kernels", f"-DSHAPED={shaped}"]
 
 

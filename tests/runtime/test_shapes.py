@@ -6,8 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import TensorProto as T
+from onnx import helper
 
-from tvm_megcc import package, toolchain
+from tvm_megcc import driver, package, toolchain
+from tvm_megcc.errors import ToolError
 
 from . import changing
 from .test_runtime import HOST, compile_and_run
@@ -31,3 +34,26 @@ def test_outputs_of_any_size(tmp_path: Path, flags: tuple[str, ...]) -> None:
             found = toolchain.run_package(exe, HOST, {"x": x, "b": b}, manifest).outputs
             for name, want in changing.expected(x, b).items():
                 np.testing.assert_allclose(found[name], want, rtol=1e-5)
+
+
+def test_a_refusal_names_the_node(tmp_path: Path) -> None:
+    """Dims of two names that meet in a node, and are not equal at run time."""
+    nodes = [
+        helper.make_node("Add", ["x", "z"], ["s"], name="sum of both"),
+        helper.make_node("MatMul", ["s", "w"], ["y"], name="product"),
+    ]
+    shapes = {"x": ["n", 4], "z": ["m", 4], "w": ["k", 3], "y": None}
+    x, z, w, y = (helper.make_tensor_value_info(k, T.FLOAT, d) for k, d in shapes.items())
+    graph = helper.make_graph(nodes, "g", [x, z, w], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    driver.compile_model(model, tmp_path / "pkg", archs=[HOST])
+    exe = toolchain.build(tmp_path / "pkg", HOST, build_dir=tmp_path / "b")
+    manifest = package.load(tmp_path / "pkg").manifest
+    for (n, m, k), words in (
+        ((3, 5, 4), "sum_of_both.* 3 and 5"),
+        ((3, 3, 9), "product.* 9 and 4"),
+    ):
+        sizes = {"x": (n, 4), "z": (m, 4), "w": (k, 3)}
+        feeds = {name: np.zeros(size, np.float32) for name, size in sizes.items()}
+        with pytest.raises(ToolError, match=words):
+            toolchain.run_package(exe, HOST, feeds, manifest)

@@ -20,7 +20,7 @@ def result_types(
 
     Raises
     ------
-    onnx.shape_inference.InferenceError
+    onnx.shape_inference.InferenceError, onnx.checker.ValidationError
         The node breaks a rule of its operator.
     """
     try:
@@ -50,6 +50,6 @@ def breaks_a_rule(
     """Whether no implementation could run the node with these operands."""
     try:
         result_types(node, operands, opsets)
-    except onnx.shape_inference.InferenceError:
+    except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError):
         return True
     return False

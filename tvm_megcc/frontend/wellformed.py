@@ -15,6 +15,7 @@ from math import prod
 import onnx
 from onnx import helper
 
+from ..dtypes import of_onnx
 from ..errors import InputError
 from .values import label
 
@@ -25,13 +26,6 @@ MOST_DENSE = 1 << 26
 
 #: Attributes whose numbers are sizes of a window, which has no size 0.
 _WINDOW = ("kernel_shape", "strides", "dilations")
-
-#: Element types of which a byte holds several.
-_PACKED = {
-    number: bits
-    for name, bits in (("INT4", 4), ("UINT4", 4), ("FLOAT4E2M1", 4), ("INT2", 2), ("UINT2", 2))
-    if (number := getattr(onnx.TensorProto, name, None)) is not None
-}
 
 _AttributeType = onnx.AttributeProto.AttributeType
 
@@ -89,7 +83,8 @@ def check_tensor(tensor: onnx.TensorProto, what: str) -> None:
 def _stored(tensor: onnx.TensorProto) -> int | None:
     """How many elements a tensor's data has, None where that is not plain to see."""
     kind = tensor.data_type
-    if kind in _PACKED or kind in (tensor.COMPLEX64, tensor.COMPLEX128):
+    row = of_onnx(kind)
+    if kind in (tensor.COMPLEX64, tensor.COMPLEX128) or (row is not None and row.bits < 8):
         return None
     if kind == tensor.STRING:
         return len(tensor.string_data)

@@ -24,6 +24,7 @@ from tvm_megcc.relay.frontend import (
     OUTPUT_NAMES,
 )
 from tvm_megcc.relay.library import Library
+from tvm_megcc.relay.module import self_contained
 from tvm_megcc.target import architecture
 
 
@@ -72,6 +73,8 @@ def build(
     attrs = dict(main.attrs or {})
     count = int(attrs.get("num_input", len(main.params)))
     plan = plan_of(mod, "main")
+    if plan is None:
+        mod = self_contained(mod)
     for function in ("main", *(plan.functions if plan else ())):
         mod = _bind(mod, function, params or {}, count)
     main = _main(mod)

@@ -1,0 +1,146 @@
+"""A Relax module from anywhere, made what the pipeline takes, or an error that says what it is not.
+
+Enters: an ``IRModule`` with a function ``main``. Leaves: the same with the functions that ``main``
+calls in the place of their calls, whose parameters and results are tensors of types that kernels
+compute with, and which calls nothing outside of it.
+
+Example
+-------
+>>> mod = self_contained(mod)                                           # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax
+
+from ..checks import CHECKED
+from ..control_flow import region_of
+from ..dtypes import of_numpy
+from ..errors import InputError, UnsupportedError
+
+#: Operators that call a function by its name, which is their first argument.
+_BY_NAME = {
+    "relax.call_dps_packed",
+    "relax.call_inplace_packed",
+    "relax.call_pure_packed",
+}
+
+#: Operators whose result is as large as the data says; Relax itself gives it no dims.
+_OF_DATA_SIZE = {"relax.nonzero", "relax.unique"}
+
+
+def self_contained(mod: tvm.IRModule) -> tvm.IRModule:
+    """`mod` without calls of its own functions.
+
+    Raises
+    ------
+    InputError
+        ``main`` calls itself, or a function outside of the module, or a parameter or a result of it
+        is no tensor.
+    UnsupportedError
+        An operator or an element type that a package has no code for.
+    """
+    mod = _inlined(mod)
+    main = mod["main"]
+    for param in main.params:
+        if not isinstance(param.ty, relax.TensorType):
+            raise InputError(
+                f"parameter '{param.name}' of main is {_kind(param.ty)}; give every tensor a"
+                " parameter of its own"
+            )
+    ret = main.ret_ty
+    for number, ty in enumerate(ret.fields if isinstance(ret, relax.TupleType) else [ret]):
+        if not isinstance(ty, relax.TensorType):
+            raise InputError(
+                f"result {number} of main is {_kind(ty)}; return one tensor, or a tuple of tensors"
+            )
+    for gvar, func in mod.functions_items():
+        if isinstance(func, relax.Function):
+            for expr in _expressions(func):
+                _check(expr, gvar.name_hint)
+    return mod
+
+
+def _expressions(func: relax.Function) -> list[relax.Expr]:
+    # Collected: an error that is raised in a visit comes back from TVM as another one.
+    found: list[relax.Expr] = []
+    relax.analysis.post_order_visit(func, found.append)
+    return found
+
+
+def _kind(ty: tvm.ir.Type) -> str:
+    for cls, words in (
+        (relax.TupleType, "a tuple"),
+        (relax.ShapeType, "a shape"),
+        (relax.FuncType, "a function"),
+    ):
+        if isinstance(ty, cls):
+            return words
+    return "no tensor"
+
+
+def _check(expr: relax.Expr, where: str) -> None:
+    """What no package can hold or run."""
+    ty = getattr(expr, "ty", None)
+    if isinstance(ty, relax.TensorType):
+        row = of_numpy(str(ty.dtype)) if ty.dtype else None
+        if ty.dtype and (row is None or row.is_storage):
+            raise UnsupportedError(
+                f"a tensor of {where} is {ty.dtype}, which no kernel can hold; cast it to another"
+                " type"
+            )
+    if not isinstance(expr, relax.Call):
+        return
+    name = expr.op.name if isinstance(expr.op, tvm.ir.Op) else ""
+    if name in _OF_DATA_SIZE:
+        raise UnsupportedError(
+            f"{name} in {where}: only the data says how large its result is; import the model from"
+            " ONNX, or compute with a mask"
+        )
+    called = expr.args[0] if name in _BY_NAME else expr.op
+    if isinstance(called, relax.ExternFunc) and called.global_symbol != CHECKED:
+        raise InputError(
+            f"{where} calls '{called.global_symbol}', a function outside of the module, which a"
+            " package would not have; write it with Relax operators or as a PrimFunc"
+        )
+
+
+# ---- calls of functions of the module ------------------------------------------------------------
+
+
+def _inlined(mod: tvm.IRModule) -> tvm.IRModule:
+    """`mod` with what its plain functions call in place of the calls."""
+    main = mod["main"]
+    if not _called(mod, main):
+        return mod
+    for name in sorted(_reached(mod, "main")):
+        if name in _reached(mod, name):
+            raise InputError(f"function '{name}' of the module calls itself; unroll it")
+    while found := _called(mod, main):
+        main = main.inline_functions({name: mod[name] for name in found})
+    mod = tvm.IRModule(dict(mod.functions_items()), mod.attrs)
+    mod["main"] = main
+    return relax.transform.Normalize()(mod)
+
+
+def _called(mod: tvm.IRModule, func: relax.Function) -> list[str]:
+    """Names of the functions of the module that a function calls, but for branches and loops."""
+    calls = (e.op for e in _expressions(func) if isinstance(e, relax.Call))
+    names = {g.name_hint: mod[g] for g in calls if isinstance(g, tvm.ir.GlobalVar)}
+    return sorted(
+        name
+        for name, callee in names.items()
+        if isinstance(callee, relax.Function) and region_of(callee) is None
+    )
+
+
+def _reached(mod: tvm.IRModule, name: str) -> set[str]:
+    """Every function that one calls, directly or not."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        new = set(_called(mod, mod[waiting.pop()])) - found
+        found |= new
+        waiting += new
+    return found
