@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from ._stock import StockOp
+from tvm import relax
+
+from . import Attrs, Context, Inputs, Result
+from ._stock import StockOp, convert
 
 
 class GridSample(StockOp):
-    """``grid_sample``."""
+    """``grid_sample``; what is one element wide is made two for TVM, which divides by the steps."""
 
     name = "GridSample"
     slow = True
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        values = list(inputs)
+        if attrs.get("padding_mode", "zeros") == "reflection" and attrs.get("align_corners", 0):
+            for axis, size in enumerate(inputs.shape(0)[2:], start=2):
+                if size == 1:
+                    twice = relax.op.concat([values[0], values[0]], axis)
+                    values[0] = ctx.emit(twice)
+                elif not isinstance(size, int):
+                    values[0] = ctx.at_least(values[0], axis, 2)
+        return convert(ctx, values, attrs)
