@@ -1,6 +1,6 @@
 """The corpus with its symbolic dims kept: imported once, run by stock TVM at several sizes.
 
-A few small models always, the rest with ``-m models``.
+Those that ``tests/models/test_dynamic.py`` runs as packages are not here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.frontend.running import by_onnxruntime, machine, run_machine
 from tvm_megcc.frontend import from_onnx
 
 #: Values of the dims, one row per run; dims that are not named are those of the stored case.
-QUICK = {
+ROWS = {
     "cifar_cnn_winml": [{"batch_size": 1}, {"batch_size": 3}],
     "hand_keypoint_mlp": [{"batch": 1}, {"batch": 7}],
     "tinybert_test": [
@@ -30,25 +30,6 @@ QUICK = {
     "fsmn_vad_offline": [{"feats_length": 1}, {"feats_length": 90}],
     "oww_melspec": [{"batch_size": 2, "samples": 1280}, {"batch_size": 1, "samples": 2001}],
     "silero_vad_half": [{"batch": 2}],
-}
-SLOW = {
-    "yunet_n_dynamic": [
-        {"height": 64, "width": 96},
-        {"batch": 2, "height": 32, "width": 160},
-    ],
-    "ppocr_v3_det": [
-        {"x_dim2": 64, "x_dim3": 96},
-        {"x_dim0": 2, "x_dim2": 32, "x_dim3": 64},
-    ],
-    "rivagan_encoder": [
-        {"height": 16, "width": 20},
-        {"batch_size": 2, "height": 9, "width": 7},
-    ],
-    "super_resolution": [{"batch_size": 2}],
-    "magika_v1": [{"unk__122": 1}, {"unk__122": 3}],
-    "basic_pitch": [{"unk__749": 2}],
-    "face_antispoof_fp32": [{"batch_size": 2}],
-    "face_antispoof_dynq_int8": [{"batch_size": 2}],
     "openseeface_gaze": [{"batch_size": 3}],
     "mnist_cnn_tribuo": [{"batch": 1}],
     "dnsmos_p808": [{"N": 2}],
@@ -115,14 +96,6 @@ def check_model(shared: Path, name: str, rows: list[dict[str, int]]) -> None:
             assert difference <= bound, (row, port.name)
 
 
-@pytest.mark.parametrize("name", list(QUICK))
+@pytest.mark.parametrize("name", list(ROWS))
 def test_symbolic_model(shared, name):
-    check_model(shared, name, QUICK[name])
-
-
-@pytest.mark.models
-@pytest.mark.parametrize("name", list(SLOW))
-def test_slow_symbolic_model(shared, name, request):
-    if "models" not in request.config.getoption("-m"):
-        pytest.skip("takes long; run with -m models")
-    check_model(shared, name, SLOW[name])
+    check_model(shared, name, ROWS[name])

@@ -276,6 +276,9 @@ def grids() -> Iterator[Case]:
         yield case(
             "GridSample", [x, grid], 20, mode=mode, padding_mode=padding, align_corners=align
         )
+    for shape, align in product([(1, 1, 1, 4), (1, 1, 1, 1)], [0, 1]):
+        yield case("GridSample", [rand(*shape), grid], 20, padding_mode="reflection",
+                   align_corners=align)  # fmt: skip
     for align in (0, 1):
         yield case("AffineGrid", [rand(2, 2, 3), ints(2, 1, 3, 4)], 20, align_corners=align)
         yield case("AffineGrid", [rand(1, 3, 4), ints(1, 1, 2, 3, 4)], 20, align_corners=align)

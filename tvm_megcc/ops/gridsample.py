@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from . import Attrs
+from tvm import relax
+
+from . import Attrs, Context, Inputs, Result
 from ._agree import EXACTLY, Labels, Shape
-from ._stock import StockOp
+from ._stock import StockOp, convert
 
 
 class GridSample(StockOp):
-    """``grid_sample``."""
+    """``grid_sample``; what is one element wide is made two for TVM, which divides by the steps."""
 
     name = "GridSample"
     slow = True
@@ -16,3 +18,14 @@ class GridSample(StockOp):
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         rank = len(shapes[0] or ())
         return [["batch"], ["batch", *[None] * (rank - 2), (EXACTLY, rank - 2)]]
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        values = list(inputs)
+        if attrs.get("padding_mode", "zeros") == "reflection" and attrs.get("align_corners", 0):
+            for axis, size in enumerate(inputs.shape(0)[2:], start=2):
+                if size == 1:
+                    twice = relax.op.concat([values[0], values[0]], axis)
+                    values[0] = ctx.emit(twice)
+                elif not isinstance(size, int):
+                    values[0] = ctx.at_least(values[0], axis, 2)
+        return convert(ctx, values, attrs)
