@@ -68,7 +68,41 @@ def sequence_input(path: Path) -> None:
     onnx.save(proto, path)
 
 
+def weight_without_data(path: Path) -> None:
+    proto = tiny.model()
+    proto.graph.initializer[0].dims[0] = 1 << 38
+    path.write_bytes(proto.SerializeToString())
+
+
+def unknown_type(path: Path) -> None:
+    proto = tiny.model()
+    proto.graph.initializer[0].data_type = 77
+    path.write_bytes(proto.SerializeToString())
+
+
+def _with_node(path: Path, op: str, value: np.ndarray, **attrs: object) -> None:
+    """The model with its first result read by one more node, whose result is an output."""
+    proto = tiny.model()
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(value, "bad"))
+    source = proto.graph.output[0].name
+    proto.graph.node.append(helper.make_node(op, [source, "bad"], ["worse"], "odd\nname", **attrs))
+    proto.graph.output.append(helper.make_tensor_value_info("worse", TensorProto.FLOAT, None))
+    path.write_bytes(proto.SerializeToString())
+
+
+def terabytes(path: Path) -> None:
+    _with_node(path, "Expand", np.array([1 << 37, 1, 1], np.int64))
+
+
+def axis_outside(path: Path) -> None:
+    _with_node(path, "Gather", np.array([0], np.int64), axis=9)
+
+
 MODELS = {
+    weight_without_data: "too small",
+    unknown_type: "77",
+    terabytes: "elements at most",
+    axis_outside: "odd name",
     not_onnx: "not an ONNX model",
     truncated: "",
     missing_external_data: "weights.bin",

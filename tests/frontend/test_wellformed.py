@@ -75,6 +75,12 @@ def window(op: str = "MaxPool", **attrs: object) -> onnx.ModelProto:
     return make_model([made], {"x": ("float32", [1, 1, 8, 8])}, ["y"])
 
 
+def conv(window: tuple[int, int] = (3, 3), **attrs: object) -> onnx.ModelProto:
+    made = helper.make_node("Conv", ["x", "w"], ["y"], name="odd", **attrs)
+    weight = np.ones((1, 1, *window), np.float32)
+    return make_model([made], {"x": ("float32", [1, 1, 8, 8])}, ["y"], {"w": weight})
+
+
 def twice(which: str) -> onnx.ModelProto:
     model = weighted(numpy_helper.from_array(X, "w"))
     field = getattr(model.graph, which)
@@ -169,6 +175,10 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
     },
     "negative_window": (lambda: window(kernel_shape=[-2, 2]), ["kernel_shape=[-2, 2]"]),
     "axes_of_window": (lambda: window(kernel_shape=[2, 2], strides=[1]), ["strides=[1]"]),
+    "kernel_shape_of_another_weight": (lambda: conv(kernel_shape=[5, 5]), ["[5, 5]", "[3, 3]"]),
+    "axes_of_strides": (lambda: conv(strides=[1]), ["Conv 'odd'", "strides is [1]"]),
+    "axes_of_pads": (lambda: conv(pads=[1, 1]), ["Conv 'odd'", "pads is [1, 1]"]),
+    "weight_of_no_size": (lambda: conv((0, 0)), ["Conv 'odd'", "[0, 0]"]),
     "huge_input": (
         lambda: make_model(
             [helper.make_node("Relu", ["x"], ["y"])], {"x": ("float32", [HUGE])}, ["y"]

@@ -35,6 +35,7 @@ class Window:
 def window(ctx: Context, attrs: Attrs, kernel: list[int], dims: tuple[Size, ...]) -> Window:
     """Resolve ``auto_pad``, ``pads``, ``strides`` and ``dilations`` for spatial ``dims``."""
     rank = len(kernel)
+    check_window(ctx, attrs, kernel)
     strides = list(attrs.get("strides", [1] * rank))
     dilations = list(attrs.get("dilations", [1] * rank))
     pads = list(attrs.get("pads", [0] * (2 * rank)))
@@ -54,6 +55,22 @@ def window(ctx: Context, attrs: Attrs, kernel: list[int], dims: tuple[Size, ...]
         before.append(small if auto == "SAME_UPPER" else large)
         after.append(large if auto == "SAME_UPPER" else small)
     return Window(plain.kernel, strides, dilations, before, after)
+
+
+def check_window(ctx: Context, attrs: Attrs, kernel: list[int]) -> None:
+    """The attributes are about a window of these sizes, which has elements."""
+    rank = len(kernel)
+    said = list(attrs.get("kernel_shape", kernel))
+    if said != kernel or min(kernel, default=1) < 1:
+        raise ctx.unsupported(
+            f"kernel_shape is {said} and the weight's window {kernel}", "export the model again"
+        )
+    for name, count in (("strides", rank), ("dilations", rank), ("pads", 2 * rank)):
+        given = list(attrs.get(name, [0] * count))
+        if len(given) != count:
+            raise ctx.unsupported(
+                f"{name} is {given} where a window {kernel} has {count}", "export the model again"
+            )
 
 
 def _same_padding(plain: Window, axis: int, size: Size) -> Size:

@@ -14,7 +14,7 @@ from ._agree import convolution
 from ._convolution import convolve
 from ._shapes import per_channel
 from ._slices import sliced
-from ._window import Window
+from ._window import Window, check_window
 
 
 class ConvTranspose(OnnxOp):
@@ -51,6 +51,7 @@ def _resolve(
     ctx: Context, attrs: Attrs, kernel: list[int], dims: tuple[Size, ...], extra: list[int]
 ) -> Window:
     rank = len(kernel)
+    check_window(ctx, attrs, kernel)
     strides = list(attrs.get("strides", [1] * rank))
     dilations = list(attrs.get("dilations", [1] * rank))
     pads = list(attrs.get("pads", [0] * (2 * rank)))
