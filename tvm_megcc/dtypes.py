@@ -59,6 +59,11 @@ class DType:
         return self.held != self.name
 
     @property
+    def is_numpys_own(self) -> bool:
+        """Whether NumPy has it by itself; else ``ml_dtypes`` does, and ``.npy`` files do not."""
+        return self.name != "bf16" and not self.is_storage
+
+    @property
     def held_numpy(self) -> str:
         """What NumPy and TVM call the type as which its values are held."""
         return of(self.held).numpy
@@ -147,7 +152,7 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     import numpy as np
 
     row = of(name)
-    if row.name == "bf16" or row.is_storage:
+    if not row.is_numpys_own:
         import ml_dtypes
 
         return np.dtype(getattr(ml_dtypes, row.numpy))
