@@ -161,8 +161,9 @@ def _port(name: str, dtype: str, dims: Sequence[Size | str]) -> dict[str, object
     """A port for the manifest; a dim that is not fixed is text, and then there is no ``bytes``."""
     shape = [d if isinstance(d, int) else str(d) for d in dims]
     row: dict[str, object] = {"name": name, "dtype": dtype, "shape": shape}
-    if all(isinstance(d, int) for d in dims):
-        row["bytes"] = dtypes.nbytes(dtype, prod(dims))
+    sizes = [d for d in dims if isinstance(d, int)]
+    if len(sizes) == len(dims):
+        row["bytes"] = dtypes.nbytes(dtype, prod(sizes))
     return row
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from tvm_megcc import dtypes
+from tvm_megcc import arrays, dtypes
+from tvm_megcc.package import Port
 
 #: What the image format has had from the start: these numbers never change.
 FIRST = "f32 f64 f16 bf16 bool i8 u8 i16 u16 i32 u32 i64 u64".split()
@@ -50,3 +51,13 @@ def test_bytes_of_a_port_are_those_of_tensor_proto(row, count):
     back = dtypes.unpacked(data, row.name, count)
     assert back.dtype == array.dtype
     np.testing.assert_array_equal(back.astype(np.float32), array.astype(np.float32))
+
+
+@ROWS
+def test_a_file_of_arrays_holds_it(row, tmp_path):
+    """Of a type that NumPy lacks a file has the bytes; the model's port says what they are."""
+    array = np.array([[0, 1, 1]]).astype(dtypes.numpy_dtype(row.name))
+    arrays.write_npz({"x": array}, tmp_path / "in.npz")
+    read = arrays.read_npz(tmp_path / "in.npz")
+    (found,) = arrays.check([Port("x", row.name, (1, 3))], read, "in.npz").values()
+    assert found.dtype == array.dtype and found.tobytes() == array.tobytes()

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from tvm_megcc import files
-from tvm_megcc.dtypes import numpy_dtype
+from tvm_megcc.dtypes import numpy_dtype, of, of_numpy
 from tvm_megcc.errors import InputError
 from tvm_megcc.package import Port, fits
 
@@ -55,8 +55,16 @@ def write_npz(arrays: Mapping[str, np.ndarray], path: Path) -> None:
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, array in arrays.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+                np.lib.format.write_array(member, _plain(array), allow_pickle=False)
     files.write_file(buffer.getvalue(), path)
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    """An array that ``.npy`` can hold: of a type of ml_dtypes its bytes, which `check` accepts."""
+    array = np.asanyarray(array)
+    row = of_numpy(array.dtype.name)
+    mute = row is not None and not row.is_numpys_own
+    return array.view(np.dtype(f"V{array.dtype.itemsize}")) if mute else array
 
 
 def check(ports: Sequence[Port], arrays: Mapping[str, np.ndarray], source: str) -> Arrays:
@@ -85,8 +93,8 @@ def _fitting(port: Port, array: np.ndarray, source: str) -> np.ndarray:
             f"{source}: '{port.name}' has shape {list(array.shape)}, the model takes"
             f" {list(port.shape)}; change the array, or compile with --input-shapes"
         )
-    # numpy.savez keeps the bytes of a bfloat16, but not its name.
-    if port.dtype == "bf16" and array.dtype == np.dtype("V2"):
+    # Of a type of ml_dtypes a file has the bytes, but not the name.
+    if not of(port.dtype).is_numpys_own and array.dtype == np.dtype(f"V{wanted.itemsize}"):
         array = array.view(wanted)
     if array.dtype != wanted:
         raise InputError(

@@ -59,6 +59,11 @@ class DType:
         return self.held != self.name
 
     @property
+    def is_numpys_own(self) -> bool:
+        """Whether NumPy has it by itself; else ``ml_dtypes`` does, and ``.npy`` files do not."""
+        return self.name != "bf16" and not self.is_storage
+
+    @property
     def held_numpy(self) -> str:
         """What NumPy and TVM call the type as which its values are held."""
         return of(self.held).numpy
@@ -147,10 +152,11 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     import numpy as np
 
     row = of(name)
-    if row.name == "bf16" or row.is_storage:
+    if not row.is_numpys_own:
         import ml_dtypes
 
-        return np.dtype(getattr(ml_dtypes, row.numpy))
+        made: np.dtype[Any] = np.dtype(getattr(ml_dtypes, row.numpy))
+        return made
     return np.dtype(row.numpy)
 
 
@@ -165,7 +171,8 @@ def packed(array: np.ndarray[Any, Any], name: str) -> bytes:
     values = np.ascontiguousarray(array).reshape(-1).view(np.uint8) & (2**row.bits - 1)
     values = np.concatenate([values, np.zeros(-len(values) % each, np.uint8)]).reshape(-1, each)
     shifts = np.arange(each, dtype=np.uint8) * row.bits
-    return np.bitwise_or.reduce(values << shifts, axis=1).astype(np.uint8).tobytes()
+    joined: np.ndarray[Any, Any] = np.bitwise_or.reduce(values << shifts, axis=1)
+    return joined.astype(np.uint8).tobytes()
 
 
 def unpacked(data: bytes, name: str, count: int) -> np.ndarray[Any, Any]:
@@ -174,10 +181,12 @@ def unpacked(data: bytes, name: str, count: int) -> np.ndarray[Any, Any]:
 
     row, dtype = of(name), numpy_dtype(name)
     if not row.is_packed:
-        return np.frombuffer(data, dtype, count)
+        return np.frombuffer(data, dtype, count).copy()
     shifts = np.arange(8 // row.bits, dtype=np.uint8) * row.bits
     codes = np.frombuffer(data, np.uint8)[:, None] >> shifts & (2**row.bits - 1)
-    codes = codes.reshape(-1)[:count].astype(np.uint8)
-    if not row.is_float and row.held == "i8":
-        codes = (codes << (8 - row.bits)).view(np.int8) >> (8 - row.bits)
-    return codes.view(dtype) if row.is_float else codes.astype(dtype)
+    held: np.ndarray[Any, Any] = codes.reshape(-1)[:count].astype(np.uint8)
+    if row.is_float:
+        return held.view(dtype)
+    if row.held == "i8":
+        held = (held << (8 - row.bits)).view(np.int8) >> (8 - row.bits)
+    return held.astype(dtype)

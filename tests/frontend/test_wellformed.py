@@ -107,6 +107,7 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
     "negative_dim": (lambda: weighted(tensor([-4], float_data=X)), ["'w'", "Negative"]),
     "more_data": (lambda: weighted(tensor([2], float_data=X)), ["'w'", "[2]", "4"]),
     "more_raw_data": (lambda: weighted(tensor([2], raw_data=X.tobytes())), ["'w'", "4"]),
+    "packed_data": (lambda: weighted(tensor([2], TensorProto.INT4, raw_data=b"123")), ["'w'", "6"]),
     "unknown_type": (lambda: weighted(tensor([4], 77, raw_data=X.tobytes())), ["'w'", "77"]),
     "type_0": (lambda: weighted(tensor([4], 0, raw_data=X.tobytes())), ["'w'"]),
     "input_of_unknown_type": (lambda: of_type("input"), ["'x'", "77"]),

@@ -132,6 +132,7 @@ def test_casts_of_every_code(arch, tmp_path):
 def test_moved_values_keep_their_type(tmp_path):
     """Operators that only move elements carry storage types, constants of them included."""
     f8, i4 = dtypes.of("f8e5m2"), dtypes.of("i4")
+    three = onnx.numpy_helper.from_array(np.array([3]).astype(dtypes.numpy_dtype("i4")))
     weight = np.array([[1.5, -2], [0.25, 7]]).astype(dtypes.numpy_dtype("f8e5m2"))
     nodes = [
         helper.make_node("Concat", ["x", "weight"], ["joined"], axis=0),
@@ -141,10 +142,17 @@ def test_moved_values_keep_their_type(tmp_path):
         helper.make_node("Pad", ["i", "pads"], ["wide"]),
         helper.make_node("Split", ["wide"], ["left", "right"], axis=0, num_outputs=2),
         helper.make_node("Identity", ["i"], ["same"]),
+        helper.make_node("ConstantOfShape", ["shape"], ["filled"], value=three),
     ]
     inputs = [("x", f8.onnx, ["n", 2]), ("index", 7, [3]), ("choice", 9, [2, 1]),
-              ("i", i4.onnx, [3, 3])]  # fmt: skip
-    outputs = [("y", f8.onnx), ("left", i4.onnx), ("right", i4.onnx), ("same", i4.onnx)]
+              ("i", i4.onnx, [3, 3]), ("shape", 7, [2])]  # fmt: skip
+    outputs = [
+        ("y", f8.onnx),
+        ("left", i4.onnx),
+        ("right", i4.onnx),
+        ("same", i4.onnx),
+        ("filled", i4.onnx),
+    ]
     weights = [
         onnx.numpy_helper.from_array(weight, "weight"),
         onnx.numpy_helper.from_array(np.array([0, 1, 1, 0]), "pads"),
@@ -155,6 +163,7 @@ def test_moved_values_keep_their_type(tmp_path):
         feeds = {
             "x": np.arange(2 * size).reshape(size, 2).astype(dtypes.numpy_dtype("f8e5m2")),
             "index": np.array([0, -1, size]),
+            "shape": np.array([size, 1]),
             "choice": np.array([[True], [False]]),
             "i": np.arange(-4, 5).reshape(3, 3).astype(dtypes.numpy_dtype("i4")),
         }
@@ -164,6 +173,7 @@ def test_moved_values_keep_their_type(tmp_path):
         wide = np.pad(value(feeds["i"]), [(0, 1), (1, 0)])
         np.testing.assert_array_equal(value(found["left"]), wide[:2])
         np.testing.assert_array_equal(value(found["right"]), wide[2:])
+        np.testing.assert_array_equal(value(found["filled"]), np.full((size, 1), 3))
         np.testing.assert_array_equal(value(found["same"]), value(feeds["i"]))
         assert found["y"].dtype.name == f8.numpy and found["left"].dtype.name == i4.numpy
 

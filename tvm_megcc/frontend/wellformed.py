@@ -15,7 +15,7 @@ from math import prod
 import onnx
 from onnx import helper
 
-from ..dtypes import of_onnx
+from ..dtypes import nbytes, of_onnx
 from ..errors import InputError
 from .values import label
 
@@ -84,7 +84,12 @@ def _stored(tensor: onnx.TensorProto) -> int | None:
     """How many elements a tensor's data has, None where that is not plain to see."""
     kind = tensor.data_type
     row = of_onnx(kind)
-    if kind in (tensor.COMPLEX64, tensor.COMPLEX128) or (row is not None and row.bits < 8):
+    if row is not None and row.is_packed:
+        data, count = tensor.raw_data, prod(tensor.dims)
+        # The last byte need not be full.
+        fits = not tensor.HasField("raw_data") or len(data) == nbytes(row.name, count)
+        return None if fits else len(data) * 8 // row.bits
+    if kind in (tensor.COMPLEX64, tensor.COMPLEX128):
         return None
     if kind == tensor.STRING:
         return len(tensor.string_data)

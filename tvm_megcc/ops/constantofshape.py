@@ -10,6 +10,7 @@ import numpy as np
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._stored import held, storage
 
 
 class ConstantOfShape(OnnxOp):
@@ -21,7 +22,9 @@ class ConstantOfShape(OnnxOp):
         return prod(int(d) for d in operands[0])
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        value = attrs.get("value", np.zeros(1, np.float32)).reshape(-1)[0]
+        value = attrs.get("value", np.zeros(1, np.float32))
+        row, value = storage(str(value.dtype)), held(value).reshape(-1)[0]
         dtype = str(value.dtype)
         shape = ctx.prims(inputs.need_ints(0, "its shape", 0))
-        return relax.op.full(shape, ctx.const(value, dtype), dtype)
+        result = relax.op.full(shape, ctx.const(value, dtype), dtype)
+        return result if row is None else ctx.stored_as(result, row.numpy)
