@@ -10,6 +10,8 @@ exits with status 1 when the page is out of date.
 from __future__ import annotations
 
 import argparse
+import ast
+import inspect
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -107,6 +109,32 @@ def taken_by(domain: str, name: str) -> str:
     return ""
 
 
+def refusals(domain: str, name: str) -> list[str]:
+    """The facts for which an operator's own file refuses a node; "..." stands for what varies."""
+    op = ops.find(domain, name)
+    if op is None:
+        return []
+    tree = ast.parse(inspect.getsource(inspect.getmodule(op)))
+    facts = []
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.args:
+            kind, texts = call.func.attr, [_text(arg) for arg in call.args]
+            if kind in ("unsupported", "ill_typed"):
+                facts.append(texts[0])
+            elif kind in ("need", "need_ints") and len(texts) == 2 and not call.keywords:
+                facts.append(f"{texts[1]} is computed at run time")
+    return sorted({fact for fact in facts if fact.strip(". ")})
+
+
+def _text(node: ast.expr) -> str:
+    """A string as far as the source says it."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(part) for part in node.values)
+    return "..."
+
+
 def operators() -> Mapping[str, Mapping[str, int]]:
     """Domain -> operator -> first opset, without what is deprecated in the newest."""
     found: dict[str, dict[str, int]] = {domain: {} for domain in _DOMAINS}
@@ -139,13 +167,16 @@ def page() -> str:
         for name, since in sorted(names.items(), key=lambda row: row[0].lower()):
             row = rows.get(f"{domain}::{name}" if domain else name, Facts())
             text += _line(name, since, taken_by(domain, name), row)
-    text += "\n## What is refused, or left out, and why\n"
-    for operator, row in sorted(rows.items(), key=lambda item: item[0].lower()):
-        if row.reasons:
-            text += f"\n**{operator}**\n\n"
-            text += "".join(
-                f"* {reason}: {_names(names)}\n" for reason, names in sorted(row.reasons.items())
-            )
+    text += "\n## What is refused, or left out, and why\n\n"
+    text += "By an operator's own file, and of ONNX's cases. What all operators share, sizes that\n"
+    text += "only the run shows among it, is in [dynamic-shapes.md](dynamic-shapes.md).\n"
+    found = [(domain, name) for domain, names in operators().items() for name in names]
+    own = {f"{d}::{n}" if d else n: refusals(d, n) for d, n in found}
+    for operator in sorted({*rows, *own}, key=str.lower):
+        lines = [f"* {fact}\n" for fact in own.get(operator, [])]
+        for reason, names in sorted(rows.get(operator, Facts()).reasons.items()):
+            lines.append(f"* {reason}: {_names(names)}\n")
+        text += f"\n**{operator}**\n\n{''.join(lines)}" if lines else ""
     return text
 
 

@@ -76,6 +76,26 @@ def test_positions_that_are_computed(tmp_path: Path) -> None:
             found({"x": X, "p": np.array(place)})
 
 
+def test_positions_among_elements_of_several_shapes(tmp_path: Path) -> None:
+    body = (
+        "zero = Constant <value_int = 0> () one = Constant <value_int = 1> () b = Flatten (x)"
+        " c = Transpose (x) d = Concat <axis = 0> (x, x) s = SequenceConstruct (b, c, d)"
+        " at = SequenceAt (s, p) t = SequenceInsert (s, x, p) second = SequenceAt (t, one)"
+        " u = SequenceErase (s, p) first = SequenceAt (u, zero)"
+    )
+    ports = "float[A, B] at, float[C, D] second, float[E, F] first"
+    found = runner(model(body, "float[2, 3] x, int64 p", ports), tmp_path)
+    elements = [X, X.T, np.concatenate([X, X])]
+    for place in range(-3, 3):
+        got = found({"x": X, "p": np.array(place)})
+        np.testing.assert_array_equal(got["at"], elements[place])
+        inserted, erased = elements[:], elements[:]
+        inserted.insert(place, X)
+        del erased[place]
+        np.testing.assert_array_equal(got["second"], inserted[1])
+        np.testing.assert_array_equal(got["first"], erased[0])
+
+
 BRANCHES = model(
     "s = If (c) <then_branch = yes () => (t) { a = Neg (x) t = SequenceConstruct (x, a) },"
     " else_branch = no () => (e) { b = Abs (x) e = SequenceConstruct (b, x) }>"
@@ -193,11 +213,6 @@ def test_ports_have_names_of_elements() -> None:
         (
             model(THREE + "p = Constant <value_int = 3> () y = SequenceAt (s, p)"),
             "position 3 in a sequence of 3",
-        ),
-        (
-            model("b = Flatten (x) c = Transpose (x) s = SequenceConstruct (b, c)"
-                  " y = SequenceAt (s, p)", "float[2, 3] x, int64 p"),
-            "position is computed at run time and the elements differ",
         ),
         (
             model("s = SplitToSequence (x, p) y = ConcatFromSequence <axis = 0> (s)",

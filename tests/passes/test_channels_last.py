@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from tvm import relax
+from tvm import relax, tirx
 
 from tests.passes.support import build, operators, run
 from tvm_megcc.passes import ChannelsLast
@@ -107,3 +107,21 @@ def test_channels_last_result_used_twice_is_transposed_once() -> None:
         return relax.Tuple([relax.op.flip(y, axis=2), relax.op.flip(y, axis=3)])
 
     _check(body, 2, SHAPE)
+
+
+def test_a_size_that_is_checked_stays_between_the_transposes() -> None:
+    height = tirx.Var("height", "int64")
+    x = relax.Var("x", relax.TensorType((1, 3, height, 8), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = builder.emit(_conv(x, 3, 4))
+            checked = builder.match_cast(y, relax.TensorType((1, 4, 6, 8), "float32"))
+            out = builder.emit_output(relax.op.nn.relu(checked))
+        builder.emit_func_output(out)
+    after = ChannelsLast()(builder.get())
+    assert relax.analysis.check_well_formed(after)
+    assert operators(after).count(PERMUTE) == 2
+    data = RNG.standard_normal(SHAPE).astype("float32")
+    (want,), (found,) = run(builder.get(), data), run(after, data)
+    np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5)

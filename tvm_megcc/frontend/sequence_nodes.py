@@ -53,9 +53,13 @@ def _at(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
     place = _known_place(node, values[1], len(items))
     if place is not None:
         return items[place]
-    operands = [_stacked(importer, node, items), _wrapped(importer, node, values[1], len(items))]
+    at = _wrapped(importer, node, values[1], len(items))
+    if len({_kind(importer, node, item) for item in items}) > 1:
+        choices = [("Equal", k, item) for k, item in enumerate(items[:-1])]
+        return _chosen(importer, node, at, choices, items[-1])
     nodes = [helper.make_node("Gather", ["a", "b"], ["picked"], axis=0)]
-    return _run(importer, node, nodes, operands, ["picked"])[0]
+    stacked = joined(importer, node, items, 0, True)
+    return _run(importer, node, nodes, [stacked, at], ["picked"])[0]
 
 
 def _insert(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
@@ -65,15 +69,14 @@ def _insert(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Va
     place = _known_place(node, values[2], len(items), end=1)
     if place is not None:
         return TensorList((*items[:place], new, *items[place:]))
-    # Element k of the result stands at k before the new one, and at k - 1 after it.
-    stacked = _stacked(importer, node, [*items, new])
     at = _wrapped(importer, node, values[2], len(items), end=1)
-    return TensorList(
-        tuple(
-            _picked(importer, node, stacked, at, before=k, same=len(items), after=k - 1)
-            for k in range(len(items) + 1)
-        )
-    )
+    made = []
+    for k in range(len(items) + 1):
+        # Before the new one elements keep their places, after it they are one further.
+        choices = [("Less", k, item) for item in items[k : k + 1]]
+        choices += [("Equal", k, new)] if k > 0 else []
+        made.append(_chosen(importer, node, at, choices, items[k - 1] if k > 0 else new))
+    return TensorList(tuple(made))
 
 
 def _erase(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
@@ -84,13 +87,12 @@ def _erase(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Val
         place = _known_place(node, values[1], len(items))
     if place is not None:
         return TensorList((*items[:place], *items[place + 1 :]))
-    stacked = _stacked(importer, node, items)
     at = _wrapped(importer, node, values[1], len(items))
+    rows = zip(items, items[1:], strict=False)
     return TensorList(
         tuple(
-            # The element that was at k + 1 moves to k, from the erased one on.
-            _picked(importer, node, stacked, at, before=k, same=k + 1, after=k + 1)
-            for k in range(len(items) - 1)
+            _chosen(importer, node, at, [("Less", k, stays)], follows)
+            for k, (stays, follows) in enumerate(rows)
         )
     )
 
@@ -260,16 +262,8 @@ def _known_place(node: onnx.NodeProto, value: Value, count: int, end: int = 0) -
     return place + count if place < 0 else place
 
 
-def _stacked(importer: Importer, node: onnx.NodeProto, items: Sequence[Value]) -> Value:
-    """All elements as rows of one tensor, for a choice that the run makes."""
-    ctx = importer.context(node)
-    kinds = {(dtype_of(v), _shape(ctx, v)) for v in items}
-    if len(kinds) != 1:
-        raise ctx.unsupported(
-            "its position is computed at run time and the elements differ in shape or type",
-            "make the position a constant or the elements of one shape",
-        )
-    return joined(importer, node, items, 0, True)
+def _kind(importer: Importer, node: onnx.NodeProto, value: Value) -> tuple[Any, ...]:
+    return dtype_of(value), _shape(importer.context(node), value)
 
 
 def joined(
@@ -307,27 +301,30 @@ def _wrapped(
     return importer.context(node).checked(importer.expr(place), importer.expr(holds))
 
 
-def _picked(
+def _chosen(
     importer: Importer,
     node: onnx.NodeProto,
-    stacked: Value,
     place: Value,
-    *,
-    before: int,
-    same: int,
-    after: int,
+    choices: Sequence[tuple[str, int, Value]],
+    last: Value,
 ) -> Value:
-    """Row `before` of the elements where that is before `place`, `same` at it, `after` after it."""
-    dtype = dtype_of(place)
-    numbers = [np.array(n, dtype) for n in (before, same, max(after, 0))]
-    nodes = [
-        helper.make_node("Less", ["c", "b"], ["is_before"]),
-        helper.make_node("Equal", ["c", "b"], ["is_same"]),
-        helper.make_node("Where", ["is_same", "d", "e"], ["later"]),
-        helper.make_node("Where", ["is_before", "c", "later"], ["row"]),
-        helper.make_node("Gather", ["a", "row"], ["picked"], axis=0),
-    ]
-    return _run(importer, node, nodes, [stacked, place, *numbers], ["picked"])[0]
+    """The first value whose number is Less than or Equal to `place`, as it says; else the last."""
+    for op, number, value in reversed(choices):
+        flag = helper.make_node(op, ["a", "b"], ["flag"])
+        operands = [np.array(number, dtype_of(place)), place, value, last]
+        if _kind(importer, node, value) == _kind(importer, node, last):
+            choice = helper.make_node("Where", ["flag", "c", "d"], ["chosen"])
+        else:
+            branches = {"then_branch": _same("c"), "else_branch": _same("d")}
+            choice = helper.make_node("If", ["flag"], ["chosen"], **branches)
+        (last,) = _run(importer, node, [flag, choice], operands, ["chosen"])
+    return last
+
+
+def _same(name: str) -> onnx.GraphProto:
+    """A branch that gives a value of the graph around it."""
+    nodes = [helper.make_node("Identity", [name], ["same"])]
+    return helper.make_graph(nodes, "same", [], [onnx.ValueInfoProto(name="same")])
 
 
 def _run(
