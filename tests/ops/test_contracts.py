@@ -254,7 +254,8 @@ WITHOUT = {
         BitCast Det LpNormalization QuickGelu""",
     "the other operands are scalars": """
         Clip CumProd CumSum Dropout BlackmanWindow HammingWindow HannWindow
-        QLinearGlobalAveragePool QLinearSoftmax QLinearLeakyRelu QLinearSigmoid Range Trilu MelWeightMatrix""",
+        QLinearGlobalAveragePool QLinearSoftmax QLinearLeakyRelu QLinearSigmoid Range Trilu
+        MelWeightMatrix""",
     "the other operand gives its type only": "CastLike",
     "the other operands are axes: those that are computed are looked at when they are read": """
         ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
