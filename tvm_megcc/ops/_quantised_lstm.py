@@ -49,7 +49,9 @@ class QuantisedLayer(LSTM):
     """Operands: those of LSTM, its weights transposed, then their scales and zero points."""
 
     def entered(self, ctx: Context, inputs: Inputs, rows: Expr, d: int, cell: Cell) -> Expr:
-        return _Weight.of(inputs, 1, 8, d, "its weight").times(ctx, rows)
+        weight = _Weight.of(inputs, 1, 8, d, "its weight")
+        rows = ctx.agreeing(rows, [ctx.shape(rows)[0], weight.values.shape[0]], "its weight")
+        return weight.times(ctx, rows)
 
     def _cell(self, ctx: Context, inputs: Inputs, attrs: Attrs, d: int) -> Cell:
         weight = _Weight.of(inputs, 2, 10, d, "its recurrent weight")

@@ -17,11 +17,13 @@ from tvm import relax
 
 from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from . import _weights as weights
 from ._activations import activate, clip
 from ._agree import Labels, Shape
 from ._indexing import in_bounds
 from ._loops import over_rows
 from ._slices import sliced
+from ._weights import Weight
 
 #: More steps than this, over all directions, are a loop.
 UNROLLED = 8
@@ -34,14 +36,14 @@ Activation = Callable[[Context, Expr], Expr]
 class Cell:
     """What a step needs of one direction: weights (transposed for ``x @ w``), activations, options.
 
-    ``recurrent`` is ``[hidden, gates * hidden]``, constant; ``bias`` holds the recurrent biases
-    only where they cannot be added to the projected input ahead of the steps.
+    ``recurrent`` is ``[hidden, gates * hidden]``; ``bias`` holds the recurrent biases only where
+    they cannot be added to the projected input ahead of the steps.
     """
 
     ctx: Context
     hidden: int
     dtype: str
-    recurrent: np.ndarray
+    recurrent: Weight
     bias: Expr | None
     peepholes: Expr | None
     activations: tuple[Activation, ...]
@@ -66,10 +68,11 @@ class Cell:
         """``state @ recurrent``, of the gates from ``first`` to before ``last``."""
         key = (first, last)
         if key not in self.constants:
-            stop = None if last is None else last * self.hidden
-            columns = self.recurrent[:, first * self.hidden : stop]
+            size = weights.dims(self.ctx, self.recurrent)[1]
+            stop = size if last is None else last * self.hidden
+            columns = weights.part(self.ctx, self.recurrent, 1, first * self.hidden, stop)
             # One constant for all steps: a package stores each constant once.
-            self.constants[key] = self.ctx.const(columns, self.dtype)
+            self.constants[key] = weights.expression(self.ctx, columns, self.dtype)
         return self.ctx.emit(relax.op.matmul(state, self.constants[key]))
 
 
@@ -86,21 +89,21 @@ class Recurrent(OnnxOp):
     def step(self, cell: Cell, projected: Expr, states: list[Expr]) -> list[Expr]:
         """The states after one step; ``projected``, ``[batch, gates * h]``, is ``x @ w + b``."""
 
-    def recurrent_bias(self, attrs: Attrs, bias: np.ndarray) -> np.ndarray | None:
-        """The part of the recurrent bias that is to be added after the state's projection."""
-        return None
+    def late_gates(self, attrs: Attrs) -> int:
+        """Of how many of the last gates the recurrent bias is added after the projection."""
+        return 0
 
     def entered(self, ctx: Context, inputs: Inputs, rows: Expr, d: int, cell: Cell) -> Expr:
         """``x @ w`` of all steps in direction `d`."""
-        weight = ctx.const(inputs.need(1, "its weight")[d].T, cell.dtype)
-        return ctx.emit(relax.op.matmul(rows, weight))
+        columns = weights.permuted(ctx, weights.row(ctx, weights.weight(inputs, 1), d), [1, 0])
+        return ctx.emit(relax.op.matmul(rows, weights.expression(ctx, columns, cell.dtype)))
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         batch_first = attrs.get("layout", 0) == 1
         data = ["batch", "steps", "size"] if batch_first else ["steps", "batch", "size"]
         state = ["batch", None, "hidden"] if batch_first else [None, "batch", "hidden"]
-        weights: Labels = [[None, None, "size"], [None, None, "hidden"], []]
-        rows: Labels = [data, *weights, ["batch"], state, state, []]
+        given: Labels = [[None, None, "size"], [None, None, "hidden"], []]
+        rows: Labels = [data, *given, ["batch"], state, state, []]
         return rows[: len(shapes)]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
@@ -129,19 +132,23 @@ class Recurrent(OnnxOp):
 
     def _cell(self, ctx: Context, inputs: Inputs, attrs: Attrs, d: int) -> Cell:
         dtype = inputs.dtype(0)
-        recurrent = inputs.need(2, "its recurrent weight")[d]
+        recurrent = weights.row(ctx, weights.weight(inputs, 2), d)
+        hidden = weights.dims(ctx, recurrent)[1]
         bias = None
-        if inputs.has(3):
-            late = self.recurrent_bias(attrs, _bias_half(inputs, d, 1))
-            bias = ctx.const(late, dtype) if late is not None else None
+        if inputs.has(3) and self.late_gates(attrs):
+            second = _bias_half(ctx, inputs, d, 1)
+            cut = (self.gates - self.late_gates(attrs)) * hidden
+            late = weights.part(ctx, second, 0, cut, self.gates * hidden)
+            bias = weights.expression(ctx, late, dtype)
         peepholes = None
         if inputs.has(7):
-            peepholes = ctx.const(inputs.need(7, "its peephole weight")[d], dtype)
+            row = weights.row(ctx, weights.weight(inputs, 7), d)
+            peepholes = weights.expression(ctx, row, dtype)
         return Cell(
             ctx=ctx,
-            hidden=recurrent.shape[1],
+            hidden=hidden,
             dtype=dtype,
-            recurrent=recurrent.T,
+            recurrent=weights.permuted(ctx, recurrent, [1, 0]),
             bias=bias,
             peepholes=peepholes,
             activations=self._activations(ctx, attrs, d),
@@ -196,10 +203,13 @@ class Recurrent(OnnxOp):
         result = self.entered(ctx, inputs, rows, d, cell)
         if not inputs.has(3):
             return result
-        bias, second = _bias_half(inputs, d, 0), _bias_half(inputs, d, 1)
-        late = self.recurrent_bias(attrs, second)
-        keep = bias + second if late is None else bias + np.where(_held(late, second), 0, second)
-        return ctx.emit(relax.op.add(result, ctx.const(keep, cell.dtype)))
+        # The recurrent bias of the late gates is left out here.
+        early = np.arange(self.gates) < self.gates - self.late_gates(attrs)
+        second = _bias_half(ctx, inputs, d, 1)
+        if not early.all():
+            second = weights.kept(ctx, second, np.repeat(early, cell.hidden), cell.dtype)
+        keep = weights.total(ctx, _bias_half(ctx, inputs, d, 0), second, cell.dtype)
+        return ctx.emit(relax.op.add(result, weights.expression(ctx, keep, cell.dtype)))
 
     def _unroll(
         self,
@@ -314,14 +324,10 @@ def _joined(ctx: Context, parts: list[Expr], axis: int, shape: list[Size]) -> Ex
     return ctx.reshape(whole, shape)
 
 
-def _bias_half(inputs: Inputs, d: int, half: int) -> np.ndarray:
-    bias = inputs.need(3, "its bias")[d]
-    return bias.reshape(2, -1)[half]
-
-
-def _held(late: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Where the recurrent bias is added late (``late`` covers the last gates)."""
-    return np.arange(second.size) >= second.size - late.size
+def _bias_half(ctx: Context, inputs: Inputs, d: int, half: int) -> Weight:
+    bias = weights.row(ctx, weights.weight(inputs, 3), d)
+    size = weights.dims(ctx, bias)[0] // 2
+    return weights.part(ctx, bias, 0, half * size, (half + 1) * size)
 
 
 #: Which of ``activation_alpha`` and ``activation_beta`` an activation reads.

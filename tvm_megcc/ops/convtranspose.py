@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
-import numpy as np
 from tvm import relax
 
 from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from . import _weights as weights
 from ._agree import convolution
 from ._convolution import convolve
 from ._shapes import per_channel
 from ._slices import sliced
+from ._weights import Weight
 from ._window import Window, check_window
 
 
@@ -32,16 +32,16 @@ class ConvTranspose(OnnxOp):
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)
-        weight = inputs.need(1, "its weight")
+        weight = weights.weight(inputs, 1)
         groups = attrs.get("group", 1)
         rank = len(shape) - 2
         extra = list(attrs.get("output_padding", [0] * rank))
-        win = _resolve(ctx, attrs, list(weight.shape[2:]), shape[2:], extra)
+        win = _resolve(ctx, attrs, list(inputs.static_shape(1)[2:]), shape[2:], extra)
         plain = win.kernel == win.strides and not any([*win.padding, *extra])
         if plain and set(win.dilations) == {1} and groups == 1:
-            result = _interleaved(ctx, inputs[0], weight, shape)
+            result = _interleaved(ctx, inputs[0], weight, inputs.dtype(1), shape)
         else:
-            result = _spread(ctx, inputs[0], weight, win, extra, groups, shape)
+            result = _spread(ctx, inputs[0], weight, inputs.dtype(1), win, extra, groups, shape)
         if inputs.has(2):
             result = relax.op.add(result, per_channel(ctx, inputs, 2, rank + 2))
         return result
@@ -80,15 +80,15 @@ def _resolve(
 
 
 def _interleaved(
-    ctx: Context, data: relax.Expr, weight: np.ndarray[Any, Any], shape: tuple[Size, ...]
+    ctx: Context, data: relax.Expr, weight: Weight, dtype: str, shape: tuple[Size, ...]
 ) -> relax.Expr:
-    channels, kernel, dims = weight.shape[1], weight.shape[2:], shape[2:]
+    (given, channels, *kernel), dims = weights.dims(ctx, weight), shape[2:]
     rank = len(dims)
     # [in, out, k...] -> [k... * out, in, 1...]
-    pointwise = np.moveaxis(weight, (0, 1), (-1, -2)).reshape(prod(kernel) * channels, -1)
-    pointwise = pointwise.reshape(*pointwise.shape, *[1] * rank)
+    pointwise = weights.permuted(ctx, weight, [*range(2, 2 + rank), 1, 0])
+    pointwise = weights.reshaped(ctx, pointwise, [prod(kernel) * channels, given, *[1] * rank])
     ones = Window([1] * rank, [1] * rank, [1] * rank, [0] * rank, [0] * rank)
-    result = convolve(ctx, data, ctx.const(pointwise, str(weight.dtype)), ones, 1)
+    result = convolve(ctx, data, weights.expression(ctx, pointwise, dtype), ones, 1)
     parts = ctx.reshape(result, [shape[0], *kernel, channels, *dims])
     order = [0, 1 + rank]
     for axis in range(rank):
@@ -101,7 +101,8 @@ def _interleaved(
 def _spread(
     ctx: Context,
     data: relax.Expr,
-    weight: np.ndarray[Any, Any],
+    weight: Weight,
+    dtype: str,
     win: Window,
     extra: list[int],
     groups: int,
@@ -109,8 +110,12 @@ def _spread(
 ) -> relax.Expr:
     rank = len(win.kernel)
     # [g * in, out, k...] -> [g * out, in, mirrored k...]
-    mirrored = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2)
-    mirrored = np.flip(mirrored.reshape(-1, *mirrored.shape[2:]), tuple(range(2, 2 + rank)))
+    given, channels, *kernel = weights.dims(ctx, weight)
+    mirrored = weights.reshaped(ctx, weight, [groups, given // groups, channels, *kernel])
+    mirrored = weights.permuted(ctx, mirrored, [0, 2, 1, *range(3, 3 + rank)])
+    whole = [groups * channels, given // groups, *kernel]
+    mirrored = weights.reshaped(ctx, mirrored, whole)
+    mirrored = weights.mirrored(ctx, mirrored, range(2, 2 + rank))
     data = _insert_zeros(ctx, data, shape, win.strides)
     unit = Window(win.kernel, [1] * rank, win.dilations, win.before, win.after)
     before = [win.reach(axis) - 1 - win.before[axis] for axis in range(rank)]
@@ -118,8 +123,8 @@ def _spread(
     if min(before + after) < 0:
         data = _crop(ctx, data, [max(0, -b) for b in before], [max(0, -a) for a in after])
         before, after = [max(0, b) for b in before], [max(0, a) for a in after]
-    constant = ctx.const(mirrored, str(weight.dtype))
-    return convolve(ctx, data, constant, unit, groups, [*before, *after])
+    kernels = weights.expression(ctx, mirrored, dtype)
+    return convolve(ctx, data, kernels, unit, groups, [*before, *after])
 
 
 def _insert_zeros(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from tvm import relax
 
 from . import Attrs
@@ -16,9 +15,9 @@ class GRU(Recurrent):
     gates = 3
     default_activations = ("Sigmoid", "Tanh")
 
-    def recurrent_bias(self, attrs: Attrs, bias: np.ndarray) -> np.ndarray | None:
-        """The hidden gate's, which the reset gate scales with ``linear_before_reset``."""
-        return bias.reshape(3, -1)[2] if attrs.get("linear_before_reset", 0) else None
+    def late_gates(self, attrs: Attrs) -> int:
+        # The hidden gate's bias is scaled by the reset gate, too.
+        return 1 if attrs.get("linear_before_reset", 0) else 0
 
     def step(self, cell: Cell, projected: Expr, states: list[Expr]) -> list[Expr]:
         ctx, hidden = cell.ctx, states[0]

@@ -10,6 +10,7 @@ from tvm import te, tirx
 from ..dims import compare
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._agree import Labels, Shape
+from ._indexing import in_bounds
 
 
 class RoiAlign(OnnxOp):
@@ -40,7 +41,11 @@ class RoiAlign(OnnxOp):
             pixels == "half_pixel",
             mode == "max",
         )
-        return ctx.builder.call_te(bins.compute, *inputs[:3], primfunc_name_hint="roi_align")
+        images = in_bounds(ctx, inputs[2], 0, inputs.shape(0)[0] - 1)
+        batch = ctx.checked(inputs[2], images)
+        return ctx.builder.call_te(
+            bins.compute, inputs[0], inputs[1], batch, primfunc_name_hint="roi_align"
+        )
 
 
 @dataclass(frozen=True, slots=True)
