@@ -116,6 +116,29 @@ def test_as_many_axes_as_the_data_says(tmp_path: Path) -> None:
     refused(run, {"x": feeds[0]["x"], "axes": ints(0, 1, 2, 0)})
 
 
+def test_all_axes(tmp_path: Path) -> None:
+    """Nothing is left of the shape, and the axes are looked at nonetheless."""
+    nodes = [
+        helper.make_node("ReduceSum", ["x", "axes"], ["a"], keepdims=0),
+        helper.make_node("Squeeze", ["a1", "axes"], ["b"]),
+        helper.make_node("Squeeze", ["a", "none"], ["c"]),
+        helper.make_node("ReduceMin", ["a", "none"], ["d"], keepdims=0),
+    ]
+    ports = [("x", T.FLOAT, ["n", 3]), ("a1", T.FLOAT, ["k", "l"]), ("axes", T.INT64, [2]),
+             ("none", T.INT64, [0])]  # fmt: skip
+    proto = model(nodes, ports, [(name, T.FLOAT) for name in "abcd"], opset=20)
+    run = runner(proto, tmp_path)
+    feeds = [
+        {"x": RNG.random((n, 3), "f4"), "a1": np.full((1, 1), 5, "f4"), "axes": ints(*axes),
+         "none": ints()}
+        for n, axes in ((2, (0, 1)), (1, (-1, 0)))
+    ]  # fmt: skip
+    same_as_reference(proto, run, *feeds)
+    refused(run, *({**feeds[0], "axes": ints(*axes)} for axes in ((0, 0), (1, 2))))
+    with pytest.raises(ToolError):
+        run({**feeds[0], "a1": np.zeros((1, 2), "f4")})
+
+
 def test_a_rank_that_data_decides_is_refused() -> None:
     node = helper.make_node("ReduceSum", ["x", "axes"], ["y"], name="sum", keepdims=0)
     ports = [("x", T.FLOAT, [2, 3]), ("axes", T.INT64, ["k"])]
