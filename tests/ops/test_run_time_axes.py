@@ -153,6 +153,21 @@ def test_axes_that_there_are_not_are_refused(axes: list[int]) -> None:
         frontend.from_onnx(model([node], [("x", T.FLOAT, [2, 3])], [("y", T.FLOAT)]))
 
 
+def test_the_place_of_an_extreme_needs_an_element(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("ArgMax", ["x"], ["a"], axis=0),
+        helper.make_node("ArgMin", ["x"], ["b"], axis=-2, select_last_index=1, keepdims=0),
+    ]
+    proto = model(nodes, [("x", T.FLOAT, ["n", "m"])], [("a", T.INT64), ("b", T.INT64)])
+    run = runner(proto, tmp_path)
+    x = RNG.integers(0, 3, (5, 4)).astype("f4")
+    same_as_reference(proto, run, *({"x": v} for v in (x, x[:1], x[:, :1], x[:, :0])))
+    with pytest.raises(ToolError):
+        run({"x": x[:0]})
+    with pytest.raises(UnsupportedError, match="ArgMax .*dim 0 is 0"):
+        frontend.from_onnx(model(nodes, [("x", T.FLOAT, [0, 4])], [("a", T.INT64)]))
+
+
 def test_running_totals(tmp_path: Path) -> None:
     nodes, outputs = [], []
     ways = [(n, e, r, k) for n in ("Sum", "Prod") for e in (0, 1) for r in (0, 1) for k in (0, 1)]
