@@ -116,6 +116,29 @@ def test_as_many_axes_as_the_data_says(tmp_path: Path) -> None:
     refused(run, {"x": feeds[0]["x"], "axes": ints(0, 1, 2, 0)})
 
 
+def test_all_axes(tmp_path: Path) -> None:
+    """Nothing is left of the shape, and the axes are looked at nonetheless."""
+    nodes = [
+        helper.make_node("ReduceSum", ["x", "axes"], ["a"], keepdims=0),
+        helper.make_node("Squeeze", ["a1", "axes"], ["b"]),
+        helper.make_node("Squeeze", ["a", "none"], ["c"]),
+        helper.make_node("ReduceMin", ["a", "none"], ["d"], keepdims=0),
+    ]
+    ports = [("x", T.FLOAT, ["n", 3]), ("a1", T.FLOAT, ["k", "l"]), ("axes", T.INT64, [2]),
+             ("none", T.INT64, [0])]  # fmt: skip
+    proto = model(nodes, ports, [(name, T.FLOAT) for name in "abcd"], opset=20)
+    run = runner(proto, tmp_path)
+    feeds = [
+        {"x": RNG.random((n, 3), "f4"), "a1": np.full((1, 1), 5, "f4"), "axes": ints(*axes),
+         "none": ints()}
+        for n, axes in ((2, (0, 1)), (1, (-1, 0)))
+    ]  # fmt: skip
+    same_as_reference(proto, run, *feeds)
+    refused(run, *({**feeds[0], "axes": ints(*axes)} for axes in ((0, 0), (1, 2))))
+    with pytest.raises(ToolError):
+        run({**feeds[0], "a1": np.zeros((1, 2), "f4")})
+
+
 def test_a_rank_that_data_decides_is_refused() -> None:
     node = helper.make_node("ReduceSum", ["x", "axes"], ["y"], name="sum", keepdims=0)
     ports = [("x", T.FLOAT, [2, 3]), ("axes", T.INT64, ["k"])]
@@ -128,6 +151,21 @@ def test_axes_that_there_are_not_are_refused(axes: list[int]) -> None:
     node = helper.make_node("ReduceMax", ["x"], ["y"], name="peak", axes=axes)
     with pytest.raises(UnsupportedError, match="ReduceMax 'peak': axes .* of a tensor of rank 2"):
         frontend.from_onnx(model([node], [("x", T.FLOAT, [2, 3])], [("y", T.FLOAT)]))
+
+
+def test_the_place_of_an_extreme_needs_an_element(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("ArgMax", ["x"], ["a"], axis=0),
+        helper.make_node("ArgMin", ["x"], ["b"], axis=-2, select_last_index=1, keepdims=0),
+    ]
+    proto = model(nodes, [("x", T.FLOAT, ["n", "m"])], [("a", T.INT64), ("b", T.INT64)])
+    run = runner(proto, tmp_path)
+    x = RNG.integers(0, 3, (5, 4)).astype("f4")
+    same_as_reference(proto, run, *({"x": v} for v in (x, x[:1], x[:, :1], x[:, :0])))
+    with pytest.raises(ToolError):
+        run({"x": x[:0]})
+    with pytest.raises(UnsupportedError, match="ArgMax .*dim 0 is 0"):
+        frontend.from_onnx(model(nodes, [("x", T.FLOAT, [0, 4])], [("a", T.INT64)]))
 
 
 def test_running_totals(tmp_path: Path) -> None:

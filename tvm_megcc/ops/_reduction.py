@@ -11,7 +11,7 @@ from tvm import relax, te, tirx
 
 from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._axes_data import halves, others
+from ._axes_data import dropped, halves
 from ._context import expr_dtype
 from ._shapes import normal_axis
 
@@ -51,7 +51,7 @@ class Reduction(OnnxOp):
         data = ctx.emit(_split(ctx, inputs[0], stays, goes))
         rank = len(shape)
         result = ctx.emit(self.reduce(ctx, data, list(range(rank, 2 * rank)), False))
-        return result if keep else ctx.reshape(result, others(ctx, inputs[1], shape))
+        return result if keep else dropped(ctx, result, inputs[1], shape)
 
     @abstractmethod
     def reduce(self, ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:

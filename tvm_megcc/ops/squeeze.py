@@ -6,7 +6,7 @@ from tvm import relax
 
 from ..dims import Dim, compare, is_static
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._axes_data import others
+from ._axes_data import dropped
 from ._shapes import normal_axis
 
 
@@ -19,7 +19,7 @@ class Squeeze(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)
         if inputs.has(1) and inputs.ints(1) is None and inputs.shape(1) != (0,):
-            return ctx.reshape(inputs[0], others(ctx, inputs[1], shape, ones=True))
+            return dropped(ctx, inputs[0], inputs[1], shape, ones=True)
         axes = (inputs.ints(1) or []) if inputs.has(1) else attrs.get("axes")
         if axes is None:
             axes = [i for i, d in enumerate(shape) if isinstance(d, int) and d == 1]

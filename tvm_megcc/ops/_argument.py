@@ -1,0 +1,18 @@
+"""ArgMax and ArgMin: where along an axis the extreme stands, which needs an element to be there."""
+
+from __future__ import annotations
+
+from . import Attrs, Context, Inputs, Result
+from ._shapes import normal_axis
+from ._stock import StockOp, convert
+
+
+class Argument(StockOp):
+    """TVM's conversion, for an axis that is there and not empty."""
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        rank = inputs.rank(0)
+        axis = normal_axis(int(attrs.get("axis", 0)), rank)
+        if not 0 <= axis < rank:
+            raise ctx.ill_typed(f"axis {attrs.get('axis', 0)} of a tensor of rank {rank}")
+        return convert(ctx, [ctx.at_least(inputs[0], axis, 1)], attrs)
