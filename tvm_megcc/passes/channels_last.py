@@ -165,7 +165,7 @@ class _Rewriter(PyExprMutator):
             return
         shape = [binding.ty.shape.values[i] for i in _inverse(held.axes)]
         ty = relax.TensorType(shape, binding.ty.dtype)
-        raw = self.builder_.match_cast(held.raw, ty, binding.var.name_hint)
+        raw = self.builder_.match_cast(held.raw, ty, binding.var.name)
         self.held[binding.var] = Permuted(raw, held.axes)
 
     def _logical(self, var: relax.Var) -> relax.Var:
