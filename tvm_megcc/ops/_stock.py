@@ -6,6 +6,7 @@ that says something about its operands, or takes part in shape arithmetic, is a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -55,7 +56,7 @@ def has(domain: str, op: str) -> bool:
     return domain == ("com.microsoft" if op in _CONTRIB else "")
 
 
-def convert(ctx: Context, inputs: Inputs, attrs: Attrs) -> relax.Expr:
+def convert(ctx: Context, inputs: Inputs | Sequence[relax.Expr], attrs: Attrs) -> relax.Expr:
     """TVM's conversion of a node, bound to a variable where it is not a tuple."""
     operands = onnx_frontend.onnx_input(list(inputs))
     given: dict[str, Any] = {

@@ -5,8 +5,12 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, Result
+from ._activations import clip
 from ._agree import EXACTLY, Labels, Shape
 from ._stock import StockOp, convert
+
+#: Positions this far outside are outside of any image, and f32 has no fraction of a pixel there.
+_FAR = 1e6
 
 
 class GridSample(StockOp):
@@ -20,7 +24,7 @@ class GridSample(StockOp):
         return [["batch"], ["batch", *[None] * (rank - 2), (EXACTLY, rank - 2)]]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        values = list(inputs)
+        values = [inputs[0], ctx.emit(clip(ctx, inputs[1], -_FAR, _FAR))]
         if attrs.get("padding_mode", "zeros") == "reflection" and attrs.get("align_corners", 0):
             for axis, size in enumerate(inputs.shape(0)[2:], start=2):
                 if size == 1:
