@@ -7,8 +7,9 @@ from collections.abc import Hashable
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._agree import Labels, Shape
+from ._agree import STRETCHED, Labels, Shape
 from ._normed import EPSILON, layer
+from ._tables import looked_up
 
 
 class EmbedLayerNormalization(OnnxOp):
@@ -23,19 +24,19 @@ class EmbedLayerNormalization(OnnxOp):
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         ids: list[Hashable] = ["batch", "words"]
-        own = {0: ids, 1: ids, 7: ids}
+        own = {0: ids, 1: ids, 7: ids, 8: [(STRETCHED, "batch"), "words"]}
         return [list(own.get(k, [])) for k in range(len(shapes))]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         batch, words = inputs.shape(0)
-        x = ctx.emit(relax.op.take(inputs[2], inputs[0], axis=0, mode="clip"))
+        x = looked_up(ctx, inputs[2], inputs[0])
         if inputs.has(8):
             places = inputs[8]
         else:
             places = ctx.emit(relax.op.arange(0, ctx.prim(words), 1, "int64"))
-        x = ctx.emit(relax.op.add(x, relax.op.take(inputs[3], places, axis=0, mode="clip")))
+        x = ctx.emit(relax.op.add(x, looked_up(ctx, inputs[3], places)))
         if inputs.has(1) and inputs.has(4):
-            x = ctx.emit(relax.op.add(x, relax.op.take(inputs[4], inputs[1], axis=0, mode="clip")))
+            x = ctx.emit(relax.op.add(x, looked_up(ctx, inputs[4], inputs[1])))
         result, _, _ = layer(ctx, x, inputs[5], inputs[6], attrs.get("epsilon", EPSILON))
         if inputs.has(7):
             kept = ctx.emit(relax.op.astype(inputs[7], "int32"))
