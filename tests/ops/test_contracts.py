@@ -152,17 +152,6 @@ ROWS: dict[str, Row] = {
                     [Port((2, 2, 4, 4)), Port(("r", 4), values=1), Port(("s",), "int64", 0)],
                     {"r": 3, "s": 3}, [{"s": 4}, {"r": 2}, {"2": 2}, {"2": -1}, {"2": 10**9}],
                     {"output_height": 2, "output_width": 2}),
-    "EmbedLayerNormalization": Row(
-        "EmbedLayerNormalization",
-        [Port(("b", "w"), "int32", 1), Port(("c", "v"), "int32", 1), floats(5, 4), floats(3, 4),
-         floats(2, 4), floats(4), floats(4)], {"b": 2, "w": 3, "c": 2, "v": 3},
-        [{"c": 3}, {"v": 2}, {"0": 5}, {"0": -1}, {"1": 2}, {"w": 4, "v": 4}], outputs=2,
-        domain="com.microsoft"),
-    "FusedGemm": Row("FusedGemm", [Port(("m", "k")), Port(("l", 4)), floats(4)],
-                     {"m": 2, "k": 3, "l": 3}, [{"k": 4}, {"l": 2}], {"activation": "Relu"},
-                     domain="com.microsoft"),
-    "FusedMatMul": Row("FusedMatMul", [Port((2, "a")), Port(("b", 4))], SAME, OTHER,
-                       domain="com.microsoft"),
     "QLinearConcat": Row("QLinearConcat",
                          [SCALE, ZERO, Port(("a", 3), "uint8"), SCALE, ZERO,
                           Port(("b", 4), "uint8"), SCALE, ZERO], SAME, OTHER, {"axis": 1},
@@ -170,36 +159,11 @@ ROWS: dict[str, Row] = {
     "MatMulIntegerToFloat": Row("MatMulIntegerToFloat",
                                 [Port((2, "a"), "uint8"), Port(("b", 4), "uint8"), SCALE, SCALE],
                                 SAME, OTHER, domain="com.microsoft"),
-    "DynamicQuantizeMatMul": Row("DynamicQuantizeMatMul",
-                                 [Port((2, "a")), Port(("b", 4), "uint8"), SCALE], SAME, OTHER,
-                                 domain="com.microsoft"),
-    "QGemm": Row("QGemm",
-                 [Port((2, "a"), "uint8"), SCALE, ZERO, Port(("b", 4), "uint8"), SCALE, ZERO],
-                 SAME, OTHER, domain="com.microsoft"),
-    "Inverse": Row("Inverse", [Port(("a", "b"))], SAME,
-                   [{"a": 3}, {"b": 3}], domain="com.microsoft"),
     "NhwcMaxPool": Row("NhwcMaxPool", [Port((1, "h", 5, 2), "uint8")], {"h": 4}, [{"h": 1}],
                        {"kernel_shape": [3, 3]}, domain="com.microsoft"),
-    "MatMulNBits": Row("MatMulNBits",
-                       [Port(("m", "k")), np.full((4, 1, 8), 0x53, "uint8"), floats(4)],
-                       {"m": 2, "k": 16}, [{"k": 15}, {"k": 17}],
-                       {"K": 16, "N": 4, "bits": 4, "block_size": 16}, domain="com.microsoft"),
-    "DynamicQuantizeLSTM": Row(
-        "DynamicQuantizeLSTM",
-        [Port(("t", 1, "i")), np.ones((1, 6, 8), "int8"), np.ones((1, 2, 8), "int8"), None, None,
-         None, None, None, floats(1), np.zeros(1, "int8"), floats(1), np.zeros(1, "int8")],
-        {"t": 3, "i": 6}, [{"i": 5}, {"i": 40}], {"hidden_size": 2}, domain="com.microsoft"),
     "QLinearAveragePool": Row("QLinearAveragePool",
                               [Port((1, 2, "h", 5), "uint8"), SCALE, ZERO, SCALE, ZERO], {"h": 4},
                               [{"h": 1}], {"kernel_shape": [3, 3]}, domain="com.microsoft"),
-    "QLinearWhere": Row("QLinearWhere",
-                        [Port(("c", 3), "bool"), Port(X.dims, "uint8"), SCALE, ZERO,
-                         Port(Y.dims, "uint8"), SCALE, ZERO, SCALE, ZERO], {**SAME, "c": 2},
-                        [*OTHER, {"c": 3}], domain="com.microsoft"),
-    "SkipSimplifiedLayerNormalization": Row(
-        "SkipSimplifiedLayerNormalization",
-        [Port(("a", "s", 4)), Port(("b", "t", 4)), floats(4)], {**SAME, "s": 3, "t": 3},
-        [*OTHER, {"s": 2}, {"t": 4}], domain="com.microsoft"),
     "MaxRoiPool": Row("MaxRoiPool", [Port((2, 2, 4, 4)), Port((3, 5), values=[1, 0, 0, 2, 2])],
                       {}, [{"1": [2, 0, 0, 2, 2]}, {"1": [-1, 0, 0, 2, 2]}],
                       {"pooled_shape": [2, 2]}),
@@ -209,6 +173,64 @@ ROWS: dict[str, Row] = {
     "QLinearMul": Row("QLinearMul",
                       [Port(X.dims, "uint8"), SCALE, ZERO, Port(Y.dims, "uint8"), SCALE, ZERO,
                        SCALE, ZERO], SAME, OTHER, domain="com.microsoft"),
+    "QLinearWhere": Row("QLinearWhere",
+                        [Port(("c", 3), "bool"), Port(X.dims, "uint8"), SCALE, ZERO,
+                         Port(Y.dims, "uint8"), SCALE, ZERO, SCALE, ZERO], {**SAME, "c": 2},
+                        [*OTHER, {"c": 4}], domain="com.microsoft"),
+    "QGemm": Row("QGemm", [Port((2, "a"), "uint8"), SCALE, ZERO, Port(("b", 4), "uint8"), SCALE,
+                           ZERO, None, SCALE, ZERO], SAME, OTHER, domain="com.microsoft"),
+    "DynamicQuantizeMatMul": Row("DynamicQuantizeMatMul",
+                                 [Port((2, "a")), Port(("b", 4), "uint8"), SCALE, ZERO], SAME,
+                                 OTHER, domain="com.microsoft"),
+    "DynamicQuantizeLSTM": Row(
+        "DynamicQuantizeLSTM",
+        [Port(("steps", "batch", "size")), np.ones((1, 4, 20), "uint8"),
+         np.ones((1, 5, 20), "uint8"), None, Port(("lens",), "int32", 2),
+         *[Port((1, "other", "hidden"))] * 2, None, *[SCALE.reshape(1), ZERO.reshape(1)] * 2],
+        SEQUENCE, [{"size": 40}, {"lens": 1}, {"other": 3}, {"hidden": 4}, {"batch": 1}],
+        {"hidden_size": 5}, 2, "com.microsoft"),
+    "FusedMatMul": Row("FusedMatMul", [Port(("a", 2)), Port(("b", 4))], SAME, OTHER,
+                       {"transA": 1}, domain="com.microsoft"),
+    "FusedGemm": Row("FusedGemm", [Port((2, "a")), Port(("b", 4))], SAME, OTHER,
+                     {"activation": "Relu"}, domain="com.microsoft"),
+    "Inverse": Row("Inverse", [Port((2, "a", "b"))], SAME, OTHER, domain="com.microsoft"),
+    "BiasGelu": Row("BiasGelu", [Port((2, "k")), floats(4)], {"k": 4}, [{"k": 5}, {"k": 3}],
+                    domain="com.microsoft"),
+    "SkipLayerNormalization": Row("SkipLayerNormalization",
+                                  [Port(("a", 2, "k")), Port(("b", 2, 4)), floats(4)],
+                                  {**SAME, "k": 4}, [*OTHER, {"k": 5}], domain="com.microsoft"),
+    "SkipSimplifiedLayerNormalization": Row(
+        "SkipSimplifiedLayerNormalization", [Port(("a", 2, "k")), Port(("b", 2, 4)), floats(4)],
+        {**SAME, "k": 4}, [*OTHER, {"k": 5}], domain="com.microsoft"),
+    "EmbedLayerNormalization": Row(
+        "EmbedLayerNormalization",
+        [Port(("a", "s"), "int32", 2), Port(("b", "t"), "int32", 1), floats(3, 4), floats(5, 4),
+         floats(2, 4), floats(4), floats(4)], {**SAME, "s": 3, "t": 3},
+        [*OTHER, {"t": 4}, {"s": 6, "t": 6}, {"0": 3}, {"0": -1}, {"1": 2}], {}, 2,
+        "com.microsoft"),
+    "Attention_merged": Row(
+        "Attention",
+        [Port(("a", "s", "k")), floats(8, 12), floats(12), Port(("b", "t"), "int32", 1)],
+        {**SAME, "s": 3, "t": 3, "k": 8}, [*OTHER, {"t": 4}, {"k": 7}], {"num_heads": 2},
+        domain="com.microsoft"),
+    "MultiHeadAttention": Row(
+        "MultiHeadAttention",
+        [Port(("a", 3, 8)), Port(("b", "s", 8)), Port((2, "t", 4)), None,
+         Port((2, "m"), "int32", 1)], {**SAME, "s": 5, "t": 5, "m": 5},
+        [*OTHER, {"s": 4}, {"t": 6}, {"m": 4}], {"num_heads": 2}, domain="com.microsoft"),
+    "RotaryEmbedding": Row(
+        "RotaryEmbedding",
+        [Port(("a", 3, 8)), Port(("b", "s"), "int64", 1), floats(4, 2), floats(4, 2)],
+        {**SAME, "s": 3}, [*OTHER, {"s": 2}, {"1": 4}, {"1": -1}], domain="com.microsoft"),
+    "GroupQueryAttention": Row(
+        "GroupQueryAttention",
+        [Port(("a", 2, 64)), Port(("b", "s", 32)), Port((2, 2, 32)), Port((2, 2, 3, 16)),
+         Port((2, 2, "p", 16)), Port(("c",), "int32", 3), Port((), "int32", 4)],
+        {**SAME, "s": 2, "p": 3, "c": 2}, [*OTHER, {"s": 3}, {"p": 4}, {"c": 3}, {"5": 4}],
+        {"num_heads": 4, "kv_num_heads": 2}, 3, "com.microsoft"),
+    "MatMulNBits": Row("MatMulNBits", [Port((2, "k")), np.ones((4, 1, 8), "uint8"), floats(4)],
+                       {"k": 16}, [{"k": 15}, {"k": 17}],
+                       {"K": 16, "N": 4, "bits": 4, "block_size": 16}, domain="com.microsoft"),
     "ArrayFeatureExtractor": Row("ArrayFeatureExtractor",
                                  [Port((2, "f")), Port((1, 2), "int64", 2)], {"f": 3},
                                  [{"f": 2}, {"1": 3}, {"1": -4}], domain="ai.onnx.ml"),
@@ -251,11 +273,10 @@ WITHOUT = {
         Log LogSoftmax MeanVarianceNormalization Mish Neg NonZero Normalizer Not OneHotEncoder
         Reciprocal Relu Round Selu Shape Shrink Sigmoid Sign Sin Sinh Size Softmax Softplus
         Softsign Sqrt Tan Tanh ThresholdedRelu Transpose Unique ZipMap FastGelu TfIdfVectorizer
-        BitCast Det LpNormalization QuickGelu""",
+        BitCast Det LpNormalization QuickGelu QLinearGlobalAveragePool""",
     "the other operands are scalars": """
-        Clip CumProd CumSum Dropout BlackmanWindow HammingWindow HannWindow
-        QLinearGlobalAveragePool QLinearSoftmax QLinearLeakyRelu QLinearSigmoid Range Trilu
-        MelWeightMatrix""",
+        Clip CumProd CumSum Dropout QLinearLeakyRelu QLinearSigmoid Range Trilu MelWeightMatrix
+        QLinearSoftmax HannWindow HammingWindow BlackmanWindow""",
     "the other operand gives its type only": "CastLike",
     "the other operands are axes: those that are computed are looked at when they are read": """
         ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
@@ -264,10 +285,9 @@ WITHOUT = {
     "any sizes do; those that are computed are looked at when they are read": """
         ConstantOfShape Resize Upsample""",
     "the dims that must agree may not be open": """
-        Attention DeformConv FeatureVectorizer GroupQueryAttention MultiHeadAttention
-        RotaryEmbedding Imputer MaxUnpool OneHot
-        RMSNormalization SVMClassifier Scaler SkipLayerNormalization TreeEnsemble
-        TreeEnsembleClassifier TreeEnsembleRegressor BiasGelu GroupNormalization
+        DeformConv FeatureVectorizer Imputer MaxUnpool OneHot
+        RMSNormalization SVMClassifier Scaler TreeEnsemble
+        TreeEnsembleClassifier TreeEnsembleRegressor GroupNormalization
         QuantizeLinear DequantizeLinear NonMaxSuppression Adagrad Adam Momentum""",
     "another name of ScatterElements": "Scatter",
     "tests of branches and loops have them": "If Loop Scan",

@@ -6,6 +6,7 @@ scores, and broadcasts to ``[batch, heads, queries, keys]``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
@@ -67,6 +68,15 @@ def added(ctx: Context, *masks: relax.Expr | None) -> relax.Expr | None:
     return found
 
 
+def bias(ctx: Context, given: relax.Expr | None, dims: Sequence[Size]) -> relax.Expr | None:
+    """An attention bias, whose dims are these, or 1."""
+    if given is None:
+        return None
+    return ctx.cast(
+        given, [1 if d == 1 else e for d, e in zip(ctx.shape(given), dims, strict=True)]
+    )
+
+
 def causal(ctx: Context, queries: Size, keys: Size, dtype: str) -> relax.Expr:
     """``[1, 1, queries, keys]``: no query sees keys behind it; the last of both are one token."""
     op = relax.op
@@ -93,6 +103,7 @@ def padding(
     if len(shape) == 4:
         raise ctx.unsupported("a mask of 4 dims", "give one of 1, 2 or 3")
     if len(shape) > 1:
+        mask = ctx.cast(mask, [batch, *shape[1:-1], keys])
         kept = ctx.emit(op.greater(mask, ctx.const(0, expr_dtype(mask))))
         middle = [1, 1] if len(shape) == 2 else [1, shape[1]]
         return _filter(ctx, ctx.reshape(kept, [batch, *middle, keys]), value, dtype)

@@ -153,7 +153,7 @@ def rows(
 def rows_inside(ctx: Context, data: relax.Expr, indices: relax.Expr) -> relax.Expr:
     """Rows of a table whose indices may not be negative, in a run in which they are inside."""
     holds = in_bounds(ctx, indices, 0, ctx.shape(data)[0] - 1)
-    return relax.op.take(data, ctx.checked(indices, holds), axis=0, mode="clip")
+    return ctx.emit(relax.op.take(data, ctx.checked(indices, holds), axis=0, mode="clip"))
 
 
 def read_elements(data: te.Tensor, indices: te.Tensor, axis: int) -> te.Tensor:

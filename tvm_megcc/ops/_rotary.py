@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Context
+from ._indexing import rows_inside
 
 
 def rotated(
@@ -43,6 +44,6 @@ def rotated(
 
 def table(ctx: Context, values: relax.Expr, places: relax.Expr) -> relax.Expr:
     """``[batch or 1, 1, length, half]``: the rows of a table at ``[batch or 1, length]``."""
-    rows = ctx.emit(relax.op.take(values, places, axis=0, mode="clip"))
+    rows = rows_inside(ctx, values, places)
     batch, length, half = ctx.shape(rows)
     return ctx.reshape(rows, [batch, 1, length, half])

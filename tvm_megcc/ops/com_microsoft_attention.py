@@ -5,7 +5,8 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._attention import added, appended, attended, causal, heads, padding, scores
+from ._agree import Labels, Shape
+from ._attention import added, appended, attended, bias, causal, heads, padding, scores
 
 
 class Attention(OnnxOp):
@@ -16,6 +17,13 @@ class Attention(OnnxOp):
 
     name = "Attention"
     domain = "com.microsoft"
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        labels: Labels = [[] for _ in shapes]
+        labels[:2] = [[None, None, "hidden"], ["hidden", "merged"]]
+        if len(shapes) > 2:
+            labels[2] = ["merged"]
+        return labels
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         for name in ("do_rotary", "past_present_share_buffer"):
@@ -43,7 +51,8 @@ class Attention(OnnxOp):
             masks.append(padding(ctx, inputs[3], batch, keys, value, dtype))
         if attrs.get("unidirectional", 0):
             masks.append(causal(ctx, queries, keys, dtype))
-        found = scores(ctx, q, k, attrs.get("scale", 0.0), added(ctx, inputs[5], *masks))
+        extra = bias(ctx, inputs[5], [batch, attrs["num_heads"], queries, keys])
+        found = scores(ctx, q, k, attrs.get("scale", 0.0), added(ctx, extra, *masks))
         output = attended(ctx, ctx.emit(op.nn.softmax(found, -1)), v)
         if not ctx.wants(1):
             return output

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._agree import Labels, Shape
+from ._agree import STRETCHED, Labels, Shape
 from ._indexing import rows_inside
 from ._normed import EPSILON, layer
 
@@ -24,12 +24,12 @@ class EmbedLayerNormalization(OnnxOp):
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         ids: list[Hashable] = ["batch", "words"]
-        own = {0: ids, 1: ids, 7: ids}
+        own = {0: ids, 1: ids, 7: ids, 8: [(STRETCHED, "batch"), "words"]}
         return [list(own.get(k, [])) for k in range(len(shapes))]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         batch, words = inputs.shape(0)
-        x = ctx.emit(rows_inside(ctx, inputs[2], inputs[0]))
+        x = rows_inside(ctx, inputs[2], inputs[0])
         if inputs.has(8):
             places = inputs[8]
         else:

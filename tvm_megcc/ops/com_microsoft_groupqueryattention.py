@@ -6,6 +6,7 @@ from tvm import relax
 
 from ..dims import Size, maximum
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import Labels, Shape
 from ._attention import LOWEST, attended, heads, scores
 from ._context import expr_dtype
 from ._normed import simple
@@ -27,6 +28,11 @@ class GroupQueryAttention(OnnxOp):
     name = "GroupQueryAttention"
     domain = "com.microsoft"
 
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        labels: Labels = [["batch", "length"]] * 3
+        labels += [["batch", None, "past"]] * 2
+        return [*labels, *([] for _ in shapes)][: len(shapes)]
+
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         other = [name for name, value in _REFUSED.items() if attrs.get(name, value) != value]
         if other or any(inputs.has(i) for i in (9, 11, 12, 13)):
@@ -41,6 +47,9 @@ class GroupQueryAttention(OnnxOp):
             turn = bool(attrs.get("rotary_interleaved", 0))
             q, k = (rotated(ctx, x, cos, sin, turn) for x in (q, k))
         room = self._room(inputs, length)
+        most = ctx.sizes([room - length], "int64")
+        fits = relax.op.less_equal(relax.op.max(before), ctx.reshape(most, []))
+        before = ctx.checked(before, ctx.emit(fits))
         keys, values = (
             _cached(ctx, inputs[3 + i] if inputs.has(3 + i) else None, new, before, room)
             for i, new in enumerate((k, v))

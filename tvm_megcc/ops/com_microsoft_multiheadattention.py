@@ -5,7 +5,8 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._attention import added, appended, attended, causal, heads, padding, scores
+from ._agree import Labels, Shape
+from ._attention import added, appended, attended, bias, causal, heads, padding, scores
 
 
 class MultiHeadAttention(OnnxOp):
@@ -17,6 +18,14 @@ class MultiHeadAttention(OnnxOp):
 
     name = "MultiHeadAttention"
     domain = "com.microsoft"
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        labels: Labels = [["batch"], ["batch", "keys"], ["batch", "keys"]]
+        for k, row in enumerate(labels[1:], start=1):
+            shape = shapes[k] if len(shapes) > k else None
+            if shape is not None and len(shape) == 4:
+                row[1:] = [None, "keys"]
+        return [*labels, *([] for _ in shapes)][: len(shapes)]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if inputs.has(8) or inputs.has(9):
@@ -31,7 +40,8 @@ class MultiHeadAttention(OnnxOp):
             masks.append(padding(ctx, inputs[4], batch, keys, value, dtype))
         if attrs.get("unidirectional", 0):
             masks.append(causal(ctx, queries, keys, dtype))
-        found = scores(ctx, q, k, attrs.get("scale", 0.0), added(ctx, inputs[5], *masks))
+        extra = bias(ctx, inputs[5], [batch, attrs["num_heads"], queries, keys])
+        found = scores(ctx, q, k, attrs.get("scale", 0.0), added(ctx, extra, *masks))
         weights = ctx.emit(relax.op.nn.softmax(found, -1))
         return attended(ctx, weights, v), k, v, found
 

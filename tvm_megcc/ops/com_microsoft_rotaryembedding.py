@@ -26,6 +26,8 @@ class RotaryEmbedding(OnnxOp):
         if inputs.rank(1) == 1:
             number = ctx.emit(relax.op.arange(0, ctx.prim(length), 1, "int64"))
             places = ctx.reshape(ctx.emit(relax.op.add(number, places)), [1, length])
+        else:
+            places = ctx.cast(places, [ctx.shape(x)[0], length])
         cos, sin = (table(ctx, inputs[k], places) for k in (2, 3))
         result = rotated(ctx, x, cos, sin, bool(attrs.get("interleaved", 0)))
         return result if by_heads else joined(ctx, result)

@@ -9,7 +9,7 @@ and the functions are gone.
 from __future__ import annotations
 
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.utils import copy_with_new_vars
 
@@ -54,7 +54,7 @@ class _Expander(PyExprMutator):
     def _emitted(self, binding: relax.Binding) -> relax.Expr:
         value = self.visit_expr(binding.value)
         if isinstance(binding, relax.MatchCast):
-            return self.builder_.match_cast(value, binding.ty)
+            return self.builder_.match_cast(value, _checking(binding.ty))
         return value if isinstance(value, relax.Var) else self.builder_.emit(value)
 
     def visit_var_(self, var: relax.Var) -> relax.Expr:
@@ -62,3 +62,13 @@ class _Expander(PyExprMutator):
 
     def visit_dataflow_var_(self, var: relax.DataflowVar) -> relax.Expr:
         return self.values[var] if var in self.values else super().visit_dataflow_var_(var)
+
+
+def _checking(ty: relax.TensorType) -> relax.TensorType:
+    """The type of a ``match_cast`` that checks dims and defines none: a body has those around it.
+
+    A variable that stands alone would be taken for one that is defined here.
+    """
+    one = tirx.IntImm("int64", 1)
+    dims = [tirx.Mul(d, one) if isinstance(d, tvm.ir.Var) else d for d in ty.shape.values]
+    return relax.TensorType(dims, ty.dtype)
