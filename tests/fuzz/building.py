@@ -127,7 +127,8 @@ class Builder:
     @cached_property
     def _headers(self) -> bytes:
         """Everything that sources may include, and how they are compiled."""
-        digest = hashlib.sha256(" ".join([*self.mode.compiler, *self._flags]).encode())
+        flags = [flag for flag in self._flags if not flag.startswith("-I")]
+        digest = hashlib.sha256(" ".join([*self.mode.compiler, *flags]).encode())
         for folder in ("runtime/include", "runtime/src", "codegen_c/include"):
             for path in sorted((ROOT / folder).rglob("*.[hd]*")):
                 digest.update(path.name.encode() + path.read_bytes())

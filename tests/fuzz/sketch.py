@@ -90,6 +90,8 @@ class Sketch:
     opset : int
     values : dict
         Name -> concrete value, of operands and of results.
+    number : int
+        Of the latest name.
     """
 
     def __init__(self, rng: Random, opset: int) -> None:
@@ -102,11 +104,11 @@ class Sketch:
         self.values: dict[str, Array] = {}
         self.made: list[str] = []
         self.refusals: list[tuple[str, str]] = []
-        self._number = 0
+        self.number = 0
 
     def fresh(self, prefix: str) -> str:
-        self._number += 1
-        return f"{prefix}{self._number}"
+        self.number += 1
+        return f"{prefix}{self.number}"
 
     # ---- operands ----------------------------------------------------------------------------
 

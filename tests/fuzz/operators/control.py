@@ -19,7 +19,7 @@ def _inner(s: Sketch, given: dict[str, np.ndarray], nodes: int) -> Sketch:
     from tests.fuzz import operators
 
     inner = Sketch(s.rng, s.opset)
-    inner._number = s._number + 1000
+    inner.number = s.number + 1000
     inner.opsets = dict(s.opsets)
     inner.values = {**s.values, **given}
     inner.made = [*given, *s.rng.some([n for n in s.made if s.values[n].size < 100])[:2]]
@@ -35,7 +35,7 @@ def _inner(s: Sketch, given: dict[str, np.ndarray], nodes: int) -> Sketch:
             s.rng.one(simple)(inner)
     # What the inner nodes ask to be given is an initialiser of the inner graph.
     inner.weights.update(inner.inputs)
-    s._number = inner._number + 1000
+    s.number = inner.number + 1000
     s.opsets = inner.opsets
     return inner
 
