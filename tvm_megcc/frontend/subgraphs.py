@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -203,13 +203,30 @@ def convert_scan(
     importer: Importer, node: onnx.NodeProto, values: Sequence[Value | None], scope: Scope
 ) -> list[Value]:
     """The states after the last iteration, then the outputs."""
-    attrs = attributes(node)
+    attrs, ctx = attributes(node), importer.context(node)
+    if ctx.opset >= 9:
+        return _scan(importer, node, attrs, values, scope)
+    # Of opset 8 the first operand has the lengths, and the others have the batch in front.
+    exprs = [importer.expr(value) for value in values[1:]]
+    if values[0] is not None or any(ctx.shape(e)[:1] != (1,) for e in exprs):
+        raise ctx.unsupported(
+            f"Scan of opset {ctx.opset} over a batch of sequences", "export with opset 9 or later"
+        )
+    one = [ctx.reshape(e, ctx.shape(e)[1:]) for e in exprs]
+    attrs["scan_input_directions"] = attrs.get("directions")
+    found = [importer.expr(value) for value in _scan(importer, node, attrs, one, scope)]
+    return [ctx.reshape(e, [1, *ctx.shape(e)]) for e in found]
+
+
+def _scan(
+    importer: Importer,
+    node: onnx.NodeProto,
+    attrs: Mapping[str, Any],
+    values: Sequence[Value | None],
+    scope: Scope,
+) -> list[Value]:
     body: onnx.GraphProto = attrs["body"]
     ctx = importer.context(node)
-    if ctx.opset < 9:
-        raise ctx.unsupported(
-            f"Scan of opset {ctx.opset} with its batch axis", "export with opset 9 or later"
-        )
     n_rows = attrs["num_scan_inputs"]
     n_states = len(values) - n_rows
     wholes = []
