@@ -312,9 +312,11 @@ class ExprPrinter:
         name = "min" if isinstance(e, tirx.Min) else "max"
         suffix = "f32" if dtype in HALF else short(dtype)
         a, b = e.a, e.b
-        # A NaN in the first operand survives; a constant, which is none, goes second.
+        # A constant, which is no NaN, goes second: a NaN in the first operand survives.
         if isinstance(a, (tirx.FloatImm, tirx.IntImm)):
             a, b = b, a
+        if "float" in dtype and not isinstance(b, tirx.FloatImm):
+            name = f"nan{name}"
         return f"megcc_{name}_{suffix}({self.value(a)}, {self.value(b)})"
 
     def _select(self, condition: tvm.ir.Expr, yes: tvm.ir.Expr, no: tvm.ir.Expr) -> str:

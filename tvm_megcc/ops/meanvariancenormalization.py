@@ -1,0 +1,31 @@
+"""MeanVarianceNormalization."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._context import expr_dtype
+from ._shapes import normal_axis
+
+#: What ONNX's definition adds to the deviation.
+EPSILON = 1e-9
+
+
+class MeanVarianceNormalization(OnnxOp):
+    """``(x - mean) / (deviation + 1e-9)``.
+
+    The variance is the mean of squared differences. ONNX's definition, the mean square less the squared
+    mean, is below 0 by rounding where the elements are nearly equal, and has no root then.
+    """
+
+    name = "MeanVarianceNormalization"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        x, rank = inputs[0], inputs.rank(0)
+        axes = [normal_axis(a, rank) for a in attrs.get("axes", [0, 2, 3])]
+        mean = ctx.emit(relax.op.mean(x, axes, True))
+        apart = ctx.emit(relax.op.subtract(x, mean))
+        variance = ctx.emit(relax.op.mean(relax.op.multiply(apart, apart), axes, True))
+        deviation = relax.op.add(relax.op.sqrt(variance), ctx.const(EPSILON, expr_dtype(x)))
+        return relax.op.divide(apart, deviation)
