@@ -52,7 +52,7 @@ def test_products(tmp_path):
     cases += [contrib("FusedGemm", [m.T.copy(), n], activation="LeakyRelu", activation_alpha=0.2,
                       transA=1, alpha=0.5)]  # fmt: skip
     square = rand(2, 3, 4, 4, seed=3)
-    cases += [contrib("Inverse", [data]) for data in (square, Open(square[0], ["n", 4, 4]))]
+    cases += [contrib("Inverse", [data]) for data in (square, Open(square[0], ["count", 4, 4]))]
     check_together(cases, tmp_path)
 
 
