@@ -10,6 +10,7 @@ from tvm import relax
 from ..dims import Size, is_static
 from . import Context, Inputs
 from . import _resample_symbolic as at_run_time
+from ._context import expr_dtype
 from ._resample import Axis, Options, Table, outside, taps
 from ._resample_symbolic import Number, OpenAxis
 
@@ -53,7 +54,9 @@ def resize(
         data = ctx.emit(relax.op.astype(data, work))
     hidden = np.zeros([1] * len(shape), bool)
     masks: list[relax.Expr] = []
-    for axis, (size, out, scale) in enumerate(zip(shape, plan.sizes, plan.scales, strict=True)):
+    rows = list(enumerate(zip(shape, plan.sizes, plan.scales, strict=True)))
+    whole = options.antialias and work != dtype
+    for axis, (size, out, scale) in reversed(rows) if whole else rows:
         if size == out and _is_one(scale) and not plan.roi:
             continue
         roi = plan.roi[axis] if plan.roi else (0.0, 1.0)
@@ -61,6 +64,8 @@ def resize(
         if not static or any(isinstance(v, relax.Expr) for v in (scale, *roi)):
             open_part = OpenAxis(size, out, scale, roi)
             data = at_run_time.resampled(ctx, data, axis, open_part, options)
+            if whole:
+                data = _rounded(ctx, data, dtype)
             if cropping:
                 masks.append(at_run_time.outside(ctx, open_part, len(shape) - 1 - axis))
             continue
@@ -69,6 +74,8 @@ def resize(
         if part.size == part.out and scale == 1.0 and part.roi == (0.0, 1.0):
             continue
         data = _apply(ctx, data, axis, len(shape), taps(part, options), size, work)
+        if whole:
+            data = _rounded(ctx, data, dtype)
         if cropping:
             ones = [1] * len(shape)
             ones[axis] = part.out
@@ -78,6 +85,21 @@ def resize(
     for mask in masks:
         data = ctx.emit(relax.op.where(mask, ctx.const(fill, work), data))
     return relax.op.astype(data, dtype) if work != dtype else data
+
+
+def _rounded(ctx: Context, data: relax.Expr, dtype: str) -> relax.Expr:
+    """The nearest integers that the type has, halves away from 0: so it is after every axis.
+
+    ONNX Runtime goes from the last axis to the first; what it does not filter it cuts.
+    """
+    half, zero = (ctx.const(v, expr_dtype(data)) for v in (0.5, 0))
+    up = relax.op.floor(relax.op.add(data, half))
+    down = relax.op.ceil(relax.op.subtract(data, half))
+    nearest = ctx.emit(relax.op.where(relax.op.less(data, zero), down, up))
+    limits = np.iinfo(dtype)
+    if limits.bits > 16:  # of which a float does not hold the limits
+        return nearest
+    return ctx.emit(relax.op.clip(nearest, int(limits.min), int(limits.max)))
 
 
 def _is_one(scale: Number | None) -> bool:
