@@ -96,11 +96,16 @@ def _of(graph: Graph, feed: dict[str, Array], values: dict[str, Array]) -> Run:
 
 
 def _is_undefined(node: onnx.NodeProto, values: dict[str, Array]) -> bool:
-    """Whether a node reduces no integers to what no integer is: ONNX leaves that open."""
+    """Whether ONNX leaves a node's result open.
+
+    It reduces no integers to what no integer is, or integers that no f64 has by a real function.
+    """
     if node.op_type not in _OF_SOMETHING:
         return False
     operand = values[node.input[0]]
-    return operand.size == 0 and operand.dtype.kind in "iu"
+    if operand.dtype.kind not in "iu":
+        return False
+    return operand.size == 0 or bool((np.abs(operand.astype(np.float64)) > 2.0**53).any())
 
 
 def open_some(graph: Graph, rng: Random) -> None:
