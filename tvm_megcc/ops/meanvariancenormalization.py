@@ -15,8 +15,8 @@ EPSILON = 1e-9
 class MeanVarianceNormalization(OnnxOp):
     """``(x - mean) / (deviation + 1e-9)``.
 
-    The variance is the mean of squared differences. ONNX's definition, the mean square less the squared
-    mean, is below 0 by rounding where the elements are nearly equal, and has no root then.
+    The variance is the mean of squared differences. ONNX's definition, the mean square less the
+    squared mean, is below 0 by rounding where the elements are nearly equal, and has no root then.
     """
 
     name = "MeanVarianceNormalization"
