@@ -270,8 +270,8 @@ WITHOUT = {
         Abs Acos Acosh ArgMax ArgMin Asin Asinh Atan Atanh Binarizer BitwiseNot Cast Ceil Cos Cosh
         DynamicQuantizeLinear Elu Erf Exp EyeLike Flatten Floor Gelu GlobalAveragePool GlobalLpPool
         GlobalMaxPool HardSigmoid HardSwish Hardmax Identity IsInf IsNaN LRN LabelEncoder LeakyRelu
-        Log LogSoftmax MeanVarianceNormalization Mish Neg NonZero Normalizer Not OneHotEncoder
-        Reciprocal Relu Round Selu Shape Shrink Sigmoid Sign Sin Sinh Size Softmax Softplus
+        Celu Log LogSoftmax MeanVarianceNormalization Mish Neg NonZero Normalizer Not
+        OneHotEncoder Reciprocal Relu Round Selu Shape Shrink Sigmoid Sign Sin Sinh Size Softmax Softplus
         Softsign Sqrt Tan Tanh ThresholdedRelu Transpose Unique ZipMap FastGelu TfIdfVectorizer
         BitCast Det LpNormalization QuickGelu QLinearGlobalAveragePool""",
     "the other operands are scalars": """
