@@ -271,9 +271,9 @@ WITHOUT = {
         DynamicQuantizeLinear Elu Erf Exp EyeLike Flatten Floor Gelu GlobalAveragePool GlobalLpPool
         GlobalMaxPool HardSigmoid HardSwish Hardmax Identity IsInf IsNaN LRN LabelEncoder LeakyRelu
         Celu Log LogSoftmax MeanVarianceNormalization Mish Neg NonZero Normalizer Not
-        OneHotEncoder Reciprocal Relu Round Selu Shape Shrink Sigmoid Sign Sin Sinh Size Softmax Softplus
-        Softsign Sqrt Tan Tanh ThresholdedRelu Transpose Unique ZipMap FastGelu TfIdfVectorizer
-        BitCast Det LpNormalization QuickGelu QLinearGlobalAveragePool""",
+        OneHotEncoder Reciprocal Relu Round Selu Shape Shrink Sigmoid Sign Sin Sinh Size Softmax
+        Softplus Softsign Sqrt Tan Tanh ThresholdedRelu Transpose Unique ZipMap FastGelu
+        TfIdfVectorizer BitCast Det LpNormalization QuickGelu QLinearGlobalAveragePool""",
     "the other operands are scalars": """
         Clip CumProd CumSum Dropout QLinearLeakyRelu QLinearSigmoid Range Trilu MelWeightMatrix
         QLinearSoftmax HannWindow HammingWindow BlackmanWindow""",
