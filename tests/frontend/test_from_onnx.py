@@ -257,3 +257,30 @@ def test_slice_of_a_symbolic_dim_to_its_end():
     nodes = [node("Slice", ["x", "start", "end", "axis"], ["y"])]
     model = make_model(nodes, {"x": ("float32", ["n", 3])}, ["y"], weights)
     assert from_onnx(model).outputs[0].shape == ("max(n - 1, 0)", 3)
+
+
+@pytest.mark.parametrize("flag", [False, True])
+def test_branches_and_bodies_call_functions_of_the_module(flag):
+    """What an operator writes as a tensor expression is a function beside those of Relax."""
+    text = """
+        <ir_version: 9, opset_import: ["" : 17]>
+        agraph (float[5] x, bool flag, int64 n) => (float[5] y, float[M, 1] z) {
+            axis = Constant <value_int = 0> ()
+            s = CumSum (x, axis)
+            y = If (flag) <then_branch = yes () => (t) { t = CumSum (s, axis) },
+                           else_branch = no () => (e) { e = CumSum <reverse = 1> (x, axis) }>
+            true = Constant <value = bool {1}> ()
+            z = Loop (n, true) <body = step (int64 i, bool c) => (bool d, float[1] r) {
+                d = Identity (c)
+                one = Constant <value_ints = [1]> ()
+                shape = Constant <value_ints = [-1]> ()
+                first = Reshape (i, shape)
+                end = Add (first, one)
+                r = Slice (x, first, end)
+            }>
+        }"""
+    x = np.arange(5, dtype=np.float32)
+    imported = from_onnx(parser.parse_model(text))
+    y, z = run(imported, {"x": x, "flag": np.array(flag), "n": np.array(4)})
+    np.testing.assert_array_equal(y, x.cumsum().cumsum() if flag else x[::-1].cumsum()[::-1])
+    np.testing.assert_array_equal(z, x[:4, None])

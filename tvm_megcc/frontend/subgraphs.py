@@ -496,7 +496,7 @@ def _function(
                 " with --input-shapes or cut the model before it"
             )
         shapes.append(shape)
-    return builder.get()["made"], shapes
+    return control_flow.taken_out(builder.get(), "made", importer.main), shapes
 
 
 def _refuse_storage(importer: Importer, values: Iterable[Value]) -> None:
