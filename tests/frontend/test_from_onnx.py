@@ -284,3 +284,22 @@ def test_branches_and_bodies_call_functions_of_the_module(flag):
     y, z = run(imported, {"x": x, "flag": np.array(flag), "n": np.array(4)})
     np.testing.assert_array_equal(y, x.cumsum().cumsum() if flag else x[::-1].cumsum()[::-1])
     np.testing.assert_array_equal(z, x[:4, None])
+
+
+def test_scan_of_opset_8_scans_each_example():
+    text = """
+        <ir_version: 3, opset_import: ["" : 8]>
+        agraph (float[2, 3] start, float[2, 4, 3] x) => (float[2, 3] last, float[2, 4, 3] sums) {
+            last, sums = Scan <num_scan_inputs = 1, directions = [1],
+                body = step (float[3] s, float[3] r) => (float[3] t, float[3] u) {
+                    t = Add (s, r)
+                    u = Identity (t)
+                }> (, start, x)
+        }"""
+    rng = np.random.default_rng(0)
+    start, x = (rng.random(shape, np.float32) for shape in [(2, 3), (2, 4, 3)])
+    imported = from_onnx(parser.parse_model(text))
+    last, sums = run(imported, {"start": start, "x": x})
+    want = start[:, None] + x[:, ::-1].cumsum(1)
+    np.testing.assert_allclose(sums, want, rtol=1e-6)
+    np.testing.assert_allclose(last, want[:, -1], rtol=1e-6)
