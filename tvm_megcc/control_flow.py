@@ -165,6 +165,16 @@ def with_own_callees(
     return renaming.visit_expr(func)
 
 
+def taken_out(mod: tvm.IRModule, name: str, builder: relax.BlockBuilder) -> relax.Function:
+    """A function of `mod`; the TIR functions that it calls become part of what `builder` makes."""
+    callees = {
+        gvar.name_hint: builder.add_func(func, gvar.name_hint)
+        for gvar, func in mod.functions_items()
+        if isinstance(func, tirx.PrimFunc)
+    }
+    return _Renaming(callees).visit_expr(mod[name]) if callees else mod[name]
+
+
 @mutator
 class _Renaming(PyExprMutator):
     """Replaces what is called."""

@@ -257,3 +257,49 @@ def test_slice_of_a_symbolic_dim_to_its_end():
     nodes = [node("Slice", ["x", "start", "end", "axis"], ["y"])]
     model = make_model(nodes, {"x": ("float32", ["n", 3])}, ["y"], weights)
     assert from_onnx(model).outputs[0].shape == ("max(n - 1, 0)", 3)
+
+
+@pytest.mark.parametrize("flag", [False, True])
+def test_branches_and_bodies_call_functions_of_the_module(flag):
+    """What an operator writes as a tensor expression is a function beside those of Relax."""
+    text = """
+        <ir_version: 9, opset_import: ["" : 17]>
+        agraph (float[5] x, bool flag, int64 n) => (float[5] y, float[M, 1] z) {
+            axis = Constant <value_int = 0> ()
+            s = CumSum (x, axis)
+            y = If (flag) <then_branch = yes () => (t) { t = CumSum (s, axis) },
+                           else_branch = no () => (e) { e = CumSum <reverse = 1> (x, axis) }>
+            true = Constant <value = bool {1}> ()
+            z = Loop (n, true) <body = step (int64 i, bool c) => (bool d, float[1] r) {
+                d = Identity (c)
+                one = Constant <value_ints = [1]> ()
+                shape = Constant <value_ints = [-1]> ()
+                first = Reshape (i, shape)
+                end = Add (first, one)
+                r = Slice (x, first, end)
+            }>
+        }"""
+    x = np.arange(5, dtype=np.float32)
+    imported = from_onnx(parser.parse_model(text))
+    y, z = run(imported, {"x": x, "flag": np.array(flag), "n": np.array(4)})
+    np.testing.assert_array_equal(y, x.cumsum().cumsum() if flag else x[::-1].cumsum()[::-1])
+    np.testing.assert_array_equal(z, x[:4, None])
+
+
+def test_scan_of_opset_8_scans_each_example():
+    text = """
+        <ir_version: 3, opset_import: ["" : 8]>
+        agraph (float[2, 3] start, float[2, 4, 3] x) => (float[2, 3] last, float[2, 4, 3] sums) {
+            last, sums = Scan <num_scan_inputs = 1, directions = [1],
+                body = step (float[3] s, float[3] r) => (float[3] t, float[3] u) {
+                    t = Add (s, r)
+                    u = Identity (t)
+                }> (, start, x)
+        }"""
+    rng = np.random.default_rng(0)
+    start, x = (rng.random(shape, np.float32) for shape in [(2, 3), (2, 4, 3)])
+    imported = from_onnx(parser.parse_model(text))
+    last, sums = run(imported, {"start": start, "x": x})
+    want = start[:, None] + x[:, ::-1].cumsum(1)
+    np.testing.assert_allclose(sums, want, rtol=1e-6)
+    np.testing.assert_allclose(last, want[:, -1], rtol=1e-6)

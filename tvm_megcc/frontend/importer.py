@@ -154,7 +154,8 @@ class Importer:
     """State of one import: the block under construction and what could not be converted."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
-        self.builder = relax.BlockBuilder()
+        #: What makes the module, and what makes the function that is being converted into.
+        self.main = self.builder = relax.BlockBuilder()
         self.opsets = {entry.domain: entry.version for entry in model.opset_import}
         self.definitions = functions.Functions(model)
         self.missing: list[str] = []

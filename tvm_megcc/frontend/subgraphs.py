@@ -206,16 +206,28 @@ def convert_scan(
     attrs, ctx = attributes(node), importer.context(node)
     if ctx.opset >= 9:
         return _scan(importer, node, attrs, values, scope)
-    # Of opset 8 the first operand has the lengths, and the others have the batch in front.
-    exprs = [importer.expr(value) for value in values[1:]]
-    if values[0] is not None or any(ctx.shape(e)[:1] != (1,) for e in exprs):
-        raise ctx.unsupported(
-            f"Scan of opset {ctx.opset} over a batch of sequences", "export with opset 9 or later"
-        )
-    one = [ctx.reshape(e, ctx.shape(e)[1:]) for e in exprs]
+    lengths, *operands = values
+    if lengths is not None:
+        raise ctx.unsupported("scans rows of several lengths", "export with opset 9 or later")
+    # Of opset 8 the first axis counts examples, each of which is scanned for itself.
     attrs["scan_input_directions"] = attrs.get("directions")
-    found = [importer.expr(value) for value in _scan(importer, node, attrs, one, scope)]
-    return [ctx.reshape(e, [1, *ctx.shape(e)]) for e in found]
+    wholes = [importer.expr(value) for value in operands]
+    (count,) = ctx.static(ctx.shape(wholes[0])[:1])
+    if count == 0:
+        raise ctx.unsupported("scans a batch of 0", "export with opset 9 or later")
+    made = [
+        _scan(importer, node, attrs, [_example(ctx, whole, k) for whole in wholes], scope)
+        for k in range(count)
+    ]
+    return [
+        ctx.emit(relax.op.concat([ctx.emit(relax.op.expand_dims(r, 0)) for r in rows], 0))
+        for rows in ([importer.expr(r) for r in column] for column in zip(*made, strict=True))
+    ]
+
+
+def _example(ctx: Context, batch: relax.Expr, number: int) -> relax.Expr:
+    part = relax.op.strided_slice(batch, [0], [number], [number + 1], assume_inbound=True)
+    return ctx.emit(relax.op.squeeze(ctx.emit(part), 0))
 
 
 def _scan(
@@ -496,7 +508,7 @@ def _function(
                 " with --input-shapes or cut the model before it"
             )
         shapes.append(shape)
-    return builder.get()["made"], shapes
+    return control_flow.taken_out(builder.get(), "made", importer.main), shapes
 
 
 def _refuse_storage(importer: Importer, values: Iterable[Value]) -> None:
