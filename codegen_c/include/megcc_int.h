@@ -49,10 +49,13 @@
   MEGCC_INLINE T megcc_min_##S(T a, T b) { return a < b ? a : b; } \
   MEGCC_INLINE T megcc_max_##S(T a, T b) { return a > b ? a : b; }
 
-// Floats: a NaN in the first operand survives, one in the second does not (one instruction each).
-#define MEGCC_MIN_MAX_FLOAT(T, S)                                  \
-  MEGCC_INLINE T megcc_min_##S(T a, T b) { return b < a ? b : a; } \
-  MEGCC_INLINE T megcc_max_##S(T a, T b) { return b > a ? b : a; }
+// Floats: a NaN in the first operand survives, one in the second does not (one instruction each);
+// with `any`, one in either does.
+#define MEGCC_MIN_MAX_FLOAT(T, S)                                                \
+  MEGCC_INLINE T megcc_min_##S(T a, T b) { return b < a ? b : a; }               \
+  MEGCC_INLINE T megcc_max_##S(T a, T b) { return b > a ? b : a; }               \
+  MEGCC_INLINE T megcc_min_any_##S(T a, T b) { return b < a || b != b ? b : a; } \
+  MEGCC_INLINE T megcc_max_any_##S(T a, T b) { return b > a || b != b ? b : a; }
 
 #define MEGCC_SIGNED(T, U, S, W) \
   MEGCC_MIN_MAX(T, S)            \

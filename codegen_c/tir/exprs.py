@@ -315,6 +315,8 @@ class ExprPrinter:
         # A NaN in the first operand survives; a constant, which is none, goes second.
         if isinstance(a, (tirx.FloatImm, tirx.IntImm)):
             a, b = b, a
+        if "float" in dtype and not isinstance(b, tirx.FloatImm):
+            name += "_any"
         return f"megcc_{name}_{suffix}({self.value(a)}, {self.value(b)})"
 
     def _select(self, condition: tvm.ir.Expr, yes: tvm.ir.Expr, no: tvm.ir.Expr) -> str:
