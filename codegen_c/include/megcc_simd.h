@@ -17,6 +17,7 @@
 //   vf dup(x) add sub mul div neg abs sqrt
 //   vf fma(acc, a, b) fnma(acc, a, b)  acc + a * b, acc - a * b; fused where MEGCC_SIMD_FMA is 1
 //   vf min(a, b) max(a, b)         a NaN in b gives NaN everywhere; a NaN in a only on Arm
+//   vf nanmin(a, b) nanmax(a, b)   a NaN in either gives NaN
 //   vf round floor ceil trunc      round is to nearest, ties to even
 //   vm lt le eq (a, b)             false when a lane is NaN;  vm ne(a, b) true
 //   vf select(m, a, b)             m ? a : b;  vm megcc_vm_and/or/not
@@ -48,6 +49,18 @@
 MEGCC_INLINE megcc_vf megcc_vf_zero(void) { return megcc_vf_dup(0.0f); }
 MEGCC_INLINE megcc_vm megcc_vf_gt(megcc_vf a, megcc_vf b) { return megcc_vf_lt(b, a); }
 MEGCC_INLINE megcc_vm megcc_vf_ge(megcc_vf a, megcc_vf b) { return megcc_vf_le(b, a); }
+
+#if MEGCC_SIMD_NAN  // min and max do so themselves
+MEGCC_INLINE megcc_vf megcc_vf_nanmin(megcc_vf a, megcc_vf b) { return megcc_vf_min(a, b); }
+MEGCC_INLINE megcc_vf megcc_vf_nanmax(megcc_vf a, megcc_vf b) { return megcc_vf_max(a, b); }
+#else
+MEGCC_INLINE megcc_vf megcc_vf_nanmin(megcc_vf a, megcc_vf b) {
+  return megcc_vf_select(megcc_vf_eq(a, a), megcc_vf_min(a, b), a);
+}
+MEGCC_INLINE megcc_vf megcc_vf_nanmax(megcc_vf a, megcc_vf b) {
+  return megcc_vf_select(megcc_vf_eq(a, a), megcc_vf_max(a, b), a);
+}
+#endif
 
 // One float, with the machine's own square root (never a libm call).
 MEGCC_INLINE float megcc_sqrt_f32(float x) {

@@ -9,6 +9,7 @@
 #define MEGCC_VL 8
 #define MEGCC_SIMD_NAME "avx2"
 #define MEGCC_SIMD_FMA 1
+#define MEGCC_SIMD_NAN 0
 
 typedef __m256 megcc_vf;
 typedef __m256i megcc_vi;

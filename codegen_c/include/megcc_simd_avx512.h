@@ -9,6 +9,7 @@
 #define MEGCC_VL 16
 #define MEGCC_SIMD_NAME "avx512"
 #define MEGCC_SIMD_FMA 1
+#define MEGCC_SIMD_NAN 0
 
 typedef __m512 megcc_vf;
 typedef __m512i megcc_vi;

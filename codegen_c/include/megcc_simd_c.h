@@ -6,6 +6,7 @@
 #include "megcc_kernel.h"
 
 #define MEGCC_SIMD_FMA 0
+#define MEGCC_SIMD_NAN 0
 
 #if !defined(MEGCC_SIMD_SCALAR) && (defined(__GNUC__) || defined(__clang__)) &&   \
     (defined(MEGCC_SIMD_PORTABLE) || defined(__SSE2__) || defined(__aarch64__) || \

@@ -15,6 +15,8 @@
 #define MEGCC_SIMD_FMA 0
 #endif
 
+#define MEGCC_SIMD_NAN 1  // min and max of a NaN are one
+
 typedef float32x4_t megcc_vf;
 typedef int32x4_t megcc_vi;
 typedef uint32x4_t megcc_vm;

@@ -38,9 +38,9 @@ MEGCC_INLINE megcc_vf apply(megcc_vf l, megcc_vf r, const act_t *act) {
 #elif FUNC == BINARY_DIV
   const megcc_vf y = megcc_vf_div(l, r);
 #elif FUNC == BINARY_MIN
-  const megcc_vf y = megcc_vf_select(megcc_vf_eq(l, l), megcc_vf_min(l, r), l);
+  const megcc_vf y = megcc_vf_nanmin(l, r);
 #elif FUNC == BINARY_MAX
-  const megcc_vf y = megcc_vf_select(megcc_vf_eq(l, l), megcc_vf_max(l, r), l);
+  const megcc_vf y = megcc_vf_nanmax(l, r);
 #elif FUNC == BINARY_PRELU
   const megcc_vf y = megcc_vf_select(megcc_vf_lt(l, megcc_vf_dup(0.0f)), megcc_vf_mul(l, r), l);
 #else

@@ -8,6 +8,7 @@
 // work: n * ((c + 15) // 16)
 //
 // The reference: 16 channels at a time, one pass over the pixels.
+#include "megcc_int.h"
 #include "megcc_kernel.h"
 #include "op/global_pool.h"
 
@@ -38,7 +39,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
     for (int32_t p = 0; p < pixels; ++p, src += channels) {
       for (int32_t c = 0; c < count; ++c) {
 #if FUNC == GLOBAL_POOL_MAX
-        acc[c] = src[c] > acc[c] ? src[c] : acc[c];
+        acc[c] = megcc_nanmax_f32(acc[c], src[c]);
 #else
         acc[c] += src[c];
 #endif

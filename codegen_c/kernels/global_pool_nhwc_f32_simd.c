@@ -22,7 +22,7 @@
 
 #if FUNC == GLOBAL_POOL_MAX
 #define EMPTY (-__builtin_inff())
-#define COMBINE megcc_vf_max
+#define COMBINE megcc_vf_nanmax
 #else
 #define EMPTY 0.0f
 #define COMBINE megcc_vf_add

@@ -10,6 +10,7 @@
 // work: n * oh
 //
 // The reference: the output pixel is the accumulator, one pass per tap over the channels.
+#include "megcc_int.h"
 #include "megcc_kernel.h"
 #include "megcc_window.h"
 #include "op/pool2d.h"
@@ -43,7 +44,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
           const float *src =
               image + ((size_t)(v.origin + i * dh) * width + (u.origin + j * dw)) * channels;
 #if FUNC == POOL2D_MAX
-          for (int32_t c = 0; c < channels; ++c) dst[c] = src[c] > dst[c] ? src[c] : dst[c];
+          for (int32_t c = 0; c < channels; ++c) dst[c] = megcc_nanmax_f32(dst[c], src[c]);
 #else
           for (int32_t c = 0; c < channels; ++c) dst[c] += src[c];
 #endif

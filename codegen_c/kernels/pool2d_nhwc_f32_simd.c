@@ -24,7 +24,7 @@
 
 #if FUNC == POOL2D_MAX
 #define EMPTY (-__builtin_inff())
-#define COMBINE megcc_vf_max
+#define COMBINE megcc_vf_nanmax
 #else
 #define EMPTY 0.0f
 #define COMBINE megcc_vf_add

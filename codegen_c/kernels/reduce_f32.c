@@ -27,10 +27,10 @@
 #define TERM(x) (x)
 #if FUNC == REDUCE_MAX
 #define EMPTY (-__builtin_inff())
-#define MERGE megcc_vf_max
+#define MERGE megcc_vf_nanmax
 #elif FUNC == REDUCE_MIN
 #define EMPTY __builtin_inff()
-#define MERGE megcc_vf_min
+#define MERGE megcc_vf_nanmin
 #elif FUNC == REDUCE_PROD
 #define EMPTY 1.0f
 #define MERGE megcc_vf_mul

@@ -39,6 +39,8 @@ static megcc_vf apply(int f, megcc_vf a, megcc_vf b) {
                                          megcc_vi_xor(megcc_vf_to_vi(b), megcc_vi_dup(5))));
     case 25: return megcc_vi_float(megcc_vf_bits(a));
     case 26: return megcc_vf_dup(megcc_sqrt_f32(megcc_vf_hmax(megcc_vf_abs(a))));
+    case 27: return megcc_vf_nanmin(a, b);
+    case 28: return megcc_vf_nanmax(a, b);
     case 40: return megcc_vf_exp(a);
     case 41: return megcc_vf_expm1(a);
     case 42: return megcc_vf_sigmoid(a);

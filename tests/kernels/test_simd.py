@@ -82,6 +82,13 @@ def test_simd_exact(run: Run) -> None:
             )
 
 
+def test_simd_extremes_keep_a_nan_of_either_operand(run: Run) -> None:
+    values = np.array([np.nan, -np.inf, -1.5, 0.0, 2.5, np.inf], np.float32)
+    a, b = (m.reshape(-1) for m in np.meshgrid(values, values))
+    for function, reference in [(27, np.minimum), (28, np.maximum)]:
+        np.testing.assert_array_equal(run(function, a, b)[1], reference(a, b))
+
+
 def test_simd_keeps_the_sign_of_zero(run: Run) -> None:
     a = np.array([-0.0, -0.25, 0.25, 0.0], np.float32)
     assert np.signbit(run(11, a, a)[1]).tolist() == [True, True, False, False]

@@ -67,7 +67,9 @@ def normalisations() -> Iterator[Case]:
         yield case("LayerNormalization", [rand(3, n), scale, bias], axis=-1, relative=1e-4)
         yield case("GroupNormalization", [rand(1, 2, n), Weight(rand(2)), Weight(rand(2))],
                    num_groups=2, opset=21, relative=1e-4)  # fmt: skip
-        yield case("MeanVarianceNormalization", [rand(n, 1, 1, 1)], axes=[0, 2, 3])
+        # ONNX Runtime's variance of one element is below 0 by rounding, and has no root then.
+        wants = [np.zeros((1, 1, 1, 1), np.float32)] if n == 1 else None
+        yield case("MeanVarianceNormalization", [rand(n, 1, 1, 1)], wants=wants, axes=[0, 2, 3])
         yield case("LRN", [rand(1, n, 2, 2)], size=1)
         yield case("GlobalAveragePool", [rand(1, 2, n, 1)])
         yield case("GlobalMaxPool", [rand(1, 2, n, 1)])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tvm import relax, te, tirx
+from tvm import relax, te
 
 from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
@@ -89,37 +88,11 @@ def through_double(
     return relax.op.astype(ctx.emit(function(wide)), dtype)
 
 
-def extreme(ctx: Context, x: relax.Expr, axes: list[int], keep: bool, largest: bool) -> relax.Expr:
-    """``max`` or ``min``, of booleans as bytes; a NaN is the result wherever there is one."""
+def extreme(x: relax.Expr, axes: list[int], keep: bool, largest: bool) -> relax.Expr:
+    """``max`` or ``min``, of booleans as bytes."""
     if not axes:
         return x
     function = relax.op.max if largest else relax.op.min
-    dtype = expr_dtype(x)
-    if dtype == "bool":
+    if expr_dtype(x) == "bool":
         return relax.op.astype(function(relax.op.astype(x, "uint8"), axes, keep), "bool")
-    if "float" not in dtype:
-        return function(x, axes, keep)
-    hint = "max" if largest else "min"
-    return ctx.builder.emit_te(_float_extreme, x, axes, keep, largest, primfunc_name_hint=hint)
-
-
-def _float_extreme(x: te.Tensor, axes: list[int], keep: bool, largest: bool) -> te.Tensor:
-    """As topi has it, whose maximum loses a NaN that does not come first."""
-
-    def better(a: Any, b: Any) -> Any:
-        first = tirx.any(a > b if largest else a < b, tirx.isnan(a))
-        return tirx.Select(first, a, b)
-
-    dtype = str(x.dtype.dtype)
-    reducer = te.comm_reducer(
-        better, lambda _: tirx.const(-math.inf if largest else math.inf, dtype), name="extreme"
-    )
-    gone = [te.reduce_axis((0, x.shape[axis]), name=f"k{axis}") for axis in axes]
-    left = [1 if k in axes else d for k, d in enumerate(x.shape) if keep or k not in axes]
-
-    def element(*at: Any) -> Any:
-        place = iter(v for k, v in enumerate(at) if not keep or k not in axes)
-        index = [gone[axes.index(k)] if k in axes else next(place) for k in range(len(x.shape))]
-        return reducer(x[tuple(index)], axis=gone)
-
-    return te.compute(left, element, name="extreme")
+    return function(x, axes, keep)

@@ -18,4 +18,4 @@ class ReduceMax(Reduction):
     on_sizes = staticmethod(reduced(lambda items: reduce(maximum, items)))
 
     def reduce(self, ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
-        return extreme(ctx, x, axes, keep, largest=True)
+        return extreme(x, axes, keep, largest=True)

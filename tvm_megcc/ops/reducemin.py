@@ -18,4 +18,4 @@ class ReduceMin(Reduction):
     on_sizes = staticmethod(reduced(lambda items: reduce(minimum, items)))
 
     def reduce(self, ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
-        return extreme(ctx, x, axes, keep, largest=False)
+        return extreme(x, axes, keep, largest=False)

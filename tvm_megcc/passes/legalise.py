@@ -9,12 +9,15 @@ from __future__ import annotations
 import tvm
 from tvm import relax, tirx
 
-from tvm_megcc.passes.arg_extreme import LEGALISE
+from tvm_megcc.passes import arg_extreme, extreme
 from tvm_megcc.passes.sizes_first import SizesFirst
 from tvm_megcc.shape_exprs import variables_of
 
 #: Left as Relax operators: `ForwardMemory` has turned every free one into a view.
 KEPT = ["relax.memory.view", "relax.memory.ensure_zero_offset"]
+
+#: Operators that become TIR of our own.
+OWN = {**arg_extreme.LEGALISE, **extreme.LEGALISE}
 
 #: TVM's kind of a function that is fused with nothing (``OpPatternKind::kOpaque``).
 _OPAQUE = 8
@@ -30,7 +33,7 @@ class LegaliseRest:
             mod = tvm.transform.Sequential(
                 [
                     relax.backend.DispatchSortScan(),
-                    relax.transform.LegalizeOps(LEGALISE, skip_ops=KEPT),
+                    relax.transform.LegalizeOps(OWN, skip_ops=KEPT),
                     relax.transform.AnnotateTIROpPattern(),
                     ScalarsApart(),
                     relax.transform.FuseOps(),
