@@ -88,6 +88,9 @@ ROWS: dict[str, Row] = {
                                  {"n": 1, "c": 3}, [{"c": 2}, {"c": 4}]),
     "LayerNormalization": Row("LayerNormalization", [Port((2, "k")), floats(4), floats(4)],
                               {"k": 4}, [{"k": 5}, {"k": 3}]),
+    "GroupNormalization": Row("GroupNormalization", [Port((2, "c", 3)), Port(("s",)), Port(("t",))],
+                              {"c": 4, "s": 2, "t": 2}, [{"s": 3}, {"t": 1}, {"c": 5}],
+                              {"num_groups": 2}),
     "PRelu": Row("PRelu", [Port((2, "c", 4)), floats(3, 1)], {"c": 3}, [{"c": 2}, {"c": 4}]),
     **cell("LSTM", 4, 2), **cell("GRU", 3), **cell("RNN", 1),
     "GridSample": Row("GridSample", [Port(("a", 2, 4, 4)), Port(("b", 3, 3, "xy"))],
@@ -287,7 +290,7 @@ WITHOUT = {
     "the dims that must agree may not be open": """
         DeformConv FeatureVectorizer Imputer MaxUnpool OneHot
         RMSNormalization SVMClassifier Scaler TreeEnsemble
-        TreeEnsembleClassifier TreeEnsembleRegressor GroupNormalization
+        TreeEnsembleClassifier TreeEnsembleRegressor
         QuantizeLinear DequantizeLinear NonMaxSuppression Adagrad Adam Momentum""",
     "another name of ScatterElements": "Scatter",
     "tests of branches and loops have them": "If Loop Scan",

@@ -1,0 +1,45 @@
+"""GroupNormalization."""
+
+from __future__ import annotations
+
+from tvm import relax
+
+from ..dims import Size, floordiv
+from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._context import expr_dtype
+
+
+class GroupNormalization(OnnxOp):
+    """``(x - mean) / sqrt(variance + epsilon)`` of each group of channels, scaled and moved.
+
+    Scale and bias are per channel; before opset 21 they are per group.
+    """
+
+    name = "GroupNormalization"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        batch, channels, *rest = inputs.shape(0)
+        groups = int(attrs["num_groups"])
+        each = floordiv(channels, groups)
+        if isinstance(channels, int) and each * groups != channels:
+            raise ctx.ill_typed(f"{channels} channels are no {groups} groups of equal size")
+        parts = ctx.reshape(inputs[0], [batch, groups, each, *rest])
+        axes = list(range(2, 3 + len(rest)))
+        mean = ctx.emit(relax.op.mean(parts, axes, True))
+        apart = ctx.emit(relax.op.subtract(parts, mean))
+        variance = ctx.emit(relax.op.mean(relax.op.multiply(apart, apart), axes, True))
+        epsilon = ctx.const(attrs.get("epsilon", 1e-5), expr_dtype(parts))
+        deviation = ctx.emit(relax.op.sqrt(relax.op.add(variance, epsilon)))
+        normal = ctx.emit(relax.op.divide(apart, deviation))
+        per_group = ctx.opset < 21
+        if not per_group:
+            normal = ctx.reshape(normal, [batch, channels, *rest])
+        wanted, ones = (groups, len(rest) + 1) if per_group else (channels, len(rest))
+        scale, bias = (self._spread(ctx, inputs, k, wanted, ones) for k in (1, 2))
+        moved = ctx.emit(relax.op.add(ctx.emit(relax.op.multiply(normal, scale)), bias))
+        return ctx.reshape(moved, [batch, channels, *rest])
+
+    @staticmethod
+    def _spread(ctx: Context, inputs: Inputs, index: int, wanted: Size, ones: int) -> relax.Expr:
+        operand = ctx.agreeing(inputs[index], [wanted], "what it is for")
+        return ctx.reshape(operand, [1, wanted, *[1] * ones])
