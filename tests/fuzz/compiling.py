@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).resolve().parents[2]
+
 #: What one compilation may take: seconds of processor time, and bytes.
 SECONDS, BYTES = 60, 4 << 30
 #: Nobody waits longer than this for a reply, on however slow a machine.
@@ -87,7 +89,8 @@ def _compile(path: str, name: str, archs: Sequence[str]) -> Compiled:
     except MemoryError:
         found.trouble = f"needs more than {BYTES >> 30} GB"
     except BaseException:
-        found.internal = traceback.format_exc()
+        # Findings are files of the project: no path of this machine.
+        found.internal = traceback.format_exc().replace(f"{ROOT}/", "")
     found.seconds = time.process_time() - begin
     return found
 
@@ -126,7 +129,7 @@ class Compiler:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", "from tests.fuzz.compiling import serve; serve()"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log.open("wb"),
-                cwd=Path(__file__).resolve().parents[2],
+                cwd=ROOT,
             )  # fmt: skip
         process = self._process
         assert process.stdin is not None and process.stdout is not None
