@@ -150,6 +150,15 @@ def rows(
     return relax.op.take(data, indices, axis, "clip")
 
 
+def elements_checked(ctx: Context, inputs: Inputs, axis: int) -> tuple[relax.Expr, relax.Expr]:
+    """Data and indices of an axis, of a run where no other dim of the indices is the larger one."""
+    data = inputs[0]
+    for other, size in enumerate(inputs.shape(1)):
+        if other != axis:
+            data = ctx.at_least(data, other, size)
+    return checked(ctx, inputs, [axis], data=data)
+
+
 def rows_inside(ctx: Context, data: relax.Expr, indices: relax.Expr) -> relax.Expr:
     """Rows of a table whose indices may not be negative, in a run in which they are inside."""
     holds = in_bounds(ctx, indices, 0, ctx.shape(data)[0] - 1)

@@ -9,7 +9,7 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._context import volume
+from ._matrices import find_pivot, local, squares
 
 
 class Inverse(OnnxOp):
@@ -19,9 +19,7 @@ class Inverse(OnnxOp):
     domain = "com.microsoft"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        *batch, rows, columns = inputs.shape(0)
-        data = ctx.cast(inputs[0], [*batch, rows, rows]) if rows != columns else inputs[0]
-        data = ctx.reshape(data, [volume(batch), rows, rows])
+        data, batch, rows = squares(ctx, inputs)
         return ctx.reshape(ctx.builder.emit_te(_inverses, data), [*batch, rows, rows])
 
 
@@ -38,20 +36,14 @@ def _kernel(matrices: Any, out: Any) -> tirx.Stmt:
     with IRBuilder() as builder, T.seq_scope():
         x, y = T.buffer_proxy(matrices), T.buffer_proxy(out)
         a = T.buffer_proxy(T.alloc_buffer((size, size), dtype, scope="global"))
-        best, value = (_local(dtype) for _ in range(2))
-        pivot = _local("int64")
+        best, value = (local(dtype) for _ in range(2))
+        pivot = local("int64")
         with T.serial(0, count) as b:
             with T.serial(0, size) as i, T.serial(0, size) as j:
                 a[i, j] = x[b, i, j]
                 y[b, i, j] = tirx.if_then_else(i == j, tirx.const(1, dtype), tirx.const(0, dtype))
             with T.serial(0, size) as k:
-                best[0] = tirx.const(-1, dtype)
-                pivot[0] = tirx.Cast("int64", k)
-                with T.serial(0, size - k) as below:
-                    value[0] = tirx.abs(a[k + below, k])
-                    with T.If(value[0] > best[0]), T.Then():
-                        best[0] = value[0]
-                        pivot[0] = tirx.Cast("int64", k + below)
+                find_pivot(a, k, size, best, value, pivot, dtype)
                 with T.If(pivot[0] != k), T.Then(), T.serial(0, size) as j:
                     value[0] = a[k, j]
                     a[k, j] = a[pivot[0], j]
@@ -70,7 +62,3 @@ def _kernel(matrices: Any, out: Any) -> tirx.Stmt:
                         a[i, j] = a[i, j] - value[0] * a[k, j]
                         y[b, i, j] = y[b, i, j] - value[0] * y[b, k, j]
     return builder.get()
-
-
-def _local(dtype: str) -> Any:
-    return T.buffer_proxy(T.alloc_buffer((1,), dtype, scope="local"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._indexing import checked, read_elements
+from ._indexing import elements_checked, read_elements
 from ._shapes import normal_axis
 
 
@@ -19,9 +19,5 @@ class GatherElements(OnnxOp):
         if inputs.rank(1) != rank:
             raise ctx.ill_typed(f"its indices have {inputs.rank(1)} dims, its data {rank}")
         axis = normal_axis(attrs.get("axis", 0), rank)
-        data = inputs[0]
-        for other, size in enumerate(inputs.shape(1)):
-            if other != axis:
-                data = ctx.at_least(data, other, size)
-        data, indices = checked(ctx, inputs, [axis], data=data)
+        data, indices = elements_checked(ctx, inputs, axis)
         return ctx.builder.emit_te(read_elements, data, indices, axis)

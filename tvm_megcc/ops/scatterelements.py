@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._indexing import UPDATES, checked, write_elements
+from ._indexing import UPDATES, elements_checked, write_elements
 from ._shapes import normal_axis
 
 
@@ -29,10 +29,6 @@ class ScatterElements(OnnxOp):
         if reduction not in UPDATES:
             raise ctx.ill_typed(f"reduction '{reduction}' is none of {', '.join(UPDATES)}")
         axis = normal_axis(attrs.get("axis", 0), rank)
-        data = inputs[0]
-        for other, size in enumerate(inputs.shape(1)):
-            if other != axis:
-                data = ctx.at_least(data, other, size)
-        data, indices = checked(ctx, inputs, [axis], data=data)
+        data, indices = elements_checked(ctx, inputs, axis)
         updates = ctx.agreeing(inputs[2], inputs.shape(1), "its indices")
         return ctx.builder.emit_te(write_elements, data, indices, updates, axis, reduction)
