@@ -171,6 +171,12 @@ def test_half_precision_input_straight_to_output():
     assert imported.mod["main"].body.body.same_as(imported.mod["main"].params[0])
 
 
+def test_half_precision_of_an_output_without_a_type():
+    model = make_model([node("Relu", ["x"], ["y"])], {"x": ("float16", [2])}, ["y"])
+    model.graph.output[0].ClearField("type")
+    assert from_onnx(model).outputs[0].dtype == "f16"
+
+
 def two_inputs() -> onnx.ModelProto:
     ports = {"a": ("float32", ["batch", 3]), "b": ("float32", ["batch", "width"])}
     return make_model([node("Concat", ["a", "b"], ["y"], axis=1)], ports, ["y"])

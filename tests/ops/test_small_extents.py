@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.ops.cases import Weight, rand
-from tests.ops.joined import Case, case, check_joined
+from tests.ops.together import Case, case, check_together
 
 FLOATS = ("float32", "float64", "float16")
 REDUCTIONS = {
@@ -124,4 +124,4 @@ def quantised(k: int) -> Iterator[Case]:
 
 @pytest.mark.parametrize("made", [reductions, positions, normalisations, products])
 def test_small_extents(made, tmp_path: Path) -> None:
-    check_joined(made(), tmp_path)
+    check_together(made(), tmp_path)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.ops.cases import Weight, rand
-from tests.ops.joined import Case, case, check_joined
+from tests.ops.together import Case, case, check_together
 
 F32 = np.float32
 INF, NAN = np.inf, np.nan
@@ -297,4 +297,4 @@ CASES: list[Callable[[], Iterator[Case]]] = [
 
 @pytest.mark.parametrize("made", CASES)
 def test_stock(made: Callable[[], Iterator[Case]], tmp_path: Path) -> None:
-    check_joined(made(), tmp_path)
+    check_together(made(), tmp_path)

@@ -10,8 +10,8 @@ from onnx import TensorProto as T
 from onnx import helper
 
 from tests.ops.cases import Weight
-from tests.ops.joined import Case, case, check_joined
 from tests.ops.packages import check, model
+from tests.ops.together import Case, case, check_together
 
 RNG = np.random.default_rng(3)
 
@@ -61,7 +61,7 @@ def cases() -> Iterator[Case]:
 
 
 def test_suppression(tmp_path: Path) -> None:
-    check_joined(cases(), tmp_path)
+    check_together(cases(), tmp_path)
 
 
 def test_suppression_of_open_sizes(tmp_path: Path) -> None:

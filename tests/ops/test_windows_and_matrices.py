@@ -11,8 +11,8 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from tests.ops.cases import rand
-from tests.ops.joined import case, check_joined
 from tests.ops.packages import ints, model, runner
+from tests.ops.together import case, check_together
 from tvm_megcc import frontend
 from tvm_megcc.errors import ToolError, UnsupportedError
 
@@ -79,7 +79,7 @@ def test_cases(tmp_path: Path) -> None:
         case("BitCast", [rand(4).astype("f2")], 26, to=T.INT16),
         case("BitCast", [np.array([True, False])], 26, to=T.INT8),
     ]
-    check_joined(cases, tmp_path)
+    check_together(cases, tmp_path)
 
 
 def test_unpooled(tmp_path: Path) -> None:

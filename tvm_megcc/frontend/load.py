@@ -35,6 +35,7 @@ def load(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelPro
         _check(proto, f"'{path}'")
         _load_external(proto, path)
     wellformed.check(proto)
+    _type_outputs(proto)
     _check_ports(proto.graph)
     sort(proto.graph)
     return proto, name
@@ -79,6 +80,35 @@ def _check(proto: onnx.ModelProto, what: str) -> None:
         )
     if not graph.output:
         raise InputError(f"{what}: the graph has no output; {_REMEDY}")
+
+
+def _type_outputs(proto: onnx.ModelProto) -> None:
+    """Give outputs that declare no type the one that follows from the nodes.
+
+    The importer computes f16 in f32, so an output's type is not to be read from its value.
+    """
+    untyped = [port for port in proto.graph.output if port.type.WhichOneof("value") is None]
+    if not untyped:
+        return
+    bare = onnx.ModelProto(
+        ir_version=proto.ir_version, opset_import=proto.opset_import, functions=proto.functions
+    )
+    bare.graph.node.extend(proto.graph.node)
+    bare.graph.output.extend(proto.graph.output)
+    weights = {w.name: w for w in proto.graph.initializer}
+    bare.graph.input.extend(port for port in proto.graph.input if port.name not in weights)
+    bare.graph.input.extend(
+        onnx.helper.make_tensor_value_info(w.name, w.data_type, w.dims) for w in weights.values()
+    )
+    try:
+        inferred = onnx.shape_inference.infer_shapes(bare)
+    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+        return  # a node at fault is named when it is converted
+    found = {port.name: port.type for port in inferred.graph.output}
+    for port in untyped:
+        # The dims are the importer's to say.
+        if elem := found[port.name].tensor_type.elem_type:
+            port.type.tensor_type.elem_type = elem
 
 
 def _check_ports(graph: onnx.GraphProto) -> None:
