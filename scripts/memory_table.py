@@ -35,7 +35,7 @@ from tvm_megcc.forward import caller_ports, forward  # noqa: E402
 from tvm_megcc.frontend import from_onnx  # noqa: E402
 from tvm_megcc.frontend.model import ImportedModel  # noqa: E402
 from tvm_megcc.lower import lower  # noqa: E402
-from tvm_megcc.memory.problem import align  # noqa: E402
+from tvm_megcc.memory.block import align  # noqa: E402
 from tvm_megcc.program import Call, Program  # noqa: E402
 
 PAGE = ROOT / "docs" / "memory-models.md"

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import tvm
 from tvm import tirx
 from tvm.ir import Call, StringImm
 
 from . import sizes
+from .body import Body
 from .scalars import HALF, short, value_type
 from .walk import variables
-
-if TYPE_CHECKING:
-    from .stmts import StmtPrinter
 
 _PREFIX = "tvm.contrib.sort."
 #: Name -> positions of (data, counts, values, indices) among the tensors; None: the call has none.
@@ -42,23 +39,23 @@ class _Array:
     shape: tuple[tvm.ir.Expr, ...]
 
 
-def _array(printer: StmtPrinter, e: Call) -> _Array:
+def _array(body: Body, e: Call) -> _Array:
     owner = variables(e.args[0])[0]
     dtype = str(owner.ty.dtype)
     shape = tuple(e.args[1].args)
-    return _Array(printer.exprs.buffer(owner), dtype, shape)
+    return _Array(body.exprs.buffer(owner), dtype, shape)
 
 
 def _number(e: tvm.ir.Expr) -> int:
     return int(e.value)
 
 
-def print_sort(printer: StmtPrinter, e: Call, *, work: bool) -> tvm.ir.Expr:
+def print_sort(body: Body, e: Call, *, work: bool) -> tvm.ir.Expr:
     """Print the loop over lines; return its extent, which is the work range if `work` says so."""
     name = e.args[0].value.removeprefix(_PREFIX)
     tensors = [a for a in e.args[1:] if isinstance(a, Call)]
     scalars = [a for a in e.args[1:] if not isinstance(a, Call)]
-    arrays = [_array(printer, t) for t in tensors]
+    arrays = [_array(body, t) for t in tensors]
     if name == "topk":
         axis, kind, ascend = scalars[1], scalars[2].value, scalars[3]
         values = 1 if kind in ("both", "values") else None
@@ -68,7 +65,7 @@ def print_sort(printer: StmtPrinter, e: Call, *, work: bool) -> tvm.ir.Expr:
         data, counts, values, indices = _TENSORS[name]
         axis, ascend = scalars[:2]
     return _lines(
-        printer,
+        body,
         arrays[data],
         arrays[counts] if counts is not None else None,
         arrays[values] if values is not None else None,
@@ -80,7 +77,7 @@ def print_sort(printer: StmtPrinter, e: Call, *, work: bool) -> tvm.ir.Expr:
 
 
 def _lines(
-    printer: StmtPrinter,
+    body: Body,
     data: _Array,
     counts: _Array | None,
     values: _Array | None,
@@ -90,11 +87,11 @@ def _lines(
     descending: bool,
     work: bool,
 ) -> tvm.ir.Expr:
-    exprs = printer.exprs
+    exprs = body.exprs
     exprs.uses.add("megcc_sort.h")
 
     def size(extents: tuple[tvm.ir.Expr, ...]) -> sizes.Size:
-        return sizes.product(list(extents), printer.symbols, exprs)
+        return sizes.product(list(extents), body.symbols, exprs)
 
     behind, length = size(data.shape[axis + 1 :]), size(data.shape[axis : axis + 1])
     inner = "1" if behind.value == 0 else behind.c  # no line then, but C must not divide by 0
@@ -102,36 +99,36 @@ def _lines(
     result = values or indices
     assert result is not None
     kept = size(result.shape[axis : axis + 1]).c
-    order, scratch = printer.fresh("t"), printer.fresh("t")
+    order, scratch = body.fresh("t"), body.fresh("t")
     for name in (order, scratch):
-        printer.workspace.place(name, "int32_t", length, 4)
-    line, base, out, item = (printer.fresh(k) for k in ("i", "v", "v", "i"))
+        body.workspace.place(name, "int32_t", length, 4)
+    line, base, out, item = (body.fresh(k) for k in ("i", "v", "v", "i"))
     first, last = ("begin", "end") if work else ("0", size(others).c)
-    printer.put(f"for (ptrdiff_t {line} = {first}; {line} < {last}; ++{line}) {{")
+    body.put(f"for (ptrdiff_t {line} = {first}; {line} < {last}; ++{line}) {{")
     start = f"{line} / {inner} * {inner}"
-    printer.put(f"  const ptrdiff_t {base} = {start} * {length.c} + {line} % {inner};")
-    printer.put(f"  const ptrdiff_t {out} = {start} * {kept} + {line} % {inner};")
+    body.put(f"  const ptrdiff_t {base} = {start} * {length.c} + {line} % {inner};")
+    body.put(f"  const ptrdiff_t {out} = {start} * {kept} + {line} % {inner};")
     used = f"{counts.name}[{line}]" if counts else f"(int32_t)({length.c})"
-    printer.put(
+    body.put(
         f"  megcc_argsort_{short(data.dtype)}({data.name} + {base}, {inner}, {used}, "
         f"{int(descending)}, {order}, {scratch});"
     )
     if counts:  # what lies behind the counted part stays where it is
-        printer.put(f"  for (ptrdiff_t {item} = {used}; {item} < {kept}; ++{item}) {{")
-        printer.put(f"    {order}[{item}] = (int32_t){item};")
-        printer.put("  }")
-    printer.put(f"  for (ptrdiff_t {item} = 0; {item} < {kept}; ++{item}) {{")
+        body.put(f"  for (ptrdiff_t {item} = {used}; {item} < {kept}; ++{item}) {{")
+        body.put(f"    {order}[{item}] = (int32_t){item};")
+        body.put("  }")
+    body.put(f"  for (ptrdiff_t {item} = 0; {item} < {kept}; ++{item}) {{")
     at = f"[{out} + {item} * {inner}]"
     if values:
         element = f"{data.name}[{base} + {order}[{item}] * {inner}]"
-        printer.put(f"    {values.name}{at} = {element};")
+        body.put(f"    {values.name}{at} = {element};")
     if indices:
         text = f"({value_type(indices.dtype)}){order}[{item}]"
         if indices.dtype in HALF:
             text = exprs.to_storage(text, indices.dtype)
-        printer.put(f"    {indices.name}{at} = {text};")
-    printer.put("  }")
-    printer.put("}")
+        body.put(f"    {indices.name}{at} = {text};")
+    body.put("  }")
+    body.put("}")
     extent: tvm.ir.Expr = tirx.const(1, "int64")
     for n in others:
         extent = extent * tirx.Cast("int64", n)

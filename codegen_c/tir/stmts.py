@@ -6,14 +6,13 @@ each at its own 64-byte aligned offset.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import tvm
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, TensorLoad
 
 from . import sizes, sorting
+from .body import Body
 from .exprs import ExprPrinter, dtype_of
 from .scalars import HALF, nbytes, storage_type, value_type
 from .walk import walk
@@ -21,36 +20,9 @@ from .walk import walk
 #: Largest temporary that is put on the C stack.
 STACK_BYTES = 256
 
-_ALIGNMENT = 64
 
-
-@dataclass
-class Workspace:
-    """Temporaries of the workspace in the order of their first declaration."""
-
-    lines: list[str] = field(default_factory=list)
-    fixed: int = 0
-    #: Sizes that depend on symbolic dims, rounded up: in Python and in C.
-    symbolic: list[tuple[str, str]] = field(default_factory=list)
-
-    def place(self, name: str, ctype: str, extent: sizes.Size, item: int) -> None:
-        """Reserve `extent` elements for the pointer `name`."""
-        offset = " + ".join([str(self.fixed), *(c for _, c in self.symbolic)])
-        self.lines.append(
-            f"{ctype} *restrict {name} = ({ctype} *)((unsigned char *)workspace + {offset});"
-        )
-        if extent.value is not None:
-            self.fixed += -(-extent.value * item // _ALIGNMENT) * _ALIGNMENT
-        else:
-            python, c = (
-                f"({text} * {item} + {_ALIGNMENT - 1}) {slash} {_ALIGNMENT} * {_ALIGNMENT}"
-                for text, slash in ((extent.text, "//"), (extent.c, "/"))
-            )
-            self.symbolic.append((python, c))
-
-
-class StmtPrinter:
-    """Prints the body of one function into `lines`.
+class StmtPrinter(Body):
+    """Prints the statements of one function into `lines`.
 
     ``parallel`` is the extent of the outermost loop when that loop is the kernel's work range.
     ``ivdep`` says that no iteration reads what another one writes, although pointers may be equal.
@@ -63,25 +35,11 @@ class StmtPrinter:
         dead: set[tvm.ir.Var],
         ivdep: bool = False,
     ) -> None:
-        self.exprs = exprs
+        super().__init__(exprs, symbols)
         self.dead = dead
         self.ivdep = ivdep
-        self.symbols = symbols
-        self.workspace = Workspace()
-        self.lines: list[str] = []
         self.parallel: tvm.ir.Expr | None = None
-        self._indent = 1
-        self._counters: dict[str, int] = {}
         self._accumulators: dict[int, tuple[tirx.BufferStore, str]] = {}
-
-    def fresh(self, kind: str) -> str:
-        """The next canonical name: ``i0, i1, ...`` for loops, ``v`` values, ``t`` buffers."""
-        n = self._counters.get(kind, 0)
-        self._counters[kind] = n + 1
-        return f"{kind}{n}"
-
-    def put(self, text: str) -> None:
-        self.lines.append("  " * self._indent + text)
 
     def top(self, body: tirx.Stmt) -> None:
         """Print a whole function body and decide what its work range is."""
@@ -109,9 +67,9 @@ class StmtPrinter:
         handler(s)
 
     def _block(self, s: tirx.Stmt) -> None:
-        self._indent += 1
+        self.indent += 1
         self.stmt(s)
-        self._indent -= 1
+        self.indent -= 1
         self.put("}")
 
     def _seqstmt(self, s: tirx.SeqStmt) -> None:
@@ -126,7 +84,7 @@ class StmtPrinter:
         ctype = "int32_t" if dtype == "int32" else "ptrdiff_t"
         self.exprs.analyzer.bind(s.loop_var, tvm.ir.Range.from_min_extent(s.min, s.extent))
         first, last = self.exprs.index(s.min), self._end(s)
-        if self.parallel is not None and self._indent == 1 and s.kind == tirx.ForKind.PARALLEL:
+        if self.parallel is not None and self.indent == 1 and s.kind == tirx.ForKind.PARALLEL:
             first, last = "begin", "end"
         step = self.exprs.index(s.step) if s.step is not None else "1"
         advance = f"++{name}" if step == "1" else f"{name} += {step}"
@@ -140,7 +98,7 @@ class StmtPrinter:
             store, value = accumulator
             self._write(store, value)
             self._accumulators.popitem()
-            self._indent -= 1
+            self.indent -= 1
             self.put("}")
 
     def _end(self, s: tirx.For) -> str:
@@ -163,7 +121,7 @@ class StmtPrinter:
         dtype = str(inner.buffer.ty.dtype)
         name = self.fresh("acc")
         self.put("{")
-        self._indent += 1
+        self.indent += 1
         self.put(f"{value_type(dtype)} {name} = {self._read(inner)};")
         self._accumulators[len(self._accumulators)] = (inner, name)
         self.exprs.registers[self.exprs.buffer(inner.buffer)] = name

@@ -8,7 +8,7 @@ import random
 from hypothesis import strategies as st
 
 from tvm_megcc.memory import Gap, Interval, Problem
-from tvm_megcc.memory.problem import align
+from tvm_megcc.memory.block import align
 
 
 def _interval(

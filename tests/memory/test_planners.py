@@ -29,6 +29,7 @@ from tvm_megcc.memory import (
     Problem,
     Solution,
     branch,
+    branch_model,
     exact,
     firstfit,
     lower_bound,
@@ -116,10 +117,10 @@ def test_search_is_the_same_in_c_and_in_python(problem: Problem, tightest: bool,
     flat = flatten(problem)
     if not flat.n:
         return
-    model = branch.build(flat)
+    model = branch_model.build(flat)
     rank = exact.rank(model, exact.QUESTIONS[more][0], random.Random(3))
     cap = lower_bound(problem) + more * model.step
-    attempt = branch.Attempt(cap, rank, tightest, 60_000)
+    attempt = branch_model.Attempt(cap, rank, tightest, 60_000)
     fast, slow = branch.search(model, attempt, 60.0), branch.search(model, attempt, 60.0, pure=True)
     assert (fast.verdict, fast.nodes, fast.work) == (slow.verdict, slow.nodes, slow.work)
     assert fast.offsets.tolist() == slow.offsets.tolist()

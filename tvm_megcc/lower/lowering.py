@@ -5,12 +5,10 @@ Calls stay in the order of the bindings.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 
-import numpy as np
 import tvm
 from tvm import relax, tirx
 from tvm.ir import GenericConst
@@ -21,7 +19,8 @@ from tvm_megcc.codegen_c.tir.sizes import evaluate
 from tvm_megcc.control_flow import region_of
 from tvm_megcc.dims import Size, Symbol, as_symbol, compare, of, symbols
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.kernels.request import dtype_name, make_constant, shape_of
+from tvm_megcc.kernels.request import dtype_name, shape_of
+from tvm_megcc.lower.growing import Growing, ShapeOf, Value, single
 from tvm_megcc.lower.regions import lower_region
 from tvm_megcc.passes.materialise import kernels_from_module
 from tvm_megcc.passes.read_sizes import is_sizes
@@ -29,31 +28,16 @@ from tvm_megcc.program import (
     Call,
     Check,
     Kernel,
-    Let,
     Load,
     Location,
     Port,
     Program,
-    Requirement,
-    Step,
     Tensor,
-    Weight,
 )
-from tvm_megcc.shape_exprs import rename, size_of, sizes_of, symbol_of, symbols_of
+from tvm_megcc.shape_exprs import size_of, sizes_of, symbol_of, symbols_of
 
 #: Characters of a fused function's name that go into its symbol.
 MAX_HINT = 40
-
-
-@dataclass(frozen=True, slots=True)
-class _ShapeOf:
-    """The shape whose dims are the elements of a tensor."""
-
-    tensor: int
-
-
-#: A tensor id, the ids of a tuple's fields, or a shape that is read from a tensor.
-Value = int | tuple["Value", ...] | _ShapeOf
 
 
 def lower(
@@ -127,30 +111,17 @@ def symbols_in(shapes: Iterable[tuple[Size, ...]]) -> tuple[Symbol, ...]:
 
 
 def _flat(value: Value) -> list[int]:
-    assert not isinstance(value, _ShapeOf)
+    assert not isinstance(value, ShapeOf)
     return [value] if isinstance(value, int) else [t for field in value for t in _flat(field)]
 
 
-@dataclass(slots=True)
-class Lowering:
-    """The program while it grows: what `lower_region` builds on."""
+@dataclass
+class Lowering(Growing):
+    """The walk over a function's bindings."""
 
-    mod: tvm.IRModule
-    shared: dict[bytes, bytes]
-    tensors: list[Tensor] = field(default_factory=list)
-    symbols: list[Symbol] = field(default_factory=list)
-    calls: list[Step] = field(default_factory=list)
-    weights: list[Weight] = field(default_factory=list)
-    kernels: dict[str, Kernel] = field(default_factory=dict)
-    requirements: dict[tuple[Size, Size], Requirement] = field(default_factory=dict)
     _templates: dict[str, Kernel] = field(init=False)
-    _values: dict[relax.Var, Value] = field(default_factory=dict)
-    _weight_ids: dict[bytes, int] = field(default_factory=dict)
-    _constants: dict[tuple[int, str, tuple[int, ...]], int] = field(default_factory=dict)
-    _generated: dict[str, GeneratedKernel] = field(default_factory=dict)
-    _renamed: dict[str, Symbol] = field(default_factory=dict)
-    _storages: int = 0
-    _regions: int = 0
+    _values: dict[relax.Var, Value] = field(init=False, default_factory=dict)
+    _generated: dict[str, GeneratedKernel] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._templates = kernels_from_module(self.mod)
@@ -169,23 +140,14 @@ class Lowering:
         return self.value(func.body.body)
 
     def inlined(self, name: str, values: Sequence[Value]) -> Value:
-        """The steps of a function for these arguments, and its result."""
         func = self.mod[name]
-        self._regions += 1
+        self.regions += 1
         with self.symbols_of(func):
             for param, value in zip(func.params, values, strict=True):
                 self._values[param] = value
             result = self.body(func)
-        self._regions -= 1
+        self.regions -= 1
         return result
-
-    @contextmanager
-    def symbols_of(self, func: relax.Function) -> Iterator[None]:
-        """The dims of a function that this one calls, as long as the block runs."""
-        with symbols_of(func):
-            for new, old in self._renamed.items():
-                rename(new, old)
-            yield
 
     def bind(self, binding: relax.Binding) -> None:
         if isinstance(binding, relax.MatchCast):
@@ -196,7 +158,7 @@ class Lowering:
     def _match_cast(self, binding: relax.MatchCast) -> Value:
         """The same bytes under a shape that the model needs them to have."""
         value, shape = self._expr(binding.value, binding.var), shape_of(binding.var)
-        if isinstance(value, _ShapeOf):
+        if isinstance(value, ShapeOf):
             return self._load(value, binding)
         if not isinstance(value, int) or shape is None:
             return value
@@ -213,8 +175,7 @@ class Lowering:
                 found.append(self.require(a, b, binding.var.name))
                 continue
             if old is not None:
-                self._renamed[new.name] = old
-                rename(new.name, old)
+                self.rename(new.name, old)
             else:
                 self.let([new], [a], binding.var.name)
             size = size_of(prim)
@@ -223,21 +184,7 @@ class Lowering:
         self.tensors.append(replace(tensor, name=binding.var.name, shape=tuple(found)))
         return len(self.tensors) - 1
 
-    def fresh(self, symbol: Symbol) -> Symbol:
-        """A symbol that is set during the run; with another name where its own one is taken."""
-        names = {s.name for s in self.symbols}
-        taken = (f"{symbol.name}{k or ''}" for k in range(len(names) + 1))
-        found = replace(symbol, name=next(n for n in taken if n not in names))
-        self.symbols.append(found)
-        return found
-
-    def let(self, names: Sequence[Symbol], sizes: Sequence[Size], name: str) -> None:
-        """Symbols that take these sizes from here on."""
-        self.symbols += [s for s in names if s not in self.symbols]
-        numbers = tuple(self.symbols.index(s) for s in names)
-        self.calls.append(Let(numbers, tuple(sizes), name))
-
-    def _load(self, shape: _ShapeOf, binding: relax.MatchCast) -> Value:
+    def _load(self, shape: ShapeOf, binding: relax.MatchCast) -> Value:
         """Dims that are read from data during the run."""
         numbers = []
         for k, dim in enumerate(binding.ty.values):
@@ -247,52 +194,18 @@ class Lowering:
                 symbol = Symbol(f"{binding.var.name}.{k}")
                 size = size_of(dim)
                 assert size is not None, dim
-                self._requirement(of(symbol), size, binding.var.name)
+                self.requirement(of(symbol), size, binding.var.name)
             numbers.append(len(self.symbols))
             self.symbols.append(symbol)
         self.calls.append(Load(shape.tensor, tuple(numbers), binding.var.name))
         return shape
-
-    def check_read(self, sizes: Iterable[Size], name: str) -> None:
-        """See that every size has its value where the next step stands."""
-        for size in sizes:
-            for symbol in symbols(size):
-                assert symbol in self.symbols, f"{name} needs the size {symbol} before it is read"
-
-    def require(self, a: Size, b: Size, name: str) -> Size:
-        """See that two sizes are equal: when the shapes are set, or where a region is run.
-
-        Returns
-        -------
-        Size
-            Both, known only where they are equal.
-        """
-        same = compare("eq", a, b)
-        if same == 1:
-            return b
-        if not self._regions:
-            if same == 0:
-                raise UnsupportedError(
-                    f"{name}: a dim is {a} and the model needs {b}, which is never equal; give"
-                    " other sizes with --input-shapes"
-                )
-            self._requirement(a, b, name)
-            return b
-        # A region may not be run with these shapes: then nothing has to fit in it.
-        symbol = self.fresh(Symbol(f"{name}.size"))
-        self.let([symbol], [a], name)
-        self._requirement(of(symbol), b, name)
-        return of(symbol)
-
-    def _requirement(self, a: Size, b: Size, name: str) -> None:
-        self.requirements.setdefault((a, b), Requirement(a, b, name))
 
     def value(self, expr: relax.Expr) -> Value:
         """The value of a leaf: a variable, a constant, or a tuple of them."""
         if isinstance(expr, relax.Var):
             return self._values[expr]
         if isinstance(expr, GenericConst):
-            return self._constant(expr)
+            return self.constant_of(expr)
         if isinstance(expr, relax.Tuple):
             return tuple(self.value(f) for f in expr.fields)
         if isinstance(expr, relax.ShapeExpr):  # dims that a function would not know otherwise
@@ -307,7 +220,8 @@ class Lowering:
     def _(self, expr: relax.TupleGetItem, var: relax.Var) -> Value:
         value = self.value(expr.tuple_value)
         assert isinstance(value, tuple)
-        return value[expr.index]
+        element: Value = value[expr.index]
+        return element
 
     @_expr.register
     def _(self, expr: relax.Call, var: relax.Var) -> Value:
@@ -319,7 +233,7 @@ class Lowering:
         if name == "relax.null_value":  # an argument of memory.view that was left out
             return ()
         if is_sizes(expr):
-            return _ShapeOf(_single(self.value(expr.args[-1])))
+            return ShapeOf(single(self.value(expr.args[-1])))
         check = checked_of(expr)
         if check is not None:
             return self._checked(check, var)
@@ -336,7 +250,7 @@ class Lowering:
         )
 
     def _view(self, call: relax.Call, var: relax.Var) -> int:
-        source = self.tensors[_single(self.value(call.args[0]))]
+        source = self.tensors[single(self.value(call.args[0]))]
         start = call.args[3] if len(call.args) > 3 else None
         found = size_of(start) if start is not None else None
         offset = 0 if found is None else found
@@ -351,10 +265,10 @@ class Lowering:
 
     def _checked(self, check: Checked, var: relax.Var) -> Value:
         """The value itself, as another tensor: what reads it reads it after the check."""
-        value, condition = self.value(check.value), _single(self.value(check.holds))
+        value, condition = self.value(check.value), single(self.value(check.holds))
         assert self.tensors[condition].nbytes == 1, check
         self.calls.append(Check(condition, check.node))
-        self.tensors.append(replace(self.tensors[_single(value)], name=var.name))
+        self.tensors.append(replace(self.tensors[single(value)], name=var.name))
         return len(self.tensors) - 1
 
     def _kernel_call(self, call: relax.Call, var: relax.Var) -> Value:
@@ -439,15 +353,6 @@ class Lowering:
             return tuple(self._outputs(f, var) for f in ty.fields)
         return self._new_tensor(var.name, relax.Var(var.name, ty))
 
-    def new_tensor(self, name: str, dtype: str, shape: tuple[Size, ...]) -> int:
-        """A tensor with a storage of its own."""
-        self.tensors.append(Tensor(name, dtype, shape, Location("arena", self._new_storage())))
-        return len(self.tensors) - 1
-
-    def constant(self, array: np.ndarray) -> int:
-        """A tensor of constant bytes."""
-        return self._constant(make_constant(array))
-
     def _new_tensor(self, name: str, like: relax.Expr) -> int:
         shape = shape_of(like)
         if shape is None:
@@ -456,28 +361,6 @@ class Lowering:
                 " --input-shapes or cut the model before it"
             )
         return self.new_tensor(name, dtype_name(like.ty.dtype), shape)
-
-    def _new_storage(self) -> int:
-        self._storages += 1
-        return self._storages - 1
-
-    def _constant(self, expr: GenericConst) -> int:
-        array = np.require(expr.value.numpy(), requirements="C")
-        data, dtype = array.tobytes(), dtype_name(expr.value.dtype)
-        weight = self._weight_ids.setdefault(data, len(self.weights))
-        if weight == len(self.weights):
-            self.weights.append(Weight(f"w{weight}", self.shared.setdefault(data, data)))
-        key = (weight, dtype, tuple(array.shape))
-        if key not in self._constants:
-            at = Location("weight", weight)
-            self.tensors.append(Tensor(f"w{weight}", dtype, tuple(array.shape), at))
-            self._constants[key] = len(self.tensors) - 1
-        return self._constants[key]
-
-
-def _single(value: Value) -> int:
-    assert isinstance(value, int)
-    return value
 
 
 def _is_tensor(arg: relax.Expr) -> bool:

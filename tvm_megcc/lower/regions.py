@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from tvm import relax
@@ -17,37 +17,33 @@ from tvm_megcc.control_flow import Branches, Iterations, Region
 from tvm_megcc.dims import Size, Symbol, as_symbol, bounds, compare, of
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.kernels.request import dtype_name, shape_of
+from tvm_megcc.lower.growing import Growing, Value, single
 from tvm_megcc.program import Copy, Else, End, If, Let, Loop, Step
-
-if TYPE_CHECKING:
-    from tvm_megcc.lower.lowering import Lowering
-
-Value = Any
 
 
 def lower_region(
-    lowering: Lowering, region: Region, values: Sequence[Value], var: relax.Var
+    program: Growing, region: Region, values: Sequence[Value], var: relax.Var
 ) -> Value:
     """The value of a call that chooses or repeats; its steps are added to the program."""
     if isinstance(region, Branches):
-        return _If(lowering, var.name).lower(region, values)
-    return _Loop(lowering, var, region).lower(values)
+        return _If(program, var.name).lower(region, values)
+    return _Loop(program, var, region).lower(values)
 
 
 class _If:
     """Both branches, each of which leaves its results where the other one does."""
 
-    def __init__(self, lowering: Lowering, name: str) -> None:
-        self.lowering, self.name = lowering, name
+    def __init__(self, program: Growing, name: str) -> None:
+        self.program, self.name = program, name
 
     def lower(self, region: Branches, values: Sequence[Value]) -> Value:
-        lowering, calls = self.lowering, self.lowering.calls
+        program, calls = self.program, self.program.calls
         condition, *operands = values
-        calls.append(If(condition, self.name))
-        then = _fields(lowering.inlined(region.then, operands))
+        calls.append(If(single(condition), self.name))
+        then = _fields(program.inlined(region.then, operands))
         first_end = len(calls)
         calls.append(Else(self.name))
-        other = _fields(lowering.inlined(region.other, operands))
+        other = _fields(program.inlined(region.other, operands))
         ends: list[list[Step]] = [[], []]
         results = [
             self._result(k, *pair, ends) for k, pair in enumerate(zip(then, other, strict=True))
@@ -61,8 +57,8 @@ class _If:
         """The tensor that holds result `number` after either branch."""
         if then == other:
             return then
-        lowering = self.lowering
-        a, b = (lowering.tensors[t] for t in (then, other))
+        program = self.program
+        a, b = (program.tensors[t] for t in (then, other))
         if len(a.shape) != len(b.shape) or a.dtype != b.dtype:
             raise UnsupportedError(
                 f"{self.name}: result {number} is {a.dtype} of {len(a.shape)} dims in one branch,"
@@ -77,18 +73,18 @@ class _If:
                 continue
             high = max(bounds(size)[1] for size in pair)
             low = min(bounds(size)[0] for size in pair)
-            symbol = lowering.fresh(
+            symbol = program.fresh(
                 Symbol(
                     f"{self.name}.{number}.{axis}",
                     max(int(low), 0),
                     None if high == np.inf else int(high),
                 )
             )
-            symbols.append(lowering.symbols.index(symbol))
+            symbols.append(program.symbols.index(symbol))
             shape.append(of(symbol))
             for found, size in zip(sizes, pair, strict=True):
                 found.append(size)
-        result = lowering.new_tensor(f"{self.name}.{number}", a.dtype, tuple(shape))
+        result = program.new_tensor(f"{self.name}.{number}", a.dtype, tuple(shape))
         for end, source, found in zip(ends, (then, other), sizes, strict=True):
             if symbols:
                 end.append(Let(tuple(symbols), tuple(found), self.name))
@@ -99,41 +95,41 @@ class _If:
 class _Loop:
     """The body, between copies of the states: a counter says how often it has been run."""
 
-    def __init__(self, lowering: Lowering, var: relax.Var, region: Iterations) -> None:
-        self.lowering, self.name, self.region = lowering, var.name, region
+    def __init__(self, program: Growing, var: relax.Var, region: Iterations) -> None:
+        self.program, self.name, self.region = program, var.name, region
         types = var.ty.fields[region.states : region.states + region.outputs]
         self.outputs = [self._tensor("output", relax.Var(var.name, ty)) for ty in types]
 
     def lower(self, values: Sequence[Value]) -> Value:
-        lowering, region = self.lowering, self.region
+        program, region = self.program, self.region
         given = iter(values)
-        limit = next(given) if region.limit else None
-        started = next(given) if region.condition else None
-        initial = [next(given) for _ in range(region.states)]
-        wholes = [next(given) for _ in range(region.rows)]
+        limit = single(next(given)) if region.limit else None
+        started = single(next(given)) if region.condition else None
+        initial = [single(next(given)) for _ in range(region.states)]
+        wholes = [single(next(given)) for _ in range(region.rows)]
         stays = list(given)
-        body = lowering.mod[region.body]
+        body = program.mod[region.body]
         # What says the outputs' lengths alone is no parameter of the body.
         stays = stays[: len(body.params) - 1 - len(initial) - len(wholes)]
-        counter = lowering.new_tensor(f"{self.name}.counter", "i64", ())
-        self._copy(counter, lowering.constant(np.array(0, np.int64)))
+        counter = program.new_tensor(f"{self.name}.counter", "i64", ())
+        self._copy(counter, program.constant(np.array(0, np.int64)))
         condition = None
         if started is not None:
-            condition = lowering.new_tensor(f"{self.name}.condition", "bool", ())
+            condition = program.new_tensor(f"{self.name}.condition", "bool", ())
             self._copy(condition, started)
-        with lowering.symbols_of(body):
+        with program.symbols_of(body):
             params = body.params[1 : 1 + len(initial)]
-            states = [_State(lowering, p, value) for p, value in zip(params, initial, strict=True)]
+            states = [_State(program, p, value) for p, value in zip(params, initial, strict=True)]
             row_params = body.params[1 + len(initial) : 1 + len(initial) + len(wholes)]
             rows = [self._tensor("row", p) for p in row_params]
-        lowering.calls.append(Loop(counter, limit, condition, self.name))
+        program.calls.append(Loop(counter, limit, condition, self.name))
         for state in states:
             state.enter()
         backwards = iter(region.backwards)
         for row, whole in zip(rows, wholes, strict=True):
             self._copy(row, whole, row=counter, into=False, backwards=next(backwards))
         found = _fields(
-            lowering.inlined(region.body, [counter, *(s.tensor for s in states), *rows, *stays])
+            program.inlined(region.body, [counter, *(s.tensor for s in states), *rows, *stays])
         )
         if condition is not None:
             self._copy(condition, found.pop(0))
@@ -142,12 +138,12 @@ class _Loop:
             self._copy(whole, row, row=counter, backwards=next(backwards))
         for state, new in zip(states, self._apart(states, news), strict=True):
             state.update(new)
-        lowering.calls.append(End(self.name))
+        program.calls.append(End(self.name))
         results = [*(s.held for s in states), *self.outputs]
         if condition is not None and self.outputs:
-            tensor = lowering.tensors[counter]
-            lowering.tensors.append(replace(tensor, shape=(1,)))
-            results.append(len(lowering.tensors) - 1)
+            tensor = program.tensors[counter]
+            program.tensors.append(replace(tensor, shape=(1,)))
+            results.append(len(program.tensors) - 1)
         return tuple(results)
 
     def _tensor(self, word: str, like: relax.Expr) -> int:
@@ -157,22 +153,22 @@ class _Loop:
                 f"{self.name}: the size of an {word} of the loop is known at run time only"
                 f" ({like.ty}); give sizes with --input-shapes"
             )
-        return self.lowering.new_tensor(f"{self.name}.{word}", dtype_name(like.ty.dtype), shape)
+        return self.program.new_tensor(f"{self.name}.{word}", dtype_name(like.ty.dtype), shape)
 
     def _copy(self, target: int, source: int, **options: Any) -> None:
-        self.lowering.calls.append(Copy(target, source, name=self.name, **options))
+        self.program.calls.append(Copy(target, source, name=self.name, **options))
 
     def _apart(self, states: Sequence[_State], news: Sequence[int]) -> list[int]:
         """The new states, none of which lies where another one is about to be written."""
-        lowering = self.lowering
-        written = {lowering.tensors[s.held].location for s in states}
+        program = self.program
+        written = {program.tensors[s.held].location for s in states}
         homes = {(at.space, at.index) for at in written}
         apart = []
         for state, new in zip(states, news, strict=True):
-            tensor = lowering.tensors[new]
+            tensor = program.tensors[new]
             if new != state.held and (tensor.location.space, tensor.location.index) in homes:
                 source = new
-                new = lowering.new_tensor(tensor.name, tensor.dtype, tensor.shape)
+                new = program.new_tensor(tensor.name, tensor.dtype, tensor.shape)
                 self._copy(new, source)
             apart.append(new)
         return apart
@@ -185,41 +181,41 @@ class _State:
     one still stand, and gives it to ``tensor``, which the body reads, when they have been set anew.
     """
 
-    def __init__(self, lowering: Lowering, param: relax.Var, initial: int) -> None:
-        self.lowering, self.name = lowering, param.name
+    def __init__(self, program: Growing, param: relax.Var, initial: int) -> None:
+        self.program, self.name = program, param.name
         shape, dtype = shape_of(param), dtype_name(param.ty.dtype)
         assert shape is not None, param
         found = (as_symbol(d) for d in shape)
-        self.changing = [s for s in found if s is not None and s not in lowering.symbols]
+        self.changing = [s for s in found if s is not None and s not in program.symbols]
         self.axes = [shape.index(of(s)) for s in self.changing]
-        given = lowering.tensors[initial]
+        given = program.tensors[initial]
         for axis, (a, b) in enumerate(zip(given.shape, shape, strict=True)):
             if axis not in self.axes:
-                lowering.require(a, b, self.name)
-        lowering.symbols += self.changing
-        self.tensor = self.held = lowering.new_tensor(self.name, dtype, shape)
+                program.require(a, b, self.name)
+        program.symbols += self.changing
+        self.tensor = self.held = program.new_tensor(self.name, dtype, shape)
         if self.changing:
-            self.next = [lowering.fresh(replace(s, name=f"{s.name}.next")) for s in self.changing]
+            self.next = [program.fresh(replace(s, name=f"{s.name}.next")) for s in self.changing]
             held_shape = list(shape)
             for axis, symbol in zip(self.axes, self.next, strict=True):
                 held_shape[axis] = of(symbol)
-            self.held = lowering.new_tensor(f"{self.name}.next", dtype, tuple(held_shape))
+            self.held = program.new_tensor(f"{self.name}.next", dtype, tuple(held_shape))
         self.update(initial)
 
     def enter(self) -> None:
         """What is done when an iteration begins."""
         if self.changing:
-            self.lowering.let(self.changing, [of(s) for s in self.next], self.name)
-            self.lowering.calls.append(Copy(self.tensor, self.held, name=self.name))
+            self.program.let(self.changing, [of(s) for s in self.next], self.name)
+            self.program.calls.append(Copy(self.tensor, self.held, name=self.name))
 
     def update(self, new: int) -> None:
         """What is done with a new value."""
         if self.changing:
-            shape = self.lowering.tensors[new].shape
-            self.lowering.let(self.next, [shape[axis] for axis in self.axes], self.name)
+            shape = self.program.tensors[new].shape
+            self.program.let(self.next, [shape[axis] for axis in self.axes], self.name)
         if new != self.held:
-            self.lowering.calls.append(Copy(self.held, new, name=self.name))
+            self.program.calls.append(Copy(self.held, new, name=self.name))
 
 
 def _fields(value: Value) -> list[int]:
-    return list(value) if isinstance(value, tuple) else [value]
+    return [single(v) for v in (value if isinstance(value, tuple) else (value,))]

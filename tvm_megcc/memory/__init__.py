@@ -1,13 +1,12 @@
 """Memory planning: a pure ``Problem -> Solution``, its validator, and its use on a `Program`."""
 
-from tvm_megcc.memory.below import BelowOrder, addresses, below_order, order, validate_order
+from tvm_megcc.memory.below import BelowOrder, addresses, below_order, validate_order
+from tvm_megcc.memory.block import Gap, Interval
 from tvm_megcc.memory.lifetimes import problem_of
 from tvm_megcc.memory.place import place
 from tvm_megcc.memory.pools import PoolSolution, plan_pools, validate_pools
-from tvm_megcc.memory.portfolio import PLANNERS, DoesNotFit, plan
+from tvm_megcc.memory.portfolio import PLANNERS, DoesNotFit, order, plan
 from tvm_megcc.memory.problem import (
-    Gap,
-    Interval,
     Problem,
     Solution,
     live_bytes,

@@ -23,7 +23,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tvm_megcc.errors import InputError
-from tvm_megcc.memory.problem import Interval, Problem, align
+from tvm_megcc.memory.block import Interval, align
+from tvm_megcc.memory.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +45,6 @@ class BelowOrder:
     sequence: tuple[int, ...]
     below: tuple[tuple[int, ...], ...]
     alignments: tuple[int, ...]
-
-
-def order(problem: Problem) -> BelowOrder:
-    """The relation of the plan that `plan` finds for the sizes in `problem`.
-
-    Raises
-    ------
-    InputError
-        When a block has a fixed offset.
-    """
-    from tvm_megcc.memory.portfolio import plan
-
-    return below_order(problem, plan(problem).offsets)
 
 
 def below_order(problem: Problem, offsets: Sequence[int]) -> BelowOrder:

@@ -10,9 +10,9 @@ from collections import deque
 
 import numpy as np
 
-from tvm_megcc.memory.branch import Attempt, Model
+from tvm_megcc.memory.block import align
+from tvm_megcc.memory.branch_model import Attempt, Model
 from tvm_megcc.memory.flat import Ints
-from tvm_megcc.memory.problem import align
 
 FAR = 1 << 62
 

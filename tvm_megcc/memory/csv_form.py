@@ -1,4 +1,4 @@
-"""Problems and solutions as CSV files, in the form of MiniMalloc's benchmarks.
+"""Blocks and their offsets as CSV files, in the form of MiniMalloc's benchmarks.
 
 The header names the columns, in any order: ``id``, ``lower``, ``upper`` (exclusive; or ``start``
 and ``end``, inclusive), ``size``, and optionally ``alignment`` (1 when absent), ``gaps``, ``hint``
@@ -9,8 +9,8 @@ Source of the form: the README and the CSV columns of github.com/google/minimall
 
 Example
 -------
->>> p = parse_problem("id,lower,upper,size\\na,0,2,8\\nb,1,3,8\\n")
->>> p.intervals[1].first, p.intervals[1].alignment
+>>> blocks = parse("id,lower,upper,size\\na,0,2,8\\nb,1,3,8\\n")
+>>> blocks[1].first, blocks[1].alignment
 (1, 1)
 """
 
@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tvm_megcc.errors import InputError
-from tvm_megcc.memory.problem import Gap, Interval, Problem, Solution
+from tvm_megcc.memory.block import Gap, Interval
 
 #: Other spellings of a column -> ours, and whether its values are the last instruction included.
 SPELLINGS = {
@@ -33,8 +33,8 @@ SPELLINGS = {
 COLUMNS = ("id", "lower", "upper", "size", "alignment", "gaps", "hint", "offset")
 
 
-def read_problem(path: str | Path) -> Problem:
-    """The problem in the file `path`.
+def read(path: str | Path) -> tuple[Interval, ...]:
+    """The blocks in the file `path`.
 
     Raises
     ------
@@ -46,11 +46,11 @@ def read_problem(path: str | Path) -> Problem:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InputError(f"'{path}' cannot be read: {reason}") from error
-    return parse_problem(text, str(path))
+    return parse(text, str(path))
 
 
-def parse_problem(text: str, source: str = "problem") -> Problem:
-    """The problem in `text`; `source` is its name in messages."""
+def parse(text: str, source: str = "problem") -> tuple[Interval, ...]:
+    """The blocks in `text`; `source` is its name in messages."""
     rows = [(n, row) for n, row in enumerate(csv.reader(io.StringIO(text)), 1) if any(row)]
     if not rows:
         raise InputError(f"'{source}' is empty; its first line must name the columns")
@@ -61,22 +61,28 @@ def parse_problem(text: str, source: str = "problem") -> Problem:
         if len(row) != len(names):
             raise InputError(f"{where}: {len(row)} fields under {len(names)} columns")
         intervals.append(_interval(dict(zip(names, row, strict=True)), inclusive, where))
-    problem = Problem(tuple(intervals))
-    try:
-        problem.check()
-    except InputError as error:
-        raise InputError(f"'{source}': {error}") from error
-    return problem
+    return tuple(intervals)
 
 
-def problem_text(problem: Problem) -> str:
-    """`problem` as CSV; columns that say nothing are left out."""
-    return _text(problem, [b.offset for b in problem.intervals])
-
-
-def solution_text(problem: Problem, solution: Solution) -> str:
-    """`problem` as CSV with every block's offset."""
-    return _text(problem, solution.offsets)
+def text_of(blocks: Sequence[Interval], offsets: Sequence[int | None]) -> str:
+    """The blocks as CSV, each with its offset unless that is None."""
+    columns = [
+        ("id", [b.name for b in blocks]),
+        ("lower", [b.first for b in blocks]),
+        ("upper", [max(b.first, b.last) for b in blocks]),
+        ("size", [b.size for b in blocks]),
+    ]
+    if any(b.alignment != 1 for b in blocks):
+        columns.append(("alignment", [b.alignment for b in blocks]))
+    if any(b.gaps for b in blocks):
+        columns.append(("gaps", [" ".join(map(_gap_text, b.gaps)) for b in blocks]))
+    if any(offset is not None for offset in offsets):
+        columns.append(("offset", [-1 if offset is None else offset for offset in offsets]))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([name for name, _ in columns])
+    writer.writerows(zip(*(values for _, values in columns), strict=True))
+    return out.getvalue()
 
 
 def _header(fields: Sequence[str], source: str) -> tuple[list[str], int]:
@@ -125,27 +131,6 @@ def _int(text: str, where: str, column: str) -> int:
         return int(text)
     except ValueError:
         raise InputError(f"{where}: {column} '{text}' is not a whole number") from None
-
-
-def _text(problem: Problem, offsets: Sequence[int | None]) -> str:
-    blocks = problem.intervals
-    columns = [
-        ("id", [b.name for b in blocks]),
-        ("lower", [b.first for b in blocks]),
-        ("upper", [max(b.first, b.last) for b in blocks]),
-        ("size", [b.size for b in blocks]),
-    ]
-    if any(b.alignment != 1 for b in blocks):
-        columns.append(("alignment", [b.alignment for b in blocks]))
-    if any(b.gaps for b in blocks):
-        columns.append(("gaps", [" ".join(map(_gap_text, b.gaps)) for b in blocks]))
-    if any(offset is not None for offset in offsets):
-        columns.append(("offset", [-1 if offset is None else offset for offset in offsets]))
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([name for name, _ in columns])
-    writer.writerows(zip(*(values for _, values in columns), strict=True))
-    return out.getvalue()
 
 
 def _gap_text(gap: Gap) -> str:

@@ -16,16 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tvm_megcc.memory import native
-from tvm_megcc.memory.branch import (
-    MAX_BLOCKS,
-    MAX_PAIRS,
-    MAX_PURE_BLOCKS,
-    Attempt,
-    Indices,
-    Model,
-    build,
-    search,
-)
+from tvm_megcc.memory.branch import MAX_BLOCKS, MAX_PAIRS, MAX_PURE_BLOCKS, search
+from tvm_megcc.memory.branch_model import Attempt, Indices, Model, build
 from tvm_megcc.memory.flat import Flat, Ints, conflicts
 
 #: Work of each search of the first round, per pair of blocks that meet: a few dives to the bottom.

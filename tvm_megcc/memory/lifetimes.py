@@ -7,7 +7,8 @@ its end (to its last read if it may be clobbered), an output from its first writ
 
 from __future__ import annotations
 
-from tvm_megcc.memory.problem import Interval, Problem
+from tvm_megcc.memory.block import Interval
+from tvm_megcc.memory.problem import Problem
 from tvm_megcc.program import Program, live_steps, operands_of
 
 

@@ -17,14 +17,13 @@ import sys
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from tvm_megcc.memory.branch import Attempt, Model
-    from tvm_megcc.memory.flat import Flat, Ints
+from tvm_megcc.memory.branch_model import Attempt, Model
+from tvm_megcc.memory.flat import Flat, Ints
 
 SOURCE = Path(__file__).with_name("core.c")
 COMPILERS = ("cc", "gcc", "clang")

@@ -18,8 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tvm_megcc.errors import InputError
+from tvm_megcc.memory.block import Interval
 from tvm_megcc.memory.portfolio import DoesNotFit, plan
-from tvm_megcc.memory.problem import Interval, Problem, Solution, live_bytes, lower_bound, validate
+from tvm_megcc.memory.problem import Problem, Solution, live_bytes, lower_bound, validate
 
 Pool = tuple[str, int | None]
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from tvm_megcc.errors import InputError, UnsupportedError
 from tvm_megcc.memory import exact, local_search
+from tvm_megcc.memory.below import BelowOrder, below_order
 from tvm_megcc.memory.flat import Flat, Ints, flatten
 from tvm_megcc.memory.orders import ORDERS, greedy, order_of
 from tvm_megcc.memory.problem import Problem, Solution, live_bytes, lower_bound, validate
@@ -111,6 +112,17 @@ def plan(
     if limit is not None and solution.arena_bytes > limit:
         raise _does_not_fit(problem, solution, limit)
     return solution
+
+
+def order(problem: Problem) -> BelowOrder:
+    """The relation of the plan that `plan` finds for the sizes in `problem`.
+
+    Raises
+    ------
+    InputError
+        When a block has a fixed offset.
+    """
+    return below_order(problem, plan(problem).offsets)
 
 
 class _Run:

@@ -24,76 +24,8 @@ from math import gcd
 from pathlib import Path
 
 from tvm_megcc.errors import InputError
-from tvm_megcc.program import ALIGNMENT
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Instructions ``first <= i < last`` in which a block is not live, or only its `window` is.
-
-    ``window`` is a half-open byte range relative to the block's own offset.
-    """
-
-    first: int
-    last: int
-    window: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Bytes ``[lo, hi)`` of a block, live during instructions ``first <= i < last``."""
-
-    first: int
-    last: int
-    lo: int
-    hi: int
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A block of `size` bytes, live during instructions ``first <= i < last``.
-
-    Attributes
-    ----------
-    name : str
-        For messages, tables and plots; names need not be unique.
-    first, last : int
-        ``first >= last`` means that the block is never live; it may then lie anywhere.
-    size, alignment : int
-        Bytes; an offset is a multiple of the alignment.
-    offset : int or None
-        Where the block must lie, when that is not the planner's choice.
-    gaps : tuple of Gap
-        Disjoint parts of the interval in which less than the whole block is live.
-    """
-
-    name: str
-    first: int
-    last: int
-    size: int
-    alignment: int = ALIGNMENT
-    offset: int | None = None
-    gaps: tuple[Gap, ...] = ()
-
-    @property
-    def is_live(self) -> bool:
-        """Whether the block ever occupies a byte."""
-        return self.size > 0 and self.first < self.last and any(True for _ in self.pieces())
-
-    def pieces(self) -> Iterator[Piece]:
-        """The block as rectangles in time and bytes."""
-        start = self.first
-        for gap in sorted(self.gaps, key=lambda g: g.first):
-            first, last = max(gap.first, start), min(gap.last, self.last)
-            if first >= last:
-                continue
-            if start < first:
-                yield Piece(start, first, 0, self.size)
-            if gap.window is not None and gap.window[0] < gap.window[1]:
-                yield Piece(first, last, *gap.window)
-            start = last
-        if start < self.last:
-            yield Piece(start, self.last, 0, self.size)
+from tvm_megcc.memory import csv_form
+from tvm_megcc.memory.block import Interval, align
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +36,24 @@ class Problem:
 
     @classmethod
     def from_csv(cls, path: str | Path) -> Problem:
-        """Read the MiniMalloc CSV form; see `tvm_megcc.memory.csv_form`."""
-        from tvm_megcc.memory import csv_form
+        """Read and check the MiniMalloc CSV form; see `tvm_megcc.memory.csv_form`.
 
-        return csv_form.read_problem(path)
+        Raises
+        ------
+        InputError
+            When the file cannot be read or is not of this form (the message names the line), or
+            holds what no plan can satisfy.
+        """
+        problem = cls(csv_form.read(path))
+        try:
+            problem.check()
+        except InputError as error:
+            raise InputError(f"'{path}': {error}") from error
+        return problem
 
     def to_csv(self) -> str:
-        """The problem in the MiniMalloc CSV form, as text."""
-        from tvm_megcc.memory import csv_form
-
-        return csv_form.problem_text(self)
+        """The problem in the MiniMalloc CSV form, as text; what says nothing is left out."""
+        return csv_form.text_of(self.intervals, [block.offset for block in self.intervals])
 
     def check(self) -> None:
         """Refuse what no plan can satisfy.
@@ -162,14 +102,7 @@ class Solution:
 
     def to_csv(self, problem: Problem) -> str:
         """`problem` with a column of offsets, in the MiniMalloc CSV form, as text."""
-        from tvm_megcc.memory import csv_form
-
-        return csv_form.solution_text(problem, self)
-
-
-def align(value: int, alignment: int) -> int:
-    """The smallest multiple of `alignment` that is at least `value`."""
-    return -(-value // alignment) * alignment
+        return csv_form.text_of(problem.intervals, self.offsets)
 
 
 def lower_bound(problem: Problem) -> int:

@@ -16,9 +16,9 @@ from bisect import bisect_left, insort
 import numpy as np
 
 from tvm_megcc.memory.below import BelowOrder, addresses
+from tvm_megcc.memory.block import align
 from tvm_megcc.memory.firstfit import place
 from tvm_megcc.memory.flat import Flat, Ints
-from tvm_megcc.memory.problem import align
 
 
 class _Chunk:

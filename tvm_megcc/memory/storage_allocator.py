@@ -16,9 +16,10 @@ from math import lcm
 
 import numpy as np
 
+from tvm_megcc.memory.block import Interval
 from tvm_megcc.memory.firstfit import place
 from tvm_megcc.memory.flat import Flat, Ints, flatten
-from tvm_megcc.memory.problem import Interval, Problem
+from tvm_megcc.memory.problem import Problem
 
 MATCH_RANGE = 16
 

@@ -19,9 +19,10 @@ from math import isinf
 
 from tvm_megcc.dims import at, bounds, samples, symbols
 from tvm_megcc.memory.below import BelowOrder, addresses, below_order, validate_order
+from tvm_megcc.memory.block import Interval
 from tvm_megcc.memory.lifetimes import problem_of
 from tvm_megcc.memory.portfolio import plan
-from tvm_megcc.memory.problem import Interval, Problem, lower_bound
+from tvm_megcc.memory.problem import Problem, lower_bound
 from tvm_megcc.program import (
     Location,
     Program,

@@ -1,0 +1,164 @@
+"""A program while it grows: what the walk over bindings, branches and loops all add to."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.ir import GenericConst
+
+from tvm_megcc.dims import Size, Symbol, compare, of, symbols
+from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.kernels.request import dtype_name, make_constant
+from tvm_megcc.program import (
+    Kernel,
+    Let,
+    Location,
+    Requirement,
+    Step,
+    Tensor,
+    Weight,
+)
+from tvm_megcc.shape_exprs import rename, symbols_of
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeOf:
+    """The shape whose dims are the elements of a tensor."""
+
+    tensor: int
+
+
+#: A tensor id, the ids of a tuple's fields, or a shape that is read from a tensor.
+Value = int | tuple["Value", ...] | ShapeOf
+
+
+def single(value: Value) -> int:
+    """The tensor that a value is."""
+    assert isinstance(value, int)
+    return value
+
+
+@dataclass
+class Growing(ABC):
+    """A program while it grows: its parts, and the sizes that are known at the step to come.
+
+    Attributes
+    ----------
+    shared : dict
+        Weights of other functions of the module by their bytes.
+    """
+
+    mod: tvm.IRModule
+    shared: dict[bytes, bytes]
+    tensors: list[Tensor] = field(default_factory=list)
+    symbols: list[Symbol] = field(default_factory=list)
+    calls: list[Step] = field(default_factory=list)
+    weights: list[Weight] = field(default_factory=list)
+    kernels: dict[str, Kernel] = field(default_factory=dict)
+    requirements: dict[tuple[Size, Size], Requirement] = field(default_factory=dict)
+    #: How many branches and bodies the step to come stands in.
+    regions: int = field(init=False, default=0)
+    _renamed: dict[str, Symbol] = field(init=False, default_factory=dict)
+    _weight_ids: dict[bytes, int] = field(init=False, default_factory=dict)
+    _constants: dict[tuple[int, str, tuple[int, ...]], int] = field(
+        init=False, default_factory=dict
+    )
+    _storages: int = field(init=False, default=0)
+
+    @abstractmethod
+    def inlined(self, name: str, values: Sequence[Value]) -> Value:
+        """The steps of a function for these arguments, and its result."""
+
+    @contextmanager
+    def symbols_of(self, func: relax.Function) -> Iterator[None]:
+        """The dims of a function that this one calls, as long as the block runs."""
+        with symbols_of(func):
+            for new, old in self._renamed.items():
+                rename(new, old)
+            yield
+
+    def rename(self, name: str, known: Symbol) -> None:
+        """Let a dim of the function at hand be one that is known already."""
+        self._renamed[name] = known
+        rename(name, known)
+
+    def fresh(self, symbol: Symbol) -> Symbol:
+        """A symbol that is set during the run; with another name where its own one is taken."""
+        names = {s.name for s in self.symbols}
+        taken = (f"{symbol.name}{k or ''}" for k in range(len(names) + 1))
+        found = replace(symbol, name=next(n for n in taken if n not in names))
+        self.symbols.append(found)
+        return found
+
+    def let(self, names: Sequence[Symbol], sizes: Sequence[Size], name: str) -> None:
+        """Symbols that take these sizes from here on."""
+        self.symbols += [s for s in names if s not in self.symbols]
+        numbers = tuple(self.symbols.index(s) for s in names)
+        self.calls.append(Let(numbers, tuple(sizes), name))
+
+    def check_read(self, sizes: Iterable[Size], name: str) -> None:
+        """See that every size has its value where the next step stands."""
+        for size in sizes:
+            for symbol in symbols(size):
+                assert symbol in self.symbols, f"{name} needs the size {symbol} before it is read"
+
+    def require(self, a: Size, b: Size, name: str) -> Size:
+        """See that two sizes are equal: when the shapes are set, or where a region is run.
+
+        Returns
+        -------
+        Size
+            Both, known only where they are equal.
+        """
+        same = compare("eq", a, b)
+        if same == 1:
+            return b
+        if not self.regions:
+            if same == 0:
+                raise UnsupportedError(
+                    f"{name}: a dim is {a} and the model needs {b}, which is never equal; give"
+                    " other sizes with --input-shapes"
+                )
+            self.requirement(a, b, name)
+            return b
+        # A region may not be run with these shapes: then nothing has to fit in it.
+        symbol = self.fresh(Symbol(f"{name}.size"))
+        self.let([symbol], [a], name)
+        self.requirement(of(symbol), b, name)
+        return of(symbol)
+
+    def requirement(self, a: Size, b: Size, name: str) -> None:
+        """Let a run with these shapes end where two sizes are not equal."""
+        self.requirements.setdefault((a, b), Requirement(a, b, name))
+
+    def new_tensor(self, name: str, dtype: str, shape: tuple[Size, ...]) -> int:
+        """A tensor with a storage of its own."""
+        self.tensors.append(Tensor(name, dtype, shape, Location("arena", self._new_storage())))
+        return len(self.tensors) - 1
+
+    def constant(self, array: np.ndarray) -> int:
+        """A tensor of constant bytes."""
+        return self.constant_of(make_constant(array))
+
+    def _new_storage(self) -> int:
+        self._storages += 1
+        return self._storages - 1
+
+    def constant_of(self, expr: GenericConst) -> int:
+        array = np.require(expr.value.numpy(), requirements="C")
+        data, dtype = array.tobytes(), dtype_name(expr.value.dtype)
+        weight = self._weight_ids.setdefault(data, len(self.weights))
+        if weight == len(self.weights):
+            self.weights.append(Weight(f"w{weight}", self.shared.setdefault(data, data)))
+        key = (weight, dtype, tuple(array.shape))
+        if key not in self._constants:
+            at = Location("weight", weight)
+            self.tensors.append(Tensor(f"w{weight}", dtype, tuple(array.shape), at))
+            self._constants[key] = len(self.tensors) - 1
+        return self._constants[key]
