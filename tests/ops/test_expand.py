@@ -13,7 +13,10 @@ from tvm_megcc.errors import ToolError
 
 ROWS = {
     "leading": Row("Expand", [Port((8, 7, 7)), ints(1, 8, 7, 7)], {}, []),
-    "leading_given": Row("Expand", [Port((3, 2)), Port((4,), "int64", [1, 2, 3, 1])], {}, []),
+    "leading_given": Row("Expand", [Port((3, 2)), Port((4,), "int64", [1, 2, 3, 1])], {},
+                         [{"1": [1, 2, 2, 2]}, {"1": [1, 2, 3, 3]}, {"1": [1, 2, 6, 1]}]),
+    "fixed_given": Row("Expand", [Port((1, 5)), Port((1,), "int64", [5])], {},
+                       [{"1": [2]}, {"1": [6]}, {"1": [10]}, {"1": [0]}]),
     "open": Row("Expand", [Port(("n", 3)), ints(4, 3)], {"n": 4}, [{"n": 3}]),
     "open_leading": Row("Expand", [Port(("n", 3)), ints(1, 1, 1)], {"n": 4}, []),
     "given": Row("Expand", [Port(("n", 3)), Port((2,), "int64", [4, 3])], {"n": 4},
@@ -25,6 +28,7 @@ MORE = {
     "open_leading": [{"n": 1}, {"n": 2}],
     "given": [{"n": 1}, {"1": [1, 1]}, {"1": [1, 3]}, {"n": 1, "1": [7, 1]}],
     "leading_given": [{"1": [2, 1, 1, 2]}],
+    "fixed_given": [{"1": [1]}],
 }
 
 

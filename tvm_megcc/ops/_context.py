@@ -222,7 +222,8 @@ class Context:
         shape[axis] = wanted
         limited = self.match_cast(expr, shape)
         shape[axis] = have
-        return self.match_cast(limited, shape)
+        # No cast back: of two casts that give a value its own type again TVM leaves none.
+        return self.emit(relax.op.reshape(limited, self.prims(shape)))
 
     def cast_type(self, like: relax.Expr) -> relax.TensorType:
         """The type of an expression with dims, as a ``match_cast`` may have it."""
