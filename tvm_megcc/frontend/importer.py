@@ -392,7 +392,7 @@ class Importer:
             attrs = attributes(node)
             carried = self._carried(ctx, own, values)
             if own is not None:
-                values = agreed(ctx, own, values, attrs)
+                values = agreed(ctx, own.labels, values, attrs)
             inputs = Inputs(ctx, values, lambda i: self.expr(values[i]))
             if own is not None:
                 results = own.convert(ctx, inputs, attrs)

@@ -17,85 +17,14 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
-from tvm import relax
-
-from ._agree import Labels, Shape
-from ._arithmetic import Known
-from ._context import Attrs, Context, Inputs
-from ._sizes import NotShapes
+from ._context import Attrs, Context
+from ._inputs import Inputs
+from ._operator import OnnxOp, Result
 
 __all__ = ["Attrs", "Context", "Inputs", "OnnxOp", "Result", "find", "registered"]
-
-#: What a converter returns: one expression, or one per output of the node.
-Result = relax.Expr | tuple[relax.Expr, ...]
-
-
-class OnnxOp(ABC):
-    """Converts the nodes of one ONNX operator, of every opset version, to Relax.
-
-    Attributes
-    ----------
-    name, domain : str
-        The operator, as in a model's ``op_type`` and ``domain`` (``ai.onnx`` is ``""``).
-    moves : sequence of int
-        The operands whose elements it puts in other places, by what the other operands say: shape
-        arithmetic goes through it.
-    carries : sequence of int
-        The operands whose elements reach the results as they are, besides the `moves`: they, and
-        with them the results, may be of a storage type (`tvm_megcc.dtypes`).
-    takes_storage : bool
-        `convert` itself knows what to do with operands of storage types.
-    slow : bool
-        onnx's reference implementation loops over elements in Python: only nodes with small
-        operands are folded.
-    random : bool
-        The same operands may give other results: never folded.
-    data_dependent : bool
-        Its results have dims that are known at run time only, whatever TVM infers for some of them.
-    """
-
-    name: ClassVar[str]
-    domain: ClassVar[str] = ""
-    slow: ClassVar[bool] = False
-    random: ClassVar[bool] = False
-    moves: ClassVar[Sequence[int]] = ()
-    carries: ClassVar[Sequence[int]] = ()
-    takes_storage: ClassVar[bool] = False
-    data_dependent: ClassVar[bool] = False
-
-    @abstractmethod
-    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        """Build the node's outputs; an output the node leaves out may be left out at the end."""
-
-    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
-        """For each operand its axes' labels: dims of one label have to be equal (see `_agree`).
-
-        ``shapes`` are those of the operands, None where absent or unknown.
-        """
-        return [[] for _ in shapes]
-
-    def only_moves(self, attrs: Attrs) -> bool:
-        """Whether a node with these attributes leaves the elements of the `moves` as they are."""
-        return bool(self.moves)
-
-    def on_sizes(self, operands: Sequence[Any], attrs: Attrs) -> Known:
-        """The result for known operands some of which hold symbolic sizes (see `_arithmetic`).
-
-        Raises
-        ------
-        NotShapes
-            It cannot be expressed by sizes: the node is converted.
-        """
-        raise NotShapes
-
-    def generated(self, operands: Sequence[Any]) -> int:
-        """Elements of the result, where known operands can make much out of little; else 0."""
-        return 0
 
 
 @cache

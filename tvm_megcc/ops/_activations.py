@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from tvm import relax
 
-from . import Context
-from ._context import expr_dtype
+from ._context import Context, expr_dtype
 
 
 def activate(ctx: Context, name: str, x: relax.Expr, params: Sequence[float]) -> relax.Expr:

@@ -13,7 +13,7 @@ operators share are here.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import tvm
@@ -22,9 +22,6 @@ from tvm import relax
 from ..dims import Dim, Size
 from ._context import Attrs, Context, relax_shape
 from ._sizes import SizeArray
-
-if TYPE_CHECKING:
-    from . import OnnxOp
 
 Shape = tuple[Size, ...]
 #: For each operand its axes' labels (None: this axis need not agree); equal labels, equal dims.
@@ -38,12 +35,15 @@ STRETCHED = "stretched"
 EXACTLY = "exactly"
 
 
-def agreed(ctx: Context, op: OnnxOp, values: Sequence[Any], attrs: Attrs) -> list[Any]:
-    """The operands of a node, cast where their dims have to agree and are written differently."""
+def agreed(ctx: Context, rule: Rule, values: Sequence[Any], attrs: Attrs) -> list[Any]:
+    """The operands of a node, cast where their dims have to agree and are written differently.
+
+    ``rule`` is the operator's `OnnxOp.labels`.
+    """
     shapes = [_shape(v) for v in values]
     if not any(isinstance(d, Dim) for s in shapes if s is not None for d in s):
         return list(values)
-    labels = op.labels(shapes, attrs)
+    labels = rule(shapes, attrs)
     targets = _targets(shapes, labels)
     return [
         value

@@ -14,8 +14,7 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ..dims import Size
-from . import Context
-from ._context import expr_dtype
+from ._context import Context, expr_dtype
 from ._resample import Options
 
 Expr = relax.Expr

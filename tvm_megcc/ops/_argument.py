@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from . import Attrs, Context, Inputs, Result
+from ._context import Attrs, Context
+from ._inputs import Inputs
+from ._operator import Result
 from ._shapes import normal_axis
 from ._stock import StockOp, convert
 

@@ -13,8 +13,7 @@ import numpy as np
 from tvm import relax
 
 from ..dims import Size
-from . import Context
-from ._context import expr_dtype
+from ._context import Context, expr_dtype
 
 
 def heads(ctx: Context, x: relax.Expr, count: int) -> relax.Expr:

@@ -15,7 +15,7 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ..dims import Size
-from . import Context
+from ._context import Context
 from ._data_sizes import sizes_from
 
 Expr = relax.Expr

@@ -13,8 +13,8 @@ from typing import Any
 from tvm import relax, te, tirx
 
 from ..dims import Size, compare, select, symbols
-from . import Context
 from ._agree import effort
+from ._context import Context
 
 
 def stretched_size(a: Size, b: Size) -> Size:

@@ -10,8 +10,9 @@ import numpy as np
 from tvm import relax
 
 from ..composite import Operator, call
-from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._context import relax_shape
+from ._context import Attrs, Context, relax_shape
+from ._inputs import Inputs
+from ._operator import OnnxOp, Result
 
 
 class Composite(OnnxOp):

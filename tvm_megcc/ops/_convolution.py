@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tvm import relax
 
-from . import Context
+from ._context import Context
 from ._window import Window, padded_window
 
 _CONV = {

@@ -8,7 +8,9 @@ from typing import ClassVar
 import onnx
 from tvm import relax
 
-from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._context import Attrs, Context
+from ._inputs import Inputs
+from ._operator import OnnxOp, Result
 
 
 class CosineWindow(OnnxOp):

@@ -9,9 +9,10 @@ from tvm import te, tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
-from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._axes_data import around
-from ._context import relax_shape
+from ._context import Attrs, Context, relax_shape
+from ._inputs import Inputs
+from ._operator import OnnxOp, Result
 from ._shapes import normal_axis
 
 

@@ -13,7 +13,7 @@ from tvm import relax, tirx
 
 from ..dims import Size, Symbol, of
 from ..shape_exprs import bound, symbol_of
-from . import Context
+from ._context import Context
 
 
 def sizes_from(

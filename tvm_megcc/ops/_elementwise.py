@@ -7,8 +7,10 @@ from typing import ClassVar
 
 from tvm import relax
 
-from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._agree import broadcast
+from ._context import Attrs, Context
+from ._inputs import Inputs
+from ._operator import OnnxOp, Result
 from ._shapes import normal_axis
 
 

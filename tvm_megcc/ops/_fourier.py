@@ -13,8 +13,7 @@ import numpy as np
 from tvm import relax
 
 from ..dims import Size, maximum, minimum
-from . import Context
-from ._context import expr_dtype
+from ._context import Context, expr_dtype
 from ._slices import padded, sliced
 
 #: Lengths up to here are one product, and so are primes up to the second.

@@ -18,8 +18,8 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ..dims import Size, is_static
-from . import Context, Inputs
-from ._context import Known
+from ._context import Context, Known
+from ._inputs import Inputs
 
 #: What a reduction makes of the present value and the update.
 Update = Callable[[Any, Any], Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from tvm import relax
 
-from . import Attrs, Context, Inputs
-from ._context import expr_dtype
+from ._context import Attrs, Context, expr_dtype
+from ._inputs import Inputs
 from ._scores import as_real
 
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from tvm import relax
 
 from ..control_flow import loop
-from . import Context
-from ._context import expr_dtype
+from ._context import Context, expr_dtype
 
 Exprs = list[relax.Expr]
 

@@ -8,8 +8,8 @@ from tvm import relax, tirx
 from tvm.script.ir_builder import tirx as T
 
 from ..dims import Size
-from . import Context, Inputs
-from ._context import volume
+from ._context import Context, volume
+from ._inputs import Inputs
 
 
 def squares(ctx: Context, inputs: Inputs) -> tuple[relax.Expr, list[Size], Size]:

@@ -6,8 +6,7 @@ from typing import Any
 
 from tvm import relax, te, tirx
 
-from . import Context
-from ._context import expr_dtype
+from ._context import Context, expr_dtype
 from ._window import Window
 
 _NONE = (1 << 63) - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
-from . import Context
+from ._context import Context
 
 
 def channels_first(ctx: Context, x: relax.Expr) -> relax.Expr:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvm import relax
 
-from . import Context, Inputs
-from ._context import expr_dtype
+from ._context import Context, expr_dtype
+from ._inputs import Inputs
 
 #: The ``epsilon`` of an operator that says none.
 EPSILON = 1e-12

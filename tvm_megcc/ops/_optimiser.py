@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from tvm import relax
 
-from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._context import expr_dtype
+from ._context import Attrs, Context, expr_dtype
+from ._inputs import Inputs
+from ._operator import OnnxOp, Result
 
 
 class Optimiser(OnnxOp):

@@ -13,8 +13,9 @@ from typing import Any
 from tvm import relax, te, tirx
 
 from ..dims import Size
-from . import Context, Inputs
+from ._context import Context
 from ._data_sizes import sizes_from
+from ._inputs import Inputs
 
 Expr = relax.Expr
 op = relax.op

@@ -10,9 +10,10 @@ import numpy as np
 from tvm import relax
 
 from ..dims import Size
-from . import Attrs, Context, Inputs, Result
 from ._agree import Labels, Shape
-from ._context import expr_dtype
+from ._context import Attrs, Context, expr_dtype
+from ._inputs import Inputs
+from ._operator import Result
 from ._shapes import normal_axis
 from ._stock import StockOp
 from ._stored import decoded, storage

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from tvm import relax
 
-from . import Context, Inputs
 from ._activations import clip
-from ._context import expr_dtype
+from ._context import Context, expr_dtype
+from ._inputs import Inputs
 from ._shapes import is_zero, reshaped
 
 Expr = relax.Expr

@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from tvm import relax
 
-from . import Attrs, Context, Inputs
+from ._context import Attrs, Context
+from ._inputs import Inputs
 from ._quantised import by_its_range
 from ._recurrent import Cell, Expr
 from .lstm import LSTM

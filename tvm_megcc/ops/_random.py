@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._context import Attrs, Context
+from ._inputs import Inputs
+from ._operator import OnnxOp, Result
 
 
 class Random(OnnxOp):

@@ -16,12 +16,14 @@ import numpy as np
 from tvm import relax
 
 from ..dims import Size
-from . import Attrs, Context, Inputs, OnnxOp, Result
 from . import _weights as weights
 from ._activations import activate, clip
 from ._agree import Labels, Shape
+from ._context import Attrs, Context
 from ._indexing import in_bounds
+from ._inputs import Inputs
 from ._loops import over_rows
+from ._operator import OnnxOp, Result
 from ._slices import sliced
 from ._weights import Weight
 

@@ -9,9 +9,10 @@ from typing import Any
 from tvm import relax, te
 
 from ..dims import Size
-from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._axes_data import dropped, halves
-from ._context import expr_dtype
+from ._context import Attrs, Context, expr_dtype
+from ._inputs import Inputs
+from ._operator import OnnxOp, Result
 from ._shapes import normal_axis
 
 

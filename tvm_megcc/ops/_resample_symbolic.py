@@ -14,9 +14,8 @@ from typing import Any
 from tvm import relax
 
 from ..dims import Size
-from . import Context
 from ._antialias_data import filtered
-from ._context import expr_dtype
+from ._context import Context, expr_dtype
 from ._resample import Options
 
 Expr = relax.Expr

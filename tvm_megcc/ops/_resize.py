@@ -8,9 +8,9 @@ import numpy as np
 from tvm import relax
 
 from ..dims import Size, is_static
-from . import Context, Inputs
 from . import _resample_symbolic as at_run_time
-from ._context import expr_dtype
+from ._context import Context, expr_dtype
+from ._inputs import Inputs
 from ._resample import Axis, Options, Table, outside, taps
 from ._resample_symbolic import Number, OpenAxis
 

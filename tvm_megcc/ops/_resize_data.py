@@ -13,10 +13,10 @@ from typing import Any
 from tvm import relax
 
 from ..dims import Size
-from . import Context, Inputs
-from ._context import relax_shape
+from ._context import Context, relax_shape
 from ._data_sizes import sizes_from
 from ._elements import elements, picked
+from ._inputs import Inputs
 from ._resize import Plan
 
 Expr = relax.Expr

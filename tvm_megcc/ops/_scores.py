@@ -8,8 +8,7 @@ from math import pi
 import numpy as np
 from tvm import relax
 
-from . import Context
-from ._context import expr_dtype
+from ._context import Context, expr_dtype
 
 POST_TRANSFORMS = ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO", "PROBIT")
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from tvm import relax
 
-from . import Context, Inputs
-from ._context import volume
+from ._context import Context, volume
+from ._inputs import Inputs
 
 
 def reshaped(ctx: Context, inputs: Inputs, index: int, shape: Sequence[int]) -> relax.Expr:

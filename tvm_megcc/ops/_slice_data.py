@@ -15,8 +15,9 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ..dims import Size
-from . import Context, Inputs
+from ._context import Context
 from ._data_sizes import sizes_from
+from ._inputs import Inputs
 from ._shapes import normal_axis
 
 Expr = relax.Expr

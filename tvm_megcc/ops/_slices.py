@@ -8,7 +8,7 @@ import numpy as np
 from tvm import relax
 
 from ..dims import Size, at, ceildiv, is_static
-from . import Context
+from ._context import Context
 
 
 def sliced(

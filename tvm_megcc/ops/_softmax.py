@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from tvm import relax
 
-from . import Attrs, Context, Inputs
+from ._context import Attrs, Context
+from ._inputs import Inputs
 from ._shapes import normal_axis, product
 
 

@@ -15,7 +15,9 @@ from onnx import numpy_helper
 from tvm import relax
 from tvm.relax.frontend.onnx import onnx_frontend
 
-from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._context import Attrs, Context
+from ._inputs import Inputs
+from ._operator import OnnxOp, Result
 
 #: Operators that TVM keeps in the same table although they belong to ONNX Runtime's domain.
 _CONTRIB = {

@@ -15,7 +15,8 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ..dtypes import DType, numpy_dtype, of_numpy
-from ._context import Attrs, Context, Inputs, expr_dtype
+from ._context import Attrs, Context, expr_dtype
+from ._inputs import Inputs
 
 Array = npt.NDArray[Any]
 

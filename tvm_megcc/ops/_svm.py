@@ -12,8 +12,7 @@ import numpy as np
 from tvm import relax
 
 from ..control_flow import loop
-from . import Attrs, Context
-from ._context import expr_dtype
+from ._context import Attrs, Context, expr_dtype
 
 
 def kernel(ctx: Context, data: relax.Expr, vectors: np.ndarray, attrs: Attrs) -> relax.Expr:

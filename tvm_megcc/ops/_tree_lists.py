@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from . import Attrs, Context
+from ._context import Attrs, Context
 from ._trees import MODES, Forest
 
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from tvm import relax
 
-from . import Context
-from ._context import expr_dtype
+from ._context import Context, expr_dtype
 
 #: Mode of a node -> which outcomes (less, equal, greater, NaN) lead to the "true" branch.
 MODES = {

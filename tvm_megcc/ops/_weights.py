@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from tvm import relax
 
-from . import Context, Inputs
+from ._context import Context
+from ._inputs import Inputs
 
 Weight = npt.NDArray[np.generic] | relax.Expr
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from tvm import relax
 
 from ..dims import Size, ceildiv, compare, is_static, maximum
-from . import Attrs, Context
-from ._context import expr_dtype
+from ._context import Attrs, Context, expr_dtype
 from ._slices import padded
 
 
