@@ -7,15 +7,11 @@ same Loop giving those tensors by rows, and in place of the sequence a `Rows`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import onnx
 
 from .load import node_reads
-from .sequences import Rows, TensorList
-
-if TYPE_CHECKING:
-    from .importer import Value
+from .sequences import Rows, TensorList, Value
 
 
 def split(

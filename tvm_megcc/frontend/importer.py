@@ -13,7 +13,7 @@ to half precision still rounds.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -25,24 +25,24 @@ from onnx import numpy_helper
 from tvm import relax
 
 from .. import ops
-from ..control_flow import Functions
-from ..dims import Dim, Size, Symbol, Undecided
+from ..dims import Dim, Size, Undecided
 from ..dtypes import DType, of, of_numpy, of_onnx
 from ..errors import MegccError, UnsupportedError
 from ..ops import Context, Inputs, _stock
 from ..ops._agree import agreed
 from ..ops._arithmetic import dims_array
-from ..ops._context import constant, expr_dtype, relax_shape
+from ..ops._context import expr_dtype, relax_shape
 from ..ops._of_shape import OfShape
-from ..ops._sizes import Real, SizeArray
-from ..ops._stored import held, packed, restored, storage, unpacked
+from ..ops._sizes import SizeArray
+from ..ops._stored import packed, restored, unpacked
 from ..shape_exprs import sizes_of, with_bounds, with_symbols
 from . import fold, functions, sequence_nodes, sequences, subgraphs, symbolic
 from .load import node_reads
 from .model import ImportedModel, InputInfo, OutputInfo
 from .reasons import reason
 from .rules import breaks_a_rule
-from .sequences import Absent, TensorList
+from .sequences import TensorList, Value
+from .state import Importer, Scope
 from .values import (
     HALVES,
     Array,
@@ -54,13 +54,8 @@ from .values import (
     is_empty,
     label,
     tensor_type,
-    type_of,
     wide,
 )
-
-#: A known value, or a variable; or what is no tensor.
-Value = Array | SizeArray | relax.Expr | TensorList | Absent
-Scope = MutableMapping[str, Value]
 
 
 def import_graph(
@@ -78,14 +73,14 @@ def import_graph(
     UnsupportedError
         Operators without a converter, all at once; or a node that cannot be converted.
     """
-    importer = Importer(model)
+    importer = Walk(model)
     params = importer.parameters(inputs)
     with with_symbols(importer.symbols):
         return _import(importer, model, inputs, params, name, elements)
 
 
 def _import(
-    importer: Importer,
+    importer: Walk,
     model: onnx.ModelProto,
     inputs: tuple[InputInfo, ...],
     params: list[relax.Var],
@@ -150,25 +145,8 @@ def _output_infos(
     return tuple(infos)
 
 
-class Importer:
-    """State of one import: the block under construction and what could not be converted."""
-
-    def __init__(self, model: onnx.ModelProto) -> None:
-        #: What makes the module, and what makes the function that is being converted into.
-        self.main = self.builder = relax.BlockBuilder()
-        self.opsets = {entry.domain: entry.version for entry in model.opset_import}
-        self.definitions = functions.Functions(model)
-        self.missing: list[str] = []
-        #: The symbolic dims by name: TVM's variables, and their bounds where they have any.
-        self.variables: dict[str, tvm.tirx.Var] = {}
-        self.symbols: dict[str, Symbol] = {}
-        #: What If, Loop and Scan call.
-        self.functions = Functions()
-        #: Values of storage types, and outputs of such types: TVM's name of the type.
-        self.stored: dict[relax.Expr, str] = {}
-        self.stored_ports: dict[str, str] = {}
-        self._constants: dict[int, tuple[Array, relax.Expr]] = {}
-        self._widened: dict[relax.Expr, relax.Expr] = {}
+class Walk(Importer):
+    """The nodes of a model, one after another."""
 
     def parameters(self, inputs: tuple[InputInfo, ...]) -> list[relax.Var]:
         """One variable per input; dims of one name are one symbolic dim."""
@@ -229,21 +207,10 @@ class Importer:
         if is_empty(param):
             return restored(empty(param), dtype) if dtype.is_storage else empty(param)
         if dtype.is_packed:
-            return unpacked(self._place("unpack"), param, dtype)
+            return unpacked(self.place("unpack"), param, dtype)
         if dtype.is_storage:
             self.stored[param] = dtype.numpy
         return self.widen(param)
-
-    def storage(self, value: Value | None) -> DType | None:
-        """The storage type of a value, None for a type that is computed with."""
-        if isinstance(value, np.ndarray):
-            return storage(str(value.dtype))
-        marked = isinstance(value, relax.Expr) and value in self.stored
-        return storage(self.stored[value]) if marked else None
-
-    def _type_of(self, value: Value | None) -> onnx.TypeProto:
-        """ONNX's type of a value."""
-        return type_of(value, self.storage(value))
 
     def _stored_result(
         self, name: str, expr: relax.Expr, row: DType | None, declared: DType | None
@@ -255,19 +222,7 @@ class Importer:
                 f" {have}; correct the model"
             )
         self.stored_ports[name] = row.numpy
-        return packed(self._place("pack"), expr, row) if row.is_packed else expr
-
-    def _place(self, name: str) -> Context:
-        """Where something is computed that is no node."""
-        return Context(self.builder, 1, name, name, (), self.variables, stored=self.stored)
-
-    def widen(self, expr: relax.Expr) -> relax.Expr:
-        """A half precision value as f32, any other as it is."""
-        if expr_dtype(expr) not in HALVES:
-            return expr
-        wide = self.builder.emit(relax.op.astype(expr, "float32"))
-        self._widened[expr] = wide
-        return wide
+        return packed(self.place("pack"), expr, row) if row.is_packed else expr
 
     def _node(self, node: onnx.NodeProto, scope: Scope) -> Mapping[str, Value]:
         values = [scope[name] if name else None for name in node.input]
@@ -292,7 +247,7 @@ class Importer:
                 results = control(self, node, values, scope)
             return {n: v for n, v in zip(node.output, results, strict=False) if n}
         if not _has_converter(node):
-            types = partial(list, map(self._type_of, values))
+            types = partial(list, map(self.type_of_value, values))
             definition = self.definitions.standard(node, self.opsets, types)
             if definition is not None:
                 return self._called(node, definition, values)
@@ -308,7 +263,6 @@ class Importer:
         return {name: found[port.name] for name, port in wanted if port.name in found}
 
     def expanded(self, body: functions.Body, values: Sequence[Value | None]) -> Scope:
-        """What a node stands for, converted in its place: the values by their names in there."""
         given = zip(body.inputs, values, strict=False)
         inner: Scope = {name: value for name, value in given if name and value is not None}
         outside, self.opsets = self.opsets, {**self.opsets, **body.opsets}
@@ -331,7 +285,7 @@ class Importer:
             )
             raise what from err
         except Exception as err:  # TVM raises many kinds
-            if breaks_a_rule(node, [self._type_of(v) for v in values], self.opsets):
+            if breaks_a_rule(node, [self.type_of_value(v) for v in values], self.opsets):
                 raise self.context(node).ill_typed(reason(err, values)) from err
             raise UnsupportedError(
                 f"{label(node)}: cannot be converted ({reason(err, values)}); "
@@ -352,35 +306,10 @@ class Importer:
         return fold.fold(node, values, self.opsets)
 
     def branch(self, graph: onnx.GraphProto, scope: Scope) -> list[Value]:
-        """The results of a graph that stands in a node, converted in place of the node."""
         inner: Scope = ChainMap({}, scope)  # type: ignore[arg-type]
         self.run(graph, inner)
         # A name is absent where a node is missing a converter, which is reported later.
         return [inner[port.name] for port in graph.output if port.name in inner]
-
-    @contextmanager
-    def inside(self, builder: relax.BlockBuilder) -> Iterator[relax.BlockBuilder]:
-        """Let what is converted from here on go into another function."""
-        outside, constants = self.builder, self._constants
-        # An empty constant is bound where it is first wanted, which is not to be seen outside.
-        self.builder, self._constants = builder, dict(constants)
-        try:
-            yield builder
-        finally:
-            self.builder, self._constants = outside, constants
-
-    def context(self, node: onnx.NodeProto) -> Context:
-        """The place of a node, for its conversion."""
-        return Context(
-            self.builder,
-            self.opsets.get(node.domain, 1),
-            node.op_type,
-            label(node),
-            tuple(node.output),
-            self.variables,
-            self.functions,
-            self.stored,
-        )
 
     def _convert(self, node: onnx.NodeProto, values: list[Value | None]) -> Mapping[str, Value]:
         ctx = self.context(node)
@@ -487,29 +416,6 @@ class Importer:
             return empty(var)
         fits(f"'{name}'", relax_shape(var))
         return self.widen(var)
-
-    def expr(self, value: Value | None) -> relax.Expr:
-        if isinstance(value, SizeArray):
-            return self._sizes(value)
-        if not isinstance(value, np.ndarray):
-            return value
-        if id(value) not in self._constants:
-            # The array is kept, so that its id stays its own.
-            self._constants[id(value)] = (value, constant(self.builder, held(value)))
-        return self._constants[id(value)][1]
-
-    def _sizes(self, array: SizeArray) -> relax.Expr:
-        """Sizes as a tensor, for a node that computes with data and sizes."""
-        ctx = Context(self.builder, 1, "Shape", "Shape", (), self.variables)
-        items = [Real.of(item) for item in array.flat()]
-        exact = "float" not in array.dtype
-        result = ctx.sizes([i.top for i in items], "int64" if exact else array.dtype)
-        if not exact and any(i.bottom != 1 for i in items):
-            bottoms = ctx.sizes([i.bottom for i in items], array.dtype)
-            result = ctx.emit(relax.op.divide(result, bottoms))
-        if expr_dtype(result) != array.dtype:
-            result = ctx.emit(relax.op.astype(result, array.dtype))
-        return ctx.emit(relax.op.reshape(result, array.shape))
 
     def _note_if_missing(self, node: onnx.NodeProto) -> None:
         known = (*subgraphs.CONVERTERS, *sequence_nodes.NAMES, "Identity")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -18,11 +18,9 @@ from ..errors import InputError, UnsupportedError
 from ..ops import Context
 from ..ops._context import relax_shape
 from .functions import Body
-from .sequences import ABSENT, Absent, Rows, TensorList
+from .sequences import ABSENT, Absent, Rows, TensorList, Value
+from .state import Importer, Scope
 from .values import attributes, dtype_of, label
-
-if TYPE_CHECKING:
-    from .importer import Importer, Scope, Value
 
 #: The opset of the nodes that computations on elements are made of.
 OPSET = 18

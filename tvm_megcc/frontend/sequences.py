@@ -10,15 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import onnx
+from tvm import relax
 
 from ..errors import InputError, UnsupportedError
-from .values import label
-
-if TYPE_CHECKING:
-    from .importer import Value
+from ..ops._sizes import SizeArray
+from .values import Array, label
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,9 @@ class Absent:
 
 
 ABSENT = Absent()
+
+#: What a name of the model stands for: a known value, or a variable; or what is no tensor.
+Value = Array | SizeArray | relax.Expr | TensorList | Rows | Absent
 
 #: What a value is that is no tensor: the number of elements of a sequence, or that it is absent.
 Form = int | Absent | None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -24,12 +24,10 @@ from ..ops._data_sizes import sizes_from
 from ..ops._sizes import SizeArray
 from ..shape_exprs import bound, prim_of, symbol_of
 from . import appended
-from .sequences import Form, flat, shaped, tensor_count, words
+from .sequences import Form, Value, flat, shaped, tensor_count, words
+from .state import Importer, Scope
 from .unrolled import can_unroll, unrolled
 from .values import attributes, identifier, label
-
-if TYPE_CHECKING:
-    from .importer import Importer, Scope, Value
 
 #: More iterations than this are no limit: exporters write "for ever" so.
 MANY = 1 << 31

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 
 from . import sequence_nodes
-
-if TYPE_CHECKING:
-    from .importer import Importer, Scope, Value
+from .sequences import Value
+from .state import Importer, Scope
 
 #: Bodies beside each other that a model may become; more would bloat its package.
 MOST = 256

@@ -1,0 +1,127 @@
+"""What an import knows while it goes on: the block under construction, and values as expressions.
+
+What converts sequences, branches and loops works on this; `importer` walks the nodes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import onnx
+import tvm
+from tvm import relax
+
+from ..control_flow import Functions
+from ..dims import Symbol
+from ..dtypes import DType
+from ..ops import Context
+from ..ops._context import constant, expr_dtype
+from ..ops._sizes import Real, SizeArray
+from ..ops._stored import held, storage
+from . import functions
+from .sequences import Value
+from .values import HALVES, Array, label, type_of
+
+Scope = MutableMapping[str, Value]
+
+
+class Importer(ABC):
+    """State of one import: the block under construction and what could not be converted."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        #: What makes the module, and what makes the function that is being converted into.
+        self.main = self.builder = relax.BlockBuilder()
+        self.opsets = {entry.domain: entry.version for entry in model.opset_import}
+        self.definitions = functions.Functions(model)
+        self.missing: list[str] = []
+        #: The symbolic dims by name: TVM's variables, and their bounds where they have any.
+        self.variables: dict[str, tvm.tirx.Var] = {}
+        self.symbols: dict[str, Symbol] = {}
+        #: What If, Loop and Scan call.
+        self.functions = Functions()
+        #: Values of storage types, and outputs of such types: TVM's name of the type.
+        self.stored: dict[relax.Expr, str] = {}
+        self.stored_ports: dict[str, str] = {}
+        self._constants: dict[int, tuple[Array, relax.Expr]] = {}
+        self._widened: dict[relax.Expr, relax.Expr] = {}
+
+    @contextmanager
+    def inside(self, builder: relax.BlockBuilder) -> Iterator[relax.BlockBuilder]:
+        """Let what is converted from here on go into another function."""
+        outside, constants = self.builder, self._constants
+        # An empty constant is bound where it is first wanted, which is not to be seen outside.
+        self.builder, self._constants = builder, dict(constants)
+        try:
+            yield builder
+        finally:
+            self.builder, self._constants = outside, constants
+
+    def context(self, node: onnx.NodeProto) -> Context:
+        """The place of a node, for its conversion."""
+        return Context(
+            self.builder,
+            self.opsets.get(node.domain, 1),
+            node.op_type,
+            label(node),
+            tuple(node.output),
+            self.variables,
+            self.functions,
+            self.stored,
+        )
+
+    def storage(self, value: Value | None) -> DType | None:
+        """The storage type of a value, None for a type that is computed with."""
+        if isinstance(value, np.ndarray):
+            return storage(str(value.dtype))
+        marked = isinstance(value, relax.Expr) and value in self.stored
+        return storage(self.stored[value]) if marked else None
+
+    def type_of_value(self, value: Value | None) -> onnx.TypeProto:
+        """ONNX's type of a value."""
+        return type_of(value, self.storage(value))
+
+    def place(self, name: str) -> Context:
+        """Where something is computed that is no node."""
+        return Context(self.builder, 1, name, name, (), self.variables, stored=self.stored)
+
+    def widen(self, expr: relax.Expr) -> relax.Expr:
+        """A half precision value as f32, any other as it is."""
+        if expr_dtype(expr) not in HALVES:
+            return expr
+        wide = self.builder.emit(relax.op.astype(expr, "float32"))
+        self._widened[expr] = wide
+        return wide
+
+    def expr(self, value: Value | None) -> relax.Expr:
+        if isinstance(value, SizeArray):
+            return self._sizes(value)
+        if not isinstance(value, np.ndarray):
+            return value
+        if id(value) not in self._constants:
+            # The array is kept, so that its id stays its own.
+            self._constants[id(value)] = (value, constant(self.builder, held(value)))
+        return self._constants[id(value)][1]
+
+    def _sizes(self, array: SizeArray) -> relax.Expr:
+        """Sizes as a tensor, for a node that computes with data and sizes."""
+        ctx = Context(self.builder, 1, "Shape", "Shape", (), self.variables)
+        items = [Real.of(item) for item in array.flat()]
+        exact = "float" not in array.dtype
+        result = ctx.sizes([i.top for i in items], "int64" if exact else array.dtype)
+        if not exact and any(i.bottom != 1 for i in items):
+            bottoms = ctx.sizes([i.bottom for i in items], array.dtype)
+            result = ctx.emit(relax.op.divide(result, bottoms))
+        if expr_dtype(result) != array.dtype:
+            result = ctx.emit(relax.op.astype(result, array.dtype))
+        return ctx.emit(relax.op.reshape(result, array.shape))
+
+    @abstractmethod
+    def branch(self, graph: onnx.GraphProto, scope: Scope) -> list[Value]:
+        """The results of a graph that stands in a node, converted in place of the node."""
+
+    @abstractmethod
+    def expanded(self, body: functions.Body, values: Sequence[Value | None]) -> Scope:
+        """What a node stands for, converted in its place: the values by their names in there."""
