@@ -1,9 +1,8 @@
 """Latency on this machine beside ONNX Runtime, and executed instructions on Arm, per model.
 
 A MODEL is a name of the zoo or an ONNX file. One thread, pinned to one core; our runner and ONNX
-Runtime take turns in the same run. Arm instructions are counted under qemu for one inference, where
-an `armcount` tool (with armcount.h, build.sh) is given or found beside the checkout. Nothing here
-is a test: no number is compared with a limit.
+Runtime take turns in the same run. Arm instructions are counted under qemu for one inference
+(scripts/count_instructions). Nothing here is a test: no number is compared with a limit.
 """
 
 from __future__ import annotations
@@ -11,9 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,18 +22,16 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from tvm_megcc import arrays, driver, package, toolchain, zoo
-from tvm_megcc.cli import options
-from tvm_megcc.errors import InputError, MegccError, ToolError
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-ROOT = Path(__file__).resolve().parents[1]
+import count_instructions as counter  # noqa: E402
 
-#: Maps the runner's brackets around its timed runs to the counter's marks.
-HOOKS = """\
-#include "armcount.h"
-#define MEGCC_BENCH_BEGIN() ARMCOUNT_START()
-#define MEGCC_BENCH_END() ARMCOUNT_STOP()
-"""
+from tvm_megcc import arrays, driver, package, toolchain, zoo  # noqa: E402
+from tvm_megcc.cli import options  # noqa: E402
+from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
+
+#: For one inference under qemu.
+TIMEOUT_S = 1200
 
 Arrays = dict[str, np.ndarray]
 
@@ -142,43 +137,22 @@ def largest_relative(got: Arrays, want: Arrays) -> float:
     return worst
 
 
-def armcount_ready(tool: Path, folder: Path) -> Path:
-    """The counter with its plugin: in place, else built in a copy (its folder may be read-only)."""
-    if (tool.parent / "armcount_plugin.so").exists():
-        return tool
-    copy = folder / "armcount"
-    if not copy.exists():
-        copy.mkdir()
-        for name in ("armcount", "armcount.h", "armcount_plugin.c", "build.sh"):
-            shutil.copy(tool.parent / name, copy / name)
-        done = subprocess.run(["sh", str(copy / "build.sh")], capture_output=True, text=True)
-        if done.returncode:
-            shutil.rmtree(copy)
-            raise ToolError(f"armcount's plugin does not build: {done.stderr.strip()[-300:]}")
-    return copy / "armcount"
-
-
-def count_instructions(model: Path, arch: str, folder: Path, tool: Path, row: Row, shapes) -> None:
+def count_instructions(model: Path, arch: str, folder: Path, row: Row, shapes) -> None:
     """Executed instructions of one inference, between the runner's bench brackets."""
-    tool = armcount_ready(tool, folder.parent)
     opened = compile_for(model, arch, folder / arch, row, shapes)
-    hooks = folder / "hooks.h"
-    hooks.write_text(HOOKS)
-    runner = toolchain.build(
-        opened.path, arch, extra_cflags=["-I", str(tool.parent), "-include", str(hooks)]
-    )
+    marks = ["-include", str(counter.MARKS)]
+    runner = toolchain.build(opened.path, arch, extra_cflags=marks)
     row.text_bytes[arch] = toolchain.text_bytes(runner.with_name("libmodel.a"), arch)
-    report = folder / f"{arch}.json"
-    command = [sys.executable, str(tool), "--mark", "hint", "--top", "0", "--json", str(report)]
-    done = subprocess.run(
-        [*command, str(runner), "--repeat", "1"], capture_output=True, text=True, timeout=1200
+    report = folder / f"{arch}.report"
+    launcher = counter.launcher(runner, report, marked=True)
+    inputs = arrays.fill(opened.inputs, "random")
+    toolchain.run_package(
+        runner, arch, inputs, opened.manifest, launcher=launcher, timeout=TIMEOUT_S
     )
-    if done.returncode:
-        raise ToolError(f"armcount failed: {(done.stderr or done.stdout).strip()[-300:]}")
-    totals = json.loads(report.read_text())["totals"]
+    totals = counter.read(runner, report).totals
     if totals["regions"] != 1:
-        raise ToolError(f"armcount saw {totals['regions']} regions, not the one of one inference")
-    row.instructions[arch] = totals["insns"]
+        raise ToolError(f"{totals['regions']} regions were counted, not the one of one inference")
+    row.instructions[arch] = totals["instructions"]
 
 
 def bench(name: str, folder: Path, args: argparse.Namespace) -> Row:
@@ -193,10 +167,8 @@ def bench(name: str, folder: Path, args: argparse.Namespace) -> Row:
         try:
             if arch == "host":
                 bench_host(model, folder, row, args, shapes)
-            elif args.armcount:
-                count_instructions(model, arch, folder, args.armcount, row, shapes)
             else:
-                row.notes.append(f"{arch}: no instruction counter; give one with --armcount PATH")
+                count_instructions(model, arch, folder, row, shapes)
         except ToolError as error:
             row.notes.append(f"{arch}: {error}")
     return row
@@ -244,12 +216,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--repeat", type=options.count, default=20, help="runs per round")
     parser.add_argument("--rounds", type=options.count, default=3, help="turns of ours and ORT")
     parser.add_argument("--core", type=int, help="the core to be pinned to; default: the last")
-    parser.add_argument("--armcount", type=Path, metavar="PATH", help="the counting tool")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there, too")
     args = parser.parse_args(argv)
-    beside = ROOT.parent / "shared" / "tools" / "arm" / "armcount"
-    if args.armcount is None and beside.exists():
-        args.armcount = beside
     names = args.models or ["mobilenet_v2"]
     try:
         for name in names:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = [ROOT / ".ci" / "run"] + [
     p
     for p in sorted((ROOT / "scripts").iterdir())
-    if p.read_text().startswith("#!/usr/bin/env bash")
+    if p.is_file() and p.read_text().startswith("#!/usr/bin/env bash")
 ]
 
 needs_cc = pytest.mark.skipif(
@@ -181,25 +181,6 @@ def test_scripts_bench_writes_its_numbers(tmp_path, capsys):
     assert len(row["ours_ms"]) == 4 and min(row["ours_ms"]) > 0
     assert row["relative_difference"] is None or row["relative_difference"] < 1e-4
     assert "tiny_cnn" in capsys.readouterr().out
-
-
-@needs_cc
-def test_scripts_bench_counts_arm_instructions(shared, tmp_path):
-    tool = shared / "tools" / "arm" / "armcount"
-    if not tool.exists():
-        pytest.skip(f"{tool} is not there")
-    for need in ("aarch64-linux-gnu-gcc", "qemu-aarch64"):
-        if not shutil.which(need):
-            pytest.skip(f"needs {need}")
-    counts = []
-    for run in ("a", "b"):
-        out = tmp_path / f"{run}.json"
-        arguments = ["tiny_cnn", "--arch", "arm64", "--armcount", str(tool), "--json", str(out)]
-        assert load("bench").main(arguments) == 0
-        (row,) = json.loads(out.read_text())
-        assert not row["notes"], row["notes"]
-        counts.append(row["instructions"]["arm64"])
-    assert counts[0] == counts[1] > 10_000  # exact and repeatable, and of a whole inference
 
 
 def test_scripts_bench_unknown_model_is_one_sentence(capsys):

@@ -178,6 +178,7 @@ def run_package(
     seed: int = 0,
     args: Sequence[str] = (),
     timeout: float | None = None,
+    launcher: Sequence[str] | None = None,
 ) -> RunResult:
     """Run a built package, under qemu where its architecture is not this machine's.
 
@@ -197,6 +198,8 @@ def run_package(
         More arguments for the runner.
     timeout : float, optional
         Seconds after which the run is given up.
+    launcher : sequence of str, optional
+        What the program is started with, instead of qemu or nothing.
 
     Raises
     ------
@@ -209,7 +212,8 @@ def run_package(
         source, sink = Path(folder, "in"), Path(folder, "out")
         source.mkdir()
         sizes = _write_inputs(source, inputs, manifest)
-        command = [*_launcher(arch), str(exe), "--inputs", str(source), "--outputs", str(sink)]
+        start = _launcher(arch) if launcher is None else launcher
+        command = [*start, str(exe), "--inputs", str(source), "--outputs", str(sink)]
         command += ["--repeat", str(repeat), "--warmup", str(warmup), "--seed", str(seed)]
         command += [*sizes, *args]
         try:

@@ -1,0 +1,335 @@
+"""Whether two states of the sources compile the same packages: the proof of "must not change".
+
+OLD and NEW are commits or directories. Without --results the packages must be equal: weights,
+memory plan, the program but for the names of kernels, and each kernel's machine code. With
+--results they may differ: the outputs must be equal to the bit, and a table says how many
+instructions one inference takes with each (Arm only; under qemu).
+
+Models are those of the corpus (../shared/models), with the stored inputs of their first case, and
+of the zoo. What has been compiled and run stays in --work, by the contents of the tree, so that an
+interrupted run goes on where it was. The exit status is 1 when anything differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "models")]
+
+import corpus  # noqa: E402
+import count_instructions  # noqa: E402
+import package_facts  # noqa: E402
+import trees  # noqa: E402
+
+from tvm_megcc import arrays, package, toolchain, zoo  # noqa: E402
+from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
+
+#: Growth of a model's instructions that is said in detail.
+NOTABLE = 0.005
+#: Larger models of the zoo are compiled for smaller images: qemu runs some 10^8 instructions/s.
+ZOO_SIZE = 96
+TIMEOUT_S = 1200
+
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A model to compile, and what to run it with."""
+
+    name: str
+    path: Path
+    shapes: Mapping[str, Sequence[int]] | None
+    inputs: Callable[[Sequence[package.Port]], arrays.Arrays]
+
+
+def subjects(shared: Path, work: Path, names: Sequence[str]) -> list[Subject]:
+    """The models that are there, or those that are named (a name of either, or an ONNX file).
+
+    Raises
+    ------
+    InputError
+        For a name that nothing has.
+    """
+    found: dict[str, Subject] = {}
+    folder = shared / "models"
+    for model in corpus.load(folder).values() if folder.is_dir() else ():
+        shapes, (case, *_) = model.shape_sets()[0]
+        read = functools.partial(_stored, case)
+        found[model.name] = Subject(model.name, model.path, shapes, read)
+    for name in zoo.NAMES:
+        if not names or name in names:
+            path = work / f"{name}.onnx"
+            size = ZOO_SIZE if "tiny" not in name else None
+            built = zoo.build(name) if size is None else zoo.build(name, size=size)
+            path.write_bytes(built.SerializeToString())
+            found[name] = Subject(name, path, None, _random)
+    for name in names:
+        if name not in found and Path(name).is_file():
+            found[name] = Subject(Path(name).stem, Path(name).resolve(), None, _random)
+        if name not in found:
+            raise InputError(f"{name!r} is no file and no model of the corpus or the zoo")
+    chosen = [found[name] for name in names or found]
+    return sorted(chosen, key=lambda s: (s.path.stat().st_size, s.name))
+
+
+def _stored(case: corpus.Case, ports: Sequence[package.Port]) -> arrays.Arrays:
+    stored = case.inputs()
+    return {port.name: stored[port.name] for port in ports}
+
+
+def _random(ports: Sequence[package.Port]) -> arrays.Arrays:
+    return arrays.fill(ports, "random")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two trees, with the process that compiles."""
+
+    tree: trees.Tree
+    compiler: trees.Compiler
+    work: Path
+
+    def facts(self, subject: Subject, arch: str, results: bool) -> Facts:
+        """What the tree makes of a model, from an earlier run where there was one."""
+        stamp = hashlib.sha256(subject.path.read_bytes()).hexdigest()[:8]
+        folder = self.work / self.tree.mark / arch / f"{subject.name}_{stamp}"
+        kept = folder / ("results.json" if results else "package.json")
+        if kept.is_file():
+            return dict(json.loads(kept.read_text()))
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self._compile(subject, arch, folder / "package")
+            read = _results if results else _package
+            facts = read(subject, package.load(folder / "package"), arch, folder)
+        except MegccError as error:
+            return {"error": " ".join(str(error).split())[:300]}
+        fresh = kept.with_suffix(".part")
+        fresh.write_text(json.dumps(facts))
+        fresh.replace(kept)
+        return facts
+
+    def _compile(self, subject: Subject, arch: str, out: Path) -> None:
+        if package.is_package(out):
+            return
+        command = [str(subject.path), "-o", str(out), "--arch", arch, "--weights", "bin", "--quiet"]
+        if subject.shapes is not None:
+            dims = (f"{n}:[{','.join(map(str, d))}]" for n, d in subject.shapes.items())
+            command += ["--input-shapes", " ".join(dims)]
+        if said := self.compiler.compile(command):
+            raise ToolError(said)
+
+
+def _build(opened: package.Package, arch: str, folder: Path) -> Path:
+    flags = ["-include", str(count_instructions.MARKS)]
+    return toolchain.build(opened.path, arch, build_dir=folder / "build", extra_cflags=flags)
+
+
+def _package(subject: Subject, opened: package.Package, arch: str, folder: Path) -> Facts:
+    """All that must not change."""
+    per_arch = opened.manifest["per_arch"][arch]
+    image = (opened.path / "model" / f"model_{arch}.bin").read_bytes()
+    text = package_facts.image_text(image)
+    objects = _build(opened, arch, folder).parent / "obj" / "src"
+    sources = {_link_name(file): file.stem for file in (opened.path / "src/kernels").glob("*.c")}
+    kernels = []
+    for symbol in per_arch["kernels"]:
+        path = objects / "kernels" / f"{sources[symbol]}.o"
+        kernels.append(_hash(package_facts.code_of(path, arch, symbol).encode()))
+    runtime = sum(toolchain.text_bytes(path, arch) for path in sorted(objects.glob("*.o")))
+    weights = image[per_arch["program_bytes"] :]
+    return {
+        "weights": _hash(weights),
+        "plan": per_arch.get("memory") or per_arch.get("functions"),
+        "arena bytes": per_arch["arena_bytes"],
+        "image": text,
+        "kernels": kernels,
+        "names": [opened.manifest["kernels"][s]["template"] or s for s in per_arch["kernels"]],
+        "runtime bytes": runtime,
+    }
+
+
+def _link_name(file: Path) -> str:
+    """The first line of a kernel's file says it."""
+    with file.open() as lines:
+        return next(lines).split()[-1]
+
+
+def _results(subject: Subject, opened: package.Package, arch: str, folder: Path) -> Facts:
+    """Outputs, and what one inference takes."""
+    runner = _build(opened, arch, folder)
+    report = folder / "report"
+    counted = arch in ("arm64", "armv7") and not toolchain.is_native(arch)
+    launcher = count_instructions.launcher(runner, report, marked=True) if counted else None
+    done = toolchain.run_package(
+        runner, arch, subject.inputs(opened.inputs), opened.manifest,
+        launcher=launcher, timeout=TIMEOUT_S,
+    )  # fmt: skip
+    arrays.write_npz(done.outputs, folder / "outputs.npz")
+    facts: Facts = {"outputs": {n: _hash(_bits(value)) for n, value in done.outputs.items()}}
+    if counted:
+        counts = count_instructions.read(runner, report)
+        facts["instructions"] = counts.totals["instructions"]
+        facts["functions"] = counts.functions
+        image = (opened.path / "model" / f"model_{arch}.bin").read_bytes()
+        symbols = opened.manifest["per_arch"][arch]["kernels"]
+        facts["calls"] = [
+            [symbols[k], name]
+            for k, name in package_facts.calls_of(package_facts.image_text(image))
+        ]
+    return facts
+
+
+def _bits(value: np.ndarray) -> bytes:
+    return f"{value.dtype}{value.shape}".encode() + value.tobytes()
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def package_differences(old: Facts, new: Facts) -> list[str]:
+    """What is not the same, one line each."""
+    found = []
+    for key in ("weights", "arena bytes", "plan"):
+        if old[key] != new[key]:
+            found.append(f"{key}: {_short(old[key])}, now {_short(new[key])}")
+    if old["image"] != new["image"]:
+        pairs = zip(old["image"], new["image"], strict=False)
+        first = next((f"{a!r}, now {b!r}" for a, b in pairs if a != b), "one is longer")
+        found.append(f"image: {first[:240]}")
+    if len(old["kernels"]) != len(new["kernels"]):
+        found.append(f"kernels: {len(old['kernels'])}, now {len(new['kernels'])}")
+    changed = [
+        name
+        for a, b, name in zip(old["kernels"], new["kernels"], new["names"], strict=False)
+        if a != b
+    ]
+    if changed:
+        found.append(f"machine code of {len(changed)} kernels: {', '.join(changed)[:240]}")
+    return found
+
+
+def _short(value: object) -> str:
+    return str(value) if len(str(value)) < 60 else f"{str(value)[:57]}..."
+
+
+def result_differences(old: Facts, new: Facts) -> list[str]:
+    names = [n for n, bits in new["outputs"].items() if old["outputs"].get(n) != bits]
+    return [f"outputs differ: {', '.join(names)}"] if names else []
+
+
+def growth(old: Facts, new: Facts) -> list[tuple[str, int, list[str]]]:
+    """(kernel, instructions more, calls that run it) of what takes more, the most first.
+
+    Kernels are matched by their symbols without hashes.
+    """
+    found = []
+    before, after = _by_kernel(old), _by_kernel(new)
+    for kernel in before.keys() | after.keys():
+        more = after.get(kernel, 0) - before.get(kernel, 0)
+        if more:
+            calls = [name for symbol, name in new["calls"] if _plain(symbol) == kernel]
+            found.append((kernel, more, calls))
+    return sorted(found, key=lambda row: -row[1])
+
+
+def _by_kernel(facts: Facts) -> dict[str, int]:
+    found: dict[str, int] = {}
+    symbols = {symbol for symbol, _ in facts["calls"]}
+    for name, executed in facts["functions"].items():
+        key = _plain(name) if name in symbols else name
+        found[key] = found.get(key, 0) + executed
+    return found
+
+
+def _plain(symbol: str) -> str:
+    """A kernel's symbol without hashes: of its source, of the function that it was generated from.
+
+    >>> _plain("megcc_tir_add_41b85c34ee_0123abcd"), _plain("megcc_slice_0123abcd")
+    ('megcc_tir_add', 'megcc_slice')
+    """
+    return re.sub(r"(?:_[0-9a-f]{10})?_[0-9a-f]{8}$", "", symbol)
+
+
+def compare(subject: Subject, old: Facts, new: Facts, results: bool) -> tuple[str, bool]:
+    """A row of the table, and whether all is well."""
+    for facts, when in ((old, "before"), (new, "now")):
+        if "error" in facts:
+            both = "error" in old and "error" in new
+            return f"{subject.name:26} {when}: {facts['error']}", both
+    wrong = (result_differences if results else package_differences)(old, new)
+    cells = [f"{subject.name:26}", f"{'differs' if wrong else 'equal':8}"]
+    lines = [f"    {line}" for line in wrong]
+    if results and "instructions" in new:
+        a, b = old["instructions"], new["instructions"]
+        cells.append(f"{a:>15,} {b:>15,} {100 * (b - a) / max(a, 1):+8.2f} %")
+        if b > a * (1 + NOTABLE):
+            for kernel, more, calls in growth(old, new)[:5]:
+                lines.append(f"    {more:+,} {kernel}: {', '.join(calls)[:160]}")
+    if not results:
+        cells.append(f"{old['runtime bytes']:>9,} {new['runtime bytes']:>9,}")
+    return "\n".join(["".join(cells), *lines]), not wrong
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="scripts/same_packages",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("old", metavar="OLD", help="a commit or a directory")
+    parser.add_argument("new", metavar="NEW", help="another; '.' is the working tree")
+    parser.add_argument("--models", nargs="+", default=[], metavar="MODEL", help="only these")
+    parser.add_argument("--arch", default="arm64", help="default: %(default)s")
+    parser.add_argument("--results", action="store_true", help="results and instructions")
+    parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared")
+    parser.add_argument("--work", type=Path, help="default: tvm_megcc/same in the user's cache")
+    args = parser.parse_args(argv)
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    work = args.work or Path(base, "tvm_megcc", "same")
+    work.mkdir(parents=True, exist_ok=True)
+    columns = "instructions before, now" if args.results else "bytes of runtime before, now"
+    try:
+        found = subjects(args.shared, work, args.models)
+        with ExitStack() as stack:
+            sides = []
+            for name in (args.old, args.new):
+                tree = stack.enter_context(trees.opened(name))
+                compiler = stack.enter_context(trees.Compiler(tree))
+                sides.append(Side(tree, compiler, work))
+            pool = [stack.enter_context(ThreadPoolExecutor(1)) for _ in sides]
+            tasks = [
+                [p.submit(s.facts, subject, args.arch, args.results) for subject in found]
+                for p, s in zip(pool, sides, strict=True)
+            ]
+            print(f"{args.arch}: {sides[0].tree.mark} and {sides[1].tree.mark}; {columns}")
+            fine = 0
+            for subject, old, new in zip(found, *tasks, strict=True):
+                row, ok = compare(subject, old.result(), new.result(), args.results)
+                fine += ok
+                print(row, flush=True)
+    except MegccError as error:
+        print(f"scripts/same_packages: {error}", file=sys.stderr)
+        return 1
+    print(f"{fine} of {len(found)} models are the same")
+    return int(fine != len(found))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,81 @@
+"""`scripts/same_packages` sees what differs between two trees, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tvm_megcc import zoo
+
+from .test_scripts import ROOT, load, needs_cc
+
+same = load("same_packages")
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Path:
+    """A copy of what is installed, to change."""
+    for folder in ("tvm_megcc", "codegen_c", "runtime"):
+        shutil.copytree(ROOT / folder, tmp_path / "tree" / folder)
+    return tmp_path / "tree"
+
+
+@needs_cc
+def test_same_packages_tells_code_from_comments(changed, tmp_path, capsys) -> None:
+    """Another header changes every link name, but the machine code of one of two kernels."""
+    if not shutil.which("objdump"):
+        pytest.skip("needs objdump")
+    model = tmp_path / "m.onnx"
+    model.write_bytes(zoo.build("tiny_mlp").SerializeToString())
+    header = changed / "codegen_c" / "include" / "megcc_act.h"
+    plain = header.read_text()
+    header.write_text(plain.replace("megcc_vf_tanh(x)", "megcc_vf_neg(x)"))
+    assert header.read_text() != plain
+
+    work = tmp_path / "work"
+    arguments = [str(ROOT), str(changed), "--models", str(model), "--work", str(work)]
+    assert same.main([*arguments, "--arch", "portable"]) == 1
+    said = capsys.readouterr().out
+    assert "machine code of 1 kernels: matmul_f32_packed\n" in said
+    assert "image:" not in said and "plan:" not in said
+    assert same.main([*arguments, "--arch", "portable", "--results"]) == 1
+    assert "outputs differ: output" in capsys.readouterr().out
+
+
+def test_same_packages_differences_are_named() -> None:
+    old = {
+        "weights": "a", "arena bytes": 64, "plan": {}, "image": ["x 1", "CALL 0 'add' 1"],
+        "kernels": ["k"], "names": ["add"], "runtime bytes": 1,
+    }  # fmt: skip
+    assert same.package_differences(old, old) == []
+    new = {**old, "image": ["x 1", "CALL 0 'add' 2"], "arena bytes": 128, "kernels": ["l"]}
+    assert same.package_differences(old, new) == [
+        "arena bytes: 64, now 128",
+        "image: \"CALL 0 'add' 1\", now \"CALL 0 'add' 2\"",
+        "machine code of 1 kernels: add",
+    ]
+
+
+def test_same_packages_growth_is_by_kernel_without_hashes() -> None:
+    old = {
+        "functions": {"megcc_add_00112233": 10, "megcc_tir_t_0011223344_00112233": 5, "main": 3},
+        "calls": [["megcc_add_00112233", "a"], ["megcc_tir_t_0011223344_00112233", "b"]],
+    }
+    new = {
+        "functions": {"megcc_add_44556677": 30, "megcc_tir_t_9911223344_aa112233": 5, "main": 4},
+        "calls": [["megcc_add_44556677", "a"], ["megcc_tir_t_9911223344_aa112233", "b"]],
+    }
+    assert same.growth(old, new) == [("megcc_add", 20, ["a"]), ("main", 1, [])]
+
+
+def test_same_packages_unknown_names_are_one_sentence(tmp_path, capsys) -> None:
+    assert same.main(["no_such_commit", ".", "--models", "tiny_mlp", "--work", str(tmp_path)]) == 1
+    assert "neither a directory nor a commit" in capsys.readouterr().err
+    assert same.main([str(tmp_path), ".", "--models", "tiny_mlp", "--work", str(tmp_path)]) == 1
+    assert "is no source tree" in capsys.readouterr().err
+    assert same.main([".", ".", "--models", "no_model", "--work", str(tmp_path)]) == 1
+    assert "no model of the corpus or the zoo" in capsys.readouterr().err
+    assert os.listdir(tmp_path) in ([], ["tiny_mlp.onnx"])
