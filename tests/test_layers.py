@@ -23,14 +23,16 @@ DOORS: dict[str, set[str]] = {
     "composite": {"control_flow"},
     "ops": {"errors", "dims", "dtypes", "shape_exprs", "control_flow", "checks", "composite"},
     "frontend": {"errors", "dims", "dtypes", "shape_exprs", "control_flow", "ops"},
-    "kernels": {"errors", "dims", "dtypes", "shape_exprs", "program", "codegen_c"},
+    "relax_tools": {"errors", "dims", "dtypes", "shape_exprs"},
+    "kernels": {"errors", "dims", "dtypes", "program", "codegen_c"},
+    "fuse": {"errors", "dims", "dtypes", "shape_exprs", "relax_tools", "kernels"},
     "passes": {
-        "errors", "dims", "dtypes", "shape_exprs", "control_flow", "composite", "program",
-        "kernels", "memory",
+        "errors", "dims", "dtypes", "shape_exprs", "control_flow", "composite", "relax_tools",
+        "program", "kernels", "fuse", "memory",
     },
     "lower": {
-        "errors", "dims", "shape_exprs", "control_flow", "checks", "program", "kernels", "passes",
-        "codegen_c.tir",
+        "errors", "dims", "shape_exprs", "control_flow", "checks", "relax_tools", "program",
+        "passes", "codegen_c.tir",
     },
     "forward": {"errors", "dims", "program"},
     "memory": {"errors", "dims", "program"},
@@ -46,11 +48,12 @@ TIR = "codegen_c.tir"
 #: Modules (with all below them) that know nothing of a library: functions over our own data.
 PURE = ("errors", "dims", "dtypes", "program", "memory", "codegen_c", "runtime", "zoo")
 FREE_OF = {
-    "tvm": (*PURE, "kernels.expression", "kernels.packing", "kernels.registry"),
+    "tvm": (*PURE, "kernels"),
     "onnx": (
         *(name for name in PURE if name != "zoo"),
         "codegen_c.tir",
         "kernels",
+        "fuse",
         "passes",
         "lower",
     ),

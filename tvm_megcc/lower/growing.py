@@ -14,7 +14,6 @@ from tvm.ir import GenericConst
 
 from tvm_megcc.dims import Size, Symbol, compare, of, symbols
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.kernels.request import dtype_name, make_constant
 from tvm_megcc.program import (
     Kernel,
     Let,
@@ -24,6 +23,7 @@ from tvm_megcc.program import (
     Tensor,
     Weight,
 )
+from tvm_megcc.relax_tools.exprs import dtype_name, make_constant
 from tvm_megcc.shape_exprs import rename, symbols_of
 
 

@@ -19,7 +19,6 @@ from tvm_megcc.codegen_c.tir.sizes import evaluate
 from tvm_megcc.control_flow import region_of
 from tvm_megcc.dims import Size, Symbol, as_symbol, compare, of, symbols
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.kernels.request import dtype_name, shape_of
 from tvm_megcc.lower.growing import Growing, ShapeOf, Value, single
 from tvm_megcc.lower.regions import lower_region
 from tvm_megcc.passes.materialise import kernels_from_module
@@ -34,6 +33,7 @@ from tvm_megcc.program import (
     Program,
     Tensor,
 )
+from tvm_megcc.relax_tools.exprs import dtype_name, shape_of
 from tvm_megcc.shape_exprs import size_of, sizes_of, symbol_of, symbols_of
 
 #: Characters of a fused function's name that go into its symbol.

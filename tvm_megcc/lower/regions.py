@@ -16,9 +16,9 @@ from tvm import relax
 from tvm_megcc.control_flow import Branches, Iterations, Region
 from tvm_megcc.dims import Size, Symbol, as_symbol, bounds, compare, of
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.kernels.request import dtype_name, shape_of
 from tvm_megcc.lower.growing import Growing, Value, single
 from tvm_megcc.program import Copy, Else, End, If, Let, Loop, Step
+from tvm_megcc.relax_tools.exprs import dtype_name, shape_of
 
 
 def lower_region(

@@ -21,31 +21,12 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.dims import Size, Undecided, floormod
-from tvm_megcc.kernels.request import as_int, constant, make_constant, shape_of
 from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.elementwise import BROADCAST, REDUCE, UNARY
+from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, shape_of
 from tvm_megcc.shape_exprs import prim_of
 
 NCHW_OF_NHWC = (0, 3, 1, 2)  # logical NCHW = permute_dims(raw NHWC, these axes)
-
-_UNARY = """
-    abs acos acosh asin asinh atan atanh bitwise_not ceil clip cos cosh erf exp floor isfinite
-    isinf isnan log logical_not negative round rsqrt sigmoid sign sin sinh sqrt square tan
-    tanh trunc astype nn.relu nn.relu6 nn.gelu nn.gelu_tanh nn.silu nn.leakyrelu nn.softplus
-    nn.selu
-"""
-_BROADCAST = """
-    add subtract multiply divide floor_divide mod floor_mod power maximum minimum equal
-    not_equal less less_equal greater greater_equal logical_and logical_or logical_xor
-    bitwise_and bitwise_or bitwise_xor where
-"""
-_REDUCE = "max mean min prod std sum variance"
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset("relax." + word for word in text.split())
-
-
-UNARY, BROADCAST, REDUCE = _names(_UNARY), _names(_BROADCAST), _names(_REDUCE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,9 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.kernels.request import constant, make_constant, shape_of
-from tvm_megcc.passes.channels_last import UNARY
 from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.elementwise import UNARY
+from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
 from tvm_megcc.shape_exprs import prim_of
 
 Build = Callable[[relax.Call, list[relax.Expr], int], relax.Call]

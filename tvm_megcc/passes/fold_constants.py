@@ -15,8 +15,8 @@ from tvm import relax
 from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.kernels.request import as_int, make_constant, static_shape
 from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.exprs import as_int, make_constant, static_shape
 
 #: A folded constant larger than this is not made (broadcasts can explode).
 MAX_BYTES = 64 << 20

@@ -20,7 +20,7 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.control_flow import plain_functions
-from tvm_megcc.kernels.request import constant, make_constant, shape_of
+from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
 from tvm_megcc.shape_exprs import symbols_of
 
 

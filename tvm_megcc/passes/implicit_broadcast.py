@@ -11,9 +11,9 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.kernels.request import shape_of
-from tvm_megcc.passes.channels_last import BROADCAST
 from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.elementwise import BROADCAST
+from tvm_megcc.relax_tools.exprs import shape_of
 
 _EXPAND = tvm.ir.Op.get("relax.broadcast_to")
 

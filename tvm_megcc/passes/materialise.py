@@ -21,10 +21,10 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.control_flow import plain_functions
 from tvm_megcc.dims import Size
+from tvm_megcc.fuse.match import Match, find_matches
 from tvm_megcc.kernels import packing
-from tvm_megcc.kernels.request import make_constant
-from tvm_megcc.passes.match import Match, find_matches
 from tvm_megcc.program import Kernel
+from tvm_megcc.relax_tools.exprs import make_constant
 from tvm_megcc.shape_exprs import prim_of, variables_of
 
 KERNELS_ATTR = "tvm_megcc.kernels"

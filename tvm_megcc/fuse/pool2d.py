@@ -8,26 +8,28 @@ from functools import partial
 from tvm.relax.dpl import is_op, wildcard
 
 from tvm_megcc.dims import Size
-from tvm_megcc.kernels.request import Parts, Request, Row, dtype_of, shape_of
+from tvm_megcc.fuse.epilogue import Tail
+from tvm_megcc.fuse.request import Anchor, Build, Parts, Request
+from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
 
 MAX, AVG = 0, 1
 
 
-def rows() -> Iterator[Row]:
+def anchors() -> Iterator[Anchor]:
     for name, func in (("max_pool2d", MAX), ("avg_pool2d", AVG)):
-        yield _row(f"relax.nn.{name}", partial(_windowed, func))
-    yield _row("relax.nn.adaptive_avg_pool2d", _adaptive)
+        yield _anchor(f"relax.nn.{name}", partial(_windowed, func))
+    yield _anchor("relax.nn.adaptive_avg_pool2d", _adaptive)
     for name, func in (("max", MAX), ("mean", AVG)):
-        yield _row(f"relax.{name}", partial(_reduced, func))
+        yield _anchor(f"relax.{name}", partial(_reduced, func))
 
 
-def _row(op: str, build) -> Row:  # noqa: ANN001 - a Row's own callback type
+def _anchor(op: str, build: Build) -> Anchor:
     x = wildcard()
     pattern = is_op(op)(x)
-    return Row(f"pool.{op.split('.')[-1]}", frozenset({op}), pattern, {"x": x}, build)
+    return Anchor(f"pool.{op.split('.')[-1]}", pattern, {"x": x}, build)
 
 
-def _windowed(func: int, parts: Parts) -> Request | None:
+def _windowed(func: int, parts: Parts, tail: Tail) -> Request | None:
     x, call = parts["x"], parts["root"]
     attrs, shape, out = call.attrs, shape_of(x), shape_of(call)
     if str(attrs.layout) != "NHWC" or shape is None or out is None:
@@ -51,14 +53,14 @@ def _global(func: int, parts: Parts, shape: tuple[Size, ...]) -> Request:
     return Request("global_pool", facts, (parts["x"],))
 
 
-def _adaptive(parts: Parts) -> Request | None:
+def _adaptive(parts: Parts, tail: Tail) -> Request | None:
     attrs, shape, out = parts["root"].attrs, shape_of(parts["x"]), shape_of(parts["root"])
     if str(attrs.layout) != "NHWC" or shape is None or out is None or out[1:3] != (1, 1):
         return None
     return _global(AVG, parts, shape)
 
 
-def _reduced(func: int, parts: Parts) -> Request | None:
+def _reduced(func: int, parts: Parts, tail: Tail) -> Request | None:
     shape, axes = shape_of(parts["x"]), parts["root"].attrs.axis
     if shape is None or len(shape) != 4 or axes is None or 0 in shape:
         return None

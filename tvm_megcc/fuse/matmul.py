@@ -1,4 +1,4 @@
-"""matmul: ``relax.matmul`` with broadcast batches, a transposed operand, and its epilogue."""
+"""matmul: ``relax.matmul`` with broadcast batches, and a transposed operand."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from tvm.ir import GenericConst
 from tvm.relax.dpl import is_op, wildcard
 
 from tvm_megcc.dims import Size
-from tvm_megcc.kernels.epilogue import Epilogue, epilogues
-from tvm_megcc.kernels.request import Parts, Request, Row, channel_vector, dtype_of, shape_of
+from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
+from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
+from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
 
-_ANCHOR = frozenset({"relax.matmul"})
 
-
-def rows() -> Iterator[Row]:
-    for trans_b in (True, False):
-        lhs, rhs = wildcard(), wildcard()
-        swap = is_op("relax.permute_dims")(rhs)
-        product = is_op("relax.matmul")(lhs, swap if trans_b else rhs)
-        extra = {"swap": swap} if trans_b else {}
-        for epilogue in epilogues(product):
-            parts = {"lhs": lhs, "rhs": rhs, "product": product, **extra, **epilogue.parts}
-            name = f"matmul{'_bt' if trans_b else ''}.{epilogue.name}"
-            build = partial(_request, epilogue, trans_b)
-            yield Row(name, _ANCHOR, epilogue.output, parts, build)
+def anchors() -> Iterator[Anchor]:
+    steps = (bias, residual, activation)
+    lhs, rhs = wildcard(), wildcard()
+    swap = is_op("relax.permute_dims")(rhs)
+    parts = {"lhs": lhs, "rhs": rhs, "swap": swap}
+    pattern = is_op("relax.matmul")(lhs, swap)
+    yield Anchor("matmul_bt", pattern, parts, partial(_request, True), steps)
+    lhs, rhs = wildcard(), wildcard()
+    pattern = is_op("relax.matmul")(lhs, rhs)
+    parts = {"lhs": lhs, "rhs": rhs}
+    yield Anchor("matmul", pattern, parts, partial(_request, False), steps)
 
 
 def _swaps_last_two(permute: relax.Call) -> bool:
@@ -38,8 +37,8 @@ def _swaps_last_two(permute: relax.Call) -> bool:
     return rank >= 2 and given == wanted
 
 
-def _request(epilogue: Epilogue, trans_b: bool, parts: Parts) -> Request | None:
-    lhs, rhs, product = parts["lhs"], parts["rhs"], parts["product"]
+def _request(trans_b: bool, parts: Parts, tail: Tail) -> Request | None:
+    lhs, rhs, product = parts["lhs"], parts["rhs"], parts["root"]
     if trans_b and not _swaps_last_two(parts["swap"]):
         return None
     shapes = [shape_of(e) for e in (lhs, rhs, product)]
@@ -53,21 +52,18 @@ def _request(epilogue: Epilogue, trans_b: bool, parts: Parts) -> Request | None:
         return None
     batch, m, lhs_stride, rhs_stride = batches
     rhs_const = isinstance(rhs, GenericConst) and rhs_stride == 0
-    bias = None
-    if "bias" in epilogue.parts:
-        bias = channel_vector(parts["bias"], n)
-        if bias is None:
+    added = []
+    if tail.bias is not None:
+        vector = channel_vector(tail.bias, n)
+        if vector is None:
             return None
-    tail = epilogue.facts(parts, product)
-    if tail is None:
-        return None
+        added = [vector]
     facts = {
         "dtype": dtype_of(lhs), "b": batch, "m": m, "n": n, "k": k, "lhs_stride": lhs_stride,
         "rhs_stride": rhs_stride, "trans_a": 0, "trans_b": int(trans_b),
-        "rhs_const": int(rhs_const), "bias": int(bias is not None), **tail,
+        "rhs_const": int(rhs_const), "bias": len(added), **tail.facts,
     }  # fmt: skip
-    extra = ([bias] if bias is not None else []) + ([parts["residual"]] if tail["residual"] else [])
-    return Request("matmul", facts, (lhs, rhs, *extra))
+    return Request("matmul", facts, (lhs, rhs, *added, *tail.operands))
 
 
 def _batches(

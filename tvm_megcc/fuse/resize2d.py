@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from tvm.relax.dpl import is_op, wildcard
 
-from tvm_megcc.kernels.request import Parts, Request, Row, dtype_of, shape_of
+from tvm_megcc.fuse.epilogue import Tail
+from tvm_megcc.fuse.request import Anchor, Parts, Request
+from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
 
 #: Codes of ``codegen_c/include/op/resize2d.h``.
 MODES = {"nearest_neighbor": 0, "linear": 1}
@@ -19,14 +21,14 @@ COORDINATES = {
 ROUNDING = {"floor": 0, "ceil": 1, "round_prefer_floor": 2, "round": 2, "round_prefer_ceil": 3}
 
 
-def rows() -> Iterator[Row]:
+def anchors() -> Iterator[Anchor]:
     op = "relax.image.resize2d"
     x = wildcard()
     pattern = is_op(op)(x, varg_default_wildcard=True)
-    yield Row("resize2d", frozenset({op}), pattern, {"x": x}, _request)
+    yield Anchor("resize2d", pattern, {"x": x}, _request)
 
 
-def _request(parts: Parts) -> Request | None:
+def _request(parts: Parts, tail: Tail) -> Request | None:
     x, attrs = parts["x"], parts["root"].attrs
     shape, out = shape_of(x), shape_of(parts["root"])
     mode = MODES.get(str(attrs.method))

@@ -10,17 +10,11 @@ from tvm.relax.dpl import is_op, wildcard
 
 from tvm_megcc.dims import Size
 from tvm_megcc.dtypes import nbytes
+from tvm_megcc.fuse.epilogue import Tail
+from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.kernels.expression import Fact
-from tvm_megcc.kernels.request import (
-    Parts,
-    Request,
-    Row,
-    as_float,
-    as_int,
-    dtype_of,
-    shape_of,
-)
-from tvm_megcc.kernels.slices import slice_of
+from tvm_megcc.relax_tools.exprs import as_float, as_int, dtype_of, shape_of
+from tvm_megcc.relax_tools.slices import slice_of
 
 MAX_RANK = 8
 MAX_CONCAT = 16
@@ -30,7 +24,7 @@ PAD_MODES = {"constant": 0, "edge": 1, "reflect": 2, "circular": 3}
 Facts = dict[str, Fact]
 
 
-def rows() -> Iterator[Row]:
+def anchors() -> Iterator[Anchor]:
     for name, build in (
         ("permute_dims", _transpose),
         ("concat", _concat),
@@ -41,7 +35,7 @@ def rows() -> Iterator[Row]:
         op = f"relax.{name}"
         x = wildcard()
         pattern = is_op(op)(x, varg_default_wildcard=True)
-        yield Row(name.removeprefix("nn."), frozenset({op}), pattern, {"x": x}, build)
+        yield Anchor(name.removeprefix("nn."), pattern, {"x": x}, build)
 
 
 def _numbered(prefix: str, values: Sequence[int], fill: int) -> dict[str, int]:
@@ -59,7 +53,7 @@ def _movable(x: relax.Expr) -> tuple[tuple[Size, ...], Facts] | None:
     return shape, {"dtype": dtype, "esize": nbytes(dtype, 1)}
 
 
-def _transpose(parts: Parts) -> Request | None:
+def _transpose(parts: Parts, tail: Tail) -> Request | None:
     x, axes = parts["x"], parts["root"].attrs.axes
     found = _movable(x)
     if found is None:
@@ -72,7 +66,7 @@ def _transpose(parts: Parts) -> Request | None:
     return Request("transpose", facts, (x,))
 
 
-def _concat(parts: Parts) -> Request | None:
+def _concat(parts: Parts, tail: Tail) -> Request | None:
     call = parts["root"]
     fields = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else ()
     axis, out = as_int(call.attrs.axis), shape_of(call)
@@ -89,7 +83,7 @@ def _concat(parts: Parts) -> Request | None:
     return Request("concat", facts, tuple(fields))
 
 
-def _pad(parts: Parts) -> Request | None:
+def _pad(parts: Parts, tail: Tail) -> Request | None:
     x, attrs, out = parts["x"], parts["root"].attrs, shape_of(parts["root"])
     found = _movable(x)
     mode, value = PAD_MODES.get(str(attrs.pad_mode)), as_float(attrs.pad_value)
@@ -108,7 +102,7 @@ def _pad(parts: Parts) -> Request | None:
     return Request("pad", facts, (x,))
 
 
-def _slice(parts: Parts) -> Request | None:
+def _slice(parts: Parts, tail: Tail) -> Request | None:
     x, call, out = parts["x"], parts["root"], shape_of(parts["root"])
     found = _movable(x)
     taken = slice_of(call, found[0]) if found is not None else None
@@ -122,7 +116,7 @@ def _slice(parts: Parts) -> Request | None:
     return Request("slice", facts, (x,))
 
 
-def _gather(parts: Parts) -> Request | None:
+def _gather(parts: Parts, tail: Tail) -> Request | None:
     x, call = parts["x"], parts["root"]
     index = call.args[1]
     found, where = _movable(x), shape_of(index)

@@ -1,4 +1,4 @@
-"""softmax, layer_norm, reduce and argreduce: one line of numbers at a time."""
+"""softmax, layer_norm and reduce: one line of numbers at a time."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from math import prod
 
 from tvm.relax.dpl import is_op, wildcard
 
-from tvm_megcc.kernels.request import Parts, Request, Row, as_int, dtype_of, shape_of
+from tvm_megcc.fuse.epilogue import Tail
+from tvm_megcc.fuse.request import Anchor, Build, Parts, Request
+from tvm_megcc.relax_tools.exprs import as_int, dtype_of, shape_of
 
 #: Codes of ``codegen_c/include/op/reduce.h``.
 REDUCE = {"sum": 0, "mean": 1, "max": 2, "min": 3, "prod": 4}
 
 
-def rows() -> Iterator[Row]:
+def anchors() -> Iterator[Anchor]:
     for name, log in (("softmax", 0), ("log_softmax", 1)):
-        yield _row(f"relax.nn.{name}", partial(_softmax, log))
+        yield _anchor(f"relax.nn.{name}", partial(_softmax, log))
     for name, code in REDUCE.items():
-        yield _row(f"relax.{name}", partial(_reduce, code))
-    yield _layer_norm_row()
+        yield _anchor(f"relax.{name}", partial(_reduce, code))
+    yield _layer_norm_anchor()
 
 
-def _row(op: str, build) -> Row:  # noqa: ANN001 - a Row's own callback type
+def _anchor(op: str, build: Build) -> Anchor:
     x = wildcard()
-    return Row(op.split(".")[-1], frozenset({op}), is_op(op)(x), {"x": x}, build)
+    return Anchor(op.split(".")[-1], is_op(op)(x), {"x": x}, build)
 
 
 def _split(shape: Sequence[int], first: int, last: int) -> dict[str, int]:
@@ -36,7 +38,7 @@ def _split(shape: Sequence[int], first: int, last: int) -> dict[str, int]:
     }
 
 
-def _softmax(log: int, parts: Parts) -> Request | None:
+def _softmax(log: int, parts: Parts, tail: Tail) -> Request | None:
     x, shape = parts["x"], shape_of(parts["x"])
     if not shape:
         return None
@@ -45,7 +47,7 @@ def _softmax(log: int, parts: Parts) -> Request | None:
     return Request("softmax", facts, (x,))
 
 
-def _reduce(code: int, parts: Parts) -> Request | None:
+def _reduce(code: int, parts: Parts, tail: Tail) -> Request | None:
     x, shape, axes = parts["x"], shape_of(parts["x"]), parts["root"].attrs.axis
     if not shape:
         return None
@@ -56,14 +58,14 @@ def _reduce(code: int, parts: Parts) -> Request | None:
     return Request("reduce", facts, (x,))
 
 
-def _layer_norm_row() -> Row:
+def _layer_norm_anchor() -> Anchor:
     x, scale, bias = wildcard(), wildcard(), wildcard()
     pattern = is_op("relax.nn.layer_norm")(x, scale, bias)
     parts = {"x": x, "scale": scale, "bias": bias}
-    return Row("layer_norm", frozenset({"relax.nn.layer_norm"}), pattern, parts, _layer_norm)
+    return Anchor("layer_norm", pattern, parts, _layer_norm)
 
 
-def _layer_norm(parts: Parts) -> Request | None:
+def _layer_norm(parts: Parts, tail: Tail) -> Request | None:
     x, attrs, shape = parts["x"], parts["root"].attrs, shape_of(parts["x"])
     if not shape:
         return None

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from tvm import relax
 from tvm.relax.dpl import DFPattern, is_op, wildcard
 
-from tvm_megcc.kernels.request import as_float
+from tvm_megcc.relax_tools.exprs import as_float
 
 Parts = Mapping[str, relax.Expr]
 Parameters = tuple[float, float]
@@ -20,17 +21,17 @@ Parameters = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """`code` applied over a value: `output` is the pattern, `parameters` reads (a, b).
-
-    ``operators`` is how many operators the pattern takes.
-    """
+    """`code` applied over a value: `output` is the pattern, `parameters` reads (a, b)."""
 
     name: str
     code: int
     output: DFPattern
     parts: Mapping[str, DFPattern]
     parameters: Callable[[Parts], Parameters | None]
-    operators: int = 1
+
+
+#: Calls from the value to the last one of an activation, at most.
+REACH = 4
 
 
 def _none(parts: Parts) -> Parameters:
@@ -90,7 +91,7 @@ def activations(x: DFPattern) -> list[Activation]:
 
     hard, parts = _hard_sigmoid_pattern(x)
     output = _commuted("relax.multiply", x, hard)
-    rows.append(Activation("hard_swish", 7, output, parts, _hard_swish, 4))
+    rows.append(Activation("hard_swish", 7, output, parts, _hard_swish))
 
     low, high, shift, factor = wildcard(), wildcard(), wildcard(), wildcard()
     relu6 = is_op("relax.clip")(is_op("relax.add")(x, shift), low, high)
@@ -102,17 +103,17 @@ def activations(x: DFPattern) -> list[Activation]:
     ):
         output = is_op(op)(order, factor)
         rows.append(
-            Activation(f"hard_swish_{op[6:]}", 7, output, {**named, **extra}, _hard_swish_relu6, 4)
+            Activation(f"hard_swish_{op[6:]}", 7, output, {**named, **extra}, _hard_swish_relu6)
         )
     inner = is_op("relax.divide")(relu6, factor)
     output = _commuted("relax.multiply", x, inner)
-    rows.append(Activation("hard_swish_inner", 7, output, named, _hard_swish_relu6, 4))
+    rows.append(Activation("hard_swish_inner", 7, output, named, _hard_swish_relu6))
 
     hard, parts = _hard_sigmoid_pattern(x)
-    rows.append(Activation("hard_sigmoid", 6, hard, parts, _hard_sigmoid, 3))
+    rows.append(Activation("hard_sigmoid", 6, hard, parts, _hard_sigmoid))
     sigmoid = is_op("relax.sigmoid")(x)
     output = _commuted("relax.multiply", x, sigmoid)
-    rows.append(Activation("silu_product", 5, output, {}, _none, 2))
+    rows.append(Activation("silu_product", 5, output, {}, _none))
     low, high = wildcard(), wildcard()
     rows.append(
         Activation("clip", 2, is_op("relax.clip")(x, low, high), {"low": low, "high": high}, _clip)
@@ -129,3 +130,10 @@ def activations(x: DFPattern) -> list[Activation]:
     ):
         rows.append(Activation(name, code, is_op(op)(x), {}, _none))
     return rows
+
+
+@cache
+def over_any() -> tuple[DFPattern, list[Activation]]:
+    """The pattern of a value, and all activations over it."""
+    x = wildcard()
+    return x, activations(x)

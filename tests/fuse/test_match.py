@@ -1,0 +1,208 @@
+"""Which calls become one kernel call: every anchor and step, and where they must not fire.
+
+A row is a function, and the kernel calls that are made of it: ``operator:calls`` with the facts
+that say what follows the operator. What no kernel takes is not in the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from tvm import relax
+
+from tests.passes.support import build
+from tvm_megcc.fuse import catalogue
+from tvm_megcc.fuse.epilogue import grow
+from tvm_megcc.fuse.graph import Graph, op_name
+from tvm_megcc.fuse.match import Match, find_matches
+
+op = relax.op
+RNG = np.random.default_rng(0)
+X = (1, 6, 6, 4)  # NHWC
+FACTS = ("bias", "residual", "act", "func")
+
+
+def const(*shape: int) -> relax.Expr:
+    return relax.const(RNG.standard_normal(shape).astype("float32"))
+
+
+def conv(x: relax.Expr, oc: int = 4, **attrs: object) -> relax.Expr:
+    given = {"padding": 1, "data_layout": "NHWC", "kernel_layout": "OHWI", **attrs}
+    return op.nn.conv2d(x, const(oc, 3, 3, 4), **given)
+
+
+def hard_sigmoid(x: relax.Expr) -> relax.Expr:
+    line = op.add(op.multiply(x, relax.const(0.2)), relax.const(0.5))
+    return op.clip(line, 0.0, 1.0)
+
+
+def hard_swish(x: relax.Expr) -> relax.Expr:
+    line = op.add(op.multiply(x, relax.const(1 / 6)), relax.const(0.5))
+    return op.multiply(x, op.clip(line, 0.0, 1.0))
+
+
+def relu6_swish(x: relax.Expr) -> relax.Expr:
+    relu6 = op.clip(op.add(x, relax.const(3.0)), 0.0, 6.0)
+    return op.divide(op.multiply(x, relu6), relax.const(6.0))
+
+
+def relu6_swish_times(x: relax.Expr) -> relax.Expr:
+    relu6 = op.clip(op.add(x, relax.const(3.0)), 0.0, 6.0)
+    return op.multiply(op.multiply(relu6, x), relax.const(1 / 6))
+
+
+def relu6_swish_inner(x: relax.Expr) -> relax.Expr:
+    relu6 = op.clip(op.add(x, relax.const(3.0)), 0.0, 6.0)
+    return op.multiply(op.divide(relu6, relax.const(6.0)), x)
+
+
+def silu(x: relax.Expr) -> relax.Expr:
+    return op.multiply(op.sigmoid(x), x)
+
+
+#: What follows an operator as an activation, its code and how many calls it is.
+ACTIVATIONS: dict[str, tuple[Callable[[relax.Expr], relax.Expr], int, int]] = {
+    "relu": (op.nn.relu, 1, 1),
+    "clip": (lambda x: op.clip(x, 0.0, 6.0), 2, 1),
+    "sigmoid": (op.sigmoid, 3, 1),
+    "tanh": (op.tanh, 4, 1),
+    "silu": (op.nn.silu, 5, 1),
+    "silu_product": (silu, 5, 2),
+    "hard_sigmoid": (hard_sigmoid, 6, 3),
+    "hard_swish": (hard_swish, 7, 4),
+    "hard_swish_divide": (relu6_swish, 7, 4),
+    "hard_swish_multiply": (relu6_swish_times, 7, 4),
+    "hard_swish_inner": (relu6_swish_inner, 7, 4),
+    "leaky_relu": (lambda x: op.nn.leakyrelu(x, 0.1), 8, 1),
+    "gelu": (op.nn.gelu, 9, 1),
+    "gelu_tanh": (op.nn.gelu_tanh, 10, 1),
+}
+
+
+def matches(body: Callable[..., relax.Expr], *shapes: tuple[int, ...]) -> dict[relax.Var, Match]:
+    return find_matches(build(body, *shapes)["main"], "arm64")
+
+
+def said(match: Match) -> str:
+    facts = match.request.facts
+    return " ".join([match.request.op, *(f"{k}={facts[k]}" for k in FACTS if facts.get(k))])
+
+
+def test_every_activation_is_a_row() -> None:
+    names = {name.removeprefix("unary.") for name in catalogue.anchors()}
+    assert set(ACTIVATIONS) <= names
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activation_alone_and_behind_operators(name: str) -> None:
+    """One activation in each of the places that it can have, and where it has not."""
+    act, code, calls = ACTIVATIONS[name]
+    (alone,) = matches(act, X).values()
+    assert said(alone) == f"unary func={code}"
+    (behind,) = matches(lambda x: act(conv(x)), X).values()
+    assert said(behind) == f"conv2d act={code}"
+    (sums,) = matches(lambda x, y: act(op.add(x, y)), X, X).values()
+    assert said(sums) == f"binary act={code}"
+    (both,) = matches(lambda x, y: act(op.add(op.add(conv(x), const(4)), y)), X, X).values()
+    assert said(both) == f"conv2d residual=1 act={code}"
+    (after,) = matches(lambda x, y: op.add(act(op.add(conv(x), const(4))), y), X, X).values()
+    assert said(after) == f"conv2d residual=2 act={code}"
+    # Somebody else wants the value before the activation: the operator keeps what it has.
+    found = matches(lambda x: op.concat([act(c := op.nn.relu(conv(x))), c], 3), X)
+    assert "conv2d act=1" in map(said, found.values())
+    # A chain of elementwise operators that is longer than an activation stays in one piece.
+    assert not matches(lambda x: act(op.exp(op.exp(x))), X)
+
+
+#: Name -> function, its inputs' shapes, what is made of it.
+ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str]]] = {
+    "conv2d": (conv, [X], ["conv2d"]),
+    "a bias on the left": (lambda x: op.add(const(4), conv(x)), [X], ["conv2d"]),
+    "a bias of one number": (lambda x: op.add(conv(x), const(1)), [X], ["conv2d"]),
+    "two sums": (lambda x: op.add(op.add(conv(x), const(4)), const(4)), [X],
+                 ["binary", "conv2d"]),
+    "a residual": (lambda x, y: op.add(conv(x), y), [X, X], ["conv2d residual=1"]),
+    "a constant of the whole shape": (lambda x: op.add(conv(x), const(*X)), [X],
+                                      ["conv2d residual=1"]),
+    "a residual of another shape": (lambda x, y: op.add(conv(x), y), [X, (1, 1, 6, 4)],
+                                    ["binary", "conv2d"]),
+    "a sum with itself": (lambda x: op.add(c := conv(x), c), [X], ["binary", "conv2d"]),
+    "two activations": (lambda x: op.tanh(op.nn.relu(conv(x))), [X],
+                        ["conv2d act=1", "unary func=4"]),
+    "two residuals": (lambda x, y: op.add(op.add(conv(x), y), y), [X, X],
+                      ["binary", "conv2d residual=1"]),
+    "channels first": (lambda x: op.nn.conv2d(x, const(4, 6, 3, 3)), [X], []),
+    "weights that are computed": (
+        lambda x, w: op.nn.conv2d(x, w, data_layout="NHWC", kernel_layout="OHWI"),
+        [X, (4, 3, 3, 4)], []),
+    "matmul": (op.matmul, [(5, 3), (3, 2)], ["matmul"]),
+    "matmul with everything": (
+        lambda a, y: op.nn.relu(op.add(op.add(op.matmul(a, const(3, 2)), const(2)), y)),
+        [(5, 3), (5, 2)], ["matmul bias=1 residual=1 act=1"]),
+    "a transposed operand": (lambda a, b: op.matmul(a, op.permute_dims(b)), [(5, 3), (2, 3)],
+                             ["matmul"]),
+    "axes that are not the last": (
+        lambda a, b: op.matmul(a, op.permute_dims(b, [1, 0, 2])), [(2, 5, 3), (3, 2, 4)],
+        ["matmul", "transpose"]),
+    "batches of both that differ": (op.matmul, [(2, 1, 5, 3), (1, 2, 3, 4)], []),
+    "vectors": (op.matmul, [(3,), (3,)], []),
+    "max pool": (lambda x: op.nn.max_pool2d(x, [2, 2], layout="NHWC"), [X], ["pool2d"]),
+    "mean pool": (lambda x: op.nn.avg_pool2d(x, [2, 2], layout="NHWC"), [X], ["pool2d func=1"]),
+    "pool channels first": (lambda x: op.nn.max_pool2d(x, [2, 2]), [X], []),
+    "adaptive": (lambda x: op.nn.adaptive_avg_pool2d(x, [1, 1], layout="NHWC"), [X],
+                 ["global_pool func=1"]),
+    "adaptive to more": (lambda x: op.nn.adaptive_avg_pool2d(x, [2, 2], layout="NHWC"), [X], []),
+    "mean of planes": (lambda x: op.mean(x, [1, 2]), [X], ["global_pool func=1"]),
+    "mean of rows": (lambda x: op.mean(x, [3]), [X], ["reduce func=1"]),
+    "axes apart": (lambda x: op.sum(x, [1, 3]), [X], []),
+    "softmax": (lambda x: op.nn.softmax(x, -1), [X], ["softmax"]),
+    "log softmax": (lambda x: op.nn.log_softmax(x, 1), [X], ["softmax"]),
+    "layer norm": (lambda x: op.nn.layer_norm(x, const(4), const(4), -1), [X],
+                   ["layer_norm bias=1"]),
+    "layer norm of the middle": (lambda x: op.nn.layer_norm(x, const(6), const(6), 1), [X], []),
+    "resize": (lambda x: op.image.resize2d(x, (12, 12), layout="NHWC", method="linear"), [X],
+               ["resize2d"]),
+    "resize by cubes": (lambda x: op.image.resize2d(x, (12, 12), layout="NHWC", method="cubic"),
+                        [X], []),
+    "transpose": (lambda x: op.permute_dims(x, [0, 3, 1, 2]), [X], ["transpose"]),
+    "concat": (lambda x, y: op.concat([x, y], 3), [X, X], ["concat"]),
+    "pad": (lambda x: op.nn.pad(x, [0, 0, 1, 1, 1, 1, 0, 0]), [X], ["pad"]),
+    "a slice": (lambda x: op.strided_slice(x, [1], [1], [3]), [X], ["slice"]),
+    "a slice that a chain reads": (lambda x: op.exp(op.exp(op.strided_slice(x, [1], [1], [3]))),
+                                   [X], []),
+    "gather": (lambda x: op.take(x, relax.const(np.array([1, 0])), 1), [X], ["gather"]),
+    "a difference": (op.subtract, [X, X], ["binary func=1"]),
+    "exp": (op.exp, [X], ["unary func=32"]),
+    "a chain": (lambda x, y: op.exp(op.add(x, y)), [X, X], []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_match(name: str) -> None:
+    body, shapes, wanted = ROWS[name]
+    assert sorted(map(said, matches(body, *shapes).values())) == sorted(wanted)
+
+
+def test_both_operands_are_convolutions() -> None:
+    """The left one takes the sum; the other one is the residual."""
+    found = matches(lambda x, y: op.add(conv(x), conv(y)), X, X)
+    (total,) = (m for m in found.values() if m.request.facts["residual"])
+    other = total.request.operands[3]
+    assert said(total) == "conv2d residual=1" and said(found[other]) == "conv2d"
+    assert total.request.operands[0].name == "x0"
+
+
+def test_steps_are_taken_one_after_another() -> None:
+    """From the operator on, each value that a kernel could give instead, each once."""
+    mod = build(lambda x, y: op.nn.relu(op.add(op.add(conv(x), const(4)), y)), X, X)
+    graph = Graph(mod["main"])
+    origin = next(v for v, e in graph.values.items() if op_name(e) == "relax.nn.conv2d")
+    anchor = catalogue.anchors()["conv2d"]
+    grown = list(grow(graph, origin, frozenset({origin}), anchor.steps))
+    assert [len(g.inside) for g in grown] == [1, 2, 3, 4]
+    last = grown[-1].tail
+    assert (last.act, last.after, last.bias is None, last.residual) == (
+        1, False, False, mod["main"].params[1],
+    )  # fmt: skip

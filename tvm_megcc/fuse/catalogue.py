@@ -1,0 +1,16 @@
+"""All anchors, in the order in which they are tried where several take the same calls."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tvm_megcc.fuse import conv2d, elementwise, matmul, movement, pool2d, reduction, resize2d
+from tvm_megcc.fuse.request import Anchor
+
+_OPERATORS = (conv2d, matmul, pool2d, reduction, resize2d, movement, elementwise)
+
+
+@cache
+def anchors() -> dict[str, Anchor]:
+    """Name -> anchor."""
+    return {anchor.name: anchor for operator in _OPERATORS for anchor in operator.anchors()}

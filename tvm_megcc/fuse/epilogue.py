@@ -1,0 +1,151 @@
+"""What may follow an operator within its kernel: bias, residual, activation, one step at a time.
+
+A step looks at who uses the value so far and says which value a kernel could give instead. New
+steps (a requantisation, a second residual) stand beside these; which of them an operator's kernels
+take is said at its anchor, and which combinations, by the kernels' own headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from tvm import relax
+from tvm.ir import GenericConst
+
+from tvm_megcc.fuse.activation import REACH, over_any
+from tvm_megcc.fuse.graph import Graph, op_name, root_of
+from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
+
+_ADD = "relax.add"
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """What a kernel does to the operator's value before it stores it.
+
+    Attributes
+    ----------
+    bias : constant, or None
+    residual : Expr, or None
+        Added before the activation, or ``after`` it.
+    act, act_a, act_b
+        Code and parameters of the activation (``codegen_c/include/megcc_act.h``), 0 for none.
+    """
+
+    bias: relax.Expr | None = None
+    residual: relax.Expr | None = None
+    after: bool = False
+    act: int = 0
+    act_a: float = 0.0
+    act_b: float = 0.0
+
+    @property
+    def activation(self) -> dict[str, int | float]:
+        """The facts ``act``, ``act_a`` and ``act_b``."""
+        return {"act": self.act, "act_a": self.act_a, "act_b": self.act_b}
+
+    @property
+    def facts(self) -> dict[str, int | float]:
+        """Those of the activation, and ``residual``: 0 none, 1 before the activation, 2 after."""
+        where = 0 if self.residual is None else 2 if self.after else 1
+        return {**self.activation, "residual": where}
+
+    @property
+    def operands(self) -> tuple[relax.Expr, ...]:
+        """The residual, where there is one."""
+        return () if self.residual is None else (self.residual,)
+
+
+PLAIN = Tail()
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """An operator with some steps behind it.
+
+    Attributes
+    ----------
+    value : Var
+        What has been computed.
+    inside : frozenset of Var
+        The values of all calls that this takes, the last one included.
+    swapped : bool
+        The operator's value is the right operand of the sum with the residual: where both operands
+        could be the operator, the left one is.
+    """
+
+    value: relax.Var
+    inside: frozenset[relax.Var]
+    tail: Tail = PLAIN
+    swapped: bool = False
+
+
+#: The graph, the operator's own value, what has grown of it -> what one step more gives.
+Step = Callable[[Graph, relax.Var, Grown], Iterator[Grown]]
+
+
+def bias(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
+    """A constant is added to the operator's value."""
+    if grown.tail != PLAIN:
+        return
+    for user, other, _ in _sums(graph, grown.value):
+        if isinstance(other, GenericConst):
+            yield _with(grown, user, replace(grown.tail, bias=other))
+
+
+def residual(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
+    """A tensor of the value's own shape is added to it."""
+    tail = grown.tail
+    if tail.residual is not None:
+        return
+    for user, other, right in _sums(graph, grown.value):
+        same = shape_of(other) == shape_of(origin) and dtype_of(other) == dtype_of(origin)
+        if same and other not in grown.inside:
+            added = replace(tail, residual=other, after=bool(tail.act))
+            yield replace(_with(grown, user, added), swapped=right)
+
+
+def activation(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
+    """An activation follows, of one operator or of several."""
+    if grown.tail.act or grown.tail.after:
+        return
+    x, rows = over_any()
+    for root in graph.reached(grown.value, REACH):
+        for act in rows:
+            if root_of(act.output) != op_name(graph.values[root]):
+                continue
+            found = graph.matched(act.output, root)
+            if found is None or graph.operand(found.parts[x]) != grown.value:
+                continue
+            read = act.parameters({name: found.parts[p] for name, p in act.parts.items()})
+            if read is not None:
+                tail = replace(grown.tail, act=act.code, act_a=read[0], act_b=read[1])
+                yield Grown(root, grown.inside | found.calls, tail, grown.swapped)
+
+
+def grow(
+    graph: Graph, origin: relax.Var, inside: frozenset[relax.Var], steps: tuple[Step, ...]
+) -> Iterator[Grown]:
+    """The operator alone, then with everything that its steps can put behind it."""
+    waiting = [Grown(origin, inside)]
+    while waiting:
+        grown = waiting.pop(0)
+        yield grown
+        for step in steps:
+            waiting += step(graph, origin, grown)
+
+
+def _sums(graph: Graph, value: relax.Var) -> Iterator[tuple[relax.Var, relax.Expr, bool]]:
+    """The sums that a value is in: their variable, the other operand, whether that is the left."""
+    for user in graph.users_of(value):
+        call = graph.values[user]
+        if op_name(call) != _ADD:
+            continue
+        lhs, rhs = call.args
+        right = lhs != value
+        yield user, lhs if right else rhs, right
+
+
+def _with(grown: Grown, user: relax.Var, tail: Tail) -> Grown:
+    return Grown(user, grown.inside | {user}, tail, grown.swapped)

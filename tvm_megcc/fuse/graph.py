@@ -1,0 +1,110 @@
+"""A function's bindings as a graph: who uses what, and what a pattern finds around a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import tvm
+from tvm import relax
+from tvm.relax.dpl import DFPattern
+from tvm.relax.dpl.pattern import CallPattern, OrPattern
+
+#: Calls that a pattern may reach from its root: none is deeper.
+DEPTH = 8
+
+
+def op_name(expr: relax.Expr | None) -> str:
+    """Name of the operator that `expr` calls, or an empty string."""
+    is_call = isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op)
+    return expr.op.name if is_call else ""
+
+
+def root_of(pattern: DFPattern) -> str:
+    """Name of the operator whose call the pattern ends with."""
+    while isinstance(pattern, OrPattern):  # alternatives are commuted forms of one operator
+        pattern = pattern.left
+    assert isinstance(pattern, CallPattern)
+    return str(pattern.op.expr.name)
+
+
+def variables(expr: relax.Expr) -> Iterator[relax.Var]:
+    """The variables that a binding's value uses, those of nested tuples included."""
+    if isinstance(expr, relax.Var):
+        yield expr
+    elif isinstance(expr, relax.Call):
+        for arg in expr.args:
+            yield from variables(arg)
+    elif isinstance(expr, relax.Tuple):
+        for field in expr.fields:
+            yield from variables(field)
+    elif isinstance(expr, relax.TupleGetItem):
+        yield from variables(expr.tuple_value)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a pattern matched: the expression of each of its parts, and the values of its calls."""
+
+    parts: Mapping[DFPattern, relax.Expr]
+    calls: frozenset[relax.Var]
+
+
+class Graph:
+    """The bindings of a function; what has been `claimed` is seen no more."""
+
+    def __init__(self, func: relax.Function) -> None:
+        self.values: dict[relax.Var, relax.Expr] = dict(relax.analysis.get_var2val(func).items())
+        self.claimed: set[relax.Var] = set()
+        self._bound = {value: var for var, value in self.values.items()}
+        self._users: dict[relax.Var, dict[relax.Var, None]] = {}
+        for var, value in self.values.items():
+            for used in variables(value):
+                self._users.setdefault(used, {})[var] = None
+
+    def users_of(self, var: relax.Var) -> list[relax.Var]:
+        """The values that are computed from a value, in order."""
+        return list(self._users.get(var, ()))
+
+    def operand(self, expr: object) -> object:
+        """An expression as a variable where it is bound to one."""
+        return self._bound.get(expr, expr) if isinstance(expr, relax.Expr) else expr
+
+    def reached(self, var: relax.Var, steps: int) -> Iterator[relax.Var]:
+        """The values that are computed from a value by so many calls at most, nearest first."""
+        seen: set[relax.Var] = {var}
+        level = [var]
+        for _ in range(steps):
+            level = [u for v in level for u in self.users_of(v) if u not in self.claimed]
+            level = [u for u in dict.fromkeys(level) if u not in seen]
+            seen.update(level)
+            yield from level
+
+    def matched(self, pattern: DFPattern, root: relax.Var) -> Found | None:
+        """What a pattern finds whose last call is bound to `root`."""
+        found = pattern.extract_matched_expr(self.values[root], self._around(root))
+        if found is None:
+            return None
+        calls = (self._bound[e] for p, e in found.items() if isinstance(p, CallPattern))
+        return Found(found, frozenset(calls))
+
+    def is_closed(self, inside: frozenset[relax.Var], root: relax.Var) -> bool:
+        """Whether nobody outside uses what these calls compute, `root` excepted."""
+        return all(
+            isinstance(var, relax.DataflowVar) and inside.issuperset(self._users.get(var, ()))
+            for var in inside
+            if var != root
+        )
+
+    def _around(self, root: relax.Var) -> dict[relax.Var, relax.Expr]:
+        """The bindings that a pattern rooted at `root` can see."""
+        near: dict[relax.Var, relax.Expr] = {}
+        level = [root]
+        for _ in range(DEPTH):
+            below: list[relax.Var] = []
+            for var in level:
+                if var not in near and var in self.values and var not in self.claimed:
+                    near[var] = self.values[var]
+                    below += variables(self.values[var])
+            level = below
+        return near

@@ -1,0 +1,161 @@
+"""Which calls of a function become calls of kernels.
+
+Enters: a Relax function. Leaves: matches that do not overlap: the variable that a kernel will
+compute, the request made of the calls behind it, and the kernel chosen for it.
+
+From every anchor what follows it is taken in, one step at a time (`tvm_megcc.fuse.epilogue`); then
+values are given to kernels from the last one up, the one that takes the most calls first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from tvm import relax
+
+from tvm_megcc.dims import Undecided, is_static
+from tvm_megcc.fuse import catalogue
+from tvm_megcc.fuse.epilogue import Grown, grow
+from tvm_megcc.fuse.graph import Graph, op_name, variables
+from tvm_megcc.fuse.request import Anchor, Parts, Request
+from tvm_megcc.kernels import registry
+from tvm_megcc.relax_tools.elementwise import BROADCAST, UNARY
+from tvm_megcc.relax_tools.exprs import shape_of
+from tvm_megcc.relax_tools.slices import slice_of
+from tvm_megcc.shape_exprs import symbols_of
+
+_SLICE = "relax.strided_slice"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """`request`, served by `kernel`, in place of the call bound to `var`."""
+
+    var: relax.Var
+    request: Request
+    kernel: registry.KernelFile
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """An anchor with what follows it."""
+
+    anchor: Anchor
+    parts: Parts
+    grown: Grown
+
+
+def find_matches(func: relax.Function, arch: str) -> dict[relax.Var, Match]:
+    """All matches in `func` by the variable that they compute.
+
+    Operators with what follows them come first; then elementwise operators, where a kernel takes a
+    whole chain (a longer chain is one TIR function, which passes over memory once); then slices
+    that such a function does not read itself.
+    """
+    matcher = _Matcher(func, arch)
+    anchors = catalogue.anchors().values()
+    slices = [a for a in anchors if a.root == _SLICE]
+    with symbols_of(func):
+        matcher.take([a for a in anchors if not a.elementwise and a not in slices])
+        lengths = matcher.chain_lengths()
+        matcher.take(
+            [a for a in anchors if a.elementwise],
+            lambda grown: lengths.get(grown.value) == len(grown.inside),
+        )
+        matcher.take(slices, lambda grown: not matcher.is_read_by_chains(grown.value))
+    return matcher.matches
+
+
+class _Matcher:
+    def __init__(self, func: relax.Function, arch: str) -> None:
+        self.arch = arch
+        self.graph = Graph(func)
+        self.matches: dict[relax.Var, Match] = {}
+
+    def take(
+        self, anchors: Iterable[Anchor], wanted: Callable[[Grown], bool] = lambda grown: True
+    ) -> None:
+        """Give values to kernels of these anchors, from the last value up."""
+        found: dict[relax.Var, list[_Candidate]] = {}
+        for candidate in self._candidates(list(anchors)):
+            if wanted(candidate.grown):
+                found.setdefault(candidate.grown.value, []).append(candidate)
+        for var in reversed(self.graph.values):
+            rows = found.get(var, [])
+            # The sort keeps the catalogue's order, and that of the steps, among equals.
+            for row in sorted(rows, key=lambda c: (-len(c.grown.inside), c.grown.swapped)):
+                if self._claim(row):
+                    break
+
+    def _candidates(self, anchors: list[Anchor]) -> Iterable[_Candidate]:
+        by_root: dict[str, list[Anchor]] = {}
+        for anchor in anchors:
+            by_root.setdefault(anchor.root, []).append(anchor)
+        for var, value in self.graph.values.items():
+            if var in self.graph.claimed:
+                continue
+            for anchor in by_root.get(op_name(value), ()):
+                found = self.graph.matched(anchor.pattern, var)
+                if found is None:
+                    continue
+                parts = {name: found.parts[pattern] for name, pattern in anchor.parts.items()}
+                for grown in grow(self.graph, var, found.calls, anchor.steps):
+                    yield _Candidate(anchor, {**parts, "root": value}, grown)
+
+    def _claim(self, candidate: _Candidate) -> bool:
+        graph, grown = self.graph, candidate.grown
+        if grown.inside & graph.claimed or not graph.is_closed(grown.inside, grown.value):
+            return False
+        try:
+            request = candidate.anchor.request(candidate.parts, grown.tail)
+        except Undecided:  # the anchor asks what only the shapes at run time answer
+            return False
+        if request is None:
+            return False
+        operands = tuple(graph.operand(o) for o in request.operands)
+        if any(o in grown.inside for o in operands if isinstance(o, relax.Var)):
+            return False
+        kernel = registry.find(request.op, self.arch, request.facts)
+        if kernel is None:
+            return False
+        graph.claimed |= grown.inside
+        served = Request(request.op, request.facts, operands)
+        self.matches[grown.value] = Match(grown.value, served, kernel)
+        return True
+
+    def chain_lengths(self) -> dict[relax.Var, int]:
+        """Each elementwise value -> number of calls in its chain (those that touch)."""
+        chain = {
+            v for v in self.graph.values if v not in self.graph.claimed and self._is_elementwise(v)
+        }
+        root = {v: v for v in chain}
+
+        def find(var: relax.Var) -> relax.Var:
+            while root[var] != var:
+                root[var] = var = root[root[var]]
+            return var
+
+        for var in chain:
+            for used in variables(self.graph.values[var]):
+                if used in chain:
+                    root[find(used)] = find(var)
+        sizes = Counter(find(v) for v in chain)
+        return {v: sizes[find(v)] for v in chain}
+
+    def is_read_by_chains(self, var: relax.Var) -> bool:
+        """Whether only generated elementwise functions use `var`, a slice from a fixed element on.
+
+        They read the slice where it is, so that there is no copy of it.
+        """
+        users = self.graph.users_of(var)
+        generated = all(u not in self.graph.claimed and self._is_elementwise(u) for u in users)
+        call = self.graph.values[var]
+        shape = shape_of(call.args[0])
+        cut = slice_of(call, shape) if shape is not None else None
+        return bool(users) and generated and cut is not None and is_static(cut.begins)
+
+    def _is_elementwise(self, var: relax.Var) -> bool:
+        name = op_name(self.graph.values[var])
+        return name in UNARY or name in BROADCAST

@@ -1,0 +1,87 @@
+"""What fusion asks of the kernels, and the form in which Relax has what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from tvm import relax
+from tvm.relax.dpl import DFPattern
+
+from tvm_megcc.dims import Size
+from tvm_megcc.fuse.epilogue import PLAIN, Step, Tail
+from tvm_megcc.fuse.graph import root_of
+from tvm_megcc.kernels.expression import Fact
+from tvm_megcc.relax_tools.exprs import constant
+
+#: The expressions of an anchor by name; ``root`` is the call that gives its value.
+Parts = Mapping[str, relax.Expr]
+Build = Callable[[Parts, Tail], "Request | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A kernel call in the making.
+
+    Attributes
+    ----------
+    op : str
+        Kernel operator, a file ``codegen_c/include/op/<op>.h``.
+    facts : mapping
+        Everything that header lists, attributes and facts alike.
+    operands : tuple of Expr
+        Inputs in kernel order; a NumPy array is a constant made here.
+    """
+
+    op: str
+    facts: Mapping[str, Fact]
+    operands: tuple[relax.Expr | np.ndarray, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """An operator that kernels compute, and what they can do to its value before they store it.
+
+    Attributes
+    ----------
+    name : str
+    pattern : DFPattern
+        The calls that it is made of; most are one call.
+    parts : mapping
+        Names of what ``build`` reads.
+    build : callable
+        The parts, and what follows the operator -> a request, or None to decline.
+    steps : tuple of Step
+        What may follow it within one kernel call (`tvm_megcc.fuse.epilogue`).
+    elementwise : bool
+        It is used only where it takes a whole chain of elementwise operators: a longer chain stays
+        in one piece, which generated code computes in one pass over memory.
+    """
+
+    name: str
+    pattern: DFPattern
+    parts: Mapping[str, DFPattern]
+    build: Build
+    steps: tuple[Step, ...] = field(default=())
+    elementwise: bool = False
+
+    @property
+    def root(self) -> str:
+        """Name of the operator whose call the pattern ends with."""
+        return root_of(self.pattern)
+
+    def request(self, parts: Parts, tail: Tail = PLAIN) -> Request | None:
+        return self.build({"root": parts["root"], **{k: parts[k] for k in self.parts}}, tail)
+
+
+def channel_vector(expr: relax.Expr | None, channels: Size) -> np.ndarray | None:
+    """A constant that broadcasts along the last axis only, as ``[channels]``; else None."""
+    array = constant(expr)
+    if array is None or not isinstance(channels, int) or array.dtype != np.float32:
+        return None
+    if array.size == 1:
+        return np.full(channels, array.reshape(-1)[0], np.float32)
+    if array.size == channels and array.ndim and array.shape[-1] == channels:
+        return np.ascontiguousarray(array.reshape(-1))
+    return None

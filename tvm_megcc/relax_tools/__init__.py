@@ -1,0 +1,1 @@
+"""What the frontend, the passes, fusion and lowering share about Relax."""

@@ -1,0 +1,63 @@
+"""Facts of a Relax expression: its dims, its type, its value where that is a constant."""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax, tirx
+from tvm.ir import GenericConst
+
+from tvm_megcc.dims import Size, is_static
+from tvm_megcc.dtypes import of_numpy
+from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.shape_exprs import sizes_of
+
+
+def dtype_name(dtype: object) -> str:
+    """Our name of a TVM dtype: ``float32`` -> ``f32``."""
+    row = of_numpy(str(dtype))
+    if row is None or row.is_storage:
+        raise UnsupportedError(
+            f"a tensor in the model is {dtype}, which no kernel can hold; cast it to another type"
+        )
+    return row.name
+
+
+def dtype_of(expr: relax.Expr) -> str:
+    return dtype_name(expr.ty.dtype)
+
+
+def shape_of(expr: relax.Expr) -> tuple[Size, ...] | None:
+    """The shape, symbolic dims included, or None when it is known at run time only."""
+    return sizes_of(getattr(expr.ty, "shape", None))
+
+
+def static_shape(expr: relax.Expr) -> tuple[int, ...] | None:
+    """The shape as ints, or None when a dim is symbolic or the rank is unknown."""
+    shape = shape_of(expr)
+    return shape if shape is not None and is_static(shape) else None  # type: ignore[return-value]
+
+
+def as_int(value: object) -> int | None:
+    if isinstance(value, int):
+        return value
+    return int(value.value) if isinstance(value, tirx.IntImm) else None
+
+
+def as_float(value: object) -> float | None:
+    """The number behind a primitive value or a one-element constant, else None."""
+    if isinstance(value, GenericConst):
+        array = value.value.numpy()
+        return float(array.reshape(())) if array.size == 1 else None
+    if isinstance(value, tirx.IntImm | tirx.FloatImm):
+        return float(value.value)
+    inner = getattr(value, "value", None)
+    return as_float(inner) if isinstance(inner, tirx.IntImm | tirx.FloatImm) else None
+
+
+def constant(expr: relax.Expr | None) -> np.ndarray | None:
+    return expr.value.numpy() if isinstance(expr, GenericConst) else None
+
+
+def make_constant(array: np.ndarray) -> relax.Expr:
+    """A Relax constant of the array's own dtype (``relax.const`` narrows 64-bit scalars)."""
+    return relax.const(array, str(array.dtype))
