@@ -27,10 +27,8 @@ def test_materialise_binds_a_kernel_by_its_symbol() -> None:
     (binding,) = after["main"].body.blocks[0].bindings
     a, b, attrs, extent = binding.value.args[1].fields
     assert (a, b) == tuple(after["main"].params)
-    expected = op.call_dps_packed(
-        symbol, [a, b, attrs, extent], relax.TensorType([4, 2], "float32")
-    )
-    tvm.ir.assert_structural_equal(binding.value, expected)
+    assert str(binding.value.args[0].global_symbol) == symbol
+    assert str(binding.var.ty) == str(before["main"].ret_ty)
     assert [int(v) for v in attrs.values] == [1, 4, 2, 8, 0, 0, 0, 0]
     assert int(extent.values[0]) == 1  # one panel of columns is all the work
 
