@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 
 import pytest
+
+from tests import golden as golden_files
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -21,6 +24,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=ROOT.parent / "shared",
         help="folder with models/ (the corpus) and tools/; default: beside the checkout",
     )
+    parser.addoption(
+        "--update-golden", action="store_true", help="write the files of tests/golden_files anew"
+    )
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +36,12 @@ def shared(pytestconfig: pytest.Config) -> Path:
     if not path.is_dir():
         pytest.skip(f"{path} is not there (--shared DIR)")
     return path
+
+
+@pytest.fixture
+def golden(pytestconfig: pytest.Config) -> golden_files.Check:
+    """Compares texts with the golden files of a name."""
+    return partial(golden_files.check, update=pytestconfig.getoption("--update-golden"))
 
 
 #: Tests that share something expensive (a compiled model, a wheel) go to one worker of xdist. They
