@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
 import pytest
-
-from tests import golden as golden_files
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -39,8 +38,10 @@ def shared(pytestconfig: pytest.Config) -> Path:
 
 
 @pytest.fixture
-def golden(pytestconfig: pytest.Config) -> golden_files.Check:
+def golden(pytestconfig: pytest.Config) -> Callable[[str, Mapping[str, str]], None]:
     """Compares texts with the golden files of a name."""
+    from tests import golden as golden_files
+
     return partial(golden_files.check, update=pytestconfig.getoption("--update-golden"))
 
 
