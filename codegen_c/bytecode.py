@@ -41,15 +41,15 @@ from ..program import (
     Tensor,
     regions,
 )
+from ..splitting import MOST, grain, is_whole
 from .blocks import Blocks
 from .instructions import Code, opcodes
 from .scalars import Scalars, is_sized
 
 MAGIC = 0x4347454D
-VERSION = 3
-ABI = 5  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
+VERSION = 4
+ABI = 6  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
 NONE = 0xFFFFFFFF
-SERIAL = 0xFFFFFFFE  #: in place of a workspace: the call's work is not split
 HEADER_WORDS = 32
 SECTIONS_AT = 10  #: word of the header with which the table of sections begins
 FUNCTION_WORDS = 4  #: of a function, before its table of sections
@@ -282,7 +282,8 @@ class _FunctionEncoder:
             self.function.kernels[call.kernel],
             self.strings.ref(call.name),
             self.scalars.number(call.work) if sized else _i32(call.work, what),  # type: ignore[arg-type]
-            self._workspace(call),
+            _split(self.program, call),
+            NONE if call.workspace is None else call.workspace,
             call.n_outputs,
             len(call.operands),
         ]
@@ -292,11 +293,6 @@ class _FunctionEncoder:
             )
         attrs = [_i32(a, f"an attribute of {call.name!r}") for a in call.attrs]  # type: ignore[arg-type]
         return _instruction("CALL", [*words, *call.operands, *attrs])
-
-    def _workspace(self, call: Call) -> int:
-        if call.workspace is not None:
-            return call.workspace
-        return SERIAL if _takes_place(self.program, call) else NONE
 
     def _load(self, load: Load) -> list[int]:
         return _instruction(
@@ -321,17 +317,10 @@ class _FunctionEncoder:
         ]
 
 
-def _takes_place(program: Program, call: Call) -> bool:
-    """Whether a call writes over its input: what it has read, if it goes from first to last."""
-    if call.overlap is None:
-        return False
-    source, target = (program.tensors[call.operands[k]] for k in (0, -1))
-    a, b = source.location, target.location
-    if a.space not in ("arena", "block") or (a.space, a.index) != (b.space, b.index):
-        return False
-    if a.space == "block":  # one storage
-        return True
-    return a.offset < b.offset + target.nbytes and b.offset < a.offset + source.nbytes
+def _split(program: Program, call: Call) -> int:
+    """How many workers may run a call at once, and what each should have of the work at least."""
+    workers = MOST if call.workspace is None else call.workers
+    return (1 if is_whole(program, call) else workers) | grain(call) << 8
 
 
 #: Words of a BRANCH and a JUMP that say where to go, and the number of the call there.

@@ -115,6 +115,8 @@ def package(
             out[f"model/model_{a}.bin"] = binary(blobs[a], a, layout)
     shaped = any(code.is_shaped for code in codes.values())
     out["main.c"] = main_c(ident, archs, weights, shaped, can_fail(opcodes_of(codes)))
+    out["include/megcc_pool.h"] = runtime_text("include/megcc_pool.h")
+    out["megcc_pool.c"] = runtime_text("src/megcc_pool.c")
     for path in ("Makefile", "CMakeLists.txt"):
         out[path] = package_text(path)
     facts = manifest(name, ident, codes, layout, kernels.files, kernels.symbols, blobs, weights)

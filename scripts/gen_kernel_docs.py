@@ -22,7 +22,19 @@ _HEAD = """# Kernels
 The applicable kernel with the highest rank serves a call; what the columns mean is said in
 [adding-a-kernel.md](adding-a-kernel.md), the facts of an operator in `codegen_c/include/op/<op>.h`.
 """
-_COLUMNS = ("kernel", "dtype", "arch", "isa", "when", "rank", "params", "pack", "workspace", "work")
+_COLUMNS = (
+    "kernel",
+    "dtype",
+    "arch",
+    "isa",
+    "when",
+    "rank",
+    "params",
+    "pack",
+    "workspace",
+    "work",
+    "cost",
+)
 
 
 def _code(text: str) -> str:
@@ -49,6 +61,7 @@ def _cells(kernel: registry.KernelFile) -> tuple[str, ...]:
         _code(" ".join(_packing(*row) for row in kernel.pack)),
         every.get(workspace) or _code(workspace),
         _code(kernel.work_extent.text),
+        _code(kernel.unit_cost.text),
     )
 
 

@@ -20,12 +20,12 @@ from tvm_megcc.package import Package
 #: How many programs are kept, the latest used ones.
 KEEP = 24
 
-_PARTS = ("include", "src", "model", "main.c", "Makefile", "manifest.json")
+_PARTS = ("include", "src", "model", "main.c", "megcc_pool.c", "Makefile", "manifest.json")
 
 
 @contextmanager
-def built(package: Package, arch: str) -> Iterator[Path]:
-    """The runner of `package` for `arch`; the file may go away after the body.
+def built(package: Package, arch: str, threads: bool = False) -> Iterator[Path]:
+    """The runner of `package` for `arch`, with a pool or without; it may go away after the body.
 
     Raises
     ------
@@ -33,13 +33,14 @@ def built(package: Package, arch: str) -> Iterator[Path]:
         When the compiler or make is missing, or the build fails.
     """
     root = _root()
-    entry = root / _key(package, arch) if root is not None else None
+    entry = root / _key(package, arch, threads) if root is not None else None
     if entry is not None and (entry / "run").is_file():
         os.utime(entry)
         yield entry / "run"
         return
     with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
-        program = toolchain.build(package.path, arch, build_dir=Path(directory) / "build")
+        where = Path(directory) / "build"
+        program = toolchain.build(package.path, arch, build_dir=where, threads=threads)
         if entry is not None:
             _keep(program, package, entry)
         yield program
@@ -74,7 +75,7 @@ def _root() -> Path | None:
     return root if os.access(root, os.W_OK) else None
 
 
-def _key(package: Package, arch: str) -> str:
+def _key(package: Package, arch: str, threads: bool) -> str:
     digest = hashlib.sha256()
 
     def add(data: bytes) -> None:
@@ -84,6 +85,7 @@ def _key(package: Package, arch: str) -> str:
     program = Path(shutil.which(compiler.split()[0]) or compiler).resolve()
     state = program.stat() if program.exists() else None
     add(f"{arch} {compiler} {program} {state and (state.st_size, state.st_mtime_ns)}".encode())
+    add(str(threads).encode())
     for name in ("CFLAGS", "CPPFLAGS", "LDFLAGS"):
         add(os.environ.get(name, "").encode())
     for path, content in files.read_tree(package.path).items():

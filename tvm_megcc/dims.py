@@ -373,6 +373,11 @@ def samples(found: Iterable[Symbol]) -> list[dict[str, int]]:
     return [row for k, row in enumerate(rows) if row not in rows[:k]]
 
 
+def typical(size: Size) -> int:
+    """What a size usually is."""
+    return at(size, samples(symbols(size))[0])
+
+
 def _within(found: Symbol, value: int) -> int:
     low, high = found.bounds
     return int(min(max(value, low), high))

@@ -61,7 +61,11 @@ class Runnable(Protocol):
 
 @contextmanager
 def opened(
-    path: str | Path, arch: str | None = None, progress: Progress | None = None
+    path: str | Path,
+    arch: str | None = None,
+    progress: Progress | None = None,
+    *,
+    threads: int = 1,
 ) -> Iterator[Runnable]:
     """Open a package directory, a tar of one, or a library.
 
@@ -72,6 +76,8 @@ def opened(
         Of a package for several; by default this machine's, if it is among them.
     progress : callable, optional
         Called with what is being done.
+    threads : int
+        How many threads compute.
 
     Raises
     ------
@@ -81,26 +87,32 @@ def opened(
     tell = progress or (lambda stage: None)
     path = Path(path)
     if path.suffix == ".so" and not path.is_dir():
+        if threads > 1:
+            raise InputError(
+                "--threads: a library computes in one thread; run the package (-f c) instead"
+            )
         tell("load")
         yield _Library(path, arch)
         return
     with opened_package(path) as package:
         chosen = package.choose(arch)
         tell("build")
-        with build_cache.built(package, chosen) as program:
+        with build_cache.built(package, chosen, threads > 1) as program:
             tell("run")
-            yield _Built(package, chosen, program)
+            yield _Built(package, chosen, program, threads)
 
 
 class _Built:
     """A package's own runner."""
 
-    def __init__(self, package: Package, arch: str, program: Path) -> None:
+    def __init__(self, package: Package, arch: str, program: Path, threads: int) -> None:
         self.package, self.arch, self.program = package, arch, program
+        self.threads = threads
         self.emulated = not toolchain.is_native(arch)
         self.inputs, self.outputs = package.inputs, package.outputs
 
     def run(self, inputs: Arrays, *, repeat: int = 1, profile: bool = False) -> Result:
+        more = ["--threads", str(self.threads)] if self.threads > 1 else []
         result = toolchain.run_package(
             self.program,
             self.arch,
@@ -108,7 +120,7 @@ class _Built:
             self.package.manifest,
             repeat=repeat,
             warmup=1 if repeat > 1 else 0,
-            args=["--profile"] if profile else [],
+            args=[*more, *(["--profile"] if profile else [])],
         )
         outputs = {p.name: result.outputs[p.name] for p in self.outputs}
         _, mark, rows = result.stdout.partition("profile:")

@@ -3,7 +3,8 @@
 Example
 -------
 >>> MemoryOptions(planner="greedy-size", limit=256 * 1024)
-MemoryOptions(planner='greedy-size', time_limit=5.0, limit=262144, pools=(), clobber_inputs=False)
+MemoryOptions(planner='greedy-size', time_limit=5.0, limit=262144, pools=(), \
+clobber_inputs=False, threads=1)
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class MemoryOptions:
     clobber_inputs : bool
         Whether the space of an input that lives in the arena may be used again after its last read;
         the caller must then write it before each run.
+    threads : int
+        How many threads calls have memory for, at most; any smaller number works, too.
     """
 
     planner: str = "auto"
@@ -38,6 +41,7 @@ class MemoryOptions:
     limit: int | None = None
     pools: tuple[tuple[str, int | None], ...] = ()
     clobber_inputs: bool = False
+    threads: int = 1
 
 
 #: What holds when nothing is said.

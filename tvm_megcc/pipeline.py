@@ -191,7 +191,7 @@ class _Compiler:
             ports.output_dtypes,
         )
         self._dump(f"lowered{suffix}", program)
-        program = forward(program, self.io)
+        program = forward(program, self.io, self.options.threads)
         self._dump(f"forwarded{suffix}", program)
         options = self.options
         program = memory.place(

@@ -111,6 +111,10 @@ class Call:
     overlap : Size or None
         Bytes by which the output may begin before the first operand in the same memory (or more),
         as the kernel has read what it then overwrites; None: they must not overlap.
+    cost : int
+        About how many operations one unit of the work takes.
+    workers : int
+        How many equal parts the workspace has, one for each worker that may run the call at once.
     """
 
     kernel: int
@@ -121,6 +125,8 @@ class Call:
     workspace: int | None = None
     name: str = ""
     overlap: Size | None = None
+    cost: int = 1
+    workers: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,7 +436,7 @@ class Program:
         scratch = f" workspace {show(step.workspace)}" if step.workspace is not None else ""
         return (
             f"{writes} = {self.kernels[step.kernel].symbol}({reads})"
-            f" attrs {list(step.attrs)} work {step.work}{scratch}"
+            f" attrs {list(step.attrs)} work {step.work} x {step.cost}{scratch}"
         )
 
 

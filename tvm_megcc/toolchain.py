@@ -108,6 +108,7 @@ def build(
     build_dir: str | Path | None = None,
     sanitize: bool = False,
     cc: str | None = None,
+    threads: bool = False,
     extra_cflags: Sequence[str] = (),
 ) -> Path:
     """Build a package and return its runner.
@@ -125,6 +126,8 @@ def build(
         With AddressSanitizer and UndefinedBehaviorSanitizer; any finding ends the program.
     cc : str, optional
         Compiler instead of `find_compiler`'s.
+    threads : bool
+        With the pool of ``megcc_pool.h``, so that the runner takes ``--threads``.
     extra_cflags : sequence of str
         Appended to the package's own flags.
 
@@ -145,7 +148,7 @@ def build(
     where = where.resolve()
     where.mkdir(parents=True, exist_ok=True)
     # Links keep every path in the Makefile relative, so any character may be in a folder's name.
-    for part in ("include", "src", "model", "main.c", "Makefile"):
+    for part in ("include", "src", "model", "main.c", "megcc_pool.c", "Makefile"):
         link = where / part
         if link.is_symlink() or link.exists():
             if link.is_symlink() and os.readlink(link) == str(package / part):
@@ -154,6 +157,8 @@ def build(
         link.symlink_to(package / part)
     flags = " ".join([*extra_cflags, *([_SANITIZE] if sanitize else [])])
     command = ["make", "-j2", f"CC={compiler}"]
+    if threads:
+        command.append("THREADS=1")
     if flags:
         command += [f"EXTRA_CFLAGS={flags}"]
     _make(command, where, arch)

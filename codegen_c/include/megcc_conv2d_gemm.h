@@ -17,7 +17,6 @@
 #include "megcc_gemm.h"
 #include "op/conv2d.h"
 
-#define MEGCC_CONV_BLOCK 96
 #define MEGCC_CONV_FEW 16  // row taps up to this many channels
 
 // Copies the floats of one kernel row that lie in the image, zeros where they do not.
@@ -91,7 +90,7 @@ static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count
   }
 }
 
-// Pixels [begin, end) of n * oh * ow, all output channels.
+// Units [begin, end) of blocks of pixels by MEGCC_GEMM_UNIT output channels of a group.
 MEGCC_INLINE void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, void *workspace,
                                     int32_t begin, int32_t end) {
   const int32_t ic = attr[CONV2D_IC], oc = attr[CONV2D_OC], groups = attr[CONV2D_G];
@@ -102,19 +101,17 @@ MEGCC_INLINE void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, void 
   const int32_t runs = row_taps ? attr[CONV2D_KH] : taps;
   const size_t depth = (size_t)taps * icg;
   const size_t group_b = (size_t)((ocg + NR - 1) / NR) * NR * depth;
-  const int32_t pixels = end - begin;
-  const int32_t blocks = (pixels + MEGCC_CONV_BLOCK - 1) / MEGCC_CONV_BLOCK;
+  const int32_t pixels = attr[CONV2D_N] * attr[CONV2D_OH] * attr[CONV2D_OW];
+  const int32_t group_units = (ocg + MEGCC_GEMM_UNIT - 1) / MEGCC_GEMM_UNIT;
+  const int32_t units = groups * group_units;
   const float *b = ptr[1], *bias = ptr[2];
   float *y = ptr[RESIDUAL ? 4 : 3], *zeros;
   const int32_t run_floats = ic * (row_taps ? attr[CONV2D_KW] : 1);
   megcc_conv_t v;
   megcc_gemm_t g;
   int32_t block;
-  if (pixels <= 0) return;
-  // Blocks of equal size, whole tiles each: no short last block that reads all weights again.
-  block = (pixels + blocks - 1) / blocks;
-  block = (block + MEGCC_GEMM_ROWS - 1) / MEGCC_GEMM_ROWS * MEGCC_GEMM_ROWS;
-  if (block > MEGCC_CONV_BLOCK) block = MEGCC_CONV_BLOCK;
+  if (begin >= end) return;
+  block = megcc_gemm_block_rows(pixels);
   v.x = ptr[0];
   v.attr = attr;
   v.row_taps = row_taps;
@@ -130,17 +127,25 @@ MEGCC_INLINE void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, void 
   g.ld = (size_t)oc;
   g.act_a = megcc_attr_f32(attr[CONV2D_ACT_A]);
   g.act_b = megcc_attr_f32(attr[CONV2D_ACT_B]);
-  for (int32_t first = begin; first < end; first += block) {
-    const int32_t count = end - first < block ? end - first : block;
+  while (begin < end) {
+    const int32_t first = begin / units * block;
+    const int32_t count = pixels - first < block ? pixels - first : block;
+    int32_t unit = begin % units;
+    const int32_t stop = units - unit < end - begin ? units : unit + end - begin;
+    begin += stop - unit;
     megcc_conv_table(&v, first, count);
     g.a_stride = (size_t)count;
-    for (int32_t group = 0; group < groups; ++group) {
+    while (unit < stop) {
+      const int32_t group = unit / group_units, u0 = unit % group_units;
+      const int32_t u1 = group_units - u0 < stop - unit ? group_units : u0 + stop - unit;
+      const int32_t c1 = u1 < group_units ? u1 * MEGCC_GEMM_UNIT : ocg;
       g.a_skip = (size_t)group * icg;
       g.b = b + (size_t)group * group_b;
       g.bias = bias + (size_t)group * ocg;
       g.dst = y + (size_t)first * oc + (size_t)group * ocg;
       g.residual = RESIDUAL ? (const float *)ptr[3] + (g.dst - y) : NULL;
-      megcc_gemm_block(&g, count, 0, ocg);
+      megcc_gemm_block(&g, count, u0 * MEGCC_GEMM_UNIT, c1);
+      unit += u1 - u0;
     }
   }
 }

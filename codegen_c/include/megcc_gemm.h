@@ -209,4 +209,18 @@ static void megcc_gemm_block(const megcc_gemm_t *g, int32_t rows, int32_t c0, in
   }
 }
 
+// A kernel's unit of work is a block of rows by MEGCC_GEMM_UNIT columns, blocks outside: few rows
+// of many columns split as well as many rows.
+#define MEGCC_GEMM_UNIT 16
+#define MEGCC_GEMM_BLOCK 96
+
+// Rows of a block: at most MEGCC_GEMM_BLOCK, whole tiles, all blocks equal, so that no short last
+// block reads all of b again. There are as many as ceil(rows / MEGCC_GEMM_BLOCK).
+MEGCC_INLINE int32_t megcc_gemm_block_rows(int32_t rows) {
+  const int32_t blocks = (rows + MEGCC_GEMM_BLOCK - 1) / MEGCC_GEMM_BLOCK;
+  int32_t block = (rows + blocks - 1) / blocks;
+  block = (block + MEGCC_GEMM_ROWS - 1) / MEGCC_GEMM_ROWS * MEGCC_GEMM_ROWS;
+  return block < MEGCC_GEMM_BLOCK ? block : MEGCC_GEMM_BLOCK;
+}
+
 #endif  // MEGCC_GEMM_H

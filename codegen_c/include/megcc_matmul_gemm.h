@@ -9,7 +9,6 @@
 #include "megcc_gemm.h"
 #include "op/matmul.h"
 
-#define MEGCC_MATMUL_BLOCK 96
 #define MEGCC_MATMUL_COLS 32
 
 #ifndef TRANS_B
@@ -35,23 +34,23 @@ MEGCC_INLINE megcc_gemm_t megcc_matmul_setup(void *const *ptr, const int32_t *at
   return g;
 }
 
-// Rows [begin, end) of all batches, a constant rhs in panels. A single row is split by panels
-// instead.
+// Units [begin, end) of blocks of rows, of all batches, by MEGCC_GEMM_UNIT columns; a constant rhs
+// in panels.
 MEGCC_INLINE void megcc_matmul_packed(void *const *ptr, const int32_t *attr, void *workspace,
                                       int32_t begin, int32_t end) {
-  const int32_t m = attr[MATMUL_M], n = attr[MATMUL_N];
+  const int32_t m = attr[MATMUL_M], n = attr[MATMUL_N], rows = attr[MATMUL_B] * m;
+  const int32_t units = (n + MEGCC_GEMM_UNIT - 1) / MEGCC_GEMM_UNIT;
   const float **table = workspace;
   float *dst;
   megcc_gemm_t g = megcc_matmul_setup(ptr, attr, workspace, &dst);
   const float *residual = g.residual;
-  if (attr[MATMUL_B] * m == 1) {
-    const int32_t last = end * NR < n ? end * NR : n;
-    table[0] = ptr[0];
-    megcc_gemm_block(&g, 1, begin * NR, last);
-    return;
-  }
-  for (int32_t first = begin; first < end; first += MEGCC_MATMUL_BLOCK) {
-    const int32_t left = end - first, count = left < MEGCC_MATMUL_BLOCK ? left : MEGCC_MATMUL_BLOCK;
+  int32_t block;
+  if (begin >= end) return;
+  block = megcc_gemm_block_rows(rows);
+  while (begin < end) {
+    const int32_t first = begin / units * block, unit = begin % units;
+    const int32_t count = rows - first < block ? rows - first : block;
+    const int32_t stop = units - unit < end - begin ? units : unit + end - begin;
     for (int32_t r = 0; r < count; ++r) {
       const int32_t row = first + r;
       table[r] = (const float *)ptr[0] + (ptrdiff_t)(row / m) * attr[MATMUL_LHS_STRIDE] +
@@ -59,7 +58,8 @@ MEGCC_INLINE void megcc_matmul_packed(void *const *ptr, const int32_t *attr, voi
     }
     g.dst = dst + (size_t)first * n;
     if (RESIDUAL) g.residual = residual + (size_t)first * n;
-    megcc_gemm_block(&g, count, 0, n);
+    megcc_gemm_block(&g, count, unit * MEGCC_GEMM_UNIT, stop < units ? stop * MEGCC_GEMM_UNIT : n);
+    begin += stop - unit;
   }
 }
 
@@ -94,7 +94,7 @@ MEGCC_INLINE void megcc_matmul_dynamic(void *const *ptr, const int32_t *attr, vo
   const int32_t m = attr[MATMUL_M], n = attr[MATMUL_N], depth = attr[MATMUL_K];
   const int32_t units = (n + MEGCC_MATMUL_COLS - 1) / MEGCC_MATMUL_COLS;
   const float **table = workspace;
-  const size_t rows = (size_t)(m < MEGCC_MATMUL_BLOCK ? m : MEGCC_MATMUL_BLOCK);
+  const size_t rows = (size_t)(m < MEGCC_GEMM_BLOCK ? m : MEGCC_GEMM_BLOCK);
   float *panels = (float *)((char *)workspace + (rows + 7) / 8 * 64);
   float *dst;
   megcc_gemm_t g = megcc_matmul_setup(ptr, attr, workspace, &dst);
@@ -107,8 +107,8 @@ MEGCC_INLINE void megcc_matmul_dynamic(void *const *ptr, const int32_t *attr, vo
     const float *rhs = (const float *)ptr[1] + (ptrdiff_t)batch * attr[MATMUL_RHS_STRIDE];
     megcc_matmul_pack(rhs, n, depth, c0, cols, panels);
     if (BIAS) g.bias = bias + c0;
-    for (int32_t first = 0; first < m; first += MEGCC_MATMUL_BLOCK) {
-      const int32_t left = m - first, count = left < MEGCC_MATMUL_BLOCK ? left : MEGCC_MATMUL_BLOCK;
+    for (int32_t first = 0; first < m; first += MEGCC_GEMM_BLOCK) {
+      const int32_t left = m - first, count = left < MEGCC_GEMM_BLOCK ? left : MEGCC_GEMM_BLOCK;
       const size_t at = ((size_t)batch * m + first) * n + c0;
       for (int32_t r = 0; r < count; ++r) table[r] = lhs + (size_t)(first + r) * depth;
       g.dst = dst + at;

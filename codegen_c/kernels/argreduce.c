@@ -6,6 +6,7 @@
 // rank: 0
 // params: FUNC=func LAST=last DTYPE=dtype
 // work: outer * inner
+// cost: 4 * axis
 //
 // One line at a time. A NaN is found only when it is the first element.
 #include "megcc_dtype.h"

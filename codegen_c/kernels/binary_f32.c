@@ -7,6 +7,7 @@
 // params: FUNC=func ACT=act
 // inplace: 0, 1
 // work: size
+// cost: 8
 //
 // The reference: runs along the last axis after merging, one element at a time.
 #include "megcc_act.h"

@@ -8,6 +8,7 @@
 // params: FUNC=func ACT=act
 // inplace: 0, 1
 // work: size
+// cost: 8
 //
 // The shapes are merged to as few axes as their broadcasting allows; along the last one an operand
 // is either contiguous or one value, so all loops are over vectors.

@@ -8,6 +8,7 @@
 // params: FUNC=func DTYPE=dtype
 // inplace: 0, 1
 // work: size
+// cost: 8
 //
 // Sums, differences and products wrap; quotients truncate, x / 0 is 0 and the quotient that does
 // not fit wraps.

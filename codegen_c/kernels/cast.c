@@ -7,6 +7,7 @@
 // rank: 0
 // params: FROM=dtype TO=to
 // work: size
+// cost: 8
 //
 // One element at a time.
 #include "megcc_dtype.h"

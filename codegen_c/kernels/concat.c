@@ -5,6 +5,8 @@
 // isa: none
 // rank: 0
 // work: outer * count
+// cost: 2 * (b0 + b1 + b2 + b3 + b4 + b5 + b6 + b7 + b8 + b9 + b10 + b11 + b12 + b13
+//   + b14 + b15) // count
 //
 // A work item is one input's part of one output row.
 #include "megcc_kernel.h"

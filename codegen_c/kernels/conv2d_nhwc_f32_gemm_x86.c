@@ -13,7 +13,8 @@
 // inplace: 3
 // overlap: 4 * oc * min(n * oh * ow, 95 + (ow * (pt // sh + 1) if kh * kw * sh * sw > 1 else 1))
 //   if oc <= ic and pl + pr <= dw * (kw - 1) and pt + pb <= dh * (kh - 1) else -1
-// work: n * oh * ow
+// work: (n * oh * ow + 95) // 96 * g * ((oc // g + 15) // 16)
+// cost: (min(96, n * oh * ow) + 8) * min(16, oc // g) * kh * kw * (ic // g)
 //
 // Implicit matrix product over output pixels: megcc_conv2d_gemm.h. Any size, stride, dilation,
 // padding and grouping; panels of 16 channels suit AVX2 and AVX-512.

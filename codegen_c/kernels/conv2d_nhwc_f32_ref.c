@@ -7,6 +7,7 @@
 // params: ACT=act RESIDUAL=residual
 // inplace: 3
 // work: n * oh
+// cost: 8 * ow * oc * kh * kw * (ic // g)
 //
 // The reference: plain C99, any groups, strides, dilations and padding. Weights stay OHWI.
 #include "megcc_act.h"

@@ -6,6 +6,7 @@
 // rank: 0
 // inplace: 0
 // work: (bytes + 63) // 64
+// cost: 128
 //
 // A work item is 64 bytes.
 #include "megcc_kernel.h"

@@ -11,6 +11,7 @@
 // overlap: 4 * oc * ow * min(n * oh, pt // sh + 1)
 //   if pl + pr <= dw * (kw - 1) and pt + pb <= dh * (kh - 1) else -1
 // work: n * oh
+// cost: 4 * ow * oc * kh * kw
 //
 // Depthwise, any kernel, stride, dilation and padding, pixel by pixel: megcc_dw_pixel.h.
 #include "megcc_dw_pixel.h"

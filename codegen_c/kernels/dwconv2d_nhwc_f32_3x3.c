@@ -11,6 +11,7 @@
 // overlap: 4 * oc * ow * min(n * oh, pt // sh + 2)
 //   if pl + pr <= kw - 1 and pt + pb <= kh - 1 else -1
 // work: n * oh
+// cost: 4 * ow * oc * kh * kw
 //
 // Depthwise 3x3, two times four outputs at a time: megcc_dwconv.h.
 #define DW_K 3

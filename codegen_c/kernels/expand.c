@@ -6,6 +6,7 @@
 // rank: 0
 // params: ESIZE=esize
 // work: size
+// cost: 8
 //
 // A view of the input with stride 0 along the axes that are repeated, copied run by run.
 #include "megcc_kernel.h"

@@ -6,6 +6,7 @@
 // rank: 0
 // params: INDEX=index
 // work: outer * count
+// cost: 2 * row_bytes
 //
 // A work item is one row of the output.
 #include "megcc_kernel.h"

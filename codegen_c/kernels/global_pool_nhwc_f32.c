@@ -6,6 +6,7 @@
 // rank: 0
 // params: FUNC=func
 // work: n * ((c + 15) // 16)
+// cost: 64 * hw
 //
 // The reference: 16 channels at a time, one pass over the pixels.
 #include "megcc_int.h"

@@ -6,6 +6,7 @@
 // rank: 10
 // params: FUNC=func
 // work: n * ((c + 63) // 64)
+// cost: 256 * hw
 //
 // A work item is 64 channels of one image: four vectors at a time stay in registers over all
 // pixels.

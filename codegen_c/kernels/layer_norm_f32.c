@@ -7,6 +7,7 @@
 // params: SCALE=scale BIAS=bias RMS=rms
 // inplace: 0
 // work: outer
+// cost: 24 * inner
 //
 // The reference: mean, then the mean of squared differences, then the row.
 #include "megcc_kernel.h"

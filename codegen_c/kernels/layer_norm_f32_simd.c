@@ -7,6 +7,7 @@
 // params: SCALE=scale BIAS=bias RMS=rms
 // inplace: 0
 // work: outer
+// cost: 16 * inner
 //
 // Mean, then the mean of squared differences, then the row; two vectors of partial sums.
 #include "megcc_kernel.h"

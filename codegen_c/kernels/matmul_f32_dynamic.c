@@ -9,6 +9,7 @@
 // workspace: 64 * (min(12, (m + 7) // 8) + k * min(2, (n + 15) // 16))
 // inplace: 2 + bias
 // work: b * ((n + 31) // 32)
+// cost: (m + 8) * min(32, n) * k
 //
 // Any rhs: 32 columns at a time go into panels in the workspace, then all rows of the batch run
 // over them (megcc_matmul_gemm.h).

@@ -9,7 +9,8 @@
 // pack: 1=matmul_panels(nr=8)
 // workspace: 8 * min(96, b * m)
 // inplace: 2 + bias
-// work: b * m if b * m != 1 else (n + 7) // 8
+// work: (b * m + 95) // 96 * ((n + 15) // 16)
+// cost: (min(96, b * m) + 8) * min(16, n) * k
 //
 // A constant rhs in panels of 8 columns (NEON, 4-lane vectors): megcc_matmul_gemm.h. A single row
 // is split by panels, several rows by rows.

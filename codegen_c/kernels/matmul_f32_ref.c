@@ -7,6 +7,7 @@
 // params: ACT=act RESIDUAL=residual BIAS=bias TRANS_A=trans_a TRANS_B=trans_b
 // inplace: 2 + bias
 // work: b * m
+// cost: 8 * n * k
 //
 // The reference: plain C99, either operand transposed, broadcast batches.
 #include "megcc_act.h"

@@ -6,6 +6,7 @@
 // rank: 0
 // params: ESIZE=esize MODE=mode
 // work: size
+// cost: 8
 //
 // Rows along the last axis. An axis that is not padded is merged with the one before it, which is
 // then padded by so many more elements; only constant padding allows that.

@@ -8,6 +8,7 @@
 // overlap: 4 * c * ow * min(n * oh, pt // sh + 1)
 //   if pl + pr <= dw * (kw - 1) and pt + pb <= dh * (kh - 1) else -1
 // work: n * oh
+// cost: 4 * ow * c * kh * kw
 //
 // The reference: the output pixel is the accumulator, one pass per tap over the channels.
 #include "megcc_int.h"

@@ -8,6 +8,7 @@
 // overlap: 4 * c * ow * min(n * oh, pt // sh + 1)
 //   if pl + pr <= dw * (kw - 1) and pt + pb <= dh * (kh - 1) else -1
 // work: n * oh
+// cost: 4 * ow * c * kh * kw
 //
 // Four vectors of channels at a time stay in registers over all taps, then one, then the tail.
 #include "megcc_kernel.h"

@@ -6,6 +6,7 @@
 // rank: 0
 // params: FUNC=func ROWS=(inner == 1)
 // work: outer * inner
+// cost: 4 * axis
 //
 // ROWS: along contiguous lines, four vectors of partial results. Otherwise a vector of neighbouring
 // lines at a time, two partial results each.

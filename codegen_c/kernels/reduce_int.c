@@ -7,6 +7,7 @@
 // rank: 0
 // params: FUNC=func DTYPE=dtype
 // work: outer * inner
+// cost: 4 * axis
 //
 // One line at a time; sums and products wrap.
 #include "megcc_dtype.h"

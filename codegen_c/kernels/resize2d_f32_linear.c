@@ -8,6 +8,7 @@
 // params: NCHW=nchw
 // workspace: 12 * ow + (4 * w if nchw else 0)
 // work: n * oh * (c if nchw else 1)
+// cost: 16 * ow * (1 if nchw else c)
 //
 // The columns' taps are computed once per call. NHWC mixes four pixels over vectors of channels;
 // NCHW mixes two rows into the workspace first, over vectors of columns, then gathers along it.

@@ -8,6 +8,7 @@
 // params: NCHW=nchw
 // workspace: 4 * ow
 // work: n * oh * (c if nchw else 1)
+// cost: 8 * ow * (1 if nchw else c)
 //
 // The source columns are computed once per call, then rows are gathered.
 #include "megcc_kernel.h"

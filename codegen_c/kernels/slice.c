@@ -6,6 +6,7 @@
 // rank: 0
 // params: ESIZE=esize
 // work: size
+// cost: 8
 //
 // A strided view of the input, its axes merged where they can be, copied run by run.
 #include "megcc_kernel.h"

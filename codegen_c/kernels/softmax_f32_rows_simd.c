@@ -8,6 +8,7 @@
 // params: LOG=log
 // inplace: 0
 // work: outer
+// cost: 40 * axis
 //
 // Along contiguous rows: the maximum, the exponentials and their sum, then the division.
 #include "megcc_kernel.h"

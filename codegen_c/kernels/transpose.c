@@ -6,6 +6,7 @@
 // rank: 0
 // params: ESIZE=esize
 // work: size
+// cost: 8
 //
 // Axes that stay neighbours are merged first. A plane is walked in blocks of 16 x 16, so that every
 // cache line that is read is used while it is there.

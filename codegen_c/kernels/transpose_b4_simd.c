@@ -5,6 +5,7 @@
 // isa: simd
 // rank: 10
 // work: size
+// cost: 8
 //
 // As transpose.c, with planes in tiles of 4 x 4 that are transposed in registers. Blocks of 64
 // input rows keep what four output rows share in the cache.

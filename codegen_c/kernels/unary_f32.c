@@ -7,6 +7,7 @@
 // params: FUNC=func
 // inplace: 0
 // work: size
+// cost: 32
 //
 // The reference: one element at a time through megcc_math.h.
 #include "megcc_kernel.h"

@@ -8,6 +8,7 @@
 // params: FUNC=func
 // inplace: 0
 // work: size
+// cost: 24
 //
 // One vector at a time, the tail as a shorter vector: an element's bits do not depend on its place.
 #include "op/unary.h"

@@ -6,6 +6,7 @@
 // rank: 0
 // params: ESIZE=esize
 // work: size
+// cost: 8
 //
 // Runs along the last axis after merging.
 #include "megcc_dtype.h"

@@ -11,6 +11,9 @@
 #include <time.h>
 
 #include MODEL_HEADER
+#ifdef MEGCC_THREADS
+#include "megcc_pool.h"
+#endif
 
 // Define these on the compiler's command line (-include hooks.h) to measure the timed runs.
 #ifndef MEGCC_BENCH_BEGIN
@@ -32,13 +35,14 @@ struct options {
   const char *input_dir;
   const char *output_dir;
   long repeat, warmup;
-  unsigned long seed;
+  unsigned long seed, threads;
   int profile;
 };
 
 static const char kUsage[] =
     "usage: run [--model FILE] [--input NAME=FILE]... [--inputs DIR] [--outputs DIR]\n"
     "           [--shape NAME=DIMS]... [--repeat N] [--warmup N] [--seed S] [--profile]\n"
+    "           [--threads N]\n"
     "  --input NAME=FILE  raw little-endian values of one input; --inputs DIR: <number>.bin\n"
     "                     of all of them; an input without a file is random\n"
     "  --shape NAME=DIMS  dims of one input where the model leaves them open, as x=1,3,320,320\n"
@@ -46,7 +50,8 @@ static const char kUsage[] =
     "  --repeat N         timed runs (1); --warmup N: untimed runs before them (0)\n"
     "  --seed S           of random inputs (0)\n"
     "  --profile          time of every kernel call, slowest first\n"
-    "  --model FILE       the model, where it is not linked in\n";
+    "  --model FILE       the model, where it is not linked in\n"
+    "  --threads N        threads that compute (1), where it was built with THREADS=1\n";
 
 static void fail(const char *what, const char *subject) {
   fflush(stdout);
@@ -160,6 +165,7 @@ static struct options parse(int argc, char **argv) {
   int i;
   memset(&o, 0, sizeof o);
   o.repeat = 1;
+  o.threads = 1;
   for (i = 1; i < argc; ++i) {
     const char *a = argv[i], *v = i + 1 < argc ? argv[i + 1] : NULL;
     if (!strcmp(a, "--help") || !strcmp(a, "-h")) {
@@ -172,7 +178,7 @@ static struct options parse(int argc, char **argv) {
     }
     if (strcmp(a, "--model") && strcmp(a, "--input") && strcmp(a, "--inputs") &&
         strcmp(a, "--shape") && strcmp(a, "--outputs") && strcmp(a, "--repeat") &&
-        strcmp(a, "--warmup") && strcmp(a, "--seed")) {
+        strcmp(a, "--warmup") && strcmp(a, "--seed") && strcmp(a, "--threads")) {
       fail("unknown option; see run --help", a);
     }
     if (v == NULL) fail("needs a value", a);
@@ -183,6 +189,7 @@ static struct options parse(int argc, char **argv) {
     if (!strcmp(a, "--repeat")) o.repeat = (long)parse_number(v, a);
     if (!strcmp(a, "--warmup")) o.warmup = (long)parse_number(v, a);
     if (!strcmp(a, "--seed")) o.seed = parse_number(v, a);
+    if (!strcmp(a, "--threads")) o.threads = parse_number(v, a);
     if (!strcmp(a, "--input")) {
       if (o.n_inputs == MAX_INPUTS) fail("given too often", a);
       o.input[o.n_inputs++] = v;
@@ -193,6 +200,7 @@ static struct options parse(int argc, char **argv) {
     }
   }
   if (o.repeat < 1) fail("must be at least 1", "--repeat");
+  if (o.threads < 1 || o.threads > 255) fail("must be from 1 to 255", "--threads");
   if ((unsigned long)o.repeat > (size_t)-1 / sizeof(double)) fail("is too large", "--repeat");
   return o;
 }
@@ -617,6 +625,28 @@ static megcc_context_t *make_context(const struct options *o, const megcc_model_
   return context;
 }
 
+// ---- threads -------------------------------------------------------------------------------
+
+#ifdef MEGCC_THREADS
+static megcc_pool_t *pool;
+
+static void end_pool(void) { megcc_pool_destroy(pool); }
+
+static void use_threads(const struct options *o, megcc_context_t *context) {
+  const uint32_t n = (uint32_t)o->threads;
+  if (n == 1) return;
+  check(megcc_pool_create(n, allocate(megcc_pool_bytes(n)), megcc_pool_bytes(n), &pool), NULL);
+  atexit(end_pool);
+  check(megcc_set_parallel(context, megcc_pool_run, pool), NULL);
+}
+#else
+static void use_threads(const struct options *o, megcc_context_t *context) {
+  (void)context;
+  if (o->threads > 1)
+    fail("this program has no threads; build it with make THREADS=1", "--threads");
+}
+#endif
+
 int main(int argc, char **argv) {
   const struct options o = parse(argc, argv);
   megcc_image_t image;
@@ -636,6 +666,7 @@ int main(int argc, char **argv) {
   check(megcc_model_verify(model), "weights");
   context = make_context(&o, model);
   bind_inputs(&o, model, context);
+  use_threads(&o, context);
 
   for (r = 0; r < o.warmup; ++r) check_run(megcc_run(context), context);
   if (o.profile) check(megcc_set_profile(context, on_call, &profile), NULL);

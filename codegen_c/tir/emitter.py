@@ -16,6 +16,7 @@ from tvm_megcc.errors import UnsupportedError
 
 from . import sizes, sorting
 from .aliasing import aliases, overwritable
+from .cost import unit_cost
 from .exprs import ExprPrinter
 from .lowering import lower
 from .scalars import storage_type
@@ -49,6 +50,8 @@ class GeneratedKernel:
         Operands whose memory the output may take over.
     workspace_expr, work_expr : str
         The same two numbers as text over ``s0, s1, ...``, the dims in that order.
+    cost_expr : str
+        About how many operations a unit of the work takes, in the same form.
     """
 
     symbol: str
@@ -58,6 +61,7 @@ class GeneratedKernel:
     symbolic: tuple[str, ...]
     workspace_expr: str = "0"
     work_expr: str = "1"
+    cost_expr: str = "1"
     inplace: tuple[int, ...] = ()
 
     def workspace_for(self, dims: Sequence[int]) -> int:
@@ -133,7 +137,8 @@ def _emit(func: tirx.PrimFunc, name: str, prefix: str, hint: str) -> GeneratedKe
     source = _file(exprs.uses, head + printer.lines)
     symbol = _symbol(prefix, hint, source)
     kernel = _kernel(symbol, source.replace(_PLACEHOLDER, symbol), printer, dims, exprs)
-    return replace(kernel, inplace=inplace)
+    cost = unit_cost(flat.body, printer.parallel is not None, symbols, exprs)
+    return replace(kernel, inplace=inplace, cost_expr=cost)
 
 
 def _kernel(

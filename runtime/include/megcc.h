@@ -277,15 +277,19 @@ typedef void (*megcc_profile_fn)(void *user, megcc_event_t event, uint32_t call,
 /// Sets (or, with null, removes) the profile hook.
 megcc_status_t megcc_set_profile(megcc_context_t *context, megcc_profile_fn profile, void *user);
 
-/// Processes [begin, end) of a task; disjoint ranges may run at the same time.
-typedef void (*megcc_range_fn)(const void *task, int32_t begin, int32_t end);
+/// Processes [begin, end) of a task; disjoint ranges may run at the same time, each with the number
+/// of another worker.
+typedef void (*megcc_range_fn)(const void *task, uint32_t worker, int32_t begin, int32_t end);
 
-/// Covers [0, work) by disjoint calls of `range`, on as many threads as it likes, and returns when
-/// all of them have returned.
-typedef void (*megcc_parallel_fn)(void *user, megcc_range_fn range, const void *task, int32_t work);
+/// Covers [0, work) by disjoint calls of `range` and returns when all of them have returned. Ranges
+/// that run at the same time have different workers' numbers, all of them below `workers`: a worker
+/// has scratch memory of its own. Below `grain`, a range costs more to hand out than it gives.
+typedef void (*megcc_parallel_fn)(void *user, megcc_range_fn range, const void *task, int32_t work,
+                                  int32_t grain, uint32_t workers);
 
-/// Sets (or, with null, removes) the caller's thread pool. Not every call is split: one that needs
-/// a workspace, or whose output takes the place of input that it has read, runs from first to last.
+/// Sets (or, with null, removes) the caller's thread pool; megcc_pool.h has one. Not every call is
+/// split: one that is small, whose output takes the place of input that it has read, or whose
+/// workspace was planned for one worker (`tvmc compile --threads`), runs from first to last.
 megcc_status_t megcc_set_parallel(megcc_context_t *context, megcc_parallel_fn parallel, void *user);
 
 /// One English sentence without a full stop; never null.

@@ -187,7 +187,7 @@ int megcc_reaches(const megcc_context_t *c, const uint32_t *tensors, uint32_t co
   for (i = 0; i < count; ++i) {
     megcc_tensor_t t;
     size_t bytes = 0, room;
-    if (tensors[i] >= MEGCC_SERIAL) continue;
+    if (tensors[i] == MEGCC_NONE) continue;
     t = megcc_tensor_at(m, tensors[i]);
     if (t.space == MEGCC_ARENA && t.index >= m->count[MEGCC_S_POOLS]) {
       room = s->room[t.index - m->count[MEGCC_S_POOLS]];

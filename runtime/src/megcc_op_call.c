@@ -1,10 +1,11 @@
 // CALL: run a kernel over its work range.
 //
-//   word 1 kernel, 2 name, 3 work, 4 workspace tensor, NONE or SERIAL, 5 outputs, 6 operands,
-//   then the operands (tensors, outputs last), then the attributes (read in place).
+//   word 1 kernel, 2 name, 3 work, 4 how it may be split, 5 workspace tensor or NONE, 6 outputs,
+//   7 operands, then the operands (tensors, outputs last), then the attributes (read in place).
 //
-// Ranges of the work may be done in any order, at the same time. Not so with a workspace, which is
-// one for all of them, and SERIAL: the output lies over rows of the input that have been read.
+// Ranges of the work may be done in any order, at the same time, by as many workers as word 4 says
+// in its low 8 bits; each has an equal part of the workspace. A call for one worker is whole: its
+// output lies over rows of the input that have been read, or its workspace is for one.
 #include "megcc_vm.h"
 
 megcc_status_t megcc_check_call(const megcc_model_t *m, const uint32_t *code, uint32_t words,
@@ -22,7 +23,8 @@ megcc_status_t megcc_check_call(const megcc_model_t *m, const uint32_t *code, ui
     if (id >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
     if (writes && !megcc_tensor_is_writable(m, id)) return MEGCC_ERR_CORRUPT;
   }
-  if (code[MEGCC_C_WORKSPACE] < MEGCC_SERIAL) {
+  if ((code[MEGCC_C_SPLIT] & 0xFF) == 0) return MEGCC_ERR_CORRUPT;
+  if (code[MEGCC_C_WORKSPACE] != MEGCC_NONE) {
     megcc_tensor_t t;
     if (code[MEGCC_C_WORKSPACE] >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
     t = megcc_tensor_at(m, code[MEGCC_C_WORKSPACE]);
@@ -35,11 +37,15 @@ struct task {
   megcc_kernel_fn kernel;
   void *const *operand;
   const int32_t *attr;
+  uint8_t *workspace;
+  size_t stride;  // bytes of each worker's part of the workspace
 };
 
-static void run_range(const void *arg, int32_t begin, int32_t end) {
+static void run_range(const void *arg, uint32_t worker, int32_t begin, int32_t end) {
   const struct task *task = (const struct task *)arg;
-  task->kernel(task->operand, task->attr, NULL, begin, end);
+  uint8_t *workspace = task->workspace;
+  if (workspace != NULL) workspace += worker * task->stride;
+  task->kernel(task->operand, task->attr, workspace, begin, end);
 }
 
 megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_t work,
@@ -60,11 +66,17 @@ megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_
   }
   if (work > 0) {
     const uint32_t workspace = code[MEGCC_C_WORKSPACE];
-    if (context->parallel != NULL && work > 1 && workspace == MEGCC_NONE) {
-      context->parallel(context->parallel_user, run_range, &task, work);
+    const uint32_t workers = code[MEGCC_C_SPLIT] & 0xFF;
+    const int32_t grain = (int32_t)(code[MEGCC_C_SPLIT] >> 8);
+    task.workspace = NULL;
+    if (workspace != MEGCC_NONE) {
+      task.workspace = megcc_tensor_data(context, workspace);
+      task.stride = megcc_tensor_in(context, workspace).bytes / workers;
+    }
+    if (context->parallel != NULL && workers > 1 && work / 2 >= grain && work > 1) {
+      context->parallel(context->parallel_user, run_range, &task, work, grain, workers);
     } else {
-      task.kernel(task.operand, attr,
-                  workspace < MEGCC_SERIAL ? megcc_tensor_data(context, workspace) : NULL, 0, work);
+      run_range(&task, 0, 0, work);
     }
   }
   if (context->profile != NULL) {

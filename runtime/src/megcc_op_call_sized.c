@@ -1,7 +1,7 @@
 // CALL_SIZED: run a kernel whose work or attributes follow from the shapes.
 //
-//   words 1 ... 6 as CALL, but 3 is the value that says the work; 7 the value of the first
-//   attribute, 8 the number of attributes (consecutive values), then the operands.
+//   words 1 ... 7 as CALL, but 3 is the value that says the work; 8 the value of the first
+//   attribute, 9 the number of attributes (consecutive values), then the operands.
 #include "megcc_vm.h"
 
 enum { ATTR = MEGCC_C_FIRST, ATTRS, OPERANDS };

@@ -7,7 +7,7 @@
 
 // Raised whenever anything in this file or the kernel's type changes: packages of different ABIs
 // in one program refuse each other's models instead of misreading them.
-#define MEGCC_ABI 5
+#define MEGCC_ABI 6
 
 // A debug build (-DMEGCC_DEBUG) adds to the structs below; a program half of one, half of the other
 // refuses its models, too.
@@ -20,9 +20,8 @@
 // ---- image format: 32-bit little-endian words, see docs/package-format.md ------------------
 
 #define MEGCC_MAGIC 0x4347454Du  // "MEGC"
-#define MEGCC_VERSION 3u
-#define MEGCC_NONE 0xFFFFFFFFu    // "no tensor"
-#define MEGCC_SERIAL 0xFFFFFFFEu  // no workspace, and the call's work is not split
+#define MEGCC_VERSION 4u
+#define MEGCC_NONE 0xFFFFFFFFu  // "no tensor"
 
 enum {  // words of the header
   MEGCC_H_MAGIC,
@@ -110,6 +109,7 @@ enum {
   MEGCC_C_KERNEL = 1,
   MEGCC_C_NAME,
   MEGCC_C_WORK,
+  MEGCC_C_SPLIT,  // most workers (1: the call is whole) | least work of one of them << 8
   MEGCC_C_WORKSPACE,
   MEGCC_C_OUTPUTS,
   MEGCC_C_OPERANDS,

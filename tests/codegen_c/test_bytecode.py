@@ -10,6 +10,7 @@ from dataclasses import replace
 from tvm_megcc.codegen_c import blocks, bytecode, instructions, model_source, scalars, sources
 from tvm_megcc.dtypes import DTYPES
 from tvm_megcc.program import ALIGNMENT, bundle_of
+from tvm_megcc.splitting import PIECE
 
 from ..runtime import programs as p
 
@@ -113,8 +114,8 @@ def test_sections():
     (name, tensor) = section(data, "inputs")
     assert (string(data, name), tensor) == ("x", 0)
     call = section(data, "code")
-    assert call[0] == 1 | 10 << 8 and call[1] == 0 and string(data, call[2]) == "add"
-    assert call[3:] == [6, bytecode.NONE, 1, 3, 0, 1, 2, 0 | 1 << 8]
+    assert call[0] == 1 | 11 << 8 and call[1] == 0 and string(data, call[2]) == "add"
+    assert call[3:] == [6, 255 | PIECE << 8, bytecode.NONE, 1, 3, 0, 1, 2, 0 | 1 << 8]
 
 
 def test_pools():

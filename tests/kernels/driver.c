@@ -29,9 +29,9 @@
 extern const megcc_kernel_fn kernel_table[];
 
 enum { OK, CRASHED, GUARD, DIFFERS, INPUT_WRITTEN };
-enum { MAX_PTR = 32, GUARD_BYTES = 256, ALIGN = 64 };
+enum { MAX_PTR = 32, GUARD_BYTES = 256, ALIGN = 64, WORKERS = 3 };
 // INPLACE + i: in that of input i; INPLACE_SPLIT + i: the same, split
-enum { WHOLE, AT_END, SPLIT, HALVES, OVERLAP, OVERLAP_SPLIT, INPLACE };
+enum { WHOLE, AT_END, SPLIT, REVERSED, OVERLAP, OVERLAP_SPLIT, INPLACE };
 enum { INPLACE_SPLIT = INPLACE + MAX_PTR, VARIANTS = INPLACE_SPLIT + MAX_PTR };
 
 typedef struct {
@@ -54,6 +54,7 @@ typedef struct {
 
 static region_t regions[MAX_PTR + 1];  // the last one is the workspace
 static sigjmp_buf on_signal;
+static int workspace_left;  // a range wrote outside of its worker's workspace
 
 static void handler(int sig) { siglongjmp(on_signal, sig); }
 
@@ -95,7 +96,7 @@ static region_t new_region(size_t bytes) {
 
 static uint8_t *place(region_t r, size_t nbytes, size_t esize, int variant) {
   if (variant == AT_END) return r.end - nbytes;
-  if (variant == SPLIT || variant == HALVES) return r.begin + ALIGN + esize;
+  if (variant == SPLIT || variant == REVERSED) return r.begin + ALIGN + esize;
   return r.begin;
 }
 
@@ -116,10 +117,18 @@ static int guards_intact(region_t r, const uint8_t *p, size_t nbytes, int value)
   return 1;
 }
 
-static void call(const case_t *c, void *const *ptr, uint8_t *workspace, int value, int32_t begin,
-                 int32_t end) {
+// Bytes from one worker's workspace to the next one's.
+static size_t workspace_stride(const case_t *c) {
+  return ((size_t)c->workspace + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+// A range as worker `worker` does it: in a workspace of its own that holds anything.
+static void call(const case_t *c, void *const *ptr, uint8_t *workspace, int value, uint32_t worker,
+                 int32_t begin, int32_t end) {
+  workspace += worker * workspace_stride(c);
   poison(regions[MAX_PTR], workspace, c->workspace, value);
   kernel_table[c->kernel](ptr, c->attr, workspace, begin, end);
+  if (!guards_intact(regions[MAX_PTR], workspace, c->workspace, value)) workspace_left = 1;
 }
 
 static uint32_t random_below(uint32_t *state, uint32_t limit) {
@@ -127,10 +136,11 @@ static uint32_t random_below(uint32_t *state, uint32_t limit) {
   return (uint32_t)((uint64_t)(*state >> 8) * limit >> 24);
 }
 
-// Up to seven ranges, some perhaps empty, in any order: other ones for every case.
-static void run_random(const case_t *c, void *const *ptr, uint8_t *ws, int value) {
+// Up to seven ranges, some perhaps empty, by several workers, in any order or from the last to the
+// first: other ones for every case.
+static void run_random(const case_t *c, int reversed, void *const *ptr, uint8_t *ws, int value) {
   enum { MOST = 7 };
-  uint32_t state = c->number * 2654435761u + (uint32_t)c->work;
+  uint32_t state = c->number * 2654435761u + (uint32_t)c->work + (uint32_t)reversed;
   const uint32_t n = 2 + random_below(&state, MOST - 1);
   int32_t cut[MOST + 1], order[MOST];
   cut[0] = 0, cut[n] = c->work;
@@ -144,22 +154,20 @@ static void run_random(const case_t *c, void *const *ptr, uint8_t *ws, int value
     const uint32_t other = random_below(&state, i + 1);
     order[i] = order[other], order[other] = (int32_t)i;
   }
-  for (uint32_t i = 0; i < n; ++i) call(c, ptr, ws, value, cut[order[i]], cut[order[i] + 1]);
+  for (uint32_t i = 0; i < n; ++i) {
+    const int32_t k = reversed ? (int32_t)(n - 1 - i) : order[i];
+    call(c, ptr, ws, value, random_below(&state, WORKERS), cut[k], cut[k + 1]);
+  }
 }
 
 static void run_ranges(const case_t *c, int variant, void *const *ptr, uint8_t *ws, int value) {
   if (variant == WHOLE || variant == AT_END || variant == OVERLAP ||
       (variant >= INPLACE && variant < INPLACE_SPLIT)) {
-    call(c, ptr, ws, value, 0, c->work);
-    return;
-  }
-  if (variant == HALVES) {
-    call(c, ptr, ws, value, c->work / 2, c->work);
-    call(c, ptr, ws, value, 0, c->work / 2);
+    call(c, ptr, ws, value, 0, 0, c->work);
     return;
   }
   if (variant != OVERLAP_SPLIT) {
-    run_random(c, ptr, ws, value);
+    run_random(c, variant == REVERSED, ptr, ws, value);
     return;
   }
   const int32_t one = c->work < 1 ? c->work : 1;
@@ -167,7 +175,7 @@ static void run_ranges(const case_t *c, int variant, void *const *ptr, uint8_t *
   const int32_t most = c->work * 5LL / 7 < third ? third : (int32_t)(c->work * 5LL / 7);
   // In order: rows are overwritten that nobody reads any more.
   const int32_t cuts[] = {0, one, third, most, c->work};
-  for (int i = 0; i < 4; ++i) call(c, ptr, ws, value, cuts[i], cuts[i + 1]);
+  for (int i = 0; i < 4; ++i) call(c, ptr, ws, value, 0, cuts[i], cuts[i + 1]);
 }
 
 // 0, or the signal that ended the kernel. A function of its own: nothing in it changes after
@@ -189,7 +197,8 @@ static size_t shared_bytes(const case_t *c) {
 // WHOLE    64-byte aligned operands at the start of their regions, one call
 // AT_END   operands end where their region ends, one call
 // SPLIT    operands aligned to one element only, up to seven calls in any order
-// HALVES   the same, the second half before the first
+// REVERSED the same, from the last range to the first; each range of both in the workspace of one
+//          of three workers
 // OVERLAP  as AT_END, the output as far before the first input as it must be; OVERLAP_SPLIT calls
 //          four times, in order
 // INPLACE  as WHOLE, with the first output in the memory of one input; its number is added;
@@ -199,10 +208,11 @@ static int run_variant(const case_t *c, int variant, uint8_t **ptr, int *operand
   const int value = variant == AT_END ? 0xFF : (0xA5 + variant * 0x1D) & 0xFF;  // once a NaN
   const uint32_t n_in = c->n_ptr - c->n_out;
   region_t ws_region = regions[MAX_PTR];
-  uint8_t *ws = variant == AT_END
-                    ? ws_region.begin +
-                          (size_t)(ws_region.end - ws_region.begin - c->workspace) / ALIGN * ALIGN
-                    : ws_region.begin;
+  const size_t ws_bytes = (WORKERS - 1) * workspace_stride(c) + c->workspace;
+  uint8_t *ws =
+      variant == AT_END
+          ? ws_region.begin + ((size_t)(ws_region.end - ws_region.begin) - ws_bytes) / ALIGN * ALIGN
+          : ws_region.begin;
   for (uint32_t i = 0; i < c->n_ptr; ++i) {
     ptr[i] = place(regions[i], c->nbytes[i], c->esize[i], variant);
     poison(regions[i], ptr[i], c->nbytes[i], value);
@@ -218,10 +228,11 @@ static int run_variant(const case_t *c, int variant, uint8_t **ptr, int *operand
   }
   const int inplace = variant < INPLACE ? -1 : (variant - INPLACE) % MAX_PTR;
   if (inplace >= 0) ptr[n_in] = ptr[inplace];
+  workspace_left = 0;
   *operand = run_caught(c, variant, (void *const *)ptr, ws, value);
   if (*operand) return CRASHED;
   *operand = MAX_PTR;
-  if (!guards_intact(ws_region, ws, c->workspace, value)) return GUARD;
+  if (workspace_left) return GUARD;
   for (uint32_t i = 0; i < c->n_ptr; ++i) {
     *operand = (int)i;
     if (inplace >= 0 && (i == n_in || (int)i == inplace)) continue;
@@ -241,8 +252,6 @@ static void run_case(const case_t *c, FILE *out) {
   for (int variant = 0; variant < VARIANTS && head[0] == OK; ++variant) {
     const uint32_t input = variant < INPLACE ? 0 : (uint32_t)(variant - INPLACE) % MAX_PTR;
     if (variant >= INPLACE && (input >= n_in || !(c->inplace >> input & 1))) continue;
-    // A workspace is one for all ranges: such a call is not split, and not made for it in place.
-    if (variant >= INPLACE_SPLIT && c->workspace) continue;
     if ((variant == OVERLAP || variant == OVERLAP_SPLIT) && !c->overlap) continue;
     uint8_t *ptr[MAX_PTR];
     int operand = 0;
@@ -296,7 +305,8 @@ int main(int argc, char **argv) {
     at = parse_case(at, &c);
     for (uint32_t i = 0; i < c.n_ptr; ++i)
       if (c.nbytes[i] > most[i]) most[i] = c.nbytes[i];
-    if (c.workspace > most[MAX_PTR]) most[MAX_PTR] = c.workspace;
+    const size_t scratch = WORKERS * workspace_stride(&c);
+    if (scratch > most[MAX_PTR]) most[MAX_PTR] = scratch;
     if (c.overlap && shared_bytes(&c) > most[0]) most[0] = shared_bytes(&c);
   }
   for (int i = 0; i <= MAX_PTR; ++i) regions[i] = new_region(most[i]);

@@ -17,8 +17,9 @@ is one such module::
 
 The instances that the cases of one target need become one executable (``driver.c``, built and run
 by ``runner.py``), run once per session. Per case it runs the kernel over aligned memory, memory
-that ends at an unreadable page, over memory aligned to one element with the work range split in
-four, in the memory of the inputs its header names, and with the output as far before the first
+that ends at an unreadable page, over memory aligned to one element with the work range split at
+random (in any order, and from last to first, each range in the workspace of one of three workers),
+in the memory of the inputs its header names, and with the output as far before the first
 input, in the same memory, as the header's ``overlap`` says; all must give the same bits, leave the
 inputs and the bytes around outputs and workspace alone, and touch no page outside their tensors.
 

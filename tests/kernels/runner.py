@@ -27,8 +27,8 @@ WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 _MAGIC = 0x4B43474D
 _WORKSPACE = 32  # the operand number by which driver.c calls the workspace
 _VARIANTS = (
-    "aligned", "ending at an unreadable page", "split, aligned to one element", "second half first",
-    "over its first input", "over its first input, split",
+    "aligned", "ending at an unreadable page", "split, aligned to one element",
+    "split from last to first", "over its first input", "over its first input, split",
 )  # fmt: skip
 _INTRINSICS = """
 #if defined(__ARM_NEON)

@@ -108,7 +108,7 @@ static megcc_status_t step(megcc_context_t *c, const uint32_t *code) {
   for (i = 0; i < code[MEGCC_C_OPERANDS]; ++i) {
     touch(c, code[first + i], i >= code[MEGCC_C_OPERANDS] - code[MEGCC_C_OUTPUTS]);
   }
-  if (code[MEGCC_C_WORKSPACE] < MEGCC_SERIAL) touch(c, code[MEGCC_C_WORKSPACE], 1);
+  if (code[MEGCC_C_WORKSPACE] != MEGCC_NONE) touch(c, code[MEGCC_C_WORKSPACE], 1);
   return MEGCC_OK;
 }
 

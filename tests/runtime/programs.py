@@ -22,6 +22,7 @@ from tvm_megcc.program import (
     Tensor,
     Weight,
 )
+from tvm_megcc.splitting import PIECE
 
 HEAD = '#include "megcc_kernel.h"\n'
 ARGS = "(void *const *ptr, const int32_t *attr, void *ws, int32_t begin, int32_t end)"
@@ -115,10 +116,10 @@ def corners(arch: str, *, name: str = "corners") -> Program:
         tensors=tensors,
         kernels=(ADD, Kernel("t_not_used", source="#error unused\n"), AFFINE, SPLIT),
         calls=(
-            Call(0, (0, 4, 5), 1, (), 6, None, "x + w"),
-            Call(2, (5, 1, 9), 1, (float_bits(2.0), 1), 6, None, "affine"),
-            Call(0, (9, 3, 5), 1, (), 6, None, "y + a"),
-            Call(2, (5, 11, 12), 1, (float_bits(1.0), 0), 6, None, "+ shift"),
+            Call(0, (0, 4, 5), 1, (), 6, None, "x + w", cost=PIECE),
+            Call(2, (5, 1, 9), 1, (float_bits(2.0), 1), 6, None, "affine", cost=PIECE),
+            Call(0, (9, 3, 5), 1, (), 6, None, "y + a", cost=PIECE),
+            Call(2, (5, 11, 12), 1, (float_bits(1.0), 0), 6, None, "+ shift", cost=PIECE),
             Call(3, (12, 6, 7), 2, (3,), 1, 8, "split"),
             Call(0, (2, 2, 2), 0, (), 0, None, "no work"),
         ),

@@ -254,10 +254,12 @@ static void on_call(void *user, megcc_event_t event, uint32_t call, const char *
 }
 
 // A pool of one thread that takes the pieces last to first.
-static void in_pieces(void *user, megcc_range_fn range, const void *task, int32_t work) {
+static void in_pieces(void *user, megcc_range_fn range, const void *task, int32_t work,
+                      int32_t grain, uint32_t workers) {
   int32_t end;
+  CHECK(grain == 1 && workers == 255);
   ++((struct trace *)user)->splits;
-  for (end = work; end > 0; --end) range(task, end - 1, end);
+  for (end = work; end > 0; --end) range(task, 0, end - 1, end);
 }
 
 static void test_hooks(const megcc_model_t *model) {

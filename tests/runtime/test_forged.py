@@ -30,7 +30,7 @@ CORRUPT, DATA, SHAPE = (STATUS[name] for name in ("CORRUPT", "DATA", "SHAPE"))
 Case = tuple[str, dict[int, int], set[int] | None]
 
 NONE = bytecode.NONE
-CALL = {"name": 2, "workspace": 4, "outputs": 5, "operands": 6}
+CALL = {"name": 2, "split": 4, "workspace": 5, "outputs": 6, "operands": 7}
 
 
 class Forger:
@@ -140,12 +140,13 @@ def instruction_cases(image: Image) -> Iterator[Case]:
             continue
         if name in ("CALL", "CALL_SIZED"):
             operands = image.words[at + CALL["operands"]]
-            first = at + (7 if name == "CALL" else 9)
+            first = at + (8 if name == "CALL" else 10)
             yield from case("kernel", image.count("kernels"), NONE, word=1)
             yield from case("name", strings, NONE, word=CALL["name"])
             work = (1 << 31, NONE) if name == "CALL" else (values, NONE)
             yield from case("work", *work, word=3)
-            yield from case("workspace", tensors, bytecode.SERIAL - 1, word=CALL["workspace"])
+            yield from case("workspace", tensors, NONE - 1, word=CALL["workspace"])
+            yield from case("split", 0, 0x100, word=CALL["split"])
             if read_only is not None:
                 yield from case("workspace", read_only, word=CALL["workspace"])
             yield from case("outputs", operands + 1, NONE, word=CALL["outputs"])
@@ -155,8 +156,8 @@ def instruction_cases(image: Image) -> Iterator[Case]:
             if operands and image.words[at + CALL["outputs"]] and read_only is not None:
                 yield f"{name}.output", {first + operands - 1: read_only}, {CORRUPT}
             if name == "CALL_SIZED":
-                yield from case("attribute", values + 1, NONE, word=7)
-                yield from case("attributes", values + 1, NONE, word=8)
+                yield from case("attribute", values + 1, NONE, word=8)
+                yield from case("attributes", values + 1, NONE, word=9)
         if name == "COPY":
             yield from case("destination", tensors, NONE, word=1)
             yield from case("source", tensors, NONE, word=2)

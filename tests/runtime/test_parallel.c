@@ -1,47 +1,31 @@
-// A model's values do not depend on the order in which a thread pool does the ranges of a call: run
-// with one range for each call, then with the second half first. HEADER, IMAGE and KERNELS are the
-// package's. Prints how many calls were split.
-#include "check.h"
-#include HEADER
+// A model's values do not depend on how a thread pool splits its calls: run with one range for each
+// call, then in pieces from the last to the first, by several workers. Prints how many calls were
+// split, and the largest bound on the workers of one, 255 being none.
+#include "threaded.h"
 
-static unsigned long splits;
+static unsigned splits, bound;
 
-static void backwards(void *user, megcc_range_fn range, const void *task, int32_t work) {
+static void backwards(void *user, megcc_range_fn range, const void *task, int32_t work,
+                      int32_t grain, uint32_t workers) {
+  const uint32_t n = workers < 5 ? workers : 5;
+  const int32_t step = work / 7 < grain ? grain : work / 7;
+  int32_t end = work;
+  uint32_t k = 0;
   (void)user;
+  CHECK(workers > 1 && grain > 0 && work / 2 >= grain);
+  if (workers < 255 && workers > bound) bound = workers;
   ++splits;
-  range(task, work / 2, work);
-  range(task, 0, work / 2);
+  for (; end > 0; end -= step) range(task, n - 1 - k++ % n, end > step ? end - step : 0, end);
 }
 
 int main(void) {
-  static char memory[MEGCC_MODEL_BYTES] __attribute__((aligned(64)));
-  megcc_model_t *model;
-  megcc_context_t *context;
-  megcc_tensor_info_t in, out;
-  size_t bytes = 0, i;
-  float *x, *y[2];
-  void *mem, *arena;
-  int k;
-  CHECK_STATUS(MEGCC_OK, megcc_model_open(&IMAGE, &KERNELS, memory, sizeof memory, &model));
-  CHECK_STATUS(MEGCC_OK, megcc_context_bytes(model, &bytes));
-  mem = test_alloc(bytes);
-  CHECK_STATUS(MEGCC_OK, megcc_context_create(model, mem, bytes, &context));
-  CHECK_STATUS(MEGCC_OK, megcc_arena_bytes(context, &bytes));
-  arena = aligned_alloc(MEGCC_ALIGNMENT, (bytes + 63) / 64 * 64);
-  CHECK_STATUS(MEGCC_OK, megcc_set_arena(context, arena, bytes));
-  CHECK_STATUS(MEGCC_OK, megcc_input_info(context, 0, &in));
-  CHECK_STATUS(MEGCC_OK, megcc_output_info(context, 0, &out));
-  x = (float *)test_alloc(in.bytes);
-  for (i = 0; i < in.bytes / sizeof *x; ++i) x[i] = (float)(i % 23) - 11.0f;
-  CHECK_STATUS(MEGCC_OK, megcc_bind_input(context, 0, x, in.bytes));
-  for (k = 0; k < 2; ++k) {
-    y[k] = (float *)test_alloc(out.bytes);
-    CHECK_STATUS(MEGCC_OK, megcc_bind_output(context, 0, y[k], out.bytes));
-    CHECK_STATUS(MEGCC_OK, megcc_set_parallel(context, k ? backwards : NULL, NULL));
-    CHECK_STATUS(MEGCC_OK, megcc_run(context));
-  }
-  for (i = 0; i < out.bytes / sizeof *x; ++i) CHECK(y[0][i] == y[1][i]);
-  printf("%lu\n", splits);
-  free(x), free(y[0]), free(y[1]), free(mem), free(arena);
+  megcc_model_t *model = open_model();
+  struct net serial = make_net(model), split = make_net(model);
+  CHECK_STATUS(MEGCC_OK, megcc_set_parallel(split.context, backwards, NULL));
+  run_net(&serial);
+  run_net(&split);
+  CHECK(memcmp(serial.outputs, split.outputs, serial.bytes) == 0);
+  printf("%u %u\n", splits, bound);
+  free_memory();
   return 0;
 }

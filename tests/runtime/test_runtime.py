@@ -23,11 +23,15 @@ FLAGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1"]
 HOST = toolchain.host_arch()
 
 
-def compile_and_run(test: str, packages: list[Path], out: Path, *args: str, flags=SANITIZE) -> str:
+def compile_and_run(
+    test: str, packages: list[Path], out: Path, *args: str, flags=SANITIZE, threads=False
+) -> str:
     """Compile a C test with the whole sources of `packages` (libmodel.a of each), and run it."""
     libraries = []
     for package in packages:
-        exe = toolchain.build(package, HOST, build_dir=package / "build", extra_cflags=flags)
+        exe = toolchain.build(
+            package, HOST, build_dir=package / "build", extra_cflags=flags, threads=threads
+        )
         libraries.append(exe.with_name("libmodel.a"))
     includes = [f"-I{pkg / d}" for pkg in packages for d in ("include", "src")]
     command = [toolchain.find_compiler(HOST), *FLAGS, *flags, *includes, HERE / test]

@@ -19,7 +19,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from tvm_megcc import execute
 
-    with options.progress() as tell, execute.opened(args.package, args.arch, tell) as runnable:
+    with (
+        options.progress() as tell,
+        execute.opened(args.package, args.arch, tell, threads=args.threads) as runnable,
+    ):
         inputs = options.read_inputs(args, runnable.inputs)
         result = runnable.run(inputs, repeat=args.repeat)
     options.print_times(runnable.arch, result.times_ms, runnable.emulated)

@@ -12,6 +12,7 @@ import argparse
 import re
 from decimal import Decimal
 
+from tvm_megcc.cli import options
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory_options import IO_PLACES, MemoryOptions
 
@@ -62,6 +63,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         help='several arenas with their sizes, the best first, as in "sram:256K,psram:8M"; one'
         " without a size is as large as needed",
     )
+    group.add_argument(
+        "--threads",
+        type=options.count,
+        default=1,
+        metavar="N",
+        help="plan memory for up to N threads; fewer work, too (default: %(default)s)",
+    )
 
 
 def read(args: argparse.Namespace) -> MemoryOptions:
@@ -80,6 +88,7 @@ def read(args: argparse.Namespace) -> MemoryOptions:
         limit=None if args.memory_limit is None else size("--memory-limit", args.memory_limit),
         pools=() if args.memory_pools is None else pools(args.memory_pools),
         clobber_inputs=args.clobber_inputs,
+        threads=args.threads,
     )
 
 

@@ -74,6 +74,9 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--arch", metavar="A", help="of a package for several (default: this machine's)"
     )
+    parser.add_argument(
+        "--threads", type=count, default=1, metavar="N", help="threads that compute (default: 1)"
+    )
 
 
 def read_inputs(args: argparse.Namespace, ports: Sequence[Port]) -> Arrays:

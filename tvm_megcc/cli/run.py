@@ -32,7 +32,10 @@ def run(args: argparse.Namespace) -> None:
 
     if args.outputs:
         files.check_file(Path(args.outputs))
-    with options.progress() as tell, execute.opened(args.package, args.arch, tell) as runnable:
+    with (
+        options.progress() as tell,
+        execute.opened(args.package, args.arch, tell, threads=args.threads) as runnable,
+    ):
         inputs = options.read_inputs(args, runnable.inputs)
         result = runnable.run(inputs, repeat=args.repeat, profile=args.profile)
     if args.outputs:

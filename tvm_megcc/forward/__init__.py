@@ -16,6 +16,7 @@ from tvm_megcc.forward.inplace import run_in_place
 from tvm_megcc.forward.order import reorder
 from tvm_megcc.forward.overlap import overlap_windows
 from tvm_megcc.forward.ports import caller_ports
+from tvm_megcc.forward.workers import give_workspaces
 from tvm_megcc.program import Program
 
 __all__ = [
@@ -23,13 +24,14 @@ __all__ = [
     "concat_in_place",
     "elide_copies",
     "forward",
+    "give_workspaces",
     "overlap_windows",
     "reorder",
     "run_in_place",
 ]
 
 
-def forward(program: Program, io: str = "caller") -> Program:
+def forward(program: Program, io: str = "caller", threads: int = 1) -> Program:
     """All forwarding steps in order.
 
     Parameters
@@ -38,7 +40,10 @@ def forward(program: Program, io: str = "caller") -> Program:
         Without addresses (``arena_bytes`` is None).
     io : {"caller", "arena"}
         Whether inputs and outputs live in buffers of the caller or in the arena.
+    threads : int
+        For how many threads calls have workspaces, at most. With more than one, outputs lie over
+        their inputs only where running these calls whole costs next to nothing.
     """
     program = run_in_place(elide_copies(concat_in_place(reorder(program, io), io)))
-    program = overlap_windows(program, io)
+    program = give_workspaces(overlap_windows(program, io, threads), threads)
     return caller_ports(program) if io == "caller" else program

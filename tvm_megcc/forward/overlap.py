@@ -10,29 +10,55 @@ Both are one storage from then on, and all of it lives as long as any part. That
 it lowers the peak of live bytes, alone or together with its neighbours (a chain of convolutions of
 one size gains only as a whole), and is done there. Symbolic sizes: the choice that is best for one
 of some usual sizes and least bad for the others.
+
+A call that overlaps is not split among threads. A program for several threads overlaps only calls
+that together are `WHOLE_SHARE` of its work, or too small to be split anyway.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from tvm_megcc.dims import Size, ceildiv, samples
+from tvm_megcc.dims import Size, ceildiv, samples, typical
 from tvm_megcc.forward.storages import Storages
 from tvm_megcc.program import ALIGNMENT, Call, Program, Step, sized, waits_for_data
+from tvm_megcc.splitting import parts
 
 #: Calls before and after the one of the peak that are tried together with it.
 REACH = 6
 
+#: Which part of a program's work may be in calls that run whole for the sake of memory.
+WHOLE_SHARE = 0.02
 
-def overlap_windows(program: Program, io: str) -> Program:
+
+@dataclass(frozen=True, slots=True)
+class _Budget:
+    """What calls lose that cannot be split any more, and how much of that there may be."""
+
+    losses: tuple[int, ...]
+    most: float
+
+    @staticmethod
+    def of(program: Program, threads: int) -> _Budget:
+        """Of a program without symbols."""
+        costs = [typical(c.work) * c.cost if isinstance(c, Call) else 0 for c in program.calls]
+        splits = [threads > 1 and isinstance(c, Call) and parts(c) > 1 for c in program.calls]
+        losses = tuple(cost if split else 0 for cost, split in zip(costs, splits, strict=True))
+        return _Budget(losses, WHOLE_SHARE * sum(costs))
+
+    def allows(self, steps: set[int]) -> bool:
+        return sum(self.losses[s] for s in steps) <= self.most
+
+
+def overlap_windows(program: Program, io: str, threads: int = 1) -> Program:
     """`program` with inputs and outputs in one storage where that lowers the peak."""
     calls = tuple(_asked(program, step) for step in program.calls)
     if not any(isinstance(c, Call) and c.overlap is not None for c in calls):
         return program
     asked = replace(program, calls=calls)
     at_size = [sized(asked, values) for values in samples(program.symbols)]
-    choices = dict.fromkeys([(), *(_steps(p, io) for p in at_size)])
+    choices = dict.fromkeys([(), *(_steps(p, io, threads) for p in at_size)])
     peaks = {steps: [_peak(p, steps, io) for p in at_size] for steps in choices}
     best = [min(at_one) for at_one in zip(*peaks.values(), strict=True)]
 
@@ -54,9 +80,10 @@ def _asked(program: Program, step: Step) -> Step:
     return replace(step, overlap=None) if any(waits_for_data(program, t) for t in ends) else step
 
 
-def _steps(program: Program, io: str) -> tuple[int, ...]:
+def _steps(program: Program, io: str, threads: int) -> tuple[int, ...]:
     """The calls, in order, whose input and output overlap, for a program of fixed sizes."""
     storages = Storages(program)
+    budget = _Budget.of(program, threads)
     chosen: set[int] = set()
     tried: set[int] = set()
     while True:
@@ -65,7 +92,7 @@ def _steps(program: Program, io: str) -> tuple[int, ...]:
         peaks = [s for s, size in enumerate(live) if size == worst and s not in tried]
         for step in peaks:
             tried.add(step)
-            better = _best(storages, step, io)
+            better = _best(storages, step, io, lambda steps: budget.allows(chosen.union(steps)))
             if better is not None:
                 storages, steps = better
                 chosen.update(steps)
@@ -75,10 +102,12 @@ def _steps(program: Program, io: str) -> tuple[int, ...]:
             return tuple(sorted(chosen))
 
 
-def _best(storages: Storages, step: int, io: str) -> tuple[Storages, Sequence[int]] | None:
-    """The run of calls around `step` that lowers the peak most."""
+def _best(
+    storages: Storages, step: int, io: str, allowed: Callable[[Sequence[int]], bool]
+) -> tuple[Storages, Sequence[int]] | None:
+    """The run of calls around `step`, of those allowed, that lowers the peak most."""
     found, least = None, _measure(storages, io)
-    for steps in _runs(storages, step):
+    for steps in filter(allowed, _runs(storages, step)):
         trial = storages.copy()
         if all(_merge(trial, s) for s in steps):
             measure = _measure(trial, io)

@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 
 import tvm_megcc.codegen_c as codegen_c
-from tvm_megcc.dims import Dim, Size, Undecided
+from tvm_megcc.dims import Dim, Size, Undecided, typical
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.kernels.expression import Expression, Fact
 from tvm_megcc.program import Kernel
@@ -34,7 +34,7 @@ OP_DIR = _ROOT / "include" / "op"
 
 _KEYS = {
     "kernel", "op", "dtype", "arch", "isa", "when", "rank", "params", "pack", "workspace", "work",
-    "inplace", "layout", "overlap",
+    "inplace", "layout", "overlap", "cost",
 }  # fmt: skip
 
 
@@ -61,6 +61,7 @@ class KernelFile:
     pack: tuple[tuple[int, Packing], ...]
     workspace_bytes: Expression
     work_extent: Expression
+    unit_cost: Expression
     inplace: tuple[Expression, ...] = ()
     overlap_bytes: Expression = field(default_factory=lambda: Expression("-1"))
 
@@ -97,6 +98,10 @@ class KernelFile:
 
     def work(self, facts: Mapping[str, Fact]) -> Size:
         return _size(self.work_extent(facts))
+
+    def cost(self, facts: Mapping[str, Fact]) -> int:
+        """Operations in one unit of work; of usual sizes where they are symbolic."""
+        return max(1, typical(_size(self.unit_cost(facts))))
 
     def workspace(self, facts: Mapping[str, Fact]) -> Size:
         return _size(self.workspace_bytes(facts))
@@ -179,7 +184,7 @@ def parse(path: Path) -> KernelFile:
             keys[last] += " " + more[1]
         else:
             break
-    missing = {"kernel", "op", "dtype", "arch", "rank", "work"} - keys.keys()
+    missing = {"kernel", "op", "dtype", "arch", "rank", "work", "cost"} - keys.keys()
     unknown = keys.keys() - _KEYS
     if missing or unknown:
         raise ValueError(f"{path.name}: missing keys {sorted(missing)}, unknown {sorted(unknown)}")
@@ -198,6 +203,7 @@ def parse(path: Path) -> KernelFile:
         pack=tuple(_parse_pack(keys.get("pack", ""))),
         workspace_bytes=Expression(keys.get("workspace") or "0"),
         work_extent=Expression(keys["work"]),
+        unit_cost=Expression(keys["cost"]),
         overlap_bytes=Expression(keys.get("overlap") or "-1"),
         inplace=tuple(
             Expression(i.strip()) for i in keys.get("inplace", "").split(",") if i.strip()

@@ -17,7 +17,7 @@ from tvm_megcc.checks import Checked, checked_of
 from tvm_megcc.codegen_c.tir import GeneratedKernel, emit_prim_func, symbolic_vars
 from tvm_megcc.codegen_c.tir.sizes import evaluate
 from tvm_megcc.control_flow import region_of
-from tvm_megcc.dims import Size, Symbol, as_symbol, compare, of, symbols
+from tvm_megcc.dims import Size, Symbol, as_symbol, compare, of, symbols, typical
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.lower.growing import Growing, ShapeOf, Value, single
 from tvm_megcc.lower.regions import lower_region
@@ -274,10 +274,10 @@ class Lowering(Growing):
     def _kernel_call(self, call: relax.Call, var: relax.Var) -> Value:
         symbol = str(call.args[0].global_symbol)
         *operands, attrs, extent = call.args[1].fields
-        work, workspace, *overlap = _sizes(extent)
+        work, workspace, cost, *overlap = _sizes(extent)
         kernel = self._templates[symbol]
         words = [a - (1 << 32) if isinstance(a, int) and a >= 1 << 31 else a for a in _sizes(attrs)]
-        return self._emit(kernel, operands, call, var, words, work, workspace, *overlap)
+        return self._emit(kernel, operands, call, var, words, work, workspace, cost, *overlap)
 
     def _generated_call(self, call: relax.Call, var: relax.Var) -> Value:
         name = call.args[0].name_hint
@@ -288,9 +288,11 @@ class Lowering(Growing):
         kernel = Kernel(made.symbol, source=made.source, inplace=made.inplace)
         args = call.args[1].fields
         attrs = self._dims_of(func, args, call, var) if made.symbolic else []
-        work, workspace = (evaluate(e, attrs) for e in (made.work_expr, made.workspace_expr))
+        work, workspace, cost = (
+            evaluate(e, attrs) for e in (made.work_expr, made.workspace_expr, made.cost_expr)
+        )
         operands = [a for a in args if _is_tensor(a)]
-        return self._emit(kernel, operands, call, var, attrs, work, workspace)
+        return self._emit(kernel, operands, call, var, attrs, work, workspace, cost)
 
     def _dims_of(
         self, func: tirx.PrimFunc, args: Sequence[relax.Expr], call: relax.Call, var: relax.Var
@@ -322,6 +324,7 @@ class Lowering(Growing):
         attrs: Sequence[Size],
         work: Size,
         workspace: Size,
+        cost: Size,
         overlap: Size | None = None,
     ) -> Value:
         self.kernels.setdefault(kernel.symbol, kernel)
@@ -344,6 +347,7 @@ class Lowering(Growing):
                 workspace=scratch,
                 name=var.name,
                 overlap=overlap,
+                cost=max(1, typical(cost)),
             )
         )
         return result

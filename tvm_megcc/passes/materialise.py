@@ -1,11 +1,11 @@
 """MaterialiseKernels: bind what one kernel computes to the kernel's symbol.
 
 Before: ``conv2d``, ``add``, ``nn.relu``. After: ``y = R.call_dps_packed("megcc_conv2d_...", (x,
-packed, bias, R.shape(attrs), R.shape([work, workspace, overlap])), ...)``, without ``overlap``
-where the kernel allows none. The constants are packed for the kernel that was chosen. The module
-attribute ``tvm_megcc.kernels`` maps each symbol to its template and macros, so that the module
-alone says what to emit; 32-bit attributes are written as unsigned numbers, as a Relax shape holds
-no others. What no kernel takes stays as it is.
+packed, bias, R.shape(attrs), R.shape([work, workspace, cost, overlap])), ...)``, without
+``overlap`` where the kernel allows none. The constants are packed for the kernel that was chosen.
+The module attribute ``tvm_megcc.kernels`` maps each symbol to its template and macros, so that the
+module alone says what to emit; 32-bit attributes are written as unsigned numbers, as a Relax shape
+holds no others. What no kernel takes stays as it is.
 """
 
 from __future__ import annotations
@@ -82,8 +82,9 @@ class _Materialiser(PyExprMutator):
                 array = np.ascontiguousarray(packing.apply(packers[index], array, facts))
             operands.append(make_constant(array))
         attrs = [a & 0xFFFFFFFF if isinstance(a, int) else a for a in match.kernel.attrs(facts)]
-        extent = [match.kernel.work(facts), match.kernel.workspace(facts)]
-        overlap = match.kernel.overlap(facts)
+        chosen = match.kernel
+        extent = [chosen.work(facts), chosen.workspace(facts), chosen.cost(facts)]
+        overlap = chosen.overlap(facts)
         if overlap is not None:
             extent.append(overlap)
         operands += [self._shape(attrs), self._shape(extent)]
