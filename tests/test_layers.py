@@ -18,6 +18,7 @@ DOORS: dict[str, set[str]] = {
     "dtypes": {"dims"},
     "shape_exprs": {"dims"},
     "program": {"errors", "dims", "dtypes"},
+    "splitting": {"dims", "program"},
     "control_flow": {"shape_exprs"},
     "checks": set(),
     "composite": {"control_flow"},
@@ -34,9 +35,9 @@ DOORS: dict[str, set[str]] = {
         "errors", "dims", "shape_exprs", "control_flow", "checks", "relax_tools", "program",
         "passes", "codegen_c.tir",
     },
-    "forward": {"errors", "dims", "program"},
+    "forward": {"errors", "dims", "program", "splitting"},
     "memory": {"errors", "dims", "program"},
-    "codegen_c": {"errors", "dims", "dtypes", "program", "runtime"},
+    "codegen_c": {"errors", "dims", "dtypes", "program", "runtime", "splitting"},
     "codegen_c.tir": {"errors", "dims", "dtypes", "program"},
     "runtime": set(),
     "zoo": {"errors"},
@@ -46,7 +47,7 @@ DOORS: dict[str, set[str]] = {
 TIR = "codegen_c.tir"
 
 #: Modules (with all below them) that know nothing of a library: functions over our own data.
-PURE = ("errors", "dims", "dtypes", "program", "memory", "codegen_c", "runtime", "zoo")
+PURE = ("errors", "dims", "dtypes", "program", "splitting", "memory", "codegen_c", "runtime", "zoo")
 FREE_OF = {
     "tvm": (*PURE, "kernels"),
     "onnx": (

@@ -18,6 +18,7 @@ _KERNEL = """// kernel: {stem}
 // inplace: 0
 // overlap: 4
 // work: bytes
+// cost: 1
 #include "megcc_kernel.h"
 #include "op/copy.h"
 #ifndef MEGCC_SYMBOL

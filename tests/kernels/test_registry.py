@@ -21,6 +21,7 @@ HEADER = """// kernel: {stem}
 // pack: 1=gemm_panels(nr=8) 2=pad_to(n=8)
 // workspace: 4 * c
 // work: n * oh
+// cost: 4 * ow * c
 //
 // Text: with a colon.
 """
@@ -54,6 +55,7 @@ def test_header_gives_the_facts(folder) -> None:
     assert kernel.rank == 7
     assert kernel.work(FACTS) == 6
     assert kernel.workspace(FACTS) == 32
+    assert kernel.cost(FACTS) == 128
     assert dict(kernel.pack)[1] == registry.Packing("gemm_panels", (("nr", 8),))
     instance = kernel.instance(FACTS)
     assert instance.symbol == "megcc_fast_func1_pair3"
