@@ -109,6 +109,15 @@ def test_run_writes_equal_bytes_twice(tvmc, package: Path, tmp_path: Path) -> No
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
+def test_run_threads_are_for_packages(tvmc, package: Path, inputs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.npz"
+    args = ["--inputs", inputs, "--outputs", out, "--threads", 3]
+    assert tvmc("run", package, *args).status == 0
+    assert_example(out)
+    failed = tvmc("run", tmp_path / "model.so", "--threads", 2)
+    assert failed.status == 1 and "run the package (-f c) instead" in failed.err
+
+
 def test_run_prints_time_profile_and_top(tvmc, package: Path, inputs: Path) -> None:
     ran = tvmc(
         "run", package, "--inputs", inputs, "--print-time", "--repeat", 5, "--profile",

@@ -149,3 +149,21 @@ def test_whatever_overlaps_may_and_the_peak_never_rises(before: Program, io: str
             later = [t for c in after.calls[step + 1 :] for t in c.operands]
             assert first not in later and call.operands.count(first) == 1
     assert arena(after) <= arena(before)
+
+
+def test_threads_keep_a_call_whole_only_where_it_costs_next_to_nothing() -> None:
+    """A call that is worth splitting overlaps for one thread only, unless the rest dwarfs it."""
+    heavy = replace(window(1, 2), work=64, cost=1 << 14)
+    chain = [plain(0, 1), heavy, plain(2, 3)]
+    before = program(chain, [64, 4096, 2048, 64], [3])
+    assert places(overlap_windows(before, "caller", 1)) != places(before)
+    assert places(overlap_windows(before, "caller", 2)) == places(before)
+    rest = replace(plain(2, 3), work=64, cost=1 << 20)
+    dwarfed = program([plain(0, 1), heavy, rest], [64, 4096, 2048, 64], [3])
+    assert places(overlap_windows(dwarfed, "caller", 2)) != places(dwarfed)
+
+
+def test_threads_do_not_keep_a_small_call_from_overlapping() -> None:
+    small = replace(window(1, 2), work=64, cost=1 << 10)
+    before = program([plain(0, 1), small, plain(2, 3)], [64, 4096, 2048, 64], [3])
+    assert places(overlap_windows(before, "caller", 8)) != places(before)

@@ -107,7 +107,12 @@ def test_package_builds_in_place_with_plain_make(tmp_path):
         [package / "run", "--repeat", "2"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.index("<begin>") < done.stdout.index("<end>") < done.stdout.index("output 0")
-    assert (package / "libmodel.a").is_file()
+    library = (package / "libmodel.a").read_bytes()
+    assert b"megcc_set_parallel" in library and b"megcc_pool_run" not in library
+    subprocess.run([*command, "THREADS=1"], check=True, capture_output=True)
+    assert b"megcc_pool_run" in (package / "libmodel.a").read_bytes()
+    split = run(package / "run", "--threads", "2")
+    assert split.returncode == 0 and split.stdout[: split.stdout.index("time:")] in done.stdout
     subprocess.run(["make", "-C", str(package), "clean"], check=True, capture_output=True)
     assert sorted(f.relative_to(package) for f in package.rglob("*")) == before
 
@@ -133,11 +138,14 @@ def test_package_builds_with_cmake(tmp_path):
     run = {"check": True, "capture_output": True}
     flags = " ".join(STRICT)
     subprocess.run(
-        ["cmake", "-S", package, "-B", tmp_path / "b", f"-DCMAKE_C_FLAGS={flags}"], **run
+        ["cmake", "-S", package, "-B", tmp_path / "b", f"-DCMAKE_C_FLAGS={flags}", "-DTHREADS=ON"],
+        **run,
     )
     subprocess.run(["cmake", "--build", tmp_path / "b", "-j2"], **run)
     inputs = p.corners_inputs()
-    result = toolchain.run_package(tmp_path / "b" / "run", arch, inputs, p.manifest(package))
+    result = toolchain.run_package(
+        tmp_path / "b" / "run", arch, inputs, p.manifest(package), args=["--threads", "3"]
+    )
     p.check_corners(inputs, result.outputs)
 
 
@@ -231,6 +239,11 @@ def test_runner_random_inputs_follow_the_seed(runner):
         (["--repeat", "0"], "--repeat: must be at least 1"),
         (["--repeat", "-1"], "--repeat: takes a number"),
         (["--warmup", "2x"], "--warmup: takes a number"),
+        (["--threads", "0"], "--threads: must be from 1 to 255"),
+        (
+            ["--threads", "2"],
+            "--threads: this program has no threads; build it with make THREADS=1",
+        ),
         (["--input", "x=missing.bin"], "missing.bin: No such file"),
         (["--input", "x=/"], "/: not a regular file"),
         (["--input", "z=0.bin"], "z=0.bin: the model has no such input"),
