@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,8 +24,12 @@ _PARTS = ("include", "src", "model", "main.c", "Makefile", "manifest.json")
 
 
 @contextmanager
-def built(package: Package, arch: str) -> Iterator[Path]:
+def built(
+    package: Package, arch: str, *, flags: Sequence[str] = (), sources: Sequence[Path] = ()
+) -> Iterator[Path]:
     """The runner of `package` for `arch`; the file may go away after the body.
+
+    `flags` and `sources` are added to the package's own.
 
     Raises
     ------
@@ -33,13 +37,19 @@ def built(package: Package, arch: str) -> Iterator[Path]:
         When the compiler or make is missing, or the build fails.
     """
     root = _root()
-    entry = root / _key(package, arch) if root is not None else None
+    entry = root / _key(package, arch, flags, sources) if root is not None else None
     if entry is not None and (entry / "run").is_file():
         os.utime(entry)
         yield entry / "run"
         return
     with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
-        program = toolchain.build(package.path, arch, build_dir=Path(directory) / "build")
+        program = toolchain.build(
+            package.path,
+            arch,
+            build_dir=Path(directory) / "build",
+            extra_cflags=flags,
+            extra_sources=sources,
+        )
         if entry is not None:
             _keep(program, package, entry)
         yield program
@@ -74,7 +84,7 @@ def _root() -> Path | None:
     return root if os.access(root, os.W_OK) else None
 
 
-def _key(package: Package, arch: str) -> str:
+def _key(package: Package, arch: str, flags: Sequence[str], sources: Sequence[Path]) -> str:
     digest = hashlib.sha256()
 
     def add(data: bytes) -> None:
@@ -90,4 +100,8 @@ def _key(package: Package, arch: str) -> str:
         if path.split("/")[0] in _PARTS:
             add(path.encode())
             add(content)
+    for flag in flags:
+        add(flag.encode())
+    for source in sources:
+        add(source.read_bytes())
     return digest.hexdigest()[:32]
