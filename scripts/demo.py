@@ -10,15 +10,13 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import onnx
-import onnx.version_converter
 
-from tvm_megcc import arrays, driver, package, target, toolchain, zoo
+from tvm_megcc import arrays, driver, package, reference, target, toolchain, zoo
 from tvm_megcc.cli import options
 from tvm_megcc.errors import MegccError, ToolError
 
@@ -82,33 +80,6 @@ def compile_build_run(model: Path, arch: str, folder: Path, args: argparse.Names
     )
 
 
-def reference(model: Path, inputs: Arrays) -> tuple[str, Arrays]:
-    """The right answers, and who gives them."""
-    run: Callable[[None, Arrays], Sequence[np.ndarray]]
-    try:
-        import onnxruntime
-
-        session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
-        name, run = f"ONNX Runtime {onnxruntime.__version__}", session.run
-        names = [output.name for output in session.get_outputs()]
-    except ImportError:
-        from onnx.reference import ReferenceEvaluator
-
-        evaluator = ReferenceEvaluator(modern(onnx.load(model)))
-        name, run = f"onnx.reference of onnx {onnx.__version__}", evaluator.run
-        names = list(evaluator.output_names)
-    return name, dict(zip(names, run(None, inputs), strict=True))
-
-
-def modern(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model at opset 15 or later, where onnx.reference takes BatchNormalization's statistics
-    from the model; before, it mixes in those of the batch."""
-    version = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 15)
-    if version >= 15 or not any(n.op_type == "BatchNormalization" for n in model.graph.node):
-        return model
-    return onnx.version_converter.convert_version(model, 15)
-
-
 def show(arch: str, result: Result) -> None:
     how = "" if toolchain.is_native(arch) else ", under qemu"
     say(f"\n{arch}{how}: compiled in {result.compile_s:.1f} s, built in {result.build_s:.1f} s")
@@ -166,7 +137,10 @@ def main(argv: list[str] | None = None) -> int:
         if not results:
             return 1
         ports = package.load(args.out / f"{model.stem}_{next(iter(results))}").inputs
-        name, want = reference(model, arrays.fill(ports, "random", args.seed))
+        proto = onnx.load(model)
+        names = [port.name for port in proto.graph.output]
+        inputs = arrays.fill(ports, "random", args.seed)
+        name, want = reference.values(proto, inputs, names)
         good = show_differences(name, want, results)
     except MegccError as error:
         print(f"scripts/demo: {error}", file=sys.stderr)

@@ -22,14 +22,15 @@ DOORS: dict[str, set[str]] = {
     "control_flow": {"shape_exprs"},
     "checks": set(),
     "composite": {"control_flow"},
+    "names": {"program"},
     "ops": {"errors", "dims", "dtypes", "shape_exprs", "control_flow", "checks", "composite"},
-    "frontend": {"errors", "dims", "dtypes", "shape_exprs", "control_flow", "ops"},
+    "frontend": {"errors", "dims", "dtypes", "shape_exprs", "control_flow", "ops", "names"},
     "relax_tools": {"errors", "dims", "dtypes", "shape_exprs"},
     "kernels": {"errors", "dims", "dtypes", "program", "codegen_c"},
     "fuse": {"errors", "dims", "dtypes", "shape_exprs", "relax_tools", "kernels"},
     "passes": {
         "errors", "dims", "dtypes", "shape_exprs", "control_flow", "composite", "relax_tools",
-        "program", "kernels", "fuse", "memory",
+        "program", "kernels", "fuse", "memory", "names",
     },
     "lower": {
         "errors", "dims", "shape_exprs", "control_flow", "checks", "relax_tools", "program",

@@ -157,21 +157,6 @@ def test_scripts_demo_sees_a_wrong_answer(capsys):
     assert not demo.show_differences("r", want, {"host": result(0.6)})
 
 
-def test_scripts_demo_without_onnx_runtime_asks_onnx_reference(tmp_path, monkeypatch):
-    """The two agree on a network with BatchNormalization, whose early opsets trap the latter."""
-    runtime = pytest.importorskip("onnxruntime")
-    demo = load("demo")
-    model = tmp_path / "m.onnx"
-    model.write_bytes(zoo.build("tiny_residual").SerializeToString())
-    inputs = {"input": np.random.default_rng(0).random((1, 3, 32, 32), np.float32)}
-    by_runtime = demo.reference(model, inputs)
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    by_onnx = demo.reference(model, inputs)
-    assert by_runtime[0] == f"ONNX Runtime {runtime.__version__}"
-    assert by_onnx[0].startswith("onnx.reference")
-    np.testing.assert_allclose(by_onnx[1]["output"], by_runtime[1]["output"], rtol=1e-4, atol=1e-4)
-
-
 @needs_cc
 def test_scripts_bench_writes_its_numbers(tmp_path, capsys):
     out = tmp_path / "bench.json"

@@ -51,12 +51,17 @@ def read_npz(path: Path) -> Arrays:
 
 def write_npz(arrays: Mapping[str, np.ndarray], path: Path) -> None:
     """Write a ``.npz``; equal arrays give equal bytes, and the names may be any."""
+    files.write_file(npz_bytes(arrays), path)
+
+
+def npz_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """The bytes of such a file."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, array in arrays.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, _plain(array), allow_pickle=False)
-    files.write_file(buffer.getvalue(), path)
+    return buffer.getvalue()
 
 
 def _plain(array: np.ndarray) -> np.ndarray:

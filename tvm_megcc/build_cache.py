@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,8 +24,17 @@ _PARTS = ("include", "src", "model", "main.c", "megcc_pool.c", "Makefile", "mani
 
 
 @contextmanager
-def built(package: Package, arch: str, threads: bool = False) -> Iterator[Path]:
+def built(
+    package: Package,
+    arch: str,
+    *,
+    threads: bool = False,
+    flags: Sequence[str] = (),
+    sources: Sequence[Path] = (),
+) -> Iterator[Path]:
     """The runner of `package` for `arch`, with a pool or without; it may go away after the body.
+
+    `flags` and `sources` are added to the package's own.
 
     Raises
     ------
@@ -33,14 +42,20 @@ def built(package: Package, arch: str, threads: bool = False) -> Iterator[Path]:
         When the compiler or make is missing, or the build fails.
     """
     root = _root()
-    entry = root / _key(package, arch, threads) if root is not None else None
+    entry = root / _key(package, arch, threads, flags, sources) if root is not None else None
     if entry is not None and (entry / "run").is_file():
         os.utime(entry)
         yield entry / "run"
         return
     with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
-        where = Path(directory) / "build"
-        program = toolchain.build(package.path, arch, build_dir=where, threads=threads)
+        program = toolchain.build(
+            package.path,
+            arch,
+            build_dir=Path(directory) / "build",
+            threads=threads,
+            extra_cflags=flags,
+            extra_sources=sources,
+        )
         if entry is not None:
             _keep(program, package, entry)
         yield program
@@ -75,7 +90,9 @@ def _root() -> Path | None:
     return root if os.access(root, os.W_OK) else None
 
 
-def _key(package: Package, arch: str, threads: bool) -> str:
+def _key(
+    package: Package, arch: str, threads: bool, flags: Sequence[str], sources: Sequence[Path]
+) -> str:
     digest = hashlib.sha256()
 
     def add(data: bytes) -> None:
@@ -92,4 +109,8 @@ def _key(package: Package, arch: str, threads: bool) -> str:
         if path.split("/")[0] in _PARTS:
             add(path.encode())
             add(content)
+    for flag in flags:
+        add(flag.encode())
+    for source in sources:
+        add(source.read_bytes())
     return digest.hexdigest()[:32]

@@ -27,3 +27,7 @@ class UnsupportedError(MegccError):
 
 class ToolError(MegccError):
     """A program that is needed (C compiler, qemu, ...) is missing or failed."""
+
+
+class DifferenceError(MegccError):
+    """Results differ from the reference's by more than the user accepts."""

@@ -97,7 +97,7 @@ def opened(
     with opened_package(path) as package:
         chosen = package.choose(arch)
         tell("build")
-        with build_cache.built(package, chosen, threads > 1) as program:
+        with build_cache.built(package, chosen, threads=threads > 1) as program:
             tell("run")
             yield _Built(package, chosen, program, threads)
 

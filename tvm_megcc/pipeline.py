@@ -11,7 +11,7 @@ Example
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import tvm
@@ -23,6 +23,7 @@ from tvm_megcc.dispatch.plan import plan_of
 from tvm_megcc.forward import forward
 from tvm_megcc.lower import lower, symbols_in
 from tvm_megcc.memory_options import DEFAULT, MemoryOptions
+from tvm_megcc.names import named, names_of
 from tvm_megcc.program import Bundle, PortType, Program, Range, Variant
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
 from tvm_megcc.shape_exprs import symbols_of
@@ -167,15 +168,21 @@ class _Compiler:
     def programs(self, mod: tvm.IRModule, functions: Sequence[str]) -> dict[str, Program]:
         """The program of each of these functions of `mod`."""
         self._dump("imported", mod)
+        names = names_of(mod)
         for stage, transform in passes.stages(self.arch).items():
             mod = transform(mod)
             self._dump(stage, mod)
         # Functions of one model have the same weights: their bytes are kept once.
         shared: dict[bytes, bytes] = {}
-        return {f: self._program(mod, f, shared, len(functions) > 1) for f in functions}
+        return {f: self._program(mod, f, shared, names, len(functions) > 1) for f in functions}
 
     def _program(
-        self, mod: tvm.IRModule, function: str, shared: dict[bytes, bytes], several: bool
+        self,
+        mod: tvm.IRModule,
+        function: str,
+        shared: dict[bytes, bytes],
+        names: Mapping[str, str],
+        several: bool,
     ) -> Program:
         suffix = f"_{function}" if several else ""
         ports = self.ports
@@ -190,6 +197,7 @@ class _Compiler:
             ports.input_dtypes,
             ports.output_dtypes,
         )
+        program = named(program, names)
         self._dump(f"lowered{suffix}", program)
         program = forward(program, self.io, self.options.threads)
         self._dump(f"forwarded{suffix}", program)

@@ -110,6 +110,7 @@ def build(
     cc: str | None = None,
     threads: bool = False,
     extra_cflags: Sequence[str] = (),
+    extra_sources: Sequence[Path] = (),
 ) -> Path:
     """Build a package and return its runner.
 
@@ -130,6 +131,8 @@ def build(
         With the pool of ``megcc_pool.h``, so that the runner takes ``--threads``.
     extra_cflags : sequence of str
         Appended to the package's own flags.
+    extra_sources : sequence of path
+        C files that are compiled as if they were among the package's.
 
     Raises
     ------
@@ -148,13 +151,20 @@ def build(
     where = where.resolve()
     where.mkdir(parents=True, exist_ok=True)
     # Links keep every path in the Makefile relative, so any character may be in a folder's name.
-    for part in ("include", "src", "model", "main.c", "megcc_pool.c", "Makefile"):
+    names = ("include", "src", "model", "main.c", "megcc_pool.c", "Makefile")
+    parts = {part: package / part for part in names}
+    if extra_sources:  # beside links to all that there is
+        del parts["src"]
+        parts.update((f"src/{path.name}", path) for path in (package / "src").iterdir())
+        parts.update((f"src/{path.name}", path) for path in extra_sources)
+        (where / "src").mkdir(exist_ok=True)
+    for part, target in parts.items():
         link = where / part
         if link.is_symlink() or link.exists():
-            if link.is_symlink() and os.readlink(link) == str(package / part):
+            if link.is_symlink() and os.readlink(link) == str(target):
                 continue
             raise InputError(f"{where} holds another build; give an empty folder")
-        link.symlink_to(package / part)
+        link.symlink_to(target)
     flags = " ".join([*extra_cflags, *([_SANITIZE] if sanitize else [])])
     command = ["make", "-j2", f"CC={compiler}"]
     if threads:
@@ -184,6 +194,7 @@ def run_package(
     args: Sequence[str] = (),
     timeout: float | None = None,
     launcher: Sequence[str] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> RunResult:
     """Run a built package, under qemu where its architecture is not this machine's.
 
@@ -205,6 +216,8 @@ def run_package(
         Seconds after which the run is given up.
     launcher : sequence of str, optional
         What the program is started with, instead of qemu or nothing.
+    environment : mapping, optional
+        Variables for the program, beside those of this process.
 
     Raises
     ------
@@ -223,8 +236,9 @@ def run_package(
         command += [*sizes, *args]
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, errors="replace", timeout=timeout
-            )
+                command, capture_output=True, text=True, errors="replace", timeout=timeout,
+                env={**os.environ, **(environment or {})},
+            )  # fmt: skip
         except subprocess.TimeoutExpired:
             raise ToolError(f"{exe} did not finish within {timeout} seconds") from None
         if done.returncode != 0:

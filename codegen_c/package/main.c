@@ -15,7 +15,8 @@
 #include "megcc_pool.h"
 #endif
 
-// Define these on the compiler's command line (-include hooks.h) to measure the timed runs.
+// Define these on the compiler's command line (-include hooks.h) to measure the timed runs, or to
+// look at them: `context` is the megcc_context_t that runs.
 #ifndef MEGCC_BENCH_BEGIN
 #define MEGCC_BENCH_BEGIN() ((void)0)
 #endif

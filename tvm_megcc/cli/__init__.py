@@ -20,13 +20,14 @@ import warnings
 from collections.abc import Sequence
 from types import FrameType
 
-from tvm_megcc.cli import bench, compile, inspect, kernels, opt, run
+from tvm_megcc.cli import bench, compare, compile, inspect, kernels, opt, run
 from tvm_megcc.errors import MegccError
 
 #: In the order of ``tvmc --help``. A module has HELP, ``arguments(parser)`` and ``run(args)``.
 COMMANDS = {
     "compile": compile,
     "run": run,
+    "compare": compare,
     "inspect": inspect,
     "bench": bench,
     "opt": opt,

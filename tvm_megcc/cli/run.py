@@ -17,6 +17,11 @@ HELP = "run what tvmc compile wrote"
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.add_running(parser)
     parser.add_argument("--outputs", metavar="OUT.npz", help="write the outputs, by name")
+    parser.add_argument(
+        "--dump",
+        metavar="DIR",
+        help="write what each call computes to .npz files, by name",
+    )
     parser.add_argument("--print-time", action="store_true", help="print the time of a run")
     parser.add_argument(
         "--repeat", type=options.count, default=1, metavar="N", help="runs to time (default: 1)"
@@ -32,6 +37,8 @@ def run(args: argparse.Namespace) -> None:
 
     if args.outputs:
         files.check_file(Path(args.outputs))
+    if args.dump:
+        dump_to(Path(args.dump), args)
     with (
         options.progress() as tell,
         execute.opened(args.package, args.arch, tell, threads=args.threads) as runnable,
@@ -46,6 +53,37 @@ def run(args: argparse.Namespace) -> None:
         print(result.profile)
     if args.print_time:
         options.print_times(runnable.arch, result.times_ms, runnable.emulated)
+
+
+def dump_to(folder: Path, args: argparse.Namespace) -> None:
+    """Write ``inputs.npz``, ``tensors.npz``, ``outputs.npz`` and ``calls.txt``.
+
+    Raises
+    ------
+    InputError
+        When the folder holds anything else, or what is run is a library.
+    """
+    from tvm_megcc import dump, files
+    from tvm_megcc.arrays import npz_bytes
+    from tvm_megcc.package import opened
+
+    dump.check_package(args.package, "--dump")
+    files.check_directory(folder, dump.is_dump)
+    with opened(args.package) as package:
+        inputs = options.read_inputs(args, package.inputs)
+        records, outputs = dump.records(package, package.choose(args.arch), inputs)
+    tensors = dump.by_name(records)
+    rows = [
+        f"{record.call:5d} {record.array.dtype}{list(record.array.shape)} {name}  {record.kernel}"
+        for name, record in zip(tensors, records, strict=True)
+    ]
+    found = {
+        "inputs.npz": npz_bytes(inputs),
+        "tensors.npz": npz_bytes(tensors),
+        "outputs.npz": npz_bytes(outputs),
+        dump.CALLS: "\n".join([dump.HEAD, *rows]) + "\n",
+    }
+    files.write_directory(found, folder, is_ours=dump.is_dump)
 
 
 def print_top(outputs: dict[str, np.ndarray], count: int) -> None:

@@ -28,6 +28,7 @@ from .. import ops
 from ..dims import Dim, Size, Undecided
 from ..dtypes import DType, of, of_numpy, of_onnx
 from ..errors import MegccError, UnsupportedError
+from ..names import with_names
 from ..ops import Context, Inputs, _stock
 from ..ops._agree import agreed
 from ..ops._arithmetic import dims_array
@@ -120,6 +121,7 @@ def _import(
     if importer.symbols:
         for gvar, func in mod.functions_items():
             mod.update_func(gvar, with_bounds(func, importer.symbols.values()))
+    mod = with_names(mod, {v: n for v, n in importer.names.items() if v != n and n.isprintable()})
     return ImportedModel(mod, inputs, _output_infos(mod, output_names, importer.stored_ports), name)
 
 
@@ -400,7 +402,7 @@ class Walk(Importer):
         if isinstance(expr, tvm.ir.GenericConst):
             array: Array = expr.data.numpy() if hasattr(expr, "data") else expr.value.numpy()
             return wide(array)
-        var = self.builder.emit(expr, identifier(name))
+        var = self.builder.emit(expr, self._variable(name))
         if isinstance(var.ty, relax.ShapeType):
             sizes = sizes_of(relax.ShapeExpr(var.ty.values))
             assert sizes is not None, var.ty
@@ -416,6 +418,13 @@ class Walk(Importer):
             return empty(var)
         fits(f"'{name}'", relax_shape(var))
         return self.widen(var)
+
+    def _variable(self, name: str) -> str:
+        """What the variable of a value is called: of two values that look alike, differently."""
+        found = identifier(name)
+        while self.names.setdefault(found, name) != name:
+            found += "_"
+        return found
 
     def _note_if_missing(self, node: onnx.NodeProto) -> None:
         known = (*subgraphs.CONVERTERS, *sequence_nodes.NAMES, "Identity")

@@ -42,6 +42,8 @@ class Importer(ABC):
         self.symbols: dict[str, Symbol] = {}
         #: What If, Loop and Scan call.
         self.functions = Functions()
+        #: The values of the model by their variables' names.
+        self.names: dict[str, str] = {}
         #: Values of storage types, and outputs of such types: TVM's name of the type.
         self.stored: dict[relax.Expr, str] = {}
         self.stored_ports: dict[str, str] = {}

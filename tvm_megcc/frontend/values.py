@@ -15,6 +15,7 @@ from tvm import relax
 from ..dims import Size
 from ..dtypes import DType, of_numpy
 from ..errors import UnsupportedError
+from ..names import ANONYMOUS
 from ..ops._context import expr_dtype, relax_shape
 from ..ops._sizes import SizeArray
 
@@ -118,4 +119,5 @@ def label(node: onnx.NodeProto) -> str:
 def identifier(name: str) -> str:
     """A name that Relax prints as it is, and that no function has."""
     text = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
-    return text if text[:1].isalpha() and text not in FUNCTIONS else f"v_{text}"
+    taken = text in FUNCTIONS or ANONYMOUS.fullmatch(text)
+    return f"v_{text}" if taken or not text[:1].isalpha() else text

@@ -1,9 +1,8 @@
 """Reading and writing at places that data says, by one rule for every operator.
 
-A negative index counts from the end, once. Reading takes the nearest place there is, writing leaves
-out what is outside: whatever the indices are, nothing beyond a tensor is touched. Where ONNX calls
-an index outside of its axis an error the run ends before (`checked`), so that no answer is made of
-what was read instead.
+A negative index counts from the end, once. Where ONNX calls an index outside of its axis an error
+the run ends before (`checked`). So writing takes its indices as they are: it is for checked ones
+only. Reading takes the nearest place there is, whatever the indices are.
 """
 
 from __future__ import annotations
@@ -206,14 +205,13 @@ def _wrapped(index: Any, size: Any) -> tuple[Any, Any]:
 def write_elements(
     data: te.Tensor, indices: te.Tensor, updates: te.Tensor, axis: int, reduction: str
 ) -> te.Tensor:
-    """ScatterElements: the data with each update at the same place but for one axis."""
+    """ScatterElements: the data with each update at the same place but for one axis; checked."""
 
     def body(source: Any, index: Any, update: Any, out: Any) -> None:
         with _everywhere(indices.shape) as at:
-            place, size = _wrapped(index[tuple(at)], data.shape[axis])
-            with T.If(_inside(place, size)), T.Then():
-                there = (*at[:axis], place, *at[axis + 1 :])
-                out[there] = UPDATES[reduction](out[there], update[tuple(at)])
+            place, _ = _wrapped(index[tuple(at)], data.shape[axis])
+            there = (*at[:axis], place, *at[axis + 1 :])
+            out[there] = UPDATES[reduction](out[there], update[tuple(at)])
 
     return _written(data, indices, updates, body, "scatter_elements")
 
@@ -221,23 +219,17 @@ def write_elements(
 def write_blocks(
     data: te.Tensor, indices: te.Tensor, updates: te.Tensor, reduction: str
 ) -> te.Tensor:
-    """ScatterND: the data with each block of updates where its row of indices says."""
+    """ScatterND: the data with each block of updates where its row of indices, checked, says."""
     count = int(indices.shape[-1])
 
     def body(source: Any, index: Any, update: Any, out: Any) -> None:
         with _everywhere(indices.shape[:-1]) as at:
-            found = [_wrapped(index[(*at, k)], data.shape[k]) for k in range(count)]
-            inside = [_inside(place, size) for place, size in found]
-            with T.If(tirx.all(*inside) if inside else tirx.const(True, "bool")), T.Then():
-                with _everywhere(data.shape[count:]) as rest:
-                    there = (*(place for place, _ in found), *rest)
-                    out[there] = UPDATES[reduction](out[there], update[(*at, *rest)])
+            places = [_wrapped(index[(*at, k)], data.shape[k])[0] for k in range(count)]
+            with _everywhere(data.shape[count:]) as rest:
+                there = (*places, *rest)
+                out[there] = UPDATES[reduction](out[there], update[(*at, *rest)])
 
     return _written(data, indices, updates, body, "scatter_nd")
-
-
-def _inside(place: Any, size: Any) -> Any:
-    return tirx.all(place >= tirx.const(0, "int64"), place < size)
 
 
 def _written(

@@ -1,0 +1,15 @@
+// What `tvmc run --dump` builds a package's runner with, beside megcc_dump.c. No package holds it.
+#ifndef MEGCC_DUMP_H
+#define MEGCC_DUMP_H
+
+struct megcc_context;
+
+// From here on each call's outputs are appended to the file that the environment's MEGCC_DUMP
+// names.
+void megcc_dump_begin(struct megcc_context *context);
+void megcc_dump_end(struct megcc_context *context);
+
+#define MEGCC_BENCH_BEGIN() megcc_dump_begin(context)
+#define MEGCC_BENCH_END() megcc_dump_end(context)
+
+#endif  // MEGCC_DUMP_H

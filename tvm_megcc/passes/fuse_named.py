@@ -1,0 +1,126 @@
+"""FuseNamed: TVM's FuseOps, whose calls keep the name of the value that they compute.
+
+Before: ``a = call_tir(add, ...)``, ``relu_out = call_tir(relu, (a,), ...)``. After: ``relu_out =
+fused_add_relu(...)``, where FuseOps alone says ``lv``. Profiles, messages and `tvmc compare` call
+a value by its name.
+
+Two values are the same when the same functions compute them of the same values: each expression
+gets a number, a fused function's body being looked through (value numbering: Alpern, Wegman and
+Zadeck, POPL 1988).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import tvm
+from tvm import relax
+from tvm.ir import GenericConst
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from tvm_megcc.names import ANONYMOUS
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.FuseNamed")
+class FuseNamed:
+    """FuseOps with names."""
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        numbers = _Numbers()
+        names = {
+            n: var.name for var, n in numbers.bindings(mod) if not ANONYMOUS.fullmatch(var.name)
+        }
+        mod = relax.transform.FuseOps()(mod)
+        found = list(numbers.bindings(mod))
+        taken = {var.name for var, _ in found}
+        renamed: dict[relax.Var, str] = {}
+        for var, number in found:
+            name = names.get(number)
+            if name is not None and name not in taken and ANONYMOUS.fullmatch(var.name):
+                renamed[var] = name
+                taken.add(name)
+        return _Renamer(mod, renamed).run() if renamed else mod
+
+
+class _Numbers:
+    """Numbers of values: equal for equal computations of one module, before and after FuseOps."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], int] = {}
+        self._mod: tvm.IRModule | None = None
+
+    def bindings(self, mod: tvm.IRModule) -> Iterator[tuple[relax.Var, int]]:
+        """Each variable that a function binds, but for fused ones, and its number."""
+        self._mod = mod
+        for gvar, func in mod.functions_items():
+            if isinstance(func, relax.Function) and not _is_fused(func):
+                params = [
+                    self._number("parameter", gvar.name_hint, k) for k in range(len(func.params))
+                ]
+                values, _ = self._function(func, params)
+                for block in func.body.blocks:
+                    yield from ((b.var, values[b.var]) for b in block.bindings)
+
+    def _number(self, *key: Any) -> int:
+        return self._known.setdefault(key, len(self._known))
+
+    def _function(
+        self, func: relax.Function, arguments: Sequence[int]
+    ) -> tuple[dict[relax.Var, int], int]:
+        values = dict(zip(func.params, arguments, strict=True))
+        for block in func.body.blocks:
+            for binding in block.bindings:
+                value = self._expr(binding.value, values)
+                if isinstance(binding, relax.MatchCast):
+                    value = self._number("cast", value, str(binding.ty))
+                values[binding.var] = value
+        return values, self._expr(func.body.body, values)
+
+    def _expr(self, expr: Any, values: dict[relax.Var, int]) -> int:
+        if isinstance(expr, tvm.ir.GlobalVar):
+            return self._number("global", expr.name_hint)
+        if isinstance(expr, relax.Var):
+            return values[expr] if expr in values else self._number("free", expr.name)
+        if isinstance(expr, GenericConst):
+            return self._number("constant", expr)
+        if isinstance(expr, relax.Tuple):
+            return self._number("tuple", *(self._expr(field, values) for field in expr.fields))
+        if isinstance(expr, relax.TupleGetItem):
+            return self._number("item", self._expr(expr.tuple_value, values), expr.index)
+        if not isinstance(expr, relax.Call):
+            return self._number("other", str(expr))
+        arguments = [self._expr(argument, values) for argument in expr.args]
+        if isinstance(expr.op, tvm.ir.GlobalVar):
+            assert self._mod is not None
+            func = self._mod[expr.op]
+            if isinstance(func, relax.Function) and _is_fused(func):
+                return self._function(func, arguments)[1]
+            return self._number("call", expr.op.name_hint, *arguments)
+        return self._number("call", str(expr.op), str(expr.attrs), *arguments)
+
+
+def _is_fused(func: relax.Function) -> bool:
+    return bool(func.attrs) and "Primitive" in func.attrs
+
+
+@mutator
+class _Renamer(PyExprMutator):
+    def __init__(self, mod: tvm.IRModule, names: dict[relax.Var, str]) -> None:
+        super().__init__(mod)
+        self.mod, self.names = mod, names
+
+    def run(self) -> tvm.IRModule:
+        for gvar, func in self.mod.functions_items():
+            if isinstance(func, relax.Function) and not _is_fused(func):
+                self.builder_.update_func(gvar, self.visit_expr(func))
+        return self.builder_.get()
+
+    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        old = binding.var
+        if old not in self.names:
+            super().visit_var_binding_(binding)
+            return
+        new = type(old)(self.names[old], old.ty)
+        self.builder_.emit_normalized(relax.VarBinding(new, self.visit_expr(binding.value)))
+        self.set_var_remap(old, new)
