@@ -47,7 +47,7 @@ from .scalars import Scalars, is_sized
 
 MAGIC = 0x4347454D
 VERSION = 3
-ABI = 5  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
+ABI = 6  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
 NONE = 0xFFFFFFFF
 SERIAL = 0xFFFFFFFE  #: in place of a workspace: the call's work is not split
 HEADER_WORDS = 32
