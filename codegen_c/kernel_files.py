@@ -79,8 +79,14 @@ class KernelFiles:
 
     @property
     def machines(self) -> tuple[Machine, ...]:
-        """The machines whose flags some of the files are compiled with."""
-        found = {f.compiled_for.name: f.compiled_for for f in self.files if f.compiled_for}
+        """The machines whose flags files are compiled with.
+
+        Those of features that serve all code are among them even where there are no kernels, so
+        that packages for one machine have equal Makefiles.
+        """
+        every = [machine(arch).only(()) for arch in self.symbols]
+        every += [f.compiled_for for f in self.files if f.compiled_for]
+        found = {m.name: m for m in every if m.features}
         return tuple(found[name] for name in sorted(found))
 
 
