@@ -64,13 +64,6 @@ class Target:
         """The flags of a kernel that needs these features of the machine."""
         return (*self.flags, *machine(self.arch).only(features).flags)
 
-    def takes(self, kernel: registry.KernelFile) -> bool:
-        """Whether the kernel is for this machine."""
-        mine = machine(self.arch)
-        return not {mine.arch.name, "portable"}.isdisjoint(kernel.archs) and set(
-            kernel.features
-        ) <= {f.name for f in mine.features}
-
     def missing(self) -> str:
         """Why the target cannot run here ("" when it can)."""
         absent = [tool for tool in (self.cc, *self.runner[:1]) if not shutil.which(tool)]

@@ -69,13 +69,23 @@ class KernelFile:
     def path(self) -> Path:
         return KERNEL_DIR / f"{self.stem}.c"
 
+    def runs_on(self, arch: str) -> bool:
+        """Whether the kernel is for a machine, for some calls at least."""
+        archs = {machine(arch).arch.name, "portable"}
+        return not archs.isdisjoint(self.archs) and not self._missing(arch)
+
+    def _missing(self, arch: str) -> list[str]:
+        has = {f.name for f in machine(arch).features}
+        return [name for name in self.features if name not in has]
+
     def refusal(self, arch: str, facts: Mapping[str, Fact]) -> str:
         """Why the kernel does not apply, or an empty string when it does."""
-        runs_on = machine(arch)
-        if runs_on.arch.name not in self.archs and "portable" not in self.archs:
+        mine = machine(arch)
+        if mine.arch.name not in self.archs and "portable" not in self.archs:
             return f"is for {', '.join(self.archs)}"
-        if missing := [f for f in self.features if f not in (g.name for g in runs_on.features)]:
-            return f"needs {', '.join(missing)}: --arch {'+'.join([arch, *missing])}"
+        if missing := self._missing(arch):
+            wanted = machine("+".join([arch, *missing])).name
+            return f"needs {', '.join(missing)}, as --arch {wanted} has"
         if facts.get("dtype") not in self.dtypes:
             return f"takes {', '.join(self.dtypes)}, not {facts.get('dtype')}"
         try:
