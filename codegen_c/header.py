@@ -59,12 +59,10 @@ def _size_macros(upper: str, codes: Sequence[Compiled]) -> str:
 
 def _arena_macros(upper: str, code: Compiled) -> dict[str, int]:
     """The arena's bytes; where they follow from the shapes, those that do for all of them."""
-    if code.is_shaped:
-        limits = [_limit(found.program) for found in code.codes]
-        known = [limit for limit in limits if limit is not None]
-        # Without bounds only megcc_arena_bytes knows.
-        return {f"{upper}_ARENA_BYTES": max(known)} if len(known) == len(limits) else {}
-    return {f"{upper}_ARENA_BYTES": code.codes[0].program.arena_bytes}
+    limits = [_limit(found.program) for found in code.codes]
+    known = [limit for limit in limits if limit is not None]
+    # Without bounds only megcc_arena_bytes knows.
+    return {f"{upper}_ARENA_BYTES": max(known)} if len(known) == len(limits) else {}
 
 
 def _limit(program: Program) -> int | None:

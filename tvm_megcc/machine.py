@@ -297,7 +297,7 @@ def _with(row: Architecture, wanted: Iterable[str]) -> Machine:
 
 def of_features(row: Architecture, has: Collection[str], *, cpuinfo: bool = False) -> Machine:
     """The machine of a CPU of which LLVM (or ``/proc/cpuinfo``) lists these features."""
-    found = []
+    found: list[str] = []
     for feature in row.features:
         names = set(feature.cpuinfo if cpuinfo else feature.llvm)
         included = {b for a, b in row.includes if a == feature.name}
