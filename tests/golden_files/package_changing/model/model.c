@@ -18,13 +18,13 @@ static const megcc_kernel_fn kKernels[] = {
     megcc_concat_b8472ad6,
 };
 #define KERNEL_COUNT 6
-#define FINGERPRINT {0xa15289bau, 0xb782340bu}
+#define FINGERPRINT {0x5152088bu, 0xfb2d9b29u}
 
 extern const unsigned char changing_weights0[];
 #define SEGMENTS {changing_weights0, 64}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x3, 0x800, 0x4ac95600, 0xa15289ba, 0xb782340b, 0x0, 0x9,
+    0x4347454d, 0x3, 0x800, 0xd02fcf74, 0x5152088b, 0xfb2d9b29, 0x0, 0x9,
     0x0, 0x0, 0x604, 0x122, 0x728, 0x1, 0x738, 0x6,
     0x750, 0x1, 0x75c, 0x5, 0x770, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -97,7 +97,7 @@ static const megcc_block_t kBlocks0[] = {
     {2, 4, 1, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0x4ac95600, 1, kBlocks0},
+    {0xd02fcf74, 1, kBlocks0},
 };
 #endif
 
@@ -111,7 +111,7 @@ static const megcc_op_t *const kOps[] = {
 
 const megcc_kernels_t changing_kernels = {
     MEGCC_BUILD_ABI, KERNEL_COUNT, FINGERPRINT, kKernels, kOps,
-    sizeof kOps / sizeof *kOps, &megcc_shapes,
+    sizeof kOps / sizeof *kOps, &megcc_shapes, 0,
 #if defined(MEGCC_DEBUG)
     kPlans,
 #endif

@@ -12,13 +12,13 @@ static const megcc_kernel_fn kKernels[] = {
     t_split_3e656f0c,
 };
 #define KERNEL_COUNT 3
-#define FINGERPRINT {0x961cb001u, 0xf6ad2830u}
+#define FINGERPRINT {0x40683e15u, 0x2872b176u}
 
 extern const unsigned char corners_weights0[];
 #define SEGMENTS {corners_weights0, 128}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x3, 0x640, 0x67c608a9, 0x961cb001, 0xf6ad2830, 0x0, 0x9,
+    0x4347454d, 0x3, 0x640, 0x215bb5cb, 0x40683e15, 0x2872b176, 0x0, 0x9,
     0x0, 0x0, 0x4bc, 0xd1, 0x590, 0x1, 0x5a0, 0x3,
     0x4bc, 0x0, 0x4bc, 0x0, 0x5ac, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -77,7 +77,7 @@ static const megcc_block_t kBlocks0[] = {
     {0, 0, 0, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0x67c608a9, 0, kBlocks0},
+    {0x215bb5cb, 0, kBlocks0},
 };
 #endif
 
@@ -89,7 +89,7 @@ static const megcc_op_t *const kOps[] = {
 
 const megcc_kernels_t corners_kernels = {
     MEGCC_BUILD_ABI, KERNEL_COUNT, FINGERPRINT, kKernels, kOps,
-    sizeof kOps / sizeof *kOps, 0,
+    sizeof kOps / sizeof *kOps, 0, 0,
 #if defined(MEGCC_DEBUG)
     kPlans,
 #endif
