@@ -48,7 +48,7 @@ from .scalars import Scalars, is_sized
 
 MAGIC = 0x4347454D
 VERSION = 4
-ABI = 6  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
+ABI = 7  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
 NONE = 0xFFFFFFFF
 HEADER_WORDS = 32
 SECTIONS_AT = 10  #: word of the header with which the table of sections begins

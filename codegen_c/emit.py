@@ -21,17 +21,19 @@ from dataclasses import replace
 from typing import Literal
 
 from ..errors import InputError
+from ..machine import ARCHITECTURES, machine
 from ..program import Bundle, Program, bundle_of
 from . import bytecode
+from .build_files import cmake, makefile
 from .compiled import Compiled, can_fail, opcodes_of, runtime_parts
+from .header import header
 from .kernel_files import add_headers, kernel_files
 from .manifest import input_ports, manifest, output_ports, readme
-from .model_source import binary, header, main_c, model_c, weights_c
-from .sources import package_text, runtime_text
+from .model_source import binary, has_builds, main_c, model_c, weights_c
+from .sources import runtime_text
 from .weights import lay_out
 
 RUNTIME = ("megcc_context.c", "megcc_model.c", "megcc_status.c", "megcc_opcodes.def", "megcc_vm.h")
-ARCHS = ("arm64", "armv7", "portable", "x86")
 
 
 #: Names whose ``include/<name>.h`` would stand before a header of the system or of ours.
@@ -99,10 +101,10 @@ def package(
     out: dict[str, str | bytes] = {"include/megcc.h": runtime_text("include/megcc.h")}
     for path in (*RUNTIME, *(("megcc_align.h",) if weights == "c" else ())):
         out[f"src/{path}"] = runtime_text(f"src/{path}")
-    for path in runtime_parts(codes):
+    for path in (*runtime_parts(codes), *(("megcc_machine",) if has_builds(codes) else ())):
         out[f"src/{path}.c"] = runtime_text(f"src/{path}.c")
     for file in kernels.files:
-        out[f"src/kernels/{file.stem}.c"] = file.text(archs)
+        out[file.path] = file.text(archs)
     add_headers(out, [file.body for file in kernels.files])
 
     out[f"include/{ident}.h"] = header(ident, name, codes, weights)
@@ -117,8 +119,8 @@ def package(
     out["main.c"] = main_c(ident, archs, weights, shaped, can_fail(opcodes_of(codes)))
     out["include/megcc_pool.h"] = runtime_text("include/megcc_pool.h")
     out["megcc_pool.c"] = runtime_text("src/megcc_pool.c")
-    for path in ("Makefile", "CMakeLists.txt"):
-        out[path] = package_text(path)
+    machines = kernels.machines
+    out["Makefile"], out["CMakeLists.txt"] = makefile(machines), cmake(machines)
     facts = manifest(name, ident, codes, layout, kernels.files, kernels.symbols, blobs, weights)
     out["manifest.json"] = json.dumps(facts, indent=1, sort_keys=True) + "\n"
     out["README.md"] = readme(name, ident, facts)
@@ -127,10 +129,11 @@ def package(
 
 def _check(bundles: Mapping[str, Bundle]) -> None:
     if not bundles:
-        raise InputError(f"package without an architecture; name one of {', '.join(ARCHS)}")
+        known = ", ".join(ARCHITECTURES)
+        raise InputError(f"package without an architecture; name one of {known}")
     for arch in sorted(bundles):
-        if arch not in ARCHS:
-            raise InputError(f"unknown architecture {arch!r}; name one of {', '.join(ARCHS)}")
+        if machine(arch).name != arch:
+            raise InputError(f"architecture {arch!r} is called {machine(arch).name!r}; use that")
     first = bundles[min(bundles)]
     for arch in sorted(bundles):
         for side, ports in (("inputs", input_ports), ("outputs", output_ports)):

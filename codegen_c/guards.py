@@ -1,30 +1,30 @@
-"""Preprocessor conditions that tell a package's architectures apart."""
+"""Preprocessor conditions that tell a package's architectures apart.
+
+Machines of one architecture are in one program, so conditions are about architectures only; which
+of its machines serves is chosen when a model is opened.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-#: Architecture -> condition; "portable" is whatever no other architecture of the package takes.
-MACROS = {
-    "arm64": "defined(__aarch64__)",
-    "armv7": "defined(__arm__)",
-    "x86": "(defined(__x86_64__) || defined(__i386__))",
-}
+from ..machine import ROWS, machine
 
 
-def condition(archs: Collection[str], package: Collection[str]) -> str | None:
-    """When code for ``archs`` of a package for ``package`` is compiled; None means always.
+def condition(machines: Collection[str], package: Collection[str]) -> str | None:
+    """When code for ``machines`` of a package for ``package`` is compiled; None means always.
 
     >>> condition(["arm64"], ["arm64", "portable"])
     'defined(__aarch64__)'
     >>> condition(["portable"], ["arm64", "portable"])
     '!defined(__aarch64__)'
     """
-    if set(archs) == set(package):
+    mine, all_ = ({machine(name).arch.name for name in names} for names in (machines, package))
+    if mine == all_:
         return None
-    if "portable" in archs:
-        return " && ".join(f"!{MACROS[a]}" for a in sorted(set(package) - set(archs)))
-    return " || ".join(MACROS[a] for a in sorted(archs))
+    if "portable" in mine:
+        return " && ".join(f"!{ROWS[a].macro}" for a in sorted(all_ - mine))
+    return " || ".join(ROWS[a].macro for a in sorted(mine))
 
 
 def wrap(text: str, archs: Collection[str], package: Collection[str]) -> str:
@@ -40,7 +40,8 @@ def chain(parts: dict[str, str], otherwise: str) -> str:
     """
     lines: list[str] = []
     for arch in sorted(a for a in parts if a != "portable"):
-        lines.append(f"#{'elif' if lines else 'if'} {MACROS[arch]}  // {arch}\n{parts[arch]}")
+        test = ROWS[arch].macro
+        lines.append(f"#{'elif' if lines else 'if'} {test}  // {arch}\n{parts[arch]}")
     rest = parts.get("portable", otherwise)
     if not lines:
         return rest

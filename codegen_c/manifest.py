@@ -12,6 +12,7 @@ from math import prod
 
 from .. import dtypes
 from ..dims import Dim, Size, to_json
+from ..machine import machine
 from ..program import Bundle, Call, Program
 from . import bytecode
 from .compiled import Compiled, opcodes_of
@@ -49,6 +50,7 @@ def manifest(
         "per_arch": {
             a: {
                 **_of_all(codes[a]),
+                "needs": list(machine(a).needs),
                 "weight_bytes": sum(len(layout.segments[k].data) for k in layout.of(a)),
                 "program_bytes": len(blobs[a]),
                 "kernels": list(symbols[a]),
@@ -167,6 +169,25 @@ def _port(name: str, dtype: str, dims: Sequence[Size | str]) -> dict[str, object
     return row
 
 
+_CHOICE = """\
+On a CPU without them `megcc_model_open` answers `MEGCC_ERR_MACHINE`; of several machines of one
+architecture it takes the best that the CPU is. Bare-metal builds do not ask the CPU: they take the
+machine with the fewest features.
+"""
+
+
+def _needs(archs: Sequence[str]) -> str:
+    """What CPUs must have beyond their architecture; empty where it is nothing."""
+    rows = [
+        f"* {name}: a CPU with {', '.join(machine(name).needs)}"
+        for name in archs
+        if machine(name).needs
+    ]
+    if not rows:
+        return ""
+    return "\n" + "\n".join(rows) + "\n\n" + _CHOICE
+
+
 def readme(name: str, ident: str, manifest: dict[str, object]) -> str:
     def rows(side: str) -> str:
         ports = manifest[side]
@@ -181,6 +202,7 @@ def readme(name: str, ident: str, manifest: dict[str, object]) -> str:
         "IDENT": ident,
         "UPPER": ident.upper(),
         "ARCHS": ", ".join(archs),
+        "NEEDS": _needs(archs),
         "INPUTS": rows("inputs"),
         "OUTPUTS": rows("outputs"),
     }.items():

@@ -16,7 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..machine import by_architecture
 from ..program import ALIGNMENT, Program
+
+MAX_SEGMENTS = 8  #: of one image: MEGCC_MAX_SEGMENTS
 
 #: Bytes of data per line of a C literal: fewer, longer tokens compile faster (14 MB: 1 s with gcc).
 LINE = 256
@@ -26,7 +29,10 @@ _ESCAPES = [chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" f
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Weights that exactly the architectures ``archs`` use, each aligned to `ALIGNMENT`."""
+    """Weights that exactly the machines ``archs`` use, each aligned to `ALIGNMENT`.
+
+    Where that would be too many segments, they are for all machines of some architectures.
+    """
 
     archs: tuple[str, ...]
     data: bytes
@@ -40,7 +46,7 @@ class Layout:
     ----------
     segments : tuple of Segment
     placed : dict
-        Architecture -> for each of its programs, for each of that one's weights (index in
+        Machine -> for each of its programs, for each of that one's weights (index in
         ``segments``, byte offset).
     """
 
@@ -60,7 +66,7 @@ class Layout:
 
 
 def lay_out(programs: Mapping[str, Sequence[Program]]) -> Layout:
-    """Deduplicate the weights of each architecture's programs and give each its place."""
+    """Deduplicate the weights of each machine's programs and give each its place."""
     users: dict[bytes, set[str]] = {}  # in order of first use, so that the result is stable
     for arch in sorted(programs):
         for program in programs[arch]:
@@ -68,8 +74,9 @@ def lay_out(programs: Mapping[str, Sequence[Program]]) -> Layout:
                 users.setdefault(weight.data, set()).add(arch)
     groups: dict[tuple[str, ...], bytearray] = {}
     where: dict[bytes, tuple[tuple[str, ...], int]] = {}
-    for data, archs in users.items():
-        key = tuple(sorted(archs))
+    keys = _segments_of(users)
+    for data in users:
+        key = keys[data]
         block = groups.setdefault(key, bytearray())
         where[data] = key, len(block)
         block += data + bytes(-len(data) % ALIGNMENT)
@@ -85,6 +92,22 @@ def lay_out(programs: Mapping[str, Sequence[Program]]) -> Layout:
             for arch in sorted(programs)
         },
     )
+
+
+def _segments_of(users: Mapping[bytes, set[str]]) -> dict[bytes, tuple[str, ...]]:
+    """The machines whose segment each weight goes to."""
+    keys = {data: tuple(sorted(names)) for data, names in users.items()}
+    most = max((sum(a in key for key in set(keys.values())) for a in set().union(*users.values())),
+               default=0)  # fmt: skip
+    if most <= MAX_SEGMENTS:
+        return keys
+    # Machines of one architecture are in one binary: what one of them has, the others may see.
+    groups = by_architecture(set().union(*users.values()))
+    arch = {name: a for a, names in groups.items() for name in names}
+    return {
+        data: tuple(sorted(n for a in {arch[name] for name in names} for n in groups[a]))
+        for data, names in users.items()
+    }
 
 
 def c_literal(data: bytes) -> str:

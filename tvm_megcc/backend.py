@@ -25,7 +25,7 @@ from onnx.backend.base import Backend, BackendRep
 
 from tvm_megcc import driver, files, toolchain
 from tvm_megcc.errors import InputError
-from tvm_megcc.target import host_architecture
+from tvm_megcc.this_machine import host_arch
 
 #: The programs are built to be run once or twice: compile quickly.
 CFLAGS = ("-O1",)
@@ -126,9 +126,7 @@ def compiled(
     tvm_megcc.errors.MegccError
         For anything wrong with the model, or not supported.
     """
-    programs = driver.compile_programs(
-        model, (host_architecture(),), name=name, input_shapes=input_shapes
-    )
+    programs = driver.compile_programs(model, (host_arch(),), name=name, input_shapes=input_shapes)
     package = driver.package_files(programs)
     manifest = json.loads(package["manifest.json"])
     weights = {w.name for w in model.graph.initializer}

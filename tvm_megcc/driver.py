@@ -21,6 +21,7 @@ from tvm_megcc.advice import advice
 from tvm_megcc.dims import Symbol
 from tvm_megcc.dynamic_options import STATIC, DynamicOptions, check_arena
 from tvm_megcc.errors import InputError
+from tvm_megcc.machine import by_architecture
 from tvm_megcc.memory_options import DEFAULT, IO_PLACES, MemoryOptions
 from tvm_megcc.package import is_package
 from tvm_megcc.program import Bundle, Program
@@ -66,7 +67,8 @@ def compile_model(
         A directory, a ``.tar`` or a ``.so``. An earlier output of ours is replaced, in one step and
         only by a complete one; a directory with anything else in it is refused.
     archs : sequence of str
-        ``host``, ``portable``, ``arm64``, ``armv7``, ``x86``; a ``.so`` takes one.
+        Machines of `tvm_megcc.machine`: ``host``, ``arm64+dotprod``, ``x86+avx2``, ...; those of a
+        ``.so`` are of one architecture.
     input_shapes : mapping of input name to dims, optional
         See `tvm_megcc.frontend.from_onnx`.
     fmt : {"c", "so", "mlf"}, optional
@@ -101,7 +103,7 @@ def compile_model(
     out = Path(out)
     fmt = output_format(out, fmt)
     names = resolve(archs)
-    if fmt == "so" and len(names) > 1:
+    if fmt == "so" and len(by_architecture(names)) > 1:
         raise InputError(f"'{out}': a library is for one architecture, not {', '.join(names)}")
     check_output(out, fmt)
     programs = compile_programs(

@@ -8,9 +8,8 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+from tvm_megcc import machine
 from tvm_megcc.errors import InputError
-
-_MACHINES = {40: "armv7", 62: "x86", 183: "arm64"}
 
 
 def architecture(path: Path) -> str:
@@ -23,19 +22,19 @@ def architecture(path: Path) -> str:
     """
     data = path.read_bytes()
     try:
-        machine, needed = _header(data)
+        number, needed = _header(data)
     except struct.error:
-        machine, needed = 0, len(data) + 1
+        number, needed = 0, len(data) + 1
     if data[:4] != b"\x7fELF" or needed > len(data):
         raise InputError(f"'{path}' is no shared library, or is cut short; compile it again")
-    return _MACHINES.get(machine, "portable")
+    return next((row.name for row in machine.TABLE if row.elf == number), "portable")
 
 
 def _header(data: bytes) -> tuple[int, int]:
     """The machine's number and the bytes that the file must have."""
     wide = data[4:5] == b"\x02"
     order = ">" if data[5:6] == b"\x02" else "<"
-    (machine,) = struct.unpack_from(f"{order}H", data, 18)
+    (number,) = struct.unpack_from(f"{order}H", data, 18)
     offsets = struct.unpack_from(f"{order}{'QQ' if wide else 'II'}", data, 32 if wide else 28)
     sizes = struct.unpack_from(f"{order}6H", data, 52 if wide else 40)
     _, segment_bytes, segments, section_bytes, sections, _ = sizes
@@ -47,4 +46,4 @@ def _header(data: bytes) -> tuple[int, int]:
         else:
             start, size = struct.unpack_from(f"{order}I8xI", data, at + 4)
         needed = max(needed, start + size)
-    return machine, needed
+    return number, needed

@@ -21,9 +21,11 @@ import numpy as np
 
 from tvm_megcc import build_cache, dtypes, elf, toolchain
 from tvm_megcc.errors import InputError
+from tvm_megcc.machine import machine
 from tvm_megcc.package import Package, Port
 from tvm_megcc.package import opened as opened_package
-from tvm_megcc.target import host_architecture, resolve
+from tvm_megcc.target import resolve
+from tvm_megcc.this_machine import host_arch
 
 Arrays = dict[str, np.ndarray]
 Progress = Callable[[str], None]
@@ -133,8 +135,12 @@ class _Library:
     emulated = False
 
     def __init__(self, path: Path, arch: str | None) -> None:
-        self.arch = host_architecture()
-        if arch is not None and resolve([arch])[0] not in (self.arch, "portable"):
+        host = machine(host_arch())
+        self.arch = host.arch.name
+        if arch is not None and machine(resolve([arch])[0]).arch.name not in (
+            self.arch,
+            "portable",
+        ):
             raise InputError(f"'{path}': a library runs on this machine only; leave out --arch")
         if not path.is_file():
             raise InputError(f"'{path}': no such file; make it with tvmc compile -f so")

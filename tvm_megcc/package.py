@@ -22,8 +22,10 @@ from typing import Any
 
 from tvm_megcc import files
 from tvm_megcc.errors import InputError
+from tvm_megcc.machine import best_first, machine
 from tvm_megcc.mlf import package_path
-from tvm_megcc.target import host_architecture, resolve
+from tvm_megcc.target import resolve
+from tvm_megcc.this_machine import is_native
 
 #: Keys that every manifest of ours has.
 _MARKS = {"format", "abi", "c_name", "archs", "inputs", "outputs", "per_arch"}
@@ -77,22 +79,27 @@ class Package:
         return _ports(self.manifest["outputs"])
 
     def choose(self, arch: str | None) -> str:
-        """The architecture to run: the one asked for, else the host's, else the first.
+        """The machine to run: the one asked for, else the best this one is, else the first.
 
-        "host" is also served by portable code.
+        "host" is also served by portable code, and the name of an architecture by the best of its
+        machines.
 
         Raises
         ------
         InputError
             When the package was not compiled for it.
         """
-        native = [a for a in (host_architecture(), "portable") if a in self.archs]
+        native = best_first([a for a in self.archs if a != "portable" and is_native(a)])
+        native += [a for a in self.archs if a == "portable"]
         if arch is None:
             return (native or self.archs)[0]
         if arch == "host" and native:
             return native[0]
         (wanted,) = resolve([arch])
         if wanted not in self.archs:
+            same = best_first([a for a in self.archs if machine(a).arch.name == wanted])
+            if same:
+                return next((a for a in same if a in native), same[0])
             raise InputError(
                 f"'{self.path}' has no {wanted} code, only {', '.join(self.archs)};"
                 f" compile it with --arch {wanted}"

@@ -81,6 +81,8 @@ class Kernel:
         Body of a generated kernel (a full C file), else ``""``.
     inplace : tuple of int
         Operands whose memory the (only) output may take over, best first.
+    features : tuple of str
+        Of the machine's features, those without which the kernel does not compile.
     """
 
     symbol: str
@@ -88,6 +90,7 @@ class Kernel:
     defines: tuple[tuple[str, str], ...] = ()
     source: str = ""
     inplace: tuple[int, ...] = ()
+    features: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,40 +1,29 @@
-"""The TVM target ``tvm_megcc``, and which architecture a target means.
+"""The TVM target ``tvm_megcc``, and which machine a target, a CPU or a user's word means.
 
-Enters: a ``tvm.target.Target``, a name, a dict or None. Leaves: an architecture of ours
-(``portable``, ``arm64``, ``armv7``, ``x86``).
+Enters: a ``tvm.target.Target``, a name, a dict or None; names of machines and of CPUs. Leaves:
+names of machines of `tvm_megcc.machine` (``portable``, ``arm64``, ``arm64+dotprod``, ...).
 
 Example
 -------
->>> architecture("arm64")
+>>> architecture("aarch64")
 'arm64'
 >>> architecture({"tag": "tvm_megcc", "mcpu": "cortex-a76"})
-'arm64'
+'arm64+dotprod+fp16'
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tvm_megcc import machine as machines
 from tvm_megcc.errors import InputError
-
-#: What a package can be compiled for; "host" is one of them, see `host_architecture`.
-ARCHITECTURES = ("portable", "arm64", "armv7", "x86")
+from tvm_megcc.machine import ROWS, TABLE, Architecture, machine
+from tvm_megcc.this_machine import host_arch
 
 TAG = "tvm_megcc"
 # `arm_cpu` among the keys: TVM's own schedules and legalisations then know an Arm CPU follows.
 _CONFIG = {"kind": "c", "keys": ["cpu", "arm_cpu"], "device": TAG}
-
-# Looked for in mtriple, march and mcpu, in this order: "armv7" is an "arm" too.
-_SIGNS = (
-    (
-        "arm64",
-        r"aarch64|arm64|armv[89]|cortex-a(3[45]|5[357]|6\d|7[2-9]|\d{3})\b|cortex-x|neoverse|apple",
-    ),
-    ("armv7", r"armv7|arm-linux|armhf|gnueabihf|cortex-a(5|7|8|9|12|15|17)\b"),
-    ("x86", r"x86|amd64|i[3-6]86|skylake|haswell|broadwell|cascadelake|icelake|znver|alderlake"),
-)
 
 
 def register() -> None:
@@ -45,48 +34,85 @@ def register() -> None:
         register_tag(TAG, _CONFIG)
 
 
-def host_architecture() -> str:
-    """The architecture of this machine."""
-    from tvm_megcc import toolchain
+def resolve(archs: Iterable[str], mcpus: Iterable[str] = ()) -> tuple[str, ...]:
+    """Names from a user in their order, in our spelling, without repetition; "host" replaced.
 
-    return toolchain.host_arch()
-
-
-def resolve(archs: Iterable[str]) -> tuple[str, ...]:
-    """Names from a user, in their order and without repetition, with "host" replaced.
+    Parameters
+    ----------
+    archs : iterable of str
+        Machines.
+    mcpus : iterable of str
+        CPUs: a machine for each. `archs`, if there are any, are then the architectures (without
+        features) that a CPU of two architectures is looked up in.
 
     Raises
     ------
     InputError
-        For a name that is no architecture, or when there is none.
+        For a name that is no machine or CPU, or when there is none.
     """
-    names = tuple(dict.fromkeys(host_architecture() if a == "host" else a for a in archs))
-    for name in names:
-        if name not in ARCHITECTURES:
-            known = ", ".join(("host", *ARCHITECTURES))
-            raise InputError(f"architecture {name!r} is not known; choose from {known}")
+    names = [host_arch() if a == "host" else machine(a).name for a in archs]
+    cpus = tuple(mcpus)
+    if cpus:
+        plain = [ROWS[name] for name in names if name in ROWS]
+        if len(plain) < len(names):
+            raise InputError("an mcpu says the features: give them by name, or an mcpu, not both")
+        names = [of_cpu(cpu, plain or TABLE).name for cpu in cpus]
     if not names:
         raise InputError("no architecture is given; name at least one, for example host")
-    return names
+    return tuple(dict.fromkeys(names))
+
+
+def of_cpu(cpu: str, rows: Iterable[Architecture] = TABLE) -> machines.Machine:
+    """The machine that a CPU is, by LLVM's table: ``cortex-a55`` is ``arm64+dotprod+fp16``.
+
+    Parameters
+    ----------
+    cpu : str
+        As for ``-mcpu``.
+    rows : iterable of Architecture
+        Where to look; the first that knows the CPU is taken. One that lacks what every CPU of ours
+        of that architecture has (a Cortex-M, without NEON) is ``portable``.
+
+    Raises
+    ------
+    InputError
+        For a CPU that LLVM has for none of them.
+    """
+    from tvm.target import Target, codegen
+
+    known = [row for row in rows if row.triple and codegen.llvm_is_valid_cpu(cpu, row.triple)]
+    # Every target of LLVM has a "generic" CPU, which says nothing.
+    if not known or cpu == "generic":
+        names = ", ".join(row.name for row in rows if row.triple)
+        raise InputError(
+            f"CPU {cpu!r} is not one of LLVM's for {names}; name one such as cortex-a76, features"
+            " as in arm64+dotprod, or portable for a CPU of another kind"
+        )
+    row = known[0]
+    target = Target({"kind": "llvm", "mtriple": row.triple, "mcpu": cpu})
+    has = {str(name) for name in codegen.llvm_get_cpu_features(target)}
+    return machines.of_features(row, has) if set(row.llvm) <= has else machine("portable")
 
 
 def architecture(target: Any = None) -> str:
-    """The architecture a target means; without any sign of a CPU it is the host's.
+    """The machine a target means; without any sign of a CPU it is this one.
 
     Parameters
     ----------
     target : tvm.target.Target, str, Mapping or None
-        Also the plain name of an architecture, or "host".
+        Also the plain name of a machine, or "host".
 
     Raises
     ------
     InputError
-        When the target is no CPU, or TVM does not know it.
+        When the target is no CPU, or TVM does not know it or its mcpu.
     """
     if target is None or target == TAG:
-        return host_architecture()
-    if isinstance(target, str) and target in (*ARCHITECTURES, "host"):
-        return resolve([target])[0]
+        return host_arch()
+    if isinstance(target, str):
+        first = target.split("+")[0]
+        if first == "host" or any(first in (row.name, *row.aliases) for row in TABLE):
+            return resolve([target])[0]
     import tvm
 
     if not isinstance(target, tvm.target.Target):
@@ -95,15 +121,34 @@ def architecture(target: Any = None) -> str:
             target = tvm.target.Target(config)
         except Exception as error:
             raise InputError(
-                f"target {config!r} is not known; use {TAG!r},"
-                f' {{"tag": "{TAG}", "mcpu": "cortex-a76"}} or one of {", ".join(ARCHITECTURES)}'
+                f"target {config!r} is not known; use {TAG!r}, {{'tag': {TAG!r}, 'mcpu':"
+                f" 'cortex-a76'}} or one of {', '.join(ROWS)}"
             ) from error
-    attrs = dict(target.attrs)
     if target.kind.name not in ("c", "llvm"):
         raise InputError(f"target {target.kind.name!r} is no CPU; use {TAG!r}")
-    words = [str(attrs[key]).lower() for key in ("mcpu", "march", "mtriple") if attrs.get(key)]
-    for word in words:
-        for arch, sign in _SIGNS:
-            if re.search(sign, word):
-                return arch
-    return "portable" if words else host_architecture()
+    return _of_attrs(dict(target.attrs))
+
+
+def _of_attrs(attrs: Mapping[str, Any]) -> str:
+    """The machine that a target's mtriple, march, mcpu and mattr speak of."""
+    march, *extensions = str(attrs.get("march") or "").lower().split("+")
+    words = [word for word in (march, str(attrs.get("mtriple") or "")) if word]
+    row = next(filter(None, map(machines.architecture_in, words)), None)
+    mattr = [str(word) for word in attrs.get("mattr") or ()]
+    given = {*extensions, *(word[1:] for word in mattr if word.startswith("+"))}
+    cpu = str(attrs.get("mcpu") or "")
+    if words and row is None:
+        return "portable"
+    if not cpu:
+        if row is None:
+            return host_arch()
+        base = machine(row.name)
+    elif cpu == "generic" and row is not None:
+        base = machine(row.name)
+    else:
+        base = of_cpu(cpu, [row] if row else TABLE)
+    if base.arch.name == "portable":
+        return base.name
+    mine = {f.name for f in base.features}
+    mine |= {f.name for f in base.arch.features if f.name in given or set(f.llvm) <= given}
+    return machine("+".join([base.arch.name, *sorted(mine)])).name

@@ -5,14 +5,13 @@ outputs and times of a run. Nothing is written outside ``build_dir`` and tempora
 
 Example
 -------
->>> host_arch() in ("x86", "arm64", "armv7", "portable")
+>>> find_compiler(host_arch()) == find_compiler("portable")
 True
 """
 
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import subprocess
 import tempfile
@@ -27,22 +26,13 @@ import numpy.typing as npt
 
 from . import dtypes
 from .errors import InputError, ToolError
+from .machine import machine
 from .package import fits
+from .this_machine import host_arch as host_arch  # asked of this module, too
+from .this_machine import is_native as is_native
+from .this_machine import is_own_family
 
 Array = npt.NDArray[Any]
-
-_MACHINES = {"x86_64": "x86", "amd64": "x86", "aarch64": "arm64", "arm64": "arm64"}
-
-#: Architecture -> cross compiler, its apt packages, the qemu program.
-_CROSS = {
-    "arm64": (
-        "aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu libc6-dev-arm64-cross", "qemu-aarch64",
-    ),
-    "armv7": (
-        "arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf libc6-dev-armhf-cross", "qemu-arm",
-    ),
-    "x86": ("x86_64-linux-gnu-gcc", "gcc-x86-64-linux-gnu libc6-dev-amd64-cross", "qemu-x86_64"),
-}  # fmt: skip
 
 _SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g"
 
@@ -56,47 +46,34 @@ class RunResult:
     stdout: str = ""
 
 
-def host_arch() -> str:
-    """The architecture of this machine: "x86", "arm64", "armv7", or else "portable"."""
-    machine = platform.machine().lower()
-    if machine.startswith("armv7") or machine == "armv8l":
-        return "armv7"
-    return _MACHINES.get(machine, "portable")
-
-
-def is_native(arch: str) -> bool:
-    """Whether programs built for ``arch`` run on this machine without qemu."""
-    return arch in (host_arch(), "portable")
-
-
 def find_compiler(arch: str) -> str:
     """The C compiler for ``arch``.
 
     Raises
     ------
+    InputError
+        ``arch`` is no machine.
     ToolError
         There is none; the message names the apt packages that bring it.
     """
-    if is_native(arch):
+    row = machine(arch).arch
+    if is_own_family(arch):
         for name in (os.environ.get("CC", ""), "gcc", "clang", "cc"):
             if name and shutil.which(name.split()[0]):
                 return name
         raise ToolError("no C compiler found; install one: apt install gcc libc6-dev make")
-    if arch not in _CROSS:
-        raise InputError(f"unknown architecture {arch!r}; name one of arm64, armv7, portable, x86")
-    name, packages, _ = _CROSS[arch]
-    if shutil.which(name) is None:
-        raise ToolError(f"no C compiler for {arch} ({name}); apt install {packages}")
-    return name
+    if shutil.which(row.compiler) is None:
+        raise ToolError(f"no C compiler for {arch} ({row.compiler}); apt install {row.packages}")
+    return row.compiler
 
 
 def _launcher(arch: str) -> list[str]:
     if is_native(arch):
         return []
-    qemu = _CROSS[arch][2]
+    qemu = machine(arch).arch.qemu
     for name in (qemu, f"{qemu}-static"):
         if shutil.which(name):
-            return [name]
+            return [name, *(["-cpu", "max"] if machine(arch).features else [])]
     raise ToolError(f"{arch} programs do not run on this machine and there is no {qemu}; "
                     "apt install qemu-user")  # fmt: skip
 
@@ -119,7 +96,7 @@ def build(
     pkg_dir : path
         A package; it is only read.
     arch : str
-        "arm64", "armv7", "x86" or "portable" (built for this machine).
+        One that the package is for; "portable" is built for this machine.
     build_dir : path, optional
         Where objects, ``libmodel.a`` and ``run`` go; ``<pkg_dir>/build/<arch>`` if not given.
         Built again, only what changed is compiled.
@@ -233,6 +210,8 @@ def run_package(
         start = _launcher(arch) if launcher is None else launcher
         command = [*start, str(exe), "--inputs", str(source), "--outputs", str(sink)]
         command += ["--repeat", str(repeat), "--warmup", str(warmup), "--seed", str(seed)]
+        if sum(machine(a).arch == machine(arch).arch for a in manifest["archs"]) > 1:
+            command += ["--machine", arch]
         command += [*sizes, *args]
         try:
             done = subprocess.run(
@@ -291,7 +270,7 @@ def text_bytes(path: str | Path, arch: str) -> int:
 
     A runner contains libc; the ``libmodel.a`` beside it is runtime and kernels alone.
     """
-    prefix = "" if is_native(arch) else find_compiler(arch).removesuffix("gcc")
+    prefix = "" if is_own_family(arch) else find_compiler(arch).removesuffix("gcc")
     tool = f"{prefix}size"
     if shutil.which(tool) is None:
         raise ToolError(f"{tool} is missing; apt install binutils")

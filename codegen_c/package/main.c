@@ -29,6 +29,7 @@
 
 struct options {
   const char *model;              // of a package with its model in a file
+  const char *machine;            // of a package for several
   const char *input[MAX_INPUTS];  // name=file
   int n_inputs;
   const char *shape[MAX_INPUTS];  // name=dims
@@ -43,7 +44,7 @@ struct options {
 static const char kUsage[] =
     "usage: run [--model FILE] [--input NAME=FILE]... [--inputs DIR] [--outputs DIR]\n"
     "           [--shape NAME=DIMS]... [--repeat N] [--warmup N] [--seed S] [--profile]\n"
-    "           [--threads N]\n"
+    "           [--threads N] [--machine NAME]\n"
     "  --input NAME=FILE  raw little-endian values of one input; --inputs DIR: <number>.bin\n"
     "                     of all of them; an input without a file is random\n"
     "  --shape NAME=DIMS  dims of one input where the model leaves them open, as x=1,3,320,320\n"
@@ -52,7 +53,8 @@ static const char kUsage[] =
     "  --seed S           of random inputs (0)\n"
     "  --profile          time of every kernel call, slowest first\n"
     "  --model FILE       the model, where it is not linked in\n"
-    "  --threads N        threads that compute (1), where it was built with THREADS=1\n";
+    "  --threads N        threads that compute (1), where it was built with THREADS=1\n"
+    "  --machine NAME     of those that the package is for, the one to run; else the best\n";
 
 static void fail(const char *what, const char *subject) {
   fflush(stdout);
@@ -179,12 +181,14 @@ static struct options parse(int argc, char **argv) {
     }
     if (strcmp(a, "--model") && strcmp(a, "--input") && strcmp(a, "--inputs") &&
         strcmp(a, "--shape") && strcmp(a, "--outputs") && strcmp(a, "--repeat") &&
-        strcmp(a, "--warmup") && strcmp(a, "--seed") && strcmp(a, "--threads")) {
+        strcmp(a, "--warmup") && strcmp(a, "--seed") && strcmp(a, "--threads") &&
+        strcmp(a, "--machine")) {
       fail("unknown option; see run --help", a);
     }
     if (v == NULL) fail("needs a value", a);
     ++i;
     if (!strcmp(a, "--model")) o.model = v;
+    if (!strcmp(a, "--machine")) o.machine = v;
     if (!strcmp(a, "--inputs")) o.input_dir = v;
     if (!strcmp(a, "--outputs")) o.output_dir = v;
     if (!strcmp(a, "--repeat")) o.repeat = (long)parse_number(v, a);
@@ -208,8 +212,24 @@ static struct options parse(int argc, char **argv) {
 
 // ---- model ---------------------------------------------------------------------------------
 
+#if MODEL_HAS_MACHINES
+// The kernels to open the model with, and in `name` for which machine they are.
+static const megcc_kernels_t *find_kernels(const char *wanted, const char **name) {
+  const megcc_kernels_t *kernels = &MODEL_KERNELS;
+  if (wanted != NULL) check(megcc_machine_kernels(kernels, wanted, &kernels), wanted);
+  check(megcc_machine_name(kernels, name), wanted != NULL ? wanted : MODEL_MACHINE);
+  return kernels;
+}
+#else
+static const megcc_kernels_t *find_kernels(const char *wanted, const char **name) {
+  *name = MODEL_MACHINE;
+  if (wanted != NULL && strcmp(wanted, *name)) fail("is not what this package is for", wanted);
+  return &MODEL_KERNELS;
+}
+#endif
+
 #ifdef MODEL_FILE
-static megcc_image_t load_image(const char *path, const char *argv0) {
+static megcc_image_t load_image(const char *path, const char *argv0, const char *machine) {
   static char beside[MAX_PATH];
   megcc_image_t image;
   size_t bytes;
@@ -218,7 +238,7 @@ static megcc_image_t load_image(const char *path, const char *argv0) {
   if (path == NULL) {  // the default lies beside the program
     const char *slash = strrchr(argv0, '/');
     const int dir = slash ? (int)(slash - argv0) + 1 : 0;
-    if (snprintf(beside, sizeof beside, "%.*s%s", dir, argv0, MODEL_FILE) >= MAX_PATH) {
+    if (snprintf(beside, sizeof beside, "%.*s" MODEL_FILE, dir, argv0, machine) >= MAX_PATH) {
       fail("path is too long", argv0);
     }
     path = beside;
@@ -230,8 +250,8 @@ static megcc_image_t load_image(const char *path, const char *argv0) {
   return image;
 }
 #else
-static megcc_image_t load_image(const char *path, const char *argv0) {
-  (void)argv0;
+static megcc_image_t load_image(const char *path, const char *argv0, const char *machine) {
+  (void)argv0, (void)machine;
   if (path != NULL) fail("this package has its model linked in", "--model");
   return MODEL_IMAGE;
 }
@@ -650,6 +670,8 @@ static void use_threads(const struct options *o, megcc_context_t *context) {
 
 int main(int argc, char **argv) {
   const struct options o = parse(argc, argv);
+  const megcc_kernels_t *kernels;
+  const char *machine;
   megcc_image_t image;
   struct profile profile = {NULL, 0, 0, 0};
   megcc_model_t *model;
@@ -660,9 +682,9 @@ int main(int argc, char **argv) {
 
   atexit(free_blocks);
   times = (double *)allocate((size_t)o.repeat * sizeof *times);
-  image = load_image(o.model, argv[0]);
-  check(megcc_model_open(&image, &MODEL_KERNELS, allocate(MEGCC_MODEL_BYTES), MEGCC_MODEL_BYTES,
-                         &model),
+  kernels = find_kernels(o.machine, &machine);
+  image = load_image(o.model, argv[0], machine);
+  check(megcc_model_open(&image, kernels, allocate(MEGCC_MODEL_BYTES), MEGCC_MODEL_BYTES, &model),
         "model");
   check(megcc_model_verify(model), "weights");
   context = make_context(&o, model);

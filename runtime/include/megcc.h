@@ -58,7 +58,8 @@ typedef enum megcc_status {
   MEGCC_ERR_NO_SHAPE,   // an input's dims are not fixed and have not been set
   MEGCC_ERR_DATA,       // a size or an index that data says is out of range
   MEGCC_ERR_NO_ALLOC,   // the model has sizes that depend on data and no allocator was set
-  MEGCC_ERR_ALLOC       // the caller's allocator has no memory
+  MEGCC_ERR_ALLOC,      // the caller's allocator has no memory
+  MEGCC_ERR_MACHINE     // this CPU lacks instructions that the model was compiled for
 } megcc_status_t;
 
 /// Element types; the values are part of the image format. From MEGCC_F4E2M1 on, elements are
@@ -127,6 +128,17 @@ megcc_status_t megcc_model_open(const megcc_image_t *image, const megcc_kernels_
 
 /// Compares the checksums of the weights; reads all of them once.
 megcc_status_t megcc_model_verify(const megcc_model_t *model);
+
+/// The name of the machine that the package is compiled for and this CPU is, as in its manifest;
+/// where there are several, of the best one, which megcc_model_open takes. MEGCC_ERR_MACHINE: it is
+/// none of them. A package whose model is a file wants `model_<name>.bin`. This function and the
+/// next are in packages for machines with features ("x86+avx2"); others do not carry them.
+megcc_status_t megcc_machine_name(const megcc_kernels_t *kernels, const char **name);
+
+/// Of a package for several machines, the kernels for one of them, to be given to megcc_model_open
+/// in place of the package's own. MEGCC_ERR_NAME: it was not compiled for this one.
+megcc_status_t megcc_machine_kernels(const megcc_kernels_t *kernels, const char *name,
+                                     const megcc_kernels_t **one);
 
 megcc_status_t megcc_input_count(const megcc_model_t *model, uint32_t *count);
 megcc_status_t megcc_output_count(const megcc_model_t *model, uint32_t *count);

@@ -365,6 +365,10 @@ megcc_status_t megcc_model_open(const megcc_image_t *image, const megcc_kernels_
   if ((uintptr_t)mem % sizeof(void *) != 0) return MEGCC_ERR_ALIGNMENT;
   if (bytes < sizeof *m) return MEGCC_ERR_MEMORY;
   if (kernels->abi != MEGCC_BUILD_ABI) return MEGCC_ERR_VERSION;
+  if (kernels->machine != NULL &&
+      (status = kernels->machine->choose(&kernels, &image)) != MEGCC_OK) {
+    return status;
+  }
   if ((status = check_header(&image->program)) != MEGCC_OK) return status;
   m->program = (const uint32_t *)image->program.data;
   m->kernels = kernels;

@@ -26,6 +26,7 @@ const char *megcc_status_string(megcc_status_t status) {
     case MEGCC_ERR_DATA: return "a size or an index that data says is out of range";
     case MEGCC_ERR_NO_ALLOC: return "sizes depend on data and no allocator was set";
     case MEGCC_ERR_ALLOC: return "the allocator has no memory";
+    case MEGCC_ERR_MACHINE: return "this CPU lacks instructions that the model was compiled for";
     case MEGCC_ERR_PLATFORM: return "this machine cannot run the model image";
   }
   return "unknown status";

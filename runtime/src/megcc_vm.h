@@ -7,7 +7,7 @@
 
 // Raised whenever anything in this file or the kernel's type changes: packages of different ABIs
 // in one program refuse each other's models instead of misreading them.
-#define MEGCC_ABI 6
+#define MEGCC_ABI 7
 
 // A debug build (-DMEGCC_DEBUG) adds to the structs below; a program half of one, half of the other
 // refuses its models, too.
@@ -166,6 +166,26 @@ typedef struct megcc_shapes {
   int (*waits)(const megcc_model_t *function, const struct megcc_tensor *tensor);
 } megcc_shapes_t;
 
+// The model compiled for one machine of several of the same architecture.
+typedef struct megcc_build {
+  const char *name;   // "x86+avx2"
+  uint32_t needs[2];  // bits of the two words that megcc_machine.c reads of the CPU
+  const megcc_kernels_t *kernels;
+  const megcc_image_t *image;  // null where it is a file
+} megcc_build_t;
+
+// A package whose machines have features beyond those of every CPU of their architecture.
+typedef struct megcc_machine {
+  megcc_status_t (*choose)(const megcc_kernels_t **kernels, const megcc_image_t **image);
+  const megcc_kernels_t *kernels;  // the package's own, which stand for all the builds
+  const megcc_image_t *image;      // likewise, or null
+  const megcc_build_t *build;      // best first
+  uint32_t count;
+} megcc_machine_t;
+
+extern megcc_status_t megcc_machine_choose(const megcc_kernels_t **kernels,
+                                           const megcc_image_t **image);
+
 // What a package's generated model.c hands to megcc_model_open. The opcodes travel with the
 // kernels, so that packages using different opcodes can share one copy of the runtime.
 struct megcc_kernels {
@@ -175,7 +195,8 @@ struct megcc_kernels {
   const megcc_kernel_fn *fn;
   const megcc_op_t *const *op;  // by opcode, null where the package has no use for it
   uint32_t op_count;
-  const megcc_shapes_t *shapes;  // null where every shape is fixed
+  const megcc_shapes_t *shapes;    // null where every shape is fixed
+  const megcc_machine_t *machine;  // null where every CPU of the architecture will do
 #if defined(MEGCC_DEBUG)
   const megcc_plan_t *plan;  // of each function
 #endif

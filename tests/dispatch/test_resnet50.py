@@ -12,7 +12,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc import relay, toolchain, zoo
-from tvm_megcc.target import host_architecture
+from tvm_megcc.this_machine import host_arch
 
 BATCHES = (1, 2, 3, 7, 16)
 SHAPE = (3, 224, 224)
@@ -39,7 +39,7 @@ def test_package(example, tmp_path: Path) -> None:  # noqa: ANN001
     mod, params, answers = example
     lib = relay.build(mod, target="tvm_megcc", params=params)
     lib.save(tmp_path / "pkg", weights="bin")
-    arch = host_architecture()
+    arch = host_arch()
     manifest = json.loads((tmp_path / "pkg/manifest.json").read_text())
     facts = manifest["per_arch"][arch]
     assert len(facts["functions"]) == 10  # nine buckets, and the fallback for a batch of 0

@@ -31,10 +31,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import platform
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -43,6 +42,8 @@ from typing import Any
 import numpy as np
 
 from tvm_megcc.kernels import registry
+from tvm_megcc.machine import ROWS, machine
+from tvm_megcc.this_machine import host_arch, is_native
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))  # so that `cases` is found whatever directory pytest starts in
@@ -50,7 +51,7 @@ sys.path.insert(0, str(HERE))  # so that `cases` is found whatever directory pyt
 
 @dataclass(frozen=True)
 class Target:
-    """A compiler, its flags and how to run what it makes."""
+    """A compiler, its flags and how to run what it makes; `arch` is a machine of ours."""
 
     name: str
     arch: str
@@ -60,51 +61,40 @@ class Target:
     packages: str = "gcc"
     most: int = 1000  # instances per kernel file, where compiling all would take too long
 
+    def flags_for(self, features: Collection[str] = ()) -> tuple[str, ...]:
+        """The flags of a kernel that needs these features of the machine."""
+        return (*self.flags, *machine(self.arch).only(features).flags)
+
     def missing(self) -> str:
         """Why the target cannot run here ("" when it can)."""
         absent = [tool for tool in (self.cc, *self.runner[:1]) if not shutil.which(tool)]
         return f"{', '.join(absent)} not found: apt install {self.packages}" if absent else ""
 
 
-def _host_arch() -> str:
-    machine = platform.machine().lower()
-    names = {"x86_64": "x86", "amd64": "x86", "aarch64": "arm64", "arm64": "arm64"}
-    return names.get(machine, "armv7" if machine.startswith("armv7") else "portable")
-
-
-def _host_has(*cpu_flags: str) -> bool:
-    try:
-        found = set(Path("/proc/cpuinfo").read_text().split())
-    except OSError:
-        return False
-    return set(cpu_flags) <= found
-
-
-def _x86_flags() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Flags of the middle and of the widest vectors that this machine runs."""
-    if _host_arch() != "x86" or not _host_has("avx2", "fma"):
-        return (), ()
-    middle = ("-mavx2", "-mfma")
-    wide = ("-mavx512f", "-mavx512vl", "-mavx512dq", "-mavx512bw")
-    has_wide = _host_has("avx512f", "avx512vl", "avx512dq", "avx512bw")
-    return middle, (*middle, *wide) if has_wide else middle
-
-
-_MIDDLE, _WIDE = _x86_flags()
 # What the checks left out find, AddressSanitizer finds as well; they are half of the compile time.
 _SANITIZE = (
     "-g1", "-fsanitize=address,undefined", "-fno-sanitize=null,object-size,pointer-overflow",
     "-fno-sanitize-recover=all",
 )  # fmt: skip
+_HOST, _BASE = host_arch(), machine(host_arch()).arch.name
+# The middle of three widths of vectors, where this machine has them.
+_MIDDLE = "x86+avx2" if is_native("x86+avx2") else _HOST
+
+
+def _every(arch: str) -> str:
+    """The machine of an architecture that has all features not in every kernel anyway."""
+    return "+".join([arch, *(f.name for f in ROWS[arch].features if not f.everywhere)])
+
+
 TARGETS = (
-    Target("host_gcc", _host_arch(), "gcc", ("-O2", *_WIDE)),
-    Target("host_clang", _host_arch(), "clang", ("-O1",), (), "clang"),
-    Target("host_sanitizers", _host_arch(), "gcc", ("-O1", *_SANITIZE, *_MIDDLE), most=6),
-    Target("arm64", "arm64", "aarch64-linux-gnu-gcc", ("-O2", "-static"), ("qemu-aarch64",),
-           "qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
-    Target("armv7", "armv7", "arm-linux-gnueabihf-gcc",
-           ("-O2", "-static", "-march=armv7-a", "-mfpu=neon", "-mfloat-abi=hard"), ("qemu-arm",),
-           "qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross"),
+    Target("host_gcc", _HOST, "gcc", ("-O2",)),
+    Target("host_clang", _BASE, "clang", ("-O1",), (), "clang"),
+    Target("host_sanitizers", _MIDDLE, "gcc", ("-O1", *_SANITIZE), most=6),
+    *(
+        Target(a, _every(a), ROWS[a].compiler, ("-O2", "-static"), (ROWS[a].qemu,),
+               f"qemu-user {ROWS[a].packages}")
+        for a in ("arm64", "armv7")
+    ),
 )  # fmt: skip
 
 

@@ -102,22 +102,28 @@ class Build:
         objects = [main, *(self._kernel_object(k) for k in instances.values())]
         exe = self.cache_dir / f"{self.target.name}-{os.getpid()}"
         if not text:
-            command = [self.target.cc, *self.target.flags, *map(str, objects), "-o", str(exe)]
+            command = [self.target.cc, *self.target.flags_for(), *map(str, objects), "-o", str(exe)]
             text = subprocess.run(command, capture_output=True, text=True).stderr
         if not exe.exists():
             raise RuntimeError(f"{self.target.name}: the driver does not build:\n{text[-4000:]}")
         return exe
 
     def _kernel_object(self, kernel: Kernel) -> Path:
-        return self._object(kernel.symbol, *_defines(kernel), _text(_path(kernel)))
+        return self._object(kernel.symbol, *self._arguments(kernel), _text(_path(kernel)))
+
+    def _arguments(self, kernel: Kernel) -> list[str]:
+        flags = self.target.flags_for(kernel.features) if kernel.features else ()
+        return [*flags, *_defines(kernel)]
 
     def _compile_kernel(self, kernel: Kernel) -> str:
         # The file itself is compiled, not included: only then do compilers see unused functions.
-        return self._compile(self._kernel_object(kernel), [*_defines(kernel), str(_path(kernel))])
+        return self._compile(
+            self._kernel_object(kernel), [*self._arguments(kernel), str(_path(kernel))]
+        )
 
     def _object(self, name: str, *texts: str) -> Path:
         """Where the object made from `texts`, the last one of which is C, is kept."""
-        parts = [_version(self.target.cc), *WARNINGS, *self.target.flags, *texts]
+        parts = [_version(self.target.cc), *WARNINGS, *self.target.flags_for(), *texts]
         parts += headers(texts[-1:]).values()
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
         return self.cache_dir / f"{self.target.name}-{name}-{key}.o"
@@ -126,7 +132,7 @@ class Build:
         if obj.exists():
             return ""
         partial = obj.with_suffix(f".{os.getpid()}.partial")
-        command = [self.target.cc, *WARNINGS, *self.target.flags, f"-I{self.include}"]
+        command = [self.target.cc, *WARNINGS, *self.target.flags_for(), f"-I{self.include}"]
         if self._intrinsics.with_suffix(".h.gch").exists() and source is None:
             command += ["-include", str(self._intrinsics)]
         command += [*arguments, "-c", "-o", str(partial)]
@@ -149,7 +155,7 @@ class Build:
             return
         self._intrinsics.write_text(_INTRINSICS)
         partial = header.with_suffix(f".{os.getpid()}.partial")
-        command = [self.target.cc, *WARNINGS, *self.target.flags, "-x", "c-header"]
+        command = [self.target.cc, *WARNINGS, *self.target.flags_for(), "-x", "c-header"]
         done = subprocess.run([*command, str(self._intrinsics), "-o", str(partial)])
         if done.returncode == 0:
             partial.replace(header)

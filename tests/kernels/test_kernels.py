@@ -17,7 +17,7 @@ _PAIRS = [
     pytest.param(target, kernel.stem, id=f"{target.name}-{kernel.stem}")
     for target in TARGETS
     for kernel in registry.kernels()
-    if target.arch in kernel.archs or "portable" in kernel.archs
+    if kernel.runs_on(target.arch)
 ]
 
 

@@ -82,6 +82,7 @@ def test_attrs_follow_the_op_header(folder) -> None:
         ("// rank: {rank}\n", "", "missing keys .'rank'."),
         ("// isa: simd", "// speed: high", "unknown .'speed'."),
         ("// arch: arm64, x86", "// arch: arm65", "arch"),
+        ("// isa: simd", "// isa: avx2", "`isa` names avx2, which arm64 has not"),
         ("kernel: {stem}", "kernel: other", "must be fast"),
         ("kh == 1 and", "kh = 1 and", "not an expression"),
         ("4 * c", "open(c)", "only min and max"),
@@ -102,6 +103,26 @@ def test_highest_rank_wins_and_explain_says_why(folder) -> None:
     assert "fast (rank 2): chosen" in text
     assert "slow (rank 1): outranked by fast (2)" in text
     assert "odd (rank 3): wants kh == 5" in text
+
+
+def test_a_kernel_is_for_machines_that_have_what_its_isa_names(folder) -> None:
+    folder("plain")
+    text = HEADER.replace("arm64, x86", "arm64").replace("isa: simd", "isa: dotprod i8mm")
+    folder("fast", rank=2, text=text)
+    for arch, stem in [
+        ("arm64", "plain"),
+        ("arm64+dotprod", "plain"),
+        ("arm64+dotprod+i8mm", "fast"),
+        ("arm64+dotprod+i8mm+fp16", "fast"),
+        ("x86+avx512", "plain"),
+    ]:
+        assert registry.select("pool2d", arch, FACTS).stem == stem
+    said = registry.explain("pool2d", "arm64+dotprod", FACTS)
+    assert "fast (rank 2): needs i8mm, as --arch arm64+dotprod+i8mm has" in said
+    assert registry.select("pool2d", "arm64+i8mm+dotprod", FACTS).instance(FACTS).features == (
+        "dotprod",
+        "i8mm",
+    )
 
 
 def test_equal_ranks_are_an_error(folder) -> None:

@@ -9,13 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import HERE, TARGETS, Target, _host_arch
+from harness import HERE, TARGETS, Target
 
 from tvm_megcc.kernels import registry
+from tvm_megcc.machine import machine
+from tvm_megcc.this_machine import host_arch
 
+_BASE = machine(host_arch()).arch.name
 _PLAIN = [
-    Target("host_vector", _host_arch(), "gcc", ("-O2", "-DMEGCC_SIMD_PORTABLE")),
-    Target("host_one_lane", _host_arch(), "gcc", ("-O2", "-DMEGCC_SIMD_SCALAR")),
+    Target("host_vector", _BASE, "gcc", ("-O2", "-DMEGCC_SIMD_PORTABLE")),
+    Target("host_one_lane", _BASE, "gcc", ("-O2", "-DMEGCC_SIMD_SCALAR")),
 ]
 Run = Callable[[int, np.ndarray, np.ndarray], tuple[int, np.ndarray]]
 
@@ -28,7 +31,13 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     exe = tmp_path_factory.mktemp("simd") / "check"
     include = registry.OP_DIR.parent
     warnings = ("-std=c99", "-Wall", "-Wextra", "-Werror")
-    command = [target.cc, *warnings, *target.flags, f"-I{include}", str(HERE / "simd_check.c")]
+    command = [
+        target.cc,
+        *warnings,
+        *target.flags_for(),
+        f"-I{include}",
+        str(HERE / "simd_check.c"),
+    ]
     subprocess.run([*command, "-o", str(exe)], check=True)
 
     def call(function: int, a: np.ndarray, b: np.ndarray) -> tuple[int, np.ndarray]:

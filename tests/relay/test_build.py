@@ -192,7 +192,7 @@ def test_build_does_not_change_the_module() -> None:
 def test_build_for_another_architecture(model: onnx.ModelProto) -> None:
     mod, params = relay.frontend.from_onnx(model)
     lib = relay.build(mod, target={"tag": "tvm_megcc", "mcpu": "cortex-a76"}, params=params)
-    assert lib.program.arch == "arm64"
+    assert lib.program.arch == "arm64+dotprod+fp16"
 
 
 def test_build_refuses(model: onnx.ModelProto) -> None:

@@ -40,16 +40,23 @@ def test_target_forms() -> None:
     [
         ("arm64", "arm64"),
         ("portable", "portable"),
-        ({"tag": "tvm_megcc", "mcpu": "cortex-a76"}, "arm64"),
+        ("aarch64+fp16", "arm64+fp16"),
+        ({"tag": "tvm_megcc", "mcpu": "cortex-a76"}, "arm64+dotprod+fp16"),
         ({"tag": "tvm_megcc", "mcpu": "cortex-a53"}, "arm64"),
-        ({"tag": "tvm_megcc", "mcpu": "cortex-a7"}, "armv7"),
+        ({"tag": "tvm_megcc", "mcpu": "cortex-a7"}, "armv7+fma"),
+        ({"tag": "tvm_megcc", "mcpu": "cortex-a9"}, "armv7"),
         ({"tag": "tvm_megcc", "mcpu": "cortex-a72"}, "arm64"),
-        ({"tag": "tvm_megcc", "mcpu": "cortex-a710"}, "arm64"),
-        ({"tag": "tvm_megcc", "mcpu": "neoverse-n1"}, "arm64"),
+        ({"tag": "tvm_megcc", "mcpu": "cortex-a710"}, "arm64+dotprod+i8mm+fp16"),
+        ({"tag": "tvm_megcc", "mcpu": "neoverse-n1"}, "arm64+dotprod+fp16"),
+        ({"tag": "tvm_megcc", "mcpu": "cortex-m4"}, "portable"),  # Arm, but without NEON
         ({"tag": "tvm_megcc", "march": "armv7-a"}, "armv7"),
         ({"tag": "tvm_megcc", "march": "armv8.2-a"}, "arm64"),
-        ({"tag": "tvm_megcc", "mcpu": "x86-64-v3"}, "x86"),
-        ({"tag": "tvm_megcc", "mcpu": "sifive-u74"}, "portable"),
+        ({"tag": "tvm_megcc", "march": "armv8.2-a+dotprod"}, "arm64+dotprod"),
+        ({"tag": "tvm_megcc", "mcpu": "x86-64-v3"}, "x86+avx2"),
+        ({"tag": "tvm_megcc", "mcpu": "skylake-avx512"}, "x86+avx512"),
+        ({"kind": "llvm", "mtriple": "riscv64-linux-gnu", "mcpu": "sifive-u74"}, "portable"),
+        ({"kind": "llvm", "mtriple": "armv7-linux-gnueabihf", "mcpu": "cortex-a53"}, "armv7+fma"),
+        ({"kind": "llvm", "mtriple": "aarch64-linux-gnu", "mattr": ["+i8mm"]}, "arm64+i8mm"),
         ({"kind": "llvm", "mtriple": "armv7-linux-gnueabihf"}, "armv7"),
         ({"kind": "llvm", "mtriple": "aarch64-linux-gnu"}, "arm64"),
     ],
@@ -63,6 +70,12 @@ def test_architecture_of_a_target(given: object, arch: str) -> None:
 @pytest.mark.parametrize("given", [None, "tvm_megcc", "host", {"tag": "tvm_megcc"}, "c"])
 def test_architecture_without_a_cpu_is_the_hosts(given: object) -> None:
     assert target.architecture(given) == toolchain.host_arch()
+
+
+@pytest.mark.parametrize("cpu", ["cortex-a999", "sifive-u74", "generic"])
+def test_architecture_refuses_a_cpu_that_no_architecture_has(cpu: str) -> None:
+    with pytest.raises(InputError, match=f"CPU '{cpu}' .*; name one such as cortex-a76"):
+        target.architecture({"tag": "tvm_megcc", "mcpu": cpu})
 
 
 @pytest.mark.parametrize("given", ["cuda", "no such target", {"kind": "nope"}])

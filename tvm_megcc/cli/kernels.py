@@ -39,8 +39,7 @@ def run(args: argparse.Namespace) -> None:
     rows = [
         (k.op, k.stem, str(k.rank), ",".join(k.dtypes), ",".join(k.archs), k.isa, k.when.text)
         for k in sorted(registry.kernels(), key=lambda k: (k.op, -k.rank, k.stem))
-        if (not args.op or k.op == args.op)
-        and (arch is None or arch in k.archs or "portable" in k.archs)
+        if (not args.op or k.op == args.op) and (arch is None or k.runs_on(arch))
     ]
     options.print_table(("op", "kernel", "rank", "dtype", "arch", "isa", "when"), rows)
 

@@ -37,9 +37,15 @@ def add_compiling(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--arch",
-        default="host",
         metavar="A[,B]",
-        help="host, portable, arm64, armv7, x86, or several with commas (default: %(default)s)",
+        help="host, portable, arm64, arm64+dotprod+i8mm+fp16, armv7, armv7+fma, x86, x86+avx2,"
+        " x86+avx512, or several with commas (default: host, or what --mcpu says)",
+    )
+    parser.add_argument(
+        "--mcpu",
+        metavar="CPU[,CPU]",
+        help="the features that LLVM's table gives a CPU, e.g. cortex-a76; with --arch the one of"
+        " its architectures that is meant",
     )
     parser.add_argument(
         "--input-shapes",
@@ -100,16 +106,22 @@ def print_times(arch: str, times_ms: Sequence[float], emulated: bool) -> None:
 
 
 def architectures(args: argparse.Namespace) -> tuple[str, ...]:
-    """What ``--target`` and ``--arch`` ask for.
+    """What ``--target``, ``--arch`` and ``--mcpu`` ask for.
 
     Raises
     ------
     InputError
-        When either is not known.
+        When one of them is not known.
     """
     if args.target != "tvm_megcc":
         raise InputError(f"target {args.target!r} is not known; use tvm_megcc (and --arch)")
-    return resolve([word.strip() for word in args.arch.split(",") if word.strip()])
+    if args.mcpu is not None:
+        return resolve(_words(args.arch or ""), _words(args.mcpu) or ("",))
+    return resolve(_words("host" if args.arch is None else args.arch))
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def shapes(text: str | None) -> dict[str, Dims] | None:

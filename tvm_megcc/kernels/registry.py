@@ -25,9 +25,9 @@ import tvm_megcc.codegen_c as codegen_c
 from tvm_megcc.dims import Dim, Size, Undecided, typical
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.kernels.expression import Expression, Fact
+from tvm_megcc.machine import ARCHITECTURES, FEATURES, machine
 from tvm_megcc.program import Kernel
 
-ARCHITECTURES = ("portable", "arm64", "armv7", "x86")
 _ROOT = Path(codegen_c.__file__).parent
 KERNEL_DIR = _ROOT / "kernels"
 OP_DIR = _ROOT / "include" / "op"
@@ -55,6 +55,7 @@ class KernelFile:
     dtypes: tuple[str, ...]
     archs: tuple[str, ...]
     isa: str
+    features: tuple[str, ...]
     when: Expression
     rank: int
     params: tuple[tuple[str, Expression], ...]
@@ -69,10 +70,23 @@ class KernelFile:
     def path(self) -> Path:
         return KERNEL_DIR / f"{self.stem}.c"
 
+    def runs_on(self, arch: str) -> bool:
+        """Whether the kernel is for a machine, for some calls at least."""
+        archs = {machine(arch).arch.name, "portable"}
+        return not archs.isdisjoint(self.archs) and not self._missing(arch)
+
+    def _missing(self, arch: str) -> list[str]:
+        has = {f.name for f in machine(arch).features}
+        return [name for name in self.features if name not in has]
+
     def refusal(self, arch: str, facts: Mapping[str, Fact]) -> str:
         """Why the kernel does not apply, or an empty string when it does."""
-        if arch not in self.archs and "portable" not in self.archs:
+        mine = machine(arch)
+        if mine.arch.name not in self.archs and "portable" not in self.archs:
             return f"is for {', '.join(self.archs)}"
+        if missing := self._missing(arch):
+            wanted = machine("+".join([arch, *missing])).name
+            return f"needs {', '.join(missing)}, as --arch {wanted} has"
         if facts.get("dtype") not in self.dtypes:
             return f"takes {', '.join(self.dtypes)}, not {facts.get('dtype')}"
         try:
@@ -90,7 +104,13 @@ class KernelFile:
         suffix = "".join(f"_{m.lower()}{_identifier(v)}" for m, v in defines)
         symbol = f"megcc_{self.stem}{suffix}"
         operands = tuple(int(operand(facts)) for operand in self.inplace)
-        return Kernel(symbol, template=self.stem, defines=defines, inplace=operands)
+        return Kernel(
+            symbol,
+            template=self.stem,
+            defines=defines,
+            inplace=operands,
+            features=self.features,
+        )
 
     def attrs(self, facts: Mapping[str, Fact]) -> tuple[Size, ...]:
         """The ``attr`` array: facts in the order of the op header; floats by their bits."""
@@ -191,12 +211,21 @@ def parse(path: Path) -> KernelFile:
     archs = tuple(a.strip() for a in keys["arch"].split(","))
     if keys["kernel"] != path.stem or not set(archs) <= set(ARCHITECTURES):
         raise ValueError(f"{path.name}: `kernel` must be {path.stem}, `arch` of {ARCHITECTURES}")
+    isa = keys.get("isa", "none")
+    features = tuple(w for w in re.split(r"[\s,+]+", isa) if w not in ("none", "simd"))
+    for arch in archs:
+        if foreign := [f for f in features if f not in FEATURES[arch]]:
+            raise ValueError(
+                f"{path.name}: `isa` names {', '.join(foreign)}, which {arch} has not; write none,"
+                f" simd or features of tvm_megcc/machine.py: {', '.join(FEATURES[arch]) or 'none'}"
+            )
     return KernelFile(
         stem=path.stem,
         op=keys["op"],
         dtypes=tuple(d.strip() for d in keys["dtype"].split(",")),
         archs=archs,
-        isa=keys.get("isa", "none"),
+        isa=isa,
+        features=features,
         when=Expression(keys.get("when") or "1"),
         rank=int(keys["rank"]),
         params=tuple(_parse_params(keys.get("params", ""))),

@@ -96,8 +96,13 @@ class _Materialiser(PyExprMutator):
 
 def _to_json(kernels: dict[str, Kernel]) -> str:
     rows = {
-        s: {"template": k.template, "defines": k.defines, "inplace": k.inplace}
-        for s, k in kernels.items()
+        symbol: {
+            "template": kernel.template,
+            "defines": kernel.defines,
+            "inplace": kernel.inplace,
+            "features": kernel.features,
+        }
+        for symbol, kernel in kernels.items()
     }
     return json.dumps(rows, sort_keys=True)
 
@@ -112,6 +117,7 @@ def kernels_from_module(mod: tvm.IRModule) -> dict[str, Kernel]:
             row["template"],
             tuple((macro, value) for macro, value in row["defines"]),
             inplace=tuple(row["inplace"]),
+            features=tuple(row["features"]),
         )
         for symbol, row in json.loads(str(mod.attrs[KERNELS_ATTR])).items()
     }

@@ -18,13 +18,13 @@ static const megcc_kernel_fn kKernels[] = {
     megcc_concat_40ca2451,
 };
 #define KERNEL_COUNT 6
-#define FINGERPRINT {0x44cd24e4u, 0x73380f86u}
+#define FINGERPRINT {0x0c557f73u, 0x1b65cd07u}
 
 extern const unsigned char changing_weights0[];
 #define SEGMENTS {changing_weights0, 64}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x4, 0x800, 0x267e68bf, 0x44cd24e4, 0x73380f86, 0x0, 0x9,
+    0x4347454d, 0x4, 0x800, 0x1aa3eb1b, 0xc557f73, 0x1b65cd07, 0x0, 0x9,
     0x0, 0x0, 0x620, 0x117, 0x738, 0x1, 0x748, 0x6,
     0x760, 0x1, 0x76c, 0x5, 0x780, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -97,7 +97,7 @@ static const megcc_block_t kBlocks0[] = {
     {2, 4, 1, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0x267e68bf, 1, kBlocks0},
+    {0x1aa3eb1b, 1, kBlocks0},
 };
 #endif
 
@@ -111,7 +111,7 @@ static const megcc_op_t *const kOps[] = {
 
 const megcc_kernels_t changing_kernels = {
     MEGCC_BUILD_ABI, KERNEL_COUNT, FINGERPRINT, kKernels, kOps,
-    sizeof kOps / sizeof *kOps, &megcc_shapes,
+    sizeof kOps / sizeof *kOps, &megcc_shapes, 0,
 #if defined(MEGCC_DEBUG)
     kPlans,
 #endif

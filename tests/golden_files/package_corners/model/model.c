@@ -12,13 +12,13 @@ static const megcc_kernel_fn kKernels[] = {
     t_split_3e656f0c,
 };
 #define KERNEL_COUNT 3
-#define FINGERPRINT {0x40683e15u, 0x2872b176u}
+#define FINGERPRINT {0x1a1f5791u, 0x40e88e54u}
 
 extern const unsigned char corners_weights0[];
 #define SEGMENTS {corners_weights0, 128}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x4, 0x640, 0xaa3699c5, 0x40683e15, 0x2872b176, 0x0, 0x9,
+    0x4347454d, 0x4, 0x640, 0x8bbcfb5b, 0x1a1f5791, 0x40e88e54, 0x0, 0x9,
     0x0, 0x0, 0x4d4, 0xd1, 0x5a8, 0x1, 0x5b8, 0x3,
     0x4d4, 0x0, 0x4d4, 0x0, 0x5c4, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -77,7 +77,7 @@ static const megcc_block_t kBlocks0[] = {
     {0, 0, 0, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0xaa3699c5, 0, kBlocks0},
+    {0x8bbcfb5b, 0, kBlocks0},
 };
 #endif
 
@@ -89,7 +89,7 @@ static const megcc_op_t *const kOps[] = {
 
 const megcc_kernels_t corners_kernels = {
     MEGCC_BUILD_ABI, KERNEL_COUNT, FINGERPRINT, kKernels, kOps,
-    sizeof kOps / sizeof *kOps, 0,
+    sizeof kOps / sizeof *kOps, 0, 0,
 #if defined(MEGCC_DEBUG)
     kPlans,
 #endif
