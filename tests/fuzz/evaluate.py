@@ -7,6 +7,7 @@ Runtime has no kernel for can be evaluated by the reference alone.
 from __future__ import annotations
 
 import contextlib
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -17,6 +18,8 @@ import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from tests.fuzz import faults
+
 #: An array of more has no data: it is there to be refused.
 MOST_BYTES = 1 << 24
 
@@ -24,6 +27,9 @@ Array = np.ndarray
 Arrays = Mapping[str, Array]
 
 ort.set_default_logger_severity(4)
+
+#: ONNX Runtime takes an open dim for 0 there: Resize, and the rows of a loop that never ran.
+_SIZED = ("Resize", "Loop", "Scan", "If")
 
 #: ONNX Runtime refuses models of later opsets than it knows.
 NEWEST_OF_ORT = 26
@@ -55,7 +61,7 @@ def single(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> o
     for port, name in zip(ports, names, strict=True):
         for size in arrays[name].shape:
             dim = port.type.tensor_type.shape.dim.add()
-            if node.op_type == "Resize":  # ONNX Runtime takes an open dim for 0 there
+            if node.op_type in _SIZED:
                 dim.dim_value = size
         if not arrays[name].ndim:
             port.type.tensor_type.shape.SetInParent()
@@ -103,6 +109,8 @@ def by_ort(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> l
     """
     if opsets[""] > NEWEST_OF_ORT:
         raise Refused("ONNX Runtime does not know this opset", missing=True)
+    if text := faults.of_ort(node, arrays):
+        raise Refused(text, missing=True)
     session = _ort_session(single(node, opsets, arrays).SerializeToString())
     if isinstance(session, Refused):
         raise session
@@ -118,6 +126,9 @@ def by_ort(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> l
         r.view(_BF16) if t == "tensor(bfloat16)" else r for r, t in zip(results, types, strict=True)
     ]
 
+
+#: In words of the reference: it lacks something.
+_MISSING = re.compile(r"(not|No) (yet )?(implement|support)", re.IGNORECASE)
 
 _BF16 = helper.tensor_dtype_to_np_dtype(TensorProto.BFLOAT16)
 
@@ -139,6 +150,8 @@ def by_reference(
     ------
     Refused
     """
+    if text := faults.of_reference(node, opsets, arrays):
+        raise Refused(text, missing=True)
     feeds = {name: arrays[name] for name in dict.fromkeys(reads(node)) if name}
     if double and node.op_type == "Cast":
         (to,) = (a.i for a in node.attribute if a.name == "to")
@@ -152,9 +165,8 @@ def by_reference(
             with contextlib.redirect_stdout(None):
                 results = evaluator.run(None, feeds)
     except Exception as error:  # the reference asserts, indexes and divides as it comes
-        raise Refused(
-            f"{type(error).__name__}: {error}", isinstance(error, NotImplementedError)
-        ) from None
+        missing = isinstance(error, NotImplementedError) or bool(_MISSING.search(str(error)))
+        raise Refused(f"{type(error).__name__}: {error}", missing) from None
     found = []
     for result in results:
         if not isinstance(result, np.ndarray | np.generic):
@@ -192,6 +204,39 @@ def either(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> l
         if not refusal.missing:
             raise
     return by_reference(node, opsets, arrays)
+
+
+def without_elements(
+    node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays
+) -> list[Array]:
+    """The outputs of a node, none of which has an element by ONNX's own shape inference.
+
+    The evaluators refuse many empty operands of which ONNX says well what comes of them.
+
+    Raises
+    ------
+    Refused
+    """
+    if all(arrays[name].size for name in reads(node) if name):
+        raise Refused("no operand is empty", missing=False)
+    model = single(node, opsets, arrays)
+    for port in model.graph.input:
+        for dim, size in zip(port.type.tensor_type.shape.dim, arrays[port.name].shape, strict=True):
+            dim.dim_value = size
+    small = {n: a for n, a in arrays.items() if a.size < 64 and n in reads(node)}
+    model.graph.initializer.extend(tensor(n, a) for n, a in small.items())
+    try:
+        inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    except Exception as error:
+        raise Refused(str(error), missing=False) from None
+    found = []
+    for port in inferred.graph.output:
+        kind = port.type.tensor_type
+        dims = [d.dim_value if d.HasField("dim_value") else -1 for d in kind.shape.dim]
+        if not kind.HasField("shape") or min(dims, default=-1) < 0 or 0 not in dims:
+            raise Refused("ONNX does not say that it has no elements", missing=False)
+        found.append(np.empty(dims, helper.tensor_dtype_to_np_dtype(kind.elem_type)))
+    return found
 
 
 def run(

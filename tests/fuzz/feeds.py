@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
 import numpy as np
 import onnx
 
-from tests.fuzz import evaluate
+from tests.fuzz import evaluate, faults
 from tests.fuzz.data import Random
 from tests.fuzz.evaluate import MOST_BYTES, Array
 from tests.fuzz.sketch import Graph
@@ -17,9 +18,6 @@ _MAKES = {"Expand", "Tile", "ConstantOfShape", "Pad", "Resize", "Range", "OneHot
           "AffineGrid", "Upsample", "Loop", "EyeLike"}  # fmt: skip
 
 _HUGE = (3, 40_000, 46_341, 65_536, 1 << 20, 1 << 24, 1 << 30, (1 << 31) - 1)
-
-#: Reductions that have no result for no integers.
-_OF_SOMETHING = {f"Reduce{kind}" for kind in ("LogSum", "LogSumExp", "Max", "Mean", "Min")}
 
 
 @dataclass(frozen=True)
@@ -34,12 +32,15 @@ class Run:
         What ONNX Runtime says then.
     certain : bool
         Whether `onnx.reference` calls them an error, too.
+    node : str
+        The node that is called an error.
     """
 
     feed: dict[str, Array]
     values: dict[str, Array] | None
     error: str = ""
     certain: bool = False
+    node: str = ""
 
 
 def runs(graph: Graph, rng: Random) -> list[Run]:
@@ -76,36 +77,41 @@ def partly(graph: Graph, feed: dict[str, Array]) -> dict[str, Array]:
 def _run(graph: Graph, feed: dict[str, Array]) -> Run:
     if any(a.nbytes >= MOST_BYTES for a in feed.values()):
         return Run(feed, None, "too large")
-    given = {**graph.weights, **feed}
+    values = {**graph.weights, **feed}
+    for node in graph.nodes:
+        try:
+            results = _evaluated(node, graph.opsets, values)
+        except evaluate.Refused as refusal:
+            return Run(feed, None, str(refusal), _is_error(node, graph.opsets, values), node.name)
+        values.update(zip((n for n in node.output if n), results, strict=True))
+    return _of(graph, feed, values)
+
+
+def _evaluated(
+    node: onnx.NodeProto, opsets: dict[str, int], values: dict[str, Array]
+) -> list[Array]:
     try:
-        values = evaluate.run(graph.nodes, graph.opsets, given)
-        return _of(graph, feed, values)
-    except evaluate.Refused as refusal:
-        error = str(refusal)
+        return evaluate.either(node, opsets, values)
+    except evaluate.Refused:
+        with contextlib.suppress(evaluate.Refused):
+            return evaluate.without_elements(node, opsets, values)
+        raise
+
+
+def _is_error(node: onnx.NodeProto, opsets: dict[str, int], values: dict[str, Array]) -> bool:
+    """Whether `onnx.reference`, too, calls a node an error that ONNX Runtime calls one."""
     try:
-        evaluate.run(graph.nodes, graph.opsets, given, evaluate.by_reference)
-        return Run(feed, None, error)
+        evaluate.by_reference(node, opsets, values)
     except evaluate.Refused as refusal:
-        return Run(feed, None, error, not refusal.missing)
+        return not refusal.missing
+    return False
 
 
 def _of(graph: Graph, feed: dict[str, Array], values: dict[str, Array]) -> Run:
-    if any(_is_undefined(node, values) for node in graph.nodes):
-        return Run(feed, None, "ONNX does not say what this is")
+    for node in graph.nodes:
+        if text := faults.undefined(node, values):
+            return Run(feed, None, text)
     return Run(feed, values)
-
-
-def _is_undefined(node: onnx.NodeProto, values: dict[str, Array]) -> bool:
-    """Whether ONNX leaves a node's result open.
-
-    It reduces no integers to what no integer is, or integers that no f64 has by a real function.
-    """
-    if node.op_type not in _OF_SOMETHING:
-        return False
-    operand = values[node.input[0]]
-    if operand.dtype.kind not in "iu":
-        return False
-    return operand.size == 0 or bool((np.abs(operand.astype(np.float64)) > 2.0**53).any())
 
 
 def open_some(graph: Graph, rng: Random) -> None:

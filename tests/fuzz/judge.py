@@ -78,7 +78,7 @@ class Judge:
         self._exact: dict[str, Array] | None = None
 
     def wrong(self, found: Mapping[str, Array]) -> Verdict:
-        """The first output with which no evaluator agrees.
+        """The first output with an element with which no evaluator agrees.
 
         That is ONNX Runtime, then `onnx.reference`, then the evaluation in f64: ONNX Runtime's
         own approximations are worse than f32 has to be here and there.
@@ -86,27 +86,46 @@ class Judge:
         for name in self.graph.outputs:
             if name not in found:
                 return Verdict(name, "is missing")
-            text = self._differs(name, found[name], self.values)
-            if text and all(
-                self._differs(name, found[name], values)
-                for values in (self.reference, self.precise)
-            ):
+            text = self._wrong(name, found[name])
+            if text:
                 return Verdict(name, text)
         return Verdict()
 
-    def _differs(self, name: str, found: Array, values: Mapping[str, Array]) -> str:
-        want = values.get(name)
-        if want is None:
-            return "the reference has no answer"
-        if found.dtype != want.dtype:
-            return f"is {found.dtype}, not {want.dtype}"
-        if found.shape != want.shape:
-            return f"has shape {list(found.shape)}, not {list(want.shape)}"
+    def _wrong(self, name: str, found: Array) -> str:
+        want = self.values[name]
         if same(found, want):
             return ""
+        right = self._right(name, found, want)
+        for values in (lambda: self.reference, lambda: self.precise):
+            if right is not None and right.all():
+                return ""
+            other = values().get(name)
+            if other is not None:
+                more = self._right(name, found, other)
+                right = more if right is None else right if more is None else right | more
+        if right is None:
+            if found.dtype != want.dtype:
+                return f"is {found.dtype}, not {want.dtype}"
+            return f"has shape {list(found.shape)}, not {list(want.shape)}"
+        if right.all():
+            return ""
+        where = np.argwhere(~right)
+        first = tuple(int(k) for k in where[0])
+        expected = want[first] if want.shape == found.shape else "another"
+        spread = self.spreads[name][0]
+        size = spread[first] if spread.shape == found.shape else 0
+        return (
+            f"{len(where)} of {right.size} wrong, first at {list(first)}: "
+            f"{found[first]} for {expected} (spread {size:.2g})"
+        )
+
+    def _right(self, name: str, found: Array, want: Array) -> Array | None:
+        """Which elements are what an evaluator has; None where it has another type or shape."""
+        if found.dtype != want.dtype or found.shape != want.shape:
+            return None
         spread, loose = self.spreads[name]
         if spread.shape != want.shape:
-            return ""  # the reference has another size
+            return np.ones(want.shape, bool)  # the reference has another size
         a, b = (np.asarray(v).astype(np.float64) for v in (found, want))
         if is_float(want.dtype):
             # What few evaluations happen to agree in may still be as uncertain as its neighbours.
@@ -123,15 +142,8 @@ class Judge:
             if name in self.overflowing:
                 right |= ~np.isfinite(a)
         else:
-            right = (np.asarray(found == want)) | loose
-        if right.all():
-            return ""
-        where = np.argwhere(~right)
-        first = tuple(int(k) for k in where[0])
-        return (
-            f"{len(where)} of {right.size} wrong, first at {list(first)}: "
-            f"{found[first]} for {want[first]} (spread {spread[first]:.2g})"
-        )
+            right = np.asarray(found == want) | loose
+        return np.asarray(right)
 
     @property
     def overflowing(self) -> set[str]:

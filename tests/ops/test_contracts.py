@@ -155,6 +155,19 @@ ROWS: dict[str, Row] = {
                     [Port((2, 2, 4, 4)), Port(("r", 4), values=1), Port(("s",), "int64", 0)],
                     {"r": 3, "s": 3}, [{"s": 4}, {"r": 2}, {"2": 2}, {"2": -1}, {"2": 10**9}],
                     {"output_height": 2, "output_width": 2}),
+    "RoiAlign_image": Row("RoiAlign",
+                          [Port((2, 2, "h", "w")), Port((3, 4), values=1), ints(0, 1, 0)],
+                          {"h": 4, "w": 4}, [{"h": 0}, {"w": 0}]),
+    "MaxRoiPool_image": Row("MaxRoiPool",
+                            [Port((2, 2, "h", "w")), Port((3, 5), values=[1, 0, 0, 2, 2])],
+                            {"h": 4, "w": 4}, [{"h": 0}, {"w": 0}], {"pooled_shape": [2, 2]}),
+    "Resize": Row("Resize", [Port((1, 1, "h", 4)), None, None, ints(1, 1, 6, 8)], {"h": 3},
+                  [{"h": 0}], {"mode": "linear"}),
+    "Resize_cubic": Row("Resize", [Port((1, 1, "h", 4)), None, None, ints(1, 1, 6, 4)],
+                        {"h": 3}, [{"h": 0}], {"mode": "cubic"}),
+    "MaxUnpool": Row("MaxUnpool", [Port((1, 1, 2, "w")), Port((1, 1, 2, "w"), "int64", 3)],
+                     {"w": 2}, [{"1": 16}, {"1": -1}, {"1": 10**6}],
+                     {"kernel_shape": [2, 2], "strides": [2, 2]}),
     "QLinearConcat": Row("QLinearConcat",
                          [SCALE, ZERO, Port(("a", 3), "uint8"), SCALE, ZERO,
                           Port(("b", 4), "uint8"), SCALE, ZERO], SAME, OTHER, {"axis": 1},
@@ -286,9 +299,9 @@ WITHOUT = {
         ReduceSum ReduceSumSquare Unsqueeze DFT""",
     "limits are clamped": "Slice",
     "any sizes do; those that are computed are looked at when they are read": """
-        ConstantOfShape Resize Upsample""",
+        ConstantOfShape Upsample""",
     "the dims that must agree may not be open": """
-        DeformConv FeatureVectorizer Imputer MaxUnpool OneHot
+        DeformConv FeatureVectorizer Imputer OneHot
         RMSNormalization SVMClassifier Scaler TreeEnsemble
         TreeEnsembleClassifier TreeEnsembleRegressor
         QuantizeLinear DequantizeLinear NonMaxSuppression Adagrad Adam Momentum""",

@@ -20,9 +20,12 @@ from .. import ops
 from ..ops import _stock
 from ..ops._arithmetic import MAX_GENERATED
 from .rules import result_types
-from .values import type_of
+from .values import attributes, type_of
 
 Array = npt.NDArray[Any]
+
+#: Until opset 12 these took their operand for a matrix.
+_OF_TWO_AXES = ("Hardmax", "LogSoftmax", "Softmax")
 
 #: Elements that the operands of a slow reference implementation may have together.
 MAX_SLOW = 1 << 15
@@ -39,6 +42,8 @@ def fold(
 ) -> list[Array] | None:
     """The node's results, or None where it is not to be folded or cannot be."""
     if node.domain not in ("", "ai.onnx.ml") or _has_graph(node) or _is_random(node, opsets):
+        return None
+    if _is_misread(node, operands, opsets):
         return None
     if _is_slow(node) and sum(a.size for a in operands if a is not None) > MAX_SLOW:
         return None
@@ -78,6 +83,19 @@ def _is_random(node: onnx.NodeProto, opsets: Mapping[str, int]) -> bool:
     except onnx.defs.SchemaError:
         return False  # onnx.reference has no such operator either
     return schema.node_determinism == schema.NodeDeterminism.NonDeterministic
+
+
+def _is_misread(
+    node: onnx.NodeProto, operands: Sequence[Array | None], opsets: Mapping[str, int]
+) -> bool:
+    """Whether onnx.reference does something else than ONNX says."""
+    given = attributes(node)
+    if node.op_type in _OF_TWO_AXES and opsets.get("", 1) < 13 and operands[0] is not None:
+        # The axes from `axis` on were one; the reference takes `axis` alone.
+        rank = operands[0].ndim
+        return given.get("axis", 1) % max(rank, 1) != rank - 1
+    # It takes the elements of an unsorted result along axis 0, and a result alone is sorted.
+    return node.op_type == "Unique" and not given.get("sorted", 1)
 
 
 def _is_slow(node: onnx.NodeProto) -> bool:

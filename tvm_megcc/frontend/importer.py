@@ -319,6 +319,7 @@ class Walk(Importer):
         if own is None or isinstance(own, _stock.StockOp):
             # TVM's converters compute with what is known.
             self._refuse_growth(ctx, node, values)
+        _refuse_foreign(ctx, values)
         with self._named(node, values):
             attrs = attributes(node)
             carried = self._carried(ctx, own, values)
@@ -437,6 +438,14 @@ class Walk(Importer):
 
 def _has_converter(node: onnx.NodeProto) -> bool:
     return ops.find(node.domain, node.op_type) is not None or _stock.has(node.domain, node.op_type)
+
+
+def _refuse_foreign(ctx: Context, values: Sequence[Value | None]) -> None:
+    """Text and complex numbers are no operands: packages have no such tensors."""
+    for number, value in enumerate(values):
+        if isinstance(value, np.ndarray) and of_numpy(str(value.dtype)) is None:
+            kind = "text" if value.dtype.kind in "OSU" else str(value.dtype)
+            raise ctx.unsupported(f"its operand {number} is {kind}", "use numbers, no complex ones")
 
 
 def _needed(graph: onnx.GraphProto) -> list[onnx.NodeProto]:

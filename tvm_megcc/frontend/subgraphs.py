@@ -171,6 +171,10 @@ def convert_loop(
         for _ in range(tensor_count(form))
     ]
     ports += body.output[1 + len(forms) :]
+    if len(tensors) == len(forms):
+        given = zip(tensors, body.input[2:], strict=True)
+        # Other dims before the first iteration than after it are no contradiction.
+        tensors = [_as_declared(importer.context(node), t, p, fixed=False) for t, p in given]
     loop = _Loop(importer, node, len(tensors), counted, ports)
     first, condition, *states = (port.name for port in body.input)
 
@@ -256,6 +260,11 @@ def _scan(
         for side, count in (("input", n_rows), ("output", len(body.output) - n_states))
         for k in range(count)
     ]
+    values = [_as_declared(ctx, v, p) for v, p in zip(values, body.input, strict=False)]
+    wholes = [
+        _as_declared(ctx, whole, port, rows=True)
+        for whole, port in zip(wholes, body.input[n_states:], strict=True)
+    ]
     count = _Count(limit, lengths[0])
     loop = _Loop(importer, node, n_states, count, body.output, list(map(bool, directions)))
     names = [port.name for port in body.input]
@@ -270,6 +279,36 @@ def _scan(
         axis = _at(attrs.get("scan_output_axes"), k - n_states) % len(ctx.shape(whole))
         results[k] = _moved(ctx, whole, 0, axis)
     return results
+
+
+def _as_declared(
+    ctx: Context,
+    value: Value | None,
+    port: onnx.ValueInfoProto,
+    rows: bool = False,
+    fixed: bool = True,
+) -> Value | None:
+    """A state or rows with the dims that the body says; an open one is checked at run time.
+
+    With ``fixed`` one that is known has to be as the body says, too.
+    """
+    if not isinstance(value, relax.Expr):
+        return value
+    shape = list(ctx.shape(value))
+    said = port.type.tensor_type.shape.dim
+    if len(said) != len(shape) - rows:
+        return value
+    for axis, dim in enumerate(said, start=int(rows)):
+        if not dim.HasField("dim_value") or shape[axis] == dim.dim_value:
+            continue
+        if not isinstance(shape[axis], int):
+            shape[axis] = dim.dim_value
+        elif fixed:
+            raise ctx.ill_typed(
+                f"dim {axis - rows} of its body's '{port.name}' is {dim.dim_value}, and"
+                f" {shape[axis]} is given"
+            )
+    return ctx.cast(value, shape)
 
 
 def _at(values: Sequence[int] | None, index: int) -> int:

@@ -33,6 +33,9 @@ _AttributeType = onnx.AttributeProto.AttributeType
 def check(proto: onnx.ModelProto) -> None:
     """Raise an `InputError` for the first thing in a model that is not as it says."""
     opsets = {e.domain if e.domain != "ai.onnx" else "": e.version for e in proto.opset_import}
+    for domain, version in opsets.items():
+        if not 0 <= version < 1 << 31:
+            raise InputError(f"opset '{domain or 'ai.onnx'}' is of version {version}; {REMEDY}")
     for graph in _graphs(proto.graph):
         _check_names(graph)
         for tensor in graph.initializer:
@@ -178,6 +181,10 @@ def _check_schema(
         if not low <= count <= high:
             takes = f"{low}" if low == high else f"{low} to {high}"
             raise InputError(f"{label(node)}: it has {count} {kind} and takes {takes}; {REMEDY}")
+    for number, name in enumerate(node.input):
+        port = schema.inputs[min(number, len(schema.inputs) - 1)]
+        if not name and port.option != port.option.Optional:
+            raise InputError(f"{label(node)}: its operand {number} is missing; {REMEDY}")
     for name, said in schema.attributes.items():
         attr = given.get(name)
         if attr is None and said.required:

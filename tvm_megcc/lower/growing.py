@@ -122,7 +122,7 @@ class Growing(ABC):
         if not self.regions:
             if same == 0:
                 raise UnsupportedError(
-                    f"{name}: a dim is {a} and the model needs {b}, which is never equal; give"
+                    f"'{name}': a dim is {a} and the model needs {b}, which is never equal; give"
                     " other sizes with --input-shapes"
                 )
             self.requirement(a, b, name)

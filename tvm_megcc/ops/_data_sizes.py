@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
-from tvm import relax, tirx
+from tvm import relax, te, tirx
+from tvm.script.ir_builder import IRBuilder
+from tvm.script.ir_builder import tirx as T
 
 from ..dims import Size, Symbol, of
 from ..shape_exprs import bound, symbol_of
@@ -61,14 +64,34 @@ def where_true(ctx: Context, flags: relax.Expr) -> tuple[relax.Expr, Size]:
     """
     (size,) = ctx.shape(flags)
     count = count_true(ctx, flags)
-    ones = ctx.emit(relax.op.astype(flags, "int64"))
-    rank = ctx.emit(relax.op.subtract(relax.op.cumsum(ones, axis=0), ctx.const(1, "int64")))
-    target = ctx.emit(relax.op.where(flags, rank, ctx.sizes([size], "int64")))
+    target = ctx.builder.emit_te(_ranks, flags, primfunc_name_hint="ranks")
     numbers = ctx.emit(relax.op.arange(0, ctx.prim(size), 1, "int64"))
     room = ctx.emit(relax.op.zeros(relax.ShapeExpr(ctx.prims([size + 1])), "int64"))
     found = ctx.emit(relax.op.scatter_elements(room, target, numbers, axis=0))
     head = relax.op.strided_slice(found, [0], [0], [ctx.prim(count)], assume_inbound=True)
     return ctx.emit(head), count
+
+
+def _ranks(flags: te.Tensor) -> te.Tensor:
+    """How many true elements stand before each true one; for a false one the vector's size.
+
+    Not ``relax.op.cumsum``, which writes the first element also where there is none.
+    """
+    (size,) = flags.shape
+
+    def kernel(flag: Any, out: Any) -> tirx.Stmt:
+        with IRBuilder() as builder, T.seq_scope():
+            given, result = T.buffer_proxy(flag), T.buffer_proxy(out)
+            so_far = T.buffer_proxy(T.alloc_buffer((1,), "int64", scope="local"))
+            so_far[0] = tirx.const(0, "int64")
+            with T.serial(0, size) as k:
+                result[k] = tirx.if_then_else(given[k], so_far[0], tirx.Cast("int64", size))
+                so_far[0] = so_far[0] + tirx.Cast("int64", given[k])
+        return builder.get()
+
+    return te.extern(
+        [flags.shape], [flags], lambda i, o: kernel(i[0], o[0]), dtype=["int64"], name="ranks"
+    )
 
 
 def _unused(ctx: Context, name: str) -> str:

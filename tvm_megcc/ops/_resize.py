@@ -37,6 +37,7 @@ def resize(
     """The resampled first operand."""
     shape = inputs.shape(0)
     cropping = options.coordinates == "tf_crop_and_resize"
+    inputs = inputs.replaced(0, _with_elements(ctx, inputs[0], plan))
     if plan.sizes == shape and not cropping and all(_is_one(scale) for scale in plan.scales):
         return inputs[0]
     if _fits_resize2d(shape, plan, options):
@@ -85,6 +86,14 @@ def resize(
     for mask in masks:
         data = ctx.emit(relax.op.where(mask, ctx.const(fill, work), data))
     return relax.op.astype(data, dtype) if work != dtype else data
+
+
+def _with_elements(ctx: Context, data: relax.Expr, plan: Plan) -> relax.Expr:
+    """The data, for shapes with which no elements are made from none."""
+    for axis, out in enumerate(plan.sizes):
+        if isinstance(out, int) and out > 0:
+            data = ctx.at_least(data, axis, 1)
+    return data
 
 
 def _rounded(ctx: Context, data: relax.Expr, dtype: str) -> relax.Expr:

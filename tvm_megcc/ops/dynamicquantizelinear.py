@@ -20,7 +20,10 @@ class DynamicQuantizeLinear(OnnxOp):
         scale = ctx.emit(relax.op.divide(relax.op.subtract(high, low), top))
         # Of zeros alone any scale is right; 0 would make no numbers of them.
         scale = ctx.emit(relax.op.where(relax.op.equal(high, low), one, scale))
-        point = ctx.emit(self._byte(relax.op.divide(relax.op.negative(low), scale)))
+        share = ctx.emit(relax.op.divide(relax.op.negative(low), scale))
+        # Of an infinite range it is no number: then 255, as every implementation's clamp has it.
+        point = self._byte(relax.op.where(relax.op.isnan(share), top, share))
+        point = ctx.emit(point)
         steps = relax.op.round(relax.op.divide(x, scale))
         shifted = relax.op.add(steps, relax.op.astype(point, "float32"))
         return self._byte(shifted), scale, point

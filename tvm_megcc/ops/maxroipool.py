@@ -18,4 +18,7 @@ class MaxRoiPool(StockOp):
         rois = inputs[1]
         column = ctx.emit(relax.op.strided_slice(rois, [1], [0], [1]))
         holds = in_bounds(ctx, column, 0, inputs.shape(0)[0] - 1)
-        return super().convert(ctx, inputs.replaced(1, ctx.checked(rois, holds)), attrs)
+        inputs = inputs.replaced(1, ctx.checked(rois, holds))
+        for axis in (2, 3):  # of nothing there is no largest element
+            inputs = inputs.replaced(0, ctx.at_least(inputs[0], axis, 1))
+        return super().convert(ctx, inputs, attrs)

@@ -11,14 +11,16 @@ from tvm.script.ir_builder import tirx as T
 
 from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._context import volume
+from ._indexing import in_bounds
 
 
 class MaxUnpool(OnnxOp):
     """Zeros, and each element where its index says; of equal indices the last one counts.
 
     An index numbers the places of the tensor that was pooled, as the window's attributes give it.
-    With an ``output_shape`` that tensor stands in the corner of a larger one. What an index that is
-    out of range names is not written.
+    With an ``output_shape`` that tensor stands in the corner of a larger one. An index that names
+    no place of the result ends the run.
     """
 
     name = "MaxUnpool"
@@ -32,6 +34,8 @@ class MaxUnpool(OnnxOp):
         if len(wanted) != len(shape):
             raise ctx.ill_typed(f"an output shape of {len(wanted)} dims for {len(shape)}")
         outer = ctx.prims(wanted)
+        places = in_bounds(ctx, indices, 0, volume(pooled) - 1)
+        indices = ctx.checked(indices, places)
 
         def unpool(x: te.Tensor, index: te.Tensor, inner: te.Tensor) -> te.Tensor:
             return te.extern(

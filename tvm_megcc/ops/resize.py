@@ -38,9 +38,11 @@ class Resize(OnnxOp):
             exclude_outside=bool(attrs.get("exclude_outside", 0)),
             antialias=bool(attrs.get("antialias", 0)),
         )
-        if options.coordinates not in COORDINATES or options.rounding not in ROUNDINGS:
+        known = options.coordinates in COORDINATES and options.rounding in ROUNDINGS
+        if not known or options.mode not in ("nearest", "linear", "cubic"):
             raise ctx.unsupported(
-                f"mode '{options.coordinates}' / '{options.rounding}'", "use one ONNX defines"
+                f"mode '{options.mode}' / '{options.coordinates}' / '{options.rounding}'",
+                "use one ONNX defines",
             )
         plan = self._plan(ctx, inputs, attrs)
         if options.coordinates == "tf_crop_and_resize":

@@ -41,10 +41,13 @@ class RoiAlign(OnnxOp):
             pixels == "half_pixel",
             mode == "max",
         )
+        data = inputs[0]
+        for axis in (2, 3):  # of nothing there is no sample
+            data = ctx.at_least(data, axis, 1)
         images = in_bounds(ctx, inputs[2], 0, inputs.shape(0)[0] - 1)
         batch = ctx.checked(inputs[2], images)
         return ctx.builder.call_te(
-            bins.compute, inputs[0], inputs[1], batch, primfunc_name_hint="roi_align"
+            bins.compute, data, inputs[1], batch, primfunc_name_hint="roi_align"
         )
 
 

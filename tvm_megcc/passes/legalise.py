@@ -10,6 +10,7 @@ import tvm
 from tvm import relax, tirx
 
 from tvm_megcc.passes import arg_extreme, extreme
+from tvm_megcc.passes.casts_apart import CastsApart
 from tvm_megcc.passes.fuse_named import FuseNamed
 from tvm_megcc.passes.sizes_first import SizesFirst
 from tvm_megcc.shape_exprs import variables_of
@@ -37,6 +38,7 @@ class LegaliseRest:
                     relax.transform.LegalizeOps(OWN, skip_ops=KEPT),
                     relax.transform.AnnotateTIROpPattern(),
                     ScalarsApart(),
+                    CastsApart(),
                     FuseNamed(),
                     relax.transform.FuseTIR(),
                     relax.transform.DeadCodeElimination(),

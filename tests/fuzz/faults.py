@@ -1,0 +1,100 @@
+"""Where an evaluator contradicts ONNX's text, and what the text leaves open; each with the reason.
+
+A node with which ONNX Runtime or `onnx.reference` is wrong is one that it does not evaluate. What
+is undefined has any result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+Array = np.ndarray
+
+#: Nodes of integers whose result may leave their type.
+_GROWING = {"Pow", "ReduceSumSquare"}
+
+#: Reductions that have no result for no integers.
+_OF_SOMETHING = {f"Reduce{kind}" for kind in ("LogSum", "LogSumExp", "Max", "Mean", "Min")}
+
+#: No f64 tells integers beyond this apart.
+_EXACT = 2.0**53
+
+
+def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
+    return {a.name: helper.get_attribute_value(a) for a in node.attribute}
+
+
+def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
+    """Why ONNX Runtime's answer is none; empty where it is one."""
+    if node.op_type == "NonZero" and not arrays[node.input[0]].ndim:
+        return "of a scalar it gives a row, and ONNX says that there is none: [0, N]"
+    if node.op_type == "ConvTranspose":
+        given = _attributes(node)
+        kernel = arrays[node.input[1]].shape[2:]
+        strides = given.get("strides", [1] * len(kernel))
+        reach = zip(kernel, given.get("dilations", [1] * len(kernel)), strides, strict=True)
+        if b"SAME" in given.get("auto_pad", b"") and any((k - 1) * d + 1 < s for k, d, s in reach):
+            return "ONNX says that a SAME result has input * stride elements; it has fewer"
+    return ""
+
+
+def of_reference(
+    node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Mapping[str, Array]
+) -> str:
+    """Why the answer of `onnx.reference` is none; empty where it is one."""
+    given = _attributes(node)
+    if node.op_type in ("Hardmax", "Softmax", "LogSoftmax") and opsets[""] < 13:
+        rank = arrays[node.input[0]].ndim
+        if given.get("axis", 1) % max(rank, 1) != rank - 1:
+            return "before opset 13 the axes from `axis` on are one, and it takes one only"
+    if node.op_type == "Unique" and not given.get("sorted", 1):
+        if given.get("axis", -1) != 0 or len(node.output) == 1:
+            return "it takes the unsorted elements along axis 0, whatever the axis"
+    if node.op_type == "Loop" and len(node.output) > len(node.input) - 2:
+        return "it joins the rows of an output along their own first axis"
+    return ""
+
+
+def undefined(node: onnx.NodeProto, values: Mapping[str, Array]) -> str:
+    """Why ONNX says nothing of a node's result for these values; empty where it does."""
+    operands = [values[name] for name in node.input if name]
+    if node.op_type in _OF_SOMETHING and operands[0].dtype.kind in "iu":
+        if not operands[0].size:
+            return "no integer is the extreme or the mean of none"
+        if _most(operands[0]) > _EXACT:
+            return "a real function of integers that no f64 has"
+    if node.op_type == "MaxPool" and len(node.output) > 1 and np.isnan(operands[0]).any():
+        return "ONNX does not say whether NaN is the largest of a window, nor where that stands"
+    results = [values[name] for name in node.output if name]
+    if node.op_type in _GROWING and results[0].dtype.kind in "iu" and _leaves(node, operands):
+        return "an integer that its type does not have: some wrap, some saturate"
+    inner = {n.op_type for a in node.attribute if a.HasField("g") for n in a.g.node}
+    if inner & _GROWING and any(r.dtype.kind in "iu" and _at_an_end(r) for r in results):
+        return "an integer in the body that its type does not have"
+    return ""
+
+
+def _most(array: Array) -> float:
+    return float(np.abs(array.astype(np.float64)).max(initial=0))
+
+
+def _leaves(node: onnx.NodeProto, operands: list[Array]) -> bool:
+    """Whether a result of integers is, as a real number, outside of its type."""
+    first = operands[0].astype(np.float64)
+    with np.errstate(all="ignore"):
+        if node.op_type == "Pow":
+            found = np.power(first, operands[1].astype(np.float64))
+        else:
+            found = np.square(first).sum()
+    most = np.abs(found).max(initial=0)
+    return not most <= min(float(np.iinfo(operands[0].dtype).max), _EXACT)
+
+
+def _at_an_end(array: Array) -> bool:
+    info = np.iinfo(array.dtype)
+    return bool(((array == info.max) | (array == info.min)).any())
