@@ -81,6 +81,18 @@ def conv(window: tuple[int, int] = (3, 3), **attrs: object) -> onnx.ModelProto:
     return make_model([made], {"x": ("float32", [1, 1, 8, 8])}, ["y"], {"w": weight})
 
 
+def of_opset(version: int) -> onnx.ModelProto:
+    model = node("Relu", "x")
+    model.opset_import[0].version = version
+    return model
+
+
+def grid(**attrs: object) -> onnx.ModelProto:
+    made = helper.make_node("GridSample", ["x", "w"], ["y"], name="odd", **attrs)
+    known = {"w": np.zeros((1, 2, 2, 2), np.float32)}
+    return make_model([made], {"x": ("float32", [1, 1, 8, 8])}, ["y"], known)
+
+
 def twice(which: str) -> onnx.ModelProto:
     model = weighted(numpy_helper.from_array(X, "w"))
     field = getattr(model.graph, which)
@@ -163,6 +175,29 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
         ["Scan 'odd'", "num_scan_inputs=9"],
     ),
     "inputs": (lambda: node("Relu", "x", "x", "x"), ["Relu 'odd'", "3 inputs"]),
+    "operand_left_out": (lambda: node("Concat", "", axis=0), ["Concat 'odd'", "operand 0"]),
+    "operand_between": (lambda: node("Where", "c", "", "x"), ["Where 'odd'", "operand 1"]),
+    "opset_of_the_future": (lambda: of_opset(1 << 40), ["opset 'ai.onnx'", str(1 << 40)]),
+    "opset_below_zero": (lambda: of_opset(-3), ["opset 'ai.onnx'", "-3"]),
+    "complex_steps": (
+        lambda: node("Slice", "x", "s", "s", "s", "k", known={"s": i64(0), "k": np.ones(1, "c8")}),
+        ["Slice 'odd'", "operand 4", "complex64"],
+    ),
+    "complex_limit": (
+        lambda: node("Add", "x", "k", known={"k": np.ones(1, "c16")}),
+        ["Add 'odd'", "operand 1", "complex128"],
+    ),
+    **{
+        f"GridSample_{name}": (
+            lambda name=name: grid(**{name: "?"}),
+            ["GridSample 'odd'", name, "'?'"],
+        )
+        for name in ("mode", "padding_mode")
+    },
+    "Resize_mode": (
+        lambda: node("Resize", "x", "", "k", mode="?", known={"k": np.full(1, 2, "f4")}),
+        ["Resize 'odd'", "mode '?'"],
+    ),
     "no_inputs": (lambda: without_inputs(node("Identity", "x")), ["Identity 'odd'", "0 inputs"]),
     "attribute_type": (lambda: node("Softmax", "x", axis="last"), ["'axis'", "STRING", "INT"]),
     "no_kernel_shape": (lambda: window(), ["MaxPool 'odd'", "'kernel_shape'", "missing"]),

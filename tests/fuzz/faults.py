@@ -33,6 +33,9 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
     """Why ONNX Runtime's answer is none; empty where it is one."""
     if node.op_type == "NonZero" and not arrays[node.input[0]].ndim:
         return "of a scalar it gives a row, and ONNX says that there is none: [0, N]"
+    if node.op_type == "Resize" and arrays[node.input[0]].dtype == np.int8:
+        if _attributes(node).get("antialias", 0):
+            return "it looks up what an unsigned byte is limited to, also for signed ones"
     if node.op_type == "ConvTranspose":
         given = _attributes(node)
         kernel = arrays[node.input[1]].shape[2:]

@@ -183,3 +183,38 @@ def test_antialiased(mode: str, tmp_path: Path) -> None:
         }
         for name, want in zip("yz", reference.run(None, feed), strict=True):
             np.testing.assert_allclose(run(feed)[name], want, 1e-4, 1e-5, err_msg=str(sizes))
+
+
+def test_antialiased_bytes_are_rounded_as_everywhere(tmp_path: Path) -> None:
+    """A tie falls as the weights of 22 bits say, of known sizes and of others."""
+    nodes, weights = [], []
+    for mode in ("linear", "cubic"):
+        for place in ("half_pixel", "half_pixel_symmetric", "asymmetric", "align_corners"):
+            for outside in (0, 1):
+                for x, scales in (("x", "scales"), ("f", "factors")):
+                    if (x, mode) == ("x", "cubic"):
+                        continue  # one in 2^22 of a weight is up to the machine
+                    name = f"{x}_{mode}_{place}_{outside}"
+                    how = {"mode": mode, "coordinate_transformation_mode": place, "antialias": 1}
+                    how["exclude_outside"] = outside
+                    nodes.append(helper.make_node("Resize", [x, "", scales], [name], **how))
+    weights.append(numpy_helper.from_array(np.array([1, 1, 1.5, 0.7], "f4"), "factors"))
+    ports = [
+        ("x", T.UINT8, [1, 2, "h", "w"]),
+        ("scales", T.FLOAT, [4]),
+        ("f", T.UINT8, [1, 6, 9, 8]),
+    ]
+    results = [(n.output[0], T.UINT8) for n in nodes]
+    feeds = [
+        {
+            "x": RNG.integers(0, most, (1, 2, h, w)).astype("u1"),
+            "f": RNG.integers(0, most, (1, 6, 9, 8)).astype("u1"),
+            "scales": np.array([1, 1, *scales], "f4"),
+        }
+        for most, h, w, scales in (
+            (10, 9, 8, (0.3, 1.5)),
+            (256, 5, 6, (3.0, 0.5)),
+            (10, 12, 7, (1.5, 2.3)),
+        )
+    ]
+    check(model(nodes, ports, results, weights, opset=18), tmp_path, feeds)

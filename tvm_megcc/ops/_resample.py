@@ -77,7 +77,9 @@ def _half_pixel(x: Floats, scale: f32, axis: Axis) -> Floats:
 def _symmetric(x: Floats, scale: f32, axis: Axis) -> Floats:
     adjustment = f32(axis.out) / (scale * f32(axis.size))
     offset = f32(axis.size) / f32(2) * (f32(1) - adjustment)
-    return offset + _half_pixel(x, scale, axis)
+    # The last steps in f64, as in ONNX Runtime: what is halfway depends on the last bit.
+    where = np.float64(offset) + (x.astype(np.float64) + 0.5) / np.float64(scale) - 0.5
+    return where.astype(f32)
 
 
 def _pytorch(x: Floats, scale: f32, axis: Axis) -> Floats:

@@ -16,6 +16,7 @@ from tvm import relax
 from ..dims import Size
 from ._antialias_data import filtered
 from ._context import Context, expr_dtype
+from ._fixed_point import table_at_run_time
 from ._resample import Options
 
 Expr = relax.Expr
@@ -56,6 +57,13 @@ def resampled(ctx: Context, data: Expr, axis: int, part: OpenAxis, options: Opti
         total = ctx.emit(term if total is None else op.add(total, term))
     assert total is not None
     return total
+
+
+def fixed_point_table(ctx: Context, part: OpenAxis, options: Options) -> Expr:
+    """The weights of an axis of 8-bit integers, ``int32[size, out]``."""
+    table = _Table(ctx, part)
+    where = table.positions(options.coordinates)
+    return table_at_run_time(ctx, where, table.scale, part.size, options)
 
 
 def outside(ctx: Context, part: OpenAxis, behind: int) -> Expr:
@@ -127,7 +135,11 @@ def _symmetric(t: _Table) -> Expr:
     adjustment = op.divide(t.outs, op.multiply(t.scale, t.number(t.size)))
     half = op.divide(t.number(t.size), t.number(2.0))
     offset = op.multiply(half, op.subtract(t.number(1.0), adjustment))
-    return op.add(offset, _half_pixel(t))
+    # The last steps in f64, as in ONNX Runtime: what is halfway depends on the last bit.
+    ramp, scale, offset = (op.astype(v, "float64") for v in (t.ramp, t.scale, offset))
+    half = t.ctx.const(0.5, "float64")
+    where = op.add(offset, op.divide(op.add(ramp, half), scale))
+    return op.astype(op.subtract(where, half), "float32")
 
 
 def _crop(t: _Table) -> Expr:

@@ -8,6 +8,7 @@ import numpy as np
 from tvm import relax
 
 from ..dims import Size, is_static
+from . import _fixed_point as fixed_point
 from . import _resample_symbolic as at_run_time
 from ._context import Context, expr_dtype
 from ._inputs import Inputs
@@ -50,7 +51,9 @@ def resize(
             rounding_method="floor" if options.mode == "nearest" else "",
         )
     dtype, data = inputs.dtype(0), inputs[0]
+    fixed = options.antialias and dtype in ("int8", "uint8") and options.mode != "nearest"
     work = dtype if "float" in dtype or options.mode == "nearest" else "float32"
+    work = "int32" if fixed else work
     if work != dtype:
         data = ctx.emit(relax.op.astype(data, work))
     hidden = np.zeros([1] * len(shape), bool)
@@ -64,9 +67,12 @@ def resize(
         static = isinstance(size, int) and isinstance(out, int)
         if not static or any(isinstance(v, relax.Expr) for v in (scale, *roi)):
             open_part = OpenAxis(size, out, scale, roi)
-            data = at_run_time.resampled(ctx, data, axis, open_part, options)
-            if whole:
-                data = _rounded(ctx, data, dtype)
+            if fixed:
+                weights = at_run_time.fixed_point_table(ctx, open_part, options)
+                data = fixed_point.resampled(ctx, data, axis, weights, dtype)
+            else:
+                data = at_run_time.resampled(ctx, data, axis, open_part, options)
+                data = _rounded(ctx, data, dtype) if whole else data
             if cropping:
                 masks.append(at_run_time.outside(ctx, open_part, len(shape) - 1 - axis))
             continue
@@ -74,9 +80,12 @@ def resize(
         part = Axis(size, out, scale, roi)
         if part.size == part.out and scale == 1.0 and part.roi == (0.0, 1.0):
             continue
-        data = _apply(ctx, data, axis, len(shape), taps(part, options), size, work)
-        if whole:
-            data = _rounded(ctx, data, dtype)
+        if fixed:
+            weights = ctx.const(fixed_point.table(part, options), "int32")
+            data = fixed_point.resampled(ctx, data, axis, weights, dtype)
+        else:
+            data = _apply(ctx, data, axis, len(shape), taps(part, options), size, work)
+            data = _rounded(ctx, data, dtype) if whole else data
         if cropping:
             ones = [1] * len(shape)
             ones[axis] = part.out
