@@ -19,7 +19,7 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ..dims import Size
-from . import Context
+from ._context import Context
 from ._resample import Axis, Options, positions
 
 #: Bits of a weight's fraction.
