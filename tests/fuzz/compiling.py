@@ -102,7 +102,7 @@ def _package(name: str, arch: str, files: dict[str, Any]) -> Package:
     sources = {p: t for p, t in files.items() if p.startswith("src/kernels/")}
     sources["model/model.c"] = files["model/model.c"]
     (image,) = (data for p, data in files.items() if p.startswith("model/") and p.endswith(".bin"))
-    (header,) = (t for p, t in files.items() if p.startswith("include/") and p != "include/megcc.h")
+    header = files[f"include/{name}.h"]
     ports = (tuple(p["name"] for p in facts[side]) for side in ("inputs", "outputs"))
     return Package(name, arch, sources, header, image, *ports)
 
