@@ -29,7 +29,7 @@ Arrays = Mapping[str, Array]
 ort.set_default_logger_severity(4)
 
 #: ONNX Runtime takes an open dim for 0 there: Resize, and the rows of a loop that never ran.
-_SIZED = ("Resize", "Loop", "Scan", "If")
+_SIZED = ("Resize", "Loop", "Scan")
 
 #: ONNX Runtime refuses models of later opsets than it knows.
 NEWEST_OF_ORT = 26
