@@ -37,7 +37,7 @@ def header(ident: str, name: str, codes: Mapping[str, Compiled], weights: str) -
     }
     image = (
         f"extern const megcc_image_t {ident}_image;\n"
-        if weights == "c"
+        if weights != "bin"
         else "// The image is a file, model/model_<arch>.bin: see megcc_image_from_bytes.\n"
     )
     return (
@@ -130,7 +130,7 @@ def model_c(
         mark = bytecode.fingerprint(symbols[arch])
         text += f"#define KERNEL_COUNT {len(symbols[arch])}\n"
         text += f"#define FINGERPRINT {{{mark & 0xFFFFFFFF:#010x}u, {mark >> 32:#010x}u}}\n"
-        if weights == "c":
+        if weights != "bin":
             text += _program_c(ident, arch, layout, blobs[arch])
         text += _plans_c(codes[arch], blobs[arch])
         parts[arch] = text
@@ -144,7 +144,7 @@ def model_c(
     image = (
         f"\nconst megcc_image_t {ident}_image = {{\n    {{kProgram, sizeof kProgram}},\n"
         "    {SEGMENTS},\n};\n"
-        if weights == "c"
+        if weights != "bin"
         else ""
     )
     shapes = "&megcc_shapes" if is_shaped(codes) else "0"
@@ -215,16 +215,28 @@ def _program_c(ident: str, arch: str, layout: Layout, blob: bytes) -> str:
     )
 
 
-def weights_c(ident: str, k: int, layout: Layout, archs: tuple[str, ...]) -> str:
+def weights_c(
+    ident: str, k: int, layout: Layout, archs: tuple[str, ...], *, embedded: bool = False
+) -> str:
+    """The source of a segment: its bytes as a literal, or taken from the file beside it.
+
+    The file's name is the source's with ``.bin`` behind it: so the compiler, which knows where the
+    source is, finds it from any directory. Where it cannot, the build makes ``weights<k>.inc``.
+    """
     segment = layout.segments[k]
-    size = len(segment.data)
+    size, symbol = len(segment.data), f"{ident}_weights{k}"
     # One byte more than the data: the literal's terminating 0 has a place of its own.
-    body = (
-        '#include "megcc_align.h"\n\n'
-        f"extern const unsigned char {ident}_weights{k}[];\n"
-        f"MEGCC_ALIGNED({ALIGNMENT}) const unsigned char {ident}_weights{k}[{size} + 1] =\n"
-        f"{c_literal(segment.data)};\n"
-    )
+    array = f"MEGCC_ALIGNED({ALIGNMENT}) const unsigned char {symbol}[{size} + 1] ="
+    declared = f"extern const unsigned char {symbol}[];\n"
+    if embedded:
+        body = (
+            '#include "megcc_align.h"\n#include "megcc_incbin.h"\n\n'
+            f"{declared}#if defined(MEGCC_INCBIN)\n"
+            f'MEGCC_INCBIN({symbol}, {size}, __FILE__ ".bin")\n'
+            f'#else\n{array} {{\n#include "weights{k}.inc"\n}};\n#endif\n'
+        )
+    else:
+        body = f'#include "megcc_align.h"\n\n{declared}{array}\n{c_literal(segment.data)};\n'
     return _generated(f"Weights for {', '.join(segment.archs)}", ident) + guards.wrap(
         body, segment.archs, archs
     )
@@ -242,7 +254,7 @@ def main_c(ident: str, archs: tuple[str, ...], weights: str, shaped: bool, fails
     text += f"#define MODEL_KERNELS {ident}_kernels\n"
     text += f"#define MODEL_HAS_SHAPES {int(shaped)}\n"
     text += f"#define MODEL_CAN_FAIL {int(fails)}\n"
-    if weights == "c":
+    if weights != "bin":
         text += f"#define MODEL_IMAGE {ident}_image\n"
     else:
         files = {a: f'#define MODEL_FILE "model/model_{a}.bin"\n' for a in archs}
