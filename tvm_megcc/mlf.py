@@ -20,6 +20,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from tvm_megcc.graph_form import constants, graph_json
 from tvm_megcc.program import Bundle, Program, programs_of
 
 #: The version of the format whose layout this is (TVM 0.9 to 0.18's last).
@@ -39,14 +40,16 @@ def layout(
     """The files of the tar; graph and parameters are those of the first architecture."""
     import tvm
 
-    from tvm_megcc.relay.library import Library
-
-    library = Library(next(iter(programs.values())))
+    first = next(iter(programs.values()))
     manifest = json.loads(package["manifest.json"])
     moved = {mlf_path(path): content for path, content in package.items()}
     moved["metadata.json"] = json.dumps(_metadata(manifest), indent=1, sort_keys=True) + "\n"
-    moved["executor-config/graph/default.graph"] = library.get_graph_json() + "\n"
-    moved["parameters/default.params"] = bytes(tvm.runtime.save_param_dict(library.get_params()))
+    moved["executor-config/graph/default.graph"] = (
+        json.dumps(graph_json(programs_of(first)[-1]), indent=2) + "\n"
+    )
+    moved["parameters/default.params"] = bytes(
+        tvm.runtime.save_param_dict({n: tvm.runtime.tensor(a) for n, a in constants(first).items()})
+    )
     texts = [str(p) for found in programs.values() for p in programs_of(found)]
     moved["src/default.txt"] = "\n".join(texts) + "\n"
     return moved

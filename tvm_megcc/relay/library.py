@@ -10,15 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tvm
 
 from tvm_megcc import driver
-from tvm_megcc.dtypes import numpy_dtype
 from tvm_megcc.errors import InputError
+from tvm_megcc.graph_form import constants, graph_json
 from tvm_megcc.memory.variants import bundle_arena_bytes, sizes_of
-from tvm_megcc.program import Bundle, Location, Program, bundle_of, programs_of
-from tvm_megcc.relay.graph_json import graph_json
+from tvm_megcc.program import Bundle, Program, bundle_of, programs_of
 from tvm_megcc.relay.memory_plan import MemoryPlan, memory_plan
 
 
@@ -113,15 +111,7 @@ class Library:
 
     def get_params(self) -> dict[str, tvm.runtime.Tensor]:
         """The constants as the kernels read them (packed), by name."""
-        params = {}
-        seen: set[bytes] = set()
-        for program in programs_of(self.program):
-            for index, weight in enumerate(program.weights):
-                if weight.data not in seen:
-                    seen.add(weight.data)
-                    name = weight.name if weight.name not in params else f"{weight.name}.{index}"
-                    params[name] = tvm.runtime.tensor(_array(program, index))
-        return params
+        return {n: tvm.runtime.tensor(a) for n, a in constants(self.program).items()}
 
     def arena_bytes(self, shapes: Mapping[str, Sequence[int]] | None = None) -> int:
         """Bytes of arena that these input shapes take, as ``megcc_arena_bytes`` answers in C.
@@ -148,12 +138,3 @@ class Library:
                 " arena_bytes(shapes), or fix the shapes"
             )
         return memory_plan(self.program)
-
-
-def _array(program: Program, index: int) -> np.ndarray:
-    """A weight as the tensor that first shows all of it."""
-    data = program.weights[index].data
-    for t in program.tensors:
-        if t.location == Location("weight", index) and t.nbytes == len(data):
-            return np.frombuffer(data, numpy_dtype(t.dtype)).reshape(t.shape)  # type: ignore[arg-type]
-    return np.frombuffer(data, np.uint8)

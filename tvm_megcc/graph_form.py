@@ -1,13 +1,15 @@
-"""A program as the graph executor's JSON. Enters: a `Program`. Leaves: a dict."""
+"""Programs as TVM's graph executor has them: its JSON, and the constants by name."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tvm_megcc.dims import is_static
-from tvm_megcc.dtypes import of
+from tvm_megcc.dtypes import numpy_dtype, of
 from tvm_megcc.errors import InputError
-from tvm_megcc.program import Call, Program
+from tvm_megcc.program import Bundle, Call, Location, Program, programs_of
 
 
 def graph_json(program: Program) -> dict[str, Any]:
@@ -104,3 +106,25 @@ def _source(program: Program, entry: dict[int, list[int]], tensor: int) -> list[
         if same and start <= view.offset < start + max(t.nbytes, 1):
             return entry[made]
     raise ValueError(f"tensor {program.tensors[tensor].name!r} is read before it is written")
+
+
+def constants(compiled: Program | Bundle) -> dict[str, np.ndarray]:
+    """The constants as the kernels read them (packed), by name; each once."""
+    found: dict[str, np.ndarray] = {}
+    seen: set[bytes] = set()
+    for program in programs_of(compiled):
+        for index, weight in enumerate(program.weights):
+            if weight.data not in seen:
+                seen.add(weight.data)
+                name = weight.name if weight.name not in found else f"{weight.name}.{index}"
+                found[name] = _array(program, index)
+    return found
+
+
+def _array(program: Program, index: int) -> np.ndarray:
+    """A weight as the tensor that first shows all of it."""
+    data = program.weights[index].data
+    for t in program.tensors:
+        if t.location == Location("weight", index) and t.nbytes == len(data):
+            return np.frombuffer(data, numpy_dtype(t.dtype)).reshape(t.shape)  # type: ignore[arg-type]
+    return np.frombuffer(data, np.uint8)
