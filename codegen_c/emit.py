@@ -35,6 +35,14 @@ from .weights import lay_out
 
 RUNTIME = ("megcc_context.c", "megcc_model.c", "megcc_status.c", "megcc_opcodes.def", "megcc_vm.h")
 
+#: How weights come into a program, and what of the runtime each way takes.
+Weights = Literal["incbin", "c", "bin"]
+WEIGHT_HEADERS: Mapping[str, tuple[str, ...]] = {
+    "incbin": ("megcc_align.h", "megcc_incbin.h"),
+    "c": ("megcc_align.h",),
+    "bin": (),
+}
+
 
 #: Names whose ``include/<name>.h`` would stand before a header of the system or of ours.
 _HEADERS = frozenset(
@@ -55,7 +63,7 @@ def c_name(name: str) -> str:
 
 
 def package(
-    programs: Mapping[str, Program | Bundle], *, name: str, weights: Literal["c", "bin"] = "c"
+    programs: Mapping[str, Program | Bundle], *, name: str, weights: Weights = "incbin"
 ) -> dict[str, str | bytes]:
     """Emit the package of a model.
 
@@ -65,8 +73,9 @@ def package(
         Planned programs of one model, with equal inputs and outputs.
     name : str
         Model name; its C form (`c_name`) is the prefix of the exported symbols.
-    weights : {"c", "bin"}
-        Weights and program as const arrays in C, or as one ``model/model_<arch>.bin`` each.
+    weights : {"incbin", "c", "bin"}
+        Weights in files that the compiler takes into the objects, or as literals in C, the program
+        as a const array beside them; or both as one ``model/model_<arch>.bin`` per architecture.
 
     Returns
     -------
@@ -99,7 +108,7 @@ def package(
     }
 
     out: dict[str, str | bytes] = {"include/megcc.h": runtime_text("include/megcc.h")}
-    for path in (*RUNTIME, *(("megcc_align.h",) if weights == "c" else ())):
+    for path in (*RUNTIME, *WEIGHT_HEADERS[weights]):
         out[f"src/{path}"] = runtime_text(f"src/{path}")
     for path in (*runtime_parts(codes), *(("megcc_machine",) if has_builds(codes) else ())):
         out[f"src/{path}.c"] = runtime_text(f"src/{path}.c")
@@ -109,9 +118,12 @@ def package(
 
     out[f"include/{ident}.h"] = header(ident, name, codes, weights)
     out["model/model.c"] = model_c(ident, codes, layout, kernels.symbols, blobs, weights)
-    if weights == "c":
-        for k in range(len(layout.segments)):
-            out[f"model/weights{k}.c"] = weights_c(ident, k, layout, archs)
+    if weights != "bin":
+        embedded = weights == "incbin"
+        for k, segment in enumerate(layout.segments):
+            out[f"model/weights{k}.c"] = weights_c(ident, k, layout, archs, embedded=embedded)
+            if embedded:
+                out[f"model/weights{k}.c.bin"] = segment.data
     else:
         for a in archs:
             out[f"model/model_{a}.bin"] = binary(blobs[a], a, layout)

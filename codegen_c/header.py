@@ -29,7 +29,7 @@ def header(ident: str, name: str, codes: Mapping[str, Compiled], weights: str) -
     }
     image = (
         f"extern const megcc_image_t {ident}_image;\n"
-        if weights == "c"
+        if weights != "bin"
         else "// The image is a file, model/model_<arch>.bin: see megcc_image_from_bytes.\n"
     )
     return (

@@ -50,7 +50,7 @@ def model_c(
         + f"\nstatic const megcc_op_t *const kOps[] = {{\n{rows}}};\n"
         + (_builds_c(ident, groups, shapes, weights) if chosen else "")
         + f"\nconst megcc_kernels_t {ident}_kernels = {_table_c('', shapes, chosen)}"
-        + (f"\nconst megcc_image_t {ident}_image = {_image_c('')}" if weights == "c" else "")
+        + (f"\nconst megcc_image_t {ident}_image = {_image_c('')}" if weights != "bin" else "")
     )
 
 
@@ -92,7 +92,7 @@ def _tables_c(
     mark = bytecode.fingerprint(symbols)
     text += f"#define KERNEL_COUNT{suffix} {len(symbols)}\n"
     text += f"#define FINGERPRINT{suffix} {{{mark & 0xFFFFFFFF:#010x}u, {mark >> 32:#010x}u}}\n"
-    if weights == "c":
+    if weights != "bin":
         text += _program_c(ident, name, suffix, layout, blob)
     return _hosted(suffix, text + _plans_c(code, blob, suffix))
 
@@ -123,16 +123,16 @@ def _builds_c(ident: str, groups: Mapping[str, Sequence[str]], shapes: str, weig
         text += f"#define MACHINE &{ident}_machine\n"
         for name, suffix in _suffixes(names):
             image = f"{ident}_image"
-            if suffix and weights == "c":
+            if suffix and weights != "bin":
                 image = f"kImage{suffix}"
                 text += f"static const megcc_image_t {image} = {_image_c(suffix)}"
             text += (
                 f"static const megcc_kernels_t kBuild{suffix} = {_table_c(suffix, shapes, True)}"
             )
             bits = ", ".join(f"{word:#x}u" for word in machine(name).bits)
-            address = f"&{image}" if weights == "c" else "0"
+            address = f"&{image}" if weights != "bin" else "0"
             rows += f'    {{"{name}", {{{bits}}}, &kBuild{suffix}, {address}}},\n'
-        own = f"&{ident}_image" if weights == "c" else "0"
+        own = f"&{ident}_image" if weights != "bin" else "0"
         text += f"static const megcc_build_t kBuilds[] = {{\n{rows}}};\n"
         text += (
             f"const megcc_machine_t {ident}_machine = {{\n"
@@ -196,16 +196,28 @@ def _program_c(ident: str, arch: str, suffix: str, layout: Layout, blob: bytes) 
     )
 
 
-def weights_c(ident: str, k: int, layout: Layout, archs: tuple[str, ...]) -> str:
+def weights_c(
+    ident: str, k: int, layout: Layout, archs: tuple[str, ...], *, embedded: bool = False
+) -> str:
+    """The source of a segment: its bytes as a literal, or taken from the file beside it.
+
+    The file's name is the source's with ``.bin`` behind it: so the compiler, which knows where the
+    source is, finds it from any directory. Where it cannot, the build makes ``weights<k>.inc``.
+    """
     segment = layout.segments[k]
-    size = len(segment.data)
+    size, symbol = len(segment.data), f"{ident}_weights{k}"
     # One byte more than the data: the literal's terminating 0 has a place of its own.
-    body = (
-        '#include "megcc_align.h"\n\n'
-        f"extern const unsigned char {ident}_weights{k}[];\n"
-        f"MEGCC_ALIGNED({ALIGNMENT}) const unsigned char {ident}_weights{k}[{size} + 1] =\n"
-        f"{c_literal(segment.data)};\n"
-    )
+    array = f"MEGCC_ALIGNED({ALIGNMENT}) const unsigned char {symbol}[{size} + 1] ="
+    declared = f"extern const unsigned char {symbol}[];\n"
+    if embedded:
+        body = (
+            '#include "megcc_align.h"\n#include "megcc_incbin.h"\n\n'
+            f"{declared}#if defined(MEGCC_INCBIN)\n"
+            f'MEGCC_INCBIN({symbol}, {size}, __FILE__ ".bin")\n'
+            f'#else\n{array} {{\n#include "weights{k}.inc"\n}};\n#endif\n'
+        )
+    else:
+        body = f'#include "megcc_align.h"\n\n{declared}{array}\n{c_literal(segment.data)};\n'
     return generated(f"Weights for {', '.join(segment.archs)}", ident) + guards.wrap(
         body, segment.archs, archs
     )
@@ -223,7 +235,7 @@ def main_c(ident: str, archs: tuple[str, ...], weights: str, shaped: bool, fails
     text += f"#define MODEL_KERNELS {ident}_kernels\n"
     text += f"#define MODEL_HAS_SHAPES {int(shaped)}\n"
     text += f"#define MODEL_CAN_FAIL {int(fails)}\n"
-    if weights == "c":
+    if weights != "bin":
         text += f"#define MODEL_IMAGE {ident}_image\n"
     else:
         text += '#define MODEL_FILE "model/model_%s.bin"\n'

@@ -68,7 +68,7 @@ def _keep(program: Path, package: Package, entry: Path) -> None:
             made = Path(fresh) / "entry"
             (made / "model").mkdir(parents=True)
             shutil.copy2(program, made / "run")
-            for model in package.path.glob("model/*.bin"):
+            for model in package.path.glob("model/model_*.bin"):
                 shutil.copy2(model, made / "model")
             if not entry.exists():
                 made.rename(entry)

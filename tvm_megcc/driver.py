@@ -49,7 +49,7 @@ def compile_model(
     archs: Sequence[str] = ("host",),
     input_shapes: Shapes | None = None,
     fmt: str | None = None,
-    weights: str = "c",
+    weights: str = "incbin",
     name: str | None = None,
     io: str = "caller",
     memory: MemoryOptions = DEFAULT,
@@ -73,8 +73,9 @@ def compile_model(
         See `tvm_megcc.frontend.from_onnx`.
     fmt : {"c", "so", "mlf"}, optional
         By default a name that ends in ``.so`` is a TVM library, anything else a package.
-    weights : {"c", "bin"}
-        The model tables as C source, or as one file to map.
+    weights : {"incbin", "c", "bin"}
+        Weights in files that the C compiler takes into the objects, or as C source; or all of the
+        model as one file to map.
     name : str, optional
         The model's name in the package; by default the ONNX file's.
     io : {"caller", "arena"}
@@ -223,7 +224,9 @@ def check_output(out: Path, fmt: str) -> None:
         files.check_file(out)
 
 
-def package_files(programs: Mapping[str, Program | Bundle], weights: str = "c") -> dict[str, Any]:
+def package_files(
+    programs: Mapping[str, Program | Bundle], weights: str = "incbin"
+) -> dict[str, Any]:
     """The package of some programs as ``{path: text or bytes}``."""
     from tvm_megcc.codegen_c import emit
 
@@ -236,7 +239,7 @@ def write_output(
     out: Path,
     *,
     fmt: str,
-    weights: str = "c",
+    weights: str = "incbin",
     compiler: str | None = None,
     progress: Progress | None = None,
 ) -> None:

@@ -30,7 +30,7 @@ def test_emit_paths():
     assert [f for f in out if not f.startswith("src/")] == [
         "CMakeLists.txt", "Makefile", "README.md", "include/corners.h", "include/megcc.h",
         "include/megcc_pool.h", "main.c", "manifest.json", "megcc_pool.c", "model/model.c",
-        "model/weights0.c",
+        "model/weights0.c", "model/weights0.c.bin",
     ]  # fmt: skip
     assert [f for f in out if f.startswith("src/kernels/")] == [
         "src/kernels/t_add.c", "src/kernels/t_affine.c", "src/kernels/t_split.c",
@@ -41,7 +41,7 @@ def test_emit_paths():
 def test_emit_is_deterministic_across_processes():
     script = (
         "import hashlib; from tests.codegen_c.test_emit import files;"
-        "print([hashlib.sha256(repr((w, f)).encode()).hexdigest() for w in ('c', 'bin')"
+        "print([hashlib.sha256(repr((w, f)).encode()).hexdigest() for w in ('incbin', 'c', 'bin')"
         " for f in files('x86', 'arm64', 'portable', weights=w).items()])"
     )
     runs = {
@@ -251,7 +251,7 @@ def test_weights_of_one_architecture_are_guarded():
     shared = emit.package(
         {"arm64": p.adder("arm64", p.W), "portable": p.adder("portable", p.W)}, name="adder"
     )
-    assert "#if" not in shared["model/weights0.c"] and "model/weights1.c" not in shared
+    assert "__aarch64__" not in shared["model/weights0.c"] and "model/weights1.c" not in shared
 
 
 @pytest.mark.parametrize("size", [0, 1, 256, 257, 4096])

@@ -267,11 +267,11 @@ def write(files: dict[str, str | bytes], folder: Path) -> Path:
     return folder
 
 
-def write_program(folder: Path, program: Program, weights: str = "c") -> Path:
+def write_program(folder: Path, program: Program, weights: str = "incbin") -> Path:
     return write(emit.package({program.arch: program}, name=program.name, weights=weights), folder)
 
 
-def write_corners(folder: Path, *archs: str, weights: str = "c") -> Path:
+def write_corners(folder: Path, *archs: str, weights: str = "incbin") -> Path:
     programs = {a: corners(a) for a in archs}
     return write(emit.package(programs, name="corners", weights=weights), folder)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 
@@ -33,7 +34,7 @@ def need(arch: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("weights", ["c", "bin"])
+@pytest.mark.parametrize("weights", ["incbin", "c", "bin"])
 def test_package_runs(tmp_path, target, weights):
     arch = resolve(target)
     need(arch)
@@ -60,6 +61,37 @@ def test_package_is_clean_under_sanitizers(tmp_path, weights):
     )
     p.check_corners(inputs, result.outputs)
     assert "x + w" in result.stdout and "t_split" in result.stdout
+
+
+@pytest.mark.parametrize("flags", ["-flto", "-DMEGCC_NO_INCBIN", "-ffile-prefix-map=model=/"])
+def test_package_takes_weights_in(tmp_path, flags):
+    """With an optimising linker; a compiler that cannot, or looks elsewhere, gets them as C."""
+    arch = toolchain.host_arch()
+    package = p.write_corners(tmp_path / "pkg", arch)
+    exe = toolchain.build(package, arch, build_dir=tmp_path / "out", extra_cflags=["-O1", flags])
+    inputs = p.corners_inputs()
+    p.check_corners(inputs, toolchain.run_package(exe, arch, inputs, p.manifest(package)).outputs)
+    as_c = (tmp_path / "out" / "obj" / "model" / "weights0.inc").exists()
+    assert as_c == (flags != "-flto")
+
+
+def test_package_weights_are_found_from_any_directory_and_looked_at_again(tmp_path):
+    """The object has the bytes of the file beside the source, whatever the working directory."""
+    package = p.write_corners(tmp_path / "a folder", toolchain.host_arch())
+    data = (package / "model" / "weights0.c.bin").read_bytes()
+    compiler = toolchain.find_compiler(toolchain.host_arch())
+    command = [compiler, "-std=c99", *STRICT, f"-I{package / 'src'}", "-c"]
+    subprocess.run(
+        [*command, package / "model" / "weights0.c", "-o", tmp_path / "w.o"], cwd="/", check=True
+    )
+    assert data in (tmp_path / "w.o").read_bytes()
+    build = ["make", "-s", "-C", package, "libmodel.a"]
+    for content in (data, bytes(reversed(data))):
+        (package / "model" / "weights0.c.bin").write_bytes(content)
+        stamp = os.stat(package / "Makefile").st_mtime + 10
+        os.utime(package / "model" / "weights0.c.bin", (stamp, stamp))
+        subprocess.run(build, check=True, capture_output=True)
+        assert content in (package / "obj" / "model" / "weights0.o").read_bytes()
 
 
 def test_package_builds_with_clang(tmp_path):
@@ -149,7 +181,7 @@ def test_package_builds_with_cmake(tmp_path):
     p.check_corners(inputs, result.outputs)
 
 
-@pytest.mark.parametrize("weights", ["c", "bin"])
+@pytest.mark.parametrize("weights", ["incbin", "c", "bin"])
 def test_package_of_nothing_but_empty_tensors(tmp_path, weights):
     arch = toolchain.host_arch()
     program = p.adder(arch, np.zeros(0))

@@ -24,9 +24,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--weights",
-        choices=("c", "bin"),
-        default="c",
-        help="the model tables as C source, or as one file to map (default: %(default)s)",
+        choices=("incbin", "c", "bin"),
+        default="incbin",
+        help="the weights as files that the C compiler takes in, or as C source; or all of the"
+        " model as one file to map (default: %(default)s)",
     )
     memory.add(parser)
     dynamic.add(parser)

@@ -82,7 +82,7 @@ class Library:
         driver.check_output(out, driver.output_format(out, "so"))
         driver.write_output({self.program.arch: self.program}, out, fmt="so", compiler=cc)
 
-    def save(self, path: str | os.PathLike[str], *, weights: str = "c") -> None:
+    def save(self, path: str | os.PathLike[str], *, weights: str = "incbin") -> None:
         """Write the C package to a directory or a ``.tar``, as `driver.compile_model` does."""
         out = Path(path)
         driver.check_output(out, driver.output_format(out, "c"))
