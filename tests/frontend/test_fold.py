@@ -46,3 +46,16 @@ def test_random_results_are_never_folded():
 ])  # fmt: skip
 def test_much_out_of_little_is_left_to_the_converter(op, operands):
     assert folded(op, *operands) is None
+
+
+@pytest.mark.parametrize(("op", "opset", "attrs", "folds"), [
+    *((op, 12, {"axis": 0}, False) for op in ("Hardmax", "Softmax", "LogSoftmax")),
+    *((op, 12, {"axis": -1}, True) for op in ("Hardmax", "Softmax", "LogSoftmax")),
+    *((op, 13, {"axis": 0}, True) for op in ("Hardmax", "Softmax", "LogSoftmax")),
+    ("Unique", 18, {"sorted": 0}, False),
+    ("Unique", 18, {}, True),
+])  # fmt: skip
+def test_what_the_reference_misreads_is_left_to_the_converter(op, opset, attrs, folds):
+    node = helper.make_node(op, ["x"], ["o"], **attrs)
+    found = fold.fold(node, [np.array([[3, 1], [2, 3]], np.float32)], {"": opset})
+    assert (found is not None) == folds

@@ -1,0 +1,74 @@
+"""Each fault that an evaluator is said to have is still there: else nobody need leave it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from tests.fuzz import evaluate, faults
+from tests.fuzz.evaluate import Array, Refused
+
+ROW = np.array([[1, 5, 2], [4, 3, 9]], np.float32)
+#: What the evaluator gives -> whether that is wrong.
+Wrong = Callable[[Array], bool]
+
+
+def node(op: str, inputs: str, **attrs: Any) -> onnx.NodeProto:
+    return helper.make_node(op, inputs.split(), ["y"], **attrs)
+
+
+OF_ORT: dict[str, tuple[onnx.NodeProto, dict[str, Array], Wrong]] = {
+    "NonZero": (node("NonZero", "x"), {"x": np.array(3, np.float32)}, lambda y: y.shape != (0, 1)),
+    "ConvTranspose": (
+        node("ConvTranspose", "x w", auto_pad="SAME_UPPER", strides=[2]),
+        {"x": np.ones((1, 1, 5), np.float32), "w": np.ones((1, 1, 1), np.float32)},
+        lambda y: y.shape != (1, 1, 10),
+    ),
+    "Resize": (
+        helper.make_node("Resize", ["x", "", "s"], ["y"], mode="linear", antialias=1),
+        {"x": np.full((1, 1, 2, 4), -9, np.int8), "s": np.array([1, 1, 1, 0.5], np.float32)},
+        lambda y: bool((y != -9).all()),
+    ),
+}
+OF_REFERENCE: dict[str, tuple[onnx.NodeProto, int, dict[str, Array], Wrong]] = {
+    **{
+        op: (node(op, "x", axis=0), 12, {"x": ROW}, lambda y: bool(np.allclose(y.sum(0), 1)))
+        for op in ("Hardmax", "Softmax")
+    },
+    "LogSoftmax": (
+        node("LogSoftmax", "x", axis=0), 12, {"x": ROW},
+        lambda y: bool(np.allclose(np.exp(y).sum(0), 1)),
+    ),
+    "Unique": (
+        helper.make_node("Unique", ["x"], ["y", "i"], axis=1, sorted=0), 17,
+        {"x": np.arange(6).reshape(3, 2)}, lambda y: y.shape != (3, 2),
+    ),
+    "Unique_alone": (
+        node("Unique", "x", sorted=0), 17, {"x": np.array([3, 1, 2])}, lambda y: y[0] != 3
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_ORT)
+def test_onnx_runtime_is_still_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, feed, wrong = OF_ORT[name]
+    with pytest.raises(Refused) as caught:
+        evaluate.by_ort(made, {"": 19}, feed)
+    assert caught.value.missing
+    monkeypatch.setattr(faults, "of_ort", lambda *_: "")
+    assert wrong(evaluate.by_ort(made, {"": 19}, feed)[0])
+
+
+@pytest.mark.parametrize("name", OF_REFERENCE)
+def test_the_reference_is_still_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, opset, feed, wrong = OF_REFERENCE[name]
+    with pytest.raises(Refused) as caught:
+        evaluate.by_reference(made, {"": opset}, feed)
+    assert caught.value.missing
+    monkeypatch.setattr(faults, "of_reference", lambda *_: "")
+    assert wrong(evaluate.by_reference(made, {"": opset}, feed)[0])
