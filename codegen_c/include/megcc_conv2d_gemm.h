@@ -105,7 +105,7 @@ MEGCC_INLINE void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, void 
   const int32_t group_units = (ocg + MEGCC_GEMM_UNIT - 1) / MEGCC_GEMM_UNIT;
   const int32_t units = groups * group_units;
   const float *b = ptr[1], *bias = ptr[2];
-  float *y = ptr[RESIDUAL ? 4 : 3], *zeros;
+  float *y = MEGCC_OUTPUT(ptr, 3), *zeros;
   const int32_t run_floats = ic * (row_taps ? attr[CONV2D_KW] : 1);
   megcc_conv_t v;
   megcc_gemm_t g;
@@ -143,7 +143,7 @@ MEGCC_INLINE void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, void 
       g.b = b + (size_t)group * group_b;
       g.bias = bias + (size_t)group * ocg;
       g.dst = y + (size_t)first * oc + (size_t)group * ocg;
-      g.residual = RESIDUAL ? (const float *)ptr[3] + (g.dst - y) : NULL;
+      g.residual = RESIDUAL ? MEGCC_RESIDUAL(ptr, 3) + (g.dst - y) : NULL;
       megcc_gemm_block(&g, count, u0 * MEGCC_GEMM_UNIT, c1);
       unit += u1 - u0;
     }

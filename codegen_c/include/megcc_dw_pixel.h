@@ -5,13 +5,9 @@
 #ifndef MEGCC_DW_PIXEL_H
 #define MEGCC_DW_PIXEL_H
 
-#include "megcc_act.h"
+#include "megcc_epilogue.h"
 #include "megcc_window.h"
 #include "op/conv2d.h"
-
-#ifndef RESIDUAL
-#define RESIDUAL 0
-#endif
 
 typedef struct {
   megcc_window_t v, u;  // rows and columns of the window that lie in the image
@@ -35,9 +31,7 @@ MEGCC_INLINE void megcc_dw_vector(const megcc_dw_pixel_t *d, size_t c, int part,
       sum = megcc_vf_fma(sum, MEGCC_DW_GET(x), MEGCC_DW_GET(w));
     }
   }
-  if (RESIDUAL == 1) sum = megcc_vf_add(sum, MEGCC_DW_GET(d->residual + c));
-  sum = megcc_act_vf(sum, d->act_a, d->act_b);
-  if (RESIDUAL == 2) sum = megcc_vf_add(sum, MEGCC_DW_GET(d->residual + c));
+  MEGCC_EPILOGUE_VF(sum, MEGCC_DW_GET(d->residual + c), d->act_a, d->act_b);
   if (part) {
     megcc_vf_store_n(d->dst + c, sum, lanes);
   } else {
@@ -72,8 +66,8 @@ static void megcc_dw_pixels(megcc_dw_pixel_t d, void *const *ptr, const int32_t 
     d.u = megcc_window(col, attr[CONV2D_KW], attr[CONV2D_SW], attr[CONV2D_DW], w, attr[CONV2D_PL],
                        attr[CONV2D_PR]);
     d.pixel = image + ((ptrdiff_t)d.v.origin * w + d.u.origin) * (ptrdiff_t)d.channels;
-    d.dst = (float *)ptr[RESIDUAL ? 4 : 3] + at;
-    d.residual = RESIDUAL ? (const float *)ptr[3] + at : NULL;
+    d.dst = MEGCC_OUTPUT(ptr, 3) + at;
+    d.residual = RESIDUAL ? MEGCC_RESIDUAL(ptr, 3) + at : NULL;
     for (; d.channels - c >= MEGCC_VL; c += MEGCC_VL) megcc_dw_vector(&d, c, 0, MEGCC_VL);
     if (c < d.channels) megcc_dw_vector(&d, c, 1, (int32_t)(d.channels - c));
   }

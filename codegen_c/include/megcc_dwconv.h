@@ -28,9 +28,7 @@ typedef struct {
 } megcc_dw_t;
 
 MEGCC_INLINE void megcc_dw_store(const megcc_dw_t *d, ptrdiff_t at, megcc_vf y) {
-  if (RESIDUAL == 1) y = megcc_vf_add(y, megcc_vf_load(d->residual + at));
-  y = megcc_act_vf(y, d->act_a, d->act_b);
-  if (RESIDUAL == 2) y = megcc_vf_add(y, megcc_vf_load(d->residual + at));
+  MEGCC_EPILOGUE_VF(y, megcc_vf_load(d->residual + at), d->act_a, d->act_b);
   megcc_vf_store(d->dst + at, y);
 }
 
@@ -141,8 +139,8 @@ MEGCC_INLINE void megcc_dwconv(void *const *ptr, const int32_t *attr, int32_t be
       const int inside = top + i >= 0 && top + i < h && (d.pair || i < DW_K);
       d.rows[i] = inside ? image + (ptrdiff_t)(top + i) * d.width * d.channels : NULL;
     }
-    d.dst = (float *)ptr[RESIDUAL ? 4 : 3] + row * d.out_row;
-    d.residual = RESIDUAL ? (const float *)ptr[3] + row * d.out_row : NULL;
+    d.dst = MEGCC_OUTPUT(ptr, 3) + row * d.out_row;
+    d.residual = RESIDUAL ? MEGCC_RESIDUAL(ptr, 3) + row * d.out_row : NULL;
     for (; d.channels - c >= MEGCC_VL; c += MEGCC_VL) megcc_dw_channels(&d, c);
     if (c < d.channels) {
       megcc_dw_pixels(rest, ptr, attr, row, (size_t)c);

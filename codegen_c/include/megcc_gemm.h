@@ -14,7 +14,7 @@
 #define MEGCC_GEMM_H
 
 #define MEGCC_SIMD_MAX NR
-#include "megcc_act.h"
+#include "megcc_epilogue.h"
 #include "megcc_simd.h"
 
 // The tiles stay functions of their own: clang would copy them into every caller.
@@ -24,9 +24,6 @@
 #define MEGCC_NOINLINE
 #endif
 
-#ifndef RESIDUAL
-#define RESIDUAL 0
-#endif
 #ifndef BIAS
 #define BIAS 1
 #endif

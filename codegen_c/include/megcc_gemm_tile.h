@@ -44,13 +44,11 @@
     ++p##r;                                    \
     MEGCC_EACH_COL(MEGCC_TILE_FMA, r)          \
   }
-#define MEGCC_TILE_STORE(r, j)                                                 \
-  {                                                                            \
-    megcc_vf y = c##r##_##j;                                                   \
-    if (RESIDUAL == 1) y = megcc_vf_add(y, megcc_vf_load(res + (j)*MEGCC_VL)); \
-    y = megcc_act_vf(y, act_a, act_b);                                         \
-    if (RESIDUAL == 2) y = megcc_vf_add(y, megcc_vf_load(res + (j)*MEGCC_VL)); \
-    megcc_vf_store(dst + (j)*MEGCC_VL, y);                                     \
+#define MEGCC_TILE_STORE(r, j)                                             \
+  {                                                                        \
+    megcc_vf y = c##r##_##j;                                               \
+    MEGCC_EPILOGUE_VF(y, megcc_vf_load(res + (j)*MEGCC_VL), act_a, act_b); \
+    megcc_vf_store(dst + (j)*MEGCC_VL, y);                                 \
   }
 #define MEGCC_TILE_STORES(r)          \
   MEGCC_EACH_COL(MEGCC_TILE_STORE, r) \

@@ -26,8 +26,8 @@ MEGCC_INLINE megcc_gemm_t megcc_matmul_setup(void *const *ptr, const int32_t *at
   g.panel = k * NR;
   g.b = ptr[1];
   g.bias = BIAS ? ptr[2] : NULL;
-  g.residual = RESIDUAL ? ptr[2 + BIAS] : NULL;
-  *dst = g.dst = ptr[2 + BIAS + (RESIDUAL ? 1 : 0)];
+  g.residual = MEGCC_RESIDUAL(ptr, 2 + BIAS);
+  *dst = g.dst = MEGCC_OUTPUT(ptr, 2 + BIAS);
   g.ld = (size_t)attr[MATMUL_N];
   g.act_a = megcc_attr_f32(attr[MATMUL_ACT_A]);
   g.act_b = megcc_attr_f32(attr[MATMUL_ACT_B]);

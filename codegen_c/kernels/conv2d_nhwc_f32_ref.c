@@ -10,27 +10,25 @@
 // cost: 8 * ow * oc * kh * kw * (ic // g)
 //
 // The reference: plain C99, any groups, strides, dilations and padding. Weights stay OHWI.
-#include "megcc_act.h"
+#include "megcc_epilogue.h"
 #include "op/conv2d.h"
 
 #ifndef MEGCC_SYMBOL
 #define MEGCC_SYMBOL megcc_conv2d_nhwc_f32_ref
 #endif
-#ifndef RESIDUAL
-#define RESIDUAL 0
-#endif
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {
   const float *x = ptr[0], *w = ptr[1], *bias = ptr[2];
-  float *y = ptr[RESIDUAL ? 4 : 3];
+  const float *residual = MEGCC_RESIDUAL(ptr, 3);
+  float *y = MEGCC_OUTPUT(ptr, 3);
   const int32_t h = attr[CONV2D_H], width = attr[CONV2D_W], ic = attr[CONV2D_IC];
   const int32_t oh = attr[CONV2D_OH], ow = attr[CONV2D_OW], oc = attr[CONV2D_OC];
   const int32_t kh = attr[CONV2D_KH], kw = attr[CONV2D_KW];
   const int32_t icg = ic / attr[CONV2D_G], ocg = oc / attr[CONV2D_G];
   const float act_a = megcc_attr_f32(attr[CONV2D_ACT_A]);
   const float act_b = megcc_attr_f32(attr[CONV2D_ACT_B]);
-  (void)workspace, (void)act_a, (void)act_b;
+  (void)workspace, (void)act_a, (void)act_b, (void)residual;
   for (int32_t row = begin; row < end; ++row) {
     const float *image = x + (size_t)(row / oh) * h * width * ic;
     const int32_t top = row % oh * attr[CONV2D_SH] - attr[CONV2D_PT];
@@ -49,9 +47,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
             for (int32_t c = 0; c < icg; ++c) sum += pixel[c] * tap[c];
           }
         }
-        if (RESIDUAL == 1) sum += ((const float *)ptr[3])[at + o];
-        sum = megcc_act_f32(sum, act_a, act_b);
-        if (RESIDUAL == 2) sum += ((const float *)ptr[3])[at + o];
+        MEGCC_EPILOGUE_F32(sum, residual[at + o], act_a, act_b);
         y[at + o] = sum;
       }
     }

@@ -10,14 +10,11 @@
 // cost: 8 * n * k
 //
 // The reference: plain C99, either operand transposed, broadcast batches.
-#include "megcc_act.h"
+#include "megcc_epilogue.h"
 #include "op/matmul.h"
 
 #ifndef MEGCC_SYMBOL
 #define MEGCC_SYMBOL megcc_matmul_f32_ref
-#endif
-#ifndef RESIDUAL
-#define RESIDUAL 0
 #endif
 #ifndef BIAS
 #define BIAS 0
@@ -34,8 +31,8 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   const int32_t m = attr[MATMUL_M], n = attr[MATMUL_N], depth = attr[MATMUL_K];
   const float act_a = megcc_attr_f32(attr[MATMUL_ACT_A]);
   const float act_b = megcc_attr_f32(attr[MATMUL_ACT_B]);
-  const float *residual = ptr[2 + BIAS];
-  float *dst = ptr[2 + BIAS + (RESIDUAL ? 1 : 0)];
+  const float *residual = MEGCC_RESIDUAL(ptr, 2 + BIAS);
+  float *dst = MEGCC_OUTPUT(ptr, 2 + BIAS);
   (void)workspace, (void)act_a, (void)act_b, (void)residual;
   for (int32_t row = begin; row < end; ++row) {
     const float *lhs = (const float *)ptr[0] + (ptrdiff_t)(row / m) * attr[MATMUL_LHS_STRIDE];
@@ -48,9 +45,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
         const float b = TRANS_B ? rhs[(size_t)j * depth + k] : rhs[(size_t)k * n + j];
         sum += a * b;
       }
-      if (RESIDUAL == 1) sum += residual[at];
-      sum = megcc_act_f32(sum, act_a, act_b);
-      if (RESIDUAL == 2) sum += residual[at];
+      MEGCC_EPILOGUE_F32(sum, residual[at], act_a, act_b);
       dst[at] = sum;
     }
   }
