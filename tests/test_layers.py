@@ -23,16 +23,19 @@ DOORS: dict[str, set[str]] = {
     "splitting": {"dims", "program"},
     "control_flow": {"shape_exprs"},
     "checks": set(),
+    "scans": set(),
     "composite": {"control_flow"},
     "names": {"program"},
-    "ops": {"errors", "dims", "dtypes", "shape_exprs", "control_flow", "checks", "composite"},
+    "ops": {
+        "errors", "dims", "dtypes", "shape_exprs", "control_flow", "checks", "composite", "scans",
+    },
     "frontend": {"errors", "dims", "dtypes", "shape_exprs", "control_flow", "ops", "names"},
     "relax_tools": {"errors", "dims", "dtypes", "shape_exprs"},
     "kernels": {"errors", "machine", "dims", "dtypes", "program", "codegen_c"},
     "fuse": {"errors", "dims", "dtypes", "shape_exprs", "relax_tools", "kernels"},
     "passes": {
         "errors", "dims", "dtypes", "shape_exprs", "control_flow", "composite", "relax_tools",
-        "program", "kernels", "fuse", "memory", "names",
+        "program", "kernels", "fuse", "memory", "names", "scans",
     },
     "lower": {
         "errors", "dims", "shape_exprs", "control_flow", "checks", "relax_tools", "program",

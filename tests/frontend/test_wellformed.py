@@ -65,8 +65,30 @@ def node(
     return make_model([made], read, ["y"], known or {})
 
 
+def scan(
+    state: Sequence[int] = (3,), row: Sequence[int] = (3,), axis: int = 0, result: int = 0
+) -> onnx.ModelProto:
+    """Over the rows of ``[2, 3]``, with a body that declares these dims."""
+    port = helper.make_tensor_value_info
+    nodes = [helper.make_node("Add", ["s", "r"], ["t"]), helper.make_node("Exp", ["t"], ["e"])]
+    body = helper.make_graph(
+        nodes, "body", [port("s", TensorProto.FLOAT, state), port("r", TensorProto.FLOAT, row)],
+        [port(n, TensorProto.FLOAT, None) for n in "te"],
+    )  # fmt: skip
+    made = helper.make_node(
+        "Scan", ["x", "xs"], ["y", "ys"], "odd", body=body, num_scan_inputs=1,
+        scan_input_axes=[axis], scan_output_axes=[result],
+    )  # fmt: skip
+    return make_model([made], {"x": ("float32", [3]), "xs": ("float32", [2, 3])}, ["y", "ys"])
+
+
 def without_inputs(model: onnx.ModelProto) -> onnx.ModelProto:
     del model.graph.node[0].input[:]
+    return model
+
+
+def without_type(model: onnx.ModelProto) -> onnx.ModelProto:
+    model.graph.node[0].attribute[0].type = 0
     return model
 
 
@@ -174,6 +196,10 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
         lambda: node("Scan", "x", num_scan_inputs=9, body=relu()),
         ["Scan 'odd'", "num_scan_inputs=9"],
     ),
+    "scan_axis": (lambda: scan(axis=3), ["Scan 'odd'", "scan_input_axes", "axis 3"]),
+    "scan_result_axis": (lambda: scan(result=-3), ["Scan 'odd'", "scan_output_axes", "axis -3"]),
+    "scan_rows_of_another_size": (lambda: scan(row=[5]), ["Scan 'odd'", "5", "body's 'r' is"]),
+    "scan_state_of_another_size": (lambda: scan(state=[4]), ["Scan 'odd'", "4", "body's 's'"]),
     "inputs": (lambda: node("Relu", "x", "x", "x"), ["Relu 'odd'", "3 inputs"]),
     "operand_left_out": (lambda: node("Concat", "", axis=0), ["Concat 'odd'", "operand 0"]),
     "operand_between": (lambda: node("Where", "c", "", "x"), ["Where 'odd'", "operand 1"]),
@@ -200,6 +226,10 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
     ),
     "no_inputs": (lambda: without_inputs(node("Identity", "x")), ["Identity 'odd'", "0 inputs"]),
     "attribute_type": (lambda: node("Softmax", "x", axis="last"), ["'axis'", "STRING", "INT"]),
+    "no_attribute_type": (
+        lambda: without_type(node("Shape", "x", start=1)),
+        ["'start'", "no type"],
+    ),
     "no_kernel_shape": (lambda: window(), ["MaxPool 'odd'", "'kernel_shape'", "missing"]),
     **{
         f"{op}_{name}": (

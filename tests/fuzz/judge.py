@@ -59,6 +59,30 @@ def _is_huge(values: Array) -> bool:
     return bool((np.isfinite(sizes) & (sizes > 1e18)).any())
 
 
+def _anyhow(
+    shake: Random, node: onnx.NodeProto, values: Mapping[str, Array], result: Array
+) -> Array:
+    """A result with any number in it where a real number was cut to an integer that it is not.
+
+    ONNX on casts from floating to fixed point: "undefined if OOR". An infinity and NaN are.
+    """
+    if result.dtype.kind not in "iu":
+        return result
+    given = [values[name] for name in node.input if name]
+    with np.errstate(all="ignore"):
+        if node.op_type in ("Cast", "CastLike") and is_float(given[0].dtype):
+            real = given[0].astype(np.float64)
+        elif node.op_type == "Pow" and is_float(given[1].dtype):
+            real = np.power(given[0].astype(np.float64), given[1].astype(np.float64))
+        else:
+            return result
+        real = np.broadcast_to(np.trunc(real), result.shape)
+    info = np.iinfo(result.dtype)
+    fits = (real >= info.min) & (real < float(info.max) + 1)
+    any_ = shake.bits.integers(info.min, info.max, result.shape, result.dtype, endpoint=True)
+    return np.where(fits, result, any_)
+
+
 class Judge:
     """Judges the outputs of one graph at one set of inputs.
 
@@ -243,6 +267,8 @@ class Judge:
                 again, _ = self._double(node, moved, names)
                 results = results if again is None else again
                 results = [self._moved(shake, n, r) for n, r in zip(names, results, strict=True)]
+            if shake is not None:
+                results = [_anyhow(shake, node, values, result) for result in results]
             values.update(zip(names, results, strict=True))
         return values
 

@@ -80,6 +80,22 @@ def test_judge_leaves_a_tie_after_rounding_open() -> None:
         assert not Judge(made, made.values).wrong({"v1": np.array([answer], np.float32)})
 
 
+def test_judge_takes_any_integer_for_a_real_number_that_is_none() -> None:
+    reals = np.array([np.nan, np.inf, 3e9, -3e9, -7.9, 7.9], np.float32)
+    cast = helper.make_node("Cast", ["x"], ["v0"], name="n0", to=6)
+    made = Graph([cast], {"": 17}, {"x": reals}, {}, ["v0"])
+    made.values = evaluate.run([cast], made.opsets, made.inputs)
+    judge = Judge(made, made.values)
+    assert not judge.wrong({"v0": np.array([0, 1, 2, 3, -7, 7], np.int32)})
+    assert "1 of 6" in judge.wrong({"v0": np.array([0, 1, 2, 3, -8, 7], np.int32)}).text
+
+
+def test_judge_wants_the_low_bits_of_a_sum() -> None:
+    made = graph(("ReduceSumSquare", ["x"]), opset=14, x=np.array([1 << 30, 9], np.int32))
+    assert not Judge(made, made.values).wrong({"v0": np.array([81], np.int32)})
+    assert Judge(made, made.values).wrong({"v0": np.array([82], np.int32)})
+
+
 def test_judge_sees_shape_and_type() -> None:
     made = graph(("Relu", ["x"]), x=X)
     assert "shape" in Judge(made, made.values).wrong({"v0": X.reshape(2, 2)}).text

@@ -41,7 +41,7 @@ from . import fold, functions, sequence_nodes, sequences, subgraphs, symbolic
 from .load import node_reads
 from .model import ImportedModel, InputInfo, OutputInfo
 from .reasons import reason
-from .rules import breaks_a_rule
+from .rules import breaks_a_rule, refuse_types
 from .sequences import TensorList, Value
 from .state import Importer, Scope
 from .values import (
@@ -54,6 +54,7 @@ from .values import (
     identifier,
     is_empty,
     label,
+    refuse_unheld,
     tensor_type,
     wide,
 )
@@ -191,6 +192,7 @@ class Walk(Importer):
         self, name: str, value: Value, elem_type: int, params: list[relax.Var]
     ) -> relax.Expr:
         """A value as the function returns it: a parameter, a constant or an output of the block."""
+        refuse_unheld(f"output '{name}': it", value)
         expr = self.expr(value)
         declared = of_onnx(elem_type)
         row = self.storage(value)
@@ -243,6 +245,9 @@ class Walk(Importer):
         if known is not None:
             pairs = zip(node.output, known, strict=False)
             return {n: v if isinstance(v, SizeArray) else wide(v) for n, v in pairs if n}
+        for number, value in enumerate(values):
+            refuse_unheld(f"{label(node)}: its operand {number}", value)
+        refuse_types(node, [self._kind(v) for v in values])
         control = subgraphs.CONVERTERS.get(node.op_type) if not node.domain else None
         if control is not None:
             with self._named(node, values):
@@ -254,6 +259,13 @@ class Walk(Importer):
             if definition is not None:
                 return self._called(node, definition, values)
         return self._convert(node, values)
+
+    def _kind(self, value: Value | None) -> onnx.TypeProto:
+        """ONNX's type of a tensor, an empty one of anything else."""
+        is_tensor = isinstance(value, np.ndarray | SizeArray) or (
+            isinstance(value, relax.Expr) and isinstance(value.ty, relax.TensorType)
+        )
+        return self.type_of_value(value) if is_tensor else onnx.TypeProto()
 
     def _called(
         self, node: onnx.NodeProto, body: functions.Body, values: list[Value | None]
@@ -311,7 +323,10 @@ class Walk(Importer):
         inner: Scope = ChainMap({}, scope)  # type: ignore[arg-type]
         self.run(graph, inner)
         # A name is absent where a node is missing a converter, which is reported later.
-        return [inner[port.name] for port in graph.output if port.name in inner]
+        found = [(port.name, inner[port.name]) for port in graph.output if port.name in inner]
+        for name, value in found:
+            refuse_unheld(f"output '{name}': it", value)
+        return [value for _, value in found]
 
     def _convert(self, node: onnx.NodeProto, values: list[Value | None]) -> Mapping[str, Value]:
         ctx = self.context(node)
@@ -319,7 +334,6 @@ class Walk(Importer):
         if own is None or isinstance(own, _stock.StockOp):
             # TVM's converters compute with what is known.
             self._refuse_growth(ctx, node, values)
-        _refuse_foreign(ctx, values)
         with self._named(node, values):
             attrs = attributes(node)
             carried = self._carried(ctx, own, values)
@@ -438,14 +452,6 @@ class Walk(Importer):
 
 def _has_converter(node: onnx.NodeProto) -> bool:
     return ops.find(node.domain, node.op_type) is not None or _stock.has(node.domain, node.op_type)
-
-
-def _refuse_foreign(ctx: Context, values: Sequence[Value | None]) -> None:
-    """Text and complex numbers are no operands: packages have no such tensors."""
-    for number, value in enumerate(values):
-        if isinstance(value, np.ndarray) and of_numpy(str(value.dtype)) is None:
-            kind = "text" if value.dtype.kind in "OSU" else str(value.dtype)
-            raise ctx.unsupported(f"its operand {number} is {kind}", "use numbers, no complex ones")
 
 
 def _needed(graph: onnx.GraphProto) -> list[onnx.NodeProto]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy.typing as npt
 import onnx
 from onnx import helper, numpy_helper
+
+from ..errors import InputError
+from .values import label
 
 
 def result_types(
@@ -42,6 +46,48 @@ def result_types(
         )
     except (ValueError, KeyError):  # operands without a type
         return {}
+
+
+def refuse_types(node: onnx.NodeProto, operands: Sequence[onnx.TypeProto]) -> None:
+    """Raise for an operand of a type that the operator takes in no version of it.
+
+    Halves are seen as f32 here, so one float type is as good as another.
+    """
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    allowed = _allowed(node.op_type, domain)
+    for k, kind in enumerate(operands[: None if allowed else 0]):
+        types = allowed[min(k, len(allowed) - 1)]
+        elem = kind.tensor_type.elem_type
+        if not types or not elem or elem in types or (elem == _FLOAT and types & _HALVES):
+            continue
+        names = [onnx.TensorProto.DataType.Name(t).lower() for t in (elem, *sorted(types))]
+        raise InputError(
+            f"{label(node)}: its input {k} is {names[0]} and may be {', '.join(names[1:])};"
+            " correct the model"
+        )
+
+
+_FLOAT = onnx.TensorProto.FLOAT
+_HALVES = {onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
+
+
+@cache
+def _allowed(op: str, domain: str) -> list[set[int]]:
+    """The element types of each operand by the newest schema; an empty set is any."""
+    try:
+        schema = onnx.defs.get_schema(op, domain)
+    except onnx.defs.SchemaError:
+        return []
+    if schema.deprecated:
+        return []
+    return [
+        {
+            onnx.TensorProto.DataType.Value(text[len("tensor(") : -1].upper())
+            for text in formal.types
+            if text.startswith("tensor(")
+        }
+        for formal in schema.inputs
+    ]
 
 
 def breaks_a_rule(

@@ -246,7 +246,7 @@ def _scan(
     wholes = []
     for k, value in enumerate(values[n_states:]):
         whole = importer.expr(value)
-        axis = _at(attrs.get("scan_input_axes"), k) % max(len(ctx.shape(whole)), 1)
+        axis = _axis(ctx, attrs, "scan_input_axes", k, len(ctx.shape(whole)))
         wholes.append(_moved(ctx, whole, axis, 0))
     lengths = [ctx.shape(whole)[0] for whole in wholes]
     if any(length != lengths[0] for length in lengths):
@@ -276,7 +276,7 @@ def _scan(
     results = loop.convert(convert, None, values[:n_states], wholes)
     for k in range(n_states, len(results)):
         whole = importer.expr(results[k])
-        axis = _at(attrs.get("scan_output_axes"), k - n_states) % len(ctx.shape(whole))
+        axis = _axis(ctx, attrs, "scan_output_axes", k - n_states, len(ctx.shape(whole)))
         results[k] = _moved(ctx, whole, 0, axis)
     return results
 
@@ -313,6 +313,14 @@ def _as_declared(
 
 def _at(values: Sequence[int] | None, index: int) -> int:
     return values[index] if values else 0
+
+
+def _axis(ctx: Context, attrs: Mapping[str, Any], name: str, index: int, rank: int) -> int:
+    """The axis by which a Scan counts the rows of an operand or a result."""
+    axis = _at(attrs.get(name), index)
+    if not -rank <= axis < rank:
+        raise ctx.ill_typed(f"{name} says axis {axis} of a tensor of rank {rank}")
+    return axis % rank
 
 
 def _moved(ctx: Context, value: relax.Expr, source: int, target: int) -> relax.Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -23,6 +23,9 @@ Array = npt.NDArray[Any]
 
 #: Most elements of a tensor: a call counts its work with 32 bits.
 MAX_ELEMENTS = 2**31 - 1
+
+#: Most dims of a tensor, as of NumPy's.
+MAX_RANK = 64
 
 #: What the importer calls the functions that it makes.
 FUNCTIONS = ("main", "made")
@@ -53,14 +56,25 @@ def is_empty(expr: relax.Expr) -> bool:
     return all(isinstance(dim, int) for dim in shape) and 0 in shape
 
 
-def fits(what: str, shape: Iterable[Size] | None) -> None:
-    """Raise where a tensor has more elements than a number of 32 bits counts."""
+def fits(what: str, shape: Sequence[Size] | None) -> None:
+    """Raise where a tensor has more elements than a number of 32 bits counts, or too many dims."""
+    if len(shape or ()) > MAX_RANK:
+        raise UnsupportedError(
+            f"{what} has {len(shape or ())} dims; a tensor has {MAX_RANK} at most, reshape it"
+        )
     known = [d for d in shape or () if isinstance(d, int)]
     if prod(known) > MAX_ELEMENTS or max(known, default=0) > MAX_ELEMENTS:
         dims = ", ".join(map(str, shape or ()))
         raise UnsupportedError(
             f"{what} has dims [{dims}]; a tensor has 2147483647 elements at most, give other sizes"
         )
+
+
+def refuse_unheld(what: str, value: object) -> None:
+    """Raise for a constant of a type that nothing here holds, text or complex numbers."""
+    if isinstance(value, np.ndarray) and of_numpy(str(value.dtype)) is None:
+        kind = "text" if value.dtype.kind in "OUS" else str(value.dtype)
+        raise UnsupportedError(f"{what} is {kind}, which no kernel can hold; cast it in the model")
 
 
 def empty(expr: relax.Expr) -> Array:
@@ -85,8 +99,9 @@ def type_of(value: Array | SizeArray | relax.Expr | None, stored: DType | None) 
     shape = value.shape if known else relax_shape(value)
     dims = None if shape is None else [d if isinstance(d, int) else str(d) for d in shape]
     row = stored or of_numpy(dtype_of(value))
-    assert row is not None, dtype_of(value)
-    return onnx.helper.make_tensor_type_proto(row.onnx, dims)
+    # A weight may be of a type that nothing here holds.
+    kind = row.onnx if row else onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype_of(value)))
+    return onnx.helper.make_tensor_type_proto(kind, dims)
 
 
 def dtype_of(value: Array | SizeArray | relax.Expr) -> str:

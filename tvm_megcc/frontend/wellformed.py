@@ -18,6 +18,7 @@ from onnx import helper
 from ..dtypes import nbytes, of_onnx
 from ..errors import InputError
 from .values import label
+from .words import check_words
 
 REMEDY = "export the model again or fix it with onnx.checker's help"
 
@@ -32,10 +33,11 @@ _AttributeType = onnx.AttributeProto.AttributeType
 
 def check(proto: onnx.ModelProto) -> None:
     """Raise an `InputError` for the first thing in a model that is not as it says."""
-    opsets = {e.domain if e.domain != "ai.onnx" else "": e.version for e in proto.opset_import}
-    for domain, version in opsets.items():
-        if not 0 <= version < 1 << 31:
-            raise InputError(f"opset '{domain or 'ai.onnx'}' is of version {version}; {REMEDY}")
+    opsets = _opsets(proto.opset_import)
+    for function in proto.functions:
+        own = {**opsets, **_opsets(function.opset_import)}
+        for node in _nodes(function.node):
+            _check_node(node, own)
     for graph in _graphs(proto.graph):
         _check_names(graph)
         for tensor in graph.initializer:
@@ -48,6 +50,19 @@ def check(proto: onnx.ModelProto) -> None:
             _check_node(node, opsets)
 
 
+def _opsets(entries: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
+    """The version of each domain, each one that there can be."""
+    found = {}
+    for entry in entries:
+        domain = "" if entry.domain == "ai.onnx" else entry.domain
+        if not 0 <= entry.version < 1 << 31:
+            raise InputError(
+                f"opset '{domain or 'ai.onnx'}' is of version {entry.version}; {REMEDY}"
+            )
+        found[domain] = entry.version
+    return found
+
+
 def type_name(elem_type: int) -> str:
     """ONNX's name of an element type, or its number where it has none."""
     if elem_type in onnx.TensorProto.DataType.values():
@@ -58,9 +73,21 @@ def type_name(elem_type: int) -> str:
 def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
     yield graph
     for node in graph.node:
-        for attr in node.attribute:
-            for sub in [attr.g] if attr.HasField("g") else attr.graphs:
-                yield from _graphs(sub)
+        for sub in _bodies(node):
+            yield from _graphs(sub)
+
+
+def _nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """These nodes, and those of the graphs in them."""
+    for node in nodes:
+        yield node
+        for sub in _bodies(node):
+            yield from _nodes(sub.node)
+
+
+def _bodies(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
+    for attr in node.attribute:
+        yield from [attr.g] if attr.HasField("g") else attr.graphs
 
 
 # ---- tensors -----------------------------------------------------------------------------------
@@ -153,10 +180,13 @@ def _check_node(node: onnx.NodeProto, opsets: Mapping[str, int]) -> None:
     domain = "" if node.domain == "ai.onnx" else node.domain
     given = {a.name: a for a in node.attribute}
     for attr in node.attribute:
+        if not attr.type and not attr.ref_attr_name:
+            raise InputError(f"{label(node)}: its attribute '{attr.name}' has no type; {REMEDY}")
         if attr.type == attr.TENSOR:
             check_tensor(attr.t, f"{label(node)}, its {attr.name}")
         if attr.type == attr.SPARSE_TENSOR:
             check_sparse(attr.sparse_tensor, f"{label(node)}, its {attr.name}")
+    check_words(node, domain)
     try:
         schema = onnx.defs.get_schema(node.op_type, opsets.get(domain, 1), domain)
     except onnx.defs.SchemaError:

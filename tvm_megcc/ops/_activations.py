@@ -29,6 +29,9 @@ def activate(ctx: Context, name: str, x: relax.Expr, params: Sequence[float]) ->
 def clip(ctx: Context, x: relax.Expr, low: float, high: float) -> relax.Expr:
     """``clip`` with constant bounds in the operand's dtype."""
     dtype = expr_dtype(x)
+    if dtype == "uint64":  # a bound may be beyond int64, as which `clip` takes them
+        above = relax.op.maximum(x, ctx.const(low, dtype))
+        return relax.op.minimum(above, ctx.const(high, dtype))
     kind = int if "int" in dtype else float
     return relax.op.clip(x, relax.prim_value(kind(low)), relax.prim_value(kind(high)))
 

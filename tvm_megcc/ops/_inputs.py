@@ -16,6 +16,9 @@ from ._sizes import Real, SizeArray
 
 _ARRAYS = (np.ndarray, SizeArray)
 
+#: Most sizes that an operand may give at run time: more than any tensor has dims.
+MOST_READ = 64
+
 
 class Inputs(Sequence[Any]):
     """A node's operands. ``inputs[i]`` is the Relax expression, None where absent or past the end.
@@ -124,6 +127,13 @@ class Inputs(Sequence[Any]):
 
     def _read_unknown(self, index: int, low: int) -> list[Any]:
         """The elements of a few integers; those that are not known are read."""
+        (count,) = self._ctx.static(self.shape(index)) or (1,)
+        if count > MOST_READ:
+            raise self._ctx.unsupported(
+                f"its operand {index} has {count} sizes that are computed at run time, and"
+                f" {MOST_READ} are the most",
+                "make it a constant of the model",
+            )
         known: list[Any] = list(elements(self._ctx, self[index]))
         open_ones = [k for k, value in enumerate(known) if value is None]
         if len(open_ones) == len(known):

@@ -26,7 +26,5 @@ class ConstantOfShape(OnnxOp):
         row, value = storage(str(value.dtype)), held(value).reshape(-1)[0]
         dtype = str(value.dtype)
         shape = ctx.prims(inputs.need_ints(0, "its shape", 0))
-        if dtype == "uint64" and value >> 63:  # which TVM has no scalar for
-            return relax.op.broadcast_to(ctx.const([value], dtype), shape)
         result = relax.op.full(shape, ctx.const(value, dtype), dtype)
         return result if row is None else ctx.stored_as(result, row.numpy)

@@ -13,11 +13,15 @@ from ..dims import Dim
 from . import Attrs, Context, Inputs, Result
 from ._arithmetic import Known, elementwise
 from ._elementwise import Binary
+from ._powers import whole_power
 from ._sizes import Item, NotShapes, Real
 
 
 class Pow(Binary):
-    """``power``; products and ``sqrt`` for the exponents 1, 2, 3 and 0.5, which are exact."""
+    """``power``; products and ``sqrt`` for the exponents 1, 2, 3 and 0.5, which are exact.
+
+    So are powers of integers by integers.
+    """
 
     name = "Pow"
     function = staticmethod(relax.op.power)
@@ -45,10 +49,12 @@ class Pow(Binary):
             if exponent == 0.5 and "float" in dtype:
                 return relax.op.sqrt(base)
         exponents = self._second(ctx, inputs, attrs)
+        if "int" in dtype and "int" in inputs.dtype(1):
+            return whole_power(ctx, base, exponents)
         if inputs.dtype(1) != dtype and "float" in dtype:
             exponents = relax.op.astype(exponents, dtype)
-        elif inputs.dtype(1) != dtype or "int" in dtype:
-            # pow is a function of reals: whole numbers are exact in f64 up to 2**53.
+        elif inputs.dtype(1) != dtype:
+            # A real power of integers, cut to an integer.
             real = relax.op.power(
                 relax.op.astype(base, "float64"), relax.op.astype(exponents, "float64")
             )

@@ -9,9 +9,10 @@ from __future__ import annotations
 import tvm
 from tvm import relax, tirx
 
-from tvm_megcc.passes import arg_extreme, extreme
+from tvm_megcc.passes import arg_extreme, extreme, full
 from tvm_megcc.passes.casts_apart import CastsApart
 from tvm_megcc.passes.fuse_named import FuseNamed
+from tvm_megcc.passes.own_scans import OwnScans
 from tvm_megcc.passes.sizes_first import SizesFirst
 from tvm_megcc.shape_exprs import variables_of
 
@@ -19,7 +20,7 @@ from tvm_megcc.shape_exprs import variables_of
 KEPT = ["relax.memory.view", "relax.memory.ensure_zero_offset"]
 
 #: Operators that become TIR of our own.
-OWN = {**arg_extreme.LEGALISE, **extreme.LEGALISE}
+OWN = {**arg_extreme.LEGALISE, **extreme.LEGALISE, **full.LEGALISE}
 
 #: TVM's kind of a function that is fused with nothing (``OpPatternKind::kOpaque``).
 _OPAQUE = 8
@@ -34,6 +35,7 @@ class LegaliseRest:
         with tvm.target.Target("llvm"):
             mod = tvm.transform.Sequential(
                 [
+                    OwnScans(),
                     relax.backend.DispatchSortScan(),
                     relax.transform.LegalizeOps(OWN, skip_ops=KEPT),
                     relax.transform.AnnotateTIROpPattern(),

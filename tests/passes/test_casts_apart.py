@@ -1,0 +1,39 @@
+"""CastsApart: a field that a match_cast and a fused operator use is compiled."""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax, tirx
+
+from tvm_megcc.passes.casts_apart import CastsApart
+from tvm_megcc.passes.legalise import LegaliseRest
+
+
+def halves(cast: bool) -> tvm.IRModule:
+    """Both halves of x; the first one under another shape, too."""
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType([6, 4], "float32"))
+    y = relax.Var("y", relax.TensorType([6, 2], "float32"))
+    n = tirx.Var("n", "int64")
+    with builder.function("main", [x, y, relax.Var("s", relax.ShapeType([n]))]):
+        with builder.dataflow():
+            parts = builder.emit(relax.op.split(x, 2, 1))
+            first = builder.emit(relax.TupleGetItem(parts, 0))
+            results = [builder.emit_output(relax.TupleGetItem(parts, 1))]
+            if cast:
+                field = builder.match_cast(first, relax.TensorType([n * 2, 2], "float32"))
+                results.append(builder.emit_output(relax.op.tile(field, (2, 1))))
+            gate = builder.emit(relax.op.sigmoid(first))
+            results.append(builder.emit_output(relax.op.greater(y, gate)))
+        builder.emit_func_output(relax.Tuple(results))
+    return builder.get()
+
+
+def test_a_field_that_is_cast_and_used_is_compiled() -> None:
+    # TVM alone: "There must be an in-place index specified for each output".
+    LegaliseRest()(halves(cast=True))
+
+
+def test_nothing_changes_without_one() -> None:
+    before = halves(cast=False)
+    assert CastsApart()(before)["main"].same_as(before["main"])

@@ -1,0 +1,26 @@
+"""How ``relax.full`` becomes TIR here: its value keeps its type.
+
+TVM's own makes a number of Python of it, and takes none that is beyond ``int64``.
+"""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax, tirx, topi
+
+from tvm_megcc.relax_tools.exprs import constant
+
+_TVMS = tvm.ir.Op.get("relax.full").get_attr("FLegalize")
+
+
+def _legalise(bb: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
+    shape, value = call.args
+    known = constant(value)
+    if known is None or known.dtype != "uint64" or not isinstance(shape, relax.ShapeExpr):
+        return _TVMS(bb, call)
+    number, dtype = tirx.IntImm("uint64", int(known)), str(call.ty.dtype.dtype)
+    return bb.call_te(topi.full, shape.values, dtype, number, primfunc_name_hint="full")
+
+
+#: For `relax.transform.LegalizeOps`.
+LEGALISE = {"relax.full": _legalise}
