@@ -23,20 +23,24 @@ DOORS: dict[str, set[str]] = {
     "splitting": {"dims", "program"},
     "control_flow": {"shape_exprs"},
     "checks": set(),
+    "stretching": set(),
     "composite": {"control_flow"},
     "names": {"program"},
-    "ops": {"errors", "dims", "dtypes", "shape_exprs", "control_flow", "checks", "composite"},
+    "ops": {
+        "errors", "dims", "dtypes", "shape_exprs", "control_flow", "checks", "composite",
+        "stretching",
+    },
     "frontend": {"errors", "dims", "dtypes", "shape_exprs", "control_flow", "ops", "names"},
     "relax_tools": {"errors", "dims", "dtypes", "shape_exprs"},
     "kernels": {"errors", "machine", "dims", "dtypes", "program", "codegen_c"},
     "fuse": {"errors", "dims", "dtypes", "shape_exprs", "relax_tools", "kernels"},
     "passes": {
         "errors", "dims", "dtypes", "shape_exprs", "control_flow", "composite", "relax_tools",
-        "program", "kernels", "fuse", "memory", "names",
+        "program", "kernels", "fuse", "memory", "names", "stretching",
     },
     "lower": {
         "errors", "dims", "shape_exprs", "control_flow", "checks", "relax_tools", "program",
-        "passes", "codegen_c.tir",
+        "passes", "codegen_c.tir", "stretching",
     },
     "forward": {"errors", "dims", "program", "splitting"},
     "memory": {"errors", "dims", "program"},
@@ -44,7 +48,7 @@ DOORS: dict[str, set[str]] = {
     "codegen_c.tir": {"errors", "dims", "dtypes", "program"},
     "runtime": set(),
     "zoo": {"errors"},
-    "dispatch": {"errors", "dims", "shape_exprs", "control_flow"},
+    "dispatch": {"errors", "dims", "shape_exprs", "control_flow", "stretching"},
 }  # fmt: skip
 
 #: Modules between the rooms and whoever uses them. Each may import every room, and what stands

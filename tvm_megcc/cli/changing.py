@@ -64,11 +64,12 @@ def at_shapes(
 
 
 def _at(entry: Facts, values: Mapping[str, int]) -> dict[str, int]:
-    functions = entry.get("functions", [{"sizes": {}, "arena_bytes": entry["arena_bytes"]}])
-    for number, function in enumerate(functions):
+    fixed = {"sizes": {}, "equal": [], "arena_bytes": entry["arena_bytes"]}
+    for number, function in enumerate(entry.get("functions", [fixed])):
         ranges = function["sizes"].items()
-        if all(
-            low <= values[d] and (high is None or values[d] < high) for d, (low, high) in ranges
+        fits = all(_within(values[d], low, high) for d, (low, high) in ranges)
+        if fits and all(
+            json_at(a, values) == json_at(b, values) for a, b in function.get("equal", ())
         ):
             arena = function["arena_bytes"]
             found = _stacked(function["blocks"], values) if arena is None else arena
