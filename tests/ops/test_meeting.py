@@ -6,6 +6,7 @@ ONNX Runtime says what is right. That sizes which do not go together end in a st
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,13 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
+from tvm import tirx
 
 from tests.ops.contracts import TYPES, floats
 from tests.ops.packages import Arrays, runner
+from tvm_megcc import dims
 from tvm_megcc.errors import ToolError
+from tvm_megcc.shape_exprs import prim_of, size_of
 
 Dims = tuple[int | str, ...]
 #: An operand: dims of f32, dims with a type, or the model's own array.
@@ -55,7 +59,7 @@ ROWS: list[tuple[str, list[Operand], dict[str, Any]]] = [
     ("Add", [(2, "a", 3), ("b", 1)], {}),
     ("MatMul", MATRICES, {}),
     ("MatMul", [(2, "some_a", 2, 3), MATRICES[1]], {}),
-    ("MatMulInteger", [("uint8", dims) for dims in MATRICES], {}),
+    ("MatMulInteger", [("uint8", shape) for shape in MATRICES], {}),
     ("QLinearAdd", [*U8_X, *U8_Y, *SCALES], {"domain": "com.microsoft"}),
     ("QLinearMul", [*U8_X, *U8_Y, *SCALES], {"domain": "com.microsoft"}),
     ("QLinearWhere", [("bool", X), *U8_Y, *U8_X, *SCALES], {"domain": "com.microsoft"}),
@@ -77,9 +81,9 @@ class Graph:
             self.weights[name] = found
             return name
         typed = len(found) == 2 and isinstance(found[1], tuple)
-        dtype, dims = found if typed else ("float32", found)
-        name = "_".join(map(str, [dtype, *dims]))
-        self.ports[name] = dtype, dims
+        dtype, shape = found if typed else ("float32", found)
+        name = "_".join(map(str, [dtype, *shape]))
+        self.ports[name] = dtype, shape
         return name
 
     def node(self, op: str, inputs: Sequence[str], output: str = "", **attrs: Any) -> str:
@@ -101,8 +105,8 @@ class Graph:
         def answer(sizes: Sizes) -> tuple[Arrays, Arrays]:
             rng = np.random.default_rng(7)
             feed = {
-                name: rng.uniform(0.5, 3, [sizes.get(d, d) for d in dims]).astype(dtype)
-                for name, (dtype, dims) in self.ports.items()
+                name: rng.uniform(0.5, 3, [sizes.get(d, d) for d in shape]).astype(dtype)
+                for name, (dtype, shape) in self.ports.items()
             }
             found = run(feed)
             return found, dict(zip(self.outputs, session.run(self.outputs, feed), strict=True))
@@ -115,6 +119,20 @@ def check(answer: Callable[[Sizes], tuple[Arrays, Arrays]], sizes: Sizes) -> Non
     for name, want in wanted.items():
         assert found[name].shape == want.shape, (name, sizes)
         np.testing.assert_allclose(found[name], want, rtol=1e-5, err_msg=f"{name} {sizes}")
+
+
+def test_what_two_dims_become() -> None:
+    n, m, many = dims.symbol("n"), dims.symbol("m"), dims.symbol("many", 2, 9)
+    met = dims.stretch(n, m)
+    rows = itertools.product((0, 1, 3), repeat=2)
+    assert all(dims.at(met, {"n": a, "m": b}) == (b if a == 1 else a) for a, b in rows)
+    assert dims.stretch(n, 1) == n and dims.stretch(1, n) == n and dims.stretch(n, n) == n
+    assert dims.stretch(many, n) == many and dims.stretch(4, n) == 4
+    assert dims.bounds(dims.stretch(n, many)) == (0, dims.INFINITY)
+    assert met * 3 // 3 == met and dims.stretched_from(met) == (n, m)
+    assert dims.json_at(dims.to_json(met + 1), {"n": 1, "m": 6}) == 7
+    variables = {name: tirx.Var(name, "int64") for name in "nm"}
+    assert size_of(prim_of(met * 2 + 1, variables)) == met * 2 + 1
 
 
 def test_dims_that_meet(tmp_path: Path) -> None:
