@@ -59,6 +59,9 @@ def test_inspect_says_which_program(tmp_path: Path) -> None:
         shapes = {"x": (n, 3), "y": (m, 3)}
         found = changing.at_shapes(inspect.summary(opened.manifest), opened.inputs, shapes)
         assert {at["function"] for at in found.values()} == {number}
+    first, second = (line for line in changing.lines(inspect.summary(opened.manifest))
+                     if line.startswith("program"))  # fmt: skip
+    assert "if dims that meet are equal" in first and "if" not in second
 
 
 def test_sizes_that_are_known_need_no_copies(tmp_path: Path) -> None:
