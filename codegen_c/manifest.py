@@ -11,7 +11,7 @@ from dataclasses import asdict
 from math import prod
 
 from .. import dtypes
-from ..dims import Dim, Size, to_json
+from ..dims import Dim, Size, symbols, to_json
 from ..machine import machine
 from ..program import Bundle, Call, Program
 from . import bytecode
@@ -80,7 +80,8 @@ def _facts(program: Program) -> dict[str, object]:
 def _of_all(code: Compiled) -> dict[str, object]:
     """The facts of an architecture's programs.
 
-    Where shapes can change, ``functions`` has those of each program and the sizes that it is for;
+    Where shapes can change, ``functions`` has those of each program, the sizes that it is for, and
+    the pairs of sizes (`dims.to_json`) that have to be equal, else the next one is taken;
     ``arena_bytes`` is null then, ``calls`` the sum.
     """
     if not code.is_shaped:
@@ -89,6 +90,7 @@ def _of_all(code: Compiled) -> dict[str, object]:
     rows = [
         {
             "sizes": {names[r.symbol]: [r.low, r.high] for r in variant.guard},
+            "equal": _equal(found.program, names),
             "blocks": _block_sizes(found.program),
             **_facts(found.program),
         }
@@ -97,6 +99,15 @@ def _of_all(code: Compiled) -> dict[str, object]:
     steps = (step for found in code.codes for step in found.program.calls)
     calls = sum(isinstance(step, Call) for step in steps)
     return {"arena_bytes": None, "calls": calls, "functions": rows}
+
+
+def _equal(program: Program, names: Sequence[str]) -> list[list[object]]:
+    """What has to be equal of what is known when the shapes are set."""
+    return [
+        [to_json(r.a), to_json(r.b)]
+        for r in program.requirements
+        if all(s.name in names for size in (r.a, r.b) for s in symbols(size))
+    ]
 
 
 def _block_sizes(program: Program) -> list[dict[str, object]]:

@@ -194,7 +194,11 @@ class Scalars:
     def _atom(self, atom: Atom) -> _Value:
         if isinstance(atom, Symbol):
             return self._of[atom.name]
-        return self._apply(atom.kind, self._value(atom.a), self._value(atom.b))
+        a, b = self._value(atom.a), self._value(atom.b)
+        if atom.kind == "stretch":  # a + (a == 1) * (b - a)
+            one = self._apply("eq", a, self._value(1))
+            return self._apply("add", a, self._apply("mul", one, self._apply("sub", b, a)))
+        return self._apply(atom.kind, a, b)
 
     def _apply(self, kind: str, a: _Value, b: _Value) -> _Value:
         key = (kind, id(a), id(b))

@@ -24,10 +24,12 @@ DOORS: dict[str, set[str]] = {
     "control_flow": {"shape_exprs"},
     "checks": set(),
     "scans": set(),
+    "stretching": set(),
     "composite": {"control_flow"},
     "names": {"program"},
     "ops": {
         "errors", "dims", "dtypes", "shape_exprs", "control_flow", "checks", "composite", "scans",
+        "stretching",
     },
     "frontend": {"errors", "dims", "dtypes", "shape_exprs", "control_flow", "ops", "names"},
     "relax_tools": {"errors", "dims", "dtypes", "shape_exprs"},
@@ -35,11 +37,11 @@ DOORS: dict[str, set[str]] = {
     "fuse": {"errors", "dims", "dtypes", "shape_exprs", "relax_tools", "kernels"},
     "passes": {
         "errors", "dims", "dtypes", "shape_exprs", "control_flow", "composite", "relax_tools",
-        "program", "kernels", "fuse", "memory", "names", "scans",
+        "program", "kernels", "fuse", "memory", "names", "scans", "stretching",
     },
     "lower": {
         "errors", "dims", "shape_exprs", "control_flow", "checks", "relax_tools", "program",
-        "passes", "codegen_c.tir",
+        "passes", "codegen_c.tir", "stretching",
     },
     "forward": {"errors", "dims", "program", "splitting"},
     "memory": {"errors", "dims", "program"},
@@ -47,7 +49,7 @@ DOORS: dict[str, set[str]] = {
     "codegen_c.tir": {"errors", "dims", "dtypes", "program"},
     "runtime": set(),
     "zoo": {"errors"},
-    "dispatch": {"errors", "dims", "shape_exprs", "control_flow"},
+    "dispatch": {"errors", "dims", "shape_exprs", "control_flow", "stretching"},
 }  # fmt: skip
 
 #: Modules between the rooms and whoever uses them. Each may import every room, and what stands

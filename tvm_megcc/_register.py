@@ -18,10 +18,11 @@ from typing import Any
 
 def register() -> None:
     """Register the target, ``IRModule.dispatch``, and ``tvm.relay``; once is enough."""
-    from tvm_megcc import checks, target
+    from tvm_megcc import checks, stretching, target
 
     target.register()
     checks.register()
+    stretching.register()
     attach_dispatch()
     attach_relay(_lazily("tvm_megcc.relay"))
 

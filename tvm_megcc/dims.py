@@ -48,7 +48,11 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """``floordiv``, ``floormod`` (both round down), ``min``, ``max``, ``eq``, ``lt`` (0 or 1)."""
+    """``floordiv``, ``floormod`` (both round down), ``min``, ``max``, ``eq``, ``lt`` (0 or 1).
+
+    ``stretch`` is what broadcasting makes of a dim ``a`` beside ``b``: ``b`` where ``a`` is 1, else
+    ``a``.
+    """
 
     kind: str
     a: Size
@@ -59,6 +63,8 @@ class Operation:
         a, b = bounds(self.a), bounds(self.b)
         if self.kind in ("eq", "lt"):
             return 0, 1
+        if self.kind == "stretch":
+            return min(a[0], b[0]), max(a[1], b[1])
         if self.kind in ("min", "max"):
             choose = min if self.kind == "min" else max
             return choose(a[0], b[0]), choose(a[1], b[1])
@@ -332,6 +338,31 @@ def select(condition: Size, then: Size, other: Size) -> Size:
     return condition * then + (1 - condition) * other
 
 
+def may_be_one(size: Size) -> bool:
+    """Whether there are shapes for which a size is 1."""
+    low, high = bounds(size)
+    return low <= 1 <= high
+
+
+def stretch(a: Size, b: Size) -> Size:
+    """What broadcasting makes of a dim `a` beside a dim `b`: `b` where `a` is 1, else `a`."""
+    if a == b or b == 1 or not may_be_one(a):
+        return a
+    return b if a == 1 or stretched_from(b)[:1] == (a,) else _operation("stretch", a, b)
+
+
+def stretched_from(size: Size) -> tuple[Size, ...]:
+    """The two dims of which `stretch` has made a size; nothing for any other."""
+    made = _single(size)
+    return (made.a, made.b) if made is not None and made.kind == "stretch" else ()
+
+
+def effort(size: Size) -> tuple[int, str]:
+    """A constant is simpler than an expression, a short one simpler than a long one."""
+    text = str(size) if isinstance(size, Dim) else ""
+    return len(text), text
+
+
 def to_json(size: Size) -> object:
     """A size as JSON: a number, or ``[[coefficient, [name or [kind, a, b], ...]], ...]``."""
     if isinstance(size, int):
@@ -484,6 +515,7 @@ _AT: dict[str, Callable[[int, int], int]] = {
     "max": max,
     "eq": lambda a, b: int(a == b),
     "lt": lambda a, b: int(a < b),
+    "stretch": lambda a, b: b if a == 1 else a,
 }
 
 

@@ -19,7 +19,8 @@ from tvm import relax
 
 from tvm_megcc import memory, passes
 from tvm_megcc.control_flow import called_by
-from tvm_megcc.dispatch.plan import plan_of
+from tvm_megcc.dispatch.equal_dims import with_equal_dims
+from tvm_megcc.dispatch.plan import DispatchPlan, plan_of
 from tvm_megcc.forward import forward
 from tvm_megcc.lower import lower, symbols_in
 from tvm_megcc.memory_options import DEFAULT, MemoryOptions
@@ -52,11 +53,12 @@ def compile_module(
     """
     ports = _Ports(input_names, output_names, input_dtypes, output_dtypes)
     compiler = _Compiler(arch, name, ports, io, memory_options, dump_ir)
-    found = plan_of(mod, "main")
-    if found is None:
-        return compiler.programs(mod, ["main"])["main"]
+    found = plan_of(mod, "main") or DispatchPlan((), "main")
     signature = mod["main"]
-    functions = found.functions
+    mod, equal = with_equal_dims(mod, found.functions)
+    functions = [f for name in found.functions for f in (equal.get(name), name) if f]
+    if functions == ["main"]:
+        return compiler.programs(mod, functions)["main"]
     programs = compiler.programs(_only(mod, functions), functions)
     with symbols_of(signature):
         inputs = tuple(
@@ -70,15 +72,15 @@ def compile_module(
         )
     symbols = symbols_in(port.dims for port in inputs)
     number = {symbol.name: k for k, symbol in enumerate(symbols)}
-    variants = [
-        Variant(
-            tuple(Range(number[dim], low, high) for dim, (low, high) in ranges.items()),
-            programs[function],
-        )
-        for function, ranges in found.variants
-    ]
-    if found.fallback:
-        variants.append(Variant((), programs[found.fallback]))
+    rows = [*found.variants, *([(found.fallback, {})] if found.fallback else [])]
+    variants = []
+    for name, ranges in rows:
+        guard = tuple(Range(number[dim], low, high) for dim, (low, high) in ranges.items())
+        first = programs[equal[name]] if name in equal else None
+        if first is not None:
+            variants.append(Variant(guard, first))
+        if first is None or first.requirements:
+            variants.append(Variant(guard, programs[name]))
     return Bundle(name, arch, symbols, inputs, tuple(variants))
 
 

@@ -26,7 +26,8 @@ from tvm_megcc.dims import Size
 #: Attributes of a Relax function: bounds of its dims by name; TVM's own planner reads the first.
 UPPER_BOUNDS, LOWER_BOUNDS = "tir_var_upper_bound", "tir_var_lower_bound"
 
-_SYMBOLS: ContextVar[Mapping[str, dims.Symbol] | None] = ContextVar("symbols", default=None)
+#: The dims of the function at hand by name: with their bounds, or as the size that each one is.
+_SYMBOLS: ContextVar[Mapping[str, dims.Symbol | Size] | None] = ContextVar("symbols", default=None)
 
 
 @contextmanager
@@ -37,7 +38,7 @@ def symbols_of(func: relax.Function) -> Iterator[None]:
 
 
 @contextmanager
-def with_symbols(symbols: Mapping[str, dims.Symbol]) -> Iterator[None]:
+def with_symbols(symbols: Mapping[str, dims.Symbol | Size]) -> Iterator[None]:
     """Give dims these bounds, as long as the block runs."""
     token = _SYMBOLS.set(symbols)
     try:
@@ -73,8 +74,8 @@ def bound(found: dims.Symbol) -> None:
     scope[found.name] = found
 
 
-def rename(name: str, to: dims.Symbol) -> None:
-    """Let a dim of the function at hand be known as another symbol."""
+def rename(name: str, to: Size) -> None:
+    """Let a dim of the function at hand be known as another size."""
     scope = _SYMBOLS.get()
     assert isinstance(scope, dict), "no function's symbols are being collected"
     scope[name] = to
@@ -82,7 +83,14 @@ def rename(name: str, to: dims.Symbol) -> None:
 
 def symbol_of(name: str) -> dims.Symbol:
     """The symbol of this name in the function at hand."""
-    return (_SYMBOLS.get() or {}).get(name) or dims.Symbol(name)
+    found = (_SYMBOLS.get() or {}).get(name)
+    return found if isinstance(found, dims.Symbol) else dims.Symbol(name)
+
+
+def _named(name: str) -> Size:
+    """The size that a dim of this name is in the function at hand."""
+    found = (_SYMBOLS.get() or {}).get(name, dims.Symbol(name))
+    return dims.of(found) if isinstance(found, dims.Symbol) else found
 
 
 _BINARY: dict[type, Callable[[Size, Size], Size]] = {
@@ -114,7 +122,7 @@ def size_of(expr: object) -> Size | None:
     if isinstance(expr, tirx.IntImm):
         return int(expr.value)
     if isinstance(expr, tvm.ir.Var):
-        return dims.of(symbol_of(str(expr.name)))
+        return _named(str(expr.name))
     if isinstance(expr, tirx.Cast):
         return size_of(expr.value)
     if isinstance(expr, tirx.Not):
@@ -133,7 +141,12 @@ def size_of(expr: object) -> Size | None:
 
 def _select(condition: object, then: object, other: object) -> Size | None:
     found = [size_of(e) for e in (condition, then, other)]
-    return None if None in found else dims.select(*found)  # type: ignore[arg-type]
+    if None in found:
+        return None
+    test, *sizes = found
+    if test == dims.compare("eq", sizes[1], 1):  # type: ignore[arg-type]
+        return dims.stretch(sizes[1], sizes[0])  # type: ignore[arg-type]
+    return dims.select(test, *sizes)  # type: ignore[arg-type]
 
 
 def sizes_of(shape: object) -> tuple[Size, ...] | None:
@@ -181,5 +194,8 @@ _TVM = {
 def _atom(atom: dims.Atom, variables: Mapping[str, Any]) -> Any:
     if isinstance(atom, dims.Symbol):
         return variables[atom.name]
-    result = _TVM[atom.kind](prim_of(atom.a, variables), prim_of(atom.b, variables))
+    a, b = prim_of(atom.a, variables), prim_of(atom.b, variables)
+    if atom.kind == "stretch":
+        return tirx.Select(tirx.EQ(a, tirx.IntImm("int64", 1)), b, a)
+    result = _TVM[atom.kind](a, b)
     return tirx.Cast("int64", result) if atom.kind in ("eq", "lt") else result

@@ -188,14 +188,34 @@ static int accepts(const struct megcc_shaped *s, uint32_t function) {
   return 1;
 }
 
+// The first function from this one on whose guards hold; how many there are where none does.
+static uint32_t function_from(const struct megcc_shaped *s, uint32_t f) {
+  while (f < s->model->count[MEGCC_S_FUNCTIONS] && !accepts(s, f)) ++f;
+  return f;
+}
+
+// Works out what follows from the shapes in the first function that takes them: one in which sizes
+// are not equal that must be is followed by one that may want less.
 static megcc_status_t choose_function(struct megcc_shaped *s) {
-  uint32_t f;
-  for (f = 0; f < s->model->count[MEGCC_S_FUNCTIONS]; ++f) {
-    if (!accepts(s, f)) continue;
-    if (f != s->view.function) megcc_select(&s->view, f);
-    return MEGCC_OK;
+  const megcc_model_t *m = &s->view;
+  megcc_status_t status;
+  uint32_t k, f = function_from(s, 0);
+  if (f == s->model->count[MEGCC_S_FUNCTIONS]) {
+    return megcc_shape_refuse(s, MEGCC_SHAPE_NO_FUNCTION, MEGCC_NONE, 0, 0, 0, 0);
   }
-  return megcc_shape_refuse(s, MEGCC_SHAPE_NO_FUNCTION, MEGCC_NONE, 0, 0, 0, 0);
+  do {
+    if (f != s->view.function) megcc_select(&s->view, f);
+    for (k = 0; k < m->count[MEGCC_S_VALUES]; ++k) {
+      s->value[k] = (int32_t)m->section[MEGCC_S_VALUES][k];
+    }
+    if (m->count[MEGCC_S_VALUES] > 0) {
+      for (k = 0; k < m->count[MEGCC_S_SYMBOLS]; ++k) s->value[k] = s->symbol[k];
+    }
+    status = megcc_compute(s, 0, record_of(m, m->function)[MEGCC_F_SCALARS]);
+    f = function_from(s, f + 1);
+  } while (status != MEGCC_OK && s->problem.reason == MEGCC_SHAPE_REQUIRED &&
+           f < s->model->count[MEGCC_S_FUNCTIONS]);
+  return status;
 }
 
 // ---- ports -----------------------------------------------------------------------------------
@@ -290,18 +310,9 @@ static megcc_status_t resolve(megcc_context_t *c) {
   struct megcc_shaped *s = c->shaped;
   const megcc_model_t *m = &s->view;
   megcc_status_t status;
-  uint32_t k;
   c->has_run = 0;
   if ((status = bind_symbols(s)) != MEGCC_OK) return status;
   if ((status = choose_function(s)) != MEGCC_OK) return status;
-  for (k = 0; k < m->count[MEGCC_S_VALUES]; ++k) {
-    s->value[k] = (int32_t)m->section[MEGCC_S_VALUES][k];
-  }
-  if (m->count[MEGCC_S_VALUES] > 0) {
-    for (k = 0; k < m->count[MEGCC_S_SYMBOLS]; ++k) s->value[k] = s->symbol[k];
-  }
-  status = megcc_compute(s, 0, record_of(m, m->function)[MEGCC_F_SCALARS]);
-  if (status != MEGCC_OK) return status;
   if ((status = check_dims(s)) != MEGCC_OK) return status;
   if ((status = megcc_size_blocks(s, 0, m->count[MEGCC_S_BLOCKS])) != MEGCC_OK) return status;
   if ((status = megcc_stack_blocks(s)) != MEGCC_OK) return status;

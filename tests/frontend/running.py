@@ -119,5 +119,6 @@ def check_sizes(
 
 def _number(dim: int | str, symbols: Mapping[str, int]) -> int:
     """A dim as an output says it, at these sizes."""
-    functions = {"min": min, "max": max, "eq": lambda a, b: int(a == b), "lt": lambda a, b: a < b}
+    functions = {"min": min, "max": max, "eq": lambda a, b: int(a == b), "lt": lambda a, b: a < b,
+                 "stretch": lambda a, b: b if a == 1 else a}  # fmt: skip
     return dim if isinstance(dim, int) else int(eval(dim, {**functions, **symbols}))

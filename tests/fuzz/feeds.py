@@ -132,6 +132,8 @@ def open_some(graph: Graph, rng: Random) -> None:
 
 def _resized(graph: Graph, rng: Random) -> dict[str, Array]:
     sizes: dict[str, int] = {}
+    # Dims that met when the graph was made meet again, some of them as 1: broadcasting takes both.
+    alike: dict[int, int] | None = {} if rng.chance(0.5) else None
     feed = {}
     for port, array in graph.inputs.items():
         names = graph.open_dims.get(port) or [None] * array.ndim
@@ -141,9 +143,12 @@ def _resized(graph: Graph, rng: Random) -> dict[str, Array]:
                 shape.append(size)
                 continue
             if name not in sizes:
-                sizes[name] = rng.one(
+                other = rng.one(
                     (size, size + 1, size + 1, size + 3, 2 * size, 1, 0, max(size - 1, 0))
                 )
+                if alike is not None:
+                    other = 1 if rng.chance(0.3) else alike.setdefault(size, other)
+                sizes[name] = other
             shape.append(sizes[name])
         if tuple(shape) == array.shape:
             feed[port] = array

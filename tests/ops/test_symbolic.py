@@ -296,7 +296,7 @@ def test_operands_agree(op, attrs):
 def test_dims_of_two_inputs_agree():
     nodes = [node("MatMul", ["x", "y"], ["h"]), node("Add", ["h", "w"], ["z"])]
     dims = [["a", "b"], ["c", "d"], ["e", "f"]]
-    runs = [((2, 3), (3, 4), (2, 4)), ((5, 1), (1, 2), (5, 2))]
+    runs = [((2, 3), (3, 4), (2, 4)), ((5, 1), (1, 2), (5, 2)), ((2, 3), (3, 1), (1, 4))]
     imported = check(nodes, dims, runs)
     with pytest.raises(Exception, match="match_cast"):
         feeds = {"x": rand(2, 3), "y": rand(3, 4), "w": rand(3, 4)}

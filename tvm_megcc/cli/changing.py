@@ -25,11 +25,16 @@ def lines(facts: Facts) -> Iterator[str]:
         high = symbol["high"]
         yield f"dim '{symbol['name']}': {symbol['low']} to {'any' if high is None else high}"
     for arch, entry in facts["archs"].items():
-        for number, function in enumerate(entry.get("functions", ())):
+        functions = entry.get("functions", ())
+        for number, function in enumerate(functions):
             found = function["arena_bytes"]
             arena = "arena by shape" if found is None else f"arena {found} bytes"
             kernels = ", ".join(f"{n} {k}" for k, n in function["calls_by_kernel"].items())
-            yield f"program {number} for {arch}, {_sizes(function)}: {arena}, {kernels}"
+            sizes = _sizes(function)
+            # The next one serves the same sizes where what has to be equal in this one is not.
+            if any(other["sizes"] == function["sizes"] for other in functions[number + 1 :]):
+                sizes += " if dims that meet are equal"
+            yield f"program {number} for {arch}, {sizes}: {arena}, {kernels}"
     for arch, found in facts.get("at", {}).items():
         yield f"{arch}: program {found['function']}, arena {found['arena_bytes']} bytes"
 
@@ -64,11 +69,12 @@ def at_shapes(
 
 
 def _at(entry: Facts, values: Mapping[str, int]) -> dict[str, int]:
-    functions = entry.get("functions", [{"sizes": {}, "arena_bytes": entry["arena_bytes"]}])
-    for number, function in enumerate(functions):
+    fixed = {"sizes": {}, "equal": [], "arena_bytes": entry["arena_bytes"]}
+    for number, function in enumerate(entry.get("functions", [fixed])):
         ranges = function["sizes"].items()
-        if all(
-            low <= values[d] and (high is None or values[d] < high) for d, (low, high) in ranges
+        fits = all(_within(values[d], low, high) for d, (low, high) in ranges)
+        if fits and all(
+            json_at(a, values) == json_at(b, values) for a, b in function.get("equal", ())
         ):
             arena = function["arena_bytes"]
             found = _stacked(function["blocks"], values) if arena is None else arena

@@ -25,7 +25,7 @@ from onnx import numpy_helper
 from tvm import relax
 
 from .. import ops
-from ..dims import Dim, Size, Undecided
+from ..dims import Dim, Size, Symbol, Undecided, stretch
 from ..dtypes import DType, of, of_numpy, of_onnx
 from ..errors import MegccError, UnsupportedError
 from ..names import with_names
@@ -36,7 +36,7 @@ from ..ops._context import expr_dtype, relax_shape
 from ..ops._of_shape import OfShape
 from ..ops._sizes import SizeArray
 from ..ops._stored import packed, restored, unpacked
-from ..shape_exprs import sizes_of, with_bounds, with_symbols
+from ..shape_exprs import prim_of, size_of, sizes_of, with_bounds, with_symbols
 from . import fold, functions, sequence_nodes, sequences, subgraphs, symbolic
 from .load import node_reads
 from .model import ImportedModel, InputInfo, OutputInfo
@@ -121,9 +121,12 @@ def _import(
     mod = relax.transform.DeadCodeElimination()(mod)
     if importer.symbols:
         for gvar, func in mod.functions_items():
-            mod.update_func(gvar, with_bounds(func, importer.symbols.values()))
+            if isinstance(func, relax.Function):
+                mod.update_func(gvar, with_bounds(func, importer.symbols.values()))
     mod = with_names(mod, {v: n for v, n in importer.names.items() if v != n and n.isprintable()})
-    return ImportedModel(mod, inputs, _output_infos(mod, output_names, importer.stored_ports), name)
+    with with_symbols(importer.sizes()):
+        outputs = _output_infos(mod, output_names, importer.stored_ports)
+    return ImportedModel(mod, inputs, outputs, name)
 
 
 def _output_infos(
@@ -178,6 +181,16 @@ class Walk(Importer):
                 continue
             for name, value in self._node(node, scope).items():
                 scope[name] = value
+
+    def sizes(self) -> dict[str, Symbol | Size]:
+        """The symbolic dims by name; those that met as what the inputs' dims make of them."""
+        found: dict[str, Symbol | Size] = {**self.symbols}
+        with with_symbols(found):
+            for size, parts in self.met.items():
+                a, b = (size_of(prim_of(part, self.variables)) for part in parts)
+                assert a is not None and b is not None, parts
+                found[str(size)] = stretch(a, b)
+        return found
 
     def raise_missing(self) -> None:
         """Report every operator that nothing converts in one error."""

@@ -15,7 +15,7 @@ import tvm
 from tvm import relax
 
 from ..control_flow import Functions
-from ..dims import Symbol
+from ..dims import Size, Symbol
 from ..dtypes import DType
 from ..ops import Context
 from ..ops._context import constant, expr_dtype
@@ -47,19 +47,21 @@ class Importer(ABC):
         #: Values of storage types, and outputs of such types: TVM's name of the type.
         self.stored: dict[relax.Expr, str] = {}
         self.stored_ports: dict[str, str] = {}
+        #: What open dims that met have become, as the function that is being converted into knows.
+        self.met: dict[Size, tuple[Size, ...]] = {}
         self._constants: dict[int, tuple[Array, relax.Expr]] = {}
         self._widened: dict[relax.Expr, relax.Expr] = {}
 
     @contextmanager
     def inside(self, builder: relax.BlockBuilder) -> Iterator[relax.BlockBuilder]:
         """Let what is converted from here on go into another function."""
-        outside, constants = self.builder, self._constants
+        outside, constants, met = self.builder, self._constants, self.met
         # An empty constant is bound where it is first wanted, which is not to be seen outside.
-        self.builder, self._constants = builder, dict(constants)
+        self.builder, self._constants, self.met = builder, dict(constants), dict(met)
         try:
             yield builder
         finally:
-            self.builder, self._constants = outside, constants
+            self.builder, self._constants, self.met = outside, constants, met
 
     def context(self, node: onnx.NodeProto) -> Context:
         """The place of a node, for its conversion."""
@@ -72,6 +74,7 @@ class Importer(ABC):
             self.variables,
             self.functions,
             self.stored,
+            self.met,
         )
 
     def storage(self, value: Value | None) -> DType | None:

@@ -34,8 +34,15 @@ class ShapeOf:
     tensor: int
 
 
-#: A tensor id, the ids of a tuple's fields, or a shape that is read from a tensor.
-Value = int | tuple["Value", ...] | ShapeOf
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """A shape of sizes that are known."""
+
+    sizes: tuple[Size, ...]
+
+
+#: A tensor id, the ids of a tuple's fields, or a shape: that is read from a tensor, or is known.
+Value = int | tuple["Value", ...] | ShapeOf | Sizes
 
 
 def single(value: Value) -> int:
@@ -62,9 +69,11 @@ class Growing(ABC):
     weights: list[Weight] = field(default_factory=list)
     kernels: dict[str, Kernel] = field(default_factory=dict)
     requirements: dict[tuple[Size, Size], Requirement] = field(default_factory=dict)
+    #: The symbols of the inputs.
+    given: frozenset[Symbol] = field(init=False, default=frozenset())
     #: How many branches and bodies the step to come stands in.
     regions: int = field(init=False, default=0)
-    _renamed: dict[str, Symbol] = field(init=False, default_factory=dict)
+    _renamed: dict[str, Size] = field(init=False, default_factory=dict)
     _weight_ids: dict[bytes, int] = field(init=False, default_factory=dict)
     _constants: dict[tuple[int, str, tuple[int, ...]], int] = field(
         init=False, default_factory=dict
@@ -83,8 +92,8 @@ class Growing(ABC):
                 rename(new, old)
             yield
 
-    def rename(self, name: str, known: Symbol) -> None:
-        """Let a dim of the function at hand be one that is known already."""
+    def rename(self, name: str, known: Size) -> None:
+        """Let a dim of the function at hand be a size that is known already."""
         self._renamed[name] = known
         rename(name, known)
 
@@ -101,6 +110,16 @@ class Growing(ABC):
         self.symbols += [s for s in names if s not in self.symbols]
         numbers = tuple(self.symbols.index(s) for s in names)
         self.calls.append(Let(numbers, tuple(sizes), name))
+
+    def name_size(self, symbol: Symbol, size: Size, name: str) -> None:
+        """Let a new symbol be a size: computed with the shapes, or where the step to come stands.
+
+        In a branch it is computed there, as the branch may not be one for the shapes at hand.
+        """
+        if isinstance(size, int) or (not self.regions and symbols(size) <= self.given):
+            self.rename(symbol.name, size)
+        else:
+            self.let([symbol], [size], name)
 
     def check_read(self, sizes: Iterable[Size], name: str) -> None:
         """See that every size has its value where the next step stands."""

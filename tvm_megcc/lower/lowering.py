@@ -17,9 +17,9 @@ from tvm_megcc.checks import Checked, checked_of
 from tvm_megcc.codegen_c.tir import GeneratedKernel, emit_prim_func, symbolic_vars
 from tvm_megcc.codegen_c.tir.sizes import evaluate
 from tvm_megcc.control_flow import region_of
-from tvm_megcc.dims import Size, Symbol, as_symbol, compare, of, symbols, typical
+from tvm_megcc.dims import Size, Symbol, as_symbol, compare, of, stretch, symbols, typical
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.lower.growing import Growing, ShapeOf, Value, single
+from tvm_megcc.lower.growing import Growing, ShapeOf, Sizes, Value, single
 from tvm_megcc.lower.regions import lower_region
 from tvm_megcc.passes.materialise import kernels_from_module
 from tvm_megcc.passes.read_sizes import is_sizes
@@ -35,6 +35,7 @@ from tvm_megcc.program import (
 )
 from tvm_megcc.relax_tools.exprs import dtype_name, shape_of
 from tvm_megcc.shape_exprs import size_of, sizes_of, symbol_of, symbols_of
+from tvm_megcc.stretching import parts_of
 
 #: Characters of a fused function's name that go into its symbol.
 MAX_HINT = 40
@@ -83,6 +84,7 @@ def lower(
             dtype = input_dtypes[k] if input_dtypes else dtype_name(param.ty.dtype)
             inputs.append(Port(port_name, lowering.parameter(param, port_name, dtype)))
         lowering.symbols += symbols_in(lowering.tensors[p.tensor].shape for p in inputs)
+        lowering.given = frozenset(lowering.symbols)
         results = _flat(lowering.body(main))
     for tensor, dtype in zip(results, output_dtypes, strict=bool(output_dtypes)):
         lowering.tensors[tensor] = replace(lowering.tensors[tensor], dtype=dtype)
@@ -111,7 +113,7 @@ def symbols_in(shapes: Iterable[tuple[Size, ...]]) -> tuple[Symbol, ...]:
 
 
 def _flat(value: Value) -> list[int]:
-    assert not isinstance(value, ShapeOf)
+    assert not isinstance(value, ShapeOf | Sizes)
     return [value] if isinstance(value, int) else [t for field in value for t in _flat(field)]
 
 
@@ -160,6 +162,10 @@ class Lowering(Growing):
         value, shape = self._expr(binding.value, binding.var), shape_of(binding.var)
         if isinstance(value, ShapeOf):
             return self._load(value, binding)
+        if isinstance(value, Sizes):
+            for dim, known in zip(binding.ty.values, value.sizes, strict=True):
+                self.name_size(symbol_of(str(dim.name)), known, binding.var.name)
+            return value
         if not isinstance(value, int) or shape is None:
             return value
         tensor = self.tensors[value]
@@ -234,6 +240,11 @@ class Lowering(Growing):
             return ()
         if is_sizes(expr):
             return ShapeOf(single(self.value(expr.args[-1])))
+        met = parts_of(expr)
+        if met is not None:
+            a, b = (size_of(part) for part in met)
+            assert a is not None and b is not None, met
+            return Sizes((stretch(a, b),))
         check = checked_of(expr)
         if check is not None:
             return self._checked(check, var)

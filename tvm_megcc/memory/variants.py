@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tvm_megcc.dims import as_symbol
+from tvm_megcc.dims import as_symbol, at, symbols
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory.symbolic import arena_bytes
-from tvm_megcc.program import Bundle, Range, Variant
+from tvm_megcc.program import Bundle, Program, Range, Variant
 
 
 def sizes_of(bundle: Bundle, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
@@ -57,16 +57,16 @@ def sizes_of(bundle: Bundle, shapes: Mapping[str, Sequence[int]]) -> dict[str, i
 
 
 def variant_for(bundle: Bundle, values: Mapping[str, int]) -> Variant:
-    """The first variant that takes these sizes.
+    """The first variant that takes these sizes, also where it wants some to be equal.
 
     Raises
     ------
     InputError
         When none does.
     """
-    for variant in bundle.variants:
-        if all(_holds(bundle, r, values) for r in variant.guard):
-            return variant
+    found = [v for v in bundle.variants if all(_holds(bundle, r, values) for r in v.guard)]
+    if found:
+        return next((v for v in found if _are_equal(v.program, values)), found[-1])
     sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
     raise InputError(f"the model was not compiled for {sizes}; see tvmc inspect")
 
@@ -74,6 +74,15 @@ def variant_for(bundle: Bundle, values: Mapping[str, int]) -> Variant:
 def _holds(bundle: Bundle, found: Range, values: Mapping[str, int]) -> bool:
     value = values[bundle.symbols[found.symbol].name]
     return found.low <= value and (found.high is None or value < found.high)
+
+
+def _are_equal(program: Program, values: Mapping[str, int]) -> bool:
+    """Whether sizes that a program wants to be equal are, but for those that data says."""
+    return all(
+        at(r.a, values) == at(r.b, values)
+        for r in program.requirements
+        if all(s.name in values for size in (r.a, r.b) for s in symbols(size))
+    )
 
 
 def bundle_arena_bytes(bundle: Bundle, values: Mapping[str, int]) -> int:

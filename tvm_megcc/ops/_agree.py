@@ -3,8 +3,8 @@
 Exporters compute one and the same size in several ways, ``h//16`` here and ``2*(h//32)`` there. The
 operator says that both are equal, for every input that the model accepts: the operand with the more
 complicated expression gets the other one by a ``match_cast``, which is checked at run time. A dim
-that is the constant 1 broadcasts; two symbolic dims, or a symbolic one and another constant, are
-taken to be equal even where broadcasting would allow that one of them happens to be 1.
+that is the constant 1 broadcasts; where broadcasting allows that an open dim happens to be 1,
+`_stretched` takes both.
 
 Which axes those are the operator's class says by labels (`OnnxOp.labels`); the rules that several
 operators share are here.
@@ -13,15 +13,17 @@ operators share are here.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from itertools import filterfalse
+from typing import Any, TypeGuard
 
 import numpy as np
 import tvm
 from tvm import relax
 
-from ..dims import Dim, Size
+from ..dims import Dim, Size, effort, may_be_one
 from ._context import Attrs, Context, relax_shape
 from ._sizes import SizeArray
+from ._stretched import common, stretched
 
 Shape = tuple[Size, ...]
 #: For each operand its axes' labels (None: this axis need not agree); equal labels, equal dims.
@@ -29,8 +31,10 @@ Labels = list[list[Hashable]]
 #: Shapes of the operands (None: absent or unknown) and attributes -> labels.
 Rule = Callable[[list[Shape | None], Attrs], Labels]
 
-#: Labels of axes on which a constant 1 is stretched begin with this.
+#: Labels of axes which broadcasting stretches begin with this.
 STRETCHED = "stretched"
+#: ``(WHOLE, x)`` is the axis beside ``(STRETCHED, x)`` that is not stretched itself.
+WHOLE = "whole"
 #: A label that begins with this goes on with the size that the dim has to be.
 EXACTLY = "exactly"
 
@@ -44,11 +48,11 @@ def agreed(ctx: Context, rule: Rule, values: Sequence[Any], attrs: Attrs) -> lis
     if not any(isinstance(d, Dim) for s in shapes if s is not None for d in s):
         return list(values)
     labels = rule(shapes, attrs)
-    targets = _targets(shapes, labels)
+    targets = _targets(ctx, shapes, labels)
     return [
         value
         if shape is None or not isinstance(value, relax.Expr)
-        else _cast(ctx, value, shape, [targets.get(k) for k in _filled(row, len(shape))])
+        else _agreeing(ctx, value, shape, _filled(row, len(shape)), targets)
         for value, shape, row in zip(values, shapes, labels, strict=True)
     ]
 
@@ -59,45 +63,56 @@ def _shape(value: Any) -> Shape | None:
     return None if value is None else relax_shape(value)
 
 
-def _targets(shapes: list[Shape | None], labels: Labels) -> dict[Hashable, Size]:
+def _targets(ctx: Context, shapes: list[Shape | None], labels: Labels) -> dict[Hashable, Size]:
     """The dim that each label stands for, where operands differ or might."""
     found: dict[Hashable, list[Size]] = {}
     for shape, row in zip(shapes, labels, strict=True):
         for size, label in zip(shape or (), row, strict=False):
             if isinstance(label, tuple) and label[0] == EXACTLY:
                 found.setdefault(label, [label[1]])
-            if label is not None and not (size == 1 and _is_stretched(label)):
+            if label is not None and not (size == 1 and _is(STRETCHED, label)):
                 found.setdefault(label, []).append(size)
-    return {label: min(sizes, key=effort) for label, sizes in found.items() if len(sizes) > 1}
+    targets: dict[Hashable, Size] = {}
+    for label, sizes in found.items():
+        whole = found.get((WHOLE, label[1])) if _is(STRETCHED, label) else None
+        if whole is not None:
+            # What is not 1 in any case is the whole dim.
+            targets[label] = min([*whole, *filterfalse(may_be_one, sizes)], key=effort)
+            targets[WHOLE, label[1]] = targets[label]
+        elif len(set(sizes)) > 1:
+            is_met = _is(STRETCHED, label)
+            usual = common(ctx, sizes) if is_met else min(sizes, key=effort)
+            targets.setdefault(label, usual)
+    return targets
 
 
 def _filled(row: list[Hashable], rank: int) -> list[Hashable]:
     return row + [None] * (rank - len(row))
 
 
-def _is_stretched(label: Hashable) -> bool:
-    return isinstance(label, tuple) and label[0] == STRETCHED
+def _is(kind: str, label: Hashable) -> TypeGuard[tuple[str, Hashable]]:
+    return isinstance(label, tuple) and label[0] == kind
 
 
-def effort(size: Size) -> tuple[int, str]:
-    """A constant is simpler than an expression, a short one simpler than a long one."""
-    text = str(size) if isinstance(size, Dim) else ""
-    return len(text), text
-
-
-def _cast(
-    ctx: Context, value: relax.Expr, shape: Shape, targets: Sequence[Size | None]
+def _agreeing(
+    ctx: Context,
+    value: relax.Expr,
+    shape: Shape,
+    labels: Sequence[Hashable],
+    targets: dict[Hashable, Size],
 ) -> relax.Expr:
     wanted = [
-        size if target is None or size == 1 else target
-        for size, target in zip(shape, targets, strict=True)
+        size if size == 1 else targets.get(label, size)
+        for size, label in zip(shape, labels, strict=True)
     ]
-    rows = list(zip(value.ty.shape.values, shape, wanted, targets, strict=True))
-    if any(isinstance(s, int) and isinstance(w, int) and s != w for _, s, w, _ in rows):
+    pairs = list(zip(shape, wanted, strict=True))
+    if any(isinstance(s, int) and isinstance(w, int) and s != w for s, w in pairs):
         return value  # can never agree: the operator says so better
-    if all(t is None or _is_written(ctx, raw, s, w) for raw, s, w, t in rows):
-        return value
-    return ctx.match_cast(value, wanted)
+    meeting = [w if _is(STRETCHED, k) else s for (s, w), k in zip(pairs, labels, strict=True)]
+    value = stretched(ctx, value, shape, meeting)
+    rows = zip(value.ty.shape.values, relax_shape(value) or (), wanted, labels, strict=True)
+    written = all(label not in targets or _is_written(ctx, *row) for *row, label in rows)
+    return value if written else ctx.match_cast(value, wanted)
 
 
 def _is_written(ctx: Context, raw: Any, size: Size, wanted: Size) -> bool:
@@ -110,19 +125,29 @@ def _is_written(ctx: Context, raw: Any, size: Size, wanted: Size) -> bool:
 # ---- the rules ---------------------------------------------------------------------------------
 
 
-def right_aligned(rank: int, skip: int = 0) -> list[Hashable]:
+def right_aligned(rank: int, skip: int = 0, kind: str = STRETCHED) -> list[Hashable]:
     """Labels of the axes but the last ``skip``, counted from behind."""
-    return [(STRETCHED, rank - axis) for axis in range(rank - skip)]
+    return [(kind, rank - axis) for axis in range(rank - skip)]
 
 
-def broadcast(*positions: int) -> Rule:
-    """Operands that are stretched to one shape, all of them where none is named."""
+def last_dims(shapes: list[Shape | None], attrs: Attrs) -> Labels:
+    """Operands whose last dims are equal."""
+    return [[None] * (len(shape) - 1) + ["last"] if shape else [] for shape in shapes]
+
+
+def broadcast(*positions: int, whole: int | None = None) -> Rule:
+    """Operands that are stretched to one shape, all of them where none is named.
+
+    The one that is ``whole`` has that shape.
+    """
 
     def rule(shapes: list[Shape | None], attrs: Attrs) -> Labels:
         if attrs.get("broadcast", 0) and "axis" in attrs:
             return [[] for _ in shapes]
         return [
-            right_aligned(len(shape)) if shape and (not positions or k in positions) else []
+            right_aligned(len(shape), kind=WHOLE if k == whole else STRETCHED)
+            if shape and (not positions or k in positions)
+            else []
             for k, shape in enumerate(shapes)
         ]
 

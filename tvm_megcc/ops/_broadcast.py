@@ -12,8 +12,7 @@ from typing import Any
 
 from tvm import relax, te, tirx
 
-from ..dims import Size, compare, select, symbols
-from ._agree import effort
+from ..dims import Size, compare, effort, select, symbols
 from ._context import Context
 
 

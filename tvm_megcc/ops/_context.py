@@ -43,6 +43,8 @@ class Context:
         Where the functions of loops are added.
     stored : mapping of Expr to str
         The values of storage types, and the type (TVM's name) of each (see `_stored`).
+    met : mapping of Size to tuple of Size
+        The dims that open dims which met have become (see `_stretched`), and those two dims.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Context:
         variables: Mapping[str, tirx.Var] | None = None,
         functions: Functions | None = None,
         stored: dict[relax.Expr, str] | None = None,
+        met: dict[Size, tuple[Size, ...]] | None = None,
     ) -> None:
         self.builder = builder
         self.opset = opset
@@ -64,6 +67,7 @@ class Context:
         self.variables = variables if variables is not None else {}
         self.functions = Functions() if functions is None else functions
         self.stored = {} if stored is None else stored
+        self.met = {} if met is None else met
 
     def inside(self, builder: relax.BlockBuilder) -> Context:
         """The same node's place in another function."""
@@ -76,6 +80,7 @@ class Context:
             self.variables,
             self.functions,
             self.stored,
+            self.met if builder is self.builder else dict(self.met),
         )
 
     def at_opset(self, opset: int) -> Context:
@@ -87,6 +92,11 @@ class Context:
     def emit(self, expr: relax.Expr) -> relax.Var:
         """Bind an intermediate result to a variable, whose type is then known."""
         return self.builder.emit(expr)
+
+    def unused_dim(self, name: str) -> str:
+        """A name like this one that no symbolic dim has."""
+        names = (f"{name}{k or ''}" for k in range(len(self.variables) + 1))
+        return next(n for n in names if n not in self.variables)
 
     def stored_as(self, expr: relax.Expr, dtype: str) -> relax.Var:
         """Bind a result that holds values of a storage type."""
@@ -165,10 +175,13 @@ class Context:
         expr = self._typed(expr)
         have = expr.ty.shape.values
         dims = [cast_dim(a, b) for a, b in zip(have, self.prims(shape), strict=True)]
-        # Named after the node: a run that is refused for it says this name.
-        node = "".join(c if c.isascii() and c.isalnum() else "_" for c in self.label)
         ty = relax.TensorType(dims, expr_dtype(expr))
-        return self.builder.match_cast(expr, ty, node.strip("_"))
+        return self.builder.match_cast(expr, ty, self.identifier)
+
+    @property
+    def identifier(self) -> str:
+        """The node's name for a cast: a run that is refused for it says this name."""
+        return "".join(c if c.isascii() and c.isalnum() else "_" for c in self.label).strip("_")
 
     def checked(self, value: relax.Expr, holds: relax.Expr) -> relax.Expr:
         """`value`, for a run that ends with ``MEGCC_ERR_DATA`` when `holds` is false.

@@ -41,7 +41,7 @@ def sizes_from(
     """
     stem = re.sub(r"\W+", "_", next((n for n in ctx.outputs if n), ctx.op), flags=re.ASCII)
     shape = ctx.emit(relax.op.tensor_to_shape(counts))
-    variables = [tirx.Var(_unused(ctx, f"{stem}_{name}"), "int64") for name in names]
+    variables = [tirx.Var(ctx.unused_dim(f"{stem}_{name}"), "int64") for name in names]
     ctx.builder.match_cast(shape, relax.ShapeType(variables), f"{stem}_sizes")
     for variable, high in zip(variables, highs, strict=True):
         ctx.variables[variable.name] = variable
@@ -91,12 +91,4 @@ def _ranks(flags: te.Tensor) -> te.Tensor:
 
     return te.extern(
         [flags.shape], [flags], lambda i, o: kernel(i[0], o[0]), dtype=["int64"], name="ranks"
-    )
-
-
-def _unused(ctx: Context, name: str) -> str:
-    return next(
-        n
-        for k in range(len(ctx.variables) + 1)
-        if (n := f"{name}{k}" if k else name) not in ctx.variables
     )

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from tvm import relax
 
-from ._context import Context, expr_dtype
+from ._agree import STRETCHED, WHOLE, Labels, Shape
+from ._context import Attrs, Context, expr_dtype
 from ._inputs import Inputs
 
 #: The ``epsilon`` of an operator that says none.
 EPSILON = 1e-12
+
+
+def summed(shapes: list[Shape | None], attrs: Attrs) -> Labels:
+    """Labels of a sum of operands 0 and 1: those before the last two dims of 1 are stretched."""
+
+    def row(kind: str, shape: Shape) -> list[Hashable]:
+        before = [(kind, len(shape) - axis) for axis in range(len(shape) - 2)]
+        return [*before, *["row", "size"][-len(shape) :]]
+
+    kinds = [WHOLE] + [STRETCHED] * (len(shapes) - 1)
+    return [row(kind, shape) if shape else [] for kind, shape in zip(kinds, shapes, strict=True)]
 
 
 def total(ctx: Context, inputs: Inputs, bias: int) -> relax.Expr:

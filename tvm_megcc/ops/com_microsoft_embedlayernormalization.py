@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._agree import STRETCHED, Labels, Shape
+from ._agree import STRETCHED, WHOLE, Labels, Shape
 from ._indexing import rows_inside
 from ._normed import EPSILON, layer
 
@@ -23,7 +23,7 @@ class EmbedLayerNormalization(OnnxOp):
     domain = "com.microsoft"
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
-        ids: list[Hashable] = ["batch", "words"]
+        ids: list[Hashable] = [(WHOLE, "batch"), "words"]
         own = {0: ids, 1: ids, 7: ids, 8: [(STRETCHED, "batch"), "words"]}
         return [list(own.get(k, [])) for k in range(len(shapes))]
 

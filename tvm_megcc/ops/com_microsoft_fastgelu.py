@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._agree import broadcast
+from ._agree import last_dims
 
 
 class FastGelu(OnnxOp):
@@ -13,7 +13,7 @@ class FastGelu(OnnxOp):
 
     name = "FastGelu"
     domain = "com.microsoft"
-    labels = staticmethod(broadcast())
+    labels = staticmethod(last_dims)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         x = inputs[0]

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from tvm import relax
 
 from . import Attrs, Context, Inputs, Result
-from ._agree import STRETCHED, Labels, Shape
+from ._agree import STRETCHED, WHOLE, Labels, Shape
 from ._composite import Composite
 from ._quantised import centred, requantise, shaped
 from ._shapes import reshaped
@@ -23,12 +23,12 @@ class QGemm(Composite):
     domain = "com.microsoft"
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
-        rows, columns = (STRETCHED, "m"), (STRETCHED, "n")
+        rows, columns = (WHOLE, "m"), (WHOLE, "n")
         labels: Labels = [[] for _ in shapes]
         labels[0] = ["k", rows] if attrs.get("transA", 0) else [rows, "k"]
         labels[3] = [columns, "k"] if attrs.get("transB", 0) else ["k", columns]
         if len(shapes) > 6:
-            last: list[Hashable] = [rows, columns]
+            last: list[Hashable] = [(STRETCHED, "m"), (STRETCHED, "n")]
             labels[6] = last[2 - len(shapes[6] or ()) :]
         return labels
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._agree import broadcast
-from ._normed import EPSILON, layer, total
+from ._normed import EPSILON, layer, summed, total
 
 
 class SkipLayerNormalization(OnnxOp):
@@ -15,7 +14,7 @@ class SkipLayerNormalization(OnnxOp):
 
     name = "SkipLayerNormalization"
     domain = "com.microsoft"
-    labels = staticmethod(broadcast())
+    labels = staticmethod(summed)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         x = total(ctx, inputs, 4)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._agree import broadcast
-from ._normed import EPSILON, simple, total
+from ._normed import EPSILON, simple, summed, total
 
 
 class SkipSimplifiedLayerNormalization(OnnxOp):
@@ -15,7 +14,7 @@ class SkipSimplifiedLayerNormalization(OnnxOp):
 
     name = "SkipSimplifiedLayerNormalization"
     domain = "com.microsoft"
-    labels = staticmethod(broadcast())
+    labels = staticmethod(summed)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if ctx.wants(1):

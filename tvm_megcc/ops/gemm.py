@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._agree import STRETCHED, Labels, Shape
+from ._agree import STRETCHED, WHOLE, Labels, Shape
 
 
 class Gemm(OnnxOp):
@@ -16,11 +16,11 @@ class Gemm(OnnxOp):
     name = "Gemm"
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
-        rows, columns = (STRETCHED, "m"), (STRETCHED, "n")
+        rows, columns = (WHOLE, "m"), (WHOLE, "n")
         lhs: list[Hashable] = ["k", rows] if attrs.get("transA", 0) else [rows, "k"]
         rhs: list[Hashable] = [columns, "k"] if attrs.get("transB", 0) else ["k", columns]
         addend = shapes[2] if len(shapes) > 2 else None
-        last: list[Hashable] = [rows, columns]
+        last: list[Hashable] = [(STRETCHED, "m"), (STRETCHED, "n")]
         return [lhs, rhs, *([last[2 - len(addend or ()) :]] if len(shapes) > 2 else [])]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -14,7 +14,7 @@ class PRelu(OnnxOp):
     """``nn.prelu`` for one slope per channel, ``nn.leakyrelu`` for one in all, else a ``where``."""
 
     name = "PRelu"
-    labels = staticmethod(broadcast())
+    labels = staticmethod(broadcast(whole=0))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         data, rank = inputs[0], inputs.rank(0)

@@ -23,12 +23,13 @@ from tvm_megcc.passes.implicit_broadcast import ImplicitBroadcast
 from tvm_megcc.passes.legalise import LegaliseRest
 from tvm_megcc.passes.materialise import MaterialiseKernels
 from tvm_megcc.passes.read_sizes import ReadSizes
+from tvm_megcc.passes.settle_stretched import SettleStretched
 from tvm_megcc.passes.sizes_first import SizesFirst
 
 __all__ = [
     "ChannelsLast", "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory",
-    "ImplicitBroadcast", "LegaliseRest", "MaterialiseKernels", "ReadSizes", "SizesFirst",
-    "WindowsTo2d", "pipeline", "stages",
+    "ImplicitBroadcast", "LegaliseRest", "MaterialiseKernels", "ReadSizes", "SettleStretched",
+    "SizesFirst", "WindowsTo2d", "pipeline", "stages",
 ]  # fmt: skip
 
 
@@ -41,6 +42,7 @@ def stages(arch: str) -> dict[str, tvm.ir.transform.Pass]:
                 ExpandQuantised(),
                 relax.transform.ConvertToDataflow(min_size=1),
                 ReadSizes(),
+                SettleStretched(),
                 FoldScaleShift(),
                 WindowsTo2d(),
                 ImplicitBroadcast(),

@@ -1,0 +1,175 @@
+"""The usual case of dims that meet: a function for inputs whose dims that meet are all equal.
+
+Before: ``z = stretched_size(n, m)``, and ``x: [n, 3]`` and ``y: [m, 3]`` are copied to ``[z, 3]``.
+After, in a further function: ``z`` is ``n``, and a ``match_cast`` says that ``y`` is ``[n, 3]``.
+The package has both, weights and kernels once; where the casts do not hold, the VM takes the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import tvm
+from tvm import relax, tirx
+from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.relax.utils import copy_with_new_vars
+
+from tvm_megcc.control_flow import called_by
+from tvm_megcc.dims import Size, effort, is_static, stretch, stretched_from, symbols
+from tvm_megcc.shape_exprs import prim_of, size_of, sizes_of, symbols_of, variables_of
+from tvm_megcc.stretching import copied, copy, parts_of
+
+
+def with_equal_dims(
+    mod: tvm.IRModule, functions: Sequence[str]
+) -> tuple[tvm.IRModule, dict[str, str]]:
+    """The module with a function for equal dims beside each of `functions` in which dims meet.
+
+    Returns
+    -------
+    IRModule, dict
+        The second has the further function of each that has one, by name.
+    """
+    made: dict[str, relax.Function] = {}
+    for name in functions:
+        with symbols_of(mod[name]):
+            equal = _equal(mod, name)
+        if equal is not None:
+            made[name] = equal.with_attr("global_symbol", f"{name}_equal")
+    if made:
+        mod = mod.clone()
+    for name, func in made.items():
+        gvar = relax.GlobalVar(f"{name}_equal")
+        relax.expr._update_type(gvar, func.ty)
+        mod[gvar] = func
+    return mod, {name: f"{name}_equal" for name in made}
+
+
+def _equal(mod: tvm.IRModule, name: str) -> relax.Function | None:
+    func = copy_with_new_vars(mod[name])
+    settled = _Settled.of(mod, func, called_by(mod, [name]))
+    if not settled.some:
+        return None
+    variables = variables_of(func)
+    values = {variables[z]: prim_of(size, variables) for z, size in settled.values.items()}
+    found = _Copies(mod, func, settled).visit_expr(func)
+    return _Checks(mod).visit_expr(_bound(found, values))
+
+
+def _bound(func: relax.Function, values: Mapping[tirx.Var, tvm.ir.Expr]) -> relax.Function:
+    """The function with these in place of dims that it no longer defines."""
+    if not values:
+        return func
+    # TVM knows no dims but those of parameters.
+    free = relax.Var("free", relax.ShapeType(list(values)))
+    given = relax.Function([*func.params, free], func.body, func.ret_ty, func.is_pure, func.attrs)
+    found = given.bind_symbolic_vars(values)
+    return relax.Function(
+        list(found.params)[:-1], found.body, found.ret_ty, found.is_pure, found.attrs
+    )
+
+
+@dataclass(slots=True)
+class _Settled:
+    """The dims that are known with the inputs' shapes, those that met among them."""
+
+    names: set[str]
+    #: Whether a copy follows from them.
+    some: bool = False
+    #: What a dim that met is where the dims that it comes from are equal.
+    values: dict[str, Size] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, mod: tvm.IRModule, func: relax.Function, callees: Sequence[str]) -> _Settled:
+        shapes = [sizes_of(getattr(p.ty, "shape", None)) or () for p in func.params]
+        found = cls({s.name for shape in shapes for size in shape for s in symbols(size)})
+        # A function that is called knows a size by its name.
+        named = {name for callee in callees for name in variables_of(mod[callee])}
+        calls: dict[relax.Var, relax.Expr] = {}
+        for block in func.body.blocks:
+            for binding in block.bindings:
+                if isinstance(binding, relax.VarBinding):
+                    calls[binding.var] = binding.value
+                    if copied(mod, binding.value) is not None:
+                        found.some |= found.needs(sizes_of(binding.var.ty.shape) or ())
+                elif parts := parts_of(calls.get(binding.value)):
+                    z = str(binding.ty.values[0].name)
+                    if z not in named:
+                        found.add(z, *parts)
+        return found
+
+    def needs(self, sizes: Sequence[Size]) -> bool:
+        """Whether a copy to these dims follows from the inputs' shapes, which are open."""
+        found = [self.values.get(str(size), size) for size in sizes]
+        return self.knows(sizes) and not is_static(found)
+
+    def knows(self, sizes: Sequence[Size]) -> bool:
+        return all(s.name in self.names for size in sizes for s in symbols(size))
+
+    def add(self, name: str, *parts: tvm.ir.Expr) -> None:
+        """A dim that met, where its parts are known."""
+        sizes = []
+        for part in parts:
+            size = size_of(part)
+            assert size is not None, part
+            sizes.append(self.values.get(str(size), size))
+        if self.knows(sizes):
+            known = stretch(*sizes)
+            self.names.add(name)
+            self.values[name] = min(stretched_from(known), default=known, key=effort)
+
+
+@mutator
+class _Copies(PyExprMutator):
+    """A copy becomes a cast, and dims that are settled are defined nowhere any more."""
+
+    def __init__(self, mod: tvm.IRModule, func: relax.Function, settled: _Settled) -> None:
+        super().__init__(mod)
+        self.mod, self.settled = mod, settled
+        self.variables = variables_of(func)
+
+    def visit_match_cast_(self, binding: relax.MatchCast) -> None:
+        values = getattr(binding.ty, "values", None)
+        if isinstance(binding.ty, relax.ShapeType) and str(values[0]) in self.settled.values:
+            return
+        super().visit_match_cast_(binding)
+
+    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        value = copied(self.mod, binding.value)
+        if value is None or not self.settled.knows(sizes_of(binding.var.ty.shape) or ()):
+            super().visit_var_binding_(binding)
+            return
+        # What is 1 or another dim is just that one, but for what is always 1.
+        pairs = list(zip(sizes_of(value.ty.shape), sizes_of(binding.var.ty.shape), strict=True))
+        wanted = [(stretched_from(size) or (0, size))[1] for _, size in pairs]
+        ones = {k for k, (have, size) in enumerate(pairs) if have == 1 != size}
+        dims = [_checking(prim_of(1 if k in ones else size, self.variables))
+                for k, size in enumerate(wanted)]  # fmt: skip
+        ty = relax.TensorType(dims, binding.var.ty.dtype)
+        result = self.builder_.match_cast(self.visit_expr(value), ty, binding.var.name)
+        if ones:
+            result = copy(
+                self.builder_, result, {k: prim_of(wanted[k], self.variables) for k in ones}
+            )
+        self.set_var_remap(binding.var, result)
+
+
+@mutator
+class _Checks(PyExprMutator):
+    """A cast to what a settled dim is defines nothing, and is left out where it is no other."""
+
+    def visit_match_cast_(self, binding: relax.MatchCast) -> None:
+        if not isinstance(binding.ty, relax.TensorType):
+            super().visit_match_cast_(binding)
+            return
+        value = self.visit_expr(binding.value)
+        if sizes_of(value.ty.shape) != sizes_of(binding.ty.shape):
+            ty = relax.TensorType(list(map(_checking, binding.ty.shape.values)), binding.ty.dtype)
+            value = self.builder_.match_cast(value, ty, binding.var.name)
+        self.set_var_remap(binding.var, value)
+
+
+def _checking(dim: tvm.ir.Expr) -> tvm.ir.Expr:
+    """The dim as a ``match_cast`` has it that defines none: a variable alone would be defined."""
+    return tirx.Mul(dim, tirx.IntImm("int64", 1)) if isinstance(dim, tvm.ir.Var) else dim

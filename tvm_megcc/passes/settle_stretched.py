@@ -1,0 +1,78 @@
+"""SettleStretched: what is known of dims that met, in a function for some sizes only.
+
+    z = stretched_size(1, 4);  y = stretched(x: [1, 3]) to [z, 3]
+    ->  y = broadcast_to(x, [4, 3])
+
+Another pass leaves out an expansion that the operator does itself.
+"""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from tvm_megcc.control_flow import called_by
+from tvm_megcc.dims import stretch
+from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.shape_exprs import size_of, sizes_of
+from tvm_megcc.stretching import copied, parts_of
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.SettleStretched")
+class SettleStretched:
+    """Sizes first, whose names TVM then replaces by their numbers, then the copies."""
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        found = [gvar for gvar, func in mod.functions_items() if _has_copies(mod, func)]
+        if not found:
+            return mod
+        mod = rewritten(mod, _Sizes(mod))
+        return rewritten(relax.transform.CanonicalizeBindings()(mod), _Copies(mod))
+
+
+def _has_copies(mod: tvm.IRModule, func: object) -> bool:
+    return isinstance(func, relax.Function) and any(
+        copied(mod, binding.value) is not None
+        for block in getattr(func.body, "blocks", ())
+        for binding in block.bindings
+    )
+
+
+@mutator
+class _Sizes(PyExprMutator):
+    def __init__(self, mod: tvm.IRModule) -> None:
+        super().__init__(mod)
+        # A function that is called knows the size by its name.
+        functions = [g.name_hint for g, f in mod.functions_items() if isinstance(f, relax.Function)]
+        self.is_named = any(called_by(mod, [name]) for name in functions)
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        parts = parts_of(call)
+        if parts is None or self.is_named:
+            return self.visit_expr_post_order(call)
+        a, b = map(size_of, parts)
+        assert a is not None and b is not None
+        known = stretch(a, b)
+        # TVM would take another dim in place of this one for one that a match_cast defines.
+        return relax.ShapeExpr([known]) if isinstance(known, int) else call
+
+
+@mutator
+class _Copies(PyExprMutator):
+    def __init__(self, mod: tvm.IRModule) -> None:
+        super().__init__(mod)
+        self.mod = mod
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        source = copied(self.mod, call)
+        if source is None:
+            return self.visit_expr_post_order(call)
+        value = self.visit_expr(source)
+        have, want = sizes_of(value.ty.shape), sizes_of(call.ty.shape)
+        assert have is not None and want is not None
+        if have == want:
+            return value
+        if all(a in (1, b) for a, b in zip(have, want, strict=True)):
+            return relax.op.broadcast_to(value, call.ty.shape)
+        return self.visit_expr_post_order(call)
