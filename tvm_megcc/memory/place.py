@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 
 from tvm_megcc.dims import at
 from tvm_megcc.errors import InputError
+from tvm_megcc.memory.block import align
 from tvm_megcc.memory.lifetimes import problem_of
 from tvm_megcc.memory.pools import plan_pools
 from tvm_megcc.memory.portfolio import DoesNotFit, plan
 from tvm_megcc.memory.problem import (
     Problem,
     Solution,
-    align,
     lower_bound,
     peak_step,
 )
