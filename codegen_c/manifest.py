@@ -51,6 +51,7 @@ def manifest(
             a: {
                 **_of_all(codes[a]),
                 "needs": list(machine(a).needs),
+                "threads": _threads(codes[a]),
                 "weight_bytes": sum(len(layout.segments[k].data) for k in layout.of(a)),
                 "program_bytes": len(blobs[a]),
                 "kernels": list(symbols[a]),
@@ -75,6 +76,12 @@ def _facts(program: Program) -> dict[str, object]:
         "calls": sum(kernels.values()),
         "calls_by_kernel": dict(kernels),
     }
+
+
+def _threads(code: Compiled) -> int:
+    """How many threads, at most, the calls have memory for."""
+    steps = (step for found in code.codes for step in found.program.calls)
+    return max((step.workers for step in steps if isinstance(step, Call)), default=1)
 
 
 def _of_all(code: Compiled) -> dict[str, object]:

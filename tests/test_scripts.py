@@ -46,6 +46,24 @@ def load(name: str):
     return module
 
 
+@needs_cc
+def test_bench_threads_writes_its_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("onnxruntime")
+    bench = load("bench_threads")
+    page = tmp_path / "performance.md"
+    page.write_text(f"before\n{bench.BEGIN}\nold\n{bench.END}\nafter\n")
+    monkeypatch.setattr(bench, "PAGE", page)
+    monkeypatch.setattr(bench, "MODELS", ("tiny_cnn",))
+    assert bench.main(["--rounds", "1", "--repeat", "2", "--threads", "3", "--write"]) == 0
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
+    assert "| model | 1 thread | 3 threads |" in text and "| tiny_cnn | " in text
+    assert bench.main(["missing_model"]) == 1
+    assert "missing_model" in capsys.readouterr().err
+
+
 @pytest.fixture
 def bare_path(tmp_path: Path) -> Path:
     """A PATH with little more than a shell's own needs: no compiler, no qemu, not root."""

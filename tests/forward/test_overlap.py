@@ -167,3 +167,12 @@ def test_threads_do_not_keep_a_small_call_from_overlapping() -> None:
     small = replace(window(1, 2), work=64, cost=1 << 10)
     before = program([plain(0, 1), small, plain(2, 3)], [64, 4096, 2048, 64], [3])
     assert places(overlap_windows(before, "caller", 8)) != places(before)
+
+
+def test_threads_a_call_that_is_large_for_some_size_is_never_whole() -> None:
+    n = dims.Symbol("n", 1, 512)
+    heavy = replace(window(1, 2), work=dims.of(n), cost=1 << 13)  # for n = 1 it is small
+    sizes: list[dims.Size] = [64, dims.of(n) * 640, dims.of(n) * 320, 64]
+    before = program([plain(0, 1), heavy, plain(2, 3)], sizes, [3], (n,))
+    assert places(overlap_windows(before, "caller", 1)) != places(before)
+    assert places(overlap_windows(before, "caller", 2)) == places(before)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tvm_megcc.dims import Size, Symbol, of
+from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.forward import give_workspaces
+from tvm_megcc.memory import place
 from tvm_megcc.program import Call, Kernel, Location, Program, Tensor
 from tvm_megcc.splitting import MOST, PIECE, grain, is_whole, parts
 
@@ -61,3 +65,9 @@ def test_symbolic_sizes_stay_symbolic() -> None:
     workers, nbytes = after(replace(CALL, work=of(n) * 1000), 2, of(n) * 8)
     assert workers == 2
     assert nbytes.at({"n": 10}) == 2 * 128  # type: ignore[union-attr]
+
+
+def test_too_little_memory_may_be_for_too_many_threads() -> None:
+    for threads, remedy in ((1, "more memory or"), (4, "more memory, fewer threads or")):
+        with pytest.raises(UnsupportedError, match=remedy):
+            place(give_workspaces(program(CALL), threads), limit=64)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tvm_megcc import frontend
+from tvm_megcc import driver, frontend, splitting, toolchain, zoo
 from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.pipeline import to_program
-from tvm_megcc.program import Call, Program
+from tvm_megcc.program import Call, Program, programs_of
 from tvm_megcc.splitting import is_whole, parts
 
 from . import programs as p
@@ -66,3 +67,28 @@ def test_one_pool_for_two_contexts(tmp_path: Path, programs: dict[int, Program])
     package = p.write_program(tmp_path / "net", programs[THREADS])
     flags = ["-fsanitize=thread", "-g", "-O1", *NAMES]
     compile_and_run("test_pool.c", [package], tmp_path, "2", "3", "8", flags=flags, threads=True)
+
+
+def test_shapes_that_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of a workspace are as large as the sizes of the moment say."""
+    monkeypatch.setattr(splitting, "PIECE", 1 << 8)  # so that every call is worth splitting
+    package = tmp_path / "net"
+    memory = MemoryOptions(threads=THREADS)
+    programs = driver.compile_model(
+        zoo.build("tiny_cnn", size="H"), package, archs=[HOST], memory=memory
+    )
+    (program,) = programs_of(programs[HOST])
+    shared = [c.workspace for c in calls_of(program) if c.workers == THREADS]
+    assert any(not isinstance(program.tensors[t].nbytes, int) for t in shared if t is not None)
+    flags = ["-fsanitize=address", "-O1"]
+    exe = toolchain.build(package, HOST, extra_cflags=flags, threads=True)
+    for size in (32, 64, 48):
+        x = np.random.default_rng(0).standard_normal((1, 3, size, size)).astype("f4")
+        results = [
+            toolchain.run_package(
+                exe, HOST, {"input": x}, p.manifest(package), args=["--threads", str(threads)]
+            )
+            for threads in (1, 2, THREADS, 5)
+        ]
+        for result in results[1:]:
+            assert result.outputs["output"].tobytes() == results[0].outputs["output"].tobytes()

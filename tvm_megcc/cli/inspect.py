@@ -55,9 +55,12 @@ def run(args: argparse.Namespace) -> None:
     for side in ("inputs", "outputs"):
         for port in facts[side]:
             print(f"  {side[:-1]:<7} {port['name']}: {port['dtype']}{port['shape']}")
-    head = ("arch", "arena bytes", "weight bytes", "kernels", "calls")
+    head = ("arch", "arena bytes", "weight bytes", "kernels", "calls", "threads")
     rows = [
-        [arch, *map(str, (_arena(a), a["weight_bytes"], len(a["kernels"]), a["calls"]))]
+        [
+            arch,
+            *map(str, (_arena(a), a["weight_bytes"], len(a["kernels"]), a["calls"], a["threads"])),
+        ]
         for arch, a in facts["archs"].items()
     ]
     options.print_table(head, rows)
@@ -97,6 +100,7 @@ def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def _facts(entry: Mapping[str, Any]) -> dict[str, Any]:
     keys = ("arena_bytes", "weight_bytes", "program_bytes", "calls", "kernels")
     facts = {key: entry[key] for key in keys}
+    facts["threads"] = entry.get("threads", 1)
     if "functions" in entry:
         facts["functions"] = entry["functions"]
     if "memory" in entry:  # a package of an earlier version has none

@@ -17,7 +17,7 @@ that together are `WHOLE_SHARE` of its work, or too small to be split anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tvm_megcc.dims import Size, ceildiv, samples, typical
@@ -47,7 +47,7 @@ class _Budget:
         losses = tuple(cost if split else 0 for cost, split in zip(costs, splits, strict=True))
         return _Budget(losses, WHOLE_SHARE * sum(costs))
 
-    def allows(self, steps: set[int]) -> bool:
+    def allows(self, steps: Iterable[int]) -> bool:
         return sum(self.losses[s] for s in steps) <= self.most
 
 
@@ -58,7 +58,9 @@ def overlap_windows(program: Program, io: str, threads: int = 1) -> Program:
         return program
     asked = replace(program, calls=calls)
     at_size = [sized(asked, values) for values in samples(program.symbols)]
-    choices = dict.fromkeys([(), *(_steps(p, io, threads) for p in at_size)])
+    budgets = [_Budget.of(p, threads) for p in at_size]
+    found = [_steps(p, io, budget) for p, budget in zip(at_size, budgets, strict=True)]
+    choices = [s for s in dict.fromkeys([(), *found]) if all(b.allows(s) for b in budgets)]
     peaks = {steps: [_peak(p, steps, io) for p in at_size] for steps in choices}
     best = [min(at_one) for at_one in zip(*peaks.values(), strict=True)]
 
@@ -80,10 +82,9 @@ def _asked(program: Program, step: Step) -> Step:
     return replace(step, overlap=None) if any(waits_for_data(program, t) for t in ends) else step
 
 
-def _steps(program: Program, io: str, threads: int) -> tuple[int, ...]:
+def _steps(program: Program, io: str, budget: _Budget) -> tuple[int, ...]:
     """The calls, in order, whose input and output overlap, for a program of fixed sizes."""
     storages = Storages(program)
-    budget = _Budget.of(program, threads)
     chosen: set[int] = set()
     tried: set[int] = set()
     while True:

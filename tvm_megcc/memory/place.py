@@ -16,18 +16,18 @@ from dataclasses import dataclass, replace
 
 from tvm_megcc.dims import at
 from tvm_megcc.errors import InputError
+from tvm_megcc.memory.block import align
 from tvm_megcc.memory.lifetimes import problem_of
 from tvm_megcc.memory.pools import plan_pools
 from tvm_megcc.memory.portfolio import DoesNotFit, plan
 from tvm_megcc.memory.problem import (
     Problem,
     Solution,
-    align,
     lower_bound,
     peak_step,
 )
 from tvm_megcc.memory.symbolic import stack
-from tvm_megcc.program import Block, Location, MemoryPlan, Pool, Program, operands_of
+from tvm_megcc.program import Block, Call, Location, MemoryPlan, Pool, Program, operands_of
 
 
 def place(
@@ -172,9 +172,11 @@ def _named(program: Program, problem: Problem, error: DoesNotFit, room: str) -> 
     live = [b for b in problem.intervals if b.is_live and b.first <= step < b.last]
     names = tuple(b.name for b in sorted(live, key=lambda b: -b.size))
     shown = ", ".join(f"'{n}'" for n in names[:3]) + (", ..." if names[3:] else "")
+    threads = any(isinstance(c, Call) and c.workers > 1 for c in program.calls)
+    remedy = "more memory, fewer threads" if threads else "more memory"
     return DoesNotFit(
         f"model '{program.name}' for {program.arch}: {missing} bytes are missing, {room}; call"
-        f" {step}, '{name}', needs the most, for {shown}; give it more memory or a smaller input",
+        f" {step}, '{name}', needs the most, for {shown}; give it {remedy} or a smaller input",
         missing,
         step,
         names,

@@ -54,6 +54,9 @@ _DENSE = [
     {"h": 13, "w": 64, "ic": 20, "oc": 20, "kh": 5, "pt": 2, "pb": 2, "n": 2},
     {"h": 1, "w": 1024, "ic": 1, "oc": 20, "kh": 1, "kw": 256, "sw": 128},
     {"h": 1, "w": 600, "ic": 1, "oc": 20, "kh": 1, "kw": 256, "sw": 96, "pl": 128, "pr": 128},
+    # Blocks of 96 pixels by 16 channels: three by three, in one group and in two.
+    {"h": 13, "w": 17, "ic": 3, "oc": 40, **_SAME},
+    {"h": 14, "w": 16, "ic": 16, "oc": 88, "g": 2, **_SAME, "residual": 1},
     # Groups: whole panels, ragged panels, few channels (the reference's share), depth multiplier.
     {"h": 5, "w": 6, "ic": 16, "oc": 16, "g": 2, **_SAME, **_RELU6},
     {"h": 5, "w": 6, "ic": 15, "oc": 27, "g": 3, **_SAME},
