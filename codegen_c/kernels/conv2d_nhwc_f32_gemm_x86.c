@@ -5,12 +5,13 @@
 // isa: simd
 // when: (g == 1 or oc // g >= 4) and ic > 0
 // rank: 20
+// tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual
-// pack: 1=gemm_panels(nr=16)
+// pack: w=gemm_panels(nr=16)
 // workspace: 8 * kh * min(96, n * oh * ow) + 4 * kw * ic * (1 + kh * min(96, n * oh * ow,
 //   (94 // max(1, ow) + 2) * ((pl + sw - 1) // sw + (pr + sw - 1) // sw)))
 //   if g * dw == 1 and kw > 1 and ic <= 16 else 8 * kh * kw * min(96, n * oh * ow) + 4 * ic
-// inplace: 3
+// inplace: residual
 // overlap: 4 * oc * min(n * oh * ow, 95 + (ow * (pt // sh + 1) if kh * kw * sh * sw > 1 else 1))
 //   if oc <= ic and pl + pr <= dw * (kw - 1) and pt + pb <= dh * (kh - 1) else -1
 // work: (n * oh * ow + 95) // 96 * g * ((oc // g + 15) // 16)

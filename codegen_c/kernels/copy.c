@@ -4,7 +4,7 @@
 // arch: portable
 // isa: none
 // rank: 0
-// inplace: 0
+// inplace: x
 // work: (bytes + 63) // 64
 // cost: 128
 //

@@ -4,6 +4,7 @@
 // arch: portable
 // isa: none
 // rank: 0
+// tolerance: 2e-6
 // params: FUNC=func
 // work: n * ((c + 15) // 16)
 // cost: 64 * hw

@@ -4,6 +4,7 @@
 // arch: arm64, armv7, x86
 // isa: simd
 // rank: 10
+// tolerance: 2e-6
 // params: FUNC=func
 // work: n * ((c + 63) // 64)
 // cost: 256 * hw

@@ -3,11 +3,12 @@
 // dtype: f32
 // arch: portable
 // isa: simd
-// when: trans_a == 0 and rhs_const == 0
+// when: rhs_const == 0
 // rank: 11
+// tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual BIAS=bias TRANS_B=trans_b
 // workspace: 64 * (min(12, (m + 7) // 8) + k * min(2, (n + 15) // 16))
-// inplace: 2 + bias
+// inplace: residual
 // work: b * ((n + 31) // 32)
 // cost: (m + 8) * min(32, n) * k
 //

@@ -3,12 +3,13 @@
 // dtype: f32
 // arch: portable
 // isa: simd
-// when: trans_a == 0 and rhs_const == 1
+// when: rhs_const == 1
 // rank: 10
+// tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual BIAS=bias
-// pack: 1=matmul_panels(nr=8)
+// pack: rhs=matmul_panels(nr=8)
 // workspace: 8 * min(96, b * m)
-// inplace: 2 + bias
+// inplace: residual
 // work: (b * m + 95) // 96 * ((n + 15) // 16)
 // cost: (min(96, b * m) + 8) * min(16, n) * k
 //
