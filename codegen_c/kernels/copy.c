@@ -5,7 +5,7 @@
 // isa: none
 // rank: 0
 // inplace: x
-// work: (bytes + 63) // 64
+// work: (bytes + BLOCK - 1) // BLOCK
 // cost: 128
 //
 // A work item is 64 bytes.

@@ -9,7 +9,7 @@
 // params: ACT=act RESIDUAL=residual
 // pack: w=dw_taps
 // inplace: residual
-// overlap: 4 * oc * ow * min(n * oh, pt // sh + 1)
+// overlap: sizeof(Y) * oc * ow * min(n * oh, pt // sh + 1)
 //   if pl + pr <= dw * (kw - 1) and pt + pb <= dh * (kh - 1) else -1
 // work: n * oh
 // cost: 4 * ow * oc * kh * kw

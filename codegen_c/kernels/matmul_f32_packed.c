@@ -7,11 +7,12 @@
 // rank: 10
 // tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual BIAS=bias
-// pack: rhs=matmul_panels(nr=8)
-// workspace: 8 * min(96, b * m)
+// pack: rhs=matmul_panels(nr=NR)
+// workspace: MEGCC_GEMM_ENTRY * min(MEGCC_GEMM_BLOCK, b * m)
 // inplace: residual
-// work: (b * m + 95) // 96 * ((n + 15) // 16)
-// cost: (min(96, b * m) + 8) * min(16, n) * k
+// work: (b * m + MEGCC_GEMM_BLOCK - 1) // MEGCC_GEMM_BLOCK
+//   * ((n + MEGCC_GEMM_UNIT - 1) // MEGCC_GEMM_UNIT)
+// cost: (min(MEGCC_GEMM_BLOCK, b * m) + 8) * min(MEGCC_GEMM_UNIT, n) * k
 //
 // A constant rhs in panels of 8 columns (NEON, 4-lane vectors): megcc_matmul_gemm.h. A single row
 // is split by panels, several rows by rows.

@@ -178,6 +178,17 @@ def test_every_operator_has_a_portable_reference() -> None:
         assert all(c in portable[kernel.op] for c in kernel.types.combinations()), kernel.stem
 
 
+def test_a_header_may_be_like_another(folder) -> None:
+    """Formulas are written once; the macros that they name are those of the file itself."""
+    folder("plain", text=HEADER.replace("sizeof(T) * c", "LANES"))
+    wide = "// kernel: {stem}\n// like: plain\n// arch: x86\n// rank: 3\n//\n#define LANES 16\n"
+    kernel = folder("wide", text=wide)
+    assert (kernel.archs, kernel.ranked(FACTS), kernel.workspace(FACTS)) == (("x86",), 3, 16)
+    assert kernel.pack[0][1].options == (("nr", 16),)
+    with pytest.raises(ValueError, match="other.c: there is no such kernel to be like"):
+        folder("lost", text=wide.replace("plain", "other"))
+
+
 def test_rank_may_depend_on_the_call(folder) -> None:
     """As Winograd's: worth it for large images only."""
     folder("small", rank=5)

@@ -193,6 +193,27 @@ def parse(path: Path) -> KernelFile:
     ValueError
         When the header misses a key, has an unknown one, or does not fit the file's name.
     """
+    keys = _keys(path)
+    if "like" in keys:
+        # Two instances of one driver: what the other header says holds here, too.
+        keys = {**_keys(path.with_name(f"{keys.pop('like')}.c")), **keys}
+    missing = {"kernel", "op", "dtype", "arch", "rank", "work", "cost"} - keys.keys()
+    unknown = keys.keys() - _KEYS
+    if missing or unknown:
+        raise ValueError(f"{path.name}: missing keys {sorted(missing)}, unknown {sorted(unknown)}")
+    archs = tuple(a.strip() for a in keys["arch"].split(","))
+    if keys["kernel"] != path.stem or not set(archs) <= set(ARCHITECTURES):
+        raise ValueError(f"{path.name}: `kernel` must be {path.stem}, `arch` of {ARCHITECTURES}")
+    given = {*_macros(keys), *contract(keys["op"]).variables}
+    made = _made(path.stem, archs, keys, constants.of_text(path.read_text(), given))
+    _check_names(made)
+    return made
+
+
+def _keys(path: Path) -> dict[str, str]:
+    """The lines of a header comment, each with those that go on with it."""
+    if not path.is_file():
+        raise ValueError(f"{path.name}: there is no such kernel to be like")
     keys: dict[str, str] = {}
     last = ""
     for line in path.read_text().splitlines():
@@ -205,17 +226,7 @@ def parse(path: Path) -> KernelFile:
             keys[last] += " " + more[1]
         else:
             break
-    missing = {"kernel", "op", "dtype", "arch", "rank", "work", "cost"} - keys.keys()
-    unknown = keys.keys() - _KEYS
-    if missing or unknown:
-        raise ValueError(f"{path.name}: missing keys {sorted(missing)}, unknown {sorted(unknown)}")
-    archs = tuple(a.strip() for a in keys["arch"].split(","))
-    if keys["kernel"] != path.stem or not set(archs) <= set(ARCHITECTURES):
-        raise ValueError(f"{path.name}: `kernel` must be {path.stem}, `arch` of {ARCHITECTURES}")
-    given = {*_macros(keys), *contract(keys["op"]).variables}
-    made = _made(path.stem, archs, keys, constants.of_text(path.read_text(), given))
-    _check_names(made)
-    return made
+    return keys
 
 
 def _features(name: str, isa: str, archs: Iterable[str]) -> tuple[str, ...]:
