@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cases import matmul
 
-from tvm_megcc.kernels import registry
+from tvm_megcc.kernels import constants, registry
 from tvm_megcc.kernels.contract import contract
 
 
@@ -23,8 +23,10 @@ def test_matmul_selection(arch: str) -> None:
             assert registry.select("matmul", arch, facts).stem == stem
 
 
-def test_matmul_one_row_is_split_by_columns() -> None:
+def test_matmul_is_split_by_blocks_of_rows_and_by_columns() -> None:
     kernel = registry.select("matmul", "arm64", _facts(m=1, rhs_const=1))
-    assert kernel.work(_facts(m=1, rhs_const=1)) == 5
-    assert kernel.work(_facts(m=7, rhs_const=1)) == 7
-    assert kernel.work(_facts(b=3, m=7, rhs_const=1)) == 21
+    sizes = constants.of_text(kernel.path.read_text())
+    columns = -(-40 // sizes["MEGCC_GEMM_UNIT"])
+    assert kernel.work(_facts(m=1, rhs_const=1)) == columns
+    assert kernel.work(_facts(b=3, m=7, rhs_const=1)) == columns
+    assert kernel.work(_facts(b=2, m=sizes["MEGCC_GEMM_BLOCK"], rhs_const=1)) == 2 * columns

@@ -182,6 +182,7 @@ def test_a_header_may_be_like_another(folder) -> None:
     """Formulas are written once; the macros that they name are those of the file itself."""
     folder("plain", text=HEADER.replace("sizeof(T) * c", "LANES"))
     wide = "// kernel: {stem}\n// like: plain\n// arch: x86\n// rank: 3\n//\n#define LANES 16\n"
+    wide += '#include "op/pool2d.h"\n'
     kernel = folder("wide", text=wide)
     assert (kernel.archs, kernel.ranked(FACTS), kernel.workspace(FACTS)) == (("x86",), 3, 16)
     assert kernel.pack[0][1].options == (("nr", 16),)
