@@ -13,6 +13,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tvm_megcc.kernels import registry
+from tvm_megcc.kernels.contract import contract
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "kernels.md"
 _HEAD = """# Kernels
@@ -41,9 +42,9 @@ def _code(text: str) -> str:
     return f"`{text}`" if text else ""
 
 
-def _packing(index: int, how: registry.Packing) -> str:
+def _packing(operand: str, how: registry.Packing) -> str:
     options = ", ".join(f"{k}={v}" for k, v in how.options)
-    return f"{index}={how.name}" + (f"({options})" if options else "")
+    return f"{operand}={how.name}" + (f"({options})" if options else "")
 
 
 def _cells(kernel: registry.KernelFile) -> tuple[str, ...]:
@@ -52,11 +53,11 @@ def _cells(kernel: registry.KernelFile) -> tuple[str, ...]:
     params = " ".join(f"{macro}={value.text}" for macro, value in kernel.params)
     return (
         f"[{kernel.stem}](../codegen_c/kernels/{kernel.stem}.c)",
-        ", ".join(kernel.dtypes),
+        kernel.types.text,
         ", ".join(kernel.archs),
         kernel.isa,
         every.get(kernel.when.text) or _code(kernel.when.text),
-        str(kernel.rank),
+        kernel.rank.text,
         _code(params),
         _code(" ".join(_packing(*row) for row in kernel.pack)),
         every.get(workspace) or _code(workspace),
@@ -65,18 +66,11 @@ def _cells(kernel: registry.KernelFile) -> tuple[str, ...]:
     )
 
 
-def _summary(op: str) -> str:
-    """What the first line of the op header says behind ``// op <op>: ``."""
-    first = (registry.OP_DIR / f"{op}.h").read_text().splitlines()[0]
-    return first.partition(": ")[2]
-
-
 def page() -> str:
     """The whole page."""
     parts = [_HEAD]
-    ordered = sorted(registry.kernels(), key=lambda k: (k.op, -k.rank, k.stem))
-    for op, rows in groupby(ordered, key=lambda k: k.op):
-        parts.append(f"\n## {op}\n\n{_summary(op)}\n\n")
+    for op, rows in groupby(registry.listed(), key=lambda k: k.op):
+        parts.append(f"\n## {op}\n\n{contract(op).summary}\n\n")
         parts.append(f"| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}\n")
         parts += [f"| {' | '.join(_cells(k))} |\n" for k in rows]
     return "".join(parts)

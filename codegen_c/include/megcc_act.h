@@ -19,20 +19,8 @@
 #ifndef MEGCC_ACT_H
 #define MEGCC_ACT_H
 
+#include "megcc_act_codes.h"
 #include "megcc_vmath.h"
-
-#define MEGCC_ACT_NONE 0
-#define MEGCC_ACT_RELU 1
-#define MEGCC_ACT_CLIP 2
-#define MEGCC_ACT_SIGMOID 3
-#define MEGCC_ACT_TANH 4
-#define MEGCC_ACT_SILU 5
-#define MEGCC_ACT_HARDSIGMOID 6
-#define MEGCC_ACT_HARDSWISH 7
-#define MEGCC_ACT_LEAKY_RELU 8
-#define MEGCC_ACT_GELU 9
-#define MEGCC_ACT_GELU_TANH 10
-#define MEGCC_ACT_ELU 11
 
 // min(max(x, lo), hi); x stands second so that its NaN survives on x86 too.
 MEGCC_INLINE megcc_vf megcc_vf_clip(megcc_vf x, megcc_vf lo, megcc_vf hi) {

@@ -116,7 +116,8 @@ MEGCC_INLINE void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, void 
   v.attr = attr;
   v.row_taps = row_taps;
   v.table = workspace;
-  zeros = (float *)((char *)workspace + (size_t)(block < pixels ? block : pixels) * runs * 8);
+  zeros = (float *)((char *)workspace +
+                    (size_t)(block < pixels ? block : pixels) * runs * MEGCC_GEMM_ENTRY);
   v.zeros = zeros;
   v.patches = zeros + run_floats;
   for (int32_t i = 0; i < run_floats; ++i) zeros[i] = 0.0f;

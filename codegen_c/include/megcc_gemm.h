@@ -210,6 +210,7 @@ static void megcc_gemm_block(const megcc_gemm_t *g, int32_t rows, int32_t c0, in
 // of many columns split as well as many rows.
 #define MEGCC_GEMM_UNIT 16
 #define MEGCC_GEMM_BLOCK 96
+#define MEGCC_GEMM_ENTRY 8  // bytes that a row's address takes in a workspace, whatever the machine
 
 // Rows of a block: at most MEGCC_GEMM_BLOCK, whole tiles, all blocks equal, so that no short last
 // block reads all of b again. There are as many as ceil(rows / MEGCC_GEMM_BLOCK).

@@ -4,7 +4,7 @@
 // arch: portable
 // isa: none
 // rank: 0
-// params: FUNC=func LAST=last DTYPE=dtype
+// params: FUNC=func LAST=last DTYPE=T
 // work: outer * inner
 // cost: 4 * axis
 //

@@ -4,8 +4,9 @@
 // arch: portable
 // isa: none
 // rank: 0
+// tolerance: 1e-6 if func == BINARY_POW else 1.5e-7
 // params: FUNC=func ACT=act
-// inplace: 0, 1
+// inplace: lhs, rhs
 // work: size
 // cost: 8
 //

@@ -3,10 +3,11 @@
 // dtype: f32
 // arch: arm64, armv7, x86
 // isa: simd
-// when: func != 6
+// when: func != BINARY_POW
 // rank: 10
+// tolerance: 1.5e-7
 // params: FUNC=func ACT=act
-// inplace: 0, 1
+// inplace: lhs, rhs
 // work: size
 // cost: 8
 //

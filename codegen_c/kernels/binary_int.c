@@ -3,10 +3,11 @@
 // dtype: i8, u8, i16, u16, i32, u32, i64, u64
 // arch: portable
 // isa: none
-// when: func <= 5 and act == 0
+// when: func in (BINARY_ADD, BINARY_SUB, BINARY_MUL, BINARY_DIV, BINARY_MIN, BINARY_MAX)
+//   and act == MEGCC_ACT_NONE
 // rank: 0
-// params: FUNC=func DTYPE=dtype
-// inplace: 0, 1
+// params: FUNC=func DTYPE=T
+// inplace: lhs, rhs
 // work: size
 // cost: 8
 //

@@ -1,11 +1,10 @@
 // kernel: cast
 // op: cast
-// dtype: f32, bool, i8, u8, i16, u16, i32, u32, i64, u64
+// dtype: x=f32,bool,i8,u8,i16,u16,i32,u32,i64,u64 y=f32,bool,i8,u8,i16,u16,i32,u32,i64,u64
 // arch: portable
 // isa: none
-// when: to in ("f32", "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
 // rank: 0
-// params: FROM=dtype TO=to
+// params: FROM=X TO=Y
 // work: size
 // cost: 8
 //

@@ -5,16 +5,22 @@
 // isa: simd
 // when: (g == 1 or oc // g >= 4) and ic > 0
 // rank: 10
+// tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual
-// pack: 1=gemm_panels(nr=8)
-// workspace: 8 * kh * min(96, n * oh * ow) + 4 * kw * ic * (1 + kh * min(96, n * oh * ow,
-//   (94 // max(1, ow) + 2) * ((pl + sw - 1) // sw + (pr + sw - 1) // sw)))
-//   if g * dw == 1 and kw > 1 and ic <= 16 else 8 * kh * kw * min(96, n * oh * ow) + 4 * ic
-// inplace: 3
-// overlap: 4 * oc * min(n * oh * ow, 95 + (ow * (pt // sh + 1) if kh * kw * sh * sw > 1 else 1))
+// pack: w=gemm_panels(nr=NR)
+// workspace: MEGCC_GEMM_ENTRY * kh * min(MEGCC_GEMM_BLOCK, n * oh * ow)
+//   + sizeof(X) * kw * ic * (1 + kh * min(MEGCC_GEMM_BLOCK, n * oh * ow,
+//   ((MEGCC_GEMM_BLOCK - 2) // max(1, ow) + 2) * ((pl + sw - 1) // sw + (pr + sw - 1) // sw)))
+//   if g * dw == 1 and kw > 1 and ic <= MEGCC_CONV_FEW else
+//   MEGCC_GEMM_ENTRY * kh * kw * min(MEGCC_GEMM_BLOCK, n * oh * ow) + sizeof(X) * ic
+// inplace: residual
+// overlap: sizeof(Y) * oc * min(n * oh * ow, MEGCC_GEMM_BLOCK - 1
+//   + (ow * (pt // sh + 1) if kh * kw * sh * sw > 1 else 1))
 //   if oc <= ic and pl + pr <= dw * (kw - 1) and pt + pb <= dh * (kh - 1) else -1
-// work: (n * oh * ow + 95) // 96 * g * ((oc // g + 15) // 16)
-// cost: (min(96, n * oh * ow) + 8) * min(16, oc // g) * kh * kw * (ic // g)
+// work: (n * oh * ow + MEGCC_GEMM_BLOCK - 1) // MEGCC_GEMM_BLOCK * g
+//   * ((oc // g + MEGCC_GEMM_UNIT - 1) // MEGCC_GEMM_UNIT)
+// cost: (min(MEGCC_GEMM_BLOCK, n * oh * ow) + 8) * min(MEGCC_GEMM_UNIT, oc // g) * kh * kw
+//   * (ic // g)
 //
 // Implicit matrix product over output pixels: megcc_conv2d_gemm.h. Any size, stride, dilation,
 // padding and grouping; panels of 8 channels suit NEON and 4-lane vectors.

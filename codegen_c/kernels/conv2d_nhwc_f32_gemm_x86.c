@@ -1,20 +1,7 @@
 // kernel: conv2d_nhwc_f32_gemm_x86
-// op: conv2d
-// dtype: f32
+// like: conv2d_nhwc_f32_gemm
 // arch: x86
-// isa: simd
-// when: (g == 1 or oc // g >= 4) and ic > 0
 // rank: 20
-// params: ACT=act RESIDUAL=residual
-// pack: 1=gemm_panels(nr=16)
-// workspace: 8 * kh * min(96, n * oh * ow) + 4 * kw * ic * (1 + kh * min(96, n * oh * ow,
-//   (94 // max(1, ow) + 2) * ((pl + sw - 1) // sw + (pr + sw - 1) // sw)))
-//   if g * dw == 1 and kw > 1 and ic <= 16 else 8 * kh * kw * min(96, n * oh * ow) + 4 * ic
-// inplace: 3
-// overlap: 4 * oc * min(n * oh * ow, 95 + (ow * (pt // sh + 1) if kh * kw * sh * sw > 1 else 1))
-//   if oc <= ic and pl + pr <= dw * (kw - 1) and pt + pb <= dh * (kh - 1) else -1
-// work: (n * oh * ow + 95) // 96 * g * ((oc // g + 15) // 16)
-// cost: (min(96, n * oh * ow) + 8) * min(16, oc // g) * kh * kw * (ic // g)
 //
 // Implicit matrix product over output pixels: megcc_conv2d_gemm.h. Any size, stride, dilation,
 // padding and grouping; panels of 16 channels suit AVX2 and AVX-512.

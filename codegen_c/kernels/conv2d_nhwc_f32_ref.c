@@ -4,8 +4,9 @@
 // arch: portable
 // isa: none
 // rank: 0
+// tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual
-// inplace: 3
+// inplace: residual
 // work: n * oh
 // cost: 8 * ow * oc * kh * kw * (ic // g)
 //

@@ -4,8 +4,8 @@
 // arch: portable
 // isa: none
 // rank: 0
-// inplace: 0
-// work: (bytes + 63) // 64
+// inplace: x
+// work: (bytes + BLOCK - 1) // BLOCK
 // cost: 128
 //
 // A work item is 64 bytes.

@@ -5,10 +5,11 @@
 // isa: simd
 // when: g == ic and oc == ic
 // rank: 15
+// tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual
-// pack: 1=dw_taps
-// inplace: 3
-// overlap: 4 * oc * ow * min(n * oh, pt // sh + 1)
+// pack: w=dw_taps
+// inplace: residual
+// overlap: sizeof(Y) * oc * ow * min(n * oh, pt // sh + 1)
 //   if pl + pr <= dw * (kw - 1) and pt + pb <= dh * (kh - 1) else -1
 // work: n * oh
 // cost: 4 * ow * oc * kh * kw

@@ -5,10 +5,11 @@
 // isa: simd
 // when: g == ic == oc and kh == kw == 3 and dh == dw == 1 and 1 <= sh == sw <= 2
 // rank: 30
+// tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual STRIDE=sw
-// pack: 1=dw_taps
-// inplace: 3
-// overlap: 4 * oc * ow * min(n * oh, pt // sh + 2)
+// pack: w=dw_taps
+// inplace: residual
+// overlap: sizeof(Y) * oc * ow * min(n * oh, pt // sh + 2)
 //   if pl + pr <= kw - 1 and pt + pb <= kh - 1 else -1
 // work: n * oh
 // cost: 4 * ow * oc * kh * kw

@@ -1,10 +1,10 @@
 // kernel: gather
 // op: gather
-// dtype: f32, f64, f16, bf16, bool, i8, u8, i16, u16, i32, u32, i64, u64
+// dtype: x=f32,f64,f16,bf16,bool,i8,u8,i16,u16,i32,u32,i64,u64 index=i32,i64
 // arch: portable
 // isa: none
 // rank: 0
-// params: INDEX=index
+// params: INDEX=I
 // work: outer * count
 // cost: 2 * row_bytes
 //

@@ -4,8 +4,9 @@
 // arch: portable
 // isa: none
 // rank: 0
+// tolerance: 2e-6
 // params: FUNC=func
-// work: n * ((c + 15) // 16)
+// work: n * ((c + BLOCK - 1) // BLOCK)
 // cost: 64 * hw
 //
 // The reference: 16 channels at a time, one pass over the pixels.

@@ -4,8 +4,9 @@
 // arch: arm64, armv7, x86
 // isa: simd
 // rank: 10
+// tolerance: 2e-6
 // params: FUNC=func
-// work: n * ((c + 63) // 64)
+// work: n * ((c + BLOCK - 1) // BLOCK)
 // cost: 256 * hw
 //
 // A work item is 64 channels of one image: four vectors at a time stay in registers over all

@@ -4,8 +4,9 @@
 // arch: portable
 // isa: none
 // rank: 0
+// tolerance: 2e-6
 // params: SCALE=scale BIAS=bias RMS=rms
-// inplace: 0
+// inplace: x
 // work: outer
 // cost: 24 * inner
 //

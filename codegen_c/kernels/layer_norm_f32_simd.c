@@ -4,8 +4,9 @@
 // arch: arm64, armv7, x86
 // isa: simd
 // rank: 10
+// tolerance: 2e-6
 // params: SCALE=scale BIAS=bias RMS=rms
-// inplace: 0
+// inplace: x
 // work: outer
 // cost: 16 * inner
 //

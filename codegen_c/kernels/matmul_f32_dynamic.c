@@ -3,13 +3,15 @@
 // dtype: f32
 // arch: portable
 // isa: simd
-// when: trans_a == 0 and rhs_const == 0
+// when: rhs_const == 0
 // rank: 11
+// tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual BIAS=bias TRANS_B=trans_b
-// workspace: 64 * (min(12, (m + 7) // 8) + k * min(2, (n + 15) // 16))
-// inplace: 2 + bias
-// work: b * ((n + 31) // 32)
-// cost: (m + 8) * min(32, n) * k
+// workspace: 64 * (min(MEGCC_GEMM_BLOCK // 8, (m + 7) // 8)
+//   + k * min(MEGCC_MATMUL_COLS // NR, (n + NR - 1) // NR))
+// inplace: residual
+// work: b * ((n + MEGCC_MATMUL_COLS - 1) // MEGCC_MATMUL_COLS)
+// cost: (m + 8) * min(MEGCC_MATMUL_COLS, n) * k
 //
 // Any rhs: 32 columns at a time go into panels in the workspace, then all rows of the batch run
 // over them (megcc_matmul_gemm.h).

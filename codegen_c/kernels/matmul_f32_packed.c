@@ -3,14 +3,16 @@
 // dtype: f32
 // arch: portable
 // isa: simd
-// when: trans_a == 0 and rhs_const == 1
+// when: rhs_const == 1
 // rank: 10
+// tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual BIAS=bias
-// pack: 1=matmul_panels(nr=8)
-// workspace: 8 * min(96, b * m)
-// inplace: 2 + bias
-// work: (b * m + 95) // 96 * ((n + 15) // 16)
-// cost: (min(96, b * m) + 8) * min(16, n) * k
+// pack: rhs=matmul_panels(nr=NR)
+// workspace: MEGCC_GEMM_ENTRY * min(MEGCC_GEMM_BLOCK, b * m)
+// inplace: residual
+// work: (b * m + MEGCC_GEMM_BLOCK - 1) // MEGCC_GEMM_BLOCK
+//   * ((n + MEGCC_GEMM_UNIT - 1) // MEGCC_GEMM_UNIT)
+// cost: (min(MEGCC_GEMM_BLOCK, b * m) + 8) * min(MEGCC_GEMM_UNIT, n) * k
 //
 // A constant rhs in panels of 8 columns (NEON, 4-lane vectors): megcc_matmul_gemm.h. A single row
 // is split by panels, several rows by rows.

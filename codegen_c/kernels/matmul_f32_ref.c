@@ -4,8 +4,9 @@
 // arch: portable
 // isa: none
 // rank: 0
-// params: ACT=act RESIDUAL=residual BIAS=bias TRANS_A=trans_a TRANS_B=trans_b
-// inplace: 2 + bias
+// tolerance: 2e-6
+// params: ACT=act RESIDUAL=residual BIAS=bias TRANS_B=trans_b
+// inplace: residual
 // work: b * m
 // cost: 8 * n * k
 //
@@ -18,9 +19,6 @@
 #endif
 #ifndef BIAS
 #define BIAS 0
-#endif
-#ifndef TRANS_A
-#define TRANS_A 0
 #endif
 #ifndef TRANS_B
 #define TRANS_B 0
@@ -41,7 +39,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
       const size_t at = (size_t)row * n + j;
       float sum = BIAS ? ((const float *)ptr[2])[j] : 0.0f;
       for (int32_t k = 0; k < depth; ++k) {
-        const float a = TRANS_A ? lhs[(size_t)k * m + row % m] : lhs[(size_t)(row % m) * depth + k];
+        const float a = lhs[(size_t)(row % m) * depth + k];
         const float b = TRANS_B ? rhs[(size_t)j * depth + k] : rhs[(size_t)k * n + j];
         sum += a * b;
       }

@@ -4,7 +4,7 @@
 // arch: portable
 // isa: none
 // rank: 0
-// params: ESIZE=esize MODE=mode
+// params: ESIZE=sizeof(T) MODE=mode
 // work: size
 // cost: 8
 //

@@ -4,8 +4,9 @@
 // arch: portable
 // isa: none
 // rank: 0
+// tolerance: 2e-6
 // params: FUNC=func
-// overlap: 4 * c * ow * min(n * oh, pt // sh + 1)
+// overlap: sizeof(T) * c * ow * min(n * oh, pt // sh + 1)
 //   if pl + pr <= dw * (kw - 1) and pt + pb <= dh * (kh - 1) else -1
 // work: n * oh
 // cost: 4 * ow * c * kh * kw

@@ -3,9 +3,9 @@
 // dtype: i8, u8, i16, u16, i32, u32, i64, u64
 // arch: portable
 // isa: none
-// when: func in (0, 2, 3, 4)
+// when: func in (REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD)
 // rank: 0
-// params: FUNC=func DTYPE=dtype
+// params: FUNC=func DTYPE=T
 // work: outer * inner
 // cost: 4 * axis
 //

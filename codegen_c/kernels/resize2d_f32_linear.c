@@ -3,8 +3,9 @@
 // dtype: f32
 // arch: portable
 // isa: simd
-// when: mode == 1
+// when: mode == RESIZE2D_LINEAR
 // rank: 0
+// tolerance: 1e-6
 // params: NCHW=nchw
 // workspace: 12 * ow + (4 * w if nchw else 0)
 // work: n * oh * (c if nchw else 1)

@@ -3,7 +3,7 @@
 // dtype: f32
 // arch: portable
 // isa: none
-// when: mode == 0
+// when: mode == RESIZE2D_NEAREST
 // rank: 0
 // params: NCHW=nchw
 // workspace: 4 * ow

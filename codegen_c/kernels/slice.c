@@ -4,7 +4,7 @@
 // arch: portable
 // isa: none
 // rank: 0
-// params: ESIZE=esize
+// params: ESIZE=sizeof(T)
 // work: size
 // cost: 8
 //

@@ -4,8 +4,9 @@
 // arch: portable
 // isa: none
 // rank: 0
+// tolerance: 1e-6
 // params: LOG=log
-// inplace: 0
+// inplace: x
 // work: outer * inner
 // cost: 60 * axis
 //

@@ -5,7 +5,8 @@
 // isa: simd
 // when: inner > 1 and log == 0
 // rank: 10
-// inplace: 0
+// tolerance: 1e-6
+// inplace: x
 // work: outer * inner
 // cost: 40 * axis
 //

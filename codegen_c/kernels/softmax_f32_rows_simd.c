@@ -5,8 +5,9 @@
 // isa: simd
 // when: inner == 1
 // rank: 10
+// tolerance: 1e-6
 // params: LOG=log
-// inplace: 0
+// inplace: x
 // work: outer
 // cost: 40 * axis
 //

@@ -5,7 +5,7 @@
 // isa: none
 // rank: 0
 // params: FUNC=func
-// inplace: 0
+// inplace: x
 // work: size
 // cost: 32
 //
@@ -18,7 +18,7 @@
 #define MEGCC_SYMBOL megcc_unary_f32
 #endif
 #ifndef FUNC
-#define FUNC 1
+#define FUNC MEGCC_ACT_RELU
 #endif
 
 // log(1 + exp(x)) without overflow.
@@ -31,32 +31,31 @@ MEGCC_UNUSED MEGCC_INLINE float clip(float x, float lo, float hi) {
   return x > hi ? hi : x;
 }
 
-// The numbers below 32 are the codes of megcc_act.h.
 MEGCC_INLINE float apply(float x, float a, float b) {
   (void)a, (void)b;
-#if FUNC == 0
+#if FUNC == MEGCC_ACT_NONE
   return x;
-#elif FUNC == 1   // RELU
+#elif FUNC == MEGCC_ACT_RELU
   return x < 0.0f ? 0.0f : x;
-#elif FUNC == 2   // CLIP
+#elif FUNC == MEGCC_ACT_CLIP
   return clip(x, a, b);
-#elif FUNC == 3   // SIGMOID
+#elif FUNC == MEGCC_ACT_SIGMOID
   return 1.0f / (1.0f + megcc_expf(-x));
-#elif FUNC == 4   // TANH
+#elif FUNC == MEGCC_ACT_TANH
   return megcc_tanhf(x);
-#elif FUNC == 5   // SILU
+#elif FUNC == MEGCC_ACT_SILU
   return x / (1.0f + megcc_expf(-x));
-#elif FUNC == 6   // HARDSIGMOID
+#elif FUNC == MEGCC_ACT_HARDSIGMOID
   return clip(a * x + b, 0.0f, 1.0f);
-#elif FUNC == 7   // HARDSWISH
+#elif FUNC == MEGCC_ACT_HARDSWISH
   return x * clip(x * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f);
-#elif FUNC == 8   // LEAKY_RELU
+#elif FUNC == MEGCC_ACT_LEAKY_RELU
   return x < 0.0f ? a * x : x;
-#elif FUNC == 9   // GELU
+#elif FUNC == MEGCC_ACT_GELU
   return 0.5f * x * (1.0f + megcc_erff(x * 0.70710678f));
-#elif FUNC == 10  // GELU_TANH
+#elif FUNC == MEGCC_ACT_GELU_TANH
   return 0.5f * x * (1.0f + megcc_tanhf(0.79788456f * (x + 0.044715f * (x * x * x))));
-#elif FUNC == 11  // ELU
+#elif FUNC == MEGCC_ACT_ELU
   return x < 0.0f ? a * megcc_expm1f(x) : x;
 #elif FUNC == UNARY_EXP
   return megcc_expf(x);

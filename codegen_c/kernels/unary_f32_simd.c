@@ -3,10 +3,12 @@
 // dtype: f32
 // arch: arm64, armv7, x86
 // isa: simd
-// when: func <= 11 or func in (32, 34, 35, 36, 37, 38, 39, 40, 41, 44, 46, 47, 48)
+// when: func <= MEGCC_ACT_ELU or func in (UNARY_EXP, UNARY_SQRT, UNARY_RSQRT, UNARY_NEG,
+//   UNARY_ABS, UNARY_FLOOR, UNARY_CEIL, UNARY_ROUND, UNARY_ERF, UNARY_RECIPROCAL, UNARY_SIGN,
+//   UNARY_SQUARE, UNARY_TRUNC)
 // rank: 10
 // params: FUNC=func
-// inplace: 0
+// inplace: x
 // work: size
 // cost: 24
 //
@@ -17,7 +19,7 @@
 #define MEGCC_SYMBOL megcc_unary_f32_simd
 #endif
 #ifndef FUNC
-#define FUNC 1
+#define FUNC MEGCC_ACT_RELU
 #endif
 
 #if FUNC < UNARY_EXP

@@ -47,6 +47,9 @@ def test_kernels_explain(tvmc) -> None:
     out = tvmc("kernels", "conv2d", "--arch", "portable", "--explain", *facts).out
     assert sum(line.endswith(": chosen") for line in out.splitlines()) == 1
     assert "outranked by" in out
+    typed = tvmc("kernels", "conv2d", "--explain", "g=1", "w=i8").out
+    assert "conv2d_nhwc_f32_ref (rank 0): takes w=f32, not i8" in typed
+    assert "'f' is no fact and no operand" in tvmc("kernels", "copy", "--explain", "f=1").sentence()
     assert "FACT=VALUE" in tvmc("kernels", "conv2d", "--explain", "kh").sentence()
     assert "name the operator" in tvmc("kernels", "--explain").sentence()
     assert "frob" in tvmc("kernels", "frob").sentence()

@@ -189,9 +189,9 @@ def test_both_operands_are_convolutions() -> None:
     """The left one takes the sum; the other one is the residual."""
     found = matches(lambda x, y: op.add(conv(x), conv(y)), X, X)
     (total,) = (m for m in found.values() if m.request.facts["residual"])
-    other = total.request.operands[3]
+    other = total.request.operands["residual"]
     assert said(total) == "conv2d residual=1" and said(found[other]) == "conv2d"
-    assert total.request.operands[0].name == "x0"
+    assert total.request.operands["x"].name == "x0"
 
 
 def test_steps_are_taken_one_after_another() -> None:

@@ -10,10 +10,11 @@ is one such module::
     def operands(facts, rng) -> [array, ...]      # the inputs, as the op header orders them,
                                                   #   unpacked: `pack` is applied here
     def reference(facts, inputs) -> [array, ...]  # NumPy; shape and dtype of every output
-    TOLERANCE = 1e-5                              # largest difference over largest magnitude;
-                                                  #   0 (the default): equal bits. Or a function
-                                                  #   of the facts
-    def check(facts, got, want) -> str            # optional, instead of TOLERANCE: "" or why not
+    def check(facts, got, want) -> str            # optional, instead of the header's `tolerance`:
+                                                  #   "" or why not
+
+What a row says besides facts (``dtype`` for one) is for its module alone: a call's types are those
+of the arrays, and all of it is checked against the op header.
 
 The instances that the cases of one target need become one executable (``driver.c``, built and run
 by ``runner.py``), run once per session. Per case it runs the kernel over aligned memory, memory
@@ -33,7 +34,7 @@ import importlib
 import pkgutil
 import shutil
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -41,7 +42,9 @@ from typing import Any
 
 import numpy as np
 
+from tvm_megcc.dtypes import of_numpy
 from tvm_megcc.kernels import registry
+from tvm_megcc.kernels.contract import Tensor, contract
 from tvm_megcc.machine import ROWS, machine
 from tvm_megcc.this_machine import host_arch, is_native
 
@@ -109,12 +112,10 @@ class Case:
     outputs: tuple[np.ndarray, ...]
     row: Mapping[str, Any]
 
-    def complaint(self, got: list[np.ndarray]) -> str:
-        """What is wrong with the outputs ("" when nothing is)."""
+    def complaint(self, got: list[np.ndarray], limit: float) -> str:
+        """What is wrong with the outputs ("" when nothing is); `limit`: see `compare`."""
         if hasattr(self.module, "check"):
             return self.module.check(self.facts, got, list(self.outputs))
-        limit = getattr(self.module, "TOLERANCE", 0)
-        limit = limit(self.facts) if callable(limit) else limit
         complaints = (compare(g, w, limit) for g, w in zip(got, self.outputs, strict=True))
         return "; ".join(c for c in complaints if c)
 
@@ -164,8 +165,24 @@ def cases_of(op: str) -> tuple[Case, ...]:
         inputs = tuple(np.ascontiguousarray(a) for a in module.operands(facts, rng))
         with np.errstate(all="ignore"):
             outputs = tuple(np.ascontiguousarray(a) for a in module.reference(facts, list(inputs)))
+        facts = completed(op, facts, inputs, outputs)
         result.append(Case(module, index, facts, inputs, outputs, row))
     return tuple(result)
+
+
+def completed(
+    op: str, row: Mapping[str, Any], inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
+) -> dict[str, Any]:
+    """The facts of a call, those of its types included, if it is one by the operator's header."""
+    known = contract(op)
+    facts = {name: value for name, value in row.items() if name in known.facts}
+    names = [operand.name for operand in (*known.inputs_of(facts), *known.outputs)]
+    arrays = [*inputs, *outputs]
+    tensors = {
+        name: Tensor(of_numpy(a.dtype.name).name, a.shape)
+        for name, a in zip(names, arrays, strict=True)
+    }
+    return known.completed(facts, tensors)
 
 
 def applicable(kernel: registry.KernelFile, target: Target) -> list[Case]:

@@ -21,6 +21,7 @@ from harness import HERE, Case, Target, applicable
 
 from tvm_megcc.codegen_c.kernel_files import headers
 from tvm_megcc.kernels import packing, registry
+from tvm_megcc.kernels.contract import OP_DIR
 from tvm_megcc.program import Kernel
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
@@ -80,7 +81,7 @@ class Build:
 
     @property
     def include(self) -> Path:
-        return registry.OP_DIR.parent
+        return OP_DIR.parent
 
     def compile(self, instances: Mapping[str, Kernel]) -> dict[str, str]:
         """Symbol -> what the compiler said, for the instances that do not compile."""
@@ -230,9 +231,9 @@ def _padded(data: bytes) -> bytes:
 def encode(kernel: registry.KernelFile, case: Case, table: list[str]) -> bytes:
     """One case as driver.c reads it."""
     facts = case.facts
-    inputs = list(case.inputs)
-    for index, how in kernel.pack:
-        inputs[index] = packing.apply(how, inputs[index], facts)
+    names = [operand.name for operand in kernel.contract.inputs_of(facts)]
+    call = packing.Call(facts, dict(zip(names, case.inputs, strict=True)))
+    inputs = list(packing.apply(kernel.pack, call).values())
     attrs = [a & 0xFFFFFFFF for a in kernel.attrs(facts)]
     arrays = [*inputs, *case.outputs]
     instance = kernel.instance(facts)
@@ -256,7 +257,7 @@ def encode(kernel: registry.KernelFile, case: Case, table: list[str]) -> bytes:
 def decode(data: bytes, jobs: list[Job]) -> Iterator[str]:
     """A complaint ("" for none) per complete result in `data`."""
     at = 0
-    for _, case in jobs:
+    for kernel, case in jobs:
         size = 16 + sum(a.nbytes + -a.nbytes % 8 for a in case.outputs)
         if at + size > len(data):
             return
@@ -272,7 +273,7 @@ def decode(data: bytes, jobs: list[Job]) -> Iterator[str]:
             how = (*_VARIANTS, *places, *(f"{place}, split" for place in places))[variant]
             yield f"run {how}: {_fault(status, operand)}"
         else:
-            yield case.complaint(got)
+            yield case.complaint(got, kernel.tolerance(case.facts))
 
 
 def _fault(status: int, operand: int) -> str:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import pytest
 from cases import conv2d
 
-from tvm_megcc.kernels import registry
+from tvm_megcc.kernels import constants, registry
+from tvm_megcc.kernels.contract import contract
 
 _IMAGE = {"h": 14, "w": 14, "pt": 1, "pl": 1, "pb": 1, "pr": 1}
 _POINT = {"h": 7, "w": 7, "kh": 1, "kw": 1}
 
 
+def _facts(**row: int) -> dict[str, object]:
+    return {**dict.fromkeys(contract("conv2d").variables, "f32"), **conv2d.facts(row)}
+
+
 def _chosen(arch: str, **row: int) -> str:
-    return registry.select("conv2d", arch, {"dtype": "f32", **conv2d.facts(row)}).stem
+    return registry.select("conv2d", arch, _facts(**row)).stem
 
 
 @pytest.mark.parametrize("arch", registry.ARCHITECTURES)
@@ -30,8 +35,8 @@ def test_conv2d_selection(arch: str) -> None:
 
 def test_conv2d_instances_are_shared_by_shapes() -> None:
     """Sizes are read at run time: only what changes inner loops makes another instance."""
-    a = {"dtype": "f32", **conv2d.facts({"ic": 16, "oc": 24, **_IMAGE})}
-    b = {"dtype": "f32", **conv2d.facts({"ic": 96, "oc": 32, "dh": 2, "sw": 2, **_POINT})}
+    a = _facts(ic=16, oc=24, **_IMAGE)
+    b = _facts(ic=96, oc=32, dh=2, sw=2, **_POINT)
     kernel = registry.select("conv2d", "arm64", a)
     assert kernel.instance(a) == kernel.instance(b)
     assert kernel.instance(a) != kernel.instance({**a, "act": 1})
@@ -40,13 +45,18 @@ def test_conv2d_instances_are_shared_by_shapes() -> None:
 def test_conv2d_workspace_is_what_a_block_needs() -> None:
     """A table for the pixels there are, and patches for border pixels of few channels."""
     kernel = next(k for k in registry.kernels() if k.stem == "conv2d_nhwc_f32_gemm")
+    sizes = constants.of_text(kernel.path.read_text())
+    entry, block, few = (
+        sizes[name] for name in ("MEGCC_GEMM_ENTRY", "MEGCC_GEMM_BLOCK", "MEGCC_CONV_FEW")
+    )
 
     def workspace(**row: int) -> int:
-        return kernel.workspace({"dtype": "f32", "oc": 8, **conv2d.facts(row)})
+        return kernel.workspace(_facts(oc=8, **row))
 
-    # 96 pixels of rows of 14 touch at most 8 rows, which have two border pixels each.
-    assert workspace(ic=3, **_IMAGE) == 96 * 3 * 8 + 3 * 3 * 4 + 16 * 27 * 4
-    assert workspace(ic=64, **_IMAGE) == 96 * 9 * 8 + 64 * 4
-    assert workspace(ic=64, **{**_IMAGE, "h": 2, "w": 3}) == 6 * 9 * 8 + 64 * 4
+    # A block of pixels of rows of 14 touches so many rows, which have two border pixels each.
+    rows = (block - 2) // 14 + 2
+    assert workspace(ic=3, **_IMAGE) == block * 3 * entry + 3 * 3 * 4 + 2 * rows * 27 * 4
+    assert workspace(ic=few + 1, **_IMAGE) == block * 9 * entry + 4 * (few + 1)
+    assert workspace(ic=64, **{**_IMAGE, "h": 2, "w": 3}) == 6 * 9 * entry + 64 * 4
     # A spectrum: one long kernel row and no padding.
-    assert workspace(ic=1, h=1, w=1024, kh=1, kw=256, sw=128) == 7 * 8 + 256 * 4
+    assert workspace(ic=1, h=1, w=1024, kh=1, kw=256, sw=128) == 7 * entry + 256 * 4

@@ -11,11 +11,11 @@ from tvm_megcc.kernels import registry
 
 _KERNEL = """// kernel: {stem}
 // op: copy
-// dtype: f32
+// dtype: u8
 // arch: portable
 // rank: 0
 // workspace: 8
-// inplace: 0
+// inplace: x
 // overlap: 4
 // work: bytes
 // cost: 1

@@ -19,7 +19,7 @@ def _ramp(*shape: int) -> np.ndarray:
 @pytest.mark.parametrize("per_group", [1, 7, 8, 9, 17])
 def test_gemm_panels_address(groups: int, nr: int, per_group: int) -> None:
     w = _ramp(groups * per_group, 2, 3, 5)
-    packed = packing.gemm_panels(w, {"g": groups}, nr=nr).reshape(-1)
+    packed = packing.gemm_panels(w, packing.Call({"g": groups}), nr=nr).reshape(-1)
     depth, panels = 30, -(-per_group // nr)
     want = np.zeros(groups * panels * depth * nr, np.float32)
     for o in range(w.shape[0]):
@@ -35,7 +35,7 @@ def test_gemm_panels_address(groups: int, nr: int, per_group: int) -> None:
 def test_matmul_panels_address(trans_b: int, n: int) -> None:
     rhs = _ramp(6, n)
     operand = rhs.T if trans_b else rhs
-    packed = packing.matmul_panels(operand[None], {"trans_b": trans_b}, nr=8)
+    packed = packing.matmul_panels(operand[None], packing.Call({"trans_b": trans_b}), nr=8)
     assert packed.shape == (-(-n // 8), 6, 8)
     for j in range(n):
         np.testing.assert_array_equal(packed[j // 8, :, j % 8], rhs[:, j])
@@ -44,19 +44,11 @@ def test_matmul_panels_address(trans_b: int, n: int) -> None:
 
 def test_dw_taps_rows_are_taps() -> None:
     w = _ramp(5, 3, 2, 1)
-    packed = packing.dw_taps(w, {})
+    packed = packing.dw_taps(w, packing.Call({}))
     np.testing.assert_array_equal(
         packed, np.stack([w[:, i, j, 0] for i in range(3) for j in range(2)])
     )
     assert packed.flags.c_contiguous
-
-
-@pytest.mark.parametrize(("size", "want"), [(0, 0), (1, 8), (8, 8), (9, 16)])
-def test_pad_to_appends_zeros(size: int, want: int) -> None:
-    packed = packing.pad_to(_ramp(size), {}, n=8)
-    assert packed.shape == (want,)
-    np.testing.assert_array_equal(packed[:size], _ramp(size))
-    assert not packed[size:].any()
 
 
 def test_packers_keep_the_dtype() -> None:
@@ -64,17 +56,43 @@ def test_packers_keep_the_dtype() -> None:
     for name, facts, options in [
         ("gemm_panels", {"g": 1}, {"nr": 8}),
         ("dw_taps", {}, {}),
-        ("pad_to", {}, {"n": 8}),
     ]:
         how = registry.Packing(name, tuple(options.items()))
-        assert packing.apply(how, w, facts).dtype == np.float16
+        packed = packing.apply((("w", how),), packing.Call(facts, {"w": w}))
+        assert packed["w"].dtype == np.float16
 
 
 def test_every_pack_line_names_a_packer() -> None:
     named = {how.name for kernel in registry.kernels() for _, how in kernel.pack}
-    assert named and named <= packing.PACKERS.keys()
+    assert named == packing.PACKERS.keys(), "every packer is some kernel's"
 
 
 def test_unknown_packer_is_named() -> None:
+    how = registry.Packing("spiral")
     with pytest.raises(ValueError, match=re.escape("'spiral'")):
-        packing.apply(registry.Packing("spiral"), _ramp(2), {})
+        packing.apply((("w", how),), packing.Call({}, {"w": _ramp(2)}))
+
+
+def test_packer_sees_all_constants(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an integer kernel needs it: what its input's zero point adds is taken off the bias."""
+
+    def less_zero_point(array: np.ndarray, call: packing.Call, zero: int) -> np.ndarray:
+        return array - zero * call.constants["w"].astype(np.int32).sum((1, 2, 3))
+
+    monkeypatch.setitem(packing.PACKERS, "less_zero_point", less_zero_point)
+    monkeypatch.setitem(packing.PACKERS, "backwards", lambda array, call: array[::-1])
+    w = np.arange(-6, 6, dtype=np.int8).reshape(3, 2, 1, 2)
+    bias = np.array([10, 20, 30], np.int32)
+    lines = (
+        ("w", registry.Packing("backwards")),
+        ("bias", registry.Packing("less_zero_point", (("zero", 3),))),
+    )
+    packed = packing.apply(lines, packing.Call({}, {"w": w, "bias": bias}))
+    assert packed["bias"].tolist() == [10 + 3 * 18, 20 + 3 * 2, 30 - 3 * 14]
+    np.testing.assert_array_equal(packed["w"], w[::-1])
+
+
+def test_what_is_packed_is_constant() -> None:
+    how = registry.Packing("dw_taps")
+    with pytest.raises(ValueError, match="'w' is computed at run time, so dw_taps cannot"):
+        packing.apply((("w", how),), packing.Call({}, {"bias": _ramp(2)}))

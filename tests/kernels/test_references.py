@@ -5,12 +5,25 @@ from __future__ import annotations
 import harness
 import numpy as np
 import pytest
+from cases import pool2d, resize2d
 from onnx import TensorProto, helper
 
 ort = pytest.importorskip("onnxruntime")
 
-_COORD = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
-_ROUND = ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
+_COORD = dict(
+    zip(
+        resize2d.COORDINATES,
+        ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"),
+        strict=True,
+    )
+)
+_ROUND = dict(
+    zip(
+        resize2d.ROUNDING,
+        ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil"),
+        strict=True,
+    )
+)
 
 
 def _run(op: str, x: np.ndarray, extra: dict[str, np.ndarray], **attributes) -> np.ndarray:
@@ -44,9 +57,9 @@ def test_pool2d_reference(case: harness.Case) -> None:
         "ceil_mode": case.row.get("ceil", 0),
     }  # fmt: skip
     x = np.ascontiguousarray(case.inputs[0].transpose(0, 3, 1, 2))
-    if f["func"] == 1:
+    if f["func"] == pool2d.AVG:
         attributes["count_include_pad"] = f["count_include_pad"]
-    y = _run("AveragePool" if f["func"] else "MaxPool", x, {}, **attributes)
+    y = _run("MaxPool" if f["func"] == pool2d.MAX else "AveragePool", x, {}, **attributes)
     want = case.outputs[0].transpose(0, 3, 1, 2)
     assert y.shape == want.shape
     np.testing.assert_allclose(y, want, rtol=1e-5, atol=1e-6)
@@ -62,9 +75,9 @@ def test_resize2d_reference(case: harness.Case) -> None:
         x, want = (np.ascontiguousarray(a.transpose(0, 3, 1, 2)) for a in (x, want))
     attributes = {
         "coordinate_transformation_mode": _COORD[f["coord"]],
-        "mode": "linear" if f["mode"] else "nearest",
+        "mode": "linear" if f["mode"] == resize2d.LINEAR else "nearest",
     }
-    if not f["mode"]:
+    if f["mode"] == resize2d.NEAREST:
         attributes["nearest_mode"] = _ROUND[f["round"]]
     sizes = np.array(want.shape, np.int64)
     y = _run("Resize", x, {"absent1": sizes, "absent2": sizes, "sizes": sizes}, **attributes)

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tvm_megcc.dims import symbol
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.kernels import registry
+from tvm_megcc.kernels import registry, types
+from tvm_megcc.kernels.contract import contract, operators
 from tvm_megcc.kernels.expression import Expression
 
 HEADER = """// kernel: {stem}
@@ -18,15 +20,19 @@ HEADER = """// kernel: {stem}
 // when: kh == 1 and c % 4 == 0
 // rank: {rank}
 // params: FUNC=func PAIR=(kh + kw)
-// pack: 1=gemm_panels(nr=8) 2=pad_to(n=8)
-// workspace: 4 * c
+// pack: x=gemm_panels(nr=LANES)
+// inplace: x
+// tolerance: 1e-5 if func == POOL2D_AVG else 0
+// workspace: sizeof(T) * c
 // work: n * oh
 // cost: 4 * ow * c
 //
 // Text: with a colon.
+#define LANES 8
+#include "op/pool2d.h"
 """
 FACTS = {
-    "dtype": "f32", "func": 1, "n": 2, "h": 4, "w": 4, "c": 8, "oh": 3, "ow": 4, "kh": 1, "kw": 2,
+    "T": "f32", "func": 1, "n": 2, "h": 4, "w": 4, "c": 8, "oh": 3, "ow": 4, "kh": 1, "kw": 2,
     "sh": 1, "sw": 1, "dh": 1, "dw": 1, "pt": 0, "pl": 0, "pb": 0, "pr": 0,
     "count_include_pad": 0,
 }  # fmt: skip
@@ -38,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(registry, "KERNEL_DIR", tmp_path)
     registry.kernels.cache_clear()
 
-    def add(stem: str, rank: int = 1, text: str = HEADER) -> registry.KernelFile:
+    def add(stem: str, rank: int | str = 1, text: str = HEADER) -> registry.KernelFile:
         path = tmp_path / f"{stem}.c"
         path.write_text(text.format(stem=stem, rank=rank))
         registry.kernels.cache_clear()
@@ -50,20 +56,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_header_gives_the_facts(folder) -> None:
     kernel = folder("fast", rank=7)
-    assert kernel.dtypes == ("f32", "f16")
+    assert list(kernel.types.combinations()) == [{"T": "f32"}, {"T": "f16"}]
     assert kernel.archs == ("arm64", "x86")
-    assert kernel.rank == 7
+    assert kernel.ranked(FACTS) == 7
     assert kernel.work(FACTS) == 6
     assert kernel.workspace(FACTS) == 32
     assert kernel.cost(FACTS) == 128
-    assert dict(kernel.pack)[1] == registry.Packing("gemm_panels", (("nr", 8),))
+    assert kernel.workspace({**FACTS, "T": "f16"}) == 16
+    assert kernel.pack == (("x", registry.Packing("gemm_panels", (("nr", 8),))),)
+    assert kernel.tolerance(FACTS) == 1e-5 and kernel.tolerance({**FACTS, "func": 0}) == 0
     instance = kernel.instance(FACTS)
+    assert instance.inplace == (0,)
     assert instance.symbol == "megcc_fast_func1_pair3"
     assert instance.defines == (("FUNC", "1"), ("PAIR", "3"))
 
 
 def test_a_value_may_take_several_lines(folder) -> None:
-    text = HEADER.replace("4 * c", "4 * c if kh == 1\n//   else\n//   8 * c")
+    text = HEADER.replace("sizeof(T) * c", "4 * c if kh == 1\n//   else\n//   8 * c")
     kernel = folder("long", text=text)
     assert kernel.workspace_bytes.text == "4 * c if kh == 1 else 8 * c"
     assert kernel.work(FACTS) == 6
@@ -71,7 +80,7 @@ def test_a_value_may_take_several_lines(folder) -> None:
 
 def test_attrs_follow_the_op_header(folder) -> None:
     attrs = folder("fast").attrs({**FACTS, "pt": 0.5})
-    names = registry.attribute_names("pool2d")
+    names = contract("pool2d").attributes
     assert attrs[names.index("c")] == 8
     assert attrs[names.index("pt")] == 0x3F000000
 
@@ -85,8 +94,16 @@ def test_attrs_follow_the_op_header(folder) -> None:
         ("// isa: simd", "// isa: avx2", "`isa` names avx2, which arm64 has not"),
         ("kernel: {stem}", "kernel: other", "must be fast"),
         ("kh == 1 and", "kh = 1 and", "not an expression"),
-        ("4 * c", "open(c)", "only min and max"),
-        ("4 * c", "c.real", "not allowed"),
+        ("sizeof(T) * c", "open(c)", "only min, max and sizeof"),
+        ("sizeof(T) * c", "c.real", "not allowed"),
+        ("sizeof(T) * c", "4 * cols", "workspace: 'cols' is neither a fact of pool2d nor"),
+        ("PAIR=(kh + kw)", "PAIR=(kh + STEP)", "PAIR: 'STEP' is neither"),
+        ("op: pool2d", "op: pool9d", "there is no operator 'pool9d'"),
+        ("inplace: x", "inplace: residual", "no operand 'residual'; it has x, y"),
+        ("pack: x=", "pack: w=", "no operand 'w'"),
+        ("nr=LANES", "nr=VL", "nr=VL is no one number"),
+        ("f32, f16", "f32, float", "'float' is no type"),
+        ("f32, f16", "z=f32", "no operand 'z'"),
     ],
 )
 def test_bad_headers_say_what_is_wrong(folder, old: str, new: str, message: str) -> None:
@@ -138,7 +155,7 @@ def test_no_kernel_is_an_error_that_lists_the_reasons(folder) -> None:
     with pytest.raises(UnsupportedError, match="is for arm64, x86"):
         registry.select("pool2d", "armv7", FACTS)
     with pytest.raises(UnsupportedError, match="takes f32, f16, not f64"):
-        registry.select("pool2d", "x86", {**FACTS, "dtype": "f64"})
+        registry.select("pool2d", "x86", {**FACTS, "T": "f64"})
 
 
 def test_expression_names_the_missing_fact() -> None:
@@ -147,14 +164,101 @@ def test_expression_names_the_missing_fact() -> None:
         Expression("a + b")({"a": 1})
 
 
-def test_every_shipped_kernel_parses_and_has_an_op_header() -> None:
-    assert registry.kernels()
-    for kernel in registry.kernels():
-        assert registry.attribute_names(kernel.op), kernel.stem
+def test_every_operator_has_kernels_and_every_kernel_an_operator() -> None:
+    assert {kernel.op for kernel in registry.kernels()} == set(operators())
 
 
 def test_every_operator_has_a_portable_reference() -> None:
-    """No kernel without a portable C99 one that serves the same operator and dtypes."""
-    portable = {(k.op, d) for k in registry.kernels() if "portable" in k.archs for d in k.dtypes}
+    """No kernel without a portable C99 one that serves the same operator and types."""
+    portable: dict[str, list[dict[str, str]]] = {}
     for kernel in registry.kernels():
-        assert {(kernel.op, d) for d in kernel.dtypes} <= portable, kernel.stem
+        if "portable" in kernel.archs:
+            portable.setdefault(kernel.op, []).extend(kernel.types.combinations())
+    for kernel in registry.kernels():
+        assert all(c in portable[kernel.op] for c in kernel.types.combinations()), kernel.stem
+
+
+def test_a_header_may_be_like_another(folder) -> None:
+    """Formulas are written once; the macros that they name are those of the file itself."""
+    folder("plain", text=HEADER.replace("sizeof(T) * c", "LANES"))
+    wide = "// kernel: {stem}\n// like: plain\n// arch: x86\n// rank: 3\n//\n#define LANES 16\n"
+    wide += '#include "op/pool2d.h"\n'
+    kernel = folder("wide", text=wide)
+    assert (kernel.archs, kernel.ranked(FACTS), kernel.workspace(FACTS)) == (("x86",), 3, 16)
+    assert kernel.pack[0][1].options == (("nr", 16),)
+    with pytest.raises(ValueError, match="other.c: there is no such kernel to be like"):
+        folder("lost", text=wide.replace("plain", "other"))
+
+
+def test_rank_may_depend_on_the_call(folder) -> None:
+    """As Winograd's: worth it for large images only."""
+    folder("small", rank=5)
+    folder("large", rank="9 if oh * ow >= LANES * LANES else 1")
+    sizes = {size: {**FACTS, "oh": size, "ow": size} for size in (4, 20)}
+    assert registry.select("pool2d", "x86", sizes[20]).stem == "large"
+    assert registry.select("pool2d", "x86", sizes[4]).stem == "small"
+    assert "large (rank 1): outranked by small (5)" in registry.explain("pool2d", "x86", sizes[4])
+    assert [k.stem for k in registry.listed()] == ["large", "small"]
+    rows = symbol("rows", 1, 100)
+    undecided = {**FACTS, "oh": rows, "ow": 20}
+    assert registry.select("pool2d", "x86", undecided).stem == "small"
+    assert "which may change" in registry.explain("pool2d", "x86", undecided)
+    assert registry.select("pool2d", "x86", {**undecided, "ow": 64}).stem == "large"
+
+
+INTEGER = """// kernel: {stem}
+// op: conv2d
+// dtype: x=i8,u8 w=i8 bias=i32 y=i8
+// arch: arm64
+// when: g == 1
+// rank: {rank}
+// pack: w=gemm_panels(nr=8) bias=less_zero_point
+// workspace: sizeof(B) * oc
+// params: INPUT=X
+// work: n * oh
+// cost: oc
+"""
+
+
+def test_integer_kernel_serves_calls_of_its_types(folder) -> None:
+    kernel = folder("sdot", text=INTEGER)
+    facts = {**dict.fromkeys(contract("conv2d").facts, 1), "oc": 24}
+    served = {"X": "i8", "W": "i8", "B": "i32", "Y": "i8"}
+    chosen = registry.select("conv2d", "arm64", {**facts, **served})
+    assert chosen is registry.kernels()[0]
+    assert chosen.workspace({**facts, **served}) == 96
+    assert chosen.instance({**facts, **served, "X": "u8"}).symbol == "megcc_sdot_inputu8"
+    for variable, dtype, why in [
+        ("X", "f32", "takes x=i8, u8, not f32"),
+        ("W", "u8", "takes w=i8, not u8"),
+        ("B", "f32", "takes bias=i32, not f32"),
+        ("Y", "i32", "takes y=i8, not i32"),
+    ]:
+        other = {**facts, **served, variable: dtype}
+        assert registry.find("conv2d", "arm64", other) is None
+        assert kernel.refusal("arm64", other) == why
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("x=i8 w=i8 bias=i32", "nothing is said about operand 'residual'"),
+        ("x=i8 w=i8 bias=i32 y=i8 residual=i8", "'residual=i8' is not a new type"),
+        ("x=i8 w=i8 bias=i32 out=i8", "no operand 'out'"),
+        ("x=i8 w=i9 bias=i32 y=i8", "'i9' is no type"),
+    ],
+)
+def test_bad_types_say_what_is_wrong(line: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        types.parse(line, contract("conv2d"))
+
+
+def test_types_alike() -> None:
+    """``f32, f16`` is one type for all operands; a fixed one stays what it is."""
+    taken = types.parse("f32, f16", contract("conv2d"))
+    assert not taken.refusal(dict.fromkeys("XWBY", "f16"))
+    assert taken.refusal({**dict.fromkeys("XWBY", "f16"), "B": "f32"})
+    assert len(list(taken.combinations())) == 2
+    assert "it is always bool" in str(
+        pytest.raises(ValueError, types.parse, "condition=u8 x=f32", contract("where")).value
+    )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from harness import HERE, TARGETS, Target
 
-from tvm_megcc.kernels import registry
+from tvm_megcc.kernels.contract import OP_DIR
 from tvm_megcc.machine import machine
 from tvm_megcc.this_machine import host_arch
 
@@ -29,7 +29,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     if target.missing():
         pytest.skip(target.missing())
     exe = tmp_path_factory.mktemp("simd") / "check"
-    include = registry.OP_DIR.parent
+    include = OP_DIR.parent
     warnings = ("-std=c99", "-Wall", "-Wextra", "-Werror")
     command = [
         target.cc,

@@ -19,7 +19,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="FACT=VALUE",
         help="say which kernel of OP a call with these facts gets, and why each other one lost, as"
-        " in --explain dtype=f32 kh=3 kw=3; a fact not given is 0",
+        " in --explain kh=3 kw=3 x=i8 y=i8; a fact not given is 0, a type (of an operand, or dtype"
+        " for the others) f32",
     )
 
 
@@ -33,12 +34,12 @@ def run(args: argparse.Namespace) -> None:
     if args.explain is not None:
         if not args.op:
             raise InputError("--explain: name the operator, as in tvmc kernels conv2d --explain")
-        facts = {**_zero_facts(args.op), **_facts(args.explain)}
+        facts = _completed(args.op, _facts(args.explain))
         print(registry.explain(args.op, arch or resolve(["host"])[0], facts))
         return
     rows = [
-        (k.op, k.stem, str(k.rank), ",".join(k.dtypes), ",".join(k.archs), k.isa, k.when.text)
-        for k in sorted(registry.kernels(), key=lambda k: (k.op, -k.rank, k.stem))
+        (k.op, k.stem, k.rank.text, k.types.text, ",".join(k.archs), k.isa, k.when.text)
+        for k in registry.listed()
         if (not args.op or k.op == args.op) and (arch is None or k.runs_on(arch))
     ]
     options.print_table(("op", "kernel", "rank", "dtype", "arch", "isa", "when"), rows)
@@ -63,12 +64,22 @@ def _value(text: str) -> int | float | str:
     return text
 
 
-def _zero_facts(op: str) -> dict[str, int | float | str]:
-    """Every fact that a header of the operator's kernels mentions, as 0; f32 as the dtype."""
-    from tvm_megcc.kernels import registry
+def _completed(op: str, given: dict[str, int | float | str]) -> dict[str, int | float | str]:
+    """The facts of a call: 0 where nothing is given, and the types of its operands."""
+    from tvm_megcc.kernels.contract import contract
 
-    names = set(registry.attribute_names(op))
-    for kernel in registry.kernels():
-        if kernel.op == op:
-            names |= kernel.when.names
-    return {**dict.fromkeys(sorted(names), 0), "dtype": "f32"}
+    known = contract(op)
+    types = {name: dtype for name, dtype in given.items() if isinstance(dtype, str)}
+    rest = types.pop("dtype", "f32")
+    variables = {o.dtype: types.pop(o.name) for o in known.operands if o.name in types}
+    facts = {name: value for name, value in given.items() if not isinstance(value, str)}
+    for name in (*types, *(facts.keys() - known.facts.keys())):
+        raise InputError(
+            f"--explain: {name!r} is no fact and no operand of {op}; its facts are"
+            f" {', '.join(known.facts)}, its operands {', '.join(o.name for o in known.operands)}"
+        )
+    return {
+        **dict.fromkeys(known.facts, 0),
+        **facts,
+        **{variable: variables.get(variable, rest) for variable in known.variables},
+    }

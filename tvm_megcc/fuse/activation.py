@@ -1,7 +1,7 @@
 """Activations that a kernel can apply to what it is about to store.
 
 Each row gives the pattern of an activation over a value, and how its two float parameters are read
-from the match. The codes are those of ``codegen_c/include/megcc_act.h``.
+from the match. The codes are those of ``codegen_c/include/megcc_act_codes.h``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cache
 from tvm import relax
 from tvm.relax.dpl import DFPattern, is_op, wildcard
 
+from tvm_megcc.kernels.contract import activation_codes
 from tvm_megcc.relax_tools.exprs import as_float
 
 Parts = Mapping[str, relax.Expr]
@@ -88,10 +89,11 @@ def _hard_sigmoid_pattern(x: DFPattern) -> tuple[DFPattern, dict[str, DFPattern]
 def activations(x: DFPattern) -> list[Activation]:
     """All activations over the value `x`, the ones that match more first."""
     rows = []
+    act = activation_codes()
 
     hard, parts = _hard_sigmoid_pattern(x)
     output = _commuted("relax.multiply", x, hard)
-    rows.append(Activation("hard_swish", 7, output, parts, _hard_swish))
+    rows.append(Activation("hard_swish", act["HARDSWISH"], output, parts, _hard_swish))
 
     low, high, shift, factor = wildcard(), wildcard(), wildcard(), wildcard()
     relu6 = is_op("relax.clip")(is_op("relax.add")(x, shift), low, high)
@@ -103,32 +105,44 @@ def activations(x: DFPattern) -> list[Activation]:
     ):
         output = is_op(op)(order, factor)
         rows.append(
-            Activation(f"hard_swish_{op[6:]}", 7, output, {**named, **extra}, _hard_swish_relu6)
+            Activation(
+                f"hard_swish_{op[6:]}",
+                act["HARDSWISH"],
+                output,
+                {**named, **extra},
+                _hard_swish_relu6,
+            )
         )
     inner = is_op("relax.divide")(relu6, factor)
     output = _commuted("relax.multiply", x, inner)
-    rows.append(Activation("hard_swish_inner", 7, output, named, _hard_swish_relu6))
+    rows.append(Activation("hard_swish_inner", act["HARDSWISH"], output, named, _hard_swish_relu6))
 
     hard, parts = _hard_sigmoid_pattern(x)
-    rows.append(Activation("hard_sigmoid", 6, hard, parts, _hard_sigmoid))
+    rows.append(Activation("hard_sigmoid", act["HARDSIGMOID"], hard, parts, _hard_sigmoid))
     sigmoid = is_op("relax.sigmoid")(x)
     output = _commuted("relax.multiply", x, sigmoid)
-    rows.append(Activation("silu_product", 5, output, {}, _none))
+    rows.append(Activation("silu_product", act["SILU"], output, {}, _none))
     low, high = wildcard(), wildcard()
     rows.append(
-        Activation("clip", 2, is_op("relax.clip")(x, low, high), {"low": low, "high": high}, _clip)
+        Activation(
+            "clip",
+            act["CLIP"],
+            is_op("relax.clip")(x, low, high),
+            {"low": low, "high": high},
+            _clip,
+        )
     )
     leaky = is_op("relax.nn.leakyrelu")(x)
-    rows.append(Activation("leaky_relu", 8, leaky, {"act": leaky}, _alpha))
+    rows.append(Activation("leaky_relu", act["LEAKY_RELU"], leaky, {"act": leaky}, _alpha))
     for name, code, op in (
-        ("relu", 1, "relax.nn.relu"),
-        ("sigmoid", 3, "relax.sigmoid"),
-        ("tanh", 4, "relax.tanh"),
-        ("silu", 5, "relax.nn.silu"),
-        ("gelu", 9, "relax.nn.gelu"),
-        ("gelu_tanh", 10, "relax.nn.gelu_tanh"),
+        ("relu", "RELU", "relax.nn.relu"),
+        ("sigmoid", "SIGMOID", "relax.sigmoid"),
+        ("tanh", "TANH", "relax.tanh"),
+        ("silu", "SILU", "relax.nn.silu"),
+        ("gelu", "GELU", "relax.nn.gelu"),
+        ("gelu_tanh", "GELU_TANH", "relax.nn.gelu_tanh"),
     ):
-        rows.append(Activation(name, code, is_op(op)(x), {}, _none))
+        rows.append(Activation(name, act[code], is_op(op)(x), {}, _none))
     return rows
 
 

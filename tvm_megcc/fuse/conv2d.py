@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from tvm.relax.dpl import is_const, is_op, wildcard
 
+from tvm_megcc.dtypes import numpy_dtype
 from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
 from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
@@ -25,15 +26,16 @@ def _request(parts: Parts, tail: Tail) -> Request | None:
     if str(attrs.data_layout) != "NHWC" or str(attrs.out_layout) != "NHWC" or None in shapes:
         return None
     (n, h, width, ic), (oc, kh, kw, _), (_, oh, ow, _) = shapes  # type: ignore[misc]
-    added = np.zeros(oc, np.float32) if tail.bias is None else channel_vector(tail.bias, oc)
+    plain = np.zeros(oc, numpy_dtype(dtype_of(conv)))  # in the type in which the sums are
+    added = plain if tail.bias is None else channel_vector(tail.bias, oc)
     if added is None:
         return None
     stride, dilation = [[int(v) for v in a] for a in (attrs.strides, attrs.dilation)]
     top, left, bottom, right = (int(v) for v in attrs.padding)
     facts = {
-        "dtype": dtype_of(x), "n": n, "h": h, "w": width, "ic": ic, "oh": oh, "ow": ow, "oc": oc,
+        "n": n, "h": h, "w": width, "ic": ic, "oh": oh, "ow": ow, "oc": oc,
         "kh": kh, "kw": kw, "sh": stride[0], "sw": stride[1], "dh": dilation[0],
         "dw": dilation[1], "pt": top, "pl": left, "pb": bottom, "pr": right,
         "g": int(attrs.groups), **tail.facts,
     }  # fmt: skip
-    return Request("conv2d", facts, (x, w, added, *tail.operands))
+    return Request("conv2d", facts, {"x": x, "w": w, "bias": added, **tail.operands})

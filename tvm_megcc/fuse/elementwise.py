@@ -11,18 +11,20 @@ from tvm.relax.dpl import is_op, wildcard
 from tvm_megcc.fuse.activation import Activation, over_any
 from tvm_megcc.fuse.epilogue import Tail, activation
 from tvm_megcc.fuse.request import Anchor, Parts, Request
+from tvm_megcc.kernels.contract import codes
+from tvm_megcc.kernels.expression import Fact
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
 
 MAX_RANK = 8
-#: Codes of ``codegen_c/include/op/unary.h``.
+#: Relax's operators -> names of codes in ``op/unary.h`` and ``op/binary.h``.
 UNARY = {
-    "exp": 32, "log": 33, "sqrt": 34, "rsqrt": 35, "negative": 36, "abs": 37, "floor": 38,
-    "ceil": 39, "round": 40, "erf": 41, "sin": 42, "cos": 43, "sign": 46, "square": 47,
-    "trunc": 48,
+    "exp": "EXP", "log": "LOG", "sqrt": "SQRT", "rsqrt": "RSQRT", "negative": "NEG", "abs": "ABS",
+    "floor": "FLOOR", "ceil": "CEIL", "round": "ROUND", "erf": "ERF", "sin": "SIN", "cos": "COS",
+    "sign": "SIGN", "square": "SQUARE", "trunc": "TRUNC",
 }  # fmt: skip
-#: Codes of ``codegen_c/include/op/binary.h``.
 BINARY = {
-    "add": 0, "subtract": 1, "multiply": 2, "divide": 3, "minimum": 4, "maximum": 5, "power": 6,
+    "add": "ADD", "subtract": "SUB", "multiply": "MUL", "divide": "DIV", "minimum": "MIN",
+    "maximum": "MAX", "power": "POW",
 }  # fmt: skip
 
 
@@ -30,7 +32,7 @@ def anchors() -> Iterator[Anchor]:
     for name, code in BINARY.items():
         lhs, rhs = wildcard(), wildcard()
         pattern, parts = is_op(f"relax.{name}")(lhs, rhs), {"lhs": lhs, "rhs": rhs}
-        build = partial(_binary, code)
+        build = partial(_binary, codes("binary")[code])
         yield Anchor(f"binary.{name}", pattern, parts, build, (activation,), elementwise=True)
     x, activations = over_any()
     for act in activations:
@@ -38,8 +40,8 @@ def anchors() -> Iterator[Anchor]:
         yield Anchor(f"unary.{act.name}", act.output, parts, partial(_act, act), elementwise=True)
     for name, code in UNARY.items():
         x = wildcard()
-        pattern = is_op(f"relax.{name}")(x)
-        yield Anchor(f"unary.{name}", pattern, {"x": x}, partial(_unary, code), elementwise=True)
+        pattern, build = is_op(f"relax.{name}")(x), partial(_unary, codes("unary")[code])
+        yield Anchor(f"unary.{name}", pattern, {"x": x}, build, elementwise=True)
 
 
 def _unary(code: int, parts: Parts, tail: Tail, a: float = 0.0, b: float = 0.0) -> Request | None:
@@ -47,8 +49,8 @@ def _unary(code: int, parts: Parts, tail: Tail, a: float = 0.0, b: float = 0.0) 
     shape = shape_of(x)
     if shape is None:
         return None
-    facts = {"dtype": dtype_of(x), "func": code, "size": prod(shape), "act_a": a, "act_b": b}
-    return Request("unary", facts, (x,))
+    facts = {"func": code, "size": prod(shape), "act_a": a, "act_b": b}
+    return Request("unary", facts, {"x": x})
 
 
 def _act(act: Activation, parts: Parts, tail: Tail) -> Request | None:
@@ -61,10 +63,10 @@ def _binary(code: int, parts: Parts, tail: Tail) -> Request | None:
     shapes = [shape_of(e) for e in (lhs, rhs, call)]
     if any(s is None or len(s) > MAX_RANK for s in shapes) or dtype_of(lhs) != dtype_of(call):
         return None
-    facts: dict[str, int | float | str] = {
-        "dtype": dtype_of(lhs), "func": code, **tail.activation, "size": prod(shapes[2] or ()),
+    facts: dict[str, Fact] = {
+        "func": code, **tail.activation, "size": prod(shapes[2] or ()),
     }  # fmt: skip
     for prefix, shape in zip("lr", shapes[:2], strict=True):
         padded = (1,) * (MAX_RANK - len(shape or ())) + (shape or ())
         facts.update({f"{prefix}{i}": d for i, d in enumerate(padded)})
-    return Request("binary", facts, (lhs, rhs))
+    return Request("binary", facts, {"lhs": lhs, "rhs": rhs})

@@ -30,7 +30,7 @@ class Tail:
     residual : Expr, or None
         Added before the activation, or ``after`` it.
     act, act_a, act_b
-        Code and parameters of the activation (``codegen_c/include/megcc_act.h``), 0 for none.
+        Code and parameters of the activation (``codegen_c/include/megcc_act_codes.h``), 0 for none.
     """
 
     bias: relax.Expr | None = None
@@ -52,9 +52,9 @@ class Tail:
         return {**self.activation, "residual": where}
 
     @property
-    def operands(self) -> tuple[relax.Expr, ...]:
+    def operands(self) -> dict[str, relax.Expr]:
         """The residual, where there is one."""
-        return () if self.residual is None else (self.residual,)
+        return {} if self.residual is None else {"residual": self.residual}
 
 
 PLAIN = Tail()

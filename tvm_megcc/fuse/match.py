@@ -114,15 +114,15 @@ class _Matcher:
             return False
         if request is None:
             return False
-        operands = tuple(graph.operand(o) for o in request.operands)
-        if any(o in grown.inside for o in operands if isinstance(o, relax.Var)):
+        operands = {name: graph.operand(o) for name, o in request.operands.items()}
+        if any(o in grown.inside for o in operands.values() if isinstance(o, relax.Var)):
             return False
+        request = Request(request.op, request.facts, operands).checked(grown.value)
         kernel = registry.find(request.op, self.arch, request.facts)
         if kernel is None:
             return False
         graph.claimed |= grown.inside
-        served = Request(request.op, request.facts, operands)
-        self.matches[grown.value] = Match(grown.value, served, kernel)
+        self.matches[grown.value] = Match(grown.value, request, kernel)
         return True
 
     def chain_lengths(self) -> dict[relax.Var, int]:

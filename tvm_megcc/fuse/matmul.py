@@ -13,7 +13,7 @@ from tvm.relax.dpl import is_op, wildcard
 from tvm_megcc.dims import Size
 from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
 from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
-from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
+from tvm_megcc.relax_tools.exprs import shape_of
 
 
 def anchors() -> Iterator[Anchor]:
@@ -52,18 +52,18 @@ def _request(trans_b: bool, parts: Parts, tail: Tail) -> Request | None:
         return None
     batch, m, lhs_stride, rhs_stride = batches
     rhs_const = isinstance(rhs, GenericConst) and rhs_stride == 0
-    added = []
+    added = {}
     if tail.bias is not None:
         vector = channel_vector(tail.bias, n)
         if vector is None:
             return None
-        added = [vector]
+        added = {"bias": vector}
     facts = {
-        "dtype": dtype_of(lhs), "b": batch, "m": m, "n": n, "k": k, "lhs_stride": lhs_stride,
-        "rhs_stride": rhs_stride, "trans_a": 0, "trans_b": int(trans_b),
+        "b": batch, "m": m, "n": n, "k": k, "lhs_stride": lhs_stride,
+        "rhs_stride": rhs_stride, "trans_b": int(trans_b),
         "rhs_const": int(rhs_const), "bias": len(added), **tail.facts,
     }  # fmt: skip
-    return Request("matmul", facts, (lhs, rhs, *added, *tail.operands))
+    return Request("matmul", facts, {"lhs": lhs, "rhs": rhs, **added, **tail.operands})
 
 
 def _batches(

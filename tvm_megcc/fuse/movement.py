@@ -12,14 +12,15 @@ from tvm_megcc.dims import Size
 from tvm_megcc.dtypes import nbytes
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Parts, Request
+from tvm_megcc.kernels.contract import codes
 from tvm_megcc.kernels.expression import Fact
 from tvm_megcc.relax_tools.exprs import as_float, as_int, dtype_of, shape_of
 from tvm_megcc.relax_tools.slices import slice_of
 
 MAX_RANK = 8
 MAX_CONCAT = 16
-#: Codes of ``codegen_c/include/op/pad.h``.
-PAD_MODES = {"constant": 0, "edge": 1, "reflect": 2, "circular": 3}
+#: What Relax calls them -> names of codes in ``op/pad.h``.
+PAD_MODES = {"constant": "CONSTANT", "edge": "EDGE", "reflect": "REFLECT", "circular": "WRAP"}
 
 Facts = dict[str, Fact]
 
@@ -44,26 +45,22 @@ def _numbered(prefix: str, values: Sequence[int], fill: int) -> dict[str, int]:
     return {f"{prefix}{i}": v for i, v in enumerate(padded)}
 
 
-def _movable(x: relax.Expr) -> tuple[tuple[Size, ...], Facts] | None:
-    """Shape and common facts of a tensor whose elements can be moved, or None."""
+def _movable(x: relax.Expr) -> tuple[Size, ...] | None:
+    """Shape of a tensor whose elements can be moved, or None."""
     shape = shape_of(x)
-    if shape is None or len(shape) > MAX_RANK:
-        return None
-    dtype = dtype_of(x)
-    return shape, {"dtype": dtype, "esize": nbytes(dtype, 1)}
+    return None if shape is None or len(shape) > MAX_RANK else shape
 
 
 def _transpose(parts: Parts, tail: Tail) -> Request | None:
     x, axes = parts["x"], parts["root"].attrs.axes
-    found = _movable(x)
-    if found is None:
+    shape = _movable(x)
+    if shape is None:
         return None
-    shape, facts = found
     rank, missing = len(shape), MAX_RANK - len(shape)
     order = [int(a) % rank for a in axes] if axes is not None else list(range(rank))[::-1]
     perm = [*range(missing), *(missing + a for a in order)]
-    facts |= {"size": prod(shape), **_numbered("d", shape, 1), **_numbered("p", perm, 0)}
-    return Request("transpose", facts, (x,))
+    facts = {"size": prod(shape), **_numbered("d", shape, 1), **_numbered("p", perm, 0)}
+    return Request("transpose", facts, {"x": x})
 
 
 def _concat(parts: Parts, tail: Tail) -> Request | None:
@@ -77,58 +74,53 @@ def _concat(parts: Parts, tail: Tail) -> Request | None:
     esize = nbytes(dtype_of(call), 1)
     sizes = [prod(s[axis:]) * esize for s in shapes if s is not None]
     facts: Facts = {
-        "dtype": dtype_of(call), "count": len(fields), "outer": prod(out[:axis]),
+        "count": len(fields), "outer": prod(out[:axis]),
         **{f"b{i}": (sizes[i] if i < len(sizes) else 0) for i in range(MAX_CONCAT)},
     }  # fmt: skip
-    return Request("concat", facts, tuple(fields))
+    return Request("concat", facts, {f"x{i}": field for i, field in enumerate(fields)})
 
 
 def _pad(parts: Parts, tail: Tail) -> Request | None:
     x, attrs, out = parts["x"], parts["root"].attrs, shape_of(parts["root"])
-    found = _movable(x)
+    shape = _movable(x)
     mode, value = PAD_MODES.get(str(attrs.pad_mode)), as_float(attrs.pad_value)
-    if found is None or out is None or mode is None:
+    if shape is None or out is None or mode is None:
         return None
-    shape, facts = found
     value = float(attrs.pad_value) if value is None else value
-    if value != 0.0 and facts["dtype"] != "f32":
+    if value != 0.0 and dtype_of(x) != "f32":
         return None
     width = [int(v) for v in attrs.pad_width]
-    facts |= {
-        "mode": mode, "size": prod(out), "value_lo": value, "value_hi": 0,
+    facts = {
+        "mode": codes("pad")[mode], "size": prod(out), "value_lo": value, "value_hi": 0,
         **_numbered("d", shape, 1), **_numbered("a", width[::2], 0),
         **_numbered("z", width[1::2], 0),
     }  # fmt: skip
-    return Request("pad", facts, (x,))
+    return Request("pad", facts, {"x": x})
 
 
 def _slice(parts: Parts, tail: Tail) -> Request | None:
     x, call, out = parts["x"], parts["root"], shape_of(parts["root"])
-    found = _movable(x)
-    taken = slice_of(call, found[0]) if found is not None else None
-    if found is None or out is None or taken is None:
+    shape = _movable(x)
+    taken = slice_of(call, shape) if shape is not None else None
+    if shape is None or out is None or taken is None:
         return None
-    shape, facts = found
-    facts |= {
+    facts = {
         "size": prod(out), **_numbered("d", shape, 1), **_numbered("b", taken.begins, 0),
         **_numbered("s", taken.steps, 1), **_numbered("o", out, 1),
     }  # fmt: skip
-    return Request("slice", facts, (x,))
+    return Request("slice", facts, {"x": x})
 
 
 def _gather(parts: Parts, tail: Tail) -> Request | None:
     x, call = parts["x"], parts["root"]
     index = call.args[1]
-    found, where = _movable(x), shape_of(index)
+    shape, where = _movable(x), shape_of(index)
     axis = as_int(call.attrs.axis)
-    if found is None or where is None or axis is None:
+    if shape is None or where is None or axis is None:
         return None
-    if dtype_of(index) not in ("i32", "i64"):
-        return None
-    shape, facts = found
     axis %= len(shape)
-    facts |= {
-        "index": dtype_of(index), "outer": prod(shape[:axis]), "axis": shape[axis],
-        "row_bytes": prod(shape[axis + 1 :]) * int(facts["esize"]), "count": prod(where),
+    facts = {
+        "outer": prod(shape[:axis]), "axis": shape[axis],
+        "row_bytes": prod(shape[axis + 1 :]) * nbytes(dtype_of(x), 1), "count": prod(where),
     }  # fmt: skip
-    return Request("gather", facts, (x, index))
+    return Request("gather", facts, {"x": x, "index": index})

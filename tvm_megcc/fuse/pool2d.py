@@ -10,17 +10,16 @@ from tvm.relax.dpl import is_op, wildcard
 from tvm_megcc.dims import Size
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Build, Parts, Request
-from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
-
-MAX, AVG = 0, 1
+from tvm_megcc.kernels.contract import codes
+from tvm_megcc.relax_tools.exprs import shape_of
 
 
 def anchors() -> Iterator[Anchor]:
-    for name, func in (("max_pool2d", MAX), ("avg_pool2d", AVG)):
-        yield _anchor(f"relax.nn.{name}", partial(_windowed, func))
+    for name, func in (("max_pool2d", "MAX"), ("avg_pool2d", "AVG")):
+        yield _anchor(f"relax.nn.{name}", partial(_windowed, codes("pool2d")[func]))
     yield _anchor("relax.nn.adaptive_avg_pool2d", _adaptive)
-    for name, func in (("max", MAX), ("mean", AVG)):
-        yield _anchor(f"relax.{name}", partial(_reduced, func))
+    for name, func in (("max", "MAX"), ("mean", "AVG")):
+        yield _anchor(f"relax.{name}", partial(_reduced, codes("global_pool")[func]))
 
 
 def _anchor(op: str, build: Build) -> Anchor:
@@ -39,25 +38,25 @@ def _windowed(func: int, parts: Parts, tail: Tail) -> Request | None:
     )
     top, left, bottom, right = (int(v) for v in attrs.padding)
     facts = {
-        "dtype": dtype_of(x), "func": func, "n": shape[0], "h": shape[1], "w": shape[2],
+        "func": func, "n": shape[0], "h": shape[1], "w": shape[2],
         "c": shape[3], "oh": out[1], "ow": out[2], "kh": kh, "kw": kw, "sh": sh, "sw": sw,
         "dh": dh, "dw": dw, "pt": top, "pl": left, "pb": bottom, "pr": right,
         "count_include_pad": int(bool(attrs.count_include_pad)),
     }  # fmt: skip
-    return Request("pool2d", facts, (x,))
+    return Request("pool2d", facts, {"x": x})
 
 
 def _global(func: int, parts: Parts, shape: tuple[Size, ...]) -> Request:
     n, h, w, c = shape
-    facts = {"dtype": dtype_of(parts["x"]), "func": func, "n": n, "hw": h * w, "c": c}
-    return Request("global_pool", facts, (parts["x"],))
+    facts = {"func": func, "n": n, "hw": h * w, "c": c}
+    return Request("global_pool", facts, {"x": parts["x"]})
 
 
 def _adaptive(parts: Parts, tail: Tail) -> Request | None:
     attrs, shape, out = parts["root"].attrs, shape_of(parts["x"]), shape_of(parts["root"])
     if str(attrs.layout) != "NHWC" or shape is None or out is None or out[1:3] != (1, 1):
         return None
-    return _global(AVG, parts, shape)
+    return _global(codes("global_pool")["AVG"], parts, shape)
 
 
 def _reduced(func: int, parts: Parts, tail: Tail) -> Request | None:

@@ -10,17 +10,18 @@ from tvm.relax.dpl import is_op, wildcard
 
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Build, Parts, Request
+from tvm_megcc.kernels.contract import codes
 from tvm_megcc.relax_tools.exprs import as_int, dtype_of, shape_of
 
-#: Codes of ``codegen_c/include/op/reduce.h``.
-REDUCE = {"sum": 0, "mean": 1, "max": 2, "min": 3, "prod": 4}
+#: Relax's operators; their codes in ``op/reduce.h`` are the same words.
+REDUCE = ("sum", "mean", "max", "min", "prod")
 
 
 def anchors() -> Iterator[Anchor]:
     for name, log in (("softmax", 0), ("log_softmax", 1)):
         yield _anchor(f"relax.nn.{name}", partial(_softmax, log))
-    for name, code in REDUCE.items():
-        yield _anchor(f"relax.{name}", partial(_reduce, code))
+    for name in REDUCE:
+        yield _anchor(f"relax.{name}", partial(_reduce, codes("reduce")[name.upper()]))
     yield _layer_norm_anchor()
 
 
@@ -43,8 +44,8 @@ def _softmax(log: int, parts: Parts, tail: Tail) -> Request | None:
     if not shape:
         return None
     axis = int(parts["root"].attrs.axis) % len(shape)
-    facts = {"dtype": dtype_of(x), "log": log, **_split(shape, axis, axis + 1)}
-    return Request("softmax", facts, (x,))
+    facts = {"log": log, **_split(shape, axis, axis + 1)}
+    return Request("softmax", facts, {"x": x})
 
 
 def _reduce(code: int, parts: Parts, tail: Tail) -> Request | None:
@@ -54,8 +55,8 @@ def _reduce(code: int, parts: Parts, tail: Tail) -> Request | None:
     lines = sorted({int(a) % len(shape) for a in axes} if axes is not None else range(len(shape)))
     if not lines or lines != list(range(lines[0], lines[-1] + 1)):
         return None
-    facts = {"dtype": dtype_of(x), "func": code, **_split(shape, lines[0], lines[-1] + 1)}
-    return Request("reduce", facts, (x,))
+    facts = {"func": code, **_split(shape, lines[0], lines[-1] + 1)}
+    return Request("reduce", facts, {"x": x})
 
 
 def _layer_norm_anchor() -> Anchor:
@@ -74,11 +75,12 @@ def _layer_norm(parts: Parts, tail: Tail) -> Request | None:
         return None
     scale, bias = int(bool(attrs.scale)), int(bool(attrs.center))
     facts = {
-        "dtype": dtype_of(x), "scale": scale, "bias": bias, "rms": 0,
+        "scale": scale, "bias": bias, "rms": 0,
         "outer": prod(shape[: axes[0]]), "inner": prod(shape[axes[0] :]),
         "eps": float(attrs.epsilon),
     }  # fmt: skip
-    wanted = [parts["scale"]] * scale + [parts["bias"]] * bias
-    if any(shape_of(w) != shape[axes[0] :] or dtype_of(w) != dtype_of(x) for w in wanted):
+    wanted = {name: parts[name] for name in ("scale", "bias") if facts[name]}
+    lines = shape[axes[0] :], dtype_of(x)
+    if any((shape_of(w), dtype_of(w)) != lines for w in wanted.values()):
         return None
-    return Request("layer_norm", facts, (x, *wanted))
+    return Request("layer_norm", facts, {"x": x, **wanted})

@@ -12,8 +12,9 @@ from tvm.relax.dpl import DFPattern
 from tvm_megcc.dims import Size
 from tvm_megcc.fuse.epilogue import PLAIN, Step, Tail
 from tvm_megcc.fuse.graph import root_of
+from tvm_megcc.kernels.contract import Tensor, contract
 from tvm_megcc.kernels.expression import Fact
-from tvm_megcc.relax_tools.exprs import constant
+from tvm_megcc.relax_tools.exprs import constant, dtype_name, dtype_of, shape_of
 
 #: The expressions of an anchor by name; ``root`` is the call that gives its value.
 Parts = Mapping[str, relax.Expr]
@@ -29,14 +30,41 @@ class Request:
     op : str
         Kernel operator, a file ``codegen_c/include/op/<op>.h``.
     facts : mapping
-        Everything that header lists, attributes and facts alike.
-    operands : tuple of Expr
-        Inputs in kernel order; a NumPy array is a constant made here.
+        Everything that header lists, attributes and facts alike; the type variables once it is
+        `checked`.
+    operands : mapping
+        The inputs by their names there; a NumPy array is a constant made here.
     """
 
     op: str
     facts: Mapping[str, Fact]
-    operands: tuple[relax.Expr | np.ndarray, ...]
+    operands: Mapping[str, relax.Expr | np.ndarray]
+
+    def checked(self, value: relax.Expr) -> Request:
+        """The request with the types of its operands among the facts, inputs in kernel order.
+
+        Parameters
+        ----------
+        value : Expr
+            What the kernel will compute.
+
+        Raises
+        ------
+        ValueError
+            When it is no call of the operator: see `Contract.completed`.
+        """
+        known = contract(self.op)
+        (result,) = known.outputs
+        tensors = {name: _tensor(operand) for name, operand in self.operands.items()}
+        facts = known.completed(self.facts, {**tensors, result.name: _tensor(value)})
+        ordered = {o.name: self.operands[o.name] for o in known.inputs_of(facts)}
+        return Request(self.op, facts, ordered)
+
+
+def _tensor(operand: relax.Expr | np.ndarray) -> Tensor:
+    if isinstance(operand, np.ndarray):
+        return Tensor(dtype_name(operand.dtype), operand.shape)
+    return Tensor(dtype_of(operand), shape_of(operand))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +106,10 @@ class Anchor:
 def channel_vector(expr: relax.Expr | None, channels: Size) -> np.ndarray | None:
     """A constant that broadcasts along the last axis only, as ``[channels]``; else None."""
     array = constant(expr)
-    if array is None or not isinstance(channels, int) or array.dtype != np.float32:
+    if array is None or not isinstance(channels, int):
         return None
     if array.size == 1:
-        return np.full(channels, array.reshape(-1)[0], np.float32)
+        return np.full(channels, array.reshape(-1)[0], array.dtype)
     if array.size == channels and array.ndim and array.shape[-1] == channels:
         return np.ascontiguousarray(array.reshape(-1))
     return None

@@ -8,17 +8,19 @@ from tvm.relax.dpl import is_op, wildcard
 
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Parts, Request
-from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
+from tvm_megcc.kernels.contract import codes
+from tvm_megcc.relax_tools.exprs import shape_of
 
-#: Codes of ``codegen_c/include/op/resize2d.h``.
-MODES = {"nearest_neighbor": 0, "linear": 1}
+#: What Relax calls them -> names of codes in ``op/resize2d.h``.
+MODES = {"nearest_neighbor": "NEAREST", "linear": "LINEAR"}
 COORDINATES = {
-    "half_pixel": 0,
-    "align_corners": 1,
-    "asymmetric": 2,
-    "pytorch_half_pixel": 3,
+    name: name.upper()
+    for name in ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
 }
-ROUNDING = {"floor": 0, "ceil": 1, "round_prefer_floor": 2, "round": 2, "round_prefer_ceil": 3}
+ROUNDING = {
+    "floor": "FLOOR", "ceil": "CEIL", "round_prefer_floor": "PREFER_FLOOR",
+    "round": "PREFER_FLOOR", "round_prefer_ceil": "PREFER_CEIL",
+}  # fmt: skip
 
 
 def anchors() -> Iterator[Anchor]:
@@ -33,17 +35,21 @@ def _request(parts: Parts, tail: Tail) -> Request | None:
     shape, out = shape_of(x), shape_of(parts["root"])
     mode = MODES.get(str(attrs.method))
     coordinates = COORDINATES.get(str(attrs.coordinate_transformation_mode))
-    rounding = ROUNDING.get(str(attrs.rounding_method) or "floor", None if mode == 0 else 0)
+    rounding = ROUNDING.get(str(attrs.rounding_method) or "floor")
+    if mode == "LINEAR":  # which rounds nothing
+        rounding = rounding or "FLOOR"
     layout = str(attrs.layout)
     if shape is None or out is None or layout not in ("NHWC", "NCHW"):
         return None
     if mode is None or coordinates is None or rounding is None:
         return None
+    code = codes("resize2d")
     nchw = int(layout == "NCHW")
     at = (2, 3, 1) if nchw else (1, 2, 3)
     facts = {
-        "dtype": dtype_of(x), "nchw": nchw, "mode": mode, "n": shape[0], "c": shape[at[2]],
+        "nchw": nchw, "mode": code[mode], "n": shape[0], "c": shape[at[2]],
         "h": shape[at[0]], "w": shape[at[1]], "oh": out[at[0]], "ow": out[at[1]],
-        "scale_h": 0.0, "scale_w": 0.0, "coord": coordinates, "round": rounding,
+        "scale_h": 0.0, "scale_w": 0.0, "coord": code[coordinates],
+        "round": code[rounding],
     }  # fmt: skip
-    return Request("resize2d", facts, (x,))
+    return Request("resize2d", facts, {"x": x})

@@ -19,8 +19,9 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import CodeType
+from typing import Any
 
-from tvm_megcc import dims
+from tvm_megcc import dims, dtypes
 from tvm_megcc.dims import Dim, Size
 
 Fact = int | float | str | Dim
@@ -55,7 +56,14 @@ _COMPARE: dict[type, Callable[[Size, Size], Size]] = {
     ast.Gt: lambda a, b: _less(b, a),
     ast.GtE: lambda a, b: 1 - _less(a, b),
 }
-_FUNCTIONS = {"min": dims.minimum, "max": dims.maximum}
+
+
+def _sizeof(dtype: str) -> Size:
+    """Bytes of an element of a type."""
+    return dtypes.nbytes(dtype, 1)
+
+
+_FUNCTIONS = {"min": dims.minimum, "max": dims.maximum, "sizeof": _sizeof}
 _SCOPE = {
     "__builtins__": {},
     **_FUNCTIONS,
@@ -96,11 +104,19 @@ def _delayed(value: ast.expr) -> ast.Lambda:
 class Expression:
     """A checked expression; calling it with facts gives its value.
 
+    Attributes
+    ----------
+    text : str
+    constants : mapping
+        Numbers that the text may name besides facts, as C code defines them.
+    names : frozenset of str
+        The facts that it names.
+
     Raises
     ------
     ValueError
         When the text is not an expression or uses more than names, constants, arithmetic,
-        comparisons, ``and or not``, ``a if c else b``, ``min`` and ``max``.
+        comparisons, ``and or not``, ``a if c else b``, ``min``, ``max`` and ``sizeof``.
     KeyError
         (call) When a fact that it names is missing.
     tvm_megcc.dims.Undecided
@@ -108,6 +124,7 @@ class Expression:
     """
 
     text: str
+    constants: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
     code: CodeType = field(init=False, repr=False, compare=False)
     names: frozenset[str] = field(init=False, repr=False, compare=False)
 
@@ -123,16 +140,25 @@ class Expression:
             if isinstance(node, ast.Call) and not (
                 isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS
             ):
-                raise ValueError(f"{self.text!r}: only min and max can be called")
+                raise ValueError(f"{self.text!r}: only min, max and sizeof can be called")
             if isinstance(node, ast.Name) and node.id not in _FUNCTIONS:
                 names.add(node.id)
         symbolic = ast.fix_missing_locations(_Symbolic().visit(tree))
         object.__setattr__(self, "code", compile(symbolic, "<kernel header>", "eval"))
-        object.__setattr__(self, "names", frozenset(names))
+        used = {n: self.constants[n] for n in sorted(names & self.constants.keys())}
+        object.__setattr__(self, "constants", used)
+        object.__setattr__(self, "names", frozenset(names - used.keys()))
 
     def __call__(self, facts: Mapping[str, Fact]) -> Fact:
         missing = self.names - facts.keys()
         if missing:
             raise KeyError(f"{self.text!r} needs the fact {sorted(missing)[0]!r}")
-        scope = {**_SCOPE, **{n: facts[n] for n in self.names}}
-        return eval(self.code, scope)  # noqa: S307 - the tree was checked above
+        scope: dict[str, Any] = {**_SCOPE, **self.constants, **{n: facts[n] for n in self.names}}
+        value: Fact = eval(self.code, scope)  # noqa: S307 - the tree was checked above
+        return value
+
+    def number(self, facts: Mapping[str, Fact]) -> int:
+        """The value where no fact is symbolic, truth as 0 or 1."""
+        value = self(facts)
+        assert isinstance(value, int), f"{self.text!r} is {value!r}, not a number"
+        return int(value)

@@ -1,18 +1,19 @@
 """Packers: constant operands in the layout that a kernel reads, named by its ``pack:`` line.
 
-Enters: the operand as the op header describes it, the facts of the call, the options of the header
+Enters: the operand as the op header describes it, the call that it is of, the options of the header
 line. Leaves: an array whose bytes, in order, are the packed weights.
 
 Example
 -------
 >>> w = np.arange(6, dtype=np.float32).reshape(3, 1, 1, 2)      # OHWI
->>> gemm_panels(w, {"g": 1}, nr=2).tolist()                     # [group][panel][k][lane]
+>>> gemm_panels(w, Call({"g": 1}), nr=2).tolist()               # [group][panel][k][lane]
 [[[[0.0, 2.0], [1.0, 3.0]], [[4.0, 0.0], [5.0, 0.0]]]]
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,21 +22,55 @@ if TYPE_CHECKING:
     from tvm_megcc.kernels.registry import Packing
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Facts = Mapping[str, Any]
+Packer = Callable[..., Array]
+
+#: Name in a ``pack:`` line -> packer.
+PACKERS: dict[str, Packer] = {}
 
 
-def apply(how: Packing, array: Array, facts: Facts) -> Array:
-    """Apply the packer that a kernel's header names.
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a packer may look at besides the operand that it packs.
+
+    Attributes
+    ----------
+    facts : mapping
+    constants : mapping
+        Every constant operand of the call by its name, none of them packed: what a kernel adds to
+        its bias may depend on its weights.
+    """
+
+    facts: Mapping[str, Any]
+    constants: Mapping[str, Array] = field(default_factory=dict)
+
+
+def packer(function: Packer) -> Packer:
+    """Make a function known under its name: ``(array, call, **options) -> array``."""
+    PACKERS[function.__name__] = function
+    return function
+
+
+def apply(packings: tuple[tuple[str, Packing], ...], call: Call) -> dict[str, Array]:
+    """The constant operands of a call as a kernel reads them: its header's ``pack`` line.
 
     Raises
     ------
     ValueError
-        When there is no packer of that name.
+        When there is no packer of a name, or an operand to be packed is not constant.
     """
-    packer = PACKERS.get(how.name)
-    if packer is None:
-        raise ValueError(f"no packer {how.name!r} in packing.py; there are {', '.join(PACKERS)}")
-    return np.ascontiguousarray(packer(array, facts, **dict(how.options)))
+    packed = dict(call.constants)
+    for operand, how in packings:
+        if how.name not in PACKERS:
+            names = ", ".join(PACKERS)
+            raise ValueError(f"no packer {how.name!r} in packing.py; there are {names}")
+        if operand not in call.constants:
+            raise ValueError(
+                f"the operand {operand!r} is computed at run time, so {how.name} cannot pack it:"
+                " the kernel's `when` has to refuse such a call"
+            )
+        array = PACKERS[how.name](call.constants[operand], call, **dict(how.options))
+        packed[operand] = np.ascontiguousarray(array)
+    return packed
 
 
 def _panels(rows: Array, nr: int) -> Array:
@@ -47,14 +82,15 @@ def _panels(rows: Array, nr: int) -> Array:
     return np.ascontiguousarray(np.swapaxes(padded.reshape(*lead, count, nr, k), -1, -2))
 
 
-def gemm_panels(array: Array, facts: Facts, nr: int) -> Array:
+@packer
+def gemm_panels(array: Array, call: Call, nr: int) -> Array:
     """Convolution weights for the implicit matrix product.
 
     Parameters
     ----------
     array : ndarray [OC, KH, KW, IC/G]
-    facts : mapping
-        ``g`` is read.
+    call : Call
+        The fact ``g`` is read.
     nr : int
         Channels per panel.
 
@@ -62,20 +98,21 @@ def gemm_panels(array: Array, facts: Facts, nr: int) -> Array:
     -------
     ndarray [G, ceil(OC/G / nr), KH * KW * IC/G, nr]
     """
-    groups = int(facts["g"])
+    groups = int(call.facts["g"])
     oc = array.shape[0]
     depth = int(np.prod(array.shape[1:]))
     return _panels(array.reshape(groups, oc // groups, depth), nr)
 
 
-def matmul_panels(array: Array, facts: Facts, nr: int) -> Array:
+@packer
+def matmul_panels(array: Array, call: Call, nr: int) -> Array:
     """The constant right-hand side of a product.
 
     Parameters
     ----------
     array : ndarray [..., K, N], or [..., N, K] when fact ``trans_b`` is 1; leading dims are 1
-    facts : mapping
-        ``trans_b`` is read.
+    call : Call
+        The fact ``trans_b`` is read.
     nr : int
         Columns per panel.
 
@@ -84,21 +121,10 @@ def matmul_panels(array: Array, facts: Facts, nr: int) -> Array:
     ndarray [ceil(N / nr), K, nr]
     """
     matrix = array.reshape(array.shape[-2:])
-    return _panels(matrix if facts["trans_b"] else matrix.T, nr)
+    return _panels(matrix if call.facts["trans_b"] else matrix.T, nr)
 
 
-def dw_taps(array: Array, facts: Facts) -> Array:
+@packer
+def dw_taps(array: Array, call: Call) -> Array:
     """Depthwise weights ``[C, KH, KW, 1]`` as ``[KH * KW, C]``: one row of channels per tap."""
-    del facts
     return np.ascontiguousarray(array.reshape(array.shape[0], -1).T)
-
-
-def pad_to(array: Array, facts: Facts, n: int) -> Array:
-    """A vector, zeros appended to a multiple of `n` elements."""
-    del facts
-    flat = array.reshape(-1)
-    return np.concatenate([flat, np.zeros(-flat.size % n, array.dtype)])
-
-
-#: Name in a ``pack:`` line -> packer.
-PACKERS = {f.__name__: f for f in (dw_taps, gemm_panels, matmul_panels, pad_to)}

@@ -1,8 +1,9 @@
 """The kernels there are, and which one serves a call.
 
 A kernel is a C file under ``codegen_c/kernels``; its facts stand in its header comment (grammar:
-docs/adding-a-kernel.md). Enters: an operator, an architecture and the facts of one call. Leaves:
-the applicable kernel with the highest rank.
+docs/adding-a-kernel.md), and what it is called with in its operator's contract. Enters: an
+operator, an architecture and the facts of one call, its types among them
+(`contract.Contract.completed`). Leaves: the applicable kernel with the highest rank.
 
 Example
 -------
@@ -16,25 +17,27 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from math import inf
 from pathlib import Path
 
 import tvm_megcc.codegen_c as codegen_c
 from tvm_megcc.dims import Dim, Size, Undecided, typical
 from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.kernels import constants, types
+from tvm_megcc.kernels.contract import Contract, contract
 from tvm_megcc.kernels.expression import Expression, Fact
+from tvm_megcc.kernels.types import Types
 from tvm_megcc.machine import ARCHITECTURES, FEATURES, machine
 from tvm_megcc.program import Kernel
 
-_ROOT = Path(codegen_c.__file__).parent
-KERNEL_DIR = _ROOT / "kernels"
-OP_DIR = _ROOT / "include" / "op"
+KERNEL_DIR = Path(codegen_c.__file__).parent / "kernels"
 
 _KEYS = {
     "kernel", "op", "dtype", "arch", "isa", "when", "rank", "params", "pack", "workspace", "work",
-    "inplace", "layout", "overlap", "cost",
+    "inplace", "overlap", "tolerance", "cost",
 }  # fmt: skip
 
 
@@ -52,19 +55,24 @@ class KernelFile:
 
     stem: str
     op: str
-    dtypes: tuple[str, ...]
+    types: Types
     archs: tuple[str, ...]
     isa: str
     features: tuple[str, ...]
     when: Expression
-    rank: int
+    rank: Expression
     params: tuple[tuple[str, Expression], ...]
-    pack: tuple[tuple[int, Packing], ...]
+    pack: tuple[tuple[str, Packing], ...]
     workspace_bytes: Expression
     work_extent: Expression
     unit_cost: Expression
-    inplace: tuple[Expression, ...] = ()
+    inplace: tuple[str, ...] = ()
     overlap_bytes: Expression = field(default_factory=lambda: Expression("-1"))
+    largest_error: Expression = field(default_factory=lambda: Expression("0"))
+
+    @property
+    def contract(self) -> Contract:
+        return contract(self.op)
 
     @property
     def path(self) -> Path:
@@ -87,8 +95,8 @@ class KernelFile:
         if missing := self._missing(arch):
             wanted = machine("+".join([arch, *missing])).name
             return f"needs {', '.join(missing)}, as --arch {wanted} has"
-        if facts.get("dtype") not in self.dtypes:
-            return f"takes {', '.join(self.dtypes)}, not {facts.get('dtype')}"
+        if why := self.types.refusal(facts):
+            return why
         try:
             if not self.when(facts):
                 return f"wants {self.when.text}"
@@ -96,25 +104,35 @@ class KernelFile:
             return f"wants {self.when.text}, but {undecided}"
         known = [(m, value) for m, value in self.params if value.names <= facts.keys()]
         symbolic = [macro for macro, value in known if isinstance(value(facts), Dim)]
-        return f"wants a constant {symbolic[0]}" if symbolic else ""
+        if symbolic:
+            return f"wants a constant {symbolic[0]}"
+        return "" if self.ranked(facts) is not None else f"ranks {self.rank.text}, which may change"
+
+    def ranked(self, facts: Mapping[str, Fact]) -> int | None:
+        """The rank for a call; None where it depends on the shapes at run time."""
+        try:
+            rank = self.rank(facts)
+        except Undecided:
+            return None
+        return None if isinstance(rank, Dim) else int(rank)
 
     def instance(self, facts: Mapping[str, Fact]) -> Kernel:
         """The kernel with its macros set: equal parameters give equal symbols."""
         defines = tuple((macro, str(_plain(value(facts)))) for macro, value in self.params)
         suffix = "".join(f"_{m.lower()}{_identifier(v)}" for m, v in defines)
         symbol = f"megcc_{self.stem}{suffix}"
-        operands = tuple(int(operand(facts)) for operand in self.inplace)
+        inputs = [operand.name for operand in self.contract.inputs_of(facts)]
         return Kernel(
             symbol,
             template=self.stem,
             defines=defines,
-            inplace=operands,
+            inplace=tuple(inputs.index(name) for name in self.inplace if name in inputs),
             features=self.features,
         )
 
     def attrs(self, facts: Mapping[str, Fact]) -> tuple[Size, ...]:
         """The ``attr`` array: facts in the order of the op header; floats by their bits."""
-        return tuple(_bits(facts[name]) for name in attribute_names(self.op))
+        return tuple(_bits(facts[name]) for name in self.contract.attributes)
 
     def work(self, facts: Mapping[str, Fact]) -> Size:
         return _size(self.work_extent(facts))
@@ -130,6 +148,12 @@ class KernelFile:
         """Bytes by which the output may begin before the first operand; None where it may not."""
         found = _size(self.overlap_bytes(facts))
         return None if found == -1 else found
+
+    def tolerance(self, facts: Mapping[str, Fact]) -> float:
+        """Largest error over largest magnitude; 0: equal to the bit."""
+        limit = self.largest_error(facts)
+        assert isinstance(limit, int | float), f"{self.stem}: tolerance {limit!r}"
+        return float(limit)
 
 
 def _size(value: Fact) -> Size:
@@ -161,29 +185,6 @@ def _bits(value: Fact) -> Size:
     return int(value)
 
 
-@cache
-def attribute_names(op: str) -> tuple[str, ...]:
-    """Attributes of an operator, in lower case, in the order of ``include/op/<op>.h``'s enum."""
-    text = (OP_DIR / f"{op}.h").read_text()
-    body = re.search(r"enum\s*\{(.*?)\}", text, re.S)
-    prefix = op.upper() + "_"
-    names = (
-        re.findall(r"^\s*(\w+)\s*(?:=\s*0\s*)?,?", _strip_comments(body.group(1)), re.M)
-        if body
-        else []
-    )
-    bad = [n for n in names if not n.startswith(prefix)]
-    if not names or names[-1] != prefix + "ATTRS" or bad:
-        raise ValueError(
-            f"op/{op}.h: one enum of {prefix}... that ends with {prefix}ATTRS is needed"
-        )
-    return tuple(n[len(prefix) :].lower() for n in names[:-1])
-
-
-def _strip_comments(text: str) -> str:
-    return re.sub(r"//[^\n]*", "", text)
-
-
 def parse(path: Path) -> KernelFile:
     """Read the header comment of a kernel file.
 
@@ -192,6 +193,27 @@ def parse(path: Path) -> KernelFile:
     ValueError
         When the header misses a key, has an unknown one, or does not fit the file's name.
     """
+    keys = _keys(path)
+    if "like" in keys:
+        # Two instances of one driver: what the other header says holds here, too.
+        keys = {**_keys(path.with_name(f"{keys.pop('like')}.c")), **keys}
+    missing = {"kernel", "op", "dtype", "arch", "rank", "work", "cost"} - keys.keys()
+    unknown = keys.keys() - _KEYS
+    if missing or unknown:
+        raise ValueError(f"{path.name}: missing keys {sorted(missing)}, unknown {sorted(unknown)}")
+    archs = tuple(a.strip() for a in keys["arch"].split(","))
+    if keys["kernel"] != path.stem or not set(archs) <= set(ARCHITECTURES):
+        raise ValueError(f"{path.name}: `kernel` must be {path.stem}, `arch` of {ARCHITECTURES}")
+    given = {*_macros(keys), *contract(keys["op"]).variables}
+    made = _made(path.stem, archs, keys, constants.of_text(path.read_text(), given))
+    _check_names(made)
+    return made
+
+
+def _keys(path: Path) -> dict[str, str]:
+    """The lines of a header comment, each with those that go on with it."""
+    if not path.is_file():
+        raise ValueError(f"{path.name}: there is no such kernel to be like")
     keys: dict[str, str] = {}
     last = ""
     for line in path.read_text().splitlines():
@@ -204,54 +226,90 @@ def parse(path: Path) -> KernelFile:
             keys[last] += " " + more[1]
         else:
             break
-    missing = {"kernel", "op", "dtype", "arch", "rank", "work", "cost"} - keys.keys()
-    unknown = keys.keys() - _KEYS
-    if missing or unknown:
-        raise ValueError(f"{path.name}: missing keys {sorted(missing)}, unknown {sorted(unknown)}")
-    archs = tuple(a.strip() for a in keys["arch"].split(","))
-    if keys["kernel"] != path.stem or not set(archs) <= set(ARCHITECTURES):
-        raise ValueError(f"{path.name}: `kernel` must be {path.stem}, `arch` of {ARCHITECTURES}")
-    isa = keys.get("isa", "none")
+    return keys
+
+
+def _features(name: str, isa: str, archs: Iterable[str]) -> tuple[str, ...]:
+    """The features that a kernel's ``isa`` names, which all its architectures have."""
     features = tuple(w for w in re.split(r"[\s,+]+", isa) if w not in ("none", "simd"))
     for arch in archs:
         if foreign := [f for f in features if f not in FEATURES[arch]]:
             raise ValueError(
-                f"{path.name}: `isa` names {', '.join(foreign)}, which {arch} has not; write none,"
+                f"{name}: `isa` names {', '.join(foreign)}, which {arch} has not; write none,"
                 f" simd or features of tvm_megcc/machine.py: {', '.join(FEATURES[arch]) or 'none'}"
             )
+    return features
+
+
+def _made(
+    stem: str, archs: tuple[str, ...], keys: Mapping[str, str], numbers: Mapping[str, int]
+) -> KernelFile:
+    def formula(key: str, default: str = "") -> Expression:
+        return Expression(keys.get(key) or default, numbers)
+
+    operator = contract(keys["op"])
+    isa = keys.get("isa", "none")
     return KernelFile(
-        stem=path.stem,
-        op=keys["op"],
-        dtypes=tuple(d.strip() for d in keys["dtype"].split(",")),
+        stem=stem,
+        op=operator.op,
+        types=types.parse(keys["dtype"], operator),
         archs=archs,
         isa=isa,
-        features=features,
-        when=Expression(keys.get("when") or "1"),
-        rank=int(keys["rank"]),
-        params=tuple(_parse_params(keys.get("params", ""))),
-        pack=tuple(_parse_pack(keys.get("pack", ""))),
-        workspace_bytes=Expression(keys.get("workspace") or "0"),
-        work_extent=Expression(keys["work"]),
-        unit_cost=Expression(keys["cost"]),
-        overlap_bytes=Expression(keys.get("overlap") or "-1"),
+        features=_features(f"{stem}.c", isa, archs),
+        when=formula("when", "1"),
+        rank=formula("rank"),
+        params=tuple((m, Expression(text, numbers)) for m, text in _params(keys)),
+        pack=tuple(_packings(keys.get("pack", ""), operator, numbers)),
+        workspace_bytes=formula("workspace", "0"),
+        work_extent=formula("work"),
+        unit_cost=formula("cost"),
+        overlap_bytes=formula("overlap", "-1"),
+        largest_error=formula("tolerance", "0"),
         inplace=tuple(
-            Expression(i.strip()) for i in keys.get("inplace", "").split(",") if i.strip()
+            operator.operand(name.strip()).name
+            for name in keys.get("inplace", "").split(",")
+            if name.strip()
         ),
     )
 
 
-def _parse_params(text: str) -> list[tuple[str, Expression]]:
+def _check_names(kernel: KernelFile) -> None:
+    """Refuse a formula that names neither a fact of the operator nor a constant of the file."""
+    formulas = {
+        "when": kernel.when, "rank": kernel.rank, "workspace": kernel.workspace_bytes,
+        "work": kernel.work_extent, "cost": kernel.unit_cost, "overlap": kernel.overlap_bytes,
+        "tolerance": kernel.largest_error, **dict(kernel.params),
+    }  # fmt: skip
+    for key, formula in formulas.items():
+        for name in sorted(formula.names - kernel.contract.names):
+            raise ValueError(
+                f"{kernel.stem}.c: {key}: {name!r} is neither a fact of {kernel.op} nor one number"
+                " in the file's macros"
+            )
+
+
+def _params(keys: Mapping[str, str]) -> list[tuple[str, str]]:
     """``ACT=act KH=kh``: an expression with spaces stands in parentheses."""
-    found = re.findall(r"(\w+)=(\((?:[^()]|\([^()]*\))*\)|\S+)", text)
-    return [(name, Expression(value)) for name, value in found]
+    return re.findall(r"(\w+)=(\((?:[^()]|\([^()]*\))*\)|\S+)", keys.get("params", ""))
 
 
-def _parse_pack(text: str) -> list[tuple[int, Packing]]:
-    result = []
-    for index, name, options in re.findall(r"(\d+)=(\w+)(?:\(([^)]*)\))?", text):
-        pairs = [o.split("=") for o in options.split(",") if o.strip()]
-        result.append((int(index), Packing(name, tuple((k.strip(), int(v)) for k, v in pairs))))
-    return result
+def _macros(keys: Mapping[str, str]) -> set[str]:
+    """The macros that an instance gives: what the file has for them is a default."""
+    return {"MEGCC_SYMBOL", *(macro for macro, _ in _params(keys))}
+
+
+def _packings(
+    text: str, operator: Contract, numbers: Mapping[str, int]
+) -> Iterator[tuple[str, Packing]]:
+    """``w=gemm_panels(nr=NR)``: operand, packer and its options."""
+    for operand, name, options in re.findall(r"(\w+)=(\w+)(?:\(([^)]*)\))?", text):
+        pairs = [option.split("=") for option in options.split(",") if option.strip()]
+        values = [(k.strip(), Expression(v.strip(), numbers)) for k, v in pairs]
+        for option, value in values:
+            if value.names:
+                raise ValueError(f"{operator.op}: pack: {option}={value.text} is no one number")
+        chosen = tuple((option, value.number({})) for option, value in values)
+        yield operator.operand(operand).name, Packing(name, chosen)
 
 
 @cache
@@ -260,10 +318,20 @@ def kernels() -> tuple[KernelFile, ...]:
     return tuple(parse(path) for path in sorted(KERNEL_DIR.glob("*.c")))
 
 
+def listed() -> list[KernelFile]:
+    """All kernel files by operator, the ones that are tried first in front."""
+    return sorted(kernels(), key=lambda k: (k.op, -_usual_rank(k), k.stem))
+
+
+def _usual_rank(kernel: KernelFile) -> float:
+    """The rank; beyond all numbers where it depends on the call."""
+    return inf if kernel.rank.names else float(kernel.ranked({}) or 0)
+
+
 def candidates(op: str, arch: str, facts: Mapping[str, Fact]) -> list[tuple[KernelFile, str]]:
     """Kernels of `op`, best rank first, each with why it does not apply ("" when it does)."""
     rows = [(k, k.refusal(arch, facts)) for k in kernels() if k.op == op]
-    return sorted(rows, key=lambda row: (bool(row[1]), -row[0].rank, row[0].stem))
+    return sorted(rows, key=lambda row: (bool(row[1]), -(row[0].ranked(facts) or 0), row[0].stem))
 
 
 def find(op: str, arch: str, facts: Mapping[str, Fact]) -> KernelFile | None:
@@ -275,10 +343,10 @@ def find(op: str, arch: str, facts: Mapping[str, Fact]) -> KernelFile | None:
         When the two best kernels have equal rank: the header of one must change.
     """
     rows = [k for k, why in candidates(op, arch, facts) if not why]
-    if len(rows) > 1 and rows[0].rank == rows[1].rank:
+    best = [k.ranked(facts) for k in rows[:2]]
+    if len(best) > 1 and best[0] == best[1]:
         raise ValueError(
-            f"{op} on {arch}: {rows[0].stem} and {rows[1].stem} both apply with rank"
-            f" {rows[0].rank};"
+            f"{op} on {arch}: {rows[0].stem} and {rows[1].stem} both apply with rank {best[0]};"
             f" give one of them another rank (facts: {dict(facts)})"
         )
     return rows[0] if rows else None
@@ -308,6 +376,7 @@ def explain(op: str, arch: str, facts: Mapping[str, Fact]) -> str:
         elif best is None:
             best, verdict = kernel, "chosen"
         else:
-            verdict = f"outranked by {best.stem} ({best.rank})"
-        lines.append(f"{kernel.stem} (rank {kernel.rank}): {verdict}")
+            verdict = f"outranked by {best.stem} ({best.ranked(facts)})"
+        rank = kernel.rank.text if why else kernel.ranked(facts)
+        lines.append(f"{kernel.stem} (rank {rank}): {verdict}")
     return "\n".join(lines) or f"there is no kernel for {op}"

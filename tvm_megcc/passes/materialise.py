@@ -11,12 +11,11 @@ holds no others. What no kernel takes stays as it is.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import tvm
 from tvm import relax
-from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.control_flow import plain_functions
@@ -24,7 +23,7 @@ from tvm_megcc.dims import Size
 from tvm_megcc.fuse.match import Match, find_matches
 from tvm_megcc.kernels import packing
 from tvm_megcc.program import Kernel
-from tvm_megcc.relax_tools.exprs import make_constant
+from tvm_megcc.relax_tools.exprs import constant, make_constant
 from tvm_megcc.shape_exprs import prim_of, variables_of
 
 KERNELS_ATTR = "tvm_megcc.kernels"
@@ -71,16 +70,11 @@ class _Materialiser(PyExprMutator):
         facts = match.request.facts
         kernel = match.kernel.instance(facts)
         self.kernels[kernel.symbol] = kernel
-        packers = dict(match.kernel.pack)
-        operands: list[relax.Expr] = []
-        for index, operand in enumerate(match.request.operands):
-            array = operand.value.numpy() if isinstance(operand, GenericConst) else operand
-            if not isinstance(array, np.ndarray):
-                operands.append(array)
-                continue
-            if index in packers:
-                array = np.ascontiguousarray(packing.apply(packers[index], array, facts))
-            operands.append(make_constant(array))
+        given = match.request.operands
+        packed = packing.apply(match.kernel.pack, packing.Call(facts, _constants(given)))
+        operands = [
+            make_constant(packed[name]) if name in packed else given[name] for name in given
+        ]
         attrs = [a & 0xFFFFFFFF if isinstance(a, int) else a for a in match.kernel.attrs(facts)]
         chosen = match.kernel
         extent = [chosen.work(facts), chosen.workspace(facts), chosen.cost(facts)]
@@ -92,6 +86,15 @@ class _Materialiser(PyExprMutator):
 
     def _shape(self, sizes: Sequence[Size]) -> relax.ShapeExpr:
         return relax.ShapeExpr([prim_of(size, self.variables) for size in sizes])
+
+
+def _constants(operands: Mapping[str, relax.Expr | np.ndarray]) -> dict[str, np.ndarray]:
+    """The operands whose values are known, by name."""
+    arrays = {
+        name: operand if isinstance(operand, np.ndarray) else constant(operand)
+        for name, operand in operands.items()
+    }
+    return {name: array for name, array in arrays.items() if array is not None}
 
 
 def _to_json(kernels: dict[str, Kernel]) -> str:

@@ -1,9 +1,11 @@
 // op argreduce: where the extreme value of each line along the middle axis is.
 //
-//   inputs   x[OUTER, AXIS, INNER]; AXIS is at least 1
-//   outputs  y[OUTER, INNER], i64
-//   facts    dtype (of x), every attribute below in lower case, func (ARGREDUCE_*), last (of equal
-//            values 1: the last one, 0: the first)
+//   in    x: T [outer, axis, inner]
+//   out   y: i64 [outer, inner]
+//   fact  func: ARGREDUCE_*
+//   fact  last: 0 1
+//
+// AXIS is at least 1. `last`: of equal values 1 the last one, 0 the first.
 #ifndef MEGCC_OP_ARGREDUCE_H
 #define MEGCC_OP_ARGREDUCE_H
 #define ARGREDUCE_MAX 0

@@ -1,15 +1,21 @@
 // op binary: y = act(func(lhs, rhs)) with NumPy broadcasting, up to 8 axes.
 //
-//   inputs   lhs[L0, ..., L7], rhs[R0, ..., R7]; shorter shapes are padded in front with ones
-//   outputs  y, SIZE elements; may be the memory of an input of the same size
-//   facts    dtype, every attribute below in lower case, func (BINARY_*), act (MEGCC_ACT_*, 0
-//            unless f32)
+//   in    lhs: T [l0..l7]
+//   in    rhs: T [r0..r7]
+//   out   y: T [size]
+//   fact  func: BINARY_*
+//   fact  act: MEGCC_ACT_*
+//
+// Shorter shapes are padded in front with ones. y may be the memory of an input of the same size.
 //
 // f32: ADD, SUB, MUL, DIV, MIN, MAX, POW, PRELU (lhs < 0 ? lhs * rhs : lhs; rhs is the slope). The
 // minimum and maximum of a NaN are NaN. Integers: ADD to MAX; they wrap, DIV truncates, and x / 0
 // is 0 as it is on Arm.
 #ifndef MEGCC_OP_BINARY_H
 #define MEGCC_OP_BINARY_H
+
+#include "megcc_act_codes.h"
+
 #define BINARY_ADD 0
 #define BINARY_SUB 1
 #define BINARY_MUL 2

@@ -1,8 +1,7 @@
 // op cast: elements converted to another type.
 //
-//   inputs   x[SIZE]
-//   outputs  y[SIZE]
-//   facts    dtype (of x), to (dtype of y), every attribute below in lower case
+//   in    x: X [size]
+//   out   y: Y [size]
 //
 // f32 to an integer truncates, saturates at the limits of i32 (u32 and i64: i64; u64: u64; a NaN is
 // the lower limit), then wraps to a smaller type; integers wrap; to bool is x != 0.

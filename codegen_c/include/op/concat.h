@@ -1,11 +1,10 @@
 // op concat: inputs side by side along one axis, for any element type.
 //
-//   inputs   x0, ..., x(COUNT - 1), at most 16; xi is OUTER rows of Bi bytes (the axes from the
-//            concatenated one on)
-//   outputs  y, OUTER rows of B0 + ... + B(COUNT - 1) bytes; with OUTER 1 an input may already lie
-//   in
-//            its place in y
-//   facts    dtype, every attribute below in lower case (Bi is 0 from i = COUNT on)
+//   in    x0..x15: T [outer, b# // sizeof(T)] if # < count
+//   out   y: T
+//
+// xi is OUTER rows of Bi bytes (the axes from the concatenated one on), y OUTER rows of B0 + ... +
+// B(COUNT - 1); Bi is 0 from i = COUNT on. With OUTER 1 an input may already lie in its place in y.
 #ifndef MEGCC_OP_CONCAT_H
 #define MEGCC_OP_CONCAT_H
 enum {

@@ -1,13 +1,20 @@
 // op conv2d: 2-D convolution with fused bias, residual add and activation, channels last.
 //
-//   inputs   x[N, H, W, IC], w (OHWI [OC, KH, KW, IC/G], or as the kernel packs it),
-//            bias[OC] (always there; padded as the kernel packs it),
-//            residual[N, OH, OW, OC] only when fact `residual` != 0
-//   outputs  y[N, OH, OW, OC]
-//   facts    dtype, every attribute below in lower case, act (MEGCC_ACT_*, see megcc_act.h),
-//            residual (0: none, 1: added before the activation, 2: added after it)
+//   in    x: X [n, h, w, ic]
+//   in    w: W [oc, kh, kw, ic // g]
+//   in    bias: B [oc]
+//   in    residual: Y [n, oh, ow, oc] if residual
+//   out   y: Y [n, oh, ow, oc]
+//   fact  act: MEGCC_ACT_*
+//   fact  residual: 0 1 2
+//
+// `w` and `bias` are constants and come as the kernel packs them. `residual`: 0 none, 1 added
+// before the activation, 2 after it.
 #ifndef MEGCC_OP_CONV2D_H
 #define MEGCC_OP_CONV2D_H
+
+#include "megcc_act_codes.h"
+
 enum {
   CONV2D_N,
   CONV2D_H,

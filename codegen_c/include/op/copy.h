@@ -1,8 +1,9 @@
 // op copy: the same bytes.
 //
-//   inputs   x, BYTES bytes
-//   outputs  y, BYTES bytes; may be the memory of x
-//   facts    dtype, every attribute below in lower case
+//   in    x: T [bytes // sizeof(T)]
+//   out   y: T [bytes // sizeof(T)]
+//
+// y may be the memory of x.
 #ifndef MEGCC_OP_COPY_H
 #define MEGCC_OP_COPY_H
 enum {

@@ -1,8 +1,9 @@
 // op expand: broadcasting made real, up to 8 axes.
 //
-//   inputs   x[D0, ..., D7]; a shorter shape is padded in front with ones
-//   outputs  y[O0, ..., O7], SIZE elements; Oi is Di unless Di is 1
-//   facts    dtype, every attribute below in lower case, esize (bytes of an element: 1, 2, 4, 8)
+//   in    x: T [d0..d7]
+//   out   y: T [o0..o7]
+//
+// Shorter shapes are padded in front with ones. SIZE elements of y; Oi is Di unless Di is 1.
 #ifndef MEGCC_OP_EXPAND_H
 #define MEGCC_OP_EXPAND_H
 enum {

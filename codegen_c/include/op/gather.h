@@ -1,8 +1,8 @@
 // op gather: y[o, k, i] = x[o, index[k], i].
 //
-//   inputs   x[OUTER, AXIS, ROW_BYTES], index[COUNT]
-//   outputs  y[OUTER, COUNT, ROW_BYTES]
-//   facts    dtype (of x and y), every attribute below in lower case, index ("i32" or "i64")
+//   in    x: T [outer, axis, row_bytes // sizeof(T)]
+//   in    index: I [count]
+//   out   y: T [outer, count, row_bytes // sizeof(T)]
 //
 // A negative index counts from the end. An index outside [-AXIS, AXIS), which ONNX forbids, takes
 // the nearest element, so that nothing outside x is read.

@@ -1,8 +1,8 @@
 // op global_pool: max or average over all pixels, channels last.
 //
-//   inputs   x[N, HW, C]
-//   outputs  y[N, C]
-//   facts    dtype, every attribute below in lower case, func (GLOBAL_POOL_MAX or GLOBAL_POOL_AVG)
+//   in    x: T [n, hw, c]
+//   out   y: T [n, c]
+//   fact  func: GLOBAL_POOL_*
 #ifndef MEGCC_OP_GLOBAL_POOL_H
 #define MEGCC_OP_GLOBAL_POOL_H
 #define GLOBAL_POOL_MAX 0

@@ -1,10 +1,15 @@
 // op layer_norm: y = (x - mean) / sqrt(variance + EPS) * scale + bias over the last INNER elements.
 //
-//   inputs   x[OUTER, INNER], scale[INNER] only when fact `scale` is 1, bias[INNER] only when fact
-//            `bias` is 1
-//   outputs  y[OUTER, INNER]; may be the memory of x
-//   facts    dtype, every attribute below in lower case, scale, bias, rms (1: no mean is subtracted
-//            and the mean square takes the place of the variance)
+//   in    x: T [outer, inner]
+//   in    scale: T [inner] if scale
+//   in    bias: T [inner] if bias
+//   out   y: T [outer, inner]
+//   fact  scale: 0 1
+//   fact  bias: 0 1
+//   fact  rms: 0 1
+//
+// `rms` 1: no mean is subtracted and the mean square takes the place of the variance. y may be the
+// memory of x.
 #ifndef MEGCC_OP_LAYER_NORM_H
 #define MEGCC_OP_LAYER_NORM_H
 enum {

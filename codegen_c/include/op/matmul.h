@@ -1,13 +1,23 @@
 // op matmul: dst[b] = act(lhs[b] x rhs[b] + bias + residual), row-major, broadcast batches.
 //
-//   inputs   lhs[B?, M, K] ([K, M] when `trans_a`), rhs[B?, K, N] ([N, K] when `trans_b`; packed
-//            when it is constant and the kernel packs it), bias[N] only when fact `bias` == 1,
-//            residual[B, M, N] only when fact `residual` != 0
-//   outputs  dst[B, M, N]
-//   facts    dtype, every attribute below in lower case, trans_a, trans_b (0/1), rhs_const (0/1),
-//            bias (0/1), act (MEGCC_ACT_*), residual (0, 1 before, 2 after the activation)
+//   in    lhs: L [b if lhs_stride else 1, m, k]
+//   in    rhs: R [b if rhs_stride else 1, k, n]
+//   in    bias: B [n] if bias
+//   in    residual: Y [b, m, n] if residual
+//   out   dst: Y [b, m, n]
+//   fact  act: MEGCC_ACT_*
+//   fact  bias: 0 1
+//   fact  residual: 0 1 2
+//   fact  rhs_const: 0 1
+//   fact  trans_b: 0 1
+//
+// `trans_b`: rhs is [N, K]. `rhs_const`: rhs is a constant and comes as the kernel packs it.
+// `residual`: 0 none, 1 added before the activation, 2 after it.
 #ifndef MEGCC_OP_MATMUL_H
 #define MEGCC_OP_MATMUL_H
+
+#include "megcc_act_codes.h"
+
 enum {
   MATMUL_B,
   MATMUL_M,

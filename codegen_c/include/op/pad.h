@@ -1,10 +1,10 @@
 // op pad: x with A elements before and Z elements behind along every axis, up to 8 axes.
 //
-//   inputs   x[D0, ..., D7]; a shorter shape is padded in front with ones (A 0, Z 0)
-//   outputs  y[A0 + D0 + Z0, ..., A7 + D7 + Z7], SIZE elements
-//   facts    dtype, every attribute below in lower case, esize (bytes of an element: 1, 2, 4, 8),
-//   mode
-//            (PAD_*)
+//   in    x: T [d0..d7]
+//   out   y: T [size]
+//   fact  mode: PAD_*
+//
+// A shorter shape is padded in front with ones (A 0, Z 0); y is [A0 + D0 + Z0, ..., A7 + D7 + Z7].
 //
 // CONSTANT fills with the element whose low and high 32 bits are VALUE_LO and VALUE_HI (a float
 // fact gives the bits of an f32). EDGE repeats the outermost element, REFLECT mirrors without

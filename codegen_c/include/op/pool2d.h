@@ -1,8 +1,9 @@
 // op pool2d: max or average over windows, channels last.
 //
-//   inputs   x[N, H, W, C]
-//   outputs  y[N, OH, OW, C]
-//   facts    dtype, every attribute below in lower case, func (POOL2D_MAX or POOL2D_AVG)
+//   in    x: T [n, h, w, c]
+//   out   y: T [n, oh, ow, c]
+//   fact  func: POOL2D_*
+//   fact  count_include_pad: 0 1
 //
 // ceil_mode is a matter of OH and OW: windows that reach past H + PB or W + PR are cut there. An
 // average divides by the window's elements inside the image, or, when COUNT_INCLUDE_PAD is 1, by

@@ -1,9 +1,10 @@
 // op reduce: one number per line along the middle axis.
 //
-//   inputs   x[OUTER, AXIS, INNER]
-//   outputs  y[OUTER, INNER], of the same dtype
-//   facts    dtype, every attribute below in lower case, func (REDUCE_*; integers: SUM, MAX, MIN,
-//            PROD, which wrap)
+//   in    x: T [outer, axis, inner]
+//   out   y: T [outer, inner]
+//   fact  func: REDUCE_*
+//
+// Integers have SUM, MAX, MIN and PROD, which wrap.
 //
 // An empty axis gives 0 for sums, 1 for PROD, the infinity (or the integer) that loses for MAX and
 // MIN, NaN for MEAN.

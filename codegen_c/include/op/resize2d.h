@@ -1,8 +1,14 @@
 // op resize2d: sampling of an image on another grid, as ONNX Resize says.
 //
-//   inputs   x[N, H, W, C], or x[N, C, H, W] when fact `nchw` is 1
-//   outputs  y[N, OH, OW, C], or y[N, C, OH, OW]
-//   facts    dtype, every attribute below in lower case, nchw, mode (RESIZE2D_NEAREST or _LINEAR)
+//   in    x: T [n, c, h, w]
+//   out   y: T [n, c, oh, ow]
+//   fact  nchw: 0 1
+//   fact  mode: RESIZE2D_NEAREST RESIZE2D_LINEAR
+//   fact  coord: RESIZE2D_HALF_PIXEL RESIZE2D_ALIGN_CORNERS RESIZE2D_ASYMMETRIC
+//   fact  coord: RESIZE2D_PYTORCH_HALF_PIXEL
+//   fact  round: RESIZE2D_FLOOR RESIZE2D_CEIL RESIZE2D_PREFER_FLOOR RESIZE2D_PREFER_CEIL
+//
+// Channels come last unless `nchw` is 1.
 //
 // COORD is how output coordinate o becomes an input coordinate: HALF_PIXEL (o + 0.5) / scale - 0.5,
 // ALIGN_CORNERS o * (in - 1) / (out - 1), ASYMMETRIC o / scale, PYTORCH_HALF_PIXEL as HALF_PIXEL

@@ -1,8 +1,9 @@
 // op slice: y[i] = x[B + i * S] along every axis, up to 8 axes.
 //
-//   inputs   x[D0, ..., D7]; a shorter shape is padded in front with ones (B 0, S 1, O 1)
-//   outputs  y[O0, ..., O7], SIZE elements
-//   facts    dtype, every attribute below in lower case, esize (bytes of an element: 1, 2, 4, 8)
+//   in    x: T [d0..d7]
+//   out   y: T [o0..o7]
+//
+// A shorter shape is padded in front with ones (B 0, S 1, O 1). SIZE elements of y.
 //
 // Si may be negative; Bi and Bi + (Oi - 1) * Si are inside [0, Di).
 #ifndef MEGCC_OP_SLICE_H

@@ -1,8 +1,10 @@
 // op softmax: y = exp(x - max) / sum(exp(x - max)) along the middle axis, or its logarithm.
 //
-//   inputs   x[OUTER, AXIS, INNER]
-//   outputs  y[OUTER, AXIS, INNER]; may be the memory of x
-//   facts    dtype, every attribute below in lower case, log (1: log_softmax)
+//   in    x: T [outer, axis, inner]
+//   out   y: T [outer, axis, inner]
+//   fact  log: 0 1
+//
+// `log` 1 is log_softmax. y may be the memory of x.
 #ifndef MEGCC_OP_SOFTMAX_H
 #define MEGCC_OP_SOFTMAX_H
 enum {

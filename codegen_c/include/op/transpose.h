@@ -1,9 +1,10 @@
 // op transpose: axis i of the output is axis Pi of the input, up to 8 axes.
 //
-//   inputs   x[D0, ..., D7]; a shorter shape is padded in front with ones, and its permutation with
-//            the same axes in place: [2, 0, 1] of three axes is [0, 1, 2, 3, 4, 7, 5, 6]
-//   outputs  y[D(P0), ..., D(P7)], SIZE elements
-//   facts    dtype, every attribute below in lower case, esize (bytes of an element: 1, 2, 4, 8)
+//   in    x: T [d0..d7]
+//   out   y: T [size]
+//
+// y is [D(P0), ..., D(P7)]. A shorter shape is padded in front with ones, and its permutation with
+// the same axes in place: [2, 0, 1] of three axes is [0, 1, 2, 3, 4, 7, 5, 6].
 #ifndef MEGCC_OP_TRANSPOSE_H
 #define MEGCC_OP_TRANSPOSE_H
 enum {

@@ -1,13 +1,17 @@
 // op unary: y[i] = func(x[i]).
 //
-//   inputs   x[SIZE]
-//   outputs  y[SIZE]; may be the memory of x
-//   facts    dtype, every attribute below in lower case, func: an activation (MEGCC_ACT_*, see
-//            megcc_act.h; its parameters are ACT_A and ACT_B) or one of UNARY_*
+//   in    x: T [size]
+//   out   y: T [size]
+//   fact  func: MEGCC_ACT_* UNARY_*
+//
+// An activation's parameters are ACT_A and ACT_B. y may be the memory of x.
 //
 // ROUND is to nearest, ties to even. SIGN of a NaN is the NaN, of a zero the zero.
 #ifndef MEGCC_OP_UNARY_H
 #define MEGCC_OP_UNARY_H
+
+#include "megcc_act_codes.h"
+
 #define UNARY_EXP 32
 #define UNARY_LOG 33
 #define UNARY_SQRT 34

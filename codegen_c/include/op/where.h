@@ -1,12 +1,11 @@
 // op where: y = condition ? x : otherwise, with NumPy broadcasting, up to 8 axes.
 //
-//   inputs   condition[C0, ..., C7] (bool), x[X0, ..., X7], otherwise[Y0, ..., Y7]; shorter shapes
-//   are
-//            padded in front with ones
-//   outputs  y, SIZE elements
-//   facts    dtype (of x and y), every attribute below in lower case, esize (bytes of an element:
-//   1,
-//            2, 4, 8)
+//   in    condition: bool [c0..c7]
+//   in    x: T [x0..x7]
+//   in    otherwise: T [y0..y7]
+//   out   y: T [size]
+//
+// Shorter shapes are padded in front with ones.
 #ifndef MEGCC_OP_WHERE_H
 #define MEGCC_OP_WHERE_H
 enum {

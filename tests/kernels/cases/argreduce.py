@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-MAX, MIN = 0, 1
+from tvm_megcc.kernels.contract import codes
+
+MAX, MIN = (codes("argreduce")[name] for name in ("MAX", "MIN"))
 TYPES = {"f32": np.float32, "u8": np.uint8, "i64": np.int64}
 CASES = [
     *(

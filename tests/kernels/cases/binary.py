@@ -6,7 +6,10 @@ from math import prod
 
 import numpy as np
 
-FUNC = {"add": 0, "sub": 1, "mul": 2, "div": 3, "min": 4, "max": 5, "pow": 6, "prelu": 7}
+from tvm_megcc.kernels.contract import activation_codes, codes
+
+FUNC = {name.lower(): code for name, code in codes("binary").items()}
+_RELU, _CLIP = (activation_codes()[name] for name in ("RELU", "CLIP"))
 _NAMES = {code: name for name, code in FUNC.items()}
 TYPES = {
     "f32": np.float32, "i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16,
@@ -28,13 +31,21 @@ _SHAPES = [
     ((101, 99), (101, 99)),
     ((64, 1, 33), (64, 40, 33)),
 ]
+_INTEGER = [FUNC[name] for name in ("add", "sub", "mul", "div", "min", "max")]
 CASES = [
     *({"lhs": lhs, "rhs": rhs, "func": FUNC["sub"]} for lhs, rhs in _SHAPES),
     *({"lhs": (5, 21), "rhs": (21,), "func": code} for code in FUNC.values()),
     *({"lhs": (21,), "rhs": (21,), "func": FUNC[f]} for f in ("min", "max", "div", "pow")),
-    {"lhs": (3, 21), "rhs": (3, 21), "func": FUNC["add"], "act": 1},
-    {"lhs": (3, 21), "rhs": (1, 21), "func": FUNC["add"], "act": 2, "act_a": -0.25, "act_b": 0.75},
-    *({"lhs": (4, 9), "rhs": (4, 1), "func": code, "dtype": "i32"} for code in range(6)),
+    {"lhs": (3, 21), "rhs": (3, 21), "func": FUNC["add"], "act": _RELU},
+    {
+        "lhs": (3, 21),
+        "rhs": (1, 21),
+        "func": FUNC["add"],
+        "act": _CLIP,
+        "act_a": -0.25,
+        "act_b": 0.75,
+    },
+    *({"lhs": (4, 9), "rhs": (4, 1), "func": code, "dtype": "i32"} for code in _INTEGER),
     *({"lhs": (40,), "rhs": (40,), "func": FUNC["mul"], "dtype": d} for d in ("i8", "u16", "i64")),
     *({"lhs": (40,), "rhs": (40,), "func": FUNC["div"], "dtype": d} for d in ("i8", "u8", "i64")),
     {"lhs": (40,), "rhs": (40,), "func": FUNC["max"], "dtype": "u64"},
@@ -105,9 +116,8 @@ def reference(f, inputs):
         "prelu": lambda x, s: np.where(x < 0, x * s, x),
     }  # fmt: skip
     y = table[name](lhs, rhs)
-    y = np.maximum(y, 0) if f["act"] == 1 else np.clip(y, f["act_a"], f["act_b"]) if f["act"] else y
+    if f["act"] == _RELU:
+        y = np.maximum(y, 0)
+    elif f["act"] == _CLIP:
+        y = np.clip(y, f["act_a"], f["act_b"])
     return [y.astype(np.float32)]
-
-
-def TOLERANCE(f):
-    return {"pow": 1e-6}.get(_NAMES[f["func"]], 1.5e-7) if f["dtype"] == "f32" else 0

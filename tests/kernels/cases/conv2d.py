@@ -6,15 +6,21 @@ from math import erf
 
 import numpy as np
 
-TOLERANCE = 2e-6
+from tvm_megcc.kernels.contract import activation_codes
+
 _DEFAULTS = {
     "n": 1, "kh": 3, "kw": 3, "sh": 1, "sw": 1, "dh": 1, "dw": 1, "pt": 0, "pl": 0, "pb": 0,
     "pr": 0, "g": 1, "act": 0, "act_a": 0.0, "act_b": 0.0, "residual": 0,
 }  # fmt: skip
 _SAME = {"pt": 1, "pl": 1, "pb": 1, "pr": 1}
 _POINT = {"kh": 1, "kw": 1}
-_RELU6 = {"act": 2, "act_a": 0.0, "act_b": 6.0}
-_PARAMETERS = {2: (-0.5, 1.5), 6: (0.2, 0.5), 8: (0.1, 0.0), 11: (0.7, 0.0)}
+ACT = activation_codes()
+_RELU = {"act": ACT["RELU"]}
+_RELU6 = {"act": ACT["CLIP"], "act_a": 0.0, "act_b": 6.0}
+PARAMETERS = {
+    ACT["CLIP"]: (-0.5, 1.5), ACT["HARDSIGMOID"]: (0.2, 0.5), ACT["LEAKY_RELU"]: (0.1, 0.0),
+    ACT["ELU"]: (0.7, 0.0),
+}  # fmt: skip
 
 
 def _depthwise(c, k=3, **more):
@@ -32,7 +38,7 @@ _DENSE = [
     {"h": 15, "w": 14, "ic": 24, "oc": 24, "n": 2, **_POINT, **_RELU6},
     {"h": 15, "w": 16, "ic": 3, "oc": 32, "sh": 2, "sw": 2, **_SAME, **_RELU6},
     {"h": 20, "w": 21, "ic": 3, "oc": 12, "kh": 7, "kw": 7, "sh": 2, "sw": 2, "pt": 3, "pl": 3,
-     "pb": 3, "pr": 3, "act": 1},
+     "pb": 3, "pr": 3, **_RELU},
     # Asymmetric padding, one-sided padding, padding wider than the image, dilation, stride.
     {"h": 6, "w": 7, "ic": 4, "oc": 6, "pt": 2, "pr": 1, "sh": 2, "sw": 3},
     {"h": 6, "w": 7, "ic": 20, "oc": 6, "kh": 2, "kw": 4, "pb": 3, "pl": 2, "n": 2},
@@ -69,8 +75,9 @@ _DENSE = [
     {"h": 3, "w": 3, "ic": 1, "oc": 1},
     # Residual before and after the activation; every activation.
     *({"h": 3, "w": 5, "ic": 7, "oc": oc, **_POINT, "residual": r, **act}
-      for oc in (16, 21) for r in (1, 2) for act in ({}, {"act": 1}, _RELU6)),
-    *({"h": 2, "w": 7, "ic": 5, "oc": 11, **_POINT, "act": act} for act in (5, 8, 9)),
+      for oc in (16, 21) for r in (1, 2) for act in ({}, _RELU, _RELU6)),
+    *({"h": 2, "w": 7, "ic": 5, "oc": 11, **_POINT, "act": ACT[act]}
+      for act in ("SILU", "LEAKY_RELU", "GELU")),
 ]  # fmt: skip
 _DEPTHWISE = [
     *(_depthwise(c, **_SAME) for c in (1, 3, 4, 5, 8, 15, 16, 17, 24, 40)),
@@ -82,20 +89,20 @@ _DEPTHWISE = [
     _depthwise(9, sh=1, sw=2, pt=1, pl=2),
     _depthwise(6, h=1, w=1, pt=3, pb=3, pl=4, pr=4),
     *(_depthwise(c, k=5, sh=s, sw=s, pt=2, pl=2, pb=2, pr=2) for c in (3, 16, 18) for s in (1, 2)),
-    _depthwise(20, k=5, h=14, w=15, n=2, pt=2, pl=2, pb=2, pr=2, act=7),
-    _depthwise(20, k=7, h=9, w=9, pt=3, pl=3, pb=3, pr=3, act=1),
+    _depthwise(20, k=5, h=14, w=15, n=2, pt=2, pl=2, pb=2, pr=2, act=ACT["HARDSWISH"]),
+    _depthwise(20, k=7, h=9, w=9, pt=3, pl=3, pb=3, pr=3, **_RELU),
     _depthwise(10, kw=1, sh=2, pt=1),
     _depthwise(10, kh=1, k=4, pl=1),
     _depthwise(10, dh=2, dw=3, pt=2, pl=1),
     _depthwise(0, **_SAME),
     _depthwise(8, n=0, **_SAME),
     *(
-        _depthwise(c, k=k, **_SAME, residual=r, act=1)
+        _depthwise(c, k=k, **_SAME, residual=r, **_RELU)
         for c in (8, 11)
         for k in (3, 5)
         for r in (1, 2)
     ),
-    *(_depthwise(11, h=4, **_SAME, act=act) for act in (7, 10)),
+    *(_depthwise(11, h=4, **_SAME, act=ACT[act]) for act in ("HARDSWISH", "GELU_TANH")),
 ]
 
 
@@ -108,7 +115,7 @@ def _random(rng):
     row["ic"], row["oc"] = (row["g"] * int(rng.integers(1, 22)) for _ in range(2))
     if rng.random() < 0.3:
         row["g"] = row["oc"] = row["ic"]
-    row["act"] = int(rng.choice([0, 1]))
+    row["act"] = int(rng.choice([ACT["NONE"], ACT["RELU"]]))
     return row
 
 
@@ -120,7 +127,7 @@ def _extent(size, k, stride, dilation, pads):
 
 
 def facts(row):
-    a, b = _PARAMETERS.get(row.get("act", 0), (0.0, 0.0))
+    a, b = PARAMETERS.get(row.get("act", 0), (0.0, 0.0))
     f = {**_DEFAULTS, "act_a": a, "act_b": b, **row}
     f["oh"] = _extent(f["h"], f["kh"], f["sh"], f["dh"], f["pt"] + f["pb"])
     f["ow"] = _extent(f["w"], f["kw"], f["sw"], f["dw"], f["pl"] + f["pr"])
@@ -143,12 +150,14 @@ def activate(f, v):
     sigmoid = 1 / (1 + np.exp(-v))
     tanh = np.tanh(np.sqrt(2 / np.pi) * (v + 0.044715 * v**3))
     erfs = np.vectorize(erf, otypes=[float])(v / np.sqrt(2)) if v.size else v
-    return [
-        v, np.maximum(v, 0), np.clip(v, a, b) if f["act"] == 2 else v, sigmoid, np.tanh(v),
-        v * sigmoid, np.clip(a * v + b, 0, 1), v * np.clip(v / 6 + 0.5, 0, 1),
-        np.where(v < 0, a * v, v), v / 2 * (1 + erfs), v / 2 * (1 + tanh),
-        np.where(v < 0, a * np.expm1(v), v),
-    ][f["act"]]  # fmt: skip
+    table = {
+        "NONE": v, "RELU": np.maximum(v, 0), "CLIP": np.minimum(np.maximum(v, a), b),
+        "SIGMOID": sigmoid, "TANH": np.tanh(v), "SILU": v * sigmoid,
+        "HARDSIGMOID": np.clip(a * v + b, 0, 1), "HARDSWISH": v * np.clip(v / 6 + 0.5, 0, 1),
+        "LEAKY_RELU": np.where(v < 0, a * v, v), "GELU": v / 2 * (1 + erfs),
+        "GELU_TANH": v / 2 * (1 + tanh), "ELU": np.where(v < 0, a * np.expm1(v), v),
+    }  # fmt: skip
+    return {ACT[name]: value for name, value in table.items()}[f["act"]]
 
 
 def finish(f, v, residual):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-TOLERANCE = 2e-6
 CASES = [
     *(
         {"outer": 3, "inner": n, "scale": 1, "bias": 1, "rms": 0}

@@ -8,7 +8,11 @@ import numpy as np
 from cases.transpose import TYPES
 from cases.transpose import operands as operands  # random elements of d0..d7
 
-CONSTANT, EDGE, REFLECT, WRAP = range(4)
+from tvm_megcc.kernels.contract import codes
+
+CONSTANT, EDGE, REFLECT, WRAP = (
+    codes("pad")[name] for name in ("CONSTANT", "EDGE", "REFLECT", "WRAP")
+)
 _NUMPY = {CONSTANT: "constant", EDGE: "edge", REFLECT: "reflect", WRAP: "wrap"}
 _ROWS = [
     ((9,), ((2, 3),)),

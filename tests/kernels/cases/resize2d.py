@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-NEAREST, LINEAR = 0, 1
-HALF_PIXEL, ALIGN_CORNERS, ASYMMETRIC, PYTORCH_HALF_PIXEL = range(4)
-FLOOR, CEIL, PREFER_FLOOR, PREFER_CEIL = range(4)
+from tvm_megcc.kernels.contract import codes
+
+_CODES = codes("resize2d")
+NEAREST, LINEAR = (_CODES[name] for name in ("NEAREST", "LINEAR"))
+HALF_PIXEL, ALIGN_CORNERS, ASYMMETRIC, PYTORCH_HALF_PIXEL = COORDINATES = [
+    _CODES[name] for name in ("HALF_PIXEL", "ALIGN_CORNERS", "ASYMMETRIC", "PYTORCH_HALF_PIXEL")
+]
+FLOOR, CEIL, PREFER_FLOOR, PREFER_CEIL = ROUNDING = [
+    _CODES[name] for name in ("FLOOR", "CEIL", "PREFER_FLOOR", "PREFER_CEIL")
+]
 
 _GRIDS = [(3, 4, 6, 8), (7, 5, 3, 9), (5, 6, 1, 1), (1, 1, 4, 3), (4, 4, 4, 4), (6, 10, 9, 4)]
 CASES = [
     *(
         {"grid": g, "c": 5, "mode": NEAREST, "coord": coord, "round": round_, "nchw": nchw}
         for g in _GRIDS
-        for coord in range(4)
-        for round_ in range(4)
+        for coord in COORDINATES
+        for round_ in ROUNDING
         for nchw in (0, 1)
     ),
     *(
         {"grid": g, "c": 5, "n": 2, "mode": LINEAR, "coord": coord, "nchw": nchw}
         for g in _GRIDS
-        for coord in range(4)
+        for coord in COORDINATES
         for nchw in (0, 1)
     ),
     *({"grid": (3, 4, 5, 7), "c": c, "mode": LINEAR} for c in (1, 3, 4, 8, 15, 16, 17, 33)),
@@ -87,7 +94,3 @@ def reference(f, inputs):
         else:
             x = x.take(_nearest(s, f[size], f["round"]), axis)
     return [x.astype(np.float32)]
-
-
-def TOLERANCE(f):
-    return 1e-6 if f["mode"] == LINEAR else 0

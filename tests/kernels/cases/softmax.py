@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-TOLERANCE = 1e-6
 CASES = [
     {"outer": outer, "axis": axis, "inner": inner, "log": log}
     for log in (0, 1)

@@ -6,20 +6,15 @@ from math import erf
 
 import numpy as np
 
-ACT = {
-    "relu": 1, "clip": 2, "sigmoid": 3, "tanh": 4, "silu": 5, "hard_sigmoid": 6, "hard_swish": 7,
-    "leaky_relu": 8, "gelu": 9, "gelu_tanh": 10, "elu": 11,
-}  # fmt: skip
-FUNC = {
-    **ACT, "exp": 32, "log": 33, "sqrt": 34, "rsqrt": 35, "neg": 36, "abs": 37, "floor": 38,
-    "ceil": 39, "round": 40, "erf": 41, "sin": 42, "cos": 43, "reciprocal": 44, "softplus": 45,
-    "sign": 46, "square": 47, "trunc": 48, "mish": 49,
-}  # fmt: skip
+from tvm_megcc.kernels.contract import activation_codes, codes
+
+FUNC = {name.lower(): code for name, code in {**activation_codes(), **codes("unary")}.items()}
+del FUNC["none"]
 _NAMES = {code: name for name, code in FUNC.items()}
 _ERF = np.vectorize(erf, otypes=[float])
 _PARAMETERS = {
     "clip": (-0.5, 1.5),
-    "hard_sigmoid": (0.2, 0.5),
+    "hardsigmoid": (0.2, 0.5),
     "leaky_relu": (0.1, 0),
     "elu": (0.7, 0),
 }
@@ -63,8 +58,8 @@ _REFERENCES = {
     "sigmoid": lambda x, a, b: 1 / (1 + np.exp(-x)),
     "tanh": lambda x, a, b: np.tanh(x),
     "silu": lambda x, a, b: x / (1 + np.exp(-x)),
-    "hard_sigmoid": lambda x, a, b: np.clip(a * x + b, 0, 1),
-    "hard_swish": lambda x, a, b: x * np.clip(x / 6 + 0.5, 0, 1),
+    "hardsigmoid": lambda x, a, b: np.clip(a * x + b, 0, 1),
+    "hardswish": lambda x, a, b: x * np.clip(x / 6 + 0.5, 0, 1),
     "leaky_relu": lambda x, a, b: np.where(x < 0, a * x, x),
     "gelu": lambda x, a, b: x / 2 * (1 + _ERF(x / np.sqrt(2))),
     "gelu_tanh": lambda x, a, b: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),

@@ -1,0 +1,101 @@
+"""docs/adding-a-kernel.md and docs/adding-an-op.md, done as they say in a copy of the sources."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = {
+    "tvm_megcc": "tvm_megcc",
+    "codegen_c": "tvm_megcc/codegen_c",  # as it is installed
+    "runtime": "tvm_megcc/runtime",
+    "scripts": "scripts",
+    "docs": "docs",
+    "tests/kernels": "tests/kernels",
+}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """The sources, with the folders where the pages name them."""
+    for source, target in FOLDERS.items():
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / source, tmp_path / target, ignore=ignored, dirs_exist_ok=True)
+    (tmp_path / "codegen_c").symlink_to("tvm_megcc/codegen_c")
+    return tmp_path
+
+
+def blocks(page: str) -> Iterator[tuple[str, str, str]]:
+    """(what to do, with which file, text) of the fenced blocks of a page that say so."""
+    text = (ROOT / "docs" / page).read_text()
+    for match in re.finditer(r"^```\w+ (file|append|run)(?:=(\S+))?\n((?s:.*?))^```$", text, re.M):
+        yield match[1], match[2] or "", match[3]
+
+
+def follow(page: str, tree: Path) -> str:
+    """Do what a page says; what its commands print."""
+    printed = ""
+    for kind, name, text in blocks(page):
+        if kind == "run":
+            printed += run(tree, "bash", "-euo", "pipefail", "-c", text)
+        else:
+            with (tree / name).open("w" if kind == "file" else "a") as file:
+                file.write(text)
+    return printed
+
+
+def run(tree: Path, *command: str) -> str:
+    """A command with the copy's modules; what it prints."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PYTHONPATH": str(tree), "PATH": path}
+    done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+MODEL = """
+import numpy as np, onnx
+from onnx import TensorProto, helper
+w = np.random.default_rng(0).standard_normal((8, 4, 3, 3)).astype(np.float32)
+node = helper.make_node("{op}", {inputs}, ["y"], **{attributes})
+port = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+weights = [onnx.numpy_helper.from_array(w, "w")]
+graph = helper.make_graph([node], "one", [port("x", [1, 4, 17, 19])], [port("y", None)], weights)
+opset = helper.make_opsetid("", 18)
+onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=9), "model.onnx")
+"""
+
+
+def compared(tree: Path, **model: object) -> str:
+    """A package of a model of one node, compared with ONNX's reference; its manifest."""
+    run(tree, sys.executable, "-c", MODEL.format(**model))
+    run(tree, "tvmc", "compile", "model.onnx", "-o", "package", "--arch", "portable")
+    run(tree, "tvmc", "compare", "model.onnx", "package")
+    return (tree / "package" / "manifest.json").read_text()
+
+
+def test_adding_a_kernel(tree: Path) -> None:
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc not found: apt install gcc")
+    said = follow("adding-a-kernel.md", tree)
+    assert re.search(r"\b1 passed", said)
+    assert "conv2d_nhwc_f32_winograd (rank 40): chosen" in said
+    assert "winograd" in (tree / "docs" / "kernels.md").read_text()
+    attributes = {"pads": [1, 1, 1, 1]}
+    manifest = compared(tree, op="Conv", inputs=["x", "w"], attributes=attributes)
+    assert "conv2d_nhwc_f32_winograd" in manifest
+
+
+def test_adding_an_operator(tree: Path) -> None:
+    (tree / "tvm_megcc" / "ops" / "mish.py").unlink()
+    follow("adding-an-op.md", tree)
+    assert (tree / "tvm_megcc" / "ops" / "mish.py").is_file()
+    compared(tree, op="Mish", inputs=["x"], attributes={})
