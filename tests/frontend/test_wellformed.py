@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.frontend.running import make_model
 from tvm_megcc.errors import InputError, MegccError, UnsupportedError
 from tvm_megcc.frontend import from_onnx
+from tvm_megcc.frontend.words import WORDS
 
 X = np.arange(4, dtype=np.float32)
 HUGE = 1 << 38
@@ -110,6 +111,15 @@ def i64(*values: int) -> np.ndarray:
     return np.array(values, np.int64)
 
 
+#: Operands and attributes that an operator cannot be without.
+_OPERANDS = {"BitShift": 2, "CastLike": 2, "Conv": 2, "ConvInteger": 2, "ConvTranspose": 2,
+             "GRU": 3, "LSTM": 3, "QLinearConv": 8, "RNN": 3, "Upsample": 2}  # fmt: skip
+_NEEDED = {
+    **{op: {"kernel_shape": [2, 2]} for op in ("AveragePool", "LpPool", "MaxPool")},
+    **{op: {"blocksize": 2} for op in ("DepthToSpace", "SpaceToDepth")},
+    "Cast": {"to": 1},
+}
+
 #: What is wrong -> the model, and words of its sentence.
 CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
     "dims_without_data": (lambda: weighted(tensor([HUGE], raw_data=X.tobytes())), ["'w'"]),
@@ -193,6 +203,15 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
             ["GridSample 'odd'", name, "'?'"],
         )
         for name in ("mode", "padding_mode")
+    },
+    **{
+        f"{op}_{name}": (
+            lambda op=op, name=name: node(
+                op, *["x"] * _OPERANDS.get(op, 1), **{**_NEEDED.get(op, {}), name: "?"}
+            ),
+            [f"{op} 'odd'", f"{name} is '?'", WORDS[op, name][-1]],
+        )
+        for op, name in WORDS
     },
     "Resize_mode": (
         lambda: node("Resize", "x", "", "k", mode="?", known={"k": np.full(1, 2, "f4")}),

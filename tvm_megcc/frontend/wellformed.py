@@ -18,6 +18,7 @@ from onnx import helper
 from ..dtypes import nbytes, of_onnx
 from ..errors import InputError
 from .values import label
+from .words import check_words
 
 REMEDY = "export the model again or fix it with onnx.checker's help"
 
@@ -157,6 +158,8 @@ def _check_node(node: onnx.NodeProto, opsets: Mapping[str, int]) -> None:
             check_tensor(attr.t, f"{label(node)}, its {attr.name}")
         if attr.type == attr.SPARSE_TENSOR:
             check_sparse(attr.sparse_tensor, f"{label(node)}, its {attr.name}")
+    if not domain:
+        check_words(node, given)
     try:
         schema = onnx.defs.get_schema(node.op_type, opsets.get(domain, 1), domain)
     except onnx.defs.SchemaError:
