@@ -3,7 +3,7 @@
 // dtype: f32
 // arch: portable
 // isa: simd
-// when: trans_a == 0 and rhs_const == 0
+// when: rhs_const == 0
 // rank: 11
 // params: ACT=act RESIDUAL=residual BIAS=bias TRANS_B=trans_b
 // workspace: 64 * (min(12, (m + 7) // 8) + k * min(2, (n + 15) // 16))

@@ -3,7 +3,7 @@
 // dtype: f32
 // arch: portable
 // isa: simd
-// when: trans_a == 0 and rhs_const == 1
+// when: rhs_const == 1
 // rank: 10
 // params: ACT=act RESIDUAL=residual BIAS=bias
 // pack: 1=matmul_panels(nr=8)

@@ -62,6 +62,13 @@ def silu(x: relax.Expr) -> relax.Expr:
     return op.multiply(op.sigmoid(x), x)
 
 
+def elu(x: relax.Expr, *alpha: relax.Expr) -> relax.Expr:
+    zero, one = relax.const(0.0), relax.const(1.0)
+    curve = op.subtract(op.exp(op.minimum(x, zero)), one)
+    curve = op.multiply(*alpha, curve) if alpha else curve
+    return op.where(op.greater(x, zero), x, curve)
+
+
 #: What follows an operator as an activation, its code and how many calls it is.
 ACTIVATIONS: dict[str, tuple[Callable[[relax.Expr], relax.Expr], int, int]] = {
     "relu": (op.nn.relu, 1, 1),
@@ -78,6 +85,8 @@ ACTIVATIONS: dict[str, tuple[Callable[[relax.Expr], relax.Expr], int, int]] = {
     "leaky_relu": (lambda x: op.nn.leakyrelu(x, 0.1), 8, 1),
     "gelu": (op.nn.gelu, 9, 1),
     "gelu_tanh": (op.nn.gelu_tanh, 10, 1),
+    "elu": (lambda x: elu(x, relax.const(0.7)), 11, 6),
+    "elu_of_1": (elu, 11, 5),
 }
 
 
@@ -173,6 +182,11 @@ ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str
     "a slice that a chain reads": (lambda x: op.exp(op.exp(op.strided_slice(x, [1], [1], [3]))),
                                    [X], []),
     "gather": (lambda x: op.take(x, relax.const(np.array([1, 0])), 1), [X], ["gather"]),
+    "a slope for each channel": (lambda x: op.nn.prelu(x, const(4), 3), [X], ["binary func=7"]),
+    "slopes of the second axis": (lambda x: op.nn.prelu(x, const(6), 1), [X], ["binary func=7"]),
+    "a slope behind a convolution": (lambda x: op.nn.prelu(conv(x), const(4), 3), [X],
+                                     ["binary func=7", "conv2d"]),
+    "no elu": (lambda x: op.where(op.greater(x, relax.const(1.0)), x, elu(x)), [X], []),
     "a difference": (op.subtract, [X, X], ["binary func=1"]),
     "exp": (op.exp, [X], ["unary func=32"]),
     "a chain": (lambda x, y: op.exp(op.add(x, y)), [X, X], []),

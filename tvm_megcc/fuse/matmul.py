@@ -60,7 +60,7 @@ def _request(trans_b: bool, parts: Parts, tail: Tail) -> Request | None:
         added = [vector]
     facts = {
         "dtype": dtype_of(lhs), "b": batch, "m": m, "n": n, "k": k, "lhs_stride": lhs_stride,
-        "rhs_stride": rhs_stride, "trans_a": 0, "trans_b": int(trans_b),
+        "rhs_stride": rhs_stride, "trans_b": int(trans_b),
         "rhs_const": int(rhs_const), "bias": len(added), **tail.facts,
     }  # fmt: skip
     return Request("matmul", facts, (lhs, rhs, *added, *tail.operands))

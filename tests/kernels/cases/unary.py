@@ -12,8 +12,8 @@ ACT = {
 }  # fmt: skip
 FUNC = {
     **ACT, "exp": 32, "log": 33, "sqrt": 34, "rsqrt": 35, "neg": 36, "abs": 37, "floor": 38,
-    "ceil": 39, "round": 40, "erf": 41, "sin": 42, "cos": 43, "reciprocal": 44, "softplus": 45,
-    "sign": 46, "square": 47, "trunc": 48, "mish": 49,
+    "ceil": 39, "round": 40, "erf": 41, "sin": 42, "cos": 43,
+    "sign": 46, "square": 47, "trunc": 48,
 }  # fmt: skip
 _NAMES = {code: name for name, code in FUNC.items()}
 _ERF = np.vectorize(erf, otypes=[float])
@@ -53,10 +53,6 @@ def operands(f, rng):
     return [x]
 
 
-def _softplus(x):
-    return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
-
-
 _REFERENCES = {
     "relu": lambda x, a, b: np.maximum(x, 0),
     "clip": lambda x, a, b: np.clip(x, a, b),
@@ -82,11 +78,8 @@ _REFERENCES = {
     "erf": lambda x, a, b: _ERF(x),
     "sin": lambda x, a, b: np.sin(x),
     "cos": lambda x, a, b: np.cos(x),
-    "reciprocal": lambda x, a, b: 1 / x,
-    "softplus": lambda x, a, b: _softplus(x),
     "sign": lambda x, a, b: np.sign(x),
     "square": lambda x, a, b: x * x,
-    "mish": lambda x, a, b: x * np.tanh(_softplus(x)),
 }
 
 
