@@ -171,6 +171,11 @@ ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str
     "layer norm": (lambda x: op.nn.layer_norm(x, const(4), const(4), -1), [X],
                    ["layer_norm bias=1"]),
     "layer norm of the middle": (lambda x: op.nn.layer_norm(x, const(6), const(6), 1), [X], []),
+    "layer norm without scale and bias": (
+        lambda x: op.nn.layer_norm(x, const(4), const(4), -1, center=False, scale=False), [X],
+        ["layer_norm"]),
+    "root mean square": (lambda x: op.nn.rms_norm(x, const(4), -1), [X], ["layer_norm"]),
+    "root mean square of the middle": (lambda x: op.nn.rms_norm(x, const(6), 1), [X], []),
     "resize": (lambda x: op.image.resize2d(x, (12, 12), layout="NHWC", method="linear"), [X],
                ["resize2d"]),
     "resize by cubes": (lambda x: op.image.resize2d(x, (12, 12), layout="NHWC", method="cubic"),
@@ -178,6 +183,8 @@ ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str
     "transpose": (lambda x: op.permute_dims(x, [0, 3, 1, 2]), [X], ["transpose"]),
     "concat": (lambda x, y: op.concat([x, y], 3), [X, X], ["concat"]),
     "pad": (lambda x: op.nn.pad(x, [0, 0, 1, 1, 1, 1, 0, 0]), [X], ["pad"]),
+    "pad with the edge": (
+        lambda x: op.nn.pad(x, [0, 0, 1, 1, 1, 1, 0, 0], "replicate"), [X], ["pad"]),
     "a slice": (lambda x: op.strided_slice(x, [1], [1], [3]), [X], ["slice"]),
     "a slice that a chain reads": (lambda x: op.exp(op.exp(op.strided_slice(x, [1], [1], [3]))),
                                    [X], []),

@@ -155,8 +155,11 @@ def case_modules() -> dict[str, Any]:
 @cache
 def cases_of(op: str) -> tuple[Case, ...]:
     module = case_modules().get(op)
-    if module is None:
-        return ()
+    return () if module is None else cases_from(module)
+
+
+def cases_from(module: Any) -> tuple[Case, ...]:
+    """The cases of a module's rows."""
     result = []
     for index, row in enumerate(module.CASES):
         facts = {"dtype": "f32", **(module.facts(dict(row)) if hasattr(module, "facts") else row)}

@@ -19,7 +19,7 @@ from tvm_megcc.relax_tools.slices import slice_of
 MAX_RANK = 8
 MAX_CONCAT = 16
 #: Codes of ``codegen_c/include/op/pad.h``.
-PAD_MODES = {"constant": 0, "edge": 1, "reflect": 2, "circular": 3}
+PAD_MODES = {"constant": 0, "replicate": 1, "reflect": 2, "circular": 3}
 
 Facts = dict[str, Fact]
 
