@@ -5,7 +5,7 @@
 void megcc_tir_tir_exp_71520d6015_cff32715(void *const *, const int32_t *, void *, int32_t, int32_t);
 void megcc_tir_add_a6cd4a350d_15510c8b(void *const *, const int32_t *, void *, int32_t, int32_t);
 void megcc_tir_fused_greater_cast_5805d49b6a_9b8d15ab(void *const *, const int32_t *, void *, int32_t, int32_t);
-void megcc_reduce_int_func0_dtypei64_d4b049d6(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_reduce_int_func0_dtypei64_86f828b4(void *const *, const int32_t *, void *, int32_t, int32_t);
 void megcc_binary_f32_func0_act0_07e99298(void *const *, const int32_t *, void *, int32_t, int32_t);
 void megcc_concat_40ca2451(void *const *, const int32_t *, void *, int32_t, int32_t);
 
@@ -13,18 +13,18 @@ static const megcc_kernel_fn kKernels[] = {
     megcc_tir_tir_exp_71520d6015_cff32715,
     megcc_tir_add_a6cd4a350d_15510c8b,
     megcc_tir_fused_greater_cast_5805d49b6a_9b8d15ab,
-    megcc_reduce_int_func0_dtypei64_d4b049d6,
+    megcc_reduce_int_func0_dtypei64_86f828b4,
     megcc_binary_f32_func0_act0_07e99298,
     megcc_concat_40ca2451,
 };
 #define KERNEL_COUNT 6
-#define FINGERPRINT {0x0c557f73u, 0x1b65cd07u}
+#define FINGERPRINT {0xaaac49f7u, 0x5dacddccu}
 
 extern const unsigned char changing_weights0[];
 #define SEGMENTS {changing_weights0, 64}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x4, 0x800, 0x1aa3eb1b, 0xc557f73, 0x1b65cd07, 0x0, 0x9,
+    0x4347454d, 0x4, 0x800, 0x5989fdaf, 0xaaac49f7, 0x5dacddcc, 0x0, 0x9,
     0x0, 0x0, 0x620, 0x117, 0x738, 0x1, 0x748, 0x6,
     0x760, 0x1, 0x76c, 0x5, 0x780, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -78,7 +78,7 @@ static const uint32_t kProgram[] = {
     0x64615f72, 0x36615f64, 0x61346463, 0x64303533, 0x3535315f, 0x38633031, 0x656d0062, 0x5f636367,
     0x5f726974, 0x65737566, 0x72675f64, 0x65746165, 0x61635f72, 0x355f7473, 0x64353038, 0x36623934,
     0x62395f61, 0x35316438, 0x6d006261, 0x63636765, 0x6465725f, 0x5f656375, 0x5f746e69, 0x636e7566,
-    0x74645f30, 0x69657079, 0x645f3436, 0x34306234, 0x366439, 0x6367656d, 0x69625f63, 0x7972616e,
+    0x74645f30, 0x69657079, 0x385f3436, 0x32386636, 0x346238, 0x6367656d, 0x69625f63, 0x7972616e,
     0x3233665f, 0x6e75665f, 0x615f3063, 0x5f307463, 0x39653730, 0x38393239, 0x67656d00, 0x635f6363,
     0x61636e6f, 0x30345f74, 0x34326163, 0x6e003135, 0x766c00, 0x766c0061, 0x766c0034, 0x766c0037,
     0x7a003031, 0x337a0032, 0x65726100, 0x6c00616e, 0x78003976, 0x6200, 0x40, 0x0,
@@ -97,7 +97,7 @@ static const megcc_block_t kBlocks0[] = {
     {2, 4, 1, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0x1aa3eb1b, 1, kBlocks0},
+    {0x5989fdaf, 1, kBlocks0},
 };
 #endif
 
