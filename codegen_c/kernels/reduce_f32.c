@@ -25,8 +25,7 @@
 #define ROWS 1
 #endif
 
-// EMPTY is neutral for MERGE; TERM is what an element adds.
-#define TERM(x) (x)
+// EMPTY is neutral for MERGE.
 #if FUNC == REDUCE_MAX
 #define EMPTY (-__builtin_inff())
 #define MERGE megcc_vf_nanmax
@@ -39,21 +38,12 @@
 #else
 #define EMPTY 0.0f
 #define MERGE megcc_vf_add
-#if FUNC == REDUCE_SUMSQ || FUNC == REDUCE_L2
-#undef TERM
-#define TERM(x) megcc_vf_mul(x, x)
-#elif FUNC == REDUCE_L1
-#undef TERM
-#define TERM(x) megcc_vf_abs(x)
-#endif
 #endif
 
 MEGCC_INLINE megcc_vf finish(megcc_vf v, int32_t n) {
   (void)n;
 #if FUNC == REDUCE_MEAN
   return megcc_vf_div(v, megcc_vf_dup((float)n));
-#elif FUNC == REDUCE_L2
-  return megcc_vf_sqrt(v);
 #else
   return v;
 #endif
@@ -62,7 +52,7 @@ MEGCC_INLINE megcc_vf finish(megcc_vf v, int32_t n) {
 #if ROWS
 MEGCC_INLINE megcc_vf add(megcc_vf acc, const float *p) {
   const megcc_vf x = megcc_vf_load(p);
-  return MERGE(acc, TERM(x));
+  return MERGE(acc, x);
 }
 
 static float line(const float *x, int32_t n) {
@@ -82,7 +72,7 @@ static float line(const float *x, int32_t n) {
   for (int k = 1; k < MEGCC_VL; ++k) total = MERGE(total, megcc_vf_dup(lanes[k]));
   for (; i < n; ++i) {
     const megcc_vf t = megcc_vf_dup(x[i]);
-    total = MERGE(total, TERM(t));
+    total = MERGE(total, t);
   }
   return megcc_vf_first(finish(total, n));
 }
@@ -92,12 +82,12 @@ MEGCC_INLINE void columns(const float *x, float *y, int32_t n, ptrdiff_t step, i
   int32_t i = 0;
   for (; i + 2 <= n; i += 2, x += 2 * step) {
     const megcc_vf p = megcc_vf_load_n(x, lanes), q = megcc_vf_load_n(x + step, lanes);
-    a0 = MERGE(a0, TERM(p));
-    a1 = MERGE(a1, TERM(q));
+    a0 = MERGE(a0, p);
+    a1 = MERGE(a1, q);
   }
   if (i < n) {
     const megcc_vf p = megcc_vf_load_n(x, lanes);
-    a0 = MERGE(a0, TERM(p));
+    a0 = MERGE(a0, p);
   }
   megcc_vf_store_n(y, finish(MERGE(a0, a1), n), lanes);
 }

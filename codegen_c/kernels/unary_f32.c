@@ -21,11 +21,6 @@
 #define FUNC MEGCC_ACT_RELU
 #endif
 
-// log(1 + exp(x)) without overflow.
-MEGCC_UNUSED MEGCC_INLINE float softplus(float x) {
-  return (x > 0.0f ? x : 0.0f) + megcc_log1pf(megcc_expf(x > 0.0f ? -x : x));
-}
-
 MEGCC_UNUSED MEGCC_INLINE float clip(float x, float lo, float hi) {
   x = x < lo ? lo : x;
   return x > hi ? hi : x;
@@ -83,12 +78,6 @@ MEGCC_INLINE float apply(float x, float a, float b) {
   return megcc_sinf(x);
 #elif FUNC == UNARY_COS
   return megcc_cosf(x);
-#elif FUNC == UNARY_RECIPROCAL
-  return 1.0f / x;
-#elif FUNC == UNARY_SOFTPLUS
-  return softplus(x);
-#elif FUNC == UNARY_MISH
-  return x * megcc_tanhf(softplus(x));
 #elif FUNC == UNARY_SIGN
   return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x;
 #elif FUNC == UNARY_SQUARE

@@ -4,7 +4,7 @@
 // arch: arm64, armv7, x86
 // isa: simd
 // when: func <= MEGCC_ACT_ELU or func in (UNARY_EXP, UNARY_SQRT, UNARY_RSQRT, UNARY_NEG,
-//   UNARY_ABS, UNARY_FLOOR, UNARY_CEIL, UNARY_ROUND, UNARY_ERF, UNARY_RECIPROCAL, UNARY_SIGN,
+//   UNARY_ABS, UNARY_FLOOR, UNARY_CEIL, UNARY_ROUND, UNARY_ERF, UNARY_SIGN,
 //   UNARY_SQUARE, UNARY_TRUNC)
 // rank: 10
 // params: FUNC=func
@@ -51,8 +51,6 @@ MEGCC_INLINE megcc_vf apply(megcc_vf x, megcc_vf a, megcc_vf b) {
   return megcc_vf_trunc(x);
 #elif FUNC == UNARY_ERF
   return megcc_vf_erf(x);
-#elif FUNC == UNARY_RECIPROCAL
-  return megcc_vf_div(megcc_vf_dup(1.0f), x);
 #elif FUNC == UNARY_SQUARE
   return megcc_vf_mul(x, x);
 #elif FUNC == UNARY_SIGN

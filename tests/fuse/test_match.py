@@ -62,6 +62,13 @@ def silu(x: relax.Expr) -> relax.Expr:
     return op.multiply(op.sigmoid(x), x)
 
 
+def elu(x: relax.Expr, *alpha: relax.Expr) -> relax.Expr:
+    zero, one = relax.const(0.0), relax.const(1.0)
+    curve = op.subtract(op.exp(op.minimum(x, zero)), one)
+    curve = op.multiply(*alpha, curve) if alpha else curve
+    return op.where(op.greater(x, zero), x, curve)
+
+
 #: What follows an operator as an activation, its code and how many calls it is.
 ACTIVATIONS: dict[str, tuple[Callable[[relax.Expr], relax.Expr], int, int]] = {
     "relu": (op.nn.relu, 1, 1),
@@ -78,6 +85,8 @@ ACTIVATIONS: dict[str, tuple[Callable[[relax.Expr], relax.Expr], int, int]] = {
     "leaky_relu": (lambda x: op.nn.leakyrelu(x, 0.1), 8, 1),
     "gelu": (op.nn.gelu, 9, 1),
     "gelu_tanh": (op.nn.gelu_tanh, 10, 1),
+    "elu": (lambda x: elu(x, relax.const(0.7)), 11, 6),
+    "elu_of_1": (elu, 11, 5),
 }
 
 
@@ -162,6 +171,11 @@ ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str
     "layer norm": (lambda x: op.nn.layer_norm(x, const(4), const(4), -1), [X],
                    ["layer_norm bias=1"]),
     "layer norm of the middle": (lambda x: op.nn.layer_norm(x, const(6), const(6), 1), [X], []),
+    "layer norm without scale and bias": (
+        lambda x: op.nn.layer_norm(x, const(4), const(4), -1, center=False, scale=False), [X],
+        ["layer_norm"]),
+    "root mean square": (lambda x: op.nn.rms_norm(x, const(4), -1), [X], ["layer_norm"]),
+    "root mean square of the middle": (lambda x: op.nn.rms_norm(x, const(6), 1), [X], []),
     "resize": (lambda x: op.image.resize2d(x, (12, 12), layout="NHWC", method="linear"), [X],
                ["resize2d"]),
     "resize by cubes": (lambda x: op.image.resize2d(x, (12, 12), layout="NHWC", method="cubic"),
@@ -169,10 +183,17 @@ ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str
     "transpose": (lambda x: op.permute_dims(x, [0, 3, 1, 2]), [X], ["transpose"]),
     "concat": (lambda x, y: op.concat([x, y], 3), [X, X], ["concat"]),
     "pad": (lambda x: op.nn.pad(x, [0, 0, 1, 1, 1, 1, 0, 0]), [X], ["pad"]),
+    "pad with the edge": (
+        lambda x: op.nn.pad(x, [0, 0, 1, 1, 1, 1, 0, 0], "replicate"), [X], ["pad"]),
     "a slice": (lambda x: op.strided_slice(x, [1], [1], [3]), [X], ["slice"]),
     "a slice that a chain reads": (lambda x: op.exp(op.exp(op.strided_slice(x, [1], [1], [3]))),
                                    [X], []),
     "gather": (lambda x: op.take(x, relax.const(np.array([1, 0])), 1), [X], ["gather"]),
+    "a slope for each channel": (lambda x: op.nn.prelu(x, const(4), 3), [X], ["binary func=7"]),
+    "slopes of the second axis": (lambda x: op.nn.prelu(x, const(6), 1), [X], ["binary func=7"]),
+    "a slope behind a convolution": (lambda x: op.nn.prelu(conv(x), const(4), 3), [X],
+                                     ["binary func=7", "conv2d"]),
+    "no elu": (lambda x: op.where(op.greater(x, relax.const(1.0)), x, elu(x)), [X], []),
     "a difference": (op.subtract, [X, X], ["binary func=1"]),
     "exp": (op.exp, [X], ["unary func=32"]),
     "a chain": (lambda x, y: op.exp(op.add(x, y)), [X, X], []),

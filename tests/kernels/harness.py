@@ -156,8 +156,11 @@ def case_modules() -> dict[str, Any]:
 @cache
 def cases_of(op: str) -> tuple[Case, ...]:
     module = case_modules().get(op)
-    if module is None:
-        return ()
+    return () if module is None else cases_from(module)
+
+
+def cases_from(module: Any) -> tuple[Case, ...]:
+    """The cases of a module's rows."""
     result = []
     for index, row in enumerate(module.CASES):
         facts = {"dtype": "f32", **(module.facts(dict(row)) if hasattr(module, "facts") else row)}
@@ -165,7 +168,7 @@ def cases_of(op: str) -> tuple[Case, ...]:
         inputs = tuple(np.ascontiguousarray(a) for a in module.operands(facts, rng))
         with np.errstate(all="ignore"):
             outputs = tuple(np.ascontiguousarray(a) for a in module.reference(facts, list(inputs)))
-        facts = completed(op, facts, inputs, outputs)
+        facts = completed(module.__name__.rpartition(".")[2], facts, inputs, outputs)
         result.append(Case(module, index, facts, inputs, outputs, row))
     return tuple(result)
 

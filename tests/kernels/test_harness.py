@@ -5,9 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 import harness
+import numpy as np
 import pytest
 
 from tvm_megcc.kernels import registry
+
+
+class _Copy:
+    """The cases of an operator that only this test has: the same bytes."""
+
+    CASES = [{"bytes": n} for n in (0, 1, 63, 64, 65, 1000, 70001)]
+
+    @staticmethod
+    def operands(f, rng):
+        return [rng.integers(0, 256, f["bytes"], np.uint8)]
+
+    @staticmethod
+    def reference(f, inputs):
+        return [inputs[0]]
+
 
 _KERNEL = """// kernel: {stem}
 // op: copy
@@ -20,7 +36,7 @@ _KERNEL = """// kernel: {stem}
 // work: bytes
 // cost: 1
 #include "megcc_kernel.h"
-#include "op/copy.h"
+enum {{ COPY_BYTES }};
 #ifndef MEGCC_SYMBOL
 #define MEGCC_SYMBOL megcc_{stem}
 #endif
@@ -60,6 +76,9 @@ _FAULTS = {
 }
 
 
+_CASES = harness.cases_from(_Copy)
+
+
 @pytest.mark.parametrize("stem", sorted(_FAULTS))
 def test_fault_is_found(stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import runner
@@ -69,6 +88,8 @@ def test_fault_is_found(stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         pytest.skip(target.missing())
     fault, complaint = _FAULTS[stem]
     monkeypatch.setattr(registry, "KERNEL_DIR", tmp_path)
+    monkeypatch.setattr(registry, "attribute_names", lambda op: ("bytes",))
+    monkeypatch.setattr(harness, "cases_of", lambda op: _CASES)
     (tmp_path / f"{stem}.c").write_text(_KERNEL.format(stem=stem, fault=fault))
     kernel = registry.parse(tmp_path / f"{stem}.c")
     found = runner.run_target(target, [kernel], tmp_path)[stem]

@@ -32,7 +32,7 @@ class Activation:
 
 
 #: Calls from the value to the last one of an activation, at most.
-REACH = 4
+REACH = 5
 
 
 def _none(parts: Parts) -> Parameters:
@@ -86,10 +86,34 @@ def _hard_sigmoid_pattern(x: DFPattern) -> tuple[DFPattern, dict[str, DFPattern]
     return clip, {"scale": scale, "shift": shift, "low": low, "high": high}
 
 
+def _elu(parts: Parts) -> Parameters | None:
+    zeros = as_float(parts["zero"]) == as_float(parts["low"]) == 0.0
+    if not zeros or as_float(parts["one"]) != 1.0:
+        return None
+    alpha = as_float(parts["alpha"]) if "alpha" in parts else 1.0
+    return None if alpha is None else (alpha, 0.0)
+
+
+def _elu_pattern(x: DFPattern, *, scaled: bool) -> tuple[DFPattern, dict[str, DFPattern]]:
+    """``where(x > 0, x, alpha * (exp(min(x, 0)) - 1))``."""
+    parts = {"zero": wildcard(), "low": wildcard(), "one": wildcard()}
+    curve = is_op("relax.exp")(is_op("relax.minimum")(x, parts["low"]))
+    curve = is_op("relax.subtract")(curve, parts["one"])
+    if scaled:
+        parts["alpha"] = wildcard()
+        curve = is_op("relax.multiply")(parts["alpha"], curve)
+    above = is_op("relax.greater")(x, parts["zero"])
+    return is_op("relax.where")(above, x, curve), parts
+
+
 def activations(x: DFPattern) -> list[Activation]:
     """All activations over the value `x`, the ones that match more first."""
     rows = []
     act = activation_codes()
+
+    for name, scaled in (("elu", True), ("elu_of_1", False)):
+        output, parts = _elu_pattern(x, scaled=scaled)
+        rows.append(Activation(name, 11, output, parts, _elu))
 
     hard, parts = _hard_sigmoid_pattern(x)
     output = _commuted("relax.multiply", x, hard)

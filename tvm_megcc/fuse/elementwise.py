@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import prod
 
 from tvm.relax.dpl import is_op, wildcard
 
+from tvm_megcc.dims import Size
 from tvm_megcc.fuse.activation import Activation, over_any
 from tvm_megcc.fuse.epilogue import Tail, activation
 from tvm_megcc.fuse.request import Anchor, Parts, Request
@@ -26,6 +27,7 @@ BINARY = {
     "add": "ADD", "subtract": "SUB", "multiply": "MUL", "divide": "DIV", "minimum": "MIN",
     "maximum": "MAX", "power": "POW",
 }  # fmt: skip
+PRELU = 7
 
 
 def anchors() -> Iterator[Anchor]:
@@ -34,6 +36,9 @@ def anchors() -> Iterator[Anchor]:
         pattern, parts = is_op(f"relax.{name}")(lhs, rhs), {"lhs": lhs, "rhs": rhs}
         build = partial(_binary, codes("binary")[code])
         yield Anchor(f"binary.{name}", pattern, parts, build, (activation,), elementwise=True)
+    lhs, rhs = wildcard(), wildcard()
+    pattern, parts = is_op("relax.nn.prelu")(lhs, rhs), {"lhs": lhs, "rhs": rhs}
+    yield Anchor("binary.prelu", pattern, parts, _prelu, (activation,), elementwise=True)
     x, activations = over_any()
     for act in activations:
         parts = {"x": x, **act.parts}
@@ -58,9 +63,21 @@ def _act(act: Activation, parts: Parts, tail: Tail) -> Request | None:
     return None if found is None else _unary(act.code, parts, tail, *found)
 
 
-def _binary(code: int, parts: Parts, tail: Tail) -> Request | None:
+def _prelu(parts: Parts, tail: Tail) -> Request | None:
+    """A slope for each element of an axis; in memory it is the tensor that broadcasts so."""
+    shape, slope = shape_of(parts["lhs"]), shape_of(parts["rhs"])
+    if shape is None or slope is None:
+        return None
+    axis = int(parts["root"].attrs.axis) % len(shape)
+    return _binary(PRELU, parts, tail, (*slope, *[1] * (len(shape) - axis - 1)))
+
+
+def _binary(
+    code: int, parts: Parts, tail: Tail, right: Sequence[Size] | None = None
+) -> Request | None:
+    """`right` is the right operand's shape, where it is not what it says itself."""
     lhs, rhs, call = parts["lhs"], parts["rhs"], parts["root"]
-    shapes = [shape_of(e) for e in (lhs, rhs, call)]
+    shapes = [shape_of(lhs), shape_of(rhs) if right is None else tuple(right), shape_of(call)]
     if any(s is None or len(s) > MAX_RANK for s in shapes) or dtype_of(lhs) != dtype_of(call):
         return None
     facts: dict[str, Fact] = {

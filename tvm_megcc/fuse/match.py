@@ -27,6 +27,8 @@ from tvm_megcc.relax_tools.slices import slice_of
 from tvm_megcc.shape_exprs import symbols_of
 
 _SLICE = "relax.strided_slice"
+#: What is fused to one TIR function. A slope of nn.prelu does not broadcast as NumPy has it.
+_CHAINED = UNARY | BROADCAST | {"relax.nn.prelu"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,5 +159,4 @@ class _Matcher:
         return bool(users) and generated and cut is not None and is_static(cut.begins)
 
     def _is_elementwise(self, var: relax.Var) -> bool:
-        name = op_name(self.graph.values[var])
-        return name in UNARY or name in BROADCAST
+        return op_name(self.graph.values[var]) in _CHAINED

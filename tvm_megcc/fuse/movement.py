@@ -20,7 +20,7 @@ from tvm_megcc.relax_tools.slices import slice_of
 MAX_RANK = 8
 MAX_CONCAT = 16
 #: What Relax calls them -> names of codes in ``op/pad.h``.
-PAD_MODES = {"constant": "CONSTANT", "edge": "EDGE", "reflect": "REFLECT", "circular": "WRAP"}
+PAD_MODES = {"constant": "CONSTANT", "replicate": "EDGE", "reflect": "REFLECT", "circular": "WRAP"}
 
 Facts = dict[str, Fact]
 

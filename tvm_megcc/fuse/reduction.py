@@ -23,6 +23,9 @@ def anchors() -> Iterator[Anchor]:
     for name in REDUCE:
         yield _anchor(f"relax.{name}", partial(_reduce, codes("reduce")[name.upper()]))
     yield _layer_norm_anchor()
+    x, scale = wildcard(), wildcard()
+    pattern, parts = is_op("relax.nn.rms_norm")(x, scale), {"x": x, "scale": scale}
+    yield Anchor("rms_norm", pattern, parts, _rms_norm)
 
 
 def _anchor(op: str, build: Build) -> Anchor:
@@ -67,15 +70,23 @@ def _layer_norm_anchor() -> Anchor:
 
 
 def _layer_norm(parts: Parts, tail: Tail) -> Request | None:
+    attrs = parts["root"].attrs
+    return _normed(parts, int(bool(attrs.scale)), int(bool(attrs.center)), rms=0)
+
+
+def _rms_norm(parts: Parts, tail: Tail) -> Request | None:
+    return _normed(parts, scale=1, bias=0, rms=1)
+
+
+def _normed(parts: Parts, scale: int, bias: int, rms: int) -> Request | None:
     x, attrs, shape = parts["x"], parts["root"].attrs, shape_of(parts["x"])
     if not shape:
         return None
     axes = sorted(a % len(shape) for a in (as_int(v) for v in attrs.axes) if a is not None)
     if axes != list(range(len(shape) - len(axes), len(shape))):
         return None
-    scale, bias = int(bool(attrs.scale)), int(bool(attrs.center))
     facts = {
-        "scale": scale, "bias": bias, "rms": 0,
+        "scale": scale, "bias": bias, "rms": rms,
         "outer": prod(shape[: axes[0]]), "inner": prod(shape[axes[0] :]),
         "eps": float(attrs.epsilon),
     }  # fmt: skip

@@ -15,9 +15,6 @@
 #define REDUCE_MAX 2
 #define REDUCE_MIN 3
 #define REDUCE_PROD 4
-#define REDUCE_SUMSQ 5
-#define REDUCE_L1 6
-#define REDUCE_L2 7
 enum {
   REDUCE_OUTER,  // product of the axes before
   REDUCE_AXIS,

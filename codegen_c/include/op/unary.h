@@ -24,12 +24,9 @@
 #define UNARY_ERF 41
 #define UNARY_SIN 42
 #define UNARY_COS 43
-#define UNARY_RECIPROCAL 44
-#define UNARY_SOFTPLUS 45
 #define UNARY_SIGN 46
 #define UNARY_SQUARE 47
 #define UNARY_TRUNC 48
-#define UNARY_MISH 49
 enum {
   UNARY_SIZE,
   UNARY_ACT_A,  // float bits: first parameter of the activation
