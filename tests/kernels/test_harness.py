@@ -8,11 +8,22 @@ import harness
 import numpy as np
 import pytest
 
-from tvm_megcc.kernels import registry
+from tvm_megcc.kernels import contract, registry
 
 
-class _Copy:
-    """The cases of an operator that only this test has: the same bytes."""
+_HEADER = """// op copy: the same bytes.
+//
+//   in    x: T [bytes // sizeof(T)]
+//   out   y: T [bytes // sizeof(T)]
+enum {
+  COPY_BYTES,
+  COPY_ATTRS
+};
+"""
+
+
+class copy:
+    """The cases of an operator that only this test has."""
 
     CASES = [{"bytes": n} for n in (0, 1, 63, 64, 65, 1000, 70001)]
 
@@ -76,9 +87,6 @@ _FAULTS = {
 }
 
 
-_CASES = harness.cases_from(_Copy)
-
-
 @pytest.mark.parametrize("stem", sorted(_FAULTS))
 def test_fault_is_found(stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import runner
@@ -88,8 +96,11 @@ def test_fault_is_found(stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         pytest.skip(target.missing())
     fault, complaint = _FAULTS[stem]
     monkeypatch.setattr(registry, "KERNEL_DIR", tmp_path)
-    monkeypatch.setattr(registry, "attribute_names", lambda op: ("bytes",))
-    monkeypatch.setattr(harness, "cases_of", lambda op: _CASES)
+    known = contract.parse("copy", _HEADER)
+    for module in (registry, harness):
+        monkeypatch.setattr(module, "contract", lambda op: known)
+    cases = harness.cases_from(copy)
+    monkeypatch.setattr(harness, "cases_of", lambda op: cases)
     (tmp_path / f"{stem}.c").write_text(_KERNEL.format(stem=stem, fault=fault))
     kernel = registry.parse(tmp_path / f"{stem}.c")
     found = runner.run_target(target, [kernel], tmp_path)[stem]
