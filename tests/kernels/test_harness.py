@@ -10,7 +10,6 @@ import pytest
 
 from tvm_megcc.kernels import contract, registry
 
-
 _HEADER = """// op copy: the same bytes.
 //
 //   in    x: T [bytes // sizeof(T)]
