@@ -251,10 +251,8 @@ def growth(old: Facts, new: Facts) -> list[tuple[str, int, list[str]]]:
 
 def _by_kernel(facts: Facts) -> dict[str, int]:
     found: dict[str, int] = {}
-    symbols = {symbol for symbol, _ in facts["calls"]}
     for name, executed in facts["functions"].items():
-        key = _plain(name) if name in symbols else name
-        found[key] = found.get(key, 0) + executed
+        found[_plain(name)] = found.get(_plain(name), 0) + executed
     return found
 
 
