@@ -10,6 +10,7 @@ from tvm_megcc.dims import symbol
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.kernels import registry, types
 from tvm_megcc.kernels.contract import contract, operators
+from tvm_megcc.kernels.contract import parse as parse_contract
 from tvm_megcc.kernels.expression import Expression
 
 HEADER = """// kernel: {stem}
@@ -259,6 +260,15 @@ def test_types_alike() -> None:
     assert not taken.refusal(dict.fromkeys("XWBY", "f16"))
     assert taken.refusal({**dict.fromkeys("XWBY", "f16"), "B": "f32"})
     assert len(list(taken.combinations())) == 2
-    assert "it is always bool" in str(
-        pytest.raises(ValueError, types.parse, "condition=u8 x=f32", contract("where")).value
-    )
+    text = """// op pick: x where a condition holds.
+//
+//   in    condition: bool [n]
+//   in    x: T [n]
+//   out   y: T [n]
+enum {
+  PICK_N,
+  PICK_ATTRS
+};
+"""
+    with pytest.raises(ValueError, match="it is always bool"):
+        types.parse("condition=u8 x=f32", parse_contract("pick", text))
