@@ -10,6 +10,7 @@ import numpy.typing as npt
 import onnx
 from onnx import helper, numpy_helper
 
+from ..dtypes import of_onnx
 from ..errors import InputError
 from .values import label
 
@@ -51,14 +52,18 @@ def result_types(
 def refuse_types(node: onnx.NodeProto, operands: Sequence[onnx.TypeProto]) -> None:
     """Raise for an operand of a type that the operator takes in no version of it.
 
-    Halves are seen as f32 here, so one float type is as good as another.
+    Halves are seen as f32 here, so one float type is as good as another. Storage types are the
+    importer's affair: more operators hand them on here than in ONNX.
     """
     domain = "" if node.domain == "ai.onnx" else node.domain
     allowed = _allowed(node.op_type, domain)
     for k, kind in enumerate(operands[: None if allowed else 0]):
         types = allowed[min(k, len(allowed) - 1)]
         elem = kind.tensor_type.elem_type
-        if not types or not elem or elem in types or (elem == _FLOAT and types & _HALVES):
+        row = of_onnx(elem)
+        if not types or row is None or row.is_storage or elem in types:
+            continue
+        if elem == _FLOAT and types & _HALVES:
             continue
         names = [onnx.TensorProto.DataType.Name(t).lower() for t in (elem, *sorted(types))]
         raise InputError(
@@ -73,21 +78,26 @@ _HALVES = {onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
 
 @cache
 def _allowed(op: str, domain: str) -> list[set[int]]:
-    """The element types of each operand by the newest schema; an empty set is any."""
-    try:
-        schema = onnx.defs.get_schema(op, domain)
-    except onnx.defs.SchemaError:
-        return []
-    if schema.deprecated:
-        return []
-    return [
-        {
-            onnx.TensorProto.DataType.Value(text[len("tensor(") : -1].upper())
-            for text in formal.types
-            if text.startswith("tensor(")
-        }
-        for formal in schema.inputs
-    ]
+    """The element types of each operand in any version; an empty set is any type."""
+    found: list[set[int]] = []
+    for schema in _versions().get((domain, op), []):
+        for k, formal in enumerate(schema.inputs):
+            found[k:] = found[k:] or [set()]
+            found[k] |= {
+                onnx.TensorProto.DataType.Value(text[len("tensor(") : -1].upper())
+                for text in formal.types
+                if text.startswith("tensor(")
+            }
+    return found
+
+
+@cache
+def _versions() -> dict[tuple[str, str], list[onnx.defs.OpSchema]]:
+    """The schemas of an operator in all versions, by domain and name."""
+    found: dict[tuple[str, str], list[onnx.defs.OpSchema]] = {}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        found.setdefault((schema.domain, schema.name), []).append(schema)
+    return found
 
 
 def breaks_a_rule(
