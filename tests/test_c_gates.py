@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tvm_megcc import toolchain
 from tvm_megcc.codegen_c import emit
 from tvm_megcc.codegen_c.tvm_library import tvm_library_files
 from tvm_megcc.machine import machine
@@ -102,17 +103,7 @@ def test_tcc_takes_what_is_portable(tmp_path: Path) -> None:
     alone = [[*command, *INCLUDES, "-c", "-o", str(tmp_path / f"{f.stem}.o"), str(f)]
              for f in (*KERNELS, *RUNTIME) if f.name != "megcc_pool.c"]  # fmt: skip
     assert not complaints(alone)
-    sources = [
-        folder / "main.c",
-        *sorted(folder.glob("src/**/*.c")),
-        *sorted(folder.glob("model/*.c")),
-    ]
-    includes = [f"-I{folder / d}" for d in ("include", "src")]
-    exe = tmp_path / "run"
-    assert not complaints([[*command, *includes, "-o", str(exe), *map(str, sources)]])
-    from tvm_megcc import toolchain
-
+    runner = toolchain.build(folder, "portable", build_dir=tmp_path / "build", cc="tcc")
     inputs = p.corners_inputs()
-    p.check_corners(
-        inputs, toolchain.run_package(exe, "portable", inputs, p.manifest(folder)).outputs
-    )
+    outputs = toolchain.run_package(runner, "portable", inputs, p.manifest(folder)).outputs
+    p.check_corners(inputs, outputs)
