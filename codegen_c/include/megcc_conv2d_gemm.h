@@ -47,7 +47,7 @@ static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count
   const int whole = kh == 1 && kw == 1 && oh == h && ow == w && attr[CONV2D_SH] == 1 &&
                     attr[CONV2D_SW] == 1 && attr[CONV2D_PT] == 0 && attr[CONV2D_PL] == 0;
   if (whole) {  // pixel for pixel
-    for (int32_t r = 0; r < count; ++r) v->table[r] = v->x + (size_t)(first + r) * ic;
+    for (int32_t r = 0; r < count; ++r) v->table[r] = v->x + (size_t)(first + r) * (size_t)ic;
     return;
   }
   int32_t px = first % ow, py = first / ow % oh, image = first / ow / oh;
@@ -55,7 +55,7 @@ static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count
   for (int32_t r = 0; r < count; ++r) {
     const int32_t top = py * attr[CONV2D_SH] - attr[CONV2D_PT];
     const int32_t left = px * attr[CONV2D_SW] - attr[CONV2D_PL];
-    const float *base = v->x + (size_t)image * h * w * ic;
+    const float *base = v->x + (size_t)image * (size_t)h * (size_t)w * (size_t)ic;
     const float **entry = v->table + r;
     if (v->row_taps) {
       const int inside = left >= 0 && left + kw <= w;
@@ -65,7 +65,7 @@ static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count
         if (row < 0 || row >= h) {
           *entry = v->zeros;
         } else if (inside) {
-          *entry = src + (size_t)left * ic;
+          *entry = src + (size_t)left * (size_t)ic;
         } else {
           megcc_conv_patch(src, left, w, kw, ic, patch);
           *entry = patch;
@@ -78,8 +78,9 @@ static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count
         const int row_inside = row >= 0 && row < h;
         for (int32_t j = 0; j < kw; ++j, entry += count) {
           const int32_t col = left + j * dw;
-          *entry =
-              row_inside && col >= 0 && col < w ? base + ((size_t)row * w + col) * ic : v->zeros;
+          *entry = row_inside && col >= 0 && col < w
+                       ? base + ((size_t)row * (size_t)w + (size_t)col) * (size_t)ic
+                       : v->zeros;
         }
       }
     }
@@ -99,7 +100,7 @@ MEGCC_INLINE void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, void 
   const int32_t row_taps =
       groups == 1 && attr[CONV2D_DW] == 1 && attr[CONV2D_KW] > 1 && ic <= MEGCC_CONV_FEW;
   const int32_t runs = row_taps ? attr[CONV2D_KH] : taps;
-  const size_t depth = (size_t)taps * icg;
+  const size_t depth = (size_t)taps * (size_t)icg;
   const size_t group_b = (size_t)((ocg + NR - 1) / NR) * NR * depth;
   const int32_t pixels = attr[CONV2D_N] * attr[CONV2D_OH] * attr[CONV2D_OW];
   const int32_t group_units = (ocg + MEGCC_GEMM_UNIT - 1) / MEGCC_GEMM_UNIT;
@@ -117,7 +118,7 @@ MEGCC_INLINE void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, void 
   v.row_taps = row_taps;
   v.table = workspace;
   zeros = (float *)((char *)workspace +
-                    (size_t)(block < pixels ? block : pixels) * runs * MEGCC_GEMM_ENTRY);
+                    (size_t)(block < pixels ? block : pixels) * (size_t)runs * MEGCC_GEMM_ENTRY);
   v.zeros = zeros;
   v.patches = zeros + run_floats;
   for (int32_t i = 0; i < run_floats; ++i) zeros[i] = 0.0f;
@@ -140,10 +141,10 @@ MEGCC_INLINE void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, void 
       const int32_t group = unit / group_units, u0 = unit % group_units;
       const int32_t u1 = group_units - u0 < stop - unit ? group_units : u0 + stop - unit;
       const int32_t c1 = u1 < group_units ? u1 * MEGCC_GEMM_UNIT : ocg;
-      g.a_skip = (size_t)group * icg;
+      g.a_skip = (size_t)group * (size_t)icg;
       g.b = b + (size_t)group * group_b;
-      g.bias = bias + (size_t)group * ocg;
-      g.dst = y + (size_t)first * oc + (size_t)group * ocg;
+      g.bias = bias + (size_t)group * (size_t)ocg;
+      g.dst = y + (size_t)first * (size_t)oc + (size_t)group * (size_t)ocg;
       g.residual = RESIDUAL ? MEGCC_RESIDUAL(ptr, 3) + (g.dst - y) : NULL;
       megcc_gemm_block(&g, count, u0 * MEGCC_GEMM_UNIT, c1);
       unit += u1 - u0;

@@ -27,7 +27,7 @@ MEGCC_INLINE void megcc_dw_vector(const megcc_dw_pixel_t *d, size_t c, int part,
   for (int32_t i = d->v.begin; i < d->v.end; ++i) {
     for (int32_t j = d->u.begin; j < d->u.end; ++j) {
       const float *x = d->pixel + (i * d->row_step + j * d->col_step + (ptrdiff_t)c);
-      const float *w = d->w + ((size_t)i * d->kw + j) * d->channels + c;
+      const float *w = d->w + ((size_t)i * (size_t)d->kw + (size_t)j) * d->channels + c;
       sum = megcc_vf_fma(sum, MEGCC_DW_GET(x), MEGCC_DW_GET(w));
     }
   }
@@ -57,11 +57,12 @@ MEGCC_INLINE megcc_dw_pixel_t megcc_dw_pixel_setup(void *const *ptr, const int32
 static void megcc_dw_pixels(megcc_dw_pixel_t d, void *const *ptr, const int32_t *attr, int32_t row,
                             size_t first) {
   const int32_t h = attr[CONV2D_H], w = attr[CONV2D_W], oh = attr[CONV2D_OH], ow = attr[CONV2D_OW];
-  const float *image = (const float *)ptr[0] + (size_t)(row / oh) * h * w * d.channels;
+  const float *image =
+      (const float *)ptr[0] + (size_t)(row / oh) * (size_t)h * (size_t)w * d.channels;
   d.v = megcc_window(row % oh, attr[CONV2D_KH], attr[CONV2D_SH], attr[CONV2D_DH], h,
                      attr[CONV2D_PT], attr[CONV2D_PB]);
   for (int32_t col = 0; col < ow; ++col) {
-    const size_t at = ((size_t)row * ow + col) * d.channels;
+    const size_t at = ((size_t)row * (size_t)ow + (size_t)col) * d.channels;
     size_t c = first;
     d.u = megcc_window(col, attr[CONV2D_KW], attr[CONV2D_SW], attr[CONV2D_DW], w, attr[CONV2D_PL],
                        attr[CONV2D_PR]);

@@ -28,6 +28,9 @@ static inline float megcc_attr_f32(int32_t bits) {
   return u.f;
 }
 
+// C99's own stands in <math.h>, which a freestanding compiler need not have.
+#define MEGCC_INFINITY megcc_attr_f32(0x7f800000)
+
 // Before a loop of which no iteration reads what another one writes, though pointers may be equal.
 #if defined(__clang__)
 #define MEGCC_IVDEP _Pragma("clang loop vectorize(assume_safety)")

@@ -56,8 +56,8 @@ MEGCC_INLINE void megcc_matmul_packed(void *const *ptr, const int32_t *attr, voi
       table[r] = (const float *)ptr[0] + (ptrdiff_t)(row / m) * attr[MATMUL_LHS_STRIDE] +
                  (size_t)(row % m) * g.length;
     }
-    g.dst = dst + (size_t)first * n;
-    if (RESIDUAL) g.residual = residual + (size_t)first * n;
+    g.dst = dst + (size_t)first * (size_t)n;
+    if (RESIDUAL) g.residual = residual + (size_t)first * (size_t)n;
     megcc_gemm_block(&g, count, unit * MEGCC_GEMM_UNIT, stop < units ? stop * MEGCC_GEMM_UNIT : n);
     begin += stop - unit;
   }
@@ -70,12 +70,13 @@ static void megcc_matmul_pack(const float *rhs, int32_t n, int32_t depth, int32_
     const int32_t lanes = cols - p < NR ? cols - p : NR;
     if (TRANS_B) {
       for (int32_t j = 0; j < NR; ++j) {
-        const float *src = rhs + (size_t)(c0 + p + (j < lanes ? j : 0)) * depth;
-        for (int32_t k = 0; k < depth; ++k) panels[(size_t)k * NR + j] = j < lanes ? src[k] : 0.0f;
+        const float *src = rhs + (size_t)(c0 + p + (j < lanes ? j : 0)) * (size_t)depth;
+        for (int32_t k = 0; k < depth; ++k)
+          panels[(size_t)k * NR + (size_t)j] = j < lanes ? src[k] : 0.0f;
       }
     } else {
       for (int32_t k = 0; k < depth; ++k) {
-        const float *src = rhs + (size_t)k * n + c0 + p;
+        const float *src = rhs + (size_t)k * (size_t)n + c0 + p;
         float *to = panels + (size_t)k * NR;
         for (int32_t j = 0; j < NR; j += MEGCC_VL) {
           const int32_t here = lanes - j < 0 ? 0 : lanes - j < MEGCC_VL ? lanes - j : MEGCC_VL;
@@ -109,8 +110,8 @@ MEGCC_INLINE void megcc_matmul_dynamic(void *const *ptr, const int32_t *attr, vo
     if (BIAS) g.bias = bias + c0;
     for (int32_t first = 0; first < m; first += MEGCC_GEMM_BLOCK) {
       const int32_t left = m - first, count = left < MEGCC_GEMM_BLOCK ? left : MEGCC_GEMM_BLOCK;
-      const size_t at = ((size_t)batch * m + first) * n + c0;
-      for (int32_t r = 0; r < count; ++r) table[r] = lhs + (size_t)(first + r) * depth;
+      const size_t at = ((size_t)batch * (size_t)m + (size_t)first) * (size_t)n + (size_t)c0;
+      for (int32_t r = 0; r < count; ++r) table[r] = lhs + (size_t)(first + r) * (size_t)depth;
       g.dst = dst + at;
       if (RESIDUAL) g.residual = residual + at;
       megcc_gemm_block(&g, count, 0, cols);

@@ -31,25 +31,26 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   const float act_b = megcc_attr_f32(attr[CONV2D_ACT_B]);
   (void)workspace, (void)act_a, (void)act_b, (void)residual;
   for (int32_t row = begin; row < end; ++row) {
-    const float *image = x + (size_t)(row / oh) * h * width * ic;
+    const float *image = x + (size_t)(row / oh) * (size_t)h * (size_t)width * (size_t)ic;
     const int32_t top = row % oh * attr[CONV2D_SH] - attr[CONV2D_PT];
     for (int32_t col = 0; col < ow; ++col) {
       const int32_t left = col * attr[CONV2D_SW] - attr[CONV2D_PL];
-      const size_t at = ((size_t)row * ow + col) * oc;
+      const size_t at = ((size_t)row * (size_t)ow + (size_t)col) * (size_t)oc;
       for (int32_t o = 0; o < oc; ++o) {
-        const float *tap = w + (size_t)o * kh * kw * icg;
+        const float *tap = w + (size_t)o * (size_t)kh * (size_t)kw * (size_t)icg;
         float sum = bias[o];
         for (int32_t i = 0; i < kh; ++i) {
           const int32_t iy = top + i * attr[CONV2D_DH];
           for (int32_t j = 0; j < kw; ++j, tap += icg) {
             const int32_t ix = left + j * attr[CONV2D_DW];
             if (iy < 0 || iy >= h || ix < 0 || ix >= width) continue;
-            const float *pixel = image + ((size_t)iy * width + ix) * ic + (size_t)(o / ocg) * icg;
+            const float *pixel = image + ((size_t)iy * (size_t)width + (size_t)ix) * (size_t)ic +
+                                 (size_t)(o / ocg) * (size_t)icg;
             for (int32_t c = 0; c < icg; ++c) sum += pixel[c] * tap[c];
           }
         }
-        MEGCC_EPILOGUE_F32(sum, residual[at + o], act_a, act_b);
-        y[at + o] = sum;
+        MEGCC_EPILOGUE_F32(sum, residual[at + (size_t)o], act_a, act_b);
+        y[at + (size_t)o] = sum;
       }
     }
   }

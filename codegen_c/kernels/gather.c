@@ -31,8 +31,8 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
     MEGCC_CTYPE(INDEX) k = index[item % count];
     k = k < 0 ? k + axis : k;
     k = k < 0 ? 0 : k >= axis ? axis - 1 : k;
-    megcc_copy_bytes((uint8_t *)ptr[2] + (size_t)item * row,
-                     (const uint8_t *)ptr[0] + ((size_t)(item / count) * axis + (size_t)k) * row,
-                     row);
+    megcc_copy_bytes(
+        (uint8_t *)ptr[2] + (size_t)item * row,
+        (const uint8_t *)ptr[0] + ((size_t)(item / count) * (size_t)axis + (size_t)k) * row, row);
   }
 }

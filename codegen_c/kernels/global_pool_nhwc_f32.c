@@ -33,10 +33,10 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   for (int32_t item = begin; item < end; ++item) {
     const int32_t n = item / blocks, c0 = item % blocks * BLOCK;
     const int32_t count = channels - c0 < BLOCK ? channels - c0 : BLOCK;
-    const float *src = x + (size_t)n * pixels * channels + c0;
+    const float *src = x + (size_t)n * (size_t)pixels * (size_t)channels + c0;
     float acc[BLOCK] = {0.0f};
 #if FUNC == GLOBAL_POOL_MAX
-    for (int32_t c = 0; c < count; ++c) acc[c] = -__builtin_inff();
+    for (int32_t c = 0; c < count; ++c) acc[c] = -MEGCC_INFINITY;
 #endif
     for (int32_t p = 0; p < pixels; ++p, src += channels) {
       for (int32_t c = 0; c < count; ++c) {
@@ -47,7 +47,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
 #endif
       }
     }
-    float *dst = y + (size_t)n * channels + c0;
+    float *dst = y + (size_t)n * (size_t)channels + c0;
     for (int32_t c = 0; c < count; ++c)
       dst[c] = FUNC == GLOBAL_POOL_AVG ? acc[c] / (float)pixels : acc[c];
   }

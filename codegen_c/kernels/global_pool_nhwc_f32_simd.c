@@ -23,7 +23,7 @@
 #endif
 
 #if FUNC == GLOBAL_POOL_MAX
-#define EMPTY (-__builtin_inff())
+#define EMPTY (-MEGCC_INFINITY)
 #define COMBINE megcc_vf_nanmax
 #else
 #define EMPTY 0.0f
@@ -68,8 +68,8 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
     const int32_t n = item / blocks;
     int32_t c = item % blocks * BLOCK;
     const int32_t last = c + BLOCK < channels ? c + BLOCK : channels;
-    const float *src = (const float *)ptr[0] + (size_t)n * pixels * channels;
-    float *dst = (float *)ptr[1] + (size_t)n * channels;
+    const float *src = (const float *)ptr[0] + (size_t)n * (size_t)pixels * (size_t)channels;
+    float *dst = (float *)ptr[1] + (size_t)n * (size_t)channels;
     for (; c + 4 * MEGCC_VL <= last; c += 4 * MEGCC_VL)
       pool_four(src + c, dst + c, pixels, channels, scale);
     for (; c + MEGCC_VL <= last; c += MEGCC_VL)

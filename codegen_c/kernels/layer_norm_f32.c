@@ -44,8 +44,8 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   const int32_t n = attr[LAYER_NORM_INNER];
   const float *scale = SCALE ? ptr[1] : NULL, *bias = BIAS ? ptr[1 + SCALE] : NULL;
   for (int32_t row = begin; row < end; ++row) {
-    const float *x = (const float *)ptr[0] + (size_t)row * n;
-    float *y = (float *)ptr[1 + SCALE + BIAS] + (size_t)row * n;
+    const float *x = (const float *)ptr[0] + (size_t)row * (size_t)n;
+    float *y = (float *)ptr[1 + SCALE + BIAS] + (size_t)row * (size_t)n;
     const float center = RMS ? 0.0f : mean(x, n, 0.0f, 0);
     const float variance = mean(x, n, center, 1) + megcc_attr_f32(attr[LAYER_NORM_EPS]);
     const float k = 1.0f / megcc_sqrtf(variance);

@@ -33,18 +33,19 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   const int32_t oh = attr[POOL2D_OH], ow = attr[POOL2D_OW];
   const int32_t dh = attr[POOL2D_DH], dw = attr[POOL2D_DW];
   for (int32_t row = begin; row < end; ++row) {
-    const float *image = x + (size_t)(row / oh) * height * width * channels;
+    const float *image = x + (size_t)(row / oh) * (size_t)height * (size_t)width * (size_t)channels;
     const megcc_window_t v = megcc_window(row % oh, attr[POOL2D_KH], attr[POOL2D_SH], dh, height,
                                           attr[POOL2D_PT], attr[POOL2D_PB]);
     for (int32_t col = 0; col < ow; ++col) {
       const megcc_window_t u = megcc_window(col, attr[POOL2D_KW], attr[POOL2D_SW], dw, width,
                                             attr[POOL2D_PL], attr[POOL2D_PR]);
-      float *dst = y + ((size_t)row * ow + col) * channels;
-      for (int32_t c = 0; c < channels; ++c) dst[c] = FUNC == POOL2D_MAX ? -__builtin_inff() : 0.0f;
+      float *dst = y + ((size_t)row * (size_t)ow + (size_t)col) * (size_t)channels;
+      for (int32_t c = 0; c < channels; ++c) dst[c] = FUNC == POOL2D_MAX ? -MEGCC_INFINITY : 0.0f;
       for (int32_t i = v.begin; i < v.end; ++i) {
         for (int32_t j = u.begin; j < u.end; ++j) {
           const float *src =
-              image + ((size_t)(v.origin + i * dh) * width + (u.origin + j * dw)) * channels;
+              image + ((size_t)(v.origin + i * dh) * (size_t)width + (size_t)(u.origin + j * dw)) *
+                          (size_t)channels;
 #if FUNC == POOL2D_MAX
           for (int32_t c = 0; c < channels; ++c) dst[c] = megcc_nanmax_f32(dst[c], src[c]);
 #else

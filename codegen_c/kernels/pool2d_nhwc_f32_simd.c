@@ -25,7 +25,7 @@
 #endif
 
 #if FUNC == POOL2D_MAX
-#define EMPTY (-__builtin_inff())
+#define EMPTY (-MEGCC_INFINITY)
 #define COMBINE megcc_vf_nanmax
 #else
 #define EMPTY 0.0f
@@ -90,8 +90,9 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
     const megcc_window_t v = megcc_window(row % oh, attr[POOL2D_KH], attr[POOL2D_SH], dh, height,
                                           attr[POOL2D_PT], attr[POOL2D_PB]);
     const float *src =
-        x + ((size_t)(row / oh) * height + (size_t)(v.origin + v.begin * dh)) * width * channels;
-    float *dst = y + (size_t)row * ow * channels;
+        x + ((size_t)(row / oh) * (size_t)height + (size_t)(v.origin + v.begin * dh)) *
+                (size_t)width * (size_t)channels;
+    float *dst = y + (size_t)row * (size_t)ow * (size_t)channels;
     for (int32_t col = 0; col < ow; ++col, dst += channels) {
       const megcc_window_t u = megcc_window(col, attr[POOL2D_KW], attr[POOL2D_SW], dw, width,
                                             attr[POOL2D_PL], attr[POOL2D_PR]);

@@ -27,10 +27,10 @@
 
 // EMPTY is neutral for MERGE.
 #if FUNC == REDUCE_MAX
-#define EMPTY (-__builtin_inff())
+#define EMPTY (-MEGCC_INFINITY)
 #define MERGE megcc_vf_nanmax
 #elif FUNC == REDUCE_MIN
-#define EMPTY __builtin_inff()
+#define EMPTY MEGCC_INFINITY
 #define MERGE megcc_vf_nanmin
 #elif FUNC == REDUCE_PROD
 #define EMPTY 1.0f
@@ -100,12 +100,12 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   float *y = ptr[1];
   const int32_t n = attr[REDUCE_AXIS];
 #if ROWS
-  for (int32_t item = begin; item < end; ++item) y[item] = line(x + (size_t)item * n, n);
+  for (int32_t item = begin; item < end; ++item) y[item] = line(x + (size_t)item * (size_t)n, n);
 #else
   const int32_t inner = attr[REDUCE_INNER];
   for (int32_t item = begin, lanes; item < end; item += lanes) {
     const int32_t outer = item / inner, column = item % inner;
-    const float *src = x + (size_t)outer * n * inner + column;
+    const float *src = x + (size_t)outer * (size_t)n * (size_t)inner + column;
     const int32_t left = inner - column < end - item ? inner - column : end - item;
     lanes = left < MEGCC_VL ? left : MEGCC_VL;
     if (lanes == MEGCC_VL)

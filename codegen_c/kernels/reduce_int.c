@@ -61,5 +61,5 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   elem_t *y = ptr[1];
   const int32_t n = attr[REDUCE_AXIS], inner = attr[REDUCE_INNER];
   for (int32_t item = begin; item < end; ++item)
-    y[item] = line(x + (size_t)(item / inner) * n * inner + item % inner, n, inner);
+    y[item] = line(x + (size_t)(item / inner) * (size_t)n * (size_t)inner + item % inner, n, inner);
 }

@@ -65,7 +65,8 @@ MEGCC_INLINE void resize_row(const float *upper, const float *lower, float weigh
   const megcc_vf v = megcc_vf_dup(weight);
   (void)width, (void)mixed;
   for (int32_t k = 0; k < ow; ++k, y += channels) {
-    const size_t lo = (size_t)taps[k].lo * channels, hi = (size_t)taps[k].hi * channels;
+    const size_t lo = (size_t)taps[k].lo * (size_t)channels,
+                 hi = (size_t)taps[k].hi * (size_t)channels;
     const float *const corner[4] = {upper + lo, upper + hi, lower + lo, lower + hi};
     const megcc_vf u = megcc_vf_dup(taps[k].weight);
     int32_t i = 0;
@@ -85,14 +86,14 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
       megcc_resize_axis(attr[RESIZE2D_W], ow, attr[RESIZE2D_SCALE_W], attr[RESIZE2D_COORD]);
   megcc_resize_tap_t *taps = workspace;
   float *mixed = (float *)(void *)(taps + ow);
-  const size_t row_size = (size_t)cols.in * channels;
+  const size_t row_size = (size_t)cols.in * (size_t)channels;
   if (begin >= end) return;
   for (int32_t i = 0; i < ow; ++i) taps[i] = megcc_resize_tap(&cols, i);
   for (int32_t row = begin; row < end; ++row) {
     const megcc_resize_tap_t t = megcc_resize_tap(&rows, row % oh);
-    const float *image = (const float *)ptr[0] + (size_t)(row / oh) * rows.in * row_size;
-    float *y = (float *)ptr[1] + (size_t)row * ow * channels;
-    resize_row(image + t.lo * row_size, image + t.hi * row_size, t.weight, taps, y, cols.in, ow,
-               channels, mixed);
+    const float *image = (const float *)ptr[0] + (size_t)(row / oh) * (size_t)rows.in * row_size;
+    float *y = (float *)ptr[1] + (size_t)row * (size_t)ow * (size_t)channels;
+    resize_row(image + (size_t)t.lo * row_size, image + (size_t)t.hi * row_size, t.weight, taps, y,
+               cols.in, ow, channels, mixed);
   }
 }

@@ -35,15 +35,15 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   for (int32_t i = 0; i < ow; ++i) column[i] = megcc_resize_nearest(&cols, i, round);
   for (int32_t row = begin; row < end; ++row) {
     const size_t source =
-        (size_t)(row / oh) * rows.in + (size_t)megcc_resize_nearest(&rows, row % oh, round);
-    const float *x = (const float *)ptr[0] + source * cols.in * channels;
-    float *y = (float *)ptr[1] + (size_t)row * ow * channels;
+        (size_t)(row / oh) * (size_t)rows.in + (size_t)megcc_resize_nearest(&rows, row % oh, round);
+    const float *x = (const float *)ptr[0] + source * (size_t)cols.in * (size_t)channels;
+    float *y = (float *)ptr[1] + (size_t)row * (size_t)ow * (size_t)channels;
     for (int32_t i = 0; i < ow; ++i) {
 #if NCHW
       y[i] = x[column[i]];
 #else
-      const float *pixel = x + (size_t)column[i] * channels;
-      for (int32_t c = 0; c < channels; ++c) y[(size_t)i * channels + c] = pixel[c];
+      const float *pixel = x + (size_t)column[i] * (size_t)channels;
+      for (int32_t c = 0; c < channels; ++c) y[(size_t)i * (size_t)channels + (size_t)c] = pixel[c];
 #endif
     }
   }

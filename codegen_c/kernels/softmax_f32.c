@@ -28,7 +28,7 @@ MEGCC_INLINE float total(const float *part) {
 }
 
 MEGCC_INLINE void line(const float *x, float *y, int32_t n, ptrdiff_t step) {
-  float most = -__builtin_inff(), part[8] = {0.0f};
+  float most = -MEGCC_INFINITY, part[8] = {0.0f};
   for (int32_t i = 0; i < n; ++i) most = x[i * step] > most ? x[i * step] : most;
 #if LOG
   for (int32_t i = 0; i < n; ++i) part[i & 7] += megcc_expf(x[i * step] - most);
@@ -50,7 +50,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   (void)workspace;
   const int32_t n = attr[SOFTMAX_AXIS], inner = attr[SOFTMAX_INNER];
   for (int32_t item = begin; item < end; ++item) {
-    const size_t at = (size_t)(item / inner) * n * inner + item % inner;
+    const size_t at = (size_t)(item / inner) * (size_t)n * (size_t)inner + (size_t)(item % inner);
     line((const float *)ptr[0] + at, (float *)ptr[1] + at, n, inner);
   }
 }

@@ -41,7 +41,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   if (n == 0) return;
   for (int32_t item = begin, lanes; item < end; item += lanes) {
     const int32_t outer = item / inner, column = item % inner;
-    const size_t at = (size_t)outer * n * inner + column;
+    const size_t at = (size_t)outer * (size_t)n * (size_t)inner + (size_t)column;
     const float *x = (const float *)ptr[0] + at;
     float *y = (float *)ptr[1] + at;
     const int32_t left = inner - column < end - item ? inner - column : end - item;

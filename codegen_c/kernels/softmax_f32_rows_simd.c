@@ -25,7 +25,7 @@
 #endif
 
 MEGCC_INLINE float row_max(const float *x, int32_t n) {
-  float most = -__builtin_inff();
+  float most = -MEGCC_INFINITY;
   int32_t i = 0;
   if (n >= MEGCC_VL) {
     megcc_vf m = megcc_vf_load(x + n - MEGCC_VL);
@@ -67,8 +67,8 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   (void)workspace;
   const int32_t n = attr[SOFTMAX_AXIS];
   for (int32_t row = begin; row < end; ++row) {
-    const float *x = (const float *)ptr[0] + (size_t)row * n;
-    float *y = (float *)ptr[1] + (size_t)row * n;
+    const float *x = (const float *)ptr[0] + (size_t)row * (size_t)n;
+    float *y = (float *)ptr[1] + (size_t)row * (size_t)n;
     const float most = row_max(x, n);
 #if LOG
     const megcc_vf k = megcc_vf_dup(megcc_logf(row_exp(x, NULL, n, most)));

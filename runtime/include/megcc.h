@@ -201,7 +201,7 @@ typedef enum megcc_shape_reason {
   MEGCC_SHAPE_TOO_LARGE     // a size does not fit in 31 bits, or there is none (division by 0)
 } megcc_shape_reason_t;
 
-typedef struct megcc_shape_problem {
+typedef struct megcc_shape_problem_t {
   megcc_shape_reason_t reason;
   uint32_t input;  ///< number of the input, where one is to blame
   int32_t axis, value, low, high;

@@ -210,7 +210,7 @@ def test_link_name_follows_everything_a_kernel_is_made_of():
 
 def test_headers_are_found_through_headers():
     found = kernel_files.headers(['#include "op/conv2d.h"\n  # include "megcc_kernel.h"\n'])
-    assert set(found) == {"op/conv2d.h", "megcc_kernel.h"}
+    assert set(found) == {"op/conv2d.h", "megcc_act_codes.h", "megcc_kernel.h"}
     with pytest.raises(InputError, match="'nowhere.h'"):
         kernel_files.headers(['#include "nowhere.h"\n'])
 

@@ -24,7 +24,10 @@ from tvm_megcc.kernels import packing, registry
 from tvm_megcc.kernels.contract import OP_DIR
 from tvm_megcc.program import Kernel
 
-WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
+WARNINGS = (
+    "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-pedantic",
+    "-Werror",
+)  # fmt: skip
 _MAGIC = 0x4B43474D
 _WORKSPACE = 32  # the operand number by which driver.c calls the workspace
 _VARIANTS = (

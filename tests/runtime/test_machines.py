@@ -137,7 +137,8 @@ def test_a_kernel_that_names_a_feature_is_compiled_with_it(tmp_path):
 def test_equal_weights_of_machines_are_stored_once():
     same = {name: p.adder(name, p.W) for name in ("x86", "x86+avx2", "x86+avx512", "arm64")}
     files = emit.package(same, name="adder")
-    assert [path for path in files if path.startswith("model/weights")] == ["model/weights0.c"]
+    found = {path.split(".")[0] for path in files if path.startswith("model/weights")}
+    assert found == {"model/weights0"}
 
 
 def test_many_machines_have_no_more_segments_than_an_image():

@@ -1,0 +1,109 @@
+"""What every C file of ours compiles without a word from: strict gcc and clang, tcc, and C++.
+
+Kernels with the parameters of their cases, for every machine, are compiled with the same warnings
+in tests/kernels (`runner.WARNINGS`); here is every file once, for any CPU of this architecture.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tvm_megcc import toolchain
+from tvm_megcc.codegen_c import emit
+from tvm_megcc.codegen_c.tvm_library import tvm_library_files
+from tvm_megcc.machine import machine
+from tvm_megcc.this_machine import host_arch
+
+from .runtime import programs as p
+
+ROOT = Path(__file__).resolve().parents[1]
+WARNINGS = (
+    "-Wall", "-Wextra", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-pedantic", "-Werror",
+    "-Wno-overlength-strings",
+)  # fmt: skip
+INCLUDES = [f"-I{ROOT / path}" for path in ("codegen_c/include", "runtime/include", "runtime/src")]
+KERNELS = sorted((ROOT / "codegen_c/kernels").glob("*.c"))
+RUNTIME = sorted((ROOT / "runtime/src").glob("*.c"))
+
+
+def need(compiler: str) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+
+
+def complaints(commands: list[list[str]]) -> str:
+    def run(command: list[str]) -> str:
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.stderr if done.returncode or done.stderr else ""
+
+    with ThreadPoolExecutor(2) as pool:
+        return "\n".join(filter(None, pool.map(run, commands)))[:5000]
+
+
+def strict(compiler: str, files: list[Path], includes: list[str]) -> str:
+    """What a compiler says of some files, in two processes."""
+    command = [compiler, "-std=c99", *WARNINGS, "-fsyntax-only", *includes]
+    halves = [files[::2], files[1::2]]
+    return complaints([[*command, *map(str, half)] for half in halves if half])
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_kernels_and_runtime(compiler: str) -> None:
+    need(compiler)
+    assert not strict(compiler, [*KERNELS, *RUNTIME], INCLUDES)
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A package for two machines of this architecture, with the wrapper for TVM."""
+    names = dict.fromkeys([host_arch(), machine(host_arch()).arch.name])
+    files = emit.package({name: p.corners(name) for name in names}, name="corners")
+    wrapper = tvm_library_files("corners", has_shapes=True, can_fail=True)
+    return p.write({**files, **wrapper}, tmp_path_factory.mktemp("gates"))
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_files_of_a_package(package: Path, compiler: str) -> None:
+    need(compiler)
+    from tvm_ffi import libinfo
+
+    paths = {libinfo.find_include_path(), libinfo.find_dlpack_include_path()}
+    system = [f"-isystem{path}" for path in sorted(paths)]
+    files = [package / "main.c", *sorted((package / "model").glob("*.c"))]
+    files += sorted((package / "src").glob("*.c"))
+    assert not strict(compiler, files, [f"-I{package / d}" for d in ("include", "src")] + system)
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_public_headers_are_cplusplus(package: Path, compiler: str) -> None:
+    need(compiler)
+    sources = []
+    for header in sorted((package / "include").glob("*.h")):
+        source = package / f"{header.stem}.cpp"
+        source.write_text(f'#include "{header.name}"\n')
+        sources.append(str(source))
+    command = [compiler, "-std=c++98", *WARNINGS, "-Wno-long-long", "-fsyntax-only"]
+    assert len(sources) > 1
+    assert not complaints([[*command, f"-I{package / 'include'}", *sources]])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="tcc is looked for on Linux")
+def test_tcc_takes_what_is_portable(tmp_path: Path) -> None:
+    """The C99 compiler with the fewest extensions; its program gives the right values."""
+    need("tcc")
+    folder = p.write_corners(tmp_path / "package", "portable")
+    command = ["tcc", "-std=c99", "-Wall", "-Werror"]
+    # The pool of threads, which packages have on request, takes atomics that C99 has not.
+    alone = [[*command, *INCLUDES, "-c", "-o", str(tmp_path / f"{f.stem}.o"), str(f)]
+             for f in (*KERNELS, *RUNTIME) if f.name != "megcc_pool.c"]  # fmt: skip
+    assert not complaints(alone)
+    runner = toolchain.build(folder, "portable", build_dir=tmp_path / "build", cc="tcc")
+    inputs = p.corners_inputs()
+    outputs = toolchain.run_package(runner, "portable", inputs, p.manifest(folder)).outputs
+    p.check_corners(inputs, outputs)
