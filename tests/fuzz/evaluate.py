@@ -67,9 +67,26 @@ def single(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> o
         if not arrays[name].ndim:
             port.type.tensor_type.shape.SetInParent()
     outputs = [helper.make_empty_tensor_value_info(name) for name in node.output if name]
-    graph = helper.make_graph([node], "node", ports, outputs)
+    graph = helper.make_graph([_live(node)], "node", ports, outputs)
     entries = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
     return helper.make_model(graph, opset_imports=entries, ir_version=10)
+
+
+def _live(node: onnx.NodeProto) -> onnx.NodeProto:
+    """The node without what no result of its graphs needs: nobody has to compute that."""
+    if not any(a.HasField("g") for a in node.attribute):
+        return node
+    made = onnx.NodeProto()
+    made.CopyFrom(node)
+    for graph in (a.g for a in made.attribute if a.HasField("g")):
+        wanted, kept = {port.name for port in graph.output}, []
+        for inner in map(_live, reversed(graph.node)):
+            if wanted.intersection(inner.output):
+                wanted.update(reads(inner))
+                kept.append(inner)
+        del graph.node[:]
+        graph.node.extend(reversed(kept))
+    return made
 
 
 def reads(node: onnx.NodeProto) -> list[str]:
