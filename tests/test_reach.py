@@ -115,6 +115,7 @@ def everything() -> onnx.ModelProto:
     # Windows and planes.
     for op in ("MaxPool", "AveragePool"):
         g.add(op, g.x(), kernel_shape=[2, 2])
+    g.add("AveragePool", g.x(), kernel_shape=[3, 3], pads=[1] * 4, count_include_pad=1)
     g.add("GlobalMaxPool", g.conv())
     g.add("GlobalAveragePool", g.conv())
     for axis in (1, 3):
