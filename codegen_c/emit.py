@@ -18,7 +18,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
 
 from ..errors import InputError
 from ..machine import ARCHITECTURES, machine

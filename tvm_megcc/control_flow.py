@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 
 import tvm
 from tvm import relax, tirx
@@ -221,10 +222,11 @@ def branches(
 
     def body(inner: relax.BlockBuilder, params: Exprs) -> relax.Expr:
         choice, *rest = params
-        then, other = (
-            _sequence(inner, lambda b, callee=callee: b.emit(relax.Call(callee, rest)))
-            for callee in callees
-        )
+
+        def called(callee: relax.GlobalVar, builder: relax.BlockBuilder) -> relax.Expr:
+            return builder.emit(relax.Call(callee, rest))
+
+        then, other = (_sequence(inner, partial(called, callee)) for callee in callees)
         return inner.emit(relax.If(choice, then, other))
 
     arguments = [condition, *around.arguments]

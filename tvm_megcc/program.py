@@ -19,11 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Literal
 
 from tvm_megcc import dtypes
-from tvm_megcc.dims import Size, Symbol, at, symbols
+from tvm_megcc.dims import Size, Symbol, at, product, symbols
 
 #: Bytes to which arena tensors and weights are aligned unless a plan says otherwise.
 ALIGNMENT = 64
@@ -62,7 +61,7 @@ class Tensor:
 
     @property
     def nbytes(self) -> Size:
-        return dtypes.nbytes(self.dtype, prod(self.shape))
+        return dtypes.nbytes(self.dtype, product(self.shape))
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,10 +79,11 @@ def _is_random(node: onnx.NodeProto, opsets: Mapping[str, int]) -> bool:
     if op is not None:
         return op.random
     try:
-        schema = onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
+        # onnx's stubs lack `node_determinism`.
+        schema: Any = onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
     except onnx.defs.SchemaError:
         return False  # onnx.reference has no such operator either
-    return schema.node_determinism == schema.NodeDeterminism.NonDeterministic
+    return bool(schema.node_determinism == schema.NodeDeterminism.NonDeterministic)
 
 
 def _is_misread(
