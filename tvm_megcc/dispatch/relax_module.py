@@ -316,8 +316,9 @@ class _Conditionals:
         bindings: list[relax.Binding] = []
         args: list[relax.Expr] = []
         for param, wanted in zip(self.func.params, self.mod[name].params, strict=True):
-            found = sizes_of(getattr(wanted.ty, "shape", None))
-            have = sizes_of(getattr(param.ty, "shape", None))
+            with symbols_of(self.func):  # the clone's dims have the names of this function's
+                found = sizes_of(getattr(wanted.ty, "shape", None))
+                have = sizes_of(getattr(param.ty, "shape", None))
             if found is None or found == have:
                 args.append(param)
                 continue
