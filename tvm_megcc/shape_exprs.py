@@ -1,8 +1,8 @@
 """Between TVM's shape expressions and our `tvm_megcc.dims`.
 
-Enters: a ``PrimExpr`` of a Relax shape, inside `symbols_of` the function that it belongs to: a dim's
-name says nothing without the function, which has its bounds. Outside, a symbolic dim is an error,
-as its bounds would be a guess. Leaves: a `Size`; and the way back.
+Enters: a ``PrimExpr`` of a Relax shape, inside `symbols_of` the function that it belongs to: the
+function has the bounds of its dims. Outside, a symbolic dim is an error, as its bounds would be a
+guess. Leaves: a `Size`; and the way back.
 
 Example
 -------
