@@ -77,7 +77,7 @@ def bound(found: dims.Symbol) -> None:
     scope[found.name] = found
 
 
-def rename(name: str, to: Size) -> None:
+def rename(name: str, to: dims.Symbol | Size) -> None:
     """Let a dim of the function at hand be known as another size."""
     scope = _SYMBOLS.get()
     assert isinstance(scope, dict), "no function's symbols are being collected"
