@@ -18,7 +18,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
 
 from ..errors import InputError
 from ..machine import ARCHITECTURES, machine
@@ -36,7 +35,6 @@ from .weights import lay_out
 RUNTIME = ("megcc_context.c", "megcc_model.c", "megcc_status.c", "megcc_opcodes.def", "megcc_vm.h")
 
 #: How weights come into a program, and what of the runtime each way takes.
-Weights = Literal["incbin", "c", "bin"]
 WEIGHT_HEADERS: Mapping[str, tuple[str, ...]] = {
     "incbin": ("megcc_align.h", "megcc_incbin.h"),
     "c": ("megcc_align.h",),
@@ -63,7 +61,7 @@ def c_name(name: str) -> str:
 
 
 def package(
-    programs: Mapping[str, Program | Bundle], *, name: str, weights: Weights = "incbin"
+    programs: Mapping[str, Program | Bundle], *, name: str, weights: str = "incbin"
 ) -> dict[str, str | bytes]:
     """Emit the package of a model.
 

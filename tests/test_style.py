@@ -6,6 +6,7 @@ clang-format's opinion changes with its version; Debian 12's counts, others skip
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -50,3 +51,22 @@ def test_python_passes_ruff() -> None:
         cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[:2000]
+
+
+def test_python_passes_mypy() -> None:
+    if importlib.util.find_spec("mypy") is None:
+        pytest.skip("no mypy; it is in the extra 'lint'")
+    done = subprocess.run(
+        [ROOT / "scripts" / "mypy"],
+        env={**os.environ, "PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, f"run scripts/mypy:\n{done.stdout[:2000]}{done.stderr[:500]}"
+
+
+def test_no_error_of_mypy_is_hidden_without_its_name() -> None:
+    for name in tracked("tvm_megcc/*.py", "codegen_c/*.py", "runtime/*.py"):
+        for line, text in enumerate((ROOT / name).read_text().splitlines(), 1):
+            hidden = "type: ignore" in text and "type: ignore[" not in text
+            assert not hidden, f"{name}:{line}: say which error of mypy is meant"

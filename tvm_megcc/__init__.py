@@ -1,8 +1,8 @@
 """tvm_megcc: neural networks as small C packages, as a plugin for Apache TVM.
 
-Importing the package teaches TVM its target (``tvm.target.Target("tvm_megcc")``) and, where TVM has
-no ``tvm.relay``, puts `tvm_megcc.relay` in that place. TVM itself is loaded only by what needs it,
-so that the command line answers at once.
+TVM beside this package knows its target (``tvm.target.Target("tvm_megcc")``) and, where it has no
+``tvm.relay``, has `tvm_megcc.relay` in that place. TVM itself is loaded only by what needs it, so
+that the command line answers at once.
 
 Example
 -------
@@ -15,13 +15,15 @@ Example
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 from tvm_megcc import _register
 
 __version__ = "0.1.0"
 
-_register.when_tvm_is_imported()
+if "tvm" in sys.modules:  # else TVM itself registers us when it is imported
+    _register.register()
 
 
 def __getattr__(name: str) -> Any:

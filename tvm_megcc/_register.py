@@ -1,8 +1,10 @@
-"""Registers the plugin with TVM, now or as soon as TVM is imported.
+"""Registers the plugin with TVM.
 
 ``import tvm`` takes the better part of a second; ``tvmc --help``, ``tvmc run`` and ``tvmc inspect``
-do without it. So the registration waits for somebody's ``import tvm``: a finder at the front of
-``sys.meta_path`` lets the import go its usual way and calls `register` after the module ran.
+do without it, so ``import tvm_megcc`` does not load TVM. Whoever imports TVM gets the plugin by it:
+`register` is an entry point of the group ``tvm.backends``, which TVM calls at the end of its own
+import. Where it was told not to (``TVM_DEVICE_BACKEND_AUTOLOAD=0``), ``import tvm_megcc`` behind
+``import tvm`` registers.
 """
 
 from __future__ import annotations
@@ -10,14 +12,15 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 
 def register() -> None:
-    """Register the target, ``IRModule.dispatch``, and ``tvm.relay``; once is enough."""
+    """Register the target, the functions of TVM's VM, ``IRModule.dispatch``, and ``tvm.relay``.
+
+    To call it again does nothing.
+    """
     from tvm_megcc import checks, stretching, target
 
     target.register()
@@ -73,38 +76,3 @@ def attach_parts(relay: ModuleType) -> None:
     if sys.modules.get("tvm.relay") is relay:
         sys.modules.setdefault("tvm.relay.frontend", relay.frontend)
         sys.modules.setdefault("tvm.relay.vm", relay.vm)
-
-
-def when_tvm_is_imported() -> None:
-    """Call `register` now if TVM is there, else right after its first import."""
-    if "tvm" in sys.modules:
-        register()
-    else:
-        sys.meta_path.insert(0, _AfterTvm())
-
-
-class _AfterTvm(MetaPathFinder):
-    """Finds ``tvm`` like the finders behind it, and appends `register` to its execution."""
-
-    searching = False
-
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        if fullname != "tvm" or self.searching:
-            return None
-        self.searching = True  # the nested search passes us by
-        try:
-            spec = importlib.util.find_spec(fullname)
-        finally:
-            self.searching = False
-        if spec is None or spec.loader is None:
-            return spec
-        execute = spec.loader.exec_module
-
-        def execute_and_register(module: ModuleType) -> None:
-            execute(module)
-            if self in sys.meta_path:
-                sys.meta_path.remove(self)
-                register()
-
-        spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
-        return spec

@@ -30,12 +30,12 @@ def advice(imported: ImportedModel, options: DynamicOptions) -> Iterator[str]:
                 f' --input-shapes "{_bounded(port, axis)}" for an arena of known size'
             )
     names = {dim for port in imported.inputs for dim in port.shape if isinstance(dim, str)}
-    for port in imported.outputs:
-        for dim in port.shape:
+    for output in imported.outputs:
+        for dim in output.shape:
             if isinstance(dim, str) and dim.isidentifier() and dim not in names | told:
                 told.add(dim)
                 yield (
-                    f"'{dim}' of output '{port.name}' depends on data: it is allocated in every"
+                    f"'{dim}' of output '{output.name}' depends on data: it is allocated in every"
                     " run that needs more; set an allocator"
                 )
 

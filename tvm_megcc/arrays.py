@@ -110,9 +110,7 @@ def _fitting(port: Port, array: np.ndarray, source: str) -> np.ndarray:
     return array if port.shape else array.reshape(())
 
 
-def sized(
-    ports: Sequence[Port], shapes: Mapping[str, Sequence[int | str]] | None
-) -> tuple[Port, ...]:
+def sized(ports: Sequence[Port], shapes: Mapping[str, Sequence[object]] | None) -> tuple[Port, ...]:
     """The ports with sizes for their symbolic dims, taken from these shapes.
 
     Dims of one name are one size: it need be given for one input only.
@@ -131,13 +129,14 @@ def sized(
         shape = given.get(port.name)
         if shape is None:
             continue
-        if any(not isinstance(d, int) or d < 0 for d in shape) or not fits(shape, port.shape):  # type: ignore[arg-type]
+        found = [d for d in shape if isinstance(d, int) and d >= 0]
+        if len(found) < len(shape) or not fits(found, port.shape):
             raise InputError(
                 f"'{port.name}' cannot have shape {list(shape)}, the model takes"
                 f" {list(port.shape)}; give it sizes that fit"
             )
-        for dim, size in zip(port.shape, shape, strict=False):
-            if isinstance(dim, str) and sizes.setdefault(dim, int(size)) != size:
+        for dim, size in zip(port.shape, found, strict=False):
+            if isinstance(dim, str) and sizes.setdefault(dim, size) != size:
                 raise InputError(
                     f"'{port.name}': dim '{dim}' is {sizes[dim]} elsewhere, not {size};"
                     " give one size"
@@ -165,12 +164,14 @@ def fill(ports: Sequence[Port], mode: str, seed: int = 0) -> Arrays:
     arrays = {}
     for port in ports:
         dtype = numpy_dtype(port.dtype)
+        shape = [d for d in port.shape if isinstance(d, int)]
+        assert len(shape) == len(port.shape), f"'{port.name}' has no sizes yet"
         if mode == "random" and port.dtype in ("f32", "f64", "f16", "bf16"):
-            arrays[port.name] = np.asarray(rng.uniform(-1, 1, port.shape)).astype(dtype)
+            arrays[port.name] = np.asarray(rng.uniform(-1, 1, shape)).astype(dtype)
         elif mode == "random":
-            arrays[port.name] = np.asarray(rng.integers(0, 2, port.shape)).astype(dtype)
+            arrays[port.name] = np.asarray(rng.integers(0, 2, shape)).astype(dtype)
         else:
-            arrays[port.name] = np.full(port.shape, mode == "ones", dtype)
+            arrays[port.name] = np.full(shape, mode == "ones", dtype)
     return arrays
 
 

@@ -60,9 +60,10 @@ def checked_of(expr: relax.Expr) -> Checked | None:
 def register() -> None:
     """Make the function known to TVM, for modules that run in ``relax.VirtualMachine``."""
 
-    @tvm.register_global_func(CHECKED)
     def run(value: Any, holds: Any, node: str) -> Any:
         if not bool(holds.numpy().all()):
             raise RuntimeError(f"{node}: a size or an index that data says is out of range")
         # A copy: TVM plans memory as if the argument were dead behind the call.
         return value.copyto(value.device)
+
+    tvm.register_global_func(CHECKED, run)

@@ -242,6 +242,26 @@ def is_static(sizes: object) -> bool:
     )
 
 
+def fixed(size: Size) -> int:
+    """A size of which the caller knows that no symbol stands in it."""
+    if isinstance(size, Dim):
+        raise Undecided(f"what {size} is depends on the shapes")
+    return size
+
+
+def fixed_dims(sizes: Iterable[Size]) -> tuple[int, ...]:
+    """Sizes of which the caller knows that no symbols stand in them."""
+    return tuple(map(fixed, sizes))
+
+
+def product(sizes: Iterable[Size]) -> Size:
+    """The product of sizes, 1 of none."""
+    total: Size = 1
+    for size in sizes:
+        total = total * size
+    return total
+
+
 def at(size: Size, values: Mapping[str, int]) -> int:
     """The number that `size` is for given symbols."""
     return size if isinstance(size, int) else size.at(values)

@@ -8,9 +8,9 @@ Example
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tvm_megcc.dims import Symbol
 from tvm_megcc.errors import InputError
@@ -18,7 +18,7 @@ from tvm_megcc.program import Bundle, Program, programs_of
 
 if TYPE_CHECKING:
     from tvm_megcc.dispatch.dispatchers import Buckets
-    from tvm_megcc.frontend import ImportedModel
+    from tvm_megcc.frontend import ImportedModel, InputInfo
 
 Given = int | str | Symbol | None
 Shapes = Mapping[str, Sequence[Given]]
@@ -125,7 +125,8 @@ def _common(name: str, given: Sequence[Sequence[Given]]) -> tuple[Given, ...]:
     return tuple(row[0] if all(d == row[0] for d in row) else None for row in rows)
 
 
-def _ports(imported: ImportedModel):  # noqa: ANN202 - pairs of (InputInfo, relax.Var)
+def _ports(imported: ImportedModel) -> Iterator[tuple[InputInfo, Any]]:
+    """The inputs with the variables (of Relax) that stand for them."""
     return zip(imported.inputs, imported.mod["main"].params, strict=True)
 
 

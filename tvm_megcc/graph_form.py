@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tvm_megcc.dims import is_static
+from tvm_megcc.dims import Size, is_static
 from tvm_megcc.dtypes import numpy_dtype, of
 from tvm_megcc.errors import InputError
 from tvm_megcc.program import Bundle, Call, Location, Program, programs_of
@@ -27,6 +27,7 @@ def graph_json(program: Program) -> dict[str, Any]:
             f"model '{program.name}': a graph has no sizes that change; build it with fixed shapes,"
             " or use the package"
         )
+    calls = [step for step in program.calls if isinstance(step, Call)]
     for step in program.calls:
         if not isinstance(step, Call):
             raise InputError(
@@ -51,12 +52,12 @@ def graph_json(program: Program) -> dict[str, Any]:
 
     for port in program.inputs:
         add_null(port.name, port.tensor)
-    for call in program.calls:
+    for call in calls:
         for tensor in call.operands[: len(call.operands) - call.n_outputs]:
             if program.tensors[tensor].location.space == "weight":
                 add_null(program.tensors[tensor].name, tensor)
     arg_nodes = list(range(len(nodes)))
-    for number, call in enumerate(program.calls):
+    for number, call in enumerate(calls):
         cut = len(call.operands) - call.n_outputs
         add(
             {
@@ -89,7 +90,7 @@ def graph_json(program: Program) -> dict[str, Any]:
     }
 
 
-def _place(program: Program, tensor: int) -> tuple[str, int, int]:
+def _place(program: Program, tensor: int) -> tuple[str, int, Size]:
     location = program.tensors[tensor].location
     return (location.space, location.index, location.offset)
 

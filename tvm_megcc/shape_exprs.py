@@ -1,13 +1,16 @@
 """Between TVM's shape expressions and our `tvm_megcc.dims`.
 
-Enters: a ``PrimExpr`` of a Relax shape, inside `symbols_of` the function that it belongs to (there
-its variables get their bounds). Leaves: a `Size`; and the way back.
+Enters: a ``PrimExpr`` of a Relax shape, inside `symbols_of` the function that it belongs to: the
+function has the bounds of its dims. Outside, a symbolic dim is an error, as its bounds would be a
+guess. Leaves: a `Size`; and the way back.
 
 Example
 -------
 >>> n = tirx.Var("n", "int64")
->>> str(size_of(n * 4 + 2)), size_of(tirx.IntImm("int64", 3))
-('4*n + 2', 3)
+>>> with with_symbols({"n": dims.Symbol("n", 1, 64)}):
+...     size = size_of(n * 4 + 2)
+>>> str(size), size.bounds, size_of(tirx.IntImm("int64", 3))
+('4*n + 2', (6.0, 258.0), 3)
 """
 
 from __future__ import annotations
@@ -74,7 +77,7 @@ def bound(found: dims.Symbol) -> None:
     scope[found.name] = found
 
 
-def rename(name: str, to: Size) -> None:
+def rename(name: str, to: dims.Symbol | Size) -> None:
     """Let a dim of the function at hand be known as another size."""
     scope = _SYMBOLS.get()
     assert isinstance(scope, dict), "no function's symbols are being collected"
@@ -83,14 +86,22 @@ def rename(name: str, to: Size) -> None:
 
 def symbol_of(name: str) -> dims.Symbol:
     """The symbol of this name in the function at hand."""
-    found = (_SYMBOLS.get() or {}).get(name)
+    found = _meaning(name)
     return found if isinstance(found, dims.Symbol) else dims.Symbol(name)
 
 
 def _named(name: str) -> Size:
     """The size that a dim of this name is in the function at hand."""
-    found = (_SYMBOLS.get() or {}).get(name, dims.Symbol(name))
+    found = _meaning(name)
     return dims.of(found) if isinstance(found, dims.Symbol) else found
+
+
+def _meaning(name: str) -> dims.Symbol | Size:
+    """What the function at hand says of a dim; a symbol without bounds where it says nothing."""
+    scope = _SYMBOLS.get()
+    if scope is None:
+        raise RuntimeError(f"the dim '{name}' is read outside of `symbols_of` its function")
+    return scope.get(name, dims.Symbol(name))
 
 
 _BINARY: dict[type, Callable[[Size, Size], Size]] = {

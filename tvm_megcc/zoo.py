@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -43,7 +44,7 @@ class _Layers:
         self.weights.append(numpy_helper.from_array(array.astype(np.float32), name))
         return name
 
-    def add(self, op: str, *inputs: str, channels: int = 0, **attrs: object) -> str:
+    def add(self, op: str, *inputs: str, channels: int = 0, **attrs: Any) -> str:
         out = f"{op.lower()}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(op, inputs, [out], name=out, **attrs))
         self.channels[out] = channels or self.channels.get(inputs[0], 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 
 import pytest
@@ -16,6 +17,7 @@ from tvm_megcc.errors import InputError
     [
         "import tvm_megcc, tvm; assert 'tvm_megcc' in tvm.target.list_tags()",
         "import tvm, tvm_megcc; assert 'tvm_megcc' in tvm.target.list_tags()",
+        "import tvm; assert 'tvm_megcc' in tvm.target.list_tags() and tvm.IRModule.dispatch",
         "import tvm_megcc, tvm; assert tvm.relay.build and tvm.relay.Any()",
         "from tvm_megcc import relay; import tvm; assert tvm.relay is relay",
         "import tvm_megcc; from tvm.relay.frontend import from_onnx",
@@ -27,6 +29,17 @@ def test_registration(fresh_python: list[str], code: str) -> None:
     done = subprocess.run([*fresh_python, code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
+
+
+def test_registration_without_entry_points(fresh_python: list[str]) -> None:
+    code = "import tvm, tvm_megcc; assert 'tvm_megcc' in tvm.target.list_tags() and tvm.relay.build"
+    done = subprocess.run(
+        [*fresh_python, code],
+        env={**os.environ, "TVM_DEVICE_BACKEND_AUTOLOAD": "0"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and done.stderr == "", done.stderr
 
 
 def test_target_forms() -> None:

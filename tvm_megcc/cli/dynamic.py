@@ -117,7 +117,7 @@ def _intervals(word: str | None, arguments: str, text: str) -> list[Interval]:
     any_dim = {"": (None,)}
     if word == "log" and len(numbers) in (0, 2):
         maker = log_dispatcher(low=numbers[0], high=numbers[1]) if numbers else log_dispatcher
-        return maker(any_dim)[""][0]  # type: ignore[operator]
+        return maker(any_dim)[""][0]
     if word == "uniform" and len(numbers) == 3:
         low, high, step = numbers
         return uniform_dispatcher(step=step, low=low, high=high)(any_dim)[""][0]

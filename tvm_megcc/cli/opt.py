@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
 
 def print_effects(stages: dict[str, str]) -> None:
     """One row per stage: how many calls there are after it, and which kinds came and went."""
-    rows = []
+    rows: list[tuple[str, str, str]] = []
     before: Counter[str] = Counter()
     for stage, text in stages.items():
         after = calls(text)

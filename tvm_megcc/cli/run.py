@@ -77,7 +77,7 @@ def dump_to(folder: Path, args: argparse.Namespace) -> None:
         f"{record.call:5d} {record.array.dtype}{list(record.array.shape)} {name}  {record.kernel}"
         for name, record in zip(tensors, records, strict=True)
     ]
-    found = {
+    found: dict[str, str | bytes] = {
         "inputs.npz": npz_bytes(inputs),
         "tensors.npz": npz_bytes(tensors),
         "outputs.npz": npz_bytes(outputs),

@@ -130,8 +130,8 @@ class _Copies(PyExprMutator):
         self.variables = variables_of(func)
 
     def visit_match_cast_(self, binding: relax.MatchCast) -> None:
-        values = getattr(binding.ty, "values", None)
-        if isinstance(binding.ty, relax.ShapeType) and str(values[0]) in self.settled.values:
+        is_shape = isinstance(binding.ty, relax.ShapeType) and binding.ty.values
+        if is_shape and str(binding.ty.values[0]) in self.settled.values:
             return
         super().visit_match_cast_(binding)
 
@@ -141,7 +141,8 @@ class _Copies(PyExprMutator):
             super().visit_var_binding_(binding)
             return
         # What is 1 or another dim is just that one, but for what is always 1.
-        pairs = list(zip(sizes_of(value.ty.shape), sizes_of(binding.var.ty.shape), strict=True))
+        have_dims, new_dims = (sizes_of(v.ty.shape) or () for v in (value, binding.var))
+        pairs = list(zip(have_dims, new_dims, strict=True))
         wanted = [(stretched_from(size) or (0, size))[1] for _, size in pairs]
         ones = {k for k, (have, size) in enumerate(pairs) if have == 1 != size}
         dims = [_checking(prim_of(1 if k in ones else size, self.variables))

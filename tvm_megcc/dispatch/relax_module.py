@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from typing import Any
 
 import tvm
 from tvm import relax, tirx
@@ -79,9 +80,7 @@ def dispatch(
     return _dispatched(mod, function, combinations, fallback if gaps else "none")
 
 
-def list_shapes(
-    mod: tvm.IRModule, function: str, listed: Sequence[Mapping[str, Sequence[int]]]
-) -> tvm.IRModule:
+def list_shapes(mod: tvm.IRModule, function: str, listed: Sequence[Shapes]) -> tvm.IRModule:
     """Make a function serve exactly these shapes, each by a program of its own.
 
     Parameters
@@ -109,7 +108,7 @@ def list_shapes(
             for axis, dim in enumerate(dims):
                 if isinstance(dim, int):
                     continue
-                size = shapes[name][axis] if name in shapes else None
+                size: Any = shapes[name][axis] if name in shapes else None
                 for symbol in dim.symbols:
                     if size is None or is_open(size):
                         if symbol not in sizes:
@@ -317,8 +316,9 @@ class _Conditionals:
         bindings: list[relax.Binding] = []
         args: list[relax.Expr] = []
         for param, wanted in zip(self.func.params, self.mod[name].params, strict=True):
-            found = sizes_of(getattr(wanted.ty, "shape", None))
-            have = sizes_of(getattr(param.ty, "shape", None))
+            with symbols_of(self.func):  # the clone's dims have the names of this function's
+                found = sizes_of(getattr(wanted.ty, "shape", None))
+                have = sizes_of(getattr(param.ty, "shape", None))
             if found is None or found == have:
                 args.append(param)
                 continue

@@ -16,7 +16,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, replace
 
-from tvm_megcc.dims import samples
+from tvm_megcc.dims import fixed, samples
 from tvm_megcc.program import Call, Check, Program, Step, operands_of, sized
 
 #: Sets of finished calls that the exact search may visit.
@@ -88,6 +88,11 @@ def reorder(program: Program, io: str) -> Program:
     return replace(program, calls=tuple(program.calls[i] for i in found.order()))
 
 
+def _taken_over(program: Program, call: Call) -> list[int]:
+    """The tensors whose memory the call's output may take over, best first."""
+    return [call.operands[i] for i in program.kernels[call.kernel].inplace]
+
+
 def _graph(program: Program, io: str) -> _Graph:
     ids: dict[int, int] = {}
     size: list[int] = []
@@ -99,7 +104,7 @@ def _graph(program: Program, io: str) -> _Graph:
         index = ids.setdefault(t.location.index, len(size))
         if index == len(size):
             size.append(0)
-        size[index] = max(size[index], t.location.offset + t.nbytes)
+        size[index] = max(size[index], fixed(t.location.offset + t.nbytes))
         return index
 
     inputs = {s for p in program.inputs if (s := storage(p.tensor)) is not None}
@@ -128,7 +133,7 @@ def _graph(program: Program, io: str) -> _Graph:
             if writers[s] != number:
                 before[number] |= 1 << writers[s]
     scratch = [
-        program.tensors[c.workspace].nbytes
+        fixed(program.tensors[c.workspace].nbytes)
         if isinstance(c, Call) and c.workspace is not None
         else 0
         for c in program.calls
@@ -139,8 +144,8 @@ def _graph(program: Program, io: str) -> _Graph:
     forwards = []
     for step, (_, writes) in zip(program.calls, rows, strict=True):
         made = sum(size[s] for s in writes)
-        inplace = program.kernels[step.kernel].inplace if isinstance(step, Call) else ()
-        options = (storage(step.operands[i]) for i in inplace)
+        operands = _taken_over(program, step) if isinstance(step, Call) else []
+        options = map(storage, operands)
         forwards.append(tuple(s for s in options if s is not None and size[s] == made))
     after: list[list[int]] = [[] for _ in rows]
     for number, mask in enumerate(before):

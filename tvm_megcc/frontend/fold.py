@@ -79,10 +79,11 @@ def _is_random(node: onnx.NodeProto, opsets: Mapping[str, int]) -> bool:
     if op is not None:
         return op.random
     try:
-        schema = onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
+        # onnx's stubs lack `node_determinism`.
+        schema: Any = onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
     except onnx.defs.SchemaError:
         return False  # onnx.reference has no such operator either
-    return schema.node_determinism == schema.NodeDeterminism.NonDeterministic
+    return bool(schema.node_determinism == schema.NodeDeterminism.NonDeterministic)
 
 
 def _is_misread(
@@ -93,7 +94,7 @@ def _is_misread(
     if node.op_type in _OF_TWO_AXES and opsets.get("", 1) < 13 and operands[0] is not None:
         # The axes from `axis` on were one; the reference takes `axis` alone.
         rank = operands[0].ndim
-        return given.get("axis", 1) % max(rank, 1) != rank - 1
+        return bool(given.get("axis", 1) % max(rank, 1) != rank - 1)
     # It takes the elements of an unsorted result along axis 0, and a result alone is sorted.
     return node.op_type == "Unique" and not given.get("sorted", 1)
 

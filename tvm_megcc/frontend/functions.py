@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import onnx
 
@@ -61,7 +62,10 @@ class Functions:
         ``types`` tells those of its operands, an empty one for an operand that is left out.
         """
         try:
-            schema = onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
+            # onnx's stubs lack what a schema says of functions.
+            schema: Any = onnx.defs.get_schema(
+                node.op_type, opsets.get(node.domain, 1), node.domain
+            )
         except onnx.defs.SchemaError:
             return None
         wanted = opsets.get("", 1)

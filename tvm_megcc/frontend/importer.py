@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -267,8 +266,9 @@ class Walk(Importer):
                 results = control(self, node, values, scope)
             return {n: v for n, v in zip(node.output, results, strict=False) if n}
         if not _has_converter(node):
-            types = partial(list, map(self.type_of_value, values))
-            definition = self.definitions.standard(node, self.opsets, types)
+            definition = self.definitions.standard(
+                node, self.opsets, lambda: [self.type_of_value(value) for value in values]
+            )
             if definition is not None:
                 return self._called(node, definition, values)
         return self._convert(node, values)
@@ -326,14 +326,17 @@ class Walk(Importer):
         op = ops.find(node.domain, node.op_type)
         if isinstance(op, OfShape) and (shape := _shape(values[0])) is not None:
             return [op.of_shape(shape, attributes(node))]
-        if any(isinstance(v, relax.Expr) for v in values):
+        known = [v for v in values if v is None or isinstance(v, np.ndarray | SizeArray)]
+        if len(known) < len(values):
             return None
-        if any(isinstance(v, SizeArray) for v in values):
-            return symbolic.evaluate(node, values, attributes(node), self.opsets)
-        return fold.fold(node, values, self.opsets)
+        arrays = [v for v in known if not isinstance(v, SizeArray)]
+        if len(arrays) < len(known):
+            return symbolic.evaluate(node, known, attributes(node), self.opsets)
+        folded = fold.fold(node, arrays, self.opsets)
+        return None if folded is None else [*folded]
 
     def branch(self, graph: onnx.GraphProto, scope: Scope) -> list[Value]:
-        inner: Scope = ChainMap({}, scope)  # type: ignore[arg-type]
+        inner: Scope = ChainMap({}, scope)
         self.run(graph, inner)
         # A name is absent where a node is missing a converter, which is reported later.
         found = [(port.name, inner[port.name]) for port in graph.output if port.name in inner]
@@ -366,9 +369,10 @@ class Walk(Importer):
     def _refuse_growth(
         self, ctx: Context, node: onnx.NodeProto, values: Sequence[Value | None]
     ) -> None:
-        if not all(v is None or isinstance(v, np.ndarray) for v in values):
+        arrays = [v for v in values if v is None or isinstance(v, np.ndarray)]
+        if len(arrays) < len(values):
             return
-        elements = fold.grows_to(node, values, self.opsets)
+        elements = fold.grows_to(node, arrays, self.opsets)
         if elements:
             raise ctx.unsupported(
                 f"makes {elements} elements of constants", "give them as an input of the model"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from tvm import relax
@@ -17,7 +18,7 @@ _OF_TVM = re.compile(
 )
 
 
-def reason(error: Exception, operands: Sequence[object]) -> str:
+def reason(error: Exception, operands: Sequence[Any]) -> str:
     """What is wrong in an error's words; where those are about TVM, the operands' types."""
     words = " ".join(str(error).split())
     if words and not _OF_TVM.search(words):
@@ -26,7 +27,7 @@ def reason(error: Exception, operands: Sequence[object]) -> str:
     return f"its operands are {types or 'none'}"
 
 
-def _described(value: object) -> str:
+def _described(value: Any) -> str:
     """The type of an operand, for a message."""
     if value is None:
         return "nothing"

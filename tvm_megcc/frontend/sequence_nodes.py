@@ -174,7 +174,7 @@ def convert_map(
     for k in range(len(first)):
         given = [v.items[k] if isinstance(v, TensorList) else v for v in values]
         known = {p.name: v for p, v in zip(body.input, given, strict=True) if v is not None}
-        rows.append(importer.branch(body, ChainMap(known, scope)))  # type: ignore[arg-type]
+        rows.append(importer.branch(body, ChainMap(known, scope)))
     if importer.missing:
         return []
     return [TensorList(tuple(row[k] for row in rows)) for k in range(len(body.output))]

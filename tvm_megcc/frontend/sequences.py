@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import onnx
 from tvm import relax
@@ -43,7 +43,7 @@ class Absent:
 ABSENT = Absent()
 
 #: What a name of the model stands for: a known value, or a variable; or what is no tensor.
-Value = Array | SizeArray | relax.Expr | TensorList | Rows | Absent
+Value: TypeAlias = Array | SizeArray | relax.Expr | TensorList | Rows | Absent
 
 #: What a value is that is no tensor: the number of elements of a sequence, or that it is absent.
 Form = int | Absent | None

@@ -60,7 +60,7 @@ def bind_inputs(
         if dtype is None:
             raise InputError(f"input '{port.name}': the model gives no element type; export again")
         shape = tuple(_resolve(dim, fixed) for dim in dims[port.name])
-        symbols = tuple(dict.fromkeys(bounds[d] for d in shape if d in bounds))  # type: ignore[index]
+        symbols = tuple(dict.fromkeys(bounds[d] for d in shape if d in bounds))
         infos.append(InputInfo(port.name, dtype.name, shape, symbols))
     return tuple(infos)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .. import control_flow
 from ..dims import Size, Symbol, maximum, of, symbols
 from ..errors import UnsupportedError
 from ..ops import Context
+from ..ops._arithmetic import size as whole_size
 from ..ops._context import IllTypedError, cast_dim, expr_dtype, relax_shape
 from ..ops._data_sizes import sizes_from
 from ..ops._sizes import SizeArray
@@ -351,7 +353,7 @@ class _Count:
                 return cls(None, None)
             length = max(known, 0)
         elif isinstance(value, SizeArray):
-            length = maximum(0, value.flat()[0])
+            length = maximum(0, whole_size(value.flat()[0]))
         limit = ctx.emit(relax.op.reshape(importer.expr(value), []))
         return cls(limit, length)
 
@@ -410,7 +412,7 @@ class _Loop:
 
         while True:
             params = self._params(states, shapes, rows)
-            function, after = _function(importer, params, lambda p=params: results(p))
+            function, after = _function(importer, params, partial(results, params))
             if importer.missing:
                 return []
             after = after[1:] if tested else after

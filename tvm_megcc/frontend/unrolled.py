@@ -38,6 +38,8 @@ def unrolled(
 ) -> list[Value]:
     """The results of a Loop that `can_unroll`; its operands are trip count, condition, states."""
     count, started, *states = operands
+    assert isinstance(count, np.ndarray)
+    assert started is None or isinstance(started, np.ndarray)
     ctx = importer.context(node)
     first, condition, *names = (port.name for port in body.input)
     rank = len(body.input[0].type.tensor_type.shape.dim)

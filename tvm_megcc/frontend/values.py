@@ -12,7 +12,7 @@ import onnx
 from onnx import numpy_helper
 from tvm import relax
 
-from ..dims import Size
+from ..dims import Size, fixed_dims
 from ..dtypes import DType, of_numpy
 from ..errors import UnsupportedError
 from ..names import ANONYMOUS
@@ -78,9 +78,8 @@ def refuse_unheld(what: str, value: object) -> None:
 
 
 def empty(expr: relax.Expr) -> Array:
-    return np.zeros(
-        relax_shape(expr) or (), np.float32 if expr_dtype(expr) in HALVES else expr_dtype(expr)
-    )
+    dtype = "float32" if expr_dtype(expr) in HALVES else expr_dtype(expr)
+    return np.zeros(fixed_dims(relax_shape(expr) or ()), np.dtype(dtype))
 
 
 def wide(array: Array) -> Array:

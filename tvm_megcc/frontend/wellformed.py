@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from math import prod
+from typing import Any
 
 import onnx
 from onnx import helper
@@ -66,7 +67,7 @@ def _opsets(entries: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
 def type_name(elem_type: int) -> str:
     """ONNX's name of an element type, or its number where it has none."""
     if elem_type in onnx.TensorProto.DataType.values():
-        return onnx.TensorProto.DataType.Name(elem_type).lower()
+        return str(onnx.TensorProto.DataType.Name(elem_type)).lower()
     return f"the unknown type {elem_type}"
 
 
@@ -219,8 +220,9 @@ def _check_schema(
         attr = given.get(name)
         if attr is None and said.required:
             raise InputError(f"{label(node)}: its attribute '{name}' is missing; {REMEDY}")
-        if attr is not None and attr.type and attr.type != int(said.type.value):
-            found, wanted = (_AttributeType.Name(int(t)) for t in (attr.type, said.type.value))
+        typed: Any = said.type  # onnx's stubs do not say that it is an enum
+        if attr is not None and attr.type and attr.type != int(typed.value):
+            found, wanted = (_AttributeType.Name(int(t)) for t in (attr.type, typed.value))
             raise InputError(
                 f"{label(node)}: its attribute '{name}' is {found} and must be {wanted}; {REMEDY}"
             )
@@ -228,7 +230,7 @@ def _check_schema(
 
 def _check_window(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> None:
     """A window of size 0 has no elements; kernel, strides, dilations, pads have as many axes."""
-    axes = {}
+    axes: dict[str, float] = {}
     for name in _WINDOW:
         attr = given.get(name)
         if attr is None or attr.type != attr.INTS:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from tvm.relax.dpl import is_const, is_op, wildcard
 
+from tvm_megcc.dims import fixed
 from tvm_megcc.dtypes import numpy_dtype
 from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
 from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
@@ -26,7 +27,7 @@ def _request(parts: Parts, tail: Tail) -> Request | None:
     if str(attrs.data_layout) != "NHWC" or str(attrs.out_layout) != "NHWC" or None in shapes:
         return None
     (n, h, width, ic), (oc, kh, kw, _), (_, oh, ow, _) = shapes  # type: ignore[misc]
-    plain = np.zeros(oc, numpy_dtype(dtype_of(conv)))  # in the type in which the sums are
+    plain = np.zeros(fixed(oc), numpy_dtype(dtype_of(conv)))  # in the type in which the sums are
     added = plain if tail.bias is None else channel_vector(tail.bias, oc)
     if added is None:
         return None

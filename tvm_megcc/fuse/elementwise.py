@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from math import prod
 
 from tvm.relax.dpl import is_op, wildcard
 
-from tvm_megcc.dims import Size
+from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse.activation import Activation, over_any
 from tvm_megcc.fuse.epilogue import Tail, activation
 from tvm_megcc.fuse.request import Anchor, Parts, Request
@@ -53,7 +52,7 @@ def _unary(code: int, parts: Parts, tail: Tail, a: float = 0.0, b: float = 0.0) 
     shape = shape_of(x)
     if shape is None:
         return None
-    facts = {"func": code, "size": prod(shape), "act_a": a, "act_b": b}
+    facts = {"func": code, "size": product(shape), "act_a": a, "act_b": b}
     return Request("unary", facts, {"x": x})
 
 
@@ -80,7 +79,7 @@ def _binary(
     if any(s is None or len(s) > MAX_RANK for s in shapes) or dtype_of(lhs) != dtype_of(call):
         return None
     facts: dict[str, Fact] = {
-        "func": code, **tail.activation, "size": prod(shapes[2] or ()),
+        "func": code, **tail.activation, "size": product(shapes[2] or ()),
     }  # fmt: skip
     for prefix, shape in zip("lr", shapes[:2], strict=True):
         padded = (1,) * (MAX_RANK - len(shape or ())) + (shape or ())

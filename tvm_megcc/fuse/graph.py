@@ -16,8 +16,9 @@ DEPTH = 8
 
 def op_name(expr: relax.Expr | None) -> str:
     """Name of the operator that `expr` calls, or an empty string."""
-    is_call = isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op)
-    return expr.op.name if is_call else ""
+    if isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op):
+        return str(expr.op.name)
+    return ""
 
 
 def root_of(pattern: DFPattern) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from math import prod
 
 from tvm import relax
 from tvm.ir import GenericConst
 from tvm.relax.dpl import is_op, wildcard
 
-from tvm_megcc.dims import Size
+from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
 from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
 from tvm_megcc.relax_tools.exprs import shape_of
@@ -38,13 +37,13 @@ def _swaps_last_two(permute: relax.Call) -> bool:
 
 
 def _request(trans_b: bool, parts: Parts, tail: Tail) -> Request | None:
-    lhs, rhs, product = parts["lhs"], parts["rhs"], parts["root"]
+    lhs, rhs, root = parts["lhs"], parts["rhs"], parts["root"]
     if trans_b and not _swaps_last_two(parts["swap"]):
         return None
-    shapes = [shape_of(e) for e in (lhs, rhs, product)]
+    shapes = [shape_of(e) for e in (lhs, rhs, root)]
     if None in shapes or any(len(s or ()) < 2 for s in shapes):
         return None
-    lhs_shape, rhs_shape, out_shape = shapes  # type: ignore[assignment]
+    lhs_shape, rhs_shape, _ = (shape or () for shape in shapes)
     m, k = lhs_shape[-2:]
     n = rhs_shape[-2] if trans_b else rhs_shape[-1]
     batches = _batches(lhs_shape[:-2], rhs_shape[:-2], m, k, k * n)
@@ -67,10 +66,10 @@ def _request(trans_b: bool, parts: Parts, tail: Tail) -> Request | None:
 
 
 def _batches(
-    lhs: tuple[Size, ...], rhs: tuple[Size, ...], m: int, k: int, rhs_size: int
-) -> tuple[int, int, int, int] | None:
+    lhs: tuple[Size, ...], rhs: tuple[Size, ...], m: Size, k: Size, rhs_size: Size
+) -> tuple[Size, Size, Size, Size] | None:
     """(batch, m, lhs stride, rhs stride); None where one stride per operand cannot say it."""
-    nl, nr = prod(lhs), prod(rhs)
+    nl, nr = product(lhs), product(rhs)
     if nr == 1:  # one rhs for all: the batches are more rows, as long as rank does not grow
         return 1, nl * m, 0, 0
     if nl == 1:

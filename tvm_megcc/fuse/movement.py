@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import prod
 
 from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
 
-from tvm_megcc.dims import Size
+from tvm_megcc.dims import Size, product
 from tvm_megcc.dtypes import nbytes
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Parts, Request
@@ -39,7 +38,7 @@ def anchors() -> Iterator[Anchor]:
         yield Anchor(name.removeprefix("nn."), pattern, {"x": x}, build)
 
 
-def _numbered(prefix: str, values: Sequence[int], fill: int) -> dict[str, int]:
+def _numbered(prefix: str, values: Sequence[Size], fill: int) -> dict[str, Size]:
     """Facts ``prefix0 .. prefix7``, padded in front."""
     padded = [fill] * (MAX_RANK - len(values)) + list(values)
     return {f"{prefix}{i}": v for i, v in enumerate(padded)}
@@ -59,7 +58,7 @@ def _transpose(parts: Parts, tail: Tail) -> Request | None:
     rank, missing = len(shape), MAX_RANK - len(shape)
     order = [int(a) % rank for a in axes] if axes is not None else list(range(rank))[::-1]
     perm = [*range(missing), *(missing + a for a in order)]
-    facts = {"size": prod(shape), **_numbered("d", shape, 1), **_numbered("p", perm, 0)}
+    facts = {"size": product(shape), **_numbered("d", shape, 1), **_numbered("p", perm, 0)}
     return Request("transpose", facts, {"x": x})
 
 
@@ -72,9 +71,9 @@ def _concat(parts: Parts, tail: Tail) -> Request | None:
         return None
     axis %= len(out)
     esize = nbytes(dtype_of(call), 1)
-    sizes = [prod(s[axis:]) * esize for s in shapes if s is not None]
+    sizes = [product(s[axis:]) * esize for s in shapes if s is not None]
     facts: Facts = {
-        "count": len(fields), "outer": prod(out[:axis]),
+        "count": len(fields), "outer": product(out[:axis]),
         **{f"b{i}": (sizes[i] if i < len(sizes) else 0) for i in range(MAX_CONCAT)},
     }  # fmt: skip
     return Request("concat", facts, {f"x{i}": field for i, field in enumerate(fields)})
@@ -91,7 +90,7 @@ def _pad(parts: Parts, tail: Tail) -> Request | None:
         return None
     width = [int(v) for v in attrs.pad_width]
     facts = {
-        "mode": codes("pad")[mode], "size": prod(out), "value_lo": value, "value_hi": 0,
+        "mode": codes("pad")[mode], "size": product(out), "value_lo": value, "value_hi": 0,
         **_numbered("d", shape, 1), **_numbered("a", width[::2], 0),
         **_numbered("z", width[1::2], 0),
     }  # fmt: skip
@@ -105,7 +104,7 @@ def _slice(parts: Parts, tail: Tail) -> Request | None:
     if shape is None or out is None or taken is None:
         return None
     facts = {
-        "size": prod(out), **_numbered("d", shape, 1), **_numbered("b", taken.begins, 0),
+        "size": product(out), **_numbered("d", shape, 1), **_numbered("b", taken.begins, 0),
         **_numbered("s", taken.steps, 1), **_numbered("o", out, 1),
     }  # fmt: skip
     return Request("slice", facts, {"x": x})
@@ -120,7 +119,7 @@ def _gather(parts: Parts, tail: Tail) -> Request | None:
         return None
     axis %= len(shape)
     facts = {
-        "outer": prod(shape[:axis]), "axis": shape[axis],
-        "row_bytes": prod(shape[axis + 1 :]) * nbytes(dtype_of(x), 1), "count": prod(where),
+        "outer": product(shape[:axis]), "axis": shape[axis],
+        "row_bytes": product(shape[axis + 1 :]) * nbytes(dtype_of(x), 1), "count": product(where),
     }  # fmt: skip
     return Request("gather", facts, {"x": x, "index": index})

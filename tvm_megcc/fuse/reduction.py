@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from math import prod
 
 from tvm.relax.dpl import is_op, wildcard
 
+from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Build, Parts, Request
 from tvm_megcc.kernels.contract import codes
@@ -33,12 +33,12 @@ def _anchor(op: str, build: Build) -> Anchor:
     return Anchor(op.split(".")[-1], is_op(op)(x), {"x": x}, build)
 
 
-def _split(shape: Sequence[int], first: int, last: int) -> dict[str, int]:
+def _split(shape: Sequence[Size], first: int, last: int) -> dict[str, Size]:
     """``outer``, ``axis``, ``inner`` of a shape whose axes ``[first, last)`` are one line."""
     return {
-        "outer": prod(shape[:first]),
-        "axis": prod(shape[first:last]),
-        "inner": prod(shape[last:]),
+        "outer": product(shape[:first]),
+        "axis": product(shape[first:last]),
+        "inner": product(shape[last:]),
     }
 
 
@@ -87,7 +87,7 @@ def _normed(parts: Parts, scale: int, bias: int, rms: int) -> Request | None:
         return None
     facts = {
         "scale": scale, "bias": bias, "rms": rms,
-        "outer": prod(shape[: axes[0]]), "inner": prod(shape[axes[0] :]),
+        "outer": product(shape[: axes[0]]), "inner": product(shape[axes[0] :]),
         "eps": float(attrs.epsilon),
     }  # fmt: skip
     wanted = {name: parts[name] for name in ("scale", "bias") if facts[name]}

@@ -35,7 +35,9 @@ _ALLOWED = (
 
 
 def _equal(a: Fact, b: Fact) -> Size:
-    return dims.compare("eq", a, b) if isinstance(a, Dim) or isinstance(b, Dim) else int(a == b)
+    if isinstance(a, int | Dim) and isinstance(b, int | Dim):
+        return dims.compare("eq", a, b)
+    return int(a == b)
 
 
 def _less(a: Size, b: Size) -> Size:

@@ -73,7 +73,7 @@ class Growing(ABC):
     given: frozenset[Symbol] = field(init=False, default=frozenset())
     #: How many branches and bodies the step to come stands in.
     regions: int = field(init=False, default=0)
-    _renamed: dict[str, Size] = field(init=False, default_factory=dict)
+    _renamed: dict[str, Symbol | Size] = field(init=False, default_factory=dict)
     _weight_ids: dict[bytes, int] = field(init=False, default_factory=dict)
     _constants: dict[tuple[int, str, tuple[int, ...]], int] = field(
         init=False, default_factory=dict
@@ -92,7 +92,7 @@ class Growing(ABC):
                 rename(new, old)
             yield
 
-    def rename(self, name: str, known: Size) -> None:
+    def rename(self, name: str, known: Symbol | Size) -> None:
         """Let a dim of the function at hand be a size that is known already."""
         self._renamed[name] = known
         rename(name, known)

@@ -12,9 +12,9 @@ operators share are here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import filterfalse
-from typing import Any, TypeGuard
+from typing import Any, Protocol
 
 import numpy as np
 import tvm
@@ -28,15 +28,18 @@ from ._stretched import common, stretched
 Shape = tuple[Size, ...]
 #: For each operand its axes' labels (None: this axis need not agree); equal labels, equal dims.
 Labels = list[list[Hashable]]
-#: Shapes of the operands (None: absent or unknown) and attributes -> labels.
-Rule = Callable[[list[Shape | None], Attrs], Labels]
-
 #: Labels of axes which broadcasting stretches begin with this.
 STRETCHED = "stretched"
 #: ``(WHOLE, x)`` is the axis beside ``(STRETCHED, x)`` that is not stretched itself.
 WHOLE = "whole"
 #: A label that begins with this goes on with the size that the dim has to be.
 EXACTLY = "exactly"
+
+
+class Rule(Protocol):
+    """Shapes of the operands (None: absent or unknown) and attributes -> labels."""
+
+    def __call__(self, shapes: list[Shape | None], attrs: Attrs) -> Labels: ...
 
 
 def agreed(ctx: Context, rule: Rule, values: Sequence[Any], attrs: Attrs) -> list[Any]:
@@ -74,11 +77,14 @@ def _targets(ctx: Context, shapes: list[Shape | None], labels: Labels) -> dict[H
                 found.setdefault(label, []).append(size)
     targets: dict[Hashable, Size] = {}
     for label, sizes in found.items():
-        whole = found.get((WHOLE, label[1])) if _is(STRETCHED, label) else None
-        if whole is not None:
+        own = None
+        if isinstance(label, tuple) and _is(STRETCHED, label):
+            own = (WHOLE, label[1])
+        whole = found.get(own)
+        if own is not None and whole is not None:
             # What is not 1 in any case is the whole dim.
             targets[label] = min([*whole, *filterfalse(may_be_one, sizes)], key=effort)
-            targets[WHOLE, label[1]] = targets[label]
+            targets[own] = targets[label]
         elif len(set(sizes)) > 1:
             is_met = _is(STRETCHED, label)
             usual = common(ctx, sizes) if is_met else min(sizes, key=effort)
@@ -90,7 +96,7 @@ def _filled(row: list[Hashable], rank: int) -> list[Hashable]:
     return row + [None] * (rank - len(row))
 
 
-def _is(kind: str, label: Hashable) -> TypeGuard[tuple[str, Hashable]]:
+def _is(kind: str, label: Hashable) -> bool:
     return isinstance(label, tuple) and label[0] == kind
 
 

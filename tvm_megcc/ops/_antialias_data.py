@@ -7,7 +7,7 @@ one kernel, and the axis is resampled by a product with it, as `_resize` does wi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from tvm import relax, te, tirx
 from tvm.script.ir_builder import IRBuilder
@@ -17,7 +17,7 @@ from ..dims import Size
 from ._context import Context, expr_dtype
 from ._resample import Options
 
-Expr = relax.Expr
+Expr: TypeAlias = relax.Expr
 op = relax.op
 
 

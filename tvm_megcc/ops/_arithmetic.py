@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,13 @@ from ._sizes import Item, NotShapes, Real, SizeArray, size_array, truncdiv
 Array = npt.NDArray[Any]
 Known = Array | SizeArray
 Attrs = dict[str, Any]
-#: The operands, None where absent, and the attributes -> the result.
-OnSizes = Callable[[Sequence[Any], Attrs], Known]
+
+
+class OnSizes(Protocol):
+    """The operands, None where absent, and the attributes -> the result."""
+
+    def __call__(self, operands: Sequence[Any], attrs: Attrs) -> Known: ...
+
 
 #: Elements that a folded result may have when it can be larger than its operands.
 MAX_GENERATED = 1 << 20
@@ -183,12 +188,14 @@ def reduced(function: Callable[[Sequence[Item]], Item]) -> OnSizes:
     """A reduction: axes as attribute or operand, ``keepdims``, ``noop_with_empty_axes``."""
 
     def rule(operands: Sequence[Any], attrs: Attrs) -> Known:
-        items, rank = items_of(operands[0]), operands[0].items.ndim
+        data: Known = operands[0]
+        items = items_of(data)
+        rank = items.ndim
         axes = attrs.get("axes", [])
         if len(operands) > 1 and operands[1] is not None:
-            axes = [int(size(a)) for a in items_of(operands[1]).reshape(-1)]
+            axes = [dims.fixed(size(a)) for a in items_of(operands[1]).reshape(-1)]
         if not axes and attrs.get("noop_with_empty_axes", 0):
-            return operands[0]
+            return data
         gone = {a % rank for a in axes} if axes else set(range(rank))
         kept = [a for a in range(rank) if a not in gone]
         rows = items.transpose([*kept, *sorted(gone)])
@@ -199,6 +206,6 @@ def reduced(function: Callable[[Sequence[Item]], Item]) -> OnSizes:
         if attrs.get("keepdims", 1):
             shape = [1 if a in gone else items.shape[a] for a in range(rank)]
         results = [function(list(row)) for row in rows]
-        return size_array(results, tuple(shape), dtype_of(operands[0]))
+        return size_array(results, tuple(shape), dtype_of(data))
 
     return rule

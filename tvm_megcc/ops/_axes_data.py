@@ -8,7 +8,7 @@ there are not, or that stand there twice, make every size -1, which is refused w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from tvm import relax, te, tirx
 from tvm.script.ir_builder import IRBuilder
@@ -18,7 +18,7 @@ from ..dims import Size
 from ._context import Context
 from ._data_sizes import sizes_from
 
-Expr = relax.Expr
+Expr: TypeAlias = relax.Expr
 
 #: What a kernel below is given: the dims, a mask of the axes, whether they are good, the result.
 _Body = Callable[[Any, Any, Any, Any], None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ class Context:
         op: str,
         label: str,
         outputs: tuple[str, ...],
-        variables: Mapping[str, tirx.Var] | None = None,
+        variables: dict[str, tirx.Var] | None = None,
         functions: Functions | None = None,
         stored: dict[relax.Expr, str] | None = None,
         met: dict[Size, tuple[Size, ...]] | None = None,

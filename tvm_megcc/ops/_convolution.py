@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tvm import relax
 
+from ..dims import Size
 from ._context import Context
 from ._window import Window, padded_window
 
@@ -22,7 +23,7 @@ def convolve(
     weight: relax.Expr,
     win: Window,
     groups: int,
-    padding: Sequence[int] | None = None,
+    padding: Sequence[Size] | None = None,
 ) -> relax.Expr:
     """``nn.conv{1,2,3}d`` in ONNX's layouts, without the bias."""
     rank = len(win.kernel)

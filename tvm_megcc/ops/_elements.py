@@ -36,8 +36,10 @@ def _found(ctx: Any, expr: relax.Expr) -> list[Element] | None:
     value = _bound(ctx, expr)
     if isinstance(value, tvm.ir.GenericConst):
         array = value.data.numpy() if hasattr(value, "data") else value.value.numpy()
-        return array.reshape(-1).tolist()
-    name = value.op.name if isinstance(value, relax.Call) and hasattr(value.op, "name") else ""
+        return list(array.reshape(-1).tolist())
+    if not isinstance(value, relax.Call):
+        return None
+    name = getattr(value.op, "name", "")
     if name == "relax.concat":
         fields = _bound(ctx, value.args[0])
         return _joined(ctx, fields.fields) if isinstance(fields, relax.Tuple) else None

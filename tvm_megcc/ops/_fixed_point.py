@@ -184,7 +184,7 @@ def _rounded(share: Any) -> Any:
 
 
 def _filter(options: Options) -> tuple[int, Callable[[Any], Any]]:
-    def number(v: float) -> Any:
+    def number(v: Any) -> Any:
         return tirx.const(float(f32(v)), "float32")
 
     if options.mode == "linear":

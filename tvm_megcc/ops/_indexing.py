@@ -63,8 +63,9 @@ def checked(
     known = inputs.known(index)
     if known is None and axes:
         return data, _checked_when_run(ctx, inputs[index], ctx.shape(data), axes, columns)
-    for column, axis in enumerate(axes if known is not None else ()):
-        data = large_enough(ctx, data, axis, known[..., column] if columns else known)
+    if known is not None:
+        for column, axis in enumerate(axes):
+            data = large_enough(ctx, data, axis, known[..., column] if columns else known)
     return data, inputs[index]
 
 

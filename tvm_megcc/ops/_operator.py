@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from tvm import relax
 
@@ -15,7 +15,7 @@ from ._inputs import Inputs
 from ._sizes import NotShapes
 
 #: What a converter returns: one expression, or one per output of the node.
-Result = relax.Expr | tuple[relax.Expr, ...]
+Result: TypeAlias = relax.Expr | tuple[relax.Expr, ...]
 
 
 class OnnxOp(ABC):

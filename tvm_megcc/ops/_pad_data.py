@@ -8,7 +8,7 @@ dims are read. Each axis gets a table that says which element stands at each pos
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from tvm import relax, te, tirx
 
@@ -17,7 +17,7 @@ from ._context import Context
 from ._data_sizes import sizes_from
 from ._inputs import Inputs
 
-Expr = relax.Expr
+Expr: TypeAlias = relax.Expr
 op = relax.op
 
 #: Wider than any tensor, and far from where int64 ends.
@@ -56,8 +56,8 @@ def padded_by_data(
     sizes = sizes_from(ctx, length, [f"dim{axis}" for axis in axes], [None] * count)
     tables: list[Expr] = []
     for k, size in enumerate(sizes):
-        own = (ctx.emit(op.strided_slice(v, [0], [k], [k + 1])) for v in (before, first, kept))
-        tables.append(_table(ctx, size, *own, mode))
+        own = [ctx.emit(op.strided_slice(v, [0], [k], [k + 1])) for v in (before, first, kept)]
+        tables.append(_table(ctx, size, own[0], own[1], own[2], mode))
     return _gathered(ctx, data, axes, sizes, tables, fill)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 from tvm import relax
@@ -12,7 +13,7 @@ from ._context import Context, expr_dtype
 from ._inputs import Inputs
 from ._shapes import is_zero, reshaped
 
-Expr = relax.Expr
+Expr: TypeAlias = relax.Expr
 
 
 def centred(ctx: Context, inputs: Inputs, data: int, zero_point: int, shape: Sequence[int]) -> Expr:

@@ -8,9 +8,9 @@ peepholes (LSTM), ``clip``, ``linear_before_reset`` (GRU) and both layouts are c
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from tvm import relax
@@ -30,7 +30,7 @@ from ._weights import Weight
 #: More steps than this, over all directions, are a loop.
 UNROLLED = 8
 
-Expr = relax.Expr
+Expr: TypeAlias = relax.Expr
 Activation = Callable[[Context, Expr], Expr]
 
 
@@ -102,8 +102,10 @@ class Recurrent(OnnxOp):
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         batch_first = attrs.get("layout", 0) == 1
-        data = ["batch", "steps", "size"] if batch_first else ["steps", "batch", "size"]
-        state = ["batch", None, "hidden"] if batch_first else [None, "batch", "hidden"]
+        data: list[Hashable] = ["steps", "batch", "size"]
+        state: list[Hashable] = [None, "batch", "hidden"]
+        if batch_first:
+            data, state = ["batch", "steps", "size"], ["batch", None, "hidden"]
         given: Labels = [[None, None, "size"], [None, None, "hidden"], []]
         rows: Labels = [data, *given, ["batch"], state, state, []]
         return rows[: len(shapes)]
@@ -118,7 +120,6 @@ class Recurrent(OnnxOp):
         if inputs.has(4):
             data, inputs = _with_lengths(ctx, data, inputs, steps)
         directions = 2 if attrs.get("direction", "forward") == "bidirectional" else 1
-        unrolled = isinstance(steps, int) and steps * directions <= UNROLLED
         sequences, finals = [], []
         for d in range(directions):
             backward = attrs.get("direction", "forward") == "reverse" or d == 1
@@ -126,8 +127,10 @@ class Recurrent(OnnxOp):
             start = [self._initial(ctx, inputs, 5 + i, d, batch, batch_first, cell)
                      for i in range(self.states)]  # fmt: skip
             projected = self._projections(ctx, inputs, attrs, data, d, cell)
-            run = self._unroll if unrolled else self._loop
-            outputs, final = run(inputs, cell, projected, start, steps, backward)
+            if isinstance(steps, int) and steps * directions <= UNROLLED:
+                outputs, final = self._unroll(inputs, cell, projected, start, steps, backward)
+            else:
+                outputs, final = self._loop(inputs, cell, projected, start, steps, backward)
             sequences.append(outputs)
             finals.append(final)
         return self._results(ctx, sequences, finals, batch_first)

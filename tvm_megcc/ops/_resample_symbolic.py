@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from tvm import relax
 
@@ -19,10 +19,10 @@ from ._context import Context, expr_dtype
 from ._fixed_point import table_at_run_time
 from ._resample import Options
 
-Expr = relax.Expr
+Expr: TypeAlias = relax.Expr
 op = relax.op
 #: A number of the model, or one that is computed at run time, as ``float32[1]``.
-Number = float | Expr
+Number: TypeAlias = float | Expr
 
 
 @dataclass(frozen=True, slots=True)

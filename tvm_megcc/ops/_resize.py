@@ -64,8 +64,9 @@ def resize(
         if size == out and _is_one(scale) and not plan.roi:
             continue
         roi = plan.roi[axis] if plan.roi else (0.0, 1.0)
-        static = isinstance(size, int) and isinstance(out, int)
-        if not static or any(isinstance(v, relax.Expr) for v in (scale, *roi)):
+        if not (isinstance(size, int) and isinstance(out, int)) or any(
+            isinstance(v, relax.Expr) for v in (scale, *roi)
+        ):
             open_part = OpenAxis(size, out, scale, roi)
             if fixed:
                 weights = at_run_time.fixed_point_table(ctx, open_part, options)

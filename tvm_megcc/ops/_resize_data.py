@@ -8,18 +8,18 @@ refused.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from tvm import relax
 
-from ..dims import Size
+from ..dims import Dim, Size
 from ._context import Context, relax_shape
 from ._data_sizes import sizes_from
 from ._elements import elements, picked
 from ._inputs import Inputs
 from ._resize import Plan
 
-Expr = relax.Expr
+Expr: TypeAlias = relax.Expr
 op = relax.op
 
 #: Sizes from here on are none.
@@ -61,7 +61,7 @@ def plan_by_sizes(
     if policy == "stretch":  # else every size depends on all
         known = elements(ctx, inputs[index])
         for axis, size in zip(axes, known, strict=True):
-            outs[axis] = outs[axis] if size is None else size
+            outs[axis] = size if isinstance(size, int | Dim) else outs[axis]
     axes, wanted = _open(ctx, inputs, index, axes, known)
     plan = Plan(tuple(outs), (None,) * len(outs))
     if not axes:

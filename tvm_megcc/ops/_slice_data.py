@@ -8,7 +8,7 @@ that there are not, or that stand there twice, make counts of -1, which are refu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from tvm import relax, te, tirx
 from tvm.script.ir_builder import IRBuilder
@@ -20,7 +20,7 @@ from ._data_sizes import sizes_from
 from ._inputs import Inputs
 from ._shapes import normal_axis
 
-Expr = relax.Expr
+Expr: TypeAlias = relax.Expr
 
 #: No dim is as large, and sums of such do not leave int64.
 _FAR = 1 << 40
@@ -75,13 +75,14 @@ def _limits(
     starts: te.Tensor, ends: te.Tensor, axes: te.Tensor, steps: te.Tensor, dims: te.Tensor
 ) -> list[te.Tensor]:
     """First element, step and count of each dim."""
-    return te.extern(
+    found: list[te.Tensor] = te.extern(
         [dims.shape] * 3,
         [starts, ends, axes, steps, dims],
         lambda ins, outs: _kernel(ins, outs),
         dtype=["int64"] * 3,
         name="limits",
     )
+    return found
 
 
 def _kernel(ins: Sequence[Any], outs: Sequence[Any]) -> tirx.Stmt:

@@ -67,7 +67,9 @@ def _meeting(ctx: Context, a: Size, b: Size) -> Size:
         name = ctx.unused_dim(f"{stem}_dim")
         low, high = bounds(stretch(a, b))
         bound(Symbol(name, int(low), None if high == inf else int(high)))
-        variable = stretching.size(ctx.builder, *ctx.prims([a, b]), name, f"{ctx.identifier}_size")
+        variable = stretching.size(
+            ctx.builder, ctx.prim(a), ctx.prim(b), name, f"{ctx.identifier}_size"
+        )
         ctx.variables[name] = variable
         made = of(symbol_of(name))
         ctx.met[made] = (a, b)

@@ -51,13 +51,14 @@ class Suppression:
             ``int64``, ``float32``, ``float32``, each of one element: how many boxes a class may
             give, by how much of their union two may overlap, what a score has to exceed.
         """
-        return te.extern(
+        found: list[te.Tensor] = te.extern(
             [(capacity, 3), (1,)],
             [boxes, scores, order, most, overlap, least],
             lambda ins, outs: self._kernel(ins, outs),
             dtype=["int64", "int64"],
             name="suppression",
         )
+        return found
 
     def _kernel(self, ins: list[Any], outs: list[Any]) -> tirx.Stmt:
         batches, classes, count = ins[1].shape

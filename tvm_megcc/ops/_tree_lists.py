@@ -45,4 +45,4 @@ def forest(ctx: Context, attrs: Attrs, prefix: str, ids: str) -> Forest:
 def reals(attrs: Attrs, name: str) -> Sequence[float]:
     """A list of floats, which may be a tensor of doubles instead."""
     tensor = attrs.get(f"{name}_as_tensor")
-    return attrs.get(name, []) if tensor is None else np.asarray(tensor, np.float64).tolist()
+    return [float(v) for v in (attrs.get(name, ()) if tensor is None else np.asarray(tensor))]

@@ -8,8 +8,9 @@ deepest tree has levels every walk has ended at its leaf.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import add
 
 import numpy as np
 from tvm import relax
@@ -114,7 +115,8 @@ def _outcome(ctx: Context, value: relax.Expr, threshold: relax.Expr) -> relax.Ex
 
 def _table(trees: Forest, outputs: int, aggregate: str) -> np.ndarray:
     """What each node votes for each target."""
-    join = {"MIN": min, "MAX": max}.get(aggregate, lambda a, b: a + b)
+    joins: dict[str, Callable[[float, float], float]] = {"MIN": min, "MAX": max}
+    join: Callable[[float, float], float] = joins.get(aggregate, add)
     table = np.full((len(trees.votes), outputs), _NOTHING[aggregate])
     for row, votes in zip(table, trees.votes, strict=True):
         for target, weight in votes:

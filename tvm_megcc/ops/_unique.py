@@ -33,13 +33,14 @@ def groups(rows: te.Tensor, ordered: bool, nan_is_nan: bool) -> list[te.Tensor]:
         ``first, inverse, counts`` (``int64[n]``) and ``number`` (``int64[1]``).
     """
     count = rows.shape[0]
-    return te.extern(
+    found: list[te.Tensor] = te.extern(
         [(count,), (count,), (count,), (1,)],
         [rows],
         lambda ins, outs: _kernel(ins[0], outs, ordered, nan_is_nan),
         dtype=["int64"] * 4,
         name="unique",
     )
+    return found
 
 
 def _kernel(rows: Any, outs: list[Any], ordered: bool, nan_is_nan: bool) -> tirx.Stmt:

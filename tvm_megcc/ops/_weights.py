@@ -6,6 +6,7 @@ Enters and leaves: an array where the operand is known, else a Relax expression.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from tvm import relax
 from ._context import Context
 from ._inputs import Inputs
 
-Weight = npt.NDArray[np.generic] | relax.Expr
+Weight: TypeAlias = npt.NDArray[Any] | relax.Expr
 
 
 def weight(inputs: Inputs, index: int) -> Weight:

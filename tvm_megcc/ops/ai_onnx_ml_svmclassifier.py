@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from tvm import relax
 
@@ -36,7 +38,7 @@ class SVMClassifier(OnnxOp):
 
     @staticmethod
     def _scores(
-        ctx: Context, attrs: Attrs, scores: relax.Expr, names: list[int] | None
+        ctx: Context, attrs: Attrs, scores: relax.Expr, names: Sequence[int] | None
     ) -> relax.Expr:
         post = attrs.get("post_transform", "NONE")
         if ctx.shape(scores)[1] == 1 and len(names or []) == 2 and len(attrs["rho"]) == 1:
@@ -74,7 +76,7 @@ def _votes(ctx: Context, scores: relax.Expr, classes: int) -> relax.Expr:
 
 
 def _linear_label(
-    ctx: Context, attrs: Attrs, scores: relax.Expr, names: list[int] | None
+    ctx: Context, attrs: Attrs, scores: relax.Expr, names: Sequence[int] | None
 ) -> relax.Expr:
     """The label of the highest score.
 

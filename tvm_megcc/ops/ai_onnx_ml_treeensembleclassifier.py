@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
@@ -34,7 +36,7 @@ class TreeEnsembleClassifier(OnnxOp):
 
     @staticmethod
     def _binary(
-        ctx: Context, data: relax.Expr, attrs: Attrs, post: str, base: list[float]
+        ctx: Context, data: relax.Expr, attrs: Attrs, post: str, base: Sequence[float]
     ) -> tuple[relax.Expr, relax.Expr]:
         """One column of weights for two classes: the second column is derived.
 

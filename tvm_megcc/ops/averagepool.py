@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 from tvm import relax
 
-from ..dims import is_static
+from ..dims import Size, fixed, is_static
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._window import Window, pooled_sizes, window
 
@@ -46,12 +46,12 @@ class AveragePool(OnnxOp):
         return result
 
 
-def _counted(asked: Window, win: Window, dims: tuple[int, ...]) -> np.ndarray:
+def _counted(asked: Window, win: Window, dims: tuple[Size, ...]) -> np.ndarray:
     """Window size over the number of its elements that count, per output position."""
     counts = np.ones([1] * len(dims))
     for axis, size in enumerate(dims):
-        end = size + asked.before[axis] + asked.after[axis]
-        room = size + win.before[axis] + win.after[axis] - win.reach(axis)
+        end = fixed(size + asked.before[axis] + asked.after[axis])
+        room = fixed(size + win.before[axis] + win.after[axis]) - win.reach(axis)
         starts = np.arange(0, room + 1, win.strides[axis])
         taps = starts[:, None] + np.arange(win.kernel[axis]) * win.dilations[axis]
         shape = [1] * len(dims)

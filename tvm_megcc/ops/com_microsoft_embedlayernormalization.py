@@ -24,7 +24,12 @@ class EmbedLayerNormalization(OnnxOp):
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         ids: list[Hashable] = [(WHOLE, "batch"), "words"]
-        own = {0: ids, 1: ids, 7: ids, 8: [(STRETCHED, "batch"), "words"]}
+        own: dict[int, list[Hashable]] = {
+            0: ids,
+            1: ids,
+            7: ids,
+            8: [(STRETCHED, "batch"), "words"],
+        }
         return [list(own.get(k, [])) for k in range(len(shapes))]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -36,6 +36,6 @@ class RotaryEmbedding(OnnxOp):
     def _count(ctx: Context, inputs: Inputs, attrs: Attrs) -> int:
         """How many heads there are; without a partial rotation the tables say it."""
         if attrs.get("num_heads", 0):
-            return attrs["num_heads"]
+            return int(attrs["num_heads"])
         hidden, half = ctx.static([inputs.shape(0)[2], inputs.shape(2)[1]])
         return hidden // (2 * half)

@@ -6,7 +6,7 @@ from math import prod
 
 from tvm import relax
 
-from ..dims import Size
+from ..dims import Size, maximum
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from . import _weights as weights
 from ._agree import convolution
@@ -64,7 +64,8 @@ def _resolve(
         if auto in ("NOTSET", "VALID"):
             return win
         wanted = [size * stride for size, stride in zip(dims, strides, strict=True)]
-    before, after = [], []
+    before: list[Size] = []
+    after: list[Size] = []
     for axis in range(rank):
         full = strides[axis] * (dims[axis] - 1) + extra[axis] + win.reach(axis)
         (total,) = ctx.static([full - wanted[axis - rank]])
@@ -121,8 +122,8 @@ def _spread(
     before = [win.reach(axis) - 1 - win.before[axis] for axis in range(rank)]
     after = [win.reach(axis) - 1 - win.after[axis] + extra[axis] for axis in range(rank)]
     if min(before + after) < 0:
-        data = _crop(ctx, data, [max(0, -b) for b in before], [max(0, -a) for a in after])
-        before, after = [max(0, b) for b in before], [max(0, a) for a in after]
+        data = _crop(ctx, data, [maximum(0, -b) for b in before], [maximum(0, -a) for a in after])
+        before, after = [maximum(0, b) for b in before], [maximum(0, a) for a in after]
     kernels = weights.expression(ctx, mirrored, dtype)
     return convolve(ctx, data, kernels, unit, groups, [*before, *after])
 
@@ -145,7 +146,7 @@ def _insert_zeros(
     return _crop(ctx, data, [0] * len(strides), [stride - 1 for stride in strides])
 
 
-def _crop(ctx: Context, data: relax.Expr, before: list[int], after: list[int]) -> relax.Expr:
+def _crop(ctx: Context, data: relax.Expr, before: list[Size], after: list[Size]) -> relax.Expr:
     rows = zip(before, ctx.shape(data)[2:], after, strict=True)
     return sliced(
         ctx, data, [(2 + k, cut, size - end, 1) for k, (cut, size, end) in enumerate(rows)]

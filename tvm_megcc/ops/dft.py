@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from tvm import relax
@@ -78,7 +79,8 @@ class DFT(OnnxOp):
     @staticmethod
     def _length(inputs: Inputs, axis: _Axis, to_real: bool) -> Size:
         if inputs.has(1):
-            return inputs.need_ints(1, "its length", low=1)[0]
+            (length,) = inputs.need_ints(1, "its length", low=1)
+            return cast(Size, length)
         return 2 * (axis.length - 1) if to_real else axis.length
 
     @staticmethod
@@ -120,4 +122,5 @@ def _axis_from_data(ctx: Context, axis: relax.Expr, signal: tuple[Size, ...]) ->
     ]
     counts = ctx.emit(op.concat([ctx.emit(part) for part in parts], 0))
     names = ["before", "length", "behind"]
-    return _Axis(*sizes_from(ctx, counts, names, [None] * 3, 1), here)
+    before, length, behind = sizes_from(ctx, counts, names, [None] * 3, 1)
+    return _Axis(before, length, behind, here)

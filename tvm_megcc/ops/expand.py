@@ -18,7 +18,7 @@ class Expand(OnnxOp):
 
     def generated(self, operands: Sequence[Any]) -> int:
         # A wanted dim may be the operand's own: this bounds the result's size from above.
-        return operands[0].size * prod(int(d) for d in operands[1])
+        return int(operands[0].size) * prod(int(d) for d in operands[1])
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         data, wanted = inputs[0], inputs.need_ints(1, "its shape", 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 from tvm import relax
 
@@ -20,7 +22,8 @@ class LayerNormalization(OnnxOp):
         axis = normal_axis(attrs.get("axis", -1), rank)
         if scale != rank - axis:  # a scale that broadcasts
             return [[] for _ in shapes]
-        return [[None] * axis + list(range(scale)), *[list(range(scale))] * (len(shapes) - 1)]
+        scaled: list[Hashable] = [*range(scale)]
+        return [[None] * axis + scaled, *[scaled] * (len(shapes) - 1)]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         rank = inputs.rank(0)

@@ -23,7 +23,7 @@ class OneHot(OnnxOp):
     name = "OneHot"
 
     def generated(self, operands: Sequence[Any]) -> int:
-        return operands[0].size * int(operands[1].reshape(-1)[0])
+        return int(operands[0].size) * int(operands[1].reshape(-1)[0])
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         depth = _depth(ctx, inputs)

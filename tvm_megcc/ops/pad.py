@@ -61,9 +61,9 @@ class Pad(OnnxOp):
 def _value(inputs: Inputs, attrs: Attrs, mode: str) -> float | None:
     """The fill value, None where it is computed at run time."""
     if not inputs.has(2) or mode != "constant":
-        return attrs.get("value", 0.0)
+        return float(attrs.get("value", 0.0))
     known = inputs.known(2)
-    return None if known is None else known.reshape(-1)[0].item()
+    return None if known is None else float(known.reshape(-1)[0])
 
 
 def _by_data(ctx: Context, inputs: Inputs, mode: str, value: float | None) -> relax.Expr:
@@ -92,7 +92,7 @@ def _widths(inputs: Inputs, attrs: Attrs, rank: int) -> tuple[list[Size], list[S
     if inputs.has(1) or not ("pads" in attrs or "paddings" in attrs):
         flat = inputs.need_ints(1, "its widths")
     else:
-        flat = attrs.get("pads", attrs.get("paddings"))
+        flat = attrs["pads"] if "pads" in attrs else attrs["paddings"]
     axes = list(range(rank))
     if inputs.has(3):
         axes = [normal_axis(axis, rank) for axis in inputs.need_ints(3, "axes")]

@@ -9,7 +9,7 @@ from tvm import relax
 
 from ..dims import Size, maximum
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._arithmetic import MAX_GENERATED, Known, dtype_of, single
+from ._arithmetic import MAX_GENERATED, Known, dtype_of, items_of
 from ._data_sizes import sizes_from
 from ._shapes import scalar
 from ._sizes import Item, NotShapes, Real, size_array
@@ -24,7 +24,7 @@ class Range(OnnxOp):
     name = "Range"
 
     def on_sizes(self, operands: Sequence[Any], attrs: Attrs) -> Known:
-        start, limit, delta = (Real.of(single(o)) for o in operands)
+        start, limit, delta = (Real.of(items_of(o).reshape(-1)[0]) for o in operands)
         count = maximum(((limit - start) / delta).ceil(), 0)
         if not isinstance(count, int) or count > MAX_GENERATED:
             raise NotShapes  # it becomes a tensor of symbolic length

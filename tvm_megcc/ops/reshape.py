@@ -25,8 +25,9 @@ class Reshape(OnnxOp):
             dims = inputs.read(_resolved(ctx, inputs, shape, allow_zero), 1)
             for k, known in enumerate(elements(ctx, inputs[1])):
                 # Neither "the rest" nor, unless that is the same, "keep".
-                same = known is not None and k < len(shape) and known == shape[k]
-                if known is not None and (same or bounds(known)[0] > 0):
+                if not isinstance(known, int | Dim):
+                    continue
+                if (k < len(shape) and known == shape[k]) or bounds(known)[0] > 0:
                     dims[k] = known
             return ctx.reshape(inputs[0], dims)
         wanted = attrs["shape"] if "shape" in attrs else inputs.need_ints(1, "its shape")

@@ -66,11 +66,11 @@ class Resize(OnnxOp):
         for axis, size in zip(axes, wanted, strict=True):
             sizes[axis] = size
         if policy != "stretch":
-            ctx.static([*shape, *sizes])
-            ratios = [np.float32(sizes[a]) / np.float32(shape[a]) for a in axes]
+            old, new = ctx.static(shape), ctx.static(sizes)
+            ratios = [np.float32(new[a]) / np.float32(old[a]) for a in axes]
             ratio = min(ratios) if policy == "not_larger" else max(ratios)
             for axis in axes:
-                sizes[axis] = int(np.floor(ratio * np.float32(shape[axis]) + np.float32(0.5)))
+                sizes[axis] = int(np.floor(ratio * np.float32(old[axis]) + np.float32(0.5)))
             kept = [float(ratio) if a in axes else 1.0 for a in range(rank)]
             return Plan(tuple(sizes), tuple(kept))
         both = zip(sizes, shape, strict=True)

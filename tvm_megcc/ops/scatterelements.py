@@ -18,7 +18,7 @@ class ScatterElements(OnnxOp):
     moves = (0, 2)
 
     def only_moves(self, attrs: Attrs) -> bool:
-        return attrs.get("reduction", "none") == "none"
+        return bool(attrs.get("reduction", "none") == "none")
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         rank = inputs.rank(0)

@@ -13,7 +13,7 @@ class ScatterND(OnnxOp):
     moves = (0, 2)
 
     def only_moves(self, attrs: Attrs) -> bool:
-        return attrs.get("reduction", "none") == "none"
+        return bool(attrs.get("reduction", "none") == "none")
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         count = inputs.shape(1)[-1]

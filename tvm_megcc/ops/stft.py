@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tvm import relax
 
-from ..dims import Size, floordiv, is_static
+from ..dims import Size, fixed, floordiv, is_static
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._fourier import transform
 
@@ -43,7 +43,7 @@ class STFT(OnnxOp):
 def _places(ctx: Context, count: Size, length: Size, step: Size) -> relax.Expr:
     """``[count, length]``: where each sample of each frame is."""
     if is_static((count, length, step)):
-        starts, within = np.arange(count) * step, np.arange(length)  # type: ignore[call-overload]
+        starts, within = np.arange(fixed(count)) * fixed(step), np.arange(fixed(length))
         return ctx.const(starts[:, None] + within, "int64")
     starts, within = (
         ctx.emit(relax.op.arange(0, ctx.prim(size), 1, "int64")) for size in (count, length)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from tvm import relax, te, tirx
@@ -24,8 +25,9 @@ class TensorScatter(OnnxOp):
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         rank = len(shapes[0] or ())
         axis = normal_axis(attrs.get("axis", -2), rank)
-        row = [None if k == axis else k for k in range(rank)]
-        return [row, row, [0]][: len(shapes)]
+        row: list[Hashable] = [None if k == axis else k for k in range(rank)]
+        rows: Labels = [row, row, [0]]
+        return rows[: len(shapes)]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)

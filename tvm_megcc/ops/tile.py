@@ -19,7 +19,7 @@ class Tile(OnnxOp):
     moves = (0,)
 
     def generated(self, operands: Sequence[Any]) -> int:
-        return operands[0].size * prod(int(d) for d in operands[1])
+        return int(operands[0].size) * prod(int(d) for d in operands[1])
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         repeats = inputs.need_ints(1, "its repeats", 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from tvm import relax
 
 from ..dims import Dim, Size
@@ -39,7 +41,7 @@ class TopK(OnnxOp):
         dims = [*shape[:axis], wanted, *shape[axis + 1 :]]
         return tuple(self._head(ctx, ctx.emit(b), axis, dims) for b in both)
 
-    def _head(self, ctx: Context, data: relax.Expr, axis: int, dims: list) -> relax.Expr:
+    def _head(self, ctx: Context, data: relax.Expr, axis: int, dims: list[Size]) -> relax.Expr:
         end = ctx.prim(dims[axis])
         return ctx.emit(relax.op.strided_slice(data, [axis], [0], [end], assume_inbound=True))
 
@@ -47,7 +49,8 @@ class TopK(OnnxOp):
 def _count(ctx: Context, inputs: Inputs, size: Size) -> Size:
     """k; where it is computed at run time, the run ends when there are fewer elements."""
     if not inputs.is_read(1):
-        return inputs.need_ints(1, "k", 0)[0]
+        (count,) = inputs.need_ints(1, "k", 0)
+        return cast(Size, count)
     (limit,) = ctx.static([size])
     fits = relax.op.less_equal(ctx.reshape(inputs[1], []), ctx.const(limit, inputs.dtype(1)))
     return inputs.read(ctx.checked(inputs[1], ctx.emit(fits)), 1)[0]

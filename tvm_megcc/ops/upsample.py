@@ -15,9 +15,8 @@ class Upsample(OnnxOp):
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        mode = {"bilinear": "linear"}.get(
-            attrs.get("mode", "nearest"), attrs.get("mode", "nearest")
-        )
+        mode: str = attrs.get("mode", "nearest")
+        mode = "linear" if mode == "bilinear" else mode
         if "scales" in attrs:
             plan = scaled(ctx, inputs, list(attrs["scales"]))
         else:

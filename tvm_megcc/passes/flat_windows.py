@@ -28,6 +28,7 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from tvm_megcc.dims import Size
 from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.elementwise import UNARY
 from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
@@ -131,7 +132,7 @@ class _Rewriter(PyExprMutator):
         whole = value.args[0]
         return _Plane(whole, value.op == _SQUEEZE) if whole in self.planes else None
 
-    def _reshape(self, data: relax.Expr, shape: list) -> relax.Expr:
+    def _reshape(self, data: relax.Expr, shape: list[Size]) -> relax.Expr:
         dims = [prim_of(size, self.variables) for size in shape]
         return self._emit(relax.op.reshape(data, relax.ShapeExpr(dims)))
 

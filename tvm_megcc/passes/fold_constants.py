@@ -28,7 +28,7 @@ def _permute(call: relax.Call, x: np.ndarray) -> np.ndarray:
 
 
 def _reshape(call: relax.Call, x: np.ndarray) -> np.ndarray:
-    return x.reshape(static_shape(call))
+    return x.reshape(static_shape(call) or ())
 
 
 def _cast(call: relax.Call, x: np.ndarray) -> np.ndarray:
@@ -36,7 +36,7 @@ def _cast(call: relax.Call, x: np.ndarray) -> np.ndarray:
 
 
 def _broadcast(call: relax.Call, x: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(x, static_shape(call))
+    return np.broadcast_to(x, static_shape(call) or ())
 
 
 def _concat(call: relax.Call, *xs: np.ndarray) -> np.ndarray:
@@ -49,7 +49,7 @@ def _concat(call: relax.Call, *xs: np.ndarray) -> np.ndarray:
 
 
 def _slice(call: relax.Call, x: np.ndarray) -> np.ndarray:
-    axes, *bounds = ([as_int(v) for v in arg.fields] for arg in call.args[1:])
+    axes, *bounds = ([int(v.value) for v in arg.fields] for arg in call.args[1:])
     begin, end, *steps = bounds
     where = [slice(None)] * x.ndim
     for k, axis in enumerate(axes):
@@ -62,7 +62,8 @@ def _dequantize(call: relax.Call, x: np.ndarray, scale: np.ndarray, zero: np.nda
     if scale.size > 1:
         spread[int(call.attrs.axis) % x.ndim] = -1
     wide = x.astype(np.int64) - zero.astype(np.int64).reshape(spread if zero.size > 1 else ())
-    return wide.astype(np.float32) * scale.reshape(spread if scale.size > 1 else ())
+    scaled: np.ndarray = wide.astype(np.float32) * scale.reshape(spread if scale.size > 1 else ())
+    return scaled
 
 
 def _plain(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
@@ -117,18 +118,18 @@ class _Folder(PyExprMutator):
         if name == "relax.shape_to_tensor":
             sizes = [as_int(v) for v in call.args[0].ty.values or [None]]
             return call if None in sizes else make_constant(np.array(sizes, np.int64))
-        fold = _FOLD.get(name)
-        if fold is None or static_shape(call) is None:
+        fold, shape = _FOLD.get(name), static_shape(call)
+        if fold is None or shape is None:
             return call
         listed = [a.fields if isinstance(a, relax.Tuple) else [a] for a in call.args]
         tensors = [t for fields in listed for t in fields if isinstance(t.ty, relax.TensorType)]
-        arrays = [self._constant(t) for t in tensors]
-        if not arrays or any(a is None for a in arrays):
+        arrays = [a for t in tensors if (a := self._constant(t)) is not None]
+        if not arrays or len(arrays) < len(tensors):
             return call
-        if prod(static_shape(call)) * np.dtype(arrays[0].dtype).itemsize > MAX_BYTES:
+        if prod(shape) * np.dtype(arrays[0].dtype).itemsize > MAX_BYTES:
             return call
         with np.errstate(all="ignore"):
-            result = np.ascontiguousarray(fold(call, *arrays)).reshape(static_shape(call))
+            result = np.ascontiguousarray(fold(call, *arrays)).reshape(shape)
         if result.nbytes > MAX_BYTES or str(result.dtype) != str(call.ty.dtype):
             return call
         return make_constant(result)

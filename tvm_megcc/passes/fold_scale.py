@@ -20,6 +20,7 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.control_flow import plain_functions
+from tvm_megcc.dims import fixed
 from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
 from tvm_megcc.shape_exprs import symbols_of
 
@@ -72,11 +73,11 @@ class _Folder(PyExprMutator):
     def visit_tuple_getitem_(self, item: relax.TupleGetItem) -> relax.Expr:
         item = self.visit_expr_post_order(item)
         call = self._value(item.tuple_value) if isinstance(item, relax.TupleGetItem) else None
-        if item.index != 0 or not _is_op(call, "relax.nn.batch_norm"):
+        if call is None or item.index != 0 or not _is_op(call, "relax.nn.batch_norm"):
             return item
-        arrays = [constant(a) for a in call.args[1:5]]
+        arrays = [a for arg in call.args[1:5] if (a := constant(arg)) is not None]
         rank = len(call.args[0].ty.shape.values) if shape_of(call.args[0]) else 0
-        if any(a is None for a in arrays) or not rank:
+        if len(arrays) < 4 or not rank:
             return item
         gamma, beta, mean, var = (a.astype(np.float64) for a in arrays)
         attrs = call.attrs
@@ -117,21 +118,23 @@ class _Folder(PyExprMutator):
 
     def _scaled(self, x: relax.Expr, factor: np.ndarray) -> relax.Expr:
         inner = self._sole(x)
-        if _is_op(inner, "relax.add") and constant(inner.args[1]) is not None:
-            value, shift = inner.args
+        shift = _added(inner)
+        if inner is not None and shift is not None:
+            value = inner.args[0]
             source = self._sole(value)
             weighted = _scaled_weights(source, factor) if source is not None else None
             if weighted is not None and shape_of(value) == shape_of(inner):
-                return self._shifted(self._emit(weighted), constant(shift) * factor)
+                return self._shifted(self._emit(weighted), shift * factor)
         weighted = _scaled_weights(inner, factor) if inner is not None else None
         return weighted if weighted is not None else relax.op.multiply(x, make_constant(factor))
 
     def _shifted(self, x: relax.Expr, shift: np.ndarray) -> relax.Expr:
         x = x if isinstance(x, relax.Var) else self._emit(x)
         inner = self._sole(x)
-        if _is_op(inner, "relax.add") and constant(inner.args[1]) is not None:
-            total = constant(inner.args[1]) + shift
-            fits = total.size <= max(constant(inner.args[1]).size, shift.size)
+        before = _added(inner)
+        if inner is not None and before is not None:
+            total = before + shift
+            fits = total.size <= max(before.size, shift.size)
             if fits and shape_of(inner.args[0]) == shape_of(inner):
                 return relax.op.add(inner.args[0], make_constant(total.astype(shift.dtype)))
         return relax.op.add(x, make_constant(shift))
@@ -139,6 +142,11 @@ class _Folder(PyExprMutator):
 
 def _is_op(expr: relax.Expr | None, name: str) -> bool:
     return isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op) and expr.op.name == name
+
+
+def _added(call: relax.Call | None) -> np.ndarray | None:
+    """The constant that an addition adds on its right; None where it is none."""
+    return constant(call.args[1]) if call is not None and _is_op(call, "relax.add") else None
 
 
 def _scaled_weights(call: relax.Call, factor: np.ndarray) -> relax.Call | None:
@@ -149,15 +157,17 @@ def _scaled_weights(call: relax.Call, factor: np.ndarray) -> relax.Call | None:
     if weights is None or shape is None:
         return None
     if call.op.name == "relax.nn.conv2d" and str(call.attrs.kernel_layout) == "OIHW":
-        axis, spread = 1, (-1, 1, 1, 1)
+        axis, rank_behind = 1, 3
     elif call.op.name == "relax.matmul" and weights.ndim == 2:
-        axis, spread = len(shape) - 1, (-1,)
+        axis, rank_behind = len(shape) - 1, 0
     else:
         return None
     padded = (1,) * (len(shape) - factor.ndim) + factor.shape
     elsewhere = [d for i, d in enumerate(padded) if i != axis]
     if any(d != 1 for d in elsewhere) or padded[axis] not in (1, shape[axis]):
         return None
-    vector = np.broadcast_to(factor.reshape(-1), (shape[axis],)).reshape(spread)
+    vector = np.broadcast_to(factor.reshape(-1), (fixed(shape[axis]),)).reshape(
+        -1, *[1] * rank_behind
+    )
     scaled = (weights.astype(np.float64) * vector).astype(weights.dtype)
     return relax.Call(call.op, [call.args[0], make_constant(scaled)], call.attrs, call.ty_args)

@@ -6,15 +6,13 @@ one, and a slice or split of leading dims become ``R.memory.view(x, shape, dtype
 
 from __future__ import annotations
 
-from math import prod
-
 import tvm
 from tvm import relax
 from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.control_flow import plain_functions
-from tvm_megcc.dims import Size
+from tvm_megcc.dims import Size, product
 from tvm_megcc.dtypes import nbytes
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
 from tvm_megcc.relax_tools.slices import slice_of
@@ -65,9 +63,10 @@ class _Forwarder(PyExprMutator):
     def _split(self, call: relax.Call, source: relax.Expr, shape: tuple[Size, ...]) -> relax.Expr:
         axis = int(call.attrs.axis) % len(shape)
         fields = [sizes_of(field.shape) for field in call.ty.fields]
-        if prod(shape[:axis]) != 1 or None in fields:
+        if product(shape[:axis]) != 1 or None in fields:
             return call
-        views, start, inner = [], 0, prod(shape[axis + 1 :])
+        views, inner = [], product(shape[axis + 1 :])
+        start: Size = 0
         for dims in fields:
             assert dims is not None
             views.append(self.builder_.emit(self._view(source, dims, start * inner)))
@@ -86,9 +85,9 @@ class _Forwarder(PyExprMutator):
         if found is None or result is None or any(s != 1 for s in found.steps):
             return None
         cut = [i for i, (a, b) in enumerate(zip(shape, result, strict=True)) if a != b]
-        if any(prod(result[:i]) != 1 for i in cut):
+        if any(product(result[:i]) != 1 for i in cut):
             return None
-        starts = [found.begins[i] * prod(shape[i + 1 :]) for i in cut]
+        starts = [found.begins[i] * product(shape[i + 1 :]) for i in cut]
         return self._view(source, result, sum(starts, start=0))
 
     def _view(

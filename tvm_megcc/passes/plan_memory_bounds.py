@@ -44,11 +44,11 @@ class Bounds:
 def storage_bytes(dtype: str) -> int:
     """Bytes that TVM sets aside for an element."""
     kind = tvm.DataType(dtype)
-    return (kind.bits * kind.lanes + 7) // 8
+    return int(kind.bits * kind.lanes + 7) // 8
 
 
 def _signature_variables(func: relax.Function) -> list[tirx.Var]:
-    found = {}
+    found: dict[tirx.Var, None] = {}
     for param in func.params:
         for var in relax.analysis.tir_vars_in_type(param.ty):
             found[var] = None

@@ -289,7 +289,7 @@ def keeps(mod: tvm.IRModule, gvar: relax.GlobalVar, callers: tuple[str, ...] = (
 
 def _is_view(op: relax.Expr) -> bool:
     if isinstance(op, relax.ExternFunc):
-        return op.global_symbol == _EXTERNAL_RESHAPE
+        return bool(op.global_symbol == _EXTERNAL_RESHAPE)
     return isinstance(op, tvm.ir.Op) and op.name in VIEWS
 
 

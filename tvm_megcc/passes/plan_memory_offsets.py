@@ -85,7 +85,7 @@ def _is_zero(offset: tirx.PrimExpr | None) -> bool:
 def _has_whole_elements(dtype: tvm.ir.PrimType) -> bool:
     """Whether any multiple of the arena's alignment is a whole number of elements."""
     kind = tvm.DataType(str(dtype))
-    bits = kind.bits * kind.lanes
+    bits = int(kind.bits * kind.lanes)
     return bits >= 8 and bits & (bits - 1) == 0
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from tvm import relax, tirx
 from tvm.ir import GenericConst
 
-from tvm_megcc.dims import Size, is_static
+from tvm_megcc.dims import Size, fixed_dims, is_static
 from tvm_megcc.dtypes import of_numpy
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.shape_exprs import sizes_of
@@ -34,7 +34,7 @@ def shape_of(expr: relax.Expr) -> tuple[Size, ...] | None:
 def static_shape(expr: relax.Expr) -> tuple[int, ...] | None:
     """The shape as ints, or None when a dim is symbolic or the rank is unknown."""
     shape = shape_of(expr)
-    return shape if shape is not None and is_static(shape) else None  # type: ignore[return-value]
+    return fixed_dims(shape) if shape is not None and is_static(shape) else None
 
 
 def as_int(value: object) -> int | None:

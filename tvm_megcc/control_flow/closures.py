@@ -1,0 +1,94 @@
+"""Functions made of what another function holds: what they use of it are parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import tvm
+from tvm import relax, tirx
+from tvm.relax.utils import copy_with_new_vars
+
+Exprs = Sequence[relax.Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What functions use of the one around them: variables, and dims that no variable says."""
+
+    variables: tuple[relax.Var, ...]
+    dims: tuple[tirx.Var, ...]
+
+    @property
+    def arguments(self) -> list[relax.Expr]:
+        return [*self.variables, *([relax.ShapeExpr(list(self.dims))] if self.dims else [])]
+
+
+_VALUES = (relax.TensorType, relax.TupleType, relax.ShapeType)
+
+
+def captured(*funcs: relax.Function) -> Captured:
+    """What some functions use of the one around them."""
+    variables: dict[relax.Var, None] = {}
+    for func in funcs:
+        free = relax.analysis.free_vars(func)  # dims among them
+        variables.update(dict.fromkeys(v for v in free if isinstance(v.ty, _VALUES)))
+    said = {d for v in variables for d in _defined_by(v.ty)}
+    dims: dict[tirx.Var, None] = {}
+    for func in funcs:
+        own = relax.Function([*func.params, *variables], func.body, func.ret_ty)
+        free = relax.analysis.free_symbolic_vars(own)
+        dims.update(dict.fromkeys(d for d in free if d not in said))
+    return Captured(tuple(variables), tuple(dims))
+
+
+def _defined_by(ty: relax.Type) -> list[tirx.Var]:
+    """Dims that are a whole extent of a tensor's or a shape's type."""
+    values = getattr(getattr(ty, "shape", None), "values", None) or getattr(ty, "values", None)
+    return [d for d in values or () if isinstance(d, tvm.ir.Var)]
+
+
+def undefined(arguments: Exprs, types: Sequence[relax.TensorType]) -> tuple[tirx.Var, ...]:
+    """Dims of some types that no argument's type says."""
+    said = {d for a in arguments for d in _defined_by(a.ty)}
+    wanted: dict[tirx.Var, None] = {}
+    for ty in types:
+        for dim in ty.shape.values:
+            wanted.update(dict.fromkeys(tirx.analysis.undefined_vars(tirx.Evaluate(dim))))
+    return tuple(d for d in wanted if d not in said)
+
+
+def closed(func: relax.Function, around: Captured) -> relax.Function:
+    """The function with what it captures as further parameters."""
+    given = [relax.Var(v.name, v.ty) for v in around.variables]
+    # A dataflow variable is no parameter: in the function it becomes a name for one.
+    named = [relax.VarBinding(v, p) for v, p in zip(around.variables, given, strict=True)]
+    blocks = list(func.body.blocks) or [relax.DataflowBlock([])]
+    blocks[0] = relax.DataflowBlock([*named, *blocks[0].bindings])
+    if around.dims:
+        given.append(relax.Var("sizes", relax.ShapeType(list(around.dims))))
+    body = relax.SeqExpr(blocks, func.body.body)
+    return copy_with_new_vars(relax.Function([*func.params, *given], body, func.ret_ty))
+
+
+def function_of(
+    types: Sequence[relax.Type],
+    body: Callable[[relax.BlockBuilder, Exprs], relax.Expr],
+) -> relax.Function:
+    """A function with parameters of these types; symbolic dims are its own."""
+    params = [relax.Var(f"p{k}", ty) for k, ty in enumerate(types)]
+    inner = relax.BlockBuilder()
+    with inner.function("made", params):
+        inner.emit_func_output(inner.normalize(body(inner, params)))
+    return copy_with_new_vars(inner.get()["made"].without_attr("global_symbol"))
+
+
+def sequence(
+    builder: relax.BlockBuilder, body: Callable[[relax.BlockBuilder], relax.Expr]
+) -> relax.SeqExpr:
+    """What `body` emits, as an expression of its own."""
+    builder._begin_binding_block()
+    result = builder.normalize(body(builder))
+    if not isinstance(result, relax.Var):
+        result = builder.emit(result)
+    return relax.SeqExpr([builder._end_block()], result)

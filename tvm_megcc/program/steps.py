@@ -1,0 +1,262 @@
+"""What a program does: calls of kernels, and steps that choose, repeat, check and read sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tvm_megcc.dims import Size
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One C function: an instance of a file under ``codegen_c/kernels`` or generated from TIR.
+
+    Attributes
+    ----------
+    symbol : str
+        C identifier; equal symbols mean equal source.
+    template : str
+        Stem of the kernel file, or ``""`` for a generated kernel.
+    defines : tuple of (macro, value)
+        Parameters of the instance, in the order in which they are printed.
+    source : str
+        Body of a generated kernel (a full C file), else ``""``.
+    inplace : tuple of int
+        Operands whose memory the (only) output may take over, best first.
+    features : tuple of str
+        Of the machine's features, those without which the kernel does not compile.
+    """
+
+    symbol: str
+    template: str = ""
+    defines: tuple[tuple[str, str], ...] = ()
+    source: str = ""
+    inplace: tuple[int, ...] = ()
+    features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Run ``kernels[kernel]`` over ``[0, work)``.
+
+    Attributes
+    ----------
+    operands : tuple of int
+        Tensor ids, inputs first, then outputs: the kernel's ``ptr`` argument.
+    n_outputs : int
+        How many of the operands, counted from the end, are written.
+    attrs : tuple of Size
+        The kernel's ``attr`` argument, 32-bit each; a float is stored by its bits.
+    work : Size
+        Extent of the kernel's parallel dimension (0: nothing to do, the call is skipped).
+    workspace : int or None
+        Tensor id of the scratch bytes (dtype ``u8``) that live during this call only.
+    name : str
+        Name of the model's node(s), for profiles and error messages.
+    overlap : Size or None
+        Bytes by which the output may begin before the first operand in the same memory (or more),
+        as the kernel has read what it then overwrites; None: they must not overlap.
+    cost : int
+        About how many operations one unit of the work takes.
+    workers : int
+        How many equal parts the workspace has, one for each worker that may run the call at once.
+    """
+
+    kernel: int
+    operands: tuple[int, ...]
+    n_outputs: int
+    attrs: tuple[Size, ...] = ()
+    work: Size = 1
+    workspace: int | None = None
+    name: str = ""
+    overlap: Size | None = None
+    cost: int = 1
+    workers: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Read sizes that depend on data: ``symbols[k]`` becomes element ``k`` of tensor ``source``.
+
+    Attributes
+    ----------
+    source : int
+        Tensor id, ``i32`` or ``i64``.
+    symbols : tuple of int
+        Positions in ``Program.symbols``.
+    name : str
+        Name of the model's node.
+    """
+
+    source: int
+    symbols: tuple[int, ...]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """Sizes that become others during a run: ``symbols[k]`` becomes ``sizes[k]``.
+
+    A loop's state changes its size from iteration to iteration, and the branches of an If give
+    results of different sizes. Several Lets may set the same symbols.
+
+    Attributes
+    ----------
+    symbols : tuple of int
+        Positions in ``Program.symbols``.
+    sizes : tuple of Size
+    name : str
+        Name of the model's node.
+    """
+
+    symbols: tuple[int, ...]
+    sizes: tuple[Size, ...]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """End the run unless ``condition`` (``bool``, one element) is true.
+
+    What reads the value that is checked comes later in the program: no operand of it says so.
+
+    Attributes
+    ----------
+    condition : int
+        Tensor id.
+    name : str
+        The model's node, as messages call it.
+    """
+
+    condition: int
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Copy tensor ``source`` to tensor ``target``.
+
+    Attributes
+    ----------
+    target, source : int
+        Tensor ids; their dims agree, but for what only the run shows.
+    row : int or None
+        Tensor id of a number (``i64``): only that row, counted by the first dim, of the target (or,
+        with ``into`` False, of the source) is copied.
+    into : bool
+        Whether ``row`` counts the target's rows.
+    backwards : bool
+        Whether it counts them from the last one.
+    name : str
+        Name of the model's node.
+    """
+
+    target: int
+    source: int
+    row: int | None = None
+    into: bool = True
+    backwards: bool = False
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """The steps up to the matching `Else` are run if ``condition`` (``bool``) is true.
+
+    If it is not, those from there to the matching `End` are.
+    """
+
+    condition: int
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Else:
+    """Where the other branch of an `If` begins."""
+
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The steps up to the matching `End` are run as long as the conditions hold.
+
+    Attributes
+    ----------
+    counter : int
+        Tensor id (``i64``, one element) of the number of iterations that have been run.
+    limit : int or None
+        Tensor id (``i64``) of a number that ``counter`` stays below.
+    condition : int or None
+        Tensor id (``bool``) of what must be true.
+    """
+
+    counter: int
+    limit: int | None = None
+    condition: int | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Where an `If` or a `Loop` ends."""
+
+    name: str = ""
+
+
+Step = Call | Load | Let | Check | Copy | If | Else | Loop | End
+
+
+def operands_of(step: Step) -> tuple[int, ...]:
+    """Every tensor that a step touches, its workspace included."""
+    match step:
+        case Load():
+            return (step.source,)
+        case Copy():
+            return (step.target, step.source, *_present(step.row))
+        case If() | Check():
+            return (step.condition,)
+        case Loop():
+            return (step.counter, *_present(step.limit, step.condition))
+        case Call():
+            return (*step.operands, *_present(step.workspace))
+    return ()
+
+
+def _present(*tensors: int | None) -> tuple[int, ...]:
+    return tuple(t for t in tensors if t is not None)
+
+
+def with_operands(step: Step, number: Callable[[int], int]) -> Step:
+    """`step` with every tensor id that it holds replaced by ``number`` of it."""
+
+    def maybe(tensor: int | None) -> int | None:
+        return None if tensor is None else number(tensor)
+
+    match step:
+        case Load():
+            return replace(step, source=number(step.source))
+        case Copy():
+            return replace(
+                step,
+                target=number(step.target),
+                source=number(step.source),
+                row=maybe(step.row),
+            )
+        case If() | Check():
+            return replace(step, condition=number(step.condition))
+        case Loop():
+            return replace(
+                step,
+                counter=number(step.counter),
+                limit=maybe(step.limit),
+                condition=maybe(step.condition),
+            )
+        case Call():
+            return replace(
+                step,
+                operands=tuple(map(number, step.operands)),
+                workspace=maybe(step.workspace),
+            )
+    return step
