@@ -17,6 +17,8 @@ from tvm_megcc.fuse import catalogue
 from tvm_megcc.fuse.epilogue import grow
 from tvm_megcc.fuse.graph import Graph, op_name
 from tvm_megcc.fuse.match import Match, find_matches
+from tvm_megcc.fuse.request import Request
+from tvm_megcc.kernels.contract import activation_codes, codes, contract
 
 op = relax.op
 RNG = np.random.default_rng(0)
@@ -70,23 +72,23 @@ def elu(x: relax.Expr, *alpha: relax.Expr) -> relax.Expr:
 
 
 #: What follows an operator as an activation, its code and how many calls it is.
-ACTIVATIONS: dict[str, tuple[Callable[[relax.Expr], relax.Expr], int, int]] = {
-    "relu": (op.nn.relu, 1, 1),
-    "clip": (lambda x: op.clip(x, 0.0, 6.0), 2, 1),
-    "sigmoid": (op.sigmoid, 3, 1),
-    "tanh": (op.tanh, 4, 1),
-    "silu": (op.nn.silu, 5, 1),
-    "silu_product": (silu, 5, 2),
-    "hard_sigmoid": (hard_sigmoid, 6, 3),
-    "hard_swish": (hard_swish, 7, 4),
-    "hard_swish_divide": (relu6_swish, 7, 4),
-    "hard_swish_multiply": (relu6_swish_times, 7, 4),
-    "hard_swish_inner": (relu6_swish_inner, 7, 4),
-    "leaky_relu": (lambda x: op.nn.leakyrelu(x, 0.1), 8, 1),
-    "gelu": (op.nn.gelu, 9, 1),
-    "gelu_tanh": (op.nn.gelu_tanh, 10, 1),
-    "elu": (lambda x: elu(x, relax.const(0.7)), 11, 6),
-    "elu_of_1": (elu, 11, 5),
+ACTIVATIONS: dict[str, tuple[Callable[[relax.Expr], relax.Expr], str, int]] = {
+    "relu": (op.nn.relu, "RELU", 1),
+    "clip": (lambda x: op.clip(x, 0.0, 6.0), "CLIP", 1),
+    "sigmoid": (op.sigmoid, "SIGMOID", 1),
+    "tanh": (op.tanh, "TANH", 1),
+    "silu": (op.nn.silu, "SILU", 1),
+    "silu_product": (silu, "SILU", 2),
+    "hard_sigmoid": (hard_sigmoid, "HARDSIGMOID", 3),
+    "hard_swish": (hard_swish, "HARDSWISH", 4),
+    "hard_swish_divide": (relu6_swish, "HARDSWISH", 4),
+    "hard_swish_multiply": (relu6_swish_times, "HARDSWISH", 4),
+    "hard_swish_inner": (relu6_swish_inner, "HARDSWISH", 4),
+    "leaky_relu": (lambda x: op.nn.leakyrelu(x, 0.1), "LEAKY_RELU", 1),
+    "gelu": (op.nn.gelu, "GELU", 1),
+    "gelu_tanh": (op.nn.gelu_tanh, "GELU_TANH", 1),
+    "elu": (lambda x: elu(x, relax.const(0.7)), "ELU", 6),
+    "elu_of_1": (elu, "ELU", 5),
 }
 
 
@@ -95,8 +97,15 @@ def matches(body: Callable[..., relax.Expr], *shapes: tuple[int, ...]) -> dict[r
 
 
 def said(match: Match) -> str:
-    facts = match.request.facts
-    return " ".join([match.request.op, *(f"{k}={facts[k]}" for k in FACTS if facts.get(k))])
+    op, facts = match.request.op, match.request.facts
+    return " ".join([op, *(f"{k}={named(op, k, facts[k])}" for k in FACTS if facts.get(k))])
+
+
+def named(op: str, fact: str, value: object) -> object:
+    """A code by its name, another value as it is."""
+    activations = activation_codes() if fact == "act" or op == "unary" else {}
+    table = {**activations, **(codes(op) if fact == "func" else {})}
+    return next((name for name, code in table.items() if code == value), value)
 
 
 def test_every_activation_is_a_row() -> None:
@@ -120,7 +129,7 @@ def test_activation_alone_and_behind_operators(name: str) -> None:
     assert said(after) == f"conv2d residual=2 act={code}"
     # Somebody else wants the value before the activation: the operator keeps what it has.
     found = matches(lambda x: op.concat([act(c := op.nn.relu(conv(x))), c], 3), X)
-    assert "conv2d act=1" in map(said, found.values())
+    assert "conv2d act=RELU" in map(said, found.values())
     # A chain of elementwise operators that is longer than an activation stays in one piece.
     assert not matches(lambda x: act(op.exp(op.exp(x))), X)
 
@@ -139,7 +148,7 @@ ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str
                                     ["binary", "conv2d"]),
     "a sum with itself": (lambda x: op.add(c := conv(x), c), [X], ["binary", "conv2d"]),
     "two activations": (lambda x: op.tanh(op.nn.relu(conv(x))), [X],
-                        ["conv2d act=1", "unary func=4"]),
+                        ["conv2d act=RELU", "unary func=TANH"]),
     "two residuals": (lambda x, y: op.add(op.add(conv(x), y), y), [X, X],
                       ["binary", "conv2d residual=1"]),
     "channels first": (lambda x: op.nn.conv2d(x, const(4, 6, 3, 3)), [X], []),
@@ -149,7 +158,7 @@ ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str
     "matmul": (op.matmul, [(5, 3), (3, 2)], ["matmul"]),
     "matmul with everything": (
         lambda a, y: op.nn.relu(op.add(op.add(op.matmul(a, const(3, 2)), const(2)), y)),
-        [(5, 3), (5, 2)], ["matmul bias=1 residual=1 act=1"]),
+        [(5, 3), (5, 2)], ["matmul bias=1 residual=1 act=RELU"]),
     "a transposed operand": (lambda a, b: op.matmul(a, op.permute_dims(b)), [(5, 3), (2, 3)],
                              ["matmul"]),
     "axes that are not the last": (
@@ -158,13 +167,13 @@ ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str
     "batches of both that differ": (op.matmul, [(2, 1, 5, 3), (1, 2, 3, 4)], []),
     "vectors": (op.matmul, [(3,), (3,)], []),
     "max pool": (lambda x: op.nn.max_pool2d(x, [2, 2], layout="NHWC"), [X], ["pool2d"]),
-    "mean pool": (lambda x: op.nn.avg_pool2d(x, [2, 2], layout="NHWC"), [X], ["pool2d func=1"]),
+    "mean pool": (lambda x: op.nn.avg_pool2d(x, [2, 2], layout="NHWC"), [X], ["pool2d func=AVG"]),
     "pool channels first": (lambda x: op.nn.max_pool2d(x, [2, 2]), [X], []),
     "adaptive": (lambda x: op.nn.adaptive_avg_pool2d(x, [1, 1], layout="NHWC"), [X],
-                 ["global_pool func=1"]),
+                 ["global_pool func=AVG"]),
     "adaptive to more": (lambda x: op.nn.adaptive_avg_pool2d(x, [2, 2], layout="NHWC"), [X], []),
-    "mean of planes": (lambda x: op.mean(x, [1, 2]), [X], ["global_pool func=1"]),
-    "mean of rows": (lambda x: op.mean(x, [3]), [X], ["reduce func=1"]),
+    "mean of planes": (lambda x: op.mean(x, [1, 2]), [X], ["global_pool func=AVG"]),
+    "mean of rows": (lambda x: op.mean(x, [3]), [X], ["reduce func=MEAN"]),
     "axes apart": (lambda x: op.sum(x, [1, 3]), [X], []),
     "softmax": (lambda x: op.nn.softmax(x, -1), [X], ["softmax"]),
     "log softmax": (lambda x: op.nn.log_softmax(x, 1), [X], ["softmax"]),
@@ -189,13 +198,13 @@ ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str
     "a slice that a chain reads": (lambda x: op.exp(op.exp(op.strided_slice(x, [1], [1], [3]))),
                                    [X], []),
     "gather": (lambda x: op.take(x, relax.const(np.array([1, 0])), 1), [X], ["gather"]),
-    "a slope for each channel": (lambda x: op.nn.prelu(x, const(4), 3), [X], ["binary func=7"]),
-    "slopes of the second axis": (lambda x: op.nn.prelu(x, const(6), 1), [X], ["binary func=7"]),
+    "a slope for each channel": (lambda x: op.nn.prelu(x, const(4), 3), [X], ["binary func=PRELU"]),
+    "slopes of the second axis": (lambda x: op.nn.prelu(x, const(6), 1), [X], ["binary func=PRELU"]),
     "a slope behind a convolution": (lambda x: op.nn.prelu(conv(x), const(4), 3), [X],
-                                     ["binary func=7", "conv2d"]),
+                                     ["binary func=PRELU", "conv2d"]),
     "no elu": (lambda x: op.where(op.greater(x, relax.const(1.0)), x, elu(x)), [X], []),
-    "a difference": (op.subtract, [X, X], ["binary func=1"]),
-    "exp": (op.exp, [X], ["unary func=32"]),
+    "a difference": (op.subtract, [X, X], ["binary func=SUB"]),
+    "exp": (op.exp, [X], ["unary func=EXP"]),
     "a chain": (lambda x, y: op.exp(op.add(x, y)), [X, X], []),
 }  # fmt: skip
 
@@ -227,3 +236,22 @@ def test_steps_are_taken_one_after_another() -> None:
     assert (last.act, last.after, last.bias is None, last.residual) == (
         1, False, False, mod["main"].params[1],
     )  # fmt: skip
+
+
+def test_requests_are_calls_by_the_operators_header() -> None:
+    """Facts, the types of the operands among them, and the operands in the order of kernels."""
+    (found,) = matches(lambda x, y: op.add(conv(x), y), X, X).values()
+    request, value = found.request, found.var
+    known = contract("conv2d")
+    assert request.facts.keys() == {*known.facts, *known.variables}
+    assert list(request.operands) == ["x", "w", "bias", "residual"]
+    facts = {name: fact for name, fact in request.facts.items() if name in known.facts}
+    for left_out in ("bias", "residual"):
+        rest = {name: o for name, o in request.operands.items() if name != left_out}
+        with pytest.raises(ValueError, match=f"conv2d: operand '{left_out}' is missing"):
+            Request("conv2d", facts, rest).checked(value)
+    with pytest.raises(ValueError, match="conv2d: operand 'w' has 144 elements, of the shape"):
+        Request("conv2d", {**facts, "kh": 2}, request.operands).checked(value)
+    typed = {**request.operands, "residual": np.zeros(X, np.int8)}
+    with pytest.raises(ValueError, match="'y' is f32, not i8, as operand 'residual' is"):
+        Request("conv2d", facts, typed).checked(value)

@@ -35,7 +35,13 @@ def run(args: argparse.Namespace) -> None:
         if not args.op:
             raise InputError("--explain: name the operator, as in tvmc kernels conv2d --explain")
         facts = _completed(args.op, _facts(args.explain))
-        print(registry.explain(args.op, arch or resolve(["host"])[0], facts))
+        try:
+            print(registry.explain(args.op, arch or resolve(["host"])[0], facts))
+        except ZeroDivisionError:
+            raise InputError(
+                f"--explain: a kernel of {args.op} divides by a fact that is 0 here; give the"
+                " groups, strides and channels that there are, as in g=1 sh=1 sw=1 oc=8"
+            ) from None
         return
     rows = [
         (k.op, k.stem, k.rank.text, k.types.text, ",".join(k.archs), k.isa, k.when.text)
