@@ -48,7 +48,7 @@ def follow(page: str, tree: Path) -> str:
             printed += run(tree, "bash", "-euo", "pipefail", "-c", text)
         else:
             with (tree / name).open("w" if kind == "file" else "a") as file:
-                file.write(text)
+                file.write(text if kind == "file" else f"\n\n{text}")
     return printed
 
 

@@ -20,7 +20,7 @@ CASES = [
     {"b": 3, "m": 5, "n": 9, "k": 8, "lhs_stride": 0},
     {"b": 2, "m": 5, "n": 9, "k": 8, "rhs_stride": 0},
     {"b": 2, "m": 50, "n": 18, "k": 8, "rhs_const": 1, "bias": 1},
-    {"b": 2, "m": 110, "n": 50, "k": 7, "rhs_const": 1, "bias": 1, "residual": 1, "act": 1},
+    {"b": 2, "m": 110, "n": 50, "k": 7, "rhs_const": 1, "bias": 1, "residual": 1, **_RELU},
     {"b": 0, "m": 5, "n": 9, "k": 8},
     *({"m": 4, "n": n, "k": 6, "rhs_const": c, "bias": 1, "residual": r, **act}
       for n in (16, 21) for c in (0, 1) for r in (1, 2) for act in (_RELU, _RELU6)),
