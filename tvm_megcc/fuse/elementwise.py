@@ -27,7 +27,6 @@ BINARY = {
     "add": "ADD", "subtract": "SUB", "multiply": "MUL", "divide": "DIV", "minimum": "MIN",
     "maximum": "MAX", "power": "POW",
 }  # fmt: skip
-PRELU = 7
 
 
 def anchors() -> Iterator[Anchor]:
@@ -69,7 +68,7 @@ def _prelu(parts: Parts, tail: Tail) -> Request | None:
     if shape is None or slope is None:
         return None
     axis = int(parts["root"].attrs.axis) % len(shape)
-    return _binary(PRELU, parts, tail, (*slope, *[1] * (len(shape) - axis - 1)))
+    return _binary(codes("binary")["PRELU"], parts, tail, (*slope, *[1] * (len(shape) - axis - 1)))
 
 
 def _binary(
