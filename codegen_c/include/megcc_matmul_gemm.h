@@ -46,6 +46,11 @@ MEGCC_INLINE void megcc_matmul_packed(void *const *ptr, const int32_t *attr, voi
   const float *residual = g.residual;
   int32_t block;
   if (begin >= end) return;
+  if (rows == 1) {  // recurrent models have thousands of these: nothing to find or divide
+    table[0] = ptr[0];
+    megcc_gemm_block(&g, 1, begin * MEGCC_GEMM_UNIT, end < units ? end * MEGCC_GEMM_UNIT : n);
+    return;
+  }
   block = megcc_gemm_block_rows(rows);
   while (begin < end) {
     const int32_t first = begin / units * block, unit = begin % units;

@@ -50,7 +50,7 @@ def test_kernels_explain(tvmc) -> None:
     typed = tvmc("kernels", "conv2d", "--explain", "g=1", "w=i8").out
     assert "conv2d_nhwc_f32_ref (rank 0): takes w=f32, not i8" in typed
     assert "as in g=1" in tvmc("kernels", "conv2d", "--explain", "kh=3").sentence()
-    assert "'f' is no fact and no operand" in tvmc("kernels", "copy", "--explain", "f=1").sentence()
+    assert "'f' is no fact and no operand" in tvmc("kernels", "pad", "--explain", "f=1").sentence()
     assert "FACT=VALUE" in tvmc("kernels", "conv2d", "--explain", "kh").sentence()
     assert "name the operator" in tvmc("kernels", "--explain").sentence()
     assert "frob" in tvmc("kernels", "frob").sentence()
