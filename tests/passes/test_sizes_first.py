@@ -18,7 +18,7 @@ def module(read_first: bool) -> tvm.IRModule:
     x = relax.Var("x", relax.TensorType([1], "int64"))
     fill = relax.op.call_dps_packed(
         "fill",
-        [relax.ShapeExpr([]), relax.ShapeExpr([1, 0])],
+        [relax.ShapeExpr([]), relax.ShapeExpr([1, 0, 1])],
         relax.TensorType([n * 2], "float32"),
     )
     shape = relax.Var("shape", relax.ShapeType(ndim=1))
@@ -32,7 +32,7 @@ def module(read_first: bool) -> tvm.IRModule:
     bindings = [*bindings, use] if read_first else [bindings[0], use, bindings[1]]
     block = relax.BindingBlock(bindings)
     func = relax.Function([x], relax.SeqExpr([block], made), made.ty)
-    kernels = '{"fill": {"template": "", "defines": [], "inplace": []}}'
+    kernels = '{"fill": {"template": "", "defines": [], "inplace": [], "features": []}}'
     mod = tvm.IRModule({"main": func.with_attr("global_symbol", "main")})
     return mod.with_attr("tvm_megcc.kernels", kernels)
 
