@@ -13,6 +13,8 @@ import onnx
 import pytest
 
 from tvm_megcc import arrays, driver, package, toolchain, zoo
+from tvm_megcc.machine import machine
+from tvm_megcc.this_machine import host_arch
 
 ARMV7 = ["-march=armv7-a", "-mfpu=neon", "-mfloat-abi=hard"]
 #: architecture -> the compilers that must have nothing to say.
@@ -67,7 +69,9 @@ def test_builds_have_no_warning(packages, tmp_path, name, arch, compiler):
     include = ["-I", packages(name) / "include", "-I", packages(name) / "src"]
     warnings = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O2"]
     sources = sorted(packages(name).rglob("*.c"))
-    command = [*compiler, *warnings, *include, "-c", *sources]
+    # The kernels for this CPU's features want its flags, as the Makefile gives them.
+    features = machine(host_arch()).extra_flags if arch == "host" else ()
+    command = [*compiler, *warnings, *features, *include, "-c", *sources]
     done = subprocess.run(list(map(str, command)), cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
 
