@@ -59,3 +59,12 @@ def test_what_the_reference_misreads_is_left_to_the_converter(op, opset, attrs, 
     node = helper.make_node(op, ["x"], ["o"], **attrs)
     found = fold.fold(node, [np.array([[3, 1], [2, 3]], np.float32)], {"": opset})
     assert (found is not None) == folds
+
+
+def test_the_reference_moves_the_statistics_of_a_batch_normalization():
+    x = np.array([[3, 1], [2, 3]], np.float32)
+    stats = [np.full(2, value, np.float32) for value in (1, 0, 0, 1)]
+    node = helper.make_node("BatchNormalization", list("xsbmv"), ["o"])
+    assert fold.fold(node, [x, *stats], {"": 13}) is None
+    (found,) = fold.fold(node, [x, *stats], {"": 14})
+    np.testing.assert_allclose(found, x, rtol=1e-4)

@@ -54,6 +54,8 @@ def of_reference(
         rank = arrays[node.input[0]].ndim
         if given.get("axis", 1) % max(rank, 1) != rank - 1:
             return "before opset 13 the axes from `axis` on are one, and it takes one only"
+    if node.op_type == "BatchNormalization" and opsets[""] < 14:
+        return "it moves the running statistics towards the operand's own before it uses them"
     if node.op_type == "Unique" and not given.get("sorted", 1):
         if given.get("axis", -1) != 0 or len(node.output) == 1:
             return "it takes the unsorted elements along axis 0, whatever the axis"

@@ -44,6 +44,11 @@ OF_REFERENCE: dict[str, tuple[onnx.NodeProto, int, dict[str, Array], Wrong]] = {
         node("LogSoftmax", "x", axis=0), 12, {"x": ROW},
         lambda y: bool(np.allclose(np.exp(y).sum(0), 1)),
     ),
+    "BatchNormalization": (
+        node("BatchNormalization", "x s b m v"), 13,
+        {"x": ROW, **{n: np.full(3, n in "sv", np.float32) for n in "sbmv"}},
+        lambda y: not np.allclose(y, ROW, rtol=1e-4),
+    ),
     "Unique": (
         helper.make_node("Unique", ["x"], ["y", "i"], axis=1, sorted=0), 17,
         {"x": np.arange(6).reshape(3, 2)}, lambda y: y.shape != (3, 2),

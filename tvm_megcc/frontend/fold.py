@@ -95,6 +95,9 @@ def _is_misread(
         # The axes from `axis` on were one; the reference takes `axis` alone.
         rank = operands[0].ndim
         return bool(given.get("axis", 1) % max(rank, 1) != rank - 1)
+    if node.op_type == "BatchNormalization":
+        # It moves the running statistics towards the operand's own before it uses them.
+        return opsets.get("", 1) < 14
     # It takes the elements of an unsorted result along axis 0, and a result alone is sorted.
     return node.op_type == "Unique" and not given.get("sorted", 1)
 
