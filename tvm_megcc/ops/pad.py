@@ -58,12 +58,15 @@ class Pad(OnnxOp):
         return relax.op.nn.pad(data, width, _MODES[mode], fill)
 
 
-def _value(inputs: Inputs, attrs: Attrs, mode: str) -> float | None:
-    """The fill value, None where it is computed at run time."""
+def _value(inputs: Inputs, attrs: Attrs, mode: str) -> int | float | None:
+    """The fill value, None where it is computed at run time; an int keeps all of its digits."""
     if not inputs.has(2) or mode != "constant":
         return float(attrs.get("value", 0.0))
     known = inputs.known(2)
-    return None if known is None else float(known.reshape(-1)[0])
+    if known is None:
+        return None
+    value: int | float = known.reshape(-1)[0].item()
+    return value
 
 
 def _by_data(ctx: Context, inputs: Inputs, mode: str, value: float | None) -> relax.Expr:
