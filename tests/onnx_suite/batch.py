@@ -19,6 +19,8 @@ _MAIN = """\
 {headers}
 #define MODEL_HEADER "megcc.h"
 #define MODEL_HAS_SHAPES {has_shapes}
+#define MODEL_HAS_MACHINES 0
+#define MODEL_MACHINE "{machine}"
 #define MODEL_IMAGE (*image)
 #define MODEL_KERNELS (*kernels)
 
@@ -88,7 +90,9 @@ def _place(path: str, text: str | bytes, found: Compiled) -> str:
 
 def _main(packages: Mapping[str, Compiled]) -> str:
     idents = {name: found.manifest["c_name"] for name, found in packages.items()}
+    (arch,) = next(iter(packages.values())).manifest["archs"]
     return _MAIN.format(
+        machine=arch,
         headers="\n".join(f'#include "{ident}.h"' for ident in idents.values()),
         has_shapes=int(any("src/megcc_shapes.c" in p.package for p in packages.values())),
         runner=package_text("main.c"),
