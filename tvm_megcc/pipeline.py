@@ -56,7 +56,7 @@ def compile_module(
     found = plan_of(mod, "main") or DispatchPlan((), "main")
     signature = mod["main"]
     mod, equal = with_equal_dims(mod, found.functions)
-    functions = [f for name in found.functions for f in (equal.get(name), name) if f]
+    functions = [f for one in found.functions for f in (equal.get(one), one) if f]
     if functions == ["main"]:
         return compiler.programs(mod, functions)["main"]
     programs = compiler.programs(_only(mod, functions), functions)
@@ -74,13 +74,13 @@ def compile_module(
     number = {symbol.name: k for k, symbol in enumerate(symbols)}
     rows = [*found.variants, *([(found.fallback, {})] if found.fallback else [])]
     variants = []
-    for name, ranges in rows:
+    for function, ranges in rows:
         guard = tuple(Range(number[dim], low, high) for dim, (low, high) in ranges.items())
-        first = programs[equal[name]] if name in equal else None
+        first = programs[equal[function]] if function in equal else None
         if first is not None:
             variants.append(Variant(guard, first))
         if first is None or first.requirements:
-            variants.append(Variant(guard, programs[name]))
+            variants.append(Variant(guard, programs[function]))
     return Bundle(name, arch, symbols, inputs, tuple(variants))
 
 

@@ -52,6 +52,14 @@ def test_two_programs(tmp_path: Path) -> None:
     check(run, (4, 4))
 
 
+def test_the_package_has_the_models_name(tmp_path: Path) -> None:
+    """And not a function's: packages in one program are told apart by it."""
+    driver.compile_model(model(), tmp_path / "p", archs=("portable",), name="sums")
+    manifest = package.load(tmp_path / "p").manifest
+    assert len(functions(manifest)) == 2
+    assert (manifest["name"], manifest["c_name"]) == ("sums", "sums")
+
+
 def test_inspect_says_which_program(tmp_path: Path) -> None:
     driver.compile_model(model(), tmp_path / "pkg")
     opened = package.load(tmp_path / "pkg")
