@@ -103,10 +103,12 @@ def test_unpooled(tmp_path: Path) -> None:
         feed = {"x": rand(n, 2, h, w), "dims": ints(n, 2, h + 1, w + 2), "given": given}
         for port, want in zip(proto.graph.output, reference.run(None, feed), strict=True):
             np.testing.assert_array_equal(run(feed)[port.name], want)
-    # What an index that is out of range names is not written.
-    far = np.full_like(given, 10**6)
-    far[0, 0, 0] = -1
-    assert not run({**feed, "given": far})["v"].any()
+    # An index that names no place of what was pooled ends the run.
+    for far in (10**6, -1):
+        stray = given.copy()
+        stray[0, 0, 0] = far
+        with pytest.raises(ToolError, match="MaxUnpool 'v': .* out of range"):
+            run({**feed, "given": stray})
     with pytest.raises(ToolError, match="out of range"):
         run({**feed, "dims": ints(1, 2, -1, 4)})
 
