@@ -93,9 +93,16 @@ def test_docs_readme_has_examples():
     assert {b.language for b in EXAMPLES[ROOT / "README.md"]} >= {"bash", "python", "c"}
 
 
+#: Pages that tests/kernels/test_adding.py follows, block by block.
+WALKS = {"adding-a-kernel.md", "adding-an-op.md"}
+
+
 def test_docs_every_marked_fence_is_understood():
     """A misspelt mark would be an example that nobody runs."""
+    assert WALKS <= {document.name for document in DOCUMENTS}
     for document in DOCUMENTS:
+        if document.name in WALKS:
+            continue
         fences = re.findall(r"^```\w+ .*$", document.read_text(), re.M)
         assert len(fences) == len(EXAMPLES.get(document, [])), (document, fences)
 

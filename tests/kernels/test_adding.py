@@ -61,6 +61,12 @@ def run(tree: Path, *command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.parametrize("page", ["adding-a-kernel.md", "adding-an-op.md"])
+def test_adding_every_marked_fence_is_followed(page: str) -> None:
+    marked = re.findall(r"^```\w+ .*$", (ROOT / "docs" / page).read_text(), re.M)
+    assert len(marked) == len(list(blocks(page))) > 1
+
+
 MODEL = """
 import numpy as np, onnx
 from onnx import TensorProto, helper
