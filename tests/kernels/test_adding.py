@@ -64,7 +64,7 @@ def run(tree: Path, *command: str) -> str:
 @pytest.mark.parametrize("page", ["adding-a-kernel.md", "adding-an-op.md"])
 def test_adding_every_marked_fence_is_followed(page: str) -> None:
     marked = re.findall(r"^```\w+ .*$", (ROOT / "docs" / page).read_text(), re.M)
-    assert len(marked) == len(list(blocks(page))) > 1
+    assert len(marked) == len(list(blocks(page))) > 0
 
 
 MODEL = """
