@@ -178,6 +178,9 @@ def _check_once(kind: str, names: Iterable[str]) -> None:
 
 
 def _check_node(node: onnx.NodeProto, opsets: Mapping[str, int]) -> None:
+    for word in (node.op_type, node.domain):
+        if isinstance(word, bytes):  # protobuf's answer to what is no UTF-8
+            raise InputError(f"a node's operator is {word!r}, which is no text; {REMEDY}")
     domain = "" if node.domain == "ai.onnx" else node.domain
     given = {a.name: a for a in node.attribute}
     for attr in node.attribute:
