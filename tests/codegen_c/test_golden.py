@@ -29,6 +29,9 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
 #: Files of the checkout outside ``src``.
 COPIED = ("include/megcc.h", "include/megcc_pool.h", "main.c", "megcc_pool.c")
 
+#: Files that are the same in packages of equal architectures.
+BUILD = ("CMakeLists.txt", "Makefile")
+
 #: One of each kind of loop that TIR comes as.
 FUNCTIONS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]]]] = {
     "chain": (lambda x, y: op.exp(op.add(x, y)), [(2, 6), (6,)]),
@@ -43,12 +46,13 @@ FUNCTIONS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]]]] = 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_golden_package(name: str, golden: golden.Check) -> None:
     package = emit.package({"portable": PROGRAMS[name]()}, name=name)
+    golden("package_build", {path: str(package[path]) for path in BUILD})
     golden(
         f"package_{name}",
         {
             path: text if isinstance(text, str) else text.hex("\n", 32)
             for path, text in package.items()
-            if not path.startswith("src/") and path not in COPIED
+            if not path.startswith("src/") and path not in (*COPIED, *BUILD)
         },
     )
 

@@ -1,8 +1,11 @@
-"""The loop that the passes share: every function that computes, through a mutator."""
+"""The loops that the passes share: every function that computes, by a mutator or by its blocks."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import tvm
+from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator
 
 from tvm_megcc.control_flow import plain_functions
@@ -20,3 +23,25 @@ def rewritten(mod: tvm.IRModule, rewriter: PyExprMutator) -> tvm.IRModule:
         with symbols_of(func):
             rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
     return rewriter.builder_.get()
+
+
+def with_blocks(
+    mod: tvm.IRModule, change: Callable[[relax.BindingBlock], relax.BindingBlock]
+) -> tvm.IRModule:
+    """`mod` with every block of the functions that compute as `change` leaves it.
+
+    A block that stays is given back itself; where all of them stay, so is the module.
+    """
+    changed = {}
+    for gvar, func in plain_functions(mod):
+        given = list(func.body.blocks)
+        blocks = [change(block) for block in given]
+        if any(new is not old for new, old in zip(blocks, given, strict=True)):
+            body = relax.SeqExpr(blocks, func.body.body)
+            changed[gvar] = relax.Function(func.params, body, func.ret_ty, func.is_pure, func.attrs)
+    if not changed:
+        return mod
+    mod = mod.clone()
+    for gvar, func in changed.items():
+        mod.update_func(gvar, func)
+    return mod

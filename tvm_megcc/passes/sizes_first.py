@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 import tvm
 from tvm import relax, tirx
 
-from tvm_megcc.control_flow import plain_functions
+from tvm_megcc.passes.rewriting import with_blocks
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.SizesFirst")
@@ -22,21 +22,7 @@ class SizesFirst:
     """
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        changed = {}
-        for gvar, func in plain_functions(mod):
-            given = list(func.body.blocks)
-            blocks = [_sorted(block) for block in given]
-            if any(new is not old for new, old in zip(blocks, given, strict=True)):
-                body = relax.SeqExpr(blocks, func.body.body)
-                changed[gvar] = relax.Function(
-                    func.params, body, func.ret_ty, func.is_pure, func.attrs
-                )
-        if not changed:
-            return mod
-        mod = mod.clone()
-        for gvar, func in changed.items():
-            mod.update_func(gvar, func)
-        return mod
+        return with_blocks(mod, _sorted)
 
 
 def _sorted(block: relax.BindingBlock) -> relax.BindingBlock:
