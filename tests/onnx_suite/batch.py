@@ -68,9 +68,9 @@ def build(packages: Mapping[str, Compiled], folder: Path, *, sanitize: bool = Fa
     for found in packages.values():
         for path, text in found.package.items():
             merged[_place(path, text, found)] = text
-    merged["main.c"] = _main(packages)
-    files.write_tree(merged, folder / "package")
     (arch,) = next(iter(packages.values())).manifest["archs"]
+    merged["main.c"] = _main(packages, arch)
+    files.write_tree(merged, folder / "package")
     return toolchain.build(
         folder / "package", arch, build_dir=folder / "build", sanitize=sanitize,
         extra_cflags=[*CFLAGS, "-DMEGCC_DEBUG"] if sanitize else CFLAGS,
@@ -88,9 +88,8 @@ def _place(path: str, text: str | bytes, found: Compiled) -> str:
     return path
 
 
-def _main(packages: Mapping[str, Compiled]) -> str:
+def _main(packages: Mapping[str, Compiled], arch: str) -> str:
     idents = {name: found.manifest["c_name"] for name, found in packages.items()}
-    (arch,) = next(iter(packages.values())).manifest["archs"]
     return _MAIN.format(
         machine=arch,
         headers="\n".join(f'#include "{ident}.h"' for ident in idents.values()),
