@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.closeness import assert_close
 from tests.dispatch.support import dense, expected, two_expected, two_inputs
 from tvm_megcc import driver, package, relay, toolchain
 from tvm_megcc.dims import Symbol
@@ -39,7 +40,7 @@ def test_buckets_of_a_relax_module(tmp_path: Path) -> None:
     run, manifest = built(tmp_path / "pkg")
     for n in (1, 2, 4, 5, 6, 7, 30, 0):
         x = RNG.standard_normal((n, 4)).astype("float32")
-        np.testing.assert_allclose(run(x=x)["output"], expected(x), rtol=1e-4)
+        assert_close(run(x=x)["output"], expected(x))
         assert lib.arena_bytes({"x": (n, 4)}) >= 0
     (arch,) = manifest["per_arch"].values()
     assert [f["sizes"] for f in arch["functions"]] == [
@@ -59,7 +60,7 @@ def test_gaps_without_a_fallback_are_refused(tmp_path: Path) -> None:
     relay.build(mod).save(tmp_path / "pkg")
     run, _ = built(tmp_path / "pkg")
     x = np.ones((3, 4), "float32")
-    np.testing.assert_allclose(run(x=x)["output"], expected(x), rtol=1e-4)
+    assert_close(run(x=x)["output"], expected(x))
     with pytest.raises(ToolError, match="not compiled for these sizes"):
         run(x=np.ones((4, 4), "float32"))
 
@@ -75,7 +76,7 @@ def test_listed_shapes_of_two_inputs_at_once(tmp_path: Path) -> None:
     assert len(next(iter(manifest["per_arch"].values()))["functions"]) == 3
     for shapes in listed:
         a, b = (RNG.standard_normal(shapes[n]).astype("float32") for n in "ab")
-        np.testing.assert_allclose(run(a=a, b=b)["y"], two_expected(a, b), rtol=1e-6)
+        assert_close(run(a=a, b=b)["y"], two_expected(a, b))
     a, b = np.ones((1, 2, 3), "float32"), np.ones((1, 1, 3), "float32")
     with pytest.raises(ToolError, match="not compiled for these sizes"):
         run(a=a, b=b)
@@ -89,7 +90,7 @@ def test_one_program_for_all_sizes(tmp_path: Path) -> None:
     for n, wa, wb in ((1, 1, 1), (4, 9, 2), (2, 0, 3), (3, 5, 0)):
         a = RNG.standard_normal((n, wa, 3)).astype("float32")
         b = RNG.standard_normal((n, wb, 3)).astype("float32")
-        np.testing.assert_allclose(run(a=a, b=b)["y"], two_expected(a, b), rtol=1e-6)
+        assert_close(run(a=a, b=b)["y"], two_expected(a, b))
     wide = np.ones((5, 1, 3), "float32")
     with pytest.raises(
         ToolError, match="'a', dim 0 \\('batch'\\).*it is 5, the model takes 1 to 4"

@@ -7,6 +7,7 @@ import pytest
 import tvm
 from tvm import relax
 
+from tests.closeness import assert_close
 from tests.dispatch.support import call, dense, expected, machine
 from tvm_megcc import relay
 from tvm_megcc.dims import Symbol
@@ -51,11 +52,11 @@ def test_dispatched_module_computes_the_same(fallback: str) -> None:
     vm = machine(mod)
     for n in (1, 2, 3, 6, 7):
         x = np.random.default_rng(n).standard_normal((n, 4)).astype("float32")
-        np.testing.assert_allclose(call(vm, x), expected(x), rtol=1e-4)
+        assert_close(call(vm, x), expected(x))
     for n in (4, 5, 8):
         x = np.ones((n, 4), "float32")
         if fallback == "symbolic":
-            np.testing.assert_allclose(call(vm, x), expected(x), rtol=1e-4)
+            assert_close(call(vm, x), expected(x))
         else:
             with pytest.raises(Exception, match="(?i)match"):
                 call(vm, x)
@@ -75,7 +76,7 @@ def test_buckets_of_two_dims_are_multiplied() -> None:
     vm = machine(mod)
     for shape in ((1, 1), (1, 5), (4, 2), (3, 3), (0, 2)):
         x = np.random.default_rng(1).standard_normal((*shape, 4)).astype("float32")
-        np.testing.assert_allclose(call(vm, x), expected(x), rtol=1e-4)
+        assert_close(call(vm, x), expected(x))
 
 
 def test_a_bucket_of_one_size_is_static() -> None:
@@ -163,7 +164,7 @@ def test_listed_shapes() -> None:
     assert plan.fallback is None
     vm = machine(mod)
     x = np.ones((3, 1, 4), "float32")
-    np.testing.assert_allclose(call(vm, x), expected(x), rtol=1e-4)
+    assert_close(call(vm, x), expected(x))
     with pytest.raises(InputError, match="does not say the size of 'h'"):
         list_shapes(dense(("n", "h", 4)), "main", [{"x": (1, ANY, 4)}])
 

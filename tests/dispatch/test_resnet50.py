@@ -11,6 +11,7 @@ import pytest
 import tvm
 from tvm import relax
 
+from tests.closeness import assert_close
 from tvm_megcc import relay, toolchain, zoo
 from tvm_megcc.this_machine import host_arch
 
@@ -31,10 +32,6 @@ def example():  # noqa: ANN201
     return mod, params, answers
 
 
-def close(got: np.ndarray, want: np.ndarray) -> bool:
-    return got.shape == want.shape and np.abs(got - want).max() <= 1e-4 * np.abs(want).max()
-
-
 def test_package(example, tmp_path: Path) -> None:  # noqa: ANN001
     mod, params, answers = example
     lib = relay.build(mod, target="tvm_megcc", params=params)
@@ -44,9 +41,9 @@ def test_package(example, tmp_path: Path) -> None:  # noqa: ANN001
     facts = manifest["per_arch"][arch]
     assert len(facts["functions"]) == 10  # nine buckets, and the fallback for a batch of 0
     exe = toolchain.build(tmp_path / "pkg", arch, build_dir=tmp_path / "build")
-    for batch, (x, want) in answers.items():
+    for x, want in answers.values():
         result = toolchain.run_package(exe, arch, {"input": x}, manifest)
-        assert close(result.outputs["output"], want), batch
+        assert_close(result.outputs["output"], want, 1e-4)
         assert f"arena: {lib.arena_bytes({'input': x.shape})} bytes" in result.stdout
     single = relay.build(*relay.frontend.from_onnx(zoo.build("resnet50"))[:1], params=params)
     alone = sum(len(w.data) for w in single.program.weights)
@@ -57,6 +54,6 @@ def test_virtual_machine(example) -> None:  # noqa: ANN001
     mod, params, answers = example
     bound = relax.transform.BindParams("main", params)(mod)
     vm = relax.VirtualMachine(tvm.compile(bound, "llvm"), tvm.cpu())
-    for batch, (x, want) in answers.items():
+    for x, want in answers.values():
         got = vm["main"](tvm.runtime.tensor(x)).numpy()
-        assert close(got, want), batch
+        assert_close(got, want, 1e-4)

@@ -42,6 +42,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.closeness import compare
 from tvm_megcc.dtypes import of_numpy
 from tvm_megcc.kernels import registry
 from tvm_megcc.kernels.contract import Tensor, contract
@@ -118,33 +119,6 @@ class Case:
             return self.module.check(self.facts, got, list(self.outputs))
         complaints = (compare(g, w, limit) for g, w in zip(got, self.outputs, strict=True))
         return "; ".join(c for c in complaints if c)
-
-
-def compare(got: np.ndarray, want: np.ndarray, limit: float) -> str:
-    """Complain when the largest difference over the largest magnitude is above `limit`.
-
-    NaN must meet NaN and an infinity the same infinity; ``limit == 0`` means equal values.
-    """
-    if want.dtype.kind != "f" or limit == 0:
-        same = np.array_equal(got, want, equal_nan=want.dtype.kind == "f")
-        if same:
-            return ""
-        bad = np.flatnonzero((got != want).ravel())
-    else:
-        finite = np.isfinite(want)
-        scale = float(np.abs(want[finite]).max(initial=0.0)) or 1.0
-        with np.errstate(invalid="ignore", over="ignore"):
-            far = np.abs(got.astype(np.float64) - want) > limit * scale
-        equal = (got == want) | (np.isnan(got) & np.isnan(want))
-        wrong = np.where(finite & np.isfinite(got), far, ~equal)
-        bad = np.flatnonzero(wrong.ravel())
-    if not bad.size:
-        return ""
-    k = bad[0]
-    return (
-        f"{bad.size} of {want.size} elements differ, the first at {k}:"
-        f" got {got.ravel()[k]!r}, want {want.ravel()[k]!r}"
-    )
 
 
 def case_modules() -> dict[str, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tvm import relax, tirx
 
+from tests.closeness import assert_close
 from tests.passes.support import build, operators, run
 from tvm_megcc.passes import ChannelsLast
 
@@ -30,7 +31,7 @@ def _check(body: Callable[..., relax.Expr], transposes: int, *shapes: tuple[int,
     assert operators(after).count(PERMUTE) == transposes, after.script(show_meta=False)
     inputs = [RNG.standard_normal(s).astype("float32") for s in shapes]
     for a, b in zip(run(before, *inputs), run(after, *inputs), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+        assert_close(b, a)
 
 
 SHAPE = (1, 3, 6, 8)
@@ -124,4 +125,4 @@ def test_a_size_that_is_checked_stays_between_the_transposes() -> None:
     assert operators(after).count(PERMUTE) == 2
     data = RNG.standard_normal(SHAPE).astype("float32")
     (want,), (found,) = run(builder.get(), data), run(after, data)
-    np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5)
+    assert_close(found, want)

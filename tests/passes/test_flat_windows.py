@@ -7,6 +7,7 @@ import pytest
 import tvm
 from tvm import relax, tirx
 
+from tests.closeness import assert_close
 from tvm_megcc.passes import WindowsTo2d
 
 from . import support
@@ -55,7 +56,7 @@ def test_windows_of_one_plane_become_two_dimensional(name: str) -> None:
     assert support.operators(after) == ["relax." + op for op in expected]
     x = np.random.default_rng(2).standard_normal(shape).astype(np.float32)
     (want,), (got,) = support.run(before, x), support.run(after, x)
-    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+    assert_close(got, want)
 
 
 _BIAS = np.arange(6, dtype=np.float32)
@@ -100,7 +101,7 @@ def test_what_follows_element_by_element_is_done_in_the_plane(name: str) -> None
     assert support.operators(after) == ["relax." + op for op in expected]
     x = np.random.default_rng(2).standard_normal(shape).astype(np.float32)
     (want,), (got,) = support.run(before, x), support.run(after, x)
-    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+    assert_close(got, want)
 
 
 @pytest.mark.parametrize("name", sorted(KEPT))
@@ -116,4 +117,4 @@ def test_planes_of_a_symbolic_depth() -> None:
     assert "relax.nn.conv2d" in support.operators(after)
     x = np.random.default_rng(2).standard_normal((2, 4, 3, 6, 5)).astype(np.float32)
     (want,), (got,) = support.run(before, x), support.run(after, x)
-    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+    assert_close(got, want)

@@ -7,6 +7,7 @@ import pytest
 import tvm
 from tvm import relax
 
+from tests.closeness import assert_close
 from tests.passes.support import build, operators, run
 from tvm_megcc.passes import FoldConstants, FoldScaleShift
 
@@ -24,7 +25,7 @@ def _fold(mod: tvm.IRModule) -> tvm.IRModule:
 def _same(before: tvm.IRModule, after: tvm.IRModule, *shapes: tuple[int, ...]) -> None:
     inputs = [RNG.standard_normal(s).astype("float32") for s in shapes]
     for a, b in zip(run(before, *inputs), run(after, *inputs), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+        assert_close(b, a)
 
 
 def test_batch_norm_goes_into_conv() -> None:

@@ -10,6 +10,7 @@ import tvm
 from onnx import TensorProto as T
 from onnx import helper
 
+from tests.closeness import assert_close
 from tests.dispatch.support import dense, expected, two_expected, two_inputs
 from tests.ops.test_control_flow import const, graph, loop_model
 from tvm_megcc import driver, execute, relay
@@ -57,7 +58,7 @@ def test_dispatched_library() -> None:
     for n in (1, 2, 3, 9, 300, 1):
         x = RNG.standard_normal((n, 4)).astype("float32")
         m.run(x=x)
-        np.testing.assert_allclose(m.get_output(0).numpy(), expected(x), rtol=1e-4)
+        assert_close(m.get_output(0).numpy(), expected(x))
 
 
 def test_library_from_the_command_line(tmp_path: Path) -> None:
