@@ -169,7 +169,8 @@ def _huge(graph: Graph, rng: Random) -> dict[str, Array]:
         names = graph.open_dims.get(port) or [None] * array.ndim
         pairs = zip(names, array.shape, strict=True)
         shape = tuple(size if name is None else sizes[name] for name, size in pairs)
-        if np.prod(shape, dtype=float) * 8 >= 2.0**63:  # which numpy has no arrays of
+        # numpy has no array of so many bytes, not even of an empty one's other sizes.
+        if np.prod(np.maximum(shape, 1), dtype=float) * 8 >= 2.0**63:
             shape = array.shape
         feed[port] = array if shape == array.shape else np.broadcast_to(array.dtype.type(0), shape)
     return feed
