@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import PurePosixPath
+
+from tvm_megcc.errors import InputError
 
 
 @cache
@@ -26,20 +30,60 @@ def runtime_text(path: str) -> str:
 
 
 def package_text(path: str) -> str:
-    """Text of a file under ``codegen_c/package/``."""
-    return _read("tvm_megcc.codegen_c", f"package/{path}")
+    """Text of a file under ``codegen_c/emit/package/``."""
+    return _read("tvm_megcc.codegen_c", f"emit/package/{path}")
+
+
+@cache
+def _kernel_paths() -> dict[str, str]:
+    """Every kernel file: its stem -> ``kernels/<operator>/<stem>.c``."""
+    folders = (f for f in files("tvm_megcc.codegen_c").joinpath("kernels").iterdir() if f.is_dir())
+    return {
+        file.name.removesuffix(".c"): f"kernels/{folder.name}/{file.name}"
+        for folder in folders
+        for file in folder.iterdir()
+        if file.name.endswith(".c")
+    }
+
+
+def kernel_path(stem: str) -> str:
+    """``codegen_c/kernels/<operator>/<stem>.c`` of a kernel that there is."""
+    return f"codegen_c/{_kernel_paths()[stem]}"
 
 
 def kernel_text(stem: str) -> str:
-    """Text of ``codegen_c/kernels/<stem>.c``."""
-    return _read("tvm_megcc.codegen_c", f"kernels/{stem}.c")
+    """Text of ``codegen_c/kernels/<operator>/<stem>.c``."""
+    return _read("tvm_megcc.codegen_c", _kernel_paths()[stem])
 
 
 def header_text(path: str) -> str | None:
     """Text of a header that kernels include, None when there is no such header."""
-    for folder in ("include", "kernels"):
-        try:
-            return _read("tvm_megcc.codegen_c", f"{folder}/{path}")
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+    try:
+        return _read("tvm_megcc.codegen_c", f"include/{path}")
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+
+
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
+
+
+def headers(bodies: Iterable[str]) -> dict[str, str]:
+    """Every header that ``bodies`` include, directly or not, by its include path.
+
+    Raises
+    ------
+    InputError
+        A header that is not part of the project.
+    """
+    found: dict[str, str] = {}
+    todo = sorted({path for body in bodies for path in _INCLUDE.findall(body)})
+    while todo:
+        path = todo.pop()
+        if path in found:
             continue
-    return None
+        text = header_text(path)
+        if text is None:
+            raise InputError(f"a kernel includes {path!r}, which is not in codegen_c/include")
+        found[path] = text
+        todo += _INCLUDE.findall(text)
+    return dict(sorted(found.items()))

@@ -26,9 +26,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import count_instructions as counter  # noqa: E402
 
-from tvm_megcc import arrays, driver, package, toolchain, zoo  # noqa: E402
+from tvm_megcc import driver, zoo  # noqa: E402
 from tvm_megcc.cli import options  # noqa: E402
 from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
+from tvm_megcc.host import arrays, package, toolchain  # noqa: E402
 
 #: For one inference under qemu.
 TIMEOUT_S = 1200

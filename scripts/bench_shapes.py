@@ -18,8 +18,9 @@ from pathlib import Path
 
 import onnx
 
-from tvm_megcc import driver, package, toolchain, zoo
+from tvm_megcc import driver, zoo
 from tvm_megcc.dynamic_options import DynamicOptions
+from tvm_megcc.host import package, toolchain
 
 PROGRAM = r"""
 #include <stdio.h>

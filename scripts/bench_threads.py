@@ -24,8 +24,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from tvm_megcc import arrays, driver, package, toolchain, zoo
+from tvm_megcc import driver, zoo
 from tvm_megcc.errors import MegccError, ToolError
+from tvm_megcc.host import arrays, package, toolchain
 from tvm_megcc.memory_options import MemoryOptions
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -16,9 +16,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from tvm_megcc import arrays, driver, package, reference, target, toolchain, zoo
+from tvm_megcc import driver, reference, target, zoo
 from tvm_megcc.cli import options
 from tvm_megcc.errors import MegccError, ToolError
+from tvm_megcc.host import arrays, package, toolchain
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -18,7 +18,7 @@ from tvm_megcc.kernels.contract import contract
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "kernels.md"
 _HEAD = """# Kernels
 
-<!-- Written by scripts/gen_kernel_docs.py from the header comments of codegen_c/kernels/*.c. -->
+<!-- Written by scripts/gen_kernel_docs.py from the header comments of codegen_c/kernels/*/*.c. -->
 
 The applicable kernel with the highest rank serves a call; what the columns mean is said in
 [adding-a-kernel.md](adding-a-kernel.md), the facts of an operator in `codegen_c/include/op/<op>.h`.
@@ -52,7 +52,7 @@ def _cells(kernel: registry.KernelFile) -> tuple[str, ...]:
     workspace = kernel.workspace_bytes.text
     params = " ".join(f"{macro}={value.text}" for macro, value in kernel.params)
     return (
-        f"[{kernel.stem}](../codegen_c/kernels/{kernel.stem}.c)",
+        f"[{kernel.stem}](../codegen_c/kernels/{kernel.op}/{kernel.stem}.c)",
         kernel.types.text,
         ", ".join(kernel.archs),
         kernel.isa,

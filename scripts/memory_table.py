@@ -30,13 +30,13 @@ import corpus  # noqa: E402
 import plan_memory_table as tvm_table  # noqa: E402
 
 from tvm_megcc import driver, memory, passes, zoo  # noqa: E402
+from tvm_megcc.core.program import Call, Program  # noqa: E402
 from tvm_megcc.errors import MegccError  # noqa: E402
 from tvm_megcc.forward import caller_ports, forward  # noqa: E402
 from tvm_megcc.frontend import from_onnx  # noqa: E402
 from tvm_megcc.frontend.model import ImportedModel  # noqa: E402
 from tvm_megcc.lower import lower  # noqa: E402
 from tvm_megcc.memory.block import align  # noqa: E402
-from tvm_megcc.program import Call, Program  # noqa: E402
 
 PAGE = ROOT / "docs" / "memory-models.md"
 BEGIN = "<!-- Written by scripts/memory_table.py: begin -->"

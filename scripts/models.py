@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "tests" / "models"))
 import corpus  # noqa: E402
 import routes  # noqa: E402
 
-from tvm_megcc import package, toolchain  # noqa: E402
+from tvm_megcc.host import package, toolchain  # noqa: E402
 
 Row = dict[str, Any]
 

@@ -17,11 +17,11 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tvm_megcc import toolchain
-from tvm_megcc.codegen_c import bytecode
-from tvm_megcc.codegen_c.instructions import opcodes
-from tvm_megcc.codegen_c.scalars import OPERATIONS
+from tvm_megcc.codegen_c.emit import bytecode
+from tvm_megcc.codegen_c.emit.instructions import opcodes
+from tvm_megcc.codegen_c.emit.scalars import OPERATIONS
 from tvm_megcc.errors import ToolError
+from tvm_megcc.host import toolchain
 
 SHARED = ("strings", "segments", "kernels", "symbols", "signature", "functions")
 SECTIONS = (
@@ -40,7 +40,7 @@ NAMED_CODE = {"CALL": 2, "CALL_SIZED": 2, "LOAD": 1, "LET": 1, "ROW": 1, "CHECK"
 
 
 def image_text(data: bytes) -> list[str]:
-    """A program, as `codegen_c.bytecode` wrote it, as lines.
+    """A program, as `codegen_c.emit.bytecode` wrote it, as lines.
 
     An image of another version than this tree's is only a hash of its bytes.
     """

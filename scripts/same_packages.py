@@ -36,8 +36,9 @@ import count_instructions  # noqa: E402
 import package_facts  # noqa: E402
 import trees  # noqa: E402
 
-from tvm_megcc import arrays, package, toolchain, zoo  # noqa: E402
+from tvm_megcc import zoo  # noqa: E402
 from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
+from tvm_megcc.host import arrays, package, toolchain  # noqa: E402
 
 #: Growth of a model's instructions that is said in detail.
 NOTABLE = 0.005

@@ -15,9 +15,9 @@ import onnx
 import tvm
 
 from tvm_megcc import frontend, passes
-from tvm_megcc.control_flow import plain_functions
 from tvm_megcc.fuse.match import find_matches
 from tvm_megcc.kernels import contract, registry
+from tvm_megcc.relax_tools.control_flow import plain_functions
 
 #: ``kernel reduce_f32``, ``reduce func REDUCE_MAX``, ``matmul trans_b 1``.
 Point = str
@@ -49,7 +49,7 @@ def _names(op: str, fact: str, name: str) -> bool:
 @cache
 def points() -> frozenset[Point]:
     """All that can be reached: to compute nothing by a kernel of its own (unary NONE) is none."""
-    found = {f"kernel {path.stem}" for path in registry.KERNEL_DIR.glob("*.c")}
+    found = {f"kernel {path.stem}" for path in registry.KERNEL_DIR.glob("*/*.c")}
     found |= {point for op in contract.operators() for point in _points_of(op).values()}
     return frozenset(found - {"unary func MEGCC_ACT_NONE"})
 

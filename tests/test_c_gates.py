@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from tvm_megcc import toolchain
 from tvm_megcc.codegen_c import emit
-from tvm_megcc.codegen_c.tvm_library import tvm_library_files
-from tvm_megcc.machine import machine
-from tvm_megcc.this_machine import host_arch
+from tvm_megcc.codegen_c.emit.tvm_library import tvm_library_files
+from tvm_megcc.core.machine import machine
+from tvm_megcc.core.this_machine import host_arch
+from tvm_megcc.host import toolchain
 
 from .runtime import programs as p
 
@@ -28,7 +28,7 @@ WARNINGS = (
     "-Wno-overlength-strings",
 )  # fmt: skip
 INCLUDES = [f"-I{ROOT / path}" for path in ("codegen_c/include", "runtime/include", "runtime/src")]
-KERNELS = sorted((ROOT / "codegen_c/kernels").glob("*.c"))
+KERNELS = sorted((ROOT / "codegen_c/kernels").glob("*/*.c"))
 RUNTIME = sorted((ROOT / "runtime/src").glob("*.c"))
 
 

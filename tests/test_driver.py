@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli import tiny
-from tvm_megcc import driver, execute, files, toolchain
+from tvm_megcc import driver, execute
 from tvm_megcc.errors import InputError, ToolError
+from tvm_megcc.host import files, toolchain
+from tvm_megcc.host.package import is_package
 from tvm_megcc.memory import DoesNotFit
 from tvm_megcc.memory_options import MemoryOptions
-from tvm_megcc.package import is_package
 
 
 @pytest.fixture(autouse=True)

@@ -8,12 +8,12 @@ import tvm
 from tvm import relax
 
 from tests.passes.support import build
+from tvm_megcc.core.program import Program, sized
 from tvm_megcc.dims import Symbol, at
 from tvm_megcc.errors import InputError, UnsupportedError
 from tvm_megcc.memory import problem_of
 from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.pipeline import to_program
-from tvm_megcc.program import Program, sized
 
 RNG = np.random.default_rng(0)
 

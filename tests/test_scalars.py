@@ -11,9 +11,10 @@ import tvm
 from onnx import TensorProto as T
 from onnx import helper
 
-from tvm_megcc import arrays, driver, package, relay, toolchain
+from tvm_megcc import driver, relay
 from tvm_megcc.errors import InputError
 from tvm_megcc.frontend import from_onnx
+from tvm_megcc.host import arrays, package, toolchain
 
 X = np.arange(3, dtype="float32")
 WAYS = {"scalar": np.float32(2), "one": np.full(1, 2, "float32"), "ones": np.full((1, 1), 2, "f4")}

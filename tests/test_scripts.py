@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tvm_megcc import toolchain, zoo
+from tvm_megcc import zoo
+from tvm_megcc.host import toolchain
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = [ROOT / ".ci" / "run"] + [

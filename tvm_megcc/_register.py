@@ -21,7 +21,8 @@ def register() -> None:
 
     To call it again does nothing.
     """
-    from tvm_megcc import checks, stretching, target
+    from tvm_megcc import target
+    from tvm_megcc.relax_tools import checks, stretching
 
     target.register()
     checks.register()

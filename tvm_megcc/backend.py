@@ -23,9 +23,10 @@ import onnx
 from onnx import helper
 from onnx.backend.base import Backend, BackendRep
 
-from tvm_megcc import driver, files, toolchain
+from tvm_megcc import driver
+from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.errors import InputError
-from tvm_megcc.this_machine import host_arch
+from tvm_megcc.host import files, toolchain
 
 #: The programs are built to be run once or twice: compile quickly.
 CFLAGS = ("-O1",)
@@ -63,7 +64,7 @@ class Compiled:
     ) -> tuple[Any, ...]:
         """Feed the built program; arrays in the model's order, or by name.
 
-        `args` and `timeout` are those of `tvm_megcc.toolchain.run_package`.
+        `args` and `timeout` are those of `tvm_megcc.host.toolchain.run_package`.
 
         Raises
         ------

@@ -16,15 +16,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tvm_megcc import files
 from tvm_megcc.advice import advice
+from tvm_megcc.core.machine import by_architecture
+from tvm_megcc.core.program import Bundle, Program
 from tvm_megcc.dims import Symbol
 from tvm_megcc.dynamic_options import STATIC, DynamicOptions, check_arena
 from tvm_megcc.errors import InputError
-from tvm_megcc.machine import by_architecture
+from tvm_megcc.host import files
+from tvm_megcc.host.package import is_package
 from tvm_megcc.memory_options import DEFAULT, IO_PLACES, MemoryOptions
-from tvm_megcc.package import is_package
-from tvm_megcc.program import Bundle, Program
 from tvm_megcc.target import resolve
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def compile_model(
         A directory, a ``.tar`` or a ``.so``. An earlier output of ours is replaced, in one step and
         only by a complete one; a directory with anything else in it is refused.
     archs : sequence of str
-        Machines of `tvm_megcc.machine`: ``host``, ``arm64+dotprod``, ``x86+avx2``, ...; those of a
-        ``.so`` are of one architecture.
+        Machines of `tvm_megcc.core.machine`: ``host``, ``arm64+dotprod``, ``x86+avx2``, ...; those
+        of a ``.so`` are of one architecture.
     input_shapes : mapping of input name to dims, optional
         See `tvm_megcc.frontend.from_onnx`.
     fmt : {"c", "so", "mlf"}, optional
@@ -251,7 +251,7 @@ def write_output(
     package = package_files(programs, weights)
     name = next(iter(programs.values())).name
     if fmt == "so":
-        from tvm_megcc import shared_library
+        from tvm_megcc.host import shared_library
 
         tell("build the library")
         with files.replacing(out) as fresh:
@@ -259,7 +259,7 @@ def write_output(
         return
     tell("write")
     if fmt == "mlf":
-        from tvm_megcc import mlf
+        from tvm_megcc.host import mlf
 
         files.write_file(files.tar(mlf.layout(programs, package)), out)
     elif out.suffix == ".tar":

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tvm_megcc.core.program import Bundle, Program, programs_of
 from tvm_megcc.dims import Symbol
 from tvm_megcc.errors import InputError
-from tvm_megcc.program import Bundle, Program, programs_of
 
 if TYPE_CHECKING:
     from tvm_megcc.dispatch.dispatchers import Buckets

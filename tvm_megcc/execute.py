@@ -19,13 +19,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tvm_megcc import build_cache, dtypes, elf, toolchain
+from tvm_megcc.core import dtypes
+from tvm_megcc.core.machine import machine
+from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.errors import InputError
-from tvm_megcc.machine import machine
-from tvm_megcc.package import Package, Port
-from tvm_megcc.package import opened as opened_package
+from tvm_megcc.host import build_cache, elf, toolchain
+from tvm_megcc.host.package import Package, Port
+from tvm_megcc.host.package import opened as opened_package
 from tvm_megcc.target import resolve
-from tvm_megcc.this_machine import host_arch
 
 Arrays = dict[str, np.ndarray]
 Progress = Callable[[str], None]

@@ -18,16 +18,16 @@ import tvm
 from tvm import relax
 
 from tvm_megcc import memory, passes
-from tvm_megcc.control_flow import called_by
+from tvm_megcc.core.program import Bundle, PortType, Program, Range, Variant
 from tvm_megcc.dispatch.equal_dims import with_equal_dims
 from tvm_megcc.dispatch.plan import DispatchPlan, plan_of
 from tvm_megcc.forward import forward
 from tvm_megcc.lower import lower, symbols_in
 from tvm_megcc.memory_options import DEFAULT, MemoryOptions
-from tvm_megcc.names import named, names_of
-from tvm_megcc.program import Bundle, PortType, Program, Range, Variant
+from tvm_megcc.relax_tools.control_flow import called_by
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
-from tvm_megcc.shape_exprs import symbols_of
+from tvm_megcc.relax_tools.names import named, names_of
+from tvm_megcc.relax_tools.shape_exprs import symbols_of
 
 Dump = Callable[[str, str], None]
 

@@ -1,7 +1,7 @@
 """The TVM target ``tvm_megcc``, and which machine a target, a CPU or a user's word means.
 
 Enters: a ``tvm.target.Target``, a name, a dict or None; names of machines and of CPUs. Leaves:
-names of machines of `tvm_megcc.machine` (``portable``, ``arm64``, ``arm64+dotprod``, ...).
+names of machines of `tvm_megcc.core.machine` (``portable``, ``arm64``, ``arm64+dotprod``, ...).
 
 Example
 -------
@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tvm_megcc import machine as machines
+from tvm_megcc.core import machine as machines
+from tvm_megcc.core.machine import ROWS, TABLE, Architecture, machine
+from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.errors import InputError
-from tvm_megcc.machine import ROWS, TABLE, Architecture, machine
-from tvm_megcc.this_machine import host_arch
 
 TAG = "tvm_megcc"
 # `arm_cpu` among the keys: TVM's own schedules and legalisations then know an Arm CPU follows.

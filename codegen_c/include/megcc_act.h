@@ -20,7 +20,7 @@
 #define MEGCC_ACT_H
 
 #include "megcc_act_codes.h"
-#include "megcc_vmath.h"
+#include "math/megcc_vmath.h"
 
 // min(max(x, lo), hi); x stands second so that its NaN survives on x86 too.
 MEGCC_INLINE megcc_vf megcc_vf_clip(megcc_vf x, megcc_vf lo, megcc_vf hi) {

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "megcc_f16.h"
+#include "simd/megcc_f16.h"
 
 #define MEGCC_PLAIN(x) (x)
 

@@ -133,7 +133,7 @@ class ExprPrinter:
             return f"({a} {_WRAPPING[type(e)]} {b})"
         kind = "idx" if dtype_of(e) == "int64" else "i32"
         if isinstance(e, (tirx.Min, tirx.Max)):
-            self.uses.add("megcc_math.h")
+            self.uses.add("math/megcc_math.h")
             return f"megcc_{'min' if isinstance(e, tirx.Min) else 'max'}_{kind}({a}, {b})"
         return self._divide(_DIVIDE[type(e)], e, a, b, kind)
 
@@ -194,7 +194,7 @@ class ExprPrinter:
     def _float(self, value: float, dtype: str) -> str:
         text = float_literal(value, dtype)
         if "MEGCC_" in text:
-            self.uses.add("megcc_math.h")
+            self.uses.add("math/megcc_math.h")
         return text
 
     def load(self, buffer: tvm.ir.Var, indices: list[tvm.ir.Expr]) -> str:
@@ -215,7 +215,7 @@ class ExprPrinter:
         return text[1:-1] if bracketed else text
 
     def _half(self, name: str, text: str) -> str:
-        self.uses.add("megcc_f16.h")
+        self.uses.add("simd/megcc_f16.h")
         return f"{name}({text})"
 
     def stored(self, e: tvm.ir.Expr, dtype: str) -> str:
@@ -242,7 +242,7 @@ class ExprPrinter:
         if target == "bool":
             return f"({text} != 0)"
         if is_float(source) and not is_float(target):
-            self.uses.add("megcc_math.h")
+            self.uses.add("math/megcc_math.h")
             wide = "f64" if source == "float64" else "f32"
             # Like numpy on x86: narrow integers take the low bits of the 32- or 64-bit result.
             through = (
@@ -280,7 +280,7 @@ class ExprPrinter:
         if is_float(dtype):
             if kind == "div":
                 return f"({a} / {b})"
-            self.uses.add("megcc_math.h")
+            self.uses.add("math/megcc_math.h")
             end = "" if dtype == "float64" else "f"
             return {
                 "floordiv": f"megcc_floor{end}({a} / {b})",
@@ -299,7 +299,7 @@ class ExprPrinter:
                 return f"(({value_type(dtype_of(e))}){text})" if narrow else text
         if not is_signed(dtype_of(e)):
             kind = kind.removeprefix("floor")
-        self.uses.add("megcc_math.h")
+        self.uses.add("math/megcc_math.h")
         return f"megcc_{kind}_{suffix}({a}, {b})"
 
     def _non_negative(self, e: tvm.ir.Expr) -> bool:
@@ -308,7 +308,7 @@ class ExprPrinter:
     def _min_max(self, e: tvm.ir.Expr, dtype: str) -> str:
         if self.is_index(e) and dtype == "int32":
             return self.index(e)
-        self.uses.add("megcc_math.h")
+        self.uses.add("math/megcc_math.h")
         name = "min" if isinstance(e, tirx.Min) else "max"
         suffix = "f32" if dtype in HALF else short(dtype)
         a, b = e.a, e.b
@@ -327,7 +327,7 @@ class ExprPrinter:
         return text if bits(dtype) >= 32 or dtype == "bool" else f"(({value_type(dtype)}){text})"
 
     def _shift(self, kind: str, a: tvm.ir.Expr, b: tvm.ir.Expr, dtype: str) -> str:
-        self.uses.add("megcc_math.h")
+        self.uses.add("math/megcc_math.h")
         return f"megcc_{kind}_{short(dtype)}({self.value(a)}, {self.value(b)})"
 
     # -- calls ---------------------------------------------------------------------------------
@@ -371,7 +371,7 @@ class ExprPrinter:
         raise self.unsupported(f"no C for the intrinsic {full}{packed}")
 
     def _real(self, stem: str, args: list[tvm.ir.Expr], dtype: str) -> str:
-        self.uses.add("megcc_math.h")
+        self.uses.add("math/megcc_math.h")
         if not is_float(dtype):
             raise self.unsupported(f"{stem} on dtype {dtype}")
         end = "" if dtype == "float64" else "f"
@@ -391,12 +391,12 @@ class ExprPrinter:
         if source in HALF:
             text = self._half(f"megcc_f32_to_{short(source)}", text)
         elif is_float(source):
-            self.uses.add("megcc_math.h")
+            self.uses.add("math/megcc_math.h")
             text = f"megcc_{short(source)}_bits({text})"
         if dtype in HALF:
             return self._half(f"megcc_{short(dtype)}_to_f32", f"(uint16_t){text}")
         if is_float(dtype):
-            self.uses.add("megcc_math.h")
+            self.uses.add("math/megcc_math.h")
             return f"megcc_{short(dtype)}_from_bits(({storage_unsigned(dtype)}){text})"
         return f"(({value_type(dtype)}){text})"
 
@@ -405,19 +405,19 @@ class ExprPrinter:
         return int_literal((high << 32) | low, dtype)
 
     def _count(self, args: list[tvm.ir.Expr], dtype: str) -> str:
-        self.uses.add("megcc_math.h")
+        self.uses.add("math/megcc_math.h")
         source = dtype_of(args[0])
         unsigned = f"uint{bits(source)}_t"
         return f"(({value_type(dtype)})megcc_popcount_u64(({unsigned}){self.value(args[0])}))"
 
     def _leading_zeros(self, args: list[tvm.ir.Expr], dtype: str) -> str:
-        self.uses.add("megcc_math.h")
+        self.uses.add("math/megcc_math.h")
         width = bits(dtype_of(args[0]))
         text = f"megcc_clz_u64((uint{width}_t){self.value(args[0])})"
         return f"(({value_type(dtype)})({text} - {64 - width}))"
 
     def _ldexp(self, args: list[tvm.ir.Expr], dtype: str) -> str:
-        self.uses.add("megcc_math.h")
+        self.uses.add("math/megcc_math.h")
         end = "" if dtype == "float64" else "f"
         return f"megcc_ldexp{end}({self.value(args[0])}, (int32_t){self.value(args[1])})"
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tvm_megcc.dtypes import DTYPES, DType, of_numpy
+from tvm_megcc.core.dtypes import DTYPES, DType, of_numpy
 from tvm_megcc.errors import UnsupportedError
 
 HALF = ("float16", "bfloat16")

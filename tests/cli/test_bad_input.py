@@ -12,9 +12,9 @@ import pytest
 from onnx import TensorProto, helper
 
 from tests.cli import tiny
-from tvm_megcc import toolchain
 from tvm_megcc.errors import ToolError
-from tvm_megcc.files import read_tree
+from tvm_megcc.host import toolchain
+from tvm_megcc.host.files import read_tree
 
 
 def not_onnx(path: Path) -> None:

@@ -10,7 +10,8 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from tvm_megcc import compare, dump, package, zoo
+from tvm_megcc import compare, zoo
+from tvm_megcc.host import dump, package
 
 TOLERANCE = compare.Tolerance(1e-4, 1e-6)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tvm_megcc.files import read_tree
+from tvm_megcc.host.files import read_tree
 
 
 def test_compile_directory(tvmc, model: Path, tmp_path: Path) -> None:

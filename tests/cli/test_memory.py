@@ -11,7 +11,7 @@ import pytest
 
 from tvm_megcc.cli import memory
 from tvm_megcc.errors import InputError
-from tvm_megcc.files import read_tree
+from tvm_megcc.host.files import read_tree
 from tvm_megcc.memory import PLANNERS
 from tvm_megcc.memory_options import MemoryOptions
 

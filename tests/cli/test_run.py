@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.cli import tiny
-from tvm_megcc.files import read_tree
+from tvm_megcc.host.files import read_tree
 
 CROSS = {
     "arm64": ("aarch64-linux-gnu-gcc", "qemu-aarch64"),
@@ -74,7 +74,7 @@ def test_run_arm_under_qemu(tvmc, model: Path, inputs: Path, tmp_path: Path, arc
 
 
 def test_run_builds_once(tvmc, package: Path, tmp_path: Path, monkeypatch) -> None:
-    from tvm_megcc import toolchain
+    from tvm_megcc.host import toolchain
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert tvmc("run", package).status == 0

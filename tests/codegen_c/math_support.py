@@ -48,7 +48,7 @@ def stated_bounds() -> dict[str, float]:
     """Function name -> the ULP bound in the comment above it, as the headers state it."""
     bounds: dict[str, float] = {}
     for header in ("megcc_mathf.h", "megcc_mathd.h", "megcc_trig.h"):
-        text = (INCLUDE / header).read_text()
+        text = (INCLUDE / "math" / header).read_text()
         pattern = r"///[^\n]*<= (\d+) ULP[^\n]*\nMEGCC_INLINE (?:float|double) megcc_(\w+)\("
         for bound, name in re.findall(pattern, text):
             bounds[name] = float(bound)
@@ -61,7 +61,7 @@ def stated_bounds() -> dict[str, float]:
 
 def build(folder: Path, command: Sequence[str]) -> Path:
     """An object or shared library with a loop over an array for every function."""
-    lines = ['#include "megcc_math.h"']
+    lines = ['#include "math/megcc_math.h"']
     for ctype, end in (("float", "f"), ("double", "")):
         for name in UNARY:
             lines.append(

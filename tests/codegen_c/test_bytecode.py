@@ -7,10 +7,11 @@ import struct
 import zlib
 from dataclasses import replace
 
-from tvm_megcc.codegen_c import blocks, bytecode, header, instructions, scalars, sources, weights
-from tvm_megcc.dtypes import DTYPES
-from tvm_megcc.program import ALIGNMENT, bundle_of
-from tvm_megcc.splitting import PIECE
+from tvm_megcc.codegen_c import sources
+from tvm_megcc.codegen_c.emit import blocks, bytecode, header, instructions, scalars, weights
+from tvm_megcc.core.dtypes import DTYPES
+from tvm_megcc.core.program import ALIGNMENT, bundle_of
+from tvm_megcc.core.splitting import PIECE
 
 from ..runtime import programs as p
 

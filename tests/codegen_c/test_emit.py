@@ -11,12 +11,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tvm_megcc import toolchain
-from tvm_megcc.codegen_c import emit, guards, instructions, kernel_files, sources, weights
-from tvm_megcc.codegen_c.prune import prune
+from tvm_megcc.codegen_c import emit, sources
+from tvm_megcc.codegen_c.emit import assemble, guards, instructions, kernel_files, weights
+from tvm_megcc.codegen_c.emit.prune import prune
+from tvm_megcc.core.machine import TABLE
+from tvm_megcc.core.program import Kernel, Location, Port, Tensor, Weight
 from tvm_megcc.errors import InputError, UnsupportedError
-from tvm_megcc.machine import TABLE
-from tvm_megcc.program import Kernel, Location, Port, Tensor, Weight
+from tvm_megcc.host import toolchain
 
 from ..runtime import programs as p
 
@@ -185,7 +186,7 @@ def test_emit_template_kernel_is_the_file_under_defines():
     assert text.endswith(sources.kernel_text(stem))
     symbol = json.loads(out["manifest.json"])["per_arch"]["x86"]["kernels"][0]
     assert f"#define MEGCC_SYMBOL {symbol}\n#define T_PARAMETER 7\n" in text
-    assert f"codegen_c/kernels/{stem}.c, parameters: T_PARAMETER=7" in text
+    assert f"{sources.kernel_path(stem)}, parameters: T_PARAMETER=7" in text
     for header in kernel_files.headers([text]):
         assert f"src/{header}" in out
 
@@ -325,7 +326,7 @@ def _holds(test: str, arch: str) -> bool:
 
 
 def test_arena_output_has_its_own_tensor_only_where_needed():
-    from tvm_megcc.codegen_c.instructions import own_outputs
+    from tvm_megcc.codegen_c.emit.instructions import own_outputs
 
     program = p.corners("x86")
     code = own_outputs(program)
@@ -353,7 +354,7 @@ def test_outputs_at_one_offset_of_two_pools_are_both_shown():
     assert instructions.own_outputs(same).opcodes == ("END", "CALL", "COPY")
 
 
-@pytest.mark.parametrize("module", [instructions, emit, guards, weights, toolchain])
+@pytest.mark.parametrize("module", [instructions, assemble, guards, weights, toolchain])
 def test_examples_of_the_docstrings(module):
     failed, tried = doctest.testmod(module)
     assert tried > 0 and failed == 0

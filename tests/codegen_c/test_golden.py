@@ -14,7 +14,7 @@ from tvm import relax
 from tests import golden
 from tvm_megcc.codegen_c import emit
 from tvm_megcc.codegen_c.tir import emit_prim_func
-from tvm_megcc.program import Program
+from tvm_megcc.core.program import Program
 
 from ..runtime import changing, programs
 from . import tir_support as ts

@@ -89,7 +89,7 @@ def test_headers_build_for_arm(tmp_path: Path, command: tuple[str, ...]):
 def test_float_loops_vectorise(tmp_path: Path):
     source = tmp_path / "loops.c"
     names = "exp exp2 expm1 sigmoid tanh log erf sinh cosh atan asin round floor sqrt log1p".split()
-    text = ['#include "megcc_math.h"']
+    text = ['#include "math/megcc_math.h"']
     for name in names:
         text.append(
             f"void v_{name}(const float *restrict x, float *restrict y, int n) "

@@ -12,7 +12,7 @@ import pytest
 from . import math_support as ms
 
 SOURCE = """
-#include "megcc_f16.h"
+#include "simd/megcc_f16.h"
 void to_f32(const uint16_t *x, float *y, int n) {
   for (int i = 0; i < n; ++i) y[i] = F16_TO_F32(x[i]);
 }

@@ -10,7 +10,7 @@ import tvm
 from onnx import TensorProto, helper, numpy_helper
 from tvm import relax, tirx
 
-from tvm_megcc.shape_exprs import with_bounds
+from tvm_megcc.relax_tools.shape_exprs import with_bounds
 
 RNG = np.random.default_rng(3)
 WEIGHT = RNG.standard_normal((4, 5)).astype("float32")

@@ -16,9 +16,10 @@ from tvm import relax
 
 from tests.dispatch.support import machine
 from tests.ops.test_control_flow import graph, loop_model
-from tvm_megcc import driver, frontend, package, toolchain
+from tvm_megcc import driver, frontend
 from tvm_megcc.dispatch import dispatch
 from tvm_megcc.dynamic_options import DynamicOptions
+from tvm_megcc.host import package, toolchain
 from tvm_megcc.relay import Any
 
 Run = Callable[[dict[str, np.ndarray]], list[np.ndarray]]

@@ -12,10 +12,11 @@ from onnx import TensorProto as T
 from onnx import helper
 
 from tests.dispatch.test_package import built
-from tvm_megcc import driver, package
+from tvm_megcc import driver
 from tvm_megcc.cli import changing, inspect
 from tvm_megcc.dynamic_options import DynamicOptions
 from tvm_megcc.errors import ToolError
+from tvm_megcc.host import package
 
 
 def model() -> onnx.ModelProto:

@@ -10,10 +10,11 @@ import pytest
 
 from tests.closeness import assert_close
 from tests.dispatch.support import dense, expected, two_expected, two_inputs
-from tvm_megcc import driver, package, relay, toolchain
+from tvm_megcc import driver, relay
 from tvm_megcc.dims import Symbol
 from tvm_megcc.dynamic_options import DynamicOptions
 from tvm_megcc.errors import InputError, ToolError
+from tvm_megcc.host import package, toolchain
 
 RNG = np.random.default_rng(5)
 

@@ -12,8 +12,9 @@ import tvm
 from tvm import relax
 
 from tests.closeness import assert_close
-from tvm_megcc import relay, toolchain, zoo
-from tvm_megcc.this_machine import host_arch
+from tvm_megcc import relay, zoo
+from tvm_megcc.core.this_machine import host_arch
+from tvm_megcc.host import toolchain
 
 BATCHES = (1, 2, 3, 7, 16)
 SHAPE = (3, 224, 224)

@@ -8,10 +8,10 @@ from itertools import permutations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tvm_megcc.core.program import Call, Kernel, Location, Port, Program, Tensor
 from tvm_megcc.forward import caller_ports, concat_in_place, forward, order, reorder, run_in_place
 from tvm_megcc.forward.storages import Storages
 from tvm_megcc.memory import place
-from tvm_megcc.program import Call, Kernel, Location, Port, Program, Tensor
 
 INPLACE = Kernel("inplace", source="x", inplace=(0, 1))
 PLAIN = Kernel("plain", source="x")

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tvm_megcc import dims
+from tvm_megcc.core.program import Call, Kernel, Load, Location, Port, Program, Tensor
 from tvm_megcc.forward import caller_ports, overlap_windows
 from tvm_megcc.memory import place
-from tvm_megcc.program import Call, Kernel, Load, Location, Port, Program, Tensor
 
 KERNEL = Kernel("window", source="x")
 

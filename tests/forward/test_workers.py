@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from tvm_megcc.core.program import Call, Kernel, Location, Program, Tensor
+from tvm_megcc.core.splitting import MOST, PIECE, grain, is_whole, parts
 from tvm_megcc.dims import Size, Symbol, of
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.forward import give_workspaces
 from tvm_megcc.memory import place
-from tvm_megcc.program import Call, Kernel, Location, Program, Tensor
-from tvm_megcc.splitting import MOST, PIECE, grain, is_whole, parts
 
 
 def program(call: Call, scratch: Size = 100) -> Program:

@@ -21,7 +21,7 @@ import numpy as np
 from tests.fuzz.compiling import Package
 from tests.fuzz.data import BF16
 from tests.fuzz.evaluate import MOST_BYTES
-from tvm_megcc import toolchain
+from tvm_megcc.host import toolchain
 from tvm_megcc.target import resolve
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -43,11 +43,11 @@ from typing import Any
 import numpy as np
 
 from tests.closeness import compare
-from tvm_megcc.dtypes import of_numpy
+from tvm_megcc.core.dtypes import of_numpy
+from tvm_megcc.core.machine import ROWS, machine
+from tvm_megcc.core.this_machine import host_arch, is_native
 from tvm_megcc.kernels import registry
 from tvm_megcc.kernels.contract import Tensor, contract
-from tvm_megcc.machine import ROWS, machine
-from tvm_megcc.this_machine import host_arch, is_native
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))  # so that `cases` is found whatever directory pytest starts in

@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 from harness import HERE, Case, Target, applicable
 
-from tvm_megcc.codegen_c.kernel_files import headers
+from tvm_megcc.codegen_c.sources import headers
+from tvm_megcc.core.program import Kernel
 from tvm_megcc.kernels import packing, registry
 from tvm_megcc.kernels.contract import OP_DIR
-from tvm_megcc.program import Kernel
 
 WARNINGS = (
     "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-pedantic",
@@ -166,7 +166,7 @@ class Build:
 
 
 def _path(kernel: Kernel) -> Path:
-    return registry.KERNEL_DIR / f"{kernel.template}.c"
+    return next(registry.KERNEL_DIR.glob(f"*/{kernel.template}.c"))
 
 
 def _defines(kernel: Kernel) -> list[str]:

@@ -100,8 +100,10 @@ def test_fault_is_found(stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(module, "contract", lambda op: known)
     cases = harness.cases_from(copy)
     monkeypatch.setattr(harness, "cases_of", lambda op: cases)
-    (tmp_path / f"{stem}.c").write_text(_KERNEL.format(stem=stem, fault=fault))
-    kernel = registry.parse(tmp_path / f"{stem}.c")
+    path = tmp_path / "copy" / f"{stem}.c"
+    path.parent.mkdir()
+    path.write_text(_KERNEL.format(stem=stem, fault=fault))
+    kernel = registry.parse(path)
     found = runner.run_target(target, [kernel], tmp_path)[stem]
     if complaint:
         assert any(complaint in text for text in found), found

@@ -46,7 +46,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     registry.kernels.cache_clear()
 
     def add(stem: str, rank: int | str = 1, text: str = HEADER) -> registry.KernelFile:
-        path = tmp_path / f"{stem}.c"
+        path = tmp_path / "pool2d" / f"{stem}.c"
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text.format(stem=stem, rank=rank))
         registry.kernels.cache_clear()
         return registry.parse(path)

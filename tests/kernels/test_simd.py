@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from harness import HERE, TARGETS, Target
 
+from tvm_megcc.core.machine import machine
+from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.kernels.contract import OP_DIR
-from tvm_megcc.machine import machine
-from tvm_megcc.this_machine import host_arch
 
 _BASE = machine(host_arch()).arch.name
 _PLAIN = [

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tvm_megcc.core.program import Call, Kernel, Location, Port, Program, Tensor
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory import PLANNERS, DoesNotFit, lower_bound, place, problem_of
-from tvm_megcc.program import Call, Kernel, Location, Port, Program, Tensor
 
 
 def make(

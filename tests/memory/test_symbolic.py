@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.models_support import check_blocks
+from tvm_megcc.core.program import Call, Kernel, Location, Port, Program, Tensor, sized
 from tvm_megcc.dims import Size, Symbol, floordiv, maximum, of
 from tvm_megcc.memory import arena_bytes, place, stack
-from tvm_megcc.program import Call, Kernel, Location, Port, Program, Tensor, sized
 
 N, H = Symbol("n", 0, 9), Symbol("h", 1, 40)
 

@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 from corpus import Case, Difference, Model, Shapes, compare
 
-from tvm_megcc import driver, package, toolchain
+from tvm_megcc import driver
+from tvm_megcc.host import package, toolchain
 
 #: Routes through the package's own ``main.c``.
 ARCHS = ("host", "arm64", "armv7")

@@ -12,9 +12,10 @@ import corpus
 import onnx
 import pytest
 
-from tvm_megcc import arrays, driver, package, toolchain, zoo
-from tvm_megcc.machine import machine
-from tvm_megcc.this_machine import host_arch
+from tvm_megcc import driver, zoo
+from tvm_megcc.core.machine import machine
+from tvm_megcc.core.this_machine import host_arch
+from tvm_megcc.host import arrays, package, toolchain
 
 ARMV7 = ["-march=armv7-a", "-mfpu=neon", "-mfloat-abi=hard"]
 #: architecture -> the compilers that must have nothing to say.

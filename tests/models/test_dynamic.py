@@ -20,11 +20,12 @@ import routes
 from onnx import numpy_helper
 
 from tests.models_support import check_blocks
-from tvm_megcc import driver, frontend, package, toolchain
+from tvm_megcc import driver, frontend
+from tvm_megcc.core.program import Program
+from tvm_megcc.host import package, toolchain
 from tvm_megcc.memory.symbolic import arena_bytes
 from tvm_megcc.ops import _recurrent
 from tvm_megcc.pipeline import to_program
-from tvm_megcc.program import Program
 
 ARCHS = ("host", "arm64")
 #: ARCHS, and the host with tensors' memory filled when they die.

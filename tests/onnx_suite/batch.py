@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tvm_megcc import files, toolchain
 from tvm_megcc.backend import CFLAGS, Compiled
 from tvm_megcc.codegen_c.sources import package_text
+from tvm_megcc.host import files, toolchain
 
 _MAIN = """\
 #define _POSIX_C_SOURCE 200112L

@@ -13,7 +13,8 @@ import onnxruntime as ort
 import pytest
 from onnx import helper
 
-from tvm_megcc import driver, package, toolchain
+from tvm_megcc import driver
+from tvm_megcc.host import package, toolchain
 
 Arrays = Mapping[str, np.ndarray]
 

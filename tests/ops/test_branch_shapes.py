@@ -12,9 +12,10 @@ import pytest
 from onnx import parser
 
 from tests.ops.packages import Arrays, signs
-from tvm_megcc import driver, package, toolchain
+from tvm_megcc import driver
 from tvm_megcc.dynamic_options import DynamicOptions
 from tvm_megcc.errors import ToolError
+from tvm_megcc.host import package, toolchain
 
 TEXT = """
     <ir_version: 9, opset_import: ["" : 17]>

@@ -23,7 +23,7 @@ from tests.ops.contracts import TYPES, floats
 from tests.ops.packages import Arrays, runner
 from tvm_megcc import dims
 from tvm_megcc.errors import ToolError
-from tvm_megcc.shape_exprs import prim_of, size_of, with_symbols
+from tvm_megcc.relax_tools.shape_exprs import prim_of, size_of, with_symbols
 
 Dims = tuple[int | str, ...]
 #: An operand: dims of f32, dims with a type, or the model's own array.

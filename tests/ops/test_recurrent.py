@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tests.ops.cases import Weight, check_node, node_model, rand
-from tvm_megcc.control_flow import Iterations, region_of
 from tvm_megcc.frontend import from_onnx
 from tvm_megcc.ops import _recurrent
+from tvm_megcc.relax_tools.control_flow import Iterations, region_of
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 STEPS, BATCH, SIZE, HIDDEN = 3, 2, 3, 4

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.ops.op_cast import cast_to
 
-from tvm_megcc import dtypes
+from tvm_megcc.core import dtypes
 from tvm_megcc.errors import UnsupportedError
 
 from .packages import model, runner

@@ -12,10 +12,10 @@ from tvm import relax
 from tests.frontend.running import run
 from tests.ops.cases import Weight, node_model, rand
 from tests.ops.packages import model
-from tvm_megcc.composite import Operator, call, operator_of
-from tvm_megcc.control_flow import Functions, plain_functions
 from tvm_megcc.frontend import from_onnx
 from tvm_megcc.passes import ExpandQuantised
+from tvm_megcc.relax_tools.composite import Operator, call, operator_of
+from tvm_megcc.relax_tools.control_flow import Functions, plain_functions
 
 ADD = Operator("com.microsoft", "Sum", (0, 2), {"axis": 1})
 

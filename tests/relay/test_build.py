@@ -14,9 +14,9 @@ from tvm import relax
 
 from tests.cli import tiny
 from tvm_megcc import execute, relay
-from tvm_megcc.dtypes import numpy_dtype
+from tvm_megcc.core.dtypes import numpy_dtype
 from tvm_megcc.errors import InputError, MegccError
-from tvm_megcc.files import read_tree
+from tvm_megcc.host.files import read_tree
 from tvm_megcc.memory_options import MemoryOptions
 
 

@@ -14,8 +14,8 @@ from tests.closeness import assert_close
 from tests.dispatch.support import dense, expected, two_expected, two_inputs
 from tests.ops.test_control_flow import const, graph, loop_model
 from tvm_megcc import driver, execute, relay
-from tvm_megcc.arrays import fill, sized
 from tvm_megcc.errors import InputError
+from tvm_megcc.host.arrays import fill, sized
 
 RNG = np.random.default_rng(2)
 

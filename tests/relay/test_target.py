@@ -8,8 +8,9 @@ import subprocess
 import pytest
 import tvm
 
-from tvm_megcc import target, toolchain
+from tvm_megcc import target
 from tvm_megcc.errors import InputError
+from tvm_megcc.host import toolchain
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 from tvm import relax, tirx
 
-from tvm_megcc import toolchain
 from tvm_megcc.codegen_c import emit
+from tvm_megcc.core.program import Program
 from tvm_megcc.dims import Symbol
+from tvm_megcc.host import toolchain
 from tvm_megcc.pipeline import to_program
-from tvm_megcc.program import Program
-from tvm_megcc.shape_exprs import with_bounds
+from tvm_megcc.relax_tools.shape_exprs import with_bounds
 
 from . import programs as p
 

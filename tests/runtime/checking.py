@@ -8,11 +8,11 @@ import numpy as np
 import tvm
 from tvm import relax, tirx
 
-from tvm_megcc import toolchain
-from tvm_megcc.checks import checked
 from tvm_megcc.codegen_c import emit
+from tvm_megcc.core.program import Program
+from tvm_megcc.host import toolchain
 from tvm_megcc.pipeline import to_program
-from tvm_megcc.program import Program
+from tvm_megcc.relax_tools.checks import checked
 
 from . import programs as p
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from onnx import TensorProto as T
 from onnx import helper
 
-from tvm_megcc import frontend, toolchain
-from tvm_megcc.codegen_c import bytecode, instructions
+from tvm_megcc import frontend
+from tvm_megcc.codegen_c.emit import bytecode, instructions
+from tvm_megcc.host import toolchain
 from tvm_megcc.pipeline import to_program
 
 from ..codegen_c.test_bytecode import ENTRY, SECTIONS

@@ -13,8 +13,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from tvm_megcc import toolchain
 from tvm_megcc.errors import ToolError
+from tvm_megcc.host import toolchain
 
 from .forged import HOST, defines, write
 

@@ -9,10 +9,11 @@ import onnx
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
-from tvm_megcc import frontend, toolchain
+from tvm_megcc import frontend
 from tvm_megcc.codegen_c import emit
+from tvm_megcc.core.program import Program
+from tvm_megcc.host import toolchain
 from tvm_megcc.pipeline import to_program
-from tvm_megcc.program import Program
 
 from . import programs as p
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tvm_megcc.codegen_c import emit
-from tvm_megcc.program import (
+from tvm_megcc.core.program import (
     Block,
     Call,
     Kernel,
@@ -22,7 +22,7 @@ from tvm_megcc.program import (
     Tensor,
     Weight,
 )
-from tvm_megcc.splitting import PIECE
+from tvm_megcc.core.splitting import PIECE
 
 HEAD = '#include "megcc_kernel.h"\n'
 ARGS = "(void *const *ptr, const int32_t *attr, void *ws, int32_t begin, int32_t end)"

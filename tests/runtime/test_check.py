@@ -10,11 +10,12 @@ import tvm
 from tvm import relax
 from tvm.relax.backend.cpu_generic import pipeline as cpu
 
-from tvm_megcc import relay, shared_library, toolchain
+from tvm_megcc import relay
 from tvm_megcc.codegen_c import emit
 from tvm_megcc.errors import InputError, ToolError
-from tvm_megcc.graph_form import graph_json
-from tvm_megcc.package import load
+from tvm_megcc.host import shared_library, toolchain
+from tvm_megcc.host.graph_form import graph_json
+from tvm_megcc.host.package import load
 from tvm_megcc.transform import PlanMemory
 
 from . import checking

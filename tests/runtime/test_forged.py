@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tvm_megcc import toolchain
-from tvm_megcc.codegen_c import blocks, bytecode, scalars, sources
+from tvm_megcc.codegen_c import sources
+from tvm_megcc.codegen_c.emit import blocks, bytecode, scalars
+from tvm_megcc.host import toolchain
 
 from ..codegen_c.test_bytecode import SECTIONS
 from . import fuzz_image

@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tvm_megcc import toolchain
-from tvm_megcc.codegen_c import emit, weights
-from tvm_megcc.machine import machine
-from tvm_megcc.program import Kernel, Weight
-from tvm_megcc.this_machine import host_arch
+from tvm_megcc.codegen_c import emit
+from tvm_megcc.codegen_c.emit import weights
+from tvm_megcc.core.machine import machine
+from tvm_megcc.core.program import Kernel, Weight
+from tvm_megcc.core.this_machine import host_arch
+from tvm_megcc.host import toolchain
 
 from . import programs as p
 from .test_runtime import compile_and_run

@@ -9,11 +9,11 @@ import subprocess
 import numpy as np
 import pytest
 
-from tvm_megcc import toolchain
 from tvm_megcc.codegen_c import emit
-from tvm_megcc.dtypes import DTYPES, nbytes, numpy_dtype
+from tvm_megcc.core.dtypes import DTYPES, nbytes, numpy_dtype
+from tvm_megcc.core.program import Location, Port, Program, Tensor
 from tvm_megcc.errors import InputError, ToolError
-from tvm_megcc.program import Location, Port, Program, Tensor
+from tvm_megcc.host import toolchain
 
 from . import programs as p
 

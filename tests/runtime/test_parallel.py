@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tvm_megcc import driver, frontend, splitting, toolchain, zoo
+from tvm_megcc import driver, frontend, zoo
+from tvm_megcc.core import splitting
+from tvm_megcc.core.program import Call, Program, programs_of
+from tvm_megcc.core.splitting import is_whole, parts
+from tvm_megcc.host import toolchain
 from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.pipeline import to_program
-from tvm_megcc.program import Call, Program, programs_of
-from tvm_megcc.splitting import is_whole, parts
 
 from . import programs as p
 from .test_runtime import HOST, compile_and_run

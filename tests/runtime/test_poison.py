@@ -11,11 +11,12 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from tvm_megcc import driver, toolchain
+from tvm_megcc import driver
 from tvm_megcc.codegen_c import emit
+from tvm_megcc.core.program import Program
 from tvm_megcc.errors import ToolError
+from tvm_megcc.host import toolchain
 from tvm_megcc.memory_options import MemoryOptions
-from tvm_megcc.program import Program
 
 from . import programs as p
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tvm_megcc import toolchain
 from tvm_megcc.codegen_c import emit
-from tvm_megcc.machine import machine
-from tvm_megcc.program import Kernel, Port
+from tvm_megcc.core.machine import machine
+from tvm_megcc.core.program import Kernel, Port
+from tvm_megcc.host import toolchain
 
 from . import programs as p
 
@@ -144,7 +144,8 @@ def test_two_pools(tmp_path):
 def test_two_pools_in_a_tvm_library(tmp_path):
     import tvm
 
-    from tvm_megcc import relay, shared_library
+    from tvm_megcc import relay
+    from tvm_megcc.host import shared_library
 
     files = emit.package({HOST: p.in_two_pools(p.planned(HOST))}, name="corners")
     shared_library.build(files, HOST, tmp_path / "corners.so")

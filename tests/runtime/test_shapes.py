@@ -9,8 +9,9 @@ import pytest
 from onnx import TensorProto as T
 from onnx import helper
 
-from tvm_megcc import driver, package, toolchain
+from tvm_megcc import driver
 from tvm_megcc.errors import ToolError
+from tvm_megcc.host import package, toolchain
 
 from . import changing
 from .test_runtime import HOST, compile_and_run

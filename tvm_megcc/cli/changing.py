@@ -12,7 +12,7 @@ from tvm_megcc.dims import json_at
 from tvm_megcc.errors import InputError
 
 if TYPE_CHECKING:
-    from tvm_megcc.package import Port
+    from tvm_megcc.host.package import Port
 
 Facts = Mapping[str, Any]
 
@@ -59,7 +59,7 @@ def at_shapes(
     InputError
         When the model does not take these shapes.
     """
-    from tvm_megcc.arrays import sized
+    from tvm_megcc.host.arrays import sized
 
     values: dict[str, int] = {}
     for port, fixed in zip(inputs, sized(inputs, shapes), strict=True):

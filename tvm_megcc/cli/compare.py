@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import onnx
 
     from tvm_megcc.compare import Tolerance
-    from tvm_megcc.dump import Record
+    from tvm_megcc.host.dump import Record
 
 HELP = "compare a package's results with ONNX Runtime's, or onnx.reference's"
 
@@ -47,9 +47,10 @@ def _tolerance(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> None:
-    from tvm_megcc import compare, dump, execute, reference
+    from tvm_megcc import compare, execute, reference
     from tvm_megcc.frontend.load import load
-    from tvm_megcc.package import opened
+    from tvm_megcc.host import dump
+    from tvm_megcc.host.package import opened
 
     model, _ = load(args.model)
     tolerance = compare.Tolerance(args.rtol, args.atol)

@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from tvm_megcc import package
+    from tvm_megcc.host import package
 
     with package.opened(args.package) as opened:
         facts = summary(opened.manifest)
@@ -146,7 +146,7 @@ def plot(facts: Mapping[str, Any], arch: str, file: str) -> None:
         When the file is no ``.svg``, its place cannot be written to, or the package does not say
         how its memory was planned.
     """
-    from tvm_megcc import files
+    from tvm_megcc.host import files
     from tvm_megcc.memory.plot import svg
 
     memory = facts["archs"][arch].get("memory")

@@ -22,8 +22,8 @@ from tvm_megcc.errors import InputError
 from tvm_megcc.target import resolve
 
 if TYPE_CHECKING:
-    from tvm_megcc.arrays import Arrays
-    from tvm_megcc.package import Port
+    from tvm_megcc.host.arrays import Arrays
+    from tvm_megcc.host.package import Port
 
 Dims = tuple[int | str | Symbol, ...]
 
@@ -87,7 +87,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
 
 def read_inputs(args: argparse.Namespace, ports: Sequence[Port]) -> Arrays:
     """The inputs that ``--inputs`` and ``--fill-mode`` ask for."""
-    from tvm_megcc import arrays
+    from tvm_megcc.host import arrays
 
     if args.inputs is None:
         return arrays.fill(arrays.sized(ports, shapes(args.shapes)), args.fill_mode)

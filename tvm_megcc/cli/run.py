@@ -33,7 +33,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from tvm_megcc import arrays, execute, files
+    from tvm_megcc import execute
+    from tvm_megcc.host import arrays, files
 
     if args.outputs:
         files.check_file(Path(args.outputs))
@@ -63,9 +64,9 @@ def dump_to(folder: Path, args: argparse.Namespace) -> None:
     InputError
         When the folder holds anything else, or what is run is a library.
     """
-    from tvm_megcc import dump, files
-    from tvm_megcc.arrays import npz_bytes
-    from tvm_megcc.package import opened
+    from tvm_megcc.host import dump, files
+    from tvm_megcc.host.arrays import npz_bytes
+    from tvm_megcc.host.package import opened
 
     dump.check_package(args.package, "--dump")
     files.check_directory(folder, dump.is_dump)

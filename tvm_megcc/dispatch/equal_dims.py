@@ -15,10 +15,10 @@ from tvm import relax, tirx
 from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.utils import copy_with_new_vars
 
-from tvm_megcc.control_flow import called_by
 from tvm_megcc.dims import Size, effort, is_static, stretch, stretched_from, symbols
-from tvm_megcc.shape_exprs import prim_of, size_of, sizes_of, symbols_of, variables_of
-from tvm_megcc.stretching import copied, copy, parts_of
+from tvm_megcc.relax_tools.control_flow import called_by
+from tvm_megcc.relax_tools.shape_exprs import prim_of, size_of, sizes_of, symbols_of, variables_of
+from tvm_megcc.relax_tools.stretching import copied, copy, parts_of
 
 
 def with_equal_dims(

@@ -25,13 +25,13 @@ import tvm
 from tvm import relax, tirx
 from tvm.relax.utils import copy_with_new_vars
 
-from tvm_megcc.control_flow import with_own_callees
 from tvm_megcc.dims import Size, Symbol
 from tvm_megcc.dispatch.buckets import MAX_BUCKETS, by_symbol, check_count
 from tvm_megcc.dispatch.dispatchers import Dispatcher, Shapes, is_open
 from tvm_megcc.dispatch.plan import ATTRIBUTE, DispatchPlan, Interval, plan_of
 from tvm_megcc.errors import InputError
-from tvm_megcc.shape_exprs import sizes_of, symbols_of, variables_of, with_bounds
+from tvm_megcc.relax_tools.control_flow import with_own_callees
+from tvm_megcc.relax_tools.shape_exprs import sizes_of, symbols_of, variables_of, with_bounds
 
 #: Attribute of a function imported from ONNX: its inputs' own names.
 INPUT_NAMES = "tvm_megcc.input_names"

@@ -10,6 +10,7 @@ Example
 
 from __future__ import annotations
 
+from tvm_megcc.core.program import Program
 from tvm_megcc.forward.concat import concat_in_place
 from tvm_megcc.forward.copies import elide_copies
 from tvm_megcc.forward.inplace import run_in_place
@@ -17,7 +18,6 @@ from tvm_megcc.forward.order import reorder
 from tvm_megcc.forward.overlap import overlap_windows
 from tvm_megcc.forward.ports import caller_ports
 from tvm_megcc.forward.workers import give_workspaces
-from tvm_megcc.program import Program
 
 __all__ = [
     "caller_ports",

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tvm_megcc.core.program import Call, Program, data_symbols, sized
 from tvm_megcc.dims import Size, samples, symbols
 from tvm_megcc.forward.storages import Storages
-from tvm_megcc.program import Call, Program, data_symbols, sized
 
 #: Kernel file of the operator, and where its attributes say how many rows the result has.
 TEMPLATE, OUTER = "concat", 1

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tvm_megcc.core.program import Call, Copy, Else, End, If, Loop, Program, operands_of
 from tvm_megcc.forward.storages import Storages
-from tvm_megcc.program import Call, Copy, Else, End, If, Loop, Program, operands_of
 
 
 def elide_copies(program: Program) -> Program:

@@ -6,8 +6,8 @@ kernel): it reads what it needs of that input before it overwrites it.
 
 from __future__ import annotations
 
+from tvm_megcc.core.program import Call, Program, waits_for_data
 from tvm_megcc.forward.storages import Storages
-from tvm_megcc.program import Call, Program, waits_for_data
 
 
 def run_in_place(program: Program) -> Program:

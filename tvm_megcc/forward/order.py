@@ -16,8 +16,8 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, replace
 
+from tvm_megcc.core.program import Call, Check, Program, Step, operands_of, sized
 from tvm_megcc.dims import fixed, samples
-from tvm_megcc.program import Call, Check, Program, Step, operands_of, sized
 
 #: Sets of finished calls that the exact search may visit.
 MAX_STATES = 4_000

@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tvm_megcc.core.program import ALIGNMENT, Call, Program, Step, sized, waits_for_data
+from tvm_megcc.core.splitting import parts
 from tvm_megcc.dims import Size, ceildiv, samples, typical
 from tvm_megcc.forward.storages import Storages
-from tvm_megcc.program import ALIGNMENT, Call, Program, Step, sized, waits_for_data
-from tvm_megcc.splitting import parts
 
 #: Calls before and after the one of the peak that are tried together with it.
 REACH = 6

@@ -6,8 +6,8 @@ import copy
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from tvm_megcc.core.program import Location, Program, Tensor, live_steps
 from tvm_megcc.dims import Size, maximum
-from tvm_megcc.program import Location, Program, Tensor, live_steps
 
 
 @dataclass(frozen=True, slots=True)

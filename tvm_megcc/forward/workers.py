@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tvm_megcc.core.program import ALIGNMENT, Call, Program, Step
+from tvm_megcc.core.splitting import MOST, is_whole, parts
 from tvm_megcc.dims import ceildiv
-from tvm_megcc.program import ALIGNMENT, Call, Program, Step
-from tvm_megcc.splitting import MOST, is_whole, parts
 
 
 def give_workspaces(program: Program, threads: int) -> Program:

@@ -23,11 +23,13 @@ import tvm
 from onnx import numpy_helper
 from tvm import relax
 
+from tvm_megcc.core.dtypes import DType, of, of_numpy, of_onnx
+from tvm_megcc.relax_tools.names import with_names
+from tvm_megcc.relax_tools.shape_exprs import prim_of, size_of, sizes_of, with_bounds, with_symbols
+
 from .. import ops
 from ..dims import Dim, Size, Symbol, Undecided, stretch
-from ..dtypes import DType, of, of_numpy, of_onnx
 from ..errors import MegccError, UnsupportedError
-from ..names import with_names
 from ..ops import Context, Inputs, _stock
 from ..ops._agree import agreed
 from ..ops._arithmetic import dims_array
@@ -35,7 +37,6 @@ from ..ops._context import expr_dtype, relax_shape
 from ..ops._of_shape import OfShape
 from ..ops._sizes import SizeArray
 from ..ops._stored import packed, restored, unpacked
-from ..shape_exprs import prim_of, size_of, sizes_of, with_bounds, with_symbols
 from . import fold, functions, sequence_nodes, sequences, subgraphs, symbolic
 from .load import node_reads
 from .model import ImportedModel, InputInfo, OutputInfo

@@ -14,7 +14,8 @@ from pathlib import Path
 import onnx
 from google.protobuf.message import DecodeError
 
-from ..dtypes import of_onnx
+from tvm_megcc.core.dtypes import of_onnx
+
 from ..errors import InputError, UnsupportedError
 from . import wellformed
 from .values import tensor_type

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import onnx
 from onnx import helper, numpy_helper
 
-from ..dtypes import of_onnx
+from tvm_megcc.core.dtypes import of_onnx
+
 from ..errors import InputError
 from .values import label
 

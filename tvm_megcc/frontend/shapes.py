@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import onnx
 
+from tvm_megcc.core.dtypes import of_onnx
+
 from ..dims import Symbol
-from ..dtypes import of_onnx
 from ..errors import InputError
 from .model import InputInfo
 

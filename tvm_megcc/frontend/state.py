@@ -14,9 +14,10 @@ import onnx
 import tvm
 from tvm import relax
 
-from ..control_flow import Functions
+from tvm_megcc.core.dtypes import DType
+from tvm_megcc.relax_tools.control_flow import Functions
+
 from ..dims import Size, Symbol
-from ..dtypes import DType
 from ..ops import Context
 from ..ops._context import constant, expr_dtype
 from ..ops._sizes import Real, SizeArray

@@ -1,7 +1,7 @@
 """If, Loop and Scan: nodes with graphs of their own become functions that are called.
 
 Enters: a node whose choice or number of iterations is not known. Leaves: a call of functions of the
-module (`tvm_megcc.control_flow`), and results whose sizes are known or read during the run.
+module (`tvm_megcc.relax_tools.control_flow`), and results of known sizes or sizes read in the run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import numpy as np
 import onnx
 from tvm import relax, tirx
 
-from .. import control_flow
+from tvm_megcc.relax_tools import control_flow
+from tvm_megcc.relax_tools.shape_exprs import bound, prim_of, symbol_of
+
 from ..dims import Size, Symbol, maximum, of, symbols
 from ..errors import UnsupportedError
 from ..ops import Context
@@ -24,7 +26,6 @@ from ..ops._arithmetic import size as whole_size
 from ..ops._context import IllTypedError, cast_dim, expr_dtype, relax_shape
 from ..ops._data_sizes import sizes_from
 from ..ops._sizes import SizeArray
-from ..shape_exprs import bound, prim_of, symbol_of
 from . import appended
 from .sequences import Form, Value, flat, shaped, tensor_count, words
 from .state import Importer, Scope

@@ -12,10 +12,11 @@ import onnx
 from onnx import numpy_helper
 from tvm import relax
 
+from tvm_megcc.core.dtypes import DType, of_numpy
+from tvm_megcc.relax_tools.names import ANONYMOUS
+
 from ..dims import Size, fixed_dims
-from ..dtypes import DType, of_numpy
 from ..errors import UnsupportedError
-from ..names import ANONYMOUS
 from ..ops._context import expr_dtype, relax_shape
 from ..ops._sizes import SizeArray
 

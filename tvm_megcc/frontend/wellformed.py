@@ -16,7 +16,8 @@ from typing import Any
 import onnx
 from onnx import helper
 
-from ..dtypes import nbytes, of_onnx
+from tvm_megcc.core.dtypes import nbytes, of_onnx
+
 from ..errors import InputError
 from .values import label
 from .words import check_words

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from tvm.relax.dpl import is_const, is_op, wildcard
 
+from tvm_megcc.core.dtypes import numpy_dtype
 from tvm_megcc.dims import fixed
-from tvm_megcc.dtypes import numpy_dtype
 from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
 from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of

@@ -23,8 +23,8 @@ from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.kernels import registry
 from tvm_megcc.relax_tools.elementwise import BROADCAST, UNARY
 from tvm_megcc.relax_tools.exprs import shape_of
+from tvm_megcc.relax_tools.shape_exprs import symbols_of
 from tvm_megcc.relax_tools.slices import slice_of
-from tvm_megcc.shape_exprs import symbols_of
 
 _SLICE = "relax.strided_slice"
 #: What is fused to one TIR function. A slope of nn.prelu does not broadcast as NumPy has it.

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
 
+from tvm_megcc.core.dtypes import nbytes
 from tvm_megcc.dims import Size, product
-from tvm_megcc.dtypes import nbytes
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.kernels.contract import codes

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from tvm_megcc.codegen_c.kernel_files import headers
+from tvm_megcc.codegen_c.sources import headers
 
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(\w+)[ \t]*(?://.*)?$", re.MULTILINE)
 _ENUM = re.compile(r"^[ \t]*enum[ \t]*\{[ \t]*(\w+)[ \t]*=[ \t]*(\w+)[ \t]*\};", re.MULTILINE)

@@ -25,8 +25,8 @@ from pathlib import Path
 
 import tvm_megcc.codegen_c as codegen_c
 from tvm_megcc.codegen_c.sources import header_text
+from tvm_megcc.core.dtypes import DTYPES
 from tvm_megcc.dims import Dim, Size
-from tvm_megcc.dtypes import DTYPES
 from tvm_megcc.kernels import constants
 from tvm_megcc.kernels.expression import Expression, Fact
 

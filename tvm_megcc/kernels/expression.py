@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
-from tvm_megcc import dims, dtypes
+from tvm_megcc import dims
+from tvm_megcc.core import dtypes
 from tvm_megcc.dims import Dim, Size
 
 Fact = int | float | str | Dim

@@ -1,8 +1,8 @@
 """The kernels there are, and which one serves a call.
 
-A kernel is a C file under ``codegen_c/kernels``; its facts stand in its header comment (grammar:
-docs/adding-a-kernel.md), and what it is called with in its operator's contract. Enters: an
-operator, an architecture and the facts of one call, its types among them
+A kernel is a C file ``codegen_c/kernels/<operator>/<stem>.c``; its facts stand in its header
+comment (grammar: docs/adding-a-kernel.md), and what it is called with in its operator's contract.
+Enters: an operator, an architecture and the facts of one call, its types among them
 (`contract.Contract.completed`). Leaves: the applicable kernel with the highest rank.
 
 Example
@@ -24,14 +24,14 @@ from math import inf
 from pathlib import Path
 
 import tvm_megcc.codegen_c as codegen_c
+from tvm_megcc.core.machine import ARCHITECTURES, FEATURES, machine
+from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Dim, Size, Undecided, typical
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.kernels import constants, types
 from tvm_megcc.kernels.contract import Contract, contract
 from tvm_megcc.kernels.expression import Expression, Fact
 from tvm_megcc.kernels.types import Types
-from tvm_megcc.machine import ARCHITECTURES, FEATURES, machine
-from tvm_megcc.program import Kernel
 
 KERNEL_DIR = Path(codegen_c.__file__).parent / "kernels"
 
@@ -76,7 +76,7 @@ class KernelFile:
 
     @property
     def path(self) -> Path:
-        return KERNEL_DIR / f"{self.stem}.c"
+        return KERNEL_DIR / self.op / f"{self.stem}.c"
 
     def runs_on(self, arch: str) -> bool:
         """Whether the kernel is for a machine, for some calls at least."""
@@ -204,6 +204,8 @@ def parse(path: Path) -> KernelFile:
     archs = tuple(a.strip() for a in keys["arch"].split(","))
     if keys["kernel"] != path.stem or not set(archs) <= set(ARCHITECTURES):
         raise ValueError(f"{path.name}: `kernel` must be {path.stem}, `arch` of {ARCHITECTURES}")
+    if keys["op"] != path.parent.name:
+        raise ValueError(f"{path.name}: a kernel of {keys['op']} stands in {path.parent.name}/")
     given = {*_macros(keys), *contract(keys["op"]).variables}
     made = _made(path.stem, archs, keys, constants.of_text(path.read_text(), given))
     _check_names(made)
@@ -236,7 +238,8 @@ def _features(name: str, isa: str, archs: Iterable[str]) -> tuple[str, ...]:
         if foreign := [f for f in features if f not in FEATURES[arch]]:
             raise ValueError(
                 f"{name}: `isa` names {', '.join(foreign)}, which {arch} has not; write none,"
-                f" simd or features of tvm_megcc/machine.py: {', '.join(FEATURES[arch]) or 'none'}"
+                f" simd or features of tvm_megcc/core/machine.py:"
+                f" {', '.join(FEATURES[arch]) or 'none'}"
             )
     return features
 
@@ -315,7 +318,7 @@ def _packings(
 @cache
 def kernels() -> tuple[KernelFile, ...]:
     """All kernel files, sorted by name."""
-    return tuple(parse(path) for path in sorted(KERNEL_DIR.glob("*.c")))
+    return tuple(parse(path) for path in sorted(KERNEL_DIR.glob("*/*.c"), key=lambda p: p.stem))
 
 
 def listed() -> list[KernelFile]:

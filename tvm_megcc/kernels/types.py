@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from tvm_megcc.dtypes import DTYPES
+from tvm_megcc.core.dtypes import DTYPES
 from tvm_megcc.kernels.contract import Contract
 from tvm_megcc.kernels.expression import Fact
 

@@ -12,19 +12,11 @@ import tvm
 from tvm import relax
 from tvm.ir import GenericConst
 
+from tvm_megcc.core.program import Kernel, Let, Location, Requirement, Step, Tensor, Weight
 from tvm_megcc.dims import Size, Symbol, compare, of, symbols
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.program import (
-    Kernel,
-    Let,
-    Location,
-    Requirement,
-    Step,
-    Tensor,
-    Weight,
-)
 from tvm_megcc.relax_tools.exprs import dtype_name, make_constant
-from tvm_megcc.shape_exprs import rename, symbols_of
+from tvm_megcc.relax_tools.shape_exprs import rename, symbols_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,29 +13,20 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import GenericConst
 
-from tvm_megcc.checks import Checked, checked_of
 from tvm_megcc.codegen_c.tir import GeneratedKernel, emit_prim_func, symbolic_vars
 from tvm_megcc.codegen_c.tir.sizes import evaluate
-from tvm_megcc.control_flow import region_of
+from tvm_megcc.core.program import Call, Check, Kernel, Load, Location, Port, Program, Tensor
 from tvm_megcc.dims import Size, Symbol, as_symbol, compare, of, stretch, symbols, typical
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.lower.growing import Growing, ShapeOf, Sizes, Value, single
 from tvm_megcc.lower.regions import lower_region
 from tvm_megcc.passes.materialise import kernels_from_module
 from tvm_megcc.passes.read_sizes import is_sizes
-from tvm_megcc.program import (
-    Call,
-    Check,
-    Kernel,
-    Load,
-    Location,
-    Port,
-    Program,
-    Tensor,
-)
+from tvm_megcc.relax_tools.checks import Checked, checked_of
+from tvm_megcc.relax_tools.control_flow import region_of
 from tvm_megcc.relax_tools.exprs import dtype_name, shape_of
-from tvm_megcc.shape_exprs import size_of, sizes_of, symbol_of, symbols_of
-from tvm_megcc.stretching import parts_of
+from tvm_megcc.relax_tools.shape_exprs import size_of, sizes_of, symbol_of, symbols_of
+from tvm_megcc.relax_tools.stretching import parts_of
 
 #: Characters of a fused function's name that go into its symbol.
 MAX_HINT = 40

@@ -1,4 +1,4 @@
-"""Branches and loops -> steps: what `tvm_megcc.control_flow` calls becomes part of the program.
+"""Branches and loops -> steps: what `relax_tools.control_flow` calls becomes part of the program.
 
 Enters: what a call does, and its operands. Leaves: the steps of the functions that it calls,
 between `If`, `Else`, `Loop` and `End`, and copies to where the results and states live.
@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from tvm import relax
 
-from tvm_megcc.control_flow import Branches, Iterations, Region
+from tvm_megcc.core.program import Copy, Else, End, If, Let, Loop, Step
 from tvm_megcc.dims import Size, Symbol, as_symbol, bounds, compare, of
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.lower.growing import Growing, Value, single
-from tvm_megcc.program import Copy, Else, End, If, Let, Loop, Step
+from tvm_megcc.relax_tools.control_flow import Branches, Iterations, Region
 from tvm_megcc.relax_tools.exprs import dtype_name, shape_of
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tvm_megcc.program import ALIGNMENT
+from tvm_megcc.core.program import ALIGNMENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ its end (to its last read if it may be clobbered), an output from its first writ
 
 from __future__ import annotations
 
+from tvm_megcc.core.program import Program, live_steps, operands_of
 from tvm_megcc.memory.block import Interval
 from tvm_megcc.memory.problem import Problem
-from tvm_megcc.program import Program, live_steps, operands_of
 
 
 def problem_of(program: Program, clobber_inputs: bool = False) -> tuple[Problem, tuple[int, ...]]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tvm_megcc.core.program import Block, Call, Location, MemoryPlan, Pool, Program, operands_of
 from tvm_megcc.dims import at
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory.block import align
@@ -27,7 +28,6 @@ from tvm_megcc.memory.problem import (
     peak_step,
 )
 from tvm_megcc.memory.symbolic import stack
-from tvm_megcc.program import Block, Call, Location, MemoryPlan, Pool, Program, operands_of
 
 
 def place(

@@ -17,13 +17,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import isinf
 
-from tvm_megcc.dims import at, bounds, samples, symbols
-from tvm_megcc.memory.below import BelowOrder, addresses, below_order, validate_order
-from tvm_megcc.memory.block import Interval
-from tvm_megcc.memory.lifetimes import problem_of
-from tvm_megcc.memory.portfolio import plan
-from tvm_megcc.memory.problem import Problem, lower_bound
-from tvm_megcc.program import (
+from tvm_megcc.core.program import (
     Location,
     Program,
     Storage,
@@ -32,6 +26,12 @@ from tvm_megcc.program import (
     operands_of,
     sized,
 )
+from tvm_megcc.dims import at, bounds, samples, symbols
+from tvm_megcc.memory.below import BelowOrder, addresses, below_order, validate_order
+from tvm_megcc.memory.block import Interval
+from tvm_megcc.memory.lifetimes import problem_of
+from tvm_megcc.memory.portfolio import plan
+from tvm_megcc.memory.problem import Problem, lower_bound
 
 
 def stack(

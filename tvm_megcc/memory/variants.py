@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tvm_megcc.core.program import Bundle, Program, Range, Variant
 from tvm_megcc.dims import as_symbol, at, symbols
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory.symbolic import arena_bytes
-from tvm_megcc.program import Bundle, Program, Range, Variant
 
 
 def sizes_of(bundle: Bundle, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Operators that are imported as one call (`tvm_megcc.composite`) and expanded by a pass."""
+"""Operators that are imported as one call (`relax_tools.composite`) and expanded by a pass."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from tvm import relax
 
-from ..composite import Operator, call
+from tvm_megcc.relax_tools.composite import Operator, call
+
 from ._context import Attrs, Context, relax_shape
 from ._inputs import Inputs
 from ._operator import OnnxOp, Result

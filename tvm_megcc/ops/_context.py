@@ -10,11 +10,12 @@ import numpy.typing as npt
 import tvm
 from tvm import relax, tirx
 
-from .. import checks
-from ..control_flow import Functions
+from tvm_megcc.relax_tools import checks
+from tvm_megcc.relax_tools.control_flow import Functions
+from tvm_megcc.relax_tools.shape_exprs import prim_of, sizes_of
+
 from ..dims import Dim, Size, compare, is_static, maximum
 from ..errors import UnsupportedError
-from ..shape_exprs import prim_of, sizes_of
 
 #: Attribute name -> int, float, str, list of them, or np.ndarray. Absent attributes are absent.
 Attrs = dict[str, Any]

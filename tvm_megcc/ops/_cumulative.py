@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 from tvm import te
 
-from ..scans import around as known_parts
-from ..scans import scanned
+from tvm_megcc.relax_tools.scans import around as known_parts
+from tvm_megcc.relax_tools.scans import scanned
+
 from ._axes_data import around
 from ._context import Attrs, Context, relax_shape
 from ._inputs import Inputs

@@ -14,8 +14,9 @@ from tvm import relax, te, tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
+from tvm_megcc.relax_tools.shape_exprs import bound, symbol_of
+
 from ..dims import Size, Symbol, of
-from ..shape_exprs import bound, symbol_of
 from ._context import Context
 
 

@@ -12,8 +12,9 @@ from typing import Any
 import tvm
 from tvm import relax
 
+from tvm_megcc.relax_tools.shape_exprs import size_of
+
 from ..dims import Size
-from ..shape_exprs import size_of
 
 Element = Size | float | None
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 
 from tvm import relax
 
-from ..control_flow import loop
+from tvm_megcc.relax_tools.control_flow import loop
+
 from ._context import Context, expr_dtype
 
 Exprs = list[relax.Expr]

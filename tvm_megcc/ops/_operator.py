@@ -30,7 +30,7 @@ class OnnxOp(ABC):
         arithmetic goes through it.
     carries : sequence of int
         The operands whose elements reach the results as they are, besides the `moves`: they, and
-        with them the results, may be of a storage type (`tvm_megcc.dtypes`).
+        with them the results, may be of a storage type (`tvm_megcc.core.dtypes`).
     takes_storage : bool
         `convert` itself knows what to do with operands of storage types.
     slow : bool

@@ -1,4 +1,4 @@
-"""Values of storage types (`tvm_megcc.dtypes`): from and to numbers, from and to a port's bytes.
+"""Values of storage types (`core.dtypes`): from and to numbers, from and to a port's bytes.
 
 Inside a model such a value is a tensor of bytes, `held`, and `Context.stored` says of which type it
 is. 4- and 2-bit integers are held as their numbers, 8- and 4-bit floats as their codes.
@@ -14,7 +14,8 @@ from tvm import relax, te, tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
-from ..dtypes import DType, numpy_dtype, of_numpy
+from tvm_megcc.core.dtypes import DType, numpy_dtype, of_numpy
+
 from ._context import Attrs, Context, expr_dtype
 from ._inputs import Inputs
 

@@ -1,7 +1,7 @@
 """Open dims that meet in broadcasting: equal, or 1, as only the run says.
 
 The result's dim is a new symbol, which is ``b`` where ``a`` is 1, else ``a``. An operand is copied
-to that dim (`tvm_megcc.stretching`), and it is checked that its own one is 1 or just that. What
+to that dim (`relax_tools.stretching`), and it is checked that its own one is 1 or just that. What
 comes after the copies knows nothing of this. `passes.equal_dims` makes the program for dims that
 are all equal, in which nothing is copied.
 """
@@ -15,9 +15,10 @@ from math import inf
 
 from tvm import relax
 
-from .. import stretching
+from tvm_megcc.relax_tools import stretching
+from tvm_megcc.relax_tools.shape_exprs import bound, symbol_of
+
 from ..dims import Size, Symbol, bounds, effort, may_be_one, of, stretch, symbols
-from ..shape_exprs import bound, symbol_of
 from ._context import Context
 
 

@@ -11,7 +11,8 @@ from itertools import combinations
 import numpy as np
 from tvm import relax
 
-from ..control_flow import loop
+from tvm_megcc.relax_tools.control_flow import loop
+
 from ._context import Attrs, Context, expr_dtype
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from onnx import TensorProto
 
-from ..dtypes import of_onnx
+from tvm_megcc.core.dtypes import of_onnx
+
 from . import Attrs, Context, Inputs, Result
 from ._arithmetic import Known, converted
 from ._stock import StockOp

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..dtypes import of_numpy
+from tvm_megcc.core.dtypes import of_numpy
+
 from . import Attrs, Context, Inputs, Result
 from ._arithmetic import Known, converted, dtype_of
 from ._stock import StockOp

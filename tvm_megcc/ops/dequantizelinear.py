@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tvm import relax
 
-from ..dtypes import of_onnx
+from tvm_megcc.core.dtypes import of_onnx
+
 from . import Attrs, Context, Inputs, Result
 from ._quantisation import Linear, beside, numbers
 from ._stored import storage

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tvm import relax
 
-from ..dtypes import DType, of_numpy, of_onnx
+from tvm_megcc.core.dtypes import DType, of_numpy, of_onnx
+
 from . import Attrs, Context, Inputs, Result
 from ._activations import clip
 from ._quantisation import Linear, beside, numbers

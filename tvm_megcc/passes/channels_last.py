@@ -24,7 +24,7 @@ from tvm_megcc.dims import Size, Undecided, floormod
 from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.elementwise import BROADCAST, REDUCE, UNARY
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, shape_of
-from tvm_megcc.shape_exprs import prim_of
+from tvm_megcc.relax_tools.shape_exprs import prim_of
 
 NCHW_OF_NHWC = (0, 3, 1, 2)  # logical NCHW = permute_dims(raw NHWC, these axes)
 

@@ -13,8 +13,8 @@ from tvm import relax, tirx
 from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.utils import copy_with_new_vars
 
-from tvm_megcc.composite import is_call, operator_of
 from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.composite import is_call, operator_of
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ExpandQuantised")

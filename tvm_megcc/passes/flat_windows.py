@@ -32,7 +32,7 @@ from tvm_megcc.dims import Size
 from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.elementwise import UNARY
 from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
-from tvm_megcc.shape_exprs import prim_of
+from tvm_megcc.relax_tools.shape_exprs import prim_of
 
 Build = Callable[[relax.Call, list[relax.Expr], int], relax.Call]
 _PLANES_FIRST = (0, 2, 1, 3, 4)  # NCDHW <-> NDCHW

@@ -19,10 +19,10 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.control_flow import plain_functions
 from tvm_megcc.dims import fixed
+from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
-from tvm_megcc.shape_exprs import symbols_of
+from tvm_megcc.relax_tools.shape_exprs import symbols_of
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.FoldScaleShift")

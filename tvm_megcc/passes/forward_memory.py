@@ -11,12 +11,12 @@ from tvm import relax
 from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.control_flow import plain_functions
+from tvm_megcc.core.dtypes import nbytes
 from tvm_megcc.dims import Size, product
-from tvm_megcc.dtypes import nbytes
+from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
+from tvm_megcc.relax_tools.shape_exprs import prim_of, sizes_of, symbols_of, variables_of
 from tvm_megcc.relax_tools.slices import slice_of
-from tvm_megcc.shape_exprs import prim_of, sizes_of, symbols_of, variables_of
 
 _RENAMES = {"relax.reshape", "relax.squeeze", "relax.expand_dims", "relax.flatten"}
 

@@ -19,7 +19,7 @@ from tvm import relax
 from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.names import ANONYMOUS
+from tvm_megcc.relax_tools.names import ANONYMOUS
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.FuseNamed")

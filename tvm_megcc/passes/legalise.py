@@ -14,7 +14,7 @@ from tvm_megcc.passes.casts_apart import CastsApart
 from tvm_megcc.passes.fuse_named import FuseNamed
 from tvm_megcc.passes.own_scans import OwnScans
 from tvm_megcc.passes.sizes_first import SizesFirst
-from tvm_megcc.shape_exprs import variables_of
+from tvm_megcc.relax_tools.shape_exprs import variables_of
 
 #: Left as Relax operators: `ForwardMemory` has turned every free one into a view.
 KEPT = ["relax.memory.view", "relax.memory.ensure_zero_offset"]

@@ -18,13 +18,13 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.control_flow import plain_functions
+from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Size
 from tvm_megcc.fuse.match import Match, find_matches
 from tvm_megcc.kernels import packing
-from tvm_megcc.program import Kernel
+from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, make_constant
-from tvm_megcc.shape_exprs import prim_of, variables_of
+from tvm_megcc.relax_tools.shape_exprs import prim_of, variables_of
 
 KERNELS_ATTR = "tvm_megcc.kernels"
 

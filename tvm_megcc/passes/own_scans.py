@@ -12,7 +12,7 @@ from tvm import relax, te, topi
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.passes.rewriting import rewritten
-from tvm_megcc.scans import around, scanned
+from tvm_megcc.relax_tools.scans import around, scanned
 
 _SCANS = {"relax.cumsum": (operator.add, 0), "relax.cumprod": (operator.mul, 1)}
 

@@ -8,8 +8,8 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator
 
-from tvm_megcc.control_flow import plain_functions
-from tvm_megcc.shape_exprs import symbols_of, variables_of
+from tvm_megcc.relax_tools.control_flow import plain_functions
+from tvm_megcc.relax_tools.shape_exprs import symbols_of, variables_of
 
 
 def rewritten(mod: tvm.IRModule, rewriter: PyExprMutator) -> tvm.IRModule:

@@ -12,11 +12,11 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.control_flow import called_by
 from tvm_megcc.dims import stretch
 from tvm_megcc.passes.rewriting import rewritten
-from tvm_megcc.shape_exprs import size_of, sizes_of
-from tvm_megcc.stretching import copied, parts_of
+from tvm_megcc.relax_tools.control_flow import called_by
+from tvm_megcc.relax_tools.shape_exprs import size_of, sizes_of
+from tvm_megcc.relax_tools.stretching import copied, parts_of
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.SettleStretched")

@@ -6,10 +6,10 @@ import numpy as np
 from tvm import relax, tirx
 from tvm.ir import GenericConst
 
+from tvm_megcc.core.dtypes import of_numpy
 from tvm_megcc.dims import Size, fixed_dims, is_static
-from tvm_megcc.dtypes import of_numpy
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.shape_exprs import sizes_of
+from tvm_megcc.relax_tools.shape_exprs import sizes_of
 
 
 def dtype_name(dtype: object) -> str:

@@ -14,7 +14,7 @@ from tvm import relax
 
 from tvm_megcc import dims
 from tvm_megcc.dims import Size, Undecided
-from tvm_megcc.shape_exprs import size_of
+from tvm_megcc.relax_tools.shape_exprs import size_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import tvm
 from tvm import relax
 from tvm.ir import GenericConst
 
-from tvm_megcc import dtypes
+from tvm_megcc.core import dtypes
 from tvm_megcc.errors import InputError
 from tvm_megcc.relay.dims import to_frontend
 

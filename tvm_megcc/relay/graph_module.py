@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import tvm
 
-from tvm_megcc.dtypes import of_numpy
+from tvm_megcc.core.dtypes import of_numpy
 
 
 class GraphModule:
@@ -25,7 +25,7 @@ class GraphModule:
     Parameters
     ----------
     execution : callable
-        What ``lib["default"](device)`` returns (see codegen_c/package/tvm_library.c).
+        What ``lib["default"](device)`` returns (see codegen_c/emit/package/tvm_library.c).
     """
 
     def __init__(self, execution: Callable[..., Any]) -> None:

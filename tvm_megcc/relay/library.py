@@ -13,10 +13,10 @@ from typing import Any
 import tvm
 
 from tvm_megcc import driver
+from tvm_megcc.core.program import Bundle, Program, bundle_of, programs_of
 from tvm_megcc.errors import InputError
-from tvm_megcc.graph_form import constants, graph_json
+from tvm_megcc.host.graph_form import constants, graph_json
 from tvm_megcc.memory.variants import bundle_arena_bytes, sizes_of
-from tvm_megcc.program import Bundle, Program, bundle_of, programs_of
 from tvm_megcc.relay.memory_plan import MemoryPlan, memory_plan
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tvm_megcc.program import Block, Pool, Program
+from tvm_megcc.core.program import Block, Pool, Program
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ from __future__ import annotations
 import tvm
 from tvm import relax
 
-from ..checks import CHECKED
-from ..control_flow import region_of
-from ..dtypes import of_numpy
+from tvm_megcc.core.dtypes import of_numpy
+from tvm_megcc.relax_tools.checks import CHECKED
+from tvm_megcc.relax_tools.control_flow import region_of
+
 from ..errors import InputError, UnsupportedError
 
 #: Operators that call a function by its name, which is their first argument.

@@ -1,0 +1,155 @@
+"""``{arch: Program or Bundle}`` -> the files of a C package.
+
+What enters is one planned `Program` per architecture, or a `Bundle` of several for different
+shapes; what leaves is ``{path: text or bytes}``. Pure and deterministic: equal input gives equal
+bytes.
+
+Example
+-------
+>>> from ...core.program import Program
+>>> empty = Program("net", "portable", (), (), (), (), (), (), arena_bytes=0)
+>>> "include/megcc.h" in package({"portable": empty}, name="net")
+True
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tvm_megcc.codegen_c.emit import bytecode
+from tvm_megcc.codegen_c.emit.build_files import cmake, makefile
+from tvm_megcc.codegen_c.emit.compiled import Compiled, can_fail, opcodes_of, runtime_parts
+from tvm_megcc.codegen_c.emit.header import header
+from tvm_megcc.codegen_c.emit.kernel_files import add_headers, kernel_files
+from tvm_megcc.codegen_c.emit.manifest import input_ports, manifest, output_ports, readme
+from tvm_megcc.codegen_c.emit.model_source import binary, has_builds, main_c, model_c, weights_c
+from tvm_megcc.codegen_c.emit.weights import lay_out
+from tvm_megcc.codegen_c.sources import runtime_text
+from tvm_megcc.core.machine import ARCHITECTURES, machine
+from tvm_megcc.core.program import Bundle, Program, bundle_of
+from tvm_megcc.errors import InputError
+
+RUNTIME = ("megcc_context.c", "megcc_model.c", "megcc_status.c", "megcc_opcodes.def", "megcc_vm.h")
+
+#: How weights come into a program, and what of the runtime each way takes.
+WEIGHT_HEADERS: Mapping[str, tuple[str, ...]] = {
+    "incbin": ("megcc_align.h", "megcc_incbin.h"),
+    "c": ("megcc_align.h",),
+    "bin": (),
+}
+
+
+#: Names whose ``include/<name>.h`` would stand before a header of the system or of ours.
+_HEADERS = frozenset(
+    "assert complex ctype errno fenv float inttypes iso646 limits locale main malloc math megcc "
+    "memory pthread sched setjmp signal stdalign stdarg stdatomic stdbool stddef stdint stdio "
+    "stdlib stdnoreturn string strings tgmath threads time uchar unistd wchar wctype".split()
+)
+
+
+def c_name(name: str) -> str:
+    """``name`` as a C identifier: the prefix of everything the package exports.
+
+    >>> c_name("mobile-net v2"), c_name("3d"), c_name("time")
+    ('mobile_net_v2', 'm_3d', 'm_time')
+    """
+    ident = re.sub(r"\W", "_", name, flags=re.ASCII) or "model"
+    return f"m_{ident}" if ident[0].isdigit() or ident.lower() in _HEADERS else ident
+
+
+def package(
+    programs: Mapping[str, Program | Bundle], *, name: str, weights: str = "incbin"
+) -> dict[str, str | bytes]:
+    """Emit the package of a model.
+
+    Parameters
+    ----------
+    programs : mapping of architecture to Program or Bundle
+        Planned programs of one model, with equal inputs and outputs.
+    name : str
+        Model name; its C form (`c_name`) is the prefix of the exported symbols.
+    weights : {"incbin", "c", "bin"}
+        Weights in files that the compiler takes into the objects, or as literals in C, the program
+        as a const array beside them; or both as one ``model/model_<arch>.bin`` per architecture.
+
+    Returns
+    -------
+    dict
+        Sorted paths inside the package -> contents.
+
+    Raises
+    ------
+    InputError
+        No or an unknown architecture, programs whose inputs or outputs differ, too many memory
+        pools or pools whose names are one in C.
+    UnsupportedError
+        A size or a number does not fit in 32 bits.
+    """
+    bundles = {a: p if isinstance(p, Bundle) else bundle_of(p) for a, p in programs.items()}
+    _check(bundles)
+    ident = c_name(name)
+    archs = tuple(sorted(bundles))
+    codes = {a: Compiled.of(replace(bundles[a], name=name)) for a in archs}
+    layout = lay_out({a: [c.program for c in codes[a].codes] for a in archs})
+    kernels = kernel_files({a: codes[a].kernels for a in archs})
+    blobs = {
+        a: bytecode.encode(
+            codes[a].bundle,
+            codes[a].functions(layout.local(a)),
+            symbols=kernels.symbols[a],
+            segments=[layout.segments[k].data for k in layout.of(a)],
+        )
+        for a in archs
+    }
+
+    out: dict[str, str | bytes] = {"include/megcc.h": runtime_text("include/megcc.h")}
+    for path in (*RUNTIME, *WEIGHT_HEADERS[weights]):
+        out[f"src/{path}"] = runtime_text(f"src/{path}")
+    for path in (*runtime_parts(codes), *(("megcc_machine",) if has_builds(codes) else ())):
+        out[f"src/{path}.c"] = runtime_text(f"src/{path}.c")
+    for file in kernels.files:
+        out[file.path] = file.text(archs)
+    add_headers(out, [file.body for file in kernels.files])
+
+    out[f"include/{ident}.h"] = header(ident, name, codes, weights)
+    out["model/model.c"] = model_c(ident, codes, layout, kernels.symbols, blobs, weights)
+    if weights != "bin":
+        embedded = weights == "incbin"
+        for k, segment in enumerate(layout.segments):
+            out[f"model/weights{k}.c"] = weights_c(ident, k, layout, archs, embedded=embedded)
+            if embedded:
+                out[f"model/weights{k}.c.bin"] = segment.data
+    else:
+        for a in archs:
+            out[f"model/model_{a}.bin"] = binary(blobs[a], a, layout)
+    shaped = any(code.is_shaped for code in codes.values())
+    out["main.c"] = main_c(ident, archs, weights, shaped, can_fail(opcodes_of(codes)))
+    out["include/megcc_pool.h"] = runtime_text("include/megcc_pool.h")
+    out["megcc_pool.c"] = runtime_text("src/megcc_pool.c")
+    machines = kernels.machines
+    out["Makefile"], out["CMakeLists.txt"] = makefile(machines), cmake(machines)
+    facts = manifest(name, ident, codes, layout, kernels.files, kernels.symbols, blobs, weights)
+    out["manifest.json"] = json.dumps(facts, indent=1, sort_keys=True) + "\n"
+    out["README.md"] = readme(name, ident, facts)
+    return dict(sorted(out.items()))
+
+
+def _check(bundles: Mapping[str, Bundle]) -> None:
+    if not bundles:
+        known = ", ".join(ARCHITECTURES)
+        raise InputError(f"package without an architecture; name one of {known}")
+    for arch in sorted(bundles):
+        if machine(arch).name != arch:
+            raise InputError(f"architecture {arch!r} is called {machine(arch).name!r}; use that")
+    first = bundles[min(bundles)]
+    for arch in sorted(bundles):
+        for side, ports in (("inputs", input_ports), ("outputs", output_ports)):
+            mine, other = ports(bundles[arch]), ports(first)
+            if mine != other:
+                raise InputError(
+                    f"the {side} for {arch} are {mine}, for {min(bundles)} {other}; "
+                    "compile all architectures from one model"
+                )

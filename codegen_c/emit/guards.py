@@ -1,0 +1,48 @@
+"""Preprocessor conditions that tell a package's architectures apart.
+
+Machines of one architecture are in one program, so conditions are about architectures only; which
+of its machines serves is chosen when a model is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tvm_megcc.core.machine import ROWS, machine
+
+
+def condition(machines: Collection[str], package: Collection[str]) -> str | None:
+    """When code for ``machines`` of a package for ``package`` is compiled; None means always.
+
+    >>> condition(["arm64"], ["arm64", "portable"])
+    'defined(__aarch64__)'
+    >>> condition(["portable"], ["arm64", "portable"])
+    '!defined(__aarch64__)'
+    """
+    mine, all_ = ({machine(name).arch.name for name in names} for names in (machines, package))
+    if mine == all_:
+        return None
+    if "portable" in mine:
+        return " && ".join(f"!{ROWS[a].macro}" for a in sorted(all_ - mine))
+    return " || ".join(ROWS[a].macro for a in sorted(mine))
+
+
+def wrap(text: str, archs: Collection[str], package: Collection[str]) -> str:
+    """``text`` between ``#if`` and ``#endif`` where it is not for all of the package."""
+    test = condition(archs, package)
+    return text if test is None else f"#if {test}\n{text}#endif  // {test}\n"
+
+
+def chain(parts: dict[str, str], otherwise: str) -> str:
+    """``#if ... #elif ... #else`` over per-architecture texts; portable comes last.
+
+    ``otherwise`` is what stands for machines that the package was not compiled for.
+    """
+    lines: list[str] = []
+    for arch in sorted(a for a in parts if a != "portable"):
+        test = ROWS[arch].macro
+        lines.append(f"#{'elif' if lines else 'if'} {test}  // {arch}\n{parts[arch]}")
+    rest = parts.get("portable", otherwise)
+    if not lines:
+        return rest
+    return "".join(lines) + f"#else\n{rest}#endif\n"

@@ -1,0 +1,110 @@
+"""``include/<name>.h`` of a package: what C code needs to know, and sizes for static allocation.
+
+Enters: what was compiled. Leaves: text. Machines of one architecture share the sizes: the greatest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from tvm_megcc.codegen_c.emit import bytecode, guards
+from tvm_megcc.codegen_c.emit.blocks import counts
+from tvm_megcc.codegen_c.emit.compiled import Compiled
+from tvm_megcc.codegen_c.emit.weights import MAX_SEGMENTS
+from tvm_megcc.codegen_c.sources import generated
+from tvm_megcc.core.machine import by_architecture
+from tvm_megcc.core.program import Call, Program
+from tvm_megcc.errors import InputError
+
+MAX_POOLS = 8  #: MEGCC_MAX_POOLS
+SHAPED_BYTES = 768  #: MEGCC_SHAPED_BYTES
+
+
+def header(ident: str, name: str, codes: Mapping[str, Compiled], weights: str) -> str:
+    upper = ident.upper()
+    sizes = {
+        arch: _size_macros(upper, [codes[machine] for machine in machines])
+        for arch, machines in by_architecture(codes).items()
+    }
+    image = (
+        f"extern const megcc_image_t {ident}_image;\n"
+        if weights != "bin"
+        else "// The image is a file, model/model_<arch>.bin: see megcc_image_from_bytes.\n"
+    )
+    return (
+        generated("What C code needs to know", ident)
+        + f"#ifndef MEGCC_MODEL_{upper}_H\n#define MEGCC_MODEL_{upper}_H\n\n"
+        + '#include "megcc.h"\n\n'
+        + "// For static allocation; at run time ask megcc_arena_bytes, megcc_context_bytes.\n"
+        + guards.chain(sizes, '#error "this package was not compiled for this architecture"\n')
+        + '\n#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
+        + image
+        + f"extern const megcc_kernels_t {ident}_kernels;\n"
+        + f"\n#ifdef __cplusplus\n}}\n#endif\n\n#endif  // MEGCC_MODEL_{upper}_H\n"
+    )
+
+
+def _size_macros(upper: str, codes: Sequence[Compiled]) -> str:
+    """The sizes of an architecture's machines: of each the greatest, if all of them have one."""
+    rows = [{**_arena_macros(upper, code), **_pool_macros(upper, code)} for code in codes]
+    common = [key for key in rows[0] if all(key in row for row in rows)]
+    text = "".join(f"#define {key} {max(row[key] for row in rows)}\n" for key in common)
+    contexts = sorted({_context_bytes(code) for code in codes})
+    bytes_ = contexts.pop()
+    for other in contexts:
+        bytes_ = f"({other}) > ({bytes_}) ? ({other}) : ({bytes_})"
+    return text + f"#define {upper}_CONTEXT_BYTES ({bytes_})\n"
+
+
+def _arena_macros(upper: str, code: Compiled) -> dict[str, int]:
+    """The arena's bytes; where they follow from the shapes, those that do for all of them."""
+    limits = [_limit(found.program) for found in code.codes]
+    known = [limit for limit in limits if limit is not None]
+    # Without bounds only megcc_arena_bytes knows.
+    return {f"{upper}_ARENA_BYTES": max(known)} if len(known) == len(limits) else {}
+
+
+def _limit(program: Program) -> int | None:
+    """Bytes of arena that do for all shapes of a program, where that is known."""
+    return program.arena_limit if program.symbols else program.arena_bytes
+
+
+def _pool_macros(upper: str, code: Compiled) -> dict[str, int]:
+    """Number and bytes of each pool; the usual one has ``<NAME>_ARENA_BYTES`` and no more."""
+    pools = () if code.is_shaped else bytecode.pools(code.codes[0].program)
+    if [pool.name for pool in pools] == ["arena"]:
+        return {}
+    if len(pools) > MAX_POOLS:
+        raise InputError(f"{len(pools)} memory pools; give at most {MAX_POOLS}")
+    rows: dict[str, int] = {}
+    for number, pool in enumerate(pools):
+        ident = re.sub(r"\W", "_", pool.name, flags=re.ASCII)
+        macro = f"{upper}_POOL_{ident.upper()}"
+        for key, value in ((macro, number), (f"{macro}_BYTES", pool.bytes)):
+            if key in rows:
+                raise InputError(f"memory pool {pool.name!r}: {key} is taken; rename the pool")
+            rows[key] = value
+    return rows
+
+
+def _context_bytes(code: Compiled) -> str:
+    """Bytes that a context fits in, as C: see megcc_context_bytes (a test compares them)."""
+    programs = [c.program for c in code.codes]
+    calls = [step for p in programs for step in p.calls if isinstance(step, Call)]
+    operands = max((len(call.operands) for call in calls), default=0)
+    ports = len(programs[0].inputs) + len(programs[0].outputs)
+    pools = max(len(bytecode.pools(p)) for p in programs)
+    words = 16 + 2 * ports + pools + MAX_SEGMENTS + ports + operands
+    if not code.is_shaped:
+        return f"{words} * sizeof(void *)"
+    found = [counts(p, code.bundle.symbols) for p in programs]
+    values, blocks = (max(row[k] for row in found) for k in range(2))
+    inputs = sum(len(port.dims) for port in code.bundle.inputs)
+    outputs = max(sum(len(p.tensors[q.tensor].shape) for q in p.outputs) for p in programs)
+    numbers = len(code.bundle.symbols) + values + 2 * inputs + outputs
+    # A block: its base, memory of its own (pointer and bytes), size, offset and room.
+    return (
+        f"{words + blocks} * sizeof(void *) + {SHAPED_BYTES} + {blocks} * 2 * sizeof(void *)"
+        f" + {3 * blocks + ports} * sizeof(size_t) + {(numbers + 1) // 2 * 8}"
+    )

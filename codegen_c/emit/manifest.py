@@ -1,0 +1,228 @@
+"""What a package says of itself: ``manifest.json`` and ``README.md``.
+
+Enters: what was compiled. Leaves: a dictionary for JSON, and text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from math import prod
+
+from tvm_megcc.codegen_c.emit import bytecode
+from tvm_megcc.codegen_c.emit.compiled import Compiled, opcodes_of
+from tvm_megcc.codegen_c.emit.kernel_files import KernelFile
+from tvm_megcc.codegen_c.emit.weights import Layout
+from tvm_megcc.codegen_c.sources import package_text
+from tvm_megcc.core import dtypes
+from tvm_megcc.core.machine import machine
+from tvm_megcc.core.program import Bundle, Call, Program
+from tvm_megcc.dims import Dim, Size, symbols, to_json
+
+FORMAT = 1  #: of manifest.json and the package layout
+
+
+def manifest(
+    name: str,
+    ident: str,
+    codes: Mapping[str, Compiled],
+    layout: Layout,
+    files: tuple[KernelFile, ...],
+    symbols: Mapping[str, tuple[str, ...]],
+    blobs: Mapping[str, bytes],
+    weights: str,
+) -> dict[str, object]:
+    bundle = next(iter(codes.values())).bundle
+    return {
+        "format": FORMAT,
+        "program_version": bytecode.VERSION,
+        "abi": bytecode.ABI,
+        "name": name,
+        "c_name": ident,
+        "weights": weights,
+        "archs": sorted(codes),
+        "inputs": input_ports(bundle),
+        "outputs": output_ports(bundle),
+        "symbols": [{"name": s.name, "low": s.low, "high": s.high} for s in bundle.symbols],
+        "opcodes": opcodes_of(codes),
+        "kernels": {f.symbol: {"template": f.template, "archs": list(f.archs)} for f in files},
+        "per_arch": {
+            a: {
+                **_of_all(codes[a]),
+                "needs": list(machine(a).needs),
+                "threads": _threads(codes[a]),
+                "weight_bytes": sum(len(layout.segments[k].data) for k in layout.of(a)),
+                "program_bytes": len(blobs[a]),
+                "kernels": list(symbols[a]),
+                "fingerprint": f"{bytecode.fingerprint(symbols[a]):016x}",
+            }
+            for a in sorted(codes)
+        },
+    }
+
+
+def _facts(program: Program) -> dict[str, object]:
+    """What is told of each program; ``arena_bytes`` is null where it follows from the shapes."""
+    kernels = Counter(
+        program.kernels[step.kernel].template or "tir"
+        for step in program.calls
+        if isinstance(step, Call)
+    )
+    return {
+        "arena_bytes": program.arena_bytes,
+        **({"arena_limit": program.arena_limit} if program.symbols else {}),
+        **_memory(program),
+        "calls": sum(kernels.values()),
+        "calls_by_kernel": dict(kernels),
+    }
+
+
+def _threads(code: Compiled) -> int:
+    """How many threads, at most, the calls have memory for."""
+    steps = (step for found in code.codes for step in found.program.calls)
+    return max((step.workers for step in steps if isinstance(step, Call)), default=1)
+
+
+def _of_all(code: Compiled) -> dict[str, object]:
+    """The facts of an architecture's programs.
+
+    Where shapes can change, ``functions`` has those of each program, the sizes that it is for, and
+    the pairs of sizes (`dims.to_json`) that have to be equal, else the next one is taken;
+    ``arena_bytes`` is null then, ``calls`` the sum.
+    """
+    if not code.is_shaped:
+        return _facts(code.codes[0].program)
+    names = [s.name for s in code.bundle.symbols]
+    rows = [
+        {
+            "sizes": {names[r.symbol]: [r.low, r.high] for r in variant.guard},
+            "equal": _equal(found.program, names),
+            "blocks": _block_sizes(found.program),
+            **_facts(found.program),
+        }
+        for variant, found in zip(code.bundle.variants, code.codes, strict=True)
+    ]
+    steps = (step for found in code.codes for step in found.program.calls)
+    calls = sum(isinstance(step, Call) for step in steps)
+    return {"arena_bytes": None, "calls": calls, "functions": rows}
+
+
+def _equal(program: Program, names: Sequence[str]) -> list[list[object]]:
+    """What has to be equal of what is known when the shapes are set."""
+    return [
+        [to_json(r.a), to_json(r.b)]
+        for r in program.requirements
+        if all(s.name in names for size in (r.a, r.b) for s in symbols(size))
+    ]
+
+
+def _block_sizes(program: Program) -> list[dict[str, object]]:
+    """The blocks of a program of symbolic shapes: what each is as large as, and stands on.
+
+    A block is as large as the largest of ``sizes`` (`dims.to_json`).
+    """
+    parts: dict[int, list[Size]] = {}
+    for t in program.tensors:
+        if t.location.space == "block":
+            parts.setdefault(t.location.index, []).append(t.location.offset + t.nbytes)
+    return [
+        {
+            "name": s.name,
+            "first": s.first,
+            "last": s.last,
+            "sizes": [to_json(size) for size in dict.fromkeys(parts.get(k, [0]))],
+            "alignment": s.alignment,
+            "below": list(s.below),
+            "dynamic": s.dynamic,
+        }
+        for k, s in enumerate(program.storages)
+    ]
+
+
+def _memory(program: Program) -> dict[str, dict[str, object]]:
+    """How the addresses came about, for `tvmc inspect`: one entry, none without a plan."""
+    plan = program.plan
+    if plan is None:
+        return {}
+    step = program.calls[plan.peak_step] if plan.peak_step < len(program.calls) else None
+    memory: dict[str, object] = {
+        "planner": plan.planner,
+        "lower_bound": plan.lower_bound,
+        "naive_bytes": plan.naive_bytes,
+        "optimal": program.arena_bytes == plan.lower_bound,
+        "peak_step": plan.peak_step,
+        "peak_call": "" if step is None else step.name,
+        "pools": [asdict(pool) for pool in plan.pools],
+        "blocks": [asdict(block) for block in plan.blocks],
+    }
+    return {"memory": memory}
+
+
+def input_ports(bundle: Bundle) -> list[dict[str, object]]:
+    return [_port(p.name, p.dtype, p.dims) for p in bundle.inputs]
+
+
+def output_ports(bundle: Bundle) -> list[dict[str, object]]:
+    """The outputs: where the programs differ, the dims of the last, which takes the most."""
+    programs = [variant.program for variant in bundle.variants]
+    rows = []
+    for k, port in enumerate(programs[-1].outputs):
+        tensors = [p.tensors[p.outputs[k].tensor] for p in programs]
+        dims = tuple(
+            found[-1] if isinstance(found[-1], Dim) or len(set(found)) == 1 else "?"
+            for found in zip(*(t.shape for t in tensors), strict=True)
+        )
+        rows.append(_port(port.name, tensors[-1].dtype, dims))
+    return rows
+
+
+def _port(name: str, dtype: str, dims: Sequence[Size | str]) -> dict[str, object]:
+    """A port for the manifest; a dim that is not fixed is text, and then there is no ``bytes``."""
+    shape = [d if isinstance(d, int) else str(d) for d in dims]
+    row: dict[str, object] = {"name": name, "dtype": dtype, "shape": shape}
+    sizes = [d for d in dims if isinstance(d, int)]
+    if len(sizes) == len(dims):
+        row["bytes"] = dtypes.nbytes(dtype, prod(sizes))
+    return row
+
+
+_CHOICE = """\
+On a CPU without them `megcc_model_open` answers `MEGCC_ERR_MACHINE`; of several machines of one
+architecture it takes the best that the CPU is. Bare-metal builds do not ask the CPU: they take the
+machine with the fewest features.
+"""
+
+
+def _needs(archs: Sequence[str]) -> str:
+    """What CPUs must have beyond their architecture; empty where it is nothing."""
+    rows = [
+        f"* {name}: a CPU with {', '.join(machine(name).needs)}"
+        for name in archs
+        if machine(name).needs
+    ]
+    if not rows:
+        return ""
+    return "\n" + "\n".join(rows) + "\n\n" + _CHOICE
+
+
+def readme(name: str, ident: str, manifest: dict[str, object]) -> str:
+    def rows(side: str) -> str:
+        ports = manifest[side]
+        assert isinstance(ports, list)
+        return "\n".join(f"| `{p['name']}` | {p['dtype']} | {p['shape']} |" for p in ports)
+
+    archs = manifest["archs"]
+    assert isinstance(archs, list)
+    text = package_text("README.md")
+    for key, value in {
+        "NAME": name,
+        "IDENT": ident,
+        "UPPER": ident.upper(),
+        "ARCHS": ", ".join(archs),
+        "NEEDS": _needs(archs),
+        "INPUTS": rows("inputs"),
+        "OUTPUTS": rows("outputs"),
+    }.items():
+        text = text.replace(f"@{key}@", value)
+    return text

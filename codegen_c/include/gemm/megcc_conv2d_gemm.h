@@ -1,0 +1,155 @@
+// conv2d as an implicit matrix product: rows are output pixels, K is (kh, kw, channel of the
+// group).
+//
+// Per block of up to 96 pixels a table holds, for every pixel and run, the address of the run's
+// first float (megcc_gemm.h). Two kinds of runs:
+//   taps       one run of IC/G floats per kernel element; a tap in the padding reads zeros
+//   row taps   one run of KW * IC floats per kernel row, for few channels, where a tap alone would
+//              be too short for a vector; a pixel at the left or right border reads a copied patch
+//
+// Workspace: table[runs][pixels] of pointers (8 bytes each, whatever the machine) for at most 96
+// pixels, zeros for one run, and for row taps a patch of KH * KW * IC floats per border pixel of a
+// block: an image row has at most ceil(PL / SW) + ceil(PR / SW) of them, and 96 pixels touch at
+// most 94 / OW + 2 rows.
+#ifndef MEGCC_CONV2D_GEMM_H
+#define MEGCC_CONV2D_GEMM_H
+
+#include "gemm/megcc_gemm.h"
+#include "op/conv2d.h"
+
+#define MEGCC_CONV_FEW 16  // row taps up to this many channels
+
+// Copies the floats of one kernel row that lie in the image, zeros where they do not.
+static void megcc_conv_patch(const float *row, int32_t left, int32_t width, int32_t kw, int32_t ic,
+                             float *patch) {
+  for (int32_t j = 0; j < kw; ++j) {
+    const int32_t col = left + j;
+    for (int32_t c = 0; c < ic; ++c) {
+      *patch++ = col >= 0 && col < width ? row[(ptrdiff_t)col * ic + c] : 0.0f;
+    }
+  }
+}
+
+typedef struct {
+  const float *x, *zeros;
+  const float **table;
+  float *patches;
+  const int32_t *attr;
+  int32_t row_taps;
+} megcc_conv_t;
+
+// Fills the table for pixels [first, first + count).
+static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count) {
+  const int32_t *attr = v->attr;
+  const int32_t h = attr[CONV2D_H], w = attr[CONV2D_W], ic = attr[CONV2D_IC];
+  const int32_t oh = attr[CONV2D_OH], ow = attr[CONV2D_OW], kh = attr[CONV2D_KH];
+  const int32_t kw = attr[CONV2D_KW], dh = attr[CONV2D_DH], dw = attr[CONV2D_DW];
+  const int whole = kh == 1 && kw == 1 && oh == h && ow == w && attr[CONV2D_SH] == 1 &&
+                    attr[CONV2D_SW] == 1 && attr[CONV2D_PT] == 0 && attr[CONV2D_PL] == 0;
+  if (whole) {  // pixel for pixel
+    for (int32_t r = 0; r < count; ++r) v->table[r] = v->x + (size_t)(first + r) * (size_t)ic;
+    return;
+  }
+  int32_t px = first % ow, py = first / ow % oh, image = first / ow / oh;
+  float *patch = v->patches;
+  for (int32_t r = 0; r < count; ++r) {
+    const int32_t top = py * attr[CONV2D_SH] - attr[CONV2D_PT];
+    const int32_t left = px * attr[CONV2D_SW] - attr[CONV2D_PL];
+    const float *base = v->x + (size_t)image * (size_t)h * (size_t)w * (size_t)ic;
+    const float **entry = v->table + r;
+    if (v->row_taps) {
+      const int inside = left >= 0 && left + kw <= w;
+      for (int32_t i = 0; i < kh; ++i, entry += count) {
+        const int32_t row = top + i * dh;
+        const float *src = base + (ptrdiff_t)row * w * ic;
+        if (row < 0 || row >= h) {
+          *entry = v->zeros;
+        } else if (inside) {
+          *entry = src + (size_t)left * (size_t)ic;
+        } else {
+          megcc_conv_patch(src, left, w, kw, ic, patch);
+          *entry = patch;
+          patch += kw * ic;
+        }
+      }
+    } else {
+      for (int32_t i = 0; i < kh; ++i) {
+        const int32_t row = top + i * dh;
+        const int row_inside = row >= 0 && row < h;
+        for (int32_t j = 0; j < kw; ++j, entry += count) {
+          const int32_t col = left + j * dw;
+          *entry = row_inside && col >= 0 && col < w
+                       ? base + ((size_t)row * (size_t)w + (size_t)col) * (size_t)ic
+                       : v->zeros;
+        }
+      }
+    }
+    if (++px == ow) {
+      px = 0;
+      if (++py == oh) py = 0, ++image;
+    }
+  }
+}
+
+// Units [begin, end) of blocks of pixels by MEGCC_GEMM_UNIT output channels of a group.
+MEGCC_INLINE void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, void *workspace,
+                                    int32_t begin, int32_t end) {
+  const int32_t ic = attr[CONV2D_IC], oc = attr[CONV2D_OC], groups = attr[CONV2D_G];
+  const int32_t icg = ic / groups, ocg = oc / groups;
+  const int32_t taps = attr[CONV2D_KH] * attr[CONV2D_KW];
+  const int32_t row_taps =
+      groups == 1 && attr[CONV2D_DW] == 1 && attr[CONV2D_KW] > 1 && ic <= MEGCC_CONV_FEW;
+  const int32_t runs = row_taps ? attr[CONV2D_KH] : taps;
+  const size_t depth = (size_t)taps * (size_t)icg;
+  const size_t group_b = (size_t)((ocg + NR - 1) / NR) * NR * depth;
+  const int32_t pixels = attr[CONV2D_N] * attr[CONV2D_OH] * attr[CONV2D_OW];
+  const int32_t group_units = (ocg + MEGCC_GEMM_UNIT - 1) / MEGCC_GEMM_UNIT;
+  const int32_t units = groups * group_units;
+  const float *b = ptr[1], *bias = ptr[2];
+  float *y = MEGCC_OUTPUT(ptr, 3), *zeros;
+  const int32_t run_floats = ic * (row_taps ? attr[CONV2D_KW] : 1);
+  megcc_conv_t v;
+  megcc_gemm_t g;
+  int32_t block;
+  if (begin >= end) return;
+  block = megcc_gemm_block_rows(pixels);
+  v.x = ptr[0];
+  v.attr = attr;
+  v.row_taps = row_taps;
+  v.table = workspace;
+  zeros = (float *)((char *)workspace +
+                    (size_t)(block < pixels ? block : pixels) * (size_t)runs * MEGCC_GEMM_ENTRY);
+  v.zeros = zeros;
+  v.patches = zeros + run_floats;
+  for (int32_t i = 0; i < run_floats; ++i) zeros[i] = 0.0f;
+  g.a = v.table;
+  g.segments = (size_t)runs;
+  g.length = depth / (size_t)(runs ? runs : 1);
+  g.panel = depth * NR;
+  g.ld = (size_t)oc;
+  g.act_a = megcc_attr_f32(attr[CONV2D_ACT_A]);
+  g.act_b = megcc_attr_f32(attr[CONV2D_ACT_B]);
+  while (begin < end) {
+    const int32_t first = begin / units * block;
+    const int32_t count = pixels - first < block ? pixels - first : block;
+    int32_t unit = begin % units;
+    const int32_t stop = units - unit < end - begin ? units : unit + end - begin;
+    begin += stop - unit;
+    megcc_conv_table(&v, first, count);
+    g.a_stride = (size_t)count;
+    while (unit < stop) {
+      const int32_t group = unit / group_units, u0 = unit % group_units;
+      const int32_t u1 = group_units - u0 < stop - unit ? group_units : u0 + stop - unit;
+      const int32_t c1 = u1 < group_units ? u1 * MEGCC_GEMM_UNIT : ocg;
+      g.a_skip = (size_t)group * (size_t)icg;
+      g.b = b + (size_t)group * group_b;
+      g.bias = bias + (size_t)group * (size_t)ocg;
+      g.dst = y + (size_t)first * (size_t)oc + (size_t)group * (size_t)ocg;
+      g.residual = RESIDUAL ? MEGCC_RESIDUAL(ptr, 3) + (g.dst - y) : NULL;
+      megcc_gemm_block(&g, count, u0 * MEGCC_GEMM_UNIT, c1);
+      unit += u1 - u0;
+    }
+  }
+}
+
+#endif  // MEGCC_CONV2D_GEMM_H

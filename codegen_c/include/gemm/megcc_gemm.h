@@ -1,0 +1,224 @@
+// dst[r][c] = act(bias[c] + sum_k a[r][k] * b[k][c] + residual[r][c]), the inner part of conv2d and
+// matmul for every machine.
+//
+// Rows of `a` are given by pointers: row r's K values lie in `segments` runs of `length` contiguous
+// floats, run s at a[s * a_stride + r] + a_skip. A convolution points them at pixels (or at zeros
+// for padding), so that no image-to-column buffer exists; a matrix product has one run per row. `b`
+// is packed in panels [ceil(N / NR)][K][NR] (packing.py, gemm_panels and matmul_panels).
+//
+// The block is covered by tiles of accumulators that stay in registers (megcc_gemm_tile.h). Every
+// output is summed in the order of k by one accumulator, whatever the tile, so results do not
+// depend on how the work is split. The including kernel defines NR (8 or 16), ACT, RESIDUAL and
+// BIAS.
+#ifndef MEGCC_GEMM_H
+#define MEGCC_GEMM_H
+
+#define MEGCC_SIMD_MAX NR
+#include "megcc_epilogue.h"
+#include "simd/megcc_simd.h"
+
+// The tiles stay functions of their own: clang would copy them into every caller.
+#if defined(__GNUC__) || defined(__clang__)
+#define MEGCC_NOINLINE __attribute__((noinline))
+#else
+#define MEGCC_NOINLINE
+#endif
+
+#ifndef BIAS
+#define BIAS 1
+#endif
+
+// Tile rows (a multiple of 4 or so that divides common pixel counts, then 4 or 2, then 1) and the
+// vectors per row of the wide and the narrow tile, by the number of registers.
+#if defined(__aarch64__) && MEGCC_VL == 4
+#define MEGCC_GEMM_ROWS 6
+#define MEGCC_GEMM_ROWS_MID 4
+#define MEGCC_GEMM_WIDE 4
+#define MEGCC_GEMM_NARROW 2
+#elif MEGCC_VL == 16
+#define MEGCC_GEMM_ROWS 12
+#define MEGCC_GEMM_ROWS_MID 4
+#define MEGCC_GEMM_WIDE 2
+#define MEGCC_GEMM_NARROW 1
+#elif MEGCC_VL == 8
+#define MEGCC_GEMM_ROWS 6
+#define MEGCC_GEMM_ROWS_MID 4
+#define MEGCC_GEMM_WIDE 2
+#define MEGCC_GEMM_NARROW 1
+#elif MEGCC_VL == 4
+#define MEGCC_GEMM_ROWS 4
+#define MEGCC_GEMM_ROWS_MID 2
+#define MEGCC_GEMM_NARROW 2
+#else
+#define MEGCC_GEMM_ROWS 2
+#define MEGCC_GEMM_NARROW 4
+#endif
+
+#if defined(__ARM_NEON) && MEGCC_VL == 4 && !defined(MEGCC_SIMD_PORTABLE)
+#define MEGCC_GEMM_LANES
+#ifndef __aarch64__
+#include "gemm/megcc_gemm_armv7.h"
+#endif
+#endif
+
+#ifdef MEGCC_GEMM_WIDE
+#define MEGCC_GEMM_WIDTH (MEGCC_GEMM_WIDE * MEGCC_VL)
+#else
+#define MEGCC_GEMM_WIDTH (MEGCC_GEMM_NARROW * MEGCC_VL)
+#endif
+
+typedef struct {
+  const float *const *a;
+  size_t a_stride, a_skip;
+  size_t segments, length;
+  size_t panel;  // K * NR, floats from one panel of b to the next
+  const float *b;
+  const float *bias;      // N floats; read only when BIAS is 1
+  const float *residual;  // as dst; read only when RESIDUAL is not 0
+  float *dst;
+  size_t ld;  // floats from row to row of dst and residual
+  float act_a, act_b;
+} megcc_gemm_t;
+
+// One tile: its first row's pointers, the first lane of its panel, and where its corner goes.
+typedef struct {
+  const float *const *a;
+  const float *b, *bias, *residual;
+  float *dst;
+  size_t ld;
+} megcc_gemm_at_t;
+
+#define MEGCC_CAT4_(a, b, c, d) a##b##c##d
+#define MEGCC_CAT4(a, b, c, d) MEGCC_CAT4_(a, b, c, d)
+#define MEGCC_GEMM_TILE(rows, vectors) MEGCC_CAT4(megcc_gemm_tile_, rows, x, vectors)
+
+#define MEGCC_TILE_ROWS MEGCC_GEMM_ROWS
+#define MEGCC_TILE_VECTORS MEGCC_GEMM_NARROW
+#include "gemm/megcc_gemm_tile.h"
+#ifdef MEGCC_GEMM_ROWS_MID
+#define MEGCC_TILE_ROWS MEGCC_GEMM_ROWS_MID
+#define MEGCC_TILE_VECTORS MEGCC_GEMM_NARROW
+#include "gemm/megcc_gemm_tile.h"
+#endif
+#define MEGCC_TILE_ROWS 1
+#define MEGCC_TILE_VECTORS MEGCC_GEMM_NARROW
+#include "gemm/megcc_gemm_tile.h"
+#ifdef MEGCC_GEMM_WIDE
+#define MEGCC_TILE_ROWS MEGCC_GEMM_ROWS
+#define MEGCC_TILE_VECTORS MEGCC_GEMM_WIDE
+#include "gemm/megcc_gemm_tile.h"
+#define MEGCC_TILE_ROWS MEGCC_GEMM_ROWS_MID
+#define MEGCC_TILE_VECTORS MEGCC_GEMM_WIDE
+#include "gemm/megcc_gemm_tile.h"
+#define MEGCC_TILE_ROWS 1
+#define MEGCC_TILE_VECTORS MEGCC_GEMM_WIDE
+#include "gemm/megcc_gemm_tile.h"
+#endif
+
+// Tiles of `width` columns down `rows` rows.
+#define MEGCC_GEMM_RUN(rows_, vectors, g, at)   \
+  for (; rows - r >= (rows_); r += (rows_)) {   \
+    MEGCC_GEMM_TILE(rows_, vectors)(g, &at);    \
+    at.a += (rows_);                            \
+    at.dst += (rows_)*at.ld;                    \
+    if (RESIDUAL) at.residual += (rows_)*at.ld; \
+  }
+
+MEGCC_INLINE void megcc_gemm_column(const megcc_gemm_t *g, megcc_gemm_at_t at, int32_t rows,
+                                    int wide) {
+  int32_t r = 0;
+#ifdef MEGCC_GEMM_WIDE
+  if (wide) {
+    MEGCC_GEMM_RUN(MEGCC_GEMM_ROWS, MEGCC_GEMM_WIDE, g, at)
+    MEGCC_GEMM_RUN(MEGCC_GEMM_ROWS_MID, MEGCC_GEMM_WIDE, g, at)
+    MEGCC_GEMM_RUN(1, MEGCC_GEMM_WIDE, g, at)
+    return;
+  }
+#else
+  (void)wide;
+#endif
+  MEGCC_GEMM_RUN(MEGCC_GEMM_ROWS, MEGCC_GEMM_NARROW, g, at)
+#ifdef MEGCC_GEMM_ROWS_MID
+  MEGCC_GEMM_RUN(MEGCC_GEMM_ROWS_MID, MEGCC_GEMM_NARROW, g, at)
+#endif
+  MEGCC_GEMM_RUN(1, MEGCC_GEMM_NARROW, g, at)
+}
+
+// Copies `rows` rows of `n` floats (n > 0).
+static void megcc_gemm_copy(const float *src, size_t lds, float *dst, size_t ldd, int32_t rows,
+                            int32_t n) {
+  for (int32_t r = 0; r < rows; ++r, src += lds, dst += ldd) {
+    int32_t i = 0;
+    for (; n - i >= MEGCC_VL; i += MEGCC_VL) megcc_vf_store(dst + i, megcc_vf_load(src + i));
+    if (i < n) megcc_vf_store_n(dst + i, megcc_vf_load_n(src + i, n - i), n - i);
+  }
+}
+
+// The last columns of a matrix that no tile fits: computed in full width in a buffer of one tile,
+// so that nothing past the operands is touched.
+static void megcc_gemm_edge(const megcc_gemm_t *g, megcc_gemm_at_t at, int32_t rows, int32_t cols,
+                            int wide) {
+  float bias[MEGCC_GEMM_WIDTH] = {0};
+  float tile[MEGCC_GEMM_ROWS * MEGCC_GEMM_WIDTH];
+#if RESIDUAL
+  float residual[MEGCC_GEMM_ROWS * MEGCC_GEMM_WIDTH] = {0};
+#endif
+  if (BIAS) megcc_gemm_copy(at.bias, 0, bias, 0, 1, cols);
+  for (int32_t r = 0; r < rows; r += MEGCC_GEMM_ROWS) {
+    const int32_t n = rows - r < MEGCC_GEMM_ROWS ? rows - r : MEGCC_GEMM_ROWS;
+    megcc_gemm_at_t in = at;
+    in.bias = bias;
+    in.dst = tile;
+    in.ld = MEGCC_GEMM_WIDTH;
+#if RESIDUAL
+    megcc_gemm_copy(at.residual, at.ld, residual, MEGCC_GEMM_WIDTH, n, cols);
+    in.residual = residual;
+    at.residual += (size_t)n * at.ld;
+#endif
+    megcc_gemm_column(g, in, n, wide);
+    megcc_gemm_copy(tile, MEGCC_GEMM_WIDTH, at.dst, at.ld, n, cols);
+    at.dst += (size_t)n * at.ld;
+    at.a += n;
+  }
+}
+
+// The block of `rows` rows and columns [c0, c1); c0 is a multiple of NR. Panels outside, rows
+// inside: a panel is read once per block while the block's rows stay in the cache.
+static void megcc_gemm_block(const megcc_gemm_t *g, int32_t rows, int32_t c0, int32_t c1) {
+  for (int32_t c = c0; c < c1;) {
+    const int wide =
+        c1 - c > MEGCC_GEMM_NARROW * MEGCC_VL && MEGCC_GEMM_WIDTH > MEGCC_GEMM_NARROW * MEGCC_VL;
+    const int32_t width = wide ? MEGCC_GEMM_WIDTH : MEGCC_GEMM_NARROW * MEGCC_VL;
+    const int32_t cols = c1 - c < width ? c1 - c : width;
+    megcc_gemm_at_t at;
+    at.a = g->a;
+    at.b = g->b + (size_t)(c / NR) * g->panel + c % NR;
+    at.bias = BIAS ? g->bias + c : NULL;
+    at.residual = RESIDUAL ? g->residual + c : NULL;
+    at.dst = g->dst + c;
+    at.ld = g->ld;
+    if (cols == width) {
+      megcc_gemm_column(g, at, rows, wide);
+    } else {
+      megcc_gemm_edge(g, at, rows, cols, wide);
+    }
+    c += width;
+  }
+}
+
+// A kernel's unit of work is a block of rows by MEGCC_GEMM_UNIT columns, blocks outside: few rows
+// of many columns split as well as many rows.
+#define MEGCC_GEMM_UNIT 16
+#define MEGCC_GEMM_BLOCK 96
+#define MEGCC_GEMM_ENTRY 8  // bytes that a row's address takes in a workspace, whatever the machine
+
+// Rows of a block: at most MEGCC_GEMM_BLOCK, whole tiles, all blocks equal, so that no short last
+// block reads all of b again. There are as many as ceil(rows / MEGCC_GEMM_BLOCK).
+MEGCC_INLINE int32_t megcc_gemm_block_rows(int32_t rows) {
+  const int32_t blocks = (rows + MEGCC_GEMM_BLOCK - 1) / MEGCC_GEMM_BLOCK;
+  int32_t block = (rows + blocks - 1) / blocks;
+  block = (block + MEGCC_GEMM_ROWS - 1) / MEGCC_GEMM_ROWS * MEGCC_GEMM_ROWS;
+  return block < MEGCC_GEMM_BLOCK ? block : MEGCC_GEMM_BLOCK;
+}
+
+#endif  // MEGCC_GEMM_H

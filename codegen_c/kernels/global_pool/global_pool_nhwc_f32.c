@@ -1,0 +1,54 @@
+// kernel: global_pool_nhwc_f32
+// op: global_pool
+// dtype: f32
+// arch: portable
+// isa: none
+// rank: 0
+// tolerance: 2e-6
+// params: FUNC=func
+// work: n * ((c + BLOCK - 1) // BLOCK)
+// cost: 64 * hw
+//
+// The reference: 16 channels at a time, one pass over the pixels.
+#include "math/megcc_int.h"
+#include "megcc_kernel.h"
+#include "op/global_pool.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_global_pool_nhwc_f32
+#endif
+#ifndef FUNC
+#define FUNC GLOBAL_POOL_MAX
+#endif
+
+enum { BLOCK = 16 };
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  (void)workspace;
+  const float *x = ptr[0];
+  float *y = ptr[1];
+  const int32_t pixels = attr[GLOBAL_POOL_HW], channels = attr[GLOBAL_POOL_C];
+  const int32_t blocks = (channels + BLOCK - 1) / BLOCK;
+  for (int32_t item = begin; item < end; ++item) {
+    const int32_t n = item / blocks, c0 = item % blocks * BLOCK;
+    const int32_t count = channels - c0 < BLOCK ? channels - c0 : BLOCK;
+    const float *src = x + (size_t)n * (size_t)pixels * (size_t)channels + c0;
+    float acc[BLOCK] = {0.0f};
+#if FUNC == GLOBAL_POOL_MAX
+    for (int32_t c = 0; c < count; ++c) acc[c] = -MEGCC_INFINITY;
+#endif
+    for (int32_t p = 0; p < pixels; ++p, src += channels) {
+      for (int32_t c = 0; c < count; ++c) {
+#if FUNC == GLOBAL_POOL_MAX
+        acc[c] = megcc_nanmax_f32(acc[c], src[c]);
+#else
+        acc[c] += src[c];
+#endif
+      }
+    }
+    float *dst = y + (size_t)n * (size_t)channels + c0;
+    for (int32_t c = 0; c < count; ++c)
+      dst[c] = FUNC == GLOBAL_POOL_AVG ? acc[c] / (float)pixels : acc[c];
+  }
+}

@@ -1,0 +1,59 @@
+// kernel: layer_norm_f32
+// op: layer_norm
+// dtype: f32
+// arch: portable
+// isa: none
+// rank: 0
+// tolerance: 2e-6
+// params: SCALE=scale BIAS=bias RMS=rms
+// inplace: x
+// work: outer
+// cost: 24 * inner
+//
+// The reference: mean, then the mean of squared differences, then the row.
+#include "megcc_kernel.h"
+#include "math/megcc_math.h"
+#include "op/layer_norm.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_layer_norm_f32
+#endif
+#ifndef SCALE
+#define SCALE 1
+#endif
+#ifndef BIAS
+#define BIAS 1
+#endif
+#ifndef RMS
+#define RMS 0
+#endif
+
+// Eight partial sums: one running sum would lose bits on a long row.
+MEGCC_INLINE float mean(const float *x, int32_t n, float shift, int square) {
+  float s[8] = {0.0f};
+  for (int32_t i = 0; i < n; ++i) {
+    const float d = x[i] - shift;
+    s[i & 7] += square ? d * d : d;
+  }
+  return (((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))) / (float)n;
+}
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  (void)workspace;
+  const int32_t n = attr[LAYER_NORM_INNER];
+  const float *scale = SCALE ? ptr[1] : NULL, *bias = BIAS ? ptr[1 + SCALE] : NULL;
+  for (int32_t row = begin; row < end; ++row) {
+    const float *x = (const float *)ptr[0] + (size_t)row * (size_t)n;
+    float *y = (float *)ptr[1 + SCALE + BIAS] + (size_t)row * (size_t)n;
+    const float center = RMS ? 0.0f : mean(x, n, 0.0f, 0);
+    const float variance = mean(x, n, center, 1) + megcc_attr_f32(attr[LAYER_NORM_EPS]);
+    const float k = 1.0f / megcc_sqrtf(variance);
+    for (int32_t i = 0; i < n; ++i) {
+      float v = (x[i] - center) * k;
+      if (SCALE) v *= scale[i];
+      if (BIAS) v += bias[i];
+      y[i] = v;
+    }
+  }
+}

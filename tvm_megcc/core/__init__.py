@@ -1,0 +1,1 @@
+"""What every room knows: dtypes, machines, programs and how a call is split among workers."""

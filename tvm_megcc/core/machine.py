@@ -1,0 +1,329 @@
+"""The machines there are code for: the only table of architectures and their features.
+
+A machine is an architecture and the features that its CPU must have beyond what every CPU of the
+architecture has. Enters: a name as a person types it. Leaves: a `Machine`, which knows what a
+compiler must be told, how a program finds out what its CPU can do, and what runs it elsewhere.
+A new machine is a row here (and, for vectors of its own, a header ``megcc_simd_<name>.h``).
+
+Example
+-------
+>>> machine("aarch64+dotprod").name, machine("x86+avx512").flags[:2]
+('arm64+dotprod', ('-mavx2', '-mfma'))
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+
+from tvm_megcc.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """What some CPUs of an architecture have.
+
+    Attributes
+    ----------
+    name : str
+        As in ``arm64+dotprod``: the compiler's own name, or that of the group's newest member.
+    llvm : tuple of str
+        LLVM's names of what belongs to it, all of which a CPU must have.
+    cpuinfo : tuple of str
+        The same in Linux's ``/proc/cpuinfo``.
+    flags : tuple of str
+        What a compiler must be told; or ``+name`` for an extension of `Architecture.march`.
+    macros : tuple of str
+        What a compiler then defines.
+    bits : (int, int)
+        Bits of the two words that ``runtime/src/megcc_machine.c`` reads of a CPU: HWCAP and HWCAP2
+        on Arm, CPUID 1:ECX and 7:EBX on x86.
+    everywhere : bool
+        Whether all C becomes faster by it, so that every kernel is compiled with it; else only the
+        kernels are whose header names it.
+    """
+
+    name: str
+    llvm: tuple[str, ...]
+    cpuinfo: tuple[str, ...]
+    flags: tuple[str, ...]
+    macros: tuple[str, ...]
+    bits: tuple[int, int]
+    everywhere: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """A family of CPUs that one binary can be for.
+
+    Attributes
+    ----------
+    name, aliases : str, tuple of str
+        Our name, and others that people type.
+    sign : str
+        Regular expression that finds it in ``uname -m``, a march or a target triple.
+    macro : str
+        Preprocessor condition; empty for portable C, which is whatever no other one takes.
+    flags : tuple of str
+        What every compiler must be told to make code for it.
+    march : str
+        The architecture whose extensions the features are that are given as ``+name``.
+    family, processor : str
+        How the emitted Makefile (first part of the compiler's machine, Arm's 32-bit ones being
+        ``arm``) and CMake (regular expression) tell it.
+    triple, llvm : str, tuple of str
+        LLVM's target, and features without which a CPU of that target is none of this architecture.
+    elf : int
+        Machine number in ELF files.
+    compiler, packages, qemu : str
+        Cross compiler, the Debian packages that bring it, emulator.
+    features : tuple of Feature
+        In the order of a machine's name. One that includes another stands behind it.
+    includes : tuple of (str, str)
+        Pairs of features: the first never comes without the second.
+    """
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    sign: str = "(?!)"
+    macro: str = ""
+    flags: tuple[str, ...] = ()
+    march: str = ""
+    family: str = ""
+    processor: str = ""
+    triple: str = ""
+    llvm: tuple[str, ...] = ()
+    elf: int = -1
+    compiler: str = ""
+    packages: str = ""
+    qemu: str = ""
+    features: tuple[Feature, ...] = ()
+    includes: tuple[tuple[str, str], ...] = ()
+
+
+_AVX512 = ("avx512f", "avx512bw", "avx512dq", "avx512vl")
+
+#: The table. "portable" is any C99 compiler and CPU.
+TABLE = (
+    Architecture("portable"),
+    Architecture(
+        "arm64",
+        aliases=("aarch64", "arm64-v8a", "armv8", "armv8-a"),
+        sign=r"aarch64|arm64|armv[89](\.\d)?-a",
+        macro="defined(__aarch64__)",
+        march="armv8.2-a",
+        family="aarch64",
+        processor="^(aarch64|arm64|ARM64)",
+        triple="aarch64-linux-gnu",
+        elf=183,
+        compiler="aarch64-linux-gnu-gcc",
+        packages="gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
+        qemu="qemu-aarch64",
+        features=(
+            Feature(
+                "dotprod", ("dotprod",), ("asimddp",), ("+dotprod",),
+                ("__ARM_FEATURE_DOTPROD",), (1 << 20, 0),
+            ),
+            Feature(
+                "i8mm", ("i8mm",), ("i8mm",), ("+i8mm",),
+                ("__ARM_FEATURE_MATMUL_INT8",), (0, 1 << 13),
+            ),
+            Feature(
+                "fp16", ("fullfp16",), ("fphp", "asimdhp"), ("+fp16",),
+                ("__ARM_FEATURE_FP16_VECTOR_ARITHMETIC",), (1 << 9 | 1 << 10, 0),
+            ),
+        ),
+    ),
+    Architecture(
+        "armv7",
+        aliases=("arm", "armeabi-v7a", "armv7a", "armv7-a", "armv7l", "armhf"),
+        sign=r"armv7|armv8l|\barm-|armhf|gnueabihf|armeabi",
+        macro="defined(__arm__)",
+        flags=("-march=armv7-a", "-mfpu=neon", "-mfloat-abi=hard"),
+        family="arm",
+        processor="^arm([^6]|$)",
+        triple="armv7-linux-gnueabihf",
+        llvm=("neon", "v7"),
+        elf=40,
+        compiler="arm-linux-gnueabihf-gcc",
+        packages="gcc-arm-linux-gnueabihf libc6-dev-armhf-cross",
+        qemu="qemu-arm",
+        features=(
+            Feature(
+                "fma", ("vfp4",), ("vfpv4",), ("-mfpu=neon-vfpv4",),
+                ("__ARM_FEATURE_FMA",), (1 << 16, 0), everywhere=True,
+            ),
+        ),
+    ),
+    Architecture(
+        "x86",
+        aliases=("x86_64", "x86-64", "amd64", "x64"),
+        sign=r"x86|amd64|i[3-6]86",
+        macro="(defined(__x86_64__) || defined(__i386__))",
+        family="x86_64",
+        processor="^(x86_64|AMD64|amd64|i[3-6]86)",
+        triple="x86_64-linux-gnu",
+        llvm=("sse2",),
+        elf=62,
+        compiler="x86_64-linux-gnu-gcc",
+        packages="gcc-x86-64-linux-gnu libc6-dev-amd64-cross",
+        qemu="qemu-x86_64",
+        features=(
+            Feature(
+                "avx2", ("avx2", "fma", "f16c"), ("avx2", "fma", "f16c"),
+                ("-mavx2", "-mfma", "-mf16c"), ("__AVX2__", "__FMA__"),
+                (1 << 12 | 1 << 28 | 1 << 29, 1 << 5), everywhere=True,
+            ),
+            Feature(
+                "avx512", _AVX512, _AVX512, tuple(f"-m{name}" for name in _AVX512),
+                tuple(f"__{name.upper()}__" for name in _AVX512),
+                (0, 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31), everywhere=True,
+            ),
+        ),
+        includes=(("avx512", "avx2"),),
+    ),
+)  # fmt: skip
+
+#: Architectures by name.
+ROWS = {row.name: row for row in TABLE}
+
+#: Names of the architectures.
+ARCHITECTURES = tuple(ROWS)
+
+#: What features a kernel may name in its header, by architecture.
+FEATURES = {row.name: tuple(f.name for f in row.features) for row in TABLE}
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """An architecture with features: what a package, a kernel or a computer is for.
+
+    Attributes
+    ----------
+    arch : Architecture
+    features : tuple of Feature
+        In the table's order, with those that they include.
+    """
+
+    arch: Architecture
+    features: tuple[Feature, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """``arm64+dotprod``: without the features that others include."""
+        names = [f.name for f in self.features]
+        included = {b for a, b in self.arch.includes if a in names}
+        return "+".join([self.arch.name, *(n for n in names if n not in included)])
+
+    @property
+    def ident(self) -> str:
+        """The name as part of a C identifier or a path."""
+        return self.name.replace("+", "_")
+
+    @property
+    def extra_flags(self) -> tuple[str, ...]:
+        """What a compiler must be told beyond `Architecture.flags`."""
+        flags = [flag for f in self.features for flag in f.flags]
+        extensions = "".join(flag for flag in flags if flag.startswith("+"))
+        march = [f"-march={self.arch.march}{extensions}"] if extensions else []
+        return (*march, *(flag for flag in flags if not flag.startswith("+")))
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What a compiler for the architecture must be told."""
+        return (*self.arch.flags, *self.extra_flags)
+
+    @property
+    def macros(self) -> tuple[str, ...]:
+        """What a compiler with `flags` defines on account of the features."""
+        return tuple(macro for f in self.features for macro in f.macros)
+
+    @property
+    def bits(self) -> tuple[int, int]:
+        """Bits that a CPU must have in the two words of `Feature.bits`."""
+        words = [0, 0]
+        for feature in self.features:
+            words = [have | more for have, more in zip(words, feature.bits, strict=True)]
+        return words[0], words[1]
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """LLVM's names of what its CPU must have."""
+        return tuple(name for f in self.features for name in f.llvm)
+
+    def includes(self, other: Machine) -> bool:
+        """Whether what is compiled for `other` runs on this machine."""
+        return other.arch.name == "portable" or (
+            other.arch == self.arch and set(other.features) <= set(self.features)
+        )
+
+    def only(self, features: Collection[str]) -> Machine:
+        """The machine with those of its features that serve all code, and `features`."""
+        kept = (f for f in self.features if f.everywhere or f.name in features)
+        return replace(self, features=tuple(kept))
+
+
+@cache
+def machine(name: str) -> Machine:
+    """The machine called `name`, in any of its spellings: ``x86_64``, ``arm64+fp16+dotprod``.
+
+    Raises
+    ------
+    InputError
+        An architecture that is not in the table, or a feature that it has not.
+    """
+    first, *wanted = name.strip().lower().split("+")
+    row = next((r for r in TABLE if first in (r.name, *r.aliases)), None)
+    if row is None:
+        known = ", ".join(("host", *ARCHITECTURES))
+        raise InputError(f"architecture {first!r} is not known; choose from {known}")
+    return _with(row, wanted)
+
+
+def _with(row: Architecture, wanted: Iterable[str]) -> Machine:
+    names = set(wanted)
+    for feature in wanted:
+        if feature not in FEATURES[row.name]:
+            owner = next((a for a, names in FEATURES.items() if feature in names), None)
+            fact = "" if owner is None else f", which belongs to {owner}"
+            known = ", ".join(FEATURES[row.name])
+            remedy = f"name some of {known}" if known else f"leave out '+{feature}'"
+            raise InputError(f"{row.name} has no feature {feature!r}{fact}; {remedy}")
+        names |= {b for a, b in row.includes if a == feature}
+    return Machine(row, tuple(f for f in row.features if f.name in names))
+
+
+def of_features(row: Architecture, has: Collection[str], *, cpuinfo: bool = False) -> Machine:
+    """The machine of a CPU of which LLVM (or ``/proc/cpuinfo``) lists these features."""
+    found: list[str] = []
+    for feature in row.features:
+        names = set(feature.cpuinfo if cpuinfo else feature.llvm)
+        included = {b for a, b in row.includes if a == feature.name}
+        if names <= set(has) and included <= set(found):
+            found.append(feature.name)
+    return _with(row, found)
+
+
+def best_first(names: Collection[str]) -> list[str]:
+    """Machines of one architecture in the order in which a program tries them."""
+
+    def newest(name: str) -> list[bool]:
+        mine = machine(name).features
+        return [f in mine for f in reversed(machine(name).arch.features)]
+
+    return sorted(names, key=lambda name: (len(machine(name).features), newest(name)), reverse=True)
+
+
+def by_architecture(names: Iterable[str]) -> dict[str, list[str]]:
+    """Architecture -> the machines of it among `names`, best first; architectures in order."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(machine(name).arch.name, []).append(name)
+    return {arch: best_first(groups[arch]) for arch in sorted(groups)}
+
+
+def architecture_in(text: str) -> Architecture | None:
+    """The architecture that a march, a target triple or a ``uname -m`` speaks of."""
+    return next((row for row in TABLE if re.search(row.sign, text.lower())), None)

@@ -1,0 +1,80 @@
+"""``Program``: the flat, frozen, printable description between Relax and C.
+
+``lower`` makes a `Program` without addresses, ``memory.place`` gives every arena tensor its
+offset, ``codegen_c`` turns it into files. It knows nothing of Relax and nothing of C.
+
+Sizes are ``int`` or, in a program of symbolic shapes, `tvm_megcc.dims.Dim`. Such a program has no
+addresses: `memory.place` gives it `Storage` blocks that stand upon one another, and the VM works
+out the addresses when the shapes of the inputs change. A `Bundle` holds several programs of one
+model, each for some of the shapes.
+
+Example
+-------
+>>> t = Tensor("x", "f32", (1, 4), Location("input", 0))
+>>> t.nbytes
+16
+"""
+
+from __future__ import annotations
+
+from tvm_megcc.core.program.bundle import Bundle, PortType, Range, Variant, bundle_of, programs_of
+from tvm_megcc.core.program.liveness import live_steps, loops, regions
+from tvm_megcc.core.program.program import Program, Requirement
+from tvm_megcc.core.program.sizes import data_symbols, sized, waits_for_data
+from tvm_megcc.core.program.steps import (
+    Call,
+    Check,
+    Copy,
+    Else,
+    End,
+    If,
+    Kernel,
+    Let,
+    Load,
+    Loop,
+    Step,
+    operands_of,
+    with_operands,
+)
+from tvm_megcc.core.program.storages import Block, MemoryPlan, Pool, Storage
+from tvm_megcc.core.program.tensors import ALIGNMENT, Location, Port, Space, Tensor, Weight
+
+__all__ = [
+    "ALIGNMENT",
+    "Block",
+    "Bundle",
+    "Call",
+    "Check",
+    "Copy",
+    "Else",
+    "End",
+    "If",
+    "Kernel",
+    "Let",
+    "Load",
+    "Location",
+    "Loop",
+    "MemoryPlan",
+    "Pool",
+    "Port",
+    "PortType",
+    "Program",
+    "Range",
+    "Requirement",
+    "Space",
+    "Step",
+    "Storage",
+    "Tensor",
+    "Variant",
+    "Weight",
+    "bundle_of",
+    "data_symbols",
+    "live_steps",
+    "loops",
+    "operands_of",
+    "programs_of",
+    "regions",
+    "sized",
+    "waits_for_data",
+    "with_operands",
+]

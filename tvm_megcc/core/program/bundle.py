@@ -1,0 +1,65 @@
+"""One model as several programs, each for some of the shapes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tvm_megcc.core.program.program import Program
+from tvm_megcc.core.program.sizes import data_symbols
+from tvm_megcc.dims import Size, Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class PortType:
+    """What a model accepts at an input: each dim is a number or one symbol."""
+
+    name: str
+    dtype: str
+    dims: tuple[Size, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """``low <= symbol < high``; ``high`` is None when there is no end."""
+
+    symbol: int
+    low: int
+    high: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A program, and for which sizes it is: all of ``guard`` must hold."""
+
+    guard: tuple[Range, ...]
+    program: Program
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """One model for one architecture as several programs, each for some of the shapes.
+
+    The variants are tried in order. Their ports agree in name, order, dtype and rank.
+    """
+
+    name: str
+    arch: str
+    symbols: tuple[Symbol, ...]
+    inputs: tuple[PortType, ...]
+    variants: tuple[Variant, ...]
+
+
+def bundle_of(program: Program) -> Bundle:
+    """A program for all shapes that it accepts."""
+    inputs = tuple(
+        PortType(p.name, program.tensors[p.tensor].dtype, program.tensors[p.tensor].shape)
+        for p in program.inputs
+    )
+    data = data_symbols(program)
+    of_inputs = tuple(s for s in program.symbols if s not in data)
+    return Bundle(program.name, program.arch, of_inputs, inputs, (Variant((), program),))
+
+
+def programs_of(found: Program | Bundle) -> tuple[Program, ...]:
+    """The programs of a bundle, or the one that there is."""
+    return tuple(v.program for v in found.variants) if isinstance(found, Bundle) else (found,)

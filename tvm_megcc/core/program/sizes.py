@@ -1,0 +1,49 @@
+"""Sizes of a program: which of them the run sets, and the program with numbers for all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tvm_megcc.core.program.program import Program
+from tvm_megcc.core.program.steps import Call, Let, Load, Step
+from tvm_megcc.core.program.tensors import Tensor
+from tvm_megcc.dims import Size, Symbol, at, symbols
+
+
+def data_symbols(program: Program) -> frozenset[Symbol]:
+    """The symbols that are set during the run."""
+    setters = (step for step in program.calls if isinstance(step, Load | Let))
+    return frozenset(program.symbols[k] for step in setters for k in step.symbols)
+
+
+def waits_for_data(program: Program, tensor: Tensor) -> bool:
+    """Whether a dim of the tensor is set during the run."""
+    data = data_symbols(program)
+    return any(symbols(dim) & data for dim in tensor.shape)
+
+
+def sized(program: Program, values: Mapping[str, int]) -> Program:
+    """`program` as it is for given symbols: every size a number, no symbol left."""
+
+    def number(size: Size) -> int:
+        return at(size, values)
+
+    def call(step: Step) -> Step:
+        if not isinstance(step, Call):
+            return step
+        overlap = None if step.overlap is None else number(step.overlap)
+        attrs = tuple(map(number, step.attrs))
+        return replace(step, attrs=attrs, work=number(step.work), overlap=overlap)
+
+    def tensor(t: Tensor) -> Tensor:
+        location = replace(t.location, offset=number(t.location.offset))
+        return replace(t, shape=tuple(map(number, t.shape)), location=location)
+
+    return replace(
+        program,
+        tensors=tuple(map(tensor, program.tensors)),
+        calls=tuple(map(call, program.calls)),
+        symbols=(),
+        requirements=(),
+    )

@@ -1,0 +1,1 @@
+"""What stands between a package and the machine that compiles or runs it."""

@@ -1,0 +1,179 @@
+"""Arrays for a model's inputs and from its outputs: ``.npz`` files, checks, fills.
+
+Enters: ports and files. Leaves: ``{name: array}`` that fits the ports.
+
+Example
+-------
+>>> fill([Port("x", "f32", (2,))], "ones")["x"].tolist()
+[1.0, 1.0]
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from tvm_megcc.core.dtypes import numpy_dtype, of, of_numpy
+from tvm_megcc.errors import InputError
+from tvm_megcc.host import files
+from tvm_megcc.host.package import Port, fits
+
+Arrays = dict[str, np.ndarray]
+
+FILL_MODES = ("random", "zeros", "ones")
+
+
+def read_npz(path: Path) -> Arrays:
+    """All arrays of a file.
+
+    Raises
+    ------
+    InputError
+        When it does not exist, is no ``.npz``, is damaged, or holds Python objects.
+    """
+    try:
+        npz = np.load(path, allow_pickle=False)
+        if not isinstance(npz, np.lib.npyio.NpzFile):
+            raise InputError(f"'{path}' is a single array; save it with numpy.savez, by name")
+        with npz:
+            return {name: npz[name] for name in npz.files}
+    except FileNotFoundError:
+        raise InputError(f"'{path}': no such file; make it with numpy.savez") from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        reason = " ".join(str(error).split())[:120]
+        raise InputError(f"'{path}' is not a .npz of plain arrays ({reason})") from error
+
+
+def write_npz(arrays: Mapping[str, np.ndarray], path: Path) -> None:
+    """Write a ``.npz``; equal arrays give equal bytes, and the names may be any."""
+    files.write_file(npz_bytes(arrays), path)
+
+
+def npz_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """The bytes of such a file."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, _plain(array), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    """An array that ``.npy`` can hold: of a type of ml_dtypes its bytes, which `check` accepts."""
+    array = np.asanyarray(array)
+    row = of_numpy(array.dtype.name)
+    mute = row is not None and not row.is_numpys_own
+    return array.view(np.dtype(f"V{array.dtype.itemsize}")) if mute else array
+
+
+def check(ports: Sequence[Port], arrays: Mapping[str, np.ndarray], source: str) -> Arrays:
+    """The arrays in the ports' order, dense.
+
+    Raises
+    ------
+    InputError
+        For a missing or an extra name, a wrong shape or a wrong dtype. Whether it accepts the sizes
+        of its symbolic dims, the model itself says when it runs.
+    """
+    names = [port.name for port in ports]
+    for name in names:
+        if name not in arrays:
+            raise InputError(f"{source}: no array '{name}'; the inputs are {_quote(names)}")
+    for name in arrays:
+        if name not in names:
+            raise InputError(f"{source}: '{name}' is no input; they are {_quote(names)}")
+    return {port.name: _fitting(port, arrays[port.name], source) for port in ports}
+
+
+def _fitting(port: Port, array: np.ndarray, source: str) -> np.ndarray:
+    wanted = numpy_dtype(port.dtype)
+    if not fits(array.shape, port.shape):
+        raise InputError(
+            f"{source}: '{port.name}' has shape {list(array.shape)}, the model takes"
+            f" {list(port.shape)}; change the array, or compile with --input-shapes"
+        )
+    # Of a type of ml_dtypes a file has the bytes, but not the name.
+    if not of(port.dtype).is_numpys_own and array.dtype == np.dtype(f"V{wanted.itemsize}"):
+        array = array.view(wanted)
+    if array.dtype != wanted:
+        raise InputError(
+            f"{source}: '{port.name}' has dtype {array.dtype}, the model takes {wanted};"
+            f" convert it with astype('{wanted}')"
+        )
+    array = np.asarray(array, dtype=wanted.newbyteorder("="), order="C")
+    return array if port.shape else array.reshape(())
+
+
+def sized(ports: Sequence[Port], shapes: Mapping[str, Sequence[object]] | None) -> tuple[Port, ...]:
+    """The ports with sizes for their symbolic dims, taken from these shapes.
+
+    Dims of one name are one size: it need be given for one input only.
+
+    Raises
+    ------
+    InputError
+        For a shape that does not fit its input, and for a dim whose size nobody gives.
+    """
+    given = dict(shapes or {})
+    for name in given:
+        if name not in [port.name for port in ports]:
+            raise InputError(f"'{name}' is no input; they are {_quote([p.name for p in ports])}")
+    sizes: dict[str, int] = {}
+    for port in ports:
+        shape = given.get(port.name)
+        if shape is None:
+            continue
+        found = [d for d in shape if isinstance(d, int) and d >= 0]
+        if len(found) < len(shape) or not fits(found, port.shape):
+            raise InputError(
+                f"'{port.name}' cannot have shape {list(shape)}, the model takes"
+                f" {list(port.shape)}; give it sizes that fit"
+            )
+        for dim, size in zip(port.shape, found, strict=False):
+            if isinstance(dim, str) and sizes.setdefault(dim, size) != size:
+                raise InputError(
+                    f"'{port.name}': dim '{dim}' is {sizes[dim]} elsewhere, not {size};"
+                    " give one size"
+                )
+    for port in ports:
+        missing = [d for d in port.shape if isinstance(d, str) and d not in sizes]
+        if missing:
+            raise InputError(
+                f"input '{port.name}' is {list(port.shape)} and '{missing[0]}' has no size;"
+                f' give one with --shapes "{port.name}:[...]", or arrays with --inputs'
+            )
+    return tuple(
+        replace(p, shape=tuple(sizes[d] if isinstance(d, str) else d for d in p.shape))
+        for p in ports
+    )
+
+
+def fill(ports: Sequence[Port], mode: str, seed: int = 0) -> Arrays:
+    """Inputs made up, for ports with fixed shapes: zeros, ones, or seeded random numbers.
+
+    Random floats are uniform in [-1, 1); integers are 0 or 1, which are good for any mask, index or
+    length.
+    """
+    rng = np.random.default_rng(seed)
+    arrays = {}
+    for port in ports:
+        dtype = numpy_dtype(port.dtype)
+        shape = [d for d in port.shape if isinstance(d, int)]
+        assert len(shape) == len(port.shape), f"'{port.name}' has no sizes yet"
+        if mode == "random" and port.dtype in ("f32", "f64", "f16", "bf16"):
+            arrays[port.name] = np.asarray(rng.uniform(-1, 1, shape)).astype(dtype)
+        elif mode == "random":
+            arrays[port.name] = np.asarray(rng.integers(0, 2, shape)).astype(dtype)
+        else:
+            arrays[port.name] = np.full(shape, mode == "ones", dtype)
+    return arrays
+
+
+def _quote(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names) or "none"

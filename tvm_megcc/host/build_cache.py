@@ -1,0 +1,116 @@
+"""Built packages, kept in the user's cache so that a second run starts at once.
+
+Enters: a package and an architecture. Leaves: its runner. The key is everything the program depends
+on: the package's bytes, the compiler, the flags. Nothing is ever written into the package.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tvm_megcc.host import files, toolchain
+from tvm_megcc.host.package import Package
+
+#: How many programs are kept, the latest used ones.
+KEEP = 24
+
+_PARTS = ("include", "src", "model", "main.c", "megcc_pool.c", "Makefile", "manifest.json")
+
+
+@contextmanager
+def built(
+    package: Package,
+    arch: str,
+    *,
+    threads: bool = False,
+    flags: Sequence[str] = (),
+    sources: Sequence[Path] = (),
+) -> Iterator[Path]:
+    """The runner of `package` for `arch`, with a pool or without; it may go away after the body.
+
+    `flags` and `sources` are added to the package's own.
+
+    Raises
+    ------
+    tvm_megcc.errors.ToolError
+        When the compiler or make is missing, or the build fails.
+    """
+    root = _root()
+    entry = root / _key(package, arch, threads, flags, sources) if root is not None else None
+    if entry is not None and (entry / "run").is_file():
+        os.utime(entry)
+        yield entry / "run"
+        return
+    with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
+        program = toolchain.build(
+            package.path,
+            arch,
+            build_dir=Path(directory) / "build",
+            threads=threads,
+            extra_cflags=flags,
+            extra_sources=sources,
+        )
+        if entry is not None:
+            _keep(program, package, entry)
+        yield program
+
+
+def _keep(program: Path, package: Package, entry: Path) -> None:
+    """Put a program, and the model file it reads, into the cache; a full disk is no error."""
+    try:
+        with tempfile.TemporaryDirectory(dir=entry.parent) as fresh:
+            made = Path(fresh) / "entry"
+            (made / "model").mkdir(parents=True)
+            shutil.copy2(program, made / "run")
+            for model in package.path.glob("model/model_*.bin"):
+                shutil.copy2(model, made / "model")
+            if not entry.exists():
+                made.rename(entry)
+        entries = [path for path in entry.parent.iterdir() if (path / "run").is_file()]
+        for old in sorted(entries, key=lambda path: path.stat().st_mtime)[:-KEEP]:
+            shutil.rmtree(old, ignore_errors=True)
+    except OSError:
+        pass
+
+
+def _root() -> Path | None:
+    """The cache's directory, None where there can be none."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    root = Path(base) / "tvm_megcc" / "programs"
+    try:
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError:
+        return None
+    return root if os.access(root, os.W_OK) else None
+
+
+def _key(
+    package: Package, arch: str, threads: bool, flags: Sequence[str], sources: Sequence[Path]
+) -> str:
+    digest = hashlib.sha256()
+
+    def add(data: bytes) -> None:
+        digest.update(len(data).to_bytes(8, "little") + data)
+
+    compiler = toolchain.find_compiler(arch)
+    program = Path(shutil.which(compiler.split()[0]) or compiler).resolve()
+    state = program.stat() if program.exists() else None
+    add(f"{arch} {compiler} {program} {state and (state.st_size, state.st_mtime_ns)}".encode())
+    add(str(threads).encode())
+    for name in ("CFLAGS", "CPPFLAGS", "LDFLAGS"):
+        add(os.environ.get(name, "").encode())
+    for path, content in files.read_tree(package.path).items():
+        if path.split("/")[0] in _PARTS:
+            add(path.encode())
+            add(content)
+    for flag in flags:
+        add(flag.encode())
+    for source in sources:
+        add(source.read_bytes())
+    return digest.hexdigest()[:32]

@@ -1,0 +1,120 @@
+"""What every call of a package computes, for looking into a model.
+
+Enters: a package, an architecture, inputs. Leaves: `Record`s in the order in which the calls ran,
+each read right after its call, as a later one may reuse the memory. The package itself knows
+nothing of it: its runner is built once more with a file that listens to the profile hook.
+
+A record has the name of the ONNX value that its call computes, as far as the compiler kept it:
+what is computed within a fused call is in no memory, and an operator that becomes several calls
+names the last. Images are as the calls leave them, often with their channels last.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from tvm_megcc.core import dtypes
+from tvm_megcc.errors import InputError
+from tvm_megcc.host import build_cache, toolchain
+from tvm_megcc.host.package import Package
+
+#: The list of a dump's calls, and its first line.
+CALLS = "calls.txt"
+HEAD = "calls of a package of tvm_megcc: number, array, name, kernel"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One output of one run of a call.
+
+    Attributes
+    ----------
+    call : int
+        As profiles count the calls.
+    name : str
+        Of the model's value, or what the compiler calls it.
+    kernel : str
+        Link name.
+    array : numpy.ndarray
+    """
+
+    call: int
+    name: str
+    kernel: str
+    array: np.ndarray
+
+
+def check_package(path: str, option: str) -> None:
+    """Refuse a library, whose calls nobody can look at."""
+    if Path(path).suffix == ".so" and not Path(path).is_dir():
+        raise InputError(f"{option}: the calls of a library are hidden; give a package (-f c)")
+
+
+def records(
+    package: Package, arch: str, inputs: Mapping[str, np.ndarray]
+) -> tuple[list[Record], dict[str, np.ndarray]]:
+    """Run once; what the calls have written, and the outputs.
+
+    Raises
+    ------
+    tvm_megcc.errors.MegccError
+        When a tool is missing, or the build or the run fails.
+    """
+    debug = _debug_folder()
+    flags = ["-include", str(debug / "megcc_dump.h"), f"-I{debug}"]
+    with (
+        build_cache.built(package, arch, flags=flags, sources=[debug / "megcc_dump.c"]) as program,
+        tempfile.TemporaryDirectory(prefix="tvm_megcc.") as folder,
+    ):
+        path = Path(folder, "dump")
+        done = toolchain.run_package(
+            program, arch, inputs, package.manifest, environment={"MEGCC_DUMP": str(path)}
+        )
+        return list(_read(path.read_bytes())), done.outputs
+
+
+def _debug_folder() -> Path:
+    from tvm_megcc import runtime
+
+    return Path(str(runtime.__file__)).resolve().parent / "debug"
+
+
+def _read(data: bytes) -> Iterator[Record]:
+    at = 0
+    while at < len(data):
+        end = data.index(b"\n", at)
+        call, _, dtype, rank, *rest = data[at:end].decode().split(" ")
+        shape = tuple(int(dim) for dim in rest[: int(rank)])
+        name_end = data.index(b"\0", end)
+        kernel_end = data.index(b"\0", name_end + 1)
+        name, kernel = data[end + 1 : name_end], data[name_end + 1 : kernel_end]
+        at = kernel_end + 1 + int(rest[int(rank)])
+        array = dtypes.unpacked(data[kernel_end + 1 : at], dtype, prod(shape)).reshape(shape)
+        yield Record(int(call), name.decode(), kernel.decode(), array)
+
+
+def by_name(found: Iterable[Record]) -> dict[str, np.ndarray]:
+    """The arrays by name; a name's further ones, as of a loop's iterations, end in ``#2``, ..."""
+    arrays: dict[str, np.ndarray] = {}
+    for record in found:
+        name, count = record.name or f"call {record.call}", 1
+        key = name
+        while key in arrays:
+            count += 1
+            key = f"{name}#{count}"
+        arrays[key] = record.array
+    return arrays
+
+
+def is_dump(folder: Path) -> bool:
+    """Whether a folder holds a dump of ours, which may be replaced by a newer one."""
+    try:
+        return (folder / CALLS).read_text().startswith(HEAD)
+    except (OSError, ValueError):
+        return False

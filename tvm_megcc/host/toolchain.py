@@ -1,0 +1,281 @@
+"""Builds and runs packages with the machine's compilers, cross compilers and qemu.
+
+What enters is a package directory and an architecture; what leaves is a built runner, or the
+outputs and times of a run. Nothing is written outside ``build_dir`` and temporary folders.
+
+Example
+-------
+>>> find_compiler(host_arch()) == find_compiler("portable")
+True
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tvm_megcc.core import dtypes
+from tvm_megcc.core.machine import machine
+from tvm_megcc.core.this_machine import host_arch as host_arch  # asked of this module, too
+from tvm_megcc.core.this_machine import is_native as is_native
+from tvm_megcc.core.this_machine import is_own_family
+from tvm_megcc.errors import InputError, ToolError
+from tvm_megcc.host.package import fits
+
+Array = npt.NDArray[Any]
+
+_SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g"
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run gave: outputs by name, the time of each timed run, what was printed."""
+
+    outputs: dict[str, Array]
+    times_ms: tuple[float, ...]
+    stdout: str = ""
+
+
+def find_compiler(arch: str) -> str:
+    """The C compiler for ``arch``.
+
+    Raises
+    ------
+    InputError
+        ``arch`` is no machine.
+    ToolError
+        There is none; the message names the apt packages that bring it.
+    """
+    row = machine(arch).arch
+    if is_own_family(arch):
+        for name in (os.environ.get("CC", ""), "gcc", "clang", "cc"):
+            if name and shutil.which(name.split()[0]):
+                return name
+        raise ToolError("no C compiler found; install one: apt install gcc libc6-dev make")
+    if shutil.which(row.compiler) is None:
+        raise ToolError(f"no C compiler for {arch} ({row.compiler}); apt install {row.packages}")
+    return row.compiler
+
+
+def _launcher(arch: str) -> list[str]:
+    if is_native(arch):
+        return []
+    qemu = machine(arch).arch.qemu
+    for name in (qemu, f"{qemu}-static"):
+        if shutil.which(name):
+            return [name, *(["-cpu", "max"] if machine(arch).features else [])]
+    raise ToolError(f"{arch} programs do not run on this machine and there is no {qemu}; "
+                    "apt install qemu-user")  # fmt: skip
+
+
+def build(
+    pkg_dir: str | Path,
+    arch: str,
+    *,
+    build_dir: str | Path | None = None,
+    sanitize: bool = False,
+    cc: str | None = None,
+    threads: bool = False,
+    extra_cflags: Sequence[str] = (),
+    extra_sources: Sequence[Path] = (),
+) -> Path:
+    """Build a package and return its runner.
+
+    Parameters
+    ----------
+    pkg_dir : path
+        A package; it is only read.
+    arch : str
+        One that the package is for; "portable" is built for this machine.
+    build_dir : path, optional
+        Where objects, ``libmodel.a`` and ``run`` go; ``<pkg_dir>/build/<arch>`` if not given.
+        Built again, only what changed is compiled.
+    sanitize : bool
+        With AddressSanitizer and UndefinedBehaviorSanitizer; any finding ends the program.
+    cc : str, optional
+        Compiler instead of `find_compiler`'s.
+    threads : bool
+        With the pool of ``megcc_pool.h``, so that the runner takes ``--threads``.
+    extra_cflags : sequence of str
+        Appended to the package's own flags.
+    extra_sources : sequence of path
+        C files that are compiled as if they were among the package's.
+
+    Raises
+    ------
+    ToolError
+        Compiler or make is missing, or the build fails (the message has the compiler's words).
+    InputError
+        ``pkg_dir`` is not a package.
+    """
+    package = Path(pkg_dir).resolve()
+    if not (package / "Makefile").is_file() or not (package / "manifest.json").is_file():
+        raise InputError(f"{pkg_dir} is not a package: it has no Makefile and manifest.json")
+    compiler = cc or find_compiler(arch)
+    if shutil.which("make") is None:
+        raise ToolError("make is missing; apt install make")
+    where = Path(build_dir) if build_dir is not None else package / "build" / arch
+    where = where.resolve()
+    where.mkdir(parents=True, exist_ok=True)
+    # Links keep every path in the Makefile relative, so any character may be in a folder's name.
+    names = ("include", "src", "model", "main.c", "megcc_pool.c", "Makefile")
+    parts = {part: package / part for part in names}
+    if extra_sources:  # beside links to all that there is
+        del parts["src"]
+        parts.update((f"src/{path.name}", path) for path in (package / "src").iterdir())
+        parts.update((f"src/{path.name}", path) for path in extra_sources)
+        (where / "src").mkdir(exist_ok=True)
+    for part, target in parts.items():
+        link = where / part
+        if link.is_symlink() or link.exists():
+            if link.is_symlink() and os.readlink(link) == str(target):
+                continue
+            raise InputError(f"{where} holds another build; give an empty folder")
+        link.symlink_to(target)
+    flags = " ".join([*extra_cflags, *([_SANITIZE] if sanitize else [])])
+    command = ["make", "-j2", f"CC={compiler}"]
+    if threads:
+        command.append("THREADS=1")
+    if flags:
+        command += [f"EXTRA_CFLAGS={flags}"]
+    _make(command, where, arch)
+    return where / "run"
+
+
+def _make(command: list[str], where: Path, arch: str) -> None:
+    done = subprocess.run(command, cwd=where, capture_output=True, text=True, errors="replace")
+    if done.returncode != 0:
+        words = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
+        raise ToolError(f"building the package for {arch} failed ({' '.join(command)}):\n{words}")
+
+
+def run_package(
+    exe: str | Path,
+    arch: str,
+    inputs: Mapping[str, Array],
+    manifest: Mapping[str, Any],
+    *,
+    repeat: int = 1,
+    warmup: int = 0,
+    seed: int = 0,
+    args: Sequence[str] = (),
+    timeout: float | None = None,
+    launcher: Sequence[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> RunResult:
+    """Run a built package, under qemu where its architecture is not this machine's.
+
+    Parameters
+    ----------
+    exe : path
+        What `build` returned.
+    arch : str
+        What it was built for.
+    inputs : mapping of name to array
+        Dtype and shape must be the model's; inputs left out are random from ``seed``.
+    manifest : mapping
+        The package's parsed ``manifest.json``.
+    repeat, warmup : int
+        Timed runs, and untimed runs before them.
+    args : sequence of str
+        More arguments for the runner.
+    timeout : float, optional
+        Seconds after which the run is given up.
+    launcher : sequence of str, optional
+        What the program is started with, instead of qemu or nothing.
+    environment : mapping, optional
+        Variables for the program, beside those of this process.
+
+    Raises
+    ------
+    InputError
+        An input that the model does not have, or of another dtype or shape.
+    ToolError
+        qemu is missing, or the program failed (the message has its words).
+    """
+    with tempfile.TemporaryDirectory(prefix="megcc-run-") as folder:
+        source, sink = Path(folder, "in"), Path(folder, "out")
+        source.mkdir()
+        sizes = _write_inputs(source, inputs, manifest)
+        start = _launcher(arch) if launcher is None else launcher
+        command = [*start, str(exe), "--inputs", str(source), "--outputs", str(sink)]
+        command += ["--repeat", str(repeat), "--warmup", str(warmup), "--seed", str(seed)]
+        if sum(machine(a).arch == machine(arch).arch for a in manifest["archs"]) > 1:
+            command += ["--machine", arch]
+        command += [*sizes, *args]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", timeout=timeout,
+                env={**os.environ, **(environment or {})},
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise ToolError(f"{exe} did not finish within {timeout} seconds") from None
+        if done.returncode != 0:
+            words = done.stderr.strip() or f"ended with status {done.returncode}"
+            raise ToolError(words)
+        outputs = _read_outputs(sink, manifest)
+        times = tuple(float(line) for line in (sink / "times.txt").read_text().split())
+    return RunResult(outputs, times, done.stdout)
+
+
+def _write_inputs(
+    folder: Path, inputs: Mapping[str, Array], manifest: Mapping[str, Any]
+) -> list[str]:
+    """Write the inputs' bytes; the runner's arguments that give symbolic dims their sizes."""
+    sizes: list[str] = []
+    ports = {p["name"]: (k, p) for k, p in enumerate(manifest["inputs"])}
+    for name in inputs:
+        if name not in ports:
+            known = ", ".join(map(repr, ports)) or "none"
+            raise InputError(f"the model has no input {name!r}; its inputs are {known}")
+        number, port = ports[name]
+        array = np.asarray(inputs[name])
+        wanted = dtypes.numpy_dtype(port["dtype"])
+        if array.dtype != wanted:
+            raise InputError(f"input {name!r} is {array.dtype}, the model takes {port['dtype']}")
+        if not fits(array.shape, port["shape"]):
+            raise InputError(
+                f"input {name!r} has shape {list(array.shape)}, the model takes {port['shape']}"
+            )
+        (folder / f"{number}.bin").write_bytes(dtypes.packed(array, port["dtype"]))
+        if any(isinstance(dim, str) for dim in port["shape"]):
+            sizes += ["--shape", f"{name}={','.join(map(str, array.shape))}"]
+    return sizes
+
+
+def _read_outputs(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Array]:
+    outputs: dict[str, Array] = {}
+    lines = (folder / "index.txt").read_text(encoding="utf-8").split("\n")
+    names = [p["name"] for p in manifest["outputs"]]
+    for k, name in enumerate(names):  # names are the manifest's: one may contain a line break
+        row = next(fields for line in lines if (fields := line.split(" "))[0] == str(k))
+        shape = tuple(int(d) for d in row[3 : 3 + int(row[2])])
+        data = (folder / f"{k}.bin").read_bytes()
+        outputs[name] = dtypes.unpacked(data, row[1], prod(shape)).reshape(shape)
+    return outputs
+
+
+def text_bytes(path: str | Path, arch: str) -> int:
+    """Bytes of machine code in a program, object or library (its ``.text`` sections).
+
+    A runner contains libc; the ``libmodel.a`` beside it is runtime and kernels alone.
+    """
+    prefix = "" if is_own_family(arch) else find_compiler(arch).removesuffix("gcc")
+    tool = f"{prefix}size"
+    if shutil.which(tool) is None:
+        raise ToolError(f"{tool} is missing; apt install binutils")
+    done = subprocess.run([tool, "-A", str(path)], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise ToolError(f"{tool} cannot read {path}: {done.stderr.strip()}")
+    rows = (line.split() for line in done.stdout.splitlines())
+    return sum(int(r[1]) for r in rows if len(r) >= 2 and r[0].startswith(".text"))

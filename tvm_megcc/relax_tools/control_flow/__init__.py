@@ -1,0 +1,47 @@
+"""Branches and loops in Relax: private functions, and one that calls them.
+
+Relax has no loop, and an ``If`` cannot stand in a dataflow block. So each branch and each body is a
+function, and what the model calls is a function that holds the ``If``, or one that calls itself for
+the next iteration: the module runs in ``relax.VirtualMachine`` as it is. An attribute of that
+function says what it does (`region_of`), so that ``lower`` need not read it, and passes leave it
+alone (`plain_functions`).
+
+Example
+-------
+>>> region_of(mod["if_0"])                                              # doctest: +SKIP
+Branches(then='if_0_then', other='if_0_else')
+"""
+
+from __future__ import annotations
+
+from tvm_megcc.relax_tools.control_flow.callees import called_by, taken_out, with_own_callees
+from tvm_megcc.relax_tools.control_flow.choosing import branches
+from tvm_megcc.relax_tools.control_flow.closures import Captured, captured, closed
+from tvm_megcc.relax_tools.control_flow.regions import (
+    Branches,
+    Functions,
+    Iterations,
+    Region,
+    plain_functions,
+    region_of,
+    with_region,
+)
+from tvm_megcc.relax_tools.control_flow.repeating import loop
+
+__all__ = [
+    "Branches",
+    "Captured",
+    "Functions",
+    "Iterations",
+    "Region",
+    "branches",
+    "called_by",
+    "captured",
+    "closed",
+    "loop",
+    "plain_functions",
+    "region_of",
+    "taken_out",
+    "with_own_callees",
+    "with_region",
+]
