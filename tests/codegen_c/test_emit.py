@@ -192,7 +192,7 @@ def test_emit_template_kernel_is_the_file_under_defines():
 
 
 def kernel_stems():
-    return (p.Path(__file__).parents[2] / "codegen_c" / "kernels").glob("*.c")
+    return (p.Path(__file__).parents[2] / "codegen_c" / "kernels").glob("*/*.c")
 
 
 def test_link_name_follows_everything_a_kernel_is_made_of():
