@@ -25,7 +25,7 @@ from tvm_megcc.core.program import Call, Program
 if TYPE_CHECKING:
     import tvm
 
-ATTRIBUTE = "tvm_megcc.relax_tools.names"
+ATTRIBUTE = "tvm_megcc.names"
 
 #: Names that TVM gives variables: no value of a model is called so.
 ANONYMOUS = re.compile(r"(lv|gv)\d*")
