@@ -48,18 +48,19 @@ def build(
         source, objects = Path(directory) / "package", Path(directory) / "build"
         source.mkdir()
         files.write_tree({**package, **wrapper}, source)
-        flags = ["-fPIC", "-fvisibility=hidden", *(f"-I{path}" for path in _include_paths())]
+        flags = ["-fPIC", "-fvisibility=hidden", *(f"-I{path}" for path in ffi_include_paths())]
         toolchain.build(source, arch, build_dir=objects, cc=cc, extra_cflags=flags)
-        _link([*cc.split(), "-shared", "-o", str(out), *_objects(objects)])
+        _link([*cc.split(), "-shared", "-o", str(out), *objects_of(objects)])
 
 
-def _include_paths() -> list[str]:
+def ffi_include_paths() -> list[str]:
+    """Where the headers of TVM's FFI are."""
     from tvm_ffi import libinfo
 
     return sorted({libinfo.find_include_path(), libinfo.find_dlpack_include_path()})
 
 
-def _objects(build: Path) -> list[str]:
+def objects_of(build: Path) -> list[str]:
     """The objects of the package but its ``main``."""
     paths = sorted((build / "obj").rglob("*.o"))
     return [str(path) for path in paths if path != build / "obj" / "main.o"]

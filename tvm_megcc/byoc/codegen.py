@@ -1,0 +1,74 @@
+"""``relax.ext.tvm_megcc``: regions -> objects with the package's own kernels, VM and tables.
+
+TVM's ``RunCodegen`` calls it with all the regions of a module. What it answers are static libraries:
+TVM would compile C sources as C++ and all with one set of flags.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from tvm_megcc import driver, pipeline
+from tvm_megcc.byoc.regions import CODEGEN, INSIDE, MACHINE, THREADS, inside
+from tvm_megcc.errors import InputError
+from tvm_megcc.host import region_object
+from tvm_megcc.memory_options import MemoryOptions
+
+NAME = f"relax.ext.{CODEGEN}"
+
+
+def register() -> None:
+    """Register the codegen with TVM, once."""
+    if tvm.get_global_func(NAME, allow_missing=True) is None:
+        tvm.register_global_func(NAME, compile_regions)
+
+
+def compile_regions(
+    functions: Sequence[relax.Function], options: Any, constant_names: Any
+) -> list[tvm.runtime.Module]:
+    """One static library per region.
+
+    Parameters
+    ----------
+    functions : sequence of relax.Function
+        Sealed regions, as `partition_for_megcc` makes them.
+    options, constant_names
+        As TVM gives them: there are no options, and no constants outside of a sealed region.
+
+    Raises
+    ------
+    tvm_megcc.errors.MegccError
+        A function that is no sealed region, or that cannot be compiled.
+    """
+    return [_compiled(func) for func in functions]
+
+
+def _compiled(func: relax.Function) -> tvm.runtime.Module:
+    symbol = str(func.attrs["global_symbol"])
+    if INSIDE not in func.attrs:
+        raise InputError(
+            f"'{symbol}' is annotated for {CODEGEN} but no region of it; partition the module with"
+            " tvm_megcc.partition_for_megcc"
+        )
+    arch = str(func.attrs[MACHINE])
+    mod = inside(func)
+    main = mod["main"]
+    count = len(main.ret_ty.fields) if isinstance(main.ret_ty, relax.TupleType) else 1
+    program = pipeline.compile_module(
+        mod,
+        arch,
+        name=symbol,
+        input_names=[f"argument {k}" for k in range(len(main.params))],
+        output_names=[f"result {k}" for k in range(count)],
+        memory_options=MemoryOptions(threads=int(func.attrs[THREADS])),
+    )
+    with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
+        out = Path(directory) / f"{symbol}.o"
+        region_object.build(driver.package_files({arch: program}), symbol, arch, out)
+        return tvm.runtime.load_static_library(str(out), [symbol])

@@ -1,0 +1,282 @@
+"""Partitioning: what our compiler takes of a Relax module becomes regions, the rest stays TVM's.
+
+A function with branches or loops is one region, with all that it calls. Of any other function, the
+calls of its dataflow blocks that `patterns` accepts are merged into regions as large as they can be.
+
+Example
+-------
+>>> mod = partition_for_megcc(mod, params=params)                        # doctest: +SKIP
+>>> executable = tvm.compile(relax.transform.RunCodegen()(mod), "llvm")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tvm
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.relax.utils import copy_with_new_vars
+
+from tvm_megcc.byoc.patterns import ANCHORS, computable, patterns
+from tvm_megcc.byoc.regions import MACHINE, THREADS, is_region, sealed
+from tvm_megcc.core.machine import machine
+from tvm_megcc.core.this_machine import is_native
+from tvm_megcc.passes import ExpandQuantised, FoldConstants
+from tvm_megcc.relax_tools.composite import operator_of
+from tvm_megcc.relax_tools.control_flow import called_by, region_of
+from tvm_megcc.relax_tools.inlining import Inlined
+from tvm_megcc.relax_tools.names import ATTRIBUTE as NAMES
+from tvm_megcc.target import architecture
+
+#: Threads that a region for another machine than this one is planned for.
+THREADS_ELSEWHERE = 4
+
+
+def partition_for_megcc(
+    mod: tvm.IRModule,
+    arch: Any = None,
+    *,
+    params: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+) -> tvm.IRModule:
+    """Give the parts of a module that tvm_megcc takes to its codegen.
+
+    Parameters
+    ----------
+    mod : IRModule
+        Any Relax module, dispatched ones included; it is not changed. Weights that are parameters
+        without a value in `params` stay parameters, and convolutions with them TVM's.
+    arch : str, tvm.target.Target, dict or None
+        The machine: a name as in ``tvmc compile --arch`` or a target; None is this one.
+    params : mapping of str to tensor, optional
+        Values of ``main``'s parameters, which become constants.
+    threads : int, optional
+        The most threads of TVM's pool that a region splits work for: its memory is planned for
+        them. By default TVM's number of threads here, and 4 for another machine.
+
+    Returns
+    -------
+    IRModule
+        With functions whose attribute ``Codegen`` is ``tvm_megcc``, ready for
+        ``relax.transform.RunCodegen``. What each computes: ``byoc.inside(mod["main_megcc_0"])``.
+
+    Raises
+    ------
+    tvm_megcc.errors.InputError
+        For a machine or a target that is none of ours.
+    """
+    if params:
+        mod = relax.transform.BindParams("main", dict(params))(mod)
+    return PartitionForMegcc(arch, threads)(mod)
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.PartitionForMegcc")
+class PartitionForMegcc:
+    """`partition_for_megcc` as a pass, for any ``tvm.transform.Sequential``."""
+
+    def __init__(self, arch: Any = None, threads: int | None = None) -> None:
+        self.arch = architecture(arch)
+        if threads is None:
+            native = is_native(self.arch)
+            threads = tvm.runtime.num_threads() if native else THREADS_ELSEWHERE
+        self.options = {MACHINE: machine(self.arch).name, THREADS: threads}
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        return _Partition(mod, self.options).module()
+
+
+class _Partition:
+    """The work on one module."""
+
+    def __init__(self, mod: tvm.IRModule, options: Mapping[str, object]) -> None:
+        self.mod, self.options = mod, options
+        self.names = mod.attrs[NAMES] if mod.attrs and NAMES in mod.attrs else None
+        self.variables = {g.name_hint: g for g in mod.get_global_vars()}
+
+    def module(self) -> tvm.IRModule:
+        functions = {g.name_hint: f for g, f in self.mod.functions_items()}
+        control = [n for n, f in functions.items() if region_of(f) is not None]
+        parts = {*control, *called_by(self.mod, control)}
+        entries = [
+            name
+            for name, func in functions.items()
+            if isinstance(func, relax.Function)
+            and name not in parts
+            and not is_region(func)
+            and not _has_branches(func)
+            and operator_of(func) is None
+        ]
+        made: dict[str, relax.Function] = {}
+        plain = []
+        for name in entries:
+            if not any(region_of(functions[n]) for n in called_by(self.mod, [name])):
+                plain.append(name)
+            elif _is_closed(functions[name]):
+                made |= self._outlined(name)
+        made |= self._merged(plain)
+        return self._with(made, [n for n, f in functions.items() if _is_public(f)])
+
+    def _with(self, made: Mapping[str, relax.Function], roots: list[str]) -> tvm.IRModule:
+        """The module with functions replaced or added, without those that nothing calls now."""
+        mod = tvm.IRModule(dict(self.mod.functions), self.mod.attrs, self.mod.global_infos)
+        for name, func in made.items():
+            mod[self.variables[name]] = func
+        return relax.transform.DeadCodeElimination(roots)(mod) if roots else mod
+
+    def _outlined(self, name: str) -> dict[str, relax.Function]:
+        """A function that calls branches or loops, as the call of one region."""
+        func = self.mod[name]
+        kept = {
+            gvar: found
+            for gvar, found in self.mod.functions_items()
+            if gvar.name_hint in called_by(self.mod, [name]) or not isinstance(found, relax.Function)
+        }
+        region = self._sealed(f"{name}_megcc_0", copy_with_new_vars(func), kept)
+        caller = relax.BlockBuilder()
+        gvar = self._variable(f"{name}_megcc_0", region)
+        with caller.function(name, list(func.params)):
+            with caller.dataflow():
+                result = caller.emit_output(relax.Call(gvar, list(func.params)))
+            caller.emit_func_output(result)
+        made = caller.get()[name]
+        if not _is_public(func):
+            made = made.without_attr("global_symbol")
+        return {name: made.with_attrs(dict(func.attrs or {})), gvar.name_hint: region}
+
+    def _variable(self, name: str, func: relax.Function) -> relax.GlobalVar:
+        """The variable of a function that is added."""
+        gvar = self.variables[name] = relax.GlobalVar(name)
+        relax.expr._update_type(gvar, func.ty)
+        return gvar
+
+    def _sealed(
+        self, name: str, main: relax.Function, callees: Mapping[relax.GlobalVar, object]
+    ) -> relax.Function:
+        attrs = {NAMES: self.names} if self.names is not None else {}
+        for key in dict(main.attrs or {}):
+            main = main.without_attr(key)
+        main = main.with_attr("global_symbol", "main")
+        inner = tvm.IRModule({**callees, relax.GlobalVar("main"): main}, attrs=attrs)
+        return sealed(name, inner, self.options)
+
+    def _merged(self, names: list[str]) -> dict[str, relax.Function]:
+        """Functions without branches, with calls of regions, and these regions."""
+        if not names:
+            return {}
+        mod = _only(ExpandQuantised()(self.mod), names)
+        for step in (
+            relax.transform.ConvertToDataflow(min_size=1),
+            FoldConstants(),
+            relax.transform.FuseOpsByPattern(patterns(), bind_constants=True),
+            relax.transform.MergeCompositeFunctions(),
+        ):
+            mod = step(mod)
+        found = _flat({g.name_hint: f for g, f in mod.functions_items() if is_region(f)})
+        kept = {n: f for n, f in found.items() if _is_worth_it(f) and _is_closed(f)}
+        back = {n: f for n, f in found.items() if n not in kept}
+        made: dict[str, relax.Function] = {}
+        for name in names:
+            func = Inlined(mod, back).visit_expr(mod[name]) if back else mod[name]
+            calls = _RegionCalls(mod, name, kept, self._variable)
+            made[name] = calls.visit_expr(func)
+            for region, inner in calls.regions.items():
+                made[region] = self._sealed(region, inner, {})
+        return made
+
+
+@mutator
+class _RegionCalls(PyExprMutator):
+    """Calls of a function's regions by names of ours, with their tensors alone.
+
+    TVM passes sizes as arguments of their own; the tensors' dims say them as well.
+    """
+
+    def __init__(
+        self,
+        mod: tvm.IRModule,
+        caller: str,
+        found: Mapping[str, relax.Function],
+        variable: Callable[[str, relax.Function], relax.GlobalVar],
+    ) -> None:
+        super().__init__(mod)
+        self.caller, self.found, self.variable = caller, found, variable
+        #: The regions by their new names.
+        self.regions: dict[str, relax.Function] = {}
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        call = self.visit_expr_post_order(call)
+        name = call.op.name_hint if isinstance(call.op, relax.GlobalVar) else None
+        if name not in self.found:
+            return call
+        region = self.found[name]
+        new = f"{self.caller}_megcc_{len(self.regions)}"
+        pairs = list(zip(region.params, call.args, strict=True))
+        self.regions[new] = _without_sizes(region)
+        kept = [argument for param, argument in pairs if not _is_size(param)]
+        return relax.Call(self.variable(new, self.regions[new]), kept)
+
+
+def _flat(regions: Mapping[str, relax.Function]) -> dict[str, relax.Function]:
+    """Regions with the calls of their composite functions in place of these."""
+    mod = tvm.IRModule({relax.GlobalVar(name): func for name, func in regions.items()})
+    for step in (
+        relax.transform.LambdaLift(),
+        relax.transform.InlinePrivateFunctions(),
+        relax.transform.ConvertToDataflow(min_size=1),
+        relax.transform.CanonicalizeBindings(),
+    ):
+        mod = step(mod)
+    return {name: mod[name] for name in regions}
+
+
+def _without_sizes(region: relax.Function) -> relax.Function:
+    """The function with what its parameters of sizes say in their place."""
+    values = {p: relax.ShapeExpr(p.ty.values) for p in region.params if _is_size(p)}
+    return region.bind_params(values) if values else region
+
+
+def _is_size(param: relax.Var) -> bool:
+    return isinstance(param.ty, relax.ShapeType)
+
+
+def _only(mod: tvm.IRModule, names: list[str]) -> tvm.IRModule:
+    """The module of these functions and of those that are no Relax."""
+    kept = {
+        gvar: func
+        for gvar, func in mod.functions_items()
+        if gvar.name_hint in names or not isinstance(func, relax.Function)
+    }
+    return tvm.IRModule(kept, mod.attrs, mod.global_infos)
+
+
+def _is_public(func: object) -> bool:
+    return bool(func.attrs) and "global_symbol" in func.attrs
+
+
+def _has_branches(func: relax.Function) -> bool:
+    found: list[relax.Expr] = []
+    relax.analysis.post_order_visit(func, found.append)
+    return any(isinstance(expr, relax.If) for expr in found)
+
+
+def _is_worth_it(region: relax.Function) -> bool:
+    """Whether hand-written kernels have something to do in it."""
+    calls = (b.value for block in region.body.blocks for b in block.bindings)
+    return any(
+        isinstance(call, relax.Call) and getattr(call.op, "name", "") in ANCHORS for call in calls
+    )
+
+
+def _is_closed(func: relax.Function) -> bool:
+    """Whether tensors enter and leave, all dims of which are those of parameters, or made of them."""
+    tensors = [p.ty for p in func.params if not _is_size(p)]
+    if not all(isinstance(ty, relax.TensorType) for ty in tensors):
+        return False
+    if not all(map(computable, [*tensors, func.ret_ty])):
+        return False
+    said = {d for ty in tensors for d in ty.shape.values if isinstance(d, tvm.ir.Var)}
+    free = {v for v in relax.analysis.defined_symbolic_vars(func)}
+    free |= {v for v in relax.analysis.free_symbolic_vars(func)}
+    return free <= said

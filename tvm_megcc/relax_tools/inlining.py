@@ -1,0 +1,61 @@
+"""Functions of a module in the place of their calls.
+
+Example
+-------
+>>> rewritten = Inlined(mod, {"gelu": mod["gelu"]}).visit_expr(mod["main"])   # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import tvm
+from tvm import relax, tirx
+from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.relax.utils import copy_with_new_vars
+
+
+@mutator
+class Inlined(PyExprMutator):
+    """Replaces calls of `functions`, which are given by name; what they call in turn as well."""
+
+    def __init__(self, mod: tvm.IRModule, functions: Mapping[str, relax.Function]) -> None:
+        super().__init__(mod)
+        self.functions = functions
+        #: What variables of an inlined body have become.
+        self.values: dict[relax.Var, relax.Expr] = {}
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        name = call.op.name_hint if isinstance(call.op, relax.GlobalVar) else None
+        if name not in self.functions:
+            return self.visit_expr_post_order(call)
+        arguments = [self.visit_expr(argument) for argument in call.args]
+        func = copy_with_new_vars(self.functions[name])
+        pairs = dict(zip(func.params, arguments, strict=True))
+        body = func.bind_params(pairs).body
+        for block in body.blocks:
+            for binding in block.bindings:
+                self.values[binding.var] = self._emitted(binding)
+        return self.visit_expr(body.body)
+
+    def _emitted(self, binding: relax.Binding) -> relax.Expr:
+        value = self.visit_expr(binding.value)
+        if isinstance(binding, relax.MatchCast):
+            return self.builder_.match_cast(value, _checking(binding.ty))
+        return value if isinstance(value, relax.Var) else self.builder_.emit(value)
+
+    def visit_var_(self, var: relax.Var) -> relax.Expr:
+        return self.values[var] if var in self.values else super().visit_var_(var)
+
+    def visit_dataflow_var_(self, var: relax.DataflowVar) -> relax.Expr:
+        return self.values[var] if var in self.values else super().visit_dataflow_var_(var)
+
+
+def _checking(ty: relax.TensorType) -> relax.TensorType:
+    """The type of a ``match_cast`` that checks dims and defines none: a body has those around it.
+
+    A variable that stands alone would be taken for one that is defined here.
+    """
+    one = tirx.IntImm("int64", 1)
+    dims = [tirx.Mul(d, one) if isinstance(d, tvm.ir.Var) else d for d in ty.shape.values]
+    return relax.TensorType(dims, ty.dtype)
