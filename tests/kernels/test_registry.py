@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -45,8 +46,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(registry, "KERNEL_DIR", tmp_path)
     registry.kernels.cache_clear()
 
-    def add(stem: str, rank: int | str = 1, text: str = HEADER) -> registry.KernelFile:
-        path = tmp_path / "pool2d" / f"{stem}.c"
+    def add(
+        stem: str, rank: int | str = 1, text: str = HEADER, where: str = ""
+    ) -> registry.KernelFile:
+        op = re.findall(r"^// op: (\w+)", text, re.MULTILINE)
+        path = tmp_path / (where or (op[0] if op else "pool2d")) / f"{stem}.c"
         path.parent.mkdir(exist_ok=True)
         path.write_text(text.format(stem=stem, rank=rank))
         registry.kernels.cache_clear()
@@ -111,6 +115,11 @@ def test_attrs_follow_the_op_header(folder) -> None:
 def test_bad_headers_say_what_is_wrong(folder, old: str, new: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         folder("fast", text=HEADER.replace(old, new))
+
+
+def test_kernel_stands_in_the_folder_of_its_operator(folder) -> None:
+    with pytest.raises(ValueError, match="a kernel of pool2d stands in conv2d/"):
+        folder("fast", where="conv2d")
 
 
 def test_highest_rank_wins_and_explain_says_why(folder) -> None:

@@ -15,7 +15,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc import driver, pipeline
-from tvm_megcc.byoc.regions import CODEGEN, INSIDE, MACHINE, THREADS, inside
+from tvm_megcc.byoc.regions import CODEGEN, REGION
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import region_object
 from tvm_megcc.memory_options import MemoryOptions
@@ -51,22 +51,22 @@ def compile_regions(
 
 def _compiled(func: relax.Function) -> tvm.runtime.Module:
     symbol = str(func.attrs["global_symbol"])
-    if INSIDE not in func.attrs:
+    if REGION not in func.attrs:
         raise InputError(
             f"'{symbol}' is annotated for {CODEGEN} but no region of it; partition the module with"
             " tvm_megcc.partition_for_megcc"
         )
-    arch = str(func.attrs[MACHINE])
-    mod = inside(func)
-    main = mod["main"]
+    region = func.attrs[REGION]
+    arch = str(region.machine)
+    main = region.module["main"]
     count = len(main.ret_ty.fields) if isinstance(main.ret_ty, relax.TupleType) else 1
     program = pipeline.compile_module(
-        mod,
+        region.module,
         arch,
         name=symbol,
         input_names=[f"argument {k}" for k in range(len(main.params))],
         output_names=[f"result {k}" for k in range(count)],
-        memory_options=MemoryOptions(threads=int(func.attrs[THREADS])),
+        memory_options=MemoryOptions(threads=int(region.threads)),
     )
     with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
         out = Path(directory) / f"{symbol}.o"

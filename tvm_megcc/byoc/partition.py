@@ -20,16 +20,18 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.utils import copy_with_new_vars
 
 from tvm_megcc.byoc.patterns import ANCHORS, computable, patterns
-from tvm_megcc.byoc.regions import MACHINE, THREADS, is_region, sealed
-from tvm_megcc.core.machine import machine
+from tvm_megcc.byoc.regions import Region, is_region, sealed
 from tvm_megcc.core.this_machine import is_native
 from tvm_megcc.passes import ExpandQuantised, FoldConstants
+from tvm_megcc.relax_tools.checks import CHECKED
 from tvm_megcc.relax_tools.composite import operator_of
 from tvm_megcc.relax_tools.control_flow import called_by, region_of
 from tvm_megcc.relax_tools.inlining import Inlined
 from tvm_megcc.relax_tools.names import ATTRIBUTE as NAMES
 from tvm_megcc.target import architecture
 
+#: Functions of ours that imported models call; in a package they are steps of the VM.
+OWN_EXTERNS = {CHECKED}
 #: Threads that a region for another machine than this one is planned for.
 THREADS_ELSEWHERE = 4
 
@@ -81,17 +83,17 @@ class PartitionForMegcc:
         if threads is None:
             native = is_native(self.arch)
             threads = tvm.runtime.num_threads() if native else THREADS_ELSEWHERE
-        self.options = {MACHINE: machine(self.arch).name, THREADS: threads}
+        self.threads = threads
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        return _Partition(mod, self.options).module()
+        return _Partition(mod, self.arch, self.threads).module()
 
 
 class _Partition:
     """The work on one module."""
 
-    def __init__(self, mod: tvm.IRModule, options: Mapping[str, object]) -> None:
-        self.mod, self.options = mod, options
+    def __init__(self, mod: tvm.IRModule, arch: str, threads: int) -> None:
+        self.mod, self.arch, self.threads = mod, arch, threads
         self.names = mod.attrs[NAMES] if mod.attrs and NAMES in mod.attrs else None
         self.variables = {g.name_hint: g for g in mod.get_global_vars()}
 
@@ -111,19 +113,28 @@ class _Partition:
         made: dict[str, relax.Function] = {}
         plain = []
         for name in entries:
-            if not any(region_of(functions[n]) for n in called_by(self.mod, [name])):
+            outside = _externs(functions[name])
+            control_flow = any(region_of(functions[n]) for n in called_by(self.mod, [name]))
+            if not outside and not control_flow:
                 plain.append(name)
-            elif _is_closed(functions[name]):
+            elif outside <= OWN_EXTERNS and _is_closed(functions[name]):
                 made |= self._outlined(name)
         made |= self._merged(plain)
-        return self._with(made, [n for n, f in functions.items() if _is_public(f)])
+        return self._with(made, [n for n in functions if n not in parts])
 
     def _with(self, made: Mapping[str, relax.Function], roots: list[str]) -> tvm.IRModule:
-        """The module with functions replaced or added, without those that nothing calls now."""
+        """The module with functions replaced or added, without those that only regions call now."""
         mod = tvm.IRModule(dict(self.mod.functions), self.mod.attrs, self.mod.global_infos)
         for name, func in made.items():
             mod[self.variables[name]] = func
-        return relax.transform.DeadCodeElimination(roots)(mod) if roots else mod
+        # RunCodegen reads every function there is, and ends the process over a loop.
+        relax_roots = [name for name in roots if isinstance(mod[name], relax.Function)]
+        kept = {*roots, *made, *called_by(mod, relax_roots)}
+        return tvm.IRModule(
+            {g: f for g, f in mod.functions_items() if g.name_hint in kept},
+            mod.attrs,
+            mod.global_infos,
+        )
 
     def _outlined(self, name: str) -> dict[str, relax.Function]:
         """A function that calls branches or loops, as the call of one region."""
@@ -131,7 +142,8 @@ class _Partition:
         kept = {
             gvar: found
             for gvar, found in self.mod.functions_items()
-            if gvar.name_hint in called_by(self.mod, [name]) or not isinstance(found, relax.Function)
+            if gvar.name_hint in called_by(self.mod, [name])
+            or not isinstance(found, relax.Function)
         }
         region = self._sealed(f"{name}_megcc_0", copy_with_new_vars(func), kept)
         caller = relax.BlockBuilder()
@@ -159,7 +171,7 @@ class _Partition:
             main = main.without_attr(key)
         main = main.with_attr("global_symbol", "main")
         inner = tvm.IRModule({**callees, relax.GlobalVar("main"): main}, attrs=attrs)
-        return sealed(name, inner, self.options)
+        return sealed(name, Region(inner, self.arch, self.threads))
 
     def _merged(self, names: list[str]) -> dict[str, relax.Function]:
         """Functions without branches, with calls of regions, and these regions."""
@@ -259,6 +271,13 @@ def _has_branches(func: relax.Function) -> bool:
     found: list[relax.Expr] = []
     relax.analysis.post_order_visit(func, found.append)
     return any(isinstance(expr, relax.If) for expr in found)
+
+
+def _externs(func: relax.Function) -> set[str]:
+    """The functions outside of the module that a function calls."""
+    found: list[relax.Expr] = []
+    relax.analysis.post_order_visit(func, found.append)
+    return {str(e.global_symbol) for e in found if isinstance(e, relax.ExternFunc)}
 
 
 def _is_worth_it(region: relax.Function) -> bool:

@@ -1,9 +1,9 @@
 """A region: the function of a module that our compiler takes whole, and how TVM holds it.
 
 TVM's ``RunCodegen`` exports every constant that it sees in a region, and hands over no functions
-that a region calls. So a region is sealed: what it computes is a module of its own, an attribute of
-a function that has the region's signature and a body that says nothing. Weights are then nowhere
-but in that attribute, and in the end in the object file, packed.
+that a region calls. So a region is sealed: what it computes, a module of its own, is in an attribute
+of a function that has the region's signature and a body that says nothing. Weights are then nowhere
+but there, and in the end in the object file, packed.
 
 Example
 -------
@@ -12,46 +12,61 @@ Example
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import tvm
+import tvm_ffi
 from tvm import relax
 from tvm.relax.utils import copy_with_new_vars
+from tvm_ffi.dataclasses import py_class
 
 #: TVM's attribute of a function that a codegen of this name compiles.
 CODEGEN = "tvm_megcc"
-#: What a sealed region computes: a module with the function ``main`` and all that it calls.
-INSIDE = "tvm_megcc.inside"
-#: For which machine, and for how many threads at most.
-MACHINE, THREADS = "tvm_megcc.machine", "tvm_megcc.threads"
+#: The attribute of a sealed region: its `Region`.
+REGION = "tvm_megcc.region_inside"
 
 
-def sealed(name: str, inner: tvm.IRModule, options: Mapping[str, object]) -> relax.Function:
-    """The region function `name` around a module whose ``main`` has its signature.
+@py_class("tvm_megcc.Region")
+class Region(tvm_ffi.Object):
+    """What our compiler is given.
+
+    Attributes
+    ----------
+    module : IRModule
+        The function ``main`` and all that it calls.
+    machine : str
+        One of `tvm_megcc.core.machine`.
+    threads : int
+        The most that its memory is planned for.
+    """
+
+    module: tvm.IRModule
+    machine: str
+    threads: int
+
+
+def sealed(name: str, region: Region) -> relax.Function:
+    """The function `name` with a region's signature.
 
     Parameters
     ----------
     name : str
         The function's name in the module, and the symbol that will be linked.
-    inner : IRModule
+    region : Region
         Tensors in; a tensor or a tuple of tensors out, whose dims the parameters' dims say.
-    options : mapping
-        The attributes `MACHINE` and `THREADS`.
     """
-    shell = copy_with_new_vars(inner["main"])
+    shell = copy_with_new_vars(region.module["main"])
     builder = relax.BlockBuilder()
     with builder.function(name, list(shell.params)):
         with builder.dataflow():
             call = relax.op.call_pure_packed(CODEGEN, *shell.params, ty_args=[shell.ret_ty])
             result = builder.emit_output(call)
         builder.emit_func_output(result)
-    attrs = {"global_symbol": name, "Codegen": CODEGEN, INSIDE: inner, **options}
+    attrs = {"global_symbol": name, "Codegen": CODEGEN, REGION: region}
     return builder.get()[name].with_attrs(attrs)
 
 
 def inside(region: relax.Function) -> tvm.IRModule:
-    """What a sealed region computes."""
-    return region.attrs[INSIDE]
+    """What a sealed region computes: a module with the function ``main``."""
+    return region.attrs[REGION].module
 
 
 def is_region(func: object) -> bool:

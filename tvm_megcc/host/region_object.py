@@ -67,7 +67,9 @@ def _run(command: list[str], symbol: str) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     except OSError as error:
-        raise ToolError(f"region {symbol}: {command[0]} cannot be run ({error.strerror})") from error
+        raise ToolError(
+            f"region {symbol}: {command[0]} cannot be run ({error.strerror})"
+        ) from error
     if done.returncode != 0:
         words = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
         raise ToolError(f"region {symbol}: {command[0]} failed:\n{words}")
