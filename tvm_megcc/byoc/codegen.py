@@ -1,7 +1,7 @@
 """``relax.ext.tvm_megcc``: regions -> objects with the package's own kernels, VM and tables.
 
-TVM's ``RunCodegen`` calls it with all the regions of a module. What it answers are static libraries:
-TVM would compile C sources as C++ and all with one set of flags.
+TVM's ``RunCodegen`` calls it with all the regions of a module. What it answers are static
+libraries: TVM would compile C sources as C++ and all with one set of flags.
 """
 
 from __future__ import annotations

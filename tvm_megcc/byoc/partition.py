@@ -1,7 +1,8 @@
 """Partitioning: what our compiler takes of a Relax module becomes regions, the rest stays TVM's.
 
-A function with branches or loops is one region, with all that it calls. Of any other function, the
-calls of its dataflow blocks that `patterns` accepts are merged into regions as large as they can be.
+A function that calls branches or loops, or casts what it reads, is one region with all that it
+calls. Of any other function, the calls that `patterns` accepts are merged into regions, each as large
+as it can be.
 
 Example
 -------
@@ -107,7 +108,7 @@ class _Partition:
             if isinstance(func, relax.Function)
             and name not in parts
             and not is_region(func)
-            and not _has_branches(func)
+            and not _has(func, relax.If)
             and operator_of(func) is None
         ]
         made: dict[str, relax.Function] = {}
@@ -115,7 +116,7 @@ class _Partition:
         for name in entries:
             outside = _externs(functions[name])
             control_flow = any(region_of(functions[n]) for n in called_by(self.mod, [name]))
-            if not outside and not control_flow:
+            if not outside and not control_flow and not _has(functions[name], relax.MatchCast):
                 plain.append(name)
             elif outside <= OWN_EXTERNS and _is_closed(functions[name]):
                 made |= self._outlined(name)
@@ -139,12 +140,7 @@ class _Partition:
     def _outlined(self, name: str) -> dict[str, relax.Function]:
         """A function that calls branches or loops, as the call of one region."""
         func = self.mod[name]
-        kept = {
-            gvar: found
-            for gvar, found in self.mod.functions_items()
-            if gvar.name_hint in called_by(self.mod, [name])
-            or not isinstance(found, relax.Function)
-        }
+        kept = _only(self.mod, called_by(self.mod, [name])).functions
         region = self._sealed(f"{name}_megcc_0", copy_with_new_vars(func), kept)
         caller = relax.BlockBuilder()
         gvar = self._variable(f"{name}_megcc_0", region)
@@ -267,10 +263,12 @@ def _is_public(func: object) -> bool:
     return bool(func.attrs) and "global_symbol" in func.attrs
 
 
-def _has_branches(func: relax.Function) -> bool:
-    found: list[relax.Expr] = []
+def _has(func: relax.Function, kind: type) -> bool:
+    """Whether there is an expression or a binding of this class in a function."""
+    found: list[object] = []
     relax.analysis.post_order_visit(func, found.append)
-    return any(isinstance(expr, relax.If) for expr in found)
+    found += [binding for block in func.body.blocks for binding in block.bindings]
+    return any(isinstance(one, kind) for one in found)
 
 
 def _externs(func: relax.Function) -> set[str]:
@@ -289,7 +287,7 @@ def _is_worth_it(region: relax.Function) -> bool:
 
 
 def _is_closed(func: relax.Function) -> bool:
-    """Whether tensors enter and leave, all dims of which are those of parameters, or made of them."""
+    """Whether tensors enter and leave whose dims are those of parameters, or made of them."""
     tensors = [p.ty for p in func.params if not _is_size(p)]
     if not all(isinstance(ty, relax.TensorType) for ty in tensors):
         return False

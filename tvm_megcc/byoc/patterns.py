@@ -73,7 +73,7 @@ def _takes(context: PatternCheckContext) -> bool:
 
 
 def computable(ty: tvm.ir.Type) -> bool:
-    """Whether values of a type can be in a region: tensors of known sizes, tuples of them, sizes."""
+    """Whether a region can have values of a type: tensors of known sizes, tuples of them, sizes."""
     if isinstance(ty, relax.TupleType):
         return all(map(computable, ty.fields))
     if not isinstance(ty, relax.TensorType):

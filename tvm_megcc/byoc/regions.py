@@ -1,9 +1,9 @@
 """A region: the function of a module that our compiler takes whole, and how TVM holds it.
 
 TVM's ``RunCodegen`` exports every constant that it sees in a region, and hands over no functions
-that a region calls. So a region is sealed: what it computes, a module of its own, is in an attribute
-of a function that has the region's signature and a body that says nothing. Weights are then nowhere
-but there, and in the end in the object file, packed.
+that a region calls. So a region is sealed: what it computes, a module of its own, is in an
+attribute of a function that has the region's signature and a body that says nothing. Weights are
+then nowhere but there, and in the end in the object file, packed.
 
 Example
 -------
