@@ -75,8 +75,7 @@ def test_files_of_a_package(package: Path, compiler: str) -> None:
 
     paths = {libinfo.find_include_path(), libinfo.find_dlpack_include_path()}
     system = [f"-isystem{path}" for path in sorted(paths)]
-    files = [package / "main.c", *sorted((package / "model").glob("*.c"))]
-    files += sorted((package / "src").glob("*.c"))
+    files = [package / "main.c", *sorted(package.glob("*/*.c"))]
     assert not strict(compiler, files, [f"-I{package / d}" for d in ("include", "src")] + system)
 
 

@@ -25,14 +25,21 @@ from tvm_megcc.codegen_c.emit.compiled import Compiled, can_fail, opcodes_of, ru
 from tvm_megcc.codegen_c.emit.header import header
 from tvm_megcc.codegen_c.emit.kernel_files import add_headers, kernel_files
 from tvm_megcc.codegen_c.emit.manifest import input_ports, manifest, output_ports, readme
-from tvm_megcc.codegen_c.emit.model_source import binary, has_builds, main_c, model_c, weights_c
+from tvm_megcc.codegen_c.emit.model_source import binary, has_builds, model_c, runner_h, weights_c
 from tvm_megcc.codegen_c.emit.weights import lay_out
-from tvm_megcc.codegen_c.sources import runtime_text
+from tvm_megcc.codegen_c.sources import package_text, runtime_text
 from tvm_megcc.core.machine import ARCHITECTURES, machine
 from tvm_megcc.core.program import Bundle, Program, bundle_of
 from tvm_megcc.errors import InputError
 
 RUNTIME = ("megcc_context.c", "megcc_model.c", "megcc_status.c", "megcc_opcodes.def", "megcc_vm.h")
+
+#: The program around the model: `main` and what it is made of.
+RUNNER = (
+    "main.c", "runner/context.c", "runner/errors.c", "runner/files.c", "runner/inputs.c",
+    "runner/loading.c", "runner/memory.c", "runner/options.c", "runner/outputs.c",
+    "runner/runner.h", "runner/times.c",
+)  # fmt: skip
 
 #: How weights come into a program, and what of the runtime each way takes.
 WEIGHT_HEADERS: Mapping[str, tuple[str, ...]] = {
@@ -57,7 +64,8 @@ def c_name(name: str) -> str:
     ('mobile_net_v2', 'm_3d', 'm_time')
     """
     ident = re.sub(r"\W", "_", name, flags=re.ASCII) or "model"
-    return f"m_{ident}" if ident[0].isdigit() or ident.lower() in _HEADERS else ident
+    taken = ident.lower() in _HEADERS or ident.lower().startswith("megcc_")
+    return f"m_{ident}" if ident[0].isdigit() or taken else ident
 
 
 def package(
@@ -126,7 +134,9 @@ def package(
         for a in archs:
             out[f"model/model_{a}.bin"] = binary(blobs[a], a, layout)
     shaped = any(code.is_shaped for code in codes.values())
-    out["main.c"] = main_c(ident, archs, weights, shaped, can_fail(opcodes_of(codes)))
+    out["runner/model.h"] = runner_h(ident, archs, weights, shaped, can_fail(opcodes_of(codes)))
+    for path in RUNNER:
+        out[path] = package_text(path)
     out["include/megcc_pool.h"] = runtime_text("include/megcc_pool.h")
     out["megcc_pool.c"] = runtime_text("src/megcc_pool.c")
     machines = kernels.machines

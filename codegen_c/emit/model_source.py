@@ -12,7 +12,7 @@ from tvm_megcc.codegen_c.emit import bytecode, guards, instructions
 from tvm_megcc.codegen_c.emit.blocks import placed_blocks
 from tvm_megcc.codegen_c.emit.compiled import Compiled, handler_of, is_shaped, opcodes_of
 from tvm_megcc.codegen_c.emit.weights import Layout, c_literal
-from tvm_megcc.codegen_c.sources import generated, package_text
+from tvm_megcc.codegen_c.sources import generated
 from tvm_megcc.core.machine import by_architecture, machine
 from tvm_megcc.core.program import ALIGNMENT, Block, Call, Program, Storage
 from tvm_megcc.dims import Symbol
@@ -230,8 +230,12 @@ def binary(blob: bytes, arch: str, layout: Layout) -> bytes:
     return bytes(data)
 
 
-def main_c(ident: str, archs: tuple[str, ...], weights: str, shaped: bool, fails: bool) -> str:
-    text = generated("Runner", ident) + f'#define MODEL_HEADER "{ident}.h"\n'
+def runner_h(ident: str, archs: tuple[str, ...], weights: str, shaped: bool, fails: bool) -> str:
+    """``runner/model.h``: what the runner, equal in all packages, has to know of this one."""
+    text = generated("What the runner has to know", ident)
+    text += "#ifndef MEGCC_RUNNER_MODEL_H\n#define MEGCC_RUNNER_MODEL_H\n\n"
+    # Not the header of this folder, if the model's name is that of one.
+    text += f"#include <{ident}.h>\n\n"
     text += f"#define MODEL_KERNELS {ident}_kernels\n"
     text += f"#define MODEL_HAS_SHAPES {int(shaped)}\n"
     text += f"#define MODEL_CAN_FAIL {int(fails)}\n"
@@ -246,4 +250,4 @@ def main_c(ident: str, archs: tuple[str, ...], weights: str, shaped: bool, fails
         for arch, names in groups.items()
     }
     text += guards.chain(parts, '#error "no model for this architecture"\n')
-    return text + "\n" + package_text("main.c")
+    return text + "\n#endif  // MEGCC_RUNNER_MODEL_H\n"

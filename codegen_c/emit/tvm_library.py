@@ -1,18 +1,19 @@
-"""A package -> the extra C file that makes it a TVM library.
+"""A package -> the extra C files that make it a TVM library.
 
 Enters: the model's name. Leaves: text.
 
 Example
 -------
->>> sorted(tvm_library_files("resnet"))
-['src/tvm_library.c']
+>>> sorted(tvm_library_files("resnet"))[-2:]
+['src/tvm_tensors.c', 'src/tvm_values.c']
 """
 
 from __future__ import annotations
 
-from tvm_megcc.codegen_c.sources import package_text
+from tvm_megcc.codegen_c.sources import generated, package_text
 
-TEMPLATE = "tvm_library.c"
+#: The same for every model; what is not is in ``tvm_model.h``.
+FILES = ("tvm_execution.c", "tvm_library.c", "tvm_library.h", "tvm_tensors.c", "tvm_values.c")
 
 
 def tvm_library_files(
@@ -29,12 +30,15 @@ def tvm_library_files(
     can_fail : bool
         Whether data can end a run.
     """
-    head = (
-        f"// From codegen_c/emit/package/{TEMPLATE} for the model {name}; do not edit.\n"
-        f'#include "{name}.h"\n\n'
+    model = (
+        f"{generated('What the TVM library has to know', name)}"
+        "#ifndef MEGCC_TVM_MODEL_H\n#define MEGCC_TVM_MODEL_H\n\n"
+        # Not the header of this folder, if the model's name is that of one.
+        f"#include <{name}.h>\n\n"
         f"#define MEGCC_MODEL_IMAGE {name}_image\n"
         f"#define MEGCC_MODEL_KERNELS {name}_kernels\n"
         f"#define MEGCC_MODEL_HAS_SHAPES {int(has_shapes)}\n"
         f"#define MEGCC_MODEL_CAN_FAIL {int(can_fail)}\n\n"
+        "#endif  // MEGCC_TVM_MODEL_H\n"
     )
-    return {f"src/{TEMPLATE}": head + package_text(TEMPLATE)}
+    return {"src/tvm_model.h": model, **{f"src/{path}": package_text(path) for path in FILES}}

@@ -28,11 +28,12 @@ def files(*archs: str, **options) -> dict[str, str | bytes]:
 
 def test_emit_paths():
     out = files("x86")
-    assert [f for f in out if not f.startswith("src/")] == [
+    assert [f for f in out if not f.startswith(("src/", "runner/"))] == [
         "CMakeLists.txt", "Makefile", "README.md", "include/corners.h", "include/megcc.h",
         "include/megcc_pool.h", "main.c", "manifest.json", "megcc_pool.c", "model/model.c",
         "model/weights0.c", "model/weights0.c.bin",
     ]  # fmt: skip
+    assert {*assemble.RUNNER, "runner/model.h"} <= set(out)
     assert [f for f in out if f.startswith("src/kernels/")] == [
         "src/kernels/t_add.c", "src/kernels/t_affine.c", "src/kernels/t_split.c",
     ]  # fmt: skip
@@ -301,6 +302,8 @@ def test_emit_names():
     assert emit.c_name("a.b-c") == "a_b_c" and emit.c_name("") == "model"
     assert emit.c_name("megcc") == "m_megcc" and emit.c_name("string") == "m_string"
     assert emit.c_name("é") == "_"
+    # include/megcc_kernel.h would stand before the one of src.
+    assert emit.c_name("megcc_kernel") == "m_megcc_kernel"
     out = emit.package({"x86": p.adder("x86", p.W)}, name="my net")
     assert "include/my_net.h" in out and "my_net_image" in out["model/model.c"]
 

@@ -13,6 +13,7 @@ from tvm import relax
 
 from tests import golden
 from tvm_megcc.codegen_c import emit
+from tvm_megcc.codegen_c.emit import assemble
 from tvm_megcc.codegen_c.tir import emit_prim_func
 from tvm_megcc.core.program import Program
 
@@ -27,7 +28,7 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
 }
 
 #: Files of the checkout outside ``src``.
-COPIED = ("include/megcc.h", "include/megcc_pool.h", "main.c", "megcc_pool.c")
+COPIED = ("include/megcc.h", "include/megcc_pool.h", "megcc_pool.c", *assemble.RUNNER)
 
 #: Files that are the same in packages of equal architectures.
 BUILD = ("CMakeLists.txt", "Makefile")

@@ -14,22 +14,29 @@ from tvm_megcc.backend import CFLAGS, Compiled
 from tvm_megcc.codegen_c.sources import package_text
 from tvm_megcc.host import files, toolchain
 
-_MAIN = """\
-#define _POSIX_C_SOURCE 200112L
-{headers}
-#define MODEL_HEADER "megcc.h"
+#: ``runner/model.h``: the model is what `_MAIN` chose.
+_MODEL = """\
+#include "megcc.h"
 #define MODEL_HAS_SHAPES {has_shapes}
 #define MODEL_HAS_MACHINES 0
 #define MODEL_MACHINE "{machine}"
-#define MODEL_IMAGE (*image)
-#define MODEL_KERNELS (*kernels)
+#define MODEL_IMAGE (*the_image)
+#define MODEL_KERNELS (*the_kernels)
 
-static const megcc_image_t *image;
-static const megcc_kernels_t *kernels;
+extern const megcc_image_t *the_image;
+extern const megcc_kernels_t *the_kernels;
+"""
 
+_MAIN = """\
 #define main run_model
 {runner}
 #undef main
+
+#include <string.h>
+{headers}
+
+const megcc_image_t *the_image;
+const megcc_kernels_t *the_kernels;
 
 static const struct {{
   const char *name;
@@ -42,8 +49,8 @@ int main(int argc, char **argv) {{
   size_t i;
   for (i = 0; i < sizeof kModels / sizeof *kModels; ++i) {{
     if (argc > 1 && !strcmp(argv[argc - 1], kModels[i].name)) {{
-      image = kModels[i].image;
-      kernels = kModels[i].kernels;
+      the_image = kModels[i].image;
+      the_kernels = kModels[i].kernels;
       return run_model(argc - 1, argv);
     }}
   }}
@@ -69,7 +76,11 @@ def build(packages: Mapping[str, Compiled], folder: Path, *, sanitize: bool = Fa
         for path, text in found.package.items():
             merged[_place(path, text, found)] = text
     (arch,) = next(iter(packages.values())).manifest["archs"]
-    merged["main.c"] = _main(packages, arch)
+    merged["runner/model.h"] = _MODEL.format(
+        machine=arch,
+        has_shapes=int(any("src/megcc_shapes.c" in p.package for p in packages.values())),
+    )
+    merged["main.c"] = _main(packages)
     files.write_tree(merged, folder / "package")
     return toolchain.build(
         folder / "package", arch, build_dir=folder / "build", sanitize=sanitize,
@@ -88,12 +99,10 @@ def _place(path: str, text: str | bytes, found: Compiled) -> str:
     return path
 
 
-def _main(packages: Mapping[str, Compiled], arch: str) -> str:
+def _main(packages: Mapping[str, Compiled]) -> str:
     idents = {name: found.manifest["c_name"] for name, found in packages.items()}
     return _MAIN.format(
-        machine=arch,
         headers="\n".join(f'#include "{ident}.h"' for ident in idents.values()),
-        has_shapes=int(any("src/megcc_shapes.c" in p.package for p in packages.values())),
         runner=package_text("main.c"),
         rows="".join(
             f'    {{"{name}", &{ident}_image, &{ident}_kernels}},\n'

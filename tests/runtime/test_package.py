@@ -149,6 +149,24 @@ def test_package_builds_in_place_with_plain_make(tmp_path):
     assert sorted(f.relative_to(package) for f in package.rglob("*")) == before
 
 
+def test_package_library_knows_nothing_of_the_runner(tmp_path):
+    package = p.write_corners(tmp_path / "pkg", toolchain.host_arch())
+    (package / "main.c").unlink()
+    shutil.rmtree(package / "runner")
+    command = ["make", "-C", str(package), "libmodel.a", "CFLAGS=-O1"]
+    subprocess.run(command, check=True, capture_output=True)
+    assert not (package / "obj" / "main.o").exists()
+
+
+@pytest.mark.parametrize("name", ["model", "runner", "load", "times"])
+def test_package_may_be_called_like_a_part_of_the_runner(tmp_path, name):
+    arch = toolchain.host_arch()
+    program = p.adder(arch, np.ones(4, np.float32), name=name)
+    package = p.write(emit.package({arch: program}, name=name), tmp_path / "pkg")
+    exe = toolchain.build(package, arch, build_dir=tmp_path / "out", extra_cflags=["-O1"])
+    assert "output 0" in run(exe).stdout
+
+
 def test_package_is_built_again_for_another_compiler(tmp_path):
     need("arm64")
     package = p.write_corners(tmp_path / "pkg", toolchain.host_arch(), "arm64")

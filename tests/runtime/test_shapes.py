@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,27 @@ def test_outputs_of_any_size(tmp_path: Path, flags: tuple[str, ...]) -> None:
             found = toolchain.run_package(exe, HOST, {"x": x, "b": b}, manifest).outputs
             for name, want in changing.expected(x, b).items():
                 np.testing.assert_allclose(found[name], want, rtol=1e-5)
+
+
+#: Arguments of the runner, and why it ends.
+ENDS = [
+    (["--shape", "x=3,4", "--shape", "b=4"], "4 and 3"),
+    (["--shape", "x=3,4"], "'b', dim 0"),
+    (["--input", "b=/dev/null"], "/dev/null: not a regular file"),
+    (["--outputs", "/dev/null/x"], "/dev/null/x: Not a directory"),
+    ([], ""),
+]
+
+
+def test_the_runner_frees_what_the_context_has_allocated(tmp_path: Path) -> None:
+    where = changing.write(tmp_path / "changing")
+    exe = toolchain.build(where, HOST, build_dir=tmp_path / "b", sanitize=True)
+    for args, words in ENDS:
+        shapes = [] if "--shape" in args else ["--shape", "x=3,4", "--shape", "b=3"]
+        done = subprocess.run([exe, *shapes, "--profile", *args], capture_output=True, text=True)
+        # LeakSanitizer would have its own status, and say more.
+        assert done.returncode == bool(words), done.stderr
+        assert words in done.stderr and done.stderr.count("\n") == bool(words)
 
 
 def test_a_refusal_names_the_node(tmp_path: Path) -> None:

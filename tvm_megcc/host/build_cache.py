@@ -20,7 +20,7 @@ from tvm_megcc.host.package import Package
 #: How many programs are kept, the latest used ones.
 KEEP = 24
 
-_PARTS = ("include", "src", "model", "main.c", "megcc_pool.c", "Makefile", "manifest.json")
+_PARTS = (*toolchain.PARTS, "manifest.json")
 
 
 @contextmanager

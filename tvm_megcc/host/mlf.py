@@ -8,7 +8,7 @@ look for them:
     executor-config/graph/default.graph  the calls as the graph executor's JSON
     parameters/default.params            the constants, as TVM's ``load_param_dict`` reads them
     src/default.txt                      the program as text
-    runtime/                             the package's other files (Makefile, main.c, ...)
+    runtime/                             the package's other files (Makefile, main.c, runner/, ...)
 
 There is no time stamp: equal input gives equal bytes. `package_path` finds the way back, so that
 ``tvmc run`` takes such a tar too.

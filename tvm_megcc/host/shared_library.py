@@ -61,9 +61,10 @@ def ffi_include_paths() -> list[str]:
 
 
 def objects_of(build: Path) -> list[str]:
-    """The objects of the package but its ``main``."""
-    paths = sorted((build / "obj").rglob("*.o"))
-    return [str(path) for path in paths if path != build / "obj" / "main.o"]
+    """The objects of the package but the runner's."""
+    obj = build / "obj"
+    paths = sorted(obj.rglob("*.o"))
+    return [str(p) for p in paths if p != obj / "main.o" and p.parent != obj / "runner"]
 
 
 def _link(command: list[str]) -> None:

@@ -34,6 +34,9 @@ from tvm_megcc.host.package import fits
 
 Array = npt.NDArray[Any]
 
+#: What of a package takes part in its build.
+PARTS = ("include", "src", "model", "main.c", "runner", "megcc_pool.c", "Makefile")
+
 _SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g"
 
 
@@ -128,8 +131,7 @@ def build(
     where = where.resolve()
     where.mkdir(parents=True, exist_ok=True)
     # Links keep every path in the Makefile relative, so any character may be in a folder's name.
-    names = ("include", "src", "model", "main.c", "megcc_pool.c", "Makefile")
-    parts = {part: package / part for part in names}
+    parts = {part: package / part for part in PARTS}
     if extra_sources:  # beside links to all that there is
         del parts["src"]
         parts.update((f"src/{path.name}", path) for path in (package / "src").iterdir())

@@ -1,0 +1,43 @@
+// Files of raw data, and their names.
+#include "runner.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int exists(const char *path) {
+  struct stat s;
+  return stat(path, &s) == 0;
+}
+
+FILE *open_file(const char *path, size_t *bytes) {
+  struct stat s;
+  FILE *f = fopen(path, "rb");
+  if (f == NULL || fstat(fileno(f), &s) != 0) fail(strerror(errno), path);
+  if (!S_ISREG(s.st_mode)) fail("not a regular file", path);
+  if ((uintmax_t)s.st_size > (size_t)-1) fail("too large for this machine", path);
+  *bytes = (size_t)s.st_size;
+  return f;
+}
+
+void read_exactly(FILE *f, void *data, size_t bytes, const char *path) {
+  if (bytes > 0 && fread(data, 1, bytes, f) != bytes) fail("cannot be read to its end", path);
+  fclose(f);
+}
+
+void write_file(const char *path, const void *data, size_t bytes) {
+  FILE *f = fopen(path, "wb");
+  if (f == NULL) fail(strerror(errno), path);
+  if (bytes > 0 && fwrite(data, 1, bytes, f) != bytes) fail("cannot be written", path);
+  if (fclose(f) != 0) fail(strerror(errno), path);
+}
+
+void join(char *path, const char *dir, const char *name) {
+  if (snprintf(path, MAX_PATH, "%s/%s", dir, name) >= MAX_PATH) fail("path is too long", dir);
+}
+
+void numbered(char *path, const char *dir, uint32_t number) {
+  char name[32];
+  snprintf(name, sizeof name, "%lu.bin", (unsigned long)number);
+  join(path, dir, name);
+}

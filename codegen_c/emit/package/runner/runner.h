@@ -1,0 +1,125 @@
+// What the files of this folder and main.c share. They are a program around the model's library and
+// no part of it: without main.c, nothing needs them.
+#ifndef MEGCC_RUNNER_H
+#define MEGCC_RUNNER_H
+
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200112L  // clock_gettime, fileno, posix_memalign
+#endif
+#include <stdio.h>
+
+#include "model.h"
+
+#define MAX_INPUTS 1024
+#define MAX_PATH 4096
+
+// ---- options.c -------------------------------------------------------------------------------
+
+struct options {
+  const char *model;              // of a package with its model in a file
+  const char *machine;            // of a package for several
+  const char *input[MAX_INPUTS];  // name=file
+  int n_inputs;
+  const char *shape[MAX_INPUTS];  // name=dims
+  int n_shapes;
+  const char *input_dir;
+  const char *output_dir;
+  long repeat, warmup;
+  unsigned long seed, threads;
+  int profile;
+};
+
+struct options parse(int argc, char **argv);
+
+// The latest of the options NAME=VALUE for this name, or null.
+const char *value_of(const char *const *options, int n, const char *name);
+
+// Ends the program where one of the options NAME=VALUE is for no input of the model.
+void check_input_names(const char *const *options, int n, const megcc_model_t *model);
+
+// ---- errors.c --------------------------------------------------------------------------------
+
+// Ends the program with a message; `subject` (a file, an option, a tensor) may be null.
+void fail(const char *what, const char *subject);
+
+// The others end it where `status` is an error.
+void check(megcc_status_t status, const char *subject);
+
+// After a run: says which node of the model it was.
+void check_run(megcc_status_t status, megcc_context_t *context);
+
+// Says in words why a shape was not accepted; where shapes can change.
+void check_shape(megcc_status_t status, const megcc_context_t *context);
+
+// ---- memory.c --------------------------------------------------------------------------------
+
+// Zeroed memory aligned to MEGCC_ALIGNMENT; never null, lives until the end.
+void *allocate(size_t bytes);
+
+// ---- files.c ---------------------------------------------------------------------------------
+
+int exists(const char *path);
+
+// Opens a regular file and tells its size.
+FILE *open_file(const char *path, size_t *bytes);
+
+// Reads from the file's position, and closes it.
+void read_exactly(FILE *f, void *data, size_t bytes, const char *path);
+
+void write_file(const char *path, const void *data, size_t bytes);
+
+// Both write to `path`, of MAX_PATH bytes: <dir>/<name>, <dir>/<number>.bin.
+void join(char *path, const char *dir, const char *name);
+void numbered(char *path, const char *dir, uint32_t number);
+
+// ---- loading.c -------------------------------------------------------------------------------
+
+// The kernels to open the model with, and in `name` for which machine they are; `wanted`, a
+// machine, may be null.
+const megcc_kernels_t *kernels_for(const char *wanted, const char **name);
+
+// The model's image; where it is not linked in, of the file `path` or, if that is null, of the one
+// beside the program.
+megcc_image_t image_from(const char *path, const char *argv0, const char *machine);
+
+// ---- context.c -------------------------------------------------------------------------------
+
+// A context with its shapes set and all its memory but the inputs'.
+megcc_context_t *make_context(const struct options *o, const megcc_model_t *model);
+
+void use_threads(const struct options *o, megcc_context_t *context);
+
+// ---- inputs.c --------------------------------------------------------------------------------
+
+// Binds every input to what its file holds, or to random values.
+void bind_inputs(const struct options *o, const megcc_model_t *model, megcc_context_t *context);
+
+// ---- outputs.c -------------------------------------------------------------------------------
+
+// Prints a line about an output.
+void summarise(uint32_t number, const megcc_tensor_info_t *t, const void *data);
+
+// Writes all outputs, index.txt and times.txt.
+void write_outputs(const char *dir, const megcc_model_t *model, const megcc_context_t *context,
+                   const double *times, long repeat);
+
+// ---- times.c ---------------------------------------------------------------------------------
+
+double now_ms(void);
+
+// Prints the least and the median of the runs' times.
+void print_times(const double *times, long repeat);
+
+// The time of every kernel call; all zero at first.
+struct profile {
+  struct call_time *calls;
+  size_t count, capacity;
+  double begin;
+};
+
+// For megcc_set_profile; `user` is a struct profile.
+void on_call(void *user, megcc_event_t event, uint32_t call, const char *name, const char *kernel);
+
+void print_profile(struct profile *p, long runs);
+
+#endif  // MEGCC_RUNNER_H
