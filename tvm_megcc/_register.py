@@ -17,17 +17,21 @@ from typing import Any
 
 
 def register() -> None:
-    """Register the target, the functions of TVM's VM, ``IRModule.dispatch``, and ``tvm.relay``.
+    """Register the target, the functions of TVM's VM, ``IRModule.dispatch``, the codegen of
+    regions, the default pipeline of our target, and ``tvm.relay``.
 
     To call it again does nothing.
     """
     from tvm_megcc import target
+    from tvm_megcc.byoc import default
     from tvm_megcc.relax_tools import checks, stretching
 
     target.register()
     checks.register()
     stretching.register()
     attach_dispatch()
+    attach_codegen()
+    default.register()
     attach_relay(_lazily("tvm_megcc.relay"))
 
 
@@ -61,6 +65,19 @@ def attach_dispatch() -> None:
 
     if not hasattr(tvm.IRModule, "dispatch"):
         tvm.IRModule.dispatch = dispatch
+
+
+def attach_codegen() -> None:
+    """Give ``relax.transform.RunCodegen`` what compiles regions annotated ``tvm_megcc``."""
+    import tvm
+
+    def compile_regions(functions: Any, options: Any, constant_names: Any) -> Any:
+        from tvm_megcc.byoc.codegen import compile_regions
+
+        return compile_regions(functions, options, constant_names)
+
+    if tvm.get_global_func("relax.ext.tvm_megcc", allow_missing=True) is None:
+        tvm.register_global_func("relax.ext.tvm_megcc", compile_regions)
 
 
 def attach_relay(relay: ModuleType) -> None:

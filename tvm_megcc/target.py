@@ -34,6 +34,11 @@ def register() -> None:
         register_tag(TAG, _CONFIG)
 
 
+def is_ours(target: Any) -> bool:
+    """Whether a ``tvm.target.Target`` was made from our tag."""
+    return bool(str(target.kind.name) == "c" and target.attrs.get("device") == TAG)
+
+
 def resolve(archs: Iterable[str], mcpus: Iterable[str] = ()) -> tuple[str, ...]:
     """Names from a user in their order, in our spelling, without repetition; "host" replaced.
 

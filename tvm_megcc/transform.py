@@ -1,13 +1,67 @@
 """Every pass of this package under one name, as ``tvm.relax.transform`` has TVM's.
 
+The name of each is the one that TVM's printer shows behind ``tvm_megcc.``.
+
 Example
 -------
 >>> import tvm_megcc
->>> tvm.transform.Sequential([..., tvm_megcc.transform.PlanMemory(), ...])(mod)  # doctest: +SKIP
+>>> mod = tvm_megcc.transform.pipeline("arm64")(mod)                     # doctest: +SKIP
+>>> executable = tvm.compile(mod, "llvm")                                # doctest: +SKIP
 """
 
+from __future__ import annotations
+
+from typing import Any
+
+import tvm
+
 from tvm_megcc import passes as _passes
-from tvm_megcc.passes import *  # noqa: F403
+from tvm_megcc.byoc.default import with_regions as _with_regions
+from tvm_megcc.byoc.partition import PartitionForMegcc
+from tvm_megcc.passes import (
+    ChannelsLast,
+    ExpandQuantised,
+    FoldConstants,
+    FoldScaleShift,
+    ForwardMemory,
+    ImplicitBroadcast,
+    LegaliseRest,
+    MaterialiseKernels,
+    ReadSizes,
+    SettleStretched,
+    SizesFirst,
+    WindowsTo2d,
+    stages,
+)
+from tvm_megcc.passes.casts_apart import CastsApart
+from tvm_megcc.passes.fuse_named import FuseNamed
+from tvm_megcc.passes.legalise import ScalarsApart
+from tvm_megcc.passes.own_scans import OwnScans
 from tvm_megcc.passes.plan_memory import PlanMemory
 
-__all__ = ["PlanMemory", *(name for name in _passes.__all__ if name != "PlanMemory")]
+__all__ = [
+    "CastsApart", "ChannelsLast", "ExpandQuantised", "FoldConstants", "FoldScaleShift",
+    "ForwardMemory", "FuseNamed", "ImplicitBroadcast", "LegaliseRest", "MaterialiseKernels",
+    "OwnScans", "PartitionForMegcc", "PlanMemory", "ReadSizes", "ScalarsApart", "SettleStretched",
+    "SizesFirst", "WindowsTo2d", "kernels", "pipeline", "stages",
+]  # fmt: skip
+
+
+def pipeline(arch: Any = None, threads: int | None = None) -> tvm.ir.transform.Pass:
+    """What makes a module run with our kernels in ``relax.VirtualMachine``: `PartitionForMegcc`
+    and TVM's ``RunCodegen``. ``tvm.compile`` takes the result for any CPU target of that machine.
+
+    Parameters
+    ----------
+    arch, threads
+        As for `tvm_megcc.partition_for_megcc`.
+    """
+    return _with_regions(arch, threads)
+
+
+def kernels(arch: str) -> tvm.ir.transform.Pass:
+    """All `stages` as one pass: the module that our own compiler lowers to a package.
+
+    TVM cannot run it: its kernels are C files by name. See `pipeline` for what TVM runs.
+    """
+    return _passes.pipeline(arch)

@@ -1,6 +1,5 @@
-"""tvm_megcc inside TVM: parts of a module that our compiler takes, in TVM's virtual machine."""
+"""tvm_megcc inside TVM: parts of a module that our compiler takes, for TVM's virtual machine.
 
-from tvm_megcc.byoc.partition import PartitionForMegcc as PartitionForMegcc
-from tvm_megcc.byoc.partition import partition_for_megcc as partition_for_megcc
-from tvm_megcc.byoc.regions import inside as inside
-from tvm_megcc.byoc.regions import is_region as is_region
+`partition_for_megcc` finds them, TVM's ``RunCodegen`` has them compiled by `codegen`, and
+`default` does both in ``tvm.compile(mod, target="tvm_megcc")``.
+"""

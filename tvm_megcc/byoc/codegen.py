@@ -16,23 +16,16 @@ from tvm import relax
 
 from tvm_megcc import driver, pipeline
 from tvm_megcc.byoc.regions import CODEGEN, REGION
+from tvm_megcc.core.program import Bundle, Program
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import region_object
 from tvm_megcc.memory_options import MemoryOptions
-
-NAME = f"relax.ext.{CODEGEN}"
-
-
-def register() -> None:
-    """Register the codegen with TVM, once."""
-    if tvm.get_global_func(NAME, allow_missing=True) is None:
-        tvm.register_global_func(NAME, compile_regions)
 
 
 def compile_regions(
     functions: Sequence[relax.Function], options: Any, constant_names: Any
 ) -> list[tvm.runtime.Module]:
-    """One static library per region.
+    """Static libraries: one per region, and one per set of weights.
 
     Parameters
     ----------
@@ -46,11 +39,23 @@ def compile_regions(
     tvm_megcc.errors.MegccError
         A function that is no sealed region, or that cannot be compiled.
     """
-    return [_compiled(func) for func in functions]
+    packages: dict[str, dict[str, dict[str, Any]]] = {}
+    for func in functions:
+        symbol = str(func.attrs["global_symbol"])
+        program = _program(symbol, func)
+        packages.setdefault(program.arch, {})[symbol] = driver.package_files(
+            {program.arch: program}
+        )
+    with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
+        objects = {
+            symbol: path
+            for arch, regions in packages.items()
+            for symbol, path in region_object.build(regions, arch, Path(directory)).items()
+        }
+        return [tvm.runtime.load_static_library(str(p), [s]) for s, p in objects.items()]
 
 
-def _compiled(func: relax.Function) -> tvm.runtime.Module:
-    symbol = str(func.attrs["global_symbol"])
+def _program(symbol: str, func: relax.Function) -> Program | Bundle:
     if REGION not in func.attrs:
         raise InputError(
             f"'{symbol}' is annotated for {CODEGEN} but no region of it; partition the module with"
@@ -60,7 +65,7 @@ def _compiled(func: relax.Function) -> tvm.runtime.Module:
     arch = str(region.machine)
     main = region.module["main"]
     count = len(main.ret_ty.fields) if isinstance(main.ret_ty, relax.TupleType) else 1
-    program = pipeline.compile_module(
+    return pipeline.compile_module(
         region.module,
         arch,
         name=symbol,
@@ -68,7 +73,3 @@ def _compiled(func: relax.Function) -> tvm.runtime.Module:
         output_names=[f"result {k}" for k in range(count)],
         memory_options=MemoryOptions(threads=int(region.threads)),
     )
-    with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
-        out = Path(directory) / f"{symbol}.o"
-        region_object.build(driver.package_files({arch: program}), symbol, arch, out)
-        return tvm.runtime.load_static_library(str(out), [symbol])

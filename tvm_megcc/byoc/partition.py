@@ -1,8 +1,8 @@
 """Partitioning: what our compiler takes of a Relax module becomes regions, the rest stays TVM's.
 
 A function that calls branches or loops, or casts what it reads, is one region with all that it
-calls. Of any other function, the calls that `patterns` accepts are merged into regions, each as large
-as it can be.
+calls. Of any other function, the calls that `patterns` accepts are merged into regions, each as
+large as it can be.
 
 Example
 -------

@@ -49,7 +49,7 @@ def build(
         source.mkdir()
         files.write_tree({**package, **wrapper}, source)
         flags = ["-fPIC", "-fvisibility=hidden", *(f"-I{path}" for path in ffi_include_paths())]
-        toolchain.build(source, arch, build_dir=objects, cc=cc, extra_cflags=flags)
+        toolchain.build(source, arch, build_dir=objects, cc=cc, extra_cflags=flags, runner=False)
         _link([*cc.split(), "-shared", "-o", str(out), *objects_of(objects)])
 
 

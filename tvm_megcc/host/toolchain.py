@@ -91,6 +91,7 @@ def build(
     threads: bool = False,
     extra_cflags: Sequence[str] = (),
     extra_sources: Sequence[Path] = (),
+    runner: bool = True,
 ) -> Path:
     """Build a package and return its runner.
 
@@ -113,6 +114,8 @@ def build(
         Appended to the package's own flags.
     extra_sources : sequence of path
         C files that are compiled as if they were among the package's.
+    runner : bool
+        Whether there is to be one: without, ``libmodel.a`` is all that is built, and returned.
 
     Raises
     ------
@@ -145,13 +148,14 @@ def build(
             raise InputError(f"{where} holds another build; give an empty folder")
         link.symlink_to(target)
     flags = " ".join([*extra_cflags, *([_SANITIZE] if sanitize else [])])
-    command = ["make", "-j2", f"CC={compiler}"]
+    goal = "run" if runner else "libmodel.a"
+    command = ["make", "-j2", f"CC={compiler}", goal]
     if threads:
         command.append("THREADS=1")
     if flags:
         command += [f"EXTRA_CFLAGS={flags}"]
     _make(command, where, arch)
-    return where / "run"
+    return where / goal
 
 
 def _make(command: list[str], where: Path, arch: str) -> None:

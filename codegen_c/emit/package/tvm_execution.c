@@ -1,5 +1,4 @@
 // An execution: the model, its context and all memory that they need.
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,55 +16,6 @@ int buffer_grow(buffer_t *buffer, size_t bytes) {
   memset(buffer->data, 0, bytes);
   return 0;
 }
-
-#if MEGCC_MODEL_HAS_SHAPES
-static void *allocate(void *user, size_t bytes) {
-  void *base = bytes < SIZE_MAX - 2 * MEGCC_ALIGNMENT ? malloc(bytes + 2 * MEGCC_ALIGNMENT) : NULL;
-  (void)user;
-  if (base == NULL) return NULL;
-  // What malloc gave stands right before the memory.
-  const uintptr_t mask = MEGCC_ALIGNMENT - 1;
-  void *data = (void *)(((uintptr_t)base + sizeof(void *) + mask) & ~mask);
-  ((void **)data)[-1] = base;
-  return data;
-}
-
-static void release(void *user, void *data, size_t bytes) {
-  (void)user;
-  (void)bytes;
-  free(((void **)data)[-1]);
-}
-
-// Says in words why the shapes were not accepted.
-static int raise_problem(execution_t *e, megcc_status_t status) {
-  char message[kMessageBytes], numbers[64];
-  megcc_shape_problem_t p;
-  if ((status != MEGCC_ERR_SHAPE && status != MEGCC_ERR_NO_SHAPE) ||
-      megcc_shape_problem(e->context, &p) != MEGCC_OK) {
-    return raise_status("the model's shapes", status);
-  }
-  if (p.reason == MEGCC_SHAPE_BOUNDS) {
-    snprintf(numbers, sizeof(numbers), " (%d; it takes %d to %d)", p.value, p.low, p.high);
-  } else {
-    snprintf(numbers, sizeof(numbers), " (%d and %d)", p.value, p.low);
-  }
-  if (p.reason == MEGCC_SHAPE_REQUIRED && p.name != NULL) {
-    snprintf(message, sizeof(message), "'%.200s': %s%s", p.name,
-             megcc_shape_reason_string(p.reason), numbers);
-    return raise_error("ValueError", message);
-  }
-  snprintf(message, sizeof(message), "'%.200s', dim %d%s%.100s: %s%s",
-           p.name != NULL ? p.name : "the inputs together", (int)p.axis,
-           p.symbol != NULL ? ", " : "", p.symbol != NULL ? p.symbol : "",
-           megcc_shape_reason_string(p.reason), p.reason == MEGCC_SHAPE_FINE ? "" : numbers);
-  return raise_error("ValueError", message);
-}
-#else
-static int raise_problem(execution_t *e, megcc_status_t status) {
-  (void)e;
-  return raise_status("the model's shapes", status);
-}
-#endif
 
 void execution_free(void *self) {
   execution_t *e = (execution_t *)self;
@@ -89,7 +39,7 @@ int execution_provide(execution_t *e) {
   megcc_status_t status;
   for (uint32_t i = 0; i < e->pool_count; ++i) {
     status = megcc_pool_info(e->context, i, &name, &bytes);
-    if (status != MEGCC_OK) return raise_problem(e, status);
+    if (status != MEGCC_OK) return raise_problem(e->context, status);
     if (buffer_grow(&e->pools[i], bytes) != 0) return -1;
     status = megcc_set_pool(e->context, i, e->pools[i].data, e->pools[i].bytes);
     if (status != MEGCC_OK) return raise_status("the model's memory", status);

@@ -28,6 +28,17 @@ const DLTensor *as_tensor(const TVMFFIAny *value);
 
 int equals(const TVMFFIByteArray *text, const char *word);
 
+// ---- tvm_shapes.c ----------------------------------------------------------------------------
+
+#if MEGCC_MODEL_HAS_SHAPES
+// The allocator for values whose size depends on data.
+void *allocate(void *user, size_t bytes);
+void release(void *user, void *data, size_t bytes);
+#endif
+
+// Sets TVM's error to what is wrong with the shapes, in words, and returns -1.
+int raise_problem(const megcc_context_t *context, megcc_status_t status);
+
 // ---- tvm_execution.c -------------------------------------------------------------------------
 // A result that is not 0 says that TVM's error is set.
 

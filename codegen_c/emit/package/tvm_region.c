@@ -1,72 +1,44 @@
 // A region of a Relax module as a function of TVM's FFI: MEGCC_REGION(inputs..., outputs...).
 //
-// TVM gives the memory: tensors with each call, the arena from the workspaces that it keeps for each
-// thread, and the threads. What is left, a model's handle and the state of a run, is kept per
-// thread until the thread ends. The generated lines above say MEGCC_REGION, MEGCC_MODEL_IMAGE,
-// MEGCC_MODEL_KERNELS, MEGCC_MODEL_HAS_SHAPES and MEGCC_MODEL_CAN_FAIL.
+// TVM gives the memory: tensors with each call, and the arena from the workspaces that it keeps for
+// each thread; and the threads. What is left, a model's handle and the state of a run, is kept per
+// thread until the thread ends. "tvm_model.h" says which model, and the region's name.
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <tvm/ffi/c_api.h>
 
-#include "megcc.h"
-
-#ifdef __cplusplus
-#error "compile this file as C"
-#endif
-
-enum { kMaxRank = 32, kMessageBytes = 512 };
+#include "tvm_library.h"
 
 // What TVM's runtime offers to generated code (tvm/runtime/c_backend_api.h, which is C++).
 typedef struct {
   void *sync_handle;
   int32_t num_task;
-} TVMParallelGroupEnv;
+} parallel_env_t;
 void *TVMBackendAllocWorkspace(int device_type, int device_id, uint64_t bytes, int code, int bits);
 int TVMBackendFreeWorkspace(int device_type, int device_id, void *data);
-int TVMBackendParallelLaunch(int (*task)(int, TVMParallelGroupEnv *, void *), void *data, int count);
+int TVMBackendParallelLaunch(int (*task)(int, parallel_env_t *, void *), void *data, int count);
 
 typedef struct {
   uint64_t model_memory[(MEGCC_MODEL_BYTES + 7) / 8];
   megcc_model_t *model;
   megcc_context_t *context;
   void *context_memory;
+  uint32_t input_count;
+  uint32_t output_count;
 } state_t;
-
-static pthread_key_t states;
-static pthread_once_t states_once = PTHREAD_ONCE_INIT;
-static int states_error = 0;
-
-// ---- errors ----------------------------------------------------------------------------------
-
-static int raise_error(const char *kind, const char *message) {
-  TVMFFIErrorSetRaisedFromCStr(kind, message);
-  return -1;
-}
-
-static int raise_status(const char *what, megcc_status_t status) {
-  char message[kMessageBytes];
-  snprintf(message, sizeof(message), "%s: %s", what, megcc_status_string(status));
-  return raise_error("RuntimeError", message);
-}
 
 // ---- threads ---------------------------------------------------------------------------------
 
 typedef struct {
   megcc_range_fn range;
   const void *task;
-  int32_t work, grain;
-  uint32_t workers;
+  int32_t work;
+  int32_t parts;
 } job_t;
 
-// One of TVM's workers: a part of the work in one piece, so that it depends on nobody's order.
-static int run_part(int number, TVMParallelGroupEnv *env, void *data) {
+// TVM starts as many workers as it has; each takes one part, and those left over take none.
+static int run_part(int number, parallel_env_t *env, void *data) {
   const job_t *job = (const job_t *)data;
-  int64_t parts = env->num_task;
-  if (parts > (int64_t)job->workers) parts = job->workers;
-  if (parts > job->work / job->grain) parts = job->work / job->grain;
-  if (parts < 1) parts = 1;
+  const int64_t parts = env->num_task < job->parts ? env->num_task : job->parts;
   if (number < parts) {
     const int32_t begin = (int32_t)(job->work * (int64_t)number / parts);
     const int32_t end = (int32_t)(job->work * ((int64_t)number + 1) / parts);
@@ -77,33 +49,21 @@ static int run_part(int number, TVMParallelGroupEnv *env, void *data) {
 
 static void launch(void *user, megcc_range_fn range, const void *task, int32_t work, int32_t grain,
                    uint32_t workers) {
-  job_t job = {range, task, work, grain < 1 ? 1 : grain, workers};
+  const int32_t most = work / (grain < 1 ? 1 : grain);
+  job_t job = {range, task, work, most < (int64_t)workers ? most : (int32_t)workers};
   (void)user;
-  if (workers < 2 || work / job.grain < 2 || TVMBackendParallelLaunch(run_part, &job, 0) != 0) {
+  if (job.parts < 2) {
     range(task, 0, 0, work);
+  } else {
+    (void)TVMBackendParallelLaunch(run_part, &job, 0);  // fails only when run_part does
   }
 }
 
 // ---- the state of a thread -------------------------------------------------------------------
 
-#if MEGCC_MODEL_HAS_SHAPES
-static void *allocate(void *user, size_t bytes) {
-  void *base = bytes < SIZE_MAX - 2 * MEGCC_ALIGNMENT ? malloc(bytes + 2 * MEGCC_ALIGNMENT) : NULL;
-  (void)user;
-  if (base == NULL) return NULL;
-  // What malloc gave stands right before the memory.
-  const uintptr_t mask = MEGCC_ALIGNMENT - 1;
-  void *data = (void *)(((uintptr_t)base + sizeof(void *) + mask) & ~mask);
-  ((void **)data)[-1] = base;
-  return data;
-}
-
-static void release(void *user, void *data, size_t bytes) {
-  (void)user;
-  (void)bytes;
-  free(((void **)data)[-1]);
-}
-#endif
+static pthread_key_t states;
+static pthread_once_t states_once = PTHREAD_ONCE_INIT;
+static int states_error = 0;
 
 static void state_free(void *self) {
   state_t *s = (state_t *)self;
@@ -120,6 +80,8 @@ static int state_open(state_t *s) {
   size_t bytes = 0;
   megcc_status_t status = megcc_model_open(&MEGCC_MODEL_IMAGE, &MEGCC_MODEL_KERNELS,
                                            s->model_memory, sizeof(s->model_memory), &s->model);
+  if (status == MEGCC_OK) status = megcc_input_count(s->model, &s->input_count);
+  if (status == MEGCC_OK) status = megcc_output_count(s->model, &s->output_count);
   if (status == MEGCC_OK) status = megcc_context_bytes(s->model, &bytes);
   if (status != MEGCC_OK) return raise_status(MEGCC_REGION_NAME " cannot be opened", status);
   s->context_memory = malloc(bytes + 1);
@@ -142,99 +104,66 @@ static state_t *state_of_thread(void) {
     (void)raise_error("MemoryError", "no memory for the state of " MEGCC_REGION_NAME);
     return NULL;
   }
-  if (state_open(s) == 0 && pthread_setspecific(states, s) == 0) return s;
+  const int failed = state_open(s);
+  if (failed == 0 && pthread_setspecific(states, s) == 0) return s;
+  if (failed == 0) (void)raise_error("MemoryError", "no memory for a thread's state");
   state_free(s);
   return NULL;
 }
 
-// ---- tensors ---------------------------------------------------------------------------------
+// ---- one call --------------------------------------------------------------------------------
 
-static const DLTensor *as_tensor(const TVMFFIAny *value) {
-  if (value->type_index == kTVMFFIDLTensorPtr) return (const DLTensor *)value->v_ptr;
-  if (value->type_index == kTVMFFITensor) {
-    return (const DLTensor *)((const char *)value->v_ptr + sizeof(TVMFFIObject));
-  }
-  return NULL;
-}
-
-static int is_dense(const DLTensor *tensor) {
-  int64_t step = 1;
-  if (tensor->strides == NULL) return 1;
-  for (int32_t i = tensor->ndim - 1; i >= 0; --i) {
-    if (tensor->shape[i] != 1 && tensor->strides[i] != step) return 0;
-    step *= tensor->shape[i];
-  }
-  return 1;
-}
-
-static int raise_tensor(const megcc_tensor_info_t *info, const char *what) {
-  char message[kMessageBytes];
-  snprintf(message, sizeof(message), MEGCC_REGION_NAME ": '%.200s' %s", info->name, what);
-  return raise_error("ValueError", message);
-}
-
-// Where a tensor's elements are; null, with an error set, for one that is not of the port's shape.
+// Where the elements of an argument are; null, with an error set, for one that does not fit.
 static void *data_of(const TVMFFIAny *value, const megcc_tensor_info_t *info) {
+  static uint64_t nothing[MEGCC_ALIGNMENT / 8];  // an empty tensor may have no memory
   const DLTensor *tensor = as_tensor(value);
-  if (tensor == NULL) {
-    (void)raise_tensor(info, "is given no tensor");
+  if (check_tensor(tensor, info) != 0) return NULL;
+  if (!same_shape(tensor, info)) {
+    (void)raise_shape(tensor, info);
     return NULL;
   }
-  int fits = tensor->ndim == info->rank;
-  for (int32_t i = 0; fits && i < info->rank; ++i) fits = tensor->shape[i] == info->dims[i];
-  fits = fits && (size_t)tensor->dtype.bits * tensor->dtype.lanes == 8 * megcc_dtype_bytes(info->dtype);
-  if (!fits || !is_dense(tensor)) {
-    (void)raise_tensor(info, "is given a tensor of another shape or type");
-    return NULL;
-  }
-  // An empty tensor may have no memory.
-  static char nothing[MEGCC_ALIGNMENT];
-  return tensor->data == NULL ? nothing : (char *)tensor->data + tensor->byte_offset;
+  return tensor->data == NULL ? (void *)nothing : (char *)tensor->data + tensor->byte_offset;
 }
 
 #if MEGCC_MODEL_HAS_SHAPES
-static int set_shape(state_t *s, uint32_t index, const TVMFFIAny *value) {
-  const DLTensor *tensor = as_tensor(value);
+static int set_shapes(state_t *s, const TVMFFIAny *args) {
   int32_t dims[kMaxRank];
-  if (tensor == NULL || tensor->ndim > kMaxRank) {
-    return raise_error("TypeError", MEGCC_REGION_NAME ": an argument is no tensor");
+  for (uint32_t i = 0; i < s->input_count; ++i) {
+    const DLTensor *tensor = as_tensor(&args[i]);
+    if (tensor == NULL || tensor->ndim > kMaxRank) {
+      return raise_error("TypeError", MEGCC_REGION_NAME ": an argument is no tensor");
+    }
+    for (int32_t k = 0; k < tensor->ndim; ++k) {
+      if (tensor->shape[k] > INT32_MAX) return raise_status(MEGCC_REGION_NAME, MEGCC_ERR_SHAPE);
+      dims[k] = (int32_t)tensor->shape[k];
+    }
+    const megcc_status_t status = megcc_set_input_shape(s->context, i, tensor->ndim, dims);
+    if (status != MEGCC_OK) return raise_problem(s->context, status);
   }
-  for (int32_t i = 0; i < tensor->ndim; ++i) {
-    if (tensor->shape[i] > INT32_MAX) return raise_status(MEGCC_REGION_NAME, MEGCC_ERR_SHAPE);
-    dims[i] = (int32_t)tensor->shape[i];
-  }
-  const megcc_status_t status = megcc_set_input_shape(s->context, index, tensor->ndim, dims);
-  megcc_shape_problem_t problem;
-  if (status == MEGCC_OK) return 0;
-  if (megcc_shape_problem(s->context, &problem) != MEGCC_OK) {
-    return raise_status(MEGCC_REGION_NAME, status);
-  }
-  return raise_status(megcc_shape_reason_string(problem.reason), status);
+  return 0;
 }
 #endif
 
-static int bind(state_t *s, const TVMFFIAny *args, uint32_t inputs, uint32_t outputs) {
+static int bind(state_t *s, const TVMFFIAny *args) {
   megcc_tensor_info_t info;
-#if MEGCC_MODEL_HAS_SHAPES
-  for (uint32_t i = 0; i < inputs; ++i) {
-    if (set_shape(s, i, &args[i]) != 0) return -1;
-  }
-#endif
-  for (uint32_t i = 0; i < inputs + outputs; ++i) {
-    const uint32_t k = i < inputs ? i : i - inputs;
-    megcc_status_t status = i < inputs ? megcc_input_info(s->context, k, &info)
-                                       : megcc_output_info(s->context, k, &info);
-    if (status != MEGCC_OK) return raise_status(MEGCC_REGION_NAME, status);
-    void *data = data_of(&args[i], &info);
+  for (uint32_t i = 0; i < s->input_count; ++i) {
+    megcc_status_t status = megcc_input_info(s->context, i, &info);
+    if (status != MEGCC_OK) return raise_problem(s->context, status);
+    const void *data = data_of(&args[i], &info);
     if (data == NULL) return -1;
-    status = i < inputs ? megcc_bind_input(s->context, k, data, info.bytes)
-                        : megcc_bind_output(s->context, k, data, info.bytes);
+    status = megcc_bind_input(s->context, i, data, info.bytes);
+    if (status != MEGCC_OK) return raise_status(info.name, status);
+  }
+  for (uint32_t i = 0; i < s->output_count; ++i) {
+    megcc_status_t status = megcc_output_info(s->context, i, &info);
+    if (status != MEGCC_OK) return raise_problem(s->context, status);
+    void *data = data_of(&args[s->input_count + i], &info);
+    if (data == NULL) return -1;
+    status = megcc_bind_output(s->context, i, data, info.bytes);
     if (status != MEGCC_OK) return raise_status(info.name, status);
   }
   return 0;
 }
-
-// ---- the function ----------------------------------------------------------------------------
 
 static int run(state_t *s) {
   const megcc_status_t status = megcc_run(s->context);
@@ -249,25 +178,25 @@ static int run(state_t *s) {
 
 TVM_FFI_DLL_EXPORT int MEGCC_REGION(void *self, const TVMFFIAny *args, int32_t count,
                                     TVMFFIAny *result) {
-  uint32_t inputs = 0, outputs = 0;
   size_t bytes = 0;
   (void)self;
-  result->type_index = kTVMFFINone;
-  result->zero_padding = 0;
-  result->v_int64 = 0;
+  return_none(result);
   state_t *s = state_of_thread();
   if (s == NULL) return -1;
-  (void)megcc_input_count(s->model, &inputs);
-  (void)megcc_output_count(s->model, &outputs);
-  if (count < 0 || (uint32_t)count != inputs + outputs) {
+  if (count < 0 || (uint32_t)count != s->input_count + s->output_count) {
     return raise_error("TypeError", MEGCC_REGION_NAME " takes its inputs and its outputs");
   }
-  if (bind(s, args, inputs, outputs) != 0) return -1;
+#if MEGCC_MODEL_HAS_SHAPES
+  if (set_shapes(s, args) != 0) return -1;
+#endif
+  if (bind(s, args) != 0) return -1;
   megcc_status_t status = megcc_arena_bytes(s->context, &bytes);
   if (status != MEGCC_OK) return raise_status(MEGCC_REGION_NAME, status);
-  // TVM aligns a workspace to what its allocator aligns to, which may be less than ours.
+  // TVM's allocator may align to less than we want.
   void *memory = TVMBackendAllocWorkspace(kDLCPU, 0, bytes + MEGCC_ALIGNMENT, kDLInt, 8);
-  if (memory == NULL) return raise_error("MemoryError", MEGCC_REGION_NAME ": no memory for the arena");
+  if (memory == NULL) {
+    return raise_error("MemoryError", MEGCC_REGION_NAME ": no memory for the arena");
+  }
   const uintptr_t mask = MEGCC_ALIGNMENT - 1;
   status = megcc_set_arena(s->context, (void *)(((uintptr_t)memory + mask) & ~mask), bytes);
   const int failed = status != MEGCC_OK ? raise_status(MEGCC_REGION_NAME, status) : run(s);

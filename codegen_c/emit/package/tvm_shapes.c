@@ -1,0 +1,53 @@
+// Shapes that change: what they need, and why they are not accepted.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tvm_library.h"
+
+#if MEGCC_MODEL_HAS_SHAPES
+void *allocate(void *user, size_t bytes) {
+  void *base = bytes < SIZE_MAX - 2 * MEGCC_ALIGNMENT ? malloc(bytes + 2 * MEGCC_ALIGNMENT) : NULL;
+  (void)user;
+  if (base == NULL) return NULL;
+  // What malloc gave stands right before the memory.
+  const uintptr_t mask = MEGCC_ALIGNMENT - 1;
+  void *data = (void *)(((uintptr_t)base + sizeof(void *) + mask) & ~mask);
+  ((void **)data)[-1] = base;
+  return data;
+}
+
+void release(void *user, void *data, size_t bytes) {
+  (void)user;
+  (void)bytes;
+  free(((void **)data)[-1]);
+}
+
+int raise_problem(const megcc_context_t *context, megcc_status_t status) {
+  char message[kMessageBytes], numbers[64];
+  megcc_shape_problem_t p;
+  if ((status != MEGCC_ERR_SHAPE && status != MEGCC_ERR_NO_SHAPE) ||
+      megcc_shape_problem(context, &p) != MEGCC_OK) {
+    return raise_status("the model's shapes", status);
+  }
+  if (p.reason == MEGCC_SHAPE_BOUNDS) {
+    snprintf(numbers, sizeof(numbers), " (%d; it takes %d to %d)", p.value, p.low, p.high);
+  } else {
+    snprintf(numbers, sizeof(numbers), " (%d and %d)", p.value, p.low);
+  }
+  if (p.reason == MEGCC_SHAPE_REQUIRED && p.name != NULL) {
+    snprintf(message, sizeof(message), "'%.200s': %s%s", p.name,
+             megcc_shape_reason_string(p.reason), numbers);
+    return raise_error("ValueError", message);
+  }
+  snprintf(message, sizeof(message), "'%.200s', dim %d%s%.100s: %s%s",
+           p.name != NULL ? p.name : "the inputs together", (int)p.axis,
+           p.symbol != NULL ? ", " : "", p.symbol != NULL ? p.symbol : "",
+           megcc_shape_reason_string(p.reason), p.reason == MEGCC_SHAPE_FINE ? "" : numbers);
+  return raise_error("ValueError", message);
+}
+#else
+int raise_problem(const megcc_context_t *context, megcc_status_t status) {
+  (void)context;
+  return raise_status("the model's shapes", status);
+}
+#endif

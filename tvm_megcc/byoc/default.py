@@ -1,0 +1,59 @@
+"""``tvm.compile(mod, target="tvm_megcc")``: TVM's default pipeline, with our regions in it.
+
+TVM takes ``PIPELINE_MAP["default"]`` for every target that is no GPU, so the entry is wrapped: for
+a target with our tag the module is partitioned first and its regions are compiled, and what is left
+goes on as C. For every other target it is TVM's own pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tvm
+from tvm import relax
+from tvm.relax.pipeline import PIPELINE_MAP
+
+from tvm_megcc.target import is_ours
+
+_MARK = "_tvm_megcc_wraps"
+
+
+def register() -> None:
+    """Wrap the default pipeline, once."""
+    inner = PIPELINE_MAP["default"]
+    if not hasattr(inner, _MARK):
+        PIPELINE_MAP["default"] = _wrapped(inner)
+
+
+def _wrapped(inner: Callable[..., tvm.ir.transform.Pass]) -> Callable[..., tvm.ir.transform.Pass]:
+    def pipeline(**options: Any) -> tvm.ir.transform.Pass:
+        rest = inner(**options)
+
+        @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.DefaultPipeline")
+        def run(mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+            target = tvm.target.Target.current(allow_none=True)
+            if target is not None and is_ours(target):
+                mod = with_regions(target)(mod)
+            return rest(mod)
+
+        return run
+
+    setattr(pipeline, _MARK, inner)
+    return pipeline
+
+
+def with_regions(arch: Any = None, threads: int | None = None) -> tvm.ir.transform.Pass:
+    """Partitioning and the code of the regions: what is left is for any of TVM's pipelines.
+
+    Parameters
+    ----------
+    arch : str, tvm.target.Target, dict or None
+        The machine, as for `partition_for_megcc`.
+    threads : int, optional
+        As for `partition_for_megcc`.
+    """
+    from tvm_megcc.byoc.partition import PartitionForMegcc
+
+    passes = [PartitionForMegcc(arch, threads), relax.transform.RunCodegen()]
+    return tvm.transform.Sequential(passes, name="tvm_megcc.with_regions")
