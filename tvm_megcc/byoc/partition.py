@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.utils import copy_with_new_vars
 
@@ -181,7 +181,7 @@ class _Partition:
             relax.transform.MergeCompositeFunctions(),
         ):
             mod = step(mod)
-        found = _flat({g.name_hint: f for g, f in mod.functions_items() if is_region(f)})
+        found = _flat(mod)
         kept = {n: f for n, f in found.items() if _is_worth_it(f) and _is_closed(f)}
         back = {n: f for n, f in found.items() if n not in kept}
         made: dict[str, relax.Function] = {}
@@ -190,7 +190,7 @@ class _Partition:
             calls = _RegionCalls(mod, name, kept, self._variable)
             made[name] = calls.visit_expr(func)
             for region, inner in calls.regions.items():
-                made[region] = self._sealed(region, inner, {})
+                made[region] = self._sealed(region, inner, _prim_funcs(self.mod, inner))
         return made
 
 
@@ -226,9 +226,10 @@ class _RegionCalls(PyExprMutator):
         return relax.Call(self.variable(new, self.regions[new]), kept)
 
 
-def _flat(regions: Mapping[str, relax.Function]) -> dict[str, relax.Function]:
-    """Regions with the calls of their composite functions in place of these."""
-    mod = tvm.IRModule({relax.GlobalVar(name): func for name, func in regions.items()})
+def _flat(mod: tvm.IRModule) -> dict[str, relax.Function]:
+    """The regions of a module with the calls of their composite functions in place of these."""
+    regions = [gvar.name_hint for gvar, func in mod.functions_items() if is_region(func)]
+    mod = _only(mod, regions)
     for step in (
         relax.transform.LambdaLift(),
         relax.transform.InlinePrivateFunctions(),
@@ -247,6 +248,13 @@ def _without_sizes(region: relax.Function) -> relax.Function:
 
 def _is_size(param: relax.Var) -> bool:
     return isinstance(param.ty, relax.ShapeType)
+
+
+def _prim_funcs(
+    mod: tvm.IRModule, func: relax.Function
+) -> dict[relax.GlobalVar, tirx.PrimFunc]:
+    """What a function calls by ``call_tir``."""
+    return {gvar: mod[gvar.name_hint] for gvar in relax.analysis.all_global_vars(func)}
 
 
 def _only(mod: tvm.IRModule, names: list[str]) -> tvm.IRModule:

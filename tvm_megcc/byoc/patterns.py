@@ -27,7 +27,10 @@ _FOREIGN = ("ccl.", "dist.", "grad.", "inspect.", "builtin.", "memory.", "vm.")
 _LEFT = {"relax.nn.dropout", "relax.nn.attention_var_len", "relax.vision.non_max_suppression"}
 
 #: Operators with more arguments than Relax registers, or a number of them that is not fixed.
-_ARGUMENTS = {"relax.strided_slice": (4, 5)}
+_ARGUMENTS = {"relax.strided_slice": (4, 5), "relax.call_tir": (2, 3)}
+
+#: What other importers and passes have legalised already; the function becomes part of the region.
+CALL_TIR = "relax.call_tir"
 
 #: Operators whose weights our kernels read packed: as parameters of a function they stay with TVM.
 _PACKED = {f"relax.nn.conv{n}d{form}": 1 for n in (1, 2, 3) for form in ("", "_transpose")}
@@ -57,7 +60,7 @@ def _all() -> Iterator[tuple[object, ...]]:
         op = tvm.ir.Op.get(name)
         if short == name or short.startswith(_FOREIGN) or name in _LEFT or op.num_inputs < 1:
             continue
-        if op.get_attr("FLegalize") is None:
+        if op.get_attr("FLegalize") is None and name != CALL_TIR:
             continue
         for count in _ARGUMENTS.get(name, (op.num_inputs,)):
             yield f"{PREFIX}{short}", is_op(name)(*[wildcard() for _ in range(count)]), {}, _takes
@@ -66,7 +69,8 @@ def _all() -> Iterator[tuple[object, ...]]:
 def _takes(context: PatternCheckContext) -> bool:
     """Whether a call has types that kernels compute with, sizes known before the run, weights."""
     call = context.matched_expr
-    if not all(map(computable, [call.ty, *(argument.ty for argument in call.args)])):
+    arguments = call.args[1:] if call.op.name == CALL_TIR else call.args
+    if not all(map(computable, [call.ty, *(argument.ty for argument in arguments)])):
         return False
     weight = _PACKED.get(call.op.name)
     return weight is None or isinstance(call.args[weight], GenericConst)
