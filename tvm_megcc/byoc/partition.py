@@ -21,7 +21,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.utils import copy_with_new_vars
 
 from tvm_megcc.byoc.patterns import ANCHORS, computable, patterns
-from tvm_megcc.byoc.regions import Region, is_region, sealed
+from tvm_megcc.byoc.regions import CODEGEN, Region, is_region, sealed
 from tvm_megcc.core.this_machine import is_native
 from tvm_megcc.passes import ExpandQuantised, FoldConstants
 from tvm_megcc.relax_tools.checks import CHECKED
@@ -112,15 +112,16 @@ class _Partition:
             and operator_of(func) is None
         ]
         made: dict[str, relax.Function] = {}
-        plain = []
+        expanded = ExpandQuantised()(self.mod)
         for name in entries:
-            outside = _externs(functions[name])
+            func = functions[name]
+            outside = _externs(func)
             control_flow = any(region_of(functions[n]) for n in called_by(self.mod, [name]))
-            if not outside and not control_flow and not _has(functions[name], relax.MatchCast):
-                plain.append(name)
-            elif outside <= OWN_EXTERNS and _is_closed(functions[name]):
+            odd = _is_odd(func) or (name != "main" and "main" in called_by(self.mod, [name]))
+            if not outside and not control_flow and not odd:
+                made |= self._merged(expanded, name)
+            elif outside <= OWN_EXTERNS and _is_closed(func):
                 made |= self._outlined(name)
-        made |= self._merged(plain)
         return self._with(made, [n for n in functions if n not in parts])
 
     def _with(self, made: Mapping[str, relax.Function], roots: list[str]) -> tvm.IRModule:
@@ -169,29 +170,27 @@ class _Partition:
         inner = tvm.IRModule({**callees, relax.GlobalVar("main"): main}, attrs=attrs)
         return sealed(name, Region(inner, self.arch, self.threads))
 
-    def _merged(self, names: list[str]) -> dict[str, relax.Function]:
-        """Functions without branches, with calls of regions, and these regions."""
-        if not names:
-            return {}
-        mod = _only(ExpandQuantised()(self.mod), names)
+    def _merged(self, mod: tvm.IRModule, name: str) -> dict[str, relax.Function]:
+        """A function without branches, with calls of regions, and these regions."""
+        mod = _alone(mod, name)
         for step in (
             relax.transform.ConvertToDataflow(min_size=1),
             FoldConstants(),
-            relax.transform.FuseOpsByPattern(patterns(), bind_constants=True),
+            relax.transform.FuseOpsByPattern(
+                patterns(), bind_constants=True, entry_functions=["main"]
+            ),
             relax.transform.MergeCompositeFunctions(),
         ):
             mod = step(mod)
         found = _flat(mod)
         kept = {n: f for n, f in found.items() if _is_worth_it(f) and _is_closed(f)}
         back = {n: f for n, f in found.items() if n not in kept}
-        made: dict[str, relax.Function] = {}
-        for name in names:
-            func = Inlined(mod, back).visit_expr(mod[name]) if back else mod[name]
-            calls = _RegionCalls(mod, name, kept, self._variable)
-            made[name] = calls.visit_expr(func)
-            for region, inner in calls.regions.items():
-                made[region] = self._sealed(region, inner, _prim_funcs(self.mod, inner))
-        return made
+        func = Inlined(mod, back).visit_expr(mod["main"]) if back else mod["main"]
+        calls = _RegionCalls(mod, name, kept, self._variable)
+        made = {name: calls.visit_expr(func)}
+        for region, inner in calls.regions.items():
+            made[region] = self._sealed(region, inner, _prim_funcs(self.mod, inner))
+        return made if calls.regions else {}
 
 
 @mutator
@@ -250,9 +249,22 @@ def _is_size(param: relax.Var) -> bool:
     return isinstance(param.ty, relax.ShapeType)
 
 
-def _prim_funcs(
-    mod: tvm.IRModule, func: relax.Function
-) -> dict[relax.GlobalVar, tirx.PrimFunc]:
+def _alone(mod: tvm.IRModule, name: str) -> tvm.IRModule:
+    """A function under the name of ``main``, the only one that TVM merges anything in.
+
+    What it calls is there as well, with an attribute for which TVM leaves it alone.
+    """
+    callees = set(called_by(mod, [name]))
+    functions: dict[relax.GlobalVar, object] = {relax.GlobalVar("main"): mod[name]}
+    for gvar, func in mod.functions_items():
+        if not isinstance(func, relax.Function):
+            functions[gvar] = func
+        elif gvar.name_hint in callees:
+            functions[gvar] = func.with_attr("Codegen", f"{CODEGEN}.aside")
+    return tvm.IRModule(functions, mod.attrs, mod.global_infos)
+
+
+def _prim_funcs(mod: tvm.IRModule, func: relax.Function) -> dict[relax.GlobalVar, tirx.PrimFunc]:
     """What a function calls by ``call_tir``."""
     return {gvar: mod[gvar.name_hint] for gvar in relax.analysis.all_global_vars(func)}
 
@@ -272,18 +284,28 @@ def _is_public(func: object) -> bool:
 
 
 def _has(func: relax.Function, kind: type) -> bool:
-    """Whether there is an expression or a binding of this class in a function."""
-    found: list[object] = []
+    """Whether there is an expression of this class in a function."""
+    return any(isinstance(one, kind) for one in _expressions(func))
+
+
+def _expressions(func: relax.Function) -> list[relax.Expr]:
+    found: list[relax.Expr] = []
     relax.analysis.post_order_visit(func, found.append)
-    found += [binding for block in func.body.blocks for binding in block.bindings]
-    return any(isinstance(one, kind) for one in found)
+    return found
+
+
+def _is_odd(func: relax.Function) -> bool:
+    """Whether there is what TVM's fusion and merging end with an error of their own on.
+
+    That are casts, and dims that depend on a condition.
+    """
+    casts = any(isinstance(b, relax.MatchCast) for k in func.body.blocks for b in k.bindings)
+    return casts or any("if_then_else" in str(expr.ty) for expr in _expressions(func))
 
 
 def _externs(func: relax.Function) -> set[str]:
     """The functions outside of the module that a function calls."""
-    found: list[relax.Expr] = []
-    relax.analysis.post_order_visit(func, found.append)
-    return {str(e.global_symbol) for e in found if isinstance(e, relax.ExternFunc)}
+    return {str(e.global_symbol) for e in _expressions(func) if isinstance(e, relax.ExternFunc)}
 
 
 def _is_worth_it(region: relax.Function) -> bool:
