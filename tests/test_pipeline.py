@@ -110,8 +110,8 @@ def test_dumps_name_every_stage() -> None:
         mod, "portable", name="m", input_names=["x"], output_names=["y"], dump_ir=seen.__setitem__
     )
     assert list(seen) == [
-        "imported", "canonicalise", "layout", "forward_memory", "materialise", "lowered",
-        "forwarded", "planned",
+        "imported", "canonicalise", "layout", "forward_memory", "materialise", "generate",
+        "lowered", "forwarded", "planned",
     ]  # fmt: skip
     assert "call_dps_packed" in seen["materialise"]
 

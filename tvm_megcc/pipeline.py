@@ -171,7 +171,7 @@ class _Compiler:
         """The program of each of these functions of `mod`."""
         self._dump("imported", mod)
         names = names_of(mod)
-        for stage, transform in passes.stages(self.arch).items():
+        for stage, transform in passes.stages(self.arch, functions).items():
             mod = transform(mod)
             self._dump(stage, mod)
         # Functions of one model have the same weights: their bytes are kept once.

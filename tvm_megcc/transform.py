@@ -24,6 +24,7 @@ from tvm_megcc.passes import (
     FoldConstants,
     FoldScaleShift,
     ForwardMemory,
+    Generate,
     ImplicitBroadcast,
     LegaliseRest,
     MaterialiseKernels,
@@ -41,9 +42,9 @@ from tvm_megcc.passes.plan_memory import PlanMemory
 
 __all__ = [
     "CastsApart", "ChannelsLast", "ExpandQuantised", "FoldConstants", "FoldScaleShift",
-    "ForwardMemory", "FuseNamed", "ImplicitBroadcast", "LegaliseRest", "MaterialiseKernels",
-    "OwnScans", "PartitionForMegcc", "PlanMemory", "ReadSizes", "ScalarsApart", "SettleStretched",
-    "SizesFirst", "WindowsTo2d", "kernels", "pipeline", "stages",
+    "ForwardMemory", "FuseNamed", "Generate", "ImplicitBroadcast", "LegaliseRest",
+    "MaterialiseKernels", "OwnScans", "PartitionForMegcc", "PlanMemory", "ReadSizes",
+    "ScalarsApart", "SettleStretched", "SizesFirst", "WindowsTo2d", "kernels", "pipeline", "stages",
 ]  # fmt: skip
 
 

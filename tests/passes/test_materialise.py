@@ -11,8 +11,8 @@ from tvm import relax, tirx
 
 from tests.passes.support import build, operators, run
 from tvm_megcc.passes import LegaliseRest, MaterialiseKernels, ReadSizes
-from tvm_megcc.passes.materialise import KERNELS_ATTR, kernels_from_module
-from tvm_megcc.passes.read_sizes import BUILTIN, is_sizes
+from tvm_megcc.relax_tools.kernel_calls import ATTRIBUTE, kernels_of
+from tvm_megcc.relax_tools.size_reads import BUILTIN, is_size_read
 
 op = relax.op
 A, B = (4, 8), (8, 2)
@@ -21,8 +21,8 @@ A, B = (4, 8), (8, 2)
 def test_materialise_binds_a_kernel_by_its_symbol() -> None:
     before = build(lambda a, b: op.nn.relu(op.matmul(a, b)), A, B)
     after = MaterialiseKernels("portable")(before)
-    (symbol,) = kernels_from_module(after)
-    kernel = kernels_from_module(after)[symbol]
+    (symbol,) = kernels_of(after)
+    kernel = kernels_of(after)[symbol]
     assert kernel.template == "matmul_f32_dynamic" and ("ACT", "1") in kernel.defines
     (binding,) = after["main"].body.blocks[0].bindings
     a, b, attrs, extent = binding.value.args[1].fields
@@ -46,14 +46,14 @@ def test_materialise_packs_constants_for_the_kernel() -> None:
 def test_materialise_leaves_what_no_kernel_takes() -> None:
     before = build(lambda x: op.erf(op.cosh(x)), A)
     after = MaterialiseKernels("arm64")(before)
-    assert json.loads(str(after.attrs[KERNELS_ATTR])) == {}
+    assert json.loads(str(after.attrs[ATTRIBUTE])) == {}
     tvm.ir.assert_structural_equal(after["main"], before["main"])
 
 
 def test_materialise_chooses_by_architecture() -> None:
     before = build(op.add, A, A)
     named = {
-        arch: [k.template for k in kernels_from_module(MaterialiseKernels(arch)(before)).values()]
+        arch: [k.template for k in kernels_of(MaterialiseKernels(arch)(before)).values()]
         for arch in ("portable", "arm64")
     }
     assert named == {"portable": ["binary_f32"], "arm64": ["binary_f32_simd"]}
@@ -77,7 +77,7 @@ def test_read_sizes() -> None:
     after = ReadSizes()(reads_sizes(read=False))
     tvm.ir.assert_structural_equal(after, reads_sizes(read=True))
     (binding,) = after["main"].body.blocks[0].bindings
-    assert is_sizes(binding.value)
+    assert is_size_read(binding.value)
 
 
 def test_read_sizes_leaves_the_rest() -> None:

@@ -8,7 +8,7 @@ from tvm import relax, tirx
 
 from tvm_megcc.lower import lower
 from tvm_megcc.passes import SizesFirst
-from tvm_megcc.passes.read_sizes import BUILTIN
+from tvm_megcc.relax_tools.size_reads import BUILTIN
 
 
 def module(read_first: bool) -> tvm.IRModule:
@@ -32,7 +32,9 @@ def module(read_first: bool) -> tvm.IRModule:
     bindings = [*bindings, use] if read_first else [bindings[0], use, bindings[1]]
     block = relax.BindingBlock(bindings)
     func = relax.Function([x], relax.SeqExpr([block], made), made.ty)
-    kernels = '{"fill": {"template": "", "defines": [], "inplace": [], "features": []}}'
+    kernels = (
+        '{"fill": {"template": "", "defines": [], "source": "", "inplace": [], "features": []}}'
+    )
     mod = tvm.IRModule({"main": func.with_attr("global_symbol", "main")})
     return mod.with_attr("tvm_megcc.kernels", kernels)
 

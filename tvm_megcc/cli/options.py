@@ -193,7 +193,7 @@ def progress() -> Iterator[Callable[[str], None] | None]:
     def tell(stage: str) -> None:
         nonlocal done
         done += 1
-        print(f"{_CLEAR}[{'#' * done:<8}] {stage}", end="", file=sys.stderr, flush=True)
+        print(f"{_CLEAR}[{'#' * done:<9}] {stage}", end="", file=sys.stderr, flush=True)
 
     try:
         yield tell

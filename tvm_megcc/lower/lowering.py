@@ -10,26 +10,21 @@ from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 
 import tvm
-from tvm import relax, tirx
+from tvm import relax
 from tvm.ir import GenericConst
 
-from tvm_megcc.codegen_c.tir import GeneratedKernel, emit_prim_func, symbolic_vars
-from tvm_megcc.codegen_c.tir.sizes import evaluate
 from tvm_megcc.core.program import Call, Check, Kernel, Load, Location, Port, Program, Tensor
 from tvm_megcc.dims import Size, Symbol, as_symbol, compare, of, stretch, symbols, typical
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.lower.growing import Growing, ShapeOf, Sizes, Value, single
 from tvm_megcc.lower.regions import lower_region
-from tvm_megcc.passes.materialise import kernels_from_module
-from tvm_megcc.passes.read_sizes import is_sizes
 from tvm_megcc.relax_tools.checks import Checked, checked_of
 from tvm_megcc.relax_tools.control_flow import region_of
-from tvm_megcc.relax_tools.exprs import dtype_name, shape_of
-from tvm_megcc.relax_tools.shape_exprs import size_of, sizes_of, symbol_of, symbols_of
+from tvm_megcc.relax_tools.exprs import dtype_name, known_shape, shape_of
+from tvm_megcc.relax_tools.kernel_calls import KernelCall, kernel_call_of, kernels_of
+from tvm_megcc.relax_tools.shape_exprs import size_of, symbol_of, symbols_of
+from tvm_megcc.relax_tools.size_reads import is_size_read
 from tvm_megcc.relax_tools.stretching import parts_of
-
-#: Characters of a fused function's name that go into its symbol.
-MAX_HINT = 40
 
 
 def lower(
@@ -48,7 +43,7 @@ def lower(
     Parameters
     ----------
     mod : IRModule
-        Holds only ``call_dps_packed``, ``call_tir``, ``memory.view``, tuples and constants.
+        Holds only calls of kernels, ``memory.view``, tuples and constants.
     arch : str
         Architecture for which it was materialised.
     name : str
@@ -65,7 +60,7 @@ def lower(
     Raises
     ------
     UnsupportedError
-        When a value's shape is known at run time only or an operator has no C form.
+        When a value's shape is known at run time only, or nothing computes an operator.
     """
     main = mod[function]
     lowering = Lowering(mod, {} if shared is None else shared)
@@ -112,12 +107,12 @@ def _flat(value: Value) -> list[int]:
 class Lowering(Growing):
     """The walk over a function's bindings."""
 
-    _templates: dict[str, Kernel] = field(init=False)
+    #: What the module's calls are of, by symbol.
+    _known: dict[str, Kernel] = field(init=False)
     _values: dict[relax.Var, Value] = field(init=False, default_factory=dict)
-    _generated: dict[str, GeneratedKernel] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._templates = kernels_from_module(self.mod)
+        self._known = kernels_of(self.mod)
 
     def parameter(self, param: relax.Var, name: str, dtype: str) -> int:
         tensor = self._new_tensor(name, param)
@@ -229,7 +224,7 @@ class Lowering(Growing):
             return lower_region(self, region, [self.value(a) for a in expr.args], var)
         if name == "relax.null_value":  # an argument of memory.view that was left out
             return ()
-        if is_sizes(expr):
+        if is_size_read(expr):
             return ShapeOf(single(self.value(expr.args[-1])))
         met = parts_of(expr)
         if met is not None:
@@ -243,10 +238,9 @@ class Lowering(Growing):
             return self.value(expr.args[0])
         if name == "relax.memory.view":
             return self._view(expr, var)
-        if name == "relax.call_dps_packed":
-            return self._kernel_call(expr, var)
-        if name == "relax.call_tir":
-            return self._generated_call(expr, var)
+        kernel = kernel_call_of(expr)
+        if kernel is not None:
+            return self._kernel_call(kernel, expr.ty_args[0], var)
         types = ", ".join(str(a.ty) for a in expr.args if isinstance(a, relax.Expr))
         raise UnsupportedError(
             f"{var.name}: nothing computes {name.removeprefix('relax.')} of ({types}); give every"
@@ -275,83 +269,27 @@ class Lowering(Growing):
         self.tensors.append(replace(self.tensors[single(value)], name=var.name))
         return len(self.tensors) - 1
 
-    def _kernel_call(self, call: relax.Call, var: relax.Var) -> Value:
-        symbol = str(call.args[0].global_symbol)
-        *operands, attrs, extent = call.args[1].fields
-        work, workspace, cost, *overlap = _sizes(extent)
-        kernel = self._templates[symbol]
-        words = [a - (1 << 32) if isinstance(a, int) and a >= 1 << 31 else a for a in _sizes(attrs)]
-        return self._emit(kernel, operands, call, var, words, work, workspace, cost, *overlap)
-
-    def _generated_call(self, call: relax.Call, var: relax.Var) -> Value:
-        name = call.args[0].name_hint
-        func = self.mod[call.args[0]]
-        if name not in self._generated:
-            self._generated[name] = emit_prim_func(func, f"megcc_tir_{name[:MAX_HINT]}")
-        made = self._generated[name]
-        kernel = Kernel(made.symbol, source=made.source, inplace=made.inplace)
-        args = call.args[1].fields
-        attrs = self._dims_of(func, args, call, var) if made.symbolic else []
-        work, workspace, cost = (
-            evaluate(e, attrs) for e in (made.work_expr, made.workspace_expr, made.cost_expr)
-        )
-        operands = [a for a in args if _is_tensor(a)]
-        return self._emit(kernel, operands, call, var, attrs, work, workspace, cost)
-
-    def _dims_of(
-        self, func: tirx.PrimFunc, args: Sequence[relax.Expr], call: relax.Call, var: relax.Var
-    ) -> list[Size]:
-        """What each symbolic dim of a TIR function is in this call."""
-        known: dict[tirx.Var, Size | None] = {}
-        for param, arg in zip(func.params, args, strict=False):
-            if _is_tensor(arg):
-                known |= _unified(param, _shapes(arg.ty)[0])
-            else:
-                known[param] = size_of(arg)
-        for param, shape in zip(func.params[len(args) :], _shapes(call.ty_args[0]), strict=True):
-            known |= _unified(param, shape)
-        found = [known.get(v) for v in symbolic_vars(func)]
-        for v, size in zip(symbolic_vars(func), found, strict=True):
-            if size is None:
-                raise UnsupportedError(
-                    f"{var.name}: the size '{v.name}' of its loops follows from no operand's"
-                    " shape; give sizes with --input-shapes"
-                )
-        return found  # type: ignore[return-value]
-
-    def _emit(
-        self,
-        kernel: Kernel,
-        operands: Sequence[relax.Expr],
-        call: relax.Call,
-        var: relax.Var,
-        attrs: Sequence[Size],
-        work: Size,
-        workspace: Size,
-        cost: Size,
-        overlap: Size | None = None,
-    ) -> Value:
-        self.kernels.setdefault(kernel.symbol, kernel)
-        reads = [t for o in operands for t in _flat(self.value(o))]
-        result = self._outputs(call.ty_args[0], var)
+    def _kernel_call(self, found: KernelCall, ty: relax.Type, var: relax.Var) -> Value:
+        kernel = self.kernels.setdefault(found.symbol, self._known[found.symbol])
+        reads = [t for o in found.operands for t in _flat(self.value(o))]
+        result = self._outputs(ty, var)
         writes = _flat(result)
         dims = [d for t in writes for d in self.tensors[t].shape]
-        self.check_read([*dims, *attrs, work, workspace], var.name)
+        self.check_read([*dims, *found.attrs, found.work, found.workspace], var.name)
         scratch = None
-        if workspace != 0:
-            scratch = self.new_tensor(f"{var.name}.workspace", "u8", (workspace,))
-        index = list(self.kernels).index(kernel.symbol)
+        if found.workspace != 0:
+            scratch = self.new_tensor(f"{var.name}.workspace", "u8", (found.workspace,))
         self.calls.append(
             Call(
-                kernel=index,
+                kernel=list(self.kernels).index(kernel.symbol),
                 operands=(*reads, *writes),
                 n_outputs=len(writes),
-                attrs=tuple(attrs),
-                work=work,
+                attrs=found.attrs,
+                work=found.work,
                 workspace=scratch,
                 name=var.name,
-                overlap=overlap,
-                cost=max(1, typical(cost)),
+                overlap=found.overlap,
+                cost=max(1, typical(found.cost)),
             )
         )
         return result
@@ -362,35 +300,4 @@ class Lowering(Growing):
         return self._new_tensor(var.name, relax.Var(var.name, ty))
 
     def _new_tensor(self, name: str, like: relax.Expr) -> int:
-        shape = shape_of(like)
-        if shape is None:
-            raise UnsupportedError(
-                f"{name!r} has a shape that is known at run time only ({like.ty}); give sizes with"
-                " --input-shapes or cut the model before it"
-            )
-        return self.new_tensor(name, dtype_name(like.ty.dtype), shape)
-
-
-def _is_tensor(arg: relax.Expr) -> bool:
-    return isinstance(arg.ty, relax.TensorType | relax.TupleType)
-
-
-def _unified(param: tirx.Var, shape: tuple[Size, ...]) -> dict[tirx.Var, Size | None]:
-    """The variables that are whole extents of a parameter, and what they are in this shape."""
-    pairs = zip(param.ty.shape, shape, strict=True)
-    return {extent: size for extent, size in pairs if isinstance(extent, tvm.ir.Var)}
-
-
-def _sizes(shape: relax.ShapeExpr) -> list[Size]:
-    found = sizes_of(shape)
-    assert found is not None, shape
-    return list(found)
-
-
-def _shapes(ty: relax.Type) -> list[tuple[Size, ...]]:
-    """The shapes of a tensor type, or of a tuple's fields."""
-    if isinstance(ty, relax.TupleType):
-        return [shape for field_type in ty.fields for shape in _shapes(field_type)]
-    found = sizes_of(ty.shape)
-    assert found is not None, ty
-    return [found]
+        return self.new_tensor(name, dtype_name(like.ty.dtype), known_shape(like, name))

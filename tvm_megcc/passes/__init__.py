@@ -1,7 +1,7 @@
 """The passes, Relax -> Relax, each a TVM transform, and the pipeline on one screen.
 
 Enters: the frontend's module (dataflow function ``main``). Leaves: a module whose calls are
-``call_dps_packed`` (a kernel symbol), ``call_tir`` (generated kernels) and ``memory.view``.
+``call_dps_packed`` (a kernel's symbol) and ``memory.view``.
 
 Example
 -------
@@ -9,6 +9,8 @@ Example
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import tvm
 from tvm import relax
@@ -19,22 +21,34 @@ from tvm_megcc.passes.flat_windows import WindowsTo2d
 from tvm_megcc.passes.fold_constants import FoldConstants
 from tvm_megcc.passes.fold_scale import FoldScaleShift
 from tvm_megcc.passes.forward_memory import ForwardMemory
+from tvm_megcc.passes.generate import Generate
 from tvm_megcc.passes.implicit_broadcast import ImplicitBroadcast
 from tvm_megcc.passes.legalise import LegaliseRest
 from tvm_megcc.passes.materialise import MaterialiseKernels
 from tvm_megcc.passes.read_sizes import ReadSizes
 from tvm_megcc.passes.settle_stretched import SettleStretched
 from tvm_megcc.passes.sizes_first import SizesFirst
+from tvm_megcc.relax_tools import raising
 
 __all__ = [
     "ChannelsLast", "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory",
-    "ImplicitBroadcast", "LegaliseRest", "MaterialiseKernels", "ReadSizes", "SettleStretched",
-    "SizesFirst", "WindowsTo2d", "pipeline", "stages",
+    "Generate", "ImplicitBroadcast", "LegaliseRest", "MaterialiseKernels", "ReadSizes",
+    "SettleStretched", "SizesFirst", "WindowsTo2d", "pipeline", "stages",
 ]  # fmt: skip
 
+raising.register()
 
-def stages(arch: str) -> dict[str, tvm.ir.transform.Pass]:
-    """Stage name -> pass, in order."""
+
+def stages(arch: str, entries: Sequence[str] | None = None) -> dict[str, tvm.ir.transform.Pass]:
+    """Stage name -> pass, in order.
+
+    Parameters
+    ----------
+    arch : str
+        ``portable``, ``arm64``, ``armv7`` or ``x86``.
+    entries : sequence of str, optional
+        The functions that are compiled, with what they call; by default all.
+    """
     sequential = tvm.transform.Sequential
     return {
         "canonicalise": sequential(
@@ -57,6 +71,7 @@ def stages(arch: str) -> dict[str, tvm.ir.transform.Pass]:
         "layout": ChannelsLast(),
         "forward_memory": ForwardMemory(),
         "materialise": sequential([MaterialiseKernels(arch), LegaliseRest()]),
+        "generate": Generate(entries),
     }
 
 

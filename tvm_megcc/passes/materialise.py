@@ -1,17 +1,14 @@
 """MaterialiseKernels: bind what one kernel computes to the kernel's symbol.
 
 Before: ``conv2d``, ``add``, ``nn.relu``. After: ``y = R.call_dps_packed("megcc_conv2d_...", (x,
-packed, bias, R.shape(attrs), R.shape([work, workspace, cost, overlap])), ...)``, without
-``overlap`` where the kernel allows none. The constants are packed for the kernel that was chosen.
-The module attribute ``tvm_megcc.kernels`` maps each symbol to its template and macros, so that the
-module alone says what to emit; 32-bit attributes are written as unsigned numbers, as a Relax shape
-holds no others. What no kernel takes stays as it is.
+packed, bias, R.shape(attrs), R.shape([work, workspace, cost, overlap])), ...)`` (see
+`relax_tools.kernel_calls`). The constants are packed for the kernel that was chosen. What no kernel
+takes stays as it is.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import tvm
@@ -19,14 +16,12 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.core.program import Kernel
-from tvm_megcc.dims import Size
 from tvm_megcc.fuse.match import Match, find_matches
 from tvm_megcc.kernels import packing
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, make_constant
-from tvm_megcc.relax_tools.shape_exprs import prim_of, variables_of
-
-KERNELS_ATTR = "tvm_megcc.kernels"
+from tvm_megcc.relax_tools.kernel_calls import KernelCall, with_kernels
+from tvm_megcc.relax_tools.shape_exprs import variables_of
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.MaterialiseKernels")
@@ -49,7 +44,7 @@ class MaterialiseKernels:
             rewriter.variables = variables_of(func)
             rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
         result = relax.transform.DeadCodeElimination()(rewriter.builder_.get())
-        return result.with_attr(KERNELS_ATTR, _to_json(rewriter.kernels))
+        return with_kernels(result, rewriter.kernels.values())
 
 
 @mutator
@@ -75,17 +70,17 @@ class _Materialiser(PyExprMutator):
         operands = [
             make_constant(packed[name]) if name in packed else given[name] for name in given
         ]
-        attrs = [a & 0xFFFFFFFF if isinstance(a, int) else a for a in match.kernel.attrs(facts)]
         chosen = match.kernel
-        extent = [chosen.work(facts), chosen.workspace(facts), chosen.cost(facts)]
-        overlap = chosen.overlap(facts)
-        if overlap is not None:
-            extent.append(overlap)
-        operands += [self._shape(attrs), self._shape(extent)]
-        return relax.op.call_dps_packed(kernel.symbol, operands, ty)
-
-    def _shape(self, sizes: Sequence[Size]) -> relax.ShapeExpr:
-        return relax.ShapeExpr([prim_of(size, self.variables) for size in sizes])
+        call = KernelCall(
+            kernel.symbol,
+            tuple(operands),
+            chosen.attrs(facts),
+            chosen.work(facts),
+            chosen.workspace(facts),
+            chosen.cost(facts),
+            chosen.overlap(facts),
+        )
+        return call.expr(ty, self.variables)
 
 
 def _constants(operands: Mapping[str, relax.Expr | np.ndarray]) -> dict[str, np.ndarray]:
@@ -95,32 +90,3 @@ def _constants(operands: Mapping[str, relax.Expr | np.ndarray]) -> dict[str, np.
         for name, operand in operands.items()
     }
     return {name: array for name, array in arrays.items() if array is not None}
-
-
-def _to_json(kernels: dict[str, Kernel]) -> str:
-    rows = {
-        symbol: {
-            "template": kernel.template,
-            "defines": kernel.defines,
-            "inplace": kernel.inplace,
-            "features": kernel.features,
-        }
-        for symbol, kernel in kernels.items()
-    }
-    return json.dumps(rows, sort_keys=True)
-
-
-def kernels_from_module(mod: tvm.IRModule) -> dict[str, Kernel]:
-    """Symbol -> kernel, from the module attribute that `MaterialiseKernels` leaves."""
-    if not mod.attrs or KERNELS_ATTR not in mod.attrs:
-        return {}
-    return {
-        symbol: Kernel(
-            symbol,
-            row["template"],
-            tuple((macro, value) for macro, value in row["defines"]),
-            inplace=tuple(row["inplace"]),
-            features=tuple(row["features"]),
-        )
-        for symbol, row in json.loads(str(mod.attrs[KERNELS_ATTR])).items()
-    }

@@ -12,8 +12,7 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.passes.rewriting import rewritten
-
-BUILTIN = "vm.builtin.tensor_to_shape"
+from tvm_megcc.relax_tools.size_reads import read_sizes
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ReadSizes")
@@ -32,11 +31,5 @@ class _Rewriter(PyExprMutator):
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
         if isinstance(call.op, tvm.ir.Op) and call.op.name == "relax.tensor_to_shape":
-            return relax.op.call_pure_packed(BUILTIN, call.args[0], ty_args=call.ty)
+            return read_sizes(call.args[0], call.ty)
         return call
-
-
-def is_sizes(call: relax.Call) -> bool:
-    """Whether a call reads sizes from a tensor."""
-    name = call.op.name if isinstance(call.op, tvm.ir.Op) else ""
-    return name == "relax.call_pure_packed" and str(call.args[0].global_symbol) == BUILTIN

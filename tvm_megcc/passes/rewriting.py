@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import tvm
 from tvm import relax
@@ -32,16 +32,29 @@ def with_blocks(
 
     A block that stays is given back itself; where all of them stay, so is the module.
     """
-    changed = {}
-    for gvar, func in plain_functions(mod):
-        given = list(func.body.blocks)
-        blocks = [change(block) for block in given]
-        if any(new is not old for new, old in zip(blocks, given, strict=True)):
-            body = relax.SeqExpr(blocks, func.body.body)
-            changed[gvar] = relax.Function(func.params, body, func.ret_ty, func.is_pure, func.attrs)
-    if not changed:
+    return with_functions(mod, {gvar: changed(func, change) for gvar, func in plain_functions(mod)})
+
+
+def changed(
+    func: relax.Function, change: Callable[[relax.BindingBlock], relax.BindingBlock]
+) -> relax.Function:
+    """A function with every block as `change` leaves it; itself where all of them stay."""
+    given = list(func.body.blocks)
+    blocks = [change(block) for block in given]
+    if all(new is old for new, old in zip(blocks, given, strict=True)):
+        return func
+    body = relax.SeqExpr(blocks, func.body.body)
+    return relax.Function(func.params, body, func.ret_ty, func.is_pure, func.attrs)
+
+
+def with_functions(
+    mod: tvm.IRModule, functions: Mapping[relax.GlobalVar, relax.Function]
+) -> tvm.IRModule:
+    """`mod` with these functions; itself where it has them."""
+    new = {gvar: func for gvar, func in functions.items() if not func.same_as(mod[gvar])}
+    if not new:
         return mod
     mod = mod.clone()
-    for gvar, func in changed.items():
+    for gvar, func in new.items():
         mod.update_func(gvar, func)
     return mod

@@ -31,6 +31,23 @@ def shape_of(expr: relax.Expr) -> tuple[Size, ...] | None:
     return sizes_of(getattr(expr.ty, "shape", None))
 
 
+def known_shape(expr: relax.Expr, name: str) -> tuple[Size, ...]:
+    """The shape, symbolic dims included.
+
+    Raises
+    ------
+    UnsupportedError
+        When it is known at run time only; the message says that of the value `name`.
+    """
+    shape = shape_of(expr)
+    if shape is None:
+        raise UnsupportedError(
+            f"{name!r} has a shape that is known at run time only ({expr.ty}); give sizes with"
+            " --input-shapes or cut the model before it"
+        )
+    return shape
+
+
 def static_shape(expr: relax.Expr) -> tuple[int, ...] | None:
     """The shape as ints, or None when a dim is symbolic or the rank is unknown."""
     shape = shape_of(expr)

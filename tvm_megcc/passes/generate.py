@@ -1,0 +1,139 @@
+"""Generate: what no kernel of the library took becomes calls of kernels that are written here.
+
+Before: ``y = R.call_tir(cls.fused_exp_add, (x, z), ...)``. After: ``y = R.call_dps_packed(
+"megcc_tir_fused_exp_add_0f3c9a61be", (x, z, R.shape(attrs), R.shape([work, workspace, cost])),
+...)``, the same form as the library's kernels have (`relax_tools.kernel_calls`). The module
+attribute holds the C text; the TIR function goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import tvm
+from tvm import relax, tirx
+
+from tvm_megcc.codegen_c.tir import GeneratedKernel, emit_prim_func, symbolic_vars
+from tvm_megcc.codegen_c.tir.sizes import evaluate
+from tvm_megcc.core.program import Kernel
+from tvm_megcc.dims import Size
+from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.passes.rewriting import changed, with_functions
+from tvm_megcc.relax_tools.control_flow import called_by, plain_functions
+from tvm_megcc.relax_tools.exprs import known_shape
+from tvm_megcc.relax_tools.kernel_calls import KernelCall, with_kernels
+from tvm_megcc.relax_tools.shape_exprs import size_of, symbols_of, variables_of
+
+#: Characters of a fused function's name that go into its symbol.
+MAX_HINT = 40
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.Generate")
+class Generate:
+    """Replace calls of TIR functions by calls of kernels in C.
+
+    Parameters
+    ----------
+    entries : sequence of str, optional
+        Only what these functions reach is compiled: what has no C elsewhere is no error. Without
+        them, every function of the module.
+
+    Raises
+    ------
+    UnsupportedError
+        When a TIR function has no C, or a size of it follows from no operand.
+    """
+
+    def __init__(self, entries: Sequence[str] | None = None) -> None:
+        self.entries = entries
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        reached = None
+        if self.entries is not None:
+            reached = {*self.entries, *called_by(mod, self.entries)}
+        made: dict[str, GeneratedKernel] = {}
+        functions = {}
+        for gvar, func in plain_functions(mod):
+            if reached is None or gvar.name_hint in reached:
+                with symbols_of(func):
+                    functions[gvar] = changed(func, _Generator(mod, variables_of(func), made).block)
+        result = with_functions(mod, functions)
+        if not made:
+            return result
+        kernels = [Kernel(m.symbol, source=m.source, inplace=m.inplace) for m in made.values()]
+        return with_kernels(relax.transform.DeadCodeElimination()(result), kernels)
+
+
+@dataclass(frozen=True, slots=True)
+class _Generator:
+    """Calls of one function; ``made`` is what was made of each TIR function, by its name."""
+
+    mod: tvm.IRModule
+    variables: dict[str, tirx.Var]
+    made: dict[str, GeneratedKernel]
+
+    def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
+        given = list(block.bindings)
+        bindings = [self._binding(binding) for binding in given]
+        stays = all(new is old for new, old in zip(bindings, given, strict=True))
+        return block if stays else type(block)(bindings)
+
+    def _binding(self, binding: relax.Binding) -> relax.Binding:
+        value = binding.value
+        if not isinstance(value, relax.Call) or value.op != tvm.ir.Op.get("relax.call_tir"):
+            return binding
+        call = relax.BlockBuilder(self.mod).normalize(self._call(value, binding.var.name))
+        if isinstance(binding, relax.MatchCast):
+            return relax.MatchCast(binding.var, call, binding.ty)
+        return relax.VarBinding(binding.var, call)
+
+    def _call(self, call: relax.Call, name: str) -> relax.Call:
+        callee, arguments = call.args[0], call.args[1].fields
+        func, hint = self.mod[callee], callee.name_hint
+        if hint not in self.made:
+            self.made[hint] = emit_prim_func(func, f"megcc_tir_{hint[:MAX_HINT]}")
+        made = self.made[hint]
+        dims = _dims(func, arguments, call.ty_args[0], name) if made.symbolic else ()
+        work, workspace, cost = (
+            evaluate(e, dims) for e in (made.work_expr, made.workspace_expr, made.cost_expr)
+        )
+        operands = tuple(a for a in arguments if not _is_size(a))
+        found = KernelCall(made.symbol, operands, dims, work, workspace, cost)
+        return found.expr(call.ty_args[0], self.variables)
+
+
+def _dims(
+    func: tirx.PrimFunc, arguments: Sequence[relax.Expr], ty: relax.Type, name: str
+) -> tuple[Size, ...]:
+    """What each symbolic dim of a TIR function is in a call, in the order of its attributes."""
+    known: dict[tirx.Var, Size | None] = {}
+    for param, arg in zip(func.params, arguments, strict=False):
+        if _is_size(arg):
+            known[param] = size_of(arg)
+        else:
+            known |= _unified(param, known_shape(arg, getattr(arg, "name", name)))
+    results = ty.fields if isinstance(ty, relax.TupleType) else [ty]
+    for param, result in zip(func.params[len(arguments) :], results, strict=True):
+        known |= _unified(param, known_shape(relax.Var(name, result), name))
+    found = []
+    for variable in symbolic_vars(func):
+        size = known.get(variable)
+        if size is None:
+            raise UnsupportedError(
+                f"{name}: the size '{variable.name}' of its loops follows from no operand's shape;"
+                " give sizes with --input-shapes"
+            )
+        found.append(size)
+    return tuple(found)
+
+
+def _is_size(arg: relax.Expr) -> bool:
+    """Whether an argument is a number, not a tensor."""
+    return isinstance(arg.ty, tvm.ir.PrimType)
+
+
+def _unified(param: tirx.Var, shape: tuple[Size, ...]) -> dict[tirx.Var, Size | None]:
+    """The variables that are whole extents of a parameter, and what they are in this shape."""
+    pairs = zip(param.ty.shape, shape, strict=True)
+    return {extent: size for extent, size in pairs if isinstance(extent, tvm.ir.Var)}

@@ -1,0 +1,136 @@
+"""The one form in which a module calls a kernel: written by passes, read by ``lower``.
+
+Enters: a kernel, its operands and sizes. Leaves::
+
+    y = R.call_dps_packed(
+        "megcc_...", (x, w, R.shape(attrs), R.shape([work, workspace, cost])), out_ty=...
+    )
+
+with ``overlap`` as a fourth size where the kernel allows one. 32-bit attributes are written as
+unsigned numbers, as a Relax shape holds no others. The module attribute `ATTRIBUTE` says what each
+symbol is an instance of, or its C text, so that the module alone says what to emit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from tvm_megcc.core.program import Kernel
+from tvm_megcc.dims import Size
+from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.relax_tools.shape_exprs import prim_of, sizes_of
+
+ATTRIBUTE = "tvm_megcc.kernels"
+
+_WORDS = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """A call of a kernel: see `core.program.Call` for its sizes; workspace and overlap in bytes."""
+
+    symbol: str
+    operands: tuple[relax.Expr, ...]
+    attrs: tuple[Size, ...]
+    work: Size
+    workspace: Size
+    cost: Size
+    overlap: Size | None = None
+
+    def expr(self, ty: relax.Type, variables: Mapping[str, Any]) -> relax.Call:
+        """The call as Relax has it.
+
+        Parameters
+        ----------
+        ty : relax.Type
+            Of what it computes: a tensor, or a tuple of tensors.
+        variables : mapping of str to tirx.Var
+            The function's dims by name (`shape_exprs.variables_of`).
+
+        Raises
+        ------
+        UnsupportedError
+            For an attribute that is no 32-bit number.
+        """
+        extent = [self.work, self.workspace, self.cost]
+        if self.overlap is not None:
+            extent.append(self.overlap)
+        shapes = [
+            relax.ShapeExpr([prim_of(size, variables) for size in sizes])
+            for sizes in ([self._word(a) for a in self.attrs], extent)
+        ]
+        types = list(ty.fields) if isinstance(ty, relax.TupleType) else ty
+        return relax.op.call_dps_packed(self.symbol, [*self.operands, *shapes], types)
+
+    def _word(self, attr: Size) -> Size:
+        if not isinstance(attr, int):
+            return attr
+        if not -_WORDS // 2 <= attr < _WORDS // 2:
+            raise UnsupportedError(
+                f"an attribute of the kernel '{self.symbol}' is {attr}, which does not fit in 32"
+                " bits; make the tensors smaller"
+            )
+        return attr % _WORDS
+
+
+def kernel_call_of(expr: object) -> KernelCall | None:
+    """What a call of a kernel says; None for any other expression."""
+    if not isinstance(expr, relax.Call) or expr.op != tvm.ir.Op.get("relax.call_dps_packed"):
+        return None
+    *operands, attrs, extent = expr.args[1].fields
+    work, workspace, cost, *overlap = _sizes(extent)
+    words = (a - _WORDS if isinstance(a, int) and a >= _WORDS // 2 else a for a in _sizes(attrs))
+    return KernelCall(
+        str(expr.args[0].global_symbol),
+        tuple(operands),
+        tuple(words),
+        work,
+        workspace,
+        cost,
+        overlap[0] if overlap else None,
+    )
+
+
+def _sizes(shape: relax.ShapeExpr) -> tuple[Size, ...]:
+    found = sizes_of(shape)
+    assert found is not None, shape
+    return found
+
+
+def with_kernels(mod: tvm.IRModule, kernels: Iterable[Kernel]) -> tvm.IRModule:
+    """`mod`, which says what these kernels are, too."""
+    found = kernels_of(mod) | {kernel.symbol: kernel for kernel in kernels}
+    rows = {
+        symbol: {
+            "template": kernel.template,
+            "defines": kernel.defines,
+            "source": kernel.source,
+            "inplace": kernel.inplace,
+            "features": kernel.features,
+        }
+        for symbol, kernel in found.items()
+    }
+    return mod.with_attr(ATTRIBUTE, json.dumps(rows, sort_keys=True))
+
+
+def kernels_of(mod: tvm.IRModule) -> dict[str, Kernel]:
+    """Symbol -> kernel, as `with_kernels` has written it."""
+    if not mod.attrs or ATTRIBUTE not in mod.attrs:
+        return {}
+    return {
+        symbol: Kernel(
+            symbol,
+            row["template"],
+            tuple((macro, value) for macro, value in row["defines"]),
+            row["source"],
+            tuple(row["inplace"]),
+            tuple(row["features"]),
+        )
+        for symbol, row in json.loads(str(mod.attrs[ATTRIBUTE])).items()
+    }
