@@ -39,6 +39,22 @@ def is_ours(target: Any) -> bool:
     return bool(str(target.kind.name) == "c" and target.attrs.get("device") == TAG)
 
 
+def llvm_target(arch: str) -> Any:
+    """The ``tvm.target.Target`` of LLVM for a machine; None for portable C."""
+    from tvm.target import Target
+
+    found = machine(arch)
+    if not found.arch.triple:
+        return None
+    names = [*found.arch.llvm, *(name for f in found.features for name in f.llvm)]
+    config: dict[str, Any] = {"kind": "llvm", "mtriple": found.arch.triple}
+    if names:
+        config["mattr"] = [f"+{name}" for name in names]
+    if found.arch.triple.endswith("hf"):
+        config["mfloat-abi"] = "hard"
+    return Target(config)
+
+
 def resolve(archs: Iterable[str], mcpus: Iterable[str] = ()) -> tuple[str, ...]:
     """Names from a user in their order, in our spelling, without repetition; "host" replaced.
 

@@ -1,8 +1,9 @@
 """``tvm.compile(mod, target="tvm_megcc")``: TVM's default pipeline, with our regions in it.
 
 TVM takes ``PIPELINE_MAP["default"]`` for every target that is no GPU, so the entry is wrapped: for
-a target with our tag the module is partitioned first and its regions are compiled, and what is left
-goes on as C. For every other target it is TVM's own pipeline.
+a target with our tag the module is partitioned first and its regions are compiled. What is left to
+TVM is LLVM's, where it has the machine: TVM's C has no calls of packed functions, such as sorting.
+For every other target it is TVM's own pipeline.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 from tvm.relax.pipeline import PIPELINE_MAP
 
-from tvm_megcc.target import is_ours
+from tvm_megcc.target import architecture, is_ours, llvm_target
 
 _MARK = "_tvm_megcc_wraps"
 
@@ -35,12 +36,26 @@ def _wrapped(inner: Callable[..., tvm.ir.transform.Pass]) -> Callable[..., tvm.i
             target = tvm.target.Target.current(allow_none=True)
             if target is not None and is_ours(target):
                 mod = with_regions(target)(mod)
+                return _compiled_by_llvm(rest(mod), architecture(target))
             return rest(mod)
 
         return run
 
     setattr(pipeline, _MARK, inner)
     return pipeline
+
+
+def _compiled_by_llvm(mod: tvm.IRModule, arch: str) -> tvm.IRModule:
+    """The module with its TIR functions compiled, as one more external module."""
+    functions = {g: f for g, f in mod.functions_items() if isinstance(f, tirx.PrimFunc)}
+    target = llvm_target(arch)
+    if not functions or target is None or not tvm.runtime.enabled("llvm"):
+        return mod
+    library = tvm.tirx.build(tvm.IRModule(functions), target=target)
+    kept = {g: f for g, f in mod.functions_items() if g not in functions}
+    attrs = dict(mod.attrs or {})
+    attrs["external_mods"] = [*attrs.get("external_mods", []), library]
+    return tvm.IRModule(kept, attrs, mod.global_infos)
 
 
 def with_regions(arch: Any = None, threads: int | None = None) -> tvm.ir.transform.Pass:
