@@ -16,6 +16,7 @@ from typing import Any
 import tvm
 
 from tvm_megcc import passes as _passes
+from tvm_megcc.byoc.default import CompileRegions
 from tvm_megcc.byoc.default import with_regions as _with_regions
 from tvm_megcc.byoc.partition import PartitionForMegcc
 from tvm_megcc.passes import (
@@ -41,8 +42,8 @@ from tvm_megcc.passes.own_scans import OwnScans
 from tvm_megcc.passes.plan_memory import PlanMemory
 
 __all__ = [
-    "CastsApart", "ChannelsLast", "ExpandQuantised", "FoldConstants", "FoldScaleShift",
-    "ForwardMemory", "FuseNamed", "Generate", "ImplicitBroadcast", "LegaliseRest",
+    "CastsApart", "ChannelsLast", "CompileRegions", "ExpandQuantised", "FoldConstants",
+    "FoldScaleShift", "ForwardMemory", "FuseNamed", "Generate", "ImplicitBroadcast", "LegaliseRest",
     "MaterialiseKernels", "OwnScans", "PartitionForMegcc", "PlanMemory", "ReadSizes",
     "ScalarsApart", "SettleStretched", "SizesFirst", "WindowsTo2d", "kernels", "pipeline", "stages",
 ]  # fmt: skip
@@ -50,7 +51,7 @@ __all__ = [
 
 def pipeline(arch: Any = None, threads: int | None = None) -> tvm.ir.transform.Pass:
     """What makes a module run with our kernels in ``relax.VirtualMachine``: `PartitionForMegcc`
-    and TVM's ``RunCodegen``. ``tvm.compile`` takes the result for any CPU target of that machine.
+    and `CompileRegions`. ``tvm.compile`` takes the result for any CPU target of that machine.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from tvm_megcc.memory_options import MemoryOptions
 def compile_regions(
     functions: Sequence[relax.Function], options: Any, constant_names: Any
 ) -> list[tvm.runtime.Module]:
-    """Static libraries: one per region, and one per set of weights.
+    """A static library for each machine that there are regions for.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ def compile_regions(
         packages.setdefault(program.arch, {})[symbol] = driver.package_files(
             {program.arch: program}
         )
+    made = []
     with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
-        objects = {
-            symbol: path
-            for arch, regions in packages.items()
-            for symbol, path in region_object.build(regions, arch, Path(directory)).items()
-        }
-        return [tvm.runtime.load_static_library(str(p), [s]) for s, p in objects.items()]
+        for arch, regions in packages.items():
+            out = Path(directory) / "regions.o"
+            region_object.build(regions, arch, out)
+            made.append(tvm.runtime.load_static_library(str(out), list(regions)))
+    return made
 
 
 def _program(symbol: str, func: relax.Function) -> Program | Bundle:

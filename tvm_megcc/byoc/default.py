@@ -58,6 +58,27 @@ def _compiled_by_llvm(mod: tvm.IRModule, arch: str) -> tvm.IRModule:
     return tvm.IRModule(kept, attrs, mod.global_infos)
 
 
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.CompileRegions")
+class CompileRegions:
+    """TVM's ``RunCodegen`` for every function that calls a region.
+
+    By itself it looks at ``main`` only, and not at the functions of a dispatched module.
+    """
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        from tvm_megcc.byoc.regions import is_region
+
+        callers = [
+            gvar.name_hint
+            for gvar, func in mod.functions_items()
+            if isinstance(func, relax.Function)
+            and any(is_region(mod[g]) for g in relax.analysis.all_global_vars(func))
+        ]
+        if not callers:
+            return mod
+        return relax.transform.RunCodegen(entry_functions=callers)(mod)
+
+
 def with_regions(arch: Any = None, threads: int | None = None) -> tvm.ir.transform.Pass:
     """Partitioning and the code of the regions: what is left is for any of TVM's pipelines.
 
@@ -70,5 +91,5 @@ def with_regions(arch: Any = None, threads: int | None = None) -> tvm.ir.transfo
     """
     from tvm_megcc.byoc.partition import PartitionForMegcc
 
-    passes = [PartitionForMegcc(arch, threads), relax.transform.RunCodegen()]
+    passes = [PartitionForMegcc(arch, threads), CompileRegions()]
     return tvm.transform.Sequential(passes, name="tvm_megcc.with_regions")

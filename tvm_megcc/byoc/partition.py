@@ -22,6 +22,7 @@ from tvm.relax.utils import copy_with_new_vars
 
 from tvm_megcc.byoc.patterns import ANCHORS, computable, patterns
 from tvm_megcc.byoc.regions import CODEGEN, Region, is_region, sealed
+from tvm_megcc.codegen_c.emit import c_name
 from tvm_megcc.core.this_machine import is_native
 from tvm_megcc.passes import ExpandQuantised, FoldConstants
 from tvm_megcc.relax_tools.checks import CHECKED
@@ -140,19 +141,17 @@ class _Partition:
 
     def _outlined(self, name: str) -> dict[str, relax.Function]:
         """A function that calls branches or loops, as the call of one region."""
+        symbol = c_name(f"{name}_megcc_0")
         func = self.mod[name]
         kept = _only(self.mod, called_by(self.mod, [name])).functions
-        region = self._sealed(f"{name}_megcc_0", copy_with_new_vars(func), kept)
+        region = self._sealed(symbol, copy_with_new_vars(func), kept)
         caller = relax.BlockBuilder()
-        gvar = self._variable(f"{name}_megcc_0", region)
+        gvar = self._variable(symbol, region)
         with caller.function(name, list(func.params)):
             with caller.dataflow():
                 result = caller.emit_output(relax.Call(gvar, list(func.params)))
             caller.emit_func_output(result)
-        made = caller.get()[name]
-        if not _is_public(func):
-            made = made.without_attr("global_symbol")
-        return {name: made.with_attrs(dict(func.attrs or {})), gvar.name_hint: region}
+        return {name: _with_attrs_of(func, caller.get()[name]), gvar.name_hint: region}
 
     def _variable(self, name: str, func: relax.Function) -> relax.GlobalVar:
         """The variable of a function that is added."""
@@ -187,7 +186,7 @@ class _Partition:
         back = {n: f for n, f in found.items() if n not in kept}
         func = Inlined(mod, back).visit_expr(mod["main"]) if back else mod["main"]
         calls = _RegionCalls(mod, name, kept, self._variable)
-        made = {name: calls.visit_expr(func)}
+        made = {name: _with_attrs_of(self.mod[name], calls.visit_expr(func))}
         for region, inner in calls.regions.items():
             made[region] = self._sealed(region, inner, _prim_funcs(self.mod, inner))
         return made if calls.regions else {}
@@ -218,7 +217,7 @@ class _RegionCalls(PyExprMutator):
         if name not in self.found:
             return call
         region = self.found[name]
-        new = f"{self.caller}_megcc_{len(self.regions)}"
+        new = c_name(f"{self.caller}_megcc_{len(self.regions)}")
         pairs = list(zip(region.params, call.args, strict=True))
         self.regions[new] = _without_sizes(region)
         kept = [argument for param, argument in pairs if not _is_size(param)]
@@ -255,7 +254,8 @@ def _alone(mod: tvm.IRModule, name: str) -> tvm.IRModule:
     What it calls is there as well, with an attribute for which TVM leaves it alone.
     """
     callees = set(called_by(mod, [name]))
-    functions: dict[relax.GlobalVar, object] = {relax.GlobalVar("main"): mod[name]}
+    main = mod[name].with_attr("global_symbol", "main")  # private ones are removed
+    functions: dict[relax.GlobalVar, object] = {relax.GlobalVar("main"): main}
     for gvar, func in mod.functions_items():
         if not isinstance(func, relax.Function):
             functions[gvar] = func
@@ -279,8 +279,9 @@ def _only(mod: tvm.IRModule, names: list[str]) -> tvm.IRModule:
     return tvm.IRModule(kept, mod.attrs, mod.global_infos)
 
 
-def _is_public(func: object) -> bool:
-    return bool(func.attrs) and "global_symbol" in func.attrs
+def _with_attrs_of(given: relax.Function, func: relax.Function) -> relax.Function:
+    """`func` with the attributes of a function; a private one stays private."""
+    return func.without_attr("global_symbol").with_attrs(dict(given.attrs or {}))
 
 
 def _has(func: relax.Function, kind: type) -> bool:

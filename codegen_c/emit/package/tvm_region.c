@@ -2,7 +2,7 @@
 //
 // TVM gives the memory: tensors with each call, and the arena from the workspaces that it keeps for
 // each thread; and the threads. What is left, a model's handle and the state of a run, is kept per
-// thread until the thread ends. "tvm_model.h" says which model, and the region's name.
+// thread until the thread ends. The generated lines above say which model, and the region's name.
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -67,7 +67,7 @@ static int states_error = 0;
 
 static void state_free(void *self) {
   state_t *s = (state_t *)self;
-#if MEGCC_MODEL_HAS_SHAPES
+#if MEGCC_REGION_HAS_SHAPES
   if (s->context != NULL) (void)megcc_release(s->context);
 #endif
   free(s->context_memory);
@@ -78,7 +78,7 @@ static void make_key(void) { states_error = pthread_key_create(&states, state_fr
 
 static int state_open(state_t *s) {
   size_t bytes = 0;
-  megcc_status_t status = megcc_model_open(&MEGCC_MODEL_IMAGE, &MEGCC_MODEL_KERNELS,
+  megcc_status_t status = megcc_model_open(&MEGCC_REGION_IMAGE, &MEGCC_REGION_KERNELS,
                                            s->model_memory, sizeof(s->model_memory), &s->model);
   if (status == MEGCC_OK) status = megcc_input_count(s->model, &s->input_count);
   if (status == MEGCC_OK) status = megcc_output_count(s->model, &s->output_count);
@@ -88,7 +88,7 @@ static int state_open(state_t *s) {
   if (s->context_memory == NULL) return raise_error("MemoryError", "no memory for a context");
   status = megcc_context_create(s->model, s->context_memory, bytes, &s->context);
   if (status == MEGCC_OK) status = megcc_set_parallel(s->context, launch, NULL);
-#if MEGCC_MODEL_HAS_SHAPES
+#if MEGCC_REGION_HAS_SHAPES
   if (status == MEGCC_OK) status = megcc_set_allocator(s->context, allocate, release, NULL);
 #endif
   return status == MEGCC_OK ? 0 : raise_status(MEGCC_REGION_NAME " cannot be opened", status);
@@ -125,7 +125,7 @@ static void *data_of(const TVMFFIAny *value, const megcc_tensor_info_t *info) {
   return tensor->data == NULL ? (void *)nothing : (char *)tensor->data + tensor->byte_offset;
 }
 
-#if MEGCC_MODEL_HAS_SHAPES
+#if MEGCC_REGION_HAS_SHAPES
 static int set_shapes(state_t *s, const TVMFFIAny *args) {
   int32_t dims[kMaxRank];
   for (uint32_t i = 0; i < s->input_count; ++i) {
@@ -169,7 +169,7 @@ static int run(state_t *s) {
   const megcc_status_t status = megcc_run(s->context);
   const char *node = NULL;
   if (status == MEGCC_OK) return 0;
-#if MEGCC_MODEL_CAN_FAIL
+#if MEGCC_REGION_CAN_FAIL
   uint32_t call = 0;
   (void)megcc_failed_call(s->context, &call, &node);
 #endif
@@ -186,7 +186,7 @@ TVM_FFI_DLL_EXPORT int MEGCC_REGION(void *self, const TVMFFIAny *args, int32_t c
   if (count < 0 || (uint32_t)count != s->input_count + s->output_count) {
     return raise_error("TypeError", MEGCC_REGION_NAME " takes its inputs and its outputs");
   }
-#if MEGCC_MODEL_HAS_SHAPES
+#if MEGCC_REGION_HAS_SHAPES
   if (set_shapes(s, args) != 0) return -1;
 #endif
   if (bind(s, args) != 0) return -1;
