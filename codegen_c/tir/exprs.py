@@ -312,10 +312,10 @@ class ExprPrinter:
         name = "min" if isinstance(e, tirx.Min) else "max"
         suffix = "f32" if dtype in HALF else short(dtype)
         a, b = e.a, e.b
-        # A constant, which is no NaN, goes second: a NaN in the first operand survives.
+        # A constant goes second: unless it is NaN, one in the first operand is all there can be.
         if isinstance(a, (tirx.FloatImm, tirx.IntImm)):
             a, b = b, a
-        if "float" in dtype and not isinstance(b, tirx.FloatImm):
+        if "float" in dtype and not (isinstance(b, tirx.FloatImm) and b.value == b.value):
             name = f"nan{name}"
         return f"megcc_{name}_{suffix}({self.value(a)}, {self.value(b)})"
 

@@ -42,8 +42,11 @@ def hard_sigmoid(ctx: Context, x: relax.Expr, alpha: float, beta: float) -> rela
 
 
 def leaky(ctx: Context, x: relax.Expr, alpha: float) -> relax.Expr:
-    """``nn.leakyrelu``; as a ``where`` for slopes above 1, which TVM's maximum form cannot do."""
-    if 0.0 <= alpha <= 1.0:
+    """``nn.leakyrelu``; as a ``where`` for slopes above 1, which TVM's maximum form cannot do.
+
+    For a slope of 0, too, of which TVM's form makes 0 whatever ``x`` is: an infinity, NaN.
+    """
+    if 0.0 < alpha <= 1.0:
         return relax.op.nn.leakyrelu(x, alpha)
     scaled = relax.op.multiply(x, ctx.const(alpha, expr_dtype(x)))
     return relax.op.where(relax.op.less(x, ctx.const(0, expr_dtype(x))), scaled, x)

@@ -9,10 +9,12 @@ from ._reduction import Reduction, through_double, total
 
 
 class ReduceL2(Reduction):
-    """``sqrt(sum(x * x))``."""
+    """``sqrt(sum(x * x))``; of integers, too, whose squares only a real number holds."""
 
     name = "ReduceL2"
 
     def reduce(self, ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
-        squares = ctx.emit(total(relax.op.multiply(x, x), axes, keep))
-        return through_double(ctx, squares, relax.op.sqrt)
+        def norm(y: relax.Expr) -> relax.Expr:
+            return relax.op.sqrt(total(relax.op.multiply(y, y), axes, keep))
+
+        return through_double(ctx, x, norm)
