@@ -68,3 +68,11 @@ def test_the_reference_moves_the_statistics_of_a_batch_normalization():
     assert fold.fold(node, [x, *stats], {"": 13}) is None
     (found,) = fold.fold(node, [x, *stats], {"": 14})
     np.testing.assert_allclose(found, x, rtol=1e-4)
+
+
+def test_the_reference_quantises_through_int32():
+    node = helper.make_node("QuantizeLinear", list("xsz"), ["o"])
+    point = [np.array(0.5, np.float32), np.array(3, np.int8)]
+    assert fold.fold(node, [np.array([np.inf], np.float32), *point], {"": 19}) is None
+    (found,) = fold.fold(node, [np.array([2], np.float32), *point], {"": 19})
+    assert found.tolist() == [7]

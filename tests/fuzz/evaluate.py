@@ -176,6 +176,9 @@ def by_reference(
         dtype = helper.tensor_dtype_to_np_dtype(to)
         if is_float(dtype):
             return [feeds[node.input[0]].astype(np.float64)]
+    if is_cut(node, arrays):
+        with np.errstate(all="ignore"):
+            return [real(node, opsets, arrays).astype(arrays[node.input[0]].dtype)]
     if node.op_type in BODIES and opsets[""] >= 9:
         return _by_text(node, opsets, arrays, double)
     try:
@@ -197,6 +200,18 @@ def by_reference(
             array = array.astype(kind, copy=False)
         found.append(array.astype(np.float64) if double and is_float(array.dtype) else array)
     return found
+
+
+def is_cut(node: onnx.NodeProto, arrays: Arrays) -> bool:
+    """Whether a node is a real function of integers, whose result is cut to one."""
+    return node.op_type in faults.REAL and arrays[node.input[0]].dtype.kind in "iu"
+
+
+def real(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> Array:
+    """The real number that is cut."""
+    name = node.input[0]
+    (result,) = by_reference(node, opsets, {**arrays, name: arrays[name].astype(np.float64)})
+    return result
 
 
 def _by_text(

@@ -7,7 +7,7 @@ the spread; an integer that is not the same in all of them is anybody's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,8 @@ from tests.fuzz.sketch import Graph
 
 #: A wrong float is further away than so many times the spread.
 FACTOR = 8
-_SHAKES = 4
+#: (random numbers, limits, a result) -> an array of integers like the result.
+Pick = Callable[[Random, np.iinfo, Array], Array]
 _EPS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
@@ -60,8 +61,9 @@ def _is_huge(values: Array) -> bool:
 
 
 def _anyhow(
-    shake: Random, node: onnx.NodeProto, values: Mapping[str, Array], result: Array
-) -> Array:
+    shake: Random, any_: Pick, node: onnx.NodeProto, opsets: Mapping[str, int],
+    values: Mapping[str, Array], result: Array,
+) -> Array:  # fmt: skip
     """A result with any number in it where a real number was cut to an integer that it is not.
 
     ONNX on casts from floating to fixed point: "undefined if OOR". An infinity and NaN are.
@@ -78,13 +80,31 @@ def _anyhow(
             # It saturates, which says what becomes of infinities, and nothing of NaN.
             scale = given[1].astype(np.float64) if given[1].size == 1 else 1.0
             real = np.where(np.isnan(given[0].astype(np.float64) / scale), np.nan, 0.0)
+        elif evaluate.is_cut(node, values):
+            real = evaluate.real(node, opsets, values)
         else:
             return result
         real = np.broadcast_to(np.trunc(real), result.shape)
     info = np.iinfo(result.dtype)
     fits = (real >= info.min) & (real < float(info.max) + 1)
-    any_ = shake.bits.integers(info.min, info.max, result.shape, result.dtype, endpoint=True)
-    return np.where(fits, result, any_)
+    return np.where(fits, result, any_(shake, info, result))
+
+
+def _least(_: Random, info: np.iinfo, result: Array) -> Array:
+    return np.full_like(result, info.min)
+
+
+def _largest(_: Random, info: np.iinfo, result: Array) -> Array:
+    return np.full_like(result, info.max)
+
+
+def _random(shake: Random, info: np.iinfo, result: Array) -> Array:
+    return shake.bits.integers(info.min, info.max, result.shape, result.dtype, endpoint=True)
+
+
+#: What stands for any integer in each evaluation: what follows from many of them, a mean for one,
+#: is as far from what it could be as it gets where all are the least or the largest.
+_ANY = (_least, _largest, _random, _random)
 
 
 class Judge:
@@ -228,7 +248,7 @@ class Judge:
         """For each output: the spread of each element, and whether any value is as good."""
         if self._spreads is None:
             self._exact = exact = self._doubles(None)
-            shaken = [self._doubles(Random(17, k)) for k in range(_SHAKES)]
+            shaken = [self._doubles(Random(17, k), any_) for k, any_ in enumerate(_ANY)]
             self._spreads = {n: self._spread(n, [exact, *shaken]) for n in self.graph.outputs}
         return self._spreads
 
@@ -255,7 +275,7 @@ class Judge:
             loose |= ~finite & ~equal
         return spread, loose
 
-    def _doubles(self, shake: Random | None) -> dict[str, Array]:
+    def _doubles(self, shake: Random | None, any_: Pick = _random) -> dict[str, Array]:
         """Every value with floats in f64; where nodes round, with operands that are moved."""
         values: dict[str, Array] = {}
         feeds = {**self.graph.weights, **{n: self.values[n] for n in self.graph.inputs}}
@@ -272,7 +292,8 @@ class Judge:
                 results = results if again is None else again
                 results = [self._moved(shake, n, r) for n, r in zip(names, results, strict=True)]
             if shake is not None:
-                results = [_anyhow(shake, node, values, result) for result in results]
+                opsets = self.graph.opsets
+                results = [_anyhow(shake, any_, node, opsets, values, r) for r in results]
             values.update(zip(names, results, strict=True))
         return values
 

@@ -88,3 +88,19 @@ def test_constants_beyond_int64(tmp_path: Path) -> None:
         [Case(op, operands, *attrs, opset=OPSET, by="reference") for op, operands, *attrs in rows],
         tmp_path,
     )
+
+
+def test_norms_and_logarithms_are_those_of_real_numbers(tmp_path: Path) -> None:
+    """Their parts need not fit: only the result is cut to an integer."""
+    axes = Weight([1], "int64")
+    cases = []
+    for dtype, size in (("int32", 2**28), ("int64", 2**31)):
+        x = np.array([[2 * size, 3 * size, 6 * size], [-5, -2, -3]], dtype)
+        wants = {"ReduceL2": [7 * size, 6], "ReduceLogSumExp": [6 * size, -1]}
+        wants["ReduceLogSum"] = [int(np.log(11 * size)), 2]
+        for op, want in wants.items():
+            data = abs(x) if op == "ReduceLogSum" else x
+            wanted = [np.array(want, dtype)[:, None]]
+            for operand in (data, Weight(data)):  # a constant is not left to onnx.reference
+                cases.append(Case(op, [operand, axes], opset=OPSET, want=wanted))
+    check_together(cases, tmp_path)

@@ -98,8 +98,22 @@ def _is_misread(
     if node.op_type == "BatchNormalization":
         # It moves the running statistics towards the operand's own before it uses them.
         return opsets.get("", 1) < 14
+    if node.op_type == "ReduceL2" and operands[0] is not None:
+        # It squares integers in their own type, whose limits the norm may well be within.
+        return operands[0].dtype.kind in "iu"
+    if node.op_type == "QuantizeLinear" and operands[0] is not None:
+        # It makes 32-bit integers of quotients before it saturates.
+        return not _fits_int32(operands[0], operands[1])
     # It takes the elements of an unsorted result along axis 0, and a result alone is sorted.
     return node.op_type == "Unique" and not given.get("sorted", 1)
+
+
+def _fits_int32(data: Array, scale: Array | None) -> bool:
+    if scale is None or not data.size:
+        return True
+    with np.errstate(all="ignore"):
+        largest = np.abs(data.astype(np.float64)).max() / np.abs(scale.astype(np.float64)).min()
+    return bool(largest < 2.0**31 - 2**16)
 
 
 def _is_slow(node: onnx.NodeProto) -> bool:
