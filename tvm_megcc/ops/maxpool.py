@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from tvm import relax
 
+from ..dims import Size, compare, floordiv, maximum, minimum, product
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._max_indices import max_indices
-from ._window import padded_window, pooled_sizes, window
+from ._window import Window, padded_window, pooled_sizes, window
 
 _POOL = {1: relax.op.nn.max_pool1d, 2: relax.op.nn.max_pool2d, 3: relax.op.nn.max_pool3d}
 
@@ -22,9 +23,9 @@ class MaxPool(OnnxOp):
         dims = inputs.shape(0)[2:]
         if len(dims) not in _POOL:
             raise ctx.unsupported(f"{len(dims)} spatial dims", "pool over 1, 2 or 3 dims")
-        win = window(ctx, attrs, attrs["kernel_shape"], dims)
-        win, _ = pooled_sizes(win, dims, bool(attrs.get("ceil_mode", 0)))
-        data, plain = padded_window(ctx, inputs[0], win, _least(inputs.dtype(0)))
+        win = _window(ctx, attrs, dims)
+        data = _with_elements(ctx, inputs[0], win, _window(ctx, attrs, (0,) * len(dims)))
+        data, plain = padded_window(ctx, data, win, _least(inputs.dtype(0)))
         pool = _POOL[len(dims)]
         result = pool(data, plain.kernel, plain.strides, plain.padding, plain.dilations)
         if not ctx.wants(1):
@@ -32,6 +33,31 @@ class MaxPool(OnnxOp):
         result = ctx.emit(result)
         by_column = bool(attrs.get("storage_order", 0))
         return result, max_indices(ctx, inputs[0], result, win, by_column)
+
+
+def _window(ctx: Context, attrs: Attrs, dims: tuple[Size, ...]) -> Window:
+    win = window(ctx, attrs, attrs["kernel_shape"], dims)
+    return pooled_sizes(win, dims, bool(attrs.get("ceil_mode", 0)))[0]
+
+
+def _with_elements(ctx: Context, data: relax.Expr, win: Window, bare: Window) -> relax.Expr:
+    """The data, for shapes with which no window has nothing but padding: that has no largest.
+
+    ``bare`` is the window over dims of 0, where most have no results either.
+    """
+    shape = ctx.shape(data)
+    for axis in range(len(win.kernel)):
+        if compare("lt", 0, _count(bare, axis, 0)) == 0:
+            continue
+        others = [_count(win, k, d) for k, d in enumerate(shape[2:]) if k != axis]
+        data = ctx.at_least(data, axis + 2, minimum(1, product([*shape[:2], *others])))
+    return data
+
+
+def _count(win: Window, axis: int, size: Size) -> Size:
+    """How many windows there are along an axis."""
+    room = size + win.before[axis] + win.after[axis] - win.reach(axis)
+    return maximum(floordiv(room, win.strides[axis]) + 1, 0)
 
 
 def _least(dtype: str) -> float:

@@ -45,6 +45,9 @@ class Pad(OnnxOp):
             raise ctx.unsupported(
                 f"mode '{mode}' with widths that depend on the shapes", "use mode 'constant'"
             )
+        for axis in range(rank):
+            if mode != "constant" and (before[axis], after[axis]) != (0, 0):
+                data = ctx.at_least(data, axis, 1)  # of nothing there is nothing to repeat
         # nn.pad holds its fill value in f64.
         exact = value is not None and abs(value) <= 1 << 53 or mode != "constant"
         if not is_static(width) or value is None or not ("float" in dtype or exact):
