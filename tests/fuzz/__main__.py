@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import traceback
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.fuzz import findings
 from tests.fuzz.building import MODES
-from tests.fuzz.session import Session
+from tests.fuzz.session import Finding, Session
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -43,7 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
             if options.minutes and time.monotonic() - begin > 60 * options.minutes:
                 break
             row = range(seed, min(seed + options.batch, last + 1))
-            for finding in session.batch(row):
+            found, failures = _batch(session, row)
+            count += failures
+            for finding in found:
                 count += 1
                 print(finding.line, flush=True)
                 if options.keep:
@@ -64,6 +68,18 @@ def main(arguments: list[str] | None = None) -> int:
         f"{session.tally.seeds} seeds, {session.tally.answers} answers compared, {count} findings"
     )
     return 1 if count else 0
+
+
+def _batch(session: Session, seeds: Sequence[int]) -> tuple[list[Finding], int]:
+    """The findings of these seeds, and with how many of them the fuzzer itself fails."""
+    try:
+        return session.batch(seeds), 0
+    except Exception:
+        if len(seeds) == 1:
+            print(f"fuzzer   seed {seeds[0]}: {traceback.format_exc()}", flush=True)
+            return [], 1
+    rows = [_batch(session, [seed]) for seed in seeds]
+    return [f for found, _ in rows for f in found], sum(n for _, n in rows)
 
 
 def _seeds(options: argparse.Namespace) -> tuple[int, int]:

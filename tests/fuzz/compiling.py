@@ -6,13 +6,7 @@ own and its image; or what went wrong.
 
 from __future__ import annotations
 
-import os
-import pickle
 import resource
-import select
-import struct
-import subprocess
-import sys
 import time
 import traceback
 from collections.abc import Sequence
@@ -20,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.fuzz import process
+from tests.fuzz.process import ROOT, Died
 
 #: What one compilation may take: seconds of processor time, and bytes.
 SECONDS, BYTES = 60, 4 << 30
@@ -112,8 +107,8 @@ class Compiler:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._process: subprocess.Popen[bytes] | None = None
-        self._log = folder / "compiler.log"
+        entry = "from tests.fuzz.compiling import serve; serve()"
+        self._process = process.Process(entry, folder / "compiler.log")
 
     def compile(self, model: bytes, name: str, archs: Sequence[str]) -> Compiled:
         """Compile one model; never raises for what the model does."""
@@ -125,49 +120,24 @@ class Compiler:
             path.unlink(missing_ok=True)
 
     def _request(self, *request: object) -> Compiled:
-        if self._process is None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", "from tests.fuzz.compiling import serve; serve()"],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log.open("wb"),
-                cwd=ROOT,
-            )  # fmt: skip
-        process = self._process
-        assert process.stdin is not None and process.stdout is not None
-        data = pickle.dumps(request)
-        process.stdin.write(struct.pack("<I", len(data)) + data)
-        process.stdin.flush()
-        ready, _, _ = select.select([process.stdout], [], [], WALL_SECONDS)
-        head = process.stdout.read(4) if ready else b""
-        if len(head) == 4:
-            (length,) = struct.unpack("<I", head)
-            return pickle.loads(process.stdout.read(length))
-        self.close()
-        words = self._log.read_text(errors="replace")[-2000:]
-        how = f"died with status {process.returncode}" if ready else "does not end"
-        return Compiled(trouble=f"the compiler's process {how}: {words}")
+        try:
+            found: Compiled = self._process.ask(request, WALL_SECONDS)
+        except Died as death:
+            words = self._process.log.read_text(errors="replace")[-2000:]
+            return Compiled(trouble=f"the compiler's process {death}: {words}")
+        return found
 
     def close(self) -> None:
         """End the process."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        self._process.close()
 
 
 def serve() -> None:
-    """Reply to requests: pickles with their lengths before them, from stdin to stdout."""
-    # What the compiler prints must not come between the replies.
-    sink = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
+    """Compile what is asked for, under the limit."""
     import tvm_megcc.driver  # noqa: F401  (before the limit: TVM maps much that it never touches)
     import tvm_megcc.frontend
     import tvm_megcc.pipeline  # noqa: F401
 
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + BYTES, used + BYTES))
-    while len(head := sys.stdin.buffer.read(4)) == 4:
-        (length,) = struct.unpack("<I", head)
-        reply = _compile(*pickle.loads(sys.stdin.buffer.read(length)))
-        data = pickle.dumps(reply)
-        sink.write(struct.pack("<I", len(data)) + data)
-        sink.flush()
+    process.serve(_compile)

@@ -14,11 +14,10 @@ from functools import lru_cache
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from tests.fuzz import faults
+from tests.fuzz import faults, runtime
 from tests.fuzz.bodies import BODIES, Endless
 
 #: An array of more has no data: it is there to be refused.
@@ -26,8 +25,6 @@ MOST_BYTES = 1 << 24
 
 Array = np.ndarray
 Arrays = Mapping[str, Array]
-
-ort.set_default_logger_severity(4)
 
 #: ONNX Runtime takes an open dim for 0 there: Resize, and the rows of a loop that never ran.
 _SIZED = ("Resize", "Loop", "Scan")
@@ -102,22 +99,6 @@ def reads(node: onnx.NodeProto) -> list[str]:
     return found
 
 
-Session = Callable[[list[str], dict[str, Array]], list[Array]]
-
-
-@lru_cache(maxsize=4096)
-def _ort_session(model: bytes) -> ort.InferenceSession | Refused:
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    try:
-        return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # pybind raises a class for each status
-        text = " ".join(str(error).split())
-        return Refused(text, "NOT_IMPLEMENTED" in text or "opset" in text.lower())
-
-
 def by_ort(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> list[Array]:
     """The node's outputs by ONNX Runtime without its optimisations.
 
@@ -129,19 +110,15 @@ def by_ort(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> l
         raise Refused("ONNX Runtime does not know this opset", missing=True)
     if text := faults.of_ort(node, arrays):
         raise Refused(text, missing=True)
-    session = _ort_session(single(node, opsets, arrays).SerializeToString())
-    if isinstance(session, Refused):
-        raise session
     feeds = {name: arrays[name] for name in dict.fromkeys(reads(node)) if name}
-    try:
-        results = session.run(None, {n: _ort_value(a) for n, a in feeds.items()})
-    except Exception as error:
-        raise Refused(" ".join(str(error).split()), missing=False) from None
-    if any(not isinstance(r, np.ndarray) for r in results):
-        raise Refused("an output is no tensor", missing=True)
-    types = [o.type for o in session.get_outputs()]
+    operands = {
+        n: (a.view(np.uint16) if a.dtype == _BF16 else a, element(a)) for n, a in feeds.items()
+    }
+    found, more = runtime.run(single(node, opsets, arrays).SerializeToString(), operands)
+    if isinstance(found, str):
+        raise Refused(found, bool(more))
     return [
-        r.view(_BF16) if t == "tensor(bfloat16)" else r for r, t in zip(results, types, strict=True)
+        r.view(_BF16) if t == "tensor(bfloat16)" else r for r, t in zip(found, more, strict=True)
     ]
 
 
@@ -149,14 +126,6 @@ def by_ort(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> l
 _MISSING = re.compile(r"(not|No) (yet )?(implement|support)", re.IGNORECASE)
 
 _BF16 = helper.tensor_dtype_to_np_dtype(TensorProto.BFLOAT16)
-
-
-def _ort_value(array: Array) -> object:
-    if array.dtype == _BF16:
-        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(
-            array.view(np.uint16), TensorProto.BFLOAT16
-        )
-    return array
 
 
 def by_reference(

@@ -58,7 +58,8 @@ OF_REFERENCE: dict[str, tuple[onnx.NodeProto, int, dict[str, Array], Wrong]] = {
     ),
     "QuantizeLinear": (
         node("QuantizeLinear", "x s z"), 17,
-        {"x": np.array([np.inf], "f4"), "s": np.array(1, "f4"), "z": np.array(0, "i1")}, lambda y: y[0] != 127,
+        {"x": np.array([np.inf], "f4"), "s": np.array(1, "f4"), "z": np.array(0, "i1")},
+        lambda y: y[0] != 127,
     ),
     "Unique": (
         helper.make_node("Unique", ["x"], ["y", "i"], axis=1, sorted=0), 17,

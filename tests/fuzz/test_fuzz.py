@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from tests.fuzz import evaluate, findings, generate, operators
+from tests.fuzz import __main__ as main
+from tests.fuzz import evaluate, findings, generate, operators, runtime
 from tests.fuzz.data import Random
 from tests.fuzz.feeds import Run, runs
 from tests.fuzz.judge import Judge
 from tests.fuzz.minimise import minimise
+from tests.fuzz.process import Died, Process
 from tests.fuzz.session import Case, Finding, sentence_class, without
 from tests.fuzz.sketch import Graph, Sketch
 
@@ -134,3 +136,49 @@ def test_finding_survives_its_file(tmp_path: Path) -> None:
 
 def test_sentence_class_has_no_names() -> None:
     assert sentence_class("Add 'n12': 3 and 4; fix it") == "Add '_': N and N; fix it"
+
+
+def test_a_process_that_dies_is_started_again(tmp_path: Path) -> None:
+    asked = Process("import os; from tests.fuzz.process import serve; serve(os._exit)")
+    for status in (3, 5):
+        with pytest.raises(Died, match=f"status {status}"):
+            asked.ask((status,), 60)
+    asked.close()
+
+
+def test_a_node_of_which_onnx_runtime_dies_is_not_evaluated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dying = Process("from tests.fuzz.process import serve; import os; serve(lambda *_: os.abort())")
+    monkeypatch.setattr(runtime, "_PROCESS", dying)
+    node = helper.make_node("Neg", ["x"], ["y"])
+    arrays = {"x": np.ones(2, np.float32)}
+    with pytest.raises(evaluate.Refused) as caught:
+        evaluate.by_ort(node, {"": 17}, arrays)
+    assert caught.value.missing
+    assert (evaluate.either(node, {"": 17}, arrays)[0] == -1).all()
+
+
+def test_any_integer_is_an_extreme_one_too() -> None:
+    """The mean of numbers that are anything may have either sign, which random ones do not show."""
+    x = np.full(50, 1.0, np.float32)
+    x[:3] = np.nan
+    made = graph(
+        ("QuantizeLinear", ["x", "s", "z"]), ("DequantizeLinear", ["v0", "s", "z"]),
+        ("ReduceMean", ["v1"]), ("Sign", ["v2"]), opset=19,
+        x=x, s=np.array(0.25, np.float32), z=np.array(0, np.int8),
+    )  # fmt: skip
+    for sign in (-1, 1):
+        found = {"v3": np.full((1,), sign, np.float32)}
+        assert not Judge(made, made.values).wrong(found)
+
+
+def test_the_fuzzers_own_failures_do_not_end_it(capsys: pytest.CaptureFixture[str]) -> None:
+    class Failing:
+        def batch(self, seeds: list[int]) -> list[int]:
+            if 3 in seeds:
+                raise ValueError("too big")
+            return seeds
+
+    assert main._batch(Failing(), [1, 2, 3, 4]) == ([1, 2, 4], 1)
+    assert "seed 3" in capsys.readouterr().out

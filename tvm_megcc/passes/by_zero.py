@@ -7,14 +7,17 @@ which they are not where ``x`` is infinite or no number; dividing by 0.0 is an i
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import tvm
 from tvm import relax, te, topi
 
 from tvm_megcc.relax_tools.exprs import constant
 
+_Legaliser: TypeAlias = Callable[[relax.BlockBuilder, relax.Call], relax.Expr]
 
-def _legaliser(op: str, function: Callable[..., te.Tensor]) -> Callable[[relax.BlockBuilder, relax.Call], relax.Expr]:
+
+def _legaliser(op: str, function: Callable[..., te.Tensor]) -> _Legaliser:
     tvms = tvm.ir.Op.get(op).get_attr("FLegalize")
 
     def legalise(bb: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
