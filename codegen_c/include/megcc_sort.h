@@ -1,9 +1,8 @@
 // Stable sorting of one line of a tensor, for kernels generated from TVM's sort operators.
 //
 // megcc_argsort_<type>(x, stride, n, descending, order, scratch): order[0..n) becomes the positions
-// of x[0], x[stride], ... in sorted order; equal elements keep theirs. Merges runs of doubling
-// length, so any comparison, with NaN too, terminates and gives a permutation. order and scratch
-// have n entries.
+// of x[0], x[stride], ... in sorted order; equal elements keep theirs. NaN is above all numbers and
+// equal to NaN, as numpy has it. Merges runs of doubling length. order and scratch have n entries.
 #ifndef MEGCC_SORT_H
 #define MEGCC_SORT_H
 
@@ -14,7 +13,10 @@
 
 #define MEGCC_PLAIN(x) (x)
 
-#define MEGCC_ARGSORT(T, S, KEY)                                                                \
+#define MEGCC_BELOW(a, b) ((a) < (b))
+#define MEGCC_BELOW_NAN(a, b) ((a) < (b) || ((b) != (b) && (a) == (a)))
+
+#define MEGCC_ARGSORT(T, S, K, KEY, BELOW)                                                      \
   static inline void megcc_argsort_##S(const T *x, ptrdiff_t stride, int32_t n, int descending, \
                                        int32_t *order, int32_t *scratch) {                      \
     int32_t *from = order;                                                                      \
@@ -29,8 +31,9 @@
         for (int64_t k = start; k < stop; ++k) {                                                \
           int right = l >= middle;                                                              \
           if (l < middle && r < stop) {                                                         \
-            right = descending ? KEY(x[from[r] * stride]) > KEY(x[from[l] * stride])            \
-                               : KEY(x[from[r] * stride]) < KEY(x[from[l] * stride]);           \
+            const K a = KEY(x[from[l] * stride]);                                               \
+            const K b = KEY(x[from[r] * stride]);                                               \
+            right = descending ? BELOW(a, b) : BELOW(b, a);                                     \
           }                                                                                     \
           to[k] = right ? from[r++] : from[l++];                                                \
         }                                                                                       \
@@ -45,19 +48,19 @@
   }
 
 // clang-format off
-MEGCC_ARGSORT(float, f32, MEGCC_PLAIN)
-MEGCC_ARGSORT(double, f64, MEGCC_PLAIN)
-MEGCC_ARGSORT(uint16_t, f16, megcc_f16_to_f32)
-MEGCC_ARGSORT(uint16_t, bf16, megcc_bf16_to_f32)
-MEGCC_ARGSORT(uint8_t, bool, MEGCC_PLAIN)
-MEGCC_ARGSORT(int8_t, i8, MEGCC_PLAIN)
-MEGCC_ARGSORT(uint8_t, u8, MEGCC_PLAIN)
-MEGCC_ARGSORT(int16_t, i16, MEGCC_PLAIN)
-MEGCC_ARGSORT(uint16_t, u16, MEGCC_PLAIN)
-MEGCC_ARGSORT(int32_t, i32, MEGCC_PLAIN)
-MEGCC_ARGSORT(uint32_t, u32, MEGCC_PLAIN)
-MEGCC_ARGSORT(int64_t, i64, MEGCC_PLAIN)
-MEGCC_ARGSORT(uint64_t, u64, MEGCC_PLAIN)
+MEGCC_ARGSORT(float, f32, float, MEGCC_PLAIN, MEGCC_BELOW_NAN)
+MEGCC_ARGSORT(double, f64, double, MEGCC_PLAIN, MEGCC_BELOW_NAN)
+MEGCC_ARGSORT(uint16_t, f16, float, megcc_f16_to_f32, MEGCC_BELOW_NAN)
+MEGCC_ARGSORT(uint16_t, bf16, float, megcc_bf16_to_f32, MEGCC_BELOW_NAN)
+MEGCC_ARGSORT(uint8_t, bool, uint8_t, MEGCC_PLAIN, MEGCC_BELOW)
+MEGCC_ARGSORT(int8_t, i8, int8_t, MEGCC_PLAIN, MEGCC_BELOW)
+MEGCC_ARGSORT(uint8_t, u8, uint8_t, MEGCC_PLAIN, MEGCC_BELOW)
+MEGCC_ARGSORT(int16_t, i16, int16_t, MEGCC_PLAIN, MEGCC_BELOW)
+MEGCC_ARGSORT(uint16_t, u16, uint16_t, MEGCC_PLAIN, MEGCC_BELOW)
+MEGCC_ARGSORT(int32_t, i32, int32_t, MEGCC_PLAIN, MEGCC_BELOW)
+MEGCC_ARGSORT(uint32_t, u32, uint32_t, MEGCC_PLAIN, MEGCC_BELOW)
+MEGCC_ARGSORT(int64_t, i64, int64_t, MEGCC_PLAIN, MEGCC_BELOW)
+MEGCC_ARGSORT(uint64_t, u64, uint64_t, MEGCC_PLAIN, MEGCC_BELOW)
 // clang-format on
 
 #endif  // MEGCC_SORT_H

@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 import tvm
+import tvm_ffi
 from tvm import s_tir, tirx
+from tvm.ir import Call, StringImm
+
+#: What TVM would simplify of floats as if they were reals: ``x + c - c``, ``x == x``, ``!(x < y)``.
+#: While it flattens, these are calls of which it knows nothing.
+_NODES = {
+    node.__name__: node
+    for node in (tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Min, tirx.Max,
+                 tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE)
+}  # fmt: skip
+_HIDDEN = "megcc.hidden."
 
 
-def _passes() -> list[tvm.transform.Pass]:
+def _hide(e: tvm.ir.Expr) -> tvm.ir.Expr:
+    if "float" not in str(e.a.ty.dtype):
+        return e
+    return tirx.call_pure_extern(str(e.ty.dtype), _HIDDEN + type(e).__name__, e.a, e.b)
+
+
+def _show(e: Call) -> tvm.ir.Expr:
+    name = e.args[0] if len(e.args) == 3 else None
+    if not isinstance(name, StringImm) or not name.value.startswith(_HIDDEN):
+        return e
+    return _NODES[name.value.removeprefix(_HIDDEN)](e.args[1], e.args[2])
+
+
+def _flattening() -> list[tvm.transform.Pass]:
     # No vectoriser, unroller, storage rewriting or CSE: the C compiler does these, and storage that
     # two buffers share would make their `restrict` pointers lie.
     return [
@@ -24,9 +48,11 @@ def _passes() -> list[tvm.transform.Pass]:
         s_tir.transform.RenormalizeSplitPattern(),
         tirx.transform.StmtSimplify(),
         tirx.transform.RemoveNoOp(),
-        s_tir.transform.RewriteUnsafeSelect(),
-        tirx.transform.ConvertSSA(),
     ]
+
+
+def _finishing() -> list[tvm.transform.Pass]:
+    return [s_tir.transform.RewriteUnsafeSelect(), tirx.transform.ConvertSSA()]
 
 
 def lower(func: tirx.PrimFunc) -> tirx.PrimFunc:
@@ -38,5 +64,10 @@ def lower(func: tirx.PrimFunc) -> tirx.PrimFunc:
         Nested ``For``, ``BufferStore`` and loads on 1-D buffers, ``Bind``s and ``AllocBuffer``s.
         Loops over constant extents have 32-bit variables, those over symbolic ones may have 64-bit.
     """
-    mod = tvm.IRModule({"main": func})
-    return tvm.transform.Sequential(_passes())(mod)["main"]
+    binary = tuple(_NODES.values())
+    hidden = _run(_flattening(), tvm_ffi.structural_map(func, (binary, _hide)))
+    return _run(_finishing(), tvm_ffi.structural_map(hidden, (Call, _show)))
+
+
+def _run(passes: list[tvm.transform.Pass], func: tirx.PrimFunc) -> tirx.PrimFunc:
+    return tvm.transform.Sequential(passes)(tvm.IRModule({"main": func}))["main"]

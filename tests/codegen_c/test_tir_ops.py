@@ -257,6 +257,24 @@ def test_relu_and_clip_keep_nan(tmp_path: Path):
     np.testing.assert_array_equal(out, np.array([np.nan, 0, 3, 6], np.float32))
 
 
+def test_floats_are_no_reals(tmp_path: Path):
+    """What TVM takes for the same of real numbers: a round trip, and comparisons turned round."""
+
+    def build(x, y):
+        far = relax.const(1e30, "float32")
+        back = op.subtract(op.add(x, far), far)
+        flags = [op.equal(x, x), op.logical_not(op.less(x, y)), op.less(op.add(x, y), x)]
+        return op.concat([back, *(op.astype(flag, "float32") for flag in flags)], 0)
+
+    ((_, kernel),) = emit_all(build, [(4,), (4,)], "float32")
+    x, y = np.array([np.nan, 1.5, np.inf, -2], "f4"), np.array([1, np.nan, 1, -1e-9], "f4")
+    out = np.empty(16, np.float32)
+    call(compile_c(kernel, tmp_path), kernel, [x, y, out])
+    flags = [x == x, ~(x < y), x + y < x]
+    want = [x + np.float32(1e30) - np.float32(1e30), *flags]
+    np.testing.assert_array_equal(out, np.concatenate(want).astype("f4"))
+
+
 FUNCTIONS = "acos acosh asin asinh atan atanh cos cosh erf exp log sin sinh sqrt rsqrt tan tanh"
 
 

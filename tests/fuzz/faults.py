@@ -37,17 +37,54 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return "it divides by zero in a Scan of no rows"
     if node.op_type == "ReduceLogSumExp" and arrays[node.input[0]].dtype.kind in "iu":
         return "it cuts every exponential to an integer, not the result"
+<<<<<<< HEAD
+=======
+    if node.op_type in ("LSTM", "GRU", "RNN") and _has_no_step(node, arrays):
+        return "of no steps it gives 0 or what was in its memory as states; GRU aborts the process"
+    if node.op_type == "LRN" and not np.isfinite(arrays[node.input[0]]).all():
+        return "it slides a sum over the channels, in which NaN and infinity stay"
+>>>>>>> ready/seeds
     if node.op_type == "Resize" and arrays[node.input[0]].dtype == np.int8:
         if _attributes(node).get("antialias", 0):
             return "it looks up what an unsigned byte is limited to, also for signed ones"
-    if node.op_type == "ConvTranspose":
-        given = _attributes(node)
-        kernel = arrays[node.input[1]].shape[2:]
-        strides = given.get("strides", [1] * len(kernel))
-        reach = zip(kernel, given.get("dilations", [1] * len(kernel)), strides, strict=True)
-        if b"SAME" in given.get("auto_pad", b"") and any((k - 1) * d + 1 < s for k, d, s in reach):
-            return "ONNX says that a SAME result has input * stride elements; it has fewer"
     return ""
+
+
+def for_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto:
+    """The node as ONNX Runtime takes it as it is meant.
+
+    ONNX says that a SAME ConvTranspose has input * stride elements; ONNX Runtime gives fewer where
+    the kernel reaches no further, unless their number is given.
+    """
+    given = _attributes(node)
+    if node.op_type != "ConvTranspose" or "output_shape" in given or not _is_short(node, arrays):
+        return node
+    made = onnx.NodeProto()
+    made.CopyFrom(node)
+    dims = arrays[node.input[0]].shape[2:]
+    strides = given.get("strides", [1] * len(dims))
+    sizes = [size * stride for size, stride in zip(dims, strides, strict=True)]
+    made.attribute.append(helper.make_attribute("output_shape", sizes))
+    return made
+
+
+def _has_no_step(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
+    """Whether a sequence of a recurrent layer is empty."""
+    steps = arrays[node.input[0]].shape[1 if _attributes(node).get("layout", 0) else 0]
+    lengths = arrays[node.input[4]] if len(node.input) > 4 and node.input[4] else np.ones(1)
+    return steps == 0 or bool((lengths == 0).any())
+
+
+def _is_short(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
+    """Whether a SAME ConvTranspose has more elements than its kernel reaches."""
+    given = _attributes(node)
+    kernel = arrays[node.input[1]].shape[2:]
+    rank = len(kernel)
+    strides, dilations = (given.get(name, [1] * rank) for name in ("strides", "dilations"))
+    extra = given.get("output_padding", [0] * rank)
+    rows = zip(kernel, dilations, extra, strides, strict=True)
+    short = any((k - 1) * d + 1 + e < s for k, d, e, s in rows)
+    return b"SAME" in given.get("auto_pad", b"") and short
 
 
 def of_reference(
@@ -65,6 +102,14 @@ def of_reference(
         return "negative widths crop, which NumPy's padding does not"
     if node.op_type == "QuantizeLinear" and _is_far(node, arrays):
         return "it makes 32-bit integers before it saturates"
+<<<<<<< HEAD
+=======
+    if node.op_type == "ConvTranspose" and _is_short(node, arrays):
+        # ONNX's equations give a padding below 0 there, which `pads` cannot be ("any value greater
+        # than or equal to 0"). With `output_shape`, ONNX Runtime adds elements at the end, as the
+        # reference does without `auto_pad`.
+        return "it pads by less than 0, which moves the result"
+>>>>>>> ready/seeds
     if node.op_type == "Unique" and not given.get("sorted", 1):
         if given.get("axis", -1) != 0 or len(node.output) == 1:
             return "it takes the unsorted elements along axis 0, whatever the axis"
@@ -97,7 +142,7 @@ def undefined(node: onnx.NodeProto, values: Mapping[str, Array]) -> str:
         if node.op_type in {*_OF_SOMETHING, *REAL} and _most(operands[0]) > _EXACT:
             return "a real function of integers that no f64 has"
     if node.op_type == "MaxPool" and len(node.output) > 1 and np.isnan(operands[0]).any():
-        return "ONNX does not say whether NaN is the largest of a window, nor where that stands"
+        return "ONNX does not say which NaN of a window is the largest"
     return ""
 
 

@@ -17,9 +17,9 @@ from google.protobuf.message import DecodeError
 from tvm_megcc.core.dtypes import of_onnx
 
 from ..errors import InputError, UnsupportedError
-from . import wellformed
+from . import text, wellformed
+from .text import REMEDY as _REMEDY
 from .values import tensor_type
-from .wellformed import REMEDY as _REMEDY
 
 
 def load(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
@@ -27,12 +27,14 @@ def load(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelPro
     if isinstance(model, onnx.ModelProto):
         proto = onnx.ModelProto()
         proto.CopyFrom(model)
+        text.check(proto, "the model")
         name = proto.graph.name or "model"
         _check(proto, f"model '{name}'")
         _check_no_external(proto, name)
     else:
         path = Path(model)
         proto, name = _read(path), path.stem
+        text.check(proto, f"'{path}'")
         _check(proto, f"'{path}'")
         _load_external(proto, path)
     wellformed.check(proto)

@@ -19,10 +19,9 @@ from onnx import helper
 from tvm_megcc.core.dtypes import nbytes, of_onnx
 
 from ..errors import InputError
+from .text import REMEDY
 from .values import label
 from .words import check_words
-
-REMEDY = "export the model again or fix it with onnx.checker's help"
 
 #: A sparse tensor is made dense; one of more elements than these is a claim.
 MOST_DENSE = 1 << 26
@@ -179,9 +178,6 @@ def _check_once(kind: str, names: Iterable[str]) -> None:
 
 
 def _check_node(node: onnx.NodeProto, opsets: Mapping[str, int]) -> None:
-    for word in (node.op_type, node.domain):
-        if isinstance(word, bytes):  # protobuf's answer to what is no UTF-8
-            raise InputError(f"a node's operator is {word!r}, which is no text; {REMEDY}")
     domain = "" if node.domain == "ai.onnx" else node.domain
     given = {a.name: a for a in node.attribute}
     for attr in node.attribute:

@@ -234,6 +234,9 @@ class Context:
             return expr
         shape[axis] = wanted
         limited = self.match_cast(expr, shape)
+        if have == 0:  # to `reshape` a 0 is the operand's own dim, which is `wanted` now
+            empty = relax.op.strided_slice(limited, [axis], [0], [0], assume_inbound=True)
+            return self.emit(empty)
         shape[axis] = have
         # No cast back: of two casts that give a value its own type again TVM leaves none.
         return self.emit(relax.op.reshape(limited, self.prims(shape)))

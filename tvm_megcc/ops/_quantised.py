@@ -48,13 +48,21 @@ def real(ctx: Context, inputs: Inputs, data: int) -> Expr:
     return ctx.emit(relax.op.multiply(whole, reshaped(ctx, inputs, data + 1, [])))
 
 
+def saturated(ctx: Context, x: Expr, low: int, high: int) -> Expr:
+    """A float within limits. NaN is the lower one, as it is to ONNX Runtime and to our casts."""
+    dtype = expr_dtype(x)
+    least, most = ctx.const(low, dtype), ctx.const(high, dtype)
+    above = ctx.emit(relax.op.where(relax.op.greater(x, least), x, least))
+    return ctx.emit(relax.op.minimum(above, most))
+
+
 def saturate(ctx: Context, x: Expr, point: Expr | None, dtype: str) -> Expr:
     """f32 to an integer type: round half to even, add the zero point, saturate."""
     info = np.iinfo(dtype)
     x = ctx.emit(relax.op.round(x))
     if point is not None:
         x = ctx.emit(relax.op.add(x, relax.op.astype(point, "float32")))
-    return relax.op.astype(ctx.emit(clip(ctx, x, info.min, info.max)), dtype)
+    return relax.op.astype(saturated(ctx, x, info.min, info.max), dtype)
 
 
 def quantised(ctx: Context, value: Expr, inputs: Inputs, scale: int, dtype: str) -> Expr:

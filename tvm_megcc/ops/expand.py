@@ -21,7 +21,7 @@ class Expand(OnnxOp):
         return int(operands[0].size) * prod(int(d) for d in operands[1])
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        data, wanted = inputs[0], inputs.need_ints(1, "its shape", 1)
+        data, wanted = inputs[0], inputs.need_ints(1, "its shape", 0)
         rank = max(inputs.rank(0), len(wanted))
         wanted = [1] * (rank - len(wanted)) + wanted
         first = rank - inputs.rank(0)

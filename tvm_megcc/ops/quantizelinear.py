@@ -7,8 +7,8 @@ from tvm import relax
 from tvm_megcc.core.dtypes import DType, of_numpy, of_onnx
 
 from . import Attrs, Context, Inputs, Result
-from ._activations import clip
 from ._quantisation import Linear, beside, numbers
+from ._quantised import saturated
 from ._stored import encoded
 
 
@@ -36,7 +36,7 @@ class QuantizeLinear(Linear):
         if point is not None:
             whole = ctx.emit(relax.op.add(whole, point))
         low = 0 if to.numpy.startswith("u") else -(1 << (to.bits - 1))
-        whole = ctx.emit(clip(ctx, whole, low, low + (1 << to.bits) - 1))
+        whole = saturated(ctx, whole, low, low + (1 << to.bits) - 1)
         result = relax.op.astype(whole, to.held_numpy)
         return ctx.stored_as(result, to.numpy) if to.is_storage else result
 

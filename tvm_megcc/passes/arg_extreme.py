@@ -1,7 +1,8 @@
 """How ``relax.argmax`` and ``relax.argmin`` become TIR here: from the first element on.
 
 TVM's own begin with the lowest finite number at index -1, and leave that where a line holds nothing
-above it: only infinities, or no numbers.
+above it: only infinities, or no numbers. A NaN is the extreme, as it is what ``relax.max`` gives:
+ONNX says nothing of it, and numpy, of which `onnx.reference` is made, has it so.
 """
 
 from __future__ import annotations
@@ -31,10 +32,13 @@ def _lines(x: te.Tensor, axis: int | None, keep: bool, largest: bool) -> te.Tens
 
 
 def _along(x: te.Tensor, axis: int, largest: bool) -> te.Tensor:
-    """The place of the first extreme element of each line along an axis; a NaN is none."""
+    """The place of the first extreme element of each line along an axis, the first NaN if any."""
+    may_be_nan = "float" in str(x.dtype.dtype)
 
     def better(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
         above = b[1] > a[1] if largest else b[1] < a[1]
+        if may_be_nan:
+            above = tirx.all(tirx.any(above, tirx.isnan(b[1])), tirx.Not(tirx.isnan(a[1])))
         taken = tirx.any(b[0] == 0, above)
         return [tirx.Select(taken, new, old) for new, old in zip(b, a, strict=True)]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tvm
 from tvm import relax, tirx
 
-from tvm_megcc.passes import arg_extreme, by_zero, extreme, full
+from tvm_megcc.passes import arg_extreme, by_zero, extreme, full, quantise
 from tvm_megcc.passes.casts_apart import CastsApart
 from tvm_megcc.passes.fuse_named import FuseNamed
 from tvm_megcc.passes.own_scans import OwnScans
@@ -20,7 +20,13 @@ from tvm_megcc.relax_tools.shape_exprs import variables_of
 KEPT = ["relax.memory.view", "relax.memory.ensure_zero_offset"]
 
 #: Operators that become TIR of our own.
-OWN = {**arg_extreme.LEGALISE, **by_zero.LEGALISE, **extreme.LEGALISE, **full.LEGALISE}
+OWN = {
+    **arg_extreme.LEGALISE,
+    **by_zero.LEGALISE,
+    **extreme.LEGALISE,
+    **full.LEGALISE,
+    **quantise.LEGALISE,
+}
 
 #: TVM's kind of a function that is fused with nothing (``OpPatternKind::kOpaque``).
 _OPAQUE = 8

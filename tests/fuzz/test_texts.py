@@ -1,0 +1,80 @@
+"""The texts are what ONNX Runtime computes, wherever it is not wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from tests.fuzz import evaluate, texts
+from tests.fuzz.evaluate import Array
+
+_GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+LAYERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "lstm": ("LSTM", {}),
+    "lstm_both": ("LSTM", {"direction": "bidirectional", "clip": 0.5}),
+    "lstm_forget": ("LSTM", {"input_forget": 1, "direction": "reverse"}),
+    "lstm_names": ("LSTM", {"activations": ["HardSigmoid", "Softsign", "Relu"], "clip": 0.75}),
+    "gru": ("GRU", {"direction": "reverse"}),
+    "gru_late": ("GRU", {"linear_before_reset": 1, "direction": "bidirectional"}),
+    "gru_names": ("GRU", {"activations": ["Softsign", "Relu"], "clip": 0.75}),
+    "rnn": ("RNN", {"direction": "bidirectional", "activations": ["Relu", "Tanh"], "clip": 0.5}),
+}
+
+
+def _f32(rng: np.random.Generator, *shape: int) -> Array:
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("more", [False, True])
+def test_layer(name: str, more: bool) -> None:
+    op, attrs = LAYERS[name]
+    rng, gates = np.random.default_rng(1), _GATES[op]
+    sides = 2 if attrs.get("direction") == "bidirectional" else 1
+    feed = {
+        "x": _f32(rng, 4, 2, 3),
+        "w": _f32(rng, sides, gates * 5, 3),
+        "r": _f32(rng, sides, gates * 5, 5),
+        "b": _f32(rng, sides, gates * 10),
+    }
+    names = ["x", "w", "r", "b"]
+    if more:
+        feed |= {"l": np.array([2, 4], np.int32), "h": _f32(rng, sides, 2, 5)}
+        names += ["l", "h"]
+        if op == "LSTM":
+            feed |= {"c": _f32(rng, sides, 2, 5), "p": _f32(rng, sides, 15)}
+            names += ["c", "p"]
+    outputs = ["y", "yh", "yc"][: 3 if op == "LSTM" else 2]
+    made = helper.make_node(op, names, outputs, hidden_size=5, **attrs)
+    assert texts.has(made, feed)
+    for found, want in zip(
+        texts.run(made, feed), evaluate.by_ort(made, {"": 14}, feed), strict=True
+    ):
+        np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 3, 5])
+def test_lrn(size: int) -> None:
+    feed = {"x": _f32(np.random.default_rng(1), 2, 5, 3, 2)}
+    made = helper.make_node("LRN", ["x"], ["y"], size=size, alpha=0.5, beta=0.6, bias=0.8)
+    (found,), (want,) = texts.run(made, feed), evaluate.by_ort(made, {"": 14}, feed)
+    np.testing.assert_allclose(found, want, rtol=1e-5)
+
+
+def test_erf_is_no_f32_of_f64() -> None:
+    made = helper.make_node("Erf", ["x"], ["y"])
+    (found,) = texts.run(made, {"x": np.array([0.3])})
+    assert found.dtype == np.float64 and found != np.float32(found)
+
+
+def test_a_window_with_nan_is_nan() -> None:
+    x = np.array([1, np.nan, 2, 3, 4, np.nan], np.float32).reshape(1, 1, 6)
+    made = helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2], strides=[2])
+    for found in (
+        evaluate.by_ort(made, {"": 14}, {"x": x}),
+        evaluate.by_reference(made, {"": 14}, {"x": x}),
+    ):
+        np.testing.assert_array_equal(found[0].reshape(-1), [np.nan, 3, np.nan])

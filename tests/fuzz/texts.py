@@ -1,0 +1,215 @@
+"""Operators by ONNX's text, where both evaluators do something else, or the reference is no f64.
+
+Each entry computes in the type of its operands, so that the same text serves in f32 and in f64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+Array = np.ndarray
+Operands = Sequence[Array | None]
+
+
+def lrn(given: Mapping[str, Any], operands: Operands) -> list[Array]:
+    """Of the channels from ``c - floor((size - 1) / 2)`` to ``c + ceil((size - 1) / 2)``.
+
+    ONNX Runtime (1.30) slides a sum over the channels, in which a NaN or an infinity stays; the
+    reference (onnx 1.23) counts the channels up to the batch size.
+    """
+    (x,) = operands
+    assert x is not None
+    size = given["size"]
+    before, channels = (size - 1) // 2, x.shape[1]
+    squares = np.zeros_like(x)
+    for c in range(channels):
+        first, last = max(0, c - before), min(channels, c + size - before)
+        squares[:, c] = (x[:, first:last] ** 2).sum(1)
+    # Attributes are f32, also where the operands are f64.
+    alpha, beta, bias = (
+        x.dtype.type(np.float32(given.get(name, default)))
+        for name, default in (("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0))
+    )
+    return [x / (bias + alpha / x.dtype.type(size) * squares) ** beta]
+
+
+def erf(given: Mapping[str, Any], operands: Operands) -> list[Array]:
+    """The reference (onnx 1.23) rounds to f32 also what it computes of f64."""
+    (x,) = operands
+    assert x is not None
+    return [np.vectorize(math.erf, otypes=[np.float64])(x).astype(x.dtype)]
+
+
+# ---- layers with a state -----------------------------------------------------------------------
+
+_GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+_STATES = {"LSTM": 2, "GRU": 1, "RNN": 1}
+_DEFAULTS = {"LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh"), "RNN": ("Tanh",)}
+#: Those that have no parameters, and HardSigmoid with its defaults: the fuzzer draws no others.
+_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "Tanh": np.tanh,
+    "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "Relu": lambda x: np.maximum(x, 0),
+    "Softsign": lambda x: x / (1 + np.abs(x)),
+    "HardSigmoid": lambda x: np.clip(x.dtype.type(np.float32(0.2)) * x + x.dtype.type(0.5), 0, 1),
+}
+_Step = Callable[[Array, list[Array]], list[Array]]
+
+
+def layer(op: str) -> Callable[[Mapping[str, Any], Operands], list[Array]]:
+    """LSTM, GRU or RNN.
+
+    The reference (onnx 1.23) knows neither lengths of sequences nor activations, ``clip`` or
+    ``input_forget``. After no step the states are what they were before it; ONNX Runtime (1.30) has
+    0 then, or what was in its memory, and aborts the process in GRU.
+    """
+
+    def run(given: Mapping[str, Any], operands: Operands) -> list[Array]:
+        x, w, r, b, lengths, *more = [*operands, *[None] * 8][:8]
+        states, peepholes = more[: _STATES[op]], more[2] if op == "LSTM" else None
+        assert x is not None and w is not None and r is not None
+        if given.get("layout", 0):
+            x = x.swapaxes(0, 1)
+            states = [None if s is None else s.swapaxes(0, 1) for s in states]
+        steps, batch, _ = x.shape
+        sides, _, hidden = r.shape
+        if b is None:
+            b = np.zeros((sides, 2 * _GATES[op] * hidden), x.dtype)
+        if peepholes is None:
+            peepholes = np.zeros((sides, 3 * hidden), x.dtype)
+        states = [np.zeros((sides, batch, hidden), x.dtype) if s is None else s for s in states]
+        ends = np.full(batch, steps) if lengths is None else lengths
+        whole = np.zeros((steps, sides, batch, hidden), x.dtype)
+        finals = [np.array(s) for s in states]
+        for d in range(sides):
+            step = _STEPS[op](given, w[d], r[d], b[d], peepholes[d], _activations(op, given, d))
+            backward = d == 1 or given.get("direction", b"forward") == b"reverse"
+            now = [s[d] for s in states]
+            for t in range(steps - 1, -1, -1) if backward else range(steps):
+                alive = (t < ends)[:, None]
+                then = step(x[t], now)
+                now = [np.where(alive, new, old) for new, old in zip(then, now, strict=True)]
+                whole[t, d] = np.where(alive, then[0], 0)
+            for final, state in zip(finals, now, strict=True):
+                final[d] = state
+        if given.get("layout", 0):
+            return [whole.transpose(2, 0, 1, 3), *(f.swapaxes(0, 1) for f in finals)]
+        return [whole, *finals]
+
+    return run
+
+
+def _activations(op: str, given: Mapping[str, Any], d: int) -> list[Callable[[Array], Array]]:
+    count, limit = len(_DEFAULTS[op]), given.get("clip")
+    names = [n.decode() for n in given["activations"]] if "activations" in given else None
+    chosen = names[d * count : (d + 1) * count] if names else _DEFAULTS[op]
+
+    def limited(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+        if limit is None:
+            return function
+        return lambda x: function(np.clip(x, -x.dtype.type(limit), x.dtype.type(limit)))
+
+    functions = [limited(_FUNCTIONS[name]) for name in chosen]
+    if op == "LSTM":  # its last one is of the cell, which `clip` does not limit
+        functions[2] = _FUNCTIONS[chosen[2]]
+    return functions
+
+
+def _lstm(
+    given: Mapping[str, Any], w: Array, r: Array, b: Array, p: Array,
+    act: list[Callable[[Array], Array]],
+) -> _Step:  # fmt: skip
+    f, g, h = act
+    pi, po, pf = np.split(p, 3)
+
+    def step(x: Array, states: list[Array]) -> list[Array]:
+        before, cell = states
+        i, o, forget, c = np.split(x @ w.T + before @ r.T + sum(np.split(b, 2)), 4, -1)
+        i = f(i + pi * cell)
+        forget = 1 - i if given.get("input_forget", 0) else f(forget + pf * cell)
+        cell = forget * cell + i * g(c)
+        return [f(o + po * cell) * h(cell), cell]
+
+    return step
+
+
+def _gru(
+    given: Mapping[str, Any], w: Array, r: Array, b: Array, p: Array,
+    act: list[Callable[[Array], Array]],
+) -> _Step:  # fmt: skip
+    f, g = act
+    (wz, wr, wh), (rz, rr, rh) = np.split(w, 3), np.split(r, 3)
+    wbz, wbr, wbh, rbz, rbr, rbh = np.split(b, 6)
+
+    def step(x: Array, states: list[Array]) -> list[Array]:
+        (before,) = states
+        z = f(x @ wz.T + before @ rz.T + wbz + rbz)
+        reset = f(x @ wr.T + before @ rr.T + wbr + rbr)
+        if given.get("linear_before_reset", 0):
+            late = reset * (before @ rh.T + rbh)
+        else:
+            late = (reset * before) @ rh.T + rbh
+        return [(1 - z) * g(x @ wh.T + late + wbh) + z * before]
+
+    return step
+
+
+def _rnn(
+    given: Mapping[str, Any], w: Array, r: Array, b: Array, p: Array,
+    act: list[Callable[[Array], Array]],
+) -> _Step:  # fmt: skip
+    return lambda x, states: [act[0](x @ w.T + states[0] @ r.T + sum(np.split(b, 2)))]
+
+
+_STEPS = {"LSTM": _lstm, "GRU": _gru, "RNN": _rnn}
+
+_TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
+    "LRN": lrn,
+    "Erf": erf,
+    **{op: layer(op) for op in _STEPS},
+}
+
+
+def has(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
+    """Whether an operator is evaluated here, for these types."""
+    kinds = {arrays[name].dtype.kind for name in node.input[:1]}
+    return node.op_type in _TEXTS and not node.domain and kinds == {"f"}
+
+
+def run(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> list[Array]:
+    """The node's outputs, in the type of its first operand."""
+    given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    with np.errstate(all="ignore"):
+        found = _TEXTS[node.op_type](given, [arrays[n] if n else None for n in node.input])
+    dtype = arrays[node.input[0]].dtype
+    names = [*node.output, *[""] * len(found)]
+    return [f.astype(dtype) for f, name in zip(found, names, strict=False) if name]
+
+
+# ---- NaN ---------------------------------------------------------------------------------------
+
+Evaluate = Callable[[onnx.NodeProto, Mapping[str, Array]], list[Array]]
+
+
+def with_nan(
+    node: onnx.NodeProto, arrays: Mapping[str, Array], results: list[Array], again: Evaluate
+) -> list[Array]:
+    """A maximum over windows, NaN where a window has one.
+
+    ONNX says nothing of it. ONNX Runtime and the reference keep a NaN where it comes first, or
+    last, by how they go through a window; ReduceMax of both has NaN wherever there is one.
+    """
+    if node.op_type not in ("MaxPool", "GlobalMaxPool") or len(results) != 1:
+        return results
+    name = node.input[0]
+    data = arrays[name]
+    if data.dtype.kind != "f" or not np.isnan(data).any():
+        return results
+    (there,) = again(node, {**arrays, name: np.isnan(data).astype(data.dtype)})
+    return [np.where(there > 0, data.dtype.type(np.nan), results[0]).astype(data.dtype)]
