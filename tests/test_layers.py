@@ -46,7 +46,7 @@ DOORS: dict[str, set[str]] = {
 #: before it here.
 SURFACES = (
     "target", "memory_options", "host", "reference", "compare", "dynamic_options", "advice",
-    "pipeline", "transform", "driver", "_register", "relay", "execute", "backend", "cli",
+    "pipeline", "driver", "byoc", "transform", "_register", "relay", "execute", "backend", "cli",
     "__main__", "",
 )  # fmt: skip
 ALLOWED = DOORS | {name: {*DOORS, *SURFACES[:number]} for number, name in enumerate(SURFACES)}

@@ -17,11 +17,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-<<<<<<< HEAD
-from tests.fuzz import faults, runtime
-=======
 from tests.fuzz import faults, runtime, texts
->>>>>>> ready/seeds
 from tests.fuzz.bodies import BODIES, Endless
 
 #: An array of more has no data: it is there to be refused.
@@ -114,27 +110,16 @@ def by_ort(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> l
         raise Refused("ONNX Runtime does not know this opset", missing=True)
     if text := faults.of_ort(node, arrays):
         raise Refused(text, missing=True)
-<<<<<<< HEAD
-=======
     node = faults.for_ort(node, arrays)
->>>>>>> ready/seeds
     feeds = {name: arrays[name] for name in dict.fromkeys(reads(node)) if name}
     operands = {
         n: (a.view(np.uint16) if a.dtype == _BF16 else a, element(a)) for n, a in feeds.items()
     }
-<<<<<<< HEAD
-    found, more = runtime.run(single(node, opsets, arrays).SerializeToString(), operands)
-    if isinstance(found, str):
-        raise Refused(found, bool(more))
-    return [
-        r.view(_BF16) if t == "tensor(bfloat16)" else r for r, t in zip(found, more, strict=True)
-=======
     answer, more = runtime.run(single(node, opsets, arrays).SerializeToString(), operands)
     if isinstance(answer, str):
         raise Refused(answer, bool(more))
     found = [
         r.view(_BF16) if t == "tensor(bfloat16)" else r for r, t in zip(answer, more, strict=True)
->>>>>>> ready/seeds
     ]
     return texts.with_nan(node, arrays, found, lambda n, a: by_ort(n, opsets, a))
 
@@ -191,18 +176,6 @@ def by_reference(
             array = array.astype(kind, copy=False)
         found.append(array.astype(np.float64) if double and is_float(array.dtype) else array)
     return texts.with_nan(node, arrays, found, lambda n, a: by_reference(n, opsets, a, double))
-
-
-def is_cut(node: onnx.NodeProto, arrays: Arrays) -> bool:
-    """Whether a node is a real function of integers, whose result is cut to one."""
-    return node.op_type in faults.REAL and arrays[node.input[0]].dtype.kind in "iu"
-
-
-def real(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> Array:
-    """The real number that is cut."""
-    name = node.input[0]
-    (result,) = by_reference(node, opsets, {**arrays, name: arrays[name].astype(np.float64)})
-    return result
 
 
 def is_cut(node: onnx.NodeProto, arrays: Arrays) -> bool:

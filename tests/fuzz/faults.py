@@ -37,13 +37,10 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return "it divides by zero in a Scan of no rows"
     if node.op_type == "ReduceLogSumExp" and arrays[node.input[0]].dtype.kind in "iu":
         return "it cuts every exponential to an integer, not the result"
-<<<<<<< HEAD
-=======
     if node.op_type in ("LSTM", "GRU", "RNN") and _has_no_step(node, arrays):
         return "of no steps it gives 0 or what was in its memory as states; GRU aborts the process"
     if node.op_type == "LRN" and not np.isfinite(arrays[node.input[0]]).all():
         return "it slides a sum over the channels, in which NaN and infinity stay"
->>>>>>> ready/seeds
     if node.op_type == "Resize" and arrays[node.input[0]].dtype == np.int8:
         if _attributes(node).get("antialias", 0):
             return "it looks up what an unsigned byte is limited to, also for signed ones"
@@ -102,14 +99,11 @@ def of_reference(
         return "negative widths crop, which NumPy's padding does not"
     if node.op_type == "QuantizeLinear" and _is_far(node, arrays):
         return "it makes 32-bit integers before it saturates"
-<<<<<<< HEAD
-=======
     if node.op_type == "ConvTranspose" and _is_short(node, arrays):
         # ONNX's equations give a padding below 0 there, which `pads` cannot be ("any value greater
         # than or equal to 0"). With `output_shape`, ONNX Runtime adds elements at the end, as the
         # reference does without `auto_pad`.
         return "it pads by less than 0, which moves the result"
->>>>>>> ready/seeds
     if node.op_type == "Unique" and not given.get("sorted", 1):
         if given.get("axis", -1) != 0 or len(node.output) == 1:
             return "it takes the unsorted elements along axis 0, whatever the axis"

@@ -105,8 +105,6 @@ def _random(shake: Random, info: np.iinfo, result: Array) -> Array:
 #: What stands for any integer in each evaluation: what follows from many of them, a mean for one,
 #: is as far from what it could be as it gets where all are the least or the largest.
 _ANY = (_least, _largest, _random, _random)
-<<<<<<< HEAD
-=======
 
 
 def _cuts(node: onnx.NodeProto, values: Mapping[str, Array]) -> bool:
@@ -115,7 +113,6 @@ def _cuts(node: onnx.NodeProto, values: Mapping[str, Array]) -> bool:
         return False
     given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
     return given.get("mode", b"nearest") != b"nearest" and not given.get("antialias", 0)
->>>>>>> ready/seeds
 
 
 class Judge:
@@ -261,11 +258,7 @@ class Judge:
         """For each output: the spread of each element, and whether any value is as good."""
         if self._spreads is None:
             self._exact = exact = self._doubles(None)
-<<<<<<< HEAD
-            shaken = [self._doubles(Random(17, k), any_) for k, any_ in enumerate(_ANY)]
-=======
             shaken = [self._doubles(k) for k in range(len(_ANY))]
->>>>>>> ready/seeds
             self._spreads = {n: self._spread(n, [exact, *shaken]) for n in self.graph.outputs}
         return self._spreads
 
@@ -292,14 +285,9 @@ class Judge:
             loose |= ~finite & ~equal
         return spread, loose
 
-<<<<<<< HEAD
-    def _doubles(self, shake: Random | None, any_: Pick = _random) -> dict[str, Array]:
-        """Every value with floats in f64; where nodes round, with operands that are moved."""
-=======
     def _doubles(self, number: int | None) -> dict[str, Array]:
         """Every value with floats in f64; by a number, with operands moved where nodes round."""
         shake = None if number is None else Random(17, number)
->>>>>>> ready/seeds
         values: dict[str, Array] = {}
         feeds = {**self.graph.weights, **{n: self.values[n] for n in self.graph.inputs}}
         for name, array in feeds.items():
@@ -321,10 +309,7 @@ class Judge:
                 results = [self._moved(shake, n, r) for n, r in zip(names, results, strict=True)]
             if shake is not None:
                 opsets = self.graph.opsets
-<<<<<<< HEAD
-=======
                 any_ = _ANY[number or 0]
->>>>>>> ready/seeds
                 results = [_anyhow(shake, any_, node, opsets, values, r) for r in results]
             values.update(zip(names, results, strict=True))
         return values

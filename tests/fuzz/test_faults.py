@@ -70,14 +70,11 @@ OF_REFERENCE: dict[str, tuple[onnx.NodeProto, int, dict[str, Array], Wrong]] = {
         {"x": np.array([np.inf], "f4"), "s": np.array(1, "f4"), "z": np.array(0, "i1")},
         lambda y: y[0] != 127,
     ),
-<<<<<<< HEAD
-=======
     "ConvTranspose": (
         node("ConvTranspose", "x w", auto_pad="SAME_UPPER", strides=[3]), 18,
         {"x": np.ones((1, 1, 2), np.float32), "w": np.ones((1, 1, 1), np.float32)},
         lambda y: bool(y[0, 0, 0] != 1),
     ),
->>>>>>> ready/seeds
     "Unique": (
         helper.make_node("Unique", ["x"], ["y", "i"], axis=1, sorted=0), 17,
         {"x": np.arange(6).reshape(3, 2)}, lambda y: y.shape != (3, 2),
@@ -111,8 +108,6 @@ def test_the_reference_is_still_wrong(name: str, monkeypatch: pytest.MonkeyPatch
         assert not refusal.missing  # it calls the node an error, which it is not
     else:
         assert wrong(found)
-<<<<<<< HEAD
-=======
 
 
 def test_a_same_convolution_is_as_long_as_onnx_says() -> None:
@@ -120,4 +115,3 @@ def test_a_same_convolution_is_as_long_as_onnx_says() -> None:
     feed = {"x": np.ones((1, 1, 2), np.float32), "w": np.ones((1, 1, 1), np.float32)}
     (found,) = evaluate.by_ort(made, {"": 18}, feed)
     np.testing.assert_array_equal(found.reshape(-1), [1, 0, 0, 1, 0, 0])
->>>>>>> ready/seeds

@@ -31,7 +31,6 @@ def _wrapped(inner: Callable[..., tvm.ir.transform.Pass]) -> Callable[..., tvm.i
     def pipeline(**options: Any) -> tvm.ir.transform.Pass:
         rest = inner(**options)
 
-        @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.DefaultPipeline")
         def run(mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
             target = tvm.target.Target.current(allow_none=True)
             if target is not None and is_ours(target):
@@ -39,7 +38,7 @@ def _wrapped(inner: Callable[..., tvm.ir.transform.Pass]) -> Callable[..., tvm.i
                 return _compiled_by_llvm(rest(mod), architecture(target))
             return rest(mod)
 
-        return run
+        return tvm.transform.module_pass(run, opt_level=0, name="tvm_megcc.DefaultPipeline")
 
     setattr(pipeline, _MARK, inner)
     return pipeline

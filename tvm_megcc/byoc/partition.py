@@ -73,7 +73,7 @@ def partition_for_megcc(
     """
     if params:
         mod = relax.transform.BindParams("main", dict(params))(mod)
-    return PartitionForMegcc(arch, threads)(mod)
+    return _passed(mod, PartitionForMegcc(arch, threads))
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.PartitionForMegcc")
@@ -113,7 +113,7 @@ class _Partition:
             and operator_of(func) is None
         ]
         made: dict[str, relax.Function] = {}
-        expanded = ExpandQuantised()(self.mod)
+        expanded = _passed(self.mod, ExpandQuantised())
         for name in entries:
             func = functions[name]
             outside = _externs(func)
@@ -180,7 +180,7 @@ class _Partition:
             ),
             relax.transform.MergeCompositeFunctions(),
         ):
-            mod = step(mod)
+            mod = _passed(mod, step)
         found = _flat(mod)
         kept = {n: f for n, f in found.items() if _is_worth_it(f) and _is_closed(f)}
         back = {n: f for n, f in found.items() if n not in kept}
@@ -213,7 +213,7 @@ class _RegionCalls(PyExprMutator):
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
-        name = call.op.name_hint if isinstance(call.op, relax.GlobalVar) else None
+        name = str(call.op.name_hint) if isinstance(call.op, relax.GlobalVar) else ""
         if name not in self.found:
             return call
         region = self.found[name]
@@ -222,6 +222,11 @@ class _RegionCalls(PyExprMutator):
         self.regions[new] = _without_sizes(region)
         kept = [argument for param, argument in pairs if not _is_size(param)]
         return relax.Call(self.variable(new, self.regions[new]), kept)
+
+
+def _passed(mod: tvm.IRModule, step: Any) -> tvm.IRModule:
+    """What a pass makes of a module; TVM's decorator hides from mypy that it can be called."""
+    return step(mod)
 
 
 def _flat(mod: tvm.IRModule) -> dict[str, relax.Function]:

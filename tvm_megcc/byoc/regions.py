@@ -71,5 +71,6 @@ def inside(region: relax.Function) -> tvm.IRModule:
 
 def is_region(func: object) -> bool:
     """Whether a function of a module is a region of ours, sealed or not."""
-    attrs = func.attrs if isinstance(func, relax.Function) else None
-    return bool(attrs) and attrs.get("Codegen") == CODEGEN
+    if not isinstance(func, relax.Function) or not func.attrs:
+        return False
+    return bool(func.attrs.get("Codegen") == CODEGEN)

@@ -26,7 +26,7 @@ class Inlined(PyExprMutator):
         self.values: dict[relax.Var, relax.Expr] = {}
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
-        name = call.op.name_hint if isinstance(call.op, relax.GlobalVar) else None
+        name = str(call.op.name_hint) if isinstance(call.op, relax.GlobalVar) else ""
         if name not in self.functions:
             return self.visit_expr_post_order(call)
         arguments = [self.visit_expr(argument) for argument in call.args]
