@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tvm_megcc.codegen_c import emit
-from tvm_megcc.codegen_c.emit.tvm_library import tvm_library_files
+from tvm_megcc.codegen_c.emit.tvm_library import tvm_library_files, tvm_region_files
 from tvm_megcc.core.machine import machine
 from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.host import toolchain
@@ -65,6 +65,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = dict.fromkeys([host_arch(), machine(host_arch()).arch.name])
     files = emit.package({name: p.corners(name) for name in names}, name="corners")
     wrapper = tvm_library_files("corners", has_shapes=True, can_fail=True)
+    wrapper |= tvm_region_files({"corners": (True, True)})
     return p.write({**files, **wrapper}, tmp_path_factory.mktemp("gates"))
 
 

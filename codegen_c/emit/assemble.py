@@ -32,7 +32,10 @@ from tvm_megcc.core.machine import ARCHITECTURES, machine
 from tvm_megcc.core.program import Bundle, Program, bundle_of
 from tvm_megcc.errors import InputError
 
-RUNTIME = ("megcc_context.c", "megcc_model.c", "megcc_status.c", "megcc_opcodes.def", "megcc_vm.h")
+RUNTIME = (
+    "megcc_context.c", "megcc_model.c", "megcc_model_info.c", "megcc_opcodes.def", "megcc_poison.c",
+    "megcc_port.h", "megcc_ports.c", "megcc_run.c", "megcc_status.c", "megcc_vm.h",
+)  # fmt: skip
 
 #: The program around the model: `main` and what it is made of.
 RUNNER = (

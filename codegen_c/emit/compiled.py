@@ -22,7 +22,7 @@ SHARED = {
 }
 
 #: Files of the runtime that packages have whose shapes can change.
-SHAPES = {"megcc_shapes", "megcc_shapes_image", "megcc_blocks"}
+SHAPES = {"megcc_shapes", "megcc_shapes_image", "megcc_shape_problem", "megcc_blocks"}
 
 #: Handlers that such packages have around those of other packages.
 SHAPED = {"megcc_op_call": "megcc_op_call_shaped", "megcc_op_copy": "megcc_op_copy_shaped"}

@@ -98,12 +98,6 @@ static int is_string(const megcc_model_t *m, uint32_t ref) {
   return ref < m->count[MEGCC_S_STRINGS];
 }
 
-megcc_status_t megcc_ready(const megcc_context_t *c) {
-  if (c->shaped == NULL || c->shaped->resolved) return MEGCC_OK;
-  // What changes is the context's own memory, which the caller gave to be written.
-  return c->model->kernels->shapes->resolve((megcc_context_t *)(uintptr_t)c);
-}
-
 static megcc_status_t check_strings(const megcc_model_t *m) {
   const uint32_t count = m->count[MEGCC_S_STRINGS];
   uint32_t k;
@@ -419,45 +413,4 @@ megcc_status_t megcc_model_verify(const megcc_model_t *m) {
     }
   }
   return MEGCC_OK;
-}
-
-static megcc_status_t section_count(const megcc_model_t *m, int section, uint32_t *count) {
-  if (m == NULL || count == NULL) return MEGCC_ERR_NULL;
-  *count = m->count[section];
-  return MEGCC_OK;
-}
-
-megcc_status_t megcc_input_count(const megcc_model_t *m, uint32_t *count) {
-  return section_count(m, MEGCC_S_INPUTS, count);
-}
-
-megcc_status_t megcc_output_count(const megcc_model_t *m, uint32_t *count) {
-  return section_count(m, MEGCC_S_OUTPUTS, count);
-}
-
-megcc_status_t megcc_pool_count(const megcc_model_t *m, uint32_t *count) {
-  return section_count(m, MEGCC_S_POOLS, count);
-}
-
-static megcc_status_t port_index(const megcc_model_t *m, int section, const char *name,
-                                 uint32_t *index) {
-  uint32_t i;
-  if (m == NULL || name == NULL || index == NULL) return MEGCC_ERR_NULL;
-  for (i = 0; i < m->count[section]; ++i) {
-    const char *a = megcc_string(m, m->section[section][i * MEGCC_PORT_WORDS]), *b = name;
-    while (*a != 0 && *a == *b) ++a, ++b;
-    if (*a == *b) {
-      *index = i;
-      return MEGCC_OK;
-    }
-  }
-  return MEGCC_ERR_NAME;
-}
-
-megcc_status_t megcc_input_index(const megcc_model_t *m, const char *name, uint32_t *index) {
-  return port_index(m, MEGCC_S_INPUTS, name, index);
-}
-
-megcc_status_t megcc_output_index(const megcc_model_t *m, const char *name, uint32_t *index) {
-  return port_index(m, MEGCC_S_OUTPUTS, name, index);
 }

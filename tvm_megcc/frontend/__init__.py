@@ -11,9 +11,9 @@ Example
 [('x', 'f32', (1, 3, 'height', 224))]
 
 The stages, one file each: ``load`` (read, check with ``text`` and ``wellformed``, sort), ``shapes``
-(apply the user's shapes), ``importer`` (walk the nodes: fold what is known with ``fold`` and
-``symbolic``, convert the rest with `tvm_megcc.ops` or TVM's converters, or by its definition in
-``functions``).
+(apply the user's shapes), ``importer`` (parameters and results), ``walk`` (the nodes: fold what is
+known with ``fold`` and ``symbolic``, convert the rest with `tvm_megcc.ops` or TVM's converters,
+branches and loops with ``subgraphs``, or by its definition in ``functions``).
 """
 
 from __future__ import annotations

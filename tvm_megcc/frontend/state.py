@@ -1,6 +1,6 @@
 """What an import knows while it goes on: the block under construction, and values as expressions.
 
-What converts sequences, branches and loops works on this; `importer` walks the nodes.
+What converts sequences, branches and loops works on this; `walk` walks the nodes.
 """
 
 from __future__ import annotations

@@ -1,27 +1,13 @@
-"""Symbolic sizes: integers that are known when the shapes of the inputs are.
-
-A `Dim` is a polynomial over *atoms*: symbols (dims of the inputs, with bounds) and operations that
-are no polynomials (floor division, minimum, ...). It is kept in one normal form, so that equal
-sizes compare equal, and it computes like an ``int``: code written for static shapes serves symbolic
-ones too. A result without symbols is a plain ``int``. A comparison that the bounds do not decide
-raises `Undecided`: nobody goes on with a guess.
-
-Example
--------
->>> n = symbol("n", 1, 64)
->>> (n * 8 + 4) // 4 == n * 2 + 1, n >= 1, (n + 3).at({"n": 2})
-(True, True, 5)
->>> str(n * n // 3)
-'n*n//3'
-"""
+"""`Dim`, the normal form of a symbolic size, and the operations that it is made with."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+
+from .terms import Terms, added, divided, in_order, multiplied
 
 INFINITY = math.inf
 
@@ -84,7 +70,6 @@ class Operation:
 
 Atom = Symbol | Operation
 _INFIX = {"floordiv": "//", "floormod": "%"}
-_Terms = dict[tuple[Atom, ...], int]
 
 
 class Dim:
@@ -114,20 +99,12 @@ class Dim:
     def __add__(self, other: Size) -> Size:
         if not _is_size(other):
             return NotImplemented
-        total = dict(_terms(self))
-        for atoms, coefficient in _terms(other).items():
-            total[atoms] = total.get(atoms, 0) + coefficient
-        return _make(total)
+        return _make(added(_terms(self), _terms(other)))
 
     def __mul__(self, other: Size) -> Size:
         if not _is_size(other):
             return NotImplemented
-        total: _Terms = {}
-        for one, a in _terms(self).items():
-            for two, b in _terms(other).items():
-                atoms = tuple(sorted(one + two, key=_order))
-                total[atoms] = total.get(atoms, 0) + a * b
-        return _make(total)
+        return _make(multiplied(_terms(self), _terms(other)))
 
     def __floordiv__(self, other: Size) -> Size:
         return floordiv(self, other) if _is_size(other) else NotImplemented
@@ -235,33 +212,6 @@ def of(found: Symbol) -> Dim:
     return Dim(((1, (found,)),))
 
 
-def is_static(sizes: object) -> bool:
-    """Whether a size, or all of several, are plain integers."""
-    return isinstance(sizes, int) or (
-        not isinstance(sizes, Dim) and all(isinstance(s, int) for s in sizes)  # type: ignore[attr-defined]
-    )
-
-
-def fixed(size: Size) -> int:
-    """A size of which the caller knows that no symbol stands in it."""
-    if isinstance(size, Dim):
-        raise Undecided(f"what {size} is depends on the shapes")
-    return size
-
-
-def fixed_dims(sizes: Iterable[Size]) -> tuple[int, ...]:
-    """Sizes of which the caller knows that no symbols stand in them."""
-    return tuple(map(fixed, sizes))
-
-
-def product(sizes: Iterable[Size]) -> Size:
-    """The product of sizes, 1 of none."""
-    total: Size = 1
-    for size in sizes:
-        total = total * size
-    return total
-
-
 def at(size: Size, values: Mapping[str, int]) -> int:
     """The number that `size` is for given symbols."""
     return size if isinstance(size, int) else size.at(values)
@@ -301,11 +251,11 @@ def floordiv(a: Size, b: Size) -> Size:
     low, high = bounds(rest)
     if low >= 0 and high < bounds(b)[0]:
         return whole
-    inner = _single(rest)
+    inner = single(rest)
     if isinstance(b, int) and b > 0 and inner is not None and inner.kind == "floordiv":
         if isinstance(inner.b, int) and inner.b > 0:
             return whole + floordiv(inner.a, inner.b * b)
-    return whole + _operation("floordiv", rest, b)
+    return whole + operation("floordiv", rest, b)
 
 
 def floormod(a: Size, b: Size) -> Size:
@@ -320,20 +270,7 @@ def floormod(a: Size, b: Size) -> Size:
     low, high = bounds(rest)
     if low >= 0 and high < bounds(b)[0]:
         return rest
-    return _operation("floormod", rest, b)
-
-
-def ceildiv(a: Size, b: Size) -> Size:
-    """``a / b``, rounded up."""
-    return floordiv(a + b - 1, b)
-
-
-def minimum(*sizes: Size) -> Size:
-    return _extreme("min", sizes)
-
-
-def maximum(*sizes: Size) -> Size:
-    return _extreme("max", sizes)
+    return operation("floormod", rest, b)
 
 
 def compare(kind: str, a: Size, b: Size) -> Size:
@@ -350,88 +287,20 @@ def compare(kind: str, a: Size, b: Size) -> Size:
             return 1
         if low > 0 or high < 0:
             return 0
-    return _operation(kind, a, b)
+    return operation(kind, a, b)
 
 
-def select(condition: Size, then: Size, other: Size) -> Size:
-    """``then`` where `condition` is 1, ``other`` where it is 0."""
-    return condition * then + (1 - condition) * other
+def operation(kind: str, a: Size, b: Size) -> Dim:
+    return Dim(((1, (Operation(kind, a, b),)),))
 
 
-def may_be_one(size: Size) -> bool:
-    """Whether there are shapes for which a size is 1."""
-    low, high = bounds(size)
-    return low <= 1 <= high
-
-
-def stretch(a: Size, b: Size) -> Size:
-    """What broadcasting makes of a dim `a` beside a dim `b`: `b` where `a` is 1, else `a`."""
-    if a == b or b == 1 or not may_be_one(a):
-        return a
-    return b if a == 1 or stretched_from(b)[:1] == (a,) else _operation("stretch", a, b)
-
-
-def stretched_from(size: Size) -> tuple[Size, ...]:
-    """The two dims of which `stretch` has made a size; nothing for any other."""
-    made = _single(size)
-    return (made.a, made.b) if made is not None and made.kind == "stretch" else ()
-
-
-def effort(size: Size) -> tuple[int, str]:
-    """A constant is simpler than an expression, a short one simpler than a long one."""
-    text = str(size) if isinstance(size, Dim) else ""
-    return len(text), text
-
-
-def to_json(size: Size) -> object:
-    """A size as JSON: a number, or ``[[coefficient, [name or [kind, a, b], ...]], ...]``."""
-    if isinstance(size, int):
-        return size
-
-    def atom(a: Atom) -> object:
-        return a.name if isinstance(a, Symbol) else [a.kind, to_json(a.a), to_json(a.b)]
-
-    return [[coefficient, [atom(a) for a in atoms]] for coefficient, atoms in size.terms]
-
-
-def json_at(size: object, values: Mapping[str, int]) -> int:
-    """The number that a size of `to_json` is for given symbols."""
-    if isinstance(size, int):
-        return size
-
-    def atom(a: Any) -> int:
-        if isinstance(a, str):
-            return values[a]
-        return _AT[a[0]](json_at(a[1], values), json_at(a[2], values))
-
-    assert isinstance(size, list)
-    return sum(coefficient * math.prod(map(atom, atoms)) for coefficient, atoms in size)
-
-
-#: Values that stand for a dim without bounds where a decision needs numbers, the usual one first.
-#: Some are multiples of 32, as many networks need them.
-TYPICAL = (64, 1, 7, 320, 32, 300)
-
-
-def samples(found: Iterable[Symbol]) -> list[dict[str, int]]:
-    """Some values of all symbols, within their bounds: the usual case first, then other ones."""
-    names = list(found)
-    rows = [{s.name: _within(s, value) for s in names} for value in TYPICAL]
-    # Dims of different size: what is large for one value of a dim need not be for the other's.
-    for turn, s in enumerate(names[:4] if len(names) > 1 else ()):
-        other = {t.name: _within(t, TYPICAL[(turn + k) % 2]) for k, t in enumerate(names)}
-        rows.append({**other, s.name: _within(s, TYPICAL[3])})
-    return [row for k, row in enumerate(rows) if row not in rows[:k]]
-
-
-def typical(size: Size) -> int:
-    """What a size usually is."""
-    return at(size, samples(symbols(size))[0])
-
-
-def _within(found: Symbol, value: int) -> int:
-    low, high = found.bounds
-    return int(min(max(value, low), high))
+def single(size: Size) -> Operation | None:
+    """The operation that a size is, when it is nothing more."""
+    if isinstance(size, Dim) and len(size.terms) == 1:
+        coefficient, atoms = size.terms[0]
+        if coefficient == 1 and len(atoms) == 1 and isinstance(atoms[0], Operation):
+            return atoms[0]
+    return None
 
 
 # ---- inside ----------------------------------------------------------------------------------
@@ -441,38 +310,19 @@ def _is_size(value: object) -> bool:
     return isinstance(value, int | Dim)
 
 
-def _terms(size: Size) -> _Terms:
+def _terms(size: Size) -> Terms:
     if isinstance(size, Dim):
         return {atoms: coefficient for coefficient, atoms in size.terms}
     return {(): int(size)} if size else {}
 
 
-def _make(terms: _Terms) -> Size:
+def _make(terms: Terms) -> Size:
     kept = {atoms: c for atoms, c in terms.items() if c}
     if not kept:
         return 0
     if len(kept) == 1 and () in kept:
         return kept[()]
-    # Powers first, the constant last, as one writes them.
-    rows = sorted(kept, key=lambda atoms: (-len(atoms), tuple(map(_order, atoms))))
-    return Dim(tuple((kept[atoms], atoms) for atoms in rows))
-
-
-def _order(atom: Atom) -> str:
-    return str(atom)
-
-
-def _operation(kind: str, a: Size, b: Size) -> Dim:
-    return Dim(((1, (Operation(kind, a, b),)),))
-
-
-def _single(size: Size) -> Operation | None:
-    """The operation that a size is, when it is nothing more."""
-    if isinstance(size, Dim) and len(size.terms) == 1:
-        coefficient, atoms = size.terms[0]
-        if coefficient == 1 and len(atoms) == 1 and isinstance(atoms[0], Operation):
-            return atoms[0]
-    return None
+    return Dim(tuple((kept[atoms], atoms) for atoms in in_order(kept)))
 
 
 def _divide(a: Size, b: Size) -> tuple[Size, Size]:
@@ -480,46 +330,8 @@ def _divide(a: Size, b: Size) -> tuple[Size, Size]:
     divisor = _terms(b)
     if len(divisor) != 1:
         return (1, 0) if a == b else (0, a)
-    ((factors, by),) = divisor.items()
-    whole: _Terms = {}
-    rest: _Terms = {}
-    for atoms, coefficient in _terms(a).items():
-        left = _without(atoms, factors)
-        if left is None:
-            rest[atoms] = coefficient
-            continue
-        # 7n // 2 stays whole: a part of a term would hide that 4n // 2 + 3n // 2 is the same.
-        if coefficient % by == 0:
-            whole[left] = coefficient // by
-        elif not atoms and not factors:
-            whole[left], rest[atoms] = coefficient // by, coefficient % by
-        else:
-            rest[atoms] = coefficient
+    whole, rest = divided(_terms(a), divisor)
     return _make(whole), _make(rest)
-
-
-def _without(atoms: tuple[Atom, ...], factors: tuple[Atom, ...]) -> tuple[Atom, ...] | None:
-    left = list(atoms)
-    for factor in factors:
-        if factor not in left:
-            return None
-        left.remove(factor)
-    return tuple(left)
-
-
-def _extreme(kind: str, sizes: tuple[Size, ...]) -> Size:
-    best = sizes[0]
-    for size in sizes[1:]:
-        less = compare("lt", size, best)
-        if isinstance(less, int):
-            best = size if (less == 1) == (kind == "min") and size != best else best
-        elif compare("lt", best, size) == 0 and kind == "min":  # size <= best
-            best = size
-        elif compare("lt", best, size) == 0:
-            pass
-        else:
-            best = _operation(kind, best, size)
-    return best
 
 
 def _decided(answer: Size, a: object, sign: str, b: object) -> bool:
@@ -528,7 +340,8 @@ def _decided(answer: Size, a: object, sign: str, b: object) -> bool:
     return answer == 1
 
 
-_AT: dict[str, Callable[[int, int], int]] = {
+#: The operations on numbers.
+OPERATIONS: dict[str, Callable[[int, int], int]] = {
     "floordiv": lambda a, b: a // b,
     "floormod": lambda a, b: a % b,
     "min": min,
@@ -542,7 +355,7 @@ _AT: dict[str, Callable[[int, int], int]] = {
 def _atom_at(atom: Atom, values: Mapping[str, int]) -> int:
     if isinstance(atom, Symbol):
         return values[atom.name]
-    return _AT[atom.kind](at(atom.a, values), at(atom.b, values))
+    return OPERATIONS[atom.kind](at(atom.a, values), at(atom.b, values))
 
 
 def _symbols(size: Size) -> Iterator[Symbol]:

@@ -1,0 +1,92 @@
+"""What else is computed of sizes: extremes, choices, products, what broadcasting makes of two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .size import Dim, Size, Undecided, bounds, compare, floordiv, operation, single
+
+
+def is_static(sizes: object) -> bool:
+    """Whether a size, or all of several, are plain integers."""
+    return isinstance(sizes, int) or (
+        not isinstance(sizes, Dim) and all(isinstance(s, int) for s in sizes)  # type: ignore[attr-defined]
+    )
+
+
+def fixed(size: Size) -> int:
+    """A size of which the caller knows that no symbol stands in it."""
+    if isinstance(size, Dim):
+        raise Undecided(f"what {size} is depends on the shapes")
+    return size
+
+
+def fixed_dims(sizes: Iterable[Size]) -> tuple[int, ...]:
+    """Sizes of which the caller knows that no symbols stand in them."""
+    return tuple(map(fixed, sizes))
+
+
+def product(sizes: Iterable[Size]) -> Size:
+    """The product of sizes, 1 of none."""
+    total: Size = 1
+    for size in sizes:
+        total = total * size
+    return total
+
+
+def ceildiv(a: Size, b: Size) -> Size:
+    """``a / b``, rounded up."""
+    return floordiv(a + b - 1, b)
+
+
+def minimum(*sizes: Size) -> Size:
+    return _extreme("min", sizes)
+
+
+def maximum(*sizes: Size) -> Size:
+    return _extreme("max", sizes)
+
+
+def _extreme(kind: str, sizes: tuple[Size, ...]) -> Size:
+    best = sizes[0]
+    for size in sizes[1:]:
+        less = compare("lt", size, best)
+        if isinstance(less, int):
+            best = size if (less == 1) == (kind == "min") and size != best else best
+        elif compare("lt", best, size) == 0 and kind == "min":  # size <= best
+            best = size
+        elif compare("lt", best, size) == 0:
+            pass
+        else:
+            best = operation(kind, best, size)
+    return best
+
+
+def select(condition: Size, then: Size, other: Size) -> Size:
+    """``then`` where `condition` is 1, ``other`` where it is 0."""
+    return condition * then + (1 - condition) * other
+
+
+def may_be_one(size: Size) -> bool:
+    """Whether there are shapes for which a size is 1."""
+    low, high = bounds(size)
+    return low <= 1 <= high
+
+
+def stretch(a: Size, b: Size) -> Size:
+    """What broadcasting makes of a dim `a` beside a dim `b`: `b` where `a` is 1, else `a`."""
+    if a == b or b == 1 or not may_be_one(a):
+        return a
+    return b if a == 1 or stretched_from(b)[:1] == (a,) else operation("stretch", a, b)
+
+
+def stretched_from(size: Size) -> tuple[Size, ...]:
+    """The two dims of which `stretch` has made a size; nothing for any other."""
+    made = single(size)
+    return (made.a, made.b) if made is not None and made.kind == "stretch" else ()
+
+
+def effort(size: Size) -> tuple[int, str]:
+    """A constant is simpler than an expression, a short one simpler than a long one."""
+    text = str(size) if isinstance(size, Dim) else ""
+    return len(text), text

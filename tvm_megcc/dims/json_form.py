@@ -1,0 +1,34 @@
+"""Sizes as JSON, and what they are for given symbols."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from .size import OPERATIONS, Atom, Size, Symbol
+
+
+def to_json(size: Size) -> object:
+    """A size as JSON: a number, or ``[[coefficient, [name or [kind, a, b], ...]], ...]``."""
+    if isinstance(size, int):
+        return size
+
+    def atom(a: Atom) -> object:
+        return a.name if isinstance(a, Symbol) else [a.kind, to_json(a.a), to_json(a.b)]
+
+    return [[coefficient, [atom(a) for a in atoms]] for coefficient, atoms in size.terms]
+
+
+def json_at(size: object, values: Mapping[str, int]) -> int:
+    """The number that a size of `to_json` is for given symbols."""
+    if isinstance(size, int):
+        return size
+
+    def atom(a: Any) -> int:
+        if isinstance(a, str):
+            return values[a]
+        return OPERATIONS[a[0]](json_at(a[1], values), json_at(a[2], values))
+
+    assert isinstance(size, list)
+    return sum(coefficient * math.prod(map(atom, atoms)) for coefficient, atoms in size)

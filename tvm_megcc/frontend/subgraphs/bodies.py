@@ -1,0 +1,115 @@
+"""Branches and bodies as functions of the module, and the sizes of what they give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import onnx
+from tvm import relax, tirx
+
+from tvm_megcc.relax_tools import control_flow
+from tvm_megcc.relax_tools.shape_exprs import bound, prim_of, symbol_of
+
+from ...dims import Size, Symbol, of, symbols
+from ...errors import UnsupportedError
+from ...ops._context import cast_dim, expr_dtype, relax_shape
+from ..sequences import Value
+from ..state import Importer
+from ..values import identifier
+
+Shape = tuple[Size, ...]
+
+
+def body_function(
+    importer: Importer, params: list[relax.Var], convert: Callable[[], list[Value]]
+) -> tuple[relax.Function, list[Shape]]:
+    """A function of what `convert` emits, and the shapes of its results.
+
+    It may use what stands around the node.
+    """
+    with importer.inside(relax.BlockBuilder()) as builder:
+        error: Exception | None = None
+        results: list[relax.Expr] = []
+        with builder.function("made", params):
+            with builder.dataflow():
+                try:
+                    values = convert()
+                    refuse_storage(importer, values)
+                    results = [importer.expr(value) for value in values]
+                    returned = [
+                        builder.emit_output(r) if isinstance(r, relax.Var) else r for r in results
+                    ]
+                except Exception as err:  # raised below: a builder left open prints a warning
+                    error, returned = err, []
+            builder.emit_func_output(returned[0] if len(returned) == 1 else relax.Tuple(returned))
+    if error is not None:
+        raise error
+    shapes = []
+    for result in results:
+        shape = relax_shape(result)
+        if shape is None:
+            raise UnsupportedError(
+                f"'{result}' has a shape that is known at run time only ({result.ty}); give sizes"
+                " with --input-shapes or cut the model before it"
+            )
+        shapes.append(shape)
+    return control_flow.taken_out(builder.get(), "made", importer.main), shapes
+
+
+def refuse_storage(importer: Importer, values: Iterable[Value]) -> None:
+    """Between functions a value of a storage type would be taken for the bytes that hold it."""
+    for value in values:
+        row = importer.storage(value)
+        if row is not None:
+            raise UnsupportedError(
+                f"a value of {row.numpy} enters or leaves a branch or a loop's body; cast it to"
+                " float before"
+            )
+
+
+def dtype_of(function: relax.Function, index: int) -> str:
+    """TVM dtype of a function's result."""
+    ty = function.ret_ty
+    return str((ty.fields[index] if isinstance(ty, relax.TupleType) else ty).dtype)
+
+
+def fields_of(result: relax.Expr) -> list[relax.Expr]:
+    if not isinstance(result.ty, relax.TupleType):
+        return [result]
+    return [relax.TupleGetItem(result, k) for k in range(len(result.ty.fields))]
+
+
+def with_dims(
+    importer: Importer, value: relax.Expr, shape: Iterable[Size | None], name: str
+) -> relax.Expr:
+    """A result with its dims; those that are None are sizes of their own, read during the run."""
+    value = importer.builder.emit(value)
+    if relax_shape(value) is not None:
+        return value
+    dims: list[Any] = []
+    for axis, size in enumerate(shape):
+        if size is None:
+            size = new_size(importer, f"{name}_dim{axis}")
+            dims.append(prim_of(size, importer.variables))
+        else:
+            dims.append(cast_dim(None, prim_of(size, importer.variables)))
+    return importer.builder.match_cast(value, relax.TensorType(dims, expr_dtype(value)))
+
+
+def new_size(importer: Importer, name: str) -> Size:
+    """A size that only the run shows."""
+    taken = (f"{name}_{k}" if k else name for k in range(len(importer.variables) + 1))
+    found = next(n for n in taken if n not in importer.variables)
+    importer.variables[found] = tirx.Var(found, "int64")
+    bound(Symbol(found))
+    return of(symbol_of(found))
+
+
+def is_known(size: Size, outside: set[str]) -> bool:
+    """Whether a size is said by these symbols alone."""
+    return all(symbol.name in outside for symbol in symbols(size))
+
+
+def function_name(node: onnx.NodeProto) -> str:
+    return identifier(f"{node.op_type.lower()}_{node.name or next(filter(None, node.output))}")

@@ -1,0 +1,137 @@
+"""If: the branch that is taken, chosen during the run where its condition is not known."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+from tvm import relax
+
+from tvm_megcc.relax_tools import control_flow
+
+from ...dims import Size
+from ...errors import UnsupportedError
+from ...ops import Context
+from ...ops._context import IllTypedError
+from ...ops._sizes import SizeArray
+from ..sequences import Form, Value, flat, shaped, words
+from ..state import Importer, Scope
+from ..values import attributes, label
+from .bodies import Shape, body_function, fields_of, function_name, is_known, with_dims
+
+
+def convert_if(
+    importer: Importer, node: onnx.NodeProto, values: Sequence[Value | None], scope: Scope
+) -> list[Value]:
+    """The results of the branch that is taken; chosen during the run where that is not known.
+
+    A branch that could not run with the shapes at hand (it is for another chunk length, say) is
+    left out: a run that would take it ends with ``MEGCC_ERR_DATA``.
+    """
+    (condition,) = values
+    attrs = attributes(node)
+    then, other = graphs = [attrs["then_branch"], attrs["else_branch"]]
+    if isinstance(condition, np.ndarray):
+        return importer.branch(then if bool(condition.reshape(-1)[0]) else other, scope)
+    if isinstance(condition, SizeArray) and _squeezes(then, other):
+        # PyTorch's squeeze: only with that dim being 1 do the ranks fit, and Squeeze asks for just
+        # that at run time.
+        return importer.branch(then, scope)
+    outside = set(importer.variables)
+    made = [_possible(importer, graph, scope) for graph in graphs]
+    if importer.missing:
+        return []
+    reasons = [found for found in made if isinstance(found, IllTypedError)]
+    if reasons:
+        if len(reasons) == 2:
+            raise reasons[0]
+        fits = int(made[0] is reasons[0])
+        warnings.warn(
+            f"{label(node)}: a run that takes its {('else', 'then')[fits]} branch ends with an"
+            f" error ({reasons[0]})",
+            stacklevel=2,
+        )
+        return _only(importer, node, condition, fits, importer.branch(graphs[fits], scope))
+    (first, shapes, forms), (second, other_shapes, other_forms) = made  # type: ignore[misc]
+    _check_forms(importer.context(node), forms, other_forms)
+    choice = importer.builder.emit(relax.op.reshape(importer.expr(condition), []))
+    name = function_name(node)
+    result = control_flow.branches(
+        importer.builder, importer.functions, name, choice, first, second
+    )
+    merged = [
+        _merged(node, k, *pair, outside)
+        for k, pair in enumerate(zip(shapes, other_shapes, strict=True))
+    ]
+    tensors = [
+        with_dims(importer, field, shape, f"{name}_{k}")
+        for k, (field, shape) in enumerate(zip(fields_of(result), merged, strict=True))
+    ]
+    return shaped(tensors, forms)
+
+
+def _only(
+    importer: Importer, node: onnx.NodeProto, condition: Value, number: int, results: list[Value]
+) -> list[Value]:
+    """The results of branch `number`, for runs that take this one."""
+    ctx = importer.context(node)
+    taken = ctx.emit(relax.op.reshape(importer.expr(condition), []))
+    if number == 1:
+        taken = ctx.emit(relax.op.logical_not(taken))
+    tensors, forms = flat(results)
+    return shaped([ctx.checked(importer.expr(value), taken) for value in tensors], forms)
+
+
+def _possible(
+    importer: Importer, graph: onnx.GraphProto, scope: Scope
+) -> tuple[relax.Function, list[Shape], list[Form]] | IllTypedError:
+    """A branch that may be taken as a function, or why it cannot be taken."""
+    forms: list[Form] = []
+
+    def results() -> list[Value]:
+        tensors, found = flat(importer.branch(graph, scope))
+        forms.extend(found)
+        return tensors
+
+    try:
+        return *body_function(importer, [], results), forms
+    except IllTypedError as err:
+        return err
+
+
+def _check_forms(ctx: Context, then: Sequence[Form], other: Sequence[Form]) -> None:
+    """The results of both branches must be as many tensors."""
+    for number, (a, b) in enumerate(zip(then, other, strict=True)):
+        if a != b:
+            raise ctx.unsupported(
+                f"'{ctx.outputs[number]}' is {words(a)} in one branch and {words(b)} in the other,"
+                " and its condition is computed at run time",
+                "make the condition a constant or the branches alike",
+            )
+
+
+def _squeezes(then: onnx.GraphProto, other: onnx.GraphProto) -> bool:
+    """Whether one branch removes a dim and the other one gives the same value as it is."""
+    last = {out: n for g in (then, other) for n in g.node for out in n.output}
+    ends = [last.get(g.output[0].name) for g in (then, other) if len(g.output) == 1]
+    return (
+        [n.op_type for n in ends if n is not None] == ["Squeeze", "Identity"]
+        and ends[0].input[0] == ends[1].input[0]  # type: ignore[union-attr]
+    )
+
+
+def _merged(
+    node: onnx.NodeProto, number: int, then: Shape, other: Shape, outside: set[str]
+) -> list[Size | None]:
+    """The dims of a result; None where only the run shows it."""
+    if len(then) != len(other):
+        raise UnsupportedError(
+            f"{label(node)}: '{node.output[number]}' has {len(then)} dims in one branch and"
+            f" {len(other)} in the other, and its condition is computed at run time; fix the"
+            " model's dims with --input-shapes or cut the model"
+        )
+    return [
+        a if a == b and is_known(a, outside) else None for a, b in zip(then, other, strict=True)
+    ]
