@@ -21,6 +21,7 @@ missing_packages() {
       cc) compiles cc || echo "gcc libc6-dev" ;;
       arm64) compiles aarch64-linux-gnu-gcc || echo "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
       armv7) compiles arm-linux-gnueabihf-gcc || echo "gcc-arm-linux-gnueabihf libc6-dev-armhf-cross" ;;
+      arm64cxx) command -v aarch64-linux-gnu-g++ >/dev/null || echo "g++-aarch64-linux-gnu" ;;
       qemu) command -v qemu-aarch64 >/dev/null && command -v qemu-arm >/dev/null || echo "qemu-user" ;;
       *) command -v "$need" >/dev/null || echo "$need" ;;
     esac

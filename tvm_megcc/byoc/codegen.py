@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 
 from tvm_megcc import driver, pipeline
 from tvm_megcc.byoc.regions import CODEGEN, REGION
 from tvm_megcc.core.program import Bundle, Program
+from tvm_megcc.core.this_machine import is_native
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import region_object
 from tvm_megcc.memory_options import MemoryOptions
+from tvm_megcc.target import llvm_target
 
 
 def compile_regions(
@@ -52,7 +54,22 @@ def compile_regions(
             out = Path(directory) / "regions.o"
             region_object.build(regions, arch, out)
             made.append(tvm.runtime.load_static_library(str(out), list(regions)))
+            if not is_native(arch):
+                made += _of_llvm(arch, f"{next(iter(regions))}_machine")
     return made
+
+
+def _of_llvm(arch: str, name: str) -> list[tvm.runtime.Module]:
+    """An LLVM module with a function that does nothing.
+
+    ``export_library`` has LLVM pack what is no code into an object, for the machine of the LLVM
+    module that it finds among the others, or for this one: which would not link.
+    """
+    target = llvm_target(arch)
+    if target is None or not tvm.runtime.enabled("llvm"):
+        return []
+    nothing = tirx.PrimFunc([], tirx.Evaluate(0)).with_attr("global_symbol", name)
+    return [tvm.tirx.build(tvm.IRModule({name: nothing}), target=target)]
 
 
 def _program(symbol: str, func: relax.Function) -> Program | Bundle:
