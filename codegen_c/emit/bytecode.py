@@ -15,46 +15,22 @@ import hashlib
 import struct
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from tvm_megcc.codegen_c.emit.blocks import Blocks
-from tvm_megcc.codegen_c.emit.instructions import Code, opcodes
-from tvm_megcc.codegen_c.emit.scalars import Scalars, is_sized
-from tvm_megcc.core import dtypes
-from tvm_megcc.core.program import (
-    ALIGNMENT,
-    Bundle,
-    Call,
-    Check,
-    Copy,
-    Else,
-    End,
-    If,
-    Let,
-    Load,
-    Location,
-    Loop,
-    Pool,
-    Port,
-    Program,
-    Range,
-    Step,
-    Tensor,
-    regions,
-)
-from tvm_megcc.core.splitting import MOST, grain, is_whole
-from tvm_megcc.dims import Size, Symbol, as_symbol
-from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.codegen_c.emit.function_words import NONE as NONE
+from tvm_megcc.codegen_c.emit.function_words import SPACES as SPACES
+from tvm_megcc.codegen_c.emit.function_words import UNBOUNDED as UNBOUNDED
+from tvm_megcc.codegen_c.emit.function_words import Function as Function
+from tvm_megcc.codegen_c.emit.function_words import FunctionEncoder, Strings, i32
+from tvm_megcc.codegen_c.emit.function_words import pools as pools
+from tvm_megcc.core.program import ALIGNMENT, Bundle
+from tvm_megcc.dims import as_symbol
 
 MAGIC = 0x4347454D
 VERSION = 4
 ABI = 7  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
-NONE = 0xFFFFFFFF
 HEADER_WORDS = 32
 SECTIONS_AT = 10  #: word of the header with which the table of sections begins
 FUNCTION_WORDS = 4  #: of a function, before its table of sections
-SPACES = ("arena", "weight", "input", "output")
-UNBOUNDED = 0x7FFFFFFF
 
 
 def fingerprint(symbols: Sequence[str]) -> int:
@@ -63,280 +39,9 @@ def fingerprint(symbols: Sequence[str]) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
-    """One program of an image.
-
-    Attributes
-    ----------
-    guard : tuple of Range
-        For which sizes it is.
-    code : Code
-    kernels : tuple of int
-        For each of the program's kernels, its number in the image's table.
-    placed : tuple of (segment, offset)
-        Where each of the program's weights lies.
-    """
-
-    guard: tuple[Range, ...]
-    code: Code
-    kernels: tuple[int, ...]
-    placed: Sequence[tuple[int, int]]
-
-
-def pools(program: Program) -> tuple[Pool, ...]:
-    """The caller's buffers for activations, in the order of their numbers; at least one.
-
-    What a program of symbolic shapes needs is not known before they are: 0 here.
-    """
-    if program.symbols:
-        return (Pool("arena", 0),)
-    assert program.arena_bytes is not None, "memory.place has not run"
-    if program.plan is None or not program.plan.pools:
-        return (Pool("arena", program.arena_bytes),)
-    assert program.arena_bytes == sum(p.bytes for p in program.plan.pools), program.plan.pools
-    return program.plan.pools
-
-
 def checksum(blob: bytes) -> int:
     """The checksum in the header of an encoded program."""
     return int.from_bytes(blob[12:16], "little")
-
-
-class _Strings:
-    """Deduplicated, 0-terminated strings; a reference is an offset."""
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self._known: dict[str, int] = {}
-
-    def ref(self, text: str) -> int:
-        if "\0" in text:
-            raise UnsupportedError(
-                f"name {text!r} contains a NUL character; rename it in the model"
-            )
-        if text not in self._known:
-            self._known[text] = len(self.data)
-            self.data += text.encode() + b"\0"
-        return self._known[text]
-
-
-def _i32(value: int, what: str) -> int:
-    if not -(1 << 31) <= value < 1 << 31:
-        raise UnsupportedError(f"{what} is {value}, which does not fit in 32 bits; make it smaller")
-    return value & NONE
-
-
-def _check_port(program: Program, port_tensor: int, space: str, k: int, name: str) -> None:
-    location = program.tensors[port_tensor].location
-    own = location == Location(space, k)  # type: ignore[arg-type]
-    assert own or location.space in ("arena", "block"), (name, location)
-
-
-class _FunctionEncoder:
-    """The sections of one function."""
-
-    def __init__(self, function: Function, inputs: tuple[Symbol, ...], strings: _Strings) -> None:
-        self.function, self.strings = function, strings
-        self.program = function.code.program
-        self.scalars = Scalars(self.program, inputs)
-        self.blocks = Blocks(self.program, self.scalars)
-        for side, space in ((self.program.inputs, "input"), (self.program.outputs, "output")):
-            for k, port in enumerate(side):
-                _check_port(self.program, port.tensor, space, k, port.name)
-
-    def head(self) -> list[int]:
-        """The words before the table of sections."""
-        calls = (step for step in self.program.calls if isinstance(step, Call))
-        operands = max((len(call.operands) for call in calls), default=0)
-        return [operands, self.scalars.span(0)[1], self.scalars.data, 0]
-
-    def sections(self) -> list[tuple[list[int], int]]:
-        """(words, number of entries) of each section, in order."""
-        dims: list[int] = []
-        tensors: list[int] = []
-        for t in self.program.tensors:
-            tensors += self._tensor(t, len(dims))
-            dims += [self._dim(d, t.name) for d in t.shape]
-        code = self._code()
-        pool_words = [
-            w
-            for p in pools(self.program)
-            for w in (self.strings.ref(p.name), p.bytes & NONE, p.bytes >> 32)
-        ]
-        first = [v & NONE for v in self.scalars.first]
-        operations = [w & NONE for row in self.scalars.code(self._short_ref) for w in row]
-        guard = [
-            w
-            for r in self.function.guard
-            for w in (r.symbol, r.low, UNBOUNDED if r.high is None else r.high)
-        ]
-        return [
-            (dims, len(dims)),
-            (tensors, len(self.program.tensors)),
-            *(
-                (self._ports(side), len(side))
-                for side in (self.program.inputs, self.program.outputs)
-            ),
-            (code, len(code)),
-            (pool_words, len(pools(self.program))),
-            (first, len(first)),
-            (operations, len(operations) // 3),
-            (self.blocks.words, len(self.blocks.numbers)),
-            (self.blocks.below, len(self.blocks.below)),
-            (guard, len(self.function.guard)),
-        ]
-
-    def _short_ref(self, name: str) -> int:
-        """A reference of 24 bits; strings beyond are not told."""
-        ref = self.strings.ref(name)
-        return ref if ref < 1 << 24 else self.strings.ref(self.program.name)
-
-    def _ports(self, side: Sequence[Port]) -> list[int]:
-        return [w for p in side for w in (self.strings.ref(p.name), p.tensor)]
-
-    def _dim(self, dim: Size, name: str) -> int:
-        if isinstance(dim, int):
-            return _i32(dim, f"a dimension of {name!r}")
-        return (-1 - self.scalars.number(dim)) & NONE
-
-    def _tensor(self, t: Tensor, first_dim: int) -> tuple[int, ...]:
-        where = t.location
-        index, offset, space = where.index, where.offset, where.space
-        if space == "weight":
-            index, base = self.function.placed[where.index]
-            offset = offset + base
-        elif space == "block":
-            block, offset = self.blocks.number(where)
-            index, space = len(pools(self.program)) + block, "arena"
-        assert isinstance(offset, int), t
-        code = dtypes.code(t.dtype) | SPACES.index(space) << 8 | len(t.shape) << 16
-        return code, first_dim, index, offset & NONE, offset >> 32, 0
-
-    def _code(self) -> list[int]:
-        """Every instruction's words, and where each branch and jump goes."""
-        code = self.function.code
-        ends = regions(self.program)
-        begins = {end: begin for begin, end in ends.items()}
-        at: list[int] = []  # word of each step's instruction
-        words = [w for copy in code.first for w in self._copy(copy)]
-        open_words: dict[int, int] = {}  # step -> word of the instruction that jumps to its end
-        calls = 0
-        for number, step in enumerate(self.program.calls):
-            at.append(len(words))
-            match step:
-                case If() | Loop():
-                    open_words[number] = len(words)
-                    words += self._branch(step)
-                case Else():
-                    open_words[number] = len(words)
-                    words += _instruction("JUMP", [NONE, 0, calls])
-                    _land(words, open_words[begins[number]], calls)
-                case End():
-                    begin = begins[number]
-                    loop = self.program.calls[begin]
-                    if isinstance(loop, Loop):
-                        back = (at[begin] - len(words)) & NONE
-                        before = sum(isinstance(s, Call) for s in self.program.calls[:begin])
-                        words += _instruction("JUMP", [loop.counter, back, before])
-                    _land(words, open_words[begin], calls)
-                case _:
-                    words += self._step(step, number)
-                    calls += isinstance(step, Call)
-        words += [w for copy in code.last for w in self._copy(copy)]
-        return [*words, opcodes()["END"] | 1 << 8]
-
-    def _step(self, step: Step, number: int) -> list[int]:
-        match step:
-            case Load():
-                return self._load(step)
-            case Let():
-                return self._let(step)
-            case Check():
-                return _instruction("CHECK", [self.strings.ref(step.name), step.condition])
-            case Copy():
-                return self._copy(step)
-        assert isinstance(step, Call), step
-        return self._call(step, number)
-
-    def _copy(self, copy: Copy) -> list[int]:
-        if copy.row is None:
-            return _instruction("COPY", [copy.target, copy.source])
-        how = int(copy.into) | int(copy.backwards) << 1
-        name = self.strings.ref(copy.name)
-        return _instruction("ROW", [name, copy.target, copy.source, copy.row, how])
-
-    def _branch(self, step: If | Loop) -> list[int]:
-        condition, pair = step.condition, (NONE, NONE)
-        if isinstance(step, Loop) and step.limit is not None:
-            pair = step.counter, step.limit
-        return _instruction("BRANCH", [NONE if condition is None else condition, *pair, 0, 0])
-
-    def _call(self, call: Call, number: int) -> list[int]:
-        if call.workspace is not None:
-            offset = self.program.tensors[call.workspace].location.offset
-            assert isinstance(offset, int) and offset % ALIGNMENT == 0, call
-        sized = is_sized(call)
-        what = f"the work of {call.name!r}"
-        words = [
-            self.function.kernels[call.kernel],
-            self.strings.ref(call.name),
-            self.scalars.number(call.work) if sized else _i32(call.work, what),  # type: ignore[arg-type]
-            _split(self.program, call),
-            NONE if call.workspace is None else call.workspace,
-            call.n_outputs,
-            len(call.operands),
-        ]
-        if sized:
-            return _instruction(
-                "CALL_SIZED", [*words, *self.scalars.attribute(number), *call.operands]
-            )
-        attrs = [_i32(a, f"an attribute of {call.name!r}") for a in call.attrs]  # type: ignore[arg-type]
-        return _instruction("CALL", [*words, *call.operands, *attrs])
-
-    def _load(self, load: Load) -> list[int]:
-        return _instruction(
-            "LOAD", [self.strings.ref(load.name), load.source, *self._set_sizes(load)]
-        )
-
-    def _let(self, let: Let) -> list[int]:
-        values = [self.scalars.number(size) for size in let.sizes]
-        return _instruction("LET", [self.strings.ref(let.name), *self._set_sizes(let), *values])
-
-    def _set_sizes(self, step: Load | Let) -> list[int]:
-        """What LOAD and LET have in common: which values, what follows from them, their bounds."""
-        found = [self.program.symbols[k] for k in step.symbols]
-        bounds = [(s.low & NONE, UNBOUNDED if s.high is None else s.high) for s in found]
-        first, stage = self.scalars.set_by(step)
-        return [
-            first,
-            len(found),
-            *self.scalars.span(stage),
-            *self.blocks.spans[stage - 1],
-            *(w for row in bounds for w in row),
-        ]
-
-
-def _split(program: Program, call: Call) -> int:
-    """How many workers may run a call at once, and what each should have of the work at least."""
-    workers = MOST if call.workspace is None else call.workers
-    return (1 if is_whole(program, call) else workers) | grain(call) << 8
-
-
-#: Words of a BRANCH and a JUMP that say where to go, and the number of the call there.
-_TARGET = {"BRANCH": (4, 5), "JUMP": (2, 3)}
-
-
-def _land(words: list[int], jump: int, calls: int) -> None:
-    """Let the instruction at word `jump` go to the one that comes next."""
-    name = next(n for n, number in opcodes().items() if number == words[jump] & 0xFF)
-    target, call = _TARGET[name]
-    words[jump + target] = len(words) - jump
-    words[jump + call] = calls
-
-
-def _instruction(opcode: str, words: list[int]) -> list[int]:
-    return [opcodes()[opcode] | (len(words) + 1) << 8, *words]
 
 
 def encode(
@@ -364,7 +69,7 @@ def encode(
     bytes
         Little-endian 32-bit words, a multiple of `ALIGNMENT` long.
     """
-    strings = _Strings()
+    strings = Strings()
     header = [0] * HEADER_WORDS
     arch_ref, name_ref = strings.ref(bundle.arch), strings.ref(bundle.name)
     kernels = [strings.ref(s) for s in symbols]
@@ -382,12 +87,12 @@ def encode(
         for dim in port.dims:
             symbol = as_symbol(dim)
             if isinstance(dim, int):
-                signature.append(_i32(dim, f"a dimension of {port.name!r}"))
+                signature.append(i32(dim, f"a dimension of {port.name!r}"))
             else:
                 assert symbol is not None, f"{port.name}: {dim}"
                 signature.append((-1 - number[symbol.name]) & NONE)
     segment_words = [w for s in segments for w in (len(s) & NONE, len(s) >> 32, zlib.crc32(s), 0)]
-    encoders = [_FunctionEncoder(f, bundle.symbols, strings) for f in functions]
+    encoders = [FunctionEncoder(f, bundle.symbols, strings) for f in functions]
     found = [encoder.sections() for encoder in encoders]
 
     body = bytearray()

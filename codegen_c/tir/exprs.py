@@ -13,33 +13,20 @@ from collections.abc import Callable
 import tvm
 from tvm import tirx
 from tvm.ir import Call, StringImm, TensorLoad
-from tvm.sym import Analyzer
-
-from tvm_megcc.errors import UnsupportedError
 
 from . import intrinsics
+from .indices import COMPARE, DIVIDE, WRAPPING, IndexPrinter, dtype_of
 from .scalars import (
     HALF,
     bits,
     float_literal,
     int_literal,
     is_float,
-    is_signed,
     short,
     storage_type,
     value_type,
 )
 
-_INDEX_DTYPES = ("int32", "int64")
-_INDEX_TYPES = {"int32": "int32_t", "int64": "ptrdiff_t"}
-_WRAPPING = {tirx.Add: "+", tirx.Sub: "-", tirx.Mul: "*"}
-_COMPARE = {tirx.EQ: "==", tirx.NE: "!=", tirx.LT: "<", tirx.LE: "<=", tirx.GT: ">", tirx.GE: ">="}
-_DIVIDE = {
-    tirx.FloorDiv: "floordiv",
-    tirx.FloorMod: "floormod",
-    tirx.Div: "div",
-    tirx.Mod: "mod",
-}
 _BITWISE = {
     tirx.BitwiseAnd: "&",
     tirx.BitwiseOr: "|",
@@ -56,94 +43,8 @@ _SHIFT = {
 }
 
 
-def dtype_of(expr: tvm.ir.Expr) -> str:
-    return str(expr.ty.dtype)
-
-
-class ExprPrinter:
-    """Prints expressions of one function.
-
-    Attributes
-    ----------
-    analyzer : Analyzer
-        Knows the ranges of the loop variables in scope, to prove divisions free of signs.
-    uses : set of str
-        Headers that the printed text needs.
-    """
-
-    def __init__(self, function: str) -> None:
-        self.function = function
-        self.analyzer = Analyzer()
-        self.uses: set[str] = set()
-        self._names: dict[tvm.ir.Var, str] = {}
-        self._index_vars: set[tvm.ir.Var] = set()
-        self._buffers: dict[tvm.ir.Var, str] = {}
-        #: C names of buffers of which the one element in use is held in a C variable.
-        self.registers: dict[str, str] = {}
-
-    # -- names ---------------------------------------------------------------------------------
-
-    def bind(self, var: tvm.ir.Var, name: str, *, index: bool) -> None:
-        """Give a scalar variable its C name; `index` says its C type is an index type."""
-        self._names[var] = name
-        if index:
-            self._index_vars.add(var)
-
-    def bind_buffer(self, buffer: tvm.ir.Var, name: str) -> None:
-        self._buffers[buffer] = name
-
-    def buffer(self, buffer: tvm.ir.Var) -> str:
-        if buffer not in self._buffers:
-            raise self.unsupported(f"buffer {buffer.name} is not declared in the function")
-        return self._buffers[buffer]
-
-    def unsupported(self, what: str) -> UnsupportedError:
-        return UnsupportedError(
-            f"TIR function '{self.function}': {what}; write a kernel for this operator or "
-            "replace it in the model"
-        )
-
-    # -- index mode ----------------------------------------------------------------------------
-
-    def is_index(self, e: tvm.ir.Expr) -> bool:
-        """Whether `e` is integer arithmetic on loop variables, sizes and small constants only."""
-        if isinstance(e, tirx.IntImm):
-            return dtype_of(e) in _INDEX_DTYPES and -(2**31) < e.value < 2**31
-        if isinstance(e, tvm.ir.Var):
-            return e in self._index_vars
-        if isinstance(e, tirx.Cast):
-            return dtype_of(e) in _INDEX_DTYPES and self.is_index(e.value)
-        if isinstance(e, tuple(_WRAPPING) + tuple(_DIVIDE) + (tirx.Min, tirx.Max)):
-            return dtype_of(e) in _INDEX_DTYPES and self.is_index(e.a) and self.is_index(e.b)
-        return False
-
-    def index(self, e: tvm.ir.Expr) -> str:
-        """Print an expression whose value is a position or a size."""
-        if not self.is_index(e):
-            text = self.value(e)
-            return f"(ptrdiff_t)({text})" if dtype_of(e) == "int64" else text
-        if isinstance(e, tirx.IntImm):
-            return str(e.value) if e.value >= 0 else f"({e.value})"
-        if isinstance(e, tvm.ir.Var):
-            return self._names[e]
-        if isinstance(e, tirx.Cast):
-            return f"({_INDEX_TYPES[dtype_of(e)]}){self.index(e.value)}"
-        a, b = self.index(e.a), self.index(e.b)
-        if type(e) in _WRAPPING:
-            return f"({a} {_WRAPPING[type(e)]} {b})"
-        kind = "idx" if dtype_of(e) == "int64" else "i32"
-        if isinstance(e, (tirx.Min, tirx.Max)):
-            self.uses.add("math/megcc_math.h")
-            return f"megcc_{'min' if isinstance(e, tirx.Min) else 'max'}_{kind}({a}, {b})"
-        return self._divide(_DIVIDE[type(e)], e, a, b, kind)
-
-    def condition(self, e: tvm.ir.Expr) -> str:
-        """Print a truth value for ``if`` and ``?:``."""
-        if type(e) in _COMPARE and self.is_index(e.a) and self.is_index(e.b):
-            return f"({self.index(e.a)} {_COMPARE[type(e)]} {self.index(e.b)})"
-        return self.value(e)
-
-    # -- value mode ----------------------------------------------------------------------------
+class ExprPrinter(IndexPrinter):
+    """Prints expressions of one function: index mode is inherited, value mode is here."""
 
     def value(self, e: tvm.ir.Expr) -> str:
         """Print an expression with TVM's semantics; its C type is ``value_type(dtype)``."""
@@ -162,16 +63,16 @@ class ExprPrinter:
             return self.load(e.source, list(e.indices))
         if isinstance(e, tirx.Cast):
             return self._cast(e)
-        if type(e) in _WRAPPING:
-            return self._arith(_WRAPPING[type(e)], e, dtype)
-        if type(e) in _DIVIDE:
+        if type(e) in WRAPPING:
+            return self._arith(WRAPPING[type(e)], e, dtype)
+        if type(e) in DIVIDE:
             return self._division(e, dtype)
         if isinstance(e, (tirx.Min, tirx.Max)):
             return self._min_max(e, dtype)
-        if type(e) in _COMPARE:
+        if type(e) in COMPARE:
             if self.is_index(e.a) and self.is_index(e.b):
                 return self.condition(e)
-            return f"({self.value(e.a)} {_COMPARE[type(e)]} {self.value(e.b)})"
+            return f"({self.value(e.a)} {COMPARE[type(e)]} {self.value(e.b)})"
         if isinstance(e, (tirx.And, tirx.Or)):
             sign = "&&" if isinstance(e, tirx.And) else "||"
             return f"({self.condition(e.a)} {sign} {self.condition(e.b)})"
@@ -273,7 +174,7 @@ class ExprPrinter:
         return f"(({value_type(dtype)})(({wide}){a} {sign} ({wide}){b}))"
 
     def _division(self, e: tvm.ir.Expr, dtype: str) -> str:
-        kind = _DIVIDE[type(e)]
+        kind = DIVIDE[type(e)]
         if self.is_index(e):
             return self.index(e)
         a, b = self.value(e.a), self.value(e.b)
@@ -288,22 +189,6 @@ class ExprPrinter:
                 "mod": f"megcc_fmod{end}({a}, {b})",
             }[kind]
         return self._divide(kind, e, a, b, short(dtype))
-
-    def _divide(self, kind: str, e: tvm.ir.Expr, a: str, b: str, suffix: str) -> str:
-        sign = "/" if kind.endswith("div") else "%"
-        if isinstance(e.b, tirx.IntImm) and e.b.value > 0:
-            unsigned = not is_signed(dtype_of(e))
-            if unsigned or not kind.startswith("floor") or self._non_negative(e.a):
-                narrow = suffix in ("i8", "i16", "u8", "u16")
-                text = f"({a} {sign} {b})"
-                return f"(({value_type(dtype_of(e))}){text})" if narrow else text
-        if not is_signed(dtype_of(e)):
-            kind = kind.removeprefix("floor")
-        self.uses.add("math/megcc_math.h")
-        return f"megcc_{kind}_{suffix}({a}, {b})"
-
-    def _non_negative(self, e: tvm.ir.Expr) -> bool:
-        return int(self.analyzer.const_int_bound(e).min_value) >= 0
 
     def _min_max(self, e: tvm.ir.Expr, dtype: str) -> str:
         if self.is_index(e) and dtype == "int32":

@@ -13,7 +13,8 @@ from tvm.ir import Call, TensorLoad
 
 from . import sizes, sorting
 from .body import Body
-from .exprs import ExprPrinter, dtype_of
+from .exprs import ExprPrinter
+from .indices import dtype_of
 from .scalars import HALF, nbytes, storage_type, value_type
 from .walk import walk
 

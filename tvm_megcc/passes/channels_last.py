@@ -12,7 +12,7 @@ S in source layout ABCDE"); permutations of axes have no such case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,12 +21,11 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.dims import Size, Undecided, floormod
+from tvm_megcc.passes.channels_last_spatial import NCHW_OF_NHWC, SPATIAL
 from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.elementwise import BROADCAST, REDUCE, UNARY
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, shape_of
 from tvm_megcc.relax_tools.shape_exprs import prim_of
-
-NCHW_OF_NHWC = (0, 3, 1, 2)  # logical NCHW = permute_dims(raw NHWC, these axes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +191,7 @@ class _Rewriter(PyExprMutator):
         if not isinstance(value, relax.Call) or not isinstance(value.op, tvm.ir.Op):
             return None
         name = value.op.name
-        if name in _SPATIAL:
+        if name in SPATIAL:
             return self._spatial(value)
         if name == "relax.permute_dims":
             return self._compose(value)
@@ -215,11 +214,11 @@ class _Rewriter(PyExprMutator):
         return next(found, None)
 
     def _spatial(self, call: relax.Call) -> Permuted | None:
-        layout_key, operator = _SPATIAL[call.op.name]
+        layout_key, operator = SPATIAL[call.op.name]
         if str(getattr(call.attrs, layout_key)) != "NCHW":
             return None
         args = [self._raw(call.args[0], NCHW_OF_NHWC), *call.args[1:]]
-        return self._hold(operator(self, args, call.attrs), NCHW_OF_NHWC)
+        return self._hold(operator(self._raw, args, call.attrs), NCHW_OF_NHWC)
 
     def _compose(self, call: relax.Call) -> Permuted:
         rank = _rank(call)
@@ -363,69 +362,4 @@ _RULES = {
     "relax.dequantize": "_quantize",
     "relax.strided_slice": "_strided_slice",
     **dict.fromkeys(REDUCE, "_reduce"),
-}
-
-
-def _ints(values: Sequence[object]) -> list[int]:
-    return [int(v) for v in values]  # type: ignore[call-overload]
-
-
-def _conv2d(rewriter: _Rewriter, args: list[relax.Expr], attrs: tvm.ir.Attrs) -> relax.Expr:
-    return relax.op.nn.conv2d(
-        args[0],
-        rewriter._raw(args[1], NCHW_OF_NHWC),  # OIHW of OHWI is the same permutation
-        strides=_ints(attrs.strides),
-        padding=_ints(attrs.padding),
-        dilation=_ints(attrs.dilation),
-        groups=int(attrs.groups),
-        data_layout="NHWC",
-        kernel_layout="OHWI",
-    )
-
-
-def _pool2d(name: str) -> Callable[[_Rewriter, list[relax.Expr], tvm.ir.Attrs], relax.Expr]:
-    def build(rewriter: _Rewriter, args: list[relax.Expr], attrs: tvm.ir.Attrs) -> relax.Expr:
-        return getattr(relax.op.nn, name)(
-            args[0],
-            pool_size=_ints(attrs.pool_size),
-            strides=_ints(attrs.strides),
-            padding=_ints(attrs.padding),
-            dilation=_ints(attrs.dilation),
-            ceil_mode=bool(attrs.ceil_mode),
-            count_include_pad=bool(attrs.count_include_pad),
-            layout="NHWC",
-        )
-
-    return build
-
-
-def _adaptive(rewriter: _Rewriter, args: list[relax.Expr], attrs: tvm.ir.Attrs) -> relax.Expr:
-    size = attrs.output_size
-    wanted = None if size is None else _ints(size)
-    return relax.op.nn.adaptive_avg_pool2d(args[0], output_size=wanted, layout="NHWC")
-
-
-def _resize2d(rewriter: _Rewriter, args: list[relax.Expr], attrs: tvm.ir.Attrs) -> relax.Expr:
-    return relax.op.image.resize2d(
-        args[0],
-        args[1],
-        roi=[float(v) for v in attrs.roi],
-        layout="NHWC",
-        method=str(attrs.method),
-        coordinate_transformation_mode=str(attrs.coordinate_transformation_mode),
-        rounding_method=str(attrs.rounding_method),
-        cubic_alpha=float(attrs.cubic_alpha),
-        cubic_exclude=int(attrs.cubic_exclude),
-        extrapolation_value=float(attrs.extrapolation_value),
-        out_dtype=str(attrs.out_dtype) if attrs.out_dtype else None,
-    )
-
-
-#: Operators with H and W: the attribute that names their layout, and how to build the NHWC form.
-_SPATIAL = {
-    "relax.nn.conv2d": ("data_layout", _conv2d),
-    "relax.nn.max_pool2d": ("layout", _pool2d("max_pool2d")),
-    "relax.nn.avg_pool2d": ("layout", _pool2d("avg_pool2d")),
-    "relax.nn.adaptive_avg_pool2d": ("layout", _adaptive),
-    "relax.image.resize2d": ("layout", _resize2d),
 }
