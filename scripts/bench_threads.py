@@ -132,11 +132,11 @@ def table(rows: list[Row], threads: int) -> str:
     return "\n".join(lines)
 
 
-def write(page: Path, text: str) -> None:
-    """Put `text` between the markers of the page."""
-    head, _, rest = page.read_text().partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    page.write_text(f"{head}{BEGIN}\n\n{text}\n\n{END}{tail}")
+def write(page: Path, text: str, begin: str = BEGIN, end: str = END) -> None:
+    """Put `text` between two markers of the page."""
+    head, _, rest = page.read_text().partition(begin)
+    _, _, tail = rest.partition(end)
+    page.write_text(f"{head}{begin}\n\n{text}\n\n{end}{tail}")
 
 
 def main(argv: list[str] | None = None) -> int:

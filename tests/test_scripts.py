@@ -65,6 +65,32 @@ def test_bench_threads_writes_its_table(
     assert "missing_model" in capsys.readouterr().err
 
 
+@needs_cc
+def test_bench_byoc_writes_its_table(tmp_path: Path) -> None:
+    """In a process of its own: it sets TVM's number of threads before TVM is imported."""
+    page = tmp_path / "performance.md"
+    page.write_text(
+        "before\n<!-- Written by scripts/bench_byoc.py: begin -->\nold\n"
+        "<!-- end of regions -->\nafter\n"
+    )
+    code = (
+        "import sys, bench_byoc; from pathlib import Path; "
+        f"bench_byoc.PAGE = Path({str(page)!r}); "
+        "sys.argv = ['bench_byoc', 'tiny_cnn', '--rounds', '1', '--write']; "
+        "sys.exit(bench_byoc.main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "scripts")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
+    assert "| tiny_cnn | 1 | 100 % | " in text
+
+
 @pytest.fixture
 def bare_path(tmp_path: Path) -> Path:
     """A PATH with little more than a shell's own needs: no compiler, no qemu, not root."""
