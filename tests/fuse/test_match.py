@@ -250,9 +250,9 @@ def test_requests_are_calls_by_the_operators_header() -> None:
     for left_out in ("bias", "residual"):
         rest = {name: o for name, o in request.operands.items() if name != left_out}
         with pytest.raises(ValueError, match=f"conv2d: operand '{left_out}' is missing"):
-            Request("conv2d", facts, rest).checked(value)
+            Request("conv2d", facts, rest).checked(value, {})
     with pytest.raises(ValueError, match="conv2d: operand 'w' has 144 elements, of the shape"):
-        Request("conv2d", {**facts, "kh": 2}, request.operands).checked(value)
+        Request("conv2d", {**facts, "kh": 2}, request.operands).checked(value, {})
     typed = {**request.operands, "residual": np.zeros(X, np.int8)}
     with pytest.raises(ValueError, match="'y' is f32, not i8, as operand 'residual' is"):
-        Request("conv2d", facts, typed).checked(value)
+        Request("conv2d", facts, typed).checked(value, {})

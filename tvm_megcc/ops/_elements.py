@@ -49,7 +49,7 @@ def _found(ctx: Any, expr: relax.Expr) -> list[Element] | None:
     if name == "relax.astype" and "int" in str(value.args[0].ty.dtype):
         return _found(ctx, value.args[0])
     if name == "relax.arange":  # of one size: `Context.sizes`
-        start, end = (size_of(getattr(v, "value", v)) for v in value.args[:2])
+        start, end = (size_of(getattr(v, "value", v), ctx.symbols) for v in value.args[:2])
         return [start] if start is not None and end is not None and end - start == 1 else None
     return None
 

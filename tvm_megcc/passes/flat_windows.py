@@ -32,7 +32,7 @@ from tvm_megcc.dims import Size
 from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.elementwise import UNARY
 from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
-from tvm_megcc.relax_tools.shape_exprs import prim_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
 
 Build = Callable[[relax.Call, list[relax.Expr], int], relax.Call]
 _PLANES_FIRST = (0, 2, 1, 3, 4)  # NCDHW <-> NDCHW
@@ -69,6 +69,7 @@ class _Rewriter(PyExprMutator):
     def __init__(self, mod: tvm.IRModule) -> None:
         super().__init__(mod)
         self.variables: dict[str, tvm.tirx.Var] = {}
+        self.symbols: Symbols
         self.planes: set[relax.Var] = set()
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
@@ -83,13 +84,13 @@ class _Rewriter(PyExprMutator):
         if name in _LINES and layout == "NCW":
             wide = [self._emit(relax.op.expand_dims(a, axis=_AXIS)) for a in call.args]
             return self._back(_LINES[name](call, wide, 1), squeezed=True)
-        if name in _VOLUMES and layout == "NCDHW" and _one_plane(call):
+        if name in _VOLUMES and layout == "NCDHW" and _one_plane(call, self.symbols):
             return self._plane_by_plane(call, _VOLUMES[name])
         return call
 
     def _plane_by_plane(self, call: relax.Call, build: Build) -> relax.Expr:
         data, *weights = call.args
-        shape, result = shape_of(data), shape_of(call)
+        shape, result = (shape_of(v, self.symbols) for v in (data, call))
         if shape is None or result is None:
             return call
         n, c, d, h, w = shape
@@ -155,18 +156,18 @@ def _ints(values: object) -> list[int]:
     return [int(v) for v in values]  # type: ignore[attr-defined]
 
 
-def _window(call: relax.Call) -> list[int]:
+def _window(call: relax.Call, symbols: Symbols) -> list[int]:
     """The extents of the kernel or of the pool."""
     if len(call.args) > 1:
-        shape = shape_of(call.args[1])
+        shape = shape_of(call.args[1], symbols)
         return [v if isinstance(v, int) else 0 for v in shape[2:]] if shape is not None else [0]
     return _ints(call.attrs.pool_size)
 
 
-def _one_plane(call: relax.Call) -> bool:
+def _one_plane(call: relax.Call, symbols: Symbols) -> bool:
     """Whether a 3-D window reads the plane that it writes, and no other."""
     before, after = _ints(call.attrs.padding)[::3]
-    return _window(call)[0] == 1 == _ints(call.attrs.strides)[0] and before == after == 0
+    return _window(call, symbols)[0] == 1 == _ints(call.attrs.strides)[0] and before == after == 0
 
 
 def _planar(values: list[int], dims: int, fill: int) -> list[int]:

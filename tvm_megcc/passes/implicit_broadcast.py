@@ -14,6 +14,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.elementwise import BROADCAST
 from tvm_megcc.relax_tools.exprs import shape_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols
 
 _EXPAND = tvm.ir.Op.get("relax.broadcast_to")
 
@@ -30,6 +31,7 @@ class ImplicitBroadcast:
 class _Rewriter(PyExprMutator):
     def __init__(self, mod: tvm.IRModule) -> None:
         super().__init__(mod)
+        self.symbols: Symbols
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
@@ -47,5 +49,5 @@ class _Rewriter(PyExprMutator):
         args = list(call.args)
         args[position] = expanded.args[0]
         smaller = self.builder_.normalize(relax.Call(call.op, args, call.attrs))
-        shape = shape_of(call)
-        return smaller if shape is not None and shape_of(smaller) == shape else call
+        same = shape_of(smaller, self.symbols) == shape_of(call, self.symbols) is not None
+        return smaller if same else call
