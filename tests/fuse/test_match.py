@@ -15,10 +15,11 @@ from tvm import relax
 from tests.passes.support import build
 from tvm_megcc.fuse import catalogue
 from tvm_megcc.fuse.epilogue import grow
-from tvm_megcc.fuse.graph import Graph, op_name
+from tvm_megcc.fuse.graph import Graph
 from tvm_megcc.fuse.match import Match, find_matches
 from tvm_megcc.fuse.request import Request
 from tvm_megcc.kernels.contract import activation_codes, codes, contract
+from tvm_megcc.relax_tools.calls import op_name
 
 op = relax.op
 RNG = np.random.default_rng(0)

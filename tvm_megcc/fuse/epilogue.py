@@ -14,7 +14,8 @@ from tvm import relax
 from tvm.ir import GenericConst
 
 from tvm_megcc.fuse.activation import REACH, over_any
-from tvm_megcc.fuse.graph import Graph, op_name, root_of
+from tvm_megcc.fuse.graph import Graph, root_of
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of
 
 _ADD = "relax.add"

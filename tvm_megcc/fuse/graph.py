@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import tvm
 from tvm import relax
 from tvm.relax.dpl import DFPattern
 from tvm.relax.dpl.pattern import CallPattern, OrPattern
@@ -16,13 +15,6 @@ from tvm_megcc.relax_tools.shape_exprs import symbols_of
 
 #: Calls that a pattern may reach from its root: none is deeper.
 DEPTH = 8
-
-
-def op_name(expr: relax.Expr | None) -> str:
-    """Name of the operator that `expr` calls, or an empty string."""
-    if isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op):
-        return str(expr.op.name)
-    return ""
 
 
 def root_of(pattern: DFPattern) -> str:

@@ -18,9 +18,10 @@ from tvm import relax
 from tvm_megcc.dims import Undecided, is_static
 from tvm_megcc.fuse import catalogue
 from tvm_megcc.fuse.epilogue import Grown, grow
-from tvm_megcc.fuse.graph import Graph, op_name, variables
+from tvm_megcc.fuse.graph import Graph, variables
 from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.kernels import registry
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.elementwise import BROADCAST, UNARY
 from tvm_megcc.relax_tools.slices import slice_of
 

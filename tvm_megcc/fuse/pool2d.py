@@ -52,11 +52,8 @@ def _global(func: int, parts: Parts, shape: tuple[Size, ...]) -> Request:
 
 
 def _adaptive(parts: Parts, tail: Tail) -> Request | None:
-    attrs, shape, out = (
-        parts["root"].attrs,
-        parts.shape_of(parts["x"]),
-        parts.shape_of(parts["root"]),
-    )
+    attrs = parts["root"].attrs
+    shape, out = (parts.shape_of(parts[name]) for name in ("x", "root"))
     if str(attrs.layout) != "NHWC" or shape is None or out is None or out[1:3] != (1, 1):
         return None
     return _global(codes("global_pool")["AVG"], parts, shape)

@@ -18,6 +18,7 @@ from tvm_megcc.dims import Size, Symbol, as_symbol, compare, of, stretch, symbol
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.lower.growing import Growing, ShapeOf, Sizes, Value, single
 from tvm_megcc.lower.regions import lower_region
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import Checked, checked_of
 from tvm_megcc.relax_tools.control_flow import region_of
 from tvm_megcc.relax_tools.exprs import dtype_name, known_shape, shape_of
@@ -217,7 +218,7 @@ class Lowering(Growing):
 
     @_expr.register
     def _(self, expr: relax.Call, var: relax.Var) -> Value:
-        name = expr.op.name if isinstance(expr.op, tvm.ir.Op) else str(expr.op)
+        name = op_name(expr) or str(expr.op)
         if isinstance(expr.op, tvm.ir.GlobalVar):
             region = region_of(self.mod[expr.op])
             assert region is not None, name

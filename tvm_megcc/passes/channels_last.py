@@ -23,6 +23,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm_megcc.dims import Size, Undecided, floormod
 from tvm_megcc.passes.channels_last_spatial import NCHW_OF_NHWC, SPATIAL
 from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.elementwise import BROADCAST, REDUCE, UNARY
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, shape_of
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
@@ -189,9 +190,9 @@ class _Rewriter(PyExprMutator):
         if isinstance(value, relax.TupleGetItem):
             fields = self.tuples.get(value.tuple_value)
             return fields[value.index] if fields else None
-        if not isinstance(value, relax.Call) or not isinstance(value.op, tvm.ir.Op):
+        name = op_name(value)
+        if not name:
             return None
-        name = value.op.name
         if name in SPATIAL:
             return self._spatial(value)
         if name == "relax.permute_dims":

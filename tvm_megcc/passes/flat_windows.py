@@ -30,6 +30,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.dims import Size
 from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.elementwise import UNARY
 from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
@@ -39,7 +40,7 @@ _PLANES_FIRST = (0, 2, 1, 3, 4)  # NCDHW <-> NDCHW
 _BINARY = frozenset(
     f"relax.{name}" for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 )
-_SQUEEZE, _EXPAND = (tvm.ir.Op.get(f"relax.{name}") for name in ("squeeze", "expand_dims"))
+_SQUEEZE, _EXPAND = "relax.squeeze", "relax.expand_dims"
 _AXIS = 2  # the one that goes or comes
 
 
@@ -74,7 +75,7 @@ class _Rewriter(PyExprMutator):
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
-        name = call.op.name if isinstance(call.op, tvm.ir.Op) else ""
+        name = op_name(call)
         if name in UNARY or name in _BINARY:
             return self._element_by_element(call)
         if name not in _LINES and name not in _VOLUMES:
@@ -128,10 +129,11 @@ class _Rewriter(PyExprMutator):
     def _plane(self, arg: relax.Expr) -> _Plane | None:
         """The plane of which `arg` is the graph's own value."""
         value = self.lookup_binding(arg) if isinstance(arg, relax.Var) else None
-        if not isinstance(value, relax.Call) or value.op not in (_SQUEEZE, _EXPAND):
+        name = op_name(value)
+        if value is None or name not in (_SQUEEZE, _EXPAND):
             return None
         whole = value.args[0]
-        return _Plane(whole, value.op == _SQUEEZE) if whole in self.planes else None
+        return _Plane(whole, name == _SQUEEZE) if whole in self.planes else None
 
     def _reshape(self, data: relax.Expr, shape: list[Size]) -> relax.Expr:
         dims = [prim_of(size, self.variables) for size in shape]

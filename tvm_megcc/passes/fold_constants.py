@@ -16,6 +16,7 @@ from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import as_int, make_constant, static_shape
 from tvm_megcc.relax_tools.shape_exprs import Symbols
 
@@ -112,7 +113,7 @@ class _Folder(PyExprMutator):
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
-        name = call.op.name if isinstance(call.op, tvm.ir.Op) else ""
+        name = op_name(call)
         if name == "relax.shape_to_tensor":
             sizes = [as_int(v) for v in call.args[0].ty.values or [None]]
             return call if None in sizes else make_constant(np.array(sizes, np.int64))

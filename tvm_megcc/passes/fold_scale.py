@@ -20,6 +20,7 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.dims import Size, fixed
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
 from tvm_megcc.relax_tools.shape_exprs import Symbols, symbols_of
@@ -75,7 +76,7 @@ class _Folder(PyExprMutator):
     def visit_tuple_getitem_(self, item: relax.TupleGetItem) -> relax.Expr:
         item = self.visit_expr_post_order(item)
         call = self._value(item.tuple_value) if isinstance(item, relax.TupleGetItem) else None
-        if call is None or item.index != 0 or not _is_op(call, "relax.nn.batch_norm"):
+        if call is None or item.index != 0 or op_name(call) != "relax.nn.batch_norm":
             return item
         arrays = [a for arg in call.args[1:5] if (a := constant(arg)) is not None]
         rank = len(call.args[0].ty.shape.values) if self._shape(call.args[0]) else 0
@@ -94,7 +95,7 @@ class _Folder(PyExprMutator):
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
         for name, rewrite in (("relax.multiply", self._scaled), ("relax.add", self._shifted)):
-            if _is_op(call, name):
+            if op_name(call) == name:
                 value, factor = call.args
                 if constant(value) is not None:
                     value, factor = factor, value
@@ -144,27 +145,23 @@ class _Folder(PyExprMutator):
         return relax.op.add(x, make_constant(shift))
 
 
-def _is_op(expr: relax.Expr | None, name: str) -> bool:
-    return isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op) and expr.op.name == name
-
-
 def _added(call: relax.Call | None) -> np.ndarray | None:
     """The constant that an addition adds on its right; None where it is none."""
-    return constant(call.args[1]) if call is not None and _is_op(call, "relax.add") else None
+    return constant(call.args[1]) if call is not None and op_name(call) == "relax.add" else None
 
 
 def _scaled_weights(
     call: relax.Call, shape: tuple[Size, ...] | None, factor: np.ndarray
 ) -> relax.Call | None:
     """`call` with `factor` multiplied into its constant weights; None where that is not it."""
-    if not isinstance(call.op, tvm.ir.Op) or len(call.args) < 2:
+    if not op_name(call) or len(call.args) < 2:
         return None
     weights = constant(call.args[1])
     if weights is None or shape is None:
         return None
-    if call.op.name == "relax.nn.conv2d" and str(call.attrs.kernel_layout) == "OIHW":
+    if op_name(call) == "relax.nn.conv2d" and str(call.attrs.kernel_layout) == "OIHW":
         axis, rank_behind = 1, 3
-    elif call.op.name == "relax.matmul" and weights.ndim == 2:
+    elif op_name(call) == "relax.matmul" and weights.ndim == 2:
         axis, rank_behind = len(shape) - 1, 0
     else:
         return None

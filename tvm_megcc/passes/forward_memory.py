@@ -13,6 +13,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.core.dtypes import nbytes
 from tvm_megcc.dims import Size, product
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of, sizes_of, symbols_of, variables_of
@@ -45,9 +46,10 @@ class _Forwarder(PyExprMutator):
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
-        if not isinstance(call.op, tvm.ir.Op) or not call.args:
+        name = op_name(call)
+        if not name or not call.args:
             return call
-        source, name = call.args[0], call.op.name
+        source = call.args[0]
         if isinstance(source, GenericConst) or not isinstance(source.ty, relax.TensorType):
             return call
         shape, result = shape_of(source, self.symbols), None

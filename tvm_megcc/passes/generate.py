@@ -20,6 +20,7 @@ from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Size
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.passes.rewriting import changed, with_functions
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import called_by, plain_functions
 from tvm_megcc.relax_tools.exprs import known_shape
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, with_kernels
@@ -82,7 +83,7 @@ class _Generator:
 
     def _binding(self, binding: relax.Binding) -> relax.Binding:
         value = binding.value
-        if not isinstance(value, relax.Call) or value.op != tvm.ir.Op.get("relax.call_tir"):
+        if op_name(value) != "relax.call_tir":
             return binding
         call = relax.BlockBuilder(self.mod).normalize(self._call(value, binding.var.name))
         if isinstance(binding, relax.MatchCast):

@@ -24,6 +24,7 @@ from tvm import relax
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Size
 from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of, sizes_of
 
 ATTRIBUTE = "tvm_megcc.kernels"
@@ -79,9 +80,9 @@ class KernelCall:
         return attr % _WORDS
 
 
-def kernel_call_of(expr: object, symbols: Symbols) -> KernelCall | None:
+def kernel_call_of(expr: relax.Expr, symbols: Symbols) -> KernelCall | None:
     """What a call of a kernel says in a function with these dims; None for any other."""
-    if not isinstance(expr, relax.Call) or expr.op != tvm.ir.Op.get("relax.call_dps_packed"):
+    if op_name(expr) != "relax.call_dps_packed":
         return None
     *operands, attrs, extent = expr.args[1].fields
     work, workspace, cost, *overlap = _sizes(extent, symbols)
