@@ -165,11 +165,8 @@ class Model(Walk):
     def entered(self, param: relax.Var, dtype: DType) -> Value:
         """A parameter as the nodes see it."""
         if is_empty(param, self.symbols):
-            return (
-                restored(empty(param, self.symbols), dtype)
-                if dtype.is_storage
-                else empty(param, self.symbols)
-            )
+            array = empty(param, self.symbols)
+            return restored(array, dtype) if dtype.is_storage else array
         if dtype.is_packed:
             return unpacked(self.place("unpack"), param, dtype)
         if dtype.is_storage:
