@@ -60,16 +60,16 @@ def compile_module(
     if functions == ["main"]:
         return compiler.programs(mod, functions)["main"]
     programs = compiler.programs(_only(mod, functions), functions)
-    with symbols_of(signature):
-        inputs = tuple(
-            PortType(port, dtype, shape_of(param) or ())
-            for port, dtype, param in zip(
-                input_names,
-                input_dtypes or map(dtype_of, signature.params),
-                signature.params,
-                strict=True,
-            )
+    bounds = symbols_of(signature)
+    inputs = tuple(
+        PortType(port, dtype, shape_of(param, bounds) or ())
+        for port, dtype, param in zip(
+            input_names,
+            input_dtypes or map(dtype_of, signature.params),
+            signature.params,
+            strict=True,
         )
+    )
     symbols = symbols_in(port.dims for port in inputs)
     number = {symbol.name: k for k, symbol in enumerate(symbols)}
     rows = [*found.variants, *([(found.fallback, {})] if found.fallback else [])]

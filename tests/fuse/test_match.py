@@ -15,10 +15,11 @@ from tvm import relax
 from tests.passes.support import build
 from tvm_megcc.fuse import catalogue
 from tvm_megcc.fuse.epilogue import grow
-from tvm_megcc.fuse.graph import Graph, op_name
+from tvm_megcc.fuse.graph import Graph
 from tvm_megcc.fuse.match import Match, find_matches
 from tvm_megcc.fuse.request import Request
 from tvm_megcc.kernels.contract import activation_codes, codes, contract
+from tvm_megcc.relax_tools.calls import op_name
 
 op = relax.op
 RNG = np.random.default_rng(0)
@@ -250,9 +251,9 @@ def test_requests_are_calls_by_the_operators_header() -> None:
     for left_out in ("bias", "residual"):
         rest = {name: o for name, o in request.operands.items() if name != left_out}
         with pytest.raises(ValueError, match=f"conv2d: operand '{left_out}' is missing"):
-            Request("conv2d", facts, rest).checked(value)
+            Request("conv2d", facts, rest).checked(value, {})
     with pytest.raises(ValueError, match="conv2d: operand 'w' has 144 elements, of the shape"):
-        Request("conv2d", {**facts, "kh": 2}, request.operands).checked(value)
+        Request("conv2d", {**facts, "kh": 2}, request.operands).checked(value, {})
     typed = {**request.operands, "residual": np.zeros(X, np.int8)}
     with pytest.raises(ValueError, match="'y' is f32, not i8, as operand 'residual' is"):
-        Request("conv2d", facts, typed).checked(value)
+        Request("conv2d", facts, typed).checked(value, {})

@@ -17,7 +17,14 @@ from tvm.relax.utils import copy_with_new_vars
 
 from tvm_megcc.dims import Size, effort, is_static, stretch, stretched_from, symbols
 from tvm_megcc.relax_tools.control_flow import called_by
-from tvm_megcc.relax_tools.shape_exprs import prim_of, size_of, sizes_of, symbols_of, variables_of
+from tvm_megcc.relax_tools.shape_exprs import (
+    Symbols,
+    prim_of,
+    size_of,
+    sizes_of,
+    symbols_of,
+    variables_of,
+)
 from tvm_megcc.relax_tools.stretching import copied, copy, parts_of
 
 
@@ -33,8 +40,7 @@ def with_equal_dims(
     """
     made: dict[str, relax.Function] = {}
     for name in functions:
-        with symbols_of(mod[name]):
-            equal = _equal(mod, name)
+        equal = _equal(mod, name)
         if equal is not None:
             made[name] = equal.with_attr("global_symbol", f"{name}_equal")
     if made:
@@ -48,13 +54,14 @@ def with_equal_dims(
 
 def _equal(mod: tvm.IRModule, name: str) -> relax.Function | None:
     func = copy_with_new_vars(mod[name])
-    settled = _Settled.of(mod, func, called_by(mod, [name]))
+    dims = symbols_of(mod[name])
+    settled = _Settled.of(mod, func, dims, called_by(mod, [name]))
     if not settled.some:
         return None
     variables = variables_of(func)
     values = {variables[z]: prim_of(size, variables) for z, size in settled.values.items()}
     found = _Copies(mod, func, settled).visit_expr(func)
-    return _Checks(mod).visit_expr(_bound(found, values))
+    return _Checks(mod, dims).visit_expr(_bound(found, values))
 
 
 def _bound(func: relax.Function, values: Mapping[tirx.Var, tvm.ir.Expr]) -> relax.Function:
@@ -74,6 +81,8 @@ def _bound(func: relax.Function, values: Mapping[tirx.Var, tvm.ir.Expr]) -> rela
 class _Settled:
     """The dims that are known with the inputs' shapes, those that met among them."""
 
+    #: Of the function: what it says of its dims.
+    dims: Symbols
     names: set[str]
     #: Whether a copy follows from them.
     some: bool = False
@@ -81,9 +90,11 @@ class _Settled:
     values: dict[str, Size] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, mod: tvm.IRModule, func: relax.Function, callees: Sequence[str]) -> _Settled:
-        shapes = [sizes_of(getattr(p.ty, "shape", None)) or () for p in func.params]
-        found = cls({s.name for shape in shapes for size in shape for s in symbols(size)})
+    def of(
+        cls, mod: tvm.IRModule, func: relax.Function, dims: Symbols, callees: Sequence[str]
+    ) -> _Settled:
+        shapes = [sizes_of(getattr(p.ty, "shape", None), dims) or () for p in func.params]
+        found = cls(dims, {s.name for shape in shapes for size in shape for s in symbols(size)})
         # A function that is called knows a size by its name.
         named = {name for callee in callees for name in variables_of(mod[callee])}
         calls: dict[relax.Var, relax.Expr] = {}
@@ -92,7 +103,7 @@ class _Settled:
                 if isinstance(binding, relax.VarBinding):
                     calls[binding.var] = binding.value
                     if copied(mod, binding.value) is not None:
-                        found.some |= found.needs(sizes_of(binding.var.ty.shape) or ())
+                        found.some |= found.needs(sizes_of(binding.var.ty.shape, dims) or ())
                 elif parts := parts_of(calls.get(binding.value)):
                     z = str(binding.ty.values[0].name)
                     if z not in named:
@@ -111,7 +122,7 @@ class _Settled:
         """A dim that met, where its parts are known."""
         sizes = []
         for part in parts:
-            size = size_of(part)
+            size = size_of(part, self.dims)
             assert size is not None, part
             sizes.append(self.values.get(str(size), size))
         if self.knows(sizes):
@@ -129,6 +140,9 @@ class _Copies(PyExprMutator):
         self.mod, self.settled = mod, settled
         self.variables = variables_of(func)
 
+    def _sizes(self, value: relax.Expr) -> tuple[Size, ...]:
+        return sizes_of(value.ty.shape, self.settled.dims) or ()
+
     def visit_match_cast_(self, binding: relax.MatchCast) -> None:
         is_shape = isinstance(binding.ty, relax.ShapeType) and binding.ty.values
         if is_shape and str(binding.ty.values[0]) in self.settled.values:
@@ -137,11 +151,11 @@ class _Copies(PyExprMutator):
 
     def visit_var_binding_(self, binding: relax.VarBinding) -> None:
         value = copied(self.mod, binding.value)
-        if value is None or not self.settled.knows(sizes_of(binding.var.ty.shape) or ()):
+        if value is None or not self.settled.knows(self._sizes(binding.var)):
             super().visit_var_binding_(binding)
             return
         # What is 1 or another dim is just that one, but for what is always 1.
-        have_dims, new_dims = (sizes_of(v.ty.shape) or () for v in (value, binding.var))
+        have_dims, new_dims = (self._sizes(v) for v in (value, binding.var))
         pairs = list(zip(have_dims, new_dims, strict=True))
         wanted = [(stretched_from(size) or (0, size))[1] for _, size in pairs]
         ones = {k for k, (have, size) in enumerate(pairs) if have == 1 != size}
@@ -160,12 +174,16 @@ class _Copies(PyExprMutator):
 class _Checks(PyExprMutator):
     """A cast to what a settled dim is defines nothing, and is left out where it is no other."""
 
+    def __init__(self, mod: tvm.IRModule, dims: Symbols) -> None:
+        super().__init__(mod)
+        self.dims = dims
+
     def visit_match_cast_(self, binding: relax.MatchCast) -> None:
         if not isinstance(binding.ty, relax.TensorType):
             super().visit_match_cast_(binding)
             return
         value = self.visit_expr(binding.value)
-        if sizes_of(value.ty.shape) != sizes_of(binding.ty.shape):
+        if sizes_of(value.ty.shape, self.dims) != sizes_of(binding.ty.shape, self.dims):
             ty = relax.TensorType(list(map(_checking, binding.ty.shape.values)), binding.ty.dtype)
             value = self.builder_.match_cast(value, ty, binding.var.name)
         self.set_var_remap(binding.var, value)

@@ -70,8 +70,7 @@ def dispatch(
         there or dispatched already.
     """
     func = _function(mod, function)
-    with symbols_of(func):
-        inputs = _inputs(func)
+    inputs = _inputs(func)
     _check_shapes(inputs, shapes)
     found = by_symbol(inputs, dispatcher(shapes))
     check_count(found, max_buckets)
@@ -98,8 +97,7 @@ def list_shapes(mod: tvm.IRModule, function: str, listed: Sequence[Shapes]) -> t
         For a shape that is not the function's, or a set that does not say the size of every dim.
     """
     func = _function(mod, function)
-    with symbols_of(func):
-        inputs = _inputs(func)
+    inputs = _inputs(func)
     combinations: list[dict[Symbol, Interval]] = []
     for shapes in listed:
         _check_shapes(inputs, shapes)
@@ -147,7 +145,8 @@ def _inputs(func: relax.Function) -> dict[str, tuple[Size, ...]]:
     names = [str(n) for n in attrs.get(INPUT_NAMES, [])]
     if len(names) != len(params):
         names = [p.name for p in params]
-    shapes = [sizes_of(getattr(p.ty, "shape", None)) for p in params]
+    bounds = symbols_of(func)
+    shapes = [sizes_of(getattr(p.ty, "shape", None), bounds) for p in params]
     return {n: s for n, s in zip(names, shapes, strict=True) if s is not None}
 
 
@@ -313,12 +312,11 @@ class _Conditionals:
     def _call(self, name: str) -> relax.Expr:
         """A call of a clone, its arguments cast to what it takes."""
         target = self.mod.get_global_var(name)
+        bounds = symbols_of(self.func)  # the clone's dims have the names of this function's
         bindings: list[relax.Binding] = []
         args: list[relax.Expr] = []
         for param, wanted in zip(self.func.params, self.mod[name].params, strict=True):
-            with symbols_of(self.func):  # the clone's dims have the names of this function's
-                found = sizes_of(getattr(wanted.ty, "shape", None))
-                have = sizes_of(getattr(param.ty, "shape", None))
+            found, have = (sizes_of(getattr(p.ty, "shape", None), bounds) for p in (wanted, param))
             if found is None or found == have:
                 args.append(param)
                 continue

@@ -129,7 +129,7 @@ def _inferred(
     arrays = [None if a is None else np.asarray(a) for a in operands]
     shapes = [a if a is not None and a.size <= MAX_SHAPE else None for a in arrays]
     try:
-        found = result_types(node, [type_of(a, None) for a in arrays], opsets, shapes)
+        found = result_types(node, [type_of(a, None, {}) for a in arrays], opsets, shapes)
     except Exception:  # the node's own evaluation, or a converter, says what is wrong
         return {}
     return {name: kind.tensor_type for name, kind in found.items()}

@@ -14,12 +14,13 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.core.dtypes import DType, of, of_numpy, of_onnx
+from tvm_megcc.relax_tools.exprs import shape_of
 from tvm_megcc.relax_tools.names import with_names
-from tvm_megcc.relax_tools.shape_exprs import prim_of, size_of, with_bounds, with_symbols
+from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of, size_of, with_bounds
 
 from ..dims import Dim, Size, Symbol, stretch
 from ..errors import UnsupportedError
-from ..ops._context import expr_dtype, relax_shape
+from ..ops._context import expr_dtype
 from ..ops._stored import packed, restored, unpacked
 from . import sequences
 from .model import ImportedModel, InputInfo, OutputInfo
@@ -46,18 +47,6 @@ def import_graph(
     """
     importer = Model(model)
     params = importer.parameters(inputs)
-    with with_symbols(importer.symbols):
-        return _import(importer, model, inputs, params, name, elements)
-
-
-def _import(
-    importer: Model,
-    model: onnx.ModelProto,
-    inputs: tuple[InputInfo, ...],
-    params: list[relax.Var],
-    name: str,
-    elements: Mapping[str, Sequence[str]],
-) -> ImportedModel:
     output_names: list[str] = []
     builder = importer.builder
     error: Exception | None = None
@@ -93,13 +82,12 @@ def _import(
             if isinstance(func, relax.Function):
                 mod.update_func(gvar, with_bounds(func, importer.symbols.values()))
     mod = with_names(mod, {v: n for v, n in importer.names.items() if v != n and n.isprintable()})
-    with with_symbols(importer.sizes()):
-        outputs = _output_infos(mod, output_names, importer.stored_ports)
+    outputs = _output_infos(mod, output_names, importer.stored_ports, importer.sizes())
     return ImportedModel(mod, inputs, outputs, name)
 
 
 def _output_infos(
-    mod: tvm.IRModule, names: list[str], stored: Mapping[str, str]
+    mod: tvm.IRModule, names: list[str], stored: Mapping[str, str], symbols: Symbols
 ) -> tuple[OutputInfo, ...]:
     # Of the value, not of the function: that one forgets sizes which no parameter has.
     returned = mod["main"].body.body.ty
@@ -108,7 +96,7 @@ def _output_infos(
     for name, ty in zip(names, types, strict=True):
         if not isinstance(ty, relax.TensorType):
             raise UnsupportedError(f"output '{name}' is no tensor; cut the model at its tensors")
-        dims = relax_shape(relax.Var("_", ty))
+        dims = shape_of(relax.Var("_", ty), symbols)
         if dims is None:
             raise UnsupportedError(
                 f"output '{name}': its shape is known only at run time; cut the model before it"
@@ -141,11 +129,10 @@ class Model(Walk):
     def sizes(self) -> dict[str, Symbol | Size]:
         """The symbolic dims by name; those that met as what the inputs' dims make of them."""
         found: dict[str, Symbol | Size] = {**self.symbols}
-        with with_symbols(found):
-            for size, parts in self.met.items():
-                a, b = (size_of(prim_of(part, self.variables)) for part in parts)
-                assert a is not None and b is not None, parts
-                found[str(size)] = stretch(a, b)
+        for size, parts in self.met.items():
+            a, b = (size_of(prim_of(part, self.variables), found) for part in parts)
+            assert a is not None and b is not None, parts
+            found[str(size)] = stretch(a, b)
         return found
 
     def raise_missing(self) -> None:
@@ -177,8 +164,9 @@ class Model(Walk):
 
     def entered(self, param: relax.Var, dtype: DType) -> Value:
         """A parameter as the nodes see it."""
-        if is_empty(param):
-            return restored(empty(param), dtype) if dtype.is_storage else empty(param)
+        if is_empty(param, self.symbols):
+            array = empty(param, self.symbols)
+            return restored(array, dtype) if dtype.is_storage else array
         if dtype.is_packed:
             return unpacked(self.place("unpack"), param, dtype)
         if dtype.is_storage:

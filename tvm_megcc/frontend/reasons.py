@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 from tvm import relax
 
-from ..ops._context import expr_dtype, relax_shape
+from tvm_megcc.relax_tools.exprs import shape_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols
+
+from ..ops._context import expr_dtype
 from ..ops._sizes import SizeArray
 
 #: What only says something to whoever knows TVM.
@@ -18,16 +21,16 @@ _OF_TVM = re.compile(
 )
 
 
-def reason(error: Exception, operands: Sequence[Any]) -> str:
+def reason(error: Exception, operands: Sequence[Any], symbols: Symbols) -> str:
     """What is wrong in an error's words; where those are about TVM, the operands' types."""
     words = " ".join(str(error).split())
     if words and not _OF_TVM.search(words):
         return words[:300]
-    types = " and ".join(map(_described, operands))
+    types = " and ".join(_described(value, symbols) for value in operands)
     return f"its operands are {types or 'none'}"
 
 
-def _described(value: Any) -> str:
+def _described(value: Any, symbols: Symbols) -> str:
     """The type of an operand, for a message."""
     if value is None:
         return "nothing"
@@ -35,5 +38,5 @@ def _described(value: Any) -> str:
         return f"{value.dtype}{list(value.shape)}"
     if not isinstance(value.ty, relax.TensorType):
         return "no tensor"
-    dims = relax_shape(value)
+    dims = shape_of(value, symbols)
     return f"{expr_dtype(value)}[{'?' if dims is None else ', '.join(map(str, dims))}]"

@@ -16,7 +16,6 @@ from onnx import helper
 
 from ..errors import InputError, UnsupportedError
 from ..ops import Context
-from ..ops._context import relax_shape
 from .functions import Body
 from .sequences import ABSENT, Absent, Rows, TensorList, Value
 from .state import Importer, Scope
@@ -345,7 +344,7 @@ def _run(
 
 
 def _shape(ctx: Context, value: Value) -> tuple[Any, ...]:
-    shape = getattr(value, "shape", None) if not hasattr(value, "ty") else relax_shape(value)
+    shape = getattr(value, "shape", None) if not hasattr(value, "ty") else ctx.shape_or_none(value)
     if shape is None:
         raise ctx.unsupported(
             "the shape of an element is known only at run time",

@@ -16,6 +16,7 @@ from tvm import relax
 
 from tvm_megcc.core.dtypes import DType
 from tvm_megcc.relax_tools.control_flow import Functions
+from tvm_megcc.relax_tools.exprs import shape_of
 
 from ..dims import Size, Symbol
 from ..ops import Context
@@ -73,6 +74,7 @@ class Importer(ABC):
             label(node),
             tuple(node.output),
             self.variables,
+            self.symbols,
             self.functions,
             self.stored,
             self.met,
@@ -87,11 +89,17 @@ class Importer(ABC):
 
     def type_of_value(self, value: Value | None) -> onnx.TypeProto:
         """ONNX's type of a value."""
-        return type_of(value, self.storage(value))
+        return type_of(value, self.storage(value), self.symbols)
 
     def place(self, name: str) -> Context:
         """Where something is computed that is no node."""
-        return Context(self.builder, 1, name, name, (), self.variables, stored=self.stored)
+        return Context(
+            self.builder, 1, name, name, (), self.variables, self.symbols, stored=self.stored
+        )
+
+    def shape_of(self, expr: relax.Expr) -> tuple[Size, ...] | None:
+        """The dims of an expression, None where they are known at run time only."""
+        return shape_of(expr, self.symbols)
 
     def widen(self, expr: relax.Expr) -> relax.Expr:
         """A half precision value as f32, any other as it is."""
@@ -113,7 +121,7 @@ class Importer(ABC):
 
     def _sizes(self, array: SizeArray) -> relax.Expr:
         """Sizes as a tensor, for a node that computes with data and sizes."""
-        ctx = Context(self.builder, 1, "Shape", "Shape", (), self.variables)
+        ctx = self.place("Shape")
         items = [Real.of(item) for item in array.flat()]
         exact = "float" not in array.dtype
         result = ctx.sizes([i.top for i in items], "int64" if exact else array.dtype)

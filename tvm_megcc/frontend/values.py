@@ -13,11 +13,13 @@ from onnx import numpy_helper
 from tvm import relax
 
 from tvm_megcc.core.dtypes import DType, of_numpy
+from tvm_megcc.relax_tools.exprs import shape_of, static_shape
 from tvm_megcc.relax_tools.names import ANONYMOUS
+from tvm_megcc.relax_tools.shape_exprs import Symbols
 
-from ..dims import Size, fixed_dims
+from ..dims import Size
 from ..errors import UnsupportedError
-from ..ops._context import expr_dtype, relax_shape
+from ..ops._context import expr_dtype
 from ..ops._sizes import SizeArray
 
 Array = npt.NDArray[Any]
@@ -51,9 +53,9 @@ def attributes(node: onnx.NodeProto) -> dict[str, Any]:
     return attrs
 
 
-def is_empty(expr: relax.Expr) -> bool:
+def is_empty(expr: relax.Expr, symbols: Symbols) -> bool:
     """Whether a tensor has no elements, and thus nothing to compute."""
-    shape = relax_shape(expr) or ()
+    shape = shape_of(expr, symbols) or ()
     return all(isinstance(dim, int) for dim in shape) and 0 in shape
 
 
@@ -78,9 +80,9 @@ def refuse_unheld(what: str, value: object) -> None:
         raise UnsupportedError(f"{what} is {kind}, which no kernel can hold; cast it in the model")
 
 
-def empty(expr: relax.Expr) -> Array:
+def empty(expr: relax.Expr, symbols: Symbols) -> Array:
     dtype = "float32" if expr_dtype(expr) in HALVES else expr_dtype(expr)
-    return np.zeros(fixed_dims(relax_shape(expr) or ()), np.dtype(dtype))
+    return np.zeros(static_shape(expr, symbols) or (), np.dtype(dtype))
 
 
 def wide(array: Array) -> Array:
@@ -88,7 +90,9 @@ def wide(array: Array) -> Array:
     return array.astype(np.float32) if str(array.dtype) in HALVES else array
 
 
-def type_of(value: Array | SizeArray | relax.Expr | None, stored: DType | None) -> onnx.TypeProto:
+def type_of(
+    value: Array | SizeArray | relax.Expr | None, stored: DType | None, symbols: Symbols
+) -> onnx.TypeProto:
     """ONNX's type of a value, perhaps of a storage type.
 
     An open dim has the text of its size as its name.
@@ -96,7 +100,7 @@ def type_of(value: Array | SizeArray | relax.Expr | None, stored: DType | None) 
     if value is None:
         return onnx.TypeProto()
     known = isinstance(value, np.ndarray | SizeArray)
-    shape = value.shape if known else relax_shape(value)
+    shape = value.shape if known else shape_of(value, symbols)
     dims = None if shape is None else [d if isinstance(d, int) else str(d) for d in shape]
     row = stored or of_numpy(dtype_of(value))
     # A weight may be of a type that nothing here holds.

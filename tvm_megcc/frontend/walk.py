@@ -28,7 +28,7 @@ from ..errors import MegccError, UnsupportedError
 from ..ops import Context, Inputs, _stock
 from ..ops._agree import agreed
 from ..ops._arithmetic import dims_array
-from ..ops._context import expr_dtype, relax_shape
+from ..ops._context import expr_dtype
 from ..ops._of_shape import OfShape
 from ..ops._sizes import SizeArray
 from ..ops._stored import restored
@@ -141,9 +141,9 @@ class Walk(Importer):
             raise what from err
         except Exception as err:  # TVM raises many kinds
             if breaks_a_rule(node, [self.type_of_value(v) for v in values], self.opsets):
-                raise self.context(node).ill_typed(reason(err, values)) from err
+                raise self.context(node).ill_typed(reason(err, values, self.symbols)) from err
             raise UnsupportedError(
-                f"{label(node)}: cannot be converted ({reason(err, values)}); "
+                f"{label(node)}: cannot be converted ({reason(err, values, self.symbols)}); "
                 f"add {node.op_type.lower()}.py under tvm_megcc/ops or change the model"
             ) from err
 
@@ -152,7 +152,7 @@ class Walk(Importer):
     ) -> list[Array | SizeArray] | None:
         """The node's results where they follow from known values and static types alone."""
         op = ops.find(node.domain, node.op_type)
-        if isinstance(op, OfShape) and (shape := _shape(values[0])) is not None:
+        if isinstance(op, OfShape) and (shape := self._shape(values[0])) is not None:
             return [op.of_shape(shape, attributes(node))]
         known = [v for v in values if v is None or isinstance(v, np.ndarray | SizeArray)]
         if len(known) < len(values):
@@ -264,7 +264,7 @@ class Walk(Importer):
             return wide(array)
         var = self.builder.emit(expr, self._variable(name))
         if isinstance(var.ty, relax.ShapeType):
-            sizes = sizes_of(relax.ShapeExpr(var.ty.values))
+            sizes = sizes_of(relax.ShapeExpr(var.ty.values), self.symbols)
             assert sizes is not None, var.ty
             return dims_array(sizes)
         if isinstance(var.ty, relax.TensorType) and of_numpy(expr_dtype(var)) is None:
@@ -274,10 +274,16 @@ class Walk(Importer):
             )
         if not isinstance(var.ty, relax.TensorType):
             return var
-        if is_empty(var):
-            return empty(var)
-        fits(f"'{name}'", relax_shape(var))
+        if is_empty(var, self.symbols):
+            return empty(var, self.symbols)
+        fits(f"'{name}'", self.shape_of(var))
         return self.widen(var)
+
+    def _shape(self, value: Value | None) -> tuple[Size, ...] | None:
+        """Dims of a value, None where it has none or they are unknown."""
+        if isinstance(value, np.ndarray | SizeArray):
+            return value.shape
+        return None if value is None else self.shape_of(value)
 
     def _variable(self, name: str) -> str:
         """What the variable of a value is called: of two values that look alike, differently."""
@@ -308,10 +314,3 @@ def _needed(graph: onnx.GraphProto) -> list[onnx.NodeProto]:
             live |= node_reads(node)
             kept.append(node)
     return kept[::-1]
-
-
-def _shape(value: Value | None) -> tuple[Size, ...] | None:
-    """Dims of a value, None where it has none or they are unknown."""
-    if isinstance(value, np.ndarray | SizeArray):
-        return value.shape
-    return None if value is None else relax_shape(value)

@@ -11,7 +11,7 @@ from tvm_megcc.core.dtypes import numpy_dtype
 from tvm_megcc.dims import fixed
 from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
 from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
-from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
+from tvm_megcc.relax_tools.exprs import dtype_of
 
 
 def anchors() -> Iterator[Anchor]:
@@ -23,7 +23,7 @@ def anchors() -> Iterator[Anchor]:
 def _request(parts: Parts, tail: Tail) -> Request | None:
     x, w, conv = parts["x"], parts["w"], parts["root"]
     attrs = conv.attrs
-    shapes = [shape_of(e) for e in (x, w, conv)]
+    shapes = [parts.shape_of(e) for e in (x, w, conv)]
     if str(attrs.data_layout) != "NHWC" or str(attrs.out_layout) != "NHWC" or None in shapes:
         return None
     (n, h, width, ic), (oc, kh, kw, _), (_, oh, ow, _) = shapes  # type: ignore[misc]

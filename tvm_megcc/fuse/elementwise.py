@@ -13,7 +13,7 @@ from tvm_megcc.fuse.epilogue import Tail, activation
 from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.kernels.contract import codes
 from tvm_megcc.kernels.expression import Fact
-from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
+from tvm_megcc.relax_tools.exprs import dtype_of
 
 MAX_RANK = 8
 #: Relax's operators -> names of codes in ``op/unary.h`` and ``op/binary.h``.
@@ -49,7 +49,7 @@ def anchors() -> Iterator[Anchor]:
 
 def _unary(code: int, parts: Parts, tail: Tail, a: float = 0.0, b: float = 0.0) -> Request | None:
     x = parts["x"]
-    shape = shape_of(x)
+    shape = parts.shape_of(x)
     if shape is None:
         return None
     facts = {"func": code, "size": product(shape), "act_a": a, "act_b": b}
@@ -63,7 +63,7 @@ def _act(act: Activation, parts: Parts, tail: Tail) -> Request | None:
 
 def _prelu(parts: Parts, tail: Tail) -> Request | None:
     """A slope for each element of an axis; in memory it is the tensor that broadcasts so."""
-    shape, slope = shape_of(parts["lhs"]), shape_of(parts["rhs"])
+    shape, slope = parts.shape_of(parts["lhs"]), parts.shape_of(parts["rhs"])
     if shape is None or slope is None:
         return None
     axis = int(parts["root"].attrs.axis) % len(shape)
@@ -75,7 +75,11 @@ def _binary(
 ) -> Request | None:
     """`right` is the right operand's shape, where it is not what it says itself."""
     lhs, rhs, call = parts["lhs"], parts["rhs"], parts["root"]
-    shapes = [shape_of(lhs), shape_of(rhs) if right is None else tuple(right), shape_of(call)]
+    shapes = [
+        parts.shape_of(lhs),
+        parts.shape_of(rhs) if right is None else tuple(right),
+        parts.shape_of(call),
+    ]
     if any(s is None or len(s) > MAX_RANK for s in shapes) or dtype_of(lhs) != dtype_of(call):
         return None
     facts: dict[str, Fact] = {

@@ -14,8 +14,9 @@ from tvm import relax
 from tvm.ir import GenericConst
 
 from tvm_megcc.fuse.activation import REACH, over_any
-from tvm_megcc.fuse.graph import Graph, op_name, root_of
-from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
+from tvm_megcc.fuse.graph import Graph, root_of
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.exprs import dtype_of
 
 _ADD = "relax.add"
 
@@ -100,7 +101,9 @@ def residual(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
     if tail.residual is not None:
         return
     for user, other, right in _sums(graph, grown.value):
-        same = shape_of(other) == shape_of(origin) and dtype_of(other) == dtype_of(origin)
+        same = graph.shape_of(other) == graph.shape_of(origin) and dtype_of(other) == dtype_of(
+            origin
+        )
         if same and other not in grown.inside:
             added = replace(tail, residual=other, after=bool(tail.act))
             yield replace(_with(grown, user, added), swapped=right)

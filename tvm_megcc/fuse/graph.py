@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import tvm
 from tvm import relax
 from tvm.relax.dpl import DFPattern
 from tvm.relax.dpl.pattern import CallPattern, OrPattern
 
+from tvm_megcc.dims import Size
+from tvm_megcc.relax_tools.exprs import shape_of
+from tvm_megcc.relax_tools.shape_exprs import symbols_of
+
 #: Calls that a pattern may reach from its root: none is deeper.
 DEPTH = 8
-
-
-def op_name(expr: relax.Expr | None) -> str:
-    """Name of the operator that `expr` calls, or an empty string."""
-    if isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op):
-        return str(expr.op.name)
-    return ""
 
 
 def root_of(pattern: DFPattern) -> str:
@@ -57,11 +53,16 @@ class Graph:
     def __init__(self, func: relax.Function) -> None:
         self.values: dict[relax.Var, relax.Expr] = dict(relax.analysis.get_var2val(func).items())
         self.claimed: set[relax.Var] = set()
+        self.symbols = symbols_of(func)
         self._bound = {value: var for var, value in self.values.items()}
         self._users: dict[relax.Var, dict[relax.Var, None]] = {}
         for var, value in self.values.items():
             for used in variables(value):
                 self._users.setdefault(used, {})[var] = None
+
+    def shape_of(self, expr: relax.Expr) -> tuple[Size, ...] | None:
+        """As `relax_tools.exprs.shape_of`, of an expression of this function."""
+        return shape_of(expr, self.symbols)
 
     def users_of(self, var: relax.Var) -> list[relax.Var]:
         """The values that are computed from a value, in order."""

@@ -18,12 +18,11 @@ from tvm import relax
 from tvm_megcc.dims import Undecided, is_static
 from tvm_megcc.fuse import catalogue
 from tvm_megcc.fuse.epilogue import Grown, grow
-from tvm_megcc.fuse.graph import Graph, op_name, variables
+from tvm_megcc.fuse.graph import Graph, variables
 from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.kernels import registry
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.elementwise import BROADCAST, UNARY
-from tvm_megcc.relax_tools.exprs import shape_of
-from tvm_megcc.relax_tools.shape_exprs import symbols_of
 from tvm_megcc.relax_tools.slices import slice_of
 
 _SLICE = "relax.strided_slice"
@@ -59,14 +58,13 @@ def find_matches(func: relax.Function, arch: str) -> dict[relax.Var, Match]:
     matcher = _Matcher(func, arch)
     anchors = catalogue.anchors().values()
     slices = [a for a in anchors if a.root == _SLICE]
-    with symbols_of(func):
-        matcher.take([a for a in anchors if not a.elementwise and a not in slices])
-        lengths = matcher.chain_lengths()
-        matcher.take(
-            [a for a in anchors if a.elementwise],
-            lambda grown: lengths.get(grown.value) == len(grown.inside),
-        )
-        matcher.take(slices, lambda grown: not matcher.is_read_by_chains(grown.value))
+    matcher.take([a for a in anchors if not a.elementwise and a not in slices])
+    lengths = matcher.chain_lengths()
+    matcher.take(
+        [a for a in anchors if a.elementwise],
+        lambda grown: lengths.get(grown.value) == len(grown.inside),
+    )
+    matcher.take(slices, lambda grown: not matcher.is_read_by_chains(grown.value))
     return matcher.matches
 
 
@@ -103,8 +101,9 @@ class _Matcher:
                 if found is None:
                     continue
                 parts = {name: found.parts[pattern] for name, pattern in anchor.parts.items()}
+                parts["root"] = value
                 for grown in grow(self.graph, var, found.calls, anchor.steps):
-                    yield _Candidate(anchor, {**parts, "root": value}, grown)
+                    yield _Candidate(anchor, Parts(parts, self.graph.symbols), grown)
 
     def _claim(self, candidate: _Candidate) -> bool:
         graph, grown = self.graph, candidate.grown
@@ -119,7 +118,7 @@ class _Matcher:
         operands = {name: graph.operand(o) for name, o in request.operands.items()}
         if any(o in grown.inside for o in operands.values() if isinstance(o, relax.Var)):
             return False
-        request = Request(request.op, request.facts, operands).checked(grown.value)
+        request = Request(request.op, request.facts, operands).checked(grown.value, graph.symbols)
         kernel = registry.find(request.op, self.arch, request.facts)
         if kernel is None:
             return False
@@ -154,8 +153,8 @@ class _Matcher:
         users = self.graph.users_of(var)
         generated = all(u not in self.graph.claimed and self._is_elementwise(u) for u in users)
         call = self.graph.values[var]
-        shape = shape_of(call.args[0])
-        cut = slice_of(call, shape) if shape is not None else None
+        shape = self.graph.shape_of(call.args[0])
+        cut = slice_of(call, shape, self.graph.symbols) if shape is not None else None
         return bool(users) and generated and cut is not None and is_static(cut.begins)
 
     def _is_elementwise(self, var: relax.Var) -> bool:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from tvm import relax
 from tvm.ir import GenericConst
 from tvm.relax.dpl import is_op, wildcard
 
 from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
 from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
-from tvm_megcc.relax_tools.exprs import shape_of
 
 
 def anchors() -> Iterator[Anchor]:
@@ -28,8 +26,9 @@ def anchors() -> Iterator[Anchor]:
     yield Anchor("matmul", pattern, parts, partial(_request, False), steps)
 
 
-def _swaps_last_two(permute: relax.Call) -> bool:
-    rank = len(shape_of(permute) or ())
+def _swaps_last_two(parts: Parts) -> bool:
+    permute = parts["swap"]
+    rank = len(parts.shape_of(permute) or ())
     axes = permute.attrs.axes
     wanted = [*range(rank - 2), rank - 1, rank - 2]
     given = [int(a) % rank for a in axes] if axes is not None else list(range(rank))[::-1]
@@ -38,9 +37,9 @@ def _swaps_last_two(permute: relax.Call) -> bool:
 
 def _request(trans_b: bool, parts: Parts, tail: Tail) -> Request | None:
     lhs, rhs, root = parts["lhs"], parts["rhs"], parts["root"]
-    if trans_b and not _swaps_last_two(parts["swap"]):
+    if trans_b and not _swaps_last_two(parts):
         return None
-    shapes = [shape_of(e) for e in (lhs, rhs, root)]
+    shapes = [parts.shape_of(e) for e in (lhs, rhs, root)]
     if None in shapes or any(len(s or ()) < 2 for s in shapes):
         return None
     lhs_shape, rhs_shape, _ = (shape or () for shape in shapes)

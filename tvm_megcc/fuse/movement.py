@@ -13,7 +13,7 @@ from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.kernels.contract import codes
 from tvm_megcc.kernels.expression import Fact
-from tvm_megcc.relax_tools.exprs import as_float, as_int, dtype_of, shape_of
+from tvm_megcc.relax_tools.exprs import as_float, as_int, dtype_of
 from tvm_megcc.relax_tools.slices import slice_of
 
 MAX_RANK = 8
@@ -44,15 +44,15 @@ def _numbered(prefix: str, values: Sequence[Size], fill: int) -> dict[str, Size]
     return {f"{prefix}{i}": v for i, v in enumerate(padded)}
 
 
-def _movable(x: relax.Expr) -> tuple[Size, ...] | None:
-    """Shape of a tensor whose elements can be moved, or None."""
-    shape = shape_of(x)
+def _movable(parts: Parts) -> tuple[Size, ...] | None:
+    """Shape of the tensor ``x`` whose elements can be moved, or None."""
+    shape = parts.shape_of(parts["x"])
     return None if shape is None or len(shape) > MAX_RANK else shape
 
 
 def _transpose(parts: Parts, tail: Tail) -> Request | None:
     x, axes = parts["x"], parts["root"].attrs.axes
-    shape = _movable(x)
+    shape = _movable(parts)
     if shape is None:
         return None
     rank, missing = len(shape), MAX_RANK - len(shape)
@@ -65,8 +65,8 @@ def _transpose(parts: Parts, tail: Tail) -> Request | None:
 def _concat(parts: Parts, tail: Tail) -> Request | None:
     call = parts["root"]
     fields = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else ()
-    axis, out = as_int(call.attrs.axis), shape_of(call)
-    shapes = [shape_of(f) for f in fields]
+    axis, out = as_int(call.attrs.axis), parts.shape_of(call)
+    shapes = [parts.shape_of(f) for f in fields]
     if axis is None or not out or not 0 < len(fields) <= MAX_CONCAT or None in shapes:
         return None
     axis %= len(out)
@@ -80,8 +80,8 @@ def _concat(parts: Parts, tail: Tail) -> Request | None:
 
 
 def _pad(parts: Parts, tail: Tail) -> Request | None:
-    x, attrs, out = parts["x"], parts["root"].attrs, shape_of(parts["root"])
-    shape = _movable(x)
+    x, attrs, out = parts["x"], parts["root"].attrs, parts.shape_of(parts["root"])
+    shape = _movable(parts)
     mode, value = PAD_MODES.get(str(attrs.pad_mode)), as_float(attrs.pad_value)
     if shape is None or out is None or mode is None:
         return None
@@ -98,9 +98,9 @@ def _pad(parts: Parts, tail: Tail) -> Request | None:
 
 
 def _slice(parts: Parts, tail: Tail) -> Request | None:
-    x, call, out = parts["x"], parts["root"], shape_of(parts["root"])
-    shape = _movable(x)
-    taken = slice_of(call, shape) if shape is not None else None
+    x, call, out = parts["x"], parts["root"], parts.shape_of(parts["root"])
+    shape = _movable(parts)
+    taken = slice_of(call, shape, parts.symbols) if shape is not None else None
     if shape is None or out is None or taken is None:
         return None
     facts = {
@@ -113,7 +113,7 @@ def _slice(parts: Parts, tail: Tail) -> Request | None:
 def _gather(parts: Parts, tail: Tail) -> Request | None:
     x, call = parts["x"], parts["root"]
     index = call.args[1]
-    shape, where = _movable(x), shape_of(index)
+    shape, where = _movable(parts), parts.shape_of(index)
     axis = as_int(call.attrs.axis)
     if shape is None or where is None or axis is None:
         return None

@@ -11,7 +11,6 @@ from tvm_megcc.dims import Size
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Build, Parts, Request
 from tvm_megcc.kernels.contract import codes
-from tvm_megcc.relax_tools.exprs import shape_of
 
 
 def anchors() -> Iterator[Anchor]:
@@ -30,7 +29,7 @@ def _anchor(op: str, build: Build) -> Anchor:
 
 def _windowed(func: int, parts: Parts, tail: Tail) -> Request | None:
     x, call = parts["x"], parts["root"]
-    attrs, shape, out = call.attrs, shape_of(x), shape_of(call)
+    attrs, shape, out = call.attrs, parts.shape_of(x), parts.shape_of(call)
     if str(attrs.layout) != "NHWC" or shape is None or out is None:
         return None
     (kh, kw), (sh, sw), (dh, dw) = (
@@ -53,14 +52,15 @@ def _global(func: int, parts: Parts, shape: tuple[Size, ...]) -> Request:
 
 
 def _adaptive(parts: Parts, tail: Tail) -> Request | None:
-    attrs, shape, out = parts["root"].attrs, shape_of(parts["x"]), shape_of(parts["root"])
+    attrs = parts["root"].attrs
+    shape, out = (parts.shape_of(parts[name]) for name in ("x", "root"))
     if str(attrs.layout) != "NHWC" or shape is None or out is None or out[1:3] != (1, 1):
         return None
     return _global(codes("global_pool")["AVG"], parts, shape)
 
 
 def _reduced(func: int, parts: Parts, tail: Tail) -> Request | None:
-    shape, axes = shape_of(parts["x"]), parts["root"].attrs.axis
+    shape, axes = parts.shape_of(parts["x"]), parts["root"].attrs.axis
     if shape is None or len(shape) != 4 or axes is None or 0 in shape:
         return None
     if sorted(int(a) % 4 for a in axes) != [1, 2]:

@@ -11,7 +11,7 @@ from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Build, Parts, Request
 from tvm_megcc.kernels.contract import codes
-from tvm_megcc.relax_tools.exprs import as_int, dtype_of, shape_of
+from tvm_megcc.relax_tools.exprs import as_int, dtype_of
 
 #: Relax's operators; their codes in ``op/reduce.h`` are the same words.
 REDUCE = ("sum", "mean", "max", "min", "prod")
@@ -43,7 +43,7 @@ def _split(shape: Sequence[Size], first: int, last: int) -> dict[str, Size]:
 
 
 def _softmax(log: int, parts: Parts, tail: Tail) -> Request | None:
-    x, shape = parts["x"], shape_of(parts["x"])
+    x, shape = parts["x"], parts.shape_of(parts["x"])
     if not shape:
         return None
     axis = int(parts["root"].attrs.axis) % len(shape)
@@ -52,7 +52,7 @@ def _softmax(log: int, parts: Parts, tail: Tail) -> Request | None:
 
 
 def _reduce(code: int, parts: Parts, tail: Tail) -> Request | None:
-    x, shape, axes = parts["x"], shape_of(parts["x"]), parts["root"].attrs.axis
+    x, shape, axes = parts["x"], parts.shape_of(parts["x"]), parts["root"].attrs.axis
     if not shape:
         return None
     lines = sorted({int(a) % len(shape) for a in axes} if axes is not None else range(len(shape)))
@@ -79,7 +79,7 @@ def _rms_norm(parts: Parts, tail: Tail) -> Request | None:
 
 
 def _normed(parts: Parts, scale: int, bias: int, rms: int) -> Request | None:
-    x, attrs, shape = parts["x"], parts["root"].attrs, shape_of(parts["x"])
+    x, attrs, shape = parts["x"], parts["root"].attrs, parts.shape_of(parts["x"])
     if not shape:
         return None
     axes = sorted(a % len(shape) for a in (as_int(v) for v in attrs.axes) if a is not None)
@@ -92,6 +92,6 @@ def _normed(parts: Parts, scale: int, bias: int, rms: int) -> Request | None:
     }  # fmt: skip
     wanted = {name: parts[name] for name in ("scale", "bias") if facts[name]}
     lines = shape[axes[0] :], dtype_of(x)
-    if any((shape_of(w), dtype_of(w)) != lines for w in wanted.values()):
+    if any((parts.shape_of(w), dtype_of(w)) != lines for w in wanted.values()):
         return None
     return Request("layer_norm", facts, {"x": x, **wanted})

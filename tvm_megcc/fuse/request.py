@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,9 +15,37 @@ from tvm_megcc.fuse.graph import root_of
 from tvm_megcc.kernels.contract import Tensor, contract
 from tvm_megcc.kernels.expression import Fact
 from tvm_megcc.relax_tools.exprs import constant, dtype_name, dtype_of, shape_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols
 
-#: The expressions of an anchor by name; ``root`` is the call that gives its value.
-Parts = Mapping[str, relax.Expr]
+
+@dataclass(frozen=True, slots=True)
+class Parts(Mapping[str, relax.Expr]):
+    """The expressions of an anchor by name; ``root`` is the call that gives its value.
+
+    Attributes
+    ----------
+    exprs : mapping
+    symbols : Symbols
+        The dims of the function that they stand in.
+    """
+
+    exprs: Mapping[str, relax.Expr]
+    symbols: Symbols
+
+    def __getitem__(self, name: str) -> relax.Expr:
+        return self.exprs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.exprs)
+
+    def __len__(self) -> int:
+        return len(self.exprs)
+
+    def shape_of(self, expr: relax.Expr) -> tuple[Size, ...] | None:
+        """As `relax_tools.exprs.shape_of`."""
+        return shape_of(expr, self.symbols)
+
+
 Build = Callable[[Parts, Tail], "Request | None"]
 
 
@@ -40,13 +68,15 @@ class Request:
     facts: Mapping[str, Fact]
     operands: Mapping[str, relax.Expr | np.ndarray]
 
-    def checked(self, value: relax.Expr) -> Request:
+    def checked(self, value: relax.Expr, symbols: Symbols) -> Request:
         """The request with the types of its operands among the facts, inputs in kernel order.
 
         Parameters
         ----------
         value : Expr
             What the kernel will compute.
+        symbols : Symbols
+            The function's dims.
 
         Raises
         ------
@@ -55,16 +85,16 @@ class Request:
         """
         known = contract(self.op)
         (result,) = known.outputs
-        tensors = {name: _tensor(operand) for name, operand in self.operands.items()}
-        facts = known.completed(self.facts, {**tensors, result.name: _tensor(value)})
+        tensors = {name: _tensor(operand, symbols) for name, operand in self.operands.items()}
+        facts = known.completed(self.facts, {**tensors, result.name: _tensor(value, symbols)})
         ordered = {o.name: self.operands[o.name] for o in known.inputs_of(facts)}
         return Request(self.op, facts, ordered)
 
 
-def _tensor(operand: relax.Expr | np.ndarray) -> Tensor:
+def _tensor(operand: relax.Expr | np.ndarray, symbols: Symbols) -> Tensor:
     if isinstance(operand, np.ndarray):
         return Tensor(dtype_name(operand.dtype), operand.shape)
-    return Tensor(dtype_of(operand), shape_of(operand))
+    return Tensor(dtype_of(operand), shape_of(operand, symbols))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +130,8 @@ class Anchor:
         return root_of(self.pattern)
 
     def request(self, parts: Parts, tail: Tail = PLAIN) -> Request | None:
-        return self.build({"root": parts["root"], **{k: parts[k] for k in self.parts}}, tail)
+        named = {"root": parts["root"], **{k: parts[k] for k in self.parts}}
+        return self.build(Parts(named, parts.symbols), tail)
 
 
 def channel_vector(expr: relax.Expr | None, channels: Size) -> np.ndarray | None:

@@ -9,7 +9,6 @@ from tvm.relax.dpl import is_op, wildcard
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.kernels.contract import codes
-from tvm_megcc.relax_tools.exprs import shape_of
 
 #: What Relax calls them -> names of codes in ``op/resize2d.h``.
 MODES = {"nearest_neighbor": "NEAREST", "linear": "LINEAR"}
@@ -32,7 +31,7 @@ def anchors() -> Iterator[Anchor]:
 
 def _request(parts: Parts, tail: Tail) -> Request | None:
     x, attrs = parts["x"], parts["root"].attrs
-    shape, out = shape_of(x), shape_of(parts["root"])
+    shape, out = parts.shape_of(x), parts.shape_of(parts["root"])
     mode = MODES.get(str(attrs.method))
     coordinates = COORDINATES.get(str(attrs.coordinate_transformation_mode))
     rounding = ROUNDING.get(str(attrs.rounding_method) or "floor")

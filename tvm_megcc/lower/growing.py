@@ -16,7 +16,7 @@ from tvm_megcc.core.program import Kernel, Let, Location, Requirement, Step, Ten
 from tvm_megcc.dims import Size, Symbol, compare, of, symbols
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.relax_tools.exprs import dtype_name, make_constant
-from tvm_megcc.relax_tools.shape_exprs import rename, symbols_of
+from tvm_megcc.relax_tools.shape_exprs import symbols_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,8 @@ class Growing(ABC):
     given: frozenset[Symbol] = field(init=False, default=frozenset())
     #: How many branches and bodies the step to come stands in.
     regions: int = field(init=False, default=0)
+    #: What is known of the dims of the function at hand, and what dims are known to be.
+    scope: dict[str, Symbol | Size] = field(init=False, default_factory=dict)
     _renamed: dict[str, Symbol | Size] = field(init=False, default_factory=dict)
     _weight_ids: dict[bytes, int] = field(init=False, default_factory=dict)
     _constants: dict[tuple[int, str, tuple[int, ...]], int] = field(
@@ -78,16 +80,16 @@ class Growing(ABC):
 
     @contextmanager
     def symbols_of(self, func: relax.Function) -> Iterator[None]:
-        """The dims of a function that this one calls, as long as the block runs."""
-        with symbols_of(func):
-            for new, old in self._renamed.items():
-                rename(new, old)
+        """The dims of a function, of this one or one that it calls, as long as the block runs."""
+        outside, self.scope = self.scope, {**symbols_of(func), **self._renamed}
+        try:
             yield
+        finally:
+            self.scope = outside
 
     def rename(self, name: str, known: Symbol | Size) -> None:
         """Let a dim of the function at hand be a size that is known already."""
-        self._renamed[name] = known
-        rename(name, known)
+        self._renamed[name] = self.scope[name] = known
 
     def fresh(self, symbol: Symbol) -> Symbol:
         """A symbol that is set during the run; with another name where its own one is taken."""

@@ -18,11 +18,12 @@ from tvm_megcc.dims import Size, Symbol, as_symbol, compare, of, stretch, symbol
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.lower.growing import Growing, ShapeOf, Sizes, Value, single
 from tvm_megcc.lower.regions import lower_region
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import Checked, checked_of
 from tvm_megcc.relax_tools.control_flow import region_of
 from tvm_megcc.relax_tools.exprs import dtype_name, known_shape, shape_of
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, kernel_call_of, kernels_of
-from tvm_megcc.relax_tools.shape_exprs import size_of, symbol_of, symbols_of
+from tvm_megcc.relax_tools.shape_exprs import size_of, symbol_of
 from tvm_megcc.relax_tools.size_reads import is_size_read
 from tvm_megcc.relax_tools.stretching import parts_of
 
@@ -65,7 +66,7 @@ def lower(
     main = mod[function]
     lowering = Lowering(mod, {} if shared is None else shared)
     inputs = []
-    with symbols_of(main):
+    with lowering.symbols_of(main):
         for k, (port_name, param) in enumerate(zip(input_names, main.params, strict=True)):
             dtype = input_dtypes[k] if input_dtypes else dtype_name(param.ty.dtype)
             inputs.append(Port(port_name, lowering.parameter(param, port_name, dtype)))
@@ -145,12 +146,12 @@ class Lowering(Growing):
 
     def _match_cast(self, binding: relax.MatchCast) -> Value:
         """The same bytes under a shape that the model needs them to have."""
-        value, shape = self._expr(binding.value, binding.var), shape_of(binding.var)
+        value, shape = self._expr(binding.value, binding.var), shape_of(binding.var, self.scope)
         if isinstance(value, ShapeOf):
             return self._load(value, binding)
         if isinstance(value, Sizes):
             for dim, known in zip(binding.ty.values, value.sizes, strict=True):
-                self.name_size(symbol_of(str(dim.name)), known, binding.var.name)
+                self.name_size(symbol_of(str(dim.name), self.scope), known, binding.var.name)
             return value
         if not isinstance(value, int) or shape is None:
             return value
@@ -170,7 +171,7 @@ class Lowering(Growing):
                 self.rename(new.name, old)
             else:
                 self.let([new], [a], binding.var.name)
-            size = size_of(prim)
+            size = size_of(prim, self.scope)
             assert size is not None, prim
             found.append(size)
         self.tensors.append(replace(tensor, name=binding.var.name, shape=tuple(found)))
@@ -180,11 +181,11 @@ class Lowering(Growing):
         """Dims that are read from data during the run."""
         numbers = []
         for k, dim in enumerate(binding.ty.values):
-            symbol = symbol_of(str(dim.name)) if isinstance(dim, tvm.ir.Var) else None
+            symbol = symbol_of(str(dim.name), self.scope) if isinstance(dim, tvm.ir.Var) else None
             if symbol is None or symbol in self.symbols:
                 # Not a new dim but a known size: read it, and see that it is the same.
                 symbol = Symbol(f"{binding.var.name}.{k}")
-                size = size_of(dim)
+                size = size_of(dim, self.scope)
                 assert size is not None, dim
                 self.requirement(of(symbol), size, binding.var.name)
             numbers.append(len(self.symbols))
@@ -217,7 +218,7 @@ class Lowering(Growing):
 
     @_expr.register
     def _(self, expr: relax.Call, var: relax.Var) -> Value:
-        name = expr.op.name if isinstance(expr.op, tvm.ir.Op) else str(expr.op)
+        name = op_name(expr) or str(expr.op)
         if isinstance(expr.op, tvm.ir.GlobalVar):
             region = region_of(self.mod[expr.op])
             assert region is not None, name
@@ -228,7 +229,7 @@ class Lowering(Growing):
             return ShapeOf(single(self.value(expr.args[-1])))
         met = parts_of(expr)
         if met is not None:
-            a, b = (size_of(part) for part in met)
+            a, b = (size_of(part, self.scope) for part in met)
             assert a is not None and b is not None, met
             return Sizes((stretch(a, b),))
         check = checked_of(expr)
@@ -238,7 +239,7 @@ class Lowering(Growing):
             return self.value(expr.args[0])
         if name == "relax.memory.view":
             return self._view(expr, var)
-        kernel = kernel_call_of(expr)
+        kernel = kernel_call_of(expr, self.scope)
         if kernel is not None:
             return self._kernel_call(kernel, expr.ty_args[0], var)
         types = ", ".join(str(a.ty) for a in expr.args if isinstance(a, relax.Expr))
@@ -250,9 +251,9 @@ class Lowering(Growing):
     def _view(self, call: relax.Call, var: relax.Var) -> int:
         source = self.tensors[single(self.value(call.args[0]))]
         start = call.args[3] if len(call.args) > 3 else None
-        found = size_of(start) if start is not None else None
+        found = size_of(start, self.scope) if start is not None else None
         offset = 0 if found is None else found
-        shape = shape_of(call)
+        shape = shape_of(call, self.scope)
         assert shape is not None
         at = Location(source.location.space, source.location.index, source.location.offset + offset)
         view = Tensor(var.name, source.dtype, shape, at)
@@ -300,4 +301,4 @@ class Lowering(Growing):
         return self._new_tensor(var.name, relax.Var(var.name, ty))
 
     def _new_tensor(self, name: str, like: relax.Expr) -> int:
-        return self.new_tensor(name, dtype_name(like.ty.dtype), known_shape(like, name))
+        return self.new_tensor(name, dtype_name(like.ty.dtype), known_shape(like, name, self.scope))

@@ -147,7 +147,7 @@ class _Loop:
         return tuple(results)
 
     def _tensor(self, word: str, like: relax.Expr) -> int:
-        shape = shape_of(like)
+        shape = shape_of(like, self.program.scope)
         if shape is None:
             raise UnsupportedError(
                 f"{self.name}: the size of an {word} of the loop is known at run time only"
@@ -183,7 +183,7 @@ class _State:
 
     def __init__(self, program: Growing, param: relax.Var, initial: int) -> None:
         self.program, self.name = program, param.name
-        shape, dtype = shape_of(param), dtype_name(param.ty.dtype)
+        shape, dtype = shape_of(param, program.scope), dtype_name(param.ty.dtype)
         assert shape is not None, param
         found = (as_symbol(d) for d in shape)
         self.changing = [s for s in found if s is not None and s not in program.symbols]

@@ -21,7 +21,7 @@ import tvm
 from tvm import relax
 
 from ..dims import Dim, Size, effort, may_be_one
-from ._context import Attrs, Context, relax_shape
+from ._context import Attrs, Context
 from ._sizes import SizeArray
 from ._stretched import common, stretched
 
@@ -47,7 +47,7 @@ def agreed(ctx: Context, rule: Rule, values: Sequence[Any], attrs: Attrs) -> lis
 
     ``rule`` is the operator's `OnnxOp.labels`.
     """
-    shapes = [_shape(v) for v in values]
+    shapes = [_shape(ctx, v) for v in values]
     if not any(isinstance(d, Dim) for s in shapes if s is not None for d in s):
         return list(values)
     labels = rule(shapes, attrs)
@@ -60,10 +60,10 @@ def agreed(ctx: Context, rule: Rule, values: Sequence[Any], attrs: Attrs) -> lis
     ]
 
 
-def _shape(value: Any) -> Shape | None:
+def _shape(ctx: Context, value: Any) -> Shape | None:
     if isinstance(value, np.ndarray | SizeArray):
         return value.shape
-    return None if value is None else relax_shape(value)
+    return None if value is None else ctx.shape_or_none(value)
 
 
 def _targets(ctx: Context, shapes: list[Shape | None], labels: Labels) -> dict[Hashable, Size]:
@@ -116,7 +116,7 @@ def _agreeing(
         return value  # can never agree: the operator says so better
     meeting = [w if _is(STRETCHED, k) else s for (s, w), k in zip(pairs, labels, strict=True)]
     value = stretched(ctx, value, shape, meeting)
-    rows = zip(value.ty.shape.values, relax_shape(value) or (), wanted, labels, strict=True)
+    rows = zip(value.ty.shape.values, ctx.shape_or_none(value) or (), wanted, labels, strict=True)
     written = all(label not in targets or _is_written(ctx, *row) for *row, label in rows)
     return value if written else ctx.match_cast(value, wanted)
 

@@ -11,7 +11,7 @@ from tvm import relax
 
 from tvm_megcc.relax_tools.composite import Operator, call
 
-from ._context import Attrs, Context, relax_shape
+from ._context import Attrs, Context
 from ._inputs import Inputs
 from ._operator import OnnxOp, Result
 
@@ -64,7 +64,7 @@ class Composite(OnnxOp):
 
 def _shaped(ctx: Context, value: relax.Expr, inner: relax.Expr) -> relax.Expr:
     """A result with the dims that it has in the function, where TVM does not see them."""
-    if relax_shape(value) is not None:
+    if ctx.shape_or_none(value) is not None:
         return value
     return ctx.builder.match_cast(value, ctx.cast_type(inner))
 

@@ -12,9 +12,10 @@ from tvm import relax, tirx
 
 from tvm_megcc.relax_tools import checks
 from tvm_megcc.relax_tools.control_flow import Functions
-from tvm_megcc.relax_tools.shape_exprs import prim_of, sizes_of
+from tvm_megcc.relax_tools.exprs import shape_of
+from tvm_megcc.relax_tools.shape_exprs import prim_of
 
-from ..dims import Dim, Size, compare, is_static, maximum
+from ..dims import Dim, Size, Symbol, compare, is_static, maximum, of
 from ..errors import UnsupportedError
 
 #: Attribute name -> int, float, str, list of them, or np.ndarray. Absent attributes are absent.
@@ -38,8 +39,8 @@ class Context:
         ``op_type``, and how messages call the node (``Conv 'conv_12'``).
     outputs : tuple of str
         Names of the node's outputs; one it does not want is ``""``.
-    variables : mapping of str to tirx.Var
-        The symbolic dims of the function by name.
+    variables, symbols : dict
+        The symbolic dims of the function by name: TVM's variables, and their bounds.
     functions : Functions
         Where the functions of loops are added.
     stored : mapping of Expr to str
@@ -55,7 +56,8 @@ class Context:
         op: str,
         label: str,
         outputs: tuple[str, ...],
-        variables: dict[str, tirx.Var] | None = None,
+        variables: dict[str, tirx.Var],
+        symbols: dict[str, Symbol],
         functions: Functions | None = None,
         stored: dict[relax.Expr, str] | None = None,
         met: dict[Size, tuple[Size, ...]] | None = None,
@@ -65,7 +67,7 @@ class Context:
         self.op = op
         self.label = label
         self.outputs = outputs
-        self.variables = variables if variables is not None else {}
+        self.variables, self.symbols = variables, symbols
         self.functions = Functions() if functions is None else functions
         self.stored = {} if stored is None else stored
         self.met = {} if met is None else met
@@ -79,6 +81,7 @@ class Context:
             self.label,
             self.outputs,
             self.variables,
+            self.symbols,
             self.functions,
             self.stored,
             self.met if builder is self.builder else dict(self.met),
@@ -93,6 +96,11 @@ class Context:
     def emit(self, expr: relax.Expr) -> relax.Var:
         """Bind an intermediate result to a variable, whose type is then known."""
         return self.builder.emit(expr)
+
+    def new_dim(self, symbol: Symbol, variable: tirx.Var) -> Size:
+        """A symbolic dim that is new in the function, with its bounds."""
+        self.variables[symbol.name], self.symbols[symbol.name] = variable, symbol
+        return of(symbol)
 
     def unused_dim(self, name: str) -> str:
         """A name like this one that no symbolic dim has."""
@@ -113,6 +121,10 @@ class Context:
         """Whether the node has an output of that index."""
         return index < len(self.outputs) and self.outputs[index] != ""
 
+    def shape_or_none(self, expr: relax.Expr) -> tuple[Size, ...] | None:
+        """The dims of an expression, None where they depend on more than those of the inputs."""
+        return shape_of(expr, self.symbols)
+
     def shape(self, expr: relax.Expr) -> tuple[Size, ...]:
         """The dims of an expression.
 
@@ -121,7 +133,7 @@ class Context:
         UnsupportedError
             They depend on more than the shapes of the inputs.
         """
-        shape = relax_shape(expr)
+        shape = self.shape_or_none(expr)
         if shape is None:
             raise self.unsupported("the shape of an operand is known only at run time", _FIX_SHAPE)
         return shape
@@ -165,7 +177,7 @@ class Context:
     def cast(self, expr: relax.Expr, shape: Sequence[Size]) -> relax.Expr:
         """The same tensor under a shape that it has to have, by a `match_cast` where need be."""
         expr = self._typed(expr)
-        return expr if relax_shape(expr) == tuple(shape) else self.match_cast(expr, shape)
+        return expr if self.shape_or_none(expr) == tuple(shape) else self.match_cast(expr, shape)
 
     def _typed(self, expr: relax.Expr) -> relax.Expr:
         """A call is given a type by binding it; anything else has one."""
@@ -297,11 +309,6 @@ def constant(builder: relax.BlockBuilder, array: Known) -> relax.Expr:
         return builder.emit(relax.op.zeros(array.shape, dtype))
     # Without the dtype, relax.const makes an int32 of a rank-0 int64.
     return relax.const(np.require(array, requirements="C"), dtype)
-
-
-def relax_shape(expr: relax.Expr) -> tuple[Size, ...] | None:
-    """Dims of a tensor expression, None where unknown."""
-    return sizes_of(getattr(expr.ty, "shape", None))
 
 
 def expr_dtype(expr: relax.Expr) -> str:

@@ -11,7 +11,7 @@ from tvm_megcc.relax_tools.scans import around as known_parts
 from tvm_megcc.relax_tools.scans import scanned
 
 from ._axes_data import around
-from ._context import Attrs, Context, relax_shape
+from ._context import Attrs, Context
 from ._inputs import Inputs
 from ._operator import OnnxOp, Result
 from ._shapes import normal_axis
@@ -35,7 +35,7 @@ class Cumulative(OnnxOp):
                 inputs[0],
                 primfunc_name_hint=self.name.lower(),
             )
-        if (relax_shape(inputs[1]) or (1,)) != (1,) or not shape:
+        if (ctx.shape_or_none(inputs[1]) or (1,)) != (1,) or not shape:
             raise ctx.unsupported("its axis is no single number", "give one axis of its operand")
         sizes = around(ctx, inputs[1], shape)
         return ctx.builder.emit_te(

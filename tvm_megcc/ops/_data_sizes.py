@@ -14,9 +14,7 @@ from tvm import relax, te, tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
-from tvm_megcc.relax_tools.shape_exprs import bound, symbol_of
-
-from ..dims import Size, Symbol, of
+from ..dims import Size, Symbol
 from ._context import Context
 
 
@@ -44,10 +42,10 @@ def sizes_from(
     shape = ctx.emit(relax.op.tensor_to_shape(counts))
     variables = [tirx.Var(ctx.unused_dim(f"{stem}_{name}"), "int64") for name in names]
     ctx.builder.match_cast(shape, relax.ShapeType(variables), f"{stem}_sizes")
-    for variable, high in zip(variables, highs, strict=True):
-        ctx.variables[variable.name] = variable
-        bound(Symbol(variable.name, low, high if isinstance(high, int) else None))
-    return [of(symbol_of(v.name)) for v in variables]
+    return [
+        ctx.new_dim(Symbol(v.name, low, high if isinstance(high, int) else None), v)
+        for v, high in zip(variables, highs, strict=True)
+    ]
 
 
 def count_true(ctx: Context, flags: relax.Expr, name: str = "count") -> Size:

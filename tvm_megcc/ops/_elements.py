@@ -12,6 +12,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.shape_exprs import size_of
 
 from ..dims import Size
@@ -40,7 +41,7 @@ def _found(ctx: Any, expr: relax.Expr) -> list[Element] | None:
         return list(array.reshape(-1).tolist())
     if not isinstance(value, relax.Call):
         return None
-    name = getattr(value.op, "name", "")
+    name = op_name(value)
     if name == "relax.concat":
         fields = _bound(ctx, value.args[0])
         return _joined(ctx, fields.fields) if isinstance(fields, relax.Tuple) else None
@@ -49,7 +50,7 @@ def _found(ctx: Any, expr: relax.Expr) -> list[Element] | None:
     if name == "relax.astype" and "int" in str(value.args[0].ty.dtype):
         return _found(ctx, value.args[0])
     if name == "relax.arange":  # of one size: `Context.sizes`
-        start, end = (size_of(getattr(v, "value", v)) for v in value.args[:2])
+        start, end = (size_of(getattr(v, "value", v), ctx.symbols) for v in value.args[:2])
         return [start] if start is not None and end is not None and end - start == 1 else None
     return None
 

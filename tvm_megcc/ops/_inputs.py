@@ -9,7 +9,7 @@ import numpy as np
 from tvm import relax
 
 from ..dims import Size, is_static
-from ._context import Context, Known, expr_dtype, relax_shape
+from ._context import Context, Known, expr_dtype
 from ._data_sizes import sizes_from
 from ._elements import elements, picked
 from ._sizes import Real, SizeArray
@@ -121,7 +121,7 @@ class Inputs(Sequence[Any]):
         """Whether an operand is a few integers that can be read when they are computed."""
         if not self.has(index) or self.ints(index) is not None:
             return False
-        shape = relax_shape(self[index])
+        shape = self._ctx.shape_or_none(self[index])
         short = shape is not None and len(shape) <= 1 and is_static(shape)
         return short and self.dtype(index) in ("int32", "int64")
 

@@ -13,7 +13,7 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from . import Context
-from ._context import expr_dtype, relax_shape, volume
+from ._context import expr_dtype, volume
 
 
 def whole_power(ctx: Context, base: relax.Expr, exponents: relax.Expr) -> relax.Expr:
@@ -24,7 +24,7 @@ def whole_power(ctx: Context, base: relax.Expr, exponents: relax.Expr) -> relax.
     like = relax.op.add(base, relax.op.astype(exponents, expr_dtype(base)))
     shape = ctx.shape(ctx.builder.normalize(like))
     operands = [
-        x if relax_shape(x) == shape else ctx.emit(relax.op.broadcast_to(x, ctx.prims(shape)))
+        x if ctx.shape_or_none(x) == shape else ctx.emit(relax.op.broadcast_to(x, ctx.prims(shape)))
         for x in (base, exponents)
     ]
     count = ctx.prim(volume(shape))

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from tvm import relax
 
 from ..dims import Dim, Size
-from ._context import Context, relax_shape
+from ._context import Context
 from ._data_sizes import sizes_from
 from ._elements import elements, picked
 from ._inputs import Inputs
@@ -30,7 +30,7 @@ def is_open(ctx: Context, inputs: Inputs, index: int) -> bool:
     """Whether an operand holds floats, a known number of them, that are computed at run time."""
     if not inputs.has(index) or inputs.reals(index) is not None:
         return False
-    shape = relax_shape(inputs[index])
+    shape = ctx.shape_or_none(inputs[index])
     return shape is not None and len(shape) == 1 and isinstance(shape[0], int)
 
 

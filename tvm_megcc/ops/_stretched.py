@@ -16,7 +16,6 @@ from math import inf
 from tvm import relax
 
 from tvm_megcc.relax_tools import stretching
-from tvm_megcc.relax_tools.shape_exprs import bound, symbol_of
 
 from ..dims import Size, Symbol, bounds, effort, may_be_one, of, stretch, symbols
 from ._context import Context
@@ -67,12 +66,11 @@ def _meeting(ctx: Context, a: Size, b: Size) -> Size:
         stem = re.sub(r"\W+", "_", next((n for n in ctx.outputs if n), ctx.op), flags=re.ASCII)
         name = ctx.unused_dim(f"{stem}_dim")
         low, high = bounds(stretch(a, b))
-        bound(Symbol(name, int(low), None if high == inf else int(high)))
         variable = stretching.size(
             ctx.builder, ctx.prim(a), ctx.prim(b), name, f"{ctx.identifier}_size"
         )
-        ctx.variables[name] = variable
-        made = of(symbol_of(name))
+        symbol = Symbol(name, int(low), None if high == inf else int(high))
+        made = ctx.new_dim(symbol, variable)
         ctx.met[made] = (a, b)
     return made
 

@@ -8,6 +8,8 @@ import numpy as np
 from onnx import helper
 from tvm import relax, te, tirx
 
+from tvm_megcc.relax_tools.calls import op_name
+
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._context import expr_dtype
 
@@ -48,7 +50,7 @@ def _bytes(dtype: str) -> int:
 def _half(ctx: Context, x: relax.Expr) -> relax.Expr:
     """The half precision tensor that was widened to `x`, where `x` is no more than that."""
     source = ctx.builder.lookup_binding(x) if isinstance(x, relax.Var) else None
-    if isinstance(source, relax.Call) and getattr(source.op, "name", "") == "relax.astype":
+    if source is not None and op_name(source) == "relax.astype":
         narrow = source.args[0]
         if expr_dtype(narrow) in ("float16", "bfloat16"):
             return narrow

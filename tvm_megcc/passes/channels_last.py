@@ -23,9 +23,10 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm_megcc.dims import Size, Undecided, floormod
 from tvm_megcc.passes.channels_last_spatial import NCHW_OF_NHWC, SPATIAL
 from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.elementwise import BROADCAST, REDUCE, UNARY
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, shape_of
-from tvm_megcc.relax_tools.shape_exprs import prim_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,7 @@ class _Rewriter(PyExprMutator):
         self.tuples: dict[relax.Var, list[Permuted]] = {}
         self.logical: dict[relax.Var, relax.Var] = {}
         self.variables: dict[str, tvm.tirx.Var] = {}
+        self.symbols: Symbols
         self.name = ""  # of the variable being bound: what is emitted in its place keeps it
 
     # Every use of a held variable that no rule below takes care of asks for its logical form.
@@ -188,9 +190,9 @@ class _Rewriter(PyExprMutator):
         if isinstance(value, relax.TupleGetItem):
             fields = self.tuples.get(value.tuple_value)
             return fields[value.index] if fields else None
-        if not isinstance(value, relax.Call) or not isinstance(value.op, tvm.ir.Op):
+        name = op_name(value)
+        if not name:
             return None
-        name = value.op.name
         if name in SPATIAL:
             return self._spatial(value)
         if name == "relax.permute_dims":
@@ -289,7 +291,7 @@ class _Rewriter(PyExprMutator):
 
     def _reshape(self, call: relax.Call, held: Permuted) -> Permuted | None:
         """Each run of axes that a reshape splits or merges only has to stay together in memory."""
-        raw_shape, out = shape_of(held.raw), shape_of(call)
+        raw_shape, out = (shape_of(v, self.symbols) for v in (held.raw, call))
         if raw_shape is None or out is None or 0 in raw_shape:
             return None
         try:

@@ -30,16 +30,17 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.dims import Size
 from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.elementwise import UNARY
 from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
-from tvm_megcc.relax_tools.shape_exprs import prim_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
 
 Build = Callable[[relax.Call, list[relax.Expr], int], relax.Call]
 _PLANES_FIRST = (0, 2, 1, 3, 4)  # NCDHW <-> NDCHW
 _BINARY = frozenset(
     f"relax.{name}" for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 )
-_SQUEEZE, _EXPAND = (tvm.ir.Op.get(f"relax.{name}") for name in ("squeeze", "expand_dims"))
+_SQUEEZE, _EXPAND = "relax.squeeze", "relax.expand_dims"
 _AXIS = 2  # the one that goes or comes
 
 
@@ -69,11 +70,12 @@ class _Rewriter(PyExprMutator):
     def __init__(self, mod: tvm.IRModule) -> None:
         super().__init__(mod)
         self.variables: dict[str, tvm.tirx.Var] = {}
+        self.symbols: Symbols
         self.planes: set[relax.Var] = set()
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
-        name = call.op.name if isinstance(call.op, tvm.ir.Op) else ""
+        name = op_name(call)
         if name in UNARY or name in _BINARY:
             return self._element_by_element(call)
         if name not in _LINES and name not in _VOLUMES:
@@ -83,13 +85,13 @@ class _Rewriter(PyExprMutator):
         if name in _LINES and layout == "NCW":
             wide = [self._emit(relax.op.expand_dims(a, axis=_AXIS)) for a in call.args]
             return self._back(_LINES[name](call, wide, 1), squeezed=True)
-        if name in _VOLUMES and layout == "NCDHW" and _one_plane(call):
+        if name in _VOLUMES and layout == "NCDHW" and _one_plane(call, self.symbols):
             return self._plane_by_plane(call, _VOLUMES[name])
         return call
 
     def _plane_by_plane(self, call: relax.Call, build: Build) -> relax.Expr:
         data, *weights = call.args
-        shape, result = shape_of(data), shape_of(call)
+        shape, result = (shape_of(v, self.symbols) for v in (data, call))
         if shape is None or result is None:
             return call
         n, c, d, h, w = shape
@@ -127,10 +129,11 @@ class _Rewriter(PyExprMutator):
     def _plane(self, arg: relax.Expr) -> _Plane | None:
         """The plane of which `arg` is the graph's own value."""
         value = self.lookup_binding(arg) if isinstance(arg, relax.Var) else None
-        if not isinstance(value, relax.Call) or value.op not in (_SQUEEZE, _EXPAND):
+        name = op_name(value)
+        if value is None or name not in (_SQUEEZE, _EXPAND):
             return None
         whole = value.args[0]
-        return _Plane(whole, value.op == _SQUEEZE) if whole in self.planes else None
+        return _Plane(whole, name == _SQUEEZE) if whole in self.planes else None
 
     def _reshape(self, data: relax.Expr, shape: list[Size]) -> relax.Expr:
         dims = [prim_of(size, self.variables) for size in shape]
@@ -155,18 +158,18 @@ def _ints(values: object) -> list[int]:
     return [int(v) for v in values]  # type: ignore[attr-defined]
 
 
-def _window(call: relax.Call) -> list[int]:
+def _window(call: relax.Call, symbols: Symbols) -> list[int]:
     """The extents of the kernel or of the pool."""
     if len(call.args) > 1:
-        shape = shape_of(call.args[1])
+        shape = shape_of(call.args[1], symbols)
         return [v if isinstance(v, int) else 0 for v in shape[2:]] if shape is not None else [0]
     return _ints(call.attrs.pool_size)
 
 
-def _one_plane(call: relax.Call) -> bool:
+def _one_plane(call: relax.Call, symbols: Symbols) -> bool:
     """Whether a 3-D window reads the plane that it writes, and no other."""
     before, after = _ints(call.attrs.padding)[::3]
-    return _window(call)[0] == 1 == _ints(call.attrs.strides)[0] and before == after == 0
+    return _window(call, symbols)[0] == 1 == _ints(call.attrs.strides)[0] and before == after == 0
 
 
 def _planar(values: list[int], dims: int, fill: int) -> list[int]:

@@ -16,7 +16,9 @@ from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import as_int, make_constant, static_shape
+from tvm_megcc.relax_tools.shape_exprs import Symbols
 
 #: A folded constant larger than this is not made (broadcasts can explode).
 MAX_BYTES = 64 << 20
@@ -27,16 +29,8 @@ def _permute(call: relax.Call, x: np.ndarray) -> np.ndarray:
     return np.transpose(x, None if axes is None else [int(a) for a in axes])
 
 
-def _reshape(call: relax.Call, x: np.ndarray) -> np.ndarray:
-    return x.reshape(static_shape(call) or ())
-
-
 def _cast(call: relax.Call, x: np.ndarray) -> np.ndarray:
     return x.astype(str(call.attrs.dtype))
-
-
-def _broadcast(call: relax.Call, x: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(x, static_shape(call) or ())
 
 
 def _concat(call: relax.Call, *xs: np.ndarray) -> np.ndarray:
@@ -72,12 +66,7 @@ def _plain(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 
 _FOLD: dict[str, Callable[..., np.ndarray]] = {
     "relax.permute_dims": _permute,
-    "relax.reshape": _reshape,
-    "relax.squeeze": _reshape,
-    "relax.expand_dims": _reshape,
-    "relax.flatten": _reshape,
     "relax.astype": _cast,
-    "relax.broadcast_to": _broadcast,
     "relax.concat": _concat,
     "relax.strided_slice": _slice,
     "relax.dequantize": _dequantize,
@@ -90,6 +79,15 @@ _FOLD: dict[str, Callable[..., np.ndarray]] = {
     "relax.minimum": _plain(np.minimum),
     "relax.less": _plain(np.less),
     "relax.where": _plain(np.where),
+}
+
+#: What an operand becomes that takes the result's shape.
+_SHAPED: dict[str, Callable[[np.ndarray, tuple[int, ...]], np.ndarray]] = {
+    "relax.reshape": np.reshape,
+    "relax.squeeze": np.reshape,
+    "relax.expand_dims": np.reshape,
+    "relax.flatten": np.reshape,
+    "relax.broadcast_to": np.broadcast_to,
 }
 
 
@@ -106,6 +104,7 @@ class FoldConstants:
 class _Folder(PyExprMutator):
     def __init__(self, mod: tvm.IRModule) -> None:
         super().__init__(mod)
+        self.symbols: Symbols
 
     def _constant(self, expr: relax.Expr) -> np.ndarray | None:
         if isinstance(expr, relax.Var):
@@ -114,12 +113,13 @@ class _Folder(PyExprMutator):
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
-        name = call.op.name if isinstance(call.op, tvm.ir.Op) else ""
+        name = op_name(call)
         if name == "relax.shape_to_tensor":
             sizes = [as_int(v) for v in call.args[0].ty.values or [None]]
             return call if None in sizes else make_constant(np.array(sizes, np.int64))
-        fold, shape = _FOLD.get(name), static_shape(call)
-        if fold is None or shape is None:
+        known = name in _FOLD or name in _SHAPED
+        shape = static_shape(call, self.symbols) if known else None
+        if shape is None:
             return call
         listed = [a.fields if isinstance(a, relax.Tuple) else [a] for a in call.args]
         tensors = [t for fields in listed for t in fields if isinstance(t.ty, relax.TensorType)]
@@ -129,7 +129,11 @@ class _Folder(PyExprMutator):
         if prod(shape) * np.dtype(arrays[0].dtype).itemsize > MAX_BYTES:
             return call
         with np.errstate(all="ignore"):
-            result = np.ascontiguousarray(fold(call, *arrays)).reshape(shape)
+            if name in _SHAPED:
+                result = _SHAPED[name](arrays[0], shape)
+            else:
+                result = _FOLD[name](call, *arrays)
+        result = np.ascontiguousarray(result).reshape(shape)
         if result.nbytes > MAX_BYTES or str(result.dtype) != str(call.ty.dtype):
             return call
         return make_constant(result)

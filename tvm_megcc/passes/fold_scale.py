@@ -19,10 +19,11 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.dims import fixed
+from tvm_megcc.dims import Size, fixed
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
-from tvm_megcc.relax_tools.shape_exprs import symbols_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols, symbols_of
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.FoldScaleShift")
@@ -31,9 +32,8 @@ class FoldScaleShift:
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         for gvar, func in plain_functions(mod):
-            folder = _Folder(mod, _use_counts(func))
-            with symbols_of(func):
-                mod = _updated(mod, gvar, folder.visit_expr(func))
+            folder = _Folder(mod, _use_counts(func), symbols_of(func))
+            mod = _updated(mod, gvar, folder.visit_expr(func))
         return relax.transform.DeadCodeElimination()(mod)
 
 
@@ -66,17 +66,20 @@ def _variables(exprs: object) -> list[relax.Var]:
 
 @mutator
 class _Folder(PyExprMutator):
-    def __init__(self, mod: tvm.IRModule, uses: Counter[relax.Var]) -> None:
+    def __init__(self, mod: tvm.IRModule, uses: Counter[relax.Var], symbols: Symbols) -> None:
         super().__init__(mod)
-        self.uses = uses
+        self.uses, self.symbols = uses, symbols
+
+    def _shape(self, expr: relax.Expr) -> tuple[Size, ...] | None:
+        return shape_of(expr, self.symbols)
 
     def visit_tuple_getitem_(self, item: relax.TupleGetItem) -> relax.Expr:
         item = self.visit_expr_post_order(item)
         call = self._value(item.tuple_value) if isinstance(item, relax.TupleGetItem) else None
-        if call is None or item.index != 0 or not _is_op(call, "relax.nn.batch_norm"):
+        if call is None or item.index != 0 or op_name(call) != "relax.nn.batch_norm":
             return item
         arrays = [a for arg in call.args[1:5] if (a := constant(arg)) is not None]
-        rank = len(call.args[0].ty.shape.values) if shape_of(call.args[0]) else 0
+        rank = len(call.args[0].ty.shape.values) if self._shape(call.args[0]) else 0
         if len(arrays) < 4 or not rank:
             return item
         gamma, beta, mean, var = (a.astype(np.float64) for a in arrays)
@@ -92,12 +95,12 @@ class _Folder(PyExprMutator):
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
         for name, rewrite in (("relax.multiply", self._scaled), ("relax.add", self._shifted)):
-            if _is_op(call, name):
+            if op_name(call) == name:
                 value, factor = call.args
                 if constant(value) is not None:
                     value, factor = factor, value
                 array = constant(factor)
-                same = shape_of(value) == shape_of(call) and shape_of(call) is not None
+                same = self._shape(value) == self._shape(call) is not None
                 if array is not None and constant(value) is None and same:
                     return rewrite(value, array)
         return call
@@ -122,10 +125,12 @@ class _Folder(PyExprMutator):
         if inner is not None and shift is not None:
             value = inner.args[0]
             source = self._sole(value)
-            weighted = _scaled_weights(source, factor) if source is not None else None
-            if weighted is not None and shape_of(value) == shape_of(inner):
+            weighted = (
+                _scaled_weights(source, self._shape(source), factor) if source is not None else None
+            )
+            if weighted is not None and self._shape(value) == self._shape(inner):
                 return self._shifted(self._emit(weighted), shift * factor)
-        weighted = _scaled_weights(inner, factor) if inner is not None else None
+        weighted = _scaled_weights(inner, self._shape(inner), factor) if inner is not None else None
         return weighted if weighted is not None else relax.op.multiply(x, make_constant(factor))
 
     def _shifted(self, x: relax.Expr, shift: np.ndarray) -> relax.Expr:
@@ -135,30 +140,28 @@ class _Folder(PyExprMutator):
         if inner is not None and before is not None:
             total = before + shift
             fits = total.size <= max(before.size, shift.size)
-            if fits and shape_of(inner.args[0]) == shape_of(inner):
+            if fits and self._shape(inner.args[0]) == self._shape(inner):
                 return relax.op.add(inner.args[0], make_constant(total.astype(shift.dtype)))
         return relax.op.add(x, make_constant(shift))
 
 
-def _is_op(expr: relax.Expr | None, name: str) -> bool:
-    return isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op) and expr.op.name == name
-
-
 def _added(call: relax.Call | None) -> np.ndarray | None:
     """The constant that an addition adds on its right; None where it is none."""
-    return constant(call.args[1]) if call is not None and _is_op(call, "relax.add") else None
+    return constant(call.args[1]) if call is not None and op_name(call) == "relax.add" else None
 
 
-def _scaled_weights(call: relax.Call, factor: np.ndarray) -> relax.Call | None:
+def _scaled_weights(
+    call: relax.Call, shape: tuple[Size, ...] | None, factor: np.ndarray
+) -> relax.Call | None:
     """`call` with `factor` multiplied into its constant weights; None where that is not it."""
-    if not isinstance(call.op, tvm.ir.Op) or len(call.args) < 2:
+    if not op_name(call) or len(call.args) < 2:
         return None
-    weights, shape = constant(call.args[1]), shape_of(call)
+    weights = constant(call.args[1])
     if weights is None or shape is None:
         return None
-    if call.op.name == "relax.nn.conv2d" and str(call.attrs.kernel_layout) == "OIHW":
+    if op_name(call) == "relax.nn.conv2d" and str(call.attrs.kernel_layout) == "OIHW":
         axis, rank_behind = 1, 3
-    elif call.op.name == "relax.matmul" and weights.ndim == 2:
+    elif op_name(call) == "relax.matmul" and weights.ndim == 2:
         axis, rank_behind = len(shape) - 1, 0
     else:
         return None

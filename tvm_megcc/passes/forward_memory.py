@@ -13,9 +13,10 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.core.dtypes import nbytes
 from tvm_megcc.dims import Size, product
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
-from tvm_megcc.relax_tools.shape_exprs import prim_of, sizes_of, symbols_of, variables_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of, sizes_of, symbols_of, variables_of
 from tvm_megcc.relax_tools.slices import slice_of
 
 _RENAMES = {"relax.reshape", "relax.squeeze", "relax.expand_dims", "relax.flatten"}
@@ -31,8 +32,8 @@ class ForwardMemory:
             if func.attrs and "Composite" in func.attrs:
                 continue
             forwarder.variables = variables_of(func)
-            with symbols_of(func):
-                forwarder.builder_.update_func(gvar, forwarder.visit_expr(func))
+            forwarder.symbols = symbols_of(func)
+            forwarder.builder_.update_func(gvar, forwarder.visit_expr(func))
         return relax.transform.DeadCodeElimination()(forwarder.builder_.get())
 
 
@@ -41,19 +42,21 @@ class _Forwarder(PyExprMutator):
     def __init__(self, mod: tvm.IRModule) -> None:
         super().__init__(mod)
         self.variables: dict[str, tvm.tirx.Var] = {}
+        self.symbols: Symbols
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
-        if not isinstance(call.op, tvm.ir.Op) or not call.args:
+        name = op_name(call)
+        if not name or not call.args:
             return call
-        source, name = call.args[0], call.op.name
+        source = call.args[0]
         if isinstance(source, GenericConst) or not isinstance(source.ty, relax.TensorType):
             return call
-        shape, result = shape_of(source), None
+        shape, result = shape_of(source, self.symbols), None
         if shape is None:
             return call
         if name in _RENAMES or (name == "relax.permute_dims" and _moves_only_ones(call, shape)):
-            result = self._view(source, shape_of(call), 0)
+            result = self._view(source, shape_of(call, self.symbols), 0)
         elif name == "relax.strided_slice":
             result = self._slice(call, source, shape)
         elif name == "relax.split":
@@ -62,7 +65,7 @@ class _Forwarder(PyExprMutator):
 
     def _split(self, call: relax.Call, source: relax.Expr, shape: tuple[Size, ...]) -> relax.Expr:
         axis = int(call.attrs.axis) % len(shape)
-        fields = [sizes_of(field.shape) for field in call.ty.fields]
+        fields = [sizes_of(field.shape, self.symbols) for field in call.ty.fields]
         if product(shape[:axis]) != 1 or None in fields:
             return call
         views, inner = [], product(shape[axis + 1 :])
@@ -80,8 +83,8 @@ class _Forwarder(PyExprMutator):
 
         None where it is more, or where that depends on the shapes.
         """
-        found = slice_of(call, shape)
-        result = shape_of(call)
+        found = slice_of(call, shape, self.symbols)
+        result = shape_of(call, self.symbols)
         if found is None or result is None or any(s != 1 for s in found.steps):
             return None
         cut = [i for i, (a, b) in enumerate(zip(shape, result, strict=True)) if a != b]

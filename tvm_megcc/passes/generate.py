@@ -20,10 +20,11 @@ from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Size
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.passes.rewriting import changed, with_functions
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import called_by, plain_functions
 from tvm_megcc.relax_tools.exprs import known_shape
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, with_kernels
-from tvm_megcc.relax_tools.shape_exprs import size_of, symbols_of, variables_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols, size_of, symbols_of, variables_of
 
 #: Characters of a fused function's name that go into its symbol.
 MAX_HINT = 40
@@ -56,8 +57,8 @@ class Generate:
         functions = {}
         for gvar, func in plain_functions(mod):
             if reached is None or gvar.name_hint in reached:
-                with symbols_of(func):
-                    functions[gvar] = changed(func, _Generator(mod, variables_of(func), made).block)
+                generator = _Generator(mod, variables_of(func), symbols_of(func), made)
+                functions[gvar] = changed(func, generator.block)
         result = with_functions(mod, functions)
         if not made:
             return result
@@ -71,6 +72,7 @@ class _Generator:
 
     mod: tvm.IRModule
     variables: dict[str, tirx.Var]
+    symbols: Symbols
     made: dict[str, GeneratedKernel]
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
@@ -81,7 +83,7 @@ class _Generator:
 
     def _binding(self, binding: relax.Binding) -> relax.Binding:
         value = binding.value
-        if not isinstance(value, relax.Call) or value.op != tvm.ir.Op.get("relax.call_tir"):
+        if op_name(value) != "relax.call_tir":
             return binding
         call = relax.BlockBuilder(self.mod).normalize(self._call(value, binding.var.name))
         if isinstance(binding, relax.MatchCast):
@@ -94,7 +96,7 @@ class _Generator:
         if hint not in self.made:
             self.made[hint] = emit_prim_func(func, f"megcc_tir_{hint[:MAX_HINT]}")
         made = self.made[hint]
-        dims = _dims(func, arguments, call.ty_args[0], name) if made.symbolic else ()
+        dims = self._dims(func, arguments, call.ty_args[0], name) if made.symbolic else ()
         work, workspace, cost = (
             evaluate(e, dims) for e in (made.work_expr, made.workspace_expr, made.cost_expr)
         )
@@ -102,30 +104,29 @@ class _Generator:
         found = KernelCall(made.symbol, operands, dims, work, workspace, cost)
         return found.expr(call.ty_args[0], self.variables)
 
-
-def _dims(
-    func: tirx.PrimFunc, arguments: Sequence[relax.Expr], ty: relax.Type, name: str
-) -> tuple[Size, ...]:
-    """What each symbolic dim of a TIR function is in a call, in the order of its attributes."""
-    known: dict[tirx.Var, Size | None] = {}
-    for param, arg in zip(func.params, arguments, strict=False):
-        if _is_size(arg):
-            known[param] = size_of(arg)
-        else:
-            known |= _unified(param, known_shape(arg, getattr(arg, "name", name)))
-    results = ty.fields if isinstance(ty, relax.TupleType) else [ty]
-    for param, result in zip(func.params[len(arguments) :], results, strict=True):
-        known |= _unified(param, known_shape(relax.Var(name, result), name))
-    found = []
-    for variable in symbolic_vars(func):
-        size = known.get(variable)
-        if size is None:
-            raise UnsupportedError(
-                f"{name}: the size '{variable.name}' of its loops follows from no operand's shape;"
-                " give sizes with --input-shapes"
-            )
-        found.append(size)
-    return tuple(found)
+    def _dims(
+        self, func: tirx.PrimFunc, arguments: Sequence[relax.Expr], ty: relax.Type, name: str
+    ) -> tuple[Size, ...]:
+        """What each symbolic dim of a TIR function is in a call, in the order of its attributes."""
+        known: dict[tirx.Var, Size | None] = {}
+        for param, arg in zip(func.params, arguments, strict=False):
+            if _is_size(arg):
+                known[param] = size_of(arg, self.symbols)
+            else:
+                known |= _unified(param, known_shape(arg, getattr(arg, "name", name), self.symbols))
+        results = ty.fields if isinstance(ty, relax.TupleType) else [ty]
+        for param, result in zip(func.params[len(arguments) :], results, strict=True):
+            known |= _unified(param, known_shape(relax.Var(name, result), name, self.symbols))
+        found = []
+        for variable in symbolic_vars(func):
+            size = known.get(variable)
+            if size is None:
+                raise UnsupportedError(
+                    f"{name}: the size '{variable.name}' of its loops follows from no operand's"
+                    " shape; give sizes with --input-shapes"
+                )
+            found.append(size)
+        return tuple(found)
 
 
 def _is_size(arg: relax.Expr) -> bool:

@@ -12,10 +12,10 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.elementwise import BROADCAST
 from tvm_megcc.relax_tools.exprs import shape_of
-
-_EXPAND = tvm.ir.Op.get("relax.broadcast_to")
+from tvm_megcc.relax_tools.shape_exprs import Symbols
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ImplicitBroadcast")
@@ -30,10 +30,11 @@ class ImplicitBroadcast:
 class _Rewriter(PyExprMutator):
     def __init__(self, mod: tvm.IRModule) -> None:
         super().__init__(mod)
+        self.symbols: Symbols
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
-        if not isinstance(call.op, tvm.ir.Op) or call.op.name not in BROADCAST:
+        if op_name(call) not in BROADCAST:
             return call
         for position, arg in enumerate(call.args):
             call = self._without(call, position, arg)
@@ -42,10 +43,10 @@ class _Rewriter(PyExprMutator):
     def _without(self, call: relax.Call, position: int, arg: relax.Expr) -> relax.Call:
         """`call` with its argument as it was before it was expanded, if nothing else changes."""
         expanded = self.lookup_binding(arg) if isinstance(arg, relax.Var) else None
-        if not isinstance(expanded, relax.Call) or expanded.op != _EXPAND:
+        if expanded is None or op_name(expanded) != "relax.broadcast_to":
             return call
         args = list(call.args)
         args[position] = expanded.args[0]
         smaller = self.builder_.normalize(relax.Call(call.op, args, call.attrs))
-        shape = shape_of(call)
-        return smaller if shape is not None and shape_of(smaller) == shape else call
+        same = shape_of(smaller, self.symbols) == shape_of(call, self.symbols) is not None
+        return smaller if same else call

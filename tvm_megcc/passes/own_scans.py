@@ -12,6 +12,7 @@ from tvm import relax, te, topi
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.scans import around, scanned
 
 _SCANS = {"relax.cumsum": (operator.add, 0), "relax.cumprod": (operator.mul, 1)}
@@ -29,7 +30,7 @@ class OwnScans:
 class _Scans(PyExprMutator):
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = super().visit_call_(call)
-        name = call.op.name if isinstance(call.op, tvm.ir.Op) else ""
+        name = op_name(call)
         if name not in _SCANS:
             return call
         combine, neutral = _SCANS[name]

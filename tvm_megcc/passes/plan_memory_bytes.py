@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-import tvm
 from tvm import relax, tirx
 
 from tvm_megcc.passes.plan_memory_bounds import Bounds
+from tvm_megcc.relax_tools.calls import op_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,10 @@ def mixes_devices(func: relax.Function) -> bool:
         for block in expr.blocks if isinstance(expr, relax.SeqExpr) else ():
             for binding in block.bindings:
                 call = binding.value
-                if isinstance(call, relax.Call) and isinstance(call.op, tvm.ir.Op):
-                    if call.op.name == "relax.memory.alloc_storage":
-                        devices[binding.var] = str(call.args[1])
-                    elif call.op.name == "relax.memory.alloc_tensor":
-                        tensors.append(call)
+                if op_name(call) == "relax.memory.alloc_storage":
+                    devices[binding.var] = str(call.args[1])
+                elif op_name(call) == "relax.memory.alloc_tensor":
+                    tensors.append(call)
 
     relax.analysis.post_order_visit(func, visit)
     return any(devices.get(t.args[0], str(t.args[4])) != str(t.args[4]) for t in tensors)
@@ -53,12 +52,10 @@ def allocated(func: relax.Function) -> Allocated:
 
     def visit(expr: relax.Expr) -> None:
         nonlocal known
-        if not isinstance(expr, relax.Call) or not isinstance(expr.op, tvm.ir.Op):
-            return
         size: int | tirx.PrimExpr
-        if expr.op.name == "relax.memory.alloc_storage":
+        if op_name(expr) == "relax.memory.alloc_storage":
             size = bounds.size(expr.args[0].values, "uint8")
-        elif expr.op.name == "relax.builtin.alloc_tensor":
+        elif op_name(expr) == "relax.builtin.alloc_tensor":
             if not isinstance(expr.args[0], relax.ShapeExpr):
                 return
             size = bounds.size(expr.args[0].values, str(expr.args[1].value))

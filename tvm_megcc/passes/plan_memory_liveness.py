@@ -24,6 +24,7 @@ import tvm
 from tvm import relax, tirx
 
 from tvm_megcc.passes.plan_memory_bounds import Bounds
+from tvm_megcc.relax_tools.calls import op_name
 
 #: What a value may be: allocation numbers, or one such thing per field of a tuple.
 Alias: TypeAlias = "frozenset[int] | tuple[Alias, ...]"
@@ -179,7 +180,7 @@ class Liveness:
     def _is_allocated(self, binding: relax.Binding) -> bool:
         """Whether `binding` allocates a tensor that can be planned; then it is noted."""
         call = binding.value
-        if isinstance(binding, relax.MatchCast) or not _is_op(call, "relax.builtin.alloc_tensor"):
+        if isinstance(binding, relax.MatchCast) or op_name(call) != "relax.builtin.alloc_tensor":
             return False
         shape, dtype, device, scope = call.args
         if not isinstance(shape, relax.ShapeExpr) or not isinstance(device, tirx.IntImm):
@@ -295,10 +296,6 @@ def _is_view(op: relax.Expr) -> bool:
 
 def _is_kernel(mod: tvm.IRModule, op: relax.Expr) -> bool:
     return isinstance(op, relax.GlobalVar) and isinstance(mod.functions.get(op), tirx.PrimFunc)
-
-
-def _is_op(expr: relax.Expr, name: str) -> bool:
-    return isinstance(expr, relax.Call) and isinstance(expr.op, tvm.ir.Op) and expr.op.name == name
 
 
 def _either(a: Alias, b: Alias) -> Alias:

@@ -12,6 +12,7 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.size_reads import read_sizes
 
 
@@ -30,6 +31,6 @@ class _Rewriter(PyExprMutator):
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
-        if isinstance(call.op, tvm.ir.Op) and call.op.name == "relax.tensor_to_shape":
+        if op_name(call) == "relax.tensor_to_shape":
             return read_sizes(call.args[0], call.ty)
         return call

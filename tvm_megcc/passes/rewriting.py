@@ -15,13 +15,13 @@ from tvm_megcc.relax_tools.shape_exprs import symbols_of, variables_of
 def rewritten(mod: tvm.IRModule, rewriter: PyExprMutator) -> tvm.IRModule:
     """`mod` with every function that computes as `rewriter`, made for `mod`, leaves it.
 
-    Meanwhile the rewriter has the function's symbolic dims by name in ``variables``, and dims have
-    the bounds that the function says.
+    Meanwhile the rewriter has the function's symbolic dims by name in ``variables``, and what the
+    function says of them in ``symbols``.
     """
     for gvar, func in plain_functions(mod):
         rewriter.variables = variables_of(func)
-        with symbols_of(func):
-            rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
+        rewriter.symbols = symbols_of(func)
+        rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
     return rewriter.builder_.get()
 
 

@@ -15,7 +15,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm_megcc.dims import stretch
 from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.control_flow import called_by
-from tvm_megcc.relax_tools.shape_exprs import size_of, sizes_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols, size_of, sizes_of
 from tvm_megcc.relax_tools.stretching import copied, parts_of
 
 
@@ -43,6 +43,7 @@ def _has_copies(mod: tvm.IRModule, func: object) -> bool:
 class _Sizes(PyExprMutator):
     def __init__(self, mod: tvm.IRModule) -> None:
         super().__init__(mod)
+        self.symbols: Symbols
         # A function that is called knows the size by its name.
         functions = [g.name_hint for g, f in mod.functions_items() if isinstance(f, relax.Function)]
         self.is_named = any(called_by(mod, [name]) for name in functions)
@@ -51,7 +52,7 @@ class _Sizes(PyExprMutator):
         parts = parts_of(call)
         if parts is None or self.is_named:
             return self.visit_expr_post_order(call)
-        a, b = map(size_of, parts)
+        a, b = (size_of(part, self.symbols) for part in parts)
         assert a is not None and b is not None
         known = stretch(a, b)
         # TVM would take another dim in place of this one for one that a match_cast defines.
@@ -62,6 +63,7 @@ class _Sizes(PyExprMutator):
 class _Copies(PyExprMutator):
     def __init__(self, mod: tvm.IRModule) -> None:
         super().__init__(mod)
+        self.symbols: Symbols
         self.mod = mod
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
@@ -69,7 +71,7 @@ class _Copies(PyExprMutator):
         if source is None:
             return self.visit_expr_post_order(call)
         value = self.visit_expr(source)
-        have, want = sizes_of(value.ty.shape), sizes_of(call.ty.shape)
+        have, want = (sizes_of(v.ty.shape, self.symbols) for v in (value, call))
         assert have is not None and want is not None
         if have == want:
             return value

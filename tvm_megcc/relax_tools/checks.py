@@ -19,6 +19,8 @@ from typing import Any
 import tvm
 from tvm import relax
 
+from tvm_megcc.relax_tools.calls import packed_name
+
 #: Name of the function that TVM's VM calls.
 CHECKED = "tvm_megcc.checked"
 
@@ -48,9 +50,7 @@ def checked(value: relax.Expr, holds: relax.Expr, node: str) -> relax.Call:
 
 def checked_of(expr: relax.Expr) -> Checked | None:
     """What an expression checks; None for any other than a call that `checked` makes."""
-    if not isinstance(expr, relax.Call) or not isinstance(expr.op, tvm.ir.Op):
-        return None
-    if expr.op.name != "relax.call_pure_packed" or expr.args[0].global_symbol != CHECKED:
+    if packed_name(expr) != CHECKED:
         return None
     _, value, holds, node = expr.args
     return Checked(value, holds, str(node.value))

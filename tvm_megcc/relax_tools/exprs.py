@@ -9,7 +9,7 @@ from tvm.ir import GenericConst
 from tvm_megcc.core.dtypes import of_numpy
 from tvm_megcc.dims import Size, fixed_dims, is_static
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.relax_tools.shape_exprs import sizes_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols, sizes_of
 
 
 def dtype_name(dtype: object) -> str:
@@ -26,12 +26,12 @@ def dtype_of(expr: relax.Expr) -> str:
     return dtype_name(expr.ty.dtype)
 
 
-def shape_of(expr: relax.Expr) -> tuple[Size, ...] | None:
+def shape_of(expr: relax.Expr, symbols: Symbols) -> tuple[Size, ...] | None:
     """The shape, symbolic dims included, or None when it is known at run time only."""
-    return sizes_of(getattr(expr.ty, "shape", None))
+    return sizes_of(getattr(expr.ty, "shape", None), symbols)
 
 
-def known_shape(expr: relax.Expr, name: str) -> tuple[Size, ...]:
+def known_shape(expr: relax.Expr, name: str, symbols: Symbols) -> tuple[Size, ...]:
     """The shape, symbolic dims included.
 
     Raises
@@ -39,7 +39,7 @@ def known_shape(expr: relax.Expr, name: str) -> tuple[Size, ...]:
     UnsupportedError
         When it is known at run time only; the message says that of the value `name`.
     """
-    shape = shape_of(expr)
+    shape = shape_of(expr, symbols)
     if shape is None:
         raise UnsupportedError(
             f"{name!r} has a shape that is known at run time only ({expr.ty}); give sizes with"
@@ -48,9 +48,9 @@ def known_shape(expr: relax.Expr, name: str) -> tuple[Size, ...]:
     return shape
 
 
-def static_shape(expr: relax.Expr) -> tuple[int, ...] | None:
+def static_shape(expr: relax.Expr, symbols: Symbols) -> tuple[int, ...] | None:
     """The shape as ints, or None when a dim is symbolic or the rank is unknown."""
-    shape = shape_of(expr)
+    shape = shape_of(expr, symbols)
     return fixed_dims(shape) if shape is not None and is_static(shape) else None
 
 

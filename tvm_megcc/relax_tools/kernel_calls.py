@@ -24,7 +24,8 @@ from tvm import relax
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Size
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.relax_tools.shape_exprs import prim_of, sizes_of
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of, sizes_of
 
 ATTRIBUTE = "tvm_megcc.kernels"
 
@@ -79,13 +80,14 @@ class KernelCall:
         return attr % _WORDS
 
 
-def kernel_call_of(expr: object) -> KernelCall | None:
-    """What a call of a kernel says; None for any other expression."""
-    if not isinstance(expr, relax.Call) or expr.op != tvm.ir.Op.get("relax.call_dps_packed"):
+def kernel_call_of(expr: relax.Expr, symbols: Symbols) -> KernelCall | None:
+    """What a call of a kernel says in a function with these dims; None for any other."""
+    if op_name(expr) != "relax.call_dps_packed":
         return None
     *operands, attrs, extent = expr.args[1].fields
-    work, workspace, cost, *overlap = _sizes(extent)
-    words = (a - _WORDS if isinstance(a, int) and a >= _WORDS // 2 else a for a in _sizes(attrs))
+    work, workspace, cost, *overlap = _sizes(extent, symbols)
+    given = _sizes(attrs, symbols)
+    words = (a - _WORDS if isinstance(a, int) and a >= _WORDS // 2 else a for a in given)
     return KernelCall(
         str(expr.args[0].global_symbol),
         tuple(operands),
@@ -97,8 +99,8 @@ def kernel_call_of(expr: object) -> KernelCall | None:
     )
 
 
-def _sizes(shape: relax.ShapeExpr) -> tuple[Size, ...]:
-    found = sizes_of(shape)
+def _sizes(shape: relax.ShapeExpr, symbols: Symbols) -> tuple[Size, ...]:
+    found = sizes_of(shape, symbols)
     assert found is not None, shape
     return found
 

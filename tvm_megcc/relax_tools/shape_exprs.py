@@ -1,23 +1,19 @@
 """Between TVM's shape expressions and our `tvm_megcc.dims`.
 
-Enters: a ``PrimExpr`` of a Relax shape, inside `symbols_of` the function that it belongs to: the
-function has the bounds of its dims. Outside, a symbolic dim is an error, as its bounds would be a
-guess. Leaves: a `Size`; and the way back.
+Enters: a ``PrimExpr`` of a Relax shape, and what the function that it belongs to says of its dims
+(`symbols_of`): their bounds. Leaves: a `Size`; and the way back.
 
 Example
 -------
 >>> n = tirx.Var("n", "int64")
->>> with with_symbols({"n": dims.Symbol("n", 1, 64)}):
-...     size = size_of(n * 4 + 2)
->>> str(size), size.bounds, size_of(tirx.IntImm("int64", 3))
+>>> size = size_of(n * 4 + 2, {"n": dims.Symbol("n", 1, 64)})
+>>> str(size), size.bounds, size_of(tirx.IntImm("int64", 3), {})
 ('4*n + 2', (6.0, 258.0), 3)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import tvm
@@ -29,29 +25,13 @@ from tvm_megcc.dims import Size
 #: Attributes of a Relax function: bounds of its dims by name; TVM's own planner reads the first.
 UPPER_BOUNDS, LOWER_BOUNDS = "tir_var_upper_bound", "tir_var_lower_bound"
 
-#: The dims of the function at hand by name: with their bounds, or as the size that each one is.
-_SYMBOLS: ContextVar[Mapping[str, dims.Symbol | Size] | None] = ContextVar("symbols", default=None)
+#: What a function says of its dims, by name: the symbol with its bounds, or the size that a dim is
+#: known to be. A dim of which it says nothing may have any size.
+Symbols = Mapping[str, dims.Symbol | Size]
 
 
-@contextmanager
-def symbols_of(func: relax.Function) -> Iterator[None]:
-    """Give the dims of `func` the bounds that its attributes say, as long as the block runs."""
-    with with_symbols(bounds_of(func)):
-        yield
-
-
-@contextmanager
-def with_symbols(symbols: Mapping[str, dims.Symbol | Size]) -> Iterator[None]:
-    """Give dims these bounds, as long as the block runs."""
-    token = _SYMBOLS.set(symbols)
-    try:
-        yield
-    finally:
-        _SYMBOLS.reset(token)
-
-
-def bounds_of(func: relax.Function) -> dict[str, dims.Symbol]:
-    """The bounded dims of a function, by name."""
+def symbols_of(func: relax.Function) -> dict[str, dims.Symbol]:
+    """What the attributes of a function say of its dims."""
     upper, lower = (_numbers(func, key) for key in (UPPER_BOUNDS, LOWER_BOUNDS))
     names = sorted({*upper, *lower})
     return {n: dims.Symbol(n, lower.get(n, 0), upper.get(n)) for n in names}
@@ -64,44 +44,16 @@ def _numbers(func: relax.Function, key: str) -> dict[str, int]:
 
 def with_bounds(func: relax.Function, found: Iterable[dims.Symbol]) -> relax.Function:
     """A function with the bounds of these symbols added to those that it has."""
-    known = bounds_of(func) | {s.name: s for s in found}
+    known = symbols_of(func) | {s.name: s for s in found}
     lower = {s.name: s.low for s in known.values()}
     upper = {s.name: s.high for s in known.values() if s.high is not None}
     return func.with_attrs({LOWER_BOUNDS: lower, UPPER_BOUNDS: upper})
 
 
-def bound(found: dims.Symbol) -> None:
-    """Give a dim that is new in the function at hand its bounds."""
-    scope = _SYMBOLS.get()
-    assert isinstance(scope, dict), "no function's symbols are being collected"
-    scope[found.name] = found
-
-
-def rename(name: str, to: dims.Symbol | Size) -> None:
-    """Let a dim of the function at hand be known as another size."""
-    scope = _SYMBOLS.get()
-    assert isinstance(scope, dict), "no function's symbols are being collected"
-    scope[name] = to
-
-
-def symbol_of(name: str) -> dims.Symbol:
-    """The symbol of this name in the function at hand."""
-    found = _meaning(name)
+def symbol_of(name: str, symbols: Symbols) -> dims.Symbol:
+    """The symbol of this name."""
+    found = symbols.get(name)
     return found if isinstance(found, dims.Symbol) else dims.Symbol(name)
-
-
-def _named(name: str) -> Size:
-    """The size that a dim of this name is in the function at hand."""
-    found = _meaning(name)
-    return dims.of(found) if isinstance(found, dims.Symbol) else found
-
-
-def _meaning(name: str) -> dims.Symbol | Size:
-    """What the function at hand says of a dim; a symbol without bounds where it says nothing."""
-    scope = _SYMBOLS.get()
-    if scope is None:
-        raise RuntimeError(f"the dim '{name}' is read outside of `symbols_of` its function")
-    return scope.get(name, dims.Symbol(name))
 
 
 _BINARY: dict[type, Callable[[Size, Size], Size]] = {
@@ -126,32 +78,34 @@ _BINARY: dict[type, Callable[[Size, Size], Size]] = {
 }
 
 
-def size_of(expr: object) -> Size | None:
-    """An expression over dims as a `Size`; None when it is something else."""
+def size_of(expr: object, symbols: Symbols) -> Size | None:
+    """An expression over these dims as a `Size`; None when it is something else."""
     if isinstance(expr, int):
         return int(expr)
     if isinstance(expr, tirx.IntImm):
         return int(expr.value)
     if isinstance(expr, tvm.ir.Var):
-        return _named(str(expr.name))
+        found = symbols.get(str(expr.name), dims.Symbol(str(expr.name)))
+        return dims.of(found) if isinstance(found, dims.Symbol) else found
     if isinstance(expr, tirx.Cast):
-        return size_of(expr.value)
+        return size_of(expr.value, symbols)
     if isinstance(expr, tirx.Not):
-        inner = size_of(expr.a)
+        inner = size_of(expr.a, symbols)
         return None if inner is None else 1 - inner
     if isinstance(expr, tirx.Select):
-        return _select(expr.condition, expr.true_value, expr.false_value)
+        return _select([expr.condition, expr.true_value, expr.false_value], symbols)
     if isinstance(expr, tvm.ir.Call) and getattr(expr.op, "name", "") == "prim.if_then_else":
-        return _select(*expr.args)
+        return _select(expr.args, symbols)
     rule = _BINARY.get(type(expr))
     if rule is None:
         return None
-    a, b = size_of(expr.a), size_of(expr.b)  # type: ignore[attr-defined]
+    a, b = (size_of(e, symbols) for e in (expr.a, expr.b))  # type: ignore[attr-defined]
     return None if a is None or b is None else rule(a, b)
 
 
-def _select(condition: object, then: object, other: object) -> Size | None:
-    found = [size_of(e) for e in (condition, then, other)]
+def _select(exprs: Iterable[object], symbols: Symbols) -> Size | None:
+    """Of a condition, what holds where it is true, and what holds elsewhere."""
+    found = [size_of(e, symbols) for e in exprs]
     if None in found:
         return None
     test, *sizes = found
@@ -160,11 +114,11 @@ def _select(condition: object, then: object, other: object) -> Size | None:
     return dims.select(test, *sizes)  # type: ignore[arg-type]
 
 
-def sizes_of(shape: object) -> tuple[Size, ...] | None:
+def sizes_of(shape: object, symbols: Symbols) -> tuple[Size, ...] | None:
     """The dims of a ``ShapeExpr``; None for any other shape."""
     if not isinstance(shape, relax.ShapeExpr):
         return None
-    found = [size_of(d) for d in shape.values]
+    found = [size_of(d, symbols) for d in shape.values]
     return None if None in found else tuple(found)  # type: ignore[arg-type]
 
 

@@ -5,8 +5,9 @@ Enters: a tensor of integers. Leaves: the shape whose dims are its elements.
 
 from __future__ import annotations
 
-import tvm
 from tvm import relax
+
+from tvm_megcc.relax_tools.calls import packed_name
 
 #: TVM's own function.
 BUILTIN = "vm.builtin.tensor_to_shape"
@@ -19,5 +20,4 @@ def read_sizes(tensor: relax.Expr, ty: relax.Type) -> relax.Call:
 
 def is_size_read(call: relax.Call) -> bool:
     """Whether a call reads sizes from a tensor."""
-    name = call.op.name if isinstance(call.op, tvm.ir.Op) else ""
-    return name == "relax.call_pure_packed" and str(call.args[0].global_symbol) == BUILTIN
+    return packed_name(call) == BUILTIN

@@ -2,7 +2,7 @@
 
 Example
 -------
->>> slice_of(R.strided_slice(x, axes=[0], begin=[-2], end=[9]), (5, 3))  # doctest: +SKIP
+>>> slice_of(R.strided_slice(x, axes=[0], begin=[-2], end=[9]), (5, 3), {})  # doctest: +SKIP
 Slice(begins=(3, 0), steps=(1, 1))
 """
 
@@ -14,7 +14,7 @@ from tvm import relax
 
 from tvm_megcc import dims
 from tvm_megcc.dims import Size, Undecided
-from tvm_megcc.relax_tools.shape_exprs import size_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols, size_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class Slice:
     steps: tuple[int, ...]
 
 
-def slice_of(call: relax.Call, shape: tuple[Size, ...]) -> Slice | None:
+def slice_of(call: relax.Call, shape: tuple[Size, ...], symbols: Symbols) -> Slice | None:
     """Begins and steps of a slice of a tensor of this shape.
 
     None where a limit is a tensor, a step symbolic, or a begin counts from the end or not,
     depending on the shapes.
     """
-    lists = [_sizes(a) for a in call.args[1:5]]
+    lists = [_sizes(a, symbols) for a in call.args[1:5]]
     if len(lists) < 3 or any(found is None for found in lists):
         return None
     axes, starts = lists[0], lists[1]
@@ -61,8 +61,8 @@ def _first(start: Size, dim: Size, step: int) -> Size:
     return dims.minimum(dims.maximum(start, 0), dim - 1 if step < 0 else dim)
 
 
-def _sizes(expr: relax.Expr) -> list[Size] | None:
+def _sizes(expr: relax.Expr, symbols: Symbols) -> list[Size] | None:
     if not isinstance(expr, relax.Tuple):
         return None
-    found = [size_of(f if not hasattr(f, "value") else f.value) for f in expr.fields]
+    found = [size_of(f if not hasattr(f, "value") else f.value, symbols) for f in expr.fields]
     return None if None in found else found  # type: ignore[return-value]

@@ -19,6 +19,8 @@ from typing import Any
 import tvm
 from tvm import relax, te, tirx
 
+from tvm_megcc.relax_tools.calls import op_name, packed_name
+
 #: Attribute of the functions that copy.
 COPIES = "tvm_megcc.stretched"
 #: Name of the function that TVM's VM calls for a size.
@@ -34,11 +36,9 @@ def size(builder: relax.BlockBuilder, a: Any, b: Any, name: str, node: str) -> t
     return found
 
 
-def parts_of(expr: object) -> tuple[Any, Any] | None:
+def parts_of(expr: relax.Expr | None) -> tuple[Any, Any] | None:
     """The two dims of which `size` makes one; None for any other expression."""
-    if not isinstance(expr, relax.Call) or not isinstance(expr.op, tvm.ir.Op):
-        return None
-    if expr.op.name != "relax.call_pure_packed" or expr.args[0].global_symbol != SIZE:
+    if expr is None or packed_name(expr) != SIZE:
         return None
     a, b = expr.args[1].values
     return a, b
@@ -53,9 +53,9 @@ def copy(builder: relax.BlockBuilder, value: relax.Expr, dims: Mapping[int, Any]
     return builder.emit(relax.call_tir(callee, (value,), relax.TensorType(shape, value.ty.dtype)))
 
 
-def copied(mod: tvm.IRModule, expr: object) -> relax.Expr | None:
+def copied(mod: tvm.IRModule, expr: relax.Expr) -> relax.Expr | None:
     """The tensor that `copy` stretches; None for any other expression."""
-    if not isinstance(expr, relax.Call) or expr.op != tvm.ir.Op.get("relax.call_tir"):
+    if op_name(expr) != "relax.call_tir":
         return None
     attrs = mod[expr.args[0]].attrs
     return expr.args[1].fields[0] if attrs and COPIES in attrs else None

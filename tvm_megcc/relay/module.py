@@ -15,6 +15,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.core.dtypes import of_numpy
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import CHECKED
 from tvm_megcc.relax_tools.control_flow import region_of
 
@@ -93,7 +94,7 @@ def _check(expr: relax.Expr, where: str) -> None:
             )
     if not isinstance(expr, relax.Call):
         return
-    name = expr.op.name if isinstance(expr.op, tvm.ir.Op) else ""
+    name = op_name(expr)
     if name in _OF_DATA_SIZE:
         raise UnsupportedError(
             f"{name} in {where}: only the data says how large its result is; import the model from"

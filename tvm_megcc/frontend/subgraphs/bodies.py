@@ -9,11 +9,11 @@ import onnx
 from tvm import relax, tirx
 
 from tvm_megcc.relax_tools import control_flow
-from tvm_megcc.relax_tools.shape_exprs import bound, prim_of, symbol_of
+from tvm_megcc.relax_tools.shape_exprs import prim_of
 
-from ...dims import Size, Symbol, of, symbols
+from ...dims import Size, Symbol, symbols
 from ...errors import UnsupportedError
-from ...ops._context import cast_dim, expr_dtype, relax_shape
+from ...ops._context import cast_dim, expr_dtype
 from ..sequences import Value
 from ..state import Importer
 from ..values import identifier
@@ -47,7 +47,7 @@ def body_function(
         raise error
     shapes = []
     for result in results:
-        shape = relax_shape(result)
+        shape = importer.shape_of(result)
         if shape is None:
             raise UnsupportedError(
                 f"'{result}' has a shape that is known at run time only ({result.ty}); give sizes"
@@ -85,7 +85,7 @@ def with_dims(
 ) -> relax.Expr:
     """A result with its dims; those that are None are sizes of their own, read during the run."""
     value = importer.builder.emit(value)
-    if relax_shape(value) is not None:
+    if importer.shape_of(value) is not None:
         return value
     dims: list[Any] = []
     for axis, size in enumerate(shape):
@@ -101,9 +101,7 @@ def new_size(importer: Importer, name: str) -> Size:
     """A size that only the run shows."""
     taken = (f"{name}_{k}" if k else name for k in range(len(importer.variables) + 1))
     found = next(n for n in taken if n not in importer.variables)
-    importer.variables[found] = tirx.Var(found, "int64")
-    bound(Symbol(found))
-    return of(symbol_of(found))
+    return importer.place(name).new_dim(Symbol(found), tirx.Var(found, "int64"))
 
 
 def is_known(size: Size, outside: set[str]) -> bool:

@@ -14,7 +14,7 @@ from tvm_megcc.relax_tools import control_flow
 from ...dims import Size, maximum
 from ...ops import Context
 from ...ops._arithmetic import size as whole_size
-from ...ops._context import expr_dtype, relax_shape
+from ...ops._context import expr_dtype
 from ...ops._data_sizes import sizes_from
 from ...ops._sizes import SizeArray
 from ..sequences import Value
@@ -176,7 +176,7 @@ class Iterations:
 
     def _declared(self, value: Value, port: onnx.ValueInfoProto) -> Value:
         """A result of the body with the dims that the model says, where data decides them here."""
-        shape = None if isinstance(value, np.ndarray | SizeArray) else relax_shape(value)
+        shape = None if isinstance(value, np.ndarray | SizeArray) else self.importer.shape_of(value)
         said = [d.dim_value for d in port.type.tensor_type.shape.dim]
         if shape is None or len(said) != len(shape):
             return value
