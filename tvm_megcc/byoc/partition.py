@@ -25,6 +25,7 @@ from tvm_megcc.byoc.regions import CODEGEN, Region, is_region, sealed
 from tvm_megcc.codegen_c.emit import c_name
 from tvm_megcc.core.this_machine import is_native
 from tvm_megcc.passes import ExpandQuantised, FoldConstants
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import CHECKED
 from tvm_megcc.relax_tools.composite import operator_of
 from tvm_megcc.relax_tools.control_flow import called_by, region_of
@@ -317,9 +318,7 @@ def _externs(func: relax.Function) -> set[str]:
 def _is_worth_it(region: relax.Function) -> bool:
     """Whether hand-written kernels have something to do in it."""
     calls = (b.value for block in region.body.blocks for b in block.bindings)
-    return any(
-        isinstance(call, relax.Call) and getattr(call.op, "name", "") in ANCHORS for call in calls
-    )
+    return any(op_name(call) in ANCHORS for call in calls)
 
 
 def _is_closed(func: relax.Function) -> bool:
