@@ -61,6 +61,31 @@ def test_what_the_reference_misreads_is_left_to_the_converter(op, opset, attrs, 
     assert (found is not None) == folds
 
 
+X = np.arange(1, 9, dtype=np.float32).reshape(1, 2, 4)
+NAN = np.where(X == 2, np.float32(np.nan), X)
+MISREAD = {
+    "LSTM": ("LSTM", [X, X.reshape(1, 4, 2)[:, :, [0, 1, 0, 1]], np.ones((1, 4, 1), "f4")],
+             {"hidden_size": 1, "clip": 0.5}),
+    "GRU": ("GRU", [X, np.ones((1, 3, 4), "f4"), np.ones((1, 3, 1), "f4")], {"hidden_size": 1}),
+    "RNN": ("RNN", [X, np.ones((1, 1, 4), "f4"), np.ones((1, 1, 1), "f4")], {"hidden_size": 1}),
+    "ConvTranspose": ("ConvTranspose", [X, np.ones((2, 1, 1), "f4")],
+                      {"auto_pad": "SAME_UPPER", "strides": [3]}),
+    "Erf": ("Erf", [X.astype("f8")], {}),
+    "MaxPool": ("MaxPool", [NAN], {"kernel_shape": [2]}),
+    "GlobalMaxPool": ("GlobalMaxPool", [NAN], {}),
+    "LRN": ("LRN", [X[..., None]], {"size": 3}),
+    "OneHot": ("OneHot", [np.array([0]), np.array(2), np.array([1, 1e-9], "f4")], {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISREAD)
+def test_what_the_reference_computes_otherwise_is_not_folded(name):
+    op, operands, attrs = MISREAD[name]
+    assert folded(op, *operands, **attrs) is None
+    if name == "Erf":
+        assert folded("Erf", X) is not None
+
+
 def test_the_reference_moves_the_statistics_of_a_batch_normalization():
     x = np.array([[3, 1], [2, 3]], np.float32)
     stats = [np.full(2, value, np.float32) for value in (1, 0, 0, 1)]

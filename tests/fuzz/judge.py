@@ -76,6 +76,8 @@ def _anyhow(
             real = given[0].astype(np.float64)
         elif node.op_type == "Pow" and is_float(given[1].dtype):
             real = np.power(given[0].astype(np.float64), given[1].astype(np.float64))
+        elif node.op_type == "Pow":  # of integers: only 1 / 0 is no number
+            real = np.where((given[0] == 0) & (given[1] < 0), np.inf, 0.0)
         elif node.op_type == "QuantizeLinear" and is_float(given[0].dtype):
             # It saturates, which says what becomes of infinities, and nothing of NaN.
             scale = given[1].astype(np.float64) if given[1].size == 1 else 1.0

@@ -64,6 +64,15 @@ def test_lrn(size: int) -> None:
     np.testing.assert_allclose(found, want, rtol=1e-5)
 
 
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_one_hot(axis: int) -> None:
+    values = np.array([-0.5, -np.inf], np.float32)
+    feed = {"i": np.array([[0, -1, 5], [2, -4, 1]]), "d": np.array(3), "v": values}
+    made = helper.make_node("OneHot", ["i", "d", "v"], ["y"], axis=axis)
+    (found,), (want,) = texts.run(made, feed), evaluate.by_ort(made, {"": 14}, feed)
+    np.testing.assert_array_equal(found, want)
+
+
 def test_erf_is_no_f32_of_f64() -> None:
     made = helper.make_node("Erf", ["x"], ["y"])
     (found,) = texts.run(made, {"x": np.array([0.3])})

@@ -46,6 +46,21 @@ def erf(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     return [np.vectorize(math.erf, otypes=[np.float64])(x).astype(x.dtype)]
 
 
+def one_hot(given: Mapping[str, Any], operands: Operands) -> list[Array]:
+    """``on`` where an index is the place, else ``off``.
+
+    The reference (onnx 1.23) computes ``0 * (on - off) + off``, which an infinity makes NaN; for
+    indices of many types ONNX Runtime has no kernel.
+    """
+    indices, depth, values = operands
+    assert indices is not None and depth is not None and values is not None
+    count, axis = int(depth.reshape(-1)[0]), given.get("axis", -1) % (indices.ndim + 1)
+    whole = np.expand_dims(indices.astype(np.int64), axis)
+    whole = np.where(whole < 0, whole + count, whole)
+    places = np.arange(count).reshape([-1, *[1] * (indices.ndim - axis)])
+    return [np.where(whole == places, values[1], values[0])]
+
+
 # ---- layers with a state -----------------------------------------------------------------------
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -172,22 +187,32 @@ _STEPS = {"LSTM": _lstm, "GRU": _gru, "RNN": _rnn}
 _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "LRN": lrn,
     "Erf": erf,
+    "OneHot": one_hot,
     **{op: layer(op) for op in _STEPS},
 }
 
 
+#: The operand of whose type the results are, where it is not the first.
+_TYPED_BY = {"OneHot": 2}
+
+
 def has(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
     """Whether an operator is evaluated here, for these types."""
-    kinds = {arrays[name].dtype.kind for name in node.input[:1]}
-    return node.op_type in _TEXTS and not node.domain and kinds == {"f"}
+    if node.op_type not in _TEXTS or node.domain:
+        return False
+    return _dtype(node, arrays).kind == "f"
+
+
+def _dtype(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> np.dtype:
+    return arrays[node.input[_TYPED_BY.get(node.op_type, 0)]].dtype
 
 
 def run(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> list[Array]:
-    """The node's outputs, in the type of its first operand."""
+    """The node's outputs, in the type of its data."""
     given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     with np.errstate(all="ignore"):
         found = _TEXTS[node.op_type](given, [arrays[n] if n else None for n in node.input])
-    dtype = arrays[node.input[0]].dtype
+    dtype = _dtype(node, arrays)
     names = [*node.output, *[""] * len(found)]
     return [f.astype(dtype) for f, name in zip(found, names, strict=False) if name]
 

@@ -6,7 +6,7 @@ converters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -90,26 +90,68 @@ def _is_misread(
     node: onnx.NodeProto, operands: Sequence[Array | None], opsets: Mapping[str, int]
 ) -> bool:
     """Whether onnx.reference does something else than ONNX says."""
-    given = attributes(node)
-    if node.op_type in _OF_TWO_AXES and opsets.get("", 1) < 13 and operands[0] is not None:
-        # The axes from `axis` on were one; the reference takes `axis` alone.
-        rank = operands[0].ndim
-        return bool(given.get("axis", 1) % max(rank, 1) != rank - 1)
-    if node.op_type == "BatchNormalization":
-        # It moves the running statistics towards the operand's own before it uses them.
-        return opsets.get("", 1) < 14
-    if node.op_type == "ReduceL2" and operands[0] is not None:
-        # It squares integers in their own type, whose limits the norm may well be within.
-        return operands[0].dtype.kind in "iu"
-    if node.op_type == "QuantizeLinear" and operands[0] is not None:
-        # It makes 32-bit integers of quotients before it saturates.
-        return not _fits_int32(operands[0], operands[1])
+    rule = None if node.domain else _MISREAD.get(node.op_type)
+    return rule is not None and rule(attributes(node), operands, opsets.get("", 1))
+
+
+_Rule = Callable[[Mapping[str, Any], Sequence[Array | None], int], bool]
+
+
+def _takes_one_axis(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
+    """Until opset 12 the axes from `axis` on were one; the reference takes `axis` alone."""
+    rank = 0 if operands[0] is None else operands[0].ndim
+    return v < 13 and bool(given.get("axis", 1) % max(rank, 1) != rank - 1)
+
+
+def _is_kind(index: int, kinds: str) -> _Rule:
+    def rule(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
+        operand = operands[index]
+        return operand is not None and operand.dtype.kind in kinds
+
+    return rule
+
+
+def _has_nan(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
+    data = operands[0]
+    return data is not None and data.dtype.kind == "f" and bool(np.isnan(data).any())
+
+
+def _has_more_channels_than_images(
+    given: Mapping[str, Any], operands: Sequence[Array | None], v: int
+) -> bool:
+    data = operands[0]
+    return data is not None and data.shape[1] > data.shape[0]
+
+
+#: Operators, and for which attributes, operands and opset the reference (onnx 1.23) is wrong.
+_MISREAD: dict[str, _Rule] = {
+    **dict.fromkeys(_OF_TWO_AXES, _takes_one_axis),
+    # It knows no lengths of sequences, activations, `clip` or `input_forget`, and one direction.
+    **dict.fromkeys(("GRU", "LSTM", "RNN"), lambda given, operands, v: True),
+    # It moves the running statistics towards the operand's own before it uses them.
+    "BatchNormalization": lambda given, operands, v: v < 14,
+    # It pads by less than 0 where the kernel reaches less far than the stride.
+    "ConvTranspose": lambda given, operands, v: "SAME" in given.get("auto_pad", ""),
+    # It rounds to f32.
+    "Erf": lambda given, operands, v: operands[0] is not None and operands[0].dtype.itemsize == 8,
+    # It keeps a NaN only where it comes first in a window.
+    "GlobalMaxPool": _has_nan,
+    "MaxPool": _has_nan,
+    # It counts the channels up to the batch size.
+    "LRN": _has_more_channels_than_images,
+    # It adds `on - off` to `off`, which is `on` only without rounding and infinities.
+    "OneHot": _is_kind(2, "fV"),
+    # It makes 32-bit integers of quotients before it saturates.
+    "QuantizeLinear": lambda given, operands, v: not _fits_int32(operands[0], operands[1]),
+    # It squares integers in their own type, whose limits the norm may well be within.
+    "ReduceL2": _is_kind(0, "iu"),
     # It takes the elements of an unsorted result along axis 0, and a result alone is sorted.
-    return node.op_type == "Unique" and not given.get("sorted", 1)
+    "Unique": lambda given, operands, v: not given.get("sorted", 1),
+}
 
 
-def _fits_int32(data: Array, scale: Array | None) -> bool:
-    if scale is None or not data.size:
+def _fits_int32(data: Array | None, scale: Array | None) -> bool:
+    if data is None or scale is None or not data.size:
         return True
     with np.errstate(all="ignore"):
         largest = np.abs(data.astype(np.float64)).max() / np.abs(scale.astype(np.float64)).min()

@@ -7,6 +7,7 @@ from tvm import relax
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._agree import Labels, Shape
 from ._context import expr_dtype
+from ._defaults import EPSILON, f32
 
 
 class BatchNormalization(OnnxOp):
@@ -37,9 +38,9 @@ class BatchNormalization(OnnxOp):
         dtype = inputs.dtype(0)
         stats = [relax.op.astype(v, dtype) if inputs.dtype(i) != dtype else v
                  for i, v in enumerate(inputs) if 1 <= i <= 4]  # fmt: skip
-        axis, epsilon = min(1, inputs.rank(0) - 1), attrs.get("epsilon", 1e-5)
+        axis, epsilon = min(1, inputs.rank(0) - 1), attrs.get("epsilon", EPSILON)
         if training:
-            return _trained(ctx, inputs, stats, axis, epsilon, attrs.get("momentum", 0.9))
+            return _trained(ctx, inputs, stats, axis, epsilon, attrs.get("momentum", f32(0.9)))
         normed = relax.op.nn.batch_norm(
             inputs[0], *stats, axis=axis, epsilon=epsilon, training=False
         )

@@ -7,6 +7,7 @@ from tvm import relax
 from ..dims import Size, floordiv
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._context import expr_dtype
+from ._defaults import EPSILON
 
 
 class GroupNormalization(OnnxOp):
@@ -28,7 +29,7 @@ class GroupNormalization(OnnxOp):
         mean = ctx.emit(relax.op.mean(parts, axes, True))
         apart = ctx.emit(relax.op.subtract(parts, mean))
         variance = ctx.emit(relax.op.mean(relax.op.multiply(apart, apart), axes, True))
-        epsilon = ctx.const(attrs.get("epsilon", 1e-5), expr_dtype(parts))
+        epsilon = ctx.const(attrs.get("epsilon", EPSILON), expr_dtype(parts))
         deviation = ctx.emit(relax.op.sqrt(relax.op.add(variance, epsilon)))
         normal = ctx.emit(relax.op.divide(apart, deviation))
         per_group = ctx.opset < 21

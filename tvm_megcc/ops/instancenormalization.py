@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from . import Attrs
+from . import Attrs, Context, Inputs, Result
 from ._agree import Labels, Shape
+from ._defaults import EPSILON
 from ._stock import StockOp
 
 
@@ -14,3 +15,6 @@ class InstanceNormalization(StockOp):
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         return [[None, "channels"], ["channels"], ["channels"]]
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        return super().convert(ctx, inputs, {"epsilon": EPSILON, **attrs})

@@ -9,6 +9,7 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._agree import Labels, Shape
+from ._defaults import EPSILON
 from ._shapes import normal_axis
 
 
@@ -28,7 +29,7 @@ class LayerNormalization(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         rank = inputs.rank(0)
         axis = normal_axis(attrs.get("axis", -1), rank)
-        axes, epsilon = list(range(axis, rank)), attrs.get("epsilon", 1e-5)
+        axes, epsilon = list(range(axis, rank)), attrs.get("epsilon", EPSILON)
         dims = list(inputs.static_shape(1))
         normed_dims = [d for d in inputs.shape(0)[axis:]]
         simple = dims == normed_dims and not (ctx.wants(1) or ctx.wants(2))

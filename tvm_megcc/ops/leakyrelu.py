@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._activations import leaky
+from ._defaults import f32
 
-#: The default is an f32, as all attributes are.
-_ALPHA = float(np.float32(0.01))
+_ALPHA = f32(0.01)
 
 
 class LeakyRelu(OnnxOp):

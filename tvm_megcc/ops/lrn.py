@@ -6,6 +6,7 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._context import volume
+from ._defaults import f32
 
 
 class LRN(OnnxOp):
@@ -25,6 +26,6 @@ class LRN(OnnxOp):
             squares, (size, 1), padding=(before, 0, size - 1 - before, 0), count_include_pad=True
         )
         mean = ctx.reshape(ctx.emit(mean), shape)
-        scaled = relax.op.multiply(mean, ctx.const(attrs.get("alpha", 1e-4), dtype))
+        scaled = relax.op.multiply(mean, ctx.const(attrs.get("alpha", f32(1e-4)), dtype))
         base = relax.op.add(scaled, ctx.const(attrs.get("bias", 1.0), dtype))
         return relax.op.divide(x, relax.op.power(base, ctx.const(attrs.get("beta", 0.75), dtype)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._defaults import EPSILON
 from ._shapes import normal_axis
 
 
@@ -18,5 +19,5 @@ class RMSNormalization(OnnxOp):
         axes = list(range(normal_axis(attrs.get("axis", -1), rank), rank))
         x = inputs[0]
         squares = ctx.emit(relax.op.mean(relax.op.multiply(x, x), axes, True))
-        size = relax.op.sqrt(relax.op.add(squares, ctx.const(attrs.get("epsilon", 1e-5), dtype)))
+        size = relax.op.sqrt(relax.op.add(squares, ctx.const(attrs.get("epsilon", EPSILON), dtype)))
         return relax.op.multiply(relax.op.divide(x, size), inputs[1])
