@@ -39,6 +39,8 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return "it cuts every exponential to an integer, not the result"
     if node.op_type in ("LSTM", "GRU", "RNN") and _has_no_step(node, arrays):
         return "of no steps it gives 0 or what was in its memory as states; GRU aborts the process"
+    if node.op_type == "Unique" and _has_nan(arrays[node.input[0]]):
+        return "it finds NaN equal to whatever it compares it with"
     if node.op_type == "LRN" and not np.isfinite(arrays[node.input[0]]).all():
         return "it slides a sum over the channels, in which NaN and infinity stay"
     if node.op_type == "Resize" and arrays[node.input[0]].dtype == np.int8:
@@ -63,6 +65,10 @@ def for_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto
     sizes = [size * stride for size, stride in zip(dims, strides, strict=True)]
     made.attribute.append(helper.make_attribute("output_shape", sizes))
     return made
+
+
+def _has_nan(data: Array) -> bool:
+    return data.dtype.kind == "f" and bool(np.isnan(data).any())
 
 
 def _has_no_step(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
@@ -95,6 +101,9 @@ def of_reference(
             return "before opset 13 the axes from `axis` on are one, and it takes one only"
     if node.op_type == "BatchNormalization" and opsets[""] < 14:
         return "it moves the running statistics towards the operand's own before it uses them"
+    if node.op_type == "Resize" and given.get("antialias", 0):
+        if arrays[node.input[0]].dtype.kind in "iu":
+            return "it cuts once what ONNX Runtime rounds after every axis; ONNX says nothing of it"
     if node.op_type == "Pad" and min(_widths(node, arrays, given), default=0) < 0:
         return "negative widths crop, which NumPy's padding does not"
     if node.op_type == "QuantizeLinear" and _is_far(node, arrays):
@@ -105,7 +114,8 @@ def of_reference(
         # reference does without `auto_pad`.
         return "it pads by less than 0, which moves the result"
     if node.op_type == "Unique" and not given.get("sorted", 1):
-        if given.get("axis", -1) != 0 or len(node.output) == 1:
+        floats = arrays[node.input[0]].dtype.kind == "f"  # which the text evaluates
+        if not floats and (given.get("axis", -1) != 0 or len(node.output) == 1):
             return "it takes the unsorted elements along axis 0, whatever the axis"
     return ""
 

@@ -33,6 +33,11 @@ OF_ORT: dict[str, tuple[onnx.NodeProto, dict[str, Array], Wrong]] = {
         },
         lambda y: bool((y != 1).all()),
     ),
+    "Unique": (
+        node("Unique", "x", sorted=0),
+        {"x": np.array([1, np.nan], np.float32)},
+        lambda y: y.size != 2,
+    ),
     "LRN": (
         node("LRN", "x", size=1),
         {"x": np.array([[np.inf, 1]], np.float32).reshape(1, 2, 1, 1)},

@@ -73,6 +73,25 @@ def test_one_hot(axis: int) -> None:
     np.testing.assert_array_equal(found, want)
 
 
+@pytest.mark.parametrize("attrs", [{}, {"axis": 0}, {"axis": 1}])
+@pytest.mark.parametrize("ordered", [0, 1])
+def test_unique(attrs: dict[str, int], ordered: int) -> None:
+    feed = {"x": np.array([[3, 1, 3], [0, 2, 0], [3, 1, 3]], np.float32)}
+    made = helper.make_node("Unique", ["x"], ["y", "i", "b", "c"], sorted=ordered, **attrs)
+    for found, want in zip(
+        texts.run(made, feed), evaluate.by_ort(made, {"": 14}, feed), strict=True
+    ):
+        np.testing.assert_array_equal(found, want)
+        assert found.dtype == want.dtype
+
+
+def test_nan_is_one_element() -> None:
+    made = helper.make_node("Unique", ["x"], ["y", "", "b"], sorted=0)
+    found, back = texts.run(made, {"x": np.array([np.nan, 1, np.nan, -np.inf], np.float32)})
+    np.testing.assert_array_equal(found, [np.nan, 1, -np.inf])
+    assert back.tolist() == [0, 1, 0, 2]
+
+
 def test_erf_is_no_f32_of_f64() -> None:
     made = helper.make_node("Erf", ["x"], ["y"])
     (found,) = texts.run(made, {"x": np.array([0.3])})

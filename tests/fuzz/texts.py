@@ -61,6 +61,22 @@ def one_hot(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     return [np.where(whole == places, values[1], values[0])]
 
 
+def unique(given: Mapping[str, Any], operands: Operands) -> list[Array]:
+    """The distinct elements or slices, sorted or as they come first; NaN is one element.
+
+    The reference (onnx 1.23) takes those that are not sorted along axis 0; ONNX Runtime (1.30)
+    finds a NaN equal to whatever it meets.
+    """
+    (x,) = operands
+    assert x is not None
+    axis = given.get("axis")
+    found, first, back, counts = np.unique(x, True, True, True, axis=axis)
+    order = np.arange(len(first)) if given.get("sorted", 1) else np.argsort(first)
+    rank = np.argsort(order)
+    taken = found[order] if axis is None else np.take(found, order, axis)
+    return [taken, first[order], rank[back.reshape(-1)], counts[order]]
+
+
 # ---- layers with a state -----------------------------------------------------------------------
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -188,6 +204,7 @@ _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "LRN": lrn,
     "Erf": erf,
     "OneHot": one_hot,
+    "Unique": unique,
     **{op: layer(op) for op in _STEPS},
 }
 
@@ -214,7 +231,11 @@ def run(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> list[Array]:
         found = _TEXTS[node.op_type](given, [arrays[n] if n else None for n in node.input])
     dtype = _dtype(node, arrays)
     names = [*node.output, *[""] * len(found)]
-    return [f.astype(dtype) for f, name in zip(found, names, strict=False) if name]
+    return [
+        f.astype(dtype if f.dtype.kind == "f" else f.dtype)
+        for f, name in zip(found, names, strict=False)
+        if name
+    ]
 
 
 # ---- NaN ---------------------------------------------------------------------------------------

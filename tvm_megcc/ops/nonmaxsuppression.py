@@ -33,6 +33,7 @@ class NonMaxSuppression(OnnxOp):
         pairs = zip(given, (batches, boxes, 4), strict=True)
         if any(compare("eq", a, b) == 0 for a, b in pairs):
             raise ctx.ill_typed(f"boxes {list(given)} with scores {list(inputs.shape(1))}")
+        corners = ctx.limited(inputs[0], 2, 4)
         known = 0 if not inputs.has(2) else inputs.known(2)
         each: Size = boxes
         if known is not None:
@@ -45,7 +46,7 @@ class NonMaxSuppression(OnnxOp):
         kernel = Suppression(bool(attrs.get("center_point_box")), inputs.has(4))
         found = ctx.builder.emit_te(
             kernel.rows,
-            inputs[0],
+            corners,
             inputs[1],
             ctx.emit(order),
             self._number(ctx, inputs, 2, "int64"),
