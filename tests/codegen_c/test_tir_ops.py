@@ -275,6 +275,22 @@ def test_floats_are_no_reals(tmp_path: Path):
     np.testing.assert_array_equal(out, np.concatenate(want).astype("f4"))
 
 
+@pytest.mark.parametrize("name", ["greater", "less"])
+def test_choice_of_the_extreme_computes_its_operands_once(name: str, tmp_path: Path):
+    def build(x, y):
+        z = op.exp(x)
+        return op.where(getattr(op, name)(z, y), z, y)
+
+    ((_, kernel),) = emit_all(build, [(5,), (5,)], "float32")
+    assert kernel.source.count("megcc_expf(") == 1
+    x = np.array([np.nan, 0, 0, 0, np.inf], "f4")
+    y = np.array([2, np.nan, 3, -3, 7], "f4")
+    out = np.empty(5, np.float32)
+    call(compile_c(kernel, tmp_path), kernel, [x, y, out])
+    z = np.exp(x)
+    np.testing.assert_allclose(out, np.where(z > y if name == "greater" else z < y, z, y))
+
+
 FUNCTIONS = "acos acosh asin asinh atan atanh cos cosh erf exp log sin sinh sqrt rsqrt tan tanh"
 
 

@@ -48,12 +48,16 @@ def real(ctx: Context, inputs: Inputs, data: int) -> Expr:
     return ctx.emit(relax.op.multiply(whole, reshaped(ctx, inputs, data + 1, [])))
 
 
-def saturated(ctx: Context, x: Expr, low: int, high: int) -> Expr:
-    """A float within limits. NaN is the lower one, as it is to ONNX Runtime and to our casts."""
-    dtype = expr_dtype(x)
-    least, most = ctx.const(low, dtype), ctx.const(high, dtype)
-    above = ctx.emit(relax.op.where(relax.op.greater(x, least), x, least))
-    return ctx.emit(relax.op.minimum(above, most))
+def saturated(ctx: Context, x: Expr, low: int, high: int, dtype: str) -> Expr:
+    """A float as an integer within limits. NaN is the lower one, as it is to ONNX Runtime.
+
+    Clipping keeps a NaN, and an int32 made of it is the least there is: one more maximum, which C
+    compilers vectorise, where a choice between floats becomes a branch.
+    """
+    if -(1 << 31) < low and high < 1 << 31:
+        whole = ctx.emit(relax.op.astype(ctx.emit(clip(ctx, x, low, high)), "int32"))
+        return relax.op.astype(relax.op.maximum(whole, ctx.const(low, "int32")), dtype)
+    return relax.op.astype(ctx.emit(clip(ctx, x, low, high)), dtype)
 
 
 def saturate(ctx: Context, x: Expr, point: Expr | None, dtype: str) -> Expr:
@@ -62,7 +66,7 @@ def saturate(ctx: Context, x: Expr, point: Expr | None, dtype: str) -> Expr:
     x = ctx.emit(relax.op.round(x))
     if point is not None:
         x = ctx.emit(relax.op.add(x, relax.op.astype(point, "float32")))
-    return relax.op.astype(saturated(ctx, x, info.min, info.max), dtype)
+    return saturated(ctx, x, info.min, info.max, dtype)
 
 
 def quantised(ctx: Context, value: Expr, inputs: Inputs, scale: int, dtype: str) -> Expr:

@@ -36,8 +36,7 @@ class QuantizeLinear(Linear):
         if point is not None:
             whole = ctx.emit(relax.op.add(whole, point))
         low = 0 if to.numpy.startswith("u") else -(1 << (to.bits - 1))
-        whole = saturated(ctx, whole, low, low + (1 << to.bits) - 1)
-        result = relax.op.astype(whole, to.held_numpy)
+        result = saturated(ctx, whole, low, low + (1 << to.bits) - 1, to.held_numpy)
         return ctx.stored_as(result, to.numpy) if to.is_storage else result
 
 

@@ -35,8 +35,12 @@ def _legalise(bb: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
 
         def element(*at: Any) -> Any:
             whole = tirx.round(x[at] / scale(at)) + point(at).astype(wide)
-            # The comparison is false of NaN, too.
-            return tirx.min(tirx.Select(whole > low, whole, low), high).astype(dtype)
+            clipped = tirx.min(tirx.max(whole, low), high)
+            if "32" in dtype or "64" in dtype:
+                return clipped.astype(dtype)
+            # It keeps a NaN, of which the least int32 is made.
+            least = tirx.const(int(low.value), "int32")
+            return tirx.max(clipped.astype("int32"), least).astype(dtype)
 
         return te.compute(x.shape, element, name="quantised")
 
