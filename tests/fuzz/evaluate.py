@@ -175,7 +175,11 @@ def by_reference(
             # NumPy's sums of i32 are i64: what ONNX's type does not hold is cut off.
             array = array.astype(kind, copy=False)
         found.append(array.astype(np.float64) if double and is_float(array.dtype) else array)
-    return texts.with_nan(node, arrays, found, lambda n, a: by_reference(n, opsets, a, double))
+
+    def again(node: onnx.NodeProto, arrays: Arrays) -> list[Array]:
+        return by_reference(node, opsets, arrays, double)
+
+    return texts.without_unread(node, arrays, texts.with_nan(node, arrays, found, again), again)
 
 
 def is_cut(node: onnx.NodeProto, arrays: Arrays) -> bool:

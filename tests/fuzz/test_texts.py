@@ -106,3 +106,12 @@ def test_a_window_with_nan_is_nan() -> None:
         evaluate.by_reference(made, {"": 14}, {"x": x}),
     ):
         np.testing.assert_array_equal(found[0].reshape(-1), [np.nan, 3, np.nan])
+
+
+def test_what_has_no_weight_is_not_read() -> None:
+    x = np.array([[1, 2, np.nan, 4]], np.float32)
+    made = helper.make_node("Resize", ["x", "", "s"], ["y"], mode="cubic",
+                            coordinate_transformation_mode="asymmetric")  # fmt: skip
+    feed = {"x": x, "s": np.array([1, 2], np.float32)}
+    (found,) = evaluate.by_reference(made, {"": 19}, feed)
+    np.testing.assert_array_equal(found[0, [0, 2, 4, 6]], x[0])

@@ -259,3 +259,23 @@ def with_nan(
         return results
     (there,) = again(node, {**arrays, name: np.isnan(data).astype(data.dtype)})
     return [np.where(there > 0, data.dtype.type(np.nan), results[0]).astype(data.dtype)]
+
+
+def without_unread(
+    node: onnx.NodeProto, arrays: Mapping[str, Array], results: list[Array], again: Evaluate
+) -> list[Array]:
+    """A Resize without NaN where infinities and NaN have no weight.
+
+    ONNX's interpolation is a sum of weighted neighbours, and does not say whether one of weight 0
+    is among them: the evaluators choose differently where a place is an element's own. So NaN (as
+    ONNX Runtime has it) and the other neighbours' value (this) are both right.
+    """
+    data = arrays[node.input[0]] if node.op_type == "Resize" else np.zeros(0, np.int8)
+    if data.dtype.kind != "f" or np.isfinite(data).all():
+        return results
+    known = np.isfinite(data)
+    zero, one = (
+        again(node, {**arrays, node.input[0]: np.where(known, data, data.dtype.type(v))})[0]
+        for v in (0, 1)
+    )
+    return [np.where(zero == one, zero, results[0]).astype(results[0].dtype)]

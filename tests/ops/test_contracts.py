@@ -125,6 +125,8 @@ ROWS: dict[str, Row] = {
                         [{"n": 3}, {"1": [2, 3]}, {"1": [4, 2]}]),
     "Tile": Row("Tile", [Port(("n", 3)), Port((2,), "int64", 2)], {"n": 2}, [{"1": [1, -1]}]),
     "Pad": Row("Pad", [Port(("n", 3)), ints(-2, 0, -1, 0)], {"n": 4}, [{"n": 2}]),
+    "Pad_reflect": Row("Pad", [Port(("n", "m")), ints(1, -1, 0, 2)], {"n": 3, "m": 4},
+                       [{"n": 0}, {"m": 1}], {"mode": "reflect"}),
     "Squeeze": Row("Squeeze", [Port(("n", 3)), ints(0)], {"n": 1}, [{"n": 2}, {"n": 0}]),
     "Gather": Row("Gather", [Port(("n", 3)), ints(0, 3)], {"n": 4}, [{"n": 3}, {"n": 0}]),
     "Gather_one": Row("Gather", [Port(("n", 3)), np.array(-3)], {"n": 3}, [{"n": 2}]),
@@ -147,6 +149,14 @@ ROWS: dict[str, Row] = {
                            {"n": 4}, [{"n": 3}]),
     "MaxPool": Row("MaxPool", [Port((1, 2, "h", 5))], {"h": 4}, [{"h": 1}],
                    {"kernel_shape": [3, 3]}),
+    "MaxPool_padding": Row("MaxPool", [Port((1, 2, "h", 5))], {"h": 4}, [{"h": 0}],
+                           {"kernel_shape": [2, 2], "pads": [1] * 4}),
+    "GlobalMaxPool": Row("GlobalMaxPool", [Port((1, 2, "h", "w"))], {"h": 4, "w": 3},
+                         [{"h": 0}, {"w": 0}]),
+    "NonMaxSuppression": Row("NonMaxSuppression",
+                             [Port(("b", "k", "corners")), Port(("c", 2, "s")), ints(3)],
+                             {"b": 1, "k": 3, "corners": 4, "c": 1, "s": 3},
+                             [{"corners": 3}, {"corners": 5}, {"k": 2}, {"b": 2}]),
     "AveragePool": Row("AveragePool", [Port((1, 2, "h", 5))], {"h": 4}, [{"h": 1}],
                        {"kernel_shape": [3, 3]}),
     "LpPool": Row("LpPool", [Port((1, 2, "h", 5))], {"h": 4}, [{"h": 1}],
@@ -155,6 +165,10 @@ ROWS: dict[str, Row] = {
                     [Port((2, 2, 4, 4)), Port(("r", 4), values=1), Port(("s",), "int64", 0)],
                     {"r": 3, "s": 3}, [{"s": 4}, {"r": 2}, {"2": 2}, {"2": -1}, {"2": 10**9}],
                     {"output_height": 2, "output_width": 2}),
+    "RoiAlign_corners": Row("RoiAlign", [Port((2, 2, 4, 4)), Port((3, "f"), values=1),
+                                         ints(0, 1, 0)], {"f": 4}, [{"f": 3}, {"f": 5}]),
+    "MaxRoiPool_corners": Row("MaxRoiPool", [Port((2, 2, 4, 4)), Port((3, "f"), values=1)],
+                              {"f": 5}, [{"f": 4}, {"f": 6}], {"pooled_shape": [2, 2]}),
     "RoiAlign_image": Row("RoiAlign",
                           [Port((2, 2, "h", "w")), Port((3, 4), values=1), ints(0, 1, 0)],
                           {"h": 4, "w": 4}, [{"h": 0}, {"w": 0}]),
@@ -268,6 +282,8 @@ ROWS: dict[str, Row] = {
                                 domain="ai.onnx.ml"),
     "AffineGrid": Row("AffineGrid", [Port(("b", 2, 3)), ints(2, 1, 2, 2)], {"b": 2},
                       [{"b": 1}, {"b": 3}]),
+    "AffineGrid_matrix": Row("AffineGrid", [Port((2, "r", "c")), ints(2, 1, 2, 2)],
+                             {"r": 2, "c": 3}, [{"r": 3}, {"c": 2}]),
     "STFT": Row("STFT", [Port((2, 8, 1)), ints(2).reshape(()), Port(("w",))], {"w": 4},
                 [{"w": 12}]),
     "TensorScatter": Row("TensorScatter",
@@ -285,7 +301,7 @@ WITHOUT = {
     "one operand, of any dims": """
         Abs Acos Acosh ArgMax ArgMin Asin Asinh Atan Atanh Binarizer BitwiseNot Cast Ceil Cos Cosh
         DynamicQuantizeLinear Elu Erf Exp EyeLike Flatten Floor Gelu GlobalAveragePool GlobalLpPool
-        GlobalMaxPool HardSigmoid HardSwish Hardmax Identity IsInf IsNaN LRN LabelEncoder LeakyRelu
+        HardSigmoid HardSwish Hardmax Identity IsInf IsNaN LRN LabelEncoder LeakyRelu
         Celu Log LogSoftmax MeanVarianceNormalization Mish Neg NonZero Normalizer Not
         OneHotEncoder Reciprocal Relu Round Selu Shape Shrink Sigmoid Sign Sin Sinh Size Softmax
         Softplus Softsign Sqrt Tan Tanh ThresholdedRelu Transpose Unique ZipMap FastGelu
@@ -304,7 +320,7 @@ WITHOUT = {
         DeformConv FeatureVectorizer Imputer OneHot
         RMSNormalization SVMClassifier Scaler TreeEnsemble
         TreeEnsembleClassifier TreeEnsembleRegressor
-        QuantizeLinear DequantizeLinear NonMaxSuppression Adagrad Adam Momentum""",
+        QuantizeLinear DequantizeLinear Adagrad Adam Momentum""",
     "another name of ScatterElements": "Scatter",
     "tests of branches and loops have them": "If Loop Scan",
     "refused, as its results are random": """

@@ -1,9 +1,14 @@
 """Resize and Upsample against ONNX Runtime, and where that differs from ONNX, the standard."""
 
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from tests.ops.cases import Weight, check_node, rand
+from tests.ops.together import Case, check_together, right_answer
 
 MODES = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric"]
 NOTHING = Weight(np.zeros(0, np.float32))
@@ -81,3 +86,25 @@ def test_upsample(mode, factors):
 
 def test_upsample_opset_7():
     check_node("Upsample", [rand(1, 2, 5, 6)], 7, mode="nearest", scales=[1.0, 1.0, 2.0, 2.0])
+
+
+def _resizes(dtype: str) -> Iterator[Case]:
+    """An infinity and NaN in lines of 30: they reach the elements in whose sum they are."""
+    x = np.arange(60, dtype=dtype).reshape(2, 30)
+    x[0, 15], x[1, 4] = np.nan, np.inf
+    for antialias, mode, scale in product((0, 1), ("linear", "cubic"), (1.0, 0.4, 1.7)):
+        scales = np.array([1, scale], "f4")
+        attrs = {"mode": mode, "antialias": antialias}
+        lines = Case("Resize", [np.eye(30), None, Weight(scales)], attrs, 18, by="reference")
+        (weights,) = right_answer(lines)
+        weights = np.where(np.abs(weights) < 1e-6, 0, weights)
+        with np.errstate(invalid="ignore"):
+            terms = np.where(weights, x[:, :, None] * weights, 0)
+            want = terms.sum(1).astype(dtype)
+        for operand in (Weight(scales), scales):
+            yield Case("Resize", [x, None, operand], attrs, 18, want=[want], close=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_has_no_weight_does_not_spread(dtype: str, tmp_path: Path) -> None:
+    check_together(_resizes(dtype), tmp_path)

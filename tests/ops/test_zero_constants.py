@@ -43,6 +43,14 @@ def test_constants(tmp_path: Path) -> None:
     check_together(chain(*map(cases, ("float16", "float32", "float64"))), tmp_path)
 
 
+def test_integers_and_places_of_nothing(tmp_path: Path) -> None:
+    """Divided by 0 an integer is 0 here; of an empty tensor no place is worked out."""
+    x = np.array([-3, 0, 7])
+    none = np.zeros((2, 0, 3), "f4")
+    found = [Case("Div", [x, Weight(0)], want=[0 * x]), Case("Mod", [x, Weight(0)], want=[0 * x])]
+    check_together([*found, Case("NonZero", [none], want=[np.zeros((3, 0), "i8")])], tmp_path)
+
+
 def test_an_activation_behind_a_product(tmp_path: Path) -> None:
     operands = [np.array([FAR, FAR], "f4"), Weight(np.ones((len(FAR), 2)), "f4")]
     attrs = {"activation": "LeakyRelu", "activation_alpha": 0.0}

@@ -111,7 +111,7 @@ def check_tensor(tensor: onnx.TensorProto, what: str) -> None:
         )
 
 
-def _stored(tensor: onnx.TensorProto) -> int | None:
+def _stored(tensor: onnx.TensorProto) -> float | None:
     """How many elements a tensor's data has, None where that is not plain to see."""
     kind = tensor.data_type
     row = of_onnx(kind)
@@ -126,7 +126,8 @@ def _stored(tensor: onnx.TensorProto) -> int | None:
         return len(tensor.string_data)
     if tensor.HasField("raw_data"):
         size = helper.tensor_dtype_to_np_dtype(kind).itemsize
-        return len(tensor.raw_data) // size
+        whole, rest = divmod(len(tensor.raw_data), size)
+        return whole + rest / size if rest else whole
     return len(getattr(tensor, helper.tensor_dtype_to_field(kind)))
 
 

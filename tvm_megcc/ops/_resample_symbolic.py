@@ -39,21 +39,29 @@ class OpenAxis:
     roi: tuple[Number, Number] = (0.0, 1.0)
 
 
-def resampled(ctx: Context, data: Expr, axis: int, part: OpenAxis, options: Options) -> Expr:
-    """``data`` with axis number `axis` brought to ``part.out`` elements."""
+def resampled(
+    ctx: Context, data: Expr, axis: int, part: OpenAxis, options: Options, finite: bool
+) -> Expr:
+    """``data`` with axis number `axis` brought to ``part.out`` elements.
+
+    ``finite`` says that it has no infinities and no NaN.
+    """
     table = _Table(ctx, part)
     position = table.positions(options.coordinates)
     if options.mode == "nearest":
         index = _ROUND[options.rounding](table, position)
         return table.take(data, index, axis)
     if options.antialias:
-        return filtered(ctx, data, axis, position, table.scale, part.size, options)
+        return filtered(ctx, data, axis, position, table.scale, part.size, options, finite)
     behind = len(ctx.shape(data)) - 1 - axis
     total: Expr | None = None
     for index, weight in _taps(table, position, options):
         weight = ctx.emit(op.astype(weight, expr_dtype(data)))
         weight = ctx.reshape(weight, [part.out] + [1] * behind)
-        term = op.multiply(table.take(data, index, axis), weight)
+        term = ctx.emit(op.multiply(table.take(data, index, axis), weight))
+        if not finite:  # what has no weight adds nothing: 0 times an infinity or NaN is NaN
+            zero = ctx.const(0, expr_dtype(data))
+            term = ctx.emit(op.where(op.equal(weight, zero), zero, term))
         total = ctx.emit(term if total is None else op.add(total, term))
     assert total is not None
     return total

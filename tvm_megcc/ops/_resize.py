@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from tvm import relax
+from tvm import relax, te, tirx
 
-from ..dims import Size, is_static
+from ..dims import Size, fixed, is_static
 from . import _fixed_point as fixed_point
 from . import _resample_symbolic as at_run_time
 from ._context import Context, expr_dtype
@@ -72,7 +73,7 @@ def resize(
                 weights = at_run_time.fixed_point_table(ctx, open_part, options)
                 data = fixed_point.resampled(ctx, data, axis, weights, dtype)
             else:
-                data = at_run_time.resampled(ctx, data, axis, open_part, options)
+                data = at_run_time.resampled(ctx, data, axis, open_part, options, work != dtype)
                 data = _rounded(ctx, data, dtype) if whole else data
             if cropping:
                 masks.append(at_run_time.outside(ctx, open_part, len(shape) - 1 - axis))
@@ -85,7 +86,7 @@ def resize(
             weights = ctx.const(fixed_point.table(part, options), "int32")
             data = fixed_point.resampled(ctx, data, axis, weights, dtype)
         else:
-            data = _apply(ctx, data, axis, len(shape), taps(part, options), size, work)
+            data = _apply(ctx, data, axis, taps(part, options), work, work != dtype)
             data = _rounded(ctx, data, dtype) if whole else data
         if cropping:
             ones = [1] * len(shape)
@@ -150,21 +151,49 @@ def _fits_resize2d(shape: tuple[Size, ...], plan: Plan, options: Options) -> boo
 
 
 def _apply(
-    ctx: Context, data: relax.Expr, axis: int, rank: int, table: Table, size: int, dtype: str
+    ctx: Context, data: relax.Expr, axis: int, table: Table, dtype: str, finite: bool
 ) -> relax.Expr:
-    index, weights = table
+    """The data with an axis resampled; ``finite`` says that it has no infinities and no NaN."""
+    (index, weights), rank = table, len(ctx.shape(data))
     count = index.shape[1]
     if count == 1:
         return ctx.emit(relax.op.take(data, ctx.const(index[:, 0], "int64"), axis, "clip"))
+    if count >= _MANY_TAPS and finite:
+        return _product(ctx, data, axis, rank, table, fixed(ctx.shape(data)[axis]), dtype)
     if count >= _MANY_TAPS:
-        return _product(ctx, data, axis, rank, table, size, dtype)
+        wide = "float32" if dtype == "float16" else dtype
+        data = ctx.emit(relax.op.astype(data, wide)) if wide != dtype else data
+        tables = ctx.const(index, "int64"), ctx.const(weights, wide)
+        found = ctx.builder.emit_te(_gathered, data, *tables, axis)
+        return ctx.emit(relax.op.astype(found, dtype)) if wide != dtype else found
     spread = [-1] + [1] * (rank - 1 - axis)
     total = None
     for k in range(count):
         part = relax.op.take(data, ctx.const(index[:, k], "int64"), axis, "clip")
-        part = relax.op.multiply(part, ctx.const(weights[:, k].reshape(spread), dtype))
+        weight = weights[:, k].reshape(spread)
+        part = relax.op.multiply(part, ctx.const(weight, dtype))
+        if not finite and not weight.all():
+            # What has no weight adds nothing: 0 times an infinity or NaN is NaN.
+            nothing = ctx.const(weight == 0, "bool")
+            part = relax.op.where(nothing, ctx.const(0, dtype), ctx.emit(part))
         total = part if total is None else relax.op.add(total, part)
     return ctx.emit(total)
+
+
+def _gathered(data: te.Tensor, index: te.Tensor, weights: te.Tensor, axis: int) -> te.Tensor:
+    """Each element's taps and nothing else: a product with a matrix would add 0 times the rest."""
+    out, count = index.shape
+    tap = te.reduce_axis((0, count), "tap")
+
+    def element(*at: Any) -> Any:
+        place = list(at)
+        place[axis] = index[at[axis], tap]
+        weight, nothing = weights[at[axis], tap], tirx.const(0, weights.dtype)
+        term = tirx.if_then_else(weight != nothing, data[tuple(place)] * weight, nothing)
+        return te.sum(term, axis=tap)
+
+    shape = [out if k == axis else size for k, size in enumerate(data.shape)]
+    return te.compute(shape, element, name="resampled")
 
 
 def _product(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ..dims import compare
 from . import Attrs, Context, Inputs, Result
 from ._indexing import in_bounds
 from ._stock import StockOp
@@ -15,7 +16,9 @@ class MaxRoiPool(StockOp):
     name = "MaxRoiPool"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        rois = inputs[1]
+        if compare("eq", inputs.shape(1)[1], 5) == 0:
+            raise ctx.ill_typed(f"regions {list(inputs.shape(1))}, of which each has 5 numbers")
+        rois = ctx.cast(inputs[1], [inputs.shape(1)[0], 5])
         column = ctx.emit(relax.op.strided_slice(rois, [1], [0], [1]))
         holds = in_bounds(ctx, column, 0, inputs.shape(0)[0] - 1)
         inputs = inputs.replaced(1, ctx.checked(rois, holds))

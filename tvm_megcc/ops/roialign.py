@@ -31,7 +31,7 @@ class RoiAlign(OnnxOp):
                 f"mode '{mode}' with coordinates '{pixels}'", "use modes that ONNX knows"
             )
         rois, batches = inputs.shape(1), inputs.shape(2)
-        if compare("eq", rois[0], batches[0]) == 0 or rois[1] != 4:
+        if compare("eq", rois[0], batches[0]) == 0 or compare("eq", rois[1], 4) == 0:
             raise ctx.ill_typed(f"regions [{rois[0]}, {rois[1]}] with {batches[0]} batch indices")
         bins = _Bins(
             attrs.get("output_height", 1),
@@ -47,7 +47,11 @@ class RoiAlign(OnnxOp):
         images = in_bounds(ctx, inputs[2], 0, inputs.shape(0)[0] - 1)
         batch = ctx.checked(inputs[2], images)
         return ctx.builder.call_te(
-            bins.compute, data, inputs[1], batch, primfunc_name_hint="roi_align"
+            bins.compute,
+            data,
+            ctx.cast(inputs[1], [rois[0], 4]),
+            batch,
+            primfunc_name_hint="roi_align",
         )
 
 

@@ -1,7 +1,7 @@
-"""How products and quotients with a constant 0.0 become TIR here: the 0 stays an operand.
+"""How products and quotients with a constant 0 become TIR here: the 0 stays an operand.
 
 TVM puts a constant of one element into the expression and takes ``0.0 * x`` and ``0.0 / x`` for 0,
-which they are not where ``x`` is infinite or no number; dividing by 0.0 is an internal error.
+which they are not where ``x`` is infinite or no number; dividing by 0 is an internal error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _legaliser(op: str, function: Callable[..., te.Tensor]) -> _Legaliser:
 
 def _is_zero(expr: relax.Expr) -> bool:
     value = constant(expr)
-    return value is not None and bool(value.ndim == 0 and value.dtype.kind == "f" and value == 0)
+    return value is not None and bool(value.ndim == 0 and value.dtype.kind in "fiu" and value == 0)
 
 
 #: For `relax.transform.LegalizeOps`.
