@@ -44,21 +44,23 @@ def compile_module(
     dump_ir: Dump | None = None,
     input_dtypes: Sequence[str] = (),
     output_dtypes: Sequence[str] = (),
+    function: str = "main",
 ) -> Program | Bundle:
     """`to_program`, or for a dispatched module a program for each of its functions.
 
     Parameters are those of `to_program`; a dispatched module is one that `IRModule.dispatch` or a
     list of shapes has given several functions (`tvm_megcc.dispatch`). `input_dtypes` and
-    `output_dtypes` are our names of the ports' types, where they are not the module's.
+    `output_dtypes` are our names of the ports' types, where they are not the module's. `function`
+    is the one that is compiled.
     """
     ports = _Ports(input_names, output_names, input_dtypes, output_dtypes)
     compiler = _Compiler(arch, name, ports, io, memory_options, dump_ir)
-    found = plan_of(mod, "main") or DispatchPlan((), "main")
-    signature = mod["main"]
+    found = plan_of(mod, function) or DispatchPlan((), function)
+    signature = mod[function]
     mod, equal = with_equal_dims(mod, found.functions)
     functions = [f for one in found.functions for f in (equal.get(one), one) if f]
-    if functions == ["main"]:
-        return compiler.programs(mod, functions)["main"]
+    if functions == [function]:
+        return compiler.programs(mod, functions)[function]
     programs = compiler.programs(_only(mod, functions), functions)
     bounds = symbols_of(signature)
     inputs = tuple(
@@ -74,13 +76,13 @@ def compile_module(
     number = {symbol.name: k for k, symbol in enumerate(symbols)}
     rows = [*found.variants, *([(found.fallback, {})] if found.fallback else [])]
     variants = []
-    for function, ranges in rows:
+    for variant, ranges in rows:
         guard = tuple(Range(number[dim], low, high) for dim, (low, high) in ranges.items())
-        first = programs[equal[function]] if function in equal else None
+        first = programs[equal[variant]] if variant in equal else None
         if first is not None:
             variants.append(Variant(guard, first))
         if first is None or first.requirements:
-            variants.append(Variant(guard, programs[function]))
+            variants.append(Variant(guard, programs[variant]))
     return Bundle(name, arch, symbols, inputs, tuple(variants))
 
 

@@ -59,20 +59,23 @@ def packed(x: relax.Var) -> relax.Expr:
 CASES: dict[str, tuple[Callable[[], tvm.IRModule], type[MegccError], list[str]]] = {
     "extern": (lambda: module(packed), InputError, ["'no.such.function'", "PrimFunc"]),
     "recursive": (recursive, InputError, ["'other'", "itself"]),
-    "tuple_parameter": (
-        lambda: module(lambda t: relax.TupleGetItem(t, 0), relax.TupleType([F32, F32])),
-        InputError,
-        ["'p0'", "tuple"],
-    ),
     "shape_parameter": (
         lambda: module(lambda x, s: relax.op.exp(x), F32, relax.ShapeType([4])),
         InputError,
         ["'p1'", "shape"],
     ),
-    "tuple_in_a_tuple": (
-        lambda: module(lambda x: relax.Tuple([x, relax.Tuple([x, x])])),
+    "shape_in_a_tuple": (
+        lambda: module(
+            lambda t: relax.op.exp(relax.TupleGetItem(t, 0)),
+            relax.TupleType([F32, relax.ShapeType([4])]),
+        ),
         InputError,
-        ["result 1", "tuple"],
+        ["'p0.1' of main", "shape"],
+    ),
+    "shape_result": (
+        lambda: module(lambda x: relax.Tuple([x, relax.ShapeExpr([4])])),
+        InputError,
+        ["result 1 of main", "shape"],
     ),
     "nonzero": (lambda: module(relax.op.nonzero), UnsupportedError, ["relax.nonzero", "main"]),
     "unique": (lambda: module(relax.op.unique), UnsupportedError, ["relax.unique", "main"]),

@@ -16,6 +16,7 @@ from tvm import relax
 from tvm_megcc.dispatch.plan import plan_of
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory_options import DEFAULT, MemoryOptions
+from tvm_megcc.relay.flat import flat_values, input_count, result_names
 from tvm_megcc.relay.frontend import (
     INPUT_DTYPES,
     INPUT_NAMES,
@@ -32,12 +33,13 @@ def build(
     mod: tvm.IRModule,
     target: Any = "tvm_megcc",
     *,
-    params: Mapping[str, tvm.runtime.Tensor | np.ndarray] | None = None,
+    params: Mapping[str, Any] | None = None,
+    entry: str = "main",
     mod_name: str | None = None,
     io: str = "caller",
     memory: MemoryOptions = DEFAULT,
 ) -> Library:
-    """Compile the function ``main`` of a Relax module.
+    """Compile a function of a Relax module, with what it calls.
 
     Parameters
     ----------
@@ -46,8 +48,11 @@ def build(
     target : tvm.target.Target, str or dict
         ``"tvm_megcc"`` is this machine; ``{"tag": "tvm_megcc", "mcpu": "cortex-a76"}`` or the name
         of an architecture (``"arm64"``) is another.
-    params : mapping of str to tensor, optional
-        Values of parameters of ``main``, by name; the other parameters are the model's inputs.
+    params : mapping of str to tensor or list of tensors, optional
+        Values of parameters of the entry, by name; the other parameters are the model's inputs. A
+        tuple ``p`` is inputs ``p.0``, ``p.1``, ...; its value is a list.
+    entry : str
+        The function's name; other functions of the module are none of the model's.
     mod_name : str, optional
         The model's name in the package.
     io : {"caller", "arena"}
@@ -63,28 +68,30 @@ def build(
     Raises
     ------
     tvm_megcc.errors.MegccError
-        When the module has no function ``main``, a value does not fit its parameter, a weight of
+        When the module has no such function, a value does not fit its parameter, a weight of
         ``from_onnx`` has no value, or the module cannot be compiled.
     """
     from tvm_megcc import pipeline
 
     arch = architecture(target)
-    main = _main(mod)
-    attrs = dict(main.attrs or {})
-    count = int(attrs.get("num_input", len(main.params)))
-    plan = plan_of(mod, "main")
-    if plan is None:
-        mod = self_contained(mod)
-    for function in ("main", *(plan.functions if plan else ())):
-        mod = _bind(mod, function, params or {}, count)
-    main = _main(mod)
+    func = _entry(mod, entry)
+    attrs = dict(func.attrs or {})
+    count = input_count(func, int(attrs.get("num_input", len(func.params))))
+    values = flat_values(func, params or {})
+    names = result_names(func)
+    plan = plan_of(mod, entry)
+    variants = plan.functions if plan else ()
+    mod = self_contained(mod, entry, variants)
+    for function in (entry, *variants):
+        mod = _bind(mod, function, values, count)
+    func = mod[entry]
     inputs = [str(n) for n in attrs.get(INPUT_NAMES, [])]
     outputs = [str(n) for n in attrs.get(OUTPUT_NAMES, [])]
-    if len(inputs) != len(main.params):
-        inputs = [param.name for param in main.params]
-    count = _output_count(main)
+    if len(inputs) != len(func.params):
+        inputs = [param.name for param in func.params]
+    count = len(names)
     if len(outputs) != count:
-        outputs = [f"output_{i}" for i in range(count)] if count > 1 else ["output"]
+        outputs = names
     dtypes = [[str(n) for n in attrs.get(key, [])] for key in (INPUT_DTYPES, OUTPUT_DTYPES)]
     name = mod_name or str(attrs.get(MODEL_NAME, "model"))
     program = pipeline.compile_module(
@@ -97,27 +104,25 @@ def build(
         output_dtypes=dtypes[1] if len(dtypes[1]) == count else (),
         io=io,
         memory_options=memory,
+        function=entry,
     )
     return Library(program)
 
 
-def _main(mod: tvm.IRModule) -> relax.Function:
+def _entry(mod: tvm.IRModule, name: str) -> relax.Function:
     names = [gv.name_hint for gv, func in mod.functions.items() if isinstance(func, relax.Function)]
-    if "main" not in names:
+    if name not in names:
         raise InputError(
-            f"the module has no Relax function 'main', only {sorted(names)}; rename the entry"
+            f"the module has no Relax function '{name}', only {sorted(names)}; say entry= one of"
+            " these"
         )
-    return mod["main"]
-
-
-def _output_count(main: relax.Function) -> int:
-    return len(main.ret_ty.fields) if isinstance(main.ret_ty, tvm.ir.TupleType) else 1
+    return mod[name]
 
 
 def _bind(
     mod: tvm.IRModule,
     function: str,
-    params: Mapping[str, tvm.runtime.Tensor | np.ndarray],
+    params: Mapping[str, Any],
     num_input: int,
 ) -> tvm.IRModule:
     """Turn a function's parameters that have a value into constants."""
@@ -127,8 +132,8 @@ def _bind(
             values[param.name] = _fitting(param, params[param.name])
         elif index >= num_input:
             raise InputError(
-                f"parameter '{param.name}' of the module has no value; give params=..., as"
-                " from_onnx returned it"
+                f"parameter '{param.name}' of the module has no value; give it in params=, which"
+                " from_onnx returns for its own modules"
             )
     return relax.transform.BindParams(function, values)(mod) if values else mod
 

@@ -1,15 +1,17 @@
 """A Relax module from anywhere, made what the pipeline takes, or an error that says what it is not.
 
-Enters: an ``IRModule`` with a function ``main``. Leaves: the same with the functions that ``main``
-calls in the place of their calls, whose parameters and results are tensors of types that kernels
-compute with, and which calls nothing outside of it.
+Enters: an ``IRModule`` and the name of its entry. Leaves: the entry, and its variants where it is
+dispatched, with the functions that these call in the place of their calls. Their parameters and
+results are tensors of types that kernels compute with, and they call nothing outside of the module.
 
 Example
 -------
->>> mod = self_contained(mod)                                           # doctest: +SKIP
+>>> mod = self_contained(mod, "forward")                                # doctest: +SKIP
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import tvm
 from tvm import relax
@@ -17,7 +19,8 @@ from tvm import relax
 from tvm_megcc.core.dtypes import of_numpy
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import CHECKED
-from tvm_megcc.relax_tools.control_flow import region_of
+from tvm_megcc.relax_tools.control_flow import called_by, region_of
+from tvm_megcc.relay.flat import flat, flat_signature
 
 from ..errors import InputError, UnsupportedError
 
@@ -32,36 +35,49 @@ _BY_NAME = {
 _OF_DATA_SIZE = {"relax.nonzero", "relax.unique"}
 
 
-def self_contained(mod: tvm.IRModule) -> tvm.IRModule:
-    """`mod` without calls of its own functions.
+def self_contained(mod: tvm.IRModule, entry: str, variants: Sequence[str] = ()) -> tvm.IRModule:
+    """Of `mod` what an entry needs, in a form that the pipeline takes.
+
+    `variants` are the functions of a dispatched entry, which is there for its signature only.
 
     Raises
     ------
     InputError
-        ``main`` calls itself, or a function outside of the module, or a parameter or a result of it
-        is no tensor.
+        A function calls itself, or one outside of the module, or a parameter or a result of it is
+        no tensor.
     UnsupportedError
         An operator or an element type that a package has no code for.
     """
-    mod = _inlined(mod)
-    main = mod["main"]
-    for param in main.params:
-        if not isinstance(param.ty, relax.TensorType):
-            raise InputError(
-                f"parameter '{param.name}' of main is {_kind(param.ty)}; give every tensor a"
-                " parameter of its own"
-            )
-    ret = main.ret_ty
-    for number, ty in enumerate(ret.fields if isinstance(ret, relax.TupleType) else [ret]):
-        if not isinstance(ty, relax.TensorType):
-            raise InputError(
-                f"result {number} of main is {_kind(ty)}; return one tensor, or a tuple of tensors"
-            )
+    compiled = list(variants) or [entry]
+    for name in compiled:
+        mod = flat(_inlined(mod, name), name)
+        func = mod[name]
+        for param in func.params:
+            if not isinstance(param.ty, relax.TensorType):
+                raise InputError(
+                    f"parameter '{param.name}' of {name} is {_kind(param.ty)}; a model takes"
+                    " tensors and tuples of them"
+                )
+        ret = func.ret_ty
+        for number, ty in enumerate(ret.fields if isinstance(ret, relax.TupleType) else [ret]):
+            if not isinstance(ty, relax.TensorType):
+                raise InputError(
+                    f"result {number} of {name} is {_kind(ty)}; a model returns tensors and tuples"
+                    " of them"
+                )
+    if variants:
+        mod = flat_signature(mod, entry)
+    kept = {*compiled, *called_by(mod, compiled)}
     for gvar, func in mod.functions_items():
-        if isinstance(func, relax.Function):
+        if gvar.name_hint in kept:
             for expr in _expressions(func):
                 _check(expr, gvar.name_hint)
-    return mod
+    functions = {
+        g: f
+        for g, f in mod.functions_items()
+        if not isinstance(f, relax.Function) or g.name_hint in {entry, *kept}
+    }
+    return tvm.IRModule(functions, attrs=mod.attrs, global_infos=mod.global_infos)
 
 
 def _expressions(func: relax.Function) -> list[relax.Expr]:
@@ -111,18 +127,18 @@ def _check(expr: relax.Expr, where: str) -> None:
 # ---- calls of functions of the module ------------------------------------------------------------
 
 
-def _inlined(mod: tvm.IRModule) -> tvm.IRModule:
-    """`mod` with what its plain functions call in place of the calls."""
-    main = mod["main"]
-    if not _called(mod, main):
+def _inlined(mod: tvm.IRModule, entry: str) -> tvm.IRModule:
+    """`mod` with what a function calls in place of its calls."""
+    func = mod[entry]
+    if not _called(mod, func):
         return mod
-    for name in sorted(_reached(mod, "main")):
+    for name in sorted({entry, *_reached(mod, entry)}):
         if name in _reached(mod, name):
             raise InputError(f"function '{name}' of the module calls itself; unroll it")
-    while found := _called(mod, main):
-        main = main.inline_functions({name: mod[name] for name in found})
+    while found := _called(mod, func):
+        func = func.inline_functions({name: mod[name] for name in found})
     mod = tvm.IRModule(dict(mod.functions_items()), mod.attrs)
-    mod["main"] = main
+    mod[entry] = func
     return relax.transform.Normalize()(mod)
 
 
