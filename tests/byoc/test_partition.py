@@ -10,8 +10,9 @@ from tvm import relax, tirx
 import tvm_megcc
 from tests.byoc.support import const, data, module, regions, run
 from tests.closeness import assert_close
+from tvm_megcc import relay
 from tvm_megcc.byoc.patterns import PREFIX, patterns
-from tvm_megcc.byoc.regions import inside
+from tvm_megcc.byoc.regions import inside, is_region
 from tvm_megcc.errors import InputError
 
 partition = tvm_megcc.partition_for_megcc
@@ -127,6 +128,31 @@ def test_partitioning_twice_changes_nothing():
     again = partition(once)
     assert regions(again) == regions(once)
     tvm.ir.assert_structural_equal(again["main"], once["main"])
+
+
+def test_regions_have_names_that_nothing_has():
+    once = partition(module(_dense, 3, 4))
+    changed = module(lambda b, x: b.emit(relax.op.matmul(_dense(b, x), const(6, 2))), 3, 4)["main"]
+    once.update_func(once.get_global_var("main"), changed)  # calls no region, which is still there
+    assert regions(partition(once)) == {
+        "main_megcc_0": ["matmul", "nn.relu"],
+        "main_megcc_1": ["matmul", "nn.relu", "matmul"],
+    }
+
+
+def test_bounds_of_dims_reach_the_region():
+    n = tirx.Var("n", "int64")
+    mod = module(lambda b, x: b.emit(relax.op.matmul(x, const(4, 6))), n, 4)
+    mod.dispatch("main", {"x": (relay.Any(), 4)}, lambda shapes: {"x": {0: [(1, 5)]}})
+    found = {name: inside(f)["main"] for name, f in _regions(partition(mod))}
+    bounds = {name: dict(main.attrs["tir_var_upper_bound"]) for name, main in found.items()
+              if "tir_var_upper_bound" in main.attrs}  # fmt: skip
+    assert {int(v) for row in bounds.values() for v in row.values()} == {4}
+    assert len(found) > len(bounds) == 1
+
+
+def _regions(mod):
+    return [(g.name_hint, f) for g, f in mod.functions_items() if is_region(f)]
 
 
 def test_pass_stands_in_a_sequential():

@@ -13,6 +13,7 @@ Example
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import count
 from typing import Any
 
 import tvm
@@ -31,6 +32,7 @@ from tvm_megcc.relax_tools.composite import operator_of
 from tvm_megcc.relax_tools.control_flow import called_by, region_of
 from tvm_megcc.relax_tools.inlining import Inlined
 from tvm_megcc.relax_tools.names import ATTRIBUTE as NAMES
+from tvm_megcc.relax_tools.shape_exprs import symbols_of, with_bounds
 from tvm_megcc.target import architecture
 
 #: Functions of ours that imported models call; in a package they are steps of the VM.
@@ -124,7 +126,8 @@ class _Partition:
                 made |= self._merged(expanded, name)
             elif outside <= OWN_EXTERNS and _is_closed(func):
                 made |= self._outlined(name)
-        return self._with(made, [n for n in functions if n not in parts])
+        composites = {n for n, f in functions.items() if operator_of(f) is not None}
+        return self._with(made, [n for n in functions if n not in parts | composites])
 
     def _with(self, made: Mapping[str, relax.Function], roots: list[str]) -> tvm.IRModule:
         """The module with functions replaced or added, without those that only regions call now."""
@@ -142,10 +145,9 @@ class _Partition:
 
     def _outlined(self, name: str) -> dict[str, relax.Function]:
         """A function that calls branches or loops, as the call of one region."""
-        symbol = c_name(f"{name}_megcc_0")
-        func = self.mod[name]
+        symbol, func = self._symbol(name), self.mod[name]
         kept = _only(self.mod, called_by(self.mod, [name])).functions
-        region = self._sealed(symbol, copy_with_new_vars(func), kept)
+        region = self._sealed(symbol, name, copy_with_new_vars(func), kept)
         caller = relax.BlockBuilder()
         gvar = self._variable(symbol, region)
         with caller.function(name, list(func.params)):
@@ -154,6 +156,11 @@ class _Partition:
             caller.emit_func_output(result)
         return {name: _with_attrs_of(func, caller.get()[name]), gvar.name_hint: region}
 
+    def _symbol(self, caller: str) -> str:
+        """A name for a region of a function that nothing in the module has."""
+        names = (c_name(f"{caller}_megcc_{k}") for k in count())
+        return next(name for name in names if name not in self.variables)
+
     def _variable(self, name: str, func: relax.Function) -> relax.GlobalVar:
         """The variable of a function that is added."""
         gvar = self.variables[name] = relax.GlobalVar(name)
@@ -161,12 +168,19 @@ class _Partition:
         return gvar
 
     def _sealed(
-        self, name: str, main: relax.Function, callees: Mapping[relax.GlobalVar, object]
+        self,
+        name: str,
+        caller: str,
+        main: relax.Function,
+        callees: Mapping[relax.GlobalVar, object],
     ) -> relax.Function:
+        """The region that computes `main`, whose dims have the bounds that the caller's have."""
         attrs = {NAMES: self.names} if self.names is not None else {}
         for key in dict(main.attrs or {}):
             main = main.without_attr(key)
         main = main.with_attr("global_symbol", "main")
+        bounds = symbols_of(self.mod[caller])
+        main = with_bounds(main, bounds.values()) if bounds else main
         inner = tvm.IRModule({**callees, relax.GlobalVar("main"): main}, attrs=attrs)
         return sealed(name, Region(inner, self.arch, self.threads))
 
@@ -186,10 +200,10 @@ class _Partition:
         kept = {n: f for n, f in found.items() if _is_worth_it(f) and _is_closed(f)}
         back = {n: f for n, f in found.items() if n not in kept}
         func = Inlined(mod, back).visit_expr(mod["main"]) if back else mod["main"]
-        calls = _RegionCalls(mod, name, kept, self._variable)
+        calls = _RegionCalls(mod, kept, lambda: self._symbol(name), self._variable)
         made = {name: _with_attrs_of(self.mod[name], calls.visit_expr(func))}
         for region, inner in calls.regions.items():
-            made[region] = self._sealed(region, inner, _prim_funcs(self.mod, inner))
+            made[region] = self._sealed(region, name, inner, _prim_funcs(self.mod, inner))
         return made if calls.regions else {}
 
 
@@ -203,12 +217,12 @@ class _RegionCalls(PyExprMutator):
     def __init__(
         self,
         mod: tvm.IRModule,
-        caller: str,
         found: Mapping[str, relax.Function],
+        symbol: Callable[[], str],
         variable: Callable[[str, relax.Function], relax.GlobalVar],
     ) -> None:
         super().__init__(mod)
-        self.caller, self.found, self.variable = caller, found, variable
+        self.found, self.symbol, self.variable = found, symbol, variable
         #: The regions by their new names.
         self.regions: dict[str, relax.Function] = {}
 
@@ -218,7 +232,7 @@ class _RegionCalls(PyExprMutator):
         if name not in self.found:
             return call
         region = self.found[name]
-        new = c_name(f"{self.caller}_megcc_{len(self.regions)}")
+        new = self.symbol()
         pairs = list(zip(region.params, call.args, strict=True))
         self.regions[new] = _without_sizes(region)
         kept = [argument for param, argument in pairs if not _is_size(param)]
