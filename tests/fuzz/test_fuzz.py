@@ -182,3 +182,12 @@ def test_the_fuzzers_own_failures_do_not_end_it(capsys: pytest.CaptureFixture[st
 
     assert main._batch(Failing(), [1, 2, 3, 4]) == ([1, 2, 4], 1)
     assert "seed 3" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("op", ["GroupNormalization", "LayerNormalization"])
+def test_a_normalisation_in_f64_is_no_f32(op: str) -> None:
+    attrs = {"num_groups": 1} if op.startswith("Group") else {}
+    node = helper.make_node(op, ["x", "s", "b"], ["y"], **attrs)
+    arrays = {"x": np.array([[3e38, 0, 1]]), "s": np.ones(3), "b": np.zeros(3)}
+    (found,) = evaluate.by_reference(node, {"": 21}, arrays, double=True)
+    np.testing.assert_allclose(found, [[2**0.5, -(0.5**0.5), -(0.5**0.5)]], rtol=1e-6)
