@@ -42,8 +42,14 @@ def regions(mod: tvm.IRModule) -> dict[str, list[str]]:
             main = inside(func)["main"]
             values = [b.value for block in main.body.blocks for b in block.bindings]
             calls = [v for v in values if isinstance(v, relax.Call)]
-            found[gvar.name_hint] = [call.op.name.removeprefix("relax.") for call in calls]
+            found[gvar.name_hint] = [_name(call) for call in calls]
     return found
+
+
+def _name(call: relax.Call) -> str:
+    if isinstance(call.op, relax.GlobalVar):
+        return call.op.name_hint
+    return call.op.name.removeprefix("relax.")
 
 
 def run(mod: tvm.IRModule, *inputs: np.ndarray, target: object = "llvm") -> list[np.ndarray]:
