@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
 import tvm
+from tvm.rpc.base import RPC_SESS_MASK
 from tvm.runtime.module import BenchmarkResult
 
 from tvm_megcc.core.dtypes import of_numpy
@@ -67,8 +69,15 @@ class GraphModule:
         if not isinstance(value, tvm.runtime.Tensor):
             if not isinstance(value, np.ndarray | np.generic) and not hasattr(value, "__array__"):
                 value = np.asarray(value, dtype=self.get_input(key).numpy().dtype)
-            value = tvm.runtime.tensor(_one_byte_each(np.array(value, order="C")))
+            value = tvm.runtime.tensor(_one_byte_each(np.array(value, order="C")), self._device)
+        elif _is_remote(self._device) and not _is_remote(value.device):
+            value = tvm.runtime.tensor(value.numpy(), self._device)
         self._call("set_input", key, value)
+
+    @cached_property
+    def _device(self) -> tvm.runtime.Device:
+        """The CPU of this machine, or of the one where the library was loaded over RPC."""
+        return self._call("get_device_tensor").device
 
     def run(self, **inputs: object) -> None:
         """Run the model once, after setting the inputs given by keyword."""
@@ -205,6 +214,11 @@ class GraphModule:
         A call is timed from Python, which adds some microseconds to each.
         """
         self.set_input(**inputs)  # type: ignore[arg-type]
+        if _is_remote(self._device):
+            raise UnsupportedError(
+                "profile: a library loaded over RPC cannot call back at every kernel call; profile"
+                " on the machine itself, or with the package's `run --profile`"
+            )
         recorder = Recorder()
         self._call("profile", tvm.runtime.convert(recorder))
         try:
@@ -225,6 +239,11 @@ class GraphModule:
             f"debug_get_output({node!r}): a library keeps no value that another may overwrite;"
             " `tvmc run --dump` writes what each call of a package computes"
         )
+
+
+def _is_remote(device: tvm.runtime.Device) -> bool:
+    # TVM's number of a session is above that of the device's kind.
+    return device.dlpack_device_type() >= RPC_SESS_MASK
 
 
 def _check_timed(func_name: str, repeat: int, number: int) -> None:

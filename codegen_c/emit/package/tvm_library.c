@@ -9,6 +9,7 @@
 //   "get_input" i|name                              -> tensor, a copy
 //   "run"
 //   "get_output" i|name [, tensor]                  -> tensor, a copy (or into the tensor given)
+//   "get_device_tensor"                             -> an empty tensor, where inputs must be
 //   "profile" function|None                         calls function(end, call, name, kernel) before
 //                                                   and after every kernel call of the runs to come
 //
@@ -18,6 +19,7 @@
 // The files tvm_*.c are the only ones of the library that know TVM, and that allocate.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tvm_library.h"
 
@@ -160,6 +162,18 @@ static int get_input_index(execution_t *e, const TVMFFIAny *args, TVMFFIAny *res
   return 0;
 }
 
+// Over TVM's RPC a tensor knows which machine it is on; nothing else does.
+static int get_device_tensor(TVMFFIAny *result) {
+  const int32_t none = 0;
+  megcc_tensor_info_t info;
+  memset(&info, 0, sizeof(info));
+  info.name = "";
+  info.dtype = MEGCC_U8;
+  info.rank = 1;
+  info.dims = &none;
+  return return_tensor(result, &info, "");
+}
+
 static void on_call(void *user, megcc_event_t event, uint32_t call, const char *name,
                     const char *kernel) {
   execution_t *e = (execution_t *)user;
@@ -215,6 +229,7 @@ static int execution_call(void *self, const TVMFFIAny *args, int32_t count, TVMF
   if (equals(&method, "get_input_name") && count == 1) return get_name(e, 0, rest, result);
   if (equals(&method, "get_output_name") && count == 1) return get_name(e, 1, rest, result);
   if (equals(&method, "get_input_shape") && count == 1) return get_input_shape(e, rest, result);
+  if (equals(&method, "get_device_tensor") && count == 0) return get_device_tensor(result);
   if (equals(&method, "profile") && count == 1) return set_profile(e, rest);
   if (equals(&method, "get_input_index") && count == 1) return get_input_index(e, rest, result);
   char message[kMessageBytes];
