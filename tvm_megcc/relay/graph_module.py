@@ -243,7 +243,7 @@ class GraphModule:
 
 def _is_remote(device: tvm.runtime.Device) -> bool:
     # TVM's number of a session is above that of the device's kind.
-    return device.dlpack_device_type() >= RPC_SESS_MASK
+    return bool(device.dlpack_device_type() >= RPC_SESS_MASK)
 
 
 def _check_timed(func_name: str, repeat: int, number: int) -> None:
