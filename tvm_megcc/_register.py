@@ -18,7 +18,8 @@ from typing import Any
 
 def register() -> None:
     """Register the target, the functions of TVM's VM, ``IRModule.dispatch``, the codegen of
-    regions, the default pipeline of our target, and ``tvm.relay``.
+    regions, the default pipeline of our target, ``tvm.relay`` and
+    ``tvm.contrib.graph_executor``.
 
     To call it again does nothing.
     """
@@ -33,6 +34,7 @@ def register() -> None:
     attach_codegen()
     default.register()
     attach_relay(_lazily("tvm_megcc.relay"))
+    attach_graph_executor()
 
 
 def _lazily(name: str) -> ModuleType:
@@ -87,6 +89,24 @@ def attach_relay(relay: ModuleType) -> None:
     if not hasattr(tvm, "relay"):
         tvm.relay = relay
         sys.modules.setdefault("tvm.relay", relay)
+
+
+def attach_graph_executor() -> None:
+    """Make ``tvm.contrib.graph_executor`` importable, unless TVM has a module of that name."""
+    import tvm.contrib
+
+    name = "tvm.contrib.graph_executor"
+    if name in sys.modules or importlib.util.find_spec(name) is not None:
+        return
+
+    def __getattr__(attribute: str) -> Any:
+        found = importlib.import_module("tvm_megcc.relay.graph_executor")
+        return getattr(found, attribute)
+
+    module = ModuleType(name, "GraphModule and create, of tvm_megcc.relay.graph_executor.")
+    module.__getattr__ = __getattr__  # type: ignore[method-assign]
+    sys.modules[name] = module
+    tvm.contrib.graph_executor = module
 
 
 def attach_parts(relay: ModuleType) -> None:

@@ -12,12 +12,12 @@ Example
 import sys
 
 from tvm_megcc import _register
-from tvm_megcc.relay import frontend, vm
+from tvm_megcc.relay import frontend, graph_executor, vm
 from tvm_megcc.relay.build import build
 from tvm_megcc.relay.dims import Any
 from tvm_megcc.relay.graph_module import GraphModule
 from tvm_megcc.relay.library import Library
 
-__all__ = ["Any", "GraphModule", "Library", "build", "frontend", "vm"]
+__all__ = ["Any", "GraphModule", "Library", "build", "frontend", "graph_executor", "vm"]
 
 _register.attach_parts(sys.modules[__name__])

@@ -25,6 +25,7 @@ void execution_free(void *self) {
   for (uint32_t i = 0; e->inputs != NULL && i < e->input_count; ++i) free(e->inputs[i].base);
   for (uint32_t i = 0; e->outputs != NULL && i < e->output_count; ++i) free(e->outputs[i].base);
   for (uint32_t i = 0; e->pools != NULL && i < e->pool_count; ++i) free(e->pools[i].base);
+  if (e->profile != NULL) (void)TVMFFIObjectDecRef(e->profile);
   free(e->pools);
   free(e->inputs);
   free(e->outputs);

@@ -9,6 +9,9 @@
 //   "get_input" i|name                              -> tensor, a copy
 //   "run"
 //   "get_output" i|name [, tensor]                  -> tensor, a copy (or into the tensor given)
+//   "get_device_tensor"                             -> an empty tensor, where inputs must be
+//   "profile" function|None                         calls function(end, call, name, kernel) before
+//                                                   and after every kernel call of the runs to come
 //
 // An input whose shape is open takes that of the tensor it is set to; shapes of several inputs are
 // looked at together, by the next "run".
@@ -16,6 +19,7 @@
 // The files tvm_*.c are the only ones of the library that know TVM, and that allocate.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tvm_library.h"
 
@@ -117,8 +121,10 @@ static int get_input_shape(execution_t *e, const TVMFFIAny *args, TVMFFIAny *res
 
 static int run(execution_t *e) {
   if (!e->provided && execution_provide(e) != 0) return -1;
-  const megcc_status_t status = megcc_run(e->context);
   const char *node = NULL;
+  e->profile_failed = 0;
+  const megcc_status_t status = megcc_run(e->context);
+  if (e->profile_failed) return -1;
   if (status == MEGCC_OK) return 0;
 #if MEGCC_MODEL_CAN_FAIL
   uint32_t call = 0;
@@ -156,6 +162,47 @@ static int get_input_index(execution_t *e, const TVMFFIAny *args, TVMFFIAny *res
   return 0;
 }
 
+// Over TVM's RPC a tensor knows which machine it is on; nothing else does.
+static int get_device_tensor(TVMFFIAny *result) {
+  const int32_t none = 0;
+  megcc_tensor_info_t info;
+  memset(&info, 0, sizeof(info));
+  info.name = "";
+  info.dtype = MEGCC_U8;
+  info.rank = 1;
+  info.dims = &none;
+  return return_tensor(result, &info, "");
+}
+
+static void on_call(void *user, megcc_event_t event, uint32_t call, const char *name,
+                    const char *kernel) {
+  execution_t *e = (execution_t *)user;
+  TVMFFIAny args[4], result;
+  return_int(&args[0], event == MEGCC_CALL_END);
+  return_int(&args[1], call);
+  for (int i = 2; i < 4; ++i) {
+    const char *text = i == 2 ? name : kernel;
+    return_none(&args[i]);
+    args[i].type_index = kTVMFFIRawStr;
+    args[i].v_c_str = text != NULL ? text : "";
+  }
+  return_none(&result);
+  // A run cannot be ended here: its next calls are not reported, and the error is raised after it.
+  if (!e->profile_failed) e->profile_failed = TVMFFIFunctionCall(e->profile, args, 4, &result) != 0;
+}
+
+static int set_profile(execution_t *e, const TVMFFIAny *args) {
+  const int given = args[0].type_index == kTVMFFIFunction;
+  if (!given && args[0].type_index != kTVMFFINone) {
+    return raise_error("TypeError", "profile takes a function, or None");
+  }
+  const megcc_status_t status = megcc_set_profile(e->context, given ? on_call : NULL, e);
+  if (status != MEGCC_OK) return raise_status("profile", status);
+  if (e->profile != NULL) (void)TVMFFIObjectDecRef(e->profile);
+  e->profile = given ? (TVMFFIObjectHandle)args[0].v_ptr : NULL;
+  return given ? TVMFFIObjectIncRef(e->profile) : 0;
+}
+
 static int execution_call(void *self, const TVMFFIAny *args, int32_t count, TVMFFIAny *result) {
   execution_t *e = (execution_t *)self;
   TVMFFIByteArray method;
@@ -182,6 +229,8 @@ static int execution_call(void *self, const TVMFFIAny *args, int32_t count, TVMF
   if (equals(&method, "get_input_name") && count == 1) return get_name(e, 0, rest, result);
   if (equals(&method, "get_output_name") && count == 1) return get_name(e, 1, rest, result);
   if (equals(&method, "get_input_shape") && count == 1) return get_input_shape(e, rest, result);
+  if (equals(&method, "get_device_tensor") && count == 0) return get_device_tensor(result);
+  if (equals(&method, "profile") && count == 1) return set_profile(e, rest);
   if (equals(&method, "get_input_index") && count == 1) return get_input_index(e, rest, result);
   char message[kMessageBytes];
   snprintf(message, sizeof(message), "there is no method '%.*s' of %d arguments",

@@ -59,7 +59,9 @@ typedef struct {
   uint32_t pool_count;
   uint32_t input_count;
   uint32_t output_count;
-  int provided;  // whether the context has its memory for the present shapes
+  TVMFFIObjectHandle profile;  // TVM's function that hears of every kernel call, or null
+  int profile_failed;          // whether it has raised an error in the present run
+  int provided;                // whether the context has its memory for the present shapes
 } execution_t;
 
 int buffer_grow(buffer_t *buffer, size_t bytes);
