@@ -235,7 +235,7 @@ def runner_h(ident: str, archs: tuple[str, ...], weights: str, shaped: bool, fai
     text = generated("What the runner has to know", ident)
     text += "#ifndef MEGCC_RUNNER_MODEL_H\n#define MEGCC_RUNNER_MODEL_H\n\n"
     # Not the header of this folder, if the model's name is that of one.
-    text += f"#include <{ident}.h>\n\n"
+    text += f"#define MODEL_HEADER <{ident}.h>\n"
     text += f"#define MODEL_KERNELS {ident}_kernels\n"
     text += f"#define MODEL_HAS_SHAPES {int(shaped)}\n"
     text += f"#define MODEL_CAN_FAIL {int(fails)}\n"
@@ -249,5 +249,5 @@ def runner_h(ident: str, archs: tuple[str, ...], weights: str, shaped: bool, fai
         f"#define MODEL_HAS_MACHINES {int(has_builds(names))}\n"
         for arch, names in groups.items()
     }
-    text += guards.chain(parts, '#error "no model for this architecture"\n')
+    text += guards.chain(parts, '#error "the model was not compiled for this architecture"\n')
     return text + "\n#endif  // MEGCC_RUNNER_MODEL_H\n"

@@ -16,7 +16,7 @@ from tvm_megcc.host import files, toolchain
 
 #: ``runner/model.h``: the model is what `_MAIN` chose.
 _MODEL = """\
-#include "megcc.h"
+#define MODEL_HEADER <megcc.h>
 #define MODEL_HAS_SHAPES {has_shapes}
 #define MODEL_HAS_MACHINES 0
 #define MODEL_MACHINE "{machine}"

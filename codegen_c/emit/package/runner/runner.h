@@ -6,6 +6,7 @@
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200112L  // clock_gettime, fileno, posix_memalign
 #endif
+#include <megcc.h>
 #include <stdio.h>
 
 #include "model.h"

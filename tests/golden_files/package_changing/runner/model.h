@@ -2,8 +2,7 @@
 #ifndef MEGCC_RUNNER_MODEL_H
 #define MEGCC_RUNNER_MODEL_H
 
-#include <changing.h>
-
+#define MODEL_HEADER <changing.h>
 #define MODEL_KERNELS changing_kernels
 #define MODEL_HAS_SHAPES 1
 #define MODEL_CAN_FAIL 1

@@ -2,8 +2,7 @@
 #ifndef MEGCC_RUNNER_MODEL_H
 #define MEGCC_RUNNER_MODEL_H
 
-#include <corners.h>
-
+#define MODEL_HEADER <corners.h>
 #define MODEL_KERNELS corners_kernels
 #define MODEL_HAS_SHAPES 0
 #define MODEL_CAN_FAIL 0
