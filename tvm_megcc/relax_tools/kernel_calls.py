@@ -30,6 +30,7 @@ from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of, sizes_of
 ATTRIBUTE = "tvm_megcc.kernels"
 
 _WORDS = 1 << 32
+_MOST = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class KernelCall:
         UnsupportedError
             For an attribute that is no 32-bit number.
         """
-        extent = [self.work, self.workspace, self.cost]
+        extent = [self.work, self.workspace, _held(self.cost)]
         if self.overlap is not None:
             extent.append(self.overlap)
         shapes = [
@@ -78,6 +79,12 @@ class KernelCall:
                 " bits; make the tensors smaller"
             )
         return attr % _WORDS
+
+
+def _held(cost: Size) -> Size:
+    """A cost, which is an estimate, that an int64 holds: of dims without bounds it may not."""
+    numbers = [cost] if isinstance(cost, int) else [number for number, _ in cost.terms]
+    return cost if all(abs(number) <= _MOST for number in numbers) else _MOST
 
 
 def kernel_call_of(expr: relax.Expr, symbols: Symbols) -> KernelCall | None:
