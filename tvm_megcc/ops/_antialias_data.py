@@ -16,6 +16,7 @@ from tvm.script.ir_builder import tirx as T
 from ..dims import Size
 from ._context import Context, expr_dtype
 from ._resample import Options
+from ._weighted import weighted
 
 Expr: TypeAlias = relax.Expr
 op = relax.op
@@ -50,7 +51,7 @@ def filtered(
     last = ctx.sizes([size - 1], "int64")
     matrix = ctx.emit(ctx.builder.call_te(weights, where, scale, last))
     if not finite:
-        return _summed(ctx, data, axis, matrix)
+        return weighted(ctx, data, axis, matrix)
     matrix = ctx.emit(op.permute_dims(op.astype(matrix, expr_dtype(data)), [1, 0]))
     rank = len(ctx.shape(data))
     order = [a for a in range(rank) if a != axis] + [axis]
@@ -59,29 +60,6 @@ def filtered(
     if axis == rank - 1:
         return result
     return ctx.emit(op.permute_dims(result, [order.index(a) for a in range(rank)]))
-
-
-def _summed(ctx: Context, data: Expr, axis: int, matrix: Expr) -> Expr:
-    """The product, of what counts: 0 times an infinity or NaN is NaN."""
-    dtype = expr_dtype(data)
-    wide = "float32" if dtype == "float16" else dtype
-    data, matrix = (ctx.emit(op.astype(v, wide)) for v in (data, matrix))
-
-    def resampled(data: te.Tensor, weights: te.Tensor) -> te.Tensor:
-        out, size = weights.shape
-        tap = te.reduce_axis((0, size), "tap")
-
-        def element(*at: Any) -> Any:
-            place = list(at)
-            place[axis] = tap
-            weight, nothing = weights[at[axis], tap], tirx.const(0, wide)
-            term = tirx.if_then_else(weight != nothing, data[tuple(place)] * weight, nothing)
-            return te.sum(term, axis=tap)
-
-        shape = [out if k == axis else size for k, size in enumerate(data.shape)]
-        return te.compute(shape, element, name="resampled")
-
-    return ctx.emit(op.astype(ctx.builder.emit_te(resampled, data, matrix), dtype))
 
 
 def _kernel(ins: Sequence[Any], out: Any, options: Options) -> tirx.Stmt:

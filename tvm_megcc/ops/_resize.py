@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from tvm import relax, te, tirx
+from tvm import relax
 
 from ..dims import Size, fixed, is_static
 from . import _fixed_point as fixed_point
@@ -15,6 +14,7 @@ from ._context import Context, expr_dtype
 from ._inputs import Inputs
 from ._resample import Axis, Options, Table, outside, taps
 from ._resample_symbolic import Number, OpenAxis
+from ._weighted import weighted
 
 #: From so many weights per element on, a matrix product is smaller than the sum of shifted copies.
 _MANY_TAPS = 5
@@ -161,11 +161,8 @@ def _apply(
     if count >= _MANY_TAPS and finite:
         return _product(ctx, data, axis, rank, table, fixed(ctx.shape(data)[axis]), dtype)
     if count >= _MANY_TAPS:
-        wide = "float32" if dtype == "float16" else dtype
-        data = ctx.emit(relax.op.astype(data, wide)) if wide != dtype else data
-        tables = ctx.const(index, "int64"), ctx.const(weights, wide)
-        found = ctx.builder.emit_te(_gathered, data, *tables, axis)
-        return ctx.emit(relax.op.astype(found, dtype)) if wide != dtype else found
+        tables = ctx.const(weights, "float64"), ctx.const(index, "int64")
+        return weighted(ctx, data, axis, *tables)
     spread = [-1] + [1] * (rank - 1 - axis)
     total = None
     for k in range(count):
@@ -178,22 +175,6 @@ def _apply(
             part = relax.op.where(nothing, ctx.const(0, dtype), ctx.emit(part))
         total = part if total is None else relax.op.add(total, part)
     return ctx.emit(total)
-
-
-def _gathered(data: te.Tensor, index: te.Tensor, weights: te.Tensor, axis: int) -> te.Tensor:
-    """Each element's taps and nothing else: a product with a matrix would add 0 times the rest."""
-    out, count = index.shape
-    tap = te.reduce_axis((0, count), "tap")
-
-    def element(*at: Any) -> Any:
-        place = list(at)
-        place[axis] = index[at[axis], tap]
-        weight, nothing = weights[at[axis], tap], tirx.const(0, weights.dtype)
-        term = tirx.if_then_else(weight != nothing, data[tuple(place)] * weight, nothing)
-        return te.sum(term, axis=tap)
-
-    shape = [out if k == axis else size for k, size in enumerate(data.shape)]
-    return te.compute(shape, element, name="resampled")
 
 
 def _product(
