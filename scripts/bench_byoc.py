@@ -14,7 +14,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from math import prod
 from pathlib import Path
 
@@ -32,6 +32,8 @@ from tvm_megcc import frontend, relay, zoo
 from tvm_megcc.byoc.regions import inside, is_region
 from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.errors import InputError, MegccError
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.exprs import expressions
 from tvm_megcc.target import llvm_target
 
 BEGIN, END = "<!-- Written by scripts/bench_byoc.py: begin -->", "<!-- end of regions -->"
@@ -46,19 +48,11 @@ MODELS = (
 
 def multiply_adds(functions: Iterable[relax.Function]) -> int:
     """Of the convolutions and matrix products of some functions of fixed sizes."""
-    return sum(
-        _of_call(call) for func in functions for call in _calls(func) if hasattr(call.op, "name")
-    )
+    return sum(_of_call(one) for func in functions for one in expressions(func))
 
 
-def _calls(func: relax.Function) -> Iterator[relax.Call]:
-    found: list[relax.Expr] = []
-    relax.analysis.post_order_visit(func, found.append)
-    return (expr for expr in found if isinstance(expr, relax.Call))
-
-
-def _of_call(call: relax.Call) -> int:
-    name = str(call.op.name)
+def _of_call(call: relax.Expr) -> int:
+    name = op_name(call)
     if not name.startswith("relax.nn.conv") and name != "relax.matmul":
         return 0
     data, weight, result = (

@@ -30,6 +30,7 @@ from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import CHECKED
 from tvm_megcc.relax_tools.composite import operator_of
 from tvm_megcc.relax_tools.control_flow import called_by, region_of
+from tvm_megcc.relax_tools.exprs import expressions
 from tvm_megcc.relax_tools.inlining import Inlined
 from tvm_megcc.relax_tools.names import ATTRIBUTE as NAMES
 from tvm_megcc.relax_tools.shape_exprs import symbols_of, with_bounds
@@ -105,29 +106,22 @@ class _Partition:
     def module(self) -> tvm.IRModule:
         functions = {g.name_hint: f for g, f in self.mod.functions_items()}
         control = [n for n, f in functions.items() if region_of(f) is not None]
-        parts = {*control, *called_by(self.mod, control)}
-        entries = [
-            name
-            for name, func in functions.items()
-            if isinstance(func, relax.Function)
-            and name not in parts
-            and not is_region(func)
-            and not _has(func, relax.If)
-            and operator_of(func) is None
-        ]
+        composites = {n for n, f in functions.items() if operator_of(f) is not None}
+        parts = {*control, *called_by(self.mod, control), *composites}
+        own = {n: f for n, f in functions.items() if n not in parts}
         made: dict[str, relax.Function] = {}
         expanded = _passed(self.mod, ExpandQuantised())
-        for name in entries:
-            func = functions[name]
-            outside = _externs(func)
-            control_flow = any(region_of(functions[n]) for n in called_by(self.mod, [name]))
-            odd = _is_odd(func) or (name != "main" and "main" in called_by(self.mod, [name]))
+        for name, func in own.items():
+            if not isinstance(func, relax.Function) or is_region(func) or _has_branches(func):
+                continue
+            outside, callees = _externs(func), called_by(self.mod, [name])
+            control_flow = any(region_of(functions[n]) for n in callees)
+            odd = _is_odd(func) or (name != "main" and "main" in callees)
             if not outside and not control_flow and not odd:
                 made |= self._merged(expanded, name)
             elif outside <= OWN_EXTERNS and _is_closed(func):
-                made |= self._outlined(name)
-        composites = {n for n, f in functions.items() if operator_of(f) is not None}
-        return self._with(made, [n for n in functions if n not in parts | composites])
+                made |= self._outlined(name, callees)
+        return self._with(made, list(own))
 
     def _with(self, made: Mapping[str, relax.Function], roots: list[str]) -> tvm.IRModule:
         """The module with functions replaced or added, without those that only regions call now."""
@@ -143,26 +137,22 @@ class _Partition:
             mod.global_infos,
         )
 
-    def _outlined(self, name: str) -> dict[str, relax.Function]:
+    def _outlined(self, name: str, callees: list[str]) -> dict[str, relax.Function]:
         """A function that calls branches or loops, as the call of one region."""
-        symbol, func = self._symbol(name), self.mod[name]
-        kept = _only(self.mod, called_by(self.mod, [name])).functions
-        region = self._sealed(symbol, name, copy_with_new_vars(func), kept)
+        func, kept = self.mod[name], _only(self.mod, callees).functions
+        gvar = self._added(name, func)
+        region = self._sealed(gvar.name_hint, name, copy_with_new_vars(func), kept)
         caller = relax.BlockBuilder()
-        gvar = self._variable(symbol, region)
         with caller.function(name, list(func.params)):
             with caller.dataflow():
                 result = caller.emit_output(relax.Call(gvar, list(func.params)))
             caller.emit_func_output(result)
         return {name: _with_attrs_of(func, caller.get()[name]), gvar.name_hint: region}
 
-    def _symbol(self, caller: str) -> str:
-        """A name for a region of a function that nothing in the module has."""
+    def _added(self, caller: str, func: relax.Function) -> relax.GlobalVar:
+        """The variable of a region of the type of `func`, with a name that nothing has."""
         names = (c_name(f"{caller}_megcc_{k}") for k in count())
-        return next(name for name in names if name not in self.variables)
-
-    def _variable(self, name: str, func: relax.Function) -> relax.GlobalVar:
-        """The variable of a function that is added."""
+        name = next(name for name in names if name not in self.variables)
         gvar = self.variables[name] = relax.GlobalVar(name)
         relax.expr._update_type(gvar, func.ty)
         return gvar
@@ -200,7 +190,7 @@ class _Partition:
         kept = {n: f for n, f in found.items() if _is_worth_it(f) and _is_closed(f)}
         back = {n: f for n, f in found.items() if n not in kept}
         func = Inlined(mod, back).visit_expr(mod["main"]) if back else mod["main"]
-        calls = _RegionCalls(mod, kept, lambda: self._symbol(name), self._variable)
+        calls = _RegionCalls(mod, kept, lambda region: self._added(name, region))
         made = {name: _with_attrs_of(self.mod[name], calls.visit_expr(func))}
         for region, inner in calls.regions.items():
             made[region] = self._sealed(region, name, inner, _prim_funcs(self.mod, inner))
@@ -218,11 +208,10 @@ class _RegionCalls(PyExprMutator):
         self,
         mod: tvm.IRModule,
         found: Mapping[str, relax.Function],
-        symbol: Callable[[], str],
-        variable: Callable[[str, relax.Function], relax.GlobalVar],
+        added: Callable[[relax.Function], relax.GlobalVar],
     ) -> None:
         super().__init__(mod)
-        self.found, self.symbol, self.variable = found, symbol, variable
+        self.found, self.added = found, added
         #: The regions by their new names.
         self.regions: dict[str, relax.Function] = {}
 
@@ -231,12 +220,12 @@ class _RegionCalls(PyExprMutator):
         name = str(call.op.name_hint) if isinstance(call.op, relax.GlobalVar) else ""
         if name not in self.found:
             return call
-        region = self.found[name]
-        new = self.symbol()
-        pairs = list(zip(region.params, call.args, strict=True))
-        self.regions[new] = _without_sizes(region)
+        pairs = zip(self.found[name].params, call.args, strict=True)
         kept = [argument for param, argument in pairs if not _is_size(param)]
-        return relax.Call(self.variable(new, self.regions[new]), kept)
+        region = _without_sizes(self.found[name])
+        gvar = self.added(region)
+        self.regions[gvar.name_hint] = region
+        return relax.Call(gvar, kept)
 
 
 def _passed(mod: tvm.IRModule, step: Any) -> tvm.IRModule:
@@ -304,15 +293,8 @@ def _with_attrs_of(given: relax.Function, func: relax.Function) -> relax.Functio
     return func.without_attr("global_symbol").with_attrs(dict(given.attrs or {}))
 
 
-def _has(func: relax.Function, kind: type) -> bool:
-    """Whether there is an expression of this class in a function."""
-    return any(isinstance(one, kind) for one in _expressions(func))
-
-
-def _expressions(func: relax.Function) -> list[relax.Expr]:
-    found: list[relax.Expr] = []
-    relax.analysis.post_order_visit(func, found.append)
-    return found
+def _has_branches(func: relax.Function) -> bool:
+    return any(isinstance(one, relax.If) for one in expressions(func))
 
 
 def _is_odd(func: relax.Function) -> bool:
@@ -321,12 +303,12 @@ def _is_odd(func: relax.Function) -> bool:
     That are casts, and dims that depend on a condition.
     """
     casts = any(isinstance(b, relax.MatchCast) for k in func.body.blocks for b in k.bindings)
-    return casts or any("if_then_else" in str(expr.ty) for expr in _expressions(func))
+    return casts or any("if_then_else" in str(expr.ty) for expr in expressions(func))
 
 
 def _externs(func: relax.Function) -> set[str]:
     """The functions outside of the module that a function calls."""
-    return {str(e.global_symbol) for e in _expressions(func) if isinstance(e, relax.ExternFunc)}
+    return {str(e.global_symbol) for e in expressions(func) if isinstance(e, relax.ExternFunc)}
 
 
 def _is_worth_it(region: relax.Function) -> bool:

@@ -8,22 +8,16 @@ local: the object meets neither other packages nor what it is linked with.
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from tvm_megcc.codegen_c.emit.build_files import makefile
-from tvm_megcc.codegen_c.emit.compiled import can_fail
 from tvm_megcc.codegen_c.emit.tvm_library import tvm_region_files
 from tvm_megcc.core.machine import machine
-from tvm_megcc.errors import ToolError
-from tvm_megcc.host import files, toolchain
-from tvm_megcc.host.shared_library import ffi_include_paths, objects_of
-
-Package = Mapping[str, str | bytes]
+from tvm_megcc.host import toolchain, tvm_objects
+from tvm_megcc.host.tvm_objects import Package
 
 
 def build(regions: Mapping[str, Package], arch: str, out: Path, *, cc: str | None = None) -> None:
@@ -47,20 +41,16 @@ def build(regions: Mapping[str, Package], arch: str, out: Path, *, cc: str | Non
         When the compiler, its linker or its objcopy is missing or fails.
     """
     compiler = cc or toolchain.find_compiler(arch)
-    with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
-        source, objects = Path(directory) / "package", Path(directory) / "build"
-        source.mkdir()
-        files.write_tree(joined(regions, arch), source)
-        flags = ["-fPIC", *(f"-I{path}" for path in ffi_include_paths())]
-        toolchain.build(
-            source, arch, build_dir=objects, cc=compiler, extra_cflags=flags, runner=False
-        )
-        whole = str(Path(directory) / "whole.o")
-        command = compiler.split()
-        _run([*command, "-r", "-nostdlib", "-o", whole, *objects_of(objects)])
-        objcopy = _run([*command, "-print-prog-name=objcopy"]).strip()
-        kept = [f"--keep-global-symbol=__tvm_ffi_{symbol}" for symbol in regions]
-        _run([objcopy, *kept, whole, str(out)])
+    command, what = compiler.split(), "building regions"
+    objcopy = tvm_objects.run([*command, "-print-prog-name=objcopy"], what).strip()
+    kept = [f"--keep-global-symbol=__tvm_ffi_{symbol}" for symbol in regions]
+    with (
+        tvm_objects.compiled(joined(regions, arch), arch, compiler) as objects,
+        tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory,
+    ):
+        whole = f"{directory}/whole.o"
+        tvm_objects.run([*command, "-r", "-nostdlib", "-o", whole, *objects], what)
+        tvm_objects.run([objcopy, *kept, whole, str(out)], what)
 
 
 def joined(regions: Mapping[str, Package], arch: str) -> dict[str, str | bytes]:
@@ -71,22 +61,15 @@ def joined(regions: Mapping[str, Package], arch: str) -> dict[str, str | bytes]:
     """
     made: dict[str, str | bytes] = {"Makefile": makefile((machine(arch),))}
     shared: dict[bytes, str] = {}  # weights -> their symbol
-    facts = {symbol: json.loads(package["manifest.json"]) for symbol, package in regions.items()}
-    wrappers = tvm_region_files(
-        {
-            symbol: (
-                any("functions" in row for row in found["per_arch"].values()),
-                can_fail(found["opcodes"]),
-            )
-            for symbol, found in facts.items()
-        }
-    )
+    facts = [tvm_objects.facts(package) for package in regions.values()]
+    assert [name for name, _, _ in facts] == list(regions)
+    wrappers = tvm_region_files({name: (shapes, fails) for name, shapes, fails in facts})
     for symbol, package in regions.items():
-        assert facts[symbol]["c_name"] == symbol
         model = str(package["model/model.c"])
         for path, data in package.items():
             if path.startswith("src/") or path in ("include/megcc.h", f"include/{symbol}.h"):
-                assert made.setdefault(path, data) == data, path
+                same = made.setdefault(path, data)
+                assert same == data, path
             elif path.startswith("model/weights") and isinstance(data, bytes):
                 stem = path.removeprefix("model/").removesuffix(".c.bin")
                 own = f"{symbol}_{stem}"
@@ -99,16 +82,3 @@ def joined(regions: Mapping[str, Package], arch: str) -> dict[str, str | bytes]:
         made[f"model/{symbol}.c"] = model
     made["manifest.json"] = "{}\n"
     return {**made, **wrappers}
-
-
-def _run(command: list[str]) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-    except OSError as error:
-        raise ToolError(
-            f"{command[0]}, which builds regions, does not run ({error.strerror}); install it"
-        ) from error
-    if done.returncode != 0:
-        words = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
-        raise ToolError(f"building regions: {command[0]} failed:\n{words}")
-    return done.stdout

@@ -31,6 +31,16 @@ def shape_of(expr: relax.Expr, symbols: Symbols) -> tuple[Size, ...] | None:
     return sizes_of(getattr(expr.ty, "shape", None), symbols)
 
 
+def expressions(func: relax.Function) -> list[relax.Expr]:
+    """Every expression in a function, operands before what they are operands of.
+
+    Collected: an error that is raised in a visit comes back from TVM as another one.
+    """
+    found: list[relax.Expr] = []
+    relax.analysis.post_order_visit(func, found.append)
+    return found
+
+
 def known_shape(expr: relax.Expr, name: str, symbols: Symbols) -> tuple[Size, ...]:
     """The shape, symbolic dims included.
 

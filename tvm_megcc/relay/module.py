@@ -20,6 +20,7 @@ from tvm_megcc.core.dtypes import of_numpy
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import CHECKED
 from tvm_megcc.relax_tools.control_flow import called_by, region_of
+from tvm_megcc.relax_tools.exprs import expressions
 from tvm_megcc.relay.flat import flat, flat_signature
 
 from ..errors import InputError, UnsupportedError
@@ -70,7 +71,7 @@ def self_contained(mod: tvm.IRModule, entry: str, variants: Sequence[str] = ()) 
     kept = {*compiled, *called_by(mod, compiled)}
     for gvar, func in mod.functions_items():
         if gvar.name_hint in kept:
-            for expr in _expressions(func):
+            for expr in expressions(func):
                 _check(expr, gvar.name_hint)
     functions = {
         g: f
@@ -78,13 +79,6 @@ def self_contained(mod: tvm.IRModule, entry: str, variants: Sequence[str] = ()) 
         if not isinstance(f, relax.Function) or g.name_hint in {entry, *kept}
     }
     return tvm.IRModule(functions, attrs=mod.attrs, global_infos=mod.global_infos)
-
-
-def _expressions(func: relax.Function) -> list[relax.Expr]:
-    # Collected: an error that is raised in a visit comes back from TVM as another one.
-    found: list[relax.Expr] = []
-    relax.analysis.post_order_visit(func, found.append)
-    return found
 
 
 def _kind(ty: tvm.ir.Type) -> str:
@@ -144,7 +138,7 @@ def _inlined(mod: tvm.IRModule, entry: str) -> tvm.IRModule:
 
 def _called(mod: tvm.IRModule, func: relax.Function) -> list[str]:
     """Names of the functions of the module that a function calls, but for branches and loops."""
-    calls = (e.op for e in _expressions(func) if isinstance(e, relax.Call))
+    calls = (e.op for e in expressions(func) if isinstance(e, relax.Call))
     names = {g.name_hint: mod[g] for g in calls if isinstance(g, tvm.ir.GlobalVar)}
     return sorted(
         name

@@ -1,0 +1,73 @@
+"""A package with files for TVM's FFI -> objects for a shared library, and the tools that join them.
+
+Sources and flags are the package's own, so that the numbers are.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tvm_megcc.codegen_c.emit.compiled import can_fail
+from tvm_megcc.errors import ToolError
+from tvm_megcc.host import files, toolchain
+
+Package = Mapping[str, str | bytes]
+
+
+def facts(package: Package) -> tuple[str, bool, bool]:
+    """What the files for TVM have to know: C name, do shapes change, does data end runs."""
+    manifest = json.loads(package["manifest.json"])
+    has_shapes = any("functions" in row for row in manifest["per_arch"].values())
+    return manifest["c_name"], has_shapes, can_fail(manifest["opcodes"])
+
+
+@contextmanager
+def compiled(
+    package: Package, arch: str, cc: str, flags: Sequence[str] = ()
+) -> Iterator[list[str]]:
+    """Paths of the objects of `package` but its runner's, as long as the block runs.
+
+    Raises
+    ------
+    ToolError
+        When the compiler is missing or fails.
+    """
+    with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
+        source, build = Path(directory) / "package", Path(directory) / "build"
+        source.mkdir()
+        files.write_tree(dict(package), source)
+        flags = ["-fPIC", *flags, *(f"-I{path}" for path in _include_paths())]
+        toolchain.build(source, arch, build_dir=build, cc=cc, extra_cflags=flags, runner=False)
+        yield [str(path) for path in sorted((build / "obj").rglob("*.o"))]
+
+
+def _include_paths() -> list[str]:
+    """Where the headers of TVM's FFI are."""
+    from tvm_ffi import libinfo
+
+    return sorted({libinfo.find_include_path(), libinfo.find_dlpack_include_path()})
+
+
+def run(command: list[str], what: str) -> str:
+    """What a tool prints.
+
+    Raises
+    ------
+    ToolError
+        When it is missing or fails; `what` is what it was for.
+    """
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    except OSError as error:
+        raise ToolError(
+            f"{what}: {command[0]} does not run ({error.strerror}); install it"
+        ) from error
+    if done.returncode != 0:
+        words = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
+        raise ToolError(f"{what} failed ({command[0]}):\n{words}")
+    return done.stdout
