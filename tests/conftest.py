@@ -49,9 +49,13 @@ def golden(pytestconfig: pytest.Config) -> Callable[[str, Mapping[str, str]], No
 #: are told by their ids: pytest-xdist 3.8's own `xdist_group` has no effect under pytest 9.2.
 TOGETHER = (
     r"(.*/test_models\.py)::test_model\[(.+)-\w+\]",
+    r"(.*/test_dynamic\.py)::test_\w+\[([^-\]]+).*",
     r"(.*/test_builds\.py)::test_builds_(?:have_no_warning|zoo).*()",
-    r"(.*/test_wheel\.py)::.*()",
     r"(.*/fuzz)/test_(?:findings|seeds)\.py::.*()",
+    r"(.*/test_kernels\.py)::test_kernel\[(\w+)-.*",
+    r"(.*/test_(?:wheel|driver|c_gates|resnet50|cpp)\.py)::.*()",
+    r"(.*/test_(?:math|math_f16|tir_casts|simd)\.py)::.*()",
+    r"(.*/runtime/test_(?:forged|parallel)\.py)::.*()",
 )
 
 

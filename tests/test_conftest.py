@@ -13,6 +13,8 @@ CONFTEST = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(CONFTEST)
 
 MODELS = "tests/models/test_models.py"
+DYNAMIC = "tests/models/test_dynamic.py"
+KERNELS = "tests/kernels/test_kernels.py"
 BUILDS = "tests/models/test_builds.py"
 
 
@@ -25,6 +27,11 @@ BUILDS = "tests/models/test_builds.py"
         (f"{BUILDS}::test_builds_have_no_warning[a]", f"{BUILDS}::test_builds_zoo_x[b]", True),
         (f"{BUILDS}::test_builds_corpus[a]", f"{BUILDS}::test_builds_corpus[b]", False),
         ("tests/test_wheel.py::test_a", "tests/test_wheel.py::test_b", True),
+        ("tests/test_driver.py::test_a", "tests/test_driver.py::test_b[c]", True),
+        (f"{KERNELS}::test_kernel[host_gcc-a]", f"{KERNELS}::test_kernel[host_gcc-b_c]", True),
+        (f"{KERNELS}::test_kernel[host_gcc-a]", f"{KERNELS}::test_kernel[arm64-a]", False),
+        (f"{DYNAMIC}::test_a[m_1-host]", f"{DYNAMIC}::test_b[m_1]", True),
+        (f"{DYNAMIC}::test_a[m_1-host]", f"{DYNAMIC}::test_a[m_2-host]", False),
         ("tests/test_zoo.py::test_a", "tests/test_zoo.py::test_b", False),
     ],
 )

@@ -106,8 +106,8 @@ SIZES: dict[str, tuple[Sizes, ...]] = {
     "hand_keypoint_mlp": _batches(1, 2, 3, 4, 5, 7, 8, 15, 16, 33),
 }  # fmt: skip
 
-#: Half a minute for each image of a batch under qemu: arm64 tries the first three sizes.
-HEAVY = ("super_resolution",)
+#: Seconds for each image of a batch under qemu: arm64 tries the first three sizes.
+HEAVY = ("super_resolution", "magika_v1", "basic_pitch")
 
 
 @dataclass(slots=True)
