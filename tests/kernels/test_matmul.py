@@ -16,8 +16,8 @@ def _facts(**row: int) -> dict[str, object]:
 
 @pytest.mark.parametrize("arch", registry.ARCHITECTURES)
 def test_matmul_selection(arch: str) -> None:
-    packed = "matmul_f32_packed" + ("_x86" if arch == "x86" else "")
-    for const, stem in ((1, packed), (0, "matmul_f32_dynamic")):
+    own = "_x86" if arch == "x86" else ""
+    for const, stem in ((1, f"matmul_f32_packed{own}"), (0, f"matmul_f32_dynamic{own}")):
         for trans in (0, 1):
             facts = _facts(rhs_const=const, trans_b=trans)
             assert registry.select("matmul", arch, facts).stem == stem

@@ -28,12 +28,21 @@
 #define BIAS 1
 #endif
 
-// Tile rows (a multiple of 4 or so that divides common pixel counts, then 4 or 2, then 1) and the
-// vectors per row of the wide and the narrow tile, by the number of registers.
-#if defined(__aarch64__) && MEGCC_VL == 4
-#define MEGCC_GEMM_ROWS 6
-#define MEGCC_GEMM_ROWS_MID 4
-#define MEGCC_GEMM_WIDE 4
+#if defined(__ARM_NEON) && MEGCC_VL == 4 && NR == 8 && !defined(MEGCC_SIMD_PORTABLE)
+#ifdef __aarch64__
+#include "gemm/megcc_gemm_arm64.h"
+#else
+#include "gemm/megcc_gemm_armv7.h"
+#endif
+#endif
+
+// Tile rows (then MID of them, where there are such tiles, then 1) and the vectors per row of the
+// wide, the middle and the narrow tile, by the number of registers.
+#if defined(MEGCC_GEMM_ARM64_H)
+#define MEGCC_GEMM_ROWS 4
+#define MEGCC_GEMM_ROWS_MID 2
+#define MEGCC_GEMM_WIDE 6
+#define MEGCC_GEMM_MIDDLE 4
 #define MEGCC_GEMM_NARROW 2
 #elif MEGCC_VL == 16
 #define MEGCC_GEMM_ROWS 12
@@ -52,13 +61,6 @@
 #else
 #define MEGCC_GEMM_ROWS 2
 #define MEGCC_GEMM_NARROW 4
-#endif
-
-#if defined(__ARM_NEON) && MEGCC_VL == 4 && !defined(MEGCC_SIMD_PORTABLE)
-#define MEGCC_GEMM_LANES
-#ifndef __aarch64__
-#include "gemm/megcc_gemm_armv7.h"
-#endif
 #endif
 
 #ifdef MEGCC_GEMM_WIDE
@@ -92,31 +94,11 @@ typedef struct {
 #define MEGCC_CAT4(a, b, c, d) MEGCC_CAT4_(a, b, c, d)
 #define MEGCC_GEMM_TILE(rows, vectors) MEGCC_CAT4(megcc_gemm_tile_, rows, x, vectors)
 
-#define MEGCC_TILE_ROWS MEGCC_GEMM_ROWS
-#define MEGCC_TILE_VECTORS MEGCC_GEMM_NARROW
-#include "gemm/megcc_gemm_tile.h"
-#ifdef MEGCC_GEMM_ROWS_MID
-#define MEGCC_TILE_ROWS MEGCC_GEMM_ROWS_MID
-#define MEGCC_TILE_VECTORS MEGCC_GEMM_NARROW
-#include "gemm/megcc_gemm_tile.h"
-#endif
-#define MEGCC_TILE_ROWS 1
-#define MEGCC_TILE_VECTORS MEGCC_GEMM_NARROW
-#include "gemm/megcc_gemm_tile.h"
-#ifdef MEGCC_GEMM_WIDE
-#define MEGCC_TILE_ROWS MEGCC_GEMM_ROWS
-#define MEGCC_TILE_VECTORS MEGCC_GEMM_WIDE
-#include "gemm/megcc_gemm_tile.h"
-#define MEGCC_TILE_ROWS MEGCC_GEMM_ROWS_MID
-#define MEGCC_TILE_VECTORS MEGCC_GEMM_WIDE
-#include "gemm/megcc_gemm_tile.h"
-#define MEGCC_TILE_ROWS 1
-#define MEGCC_TILE_VECTORS MEGCC_GEMM_WIDE
-#include "gemm/megcc_gemm_tile.h"
-#endif
+#define MEGCC_GEMM_COLUMN_(vectors) megcc_gemm_column_##vectors
+#define MEGCC_GEMM_COLUMN(vectors) MEGCC_GEMM_COLUMN_(vectors)
 
-// Tiles of `width` columns down `rows` rows.
-#define MEGCC_GEMM_RUN(rows_, vectors, g, at)   \
+// Tiles of `rows_` rows down a column.
+#define MEGCC_GEMM_RUN(rows_, vectors)          \
   for (; rows - r >= (rows_); r += (rows_)) {   \
     MEGCC_GEMM_TILE(rows_, vectors)(g, &at);    \
     at.a += (rows_);                            \
@@ -124,24 +106,49 @@ typedef struct {
     if (RESIDUAL) at.residual += (rows_)*at.ld; \
   }
 
-MEGCC_INLINE void megcc_gemm_column(const megcc_gemm_t *g, megcc_gemm_at_t at, int32_t rows,
-                                    int wide) {
-  int32_t r = 0;
+#define MEGCC_TILE_VECTORS MEGCC_GEMM_NARROW
+#include "gemm/megcc_gemm_column.h"
+#ifdef MEGCC_GEMM_MIDDLE
+#define MEGCC_TILE_VECTORS MEGCC_GEMM_MIDDLE
+#include "gemm/megcc_gemm_column.h"
+#endif
 #ifdef MEGCC_GEMM_WIDE
-  if (wide) {
-    MEGCC_GEMM_RUN(MEGCC_GEMM_ROWS, MEGCC_GEMM_WIDE, g, at)
-    MEGCC_GEMM_RUN(MEGCC_GEMM_ROWS_MID, MEGCC_GEMM_WIDE, g, at)
-    MEGCC_GEMM_RUN(1, MEGCC_GEMM_WIDE, g, at)
+#define MEGCC_TILE_VECTORS MEGCC_GEMM_WIDE
+#include "gemm/megcc_gemm_column.h"
+#endif
+
+// Vectors of the tile for the next of `cols` columns: the widest, but not so that a narrow one is
+// left where two middle ones fit.
+MEGCC_INLINE int32_t megcc_gemm_vectors(int32_t cols) {
+#ifdef MEGCC_GEMM_MIDDLE
+  const int32_t middle = MEGCC_GEMM_MIDDLE * MEGCC_VL;
+  if (cols > MEGCC_GEMM_NARROW * MEGCC_VL && cols <= middle) return MEGCC_GEMM_MIDDLE;
+  if (cols > MEGCC_GEMM_WIDE * MEGCC_VL && cols <= 2 * middle) return MEGCC_GEMM_MIDDLE;
+#endif
+#ifdef MEGCC_GEMM_WIDE
+  if (cols > MEGCC_GEMM_NARROW * MEGCC_VL) return MEGCC_GEMM_WIDE;
+#endif
+  (void)cols;
+  return MEGCC_GEMM_NARROW;
+}
+
+// Tiles of so many vectors down `rows` rows.
+MEGCC_INLINE void megcc_gemm_column(const megcc_gemm_t *g, megcc_gemm_at_t at, int32_t rows,
+                                    int32_t vectors) {
+#ifdef MEGCC_GEMM_WIDE
+  if (vectors == MEGCC_GEMM_WIDE) {
+    MEGCC_GEMM_COLUMN(MEGCC_GEMM_WIDE)(g, at, rows);
     return;
   }
-#else
-  (void)wide;
 #endif
-  MEGCC_GEMM_RUN(MEGCC_GEMM_ROWS, MEGCC_GEMM_NARROW, g, at)
-#ifdef MEGCC_GEMM_ROWS_MID
-  MEGCC_GEMM_RUN(MEGCC_GEMM_ROWS_MID, MEGCC_GEMM_NARROW, g, at)
+#ifdef MEGCC_GEMM_MIDDLE
+  if (vectors == MEGCC_GEMM_MIDDLE) {
+    MEGCC_GEMM_COLUMN(MEGCC_GEMM_MIDDLE)(g, at, rows);
+    return;
+  }
 #endif
-  MEGCC_GEMM_RUN(1, MEGCC_GEMM_NARROW, g, at)
+  (void)vectors;
+  MEGCC_GEMM_COLUMN(MEGCC_GEMM_NARROW)(g, at, rows);
 }
 
 // Copies `rows` rows of `n` floats (n > 0).
@@ -157,7 +164,7 @@ static void megcc_gemm_copy(const float *src, size_t lds, float *dst, size_t ldd
 // The last columns of a matrix that no tile fits: computed in full width in a buffer of one tile,
 // so that nothing past the operands is touched.
 static void megcc_gemm_edge(const megcc_gemm_t *g, megcc_gemm_at_t at, int32_t rows, int32_t cols,
-                            int wide) {
+                            int32_t vectors) {
   float bias[MEGCC_GEMM_WIDTH] = {0};
   float tile[MEGCC_GEMM_ROWS * MEGCC_GEMM_WIDTH];
 #if RESIDUAL
@@ -175,7 +182,7 @@ static void megcc_gemm_edge(const megcc_gemm_t *g, megcc_gemm_at_t at, int32_t r
     in.residual = residual;
     at.residual += (size_t)n * at.ld;
 #endif
-    megcc_gemm_column(g, in, n, wide);
+    megcc_gemm_column(g, in, n, vectors);
     megcc_gemm_copy(tile, MEGCC_GEMM_WIDTH, at.dst, at.ld, n, cols);
     at.dst += (size_t)n * at.ld;
     at.a += n;
@@ -186,9 +193,7 @@ static void megcc_gemm_edge(const megcc_gemm_t *g, megcc_gemm_at_t at, int32_t r
 // inside: a panel is read once per block while the block's rows stay in the cache.
 static void megcc_gemm_block(const megcc_gemm_t *g, int32_t rows, int32_t c0, int32_t c1) {
   for (int32_t c = c0; c < c1;) {
-    const int wide =
-        c1 - c > MEGCC_GEMM_NARROW * MEGCC_VL && MEGCC_GEMM_WIDTH > MEGCC_GEMM_NARROW * MEGCC_VL;
-    const int32_t width = wide ? MEGCC_GEMM_WIDTH : MEGCC_GEMM_NARROW * MEGCC_VL;
+    const int32_t vectors = megcc_gemm_vectors(c1 - c), width = vectors * MEGCC_VL;
     const int32_t cols = c1 - c < width ? c1 - c : width;
     megcc_gemm_at_t at;
     at.a = g->a;
@@ -198,9 +203,9 @@ static void megcc_gemm_block(const megcc_gemm_t *g, int32_t rows, int32_t c0, in
     at.dst = g->dst + c;
     at.ld = g->ld;
     if (cols == width) {
-      megcc_gemm_column(g, at, rows, wide);
+      megcc_gemm_column(g, at, rows, vectors);
     } else {
-      megcc_gemm_edge(g, at, rows, cols, wide);
+      megcc_gemm_edge(g, at, rows, cols, vectors);
     }
     c += width;
   }

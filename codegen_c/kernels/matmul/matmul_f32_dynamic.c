@@ -7,17 +7,18 @@
 // rank: 11
 // tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual BIAS=bias TRANS_B=trans_b
-// workspace: 64 * (min(MEGCC_GEMM_BLOCK // 8, (m + 7) // 8)
-//   + k * min(MEGCC_MATMUL_COLS // NR, (n + NR - 1) // NR))
+// workspace: 64 * min(MEGCC_GEMM_BLOCK // 8, (m + 7) // 8)
+//   + sizeof(L) * k * NR * min(MEGCC_MATMUL_COLS // NR, (n + NR - 1) // NR)
 // inplace: residual
 // work: b * ((n + MEGCC_MATMUL_COLS - 1) // MEGCC_MATMUL_COLS)
 // cost: (m + 8) * min(MEGCC_MATMUL_COLS, n) * k
 //
-// Any rhs: 32 columns at a time go into panels in the workspace, then all rows of the batch run
-// over them (megcc_matmul_gemm.h).
-#define NR 16
+// Any rhs: 24 columns at a time (Arm64's widest tile) go into panels in the workspace, then all
+// rows of the batch run over them (megcc_matmul_dynamic.h).
+#define NR 8
+#define MEGCC_MATMUL_COLS 24
 
-#include "gemm/megcc_matmul_gemm.h"
+#include "gemm/megcc_matmul_dynamic.h"
 
 #ifndef MEGCC_SYMBOL
 #define MEGCC_SYMBOL megcc_matmul_f32_dynamic

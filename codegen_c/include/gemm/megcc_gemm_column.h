@@ -1,0 +1,23 @@
+// The tiles of megcc_gemm.h that are MEGCC_TILE_VECTORS wide, and what covers a column of a block
+// with them. Included once per width (no include guard).
+
+#define MEGCC_TILE_ROWS MEGCC_GEMM_ROWS
+#include "gemm/megcc_gemm_tile.h"
+#ifdef MEGCC_GEMM_ROWS_MID
+#define MEGCC_TILE_ROWS MEGCC_GEMM_ROWS_MID
+#include "gemm/megcc_gemm_tile.h"
+#endif
+#define MEGCC_TILE_ROWS 1
+#include "gemm/megcc_gemm_tile.h"
+
+MEGCC_NOINLINE static void MEGCC_GEMM_COLUMN(MEGCC_TILE_VECTORS)(const megcc_gemm_t *g,
+                                                                 megcc_gemm_at_t at, int32_t rows) {
+  int32_t r = 0;
+  MEGCC_GEMM_RUN(MEGCC_GEMM_ROWS, MEGCC_TILE_VECTORS)
+#ifdef MEGCC_GEMM_ROWS_MID
+  MEGCC_GEMM_RUN(MEGCC_GEMM_ROWS_MID, MEGCC_TILE_VECTORS)
+#endif
+  MEGCC_GEMM_RUN(1, MEGCC_TILE_VECTORS)
+}
+
+#undef MEGCC_TILE_VECTORS
