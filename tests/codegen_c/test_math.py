@@ -15,7 +15,7 @@ from . import math_support as ms
 BOUNDS = ms.stated_bounds()
 DTYPES = (np.float32, np.float64)
 BUILDS = {
-    "plain": ("gcc", "-std=c99", "-O3", "-fno-math-errno"),
+    "plain": ("gcc", "-std=c99", "-O3", "-fno-math-errno", "-fno-trapping-math"),
     "fused": ("gcc", "-O3", "-march=native", "-ffp-contract=fast", "-fno-trapping-math",
               "-fno-math-errno"),
     "clang": ("clang", "-std=c99", "-O2"),

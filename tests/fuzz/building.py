@@ -27,7 +27,15 @@ from tvm_megcc.target import resolve
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 
-_BASE = ("-std=c99", "-O1", "-w", "-ffp-contract=fast", "-fno-math-errno", "-DMEGCC_DEBUG")
+_BASE = (
+    "-std=c99",
+    "-O1",
+    "-w",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-DMEGCC_DEBUG",
+)
 _SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1")
 _ARM32 = ("-march=armv7-a", "-mfpu=neon", "-mfloat-abi=hard")
 
