@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import onnx
 
 Shapes = Mapping[str, Sequence[int | str | Symbol | None]]
+Params = Mapping[str, Any]
 Progress = Callable[[str], None]
 
 
@@ -48,6 +49,7 @@ def compile_model(
     *,
     archs: Sequence[str] = ("host",),
     input_shapes: Shapes | None = None,
+    params: Params | None = None,
     fmt: str | None = None,
     weights: str = "incbin",
     name: str | None = None,
@@ -58,11 +60,12 @@ def compile_model(
     progress: Progress | None = None,
     advise: Progress = _silent,
 ) -> dict[str, Program | Bundle]:
-    """Compile an ONNX model and write the result.
+    """Compile a model and write the result.
 
     Parameters
     ----------
     model : path or onnx.ModelProto
+        The end of the path says the format; see `tvm_megcc.importers.import_model`.
     out : path
         A directory, a ``.tar`` or a ``.so``. An earlier output of ours is replaced, in one step and
         only by a complete one; a directory with anything else in it is refused.
@@ -71,13 +74,15 @@ def compile_model(
         of a ``.so`` are of one architecture.
     input_shapes : mapping of input name to dims, optional
         See `tvm_megcc.frontend.from_onnx`.
+    params : mapping of str to array, optional
+        Values of a Relax module's inputs, which become constants.
     fmt : {"c", "so", "mlf"}, optional
         By default a name that ends in ``.so`` is a TVM library, anything else a package.
     weights : {"incbin", "c", "bin"}
         Weights in files that the C compiler takes into the objects, or as C source; or all of the
         model as one file to map.
     name : str, optional
-        The model's name in the package; by default the ONNX file's.
+        The model's name in the package; by default the file's.
     io : {"caller", "arena"}
         Whether inputs and outputs live in buffers of the caller or in the arena.
     memory : MemoryOptions
@@ -111,6 +116,7 @@ def compile_model(
         model,
         names,
         input_shapes=input_shapes,
+        params=params,
         name=name,
         io=io,
         memory=memory,
@@ -128,6 +134,7 @@ def compile_programs(
     archs: Sequence[str],
     *,
     input_shapes: Shapes | None = None,
+    params: Params | None = None,
     name: str | None = None,
     io: str = "caller",
     memory: MemoryOptions = DEFAULT,
@@ -136,7 +143,7 @@ def compile_programs(
     progress: Progress | None = None,
     advise: Progress = _silent,
 ) -> dict[str, Program | Bundle]:
-    """Compile an ONNX model for each architecture, without writing anything.
+    """Compile a model for each architecture, without writing anything.
 
     See `compile_model`; `dump_ir` is called with ``<stage>`` (``<arch>/<stage>`` when there are
     several architectures) and the text of the module after it.
@@ -145,9 +152,9 @@ def compile_programs(
         raise InputError(f"io {io!r} is not known; choose from {', '.join(IO_PLACES)}")
     tell = progress or (lambda stage: None)
     tell("import")
-    from tvm_megcc import frontend, pipeline
+    from tvm_megcc import importers, pipeline
 
-    imported = frontend.from_onnx(model, dynamic.import_shapes(input_shapes))
+    imported = importers.import_model(model, dynamic.import_shapes(input_shapes), params)
     dynamic.apply(imported)
     programs: dict[str, Program | Bundle] = {}
     for arch in archs:

@@ -288,12 +288,12 @@ def test_model_file_of_a_package_cut_or_changed(tvmc, model: Path, tmp_path: Pat
 
 
 def test_unexpected_error_is_one_sentence(tvmc, model: Path, tmp_path: Path, monkeypatch) -> None:
-    from tvm_megcc import frontend
+    from tvm_megcc import importers
 
     def broken(*args: object) -> None:
         raise ZeroDivisionError("boom\nboom")
 
-    monkeypatch.setattr(frontend, "from_onnx", broken)
+    monkeypatch.setattr(importers, "import_model", broken)
     ran = tvmc("compile", model, "-o", tmp_path / "p")
     assert ran.status == 1 and len(ran.err.splitlines()) == 1
     assert "internal error: ZeroDivisionError: boom boom" in ran.err and "--verbose" in ran.err

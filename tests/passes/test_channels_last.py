@@ -126,3 +126,50 @@ def test_a_size_that_is_checked_stays_between_the_transposes() -> None:
     data = RNG.standard_normal(SHAPE).astype("float32")
     (want,), (found,) = run(builder.get(), data), run(after, data)
     assert_close(found, want)
+
+
+#: Forms of NHWC convolutions that importers make: the weights' shape, their layout, groups.
+NHWC = {
+    "tflite": ((3, 3, 6, 4), "HWIO", 1),
+    "tflite_groups": ((3, 3, 2, 9), "HWIO", 3),
+    "tflite_depthwise": ((3, 3, 12, 1), "HWOI", 6),
+    "torch_weights": ((4, 6, 3, 3), "OIHW", 1),
+    "ours": ((4, 3, 3, 6), "OHWI", 1),
+}
+
+
+def _channels_last_conv(form: str) -> Callable[[relax.Expr], relax.Expr]:
+    shape, layout, groups = NHWC[form]
+    weight = _const(*shape)
+    return lambda x: relax.op.nn.conv2d(
+        x, weight, strides=(2, 1), padding=1, groups=groups, data_layout="NHWC",
+        kernel_layout=layout,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("form", NHWC)
+def test_channels_last_takes_any_layout_of_weights(form: str) -> None:
+    """Kernels read OHWI: constant weights are turned here, the image not at all."""
+    before = build(_channels_last_conv(form), (1, 5, 7, 6))
+    after = ChannelsLast()(before)
+    assert operators(after) == ["relax.nn.conv2d"]
+    old, new = (mod["main"].body.blocks[0].bindings[0].value for mod in (before, after))
+    assert str(new.attrs.kernel_layout) == "OHWI"
+    assert int(new.attrs.groups) == NHWC[form][2]
+    order = ["OHWI".index(letter) for letter in NHWC[form][1]]
+    weights = new.args[1].value.numpy().transpose(order)
+    np.testing.assert_array_equal(weights, old.args[1].value.numpy())
+
+
+def test_channels_last_leaves_transposed_convolutions_to_planes() -> None:
+    """TVM has no code for those of NHWC."""
+    weight = _const(6, 3, 2, 2)
+    before = build(
+        lambda x: relax.op.nn.conv2d_transpose(
+            x, weight, strides=2, data_layout="NHWC", kernel_layout="IOHW"
+        ),
+        (1, 5, 7, 6),
+    )
+    after = ChannelsLast()(before)
+    assert operators(after) == [PERMUTE, "relax.nn.conv2d_transpose", PERMUTE]
+    assert str(after["main"].body.blocks[0].bindings[1].value.attrs.data_layout) == "NCHW"

@@ -51,7 +51,9 @@ def run(args: argparse.Namespace) -> None:
     from tvm_megcc.frontend.load import load
     from tvm_megcc.host import dump
     from tvm_megcc.host.package import opened
+    from tvm_megcc.importers import require_onnx
 
+    require_onnx(args.model, "compare has references for ONNX models only")
     model, _ = load(args.model)
     tolerance = compare.Tolerance(args.rtol, args.atol)
     records: list[Record] = []

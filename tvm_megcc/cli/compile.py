@@ -1,4 +1,4 @@
-"""``tvmc compile``: an ONNX model to a C package, a tar of it, or a TVM library."""
+"""``tvmc compile``: a model to a C package, a tar of it, or a TVM library."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import argparse
 
 from tvm_megcc.cli import dynamic, memory, options
 
-HELP = "compile an ONNX model"
+HELP = "compile a model"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="the ONNX file")
+    parser.add_argument("model", metavar="MODEL", help=options.MODEL)
     parser.add_argument(
         "-o", "--output", required=True, metavar="OUT", help="a directory, a .tar or a .so"
     )
@@ -44,6 +44,7 @@ def run(args: argparse.Namespace) -> None:
             args.output,
             archs=options.architectures(args),
             input_shapes=shapes,
+            params=options.params(args),
             dynamic=changing,
             fmt=args.output_format,
             weights=args.weights,

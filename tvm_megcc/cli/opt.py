@@ -13,7 +13,7 @@ HELP = "show what each compiler stage makes of a model"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="the ONNX file")
+    parser.add_argument("model", metavar="MODEL", help=options.MODEL)
     options.add_compiling(parser)
     memory.add(parser)
     dynamic.add(parser)
@@ -42,6 +42,7 @@ def run(args: argparse.Namespace) -> None:
             args.model,
             archs,
             input_shapes=shapes,
+            params=options.params(args),
             dynamic=changing,
             io=args.io,
             memory=memory.read(args),

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 Dims = tuple[int | str | Symbol, ...]
 
+#: What is compiled.
+MODEL = "the model: .onnx, .tflite, .pt2 (torch.export.save) or .py (a Relax module as text)"
+
 _CLEAR = "\r\x1b[K"  # to the start of the line, and erase it
 
 
@@ -56,8 +59,20 @@ def add_compiling(parser: argparse.ArgumentParser) -> None:
         " times, the model serves each of these shapes and no others",
     )
     parser.add_argument(
+        "--params",
+        metavar="FILE.npz",
+        help="values of parameters of a Relax module (.py), by name: they become constants",
+    )
+    parser.add_argument(
         "--dump-ir", metavar="DIR", help="write the module before and after each pass to DIR"
     )
+
+
+def params(args: argparse.Namespace) -> Arrays | None:
+    """The arrays that ``--params`` names."""
+    from tvm_megcc.host import arrays
+
+    return None if args.params is None else arrays.read_npz(Path(args.params))
 
 
 def add_running(parser: argparse.ArgumentParser) -> None:

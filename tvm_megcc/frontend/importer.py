@@ -82,13 +82,20 @@ def import_graph(
             if isinstance(func, relax.Function):
                 mod.update_func(gvar, with_bounds(func, importer.symbols.values()))
     mod = with_names(mod, {v: n for v, n in importer.names.items() if v != n and n.isprintable()})
-    outputs = _output_infos(mod, output_names, importer.stored_ports, importer.sizes())
+    outputs = output_infos(mod, output_names, importer.stored_ports, importer.sizes())
     return ImportedModel(mod, inputs, outputs, name)
 
 
-def _output_infos(
+def output_infos(
     mod: tvm.IRModule, names: list[str], stored: Mapping[str, str], symbols: Symbols
 ) -> tuple[OutputInfo, ...]:
+    """Names, types and dims of what ``main`` returns; `stored` has types other than the module's.
+
+    Raises
+    ------
+    UnsupportedError
+        An output is no tensor, or has no shape before the run.
+    """
     # Of the value, not of the function: that one forgets sizes which no parameter has.
     returned = mod["main"].body.body.ty
     types = returned.fields if isinstance(returned, relax.TupleType) else [returned]

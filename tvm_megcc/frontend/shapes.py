@@ -43,26 +43,47 @@ def bind_inputs(
         A name that is no input, a wrong rank, a dim that contradicts the model or another input.
     """
     ports = real_inputs(graph)
-    names = [port.name for port in ports]
+    check_names(shapes, [port.name for port in ports])
+    declared: dict[str, tuple[str, Sequence[Dim]]] = {}
+    for port in ports:
+        dims = _declared(port, shapes.get(port.name))
+        dtype = of_onnx(port.type.tensor_type.elem_type)
+        if dtype is None:
+            raise InputError(f"input '{port.name}': the model gives no element type; export again")
+        declared[port.name] = (dtype.name, dims)
+    return bind(declared, shapes)
+
+
+def check_names(shapes: Mapping[str, Sequence[GivenDim]], names: Sequence[str]) -> None:
+    """Raise where a shape is given for what is no input."""
     for name in shapes:
         if name not in names:
             known = ", ".join(f"'{n}'" for n in names)
             raise InputError(f"'{name}' is no input of the model; its inputs are {known}")
-    dims = {port.name: _declared(port, shapes.get(port.name)) for port in ports}
+
+
+def bind(
+    declared: Mapping[str, tuple[str, Sequence[Dim]]],
+    shapes: Mapping[str, Sequence[GivenDim]],
+    known: Mapping[str, Symbol] | None = None,
+) -> tuple[InputInfo, ...]:
+    """Inputs of these dtypes and dims by name, with the user's dims; errors as of `bind_inputs`.
+
+    `known` are dims that the model itself gives bounds.
+    """
+    check_names(shapes, list(declared))
+    dims = {name: list(of_model) for name, (_, of_model) in declared.items()}
     fixed: dict[str, Dim] = {}
-    bounds: dict[str, Symbol] = {}
-    for name in names:
+    bounds = dict(known or {})
+    for name in declared:
         if shapes.get(name) is not None:
             dims[name] = _merge(name, dims[name], shapes[name], fixed, bounds)
     bounds = _resolved_bounds(bounds, fixed)
     infos = []
-    for port in ports:
-        dtype = of_onnx(port.type.tensor_type.elem_type)
-        if dtype is None:
-            raise InputError(f"input '{port.name}': the model gives no element type; export again")
-        shape = tuple(_resolve(dim, fixed) for dim in dims[port.name])
+    for name, (dtype, _) in declared.items():
+        shape = tuple(_resolve(dim, fixed) for dim in dims[name])
         symbols = tuple(dict.fromkeys(bounds[d] for d in shape if d in bounds))
-        infos.append(InputInfo(port.name, dtype.name, shape, symbols))
+        infos.append(InputInfo(name, dtype, shape, symbols))
     return tuple(infos)
 
 

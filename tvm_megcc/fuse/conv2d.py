@@ -24,7 +24,8 @@ def _request(parts: Parts, tail: Tail) -> Request | None:
     x, w, conv = parts["x"], parts["w"], parts["root"]
     attrs = conv.attrs
     shapes = [parts.shape_of(e) for e in (x, w, conv)]
-    if str(attrs.data_layout) != "NHWC" or str(attrs.out_layout) != "NHWC" or None in shapes:
+    layouts = [str(v) for v in (attrs.data_layout, attrs.kernel_layout, attrs.out_layout)]
+    if layouts != ["NHWC", "OHWI", "NHWC"] or None in shapes:
         return None
     (n, h, width, ic), (oc, kh, kw, _), (_, oh, ow, _) = shapes  # type: ignore[misc]
     plain = np.zeros(fixed(oc), numpy_dtype(dtype_of(conv)))  # in the type in which the sums are

@@ -21,7 +21,13 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.dims import Size, Undecided, floormod
-from tvm_megcc.passes.channels_last_spatial import NCHW_OF_NHWC, SPATIAL
+from tvm_megcc.passes.channels_last_spatial import (
+    NCHW_OF_NHWC,
+    NHWC_OF_NCHW,
+    SPATIAL,
+    conv2d,
+    conv2d_transpose,
+)
 from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.elementwise import BROADCAST, REDUCE, UNARY
@@ -195,6 +201,8 @@ class _Rewriter(PyExprMutator):
             return None
         if name in SPATIAL:
             return self._spatial(value)
+        if name == "relax.nn.conv2d_transpose":
+            return self._transposed_convolution(value)
         if name == "relax.permute_dims":
             return self._compose(value)
         if name in BROADCAST:
@@ -217,10 +225,21 @@ class _Rewriter(PyExprMutator):
 
     def _spatial(self, call: relax.Call) -> Permuted | None:
         layout_key, operator = SPATIAL[call.op.name]
-        if str(getattr(call.attrs, layout_key)) != "NCHW":
+        layout = str(getattr(call.attrs, layout_key))
+        if layout == "NHWC" and operator is conv2d:  # of TFLite, with weights as HWIO
+            args = [self.visit_expr(call.args[0]), call.args[1]]
+            return self._hold(conv2d(self._raw, args, call.attrs), range(4))
+        if layout != "NCHW":
             return None
         args = [self._raw(call.args[0], NCHW_OF_NHWC), *call.args[1:]]
         return self._hold(operator(self._raw, args, call.attrs), NCHW_OF_NHWC)
+
+    def _transposed_convolution(self, call: relax.Call) -> Permuted | None:
+        """TVM has code for NCHW only, which TFLite's are not."""
+        if str(call.attrs.data_layout) != "NHWC":
+            return None
+        args = [self._raw(call.args[0], NHWC_OF_NCHW), call.args[1]]
+        return self._hold(conv2d_transpose(self._raw, args, call.attrs), NHWC_OF_NCHW)
 
     def _compose(self, call: relax.Call) -> Permuted:
         rank = _rank(call)

@@ -8,6 +8,7 @@ import tvm
 from tvm import relax
 
 NCHW_OF_NHWC = (0, 3, 1, 2)  # logical NCHW = permute_dims(raw NHWC, these axes)
+NHWC_OF_NCHW = (0, 2, 3, 1)
 
 #: An expression in the order of axes in which it is permuted.
 Raw = Callable[[relax.Expr, tuple[int, ...]], relax.Expr]
@@ -17,16 +18,30 @@ def _ints(values: Sequence[object]) -> list[int]:
     return [int(v) for v in values]  # type: ignore[call-overload]
 
 
-def _conv2d(raw: Raw, args: list[relax.Expr], attrs: tvm.ir.Attrs) -> relax.Expr:
+def conv2d(raw: Raw, args: list[relax.Expr], attrs: tvm.ir.Attrs) -> relax.Expr:
+    """A convolution of NHWC, whatever the layout of its weights is."""
     return relax.op.nn.conv2d(
         args[0],
-        raw(args[1], NCHW_OF_NHWC),  # OIHW of OHWI is the same permutation
+        raw(args[1], tuple(map("OHWI".index, str(attrs.kernel_layout)))),
         strides=_ints(attrs.strides),
         padding=_ints(attrs.padding),
         dilation=_ints(attrs.dilation),
         groups=int(attrs.groups),
         data_layout="NHWC",
         kernel_layout="OHWI",
+    )
+
+
+def conv2d_transpose(raw: Raw, args: list[relax.Expr], attrs: tvm.ir.Attrs) -> relax.Expr:
+    """A transposed convolution of NCHW, whatever the layout of its weights is."""
+    return relax.op.nn.conv2d_transpose(
+        args[0],
+        raw(args[1], tuple(map("IOHW".index, str(attrs.kernel_layout)))),
+        strides=_ints(attrs.strides),
+        padding=_ints(attrs.padding),
+        output_padding=_ints(attrs.output_padding),
+        dilation=_ints(attrs.dilation),
+        groups=int(attrs.groups),
     )
 
 
@@ -70,7 +85,7 @@ def _resize2d(raw: Raw, args: list[relax.Expr], attrs: tvm.ir.Attrs) -> relax.Ex
 
 #: Operators with H and W: the attribute that names their layout, and how to build the NHWC form.
 SPATIAL = {
-    "relax.nn.conv2d": ("data_layout", _conv2d),
+    "relax.nn.conv2d": ("data_layout", conv2d),
     "relax.nn.max_pool2d": ("layout", _pool2d("max_pool2d")),
     "relax.nn.avg_pool2d": ("layout", _pool2d("avg_pool2d")),
     "relax.nn.adaptive_avg_pool2d": ("layout", _adaptive),

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import tvm
 from tvm import relax
 
 from tvm_megcc.dispatch.plan import plan_of
 from tvm_megcc.errors import InputError
+from tvm_megcc.importers.flat import flat_values, input_count, result_names
+from tvm_megcc.importers.self_contained import self_contained
+from tvm_megcc.importers.values import bound
 from tvm_megcc.memory_options import DEFAULT, MemoryOptions
-from tvm_megcc.relay.flat import flat_values, input_count, result_names
 from tvm_megcc.relay.frontend import (
     INPUT_DTYPES,
     INPUT_NAMES,
@@ -25,7 +26,6 @@ from tvm_megcc.relay.frontend import (
     OUTPUT_NAMES,
 )
 from tvm_megcc.relay.library import Library
-from tvm_megcc.relay.module import self_contained
 from tvm_megcc.target import architecture
 
 
@@ -83,7 +83,7 @@ def build(
     variants = plan.functions if plan else ()
     mod = self_contained(mod, entry, variants)
     for function in (entry, *variants):
-        mod = _bind(mod, function, values, count)
+        mod = bound(mod, function, values, count)
     func = mod[entry]
     inputs = [str(n) for n in attrs.get(INPUT_NAMES, [])]
     outputs = [str(n) for n in attrs.get(OUTPUT_NAMES, [])]
@@ -117,39 +117,3 @@ def _entry(mod: tvm.IRModule, name: str) -> relax.Function:
             " these"
         )
     return mod[name]
-
-
-def _bind(
-    mod: tvm.IRModule,
-    function: str,
-    params: Mapping[str, Any],
-    num_input: int,
-) -> tvm.IRModule:
-    """Turn a function's parameters that have a value into constants."""
-    values = {}
-    for index, param in enumerate(mod[function].params):
-        if param.name in params:
-            values[param.name] = _fitting(param, params[param.name])
-        elif index >= num_input:
-            raise InputError(
-                f"parameter '{param.name}' of the module has no value; give it in params=, which"
-                " from_onnx returns for its own modules"
-            )
-    return relax.transform.BindParams(function, values)(mod) if values else mod
-
-
-def _fitting(param: relax.Var, value: tvm.runtime.Tensor | np.ndarray) -> tvm.runtime.Tensor:
-    array = value if isinstance(value, np.ndarray) else value.numpy()
-    if isinstance(param.ty, relax.TensorType) and param.ty.shape is not None:
-        shape = [int(d) if isinstance(d, int | tvm.tirx.IntImm) else None for d in param.ty.shape]
-        fits = len(shape) == array.ndim and all(
-            want in (None, have) for want, have in zip(shape, array.shape, strict=True)
-        )
-        if not fits or str(param.ty.dtype) != str(array.dtype):
-            named = zip(shape, param.ty.shape, strict=True)
-            dims = ", ".join(str(d if size is None else size) for size, d in named)
-            raise InputError(
-                f"parameter '{param.name}' is {param.ty.dtype}[{dims}], its"
-                f" value is {array.dtype}{list(array.shape)}; give a value of the parameter's type"
-            )
-    return tvm.runtime.tensor(array)

@@ -17,11 +17,11 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.core.dtypes import of_numpy
+from tvm_megcc.importers.flat import flat, flat_signature
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import CHECKED
 from tvm_megcc.relax_tools.control_flow import called_by, region_of
 from tvm_megcc.relax_tools.exprs import expressions
-from tvm_megcc.relay.flat import flat, flat_signature
 
 from ..errors import InputError, UnsupportedError
 

@@ -1,0 +1,76 @@
+"""What every importer does with its file: read it, and make one sentence of what others raise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import tvm
+
+from ..errors import InputError, MegccError, UnsupportedError
+
+#: A message of somebody else is cut here.
+_MOST = 300
+
+#: How TVM's importers say that they have no converter for something.
+_MISSING = (
+    NotImplementedError,
+    tvm.error.OpNotImplemented,
+    tvm.error.OpAttributeUnImplemented,
+    tvm.error.OpAttributeInvalid,
+)
+
+
+def read(path: Path, kind: str) -> bytes:
+    """The bytes of a file.
+
+    Raises
+    ------
+    InputError
+        There is none, it cannot be read, or it is empty.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"'{path}': no such file; give the path of {kind}") from None
+    except OSError as error:
+        raise InputError(f"'{path}': cannot be read ({error.strerror}); check the path") from None
+    if not data:
+        raise InputError(f"'{path}': the file is empty; give the path of {kind}")
+    return data
+
+
+@contextmanager
+def importing(path: Path, whose: str, remedy: str) -> Iterator[None]:
+    """Raise what an importer of others raises, whatever its kind, as one sentence of ours.
+
+    Raises
+    ------
+    UnsupportedError
+        The importer says that it has no converter.
+    InputError
+        Anything else, which a file that is damaged leads to.
+    """
+    try:
+        yield
+    except MegccError:
+        raise
+    except _MISSING as error:
+        raise UnsupportedError(f"'{path}': {whose}: {summary(error)}; {remedy}") from error
+    except Exception as error:
+        raise InputError(f"'{path}': {whose} cannot read it ({_told(error)}); {remedy}") from error
+
+
+def _told(error: Exception) -> str:
+    text = summary(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def summary(error: Exception) -> str:
+    """The beginning of a message, as a part of a sentence."""
+    # TVM puts a trace of its own sources behind the message.
+    text = re.split(r"\n\s*(?:Stack trace|File \")", str(error))[0]
+    text = " ".join(text.split()).rstrip(".;: ")
+    return text if len(text) <= _MOST else f"{text[:_MOST]}..."

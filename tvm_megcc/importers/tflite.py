@@ -1,0 +1,126 @@
+"""``.tflite`` -> Relax, with TVM's importer.
+
+TFLite computes quantised operators in fixed point; TVM's importer makes dequantise, the operator in
+f32, and quantise of them. Results of each may differ by one step of the output's scale. Its average
+pooling of integers drops the fraction, where TFLite rounds to the nearest: `RoundedAverages`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tvm import relax
+
+from tvm_megcc.relax_tools.calls import op_name
+
+from ..dims import Symbol
+from ..errors import InputError, ToolError, UnsupportedError
+from ..frontend import ImportedModel
+from .files import importing, read
+from .relax_module import from_module
+
+if TYPE_CHECKING:
+    from tflite import Model
+
+_WHOSE, _KIND = "TVM's TFLite importer", "a TFLite model"
+_REMEDY = "convert the model again, or export it to ONNX"
+
+#: Where a flatbuffer says of what kind it is.
+_MARK, _MARKED = slice(4, 8), b"TFL3"
+
+
+def import_tflite(
+    path: Path, shapes: Mapping[str, Sequence[int | str | Symbol | None]] | None
+) -> ImportedModel:
+    """Import a TFLite model; its sizes are those in the file.
+
+    Raises
+    ------
+    tvm_megcc.errors.MegccError
+        The file is none, TVM's importer has no converter for an operator, a module is missing.
+    """
+    data = read(path, _KIND)
+    if data[_MARK] != _MARKED:
+        raise InputError(f"'{path}': not a TFLite model ({len(data)} bytes); give the path of one")
+    try:
+        import tflite
+    except ImportError:
+        raise ToolError(
+            f"'{path}': TFLite models need the module tflite; pip install 'tvm-megcc[tflite]'"
+        ) from None
+    from tvm.relax.frontend.tflite import from_tflite
+
+    with importing(path, _WHOSE, _REMEDY):
+        model = tflite.Model.GetRootAsModel(data, 0)
+        inputs, outputs = _port_names(path, model)
+        _check_custom(path, model)
+        mod = from_tflite(model)
+    mod["main"] = RoundedAverages(mod).visit_expr(mod["main"])
+    return from_module(
+        mod, shapes, name=path.stem, input_names=inputs, output_names=outputs, where=f"'{path}'"
+    )
+
+
+@relax.expr_functor.mutator
+class RoundedAverages(relax.PyExprMutator):
+    """Averages of integers over windows, rounded to the nearest; halves away from 0."""
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        call = self.visit_expr_post_order(call)
+        dtype = str(getattr(call.ty, "dtype", "") or "")
+        if op_name(call) != "relax.nn.avg_pool2d" or "int" not in dtype:
+            return call
+        emit, op = self.builder_.emit, relax.op
+        wide = emit(op.astype(call.args[0], "float32"))
+        mean = emit(relax.Call(call.op, [wide], call.attrs))
+        above = emit(op.add(emit(op.abs(mean)), relax.const(0.5, "float32")))
+        whole = emit(op.multiply(emit(op.floor(above)), emit(op.sign(mean))))
+        return op.astype(whole, dtype)
+
+
+#: The one custom operator that TVM's importer has a converter for.
+_CONVERTED = "TFLite_Detection_PostProcess"
+
+
+def _check_custom(path: Path, model: Model) -> None:
+    """Refuse operators that are no part of TFLite; TVM's importer does not name them."""
+    from tflite import BuiltinOperator
+
+    codes = [model.OperatorCodes(k) for k in range(model.OperatorCodesLength())]
+    custom = {
+        (code.CustomCode() or b"").decode()
+        for code in codes
+        if max(code.BuiltinCode(), code.DeprecatedBuiltinCode()) == BuiltinOperator.CUSTOM
+    }
+    if found := sorted(custom - {_CONVERTED}):
+        raise UnsupportedError(
+            f"'{path}': no converter for the custom operators {', '.join(found)}; convert the"
+            " model without them, or export it to ONNX"
+        )
+
+
+def _port_names(path: Path, model: Model) -> tuple[list[str], list[str]]:
+    """Names of the inputs and outputs of the first subgraph, which is the model."""
+    graph = model.Subgraphs(0)
+    if graph is None:
+        raise InputError(f"'{path}': the model has no subgraph; {_REMEDY}")
+    names = [
+        (graph.Tensors(k).Name() or f"tensor_{k}".encode()).decode()
+        for k in range(graph.TensorsLength())
+    ]
+    named = [graph.Tensors(k).Name() for k in range(graph.TensorsLength())]
+    # TVM's importer finds tensors by their names.
+    twice = [name for name, count in Counter(named).items() if count > 1 and name is not None]
+    if twice:
+        raise InputError(
+            f"'{path}': {named.count(twice[0])} tensors are called '{twice[0].decode()}', which"
+            f" TVM's importer takes for one; {_REMEDY}"
+        )
+    ports = [
+        [names[graph.Inputs(k)] for k in range(graph.InputsLength())],
+        [names[graph.Outputs(k)] for k in range(graph.OutputsLength())],
+    ]
+    return ports[0], ports[1]
