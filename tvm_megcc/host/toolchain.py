@@ -37,7 +37,7 @@ Array = npt.NDArray[Any]
 #: What of a package takes part in its build.
 PARTS = ("include", "src", "model", "main.c", "runner", "megcc_pool.c", "Makefile")
 
-_SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g"
+_SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
 
 
 @dataclass(frozen=True, slots=True)
