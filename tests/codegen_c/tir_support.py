@@ -13,6 +13,7 @@ import numpy as np
 import tvm
 from tvm import relax, tirx
 
+from tests.closeness import assert_close
 from tvm_megcc.codegen_c.tir import GeneratedKernel, emit_prim_func, symbolic_vars
 
 INCLUDE = Path(__file__).resolve().parents[2] / "codegen_c" / "include"
@@ -195,27 +196,18 @@ def check_function(
         got = [a.copy() for a in arrays]
         call(library, kernel, got, list(known.values()), pieces)
         for have, want in zip(got, expected, strict=True):
-            compare(have, want, tolerance)
+            assert_close(have, want, _limit(want, tolerance))
         for operand in kernel.inplace:
             if arrays[operand].nbytes != arrays[-1].nbytes:
                 continue
             got = [a.copy() for a in arrays]
             got[-1] = got[operand].reshape(arrays[-1].shape)  # a view: one memory for both
             call(library, kernel, got, list(known.values()), pieces)
-            compare(got[-1], expected[-1], tolerance)
+            assert_close(got[-1], expected[-1], _limit(expected[-1], tolerance))
 
 
-def compare(have: np.ndarray, want: np.ndarray, tolerance: float) -> None:
-    """Integers must be equal, floats close relative to the largest magnitude."""
-    if want.dtype.kind != "f":
-        np.testing.assert_array_equal(have, want)
-        return
-    scale = max(1.0, float(np.max(np.abs(np.where(np.isfinite(want), want, 0)), initial=0.0)))
-    if want.dtype == np.float16:
-        tolerance = max(tolerance, 2e-3)
-    np.testing.assert_allclose(
-        have.astype(np.float64), want.astype(np.float64), rtol=tolerance, atol=tolerance * scale
-    )
+def _limit(want: np.ndarray, tolerance: float) -> float:
+    return max(tolerance, 2e-3) if want.dtype == np.float16 else tolerance
 
 
 def missing(compiler: str) -> bool:

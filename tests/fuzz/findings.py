@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,12 +24,14 @@ if TYPE_CHECKING:
 
 
 def write(finding: Finding, folder: Path) -> Path:
-    """Write a finding; its name is made of its kind, its operators and what it is."""
+    """Write a finding; its name is made of its kind, its operators, and a sum of its content.
+
+    So no finding takes the place of another one, and the same one found again that of itself.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     case = finding.case
     ops = "_".join(dict.fromkeys(node.op_type.lower() for node in case.graph.nodes))[:60]
     model = finding.model or case.graph.model("finding").SerializeToString()
-    mark = zlib.crc32(re.sub(r"[\d.]+", "", finding.text).encode()) % 10000
     content = {
         "about": " ".join(finding.text.split())[:400],
         "kind": finding.kind,
@@ -39,7 +40,8 @@ def write(finding: Finding, folder: Path) -> Path:
         "model": _text(model),
         "runs": [{n: _array(a) for n, a in run.feed.items()} for run in case.runs],
     }
-    path = folder / f"{finding.kind}_{ops}_{mark:04}.json"
+    mark = zlib.crc32(json.dumps([content["model"], content["runs"]]).encode())
+    path = folder / f"{finding.kind}_{ops}_{mark:08x}.json"
     path.write_text(json.dumps(content, indent=1) + "\n")
     return path
 

@@ -134,6 +134,16 @@ def test_finding_survives_its_file(tmp_path: Path) -> None:
     assert all(feeds[0][n].tobytes() == a.tobytes() for n, a in made.inputs.items())
 
 
+def test_findings_of_one_operator_are_files_of_their_own(tmp_path: Path) -> None:
+    def write(row: list[float], operand: str = "x") -> Path:
+        made = graph(("Exp", [operand]), **{operand: np.array(row, np.float32)})
+        case = Case(1, made, [Run(made.inputs, made.values)], ("host",))
+        return findings.write(Finding("wrong", "v0 is 1", "host", case), tmp_path)
+
+    paths = [write([1]), write([2]), write([1, 1]), write([1], "z"), write([1])]
+    assert len(set(paths)) == len(list(tmp_path.iterdir())) == 4 and paths[0] == paths[4]
+
+
 def test_sentence_class_has_no_names() -> None:
     assert sentence_class("Add 'n12': 3 and 4; fix it") == "Add '_': N and N; fix it"
 

@@ -119,7 +119,16 @@ ROWS: dict[str, Row] = {
     "Reshape": Row("Reshape", [Port(("n", 3)), ints(-1, 4)], {"n": 4}, [{"n": 3}, {"n": 5}]),
     "Reshape_all": Row("Reshape", [Port(("n", 3)), ints(2, 6)], {"n": 4}, [{"n": 3}, {"n": 5}]),
     "Reshape_given": Row("Reshape", [Port(("n", 3)), Port((2,), "int64", [-1, 4])], {"n": 4},
-                         [{"n": 3}, {"1": [5, 2]}, {"1": [-2, 6]}]),
+                         [{"n": 3}, {"1": [5, 2]}, {"1": [-2, 6]}, {"1": [-1, -1]}]),
+    "Reshape_one": Row("Reshape", [Port(("n", 1)), Port((2,), "int64", [-1, 1])], {"n": 1},
+                       [{"1": [-1, -1]}]),
+    **{
+        f"Reshape_empty_{k}": Row("Reshape", [Port(("n", 3)), ints(*shape)], {"n": 0},
+                                  [{"n": 12}], {"allowzero": 1})
+        for k, shape in enumerate([(0,), (0, 4), (2, 0, 6)])
+    },
+    "Reshape_zero": Row("Reshape", [Port(("n", 3)), Port((2,), "int64", [0, 4])], {"n": 0},
+                        [{"n": 1}, {"1": [0, -1]}, {"1": [-1, 0]}], {"allowzero": 1}),
     "Expand": Row("Expand", [Port(("n", 3)), ints(4, 3)], {"n": 4}, [{"n": 3}, {"n": 5}]),
     "Expand_given": Row("Expand", [Port(("n", 3)), Port((2,), "int64", [4, 3])], {"n": 4},
                         [{"n": 3}, {"1": [2, 3]}, {"1": [4, 2]}]),

@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.ops.cases import Weight, check_node, rand
+from tests.frontend.running import assert_close, by_onnxruntime, run
+from tests.ops.cases import Weight, check_node, node_model, rand
+from tvm_megcc.frontend import from_onnx
 
 CONV = {
     "plain": ((1, 3, 7, 8), (4, 3, 3, 3), {}),
@@ -48,6 +50,19 @@ def test_convtranspose(case):
     if attrs.get("bias"):
         operands.append(Weight(rand(weight[1] * attrs.get("group", 1), seed=2)))
     check_node("ConvTranspose", operands, 11, **{k: v for k, v in attrs.items() if k != "bias"})
+
+
+@pytest.mark.parametrize("auto", ["SAME_UPPER", "SAME_LOWER"])
+@pytest.mark.parametrize("more", [{}, {"output_padding": [0, 1]}, {"dilations": [1, 3]}])
+def test_a_same_convtranspose_has_input_times_stride_elements(auto, more):
+    """ONNX Runtime has fewer where the kernel reaches no further, unless it is told the number."""
+    operands = [rand(1, 2, 3, 4), Weight(rand(2, 3, 1, 2, seed=1)), Weight(rand(3, seed=2))]
+    attrs = {"auto_pad": auto, "strides": [3, 4], **more}
+    model, feeds = node_model("ConvTranspose", operands, 11, **attrs)
+    told, _ = node_model("ConvTranspose", operands, 11, output_shape=[9, 16], **attrs)
+    found = run(from_onnx(model), feeds)
+    assert found[0].shape == (1, 3, 9, 16)
+    assert_close(found, by_onnxruntime(told, feeds))
 
 
 def test_conv_weight_of_the_run_time():

@@ -73,6 +73,25 @@ def test_reshape(shape):
 def test_reshape_of_nothing():
     data = np.zeros((0, 3, 4), np.float32)
     check_node("Reshape", [data, ints(3, 4, 0)], 14, allowzero=1)
+    for axis in range(4):
+        check_node("Flatten", [data.reshape(3, 0, 4)], 13, axis=axis)
+
+
+@pytest.mark.parametrize(
+    ("target", "allow_zero", "fact"),
+    [
+        ((5, -1), 0, r"12 elements do not fit into \[5, 2\]"),
+        ((-1, -1), 0, "more than one dim open"),
+        ((-2, -6), 0, "-6, which is no size"),
+        ((2, 6, 0), 0, "an operand of rank 2 lacks"),
+        ((0, -1), 1, "which may be any"),
+        ((0, 12), 1, r"12 elements do not fit into \[0, 12\]"),
+    ],
+)
+def test_a_shape_that_does_not_fit_is_refused(target, allow_zero, fact):
+    model, _ = node_model("Reshape", [rand(2, 6), ints(*target)], 14, allowzero=allow_zero)
+    with pytest.raises(UnsupportedError, match=f"Reshape 'node': .*{fact}"):
+        from_onnx(model)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, 3, -1])

@@ -9,7 +9,8 @@ import pytest
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
-from tests.ops.packages import model
+from tests.fuzz import texts
+from tests.ops.packages import model, runner
 from tests.ops.test_control_flow import check_close
 
 F32 = np.float32
@@ -59,3 +60,35 @@ def test_open_steps_and_batch(tmp_path: Path, op: str, direction: str, masked: b
             feed["lengths"] = RNG.integers(1, t + 1, n).astype(np.int32)
         feeds.append(feed)
     check_close(proto, tmp_path, *feeds)
+
+
+@pytest.mark.parametrize("steps", [0, "t"])
+def test_no_steps(tmp_path: Path, steps: int | str) -> None:
+    """The states stay what they were, of which ONNX Runtime makes something else."""
+    nodes, weights = [], {}
+    inputs = [("x", T.FLOAT, [steps, 2, SIZE]), ("lengths", T.INT32, [2])]
+    for op, gates in GATES.items():
+        states = [f"{op}_h0", f"{op}_c0"][: 1 + (op == "LSTM")]
+        inputs += [(name, T.FLOAT, [2, 2, HIDDEN]) for name in states]
+        weights[f"{op}_w"] = floats(2, gates * HIDDEN, SIZE)
+        weights[f"{op}_r"] = floats(2, gates * HIDDEN, HIDDEN)
+        nodes.append(
+            helper.make_node(
+                op, ["x", f"{op}_w", f"{op}_r", "", "lengths", *states],
+                [f"{op}_y", *(f"{name}n" for name in states)],
+                hidden_size=HIDDEN, direction="bidirectional",
+            )
+        )  # fmt: skip
+    outputs = [(name, T.FLOAT) for node in nodes for name in node.output]
+    run = runner(
+        model(nodes, inputs, outputs, [numpy_helper.from_array(v, k) for k, v in weights.items()]),
+        tmp_path,
+    )
+    for t, lengths in [(0, [0, 0])] if steps == 0 else [(0, [0, 0]), (3, [0, 2]), (3, [0, 0])]:
+        feed = {name: floats(*dims) for name, kind, dims in inputs[2:]}
+        feed |= {"x": floats(t, 2, SIZE), "lengths": np.array(lengths, np.int32)}
+        found = run(feed)
+        for node in nodes:
+            for name, want in zip(node.output, texts.run(node, {**weights, **feed}), strict=True):
+                assert found[name].shape == want.shape
+                np.testing.assert_allclose(found[name], want, rtol=1e-5, atol=1e-6)

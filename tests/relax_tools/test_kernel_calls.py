@@ -37,6 +37,15 @@ def test_an_attribute_beyond_32_bits_is_refused(attr: int) -> None:
         call.expr(X.ty, {})
 
 
+@pytest.mark.parametrize(
+    "cost", [2**63, N * 2**63, dims.maximum(N, 2**63), 2 * (dims.minimum(N * 2**63, N * N) // 3)]
+)
+def test_a_cost_that_no_int64_holds_is_the_largest(cost: dims.Size) -> None:
+    variables = {"n": tirx.Var("n", "int64")}
+    call = KernelCall("k", (X,), (), 1, 0, cost).expr(X.ty, variables)
+    assert kernel_call_of(call, {}) == KernelCall("k", (X,), (), 1, 0, 2**62)
+
+
 def test_several_results() -> None:
     ty = relax.TupleType([X.ty, X.ty])
     found = relax.BlockBuilder().normalize(KernelCall("k", (X,), (), 1, 0, 1).expr(ty, {}))

@@ -25,6 +25,7 @@ from .functions import effort as effort
 from .functions import fixed as fixed
 from .functions import fixed_dims as fixed_dims
 from .functions import is_static as is_static
+from .functions import magnitude as magnitude
 from .functions import maximum as maximum
 from .functions import may_be_one as may_be_one
 from .functions import minimum as minimum

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .size import Dim, Size, Undecided, bounds, compare, floordiv, operation, single
+from .size import (
+    Dim,
+    Operation,
+    Size,
+    Undecided,
+    bounds,
+    compare,
+    floordiv,
+    operation,
+    single,
+)
 
 
 def is_static(sizes: object) -> bool:
@@ -90,3 +100,14 @@ def effort(size: Size) -> tuple[int, str]:
     """A constant is simpler than an expression, a short one simpler than a long one."""
     text = str(size) if isinstance(size, Dim) else ""
     return len(text), text
+
+
+def magnitude(size: Size) -> int:
+    """The largest of the numbers that a size is written with, also inside its operations."""
+    if isinstance(size, int):
+        return abs(size)
+    inner = [atom for _, atoms in size.terms for atom in atoms if isinstance(atom, Operation)]
+    return max(
+        [abs(number) for number, _ in size.terms]
+        + [magnitude(operand) for atom in inner for operand in (atom.a, atom.b)]
+    )

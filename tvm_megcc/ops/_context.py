@@ -161,18 +161,41 @@ class Context:
         """``reshape``; a size that does not follow from the operand's dims is checked at run time.
 
         Sizes of 0 or -1 mean just that: no dim is kept or deduced.
+
+        Raises
+        ------
+        IllTypedError
+            It never has so many elements.
         """
         expr = self._typed(expr)
         have = self.shape(expr)
         if have == tuple(shape):
             return expr
-        wanted = volume(shape)
-        if wanted != volume(have) and not (is_static(shape) and is_static(have)):
-            flat = self.emit(relax.op.reshape(expr, self.prims([volume(have)])))
-            expr = self.cast(flat, [wanted])
+        wanted, given = volume(shape), volume(have)
+        if isinstance(wanted, int) and isinstance(given, int) and wanted != given:
+            listed = ", ".join(map(str, shape))
+            raise self.ill_typed(f"{given} elements do not fit into [{listed}]")
+        if 0 in shape:
+            return self._empty(expr, given, shape)
+        if wanted != given:
+            expr = self.cast(self.reshape(expr, [given]), [wanted])
             if len(shape) == 1:
                 return expr
         return self.emit(relax.op.reshape(expr, self.prims(shape)))
+
+    def _empty(self, expr: relax.Expr, given: Size, shape: Sequence[Size]) -> relax.Expr:
+        """A tensor without elements in another shape of which a dim is 0.
+
+        A Relax ``reshape`` takes a 0 for a dim that stays.
+        """
+        if given == 0:
+            return self.emit(relax.op.zeros(self.prims(shape), expr_dtype(expr)))
+        # The result comes of the cast, so that the cast stays.
+        none = self.cast(self.reshape(expr, [given]), [0])
+        after = len(shape) - 1 - list(shape).index(0)
+        if after:
+            none = self.emit(relax.op.expand_dims(none, list(range(1, 1 + after))))
+        return self.emit(relax.op.broadcast_to(none, self.prims(shape)))
 
     def cast(self, expr: relax.Expr, shape: Sequence[Size]) -> relax.Expr:
         """The same tensor under a shape that it has to have, by a `match_cast` where need be."""

@@ -235,9 +235,12 @@ class Recurrent(OnnxOp):
                 row = sliced(ctx, projected, [(0, t * batch, (t + 1) * batch, 1)])
             number = ctx.const(t, inputs.dtype(4)) if masked else None
             outputs[t], states = self._step(inputs, cell, row, states, number)
+        shape = [steps, 1, batch, cell.hidden]
         if not ctx.wants(0):
             return states[0], states
-        return _joined(ctx, outputs, 0, [steps, 1, batch, cell.hidden]), states
+        if not outputs:  # ONNX: the states are what they were
+            return ctx.emit(relax.op.zeros(ctx.prims(shape), cell.dtype)), states
+        return _joined(ctx, outputs, 0, shape), states
 
     def _loop(
         self,

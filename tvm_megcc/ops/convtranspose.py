@@ -24,6 +24,11 @@ class ConvTranspose(OnnxOp):
       whose result is interleaved;
     * stride 1: a convolution with the mirrored kernel;
     * else the input is spread with zeros to the stride first.
+
+    ``auto_pad`` SAME gives ``input * stride`` elements, as ONNX's text has it. Where the kernel is
+    shorter than the stride, the last ones are only the bias: padding is never below 0. ONNX's
+    equations would pad by less than 0, its shape inference and ONNX Runtime leave these elements
+    out; with ``output_shape`` ONNX Runtime computes what is computed here.
     """
 
     name = "ConvTranspose"

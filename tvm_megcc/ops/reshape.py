@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from tvm import relax
 
@@ -31,17 +31,30 @@ class Reshape(OnnxOp):
                     dims[k] = known
             return ctx.reshape(inputs[0], dims)
         wanted = attrs["shape"] if "shape" in attrs else inputs.need_ints(1, "its shape")
+        _check(ctx, wanted, len(shape), allow_zero)
         dims = _resolve(wanted, shape, allow_zero)
-        if 0 in dims:
-            # Relax reads a 0 as "keep", and there is nothing to move anyway.
-            return relax.op.zeros(ctx.prims(dims), inputs.dtype(0))
         return ctx.reshape(inputs[0], dims)
+
+
+def _check(ctx: Context, wanted: Sequence[Size], rank: int, allow_zero: bool) -> None:
+    known = [d for d in wanted if isinstance(d, int)]
+    if min(known, default=0) < -1:
+        raise ctx.ill_typed(f"its shape has {min(known)}, which is no size")
+    if known.count(-1) > 1:
+        raise ctx.ill_typed("its shape leaves more than one dim open (-1)")
+    if allow_zero and -1 in known and 0 in known:
+        raise ctx.ill_typed("its shape has a 0 and leaves a dim open (-1), which may be any")
+    if not allow_zero and 0 in wanted[rank:]:
+        raise ctx.ill_typed(f"its shape keeps (0) a dim that an operand of rank {rank} lacks")
 
 
 def _resolved(
     ctx: Context, inputs: Inputs, shape: tuple[Size, ...], allow_zero: bool
 ) -> relax.Expr:
-    """A target that is computed at run time, 0 ("keep") and -1 ("the rest") replaced."""
+    """A target that is computed at run time, 0 ("keep") and -1 ("the rest") replaced.
+
+    A -1 that nothing is the rest for stays: who reads it refuses it.
+    """
     (rank,) = inputs.static_shape(1)
     op, zero, one = relax.op, ctx.const(0, "int64"), ctx.const(1, "int64")
     target = ctx.emit(op.astype(inputs[1], "int64"))
@@ -52,10 +65,15 @@ def _resolved(
     others = ctx.emit(op.prod(ctx.emit(op.where(free, one, target)), axis=[0], keepdims=True))
     total = ctx.sizes([product(list(shape))], "int64")
     rest = ctx.emit(op.floor_divide(total, ctx.emit(op.maximum(others, one))))
+    count = ctx.emit(op.sum(ctx.emit(op.astype(free, "int64")), axis=[0], keepdims=True))
+    many = ctx.emit(op.greater(count, one))
+    if allow_zero:
+        many = ctx.emit(op.logical_or(many, ctx.emit(op.equal(others, zero))))
+    rest = ctx.emit(op.where(many, ctx.const(-1, "int64"), rest))
     return ctx.emit(op.where(free, rest, target))
 
 
-def _resolve(wanted: list[Any], shape: tuple[Size, ...], allow_zero: bool) -> list[Size]:
+def _resolve(wanted: Sequence[Size], shape: tuple[Size, ...], allow_zero: bool) -> list[Size]:
     dims = [
         shape[i] if isinstance(d, int) and d == 0 and not allow_zero else d
         for i, d in enumerate(wanted)

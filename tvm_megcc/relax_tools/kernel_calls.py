@@ -22,7 +22,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.core.program import Kernel
-from tvm_megcc.dims import Size
+from tvm_megcc.dims import Size, magnitude
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of, sizes_of
@@ -83,8 +83,7 @@ class KernelCall:
 
 def _held(cost: Size) -> Size:
     """A cost, which is an estimate, that an int64 holds: of dims without bounds it may not."""
-    numbers = [cost] if isinstance(cost, int) else [number for number, _ in cost.terms]
-    return cost if all(abs(number) <= _MOST for number in numbers) else _MOST
+    return cost if magnitude(cost) <= _MOST else _MOST
 
 
 def kernel_call_of(expr: relax.Expr, symbols: Symbols) -> KernelCall | None:

@@ -44,6 +44,9 @@ def reshape(s: Sketch) -> None:
         if target[k] == shape[k] and s.rng.chance(0.3):
             target[k] = 0
     allow = 1 if s.opset >= 14 and s.rng.chance(0.1) else None
+    if not size and s.opset >= 14 and s.rng.chance(0.5):  # nothing has many shapes
+        target = s.rng.shuffled([0, *(s.rng.dim() for _ in range(s.rng.below(3)))])
+        allow = 1
     s.node("Reshape", [x, s.give(ints(*target), 0.35)], allowzero=allow)
 
 

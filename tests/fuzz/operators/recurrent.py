@@ -18,8 +18,9 @@ def recurrent(s: Sketch) -> None:
     gates = _GATES[op]
     direction = s.rng.one((None, "forward", "reverse", "bidirectional"))
     sides = 2 if direction == "bidirectional" else 1
-    steps, batch = s.rng.one((1, 2, 3, 5, 9)), s.rng.between(1, 3)
+    steps, batch = s.rng.one((1, 2, 3, 3, 5, 5, 9, 0)), s.rng.between(1, 3)
     size, hidden = s.rng.between(1, 4), s.rng.between(1, 4)
+    shortest = min(steps, s.rng.below(2))
     layout = 1 if s.opset >= 14 and s.rng.chance(0.1) else None
 
     def rows(*shape: int, run_time: float = 0.2) -> str:
@@ -33,7 +34,7 @@ def recurrent(s: Sketch) -> None:
         rows(sides, gates * hidden, size, run_time=0.05),
         rows(sides, gates * hidden, hidden, run_time=0.05),
         rows(sides, 2 * gates * hidden, run_time=0.05) if s.rng.chance(0.7) else None,
-        s.give(s.rng.bits.integers(1, steps + 1, batch).astype(np.int32))
+        s.give(s.rng.bits.integers(shortest, steps + 1, batch).astype(np.int32))
         if s.rng.chance(0.35)
         else None,
         rows(*state, run_time=0.5) if s.rng.chance(0.5) else None,
