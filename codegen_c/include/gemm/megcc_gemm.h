@@ -29,9 +29,9 @@
 #endif
 
 #if defined(__ARM_NEON) && MEGCC_VL == 4 && NR == 8 && !defined(MEGCC_SIMD_PORTABLE)
-#ifdef __LP64__
+#if defined(__aarch64__) && __SIZEOF_POINTER__ == 8
 #include "gemm/megcc_gemm_arm64.h"
-#else
+#elif defined(__arm__)
 #include "gemm/megcc_gemm_armv7.h"
 #endif
 #endif
