@@ -29,9 +29,9 @@
 #endif
 
 #if defined(__ARM_NEON) && MEGCC_VL == 4 && NR == 8 && !defined(MEGCC_SIMD_PORTABLE)
-#ifdef __aarch64__
+#if defined(__aarch64__) && __SIZEOF_POINTER__ == 8
 #include "gemm/megcc_gemm_arm64.h"
-#else
+#elif defined(__arm__)
 #include "gemm/megcc_gemm_armv7.h"
 #endif
 #endif
@@ -90,21 +90,33 @@ typedef struct {
   size_t ld;
 } megcc_gemm_at_t;
 
+#ifdef MEGCC_GEMM_ARM64_H
+// The assembly names these by their offsets.
+typedef char megcc_gemm_layout_t[offsetof(megcc_gemm_t, a_stride) == 8 &&
+                                         offsetof(megcc_gemm_t, a_skip) == 16 &&
+                                         offsetof(megcc_gemm_t, segments) == 24 &&
+                                         offsetof(megcc_gemm_t, length) == 32 &&
+                                         offsetof(megcc_gemm_t, panel) == 40
+                                     ? 1
+                                     : -1];
+#endif
+
+// What a tile reads where there is no bias.
+#if !BIAS && defined(MEGCC_GEMM_ARM64_H)
+static const float megcc_gemm_zeros[MEGCC_GEMM_WIDTH];
+#define MEGCC_GEMM_BIAS(g, c) megcc_gemm_zeros
+#elif !BIAS
+#define MEGCC_GEMM_BIAS(g, c) NULL
+#else
+#define MEGCC_GEMM_BIAS(g, c) ((g)->bias + (c))
+#endif
+
 #define MEGCC_CAT4_(a, b, c, d) a##b##c##d
 #define MEGCC_CAT4(a, b, c, d) MEGCC_CAT4_(a, b, c, d)
 #define MEGCC_GEMM_TILE(rows, vectors) MEGCC_CAT4(megcc_gemm_tile_, rows, x, vectors)
 
 #define MEGCC_GEMM_COLUMN_(vectors) megcc_gemm_column_##vectors
 #define MEGCC_GEMM_COLUMN(vectors) MEGCC_GEMM_COLUMN_(vectors)
-
-// Tiles of `rows_` rows down a column.
-#define MEGCC_GEMM_RUN(rows_, vectors)          \
-  for (; rows - r >= (rows_); r += (rows_)) {   \
-    MEGCC_GEMM_TILE(rows_, vectors)(g, &at);    \
-    at.a += (rows_);                            \
-    at.dst += (rows_)*at.ld;                    \
-    if (RESIDUAL) at.residual += (rows_)*at.ld; \
-  }
 
 #define MEGCC_TILE_VECTORS MEGCC_GEMM_NARROW
 #include "gemm/megcc_gemm_column.h"
@@ -198,7 +210,7 @@ static void megcc_gemm_block(const megcc_gemm_t *g, int32_t rows, int32_t c0, in
     megcc_gemm_at_t at;
     at.a = g->a;
     at.b = g->b + (size_t)(c / NR) * g->panel + c % NR;
-    at.bias = BIAS ? g->bias + c : NULL;
+    at.bias = MEGCC_GEMM_BIAS(g, c);
     at.residual = RESIDUAL ? g->residual + c : NULL;
     at.dst = g->dst + c;
     at.ld = g->ld;

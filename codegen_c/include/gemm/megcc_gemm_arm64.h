@@ -1,98 +1,190 @@
-// The inner steps of the tiles of megcc_gemm.h on Arm64, for panels of 8 columns.
+// The sums of a tile of megcc_gemm.h on Arm64, for panels of 8 columns, as one piece of assembly:
+// left to themselves compilers turn a multiply by lane into a broadcast, spill accumulators to load
+// early, and copy them.
 //
-// The widest tile, 4 rows by 24 columns, takes all 32 registers: 24 accumulators, four k of every
-// row, and v0-v3 for two k of a panel, which one instruction loads. Four k are 96 multiply-adds, 4
-// loads of rows and 6 of panels. Rows are read where they are, so nothing is packed. Taller and
-// narrower tiles load more often: 6 x 16 leaves two registers for b and takes 14 loads.
+// The widest tile, 4 rows by 24 columns, takes all 32 vector registers: 24 accumulators, four k of
+// every row, and v0-v3 for two k of a panel, which one instruction loads. Four k are 96
+// multiply-adds, 4 loads of rows and 6 of panels. Rows are read where they are, so nothing is
+// packed. Taller and narrower tiles load more often: 6 x 16 leaves two registers for b and takes 14
+// loads. `ld1` also fits a big-endian machine.
 //
-// Each step is one piece of assembly, so that no compiler spills an accumulator to load early, and
-// none turns a multiply by lane into a broadcast. `ld1` also fits a big-endian machine.
+//   v0-v3   two k of a panel             x2-x4   panels     x12      runs left
+//   v4-v7   four k of each row           x5-x8   rows       x13      floats of a run
+//   v8-v31  accumulators, six per row    x9-x11  the table of rows, its stride, what is skipped
 #ifndef MEGCC_GEMM_ARM64_H
 #define MEGCC_GEMM_ARM64_H
 
 #include "megcc_kernel.h"
 
 // clang-format off
-// acc x or y of every row += vector v * lane l of the row.
-#define MEGCC_ARM64_FMA_1(acc, v, l) \
-  "fmla %[" acc "0].4s, " v ".4s, %[a0].s[" l "]\n"
-#define MEGCC_ARM64_FMA_2(acc, v, l) \
-  MEGCC_ARM64_FMA_1(acc, v, l) "fmla %[" acc "1].4s, " v ".4s, %[a1].s[" l "]\n"
-#define MEGCC_ARM64_FMA_4(acc, v, l) \
-  MEGCC_ARM64_FMA_2(acc, v, l) "fmla %[" acc "2].4s, " v ".4s, %[a2].s[" l "]\n" \
-  "fmla %[" acc "3].4s, " v ".4s, %[a3].s[" l "]\n"
+#define MEGCC_ARM64_C0_0 "v8"
+#define MEGCC_ARM64_C0_1 "v9"
+#define MEGCC_ARM64_C0_2 "v10"
+#define MEGCC_ARM64_C0_3 "v11"
+#define MEGCC_ARM64_C0_4 "v12"
+#define MEGCC_ARM64_C0_5 "v13"
+#define MEGCC_ARM64_C1_0 "v14"
+#define MEGCC_ARM64_C1_1 "v15"
+#define MEGCC_ARM64_C1_2 "v16"
+#define MEGCC_ARM64_C1_3 "v17"
+#define MEGCC_ARM64_C1_4 "v18"
+#define MEGCC_ARM64_C1_5 "v19"
+#define MEGCC_ARM64_C2_0 "v20"
+#define MEGCC_ARM64_C2_1 "v21"
+#define MEGCC_ARM64_C2_2 "v22"
+#define MEGCC_ARM64_C2_3 "v23"
+#define MEGCC_ARM64_C2_4 "v24"
+#define MEGCC_ARM64_C2_5 "v25"
+#define MEGCC_ARM64_C3_0 "v26"
+#define MEGCC_ARM64_C3_1 "v27"
+#define MEGCC_ARM64_C3_2 "v28"
+#define MEGCC_ARM64_C3_3 "v29"
+#define MEGCC_ARM64_C3_4 "v30"
+#define MEGCC_ARM64_C3_5 "v31"
+#define MEGCC_ARM64_C(r, j) MEGCC_ARM64_C##r##_##j
 
-// The operands that these name: accumulators of vectors j0 and j1, and the rows.
-#define MEGCC_ARM64_ACCS_1(j0, j1) [x0] "+w"(c0_##j0), [y0] "+w"(c0_##j1)
-#define MEGCC_ARM64_ACCS_2(j0, j1) \
-  MEGCC_ARM64_ACCS_1(j0, j1), [x1] "+w"(c1_##j0), [y1] "+w"(c1_##j1)
-#define MEGCC_ARM64_ACCS_4(j0, j1) \
-  MEGCC_ARM64_ACCS_2(j0, j1), [x2] "+w"(c2_##j0), [y2] "+w"(c2_##j1), \
-  [x3] "+w"(c3_##j0), [y3] "+w"(c3_##j1)
-#define MEGCC_ARM64_ROWS_1 [a0] "w"(x0)
-#define MEGCC_ARM64_ROWS_2 MEGCC_ARM64_ROWS_1, [a1] "w"(x1)
-#define MEGCC_ARM64_ROWS_4 MEGCC_ARM64_ROWS_2, [a2] "w"(x2), [a3] "w"(x3)
+// Of every row: the accumulator of vector j += b * lane l of the row.
+#define MEGCC_ARM64_FMLA(c, b, a, l) "fmla " c ".4s, " b ".4s, " a ".s[" l "]\n"
+#define MEGCC_ARM64_COL_1(j, b, l) MEGCC_ARM64_FMLA(MEGCC_ARM64_C0_##j, b, "v4", l)
+#define MEGCC_ARM64_COL_2(j, b, l) \
+  MEGCC_ARM64_COL_1(j, b, l) MEGCC_ARM64_FMLA(MEGCC_ARM64_C1_##j, b, "v5", l)
+#define MEGCC_ARM64_COL_4(j, b, l) \
+  MEGCC_ARM64_COL_2(j, b, l) MEGCC_ARM64_FMLA(MEGCC_ARM64_C2_##j, b, "v6", l) \
+  MEGCC_ARM64_FMLA(MEGCC_ARM64_C3_##j, b, "v7", l)
 
-// Vectors j0 and j1, which lie in the panel at b: the k of lanes l0 and l1, or one k in lane 0.
-#define MEGCC_ARM64_TWO_K(rows, b, j0, j1, l0, l1)                              \
-  __asm__ volatile(                                                             \
-      "ld1 {v0.4s-v3.4s}, [%[p]], #64\n"                                        \
-      MEGCC_ARM64_FMA_##rows("x", "v0", l0) MEGCC_ARM64_FMA_##rows("y", "v1", l0) \
-      MEGCC_ARM64_FMA_##rows("x", "v2", l1) MEGCC_ARM64_FMA_##rows("y", "v3", l1) \
-      : MEGCC_ARM64_ACCS_##rows(j0, j1), [p] "+r"(b)                            \
-      : MEGCC_ARM64_ROWS_##rows                                                 \
-      : "v0", "v1", "v2", "v3", "memory");
-#define MEGCC_ARM64_ONE_K(rows, b, j0, j1)                                      \
-  __asm__ volatile(                                                             \
-      "ld1 {v0.4s-v1.4s}, [%[p]], #32\n"                                        \
-      MEGCC_ARM64_FMA_##rows("x", "v0", "0") MEGCC_ARM64_FMA_##rows("y", "v1", "0") \
-      : MEGCC_ARM64_ACCS_##rows(j0, j1), [p] "+r"(b)                            \
-      : MEGCC_ARM64_ROWS_##rows                                                 \
-      : "v0", "v1", "memory");
+// Vectors j0 and j1, which lie in the panel at `p`: the k of lanes l0 and l1, or one k.
+#define MEGCC_ARM64_TWO_K(rows, p, j0, j1)                                        \
+  "ld1 {v0.4s-v3.4s}, [" p "], #64\n"                                             \
+  MEGCC_ARM64_COL_##rows(j0, "v0", "\\l0") MEGCC_ARM64_COL_##rows(j1, "v1", "\\l0") \
+  MEGCC_ARM64_COL_##rows(j0, "v2", "\\l1") MEGCC_ARM64_COL_##rows(j1, "v3", "\\l1")
+#define MEGCC_ARM64_ONE_K(rows, p, j0, j1)                                    \
+  "ld1 {v0.4s-v1.4s}, [" p "], #32\n"                                         \
+  MEGCC_ARM64_COL_##rows(j0, "v0", "0") MEGCC_ARM64_COL_##rows(j1, "v1", "0")
 
-// Four k of every row, or one; the rows' pointers move on.
-#define MEGCC_ARM64_LOAD_1(how) __asm__ volatile(how : [a] "=w"(x0), [p] "+r"(p0) : : "memory");
-#define MEGCC_ARM64_LOAD_2(how) \
-  MEGCC_ARM64_LOAD_1(how) __asm__ volatile(how : [a] "=w"(x1), [p] "+r"(p1) : : "memory");
-#define MEGCC_ARM64_LOAD_4(how)                                                             \
-  MEGCC_ARM64_LOAD_2(how) __asm__ volatile(how : [a] "=w"(x2), [p] "+r"(p2) : : "memory"); \
-  __asm__ volatile(how : [a] "=w"(x3), [p] "+r"(p3) : : "memory");
-
-// All panels of a tile of 2, 4 or 6 vectors.
-#define MEGCC_ARM64_TWO_K_2(rows, l0, l1) MEGCC_ARM64_TWO_K(rows, b0, 0, 1, l0, l1)
-#define MEGCC_ARM64_TWO_K_4(rows, l0, l1) \
-  MEGCC_ARM64_TWO_K_2(rows, l0, l1) MEGCC_ARM64_TWO_K(rows, b1, 2, 3, l0, l1)
-#define MEGCC_ARM64_TWO_K_6(rows, l0, l1) \
-  MEGCC_ARM64_TWO_K_4(rows, l0, l1) MEGCC_ARM64_TWO_K(rows, b2, 4, 5, l0, l1)
-#define MEGCC_ARM64_ONE_K_2(rows) MEGCC_ARM64_ONE_K(rows, b0, 0, 1)
-#define MEGCC_ARM64_ONE_K_4(rows) MEGCC_ARM64_ONE_K_2(rows) MEGCC_ARM64_ONE_K(rows, b1, 2, 3)
-#define MEGCC_ARM64_ONE_K_6(rows) MEGCC_ARM64_ONE_K_4(rows) MEGCC_ARM64_ONE_K(rows, b2, 4, 5)
-// clang-format on
+// The same for all panels of a tile of 2, 4 or 6 vectors.
+#define MEGCC_ARM64_TWO_K_2(rows) MEGCC_ARM64_TWO_K(rows, "x2", 0, 1)
+#define MEGCC_ARM64_TWO_K_4(rows) MEGCC_ARM64_TWO_K_2(rows) MEGCC_ARM64_TWO_K(rows, "x3", 2, 3)
+#define MEGCC_ARM64_TWO_K_6(rows) MEGCC_ARM64_TWO_K_4(rows) MEGCC_ARM64_TWO_K(rows, "x4", 4, 5)
+#define MEGCC_ARM64_ONE_K_2(rows) MEGCC_ARM64_ONE_K(rows, "x2", 0, 1)
+#define MEGCC_ARM64_ONE_K_4(rows) MEGCC_ARM64_ONE_K_2(rows) MEGCC_ARM64_ONE_K(rows, "x3", 2, 3)
+#define MEGCC_ARM64_ONE_K_6(rows) MEGCC_ARM64_ONE_K_4(rows) MEGCC_ARM64_ONE_K(rows, "x4", 4, 5)
 
 // Four k of all rows and vectors, and one.
-#define MEGCC_ARM64_STEP_4(rows, vectors)               \
-  MEGCC_ARM64_LOAD_##rows("ld1 {%[a].4s}, [%[p]], #16") \
-      MEGCC_ARM64_TWO_K_##vectors(rows, "0", "1") MEGCC_ARM64_TWO_K_##vectors(rows, "2", "3")
+#define MEGCC_ARM64_LOAD_4_1 "ld1 {v4.4s}, [x5], #16\n"
+#define MEGCC_ARM64_LOAD_4_2 MEGCC_ARM64_LOAD_4_1 "ld1 {v5.4s}, [x6], #16\n"
+#define MEGCC_ARM64_LOAD_4_4 \
+  MEGCC_ARM64_LOAD_4_2 "ld1 {v6.4s}, [x7], #16\n" "ld1 {v7.4s}, [x8], #16\n"
+#define MEGCC_ARM64_LOAD_1_1 "ld1r {v4.4s}, [x5], #4\n"
+#define MEGCC_ARM64_LOAD_1_2 MEGCC_ARM64_LOAD_1_1 "ld1r {v5.4s}, [x6], #4\n"
+#define MEGCC_ARM64_LOAD_1_4 \
+  MEGCC_ARM64_LOAD_1_2 "ld1r {v6.4s}, [x7], #4\n" "ld1r {v7.4s}, [x8], #4\n"
+#define MEGCC_ARM64_STEP_4(rows) \
+  MEGCC_ARM64_LOAD_4_##rows "megcc_two_k 0, 1\n" "megcc_two_k 2, 3\n"
 #define MEGCC_ARM64_STEP_1(rows, vectors) \
-  MEGCC_ARM64_LOAD_##rows("ld1r {%[a].4s}, [%[p]], #4") MEGCC_ARM64_ONE_K_##vectors(rows)
+  MEGCC_ARM64_LOAD_1_##rows MEGCC_ARM64_ONE_K_##vectors(rows)
 
-// All k of a run, eight a turn; where an odd four of them is left, the first turn begins in the
-// middle.
-#define MEGCC_TILE_K_(rows, vectors, k) \
-  {                                     \
-    megcc_vf x0, x1, x2, x3;            \
-    size_t turns = (k / 4 + 1) / 2;     \
-    (void)x1, (void)x2, (void)x3;       \
-    if (k / 4 % 2) goto half;           \
-    for (; turns != 0; --turns) {       \
-      MEGCC_ARM64_STEP_4(rows, vectors) \
-    half:                               \
-      MEGCC_ARM64_STEP_4(rows, vectors) \
-    }                                   \
-    for (k %= 4; k != 0; --k) {         \
-      MEGCC_ARM64_STEP_1(rows, vectors) \
-    }                                   \
-  }
-#define MEGCC_TILE_K(rows, vectors, k) MEGCC_TILE_K_(rows, vectors, k)
+// A row's accumulators begin with the bias; x14 is 16 floats on.
+#define MEGCC_ARM64_BIAS_2(r) \
+  "ld1 {" MEGCC_ARM64_C(r, 0) ".4s-" MEGCC_ARM64_C(r, 1) ".4s}, [%[bias]]\n"
+#define MEGCC_ARM64_BIAS_4(r) \
+  "ld1 {" MEGCC_ARM64_C(r, 0) ".4s-" MEGCC_ARM64_C(r, 3) ".4s}, [%[bias]]\n"
+#define MEGCC_ARM64_BIAS_6(r) \
+  MEGCC_ARM64_BIAS_4(r) "ld1 {" MEGCC_ARM64_C(r, 4) ".4s-" MEGCC_ARM64_C(r, 5) ".4s}, [x14]\n"
+
+// The addresses of a run of every row.
+#define MEGCC_ARM64_RUN_1 "ldr x5, [x9]\n" "add x5, x5, x11, lsl #2\n"
+#define MEGCC_ARM64_RUN_2_ "add x5, x5, x11, lsl #2\n" "add x6, x6, x11, lsl #2\n"
+#define MEGCC_ARM64_RUN_2 "ldp x5, x6, [x9]\n" MEGCC_ARM64_RUN_2_
+#define MEGCC_ARM64_RUN_4 \
+  "ldp x5, x6, [x9]\n" "ldp x7, x8, [x9, #16]\n" MEGCC_ARM64_RUN_2_ \
+  "add x7, x7, x11, lsl #2\n" "add x8, x8, x11, lsl #2\n"
+
+// The whole tile. Eight k a turn; where an odd four of them is left, the first turn begins in the
+// middle. The numbers are offsets in megcc_gemm_t. A macro of the assembler keeps the string below
+// what C99 requires compilers to take.
+#define MEGCC_ARM64_TEXT(rows, vectors)                                       \
+  ".macro megcc_two_k l0, l1\n"                                               \
+  MEGCC_ARM64_TWO_K_##vectors(rows)                                           \
+  ".endm\n"                                                                   \
+  "mov x9, %[a]\n"                                                            \
+  "mov x2, %[b]\n"                                                            \
+  "ldp x10, x11, [%[g], #8]\n"                                                \
+  "ldp x12, x13, [%[g], #24]\n"                                               \
+  "ldr x4, [%[g], #40]\n"                                                     \
+  "add x14, %[bias], #64\n"                                                   \
+  "add x3, x2, x4, lsl #2\n"                                                  \
+  "add x4, x3, x4, lsl #2\n"                                                  \
+  MEGCC_FOR_ROWS(rows)(MEGCC_ARM64_BIAS_##vectors)                            \
+  "cbz x12, 6f\n"                                                             \
+  "1:\n"                                                                      \
+  MEGCC_ARM64_RUN_##rows                                                      \
+  "add x9, x9, x10, lsl #3\n"                                                 \
+  "add x14, x13, #4\n"                                                        \
+  "lsr x14, x14, #3\n"                                                        \
+  "cbz x14, 4f\n"                                                             \
+  "tbnz x13, #2, 3f\n"                                                        \
+  "2:\n" MEGCC_ARM64_STEP_4(rows)                                    \
+  "3:\n" MEGCC_ARM64_STEP_4(rows)                                    \
+  "subs x14, x14, #1\n"                                                       \
+  "b.ne 2b\n"                                                                 \
+  "4:\n"                                                                      \
+  "ands x14, x13, #3\n"                                                       \
+  "b.eq 6f\n"                                                                 \
+  "5:\n" MEGCC_ARM64_STEP_1(rows, vectors)                                    \
+  "subs x14, x14, #1\n"                                                       \
+  "b.ne 5b\n"                                                                 \
+  "6:\n"                                                                      \
+  "subs x12, x12, #1\n"                                                       \
+  "b.gt 1b\n"                                                                 \
+  ".purgem megcc_two_k\n"
+
+#define MEGCC_ARM64_OUT_2(r) "=w"(s##r##_0), "=w"(s##r##_1)
+#define MEGCC_ARM64_OUT_4(r) MEGCC_ARM64_OUT_2(r), "=w"(s##r##_2), "=w"(s##r##_3)
+#define MEGCC_ARM64_OUT_6(r) MEGCC_ARM64_OUT_4(r), "=w"(s##r##_4), "=w"(s##r##_5)
+#define MEGCC_ARM64_OUTS_1(out) out(0)
+#define MEGCC_ARM64_OUTS_2(out) out(0), out(1)
+#define MEGCC_ARM64_OUTS_4(out) out(0), out(1), out(2), out(3)
+
+#define MEGCC_ARM64_ASM(rows, vectors, g_, a_, b_, bias_)                     \
+  __asm__ volatile(MEGCC_ARM64_TEXT(rows, vectors)                            \
+      : MEGCC_ARM64_OUTS_##rows(MEGCC_ARM64_OUT_##vectors)                    \
+      : [g] "r"(g_), [a] "r"(a_), [b] "r"(b_), [bias] "r"(bias_)              \
+      : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", \
+        "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "cc", "memory")
+// clang-format on
+
+// Declares c0_0 ... with the sums of a tile. They leave their registers at once: a variable that
+// is bound to one holds its value at the assembly only.
+#define MEGCC_ARM64_SUM(r, j) register megcc_vf s##r##_##j __asm__(MEGCC_ARM64_C(r, j));
+#define MEGCC_ARM64_SUMS(r) MEGCC_EACH_COL(MEGCC_ARM64_SUM, r)
+#define MEGCC_ARM64_COPY(r, j) const megcc_vf c##r##_##j = s##r##_##j;
+#define MEGCC_ARM64_COPIES(r) MEGCC_EACH_COL(MEGCC_ARM64_COPY, r)
+#define MEGCC_TILE_SUMS_(rows, vectors, g, a, b, bias) \
+  MEGCC_EACH_ROW(MEGCC_ARM64_SUMS)                     \
+  MEGCC_ARM64_ASM(rows, vectors, g, a, b, bias);       \
+  MEGCC_EACH_ROW(MEGCC_ARM64_COPIES)
+#define MEGCC_TILE_SUMS(rows, vectors, g, a, b, bias) MEGCC_TILE_SUMS_(rows, vectors, g, a, b, bias)
+
+// Stores y0 ..., the finished row r of a tile, to dst: 16 floats and what remains by one
+// instruction each.
+#define MEGCC_ARM64_BIND(r, j) register megcc_vf o##j __asm__(MEGCC_ARM64_C(r, j)) = y##j;
+#define MEGCC_ARM64_LIST(r, j0, j1) \
+  "st1 {" MEGCC_ARM64_C(r, j0) ".4s-" MEGCC_ARM64_C(r, j1) ".4s}, "
+#define MEGCC_ARM64_STORE_2(r) \
+  __asm__ volatile(MEGCC_ARM64_LIST(r, 0, 1) "[%0]" : : "r"(dst), "w"(o0), "w"(o1) : "memory")
+#define MEGCC_ARM64_STORE_4(r)                                    \
+  __asm__ volatile(MEGCC_ARM64_LIST(r, 0, 3) "[%0]"               \
+                   :                                              \
+                   : "r"(dst), "w"(o0), "w"(o1), "w"(o2), "w"(o3) \
+                   : "memory")
+#define MEGCC_ARM64_STORE_6(r)                                                                     \
+  __asm__ volatile(MEGCC_ARM64_LIST(r, 0, 3) "[%0]\n" MEGCC_ARM64_LIST(r, 4, 5) "[%1]"             \
+                   :                                                                               \
+                   : "r"(dst), "r"(dst + 16), "w"(o0), "w"(o1), "w"(o2), "w"(o3), "w"(o4), "w"(o5) \
+                   : "memory")
+#define MEGCC_TILE_STORE_ROW_(r, vectors) \
+  MEGCC_EACH_COL(MEGCC_ARM64_BIND, r)     \
+  MEGCC_ARM64_STORE_##vectors(r);
+#define MEGCC_TILE_STORE_ROW(r, vectors) MEGCC_TILE_STORE_ROW_(r, vectors)
 
 #endif  // MEGCC_GEMM_ARM64_H

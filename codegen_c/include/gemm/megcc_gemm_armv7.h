@@ -84,6 +84,6 @@
     k %= 4;                                             \
     if (k != 0) MEGCC_ARMV7_REST(rows, k)               \
   }
-#define MEGCC_TILE_K(rows, vectors, k) MEGCC_TILE_K_(rows, k)
+#define MEGCC_TILE_K(rows, k) MEGCC_TILE_K_(rows, k)
 
 #endif  // MEGCC_GEMM_ARMV7_H

@@ -12,12 +12,13 @@
 
 MEGCC_NOINLINE static void MEGCC_GEMM_COLUMN(MEGCC_TILE_VECTORS)(const megcc_gemm_t *g,
                                                                  megcc_gemm_at_t at, int32_t rows) {
-  int32_t r = 0;
-  MEGCC_GEMM_RUN(MEGCC_GEMM_ROWS, MEGCC_TILE_VECTORS)
+  MEGCC_GEMM_TILE(MEGCC_GEMM_ROWS, MEGCC_TILE_VECTORS)(g, &at, rows / MEGCC_GEMM_ROWS);
+  rows %= MEGCC_GEMM_ROWS;
 #ifdef MEGCC_GEMM_ROWS_MID
-  MEGCC_GEMM_RUN(MEGCC_GEMM_ROWS_MID, MEGCC_TILE_VECTORS)
+  MEGCC_GEMM_TILE(MEGCC_GEMM_ROWS_MID, MEGCC_TILE_VECTORS)(g, &at, rows / MEGCC_GEMM_ROWS_MID);
+  rows %= MEGCC_GEMM_ROWS_MID;
 #endif
-  MEGCC_GEMM_RUN(1, MEGCC_TILE_VECTORS)
+  MEGCC_GEMM_TILE(1, MEGCC_TILE_VECTORS)(g, &at, rows);
 }
 
 #undef MEGCC_TILE_VECTORS

@@ -24,11 +24,10 @@
 
 // Vector j of a tile lies in panel j * VL / NR, at lane j * VL % NR.
 #define MEGCC_TILE_PANEL(j) ((j)*MEGCC_VL / NR)
-#define MEGCC_TILE_B(j) \
-  ((MEGCC_TILE_PANEL(j) > 1 ? b2 : MEGCC_TILE_PANEL(j) ? b1 : b0) + (j)*MEGCC_VL % NR)
+#define MEGCC_TILE_B(j) ((MEGCC_TILE_PANEL(j) ? b1 : b0) + (j)*MEGCC_VL % NR)
 
 #define MEGCC_TILE_BIAS(_, j) \
-  const megcc_vf bias##j = BIAS ? megcc_vf_load(at->bias + (j)*MEGCC_VL) : megcc_vf_zero();
+  const megcc_vf bias##j = BIAS ? megcc_vf_load(bias + (j)*MEGCC_VL) : megcc_vf_zero();
 #define MEGCC_TILE_ACC(r, j) megcc_vf c##r##_##j = bias##j;
 #define MEGCC_TILE_ACCS(r) MEGCC_EACH_COL(MEGCC_TILE_ACC, r)
 #define MEGCC_TILE_PTR(r) const float *p##r = a[r] + g->a_skip;
@@ -40,48 +39,62 @@
     ++p##r;                                    \
     MEGCC_EACH_COL(MEGCC_TILE_FMA, r)          \
   }
-#define MEGCC_TILE_STORE(r, j)                                             \
-  {                                                                        \
-    megcc_vf y = c##r##_##j;                                               \
-    MEGCC_EPILOGUE_VF(y, megcc_vf_load(res + (j)*MEGCC_VL), act_a, act_b); \
-    megcc_vf_store(dst + (j)*MEGCC_VL, y);                                 \
+#define MEGCC_TILE_FINISH(r, j) \
+  megcc_vf y##j = c##r##_##j;   \
+  MEGCC_EPILOGUE_VF(y##j, megcc_vf_load(res + (j)*MEGCC_VL), act_a, act_b);
+#define MEGCC_TILE_STORE(_, j) megcc_vf_store(dst + (j)*MEGCC_VL, y##j);
+#ifndef MEGCC_TILE_STORE_ROW
+#define MEGCC_TILE_STORE_ROW(_, vectors) MEGCC_EACH_COL(MEGCC_TILE_STORE, 0)
+#endif
+#define MEGCC_TILE_STORES(r)                    \
+  {                                             \
+    MEGCC_EACH_COL(MEGCC_TILE_FINISH, r)        \
+    MEGCC_TILE_STORE_ROW(r, MEGCC_TILE_VECTORS) \
+    dst += ld;                                  \
+    if (RESIDUAL) res += ld;                    \
   }
-#define MEGCC_TILE_STORES(r)          \
-  MEGCC_EACH_COL(MEGCC_TILE_STORE, r) \
-  dst += at->ld;                      \
-  if (RESIDUAL) res += at->ld;
 
+// `tiles` of them, one below the other; `at` moves on.
 MEGCC_NOINLINE static void MEGCC_GEMM_TILE(MEGCC_TILE_ROWS,
                                            MEGCC_TILE_VECTORS)(const megcc_gemm_t *g,
-                                                               const megcc_gemm_at_t *at) {
-  const float *const *a = at->a;
-  const float *b0 = at->b;
-  const float *b1 = MEGCC_TILE_PANEL(MEGCC_TILE_VECTORS - 1) > 0 ? b0 + g->panel : b0;
-  const float *b2 = MEGCC_TILE_PANEL(MEGCC_TILE_VECTORS - 1) > 1 ? b1 + g->panel : b0;
-  (void)b1, (void)b2;
-  MEGCC_EACH_COL(MEGCC_TILE_BIAS, 0)
-  MEGCC_EACH_ROW(MEGCC_TILE_ACCS)
-  for (size_t s = g->segments; s != 0; --s) {
-    size_t k = g->length;
-    MEGCC_EACH_ROW(MEGCC_TILE_PTR)
-#ifdef MEGCC_TILE_K
-    MEGCC_TILE_K(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS, k)
+                                                               megcc_gemm_at_t *at, int32_t tiles) {
+  const float *const *rows = at->a;
+  const float *const b = at->b, *const bias = at->bias, *res = at->residual;
+  float *dst = at->dst;
+  const size_t ld = at->ld;
+  const megcc_vf act_a = megcc_vf_dup(g->act_a), act_b = megcc_vf_dup(g->act_b);
+  (void)bias, (void)act_a, (void)act_b;
+  for (; tiles > 0; --tiles) {
+#ifdef MEGCC_TILE_SUMS
+    MEGCC_TILE_SUMS(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS, g, rows, b, bias)
 #else
-    for (; k != 0; --k) {
-      MEGCC_EACH_COL(MEGCC_TILE_LOAD_B, 0)
-      MEGCC_EACH_ROW(MEGCC_TILE_STEP)
-      b0 += NR, b1 += NR, b2 += NR;
+    const float *const *a = rows;
+    const float *b0 = b;
+    const float *b1 = MEGCC_TILE_PANEL(MEGCC_TILE_VECTORS - 1) > 0 ? b0 + g->panel : b0;
+    MEGCC_EACH_COL(MEGCC_TILE_BIAS, 0)
+    MEGCC_EACH_ROW(MEGCC_TILE_ACCS)
+    (void)b1;
+    for (size_t s = g->segments; s != 0; --s) {
+      size_t k = g->length;
+      MEGCC_EACH_ROW(MEGCC_TILE_PTR)
+#ifdef MEGCC_TILE_K
+      MEGCC_TILE_K(MEGCC_TILE_ROWS, k)
+#else
+      for (; k != 0; --k) {
+        MEGCC_EACH_COL(MEGCC_TILE_LOAD_B, 0)
+        MEGCC_EACH_ROW(MEGCC_TILE_STEP)
+        b0 += NR, b1 += NR;
+      }
+#endif
+      a += g->a_stride;
     }
 #endif
-    a += g->a_stride;
-  }
-  {
-    const megcc_vf act_a = megcc_vf_dup(g->act_a), act_b = megcc_vf_dup(g->act_b);
-    const float *res = at->residual;
-    float *dst = at->dst;
-    (void)res, (void)act_a, (void)act_b;
     MEGCC_EACH_ROW(MEGCC_TILE_STORES)
+    rows += MEGCC_TILE_ROWS;
   }
+  at->a = rows;
+  at->residual = res;
+  at->dst = dst;
 }
 
 #undef MEGCC_EACH_ROW
