@@ -68,10 +68,13 @@
   MEGCC_DW_KERNEL_ROW(1, t0, t1, t2) \
   MEGCC_DW_KERNEL_ROW(2, t0, t1, t2)
 #else
-#define MEGCC_DW_KERNEL_ROW(i, t0, t1, t2, t3, t4)                                            \
-  MEGCC_DW_TAKES(i)                                                                           \
-  MEGCC_DW_TAP(i, 0, t0) MEGCC_DW_TAP(i, 1, t1) MEGCC_DW_TAP(i, 2, t2) MEGCC_DW_TAP(i, 3, t3) \
-      MEGCC_DW_TAP(i, 4, t4)
+#define MEGCC_DW_KERNEL_ROW(i, t0, t1, t2, t3, t4) \
+  MEGCC_DW_TAKES(i)                                \
+  MEGCC_DW_TAP(i, 0, t0)                           \
+  MEGCC_DW_TAP(i, 1, t1)                           \
+  MEGCC_DW_TAP(i, 2, t2)                           \
+  MEGCC_DW_TAP(i, 3, t3)                           \
+  MEGCC_DW_TAP(i, 4, t4)
 #define MEGCC_DW_COLUMN(t0, t1, t2, t3, t4)  \
   MEGCC_DW_KERNEL_ROW(0, t0, t1, t2, t3, t4) \
   MEGCC_DW_KERNEL_ROW(1, t0, t1, t2, t3, t4) \
@@ -131,10 +134,10 @@
 #define MEGCC_DW_ONE(a, b, c, e, f) \
   MEGCC_DW_BEGIN(f) MEGCC_DW_COLUMN(f, e, c, b, a) MEGCC_DW_STORE(a)
 #define MEGCC_DW_STEP MEGCC_DW_ONE(0, 1, 2, 3, 4)
-#define MEGCC_DW_STEPS                                                                \
-  MEGCC_DW_ONE(0, 1, 2, 3, 4)                                                         \
-  MEGCC_DW_ONE(1, 2, 3, 4, 0) MEGCC_DW_ONE(2, 3, 4, 0, 1) MEGCC_DW_ONE(3, 4, 0, 1, 2) \
-      MEGCC_DW_ONE(4, 0, 1, 2, 3)
+#define MEGCC_DW_STEPS        \
+  MEGCC_DW_ONE(0, 1, 2, 3, 4) \
+  MEGCC_DW_ONE(1, 2, 3, 4, 0) \
+  MEGCC_DW_ONE(2, 3, 4, 0, 1) MEGCC_DW_ONE(3, 4, 0, 1, 2) MEGCC_DW_ONE(4, 0, 1, 2, 3)
 #define MEGCC_DW_ROTATE \
   MEGCC_DW_MOVE(0, 1) MEGCC_DW_MOVE(1, 2) MEGCC_DW_MOVE(2, 3) MEGCC_DW_MOVE(3, 4)
 #define MEGCC_DW_ENDS MEGCC_DW_END(0) MEGCC_DW_END(1) MEGCC_DW_END(2) MEGCC_DW_END(3)
