@@ -53,24 +53,24 @@ MEGCC_INLINE megcc_dw_pixel_t megcc_dw_pixel_setup(void *const *ptr, const int32
   return d;
 }
 
-// Output row `row` of n * oh, channels from c on.
-static void megcc_dw_pixels(megcc_dw_pixel_t d, void *const *ptr, const int32_t *attr, int32_t row,
-                            size_t first) {
+// Output row `row` of n * oh: all channels, or the last ones, which fill no vector.
+MEGCC_INLINE void megcc_dw_pixels(megcc_dw_pixel_t d, void *const *ptr, const int32_t *attr,
+                                  int32_t row, int all) {
   const int32_t h = attr[CONV2D_H], w = attr[CONV2D_W], oh = attr[CONV2D_OH], ow = attr[CONV2D_OW];
   const float *image =
       (const float *)ptr[0] + (size_t)(row / oh) * (size_t)h * (size_t)w * d.channels;
+  const size_t whole = d.channels - d.channels % MEGCC_VL;
   d.v = megcc_window(row % oh, attr[CONV2D_KH], attr[CONV2D_SH], attr[CONV2D_DH], h,
                      attr[CONV2D_PT], attr[CONV2D_PB]);
   for (int32_t col = 0; col < ow; ++col) {
     const size_t at = ((size_t)row * (size_t)ow + (size_t)col) * d.channels;
-    size_t c = first;
     d.u = megcc_window(col, attr[CONV2D_KW], attr[CONV2D_SW], attr[CONV2D_DW], w, attr[CONV2D_PL],
                        attr[CONV2D_PR]);
     d.pixel = image + ((ptrdiff_t)d.v.origin * w + d.u.origin) * (ptrdiff_t)d.channels;
     d.dst = MEGCC_OUTPUT(ptr, 3) + at;
     d.residual = RESIDUAL ? MEGCC_RESIDUAL(ptr, 3) + at : NULL;
-    for (; d.channels - c >= MEGCC_VL; c += MEGCC_VL) megcc_dw_vector(&d, c, 0, MEGCC_VL);
-    if (c < d.channels) megcc_dw_vector(&d, c, 1, (int32_t)(d.channels - c));
+    for (size_t c = 0; all && c < whole; c += MEGCC_VL) megcc_dw_vector(&d, c, 0, MEGCC_VL);
+    if (whole < d.channels) megcc_dw_vector(&d, whole, 1, (int32_t)(d.channels - whole));
   }
 }
 

@@ -1,152 +1,160 @@
-// Depthwise convolution with a 3x3 or 5x5 kernel and equal strides of 1 or 2.
+// Depthwise convolution with a 3x3 or 5x5 kernel: stride 1 with any dilation, or stride 2.
 //
-// One vector of channels after another runs along a pair of output rows, two times four outputs per
-// step: a loaded input vector serves every output of the step that it touches, a loaded weight all
-// of them. 3x3 weights stay in registers for the whole row. Steps that touch the left or right
-// border test every column (`edge`); input rows in the padding are left out. An output is summed in
-// the order of the kernel whatever its place in a pair, so results do not depend on how rows are
-// split. Weights are [KH * KW][C] (packing.py, dw_taps).
+// One vector of channels after another runs along a block of output rows (megcc_dw_rows.h). Input
+// rows in the padding are one vector of zeros that is read again and again; columns in the padding
+// are left out. An output is summed column by column whatever its place in a block, so results do
+// not depend on how rows are split. The last channels that fill no vector are those of a whole one
+// that ends with them. Weights are [KH * KW][C] (packing.py, dw_taps).
 //
-// The including kernel defines DW_K (3 or 5), STRIDE (1 or 2), ACT and RESIDUAL.
+// The including kernel defines DW_K (3 or 5), STRIDE (1 or 2), ACT and RESIDUAL, and accepts only
+// calls whose padding is at most what the kernel reaches over (its `when`).
 #ifndef MEGCC_DWCONV_H
 #define MEGCC_DWCONV_H
 
 #include "megcc_dw_pixel.h"
+#include "megcc_dw_steps.h"
 
-#define MEGCC_DW_TILE 4
-#define MEGCC_DW_COLS ((MEGCC_DW_TILE - 1) * STRIDE + DW_K)  // input columns of one step
-#define MEGCC_DW_ROWS (STRIDE + DW_K)                        // input rows of a pair of outputs
+// Rows at once: as many as have their sums in registers, beside inputs and (3x3) taps.
+#if !defined(__aarch64__) || MEGCC_VL != 4
+#define MEGCC_DW_MOST 2
+#elif DW_K == 3
+#define MEGCC_DW_MOST 4
+#else
+#define MEGCC_DW_MOST 3
+#endif
+#define MEGCC_DW_MOST_IN ((MEGCC_DW_MOST - 1) * STRIDE + DW_K)
 
 typedef struct {
-  const float *rows[MEGCC_DW_ROWS];  // column 0 of each input row; NULL in the padding
+  const float *at;  // its first column; a vector of zeros in the padding
+  ptrdiff_t step;   // bytes from column to column; 0 in the padding
+} megcc_dw_row_t;
+
+typedef struct {
+  megcc_dw_row_t rows[MEGCC_DW_MOST_IN];
   const float *w, *bias, *residual;
   float *dst;
-  ptrdiff_t width, out_width, left;  // left: input column of output column 0, kernel column 0
-  ptrdiff_t channels, out_row;       // out_row: floats from an output row to the next
-  int32_t pair;                      // 0: only the first output row exists
+  ptrdiff_t channels, out_row;  // channels; floats from an output row to the next
+  ptrdiff_t tap_step, step;     // bytes from tap to tap, from column to column
+  ptrdiff_t in_run, out_run;    // floats that a row's pointer moves on by in one run
+  ptrdiff_t pads, cols;         // columns in the left padding, and in the image after them
+  ptrdiff_t steps, rest;        // output columns that steps complete, and those that remain
+  int odd;                      // one more input column for those
   megcc_vf act_a, act_b;
 } megcc_dw_t;
 
-MEGCC_INLINE void megcc_dw_store(const megcc_dw_t *d, ptrdiff_t at, megcc_vf y) {
-  MEGCC_EPILOGUE_VF(y, megcc_vf_load(d->residual + at), d->act_a, d->act_b);
-  megcc_vf_store(d->dst + at, y);
-}
-
-#if DW_K == 3
-#define MEGCC_DW_WEIGHT(i, j) taps[(i)*3 + (j)]
+#define MEGCC_DW_NAME_(tall) megcc_dw_rows_##tall
+#define MEGCC_DW_NAME(tall) MEGCC_DW_NAME_(tall)
+#define MEGCC_DW_TALL 1
+#include "megcc_dw_rows.h"
+#if MEGCC_DW_MOST == 2
+#define MEGCC_DW_TALL 2
+#include "megcc_dw_rows.h"
 #else
-#define MEGCC_DW_WEIGHT(i, j) megcc_vf_load(d->w + c + ((ptrdiff_t)(i)*5 + (j)) * d->channels)
+#define MEGCC_DW_TALL 3
+#include "megcc_dw_rows.h"
+#endif
+#if MEGCC_DW_MOST == 4
+#define MEGCC_DW_TALL 4
+#include "megcc_dw_rows.h"
 #endif
 
-// Input row i, column k meets kernel row i - r * STRIDE, column k - o * STRIDE of output (r, o),
-// when the kernel has such an element. All these conditions are constants.
-#define MEGCC_DW_IN(i) ((i) >= 0 && (i) < DW_K)
-#define MEGCC_DW_CUT(i) (MEGCC_DW_IN(i) ? (i) : 0)
-#define MEGCC_DW_TAP(r, o, i, k)                                      \
-  if (MEGCC_DW_IN((i) - (r)*STRIDE) && MEGCC_DW_IN((k) - (o)*STRIDE)) \
-    c##r##o = megcc_vf_fma(                                           \
-        c##r##o, x,                                                   \
-        MEGCC_DW_WEIGHT(MEGCC_DW_CUT((i) - (r)*STRIDE), MEGCC_DW_CUT((k) - (o)*STRIDE)));
-// clang-format off
-#define MEGCC_DW_COL(i, k)                                                           \
-  if ((k) < MEGCC_DW_COLS && (!edge || (col + (k) >= 0 && col + (k) < d->width))) {  \
-    const megcc_vf x = megcc_vf_load(p + (k)*step);                                  \
-    MEGCC_DW_TAP(0, 0, i, k) MEGCC_DW_TAP(0, 1, i, k)                                \
-    MEGCC_DW_TAP(0, 2, i, k) MEGCC_DW_TAP(0, 3, i, k)                                \
-    MEGCC_DW_TAP(1, 0, i, k) MEGCC_DW_TAP(1, 1, i, k)                                \
-    MEGCC_DW_TAP(1, 2, i, k) MEGCC_DW_TAP(1, 3, i, k)                                \
-  }
-#define MEGCC_DW_ROW(i)                                                              \
-  if ((i) < MEGCC_DW_ROWS && d->rows[(i) < MEGCC_DW_ROWS ? (i) : 0]) {               \
-    const float *p = d->rows[(i) < MEGCC_DW_ROWS ? (i) : 0] + (col * step + c);      \
-    MEGCC_DW_COL(i, 0) MEGCC_DW_COL(i, 1) MEGCC_DW_COL(i, 2) MEGCC_DW_COL(i, 3)      \
-    MEGCC_DW_COL(i, 4) MEGCC_DW_COL(i, 5) MEGCC_DW_COL(i, 6) MEGCC_DW_COL(i, 7)      \
-    MEGCC_DW_COL(i, 8) MEGCC_DW_COL(i, 9) MEGCC_DW_COL(i, 10)                        \
-  }
-// clang-format on
-#define MEGCC_DW_PUT(o)                                                         \
-  if (!edge || ox + (o) < d->out_width) {                                       \
-    megcc_dw_store(d, at + (o)*step, c0##o);                                    \
-    if (!edge || d->pair) megcc_dw_store(d, at + d->out_row + (o)*step, c1##o); \
-  }
-
-// Outputs [ox, ox + 4) of both rows, channels from c.
-MEGCC_INLINE void megcc_dw_step(const megcc_dw_t *d, ptrdiff_t c, ptrdiff_t ox,
-                                const megcc_vf *taps, megcc_vf bias, int edge) {
-  const ptrdiff_t step = d->channels, col = d->left + ox * STRIDE, at = ox * step + c;
-  megcc_vf c00 = bias, c01 = bias, c02 = bias, c03 = bias;
-  megcc_vf c10 = bias, c11 = bias, c12 = bias, c13 = bias;
-  (void)taps;
-  MEGCC_DW_ROW(0)
-  MEGCC_DW_ROW(1)
-  MEGCC_DW_ROW(2)
-  MEGCC_DW_ROW(3)
-  MEGCC_DW_ROW(4)
-  MEGCC_DW_ROW(5)
-  MEGCC_DW_ROW(6)
-  MEGCC_DW_PUT(0)
-  MEGCC_DW_PUT(1)
-  MEGCC_DW_PUT(2)
-  MEGCC_DW_PUT(3)
+// Rows of the next block where `rows` are left.
+MEGCC_INLINE int32_t megcc_dw_tall(int32_t rows) {
+  if (MEGCC_DW_MOST == 4 && rows >= 4 && rows != 6 && rows != 9) return 4;
+  if (MEGCC_DW_MOST == 2) return rows >= 2 ? 2 : 1;
+  return rows >= 3 ? 3 : 1;
 }
 
-MEGCC_INLINE int megcc_dw_inside(const megcc_dw_t *d, ptrdiff_t ox) {
-  const ptrdiff_t col = d->left + ox * STRIDE;
-  return d->pair && col >= 0 && col + MEGCC_DW_COLS <= d->width &&
-         ox + MEGCC_DW_TILE <= d->out_width;
-}
+// Whether channels that fill no vector are taken in one that ends with them. Where the residual may
+// lie in the output's memory, no element is computed twice.
+#define MEGCC_DW_OVERLAPS(channels) \
+  (!RESIDUAL && (channels) > MEGCC_VL && (channels) % MEGCC_VL != 0)
 
-// Both rows for one vector of channels.
-MEGCC_INLINE void megcc_dw_channels(const megcc_dw_t *d, ptrdiff_t c) {
-#if DW_K == 3
-#define MEGCC_DW_LOAD_TAP(t) megcc_vf_load(d->w + c + (t)*d->channels)
-  const megcc_vf taps[9] = {MEGCC_DW_LOAD_TAP(0), MEGCC_DW_LOAD_TAP(1), MEGCC_DW_LOAD_TAP(2),
-                            MEGCC_DW_LOAD_TAP(3), MEGCC_DW_LOAD_TAP(4), MEGCC_DW_LOAD_TAP(5),
-                            MEGCC_DW_LOAD_TAP(6), MEGCC_DW_LOAD_TAP(7), MEGCC_DW_LOAD_TAP(8)};
-#else
-  const megcc_vf *taps = NULL;
+MEGCC_INLINE void megcc_dw_run(const megcc_dw_t *d, int32_t tall) {
+#if MEGCC_DW_MOST == 4
+  if (tall == 4) megcc_dw_rows_4(d);
 #endif
-  const megcc_vf bias = megcc_vf_load(d->bias + c);
-  for (ptrdiff_t ox = 0; ox < d->out_width;) {
-    for (; megcc_dw_inside(d, ox); ox += MEGCC_DW_TILE) {
-      megcc_dw_step(d, c, ox, taps, bias, 0);
+#if MEGCC_DW_MOST == 2
+  if (tall == 2) megcc_dw_rows_2(d);
+#else
+  if (tall == 3) megcc_dw_rows_3(d);
+#endif
+  if (tall == 1) megcc_dw_rows_1(d);
+}
+
+// A row of `cols` columns of the image after `pads` of the padding, and `outs` columns of output,
+// `column` floats apart.
+MEGCC_INLINE void megcc_dw_columns(megcc_dw_t *d, ptrdiff_t pads, ptrdiff_t cols, ptrdiff_t outs,
+                                   ptrdiff_t column) {
+  const ptrdiff_t after = pads + cols - MEGCC_DW_LEAD_COLS;  // columns for steps
+  const ptrdiff_t leads = MEGCC_DW_LEAD_COLS - pads;         // columns before them
+  d->pads = pads;
+  d->cols = cols;
+  d->steps = after > 0 ? after / STRIDE : 0;
+  d->steps = d->steps < outs ? d->steps : outs;
+  d->rest = outs - d->steps;
+  d->odd = STRIDE == 2 && d->rest > 0 && after > d->steps * STRIDE;
+  d->in_run = ((leads < cols ? leads : cols) + d->steps * STRIDE + d->odd) * column;
+  d->out_run = outs * column;
+}
+
+// The output rows `row`, `row` + dilation, ... of n * oh: `tall` of them, all of one image.
+MEGCC_COLD static void megcc_dw_block(void *const *ptr, const int32_t *attr, int32_t row,
+                                      int32_t tall) {
+  static const float zeros[MEGCC_VL] = {0};
+  const int32_t h = attr[CONV2D_H], oh = attr[CONV2D_OH], down = attr[CONV2D_DH];
+  const ptrdiff_t width = attr[CONV2D_W], out_width = attr[CONV2D_OW], channels = attr[CONV2D_OC];
+  const ptrdiff_t across = STRIDE == 1 ? attr[CONV2D_DW] : 1, tail = channels % MEGCC_VL;
+  const float *image = (const float *)ptr[0] + (ptrdiff_t)(row / oh) * h * width * channels;
+  const ptrdiff_t at = row * out_width * channels;
+  const ptrdiff_t top = (ptrdiff_t)(row % oh) * STRIDE - attr[CONV2D_PT];
+  megcc_dw_t d;
+  d.w = ptr[1];
+  d.bias = ptr[2];
+  d.channels = MEGCC_DW_OVERLAPS(channels) ? channels : channels - tail;
+  d.out_row = out_width * channels * down;
+  d.tap_step = (ptrdiff_t)sizeof(float) * channels;
+  d.step = d.tap_step * across;
+  d.act_a = megcc_vf_dup(megcc_attr_f32(attr[CONV2D_ACT_A]));
+  d.act_b = megcc_vf_dup(megcc_attr_f32(attr[CONV2D_ACT_B]));
+  // Columns that lie `across` apart know nothing of those between them.
+  for (ptrdiff_t phase = 0; phase < across && phase < out_width && d.channels > 0; ++phase) {
+    const ptrdiff_t left = attr[CONV2D_PL] - phase;
+    const ptrdiff_t pads = left > 0 ? (left + across - 1) / across : 0;
+    const ptrdiff_t first = pads * across - left;
+    const ptrdiff_t cols = first < width ? (width - first + across - 1) / across : 0;
+    for (int32_t i = 0; i < (tall - 1) * STRIDE + DW_K; ++i) {
+      const ptrdiff_t y = top + (ptrdiff_t)i * down;
+      const int inside = y >= 0 && y < h;
+      d.rows[i].at = inside ? image + (y * width + first) * channels : zeros;
+      d.rows[i].step = inside ? d.step : 0;
     }
-    if (ox < d->out_width) megcc_dw_step(d, c, ox, taps, bias, 1);
-    ox += MEGCC_DW_TILE;
+    d.dst = MEGCC_OUTPUT(ptr, 3) + at + phase * channels;
+    d.residual = RESIDUAL ? MEGCC_RESIDUAL(ptr, 3) + at + phase * channels : NULL;
+    megcc_dw_columns(&d, pads, cols, (out_width - phase + across - 1) / across, across * channels);
+    megcc_dw_run(&d, tall);
+  }
+  if (tail && !MEGCC_DW_OVERLAPS(channels)) {
+    const megcc_dw_pixel_t rest = megcc_dw_pixel_setup(ptr, attr);
+    for (int32_t r = 0; r < tall; ++r) megcc_dw_pixels(rest, ptr, attr, row + r * down, 0);
   }
 }
 
 // Output rows [begin, end) of n * oh.
 MEGCC_INLINE void megcc_dwconv(void *const *ptr, const int32_t *attr, int32_t begin, int32_t end) {
-  const int32_t h = attr[CONV2D_H], oh = attr[CONV2D_OH];
-  const megcc_dw_pixel_t rest = megcc_dw_pixel_setup(ptr, attr);
-  megcc_dw_t d;
-  d.w = ptr[1];
-  d.bias = ptr[2];
-  d.width = attr[CONV2D_W];
-  d.out_width = attr[CONV2D_OW];
-  d.left = -(ptrdiff_t)attr[CONV2D_PL];
-  d.channels = attr[CONV2D_OC];
-  d.out_row = d.out_width * d.channels;
-  d.act_a = megcc_vf_dup(megcc_attr_f32(attr[CONV2D_ACT_A]));
-  d.act_b = megcc_vf_dup(megcc_attr_f32(attr[CONV2D_ACT_B]));
+  const int32_t oh = attr[CONV2D_OH], down = attr[CONV2D_DH];
   for (int32_t row = begin; row < end;) {
-    const int32_t y = row % oh, top = y * STRIDE - attr[CONV2D_PT];
-    const float *image = (const float *)ptr[0] + (ptrdiff_t)(row / oh) * h * d.width * d.channels;
-    ptrdiff_t c = 0;
-    d.pair = y + 1 < oh && row + 1 < end;
-    for (int32_t i = 0; i < MEGCC_DW_ROWS; ++i) {
-      const int inside = top + i >= 0 && top + i < h && (d.pair || i < DW_K);
-      d.rows[i] = inside ? image + (ptrdiff_t)(top + i) * d.width * d.channels : NULL;
+    const int32_t below = oh - row % oh, left = below < end - row ? below : end - row;
+    const int32_t most = megcc_dw_tall((left + down - 1) / down) * down;
+    const int32_t rows = most < left ? most : left;
+    for (int32_t first = 0; first < down && first < rows; ++first) {
+      for (int32_t r = first; r < rows;) {
+        const int32_t tall = megcc_dw_tall((rows - r + down - 1) / down);
+        megcc_dw_block(ptr, attr, row + r, tall);
+        r += tall * down;
+      }
     }
-    d.dst = MEGCC_OUTPUT(ptr, 3) + row * d.out_row;
-    d.residual = RESIDUAL ? MEGCC_RESIDUAL(ptr, 3) + row * d.out_row : NULL;
-    for (; d.channels - c >= MEGCC_VL; c += MEGCC_VL) megcc_dw_channels(&d, c);
-    if (c < d.channels) {
-      megcc_dw_pixels(rest, ptr, attr, row, (size_t)c);
-      if (d.pair) megcc_dw_pixels(rest, ptr, attr, row + 1, (size_t)c);
-    }
-    row += 1 + d.pair;
+    row += rows;
   }
 }
 

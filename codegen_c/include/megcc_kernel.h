@@ -47,10 +47,15 @@ static inline float megcc_attr_f32(int32_t bits) {
     if (!(cond)) __builtin_unreachable(); \
   } while (0)
 #define MEGCC_UNUSED __attribute__((unused))
+// Loops that take the time, and what is around them, which is compiled for size.
+#define MEGCC_HOT __attribute__((noinline, hot))
+#define MEGCC_COLD __attribute__((noinline, cold))
 #else
 #define MEGCC_INLINE static inline
 #define MEGCC_ASSUME(cond) ((void)0)
 #define MEGCC_UNUSED
+#define MEGCC_HOT
+#define MEGCC_COLD
 #endif
 
 #endif  // MEGCC_KERNEL_H

@@ -28,7 +28,8 @@ def test_conv2d_selection(arch: str) -> None:
     assert _chosen(arch, ic=32, oc=32, g=4, **_IMAGE) == gemm
     assert _chosen(arch, ic=32, oc=32, g=32, **_IMAGE) == "dwconv2d_nhwc_f32_3x3"
     assert _chosen(arch, ic=32, oc=32, g=32, kh=5, kw=5, sh=2, sw=2, **_IMAGE).endswith("5x5")
-    assert _chosen(arch, ic=32, oc=32, g=32, dh=2, dw=2, **_IMAGE) == "dwconv2d_nhwc_f32"
+    assert _chosen(arch, ic=32, oc=32, g=32, dh=2, dw=2, **_IMAGE).endswith("3x3")
+    assert _chosen(arch, ic=32, oc=32, g=32, sh=2, sw=2, dw=2, **_IMAGE) == "dwconv2d_nhwc_f32"
     assert _chosen(arch, ic=32, oc=32, g=32, sw=3, **_IMAGE) == "dwconv2d_nhwc_f32"
     assert _chosen(arch, ic=6, oc=4, g=2, **_IMAGE) == "conv2d_nhwc_f32_ref"
 

@@ -14,6 +14,7 @@
 // Functions (all always inline; n is in [0, MEGCC_VL]):
 //   vf load(p) store(p, v)         unaligned
 //   vf load_n(p, n) store_n(p, v, n)   touch exactly n floats; lanes past n load as 0
+//   vf load_move(&p, bytes) store_move(&p, v, bytes)   then move the pointer on
 //   vf dup(x) add sub mul div neg abs sqrt
 //   vf fma(acc, a, b) fnma(acc, a, b)  acc + a * b, acc - a * b; fused where MEGCC_SIMD_FMA is 1
 //   vf min(a, b) max(a, b)         a NaN in b gives NaN everywhere; a NaN in a only on Arm
@@ -44,6 +45,18 @@
 #include "simd/megcc_simd_avx2.h"
 #else
 #include "simd/megcc_simd_c.h"
+#endif
+
+#ifndef MEGCC_SIMD_MOVES
+MEGCC_INLINE megcc_vf megcc_vf_load_move(const float** p, ptrdiff_t bytes) {
+  const megcc_vf v = megcc_vf_load(*p);
+  *p = (const float*)(const void*)((const char*)*p + bytes);
+  return v;
+}
+MEGCC_INLINE void megcc_vf_store_move(float** p, megcc_vf v, ptrdiff_t bytes) {
+  megcc_vf_store(*p, v);
+  *p = (float*)(void*)((char*)*p + bytes);
+}
 #endif
 
 MEGCC_INLINE megcc_vf megcc_vf_zero(void) { return megcc_vf_dup(0.0f); }

@@ -24,6 +24,26 @@ typedef uint32x4_t megcc_vm;
 MEGCC_INLINE megcc_vf megcc_vf_load(const float* p) { return vld1q_f32(p); }
 MEGCC_INLINE void megcc_vf_store(float* p, megcc_vf v) { vst1q_f32(p, v); }
 
+// By name: compilers add to the pointer in an instruction of its own.
+#define MEGCC_SIMD_MOVES
+#if defined(__aarch64__)
+#define MEGCC_NEON_LD1 "ld1 {%0.4s}, [%1], %2"
+#define MEGCC_NEON_ST1 "st1 {%2.4s}, [%1], %3"
+#else
+#define MEGCC_NEON_LD1 "vld1.32 {%e0-%f0}, [%1], %2"
+#define MEGCC_NEON_ST1 "vst1.32 {%e2-%f2}, [%1], %3"
+#endif
+MEGCC_INLINE megcc_vf megcc_vf_load_move(const float** p, ptrdiff_t bytes) {
+  const float(*from)[4] = (const float(*)[4]) * p;
+  megcc_vf v;
+  __asm__(MEGCC_NEON_LD1 : "=w"(v), "+r"(*p) : "r"(bytes), "m"(*from));
+  return v;
+}
+MEGCC_INLINE void megcc_vf_store_move(float** p, megcc_vf v, ptrdiff_t bytes) {
+  float(*to)[4] = (float(*)[4]) * p;
+  __asm__(MEGCC_NEON_ST1 : "=m"(*to), "+r"(*p) : "w"(v), "r"(bytes));
+}
+
 MEGCC_INLINE megcc_vf megcc_vf_load_n(const float* p, int32_t n) {
   float32x2_t lo = vdup_n_f32(0.0f), hi = lo;
   if (n >= 4) return vld1q_f32(p);

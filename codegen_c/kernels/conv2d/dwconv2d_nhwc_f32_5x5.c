@@ -3,18 +3,19 @@
 // dtype: f32
 // arch: portable
 // isa: simd
-// when: g == ic == oc and kh == kw == 5 and dh == dw == 1 and 1 <= sh == sw <= 2
+// when: g == ic == oc and kh == kw == 5 and (sh == sw == 1 or sh == sw == 2 and dw == 1)
+//   and pl <= (kw - sw) * dw and pr <= (kw - 1) * dw
 // rank: 30
 // tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual STRIDE=sw
 // pack: w=dw_taps
 // inplace: residual
-// overlap: sizeof(Y) * oc * ow * min(n * oh, pt // sh + 2)
-//   if pl + pr <= kw - 1 and pt + pb <= kh - 1 else -1
+// overlap: sizeof(Y) * oc * ow * min(n * oh, pt // sh + 4 * dh)
+//   if pl + pr <= dw * (kw - 1) and pt + pb <= dh * (kh - 1) else -1
 // work: n * oh
 // cost: 4 * ow * oc * kh * kw
 //
-// Depthwise 5x5, two times four outputs at a time: megcc_dwconv.h.
+// Depthwise 5x5, several rows at a time: megcc_dwconv.h.
 #define DW_K 5
 
 #ifndef STRIDE

@@ -53,21 +53,56 @@ MEGCC_INLINE void tile(const elem_t *x, ptrdiff_t x_step, elem_t *y, ptrdiff_t y
 }
 #endif
 
-MEGCC_INLINE void edge(const elem_t *x, ptrdiff_t x_step, elem_t *y, int32_t begin, int32_t end) {
-  for (int32_t c = begin; c < end; ++c) y[c] = x[c * x_step];
+// Two or three planes become pairs or triples, and back: compilers know the instructions.
+MEGCC_INLINE void interleave(const elem_t *x, ptrdiff_t x_step, elem_t *y, int32_t rows, int n) {
+  MEGCC_IVDEP
+  for (ptrdiff_t r = 0; r < rows; ++r) {
+    y[r * n] = x[r];
+    y[r * n + 1] = x[x_step + r];
+    if (n == 3) y[r * n + 2] = x[2 * x_step + r];
+  }
 }
 
+MEGCC_INLINE void separate(const elem_t *x, elem_t *y, ptrdiff_t y_step, int32_t cols, int n) {
+  MEGCC_IVDEP
+  for (ptrdiff_t c = 0; c < cols; ++c) {
+    y[c] = x[c * n];
+    y[y_step + c] = x[c * n + 1];
+    if (n == 3) y[2 * y_step + c] = x[c * n + 2];
+  }
+}
+
+// What is narrower than a tile, and part of a wider plane.
+MEGCC_COLD static void strip(const elem_t *x, ptrdiff_t x_step, elem_t *y, ptrdiff_t y_step,
+                             int32_t rows, int32_t cols) {
+  for (int32_t r = 0; r < rows; ++r)
+    for (int32_t c = 0; c < cols; ++c) y[r * y_step + c] = x[c * x_step + r];
+}
+
+// A tile for rows and columns that fill none: the last whole one, once more.
 static void plane(const elem_t *x, ptrdiff_t x_step, elem_t *y, ptrdiff_t y_step, int32_t rows,
                   int32_t cols) {
-  for (int32_t c0 = 0; c0 < cols; c0 += BLOCK) {
-    const int32_t c1 = cols - c0 < BLOCK ? cols : c0 + BLOCK, whole = c0 + (c1 - c0) / 4 * 4;
-    int32_t r = 0;
-    for (; r + 4 <= rows; r += 4) {
-      for (int32_t c = c0; c < whole; c += 4)
-        tile(x + c * x_step + r, x_step, y + r * y_step + c, y_step);
-      for (int32_t k = r; k < r + 4; ++k) edge(x + k, x_step, y + k * y_step, whole, c1);
+  if (cols == 2 && y_step == 2) {
+    interleave(x, x_step, y, rows, 2);
+  } else if (cols == 3 && y_step == 3) {
+    interleave(x, x_step, y, rows, 3);
+  } else if (rows == 2 && x_step == 2) {
+    separate(x, y, y_step, cols, 2);
+  } else if (rows == 3 && x_step == 3) {
+    separate(x, y, y_step, cols, 3);
+  } else if (rows < 4 || cols < 4) {
+    strip(x, x_step, y, y_step, rows, cols);
+  } else {
+    for (int32_t c0 = 0; c0 < cols; c0 += BLOCK) {
+      const int32_t c1 = cols - c0 < BLOCK ? cols : c0 + BLOCK;
+      for (int32_t i = 0; i < rows; i += 4) {
+        const int32_t r = i + 4 <= rows ? i : rows - 4;
+        for (int32_t j = c0; j < c1; j += 4) {
+          const int32_t c = j + 4 <= cols ? j : cols - 4;
+          tile(x + c * x_step + r, x_step, y + r * y_step + c, y_step);
+        }
+      }
     }
-    for (; r < rows; ++r) edge(x + r, x_step, y + r * y_step, c0, c1);
   }
 }
 

@@ -27,6 +27,10 @@ CASES = [
     {"shape": (2, 3, 67, 59), "perm": (0, 2, 3, 1)},
     {"shape": (1, 67, 59, 3), "perm": (0, 3, 1, 2)},
     {"shape": (2, 130, 66), "perm": (0, 2, 1)},
+    # Two and three planes, pairs and triples; less than a tile of a plane.
+    *({"shape": (2, n, 53), "perm": (0, 2, 1)} for n in (2, 3)),
+    *({"shape": (2, 53, n), "perm": (0, 2, 1)} for n in (2, 3)),
+    *({"shape": (n, 6, m), "perm": (2, 0, 1)} for n in (2, 3, 5) for m in (1, 2, 3)),
     {"shape": (1, 9, 12, 32), "perm": (0, 2, 1, 3)},
 ]
 
