@@ -56,6 +56,7 @@ def compile_model(
     io: str = "caller",
     memory: MemoryOptions = DEFAULT,
     dynamic: DynamicOptions = STATIC,
+    externs: Sequence[str | os.PathLike[str]] = (),
     dump_ir: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     advise: Progress = _silent,
@@ -89,6 +90,8 @@ def compile_model(
         How the arena is planned, and how large it may be.
     dynamic : DynamicOptions
         Listed shapes or buckets, each served by a program of its own.
+    externs : sequence of path
+        C files with the functions that the model calls and that its package does not have.
     dump_ir : path, optional
         A directory for the module before and after each pass.
     progress : callable, optional
@@ -125,7 +128,7 @@ def compile_model(
         progress=progress,
         advise=advise,
     )
-    write_output(programs, out, fmt=fmt, weights=weights, progress=progress)
+    write_output(programs, out, fmt=fmt, weights=weights, externs=externs, progress=progress)
     return programs
 
 
@@ -247,19 +250,22 @@ def write_output(
     *,
     fmt: str,
     weights: str = "incbin",
+    externs: Sequence[str | os.PathLike[str]] = (),
     compiler: str | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Write compiled programs in one of `FORMATS`."""
     from tvm_megcc.codegen_c import emit
+    from tvm_megcc.host import extern_sources
 
     tell = progress or (lambda stage: None)
     tell("emit C")
-    package = package_files(programs, weights)
+    package = extern_sources.with_sources(package_files(programs, weights), externs)
     name = next(iter(programs.values())).name
     if fmt == "so":
         from tvm_megcc.host import shared_library
 
+        extern_sources.check_supplied(package, externs)
         tell("build the library")
         with files.replacing(out) as fresh:
             shared_library.build(package, next(iter(programs)), fresh, compiler=compiler)

@@ -20,6 +20,7 @@ from tvm_megcc.byoc.default import CompileRegions
 from tvm_megcc.byoc.default import with_regions as _with_regions
 from tvm_megcc.byoc.partition import PartitionForMegcc
 from tvm_megcc.passes import (
+    CallExterns,
     ChannelsLast,
     ExpandQuantised,
     FoldConstants,
@@ -42,10 +43,11 @@ from tvm_megcc.passes.own_scans import OwnScans
 from tvm_megcc.passes.plan_memory import PlanMemory
 
 __all__ = [
-    "CastsApart", "ChannelsLast", "CompileRegions", "ExpandQuantised", "FoldConstants",
-    "FoldScaleShift", "ForwardMemory", "FuseNamed", "Generate", "ImplicitBroadcast", "LegaliseRest",
-    "MaterialiseKernels", "OwnScans", "PartitionForMegcc", "PlanMemory", "ReadSizes",
-    "ScalarsApart", "SettleStretched", "SizesFirst", "WindowsTo2d", "kernels", "pipeline", "stages",
+    "CallExterns", "CastsApart", "ChannelsLast", "CompileRegions", "ExpandQuantised",
+    "FoldConstants", "FoldScaleShift", "ForwardMemory", "FuseNamed", "Generate",
+    "ImplicitBroadcast", "LegaliseRest", "MaterialiseKernels", "OwnScans", "PartitionForMegcc",
+    "PlanMemory", "ReadSizes", "ScalarsApart", "SettleStretched", "SizesFirst", "WindowsTo2d",
+    "kernels", "pipeline", "stages",
 ]  # fmt: skip
 
 

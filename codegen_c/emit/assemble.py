@@ -123,6 +123,8 @@ def package(
         out[f"src/{path}.c"] = runtime_text(f"src/{path}.c")
     for file in kernels.files:
         out[file.path] = file.text(archs)
+    if any(file.extern for file in kernels.files):
+        out["include/megcc_extern.h"] = runtime_text("include/megcc_extern.h")
     add_headers(out, [file.body for file in kernels.files])
 
     out[f"include/{ident}.h"] = header(ident, name, codes, weights)

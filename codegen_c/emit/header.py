@@ -32,17 +32,41 @@ def header(ident: str, name: str, codes: Mapping[str, Compiled], weights: str) -
         if weights != "bin"
         else "// The image is a file, model/model_<arch>.bin: see megcc_image_from_bytes.\n"
     )
+    declared = declarations(codes)
     return (
         generated("What C code needs to know", ident)
         + f"#ifndef MEGCC_MODEL_{upper}_H\n#define MEGCC_MODEL_{upper}_H\n\n"
-        + '#include "megcc.h"\n\n'
+        + ('#include "megcc_extern.h"\n\n' if declared else '#include "megcc.h"\n\n')
         + "// For static allocation; at run time ask megcc_arena_bytes, megcc_context_bytes.\n"
         + guards.chain(sizes, '#error "this package was not compiled for this architecture"\n')
         + '\n#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
         + image
         + f"extern const megcc_kernels_t {ident}_kernels;\n"
+        + declared
         + f"\n#ifdef __cplusplus\n}}\n#endif\n\n#endif  // MEGCC_MODEL_{upper}_H\n"
     )
+
+
+def declarations(codes: Mapping[str, Compiled]) -> str:
+    """Functions that the package's user defines, each after the calls that the model has of it."""
+    found: dict[str, dict[str, None]] = {}
+    programs = [found.program for arch in sorted(codes) for found in codes[arch].codes]
+    for program in programs:
+        for call in program.calls:
+            kernel = program.kernels[call.kernel] if isinstance(call, Call) else None
+            if kernel is not None and kernel.extern and isinstance(call, Call):
+                tensors = [program.tensors[t] for t in call.operands]
+                types = [f"{t.dtype}[{', '.join(map(str, t.shape))}]" for t in tensors]
+                read, written = types[: -call.n_outputs], types[-call.n_outputs :]
+                count = len(call.attrs) - sum(len(t.shape) for t in tensors)
+                line = f"//   ({', '.join(read)}) -> ({', '.join(written)}), integers: {count}\n"
+                found.setdefault(kernel.extern, {})[line] = None
+    text = "\n// You define these functions, see megcc_extern.h; the model calls them with\n"
+    rows = [
+        f"{''.join(lines)}void {name}(const megcc_extern_tensor_t *tensor, const int32_t *attr);\n"
+        for name, lines in sorted(found.items())
+    ]
+    return text + "".join(rows) if rows else ""
 
 
 def _size_macros(upper: str, codes: Sequence[Compiled]) -> str:

@@ -27,7 +27,7 @@ class KernelFile:
 
     Attributes
     ----------
-    stem, symbol, template, defines, body
+    stem, symbol, template, defines, body, extern
         See `Kernel`; ``symbol`` is the link name.
     archs : tuple of str
         The machines that use it.
@@ -42,6 +42,7 @@ class KernelFile:
     body: str
     archs: tuple[str, ...]
     compiled_for: Machine | None = None
+    extern: str = ""
 
     @property
     def path(self) -> str:
@@ -50,7 +51,11 @@ class KernelFile:
         return f"src/kernels/{folder}{self.stem}.c"
 
     def text(self, package: tuple[str, ...]) -> str:
-        origin = kernel_path(self.template) if self.template else "TIR"
+        origin = "TIR"
+        if self.template:
+            origin = kernel_path(self.template)
+        elif self.extern:
+            origin = f"a call of {self.extern}, which the package's user defines"
         parameters = ", ".join(f"{k}={v}" for k, v in self.defines) or "none"
         head = (
             f"// Kernel {self.symbol}\n// from {origin}, parameters: {parameters}\n"
@@ -148,7 +153,7 @@ def kernel_files(kernels: Mapping[str, tuple[Kernel, ...]]) -> KernelFiles:
         KernelFile(
             # One symbol with two bodies (an architecture's own layout): tell the files apart.
             kernel.symbol if plain[kernel.symbol, compiled_for] == 1 else link,
-            link, kernel.template, defines, body, tuple(users[link]), compiled_for,
+            link, kernel.template, defines, body, tuple(users[link]), compiled_for, kernel.extern,
         )
         for link, (kernel, defines, body, compiled_for) in sorted(
             made.items(), key=lambda item: item[0]

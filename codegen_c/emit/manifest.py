@@ -34,6 +34,7 @@ def manifest(
     weights: str,
 ) -> dict[str, object]:
     bundle = next(iter(codes.values())).bundle
+    externs = sorted({f.extern for f in files if f.extern})
     return {
         "format": FORMAT,
         "program_version": bytecode.VERSION,
@@ -46,6 +47,7 @@ def manifest(
         "outputs": output_ports(bundle),
         "symbols": [{"name": s.name, "low": s.low, "high": s.high} for s in bundle.symbols],
         "opcodes": opcodes_of(codes),
+        **({"externs": externs} if externs else {}),
         "kernels": {f.symbol: {"template": f.template, "archs": list(f.archs)} for f in files},
         "per_arch": {
             a: {
@@ -65,9 +67,10 @@ def manifest(
 def _facts(program: Program) -> dict[str, object]:
     """What is told of each program; ``arena_bytes`` is null where it follows from the shapes."""
     kernels = Counter(
-        program.kernels[step.kernel].template or "tir"
+        kernel.template or kernel.extern or "tir"
         for step in program.calls
         if isinstance(step, Call)
+        for kernel in [program.kernels[step.kernel]]
     )
     return {
         "arena_bytes": program.arena_bytes,

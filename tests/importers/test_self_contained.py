@@ -55,9 +55,18 @@ def packed(x: relax.Var) -> relax.Expr:
     return relax.op.call_dps_packed("no.such.function", relax.Tuple([x]), F32)
 
 
+def returning(x: relax.Var) -> relax.Expr:
+    return relax.op.call_pure_packed("no_such_function", x, ty_args=[F32])
+
+
 #: What is wrong -> the module, the error, words of its sentence.
 CASES: dict[str, tuple[Callable[[], tvm.IRModule], type[MegccError], list[str]]] = {
-    "extern": (lambda: module(packed), InputError, ["'no.such.function'", "PrimFunc"]),
+    "extern": (lambda: module(packed), UnsupportedError, ["'no.such.function'", "in C"]),
+    "extern_with_memory": (
+        lambda: module(returning),
+        InputError,
+        ["'no_such_function'", "memory of its own", "R.call_dps_packed"],
+    ),
     "recursive": (recursive, InputError, ["'other'", "itself"]),
     "shape_parameter": (
         lambda: module(lambda x, s: relax.op.exp(x), F32, relax.ShapeType([4])),

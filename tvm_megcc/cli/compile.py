@@ -29,6 +29,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the weights as files that the C compiler takes in, or as C source; or all of the"
         " model as one file to map (default: %(default)s)",
     )
+    parser.add_argument(
+        "--extern",
+        metavar="FILE.c",
+        action="append",
+        default=[],
+        help="C source of functions that the model calls, to be part of the package (repeatable)",
+    )
     memory.add(parser)
     dynamic.add(parser)
 
@@ -48,6 +55,7 @@ def run(args: argparse.Namespace) -> None:
             dynamic=changing,
             fmt=args.output_format,
             weights=args.weights,
+            externs=args.extern,
             io=args.io,
             memory=memory.read(args),
             dump_ir=args.dump_ir,

@@ -11,7 +11,9 @@ True
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -30,6 +32,7 @@ from tvm_megcc.core.this_machine import host_arch as host_arch  # asked of this 
 from tvm_megcc.core.this_machine import is_native as is_native
 from tvm_megcc.core.this_machine import is_own_family
 from tvm_megcc.errors import InputError, ToolError
+from tvm_megcc.host.extern_sources import unsupplied
 from tvm_megcc.host.package import fits
 
 Array = npt.NDArray[Any]
@@ -154,8 +157,18 @@ def build(
         command.append("THREADS=1")
     if flags:
         command += [f"EXTRA_CFLAGS={flags}"]
-    _make(command, where, arch)
+    try:
+        _make(command, where, arch)
+    except ToolError as error:
+        raise _explained(error, package) from None
     return where / goal
+
+
+def _explained(error: ToolError, package: Path) -> ToolError:
+    """The error, or what its words mean where the model calls functions that nobody defines."""
+    externs = json.loads((package / "manifest.json").read_text()).get("externs", ())
+    missing = [name for name in externs if re.search(rf"ndefined .*\b_?{name}\b", str(error))]
+    return ToolError(unsupplied(missing)) if missing else error
 
 
 def _make(command: list[str], where: Path, arch: str) -> None:

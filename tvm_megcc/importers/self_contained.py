@@ -25,9 +25,12 @@ from tvm_megcc.relax_tools.exprs import expressions
 
 from ..errors import InputError, UnsupportedError
 
+#: How a module calls what the package's user supplies in C (`passes.externs`).
+SUPPLIED = "relax.call_dps_packed"
+
 #: Operators that call a function by its name, which is their first argument.
 _BY_NAME = {
-    "relax.call_dps_packed",
+    SUPPLIED,
     "relax.call_inplace_packed",
     "relax.call_pure_packed",
 }
@@ -111,10 +114,13 @@ def _check(expr: relax.Expr, where: str) -> None:
             " ONNX, or compute with a mask"
         )
     called = expr.args[0] if name in _BY_NAME else expr.op
-    if isinstance(called, relax.ExternFunc) and called.global_symbol != CHECKED:
+    if not isinstance(called, relax.ExternFunc) or called.global_symbol == CHECKED:
+        return
+    if name != SUPPLIED:
         raise InputError(
-            f"{where} calls '{called.global_symbol}', a function outside of the module, which a"
-            " package would not have; write it with Relax operators or as a PrimFunc"
+            f"{where} calls '{called.global_symbol}', a function outside of the module, which"
+            " returns memory of its own; write it with Relax operators, as a PrimFunc, or as a"
+            " function in C that R.call_dps_packed calls"
         )
 
 

@@ -17,6 +17,7 @@ from tvm import relax
 
 from tvm_megcc.passes.channels_last import ChannelsLast
 from tvm_megcc.passes.expand_quantised import ExpandQuantised
+from tvm_megcc.passes.externs import CallExterns
 from tvm_megcc.passes.flat_windows import WindowsTo2d
 from tvm_megcc.passes.fold_constants import FoldConstants
 from tvm_megcc.passes.fold_scale import FoldScaleShift
@@ -31,9 +32,9 @@ from tvm_megcc.passes.sizes_first import SizesFirst
 from tvm_megcc.relax_tools import raising
 
 __all__ = [
-    "ChannelsLast", "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory",
-    "Generate", "ImplicitBroadcast", "LegaliseRest", "MaterialiseKernels", "ReadSizes",
-    "SettleStretched", "SizesFirst", "WindowsTo2d", "pipeline", "stages",
+    "CallExterns", "ChannelsLast", "ExpandQuantised", "FoldConstants", "FoldScaleShift",
+    "ForwardMemory", "Generate", "ImplicitBroadcast", "LegaliseRest", "MaterialiseKernels",
+    "ReadSizes", "SettleStretched", "SizesFirst", "WindowsTo2d", "pipeline", "stages",
 ]  # fmt: skip
 
 raising.register()
@@ -71,7 +72,7 @@ def stages(arch: str, entries: Sequence[str] | None = None) -> dict[str, tvm.ir.
         "layout": ChannelsLast(),
         "forward_memory": ForwardMemory(),
         "materialise": sequential([MaterialiseKernels(arch), LegaliseRest()]),
-        "generate": Generate(entries),
+        "generate": sequential([CallExterns(), Generate(entries)]),
     }
 
 

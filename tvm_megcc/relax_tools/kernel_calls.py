@@ -121,6 +121,7 @@ def with_kernels(mod: tvm.IRModule, kernels: Iterable[Kernel]) -> tvm.IRModule:
             "source": kernel.source,
             "inplace": kernel.inplace,
             "features": kernel.features,
+            "extern": kernel.extern,
         }
         for symbol, kernel in found.items()
     }
@@ -139,6 +140,7 @@ def kernels_of(mod: tvm.IRModule) -> dict[str, Kernel]:
             row["source"],
             tuple(row["inplace"]),
             tuple(row["features"]),
+            row["extern"],
         )
         for symbol, row in json.loads(str(mod.attrs[ATTRIBUTE])).items()
     }

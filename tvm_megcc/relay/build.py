@@ -6,7 +6,8 @@ Enters: an ``IRModule`` from anywhere, with or without its weights as parameters
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tvm
@@ -38,6 +39,7 @@ def build(
     mod_name: str | None = None,
     io: str = "caller",
     memory: MemoryOptions = DEFAULT,
+    externs: Sequence[str | os.PathLike[str]] = (),
 ) -> Library:
     """Compile a function of a Relax module, with what it calls.
 
@@ -59,6 +61,8 @@ def build(
         Whether inputs and outputs live in buffers of the caller or in the arena.
     memory : MemoryOptions
         How the arena is planned, and how large it may be.
+    externs : sequence of path
+        C files with the functions that the module calls with ``R.call_dps_packed``.
 
     Returns
     -------
@@ -106,7 +110,7 @@ def build(
         memory_options=memory,
         function=entry,
     )
-    return Library(program)
+    return Library(program, externs)
 
 
 def _entry(mod: tvm.IRModule, name: str) -> relax.Function:

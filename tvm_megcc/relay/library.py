@@ -31,8 +31,11 @@ class Library:
         What was compiled: several programs where the module was dispatched.
     """
 
-    def __init__(self, program: Program | Bundle) -> None:
+    def __init__(
+        self, program: Program | Bundle, externs: Sequence[str | os.PathLike[str]] = ()
+    ) -> None:
         self.program = program
+        self._externs = tuple(externs)
 
     @property
     def _largest(self) -> Program:
@@ -78,13 +81,17 @@ class Library:
         """
         out = Path(path)
         driver.check_output(out, driver.output_format(out, "so"))
-        driver.write_output({self.program.arch: self.program}, out, fmt="so", compiler=cc)
+        driver.write_output(
+            {self.program.arch: self.program}, out, fmt="so", externs=self._externs, compiler=cc
+        )
 
     def save(self, path: str | os.PathLike[str], *, weights: str = "incbin") -> None:
         """Write the C package to a directory or a ``.tar``, as `driver.compile_model` does."""
         out = Path(path)
         driver.check_output(out, driver.output_format(out, "c"))
-        driver.write_output({self.program.arch: self.program}, out, fmt="c", weights=weights)
+        driver.write_output(
+            {self.program.arch: self.program}, out, fmt="c", weights=weights, externs=self._externs
+        )
 
     def get_source(self, fmt: str = "c") -> str:
         """The package's C sources but the weights, one after another, each after its path."""

@@ -26,6 +26,8 @@ class Kernel:
         Operands whose memory the (only) output may take over, best first.
     features : tuple of str
         Of the machine's features, those without which the kernel does not compile.
+    extern : str
+        Name of the function that it calls and that the package's user defines, else ``""``.
     """
 
     symbol: str
@@ -34,6 +36,7 @@ class Kernel:
     source: str = ""
     inplace: tuple[int, ...] = ()
     features: tuple[str, ...] = ()
+    extern: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,73 @@
+"""C files of the user's, with the functions that a model calls, as files of its package.
+
+Enters: a package and paths. Leaves: the package with the files under ``src/``, where its Makefile
+and CMakeLists.txt compile them like its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tvm_megcc.errors import InputError
+
+Package = Mapping[str, str | bytes]
+
+
+def with_sources(package: Package, paths: Sequence[str | os.PathLike[str]]) -> Package:
+    """`package` with these files.
+
+    Raises
+    ------
+    InputError
+        The model calls no function that is not its own, or a file is none of C, cannot be read, or
+        has the name of one of the package's.
+    """
+    if paths and not externs_of(package):
+        raise InputError(
+            f"'{paths[0]}': the model calls no function of yours; leave out its source"
+        )
+    added: dict[str, str | bytes] = {}
+    for path in map(Path, paths):
+        where = f"src/{path.name}"
+        if path.suffix not in (".c", ".h"):
+            raise InputError(f"'{path}': functions that a model calls are C, in .c files")
+        if where in package or where in added or path.name.startswith("megcc_"):
+            raise InputError(f"'{path}': the package has another file {where}; rename yours")
+        try:
+            added[where] = path.read_bytes()
+        except OSError as error:
+            raise InputError(f"'{path}': cannot be read ({error.strerror})") from None
+    return {**package, **added} if added else package
+
+
+def check_supplied(package: Package, paths: Sequence[str | os.PathLike[str]]) -> None:
+    """Refuse a package that is to be linked while nobody defines what its model calls.
+
+    Raises
+    ------
+    InputError
+        It names the functions that no file as much as mentions.
+    """
+    text = b"\n".join(Path(path).read_bytes() for path in paths)
+    missing = [
+        name for name in externs_of(package) if not re.search(rb"\b%s\b" % name.encode(), text)
+    ]
+    if missing:
+        raise InputError(unsupplied(missing))
+
+
+def externs_of(package: Package) -> list[str]:
+    """Names of the functions that the model calls and the package does not have."""
+    return list(json.loads(package["manifest.json"]).get("externs", ()))
+
+
+def unsupplied(names: Sequence[str]) -> str:
+    """What is wrong where nobody defines these functions."""
+    return (
+        f"the model calls {', '.join(names)}, which nobody defines; give the C file with --extern"
+        " (externs= in Python), or put it into the package's src/"
+    )

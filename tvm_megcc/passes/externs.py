@@ -1,0 +1,160 @@
+"""CallExterns: calls of functions that the user supplies in C become calls of kernels.
+
+Before: ``y = R.call_dps_packed("my_op", (x, R.prim_value(3)), out_ty=...)``. After: ``y =
+R.call_dps_packed("megcc_extern_my_op_3f9c1a27e0", (x, R.shape(attrs), R.shape([1, 0, cost])),
+...)``, the form of `relax_tools.kernel_calls`. The kernel is a few lines of C that the module
+attribute holds: it gives ``my_op`` its tensors with their dims, which are the first attributes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import tvm
+from tvm import relax, tirx
+
+from tvm_megcc.core.program import Kernel
+from tvm_megcc.dims import Size
+from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.passes.rewriting import changed, with_functions
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.control_flow import plain_functions
+from tvm_megcc.relax_tools.exprs import dtype_of, known_shape
+from tvm_megcc.relax_tools.kernel_calls import KernelCall, kernels_of, with_kernels
+from tvm_megcc.relax_tools.shape_exprs import (
+    Symbols,
+    size_of,
+    sizes_of,
+    symbols_of,
+    variables_of,
+)
+
+#: Words of C and names of ours, which no function of a user can have.
+_TAKEN = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if "
+    "inline int long main register restrict return short signed sizeof static struct switch "
+    "typedef union unsigned void volatile while".split()
+)
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.CallExterns")
+class CallExterns:
+    """See the module's docstring.
+
+    Raises
+    ------
+    UnsupportedError
+        A function's name is none in C, or an argument is neither a tensor nor integers.
+    """
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        known = kernels_of(mod)
+        made: dict[str, Kernel] = {}
+        functions = {}
+        for gvar, func in plain_functions(mod):
+            caller = _Caller(mod, set(known), variables_of(func), symbols_of(func), made)
+            functions[gvar] = changed(func, caller.block)
+        mod = with_functions(mod, functions)
+        return with_kernels(mod, made.values()) if made else mod
+
+
+@dataclass(slots=True)
+class _Caller:
+    """The calls of one function."""
+
+    mod: tvm.IRModule
+    known: set[str]
+    variables: dict[str, tirx.Var]
+    symbols: Symbols
+    made: dict[str, Kernel] = field(default_factory=dict)
+
+    def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
+        given = list(block.bindings)
+        bindings = [self._binding(binding) for binding in given]
+        stays = all(new is old for new, old in zip(bindings, given, strict=True))
+        return block if stays else type(block)(bindings)
+
+    def _binding(self, binding: relax.Binding) -> relax.Binding:
+        value = binding.value
+        if op_name(value) != "relax.call_dps_packed":
+            return binding
+        name = str(value.args[0].global_symbol)
+        if name in self.known:
+            return binding
+        call = relax.BlockBuilder(self.mod).normalize(self._call(value, name, binding.var.name))
+        if isinstance(binding, relax.MatchCast):
+            return relax.MatchCast(binding.var, call, binding.ty)
+        return relax.VarBinding(binding.var, call)
+
+    def _call(self, call: relax.Call, name: str, where: str) -> relax.Call:
+        if not re.fullmatch(r"(?!megcc_)[A-Za-z]\w*", name, re.ASCII) or name in _TAKEN:
+            raise UnsupportedError(
+                f"{where}: the module calls '{name}', which cannot be the name of a function in C;"
+                " write it with Relax operators or as a PrimFunc, or call a function of yours"
+            )
+        tensors, integers = self._arguments(call.args[1].fields, name, where)
+        results = call.ty.fields if isinstance(call.ty, relax.TupleType) else [call.ty]
+        every = [*tensors, *(relax.Var(where, ty) for ty in results)]
+        shapes = [known_shape(t, where, self.symbols) for t in every]
+        rows = [(dtype_of(t), len(shape)) for t, shape in zip(every, shapes, strict=True)]
+        kernel = _kernel(name, rows)
+        self.made[kernel.symbol] = kernel
+        dims = [dim for shape in shapes for dim in shape]
+        cost: Size = 1
+        for dim in shapes[-1]:
+            cost = cost * dim
+        found = KernelCall(kernel.symbol, tuple(tensors), (*dims, *integers), 1, 0, cost)
+        return found.expr(call.ty, self.variables)
+
+    def _arguments(
+        self, given: Sequence[relax.Expr], name: str, where: str
+    ) -> tuple[list[relax.Expr], list[Size]]:
+        """The tensors of a call, and its integers one after another."""
+        tensors: list[relax.Expr] = []
+        integers: list[Size] = []
+        for argument in given:
+            if isinstance(argument.ty, relax.TensorType):
+                tensors.append(argument)
+                continue
+            sizes = sizes_of(argument, self.symbols)
+            if sizes is None:
+                size = size_of(getattr(argument, "value", argument), self.symbols)
+                if size is None:
+                    raise UnsupportedError(
+                        f"{where}: an argument of '{name}' is {argument.ty}; a function in C takes"
+                        " tensors, integers and R.shape of them"
+                    )
+                sizes = (size,)
+            integers += sizes
+        return tensors, integers
+
+
+def _kernel(name: str, rows: Sequence[tuple[str, int]]) -> Kernel:
+    """The kernel that calls a function with tensors of these types and ranks."""
+    told = hashlib.sha256(repr(rows).encode()).hexdigest()[:10]
+    symbol = f"megcc_extern_{name}_{told}"
+    tensors, at = [], 0
+    for number, (dtype, rank) in enumerate(rows):
+        tensors.append(f"    {{ptr[{number}], MEGCC_{dtype.upper()}, {rank}, {_attr(at)}}},\n")
+        at += rank
+    function = (
+        f"void {symbol}(\n    void *const *ptr, const int32_t *attr, void *workspace,"
+        " int32_t begin, int32_t end)"
+    )
+    source = (
+        '#include <megcc_extern.h>\n\n#include "megcc_kernel.h"\n\n'
+        f"void {name}(const megcc_extern_tensor_t *tensor, const int32_t *attr);\n\n"
+        f"{function};\n\n{function} {{\n"
+        f"  const megcc_extern_tensor_t tensor[{len(rows)}] = {{\n{''.join(tensors)}  }};\n"
+        "  (void)workspace;\n  (void)begin;\n  (void)end;\n"
+        f"  {name}(tensor, {_attr(at)});\n}}\n"
+    )
+    return Kernel(symbol, source=source, extern=name)
+
+
+def _attr(at: int) -> str:
+    """Where a tensor's dims are; a call without attributes has no address to add to."""
+    return f"attr + {at}" if at else "attr"
