@@ -13,8 +13,8 @@
 //   * (MEGCC_WINOGRAD_M + 2) * (MEGCC_WINOGRAD_M + 2)
 //   * ((ic + NR - 1) // NR * NR + MEGCC_WINOGRAD_COLS))
 // inplace: residual
-// overlap: sizeof(Y) * oc * ow * min(n * oh, pt + MEGCC_WINOGRAD_M * (2 + (MEGCC_WINOGRAD_TILES - 2)
-//   // max(1, (ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)))
+// overlap: sizeof(Y) * oc * ow * min(n * oh, pt + MEGCC_WINOGRAD_M * (2
+//   + (MEGCC_WINOGRAD_TILES - 2) // max(1, (ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)))
 //   if oc <= ic and pl + pr <= 2 and pt + pb <= 2 else -1
 // work: (n * ((oh + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)
 //   * ((ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M) + MEGCC_WINOGRAD_TILES - 1)
