@@ -78,7 +78,7 @@ def matched(mod: tvm.IRModule, archs: Sequence[str] = registry.ARCHITECTURES) ->
     for _, func in plain_functions(mod):
         for arch in archs:
             for match in find_matches(func, arch).values():
-                found.add(f"kernel {match.kernel.stem}")
+                found.update(f"kernel {kernel.stem}" for kernel in match.kernels)
                 codes = _points_of(match.request.op)
                 found |= {codes[row] for row in match.request.facts.items() if row in codes}
     return found

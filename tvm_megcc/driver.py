@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from tvm_megcc.advice import advice
 from tvm_megcc.core.machine import by_architecture
+from tvm_megcc.core.preference import DEFAULT as BALANCED
+from tvm_megcc.core.preference import Preference
 from tvm_megcc.core.program import Bundle, Program
 from tvm_megcc.dims import Symbol
 from tvm_megcc.dynamic_options import STATIC, DynamicOptions, check_arena
@@ -55,6 +57,7 @@ def compile_model(
     name: str | None = None,
     io: str = "caller",
     memory: MemoryOptions = DEFAULT,
+    preference: Preference = BALANCED,
     dynamic: DynamicOptions = STATIC,
     externs: Sequence[str | os.PathLike[str]] = (),
     dump_ir: str | os.PathLike[str] | None = None,
@@ -88,6 +91,8 @@ def compile_model(
         Whether inputs and outputs live in buffers of the caller or in the arena.
     memory : MemoryOptions
         How the arena is planned, and how large it may be.
+    preference : Preference
+        What decides between kernels that differ in speed and size.
     dynamic : DynamicOptions
         Listed shapes or buckets, each served by a program of its own.
     externs : sequence of path
@@ -123,6 +128,7 @@ def compile_model(
         name=name,
         io=io,
         memory=memory,
+        preference=preference,
         dynamic=dynamic,
         dump_ir=None if dump_ir is None else IrDump(dump_ir),
         progress=progress,
@@ -141,6 +147,7 @@ def compile_programs(
     name: str | None = None,
     io: str = "caller",
     memory: MemoryOptions = DEFAULT,
+    preference: Preference = BALANCED,
     dynamic: DynamicOptions = STATIC,
     dump_ir: Callable[[str, str], None] | None = None,
     progress: Progress | None = None,
@@ -176,6 +183,7 @@ def compile_programs(
             io=io,
             memory_options=memory,
             dump_ir=dump,
+            preference=preference,
         )
     check_arena(dynamic, programs.values())
     for line in advice(imported, dynamic):

@@ -18,6 +18,8 @@ import tvm
 from tvm import relax
 
 from tvm_megcc import memory, passes
+from tvm_megcc.core.preference import DEFAULT as BALANCED
+from tvm_megcc.core.preference import Preference
 from tvm_megcc.core.program import Bundle, PortType, Program, Range, Variant
 from tvm_megcc.dispatch.equal_dims import with_equal_dims
 from tvm_megcc.dispatch.plan import DispatchPlan, plan_of
@@ -45,6 +47,7 @@ def compile_module(
     input_dtypes: Sequence[str] = (),
     output_dtypes: Sequence[str] = (),
     function: str = "main",
+    preference: Preference = BALANCED,
 ) -> Program | Bundle:
     """`to_program`, or for a dispatched module a program for each of its functions.
 
@@ -54,7 +57,7 @@ def compile_module(
     is the one that is compiled.
     """
     ports = _Ports(input_names, output_names, input_dtypes, output_dtypes)
-    compiler = _Compiler(arch, name, ports, io, memory_options, dump_ir)
+    compiler = _Compiler(arch, name, ports, io, memory_options, dump_ir, preference)
     found = plan_of(mod, function) or DispatchPlan((), function)
     signature = mod[function]
     mod, equal = with_equal_dims(mod, found.functions)
@@ -111,6 +114,7 @@ def to_program(
     io: str = "caller",
     memory_options: MemoryOptions = DEFAULT,
     dump_ir: Dump | None = None,
+    preference: Preference = BALANCED,
 ) -> Program:
     """Compile ``main`` of `mod` for one architecture.
 
@@ -131,6 +135,8 @@ def to_program(
     dump_ir : callable, optional
         Called with (stage name, text): the module before the first pass and after each stage, then
         the program before and after forwarding, and after memory planning.
+    preference : Preference
+        What decides between kernels that differ in speed and size.
 
     Raises
     ------
@@ -139,7 +145,7 @@ def to_program(
         shapes nor data that the VM can read, or the plan is larger than the memory there is.
     """
     ports = _Ports(input_names, output_names)
-    compiler = _Compiler(arch, name, ports, io, memory_options, dump_ir)
+    compiler = _Compiler(arch, name, ports, io, memory_options, dump_ir, preference)
     return compiler.programs(mod, ["main"])["main"]
 
 
@@ -163,6 +169,7 @@ class _Compiler:
     io: str
     options: MemoryOptions
     dump_ir: Dump | None
+    preference: Preference
 
     def _dump(self, stage: str, what: tvm.IRModule | Program) -> None:
         if self.dump_ir is not None:
@@ -173,7 +180,7 @@ class _Compiler:
         """The program of each of these functions of `mod`."""
         self._dump("imported", mod)
         names = names_of(mod)
-        for stage, transform in passes.stages(self.arch, functions).items():
+        for stage, transform in passes.stages(self.arch, functions, self.preference).items():
             mod = transform(mod)
             self._dump(stage, mod)
         # Functions of one model have the same weights: their bytes are kept once.

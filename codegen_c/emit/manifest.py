@@ -53,6 +53,7 @@ def manifest(
             a: {
                 **_of_all(codes[a]),
                 "needs": list(machine(a).needs),
+                **_spending(codes[a]),
                 "threads": _threads(codes[a]),
                 "weight_bytes": sum(len(layout.segments[k].data) for k in layout.of(a)),
                 "program_bytes": len(blobs[a]),
@@ -79,6 +80,12 @@ def _facts(program: Program) -> dict[str, object]:
         "calls": sum(kernels.values()),
         "calls_by_kernel": dict(kernels),
     }
+
+
+def _spending(code: Compiled) -> dict[str, object]:
+    """What the choice of kernels cost all programs: one entry, none where there was no choice."""
+    spent = code.codes[0].program.spending
+    return {} if spent is None else {"spending": asdict(spent)}
 
 
 def _threads(code: Compiled) -> int:

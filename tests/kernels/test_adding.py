@@ -95,11 +95,11 @@ def test_adding_a_kernel(tree: Path) -> None:
         pytest.skip("gcc not found: apt install gcc")
     said = follow("adding-a-kernel.md", tree)
     assert re.search(r"\b1 passed", said)
-    assert "conv2d_nhwc_f32_winograd (rank 40): chosen" in said
-    assert "winograd" in (tree / "docs" / "kernels.md").read_text()
+    assert "conv2d_nhwc_f32_f2x2 (rank 40): chosen" in said
+    assert "conv2d_nhwc_f32_f2x2" in (tree / "docs" / "kernels.md").read_text()
     attributes = {"pads": [1, 1, 1, 1]}
     manifest = compared(tree, op="Conv", inputs=["x", "w"], attributes=attributes)
-    assert "conv2d_nhwc_f32_winograd" in manifest
+    assert "conv2d_nhwc_f32_f2x2" in manifest
 
 
 def test_adding_an_operator(tree: Path) -> None:

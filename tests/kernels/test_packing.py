@@ -30,6 +30,23 @@ def test_gemm_panels_address(groups: int, nr: int, per_group: int) -> None:
     np.testing.assert_array_equal(packed, want)
 
 
+@pytest.mark.parametrize("m", [2, 4, 6])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_winograd_panels_hold_values_at_points(m: int, groups: int) -> None:
+    """The polynomial of each 3 x 3 kernel at every pair of points, times a factor of each point."""
+    w = np.random.default_rng(m).standard_normal((5 * groups, 3, 3, 3)).astype(np.float32)
+    packed = packing.winograd_panels(w, packing.Call({"g": groups}), m=m, nr=8)
+    assert packed.shape == (m + 2, m + 2, groups, 1, 3, 8) and packed.dtype == np.float32
+    assert not packed[..., 5:].any()
+    powers = np.array([[1, p, p * p] for p in (0, 1, -1, np.nan, 2, -2, 0.5, -0.5)][: m + 2])
+    powers[3] = [0, 0, 1]  # infinity: the highest coefficient
+    values = np.einsum("ki,goijc,lj->klgoc", powers, w.reshape(groups, 5, 3, 3, 3), powers)
+    ratio = packed[..., 0, :, :5].swapaxes(-1, -2) / values
+    factors = np.sqrt(np.abs(np.einsum("kk...->k...", ratio)).reshape(m + 2, -1)[:, 0])
+    want = np.abs(np.outer(factors, factors))[:, :, None, None, None]
+    np.testing.assert_allclose(np.abs(ratio), np.broadcast_to(want, ratio.shape), rtol=1e-5)
+
+
 @pytest.mark.parametrize("trans_b", [0, 1])
 @pytest.mark.parametrize("n", [0, 1, 8, 13])
 def test_matmul_panels_address(trans_b: int, n: int) -> None:

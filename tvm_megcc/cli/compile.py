@@ -58,6 +58,7 @@ def run(args: argparse.Namespace) -> None:
             externs=args.extern,
             io=args.io,
             memory=memory.read(args),
+            preference=options.preference(args),
             dump_ir=args.dump_ir,
             progress=tell,
             advise=advised.append,

@@ -73,6 +73,9 @@ def run(args: argparse.Namespace) -> None:
             for line in memory_lines(a["arena_bytes"], a["memory"]):
                 print(f"  {line}")
     for arch, a in facts["archs"].items():
+        if "spending" in a:
+            print(f"choice of kernels for {arch}: {spending_line(a['spending'])}")
+    for arch, a in facts["archs"].items():
         print(f"kernels for {arch}:")
         for symbol in a["kernels"]:
             print(f"  {symbol}")
@@ -103,10 +106,27 @@ def _facts(entry: Mapping[str, Any]) -> dict[str, Any]:
     facts["threads"] = entry.get("threads", 1)
     if "functions" in entry:
         facts["functions"] = entry["functions"]
+    if "spending" in entry:
+        facts["spending"] = entry["spending"]
     if "memory" in entry:  # a package of an earlier version has none
         memory = dict(entry["memory"])
         facts["memory"] = {**memory, "live_at_peak": live(memory, memory["peak_step"])}
     return facts
+
+
+def spending_line(spent: Mapping[str, Any]) -> str:
+    """What was spent on speed."""
+    preference = spent["preference"]
+    asked = f"--optimize {preference['optimize']}{' --exact' if preference['exact'] else ''}"
+    if not spent["calls"]:
+        return f"{asked}; no call has a choice"
+    allowed = spent["allowed_bytes"]
+    bound = "without bound" if allowed is None else f"of {allowed} allowed"
+    return (
+        f"{asked}; weights grow by {spent['spent_bytes']} bytes {bound};"
+        f" {spent['calls']} calls take about {spent['instructions']} instructions"
+        f" instead of {spent['instructions_before']}"
+    )
 
 
 def live(memory: Mapping[str, Any], step: int) -> list[dict[str, Any]]:

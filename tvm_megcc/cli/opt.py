@@ -46,6 +46,7 @@ def run(args: argparse.Namespace) -> None:
             dynamic=changing,
             io=args.io,
             memory=memory.read(args),
+            preference=options.preference(args),
             dump_ir=keep,
             progress=tell,
         )

@@ -17,6 +17,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from tvm_megcc.core import preference as preferences
+from tvm_megcc.core.preference import OPTIMIZE, Preference
 from tvm_megcc.dims import Symbol
 from tvm_megcc.errors import InputError
 from tvm_megcc.target import resolve
@@ -64,6 +66,19 @@ def add_compiling(parser: argparse.ArgumentParser) -> None:
         help="values of parameters of a Relax module (.py), by name: they become constants",
     )
     parser.add_argument(
+        "--optimize",
+        choices=OPTIMIZE,
+        default=preferences.DEFAULT.optimize,
+        help="speed: the fewest instructions; balanced: so, while the weights grow by a quarter at"
+        " most; size: the weights do not grow (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--exact",
+        action="store_true",
+        help="only kernels that compute what an operator's definition says, as it says it: no"
+        " Winograd",
+    )
+    parser.add_argument(
         "--dump-ir", metavar="DIR", help="write the module before and after each pass to DIR"
     )
 
@@ -73,6 +88,11 @@ def params(args: argparse.Namespace) -> Arrays | None:
     from tvm_megcc.host import arrays
 
     return None if args.params is None else arrays.read_npz(Path(args.params))
+
+
+def preference(args: argparse.Namespace) -> Preference:
+    """What ``--optimize`` and ``--exact`` say."""
+    return Preference(args.optimize, args.exact)
 
 
 def add_running(parser: argparse.ArgumentParser) -> None:

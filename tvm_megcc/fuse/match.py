@@ -1,7 +1,7 @@
 """Which calls of a function become calls of kernels.
 
 Enters: a Relax function. Leaves: matches that do not overlap: the variable that a kernel will
-compute, the request made of the calls behind it, and the kernel chosen for it.
+compute, the request made of the calls behind it, and the kernels that serve it.
 
 From every anchor what follows it is taken in, one step at a time (`tvm_megcc.fuse.epilogue`); then
 values are given to kernels from the last one up, the one that takes the most calls first.
@@ -32,11 +32,14 @@ _CHAINED = UNARY | BROADCAST | {"relax.nn.prelu"}
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """`request`, served by `kernel`, in place of the call bound to `var`."""
+    """`request` in place of the call bound to `var`, served by one of the `kernels`.
+
+    There are several where their costs decide (`tvm_megcc.kernels.choice`).
+    """
 
     var: relax.Var
     request: Request
-    kernel: registry.KernelFile
+    kernels: tuple[registry.KernelFile, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +122,11 @@ class _Matcher:
         if any(o in grown.inside for o in operands.values() if isinstance(o, relax.Var)):
             return False
         request = Request(request.op, request.facts, operands).checked(grown.value, graph.symbols)
-        kernel = registry.find(request.op, self.arch, request.facts)
-        if kernel is None:
+        kernels = registry.alternatives(request.op, self.arch, request.facts)
+        if not kernels:
             return False
         graph.claimed |= grown.inside
-        self.matches[grown.value] = Match(grown.value, request, kernel)
+        self.matches[grown.value] = Match(grown.value, request, kernels)
         return True
 
     def chain_lengths(self) -> dict[relax.Var, int]:

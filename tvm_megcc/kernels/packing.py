@@ -104,6 +104,43 @@ def gemm_panels(array: Array, call: Call, nr: int) -> Array:
     return _panels(array.reshape(groups, oc // groups, depth), nr)
 
 
+#: Largest form of Winograd's transform -> the factor of each of its points, in the order in which
+#: they stand (`codegen_c/include/megcc_winograd_lines.h`): what the inputs' polynomials lack.
+_WINOGRAD_FACTORS = {
+    2: (1, 1 / 2, 1 / 2, 1),
+    4: (1 / 4, -1 / 6, -1 / 6, 1, 1 / 24, 1 / 24),
+    6: (1, -2 / 9, -2 / 9, 1, 1 / 360, 1 / 360, 32 / 45, 32 / 45),
+}
+_WINOGRAD_POINTS = (0.0, 1.0, -1.0, np.inf, 2.0, -2.0, 0.5, -0.5)
+
+
+@packer
+def winograd_panels(array: Array, call: Call, m: int, nr: int) -> Array:
+    """3 x 3 weights at the points of Winograd's F(m x m, 3 x 3), in double, rounded once.
+
+    Parameters
+    ----------
+    array : ndarray [OC, 3, 3, IC/G]
+    call : Call
+        The fact ``g`` is read.
+    m : int
+        Outputs of a tile along one dim: 2, 4 or 6.
+    nr : int
+        Channels per panel.
+
+    Returns
+    -------
+    ndarray [m + 2, m + 2, G, ceil(OC/G / nr), IC/G, nr]
+    """
+    groups = int(call.facts["g"])
+    oc, _, _, icg = array.shape
+    powers = [[0.0, 0.0, 1.0] if p == np.inf else [1.0, p, p * p] for p in _WINOGRAD_POINTS]
+    at = np.array(_WINOGRAD_FACTORS[m])[:, None] * np.array(powers[: m + 2])
+    values = np.einsum("ki,oijc,lj->kloc", at, array.astype(np.float64), at)
+    rows = values.astype(array.dtype).reshape(m + 2, m + 2, groups, oc // groups, icg)
+    return _panels(rows, nr)
+
+
 @packer
 def matmul_panels(array: Array, call: Call, nr: int) -> Array:
     """The constant right-hand side of a product.

@@ -37,7 +37,7 @@ KERNEL_DIR = Path(codegen_c.__file__).parent / "kernels"
 
 _KEYS = {
     "kernel", "op", "dtype", "arch", "isa", "when", "rank", "params", "pack", "workspace", "work",
-    "inplace", "overlap", "tolerance", "cost",
+    "inplace", "overlap", "tolerance", "cost", "instructions", "weights", "exact",
 }  # fmt: skip
 
 
@@ -69,6 +69,9 @@ class KernelFile:
     inplace: tuple[str, ...] = ()
     overlap_bytes: Expression = field(default_factory=lambda: Expression("-1"))
     largest_error: Expression = field(default_factory=lambda: Expression("0"))
+    call_instructions: Expression | None = None
+    weight_bytes: Expression = field(default_factory=lambda: Expression("0"))
+    exact: bool = True
 
     @property
     def contract(self) -> Contract:
@@ -143,6 +146,16 @@ class KernelFile:
 
     def workspace(self, facts: Mapping[str, Fact]) -> Size:
         return _size(self.workspace_bytes(facts))
+
+    def instructions(self, facts: Mapping[str, Fact]) -> int | None:
+        """About how many a whole call takes, of usual sizes; None where the header does not say."""
+        if self.call_instructions is None:
+            return None
+        return typical(_size(self.call_instructions(facts)))
+
+    def weights(self, facts: Mapping[str, Fact]) -> int:
+        """Bytes of the packed constants that depend on the kernel, where its header says."""
+        return typical(_size(self.weight_bytes(facts)))
 
     def overlap(self, facts: Mapping[str, Fact]) -> Size | None:
         """Bytes by which the output may begin before the first operand; None where it may not."""
@@ -268,6 +281,9 @@ def _made(
         unit_cost=formula("cost"),
         overlap_bytes=formula("overlap", "-1"),
         largest_error=formula("tolerance", "0"),
+        call_instructions=formula("instructions") if "instructions" in keys else None,
+        weight_bytes=formula("weights", "0"),
+        exact=_exact(keys),
         inplace=tuple(
             operator.operand(name.strip()).name
             for name in keys.get("inplace", "").split(",")
@@ -276,13 +292,22 @@ def _made(
     )
 
 
+def _exact(keys: Mapping[str, str]) -> bool:
+    word = keys.get("exact", "yes")
+    if word not in ("yes", "no"):
+        raise ValueError(f"{keys['kernel']}.c: exact: {word!r} is neither yes nor no")
+    return word == "yes"
+
+
 def _check_names(kernel: KernelFile) -> None:
     """Refuse a formula that names neither a fact of the operator nor a constant of the file."""
     formulas = {
         "when": kernel.when, "rank": kernel.rank, "workspace": kernel.workspace_bytes,
         "work": kernel.work_extent, "cost": kernel.unit_cost, "overlap": kernel.overlap_bytes,
-        "tolerance": kernel.largest_error, **dict(kernel.params),
+        "tolerance": kernel.largest_error, "weights": kernel.weight_bytes, **dict(kernel.params),
     }  # fmt: skip
+    if kernel.call_instructions is not None:
+        formulas["instructions"] = kernel.call_instructions
     for key, formula in formulas.items():
         for name in sorted(formula.names - kernel.contract.names):
             raise ValueError(
@@ -337,22 +362,33 @@ def candidates(op: str, arch: str, facts: Mapping[str, Fact]) -> list[tuple[Kern
     return sorted(rows, key=lambda row: (bool(row[1]), -(row[0].ranked(facts) or 0), row[0].stem))
 
 
-def find(op: str, arch: str, facts: Mapping[str, Fact]) -> KernelFile | None:
-    """The best applicable kernel, or None.
+def alternatives(op: str, arch: str, facts: Mapping[str, Fact]) -> tuple[KernelFile, ...]:
+    """The applicable kernels of the highest rank: between several, `choice` decides by their costs.
+
+    The first is the one that all others are compared with: exact, and of the fewest instructions.
 
     Raises
     ------
     ValueError
-        When the two best kernels have equal rank: the header of one must change.
+        When several kernels have that rank and one does not say what a call costs: the header of
+        one must change.
     """
     rows = [k for k, why in candidates(op, arch, facts) if not why]
-    best = [k.ranked(facts) for k in rows[:2]]
-    if len(best) > 1 and best[0] == best[1]:
+    best = [k for k in rows if k.ranked(facts) == rows[0].ranked(facts)]
+    silent = [k for k in best if k.call_instructions is None]
+    if len(best) > 1 and silent:
+        other = next(k for k in best if k is not silent[0])
+        first, second = sorted((silent[0].stem, other.stem))
         raise ValueError(
-            f"{op} on {arch}: {rows[0].stem} and {rows[1].stem} both apply with rank {best[0]};"
-            f" give one of them another rank (facts: {dict(facts)})"
+            f"{op} on {arch}: {first} and {second} both apply with rank {best[0].ranked(facts)};"
+            f" give one of them another rank, or both `instructions` (facts: {dict(facts)})"
         )
-    return rows[0] if rows else None
+    return tuple(sorted(best, key=lambda k: (not k.exact, k.instructions(facts) or 0, k.stem)))
+
+
+def find(op: str, arch: str, facts: Mapping[str, Fact]) -> KernelFile | None:
+    """The best applicable kernel, exact where it can be, or None; errors as `alternatives`."""
+    return next(iter(alternatives(op, arch, facts)), None)
 
 
 def select(op: str, arch: str, facts: Mapping[str, Fact]) -> KernelFile:
@@ -370,16 +406,27 @@ def select(op: str, arch: str, facts: Mapping[str, Fact]) -> KernelFile:
 
 
 def explain(op: str, arch: str, facts: Mapping[str, Fact]) -> str:
-    """One line per candidate: chosen, outranked, or why it does not apply."""
+    """One line per candidate: chosen, an alternative to it, outranked, or why it does not apply."""
     lines = []
-    best: KernelFile | None = None
+    equals = alternatives(op, arch, facts)
+    best = equals[0] if equals else None
     for kernel, why in candidates(op, arch, facts):
-        if why:
+        if why or best is None:
             verdict = why
-        elif best is None:
-            best, verdict = kernel, "chosen"
-        else:
+        elif kernel not in equals:
             verdict = f"outranked by {best.stem} ({best.ranked(facts)})"
+        else:
+            verdict = "chosen" if kernel is best else "alternative"
+            verdict += _costs(kernel, facts) if len(equals) > 1 else ""
         rank = kernel.rank.text if why else kernel.ranked(facts)
         lines.append(f"{kernel.stem} (rank {rank}): {verdict}")
     return "\n".join(lines) or f"there is no kernel for {op}"
+
+
+def _costs(kernel: KernelFile, facts: Mapping[str, Fact]) -> str:
+    """What `choice` weighs."""
+    exact = "" if kernel.exact else ", not with --exact"
+    return (
+        f", about {kernel.instructions(facts):,} instructions, {kernel.weights(facts):,} bytes of"
+        f" weights, {typical(kernel.workspace(facts)):,} of workspace{exact}"
+    )

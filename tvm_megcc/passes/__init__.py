@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import tvm
 from tvm import relax
 
+from tvm_megcc.core.preference import DEFAULT, Preference
 from tvm_megcc.passes.channels_last import ChannelsLast
 from tvm_megcc.passes.expand_quantised import ExpandQuantised
 from tvm_megcc.passes.externs import CallExterns
@@ -40,7 +41,9 @@ __all__ = [
 raising.register()
 
 
-def stages(arch: str, entries: Sequence[str] | None = None) -> dict[str, tvm.ir.transform.Pass]:
+def stages(
+    arch: str, entries: Sequence[str] | None = None, preference: Preference = DEFAULT
+) -> dict[str, tvm.ir.transform.Pass]:
     """Stage name -> pass, in order.
 
     Parameters
@@ -49,6 +52,8 @@ def stages(arch: str, entries: Sequence[str] | None = None) -> dict[str, tvm.ir.
         ``portable``, ``arm64``, ``armv7`` or ``x86``.
     entries : sequence of str, optional
         The functions that are compiled, with what they call; by default all.
+    preference : Preference
+        What decides between kernels that differ in speed and size.
     """
     sequential = tvm.transform.Sequential
     return {
@@ -71,7 +76,7 @@ def stages(arch: str, entries: Sequence[str] | None = None) -> dict[str, tvm.ir.
         ),
         "layout": ChannelsLast(),
         "forward_memory": ForwardMemory(),
-        "materialise": sequential([MaterialiseKernels(arch), LegaliseRest()]),
+        "materialise": sequential([MaterialiseKernels(arch, preference), LegaliseRest()]),
         "generate": sequential([CallExterns(), Generate(entries)]),
     }
 

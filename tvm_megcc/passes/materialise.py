@@ -2,8 +2,9 @@
 
 Before: ``conv2d``, ``add``, ``nn.relu``. After: ``y = R.call_dps_packed("megcc_conv2d_...", (x,
 packed, bias, R.shape(attrs), R.shape([work, workspace, cost, overlap])), ...)`` (see
-`relax_tools.kernel_calls`). The constants are packed for the kernel that was chosen. What no kernel
-takes stays as it is.
+`relax_tools.kernel_calls`). Where several kernels serve a call, `passes.choosing` decides over the
+whole module. The constants are packed for the kernel that was chosen. What no kernel takes stays as
+it is.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from tvm_megcc.core.preference import DEFAULT, Preference
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.fuse.match import Match, find_matches
 from tvm_megcc.kernels import packing
+from tvm_megcc.kernels.registry import KernelFile
+from tvm_megcc.passes.choosing import chosen
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, make_constant
-from tvm_megcc.relax_tools.kernel_calls import KernelCall, with_kernels
+from tvm_megcc.relax_tools.kernel_calls import KernelCall, with_kernels, with_spending
 from tvm_megcc.relax_tools.shape_exprs import variables_of
 
 
@@ -32,53 +36,57 @@ class MaterialiseKernels:
     ----------
     arch : str
         Architecture whose kernels count (``portable``, ``arm64``, ``armv7``, ``x86``).
+    preference : Preference
+        What decides between kernels of equal rank.
     """
 
-    def __init__(self, arch: str) -> None:
+    def __init__(self, arch: str, preference: Preference = DEFAULT) -> None:
         self.arch = arch
+        self.preference = preference
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         rewriter = _Materialiser(mod)
-        for gvar, func in plain_functions(mod):
-            rewriter.matches = find_matches(func, self.arch)
+        functions = [(g, f, find_matches(f, self.arch)) for g, f in plain_functions(mod)]
+        kernels, spending = chosen([(f, matches) for _, f, matches in functions], self.preference)
+        for gvar, func, matches in functions:
+            rewriter.matches = {var: (match, kernels[var]) for var, match in matches.items()}
             rewriter.variables = variables_of(func)
             rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
         result = relax.transform.DeadCodeElimination()(rewriter.builder_.get())
-        return with_kernels(result, rewriter.kernels.values())
+        return with_spending(with_kernels(result, rewriter.kernels.values()), spending)
 
 
 @mutator
 class _Materialiser(PyExprMutator):
     def __init__(self, mod: tvm.IRModule) -> None:
         super().__init__(mod)
-        self.matches: dict[relax.Var, Match] = {}
+        self.matches: dict[relax.Var, tuple[Match, KernelFile]] = {}
         self.kernels: dict[str, Kernel] = {}
         self.variables: dict[str, tvm.tirx.Var] = {}
 
     def visit_var_binding_(self, binding: relax.VarBinding) -> None:
-        match = self.matches.get(binding.var)
-        if match is not None:
-            binding = relax.VarBinding(binding.var, self._call(match, binding.var.ty))
+        found = self.matches.get(binding.var)
+        if found is not None:
+            binding = relax.VarBinding(binding.var, self._call(*found, binding.var.ty))
         super().visit_var_binding_(binding)
 
-    def _call(self, match: Match, ty: relax.Type) -> relax.Call:
+    def _call(self, match: Match, serving: KernelFile, ty: relax.Type) -> relax.Call:
         facts = match.request.facts
-        kernel = match.kernel.instance(facts)
+        kernel = serving.instance(facts)
         self.kernels[kernel.symbol] = kernel
         given = match.request.operands
-        packed = packing.apply(match.kernel.pack, packing.Call(facts, _constants(given)))
+        packed = packing.apply(serving.pack, packing.Call(facts, _constants(given)))
         operands = [
             make_constant(packed[name]) if name in packed else given[name] for name in given
         ]
-        chosen = match.kernel
         call = KernelCall(
             kernel.symbol,
             tuple(operands),
-            chosen.attrs(facts),
-            chosen.work(facts),
-            chosen.workspace(facts),
-            chosen.cost(facts),
-            chosen.overlap(facts),
+            serving.attrs(facts),
+            serving.work(facts),
+            serving.workspace(facts),
+            serving.cost(facts),
+            serving.overlap(facts),
         )
         return call.expr(ty, self.variables)
 

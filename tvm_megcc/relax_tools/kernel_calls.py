@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import tvm
 from tvm import relax
 
+from tvm_megcc.core.preference import Preference, Spending
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Size, magnitude
 from tvm_megcc.errors import UnsupportedError
@@ -28,6 +29,7 @@ from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of, sizes_of
 
 ATTRIBUTE = "tvm_megcc.kernels"
+SPENDING = "tvm_megcc.spending"
 
 _WORDS = 1 << 32
 _MOST = 1 << 62
@@ -144,3 +146,16 @@ def kernels_of(mod: tvm.IRModule) -> dict[str, Kernel]:
         )
         for symbol, row in json.loads(str(mod.attrs[ATTRIBUTE])).items()
     }
+
+
+def with_spending(mod: tvm.IRModule, spending: Spending) -> tvm.IRModule:
+    """`mod`, which says what the choice of its kernels cost, too."""
+    return mod.with_attr(SPENDING, json.dumps(asdict(spending), sort_keys=True))
+
+
+def spending_of(mod: tvm.IRModule) -> Spending | None:
+    """What `with_spending` has written."""
+    if not mod.attrs or SPENDING not in mod.attrs:
+        return None
+    row = json.loads(str(mod.attrs[SPENDING]))
+    return Spending(**{**row, "preference": Preference(**row["preference"])})

@@ -13,6 +13,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
+from tvm_megcc.core.preference import Preference
 from tvm_megcc.dispatch.plan import plan_of
 from tvm_megcc.errors import InputError
 from tvm_megcc.importers.flat import flat_values, input_count, result_names
@@ -40,6 +41,8 @@ def build(
     io: str = "caller",
     memory: MemoryOptions = DEFAULT,
     externs: Sequence[str | os.PathLike[str]] = (),
+    optimize: str = "balanced",
+    exact: bool = False,
 ) -> Library:
     """Compile a function of a Relax module, with what it calls.
 
@@ -63,6 +66,10 @@ def build(
         How the arena is planned, and how large it may be.
     externs : sequence of path
         C files with the functions that the module calls with ``R.call_dps_packed``.
+    optimize : {"balanced", "speed", "size"}
+        How much weights may grow for speed: see `core.preference.Preference`.
+    exact : bool
+        Only kernels that add and multiply what an operator's definition does.
 
     Returns
     -------
@@ -78,6 +85,7 @@ def build(
     from tvm_megcc import pipeline
 
     arch = architecture(target)
+    preference = Preference(optimize, exact)
     func = _entry(mod, entry)
     attrs = dict(func.attrs or {})
     count = input_count(func, int(attrs.get("num_input", len(func.params))))
@@ -109,6 +117,7 @@ def build(
         io=io,
         memory_options=memory,
         function=entry,
+        preference=preference,
     )
     return Library(program, externs)
 

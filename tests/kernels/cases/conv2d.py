@@ -79,6 +79,20 @@ _DENSE = [
     *({"h": 2, "w": 7, "ic": 5, "oc": 11, **_POINT, "act": ACT[act]}
       for act in ("SILU", "LEAKY_RELU", "GELU")),
 ]  # fmt: skip
+# 3 x 3 at stride 1: images that end within a tile of 2, 4 or 6, at each of its outputs; more than a
+# block of tiles, of rows, columns and images; more than a unit of 48 channels; depths that add up.
+_TILED = [
+    *({"h": h, "w": w, "ic": 6, "oc": 9, **_SAME}
+      for h, w in [(1, 1), (2, 3), (4, 5), (6, 6), (7, 13), (8, 8), (13, 9), (19, 12), (11, 10)]),
+    {"h": 25, "w": 31, "ic": 5, "oc": 53, **_SAME, **_RELU, "residual": 2},
+    {"h": 23, "w": 37, "ic": 20, "oc": 98, **_SAME, **_RELU, "residual": 1},
+    *({"h": 41, "w": w, "ic": 7, "oc": 7, "n": 2, **_SAME} for w in (3, 13, 29)),
+    {"h": 100, "w": 3, "ic": 4, "oc": 4, "pl": 1, "pr": 1},
+    {"h": 9, "w": 8, "ic": 17, "oc": 5, "pt": 4, "pb": 3, "pl": 5, "pr": 4},
+    {"h": 7, "w": 9, "ic": 3, "oc": 4, "pt": 0, "pb": 2, "pl": 2, "n": 3},
+    {"h": 13, "w": 11, "ic": 10, "oc": 70, "g": 2, **_SAME, **_RELU},
+    {"h": 12, "w": 14, "ic": 160, "oc": 16, **_SAME},
+]  # fmt: skip
 _DEPTHWISE = [
     *(_depthwise(c, **_SAME) for c in (1, 3, 4, 5, 8, 15, 16, 17, 24, 40)),
     *(_depthwise(c, sh=2, sw=2, **_SAME) for c in (1, 4, 7, 16, 20)),
@@ -129,7 +143,7 @@ def _random(rng):
     return row
 
 
-CASES = _DENSE + _DEPTHWISE + [_random(np.random.default_rng(seed)) for seed in range(40)]
+CASES = _DENSE + _TILED + _DEPTHWISE + [_random(np.random.default_rng(seed)) for seed in range(40)]
 
 
 def _extent(size, k, stride, dilation, pads):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tvm_megcc.core.preference import Spending
 from tvm_megcc.core.program.steps import Check, Copy, Else, End, If, Kernel, Let, Load, Loop, Step
 from tvm_megcc.core.program.storages import MemoryPlan, Storage
 from tvm_megcc.core.program.tensors import Port, Tensor, Weight
@@ -28,7 +29,8 @@ class Program:
     A port's tensor has location ``("input"|"output", k)`` or, when the port lives in the arena,
     ``("arena", ...)``. A program of symbolic shapes has ``symbols``; ``memory.place`` gives it
     ``storages`` and leaves ``arena_bytes`` and ``plan`` None; where all its symbols are bounded,
-    ``arena_limit`` is the arena that does for all sizes.
+    ``arena_limit`` is the arena that does for all sizes. ``spending`` says what the choice of
+    kernels cost the whole model.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Program:
     storages: tuple[Storage, ...] = ()
     requirements: tuple[Requirement, ...] = ()
     arena_limit: int | None = None
+    spending: Spending | None = None
 
     def __str__(self) -> str:
         def show(i: int) -> str:

@@ -1,0 +1,130 @@
+// The one-dimensional transforms of Winograd's convolution with a kernel of 3, for 2, 4 or 6
+// outputs at a time, on vectors of channels.
+//
+// Points of evaluation: 0, 1, -1, infinity; 2, -2; 1/2, -1/2. Two outputs need the first four, four
+// the first six, six all eight. Weights are evaluated once, at the points of the largest form that
+// a kernel has (packing.py, winograd_panels); a shorter tile at the edge of an image uses the first
+// of them. So the factor that the weights of a point carry is that of the largest form, and the
+// input of a shorter form makes up for it: MEGCC_WINOGRAD_M is the kernel's largest form.
+//
+// Inputs: with d(x) the polynomial of the inputs and M(x) the product of (x - q) over the finite
+// points, the value for a point p is the sum of d times the coefficients of M(x) / (x - p), for
+// infinity those of M(x). Pairs of points of opposite signs share their even and odd parts.
+#ifndef MEGCC_WINOGRAD_LINES_H
+#define MEGCC_WINOGRAD_LINES_H
+
+#include "simd/megcc_simd.h"
+
+typedef struct {
+  megcc_vf v0, v1, v2, v3, v4, v5, v6, v7;
+} megcc_line_t;
+
+MEGCC_INLINE megcc_line_t megcc_line_load(const float *p, ptrdiff_t step, int n) {
+  megcc_line_t d;
+  d.v0 = megcc_vf_load(p);
+  d.v1 = megcc_vf_load(p + step);
+  d.v2 = n > 2 ? megcc_vf_load(p + 2 * step) : d.v0;
+  d.v3 = n > 2 ? megcc_vf_load(p + 3 * step) : d.v0;
+  d.v4 = n > 4 ? megcc_vf_load(p + 4 * step) : d.v0;
+  d.v5 = n > 4 ? megcc_vf_load(p + 5 * step) : d.v0;
+  d.v6 = n > 6 ? megcc_vf_load(p + 6 * step) : d.v0;
+  d.v7 = n > 6 ? megcc_vf_load(p + 7 * step) : d.v0;
+  return d;
+}
+
+MEGCC_INLINE void megcc_line_store(float *p, ptrdiff_t step, int n, megcc_line_t d) {
+  megcc_vf_store(p, d.v0);
+  megcc_vf_store(p + step, d.v1);
+  if (n > 2) megcc_vf_store(p + 2 * step, d.v2);
+  if (n > 2) megcc_vf_store(p + 3 * step, d.v3);
+  if (n > 4) megcc_vf_store(p + 4 * step, d.v4);
+  if (n > 4) megcc_vf_store(p + 5 * step, d.v5);
+  if (n > 6) megcc_vf_store(p + 6 * step, d.v6);
+  if (n > 6) megcc_vf_store(p + 7 * step, d.v7);
+}
+
+// a + k * b
+MEGCC_INLINE megcc_vf megcc_line_add(megcc_vf a, float k, megcc_vf b) {
+  return megcc_vf_fma(a, megcc_vf_dup(k), b);
+}
+
+// The value of a shorter form by the factor that the weights lack: 1 where they are of this form.
+MEGCC_INLINE megcc_vf megcc_line_scale(megcc_vf a, float k) {
+  return megcc_vf_mul(a, megcc_vf_dup(k));
+}
+
+// What weights are multiplied with, for `outputs` outputs from `outputs` + 2 inputs.
+MEGCC_INLINE megcc_line_t megcc_winograd_in(int outputs, megcc_line_t d) {
+  megcc_line_t v = d;
+  if (outputs == 2) {
+    const float one = MEGCC_WINOGRAD_M == 2 ? 1.0f : MEGCC_WINOGRAD_M == 4 ? -3.0f : -2.25f;
+    const megcc_vf zero = megcc_vf_sub(d.v0, d.v2);
+    const megcc_vf plus = megcc_vf_add(d.v2, d.v1), minus = megcc_vf_sub(d.v2, d.v1);
+    v.v0 = MEGCC_WINOGRAD_M == 4 ? megcc_line_scale(zero, 4.0f) : zero;
+    v.v1 = MEGCC_WINOGRAD_M == 2 ? plus : megcc_line_scale(plus, one);
+    v.v2 = MEGCC_WINOGRAD_M == 2 ? minus : megcc_line_scale(minus, one);
+    v.v3 = megcc_vf_sub(d.v3, d.v1);
+  } else if (outputs == 4) {
+    const int own = MEGCC_WINOGRAD_M == 4;
+    const megcc_vf even1 = megcc_line_add(d.v4, -4.0f, d.v2);
+    const megcc_vf odd1 = megcc_line_add(d.v3, -4.0f, d.v1);
+    const megcc_vf even2 = megcc_vf_sub(d.v4, d.v2), odd2 = megcc_vf_sub(d.v3, d.v1);
+    const megcc_vf zero = megcc_line_add(megcc_line_add(d.v4, -5.0f, d.v2), 4.0f, d.v0);
+    const megcc_vf plus1 = megcc_vf_add(even1, odd1), minus1 = megcc_vf_sub(even1, odd1);
+    const megcc_vf plus2 = megcc_line_add(even2, 2.0f, odd2);
+    const megcc_vf minus2 = megcc_line_add(even2, -2.0f, odd2);
+    v.v0 = own ? zero : megcc_line_scale(zero, 0.25f);
+    v.v1 = own ? plus1 : megcc_line_scale(plus1, 0.75f);
+    v.v2 = own ? minus1 : megcc_line_scale(minus1, 0.75f);
+    v.v3 = megcc_line_add(megcc_line_add(d.v5, -5.0f, d.v3), 4.0f, d.v1);
+    v.v4 = own ? plus2 : megcc_line_scale(plus2, 15.0f);
+    v.v5 = own ? minus2 : megcc_line_scale(minus2, 15.0f);
+  } else {
+    const megcc_vf even1 = megcc_line_add(megcc_vf_add(d.v6, d.v2), -4.25f, d.v4);
+    const megcc_vf odd1 = megcc_line_add(megcc_vf_add(d.v5, d.v1), -4.25f, d.v3);
+    // Those of 2 and 1/2, taken four times, are each other's from the other end.
+    const megcc_vf mid_even = megcc_line_scale(d.v4, -5.0f);
+    const megcc_vf mid_odd = megcc_line_scale(d.v3, -10.0f);
+    const megcc_vf even2 = megcc_line_add(megcc_vf_add(mid_even, d.v2), 4.0f, d.v6);
+    const megcc_vf even3 = megcc_line_add(megcc_vf_add(mid_even, d.v6), 4.0f, d.v2);
+    const megcc_vf odd2 = megcc_line_add(megcc_line_add(mid_odd, 8.0f, d.v5), 2.0f, d.v1);
+    const megcc_vf odd3 = megcc_line_add(megcc_line_add(mid_odd, 2.0f, d.v5), 8.0f, d.v1);
+    v.v0 = megcc_line_add(megcc_vf_sub(d.v0, d.v6), 5.25f, megcc_vf_sub(d.v4, d.v2));
+    v.v1 = megcc_vf_add(even1, odd1);
+    v.v2 = megcc_vf_sub(even1, odd1);
+    v.v3 = megcc_line_add(megcc_vf_sub(d.v7, d.v1), 5.25f, megcc_vf_sub(d.v3, d.v5));
+    v.v4 = megcc_vf_add(even2, odd2);
+    v.v5 = megcc_vf_sub(even2, odd2);
+    v.v6 = megcc_line_add(even3, 0.25f, odd3);
+    v.v7 = megcc_line_add(even3, -0.25f, odd3);
+  }
+  return v;
+}
+
+// `outputs` outputs from the products at the first `outputs` + 2 points.
+MEGCC_INLINE megcc_line_t megcc_winograd_out(int outputs, megcc_line_t w) {
+  const megcc_vf even1 = megcc_vf_add(w.v1, w.v2), odd1 = megcc_vf_sub(w.v1, w.v2);
+  megcc_line_t y = w;
+  if (outputs == 2) {
+    y.v0 = megcc_vf_add(w.v0, even1);
+    y.v1 = megcc_vf_add(w.v3, odd1);
+  } else if (outputs == 4) {
+    const megcc_vf even2 = megcc_vf_add(w.v4, w.v5), odd2 = megcc_vf_sub(w.v4, w.v5);
+    y.v0 = megcc_vf_add(megcc_vf_add(w.v0, even1), even2);
+    y.v1 = megcc_line_add(odd1, 2.0f, odd2);
+    y.v2 = megcc_line_add(even1, 4.0f, even2);
+    y.v3 = megcc_line_add(megcc_vf_add(w.v3, odd1), 8.0f, odd2);
+  } else {
+    const megcc_vf even2 = megcc_vf_add(w.v4, w.v5), odd2 = megcc_vf_sub(w.v4, w.v5);
+    const megcc_vf even3 = megcc_vf_add(w.v6, w.v7), odd3 = megcc_vf_sub(w.v6, w.v7);
+    y.v0 = megcc_vf_add(megcc_vf_add(w.v0, even1), megcc_vf_add(even2, even3));
+    y.v1 = megcc_line_add(megcc_line_add(odd1, 2.0f, odd2), 0.5f, odd3);
+    y.v2 = megcc_line_add(megcc_line_add(even1, 4.0f, even2), 0.25f, even3);
+    y.v3 = megcc_line_add(megcc_line_add(odd1, 8.0f, odd2), 0.125f, odd3);
+    y.v4 = megcc_line_add(megcc_line_add(even1, 16.0f, even2), 0.0625f, even3);
+    y.v5 = megcc_line_add(megcc_line_add(megcc_vf_add(w.v3, odd1), 32.0f, odd2), 0.03125f, odd3);
+  }
+  return y;
+}
+
+#endif  // MEGCC_WINOGRAD_LINES_H

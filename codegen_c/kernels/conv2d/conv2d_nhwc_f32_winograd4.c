@@ -1,0 +1,51 @@
+// kernel: conv2d_nhwc_f32_winograd4
+// op: conv2d
+// dtype: f32
+// arch: portable
+// isa: simd
+// when: kh == kw == 3 and sh == sw == dh == dw == 1 and ic > 0 and (g == 1 or oc // g >= 4)
+// rank: 10
+// tolerance: 2e-5
+// params: ACT=act RESIDUAL=residual
+// pack: w=winograd_panels(m=MEGCC_WINOGRAD_M, nr=NR)
+// workspace: min(MEGCC_WINOGRAD_TILES, n * ((oh + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)
+//   * ((ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)) * (MEGCC_GEMM_ENTRY + sizeof(X)
+//   * (MEGCC_WINOGRAD_M + 2) * (MEGCC_WINOGRAD_M + 2)
+//   * ((ic + NR - 1) // NR * NR + MEGCC_WINOGRAD_COLS))
+// inplace: residual
+// overlap: sizeof(Y) * oc * ow * min(n * oh, pt + MEGCC_WINOGRAD_M * (2
+//   + (MEGCC_WINOGRAD_TILES - 2) // max(1, (ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)))
+//   if oc <= ic and pl + pr <= 2 and pt + pb <= 2 else -1
+// work: (n * ((oh + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)
+//   * ((ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M) + MEGCC_WINOGRAD_TILES - 1)
+//   // MEGCC_WINOGRAD_TILES * g * ((oc // g + MEGCC_WINOGRAD_COLS - 1) // MEGCC_WINOGRAD_COLS)
+// cost: MEGCC_WINOGRAD_TILES * (MEGCC_WINOGRAD_M + 2) * (MEGCC_WINOGRAD_M + 2) * (ic // g)
+//   * min(MEGCC_WINOGRAD_COLS, oc // g)
+// instructions: (n * (oh + 2 * ((oh + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M))
+//   * (ow + 2 * ((ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M))
+//   * (12 * ((ic + 3) // 4) + 11 * ((oc + 3) // 4)
+//   + g * ((oc // g + NR - 1) // NR) * NR * (ic // g) // 4)
+//   + (n * ((oh + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)
+//   * ((ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M) + 7) // 8
+//   * (MEGCC_WINOGRAD_M + 2) * (MEGCC_WINOGRAD_M + 2)
+//   * g * ((oc // g + NR - 1) // NR) * NR * (ic // g // 4 + 8))
+// weights: sizeof(W) * (MEGCC_WINOGRAD_M + 2) * (MEGCC_WINOGRAD_M + 2)
+//   * g * ((oc // g + NR - 1) // NR) * NR * (ic // g)
+// exact: no
+//
+// Winograd's F(4 x 4, 3 x 3): megcc_winograd.h.
+#define MEGCC_WINOGRAD_M 4
+#define MEGCC_WINOGRAD_TILES 16
+#define MEGCC_WINOGRAD_COLS 24
+#define NR 8
+
+#include "megcc_winograd.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_conv2d_nhwc_f32_winograd4
+#endif
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  megcc_winograd(ptr, attr, workspace, begin, end);
+}

@@ -1,0 +1,87 @@
+"""What a user prefers where kernels differ in speed and size, and what was spent on it.
+
+Example
+-------
+>>> Preference("speed").allowance(1000) is None, Preference().allowance(1000)
+(True, 250)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tvm_megcc.errors import InputError
+
+#: By how much weights may grow over the whole model, as a fraction: none is without bound.
+GROWTH: dict[str, tuple[int, int] | None] = {"speed": None, "balanced": (1, 4), "size": (0, 1)}
+OPTIMIZE = tuple(GROWTH)
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """Between kernels of equal rank.
+
+    Attributes
+    ----------
+    optimize : {"balanced", "speed", "size"}
+        ``speed`` takes the fewest instructions. ``balanced`` does so while the weights of the whole
+        model grow by at most a quarter, spent where a byte saves most, and the arena hardly.
+        ``size`` never lets weights grow.
+    exact : bool
+        Only kernels that add and multiply what the operator's definition does.
+
+    Raises
+    ------
+    InputError
+        When there is no such ``optimize``.
+    """
+
+    optimize: str = "balanced"
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        if self.optimize not in GROWTH:
+            raise InputError(
+                f"optimize {self.optimize!r} is not known; choose from {', '.join(OPTIMIZE)}"
+            )
+
+    def allowance(self, weights: int) -> int | None:
+        """Bytes by which weights of so many bytes may grow; None: any."""
+        growth = GROWTH[self.optimize]
+        return None if growth is None else weights * growth[0] // growth[1]
+
+    @property
+    def bounds_memory(self) -> bool:
+        """Whether a call's workspace may not raise what the model needs."""
+        return self.optimize != "speed"
+
+
+DEFAULT = Preference()
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What the choice of kernels cost a model, and what it saved.
+
+    Attributes
+    ----------
+    preference : Preference
+    weight_bytes : int
+        Of the model's constants, with the kernels that are chosen where nothing is spent.
+    allowed_bytes : int or None
+        By how much they might grow.
+    spent_bytes : int
+        By how much they did.
+    calls : int
+        That have a choice.
+    instructions_before, instructions : int
+        An estimate of what these calls take, without and with it.
+    """
+
+    preference: Preference
+    weight_bytes: int
+    allowed_bytes: int | None
+    spent_bytes: int
+    calls: int
+    instructions_before: int
+    instructions: int

@@ -1,0 +1,153 @@
+"""Which of several kernels serves each call: a decision over the whole module.
+
+Enters: functions with their matches (`tvm_megcc.fuse.match`) and what the user prefers. Leaves: a
+kernel for each match, and what that cost. The costs come from the kernels' headers, of usual sizes
+where dims are open; `tvm_megcc.kernels.choice` weighs them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import numpy as np
+from tvm import relax
+from tvm.ir import GenericConst
+
+from tvm_megcc.core.dtypes import nbytes
+from tvm_megcc.core.preference import Preference, Spending
+from tvm_megcc.dims import typical
+from tvm_megcc.fuse.graph import variables
+from tvm_megcc.fuse.match import Match
+from tvm_megcc.kernels.choice import Call, Cost, choose
+from tvm_megcc.kernels.registry import KernelFile
+from tvm_megcc.relax_tools.exprs import constant, dtype_of, expressions, shape_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols, symbols_of
+
+Matches = Mapping[relax.Var, Match]
+
+#: Where memory counts, a workspace may raise what a function needs by one part in so many: the
+#: planner's answer is not known yet, and what is known of it is an estimate.
+SLACK = 20
+
+
+def chosen(
+    functions: Sequence[tuple[relax.Function, Matches]], preference: Preference
+) -> tuple[dict[relax.Var, KernelFile], Spending]:
+    """The kernel of each match, by its variable, and what is spent on it."""
+    found: dict[relax.Var, KernelFile] = {}
+    open_matches: list[Match] = []
+    calls: list[Call] = []
+    for func, matches in functions:
+        found.update({var: match.kernels[0] for var, match in matches.items()})
+        several = [match for match in matches.values() if len(match.kernels) > 1]
+        if several:
+            needs = _Memory(func, matches) if preference.bounds_memory else None
+            open_matches += several
+            calls += [_call(match, preference, needs) for match in several]
+    weights = _constant_bytes([func for func, _ in functions])
+    allowed = preference.allowance(weights)
+    numbers = choose(calls, allowed)
+    for match, number in zip(open_matches, numbers, strict=True):
+        found[match.var] = match.kernels[number]
+    taken = [(call, call.costs[number]) for call, number in zip(calls, numbers, strict=True)]
+    grown = {call.weights: cost.weights - call.costs[0].weights for call, cost in taken}
+    return found, Spending(
+        preference,
+        weights,
+        allowed,
+        sum(grown.values()),
+        len(calls),
+        sum(call.costs[0].instructions for call in calls),
+        sum(cost.instructions for _, cost in taken),
+    )
+
+
+def _call(match: Match, preference: Preference, memory: _Memory | None) -> Call:
+    facts = match.request.facts
+    packed = {name for kernel in match.kernels for name, _ in kernel.pack}
+    digest = hashlib.sha256()
+    for name in sorted(packed):
+        digest.update(np.ascontiguousarray(_array(match.request.operands[name])).tobytes())
+    costs = []
+    for kernel in match.kernels:
+        workspace = typical(kernel.workspace(facts))
+        fits = memory is None or memory.has(match.var, workspace)
+        is_allowed = fits and (kernel.exact or not preference.exact)
+        instructions = kernel.instructions(facts)
+        assert instructions is not None, kernel.stem
+        costs.append(Cost(instructions, kernel.weights(facts), workspace, is_allowed))
+    return Call(digest.digest(), tuple(costs))
+
+
+def _array(operand: relax.Expr | np.ndarray) -> np.ndarray:
+    found = operand if isinstance(operand, np.ndarray) else constant(operand)
+    assert found is not None, "a packed operand is constant"
+    return found
+
+
+def _constant_bytes(functions: Sequence[relax.Function]) -> int:
+    """Bytes of all constants, equal ones once."""
+    sizes: dict[bytes, int] = {}
+    for func in functions:
+        for expr in expressions(func):
+            array = constant(expr) if isinstance(expr, GenericConst) else None
+            if array is not None:
+                data = np.ascontiguousarray(array)
+                key = hashlib.sha256(f"{data.dtype}{data.shape}".encode() + data.tobytes())
+                sizes[key.digest()] = data.nbytes
+    return sum(sizes.values())
+
+
+class _Memory:
+    """What a function needs of the arena, before there is a plan.
+
+    At each call: its operands, its result and what is used later. Overall at least: what the
+    call of the largest operands and result needs by itself, of two that may share memory the larger
+    one. Parameters and results of the function are their caller's.
+    """
+
+    def __init__(self, func: relax.Function, matches: Matches) -> None:
+        self._symbols = symbols_of(func)
+        outside = {*func.params, *variables(func.body.body)}
+        live = set(variables(func.body.body))
+        bindings = [b for block in func.body.blocks for b in block.bindings]
+        self._live: dict[relax.Var, int] = {}
+        self._least = 0
+        for binding in reversed(bindings):
+            var = binding.var
+            if var not in live:
+                continue  # it is inside a match
+            match = matches.get(var)
+            if match is None:
+                used = set(variables(binding.value))
+            else:
+                used = {o for o in match.request.operands.values() if isinstance(o, relax.Var)}
+            live |= used
+            sizes = {v: _bytes(v, self._symbols) for v in live - outside}
+            self._live[var] = sum(sizes.values())
+            if match is not None:
+                self._least = max(self._least, _least(match, sizes))
+            live.discard(var)
+
+    def has(self, var: relax.Var, workspace: int) -> bool:
+        """Whether a call has so much workspace without raising what the function needs."""
+        return self._live[var] + workspace <= self._least + self._least // SLACK
+
+
+def _least(match: Match, sizes: Mapping[relax.Var, int]) -> int:
+    kernel, facts = match.kernels[0], match.request.facts
+    reads = [sizes.get(o, 0) for o in match.request.operands.values() if isinstance(o, relax.Var)]
+    result = sizes.get(match.var, 0)
+    if reads and kernel.overlap(facts) is not None:
+        reads[0], result = max(reads[0], result), 0
+    elif kernel.inplace and len(reads) > 1:
+        result = 0
+    return sum(reads) + result + typical(kernel.workspace(facts))
+
+
+def _bytes(var: relax.Var, symbols: Symbols) -> int:
+    """Of a tensor; nothing of a tuple, whose tensors are counted by themselves."""
+    shape = shape_of(var, symbols) if isinstance(var.ty, relax.TensorType) else None
+    return 0 if shape is None else typical(nbytes(dtype_of(var), prod(map(typical, shape))))
