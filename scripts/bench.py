@@ -28,6 +28,7 @@ import count_instructions as counter  # noqa: E402
 
 from tvm_megcc import driver, zoo  # noqa: E402
 from tvm_megcc.cli import options  # noqa: E402
+from tvm_megcc.core.preference import OPTIMIZE, Preference  # noqa: E402
 from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
 from tvm_megcc.host import arrays, package, toolchain  # noqa: E402
 
@@ -76,9 +77,11 @@ class OrtSession:
         return dict(zip(self.names, outputs, strict=True)), times
 
 
-def compile_for(model: Path, arch: str, out: Path, row: Row, shapes) -> package.Package:
+def compile_for(
+    model: Path, arch: str, out: Path, row: Row, shapes, preference: Preference
+) -> package.Package:
     start = time.perf_counter()
-    driver.compile_model(model, out, archs=[arch], input_shapes=shapes)
+    driver.compile_model(model, out, archs=[arch], input_shapes=shapes, preference=preference)
     row.compile_s = max(row.compile_s or 0, time.perf_counter() - start)
     opened = package.load(out)
     row.arena_bytes[arch] = opened.manifest["per_arch"][arch]["arena_bytes"]
@@ -88,7 +91,7 @@ def compile_for(model: Path, arch: str, out: Path, row: Row, shapes) -> package.
 def bench_host(model: Path, folder: Path, row: Row, args: argparse.Namespace, shapes) -> None:
     """Our runner and ONNX Runtime in turn, `rounds` times `repeat` runs each."""
     arch = toolchain.host_arch()
-    opened = compile_for(model, arch, folder / "host", row, shapes)
+    opened = compile_for(model, arch, folder / "host", row, shapes, Preference(args.optimize))
     start = time.perf_counter()
     runner = toolchain.build(opened.path, arch)
     row.build_s = time.perf_counter() - start
@@ -138,14 +141,22 @@ def largest_relative(got: Arrays, want: Arrays) -> float:
     return worst
 
 
-def count_instructions(model: Path, arch: str, folder: Path, row: Row, shapes) -> None:
+def count_instructions(
+    model: Path,
+    arch: str,
+    folder: Path,
+    row: Row,
+    shapes,
+    preference: Preference,
+    cpu: str | None = None,
+) -> None:
     """Executed instructions of one inference, between the runner's bench brackets."""
-    opened = compile_for(model, arch, folder / arch, row, shapes)
+    opened = compile_for(model, arch, folder / arch, row, shapes, preference)
     marks = ["-include", str(counter.MARKS)]
     runner = toolchain.build(opened.path, arch, extra_cflags=marks)
     row.text_bytes[arch] = toolchain.text_bytes(runner.with_name("libmodel.a"), arch)
     report = folder / f"{arch}.report"
-    launcher = counter.launcher(runner, report, marked=True)
+    launcher = counter.launcher(runner, report, marked=True, cpu=cpu)
     inputs = arrays.fill(opened.inputs, "random")
     toolchain.run_package(
         runner, arch, inputs, opened.manifest, launcher=launcher, timeout=TIMEOUT_S
@@ -169,7 +180,7 @@ def bench(name: str, folder: Path, args: argparse.Namespace) -> Row:
             if arch == "host":
                 bench_host(model, folder, row, args, shapes)
             else:
-                count_instructions(model, arch, folder, row, shapes)
+                count_instructions(model, arch, folder, row, shapes, Preference(args.optimize))
         except ToolError as error:
             row.notes.append(f"{arch}: {error}")
     return row
@@ -214,6 +225,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("models", nargs="*", metavar="MODEL", help="default: mobilenet_v2")
     parser.add_argument("--arch", default="host,arm64,armv7", help="default: %(default)s")
     parser.add_argument("--input-shapes", help='for symbolic dims, as in "x:[1,3,224,224]"')
+    parser.add_argument(
+        "--optimize", choices=OPTIMIZE, default="balanced", help="default: %(default)s"
+    )
     parser.add_argument("--repeat", type=options.count, default=20, help="runs per round")
     parser.add_argument("--rounds", type=options.count, default=3, help="turns of ours and ORT")
     parser.add_argument("--core", type=int, help="the core to be pinned to; default: the last")

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 from tvm_megcc import zoo
@@ -63,6 +64,39 @@ def test_bench_threads_writes_its_table(
     assert "| model | 1 thread | 3 threads |" in text and "| tiny_cnn | " in text
     assert bench.main(["missing_model"]) == 1
     assert "missing_model" in capsys.readouterr().err
+
+
+@needs_cc
+def test_bench_peers_writes_its_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("onnxruntime")
+    bench = load("bench_peers")
+    page, figures = tmp_path / "performance.md", tmp_path / "peers.json"
+    page.write_text(
+        f"{bench.ROWS_BEGIN}\n{bench.ROWS_END}\n{bench.CORPUS_BEGIN}\n{bench.CORPUS_END}\n"
+    )
+    model = tmp_path / "models" / "tiny" / "model.onnx"
+    model.parent.mkdir(parents=True)
+    onnx.save(zoo.build("tiny_mlp"), model)
+    shape = list(zoo.build("tiny_mlp").graph.input[0].type.tensor_type.shape.dim)
+    sizes = {"input": [d.dim_value for d in shape]}
+    entry = {"name": "tiny", "cases": [{"input_shapes": sizes}]}
+    (tmp_path / "models" / "INDEX.json").write_text(json.dumps([entry]))
+    figures.write_text(json.dumps({"rows": [{"model": "tiny_mlp", "arch": "x86", "wanted": 0.9}]}))
+    monkeypatch.setattr(bench, "PAGE", page)
+    monkeypatch.setattr(bench, "FIGURES", figures)
+    monkeypatch.setattr(bench, "PEERS", ("onnxruntime", "a_runtime_that_is_not_there"))
+    monkeypatch.setattr(bench, "PEER_PYTHON", Path(sys.executable))
+    monkeypatch.setattr(bench, "count", lambda *_: 1.25)  # tests/test_count_instructions.py counts
+    quick = ["--rounds", "2", "--repeat", "2", "--write", "--shared", str(tmp_path)]
+    assert bench.main(["--modes", "speed,size", *quick]) == 0
+    assert bench.main(["--corpus", *quick]) == 0
+    text = page.read_text()
+    assert "| model | machine | speed | size | best peer | wanted |" in text
+    assert f"| tiny_mlp | {bench.host_arch()} | " in text and "onnxruntime" in text
+    assert "| tiny | 1.25 M | " in text
+    assert "a_runtime_that_is_not_there does not run tiny_mlp" in capsys.readouterr().out
 
 
 @needs_cc

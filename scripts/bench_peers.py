@@ -1,0 +1,347 @@
+"""Write the tables of docs/performance.md that hold us beside other runtimes.
+
+    scripts/bench --peers                        the rows of the first table
+    scripts/bench --peers resnet18 conv3x3       some of them
+    scripts/bench --peers --corpus --write       and the models of the corpus; into the page
+
+On x86 our package and every peer (ONNX Runtime, OpenVINO, ncnn, MNN; each in a process of its own)
+take turns on one pinned core; what is printed is the median over the pairs of our least time to the
+best peer's, with the tenth and ninetieth percentile. For Arm our executed instructions are counted
+(scripts/count_instructions) and stand beside the peers' of docs/peers.json, which were counted the
+same way. Nothing here is a test: no number is compared with a limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import bench  # noqa: E402
+from bench_threads import write  # noqa: E402
+
+from tvm_megcc import driver, zoo  # noqa: E402
+from tvm_megcc.cli import options  # noqa: E402
+from tvm_megcc.core.preference import OPTIMIZE, Preference  # noqa: E402
+from tvm_megcc.core.this_machine import host_arch  # noqa: E402
+from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
+from tvm_megcc.host import arrays, package, toolchain  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "performance.md"
+FIGURES = ROOT / "docs" / "peers.json"
+PEER_PYTHON = ROOT / ".venv-peers" / "bin" / "python"
+PEERS = ("onnxruntime", "openvino", "ncnn", "mnn")
+
+ROWS_BEGIN, ROWS_END = "<!-- Written by scripts/bench --peers: begin -->", "<!-- end of peers -->"
+CORPUS_BEGIN = "<!-- Written by scripts/bench --peers --corpus: begin -->"
+CORPUS_END = "<!-- end of corpus -->"
+
+Arrays = dict[str, np.ndarray]
+
+
+def conv3x3() -> onnx.ModelProto:
+    """A convolution 3x3, 32 to 64 channels at 56x56, with relu."""
+    rng = np.random.default_rng(0)
+    weights = {
+        "w": rng.standard_normal((64, 32, 3, 3)).astype("f4") / 17,
+        "b": rng.standard_normal(64).astype("f4"),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["c"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c"], ["y"]),
+    ]
+    ports = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, (1, channels, 56, 56))
+        for name, channels in (("x", 32), ("y", 64))
+    ]
+    held = [numpy_helper.from_array(value, name) for name, value in weights.items()]
+    graph = helper.make_graph(nodes, "conv3x3", ports[:1], ports[1:], held)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model to compile, and the shapes of its inputs where the file leaves them open."""
+
+    name: str
+    path: Path
+    shapes: dict[str, list[int]] | None = None
+
+
+def model_of(name: str, folder: Path, shared: Path) -> Model:
+    """A network of the zoo, `conv3x3`, a model of the corpus, or a file.
+
+    Raises
+    ------
+    InputError
+        When it is none of them.
+    """
+    if name in zoo.NAMES or name == "conv3x3":
+        path = folder / f"{name}.onnx"
+        onnx.save(conv3x3() if name == "conv3x3" else zoo.build(name), path)
+        return Model(name, path)
+    found = sorted((shared / "models" / name).glob("*.onnx")) or [Path(name)]
+    if not found[0].is_file():
+        raise InputError(f"{name!r} is no network of the zoo, no model of the corpus and no file")
+    return Model(Path(name).stem if Path(name).is_file() else name, found[0])
+
+
+class Ours:
+    """Our package in one mode of ``--optimize``, built for this machine."""
+
+    def __init__(self, model: Model, mode: str, folder: Path) -> None:
+        self.arch = host_arch()
+        out = folder / f"host_{mode}"
+        driver.compile_model(
+            model.path,
+            out,
+            archs=[self.arch],
+            input_shapes=model.shapes,
+            preference=Preference(mode),
+        )
+        with package.opened(out) as found:
+            self.manifest, self.inputs = found.manifest, found.inputs
+        self.program = toolchain.build(out, self.arch)
+
+    def run(self, inputs: Arrays, repeat: int) -> tuple[Arrays, tuple[float, ...]]:
+        result = toolchain.run_package(
+            self.program, self.arch, inputs, self.manifest, repeat=repeat, warmup=2
+        )
+        return result.outputs, result.times_ms
+
+
+class Peer:
+    """A peer's process.
+
+    Raises
+    ------
+    ToolError
+        When it cannot run the model.
+    """
+
+    def __init__(self, name: str, model: Model, inputs: Path, folder: Path) -> None:
+        self.name, self.answer = name, folder / f"{name}.npz"
+        words = [PEER_PYTHON, ROOT / "scripts" / "peers.py", name, model.path, inputs, self.answer]
+        self.process = subprocess.Popen(
+            [str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+        assert self.process.stdout
+        if self.process.stdout.readline().strip() != "ready":
+            self.close()
+            raise ToolError(f"{name} does not run {model.name}")
+
+    def run(self, repeat: int) -> list[float]:
+        assert self.process.stdin and self.process.stdout
+        print(repeat, file=self.process.stdin, flush=True)
+        return list(json.loads(self.process.stdout.readline()))
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@dataclass(slots=True)
+class Timed:
+    """Least times in ms of every turn, by runtime; ours by mode."""
+
+    model: str
+    ours: dict[str, list[float]] = field(default_factory=dict)
+    peers: dict[str, list[float]] = field(default_factory=dict)
+    differ: float = 0.0
+
+    @property
+    def best(self) -> str | None:
+        """The peer with the least median."""
+        return min(self.peers, key=lambda p: statistics.median(self.peers[p]), default=None)
+
+    def ratio(self, mode: str) -> tuple[float, float, float] | None:
+        """(tenth percentile, median, ninetieth) of ours to the best peer's, pair by pair."""
+        if self.best is None:
+            return None
+        pairs = np.array(self.ours[mode]) / np.array(self.peers[self.best])
+        low, middle, high = np.percentile(pairs, (10, 50, 90))
+        return float(low), float(middle), float(high)
+
+
+def time_host(
+    model: Model, folder: Path, modes: Sequence[str], peers: Sequence[str], args: argparse.Namespace
+) -> Timed:
+    """Ours in every mode and every peer that runs the model, in turns."""
+    row = Timed(model.name)
+    ours = {mode: Ours(model, mode, folder) for mode in modes}
+    first = ours[modes[0]]
+    inputs = arrays.fill(arrays.sized(first.inputs, None), "random")
+    stored = folder / "inputs.npz"
+    np.savez(stored, **inputs)
+    with ExitStack() as stack:
+        running = []
+        for name in peers:
+            try:
+                running.append(Peer(name, model, stored, folder))
+            except ToolError as error:
+                print(f"    {error}", flush=True)
+                continue
+            stack.callback(running[-1].close)
+        for peer in running:
+            if peer.name == "onnxruntime":
+                answer = dict(np.load(peer.answer))
+                row.differ = bench.largest_relative(first.run(inputs, 1)[0], answer)
+        for _ in range(args.rounds):
+            for mode, one in ours.items():
+                row.ours.setdefault(mode, []).append(min(one.run(inputs, args.repeat)[1]))
+            for peer in running:
+                row.peers.setdefault(peer.name, []).append(min(peer.run(args.repeat)))
+    return row
+
+
+def count(model: Model, arch: str, cpu: str, mode: str, folder: Path) -> float:
+    """Executed instructions of one inference, in millions."""
+    row = bench.Row(model.name)
+    where = folder / f"{arch}_{mode}"
+    where.mkdir()
+    bench.count_instructions(model.path, arch, where, row, model.shapes, Preference(mode), cpu)
+    return row.instructions[arch] / 1e6
+
+
+def arm_line(
+    figure: dict[str, object], folder: Path, shared: Path, modes: Sequence[str]
+) -> list[str]:
+    """A row of the table: one model on one Arm architecture."""
+    name, arch = str(figure["model"]), str(figure["arch"])
+    model = model_of(name, folder, shared)
+    cells = [name, arch]
+    cells += [f"{count(model, arch, str(figure['cpu']), mode, folder):,.2f} M" for mode in modes]
+    best, wanted = figure["best"], figure["wanted"]
+    cells += [f"{figure['peer']} {best:,} M", f"{wanted:,} M"]
+    return cells
+
+
+def host_line(
+    figure: dict[str, object], folder: Path, shared: Path, modes: Sequence[str],
+    args: argparse.Namespace,
+) -> list[str]:  # fmt: skip
+    """A row of the table: one model on this machine."""
+    model = model_of(str(figure["model"]), folder, shared)
+    timed = time_host(model, folder, modes, PEERS, args)
+    cells = [model.name, host_arch()]
+    cells += [f"{min(timed.ours[mode]):.2f} ms" for mode in modes]
+    ratio = timed.ratio(modes[0])
+    if timed.best is None or ratio is None:
+        return [*cells, "-", f"{figure['wanted']} x"]
+    low, middle, high = ratio
+    best = f"{timed.best} {min(timed.peers[timed.best]):.2f} ms"
+    return [*cells, f"{best}: {middle:.2f} x ({low:.2f} to {high:.2f})", f"{figure['wanted']} x"]
+
+
+def rows(names: Sequence[str], args: argparse.Namespace) -> Iterator[list[str]]:
+    """The rows of the first table, for all figures of docs/peers.json or for some models."""
+    for figure in json.loads(FIGURES.read_text())["rows"]:
+        if names and figure["model"] not in names or figure["arch"] not in args.arch.split(","):
+            continue
+        with tempfile.TemporaryDirectory(prefix="megcc_peers_") as name:
+            folder = Path(name)
+            try:
+                if figure["arch"] == "x86":
+                    yield host_line(figure, folder, args.shared, args.modes, args)
+                else:
+                    yield arm_line(figure, folder, args.shared, args.modes)
+            except MegccError as error:
+                yield [figure["model"], figure["arch"], str(error)]
+
+
+def corpus_rows(names: Sequence[str], args: argparse.Namespace) -> Iterator[list[str]]:
+    """A row for each model of the corpus: arm64's instructions, and ONNX Runtime beside ours."""
+    for entry in json.loads((args.shared / "models" / "INDEX.json").read_text()):
+        if names and entry["name"] not in names:
+            continue
+        shapes = entry["cases"][0]["input_shapes"]
+        with tempfile.TemporaryDirectory(prefix="megcc_peers_") as name:
+            folder = Path(name)
+            found = model_of(entry["name"], folder, args.shared)
+            model = Model(found.name, found.path, shapes)
+            cells = [model.name]
+            try:
+                counted = count(model, "arm64", "cortex-a57", "balanced", folder)
+                cells.append(f"{counted:,.2f} M")
+                timed = time_host(model, folder, ["balanced"], ["onnxruntime"], args)
+                cells.append(f"{min(timed.ours['balanced']):.3f} ms")
+                if ratio := timed.ratio("balanced"):
+                    cells += [f"{min(timed.peers['onnxruntime']):.3f} ms", f"{ratio[1]:.2f}"]
+            except MegccError as error:
+                cells.append(str(error))
+        yield cells
+
+
+def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    ruler = ["---" if i == 0 else "--:" for i in range(len(head))]
+    filled = [[*row, *[""] * (len(head) - len(row))] for row in body]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ruler, *filled))
+
+
+def printed(rows: Iterator[list[str]]) -> list[list[str]]:
+    """The rows, each printed as it is measured."""
+    kept = []
+    for row in rows:
+        print(" | ".join(row), flush=True)
+        kept.append(row)
+    return kept
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="scripts/bench --peers", description=__doc__)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="default: all of the table")
+    parser.add_argument("--arch", default="arm64,armv7,x86", help="default: %(default)s")
+    parser.add_argument("--modes", default=",".join(OPTIMIZE), help="of --optimize; all by default")
+    parser.add_argument("--corpus", action="store_true", help="the corpus's models instead")
+    parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared", metavar="DIR")
+    parser.add_argument("--rounds", type=options.count, default=30, help="turns; default: 30")
+    parser.add_argument("--repeat", type=options.count, default=5, help="runs in a turn; 5")
+    parser.add_argument("--core", type=int, help="the core to be pinned to; default: the last")
+    parser.add_argument("--write", action="store_true", help="write the table into the page")
+    args = parser.parse_args(argv)
+    args.modes = args.modes.split(",")
+    if args.write and (args.models or args.arch != parser.get_default("arch")):
+        parser.error("--write is for a whole table; leave the names and --arch out")
+    try:
+        with bench.pinned(args.core):
+            if args.corpus:
+                body = printed(corpus_rows(args.models, args))
+            else:
+                body = printed(rows(args.models, args))
+    except MegccError as error:
+        print(f"scripts/bench: {error}", file=sys.stderr)
+        return 1
+    if args.write and args.corpus:
+        head = ["model", "arm64", "ours", "ONNX Runtime", "ratio"]
+        write(PAGE, table(head, body), CORPUS_BEGIN, CORPUS_END)
+    elif args.write:
+        head = ["model", "machine", *args.modes, "best peer", "wanted"]
+        write(PAGE, f"At {commit()}:\n\n{table(head, body)}", ROWS_BEGIN, ROWS_END)
+    return 0
+
+
+def commit() -> str:
+    """The commit that is measured, as git describes it."""
+    done = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True
+    )
+    return done.stdout.strip() or "an unknown commit"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
