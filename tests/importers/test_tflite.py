@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from tests.closeness import assert_close
+from tests.frontend import running
 from tests.importers import tflite_models
 from tests.importers.tflite_models import IMAGE, Model, Quantised
 from tvm_megcc import driver, execute, relay
+from tvm_megcc.core.dtypes import numpy_dtype
 from tvm_megcc.core.program import Program
 from tvm_megcc.errors import InputError, MegccError, ToolError, UnsupportedError
 from tvm_megcc.importers import import_model
@@ -83,6 +85,30 @@ def test_int8_model_is_within_a_step_of_litert(tmp_path: Path) -> None:
         for got, want in zip(outputs.values(), tflite_models.litert(model, [image]), strict=True):
             assert got.dtype == np.int8
             assert np.abs(got.astype(int) - want).max() <= 1
+
+
+@pytest.mark.parametrize("name", ["corrected_model", "moving_model"])
+def test_operators_that_tvms_importer_gets_wrong(tmp_path: Path, name: str) -> None:
+    """What TVM's own compiler makes of the imported module is what LiteRT gives."""
+    model = getattr(tflite_models, name)()
+    imported = import_model(saved(tmp_path, model))
+    (port,) = imported.inputs
+    shape = [int(dim) for dim in port.shape]
+    spread = 1 if port.dtype == "f32" else 30
+    given = np.random.default_rng(0).normal(0, spread, shape).astype(numpy_dtype(port.dtype))
+    found = running.run(imported, {port.name: given})
+    for got, want in zip(found, tflite_models.litert(model, [given]), strict=True):
+        assert got.dtype == want.dtype
+        assert_close(got, want)
+
+
+def test_elements_move_between_equal_steps_only(tmp_path: Path) -> None:
+    made = Model("scales")
+    x = made.tensor("x", (2, 3), "int8", Quantised(0.1))
+    y = made.op("REVERSE_V2", [x, made.constant("axes", np.array([0], np.int32))], "y", (2, 3),
+                "int8", Quantised(0.2))  # fmt: skip
+    with pytest.raises(UnsupportedError, match="REVERSE_V2 between tensors of different scales"):
+        import_model(saved(tmp_path, made.saved([x], [y])))
 
 
 def test_image_network_has_kernels_and_no_transposes(tmp_path: Path) -> None:

@@ -204,6 +204,46 @@ def heads_model() -> bytes:
     return made.saved([x], outputs)
 
 
+def corrected_model() -> bytes:
+    """An output for each operator of which TVM 0.27's own converter makes something else."""
+    made = Model("corrected")
+    x = made.tensor(IMAGE, (2, 4, 6))
+    ints = {
+        name: made.constant(name, np.array(value, np.int32))
+        for name, value in {
+            "axis": 1, "places": [[1, 3], [0, 2]], "block": [2], "pads": [[1, 1]],
+            "crops": [[0, 1]], "largest": 2,
+        }.items()
+    }  # fmt: skip
+    w, b = made.constant("w", _random(13, 5, 6)), made.constant("b", _random(14, 5))
+    dense = ("FullyConnectedOptions", {"keepNumDims": False, "fusedActivationFunction": 1})
+    indices = ("ArgMaxOptions", {"outputType": schema.TensorType.INT32})
+    batches = made.op("SPACE_TO_BATCH_ND", [x, ints["block"], ints["pads"]], "batches", (4, 3, 6))
+    outputs = [
+        made.op("EXPAND_DIMS", [x, ints["axis"]], "expanded", (2, 1, 4, 6)),
+        made.op("GATHER_ND", [x, ints["places"]], "gathered", (2, 6)),
+        made.op("GELU", [x], "gelu", (2, 4, 6), options=("GeluOptions", {"approximate": True})),
+        made.op("SOFTMAX", [x], "cold", (2, 4, 6), options=("SoftmaxOptions", {"beta": 2.5})),
+        made.op("FULLY_CONNECTED", [x, w, b], "dense", (8, 5), options=dense),
+        made.op("ARG_MAX", [x, ints["largest"]], "where", (2, 4), "int32", options=indices),
+        batches,
+        made.op("BATCH_TO_SPACE_ND", [batches, ints["block"], ints["crops"]], "back", (2, 5, 6)),
+    ]
+    return made.saved([x], outputs)
+
+
+def moving_model() -> bytes:
+    """int8 elements that only move."""
+    made, steps = Model("moving"), Quantised(0.05, 3)
+    x = made.tensor(IMAGE, (3, 4), "int8", steps)
+    pads = made.constant("pads", np.array([[1, 0], [0, 2]], np.int32))
+    order = made.constant("order", np.array([1, 0], np.int32))
+    padded = made.op("PAD", [x, pads], "padded", (4, 6), "int8", steps, ("PadOptions", {}))
+    options = ("TransposeOptions", {})
+    y = made.op("TRANSPOSE", [padded, order], "turned", (6, 4), "int8", steps, options)
+    return made.saved([x], [padded, y])
+
+
 def quantised_model() -> bytes:
     """`float_model` in int8, with a scale per channel of the weights."""
     made = Model("int8_net")

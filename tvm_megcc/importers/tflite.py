@@ -1,8 +1,8 @@
 """``.tflite`` -> Relax, with TVM's importer.
 
 TFLite computes quantised operators in fixed point; TVM's importer makes dequantise, the operator in
-f32, and quantise of them. Results of each may differ by one step of the output's scale. Its average
-pooling of integers drops the fraction, where TFLite rounds to the nearest: `RoundedAverages`.
+f32, and quantise of them. Results of each may differ by one step of the output's scale.
+`tflite_converter` says what TVM's importer gets wrong, and corrects it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from tvm import relax
-
-from tvm_megcc.relax_tools.calls import op_name
 
 from ..dims import Symbol
 from ..errors import InputError, ToolError, UnsupportedError
@@ -53,32 +49,17 @@ def import_tflite(
         ) from None
     from tvm.relax.frontend.tflite import from_tflite
 
+    from .tflite_converter import Converter, RoundedAverages
+
     with importing(path, _WHOSE, _REMEDY):
         model = tflite.Model.GetRootAsModel(data, 0)
         inputs, outputs = _port_names(path, model)
         _check_custom(path, model)
-        mod = from_tflite(model)
+        mod = from_tflite(model, op_converter=Converter)
     mod["main"] = RoundedAverages(mod).visit_expr(mod["main"])
     return from_module(
         mod, shapes, name=path.stem, input_names=inputs, output_names=outputs, where=f"'{path}'"
     )
-
-
-@relax.expr_functor.mutator
-class RoundedAverages(relax.PyExprMutator):
-    """Averages of integers over windows, rounded to the nearest; halves away from 0."""
-
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        call = self.visit_expr_post_order(call)
-        dtype = str(getattr(call.ty, "dtype", "") or "")
-        if op_name(call) != "relax.nn.avg_pool2d" or "int" not in dtype:
-            return call
-        emit, op = self.builder_.emit, relax.op
-        wide = emit(op.astype(call.args[0], "float32"))
-        mean = emit(relax.Call(call.op, [wide], call.attrs))
-        above = emit(op.add(emit(op.abs(mean)), relax.const(0.5, "float32")))
-        whole = emit(op.multiply(emit(op.floor(above)), emit(op.sign(mean))))
-        return op.astype(whole, dtype)
 
 
 #: The one custom operator that TVM's importer has a converter for.
