@@ -16,7 +16,8 @@ MEGCC_INLINE void megcc_copy_bytes(void *to, const void *from, size_t bytes) {
 }
 
 // Elements [begin, end) of the dense output `y` from the strided input `x` that `nd` describes. A
-// macro, so that the element type is the caller's elem_t.
+// macro, so that the element type is the caller's elem_t. Every second element is a case of its
+// own: compilers know the instructions.
 #define MEGCC_MOVE_STRIDED(nd, x, y, begin, end)                           \
   do {                                                                     \
     if ((begin) < (end)) {                                                 \
@@ -28,6 +29,8 @@ MEGCC_INLINE void megcc_copy_bytes(void *to, const void *from, size_t bytes) {
         n_ = megcc_nd_run((nd), &at_, (end)-i_);                           \
         if (step_ == 1)                                                    \
           for (int32_t k_ = 0; k_ < n_; ++k_) dst_[k_] = src_[k_];         \
+        else if (step_ == 2)                                               \
+          for (int32_t k_ = 0; k_ < n_; ++k_) dst_[k_] = src_[k_ * 2];     \
         else                                                               \
           for (int32_t k_ = 0; k_ < n_; ++k_) dst_[k_] = src_[k_ * step_]; \
         megcc_nd_advance((nd), &at_, n_);                                  \

@@ -16,6 +16,11 @@ MEGCC_INLINE megcc_window_t megcc_window(int32_t o, int32_t taps, int32_t stride
                                          int32_t size, int32_t before, int32_t after) {
   megcc_window_t w;
   w.origin = o * stride - before;
+  if (w.origin >= 0 && w.origin + (taps - 1) * dilation < size) {  // most are, and need no division
+    w.begin = 0;
+    w.end = w.padded = taps;
+    return w;
+  }
   w.begin = w.origin < 0 ? (-w.origin + dilation - 1) / dilation : 0;
   const int32_t inside = (size - w.origin + dilation - 1) / dilation;
   const int32_t padded = (size + after - w.origin + dilation - 1) / dilation;

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import tvm
-import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, StringImm, TensorLoad
 
-from . import intrinsics
+from . import choices, intrinsics
 from .indices import COMPARE, DIVIDE, WRAPPING, IndexPrinter, dtype_of
 from .scalars import (
     HALF,
@@ -71,6 +70,9 @@ class ExprPrinter(IndexPrinter):
         if isinstance(e, (tirx.Min, tirx.Max)):
             return self._min_max(e, dtype)
         if type(e) in COMPARE:
+            asked = choices.truth(e)
+            if asked is not None:
+                return self.value(asked)
             if self.is_index(e.a) and self.is_index(e.b):
                 return self.condition(e)
             return f"({self.value(e.a)} {COMPARE[type(e)]} {self.value(e.b)})"
@@ -206,12 +208,16 @@ class ExprPrinter(IndexPrinter):
         return f"megcc_{name}_{suffix}({self.value(a)}, {self.value(b)})"
 
     def _select(self, condition: tvm.ir.Expr, yes: tvm.ir.Expr, no: tvm.ir.Expr) -> str:
-        name = _extreme(condition, yes, no)
+        name = choices.extreme(condition, yes, no)
+        suffix = "f32" if dtype_of(yes) in HALF else short(dtype_of(yes))
         if name and is_float(dtype_of(yes)):
             # Operands that are computed once; of a NaN in either, the result is `no` there, too.
             self.uses.add("math/megcc_math.h")
-            suffix = "f32" if dtype_of(yes) in HALF else short(dtype_of(yes))
             return f"megcc_{name}_{suffix}({self.value(no)}, {self.value(yes)})"
+        if choices.is_of_data(condition, yes, no):
+            self.uses.add("math/megcc_math.h")
+            chosen = f"{self.value(yes)}, {self.value(no)}"
+            return f"megcc_choose_{suffix}({self.condition(condition)}, {chosen})"
         return f"({self.condition(condition)} ? {self.value(yes)} : {self.value(no)})"
 
     def _bitwise(self, sign: str, a: tvm.ir.Expr, b: tvm.ir.Expr, dtype: str) -> str:
@@ -312,18 +318,6 @@ class ExprPrinter(IndexPrinter):
         self.uses.add("math/megcc_math.h")
         end = "" if dtype == "float64" else "f"
         return f"megcc_ldexp{end}({self.value(args[0])}, (int32_t){self.value(args[1])})"
-
-
-def _extreme(condition: tvm.ir.Expr, yes: tvm.ir.Expr, no: tvm.ir.Expr) -> str:
-    """``max`` for ``yes > no ? yes : no``, ``min`` for the other; "" for another choice."""
-    if not isinstance(condition, (tirx.GT, tirx.LT)):
-        return ""
-    same, above = tvm_ffi.structural_equal, isinstance(condition, tirx.GT)
-    if same(condition.a, yes) and same(condition.b, no):
-        return "max" if above else "min"
-    if same(condition.a, no) and same(condition.b, yes):
-        return "min" if above else "max"
-    return ""
 
 
 def storage_unsigned(dtype: str) -> str:

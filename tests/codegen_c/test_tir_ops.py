@@ -291,6 +291,23 @@ def test_choice_of_the_extreme_computes_its_operands_once(name: str, tmp_path: P
     np.testing.assert_allclose(out, np.where(z > y if name == "greater" else z < y, z, y))
 
 
+def test_a_choice_by_data_loads_both_values(tmp_path: Path):
+    """So that compilers vectorise a PReLU; a choice that guards a subscript stays one."""
+    ((_, kernel),) = emit_all(
+        lambda x, s: op.where(op.less(x, relax.const(0.0, "float32")), op.multiply(x, s), x),
+        [(9,), (9,)], "float32",
+    )  # fmt: skip
+    assert "megcc_choose_f32((p0[i0] < 0.0f), (p0[i0] * p1[i0]), p0[i0])" in kernel.source
+    x = np.array([np.nan, -2, 3, -np.inf, np.inf, -0.0, 0, -1e30, 5], "f4")
+    slope = np.linspace(-1, 1, 9, dtype="f4")
+    out = np.empty(9, np.float32)
+    call(compile_c(kernel, tmp_path), kernel, [x, slope, out])
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(out, np.where(x < 0, x * slope, x))
+    ((_, guarded),) = emit_all(lambda x: op.nn.pad(x, [1, 1]), [(9,)], "float32")
+    assert "choose" not in guarded.source
+
+
 FUNCTIONS = "acos acosh asin asinh atan atanh cos cosh erf exp log sin sinh sqrt rsqrt tan tanh"
 
 

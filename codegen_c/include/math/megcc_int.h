@@ -50,8 +50,9 @@
   MEGCC_INLINE T megcc_max_##S(T a, T b) { return a > b ? a : b; }
 
 // Floats: a NaN in the first operand survives, one in the second does not (one instruction each);
-// in the `nan` forms any NaN does.
+// in the `nan` forms any NaN does. `choose` computes both its values, whichever it is.
 #define MEGCC_MIN_MAX_FLOAT(T, S)                                               \
+  MEGCC_INLINE T megcc_choose_##S(int yes, T a, T b) { return yes ? a : b; }    \
   MEGCC_INLINE T megcc_min_##S(T a, T b) { return b < a ? b : a; }              \
   MEGCC_INLINE T megcc_max_##S(T a, T b) { return b > a ? b : a; }              \
   MEGCC_INLINE T megcc_nanmin_##S(T a, T b) { return b < a || b != b ? b : a; } \

@@ -5,13 +5,13 @@
 // isa: simd
 // rank: 10
 // tolerance: 2e-6
-// params: FUNC=func
+// params: FUNC=func COLS=(kw if kw in (2, 3) else 0)
 // overlap: sizeof(T) * c * ow * min(n * oh, pt // sh + 1)
 //   if pl + pr <= dw * (kw - 1) and pt + pb <= dh * (kh - 1) else -1
 // work: n * oh
 // cost: 4 * ow * c * kh * kw
 //
-// Four vectors of channels at a time stay in registers over all taps, then one, then the tail.
+// Four vectors of channels at a time stay in registers over all taps, then two, one, and the tail.
 #include "megcc_kernel.h"
 #include "simd/megcc_simd.h"
 #include "megcc_window.h"
@@ -22,6 +22,9 @@
 #endif
 #ifndef FUNC
 #define FUNC POOL2D_MAX
+#endif
+#ifndef COLS
+#define COLS 0  // the kernel's width, where a loop over it is worth writing out; 0: any other
 #endif
 
 #if FUNC == POOL2D_MAX
@@ -44,11 +47,11 @@ MEGCC_INLINE megcc_vf finish(megcc_vf acc, const taps_t *t) {
   return FUNC == POOL2D_AVG ? megcc_vf_mul(acc, megcc_vf_dup(t->scale)) : acc;
 }
 
-MEGCC_INLINE void pool_four(const taps_t *t, const float *src, float *dst) {
+MEGCC_INLINE void pool_four(const taps_t *t, const float *src, float *dst, int32_t cols) {
   megcc_vf a0 = megcc_vf_dup(EMPTY), a1 = a0, a2 = a0, a3 = a0;
   for (int32_t i = 0; i < t->rows; ++i, src += t->row_step) {
     const float *p = src;
-    for (int32_t j = 0; j < t->cols; ++j, p += t->col_step) {
+    for (int32_t j = 0; j < cols; ++j, p += t->col_step) {
       a0 = COMBINE(a0, megcc_vf_load(p));
       a1 = COMBINE(a1, megcc_vf_load(p + MEGCC_VL));
       a2 = COMBINE(a2, megcc_vf_load(p + 2 * MEGCC_VL));
@@ -61,21 +64,56 @@ MEGCC_INLINE void pool_four(const taps_t *t, const float *src, float *dst) {
   megcc_vf_store(dst + 3 * MEGCC_VL, finish(a3, t));
 }
 
-MEGCC_INLINE void pool_one(const taps_t *t, const float *src, float *dst, int32_t lanes) {
+MEGCC_INLINE void pool_two(const taps_t *t, const float *src, float *dst, int32_t cols) {
+  megcc_vf a0 = megcc_vf_dup(EMPTY), a1 = a0;
+  for (int32_t i = 0; i < t->rows; ++i, src += t->row_step) {
+    const float *p = src;
+    for (int32_t j = 0; j < cols; ++j, p += t->col_step) {
+      a0 = COMBINE(a0, megcc_vf_load(p));
+      a1 = COMBINE(a1, megcc_vf_load(p + MEGCC_VL));
+    }
+  }
+  megcc_vf_store(dst, finish(a0, t));
+  megcc_vf_store(dst + MEGCC_VL, finish(a1, t));
+}
+
+MEGCC_INLINE void pool_one(const taps_t *t, const float *src, float *dst, int32_t lanes,
+                           int32_t cols) {
   megcc_vf acc = megcc_vf_dup(EMPTY);
   for (int32_t i = 0; i < t->rows; ++i, src += t->row_step) {
     const float *p = src;
-    for (int32_t j = 0; j < t->cols; ++j, p += t->col_step)
+    for (int32_t j = 0; j < cols; ++j, p += t->col_step)
       acc = COMBINE(acc, megcc_vf_load_n(p, lanes));
   }
   megcc_vf_store_n(dst, finish(acc, t), lanes);
 }
 
-static void pool_pixel(const taps_t *t, float *dst, int32_t channels) {
+MEGCC_INLINE void pool_channels(const taps_t *t, float *dst, int32_t channels, int32_t cols) {
   int32_t c = 0;
-  for (; c + 4 * MEGCC_VL <= channels; c += 4 * MEGCC_VL) pool_four(t, t->src + c, dst + c);
-  for (; c + MEGCC_VL <= channels; c += MEGCC_VL) pool_one(t, t->src + c, dst + c, MEGCC_VL);
-  if (c < channels) pool_one(t, t->src + c, dst + c, channels - c);
+  for (; c + 4 * MEGCC_VL <= channels; c += 4 * MEGCC_VL) pool_four(t, t->src + c, dst + c, cols);
+  if (c + 2 * MEGCC_VL <= channels) {
+    pool_two(t, t->src + c, dst + c, cols);
+    c += 2 * MEGCC_VL;
+  }
+  if (c + MEGCC_VL <= channels) {
+    pool_one(t, t->src + c, dst + c, MEGCC_VL, cols);
+    c += MEGCC_VL;
+  }
+  if (c < channels) pool_one(t, t->src + c, dst + c, channels - c, cols);
+}
+
+MEGCC_COLD static void pool_any(const taps_t *t, float *dst, int32_t channels) {
+  pool_channels(t, dst, channels, t->cols);
+}
+
+MEGCC_INLINE void pool_pixel(const taps_t *t, float *dst, int32_t channels) {
+  if (COLS == 0) {
+    pool_channels(t, dst, channels, t->cols);
+  } else if (t->cols == COLS) {
+    pool_channels(t, dst, channels, COLS);
+  } else {
+    pool_any(t, dst, channels);
+  }
 }
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,

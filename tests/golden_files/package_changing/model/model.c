@@ -2,29 +2,29 @@
 #include "changing.h"
 #include "megcc_vm.h"
 
-void megcc_tir_tir_exp_be9d7ad5ff_bfccbf30(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_tir_tir_exp_be9d7ad5ff_c4dee071(void *const *, const int32_t *, void *, int32_t, int32_t);
 void megcc_tir_add_a6cd4a350d_45c8781e(void *const *, const int32_t *, void *, int32_t, int32_t);
 void megcc_tir_fused_greater_cast_5805d49b6a_630eda7f(void *const *, const int32_t *, void *, int32_t, int32_t);
-void megcc_reduce_int_func0_dtypei64_bc5885da(void *const *, const int32_t *, void *, int32_t, int32_t);
-void megcc_binary_f32_func0_act0_7905e296(void *const *, const int32_t *, void *, int32_t, int32_t);
-void megcc_concat_d39629c7(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_reduce_int_func0_dtypei64_0dd2374a(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_binary_f32_func0_act0_b58e9c34(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_concat_dc09fa59(void *const *, const int32_t *, void *, int32_t, int32_t);
 
 static const megcc_kernel_fn kKernels[] = {
-    megcc_tir_tir_exp_be9d7ad5ff_bfccbf30,
+    megcc_tir_tir_exp_be9d7ad5ff_c4dee071,
     megcc_tir_add_a6cd4a350d_45c8781e,
     megcc_tir_fused_greater_cast_5805d49b6a_630eda7f,
-    megcc_reduce_int_func0_dtypei64_bc5885da,
-    megcc_binary_f32_func0_act0_7905e296,
-    megcc_concat_d39629c7,
+    megcc_reduce_int_func0_dtypei64_0dd2374a,
+    megcc_binary_f32_func0_act0_b58e9c34,
+    megcc_concat_dc09fa59,
 };
 #define KERNEL_COUNT 6
-#define FINGERPRINT {0xe6dd90c7u, 0xe5d55654u}
+#define FINGERPRINT {0x3548539du, 0x829f972cu}
 
 extern const unsigned char changing_weights0[];
 #define SEGMENTS {changing_weights0, 64}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x4, 0x800, 0xc3628fdc, 0xe6dd90c7, 0xe5d55654, 0x0, 0x9,
+    0x4347454d, 0x4, 0x800, 0x82f0fb5, 0x3548539d, 0x829f972c, 0x0, 0x9,
     0x0, 0x0, 0x620, 0x117, 0x738, 0x1, 0x748, 0x6,
     0x760, 0x1, 0x76c, 0x5, 0x780, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -74,13 +74,13 @@ static const uint32_t kProgram[] = {
     0x1, 0x0, 0x600, 0x1, 0x1, 0x0, 0x2, 0x0,
     0x0, 0x0, 0x2, 0x0, 0x0, 0x0, 0x0, 0x1,
     0x74726f70, 0x656c6261, 0x61686300, 0x6e69676e, 0x656d0067, 0x5f636367, 0x5f726974, 0x5f726974,
-    0x5f707865, 0x64396562, 0x35646137, 0x625f6666, 0x62636366, 0x303366, 0x6367656d, 0x69745f63,
+    0x5f707865, 0x64396562, 0x35646137, 0x635f6666, 0x65656434, 0x313730, 0x6367656d, 0x69745f63,
     0x64615f72, 0x36615f64, 0x61346463, 0x64303533, 0x6335345f, 0x31383738, 0x656d0065, 0x5f636367,
     0x5f726974, 0x65737566, 0x72675f64, 0x65746165, 0x61635f72, 0x355f7473, 0x64353038, 0x36623934,
     0x33365f61, 0x61646530, 0x6d006637, 0x63636765, 0x6465725f, 0x5f656375, 0x5f746e69, 0x636e7566,
-    0x74645f30, 0x69657079, 0x625f3436, 0x38383563, 0x616435, 0x6367656d, 0x69625f63, 0x7972616e,
-    0x3233665f, 0x6e75665f, 0x615f3063, 0x5f307463, 0x35303937, 0x36393265, 0x67656d00, 0x635f6363,
-    0x61636e6f, 0x33645f74, 0x39323639, 0x6e003763, 0x766c00, 0x766c0061, 0x766c0034, 0x766c0037,
+    0x74645f30, 0x69657079, 0x305f3436, 0x33326464, 0x613437, 0x6367656d, 0x69625f63, 0x7972616e,
+    0x3233665f, 0x6e75665f, 0x615f3063, 0x5f307463, 0x65383562, 0x34336339, 0x67656d00, 0x635f6363,
+    0x61636e6f, 0x63645f74, 0x61663930, 0x6e003935, 0x766c00, 0x766c0061, 0x766c0034, 0x766c0037,
     0x7a003031, 0x337a0032, 0x65726100, 0x6c00616e, 0x78003976, 0x6200, 0x40, 0x0,
     0x758d6336, 0x0, 0x12, 0x38, 0x5a, 0x8b, 0xb4, 0xd9,
     0xef, 0x0, 0x8, 0x2, 0xffffffff, 0x4, 0x1, 0xffffffff,
@@ -97,7 +97,7 @@ static const megcc_block_t kBlocks0[] = {
     {2, 4, 1, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0xc3628fdc, 1, kBlocks0},
+    {0x82f0fb5, 1, kBlocks0},
 };
 #endif
 
