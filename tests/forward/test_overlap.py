@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tvm_megcc import dims
 from tvm_megcc.core.program import Call, Kernel, Load, Location, Port, Program, Tensor
-from tvm_megcc.forward import caller_ports, overlap_windows
+from tvm_megcc.forward import caller_ports, concat_in_place, overlap_windows, reorder
 from tvm_megcc.memory import place
 
 KERNEL = Kernel("window", source="x")
@@ -111,6 +112,20 @@ def test_symbolic_sizes_overlap_by_a_symbolic_distance() -> None:
     after = overlap_windows(program(calls, sizes, [3], (symbol,)), "caller")
     index, offset = places(after)[1]
     assert index == 2 and dims.at(offset, {"n": 3}) == 192
+
+
+@pytest.mark.parametrize("smallest", [2, 6, 400])
+def test_sizes_that_no_run_has_say_nothing(smallest: int) -> None:
+    """Some usual sizes, or all of them, are too small for the window."""
+    symbol = dims.Symbol("n", 1)
+    n = dims.of(symbol)
+    rows = n - smallest
+    calls = [plain(0, 1), replace(window(1, 2, overlap=64), work=rows, cost=1 << 20), plain(2, 3)]
+    before = program(calls, [64, 4096 * n, 4096 * rows, 64], [3], (symbol,))
+    after = overlap_windows(before, "caller")
+    assert (places(after) == places(before)) == (smallest == 400)
+    for step in (lambda p: reorder(p, "caller"), lambda p: concat_in_place(p, "caller"), place):
+        step(after)
 
 
 def test_what_waits_for_data_keeps_its_memory() -> None:

@@ -141,6 +141,7 @@ def by_reference(
     """
     if text := faults.of_reference(node, opsets, arrays):
         raise Refused(text, missing=True)
+    node, arrays = faults.for_reference(node, arrays)
     feeds = {name: arrays[name] for name in dict.fromkeys(reads(node)) if name}
     if double and node.op_type == "Cast":
         (to,) = (a.i for a in node.attribute if a.name == "to")

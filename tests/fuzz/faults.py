@@ -67,6 +67,32 @@ def for_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto
     return made
 
 
+def for_reference(
+    node: onnx.NodeProto, arrays: Mapping[str, Array]
+) -> tuple[onnx.NodeProto, Mapping[str, Array]]:
+    """The node and its operands as the reference takes them as they are meant.
+
+    It aligns the corners of a length that is no integer, ``scale * dim``: so it is told the sizes.
+    """
+    given = _attributes(node)
+    mode = given.get("coordinate_transformation_mode", b"")
+    if node.op_type != "Resize" or mode != b"align_corners" or len(node.input) < 3:
+        return node, arrays
+    if not (name := node.input[2]) or not arrays[name].size:
+        return node, arrays
+    dims = np.array(arrays[node.input[0]].shape, np.float32)
+    lengths = arrays[name].astype(np.float32) * (
+        dims[list(given["axes"])] if "axes" in given else dims
+    )
+    if (lengths == np.floor(lengths)).all():
+        return node, arrays
+    made = onnx.NodeProto()
+    made.CopyFrom(node)
+    sizes = f"{name}_sizes"
+    made.input[:] = [*node.input[:2], "", sizes]
+    return made, {**arrays, sizes: np.floor(lengths).astype(np.int64)}
+
+
 def _has_nan(data: Array) -> bool:
     return data.dtype.kind == "f" and bool(np.isnan(data).any())
 

@@ -120,3 +120,17 @@ def test_a_same_convolution_is_as_long_as_onnx_says() -> None:
     feed = {"x": np.ones((1, 1, 2), np.float32), "w": np.ones((1, 1, 1), np.float32)}
     (found,) = evaluate.by_ort(made, {"": 18}, feed)
     np.testing.assert_array_equal(found.reshape(-1), [1, 0, 0, 1, 0, 0])
+
+
+@pytest.mark.parametrize("more", [{}, {"axes": [1]}])
+def test_corners_are_those_of_a_length_that_is_an_integer(
+    more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = helper.make_node("Resize", ["x", "", "s"], ["y"], mode="linear",
+                            coordinate_transformation_mode="align_corners", **more)  # fmt: skip
+    scales = np.array([1.5] if more else [1, 1.5], np.float32)
+    feed = {"x": np.array([[1, 5, 2]], np.float32), "s": scales}
+    (want,), (found,) = (e(made, {"": 19}, feed) for e in (evaluate.by_ort, evaluate.by_reference))
+    np.testing.assert_allclose(found, want, rtol=1e-6)
+    monkeypatch.setattr(faults, "for_reference", lambda *given: given)
+    assert not np.allclose(evaluate.by_reference(made, {"": 19}, feed)[0], want)

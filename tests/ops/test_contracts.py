@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.ops.contracts import Port, Row, feed, floats, ints, joined
 from tests.ops.packages import runner
@@ -88,6 +89,9 @@ ROWS: dict[str, Row] = {
                                  {"n": 1, "c": 3}, [{"c": 2}, {"c": 4}]),
     "LayerNormalization": Row("LayerNormalization", [Port((2, "k")), floats(4), floats(4)],
                               {"k": 4}, [{"k": 5}, {"k": 3}]),
+    "LayerNormalization_wide": Row("LayerNormalization",
+                                   [Port(("j", "k")), floats(4), floats(2, 4)],
+                                   {"j": 2, "k": 4}, [{"k": 5}, {"k": 40}, {"j": 3}], {"axis": 0}),
     "GroupNormalization": Row("GroupNormalization", [Port((2, "c", 3)), Port(("s",)), Port(("t",))],
                               {"c": 4, "s": 2, "t": 2}, [{"s": 3}, {"t": 1}, {"c": 5}],
                               {"num_groups": 2}),
@@ -112,6 +116,11 @@ ROWS: dict[str, Row] = {
                            [{"m": 4}, {"n": 2}, {"1": 5}, {"1": -3}]),
     "Einsum": Row("Einsum", [Port((2, "a")), Port(("b", 4))], SAME, OTHER,
                   {"equation": "ij,jk->ik"}),
+    "Einsum_dots": Row("Einsum", [Port(("b", 2, "j")), Port(("c", "k", 4))],
+                       {"b": 2, "c": 2, "j": 3, "k": 3}, [{"b": 3}, {"c": 40}, {"j": 4}, {"k": 2}],
+                       {"equation": "...ij,...jk->...ik"}),
+    "Einsum_diagonal": Row("Einsum", [Port((2, "a", "b"))], SAME, OTHER,
+                           {"equation": "...ii->...i"}),
     "Split": Row("Split", [Port(("n", 2)), ints(2, 3)], {"n": 5}, [{"n": 4}, {"n": 6}],
                  {"axis": 0}, 2),
     "Split_given": Row("Split", [Port(("n", 2)), Port((2,), "int64", [2, 3])], {"n": 5},
@@ -305,6 +314,13 @@ ROWS: dict[str, Row] = {
 
 OPSET = 18
 
+#: Before opset 7 an attribute said where the second operand stands in the first one's dims.
+OLD = {
+    op: Row(op, [Port((2, "a", 4)), Port(("b",))], {"a": 3, "b": 3}, [{"a": 4}, {"b": 30}],
+            {"broadcast": 1, "axis": 1})
+    for op in ("Add", "Pow")
+}  # fmt: skip
+
 #: Why an operator needs no row.
 WITHOUT = {
     "one operand, of any dims": """
@@ -346,12 +362,13 @@ def test_every_operator_has_a_row() -> None:
     assert not rows & reasons
 
 
-def test_operands_that_disagree(tmp_path: Path) -> None:
-    run = runner(joined(ROWS, OPSET), tmp_path)
-    good = {k: v for name, row in ROWS.items() for k, v in feed(name, row, {}).items()}
+@pytest.mark.parametrize(("rows", "opset"), [(ROWS, OPSET), (OLD, 6)], ids=["new", "old"])
+def test_operands_that_disagree(tmp_path: Path, rows: dict[str, Row], opset: int) -> None:
+    run = runner(joined(rows, opset), tmp_path)
+    good = {k: v for name, row in rows.items() for k, v in feed(name, row, {}).items()}
     run(good)
     answered = []
-    for name, row in ROWS.items():
+    for name, row in rows.items():
         for changed in row.bad:
             try:
                 run({**good, **feed(name, row, changed)})

@@ -12,6 +12,7 @@ from onnx import helper, numpy_helper
 from tests.fuzz import texts
 from tests.ops.packages import model, runner
 from tests.ops.test_control_flow import check_close
+from tvm_megcc.errors import ToolError
 
 F32 = np.float32
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -84,11 +85,16 @@ def test_no_steps(tmp_path: Path, steps: int | str) -> None:
         model(nodes, inputs, outputs, [numpy_helper.from_array(v, k) for k, v in weights.items()]),
         tmp_path,
     )
-    for t, lengths in [(0, [0, 0])] if steps == 0 else [(0, [0, 0]), (3, [0, 2]), (3, [0, 0])]:
-        feed = {name: floats(*dims) for name, kind, dims in inputs[2:]}
-        feed |= {"x": floats(t, 2, SIZE), "lengths": np.array(lengths, np.int32)}
-        found = run(feed)
+
+    def feed(t: int, lengths: list[int]) -> dict[str, np.ndarray]:
+        states = {name: floats(*dims) for name, _, dims in inputs[2:]}
+        return {"x": floats(t, 2, SIZE), "lengths": np.array(lengths, np.int32), **states}
+
+    for given in [feed(0, [0, 0]), *([feed(3, [0, 2]), feed(3, [0, 0])] if steps else [])]:
+        found = run(given)
         for node in nodes:
-            for name, want in zip(node.output, texts.run(node, {**weights, **feed}), strict=True):
+            for name, want in zip(node.output, texts.run(node, {**weights, **given}), strict=True):
                 assert found[name].shape == want.shape
                 np.testing.assert_allclose(found[name], want, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ToolError, match="out of range"):
+        run(feed(0, [0, 1]))

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tvm_megcc.core.program import Call, Program, data_symbols, sized
-from tvm_megcc.dims import Size, samples, symbols
+from tvm_megcc.core.program import Call, Program, data_symbols, sized, usual_sizes
+from tvm_megcc.dims import Size, symbols
 from tvm_megcc.forward.storages import Storages
 
 #: Kernel file of the operator, and where its attributes say how many rows the result has.
@@ -31,7 +31,7 @@ def concat_in_place(program: Program, io: str) -> Program:
 
 def _fits(before: Program, after: Program, io: str) -> bool:
     """Whether the peak does not rise, for the sizes that are usual where they are symbolic."""
-    values = samples(before.symbols)[0]
+    values = usual_sizes(before)[0]
     peak, was = (Storages(sized(program, values)).peak(io) for program in (after, before))
     return peak <= was
 

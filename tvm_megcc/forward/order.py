@@ -16,8 +16,8 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, replace
 
-from tvm_megcc.core.program import Call, Check, Program, Step, operands_of, sized
-from tvm_megcc.dims import fixed, samples
+from tvm_megcc.core.program import Call, Check, Program, Step, operands_of, sized, usual_sizes
+from tvm_megcc.dims import fixed
 
 #: Sets of finished calls that the exact search may visit.
 MAX_STATES = 4_000
@@ -75,7 +75,7 @@ def reorder(program: Program, io: str) -> Program:
     # stays in its branch or loop. What follows a Check stays behind it.
     if len(program.calls) < 3 or not all(isinstance(s, Call | Check) for s in program.calls):
         return program
-    graph = _graph(sized(program, samples(program.symbols)[0]), io)
+    graph = _graph(sized(program, usual_sizes(program)[0]), io)
     try:
         found = _Search(graph).best()
     except _OutOfTrials:

@@ -20,9 +20,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tvm_megcc.core.program import ALIGNMENT, Call, Program, Step, sized, waits_for_data
+from tvm_megcc.core.program import (
+    ALIGNMENT,
+    Call,
+    Program,
+    Step,
+    sized,
+    usual_sizes,
+    waits_for_data,
+)
 from tvm_megcc.core.splitting import parts
-from tvm_megcc.dims import Size, ceildiv, samples, typical
+from tvm_megcc.dims import Size, ceildiv, typical
 from tvm_megcc.forward.storages import Storages
 
 #: Calls before and after the one of the peak that are tried together with it.
@@ -57,10 +65,11 @@ def overlap_windows(program: Program, io: str, threads: int = 1) -> Program:
     if not any(isinstance(c, Call) and c.overlap is not None for c in calls):
         return program
     asked = replace(program, calls=calls)
-    at_size = [sized(asked, values) for values in samples(program.symbols)]
+    at_size = [sized(asked, values) for values in usual_sizes(program)]
     budgets = [_Budget.of(p, threads) for p in at_size]
     found = [_steps(p, io, budget) for p, budget in zip(at_size, budgets, strict=True)]
-    choices = [s for s in dict.fromkeys([(), *found]) if all(b.allows(s) for b in budgets)]
+    allowed = [steps for steps in found if all(b.allows(steps) for b in budgets)]
+    choices = dict.fromkeys([(), *allowed])
     peaks = {steps: [_peak(p, steps, io) for p in at_size] for steps in choices}
     best = [min(at_one) for at_one in zip(*peaks.values(), strict=True)]
 

@@ -25,8 +25,9 @@ from tvm_megcc.core.program import (
     data_symbols,
     operands_of,
     sized,
+    usual_sizes,
 )
-from tvm_megcc.dims import at, bounds, samples, symbols
+from tvm_megcc.dims import bounds, symbols
 from tvm_megcc.memory.below import BelowOrder, addresses, below_order, validate_order
 from tvm_megcc.memory.block import Interval
 from tvm_megcc.memory.lifetimes import problem_of
@@ -49,10 +50,7 @@ def stack(
     clobber_inputs : bool
         Whether the space of an input in the arena may be used again after its last read.
     """
-    values = samples(program.symbols)
-    # Sizes that the model would refuse say nothing; where all are such, the usual ones must do.
-    values = [v for v in values if accepts(program, v)] or values[:1]
-    found = [problem_of(sized(program, v), clobber_inputs) for v in values]
+    found = [problem_of(sized(program, v), clobber_inputs) for v in usual_sizes(program)]
     dynamic = _dynamic(program)
     ids = tuple(i for i in found[0][1] if i not in dynamic)
     problems = [_without(problem, storages, dynamic) for problem, storages in found]
@@ -130,16 +128,6 @@ def _dynamic(program: Program) -> frozenset[int]:
 def _without(problem: Problem, ids: tuple[int, ...], left_out: frozenset[int]) -> Problem:
     pairs = zip(problem.intervals, ids, strict=True)
     return Problem(tuple(block for block, storage in pairs if storage not in left_out))
-
-
-def accepts(program: Program, values: Mapping[str, int]) -> bool:
-    """Whether the model can be run with these sizes."""
-    try:
-        fixed = sized(program, values)
-        equal = all(at(r.a, values) == at(r.b, values) for r in program.requirements)
-    except ZeroDivisionError:
-        return False
-    return equal and all(d >= 0 for t in fixed.tensors for d in t.shape)
 
 
 def _worst_and_sum(waste: list[float]) -> tuple[float, float]:

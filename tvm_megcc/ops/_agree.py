@@ -22,6 +22,7 @@ from tvm import relax
 
 from ..dims import Dim, Size, effort, may_be_one
 from ._context import Attrs, Context
+from ._shapes import normal_axis
 from ._sizes import SizeArray
 from ._stretched import common, stretched
 
@@ -148,8 +149,11 @@ def broadcast(*positions: int, whole: int | None = None) -> Rule:
     """
 
     def rule(shapes: list[Shape | None], attrs: Attrs) -> Labels:
-        if attrs.get("broadcast", 0) and "axis" in attrs:
-            return [[] for _ in shapes]
+        if attrs.get("broadcast", 0) and "axis" in attrs:  # before opset 7
+            first, second = (len(shape or ()) for shape in shapes)
+            start = normal_axis(attrs["axis"], first)
+            inner = right_aligned(first)[start : start + second]
+            return [right_aligned(first, kind=WHOLE), inner]
         return [
             right_aligned(len(shape), kind=WHOLE if k == whole else STRETCHED)
             if shape and (not positions or k in positions)

@@ -1,4 +1,4 @@
-"""LSTM, GRU and RNN: a few steps are unrolled, many, or a number that the shapes say, are a loop.
+"""LSTM, GRU and RNN: a few steps are unrolled; many, none, or as many as shapes say, are a loop.
 
 The projections of all inputs are one ``matmul`` ahead of the steps; a step is one ``matmul`` of the
 state and the gates' arithmetic. Directions, initial states, sequence lengths (known or not),
@@ -127,7 +127,7 @@ class Recurrent(OnnxOp):
             start = [self._initial(ctx, inputs, 5 + i, d, batch, batch_first, cell)
                      for i in range(self.states)]  # fmt: skip
             projected = self._projections(ctx, inputs, attrs, data, d, cell)
-            if isinstance(steps, int) and steps * directions <= UNROLLED:
+            if isinstance(steps, int) and 0 < steps * directions <= UNROLLED:
                 outputs, final = self._unroll(inputs, cell, projected, start, steps, backward)
             else:
                 outputs, final = self._loop(inputs, cell, projected, start, steps, backward)
@@ -235,12 +235,9 @@ class Recurrent(OnnxOp):
                 row = sliced(ctx, projected, [(0, t * batch, (t + 1) * batch, 1)])
             number = ctx.const(t, inputs.dtype(4)) if masked else None
             outputs[t], states = self._step(inputs, cell, row, states, number)
-        shape = [steps, 1, batch, cell.hidden]
         if not ctx.wants(0):
             return states[0], states
-        if not outputs:  # ONNX: the states are what they were
-            return ctx.emit(relax.op.zeros(ctx.prims(shape), cell.dtype)), states
-        return _joined(ctx, outputs, 0, shape), states
+        return _joined(ctx, outputs, 0, [steps, 1, batch, cell.hidden]), states
 
     def _loop(
         self,

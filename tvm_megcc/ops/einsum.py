@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._agree import Labels, Shape
+from ._agree import Labels, Shape, right_aligned
 from ._shapes import product
 
 
@@ -16,10 +18,8 @@ class Einsum(OnnxOp):
     slow = True
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
-        if "." in attrs["equation"]:
-            return [[] for _ in shapes]
         terms = attrs["equation"].replace(" ", "").split("->")[0].split(",")
-        return [list(term) for term in terms]
+        return [_labels(term, len(shape or ())) for term, shape in zip(terms, shapes, strict=True)]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         equation = attrs["equation"].replace(" ", "")
@@ -34,6 +34,14 @@ class Einsum(OnnxOp):
             if result is not None:
                 return result
         return relax.op.einsum(list(inputs), equation)
+
+
+def _labels(term: str, rank: int) -> list[Hashable]:
+    """A term's letters; the axes of an ellipsis are stretched."""
+    if "..." not in term:
+        return [*term]
+    before, after = term.split("...")
+    return [*before, *right_aligned(rank - len(before) - len(after)), *after]
 
 
 def _as_matmul(ctx: Context, inputs: Inputs, lhs: str, rhs: str, output: str) -> relax.Expr | None:

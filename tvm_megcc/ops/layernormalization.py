@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 import numpy as np
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._agree import Labels, Shape
+from ._agree import broadcast
 from ._defaults import EPSILON
 from ._shapes import normal_axis
 
@@ -18,23 +16,17 @@ class LayerNormalization(OnnxOp):
 
     name = "LayerNormalization"
 
-    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
-        rank, scale = len(shapes[0] or ()), len(shapes[1] or ())
-        axis = normal_axis(attrs.get("axis", -1), rank)
-        if scale != rank - axis:  # a scale that broadcasts
-            return [[] for _ in shapes]
-        scaled: list[Hashable] = [*range(scale)]
-        return [[None] * axis + scaled, *[scaled] * (len(shapes) - 1)]
+    labels = staticmethod(broadcast(whole=0))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         rank = inputs.rank(0)
         axis = normal_axis(attrs.get("axis", -1), rank)
         axes, epsilon = list(range(axis, rank)), attrs.get("epsilon", EPSILON)
-        dims = list(inputs.static_shape(1))
-        normed_dims = [d for d in inputs.shape(0)[axis:]]
-        simple = dims == normed_dims and not (ctx.wants(1) or ctx.wants(2))
+        shapes = {inputs.static_shape(k) for k in (1, 2) if inputs.has(k)}
+        simple = shapes == {inputs.shape(0)[axis:]} and not (ctx.wants(1) or ctx.wants(2))
         if simple and inputs.dtype(0) != "float64":  # of which TVM normalises none
-            bias = inputs[2] if inputs.has(2) else ctx.const(np.zeros(dims), inputs.dtype(1))
+            zeros = ctx.const(np.zeros(inputs.static_shape(1)), inputs.dtype(1))
+            bias = inputs[2] if inputs.has(2) else zeros
             return relax.op.nn.layer_norm(inputs[0], inputs[1], bias, axes, epsilon)
         data = relax.op.astype(inputs[0], "float32") if inputs.dtype(0) == "float16" else inputs[0]
         data = ctx.emit(data) if data is not inputs[0] else data

@@ -20,7 +20,7 @@ from __future__ import annotations
 from tvm_megcc.core.program.bundle import Bundle, PortType, Range, Variant, bundle_of, programs_of
 from tvm_megcc.core.program.liveness import live_steps, loops, regions
 from tvm_megcc.core.program.program import Program, Requirement
-from tvm_megcc.core.program.sizes import data_symbols, sized, waits_for_data
+from tvm_megcc.core.program.sizes import data_symbols, sized, usual_sizes, waits_for_data
 from tvm_megcc.core.program.steps import (
     Call,
     Check,
@@ -75,6 +75,7 @@ __all__ = [
     "programs_of",
     "regions",
     "sized",
+    "usual_sizes",
     "waits_for_data",
     "with_operands",
 ]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tvm_megcc.core.program.program import Program
 from tvm_megcc.core.program.steps import Call, Let, Load, Step
 from tvm_megcc.core.program.tensors import Tensor
-from tvm_megcc.dims import Size, Symbol, at, symbols
+from tvm_megcc.dims import Size, Symbol, at, samples, symbols
 
 
 def data_symbols(program: Program) -> frozenset[Symbol]:
@@ -47,3 +47,22 @@ def sized(program: Program, values: Mapping[str, int]) -> Program:
         symbols=(),
         requirements=(),
     )
+
+
+def accepts(program: Program, values: Mapping[str, int]) -> bool:
+    """Whether the model can be run with these sizes."""
+    try:
+        fixed = sized(program, values)
+        equal = all(at(r.a, values) == at(r.b, values) for r in program.requirements)
+    except ZeroDivisionError:
+        return False
+    return equal and all(d >= 0 for t in fixed.tensors for d in t.shape)
+
+
+def usual_sizes(program: Program) -> list[dict[str, int]]:
+    """Values of all symbols for decisions that need numbers, the most usual ones first.
+
+    Sizes that the model would refuse say nothing; where all are such, the first ones must do.
+    """
+    values = samples(program.symbols)
+    return [v for v in values if accepts(program, v)] or values[:1]
