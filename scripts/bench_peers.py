@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -94,10 +95,19 @@ def model_of(name: str, folder: Path, shared: Path) -> Model:
         path = folder / f"{name}.onnx"
         onnx.save(conv3x3() if name == "conv3x3" else zoo.build(name), path)
         return Model(name, path)
-    found = sorted((shared / "models" / name).glob("*.onnx")) or [Path(name)]
-    if not found[0].is_file():
-        raise InputError(f"{name!r} is no network of the zoo, no model of the corpus and no file")
-    return Model(Path(name).stem if Path(name).is_file() else name, found[0])
+    if Path(name).is_file():
+        return Model(Path(name).stem, Path(name))
+    for entry in corpus(shared):
+        if entry["name"] == name:
+            (path,) = (shared / "models" / name).glob("*.onnx")
+            return Model(name, path, entry["cases"][0]["input_shapes"])
+    raise InputError(f"{name!r} is no network of the zoo, no model of the corpus and no file")
+
+
+def corpus(shared: Path) -> list[Any]:
+    """What is said of each model of the corpus; nothing where there is none."""
+    index = shared / "models" / "INDEX.json"
+    return list(json.loads(index.read_text())) if index.is_file() else []
 
 
 class Ours:
@@ -266,14 +276,12 @@ def rows(names: Sequence[str], args: argparse.Namespace) -> Iterator[list[str]]:
 
 def corpus_rows(names: Sequence[str], args: argparse.Namespace) -> Iterator[list[str]]:
     """A row for each model of the corpus: arm64's instructions, and ONNX Runtime beside ours."""
-    for entry in json.loads((args.shared / "models" / "INDEX.json").read_text()):
+    for entry in corpus(args.shared):
         if names and entry["name"] not in names:
             continue
-        shapes = entry["cases"][0]["input_shapes"]
         with tempfile.TemporaryDirectory(prefix="megcc_peers_") as name:
             folder = Path(name)
-            found = model_of(entry["name"], folder, args.shared)
-            model = Model(found.name, found.path, shapes)
+            model = model_of(entry["name"], folder, args.shared)
             cells = [model.name]
             try:
                 counted = count(model, "arm64", "cortex-a57", "balanced", folder)
