@@ -100,19 +100,19 @@ typedef struct {
   size_t ld;
 } megcc_gemm_at_t;
 
-#ifdef MEGCC_GEMM_ARM64_H
+#ifdef MEGCC_TILE_SUMS
 // The assembly names these by their offsets.
-typedef char megcc_gemm_layout_t[offsetof(megcc_gemm_t, a_stride) == 8 &&
-                                         offsetof(megcc_gemm_t, a_skip) == 16 &&
-                                         offsetof(megcc_gemm_t, segments) == 24 &&
-                                         offsetof(megcc_gemm_t, length) == 32 &&
-                                         offsetof(megcc_gemm_t, panel) == 40
+typedef char megcc_gemm_layout_t[offsetof(megcc_gemm_t, a_stride) == sizeof(size_t) &&
+                                         offsetof(megcc_gemm_t, a_skip) == 2 * sizeof(size_t) &&
+                                         offsetof(megcc_gemm_t, segments) == 3 * sizeof(size_t) &&
+                                         offsetof(megcc_gemm_t, length) == 4 * sizeof(size_t) &&
+                                         offsetof(megcc_gemm_t, panel) == 5 * sizeof(size_t)
                                      ? 1
                                      : -1];
 #endif
 
 // What a tile reads where there is no bias.
-#if !BIAS && defined(MEGCC_GEMM_ARM64_H)
+#if !BIAS && defined(MEGCC_TILE_SUMS)
 static const float megcc_gemm_zeros[MEGCC_GEMM_WIDTH];
 #define MEGCC_GEMM_BIAS(g, c) megcc_gemm_zeros
 #elif !BIAS

@@ -78,15 +78,11 @@ MEGCC_NOINLINE static void MEGCC_GEMM_TILE(MEGCC_TILE_ROWS,
     for (size_t s = g->segments; s != 0; --s) {
       size_t k = g->length;
       MEGCC_EACH_ROW(MEGCC_TILE_PTR)
-#ifdef MEGCC_TILE_K
-      MEGCC_TILE_K(MEGCC_TILE_ROWS, k)
-#else
       for (; k != 0; --k) {
         MEGCC_EACH_COL(MEGCC_TILE_LOAD_B, 0)
         MEGCC_EACH_ROW(MEGCC_TILE_STEP)
         b0 += NR;
       }
-#endif
       a += g->a_stride;
     }
 #endif
