@@ -101,7 +101,7 @@ def everything() -> onnx.ModelProto:
     tail = g.add("Add", g.add("Relu", g.conv()), other := g.x())
     g.add("Relu", g.add("Add", g.conv(), other))
     g.add("Exp", tail)
-    # Products: the right operand known or not, transposed, with what may follow.
+    # Products: the right operand known or not, transposed, of one row, with what may follow.
     known = g.w(np.ones((8, 6)))
     for after in (False, True):
         product = g.add("Gemm", g.x([5, 8]), known, g.w(np.ones(6)))
@@ -109,7 +109,8 @@ def everything() -> onnx.ModelProto:
         g.add("Add", g.add("Relu", product), added) if after else g.add(
             "Relu", g.add("Add", product, added)
         )
-    g.add("MatMul", g.x([5, 8]), known)
+    for rows in (1, 5):
+        g.add("MatMul", g.x([rows, 8]), known)
     g.add("MatMul", g.x([2, 5, 8]), g.x([2, 8, 6]))
     g.add("Gemm", g.x([5, 8]), g.x([6, 8]), transB=1)
     # Windows and planes.

@@ -37,13 +37,18 @@
 #endif
 
 // Tile rows (then MID of them, where there are such tiles, then 1) and the vectors per row of the
-// wide, the middle and the narrow tile, by the number of registers.
+// wide, the middle and the narrow tile, by the number of registers. A kernel of one row
+// (MEGCC_GEMM_ONE_ROW) wants many sums at a time instead: each waits for its last multiply-add.
 #if defined(MEGCC_GEMM_ARM64_H)
 #define MEGCC_GEMM_ROWS 4
 #define MEGCC_GEMM_ROWS_MID 2
 #define MEGCC_GEMM_WIDE 6
 #define MEGCC_GEMM_MIDDLE 4
 #define MEGCC_GEMM_NARROW 2
+#elif MEGCC_VL >= 8 && defined(MEGCC_GEMM_ONE_ROW)
+#define MEGCC_GEMM_WIDE 8
+#define MEGCC_GEMM_MIDDLE 4
+#define MEGCC_GEMM_NARROW 1
 #elif MEGCC_VL == 16
 #define MEGCC_GEMM_ROWS 12
 #define MEGCC_GEMM_ROWS_MID 4
@@ -61,6 +66,11 @@
 #else
 #define MEGCC_GEMM_ROWS 2
 #define MEGCC_GEMM_NARROW 4
+#endif
+#ifdef MEGCC_GEMM_ONE_ROW
+#undef MEGCC_GEMM_ROWS
+#undef MEGCC_GEMM_ROWS_MID
+#define MEGCC_GEMM_ROWS 1
 #endif
 
 #ifdef MEGCC_GEMM_WIDE
@@ -90,19 +100,19 @@ typedef struct {
   size_t ld;
 } megcc_gemm_at_t;
 
-#ifdef MEGCC_GEMM_ARM64_H
+#ifdef MEGCC_TILE_SUMS
 // The assembly names these by their offsets.
-typedef char megcc_gemm_layout_t[offsetof(megcc_gemm_t, a_stride) == 8 &&
-                                         offsetof(megcc_gemm_t, a_skip) == 16 &&
-                                         offsetof(megcc_gemm_t, segments) == 24 &&
-                                         offsetof(megcc_gemm_t, length) == 32 &&
-                                         offsetof(megcc_gemm_t, panel) == 40
+typedef char megcc_gemm_layout_t[offsetof(megcc_gemm_t, a_stride) == sizeof(size_t) &&
+                                         offsetof(megcc_gemm_t, a_skip) == 2 * sizeof(size_t) &&
+                                         offsetof(megcc_gemm_t, segments) == 3 * sizeof(size_t) &&
+                                         offsetof(megcc_gemm_t, length) == 4 * sizeof(size_t) &&
+                                         offsetof(megcc_gemm_t, panel) == 5 * sizeof(size_t)
                                      ? 1
                                      : -1];
 #endif
 
 // What a tile reads where there is no bias.
-#if !BIAS && defined(MEGCC_GEMM_ARM64_H)
+#if !BIAS && defined(MEGCC_TILE_SUMS)
 static const float megcc_gemm_zeros[MEGCC_GEMM_WIDTH];
 #define MEGCC_GEMM_BIAS(g, c) megcc_gemm_zeros
 #elif !BIAS
@@ -129,18 +139,22 @@ static const float megcc_gemm_zeros[MEGCC_GEMM_WIDTH];
 #include "gemm/megcc_gemm_column.h"
 #endif
 
-// Vectors of the tile for the next of `cols` columns: the widest, but not so that a narrow one is
-// left where two middle ones fit.
+// Vectors of the tile for the next of `cols` columns: the widest that has a column for each of its
+// panels, but not so that a narrow one is left where two middle ones fit.
 MEGCC_INLINE int32_t megcc_gemm_vectors(int32_t cols) {
 #ifdef MEGCC_GEMM_MIDDLE
   const int32_t middle = MEGCC_GEMM_MIDDLE * MEGCC_VL;
-  if (cols > MEGCC_GEMM_NARROW * MEGCC_VL && cols <= middle) return MEGCC_GEMM_MIDDLE;
-  if (cols > MEGCC_GEMM_WIDE * MEGCC_VL && cols <= 2 * middle) return MEGCC_GEMM_MIDDLE;
+#else
+  const int32_t middle = MEGCC_GEMM_NARROW * MEGCC_VL;
 #endif
 #ifdef MEGCC_GEMM_WIDE
-  if (cols > MEGCC_GEMM_NARROW * MEGCC_VL) return MEGCC_GEMM_WIDE;
+  const int wide = cols > middle && cols > MEGCC_GEMM_WIDTH - NR;
+  if (wide && (cols <= MEGCC_GEMM_WIDTH || cols > 2 * middle)) return MEGCC_GEMM_WIDE;
 #endif
-  (void)cols;
+#ifdef MEGCC_GEMM_MIDDLE
+  if (cols > MEGCC_GEMM_NARROW * MEGCC_VL && cols > middle - NR) return MEGCC_GEMM_MIDDLE;
+#endif
+  (void)cols, (void)middle;
   return MEGCC_GEMM_NARROW;
 }
 

@@ -1,47 +1,49 @@
-// The inner steps of the tiles of megcc_gemm.h on Armv7, for panels of 8 columns.
+// The sums of a tile of megcc_gemm.h on Armv7, for panels of 8 columns, as one piece of assembly:
+// left to itself GCC copies accumulators from loop to loop and keeps pointers on the stack.
 //
 // 4 rows by 8 columns take all 16 registers: q0-q3 four k of every row, q4-q7 two k of the panel,
-// which one instruction loads, and 8 accumulators. A multiply by lane takes its scalar from d0-d15,
-// and only vmla has that form: vfma (VFPv4) would need a broadcast for each.
-//
-// Each step is one piece of assembly: left to itself GCC moves accumulators around and adds to
-// pointers that the loads could move on by themselves.
+// which one instruction loads, and q8-q15 the sums. A multiply by lane takes its scalar from
+// d0-d15, and only vmla has that form: vfma (VFPv4) would need a broadcast for each.
 #ifndef MEGCC_GEMM_ARMV7_H
 #define MEGCC_GEMM_ARMV7_H
 
 #include "megcc_kernel.h"
 
 // clang-format off
-// One k: accumulators x (columns 0-3) and y (4-7) of every row += v0 and v1 * the row's scalar.
-#define MEGCC_ARMV7_FMA_1(acc, v, a0, a1, a2, a3) "vmla.f32 %q[" acc "0], " v ", " a0 "\n"
-#define MEGCC_ARMV7_FMA_2(acc, v, a0, a1, a2, a3) \
-  MEGCC_ARMV7_FMA_1(acc, v, a0, a1, a2, a3) "vmla.f32 %q[" acc "1], " v ", " a1 "\n"
-#define MEGCC_ARMV7_FMA_4(acc, v, a0, a1, a2, a3) \
-  MEGCC_ARMV7_FMA_2(acc, v, a0, a1, a2, a3) "vmla.f32 %q[" acc "2], " v ", " a2 "\n" \
-  "vmla.f32 %q[" acc "3], " v ", " a3 "\n"
+#define MEGCC_ARMV7_C0_0 "q8"
+#define MEGCC_ARMV7_C0_1 "q9"
+#define MEGCC_ARMV7_C1_0 "q10"
+#define MEGCC_ARMV7_C1_1 "q11"
+#define MEGCC_ARMV7_C2_0 "q12"
+#define MEGCC_ARMV7_C2_1 "q13"
+#define MEGCC_ARMV7_C3_0 "q14"
+#define MEGCC_ARMV7_C3_1 "q15"
+// Both sums of a row.
+#define MEGCC_ARMV7_D0 "{d16-d19}"
+#define MEGCC_ARMV7_D1 "{d20-d23}"
+#define MEGCC_ARMV7_D2 "{d24-d27}"
+#define MEGCC_ARMV7_D3 "{d28-d31}"
+
+// One k: the sums of columns 0-3 and 4-7 of every row += v0 and v1 * the row's scalar.
+#define MEGCC_ARMV7_COL_1(j, v, a0, a1, a2, a3) \
+  "vmla.f32 " MEGCC_ARMV7_C0_##j ", " v ", " a0 "\n"
+#define MEGCC_ARMV7_COL_2(j, v, a0, a1, a2, a3) \
+  MEGCC_ARMV7_COL_1(j, v, a0, a1, a2, a3) "vmla.f32 " MEGCC_ARMV7_C1_##j ", " v ", " a1 "\n"
+#define MEGCC_ARMV7_COL_4(j, v, a0, a1, a2, a3) \
+  MEGCC_ARMV7_COL_2(j, v, a0, a1, a2, a3) "vmla.f32 " MEGCC_ARMV7_C2_##j ", " v ", " a2 "\n" \
+  "vmla.f32 " MEGCC_ARMV7_C3_##j ", " v ", " a3 "\n"
 #define MEGCC_ARMV7_K(rows, v0, v1, a0, a1, a2, a3) \
-  MEGCC_ARMV7_FMA_##rows("x", v0, a0, a1, a2, a3) MEGCC_ARMV7_FMA_##rows("y", v1, a0, a1, a2, a3)
+  MEGCC_ARMV7_COL_##rows(0, v0, a0, a1, a2, a3) MEGCC_ARMV7_COL_##rows(1, v1, a0, a1, a2, a3)
 
-// Four k of every row, or one; the pointers move on.
-#define MEGCC_ARMV7_LOAD_4_1 "vld1.32 {d0-d1}, [%[r0]]!\n"
-#define MEGCC_ARMV7_LOAD_4_2 MEGCC_ARMV7_LOAD_4_1 "vld1.32 {d2-d3}, [%[r1]]!\n"
-#define MEGCC_ARMV7_LOAD_4_4 MEGCC_ARMV7_LOAD_4_2 "vld1.32 {d4-d5}, [%[r2]]!\n" \
-  "vld1.32 {d6-d7}, [%[r3]]!\n"
-#define MEGCC_ARMV7_LOAD_1_1 "vld1.32 {d0[0]}, [%[r0]]!\n"
-#define MEGCC_ARMV7_LOAD_1_2 MEGCC_ARMV7_LOAD_1_1 "vld1.32 {d2[0]}, [%[r1]]!\n"
-#define MEGCC_ARMV7_LOAD_1_4 MEGCC_ARMV7_LOAD_1_2 "vld1.32 {d4[0]}, [%[r2]]!\n" \
-  "vld1.32 {d6[0]}, [%[r3]]!\n"
-
-#define MEGCC_ARMV7_OPERANDS_1 [x0] "+w"(c0_0), [y0] "+w"(c0_1), [r0] "+r"(p0)
-#define MEGCC_ARMV7_OPERANDS_2 MEGCC_ARMV7_OPERANDS_1, \
-  [x1] "+w"(c1_0), [y1] "+w"(c1_1), [r1] "+r"(p1)
-#define MEGCC_ARMV7_OPERANDS_4 MEGCC_ARMV7_OPERANDS_2, \
-  [x2] "+w"(c2_0), [y2] "+w"(c2_1), [r2] "+r"(p2), \
-  [x3] "+w"(c3_0), [y3] "+w"(c3_1), [r3] "+r"(p3)
-#define MEGCC_ARMV7_CLOBBERS \
-  "memory", "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9", "d10", "d11", "d12", \
-  "d13", "d14", "d15"
-
+// Four k of every row and vector, or one.
+#define MEGCC_ARMV7_LOAD_4_1 "vld1.32 {d0-d1}, [%[p0]]!\n"
+#define MEGCC_ARMV7_LOAD_4_2 MEGCC_ARMV7_LOAD_4_1 "vld1.32 {d2-d3}, [%[p1]]!\n"
+#define MEGCC_ARMV7_LOAD_4_4 \
+  MEGCC_ARMV7_LOAD_4_2 "vld1.32 {d4-d5}, [%[p2]]!\n" "vld1.32 {d6-d7}, [%[p3]]!\n"
+#define MEGCC_ARMV7_LOAD_1_1 "vld1.32 {d0[0]}, [%[p0]]!\n"
+#define MEGCC_ARMV7_LOAD_1_2 MEGCC_ARMV7_LOAD_1_1 "vld1.32 {d2[0]}, [%[p1]]!\n"
+#define MEGCC_ARMV7_LOAD_1_4 \
+  MEGCC_ARMV7_LOAD_1_2 "vld1.32 {d4[0]}, [%[p2]]!\n" "vld1.32 {d6[0]}, [%[p3]]!\n"
 #define MEGCC_ARMV7_STEP_4(rows)                                          \
   "vldmia %[b]!, {d8-d15}\n"                                              \
   MEGCC_ARMV7_LOAD_4_##rows                                               \
@@ -50,40 +52,87 @@
   "vldmia %[b]!, {d8-d15}\n"                                              \
   MEGCC_ARMV7_K(rows, "q4", "q5", "d1[0]", "d3[0]", "d5[0]", "d7[0]")     \
   MEGCC_ARMV7_K(rows, "q6", "q7", "d1[1]", "d3[1]", "d5[1]", "d7[1]")
+#define MEGCC_ARMV7_STEP_1(rows)                                          \
+  "vldmia %[b]!, {d8-d11}\n"                                              \
+  MEGCC_ARMV7_LOAD_1_##rows                                               \
+  MEGCC_ARMV7_K(rows, "q4", "q5", "d0[0]", "d2[0]", "d4[0]", "d6[0]")
 
-// Eight k a turn, turns > 0; where `odd`, the first begins in the middle. The loop is assembly,
-// too: a loop that is entered in the middle makes GCC keep pointers in memory.
-#define MEGCC_ARMV7_TURNS(rows, turns, odd)                               \
-  __asm__ volatile(                                                       \
-      "cmp %[o], #0\n"                                                    \
-      "bne 2f\n"                                                          \
-      "1:\n" MEGCC_ARMV7_STEP_4(rows)                                     \
-      "2:\n" MEGCC_ARMV7_STEP_4(rows)                                     \
-      "subs %[n], %[n], #1\n"                                             \
-      "bne 1b\n"                                                          \
-      : MEGCC_ARMV7_OPERANDS_##rows, [b] "+r"(b0), [n] "+r"(turns)        \
-      : [o] "r"(odd) : "cc", MEGCC_ARMV7_CLOBBERS);
-// `left` k, one a turn, left > 0.
-#define MEGCC_ARMV7_REST(rows, left)                                      \
-  __asm__ volatile(                                                       \
-      "1:\nvldmia %[b]!, {d8-d11}\n"                                      \
-      MEGCC_ARMV7_LOAD_1_##rows                                           \
-      MEGCC_ARMV7_K(rows, "q4", "q5", "d0[0]", "d2[0]", "d4[0]", "d6[0]") \
-      "subs %[n], %[n], #1\n"                                             \
-      "bne 1b\n"                                                          \
-      : MEGCC_ARMV7_OPERANDS_##rows, [b] "+r"(b0), [n] "+r"(left)         \
-      : : "cc", MEGCC_ARMV7_CLOBBERS);
+#define MEGCC_ARMV7_BIAS(r) "vld1.32 " MEGCC_ARMV7_D##r ", [%[bias]]\n"
+
+// The addresses of a run of every row; n holds how many floats are skipped.
+#define MEGCC_ARMV7_RUN(r, at) "ldr %[p" r "], [%[a], #" at "]\n"
+#define MEGCC_ARMV7_SKIP(r) "add %[p" r "], %[p" r "], %[n], lsl #2\n"
+#define MEGCC_ARMV7_RUN_1 MEGCC_ARMV7_RUN("0", "0") MEGCC_ARMV7_SKIP("0")
+#define MEGCC_ARMV7_RUN_2 MEGCC_ARMV7_RUN_1 MEGCC_ARMV7_RUN("1", "4") MEGCC_ARMV7_SKIP("1")
+#define MEGCC_ARMV7_RUN_4 \
+  MEGCC_ARMV7_RUN_2 MEGCC_ARMV7_RUN("2", "8") MEGCC_ARMV7_SKIP("2") \
+  MEGCC_ARMV7_RUN("3", "12") MEGCC_ARMV7_SKIP("3")
+
+// The whole tile. Eight k a turn; where an odd four of them is left, the first turn begins in the
+// middle. The numbers are offsets in megcc_gemm_t.
+#define MEGCC_ARMV7_TEXT(rows)                                            \
+  MEGCC_FOR_ROWS(rows)(MEGCC_ARMV7_BIAS)                                  \
+  "cmp %[runs], #0\n"                                                     \
+  "beq 6f\n"                                                              \
+  "1:\n"                                                                  \
+  "ldr %[n], [%[g], #8]\n"                                                \
+  MEGCC_ARMV7_RUN_##rows                                                  \
+  "ldr %[n], [%[g], #4]\n"                                                \
+  "add %[a], %[a], %[n], lsl #2\n"                                        \
+  "ldr %[n], [%[g], #16]\n"                                               \
+  "tst %[n], #4\n"                                                        \
+  "add %[n], %[n], #4\n"                                                  \
+  "mov %[n], %[n], lsr #3\n"                                              \
+  "bne 3f\n"                                                              \
+  "cmp %[n], #0\n"                                                        \
+  "beq 4f\n"                                                              \
+  "2:\n" MEGCC_ARMV7_STEP_4(rows)                                         \
+  "3:\n" MEGCC_ARMV7_STEP_4(rows)                                         \
+  "subs %[n], %[n], #1\n"                                                 \
+  "bne 2b\n"                                                              \
+  "4:\n"                                                                  \
+  "ldr %[n], [%[g], #16]\n"                                               \
+  "ands %[n], %[n], #3\n"                                                 \
+  "beq 6f\n"                                                              \
+  "5:\n" MEGCC_ARMV7_STEP_1(rows)                                         \
+  "subs %[n], %[n], #1\n"                                                 \
+  "bne 5b\n"                                                              \
+  "6:\n"                                                                  \
+  "subs %[runs], %[runs], #1\n"                                           \
+  "bgt 1b\n"
+
+#define MEGCC_ARMV7_SUMS(r) \
+  register megcc_vf s##r##_0 __asm__(MEGCC_ARMV7_C##r##_0); \
+  register megcc_vf s##r##_1 __asm__(MEGCC_ARMV7_C##r##_1);
+#define MEGCC_ARMV7_COPIES(r) const megcc_vf c##r##_0 = s##r##_0, c##r##_1 = s##r##_1;
+#define MEGCC_ARMV7_OUT(r) "=w"(s##r##_0), "=w"(s##r##_1), [p##r] "=&r"(p##r),
+#define MEGCC_ARMV7_POINTER(r) const float *p##r;
+
+// Declares c0_0 ... with the sums of a tile. They leave their registers at once: a variable that
+// is bound to one holds its value at the assembly only.
+#define MEGCC_TILE_SUMS_(rows, g_, a_, b_, bias_)                              \
+  MEGCC_EACH_ROW(MEGCC_ARMV7_SUMS)                                             \
+  {                                                                            \
+    MEGCC_EACH_ROW(MEGCC_ARMV7_POINTER)                                        \
+    const float *const *from = a_;                                             \
+    const float *panel = b_;                                                   \
+    size_t runs = g_->segments, n;                                             \
+    __asm__ volatile(MEGCC_ARMV7_TEXT(rows)                                    \
+        : MEGCC_EACH_ROW(MEGCC_ARMV7_OUT) [n] "=&r"(n), [a] "+r"(from),        \
+          [b] "+r"(panel), [runs] "+r"(runs)                                   \
+        : [g] "r"(g_), [bias] "r"(bias_)                                       \
+        : "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9", "d10",   \
+          "d11", "d12", "d13", "d14", "d15", "cc", "memory");                  \
+  }                                                                            \
+  MEGCC_EACH_ROW(MEGCC_ARMV7_COPIES)
+#define MEGCC_TILE_SUMS(rows, vectors, g, a, b, bias) MEGCC_TILE_SUMS_(rows, g, a, b, bias)
+
+// Stores y0 and y1, the finished row r of a tile, to dst.
+#define MEGCC_TILE_STORE_ROW(r, vectors)                              \
+  register megcc_vf o0 __asm__(MEGCC_ARMV7_C##r##_0) = y0;             \
+  register megcc_vf o1 __asm__(MEGCC_ARMV7_C##r##_1) = y1;             \
+  __asm__ volatile("vst1.32 " MEGCC_ARMV7_D##r ", [%0]"               \
+                   : : "r"(dst), "w"(o0), "w"(o1) : "memory");
 // clang-format on
-
-// All k of a run.
-#define MEGCC_TILE_K_(rows, k)                          \
-  {                                                     \
-    size_t turns = (k / 4 + 1) / 2;                     \
-    const size_t odd = k / 4 % 2;                       \
-    if (turns != 0) MEGCC_ARMV7_TURNS(rows, turns, odd) \
-    k %= 4;                                             \
-    if (k != 0) MEGCC_ARMV7_REST(rows, k)               \
-  }
-#define MEGCC_TILE_K(rows, k) MEGCC_TILE_K_(rows, k)
 
 #endif  // MEGCC_GEMM_ARMV7_H

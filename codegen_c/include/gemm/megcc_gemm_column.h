@@ -1,8 +1,10 @@
 // The tiles of megcc_gemm.h that are MEGCC_TILE_VECTORS wide, and what covers a column of a block
 // with them. Included once per width (no include guard).
 
+#if MEGCC_GEMM_ROWS > 1
 #define MEGCC_TILE_ROWS MEGCC_GEMM_ROWS
 #include "gemm/megcc_gemm_tile.h"
+#endif
 #ifdef MEGCC_GEMM_ROWS_MID
 #define MEGCC_TILE_ROWS MEGCC_GEMM_ROWS_MID
 #include "gemm/megcc_gemm_tile.h"
@@ -12,13 +14,19 @@
 
 MEGCC_NOINLINE static void MEGCC_GEMM_COLUMN(MEGCC_TILE_VECTORS)(const megcc_gemm_t *g,
                                                                  megcc_gemm_at_t at, int32_t rows) {
-  MEGCC_GEMM_TILE(MEGCC_GEMM_ROWS, MEGCC_TILE_VECTORS)(g, &at, rows / MEGCC_GEMM_ROWS);
-  rows %= MEGCC_GEMM_ROWS;
-#ifdef MEGCC_GEMM_ROWS_MID
-  MEGCC_GEMM_TILE(MEGCC_GEMM_ROWS_MID, MEGCC_TILE_VECTORS)(g, &at, rows / MEGCC_GEMM_ROWS_MID);
-  rows %= MEGCC_GEMM_ROWS_MID;
+#if MEGCC_GEMM_ROWS > 1
+  if (rows >= MEGCC_GEMM_ROWS) {
+    MEGCC_GEMM_TILE(MEGCC_GEMM_ROWS, MEGCC_TILE_VECTORS)(g, &at, rows / MEGCC_GEMM_ROWS);
+    rows %= MEGCC_GEMM_ROWS;
+  }
 #endif
-  MEGCC_GEMM_TILE(1, MEGCC_TILE_VECTORS)(g, &at, rows);
+#ifdef MEGCC_GEMM_ROWS_MID
+  if (rows >= MEGCC_GEMM_ROWS_MID) {
+    MEGCC_GEMM_TILE(MEGCC_GEMM_ROWS_MID, MEGCC_TILE_VECTORS)(g, &at, rows / MEGCC_GEMM_ROWS_MID);
+    rows %= MEGCC_GEMM_ROWS_MID;
+  }
+#endif
+  if (rows > 0) MEGCC_GEMM_TILE(1, MEGCC_TILE_VECTORS)(g, &at, rows);
 }
 
 #undef MEGCC_TILE_VECTORS

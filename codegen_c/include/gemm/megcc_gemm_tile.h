@@ -15,6 +15,7 @@
 #define MEGCC_COLS_2(M, r) M(r, 0) M(r, 1)
 #define MEGCC_COLS_4(M, r) M(r, 0) M(r, 1) M(r, 2) M(r, 3)
 #define MEGCC_COLS_6(M, r) MEGCC_COLS_4(M, r) M(r, 4) M(r, 5)
+#define MEGCC_COLS_8(M, r) MEGCC_COLS_6(M, r) M(r, 6) M(r, 7)
 #define MEGCC_FOR_COLS_(n) MEGCC_COLS_##n
 #define MEGCC_FOR_COLS(n) MEGCC_FOR_COLS_(n)
 #define MEGCC_FOR_ROWS_(n) MEGCC_ROWS_##n
@@ -24,7 +25,7 @@
 
 // Vector j of a tile lies in panel j * VL / NR, at lane j * VL % NR.
 #define MEGCC_TILE_PANEL(j) ((j)*MEGCC_VL / NR)
-#define MEGCC_TILE_B(j) ((MEGCC_TILE_PANEL(j) ? b1 : b0) + (j)*MEGCC_VL % NR)
+#define MEGCC_TILE_B(j) (b0 + MEGCC_TILE_PANEL(j) * panel + (j)*MEGCC_VL % NR)
 
 #define MEGCC_TILE_BIAS(_, j) \
   const megcc_vf bias##j = BIAS ? megcc_vf_load(bias + (j)*MEGCC_VL) : megcc_vf_zero();
@@ -70,22 +71,18 @@ MEGCC_NOINLINE static void MEGCC_GEMM_TILE(MEGCC_TILE_ROWS,
 #else
     const float *const *a = rows;
     const float *b0 = b;
-    const float *b1 = MEGCC_TILE_PANEL(MEGCC_TILE_VECTORS - 1) > 0 ? b0 + g->panel : b0;
+    const size_t panel = g->panel;
     MEGCC_EACH_COL(MEGCC_TILE_BIAS, 0)
     MEGCC_EACH_ROW(MEGCC_TILE_ACCS)
-    (void)b1;
+    (void)panel;
     for (size_t s = g->segments; s != 0; --s) {
       size_t k = g->length;
       MEGCC_EACH_ROW(MEGCC_TILE_PTR)
-#ifdef MEGCC_TILE_K
-      MEGCC_TILE_K(MEGCC_TILE_ROWS, k)
-#else
       for (; k != 0; --k) {
         MEGCC_EACH_COL(MEGCC_TILE_LOAD_B, 0)
         MEGCC_EACH_ROW(MEGCC_TILE_STEP)
-        b0 += NR, b1 += NR;
+        b0 += NR;
       }
-#endif
       a += g->a_stride;
     }
 #endif

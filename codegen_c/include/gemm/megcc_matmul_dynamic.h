@@ -46,9 +46,9 @@ MEGCC_INLINE void megcc_matmul_dynamic(void *const *ptr, const int32_t *attr, vo
   const float **table = workspace;
   const size_t rows = (size_t)(m < MEGCC_GEMM_BLOCK ? m : MEGCC_GEMM_BLOCK);
   float *panels = (float *)((char *)workspace + (rows + 7) / 8 * 64);
-  float *dst;
-  megcc_gemm_t g = megcc_matmul_setup(ptr, attr, workspace, &dst);
+  megcc_gemm_t g = megcc_matmul_setup(ptr, attr, table);
   const float *bias = g.bias, *residual = g.residual;
+  float *dst = g.dst;
   g.b = panels;
   for (int32_t unit = begin; unit < end; ++unit) {
     const int32_t batch = unit / units, c0 = unit % units * MEGCC_MATMUL_COLS;

@@ -1,19 +1,17 @@
 // matmul through megcc_gemm.h: one run of K floats per row of lhs, so lhs is not transposed.
 //
-// Workspace: a pointer per row of a block of at most 96 rows (8 bytes each, whatever the machine);
-// then, for a rhs that is not constant and from the next 64 bytes on, up to MEGCC_MATMUL_COLS
-// columns of it (a multiple of NR that the kernel defines) as panels of NR columns.
+// Workspace: a pointer per row of a block of at most 96 rows (8 bytes each, whatever the machine).
 #ifndef MEGCC_MATMUL_GEMM_H
 #define MEGCC_MATMUL_GEMM_H
 
 #include "gemm/megcc_gemm.h"
 #include "op/matmul.h"
 
-MEGCC_INLINE megcc_gemm_t megcc_matmul_setup(void *const *ptr, const int32_t *attr, void *workspace,
-                                             float **dst) {
+MEGCC_INLINE megcc_gemm_t megcc_matmul_setup(void *const *ptr, const int32_t *attr,
+                                             const float *const *rows) {
   megcc_gemm_t g;
   const size_t k = (size_t)attr[MATMUL_K];
-  g.a = workspace;
+  g.a = rows;
   g.a_stride = g.a_skip = 0;
   g.segments = 1;
   g.length = k;
@@ -21,11 +19,22 @@ MEGCC_INLINE megcc_gemm_t megcc_matmul_setup(void *const *ptr, const int32_t *at
   g.b = ptr[1];
   g.bias = BIAS ? ptr[2] : NULL;
   g.residual = MEGCC_RESIDUAL(ptr, 2 + BIAS);
-  *dst = g.dst = MEGCC_OUTPUT(ptr, 2 + BIAS);
+  g.dst = MEGCC_OUTPUT(ptr, 2 + BIAS);
   g.ld = (size_t)attr[MATMUL_N];
   g.act_a = megcc_attr_f32(attr[MATMUL_ACT_A]);
   g.act_b = megcc_attr_f32(attr[MATMUL_ACT_B]);
   return g;
+}
+
+// Units [begin, end) of MEGCC_GEMM_UNIT columns of the only row; a constant rhs in panels.
+MEGCC_INLINE void megcc_matmul_row(void *const *ptr, const int32_t *attr, int32_t begin,
+                                   int32_t end) {
+  const float *row = ptr[0];
+  const int32_t n = attr[MATMUL_N], last = (n + MEGCC_GEMM_UNIT - 1) / MEGCC_GEMM_UNIT;
+  const megcc_gemm_t g = megcc_matmul_setup(ptr, attr, &row);
+  if (begin < end) {
+    megcc_gemm_block(&g, 1, begin * MEGCC_GEMM_UNIT, end < last ? end * MEGCC_GEMM_UNIT : n);
+  }
 }
 
 // Units [begin, end) of blocks of rows, of all batches, by MEGCC_GEMM_UNIT columns; a constant rhs
@@ -35,9 +44,9 @@ MEGCC_INLINE void megcc_matmul_packed(void *const *ptr, const int32_t *attr, voi
   const int32_t m = attr[MATMUL_M], n = attr[MATMUL_N], rows = attr[MATMUL_B] * m;
   const int32_t units = (n + MEGCC_GEMM_UNIT - 1) / MEGCC_GEMM_UNIT;
   const float **table = workspace;
-  float *dst;
-  megcc_gemm_t g = megcc_matmul_setup(ptr, attr, workspace, &dst);
+  megcc_gemm_t g = megcc_matmul_setup(ptr, attr, table);
   const float *residual = g.residual;
+  float *dst = g.dst;
   int32_t block;
   if (begin >= end) return;
   if (rows == 1) {  // recurrent models have thousands of these: nothing to find or divide

@@ -23,6 +23,8 @@ CASES = [
     # Every width of tile and every turn of its k loop: 24 + 24 + 11 columns, 24 + 16, 16 + 16.
     *({"m": 7, "n": n, "k": k, "rhs_const": c, "bias": 1}
       for n, k in ((59, 19), (40, 12), (32, 11)) for c in (0, 1)),
+    # One row: every width of tile on every machine, and columns left over.
+    *({"m": 1, "n": n, "k": 9, "rhs_const": 1, "bias": n % 2} for n in (1, 24, 61, 76, 131, 288)),
     {"b": 2, "m": 110, "n": 50, "k": 7, "rhs_const": 1, "bias": 1, "residual": 1, **_RELU},
     {"b": 0, "m": 5, "n": 9, "k": 8},
     *({"m": 4, "n": n, "k": 6, "rhs_const": c, "bias": 1, "residual": r, **act}
