@@ -57,8 +57,9 @@ megcc_status_t megcc_compute(struct megcc_shaped *s, uint32_t first, uint32_t la
   return MEGCC_OK;
 }
 
-int megcc_value_bytes(const struct megcc_shaped *s, const megcc_tensor_t *t, size_t *bytes) {
-  size_t n = megcc_dtype_bytes((megcc_dtype_t)t->dtype);
+// As megcc_value_bytes, of elements of `n` bytes.
+static int value_bytes(const struct megcc_shaped *s, const megcc_tensor_t *t, size_t n,
+                       size_t *bytes) {
   uint32_t d;
   for (d = 0; d < t->rank; ++d) {
     const int32_t dim = t->dims[d] >= 0 ? t->dims[d] : s->value[-1 - t->dims[d]];
@@ -68,6 +69,10 @@ int megcc_value_bytes(const struct megcc_shaped *s, const megcc_tensor_t *t, siz
   }
   *bytes = megcc_packed(t->dtype, n);
   return 1;
+}
+
+int megcc_value_bytes(const struct megcc_shaped *s, const megcc_tensor_t *t, size_t *bytes) {
+  return value_bytes(s, t, megcc_dtype_bytes((megcc_dtype_t)t->dtype), bytes);
 }
 
 // ---- addresses -------------------------------------------------------------------------------
@@ -184,11 +189,12 @@ int megcc_reaches(const megcc_context_t *c, const uint32_t *tensors, uint32_t co
   const struct megcc_shaped *s = c->shaped;
   const megcc_model_t *m = &s->view;
   uint32_t i;
+  // Once for every call of a loop: what it takes is seen.
   for (i = 0; i < count; ++i) {
     megcc_tensor_t t;
-    size_t bytes = 0, room;
+    size_t bytes = 0, room, element;
     if (tensors[i] == MEGCC_NONE) continue;
-    t = megcc_tensor_at(m, tensors[i]);
+    t = megcc_decode_tensor(m, tensors[i]);
     if (t.space == MEGCC_ARENA && t.index >= m->count[MEGCC_S_POOLS]) {
       room = s->room[t.index - m->count[MEGCC_S_POOLS]];
     } else if (t.space == MEGCC_INPUT || t.space == MEGCC_OUTPUT) {
@@ -196,12 +202,10 @@ int megcc_reaches(const megcc_context_t *c, const uint32_t *tensors, uint32_t co
     } else {
       continue;  // as fixed as in a model whose shapes are: checked when it was opened
     }
-    if (megcc_value_bytes(s, &t, &bytes) <= 0) return 0;
+    element = megcc_dtype_bytes((megcc_dtype_t)t.dtype);
+    if (value_bytes(s, &t, element, &bytes) <= 0) return 0;
     if (t.offset > room || bytes > room - t.offset) return 0;
-    if ((uintptr_t)megcc_tensor_data(c, tensors[i]) % megcc_dtype_bytes((megcc_dtype_t)t.dtype) !=
-        0) {
-      return 0;
-    }
+    if ((uintptr_t)megcc_tensor_data(c, tensors[i]) % element != 0) return 0;
   }
   return 1;
 }

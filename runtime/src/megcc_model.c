@@ -158,21 +158,8 @@ static int tensor_bytes(const megcc_tensor_t *t, size_t *bytes) {
   return 1;
 }
 
-static megcc_tensor_t decode_tensor(const megcc_model_t *m, uint32_t id) {
-  const uint32_t *w = m->section[MEGCC_S_TENSORS] + (size_t)id * MEGCC_TENSOR_WORDS;
-  megcc_tensor_t t;
-  t.dtype = w[0] & 0xFF;
-  t.space = w[0] >> 8 & 0xFF;
-  t.rank = w[0] >> 16;
-  t.index = w[2];
-  t.dims = (const int32_t *)m->section[MEGCC_S_DIMS] + w[1];
-  t.offset = (size_t)read_u64(w + 3);
-  t.bytes = 0;
-  return t;
-}
-
 megcc_tensor_t megcc_tensor_at(const megcc_model_t *m, uint32_t id) {
-  megcc_tensor_t t = decode_tensor(m, id);
+  megcc_tensor_t t = megcc_decode_tensor(m, id);
   (void)tensor_bytes(&t, &t.bytes);
   return t;
 }
@@ -196,7 +183,7 @@ static int space_bytes(const megcc_model_t *m, const megcc_tensor_t *t, size_t *
       if (t->index >= m->count[ports]) return 0;
       id = m->section[ports][t->index * MEGCC_PORT_WORDS + 1];
       if (id >= m->count[MEGCC_S_TENSORS]) return 0;
-      port = decode_tensor(m, id);
+      port = megcc_decode_tensor(m, id);
       // The port's own tensor must be exactly this memory, or there would be none.
       if (port.space != t->space || port.index != t->index || port.offset != 0) return 0;
       return tensor_bytes(&port, bytes);
@@ -232,7 +219,7 @@ static megcc_status_t check_tensors(const megcc_model_t *m) {
   }
   for (id = 0; id < m->count[MEGCC_S_TENSORS]; ++id) {
     const uint32_t *w = m->section[MEGCC_S_TENSORS] + (size_t)id * MEGCC_TENSOR_WORDS;
-    const megcc_tensor_t t = decode_tensor(m, id);
+    const megcc_tensor_t t = megcc_decode_tensor(m, id);
     if (read_u64(w + 3) > SIZE_MAX || !lies_within(m, &t)) return MEGCC_ERR_CORRUPT;
     if (t.offset % megcc_dtype_bytes((megcc_dtype_t)t.dtype) != 0) return MEGCC_ERR_CORRUPT;
   }
@@ -245,7 +232,7 @@ static megcc_status_t check_ports(const megcc_model_t *m, int section, uint32_t 
     const uint32_t *port = m->section[section] + i * MEGCC_PORT_WORDS;
     megcc_tensor_t t;
     if (!is_string(m, port[0]) || port[1] >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
-    t = decode_tensor(m, port[1]);
+    t = megcc_decode_tensor(m, port[1]);
     if (t.space != MEGCC_ARENA && (t.space != space || t.index != i || t.offset != 0)) {
       return MEGCC_ERR_CORRUPT;
     }
@@ -256,7 +243,7 @@ static megcc_status_t check_ports(const megcc_model_t *m, int section, uint32_t 
 int megcc_tensor_is_writable(const megcc_model_t *m, uint32_t id) {
   uint32_t space;
   if (id >= m->count[MEGCC_S_TENSORS]) return 0;
-  space = decode_tensor(m, id).space;
+  space = megcc_decode_tensor(m, id).space;
   return space == MEGCC_ARENA || space == MEGCC_OUTPUT;
 }
 

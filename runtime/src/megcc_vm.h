@@ -283,6 +283,20 @@ uint32_t megcc_crc32(const void *data, size_t bytes);
 // Decodes a tensor of a validated model; its bytes are those of fixed dims.
 megcc_tensor_t megcc_tensor_at(const megcc_model_t *model, uint32_t id);
 
+// The same without its bytes.
+static inline megcc_tensor_t megcc_decode_tensor(const megcc_model_t *m, uint32_t id) {
+  const uint32_t *w = m->section[MEGCC_S_TENSORS] + (size_t)id * MEGCC_TENSOR_WORDS;
+  megcc_tensor_t t;
+  t.dtype = w[0] & 0xFF;
+  t.space = w[0] >> 8 & 0xFF;
+  t.rank = w[0] >> 16;
+  t.index = w[2];
+  t.dims = (const int32_t *)m->section[MEGCC_S_DIMS] + w[1];
+  t.offset = (size_t)((uint64_t)w[4] << 32 | w[3]);
+  t.bytes = 0;
+  return t;
+}
+
 // Bytes of `n` elements that would have a byte each: packed ones share theirs, the last byte may
 // not be full.
 static inline size_t megcc_packed(uint32_t dtype, size_t n) {
