@@ -10,7 +10,7 @@ import pytest
 
 from tests.closeness import assert_close
 from tvm_megcc import driver, execute
-from tvm_megcc.errors import InputError, ToolError
+from tvm_megcc.errors import InputError, ToolError, UnsupportedError
 from tvm_megcc.importers import import_model
 
 
@@ -69,6 +69,28 @@ def test_dims_have_the_bounds_of_the_export(tmp_path: Path) -> None:
     assert scale.shape == (1,)
     fixed = import_model(tmp_path / "net.pt2", {"image": (4, 3, 9, 9)})
     assert [p.shape for p in fixed.outputs] == [(4, 5), (4, 8)]
+
+
+def test_programs_that_cannot_be_compiled(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="no torch: pip install 'tvm-megcc[torch]'")
+
+    class Counting(torch.nn.Module):  # type: ignore[name-defined, misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("count", torch.zeros(3))
+
+        def forward(self, x: object) -> object:
+            self.count.add_(1)
+            return x + self.count
+
+    class NonZero(torch.nn.Module):  # type: ignore[name-defined, misc]
+        def forward(self, x: object) -> object:
+            return torch.nonzero(x)
+
+    for net, words in ((Counting(), "a run changes 'count'"), (NonZero(), "nonzero.default")):
+        torch.export.save(torch.export.export(net, (torch.ones(3),)), tmp_path / "net.pt2")
+        with pytest.raises(UnsupportedError, match=words):
+            import_model(tmp_path / "net.pt2")
 
 
 def test_files_that_are_no_programs(tmp_path: Path) -> None:

@@ -122,3 +122,13 @@ def test_what_main_calls_is_part_of_it() -> None:
     m.set_input(0, x)
     m.run()
     np.testing.assert_allclose(m.get_output(0).numpy(), np.exp(np.exp(x)), rtol=1e-6)
+
+
+def test_dims_of_one_name_are_two_dims() -> None:
+    """TVM tells variables apart by identity; two importers' pieces may both have an ``n``."""
+    types = [relax.TensorType((tvm.tirx.Var("n", "int64"), 3), "float32") for _ in range(2)]
+    mod = module(lambda x, y: relax.op.concat([x, y], 0), *types)
+    mod["main"] = mod["main"].with_attr("tir_var_upper_bound", {"n": 8})
+    program = relay.build(mod).program
+    assert [(s.name, s.high) for s in program.symbols] == [("n", 8), ("n_1", 8)]
+    assert str(program.tensors[program.outputs[0].tensor].shape[0]) == "n + n_1"

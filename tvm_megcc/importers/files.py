@@ -22,6 +22,9 @@ _MISSING = (
     tvm.error.OpAttributeInvalid,
 )
 
+#: So begins the message of an assertion of its importer of PyTorch programs that says the same.
+_ASSERTED = "Unsupported function types"
+
 
 def read(path: Path, kind: str) -> bytes:
     """The bytes of a file.
@@ -57,9 +60,9 @@ def importing(path: Path, whose: str, remedy: str) -> Iterator[None]:
         yield
     except MegccError:
         raise
-    except _MISSING as error:
-        raise UnsupportedError(f"'{path}': {whose}: {summary(error)}; {remedy}") from error
     except Exception as error:
+        if isinstance(error, _MISSING) or str(error).startswith(_ASSERTED):
+            raise UnsupportedError(f"'{path}': {whose}: {summary(error)}; {remedy}") from error
         raise InputError(f"'{path}': {whose} cannot read it ({_told(error)}); {remedy}") from error
 
 

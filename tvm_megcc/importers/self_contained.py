@@ -11,10 +11,12 @@ Example
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Sequence
 
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 
 from tvm_megcc.core.dtypes import of_numpy
 from tvm_megcc.importers.flat import flat, flat_signature
@@ -22,6 +24,7 @@ from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import CHECKED
 from tvm_megcc.relax_tools.control_flow import called_by, region_of
 from tvm_megcc.relax_tools.exprs import expressions
+from tvm_megcc.relax_tools.shape_exprs import symbols_of, with_bounds
 
 from ..errors import InputError, UnsupportedError
 
@@ -54,7 +57,7 @@ def self_contained(mod: tvm.IRModule, entry: str, variants: Sequence[str] = ()) 
     """
     compiled = list(variants) or [entry]
     for name in compiled:
-        mod = flat(_inlined(mod, name), name)
+        mod = _dims_apart(flat(_inlined(mod, name), name), name)
         func = mod[name]
         for param in func.params:
             if not isinstance(param.ty, relax.TensorType):
@@ -122,6 +125,36 @@ def _check(expr: relax.Expr, where: str) -> None:
             " returns memory of its own; write it with Relax operators, as a PrimFunc, or as a"
             " function in C that R.call_dps_packed calls"
         )
+
+
+def _dims_apart(mod: tvm.IRModule, name: str) -> tvm.IRModule:
+    """`mod` where no two dims of a function have one name: the pipeline knows them by it."""
+    func = mod[name]
+    taken: set[str] = set()
+    renamed: dict[tirx.Var, tirx.Var] = {}
+    known = symbols_of(func)
+    bounds = []
+    for variable in _dims(func):
+        old = str(variable.name)
+        new = next(n for k in itertools.count() if (n := f"{old}_{k}" if k else old) not in taken)
+        taken.add(new)
+        if new != old:
+            renamed[variable] = tirx.Var(new, "int64")
+            bounds += [dataclasses.replace(known[old], name=new)] if old in known else []
+    if not renamed:
+        return mod
+    mod = tvm.IRModule(dict(mod.functions_items()), mod.attrs, mod.global_infos)
+    func = func.bind_symbolic_vars(renamed)
+    mod[name] = with_bounds(func, bounds) if bounds else func
+    return mod
+
+
+def _dims(func: relax.Function) -> list[tirx.Var]:
+    """The symbolic dims of a function, those of the parameters first, in an order that is fixed."""
+    shapes = [getattr(e.ty, "shape", None) for e in [*func.params, *expressions(func)]]
+    dims = [d for s in shapes if isinstance(s, relax.ShapeExpr) for d in s.values]
+    found = dict.fromkeys(d for d in dims if isinstance(d, tirx.Var))
+    return list(found | dict.fromkeys(relax.analysis.defined_symbolic_vars(func)))
 
 
 # ---- calls of functions of the module ------------------------------------------------------------
