@@ -77,26 +77,25 @@ MEGCC_INLINE megcc_line_t megcc_winograd_in(int outputs, megcc_line_t d) {
     v.v1 = own ? plus1 : megcc_line_scale(plus1, 0.75f);
     v.v2 = own ? minus1 : megcc_line_scale(minus1, 0.75f);
     v.v3 = megcc_line_add(megcc_line_add(d.v5, -5.0f, d.v3), 4.0f, d.v1);
-    v.v4 = own ? plus2 : megcc_line_scale(plus2, 15.0f);
-    v.v5 = own ? minus2 : megcc_line_scale(minus2, 15.0f);
+    v.v4 = own ? plus2 : megcc_line_scale(plus2, 7.5f);
+    v.v5 = own ? minus2 : megcc_line_scale(minus2, 7.5f);
   } else {
     const megcc_vf even1 = megcc_line_add(megcc_vf_add(d.v6, d.v2), -4.25f, d.v4);
     const megcc_vf odd1 = megcc_line_add(megcc_vf_add(d.v5, d.v1), -4.25f, d.v3);
-    // Those of 2 and 1/2, taken four times, are each other's from the other end.
-    const megcc_vf mid_even = megcc_line_scale(d.v4, -5.0f);
-    const megcc_vf mid_odd = megcc_line_scale(d.v3, -10.0f);
-    const megcc_vf even2 = megcc_line_add(megcc_vf_add(mid_even, d.v2), 4.0f, d.v6);
-    const megcc_vf even3 = megcc_line_add(megcc_vf_add(mid_even, d.v6), 4.0f, d.v2);
-    const megcc_vf odd2 = megcc_line_add(megcc_line_add(mid_odd, 8.0f, d.v5), 2.0f, d.v1);
-    const megcc_vf odd3 = megcc_line_add(megcc_line_add(mid_odd, 2.0f, d.v5), 8.0f, d.v1);
+    // Those of 2 are taken twice, as those of 1/2: the sum of the odd parts is then as it stands.
+    const megcc_vf twice = megcc_vf_add(d.v6, d.v6);
+    const megcc_vf even2 = megcc_line_add(megcc_line_add(twice, -2.5f, d.v4), 0.5f, d.v2);
+    const megcc_vf even3 = megcc_line_add(megcc_line_add(twice, -10.0f, d.v4), 8.0f, d.v2);
+    const megcc_vf odd2 = megcc_line_add(megcc_line_add(d.v1, 4.0f, d.v5), -5.0f, d.v3);
+    const megcc_vf odd3 = megcc_line_add(megcc_line_add(d.v5, 4.0f, d.v1), -5.0f, d.v3);
     v.v0 = megcc_line_add(megcc_vf_sub(d.v0, d.v6), 5.25f, megcc_vf_sub(d.v4, d.v2));
     v.v1 = megcc_vf_add(even1, odd1);
     v.v2 = megcc_vf_sub(even1, odd1);
     v.v3 = megcc_line_add(megcc_vf_sub(d.v7, d.v1), 5.25f, megcc_vf_sub(d.v3, d.v5));
     v.v4 = megcc_vf_add(even2, odd2);
     v.v5 = megcc_vf_sub(even2, odd2);
-    v.v6 = megcc_line_add(even3, 0.25f, odd3);
-    v.v7 = megcc_line_add(even3, -0.25f, odd3);
+    v.v6 = megcc_vf_add(even3, odd3);
+    v.v7 = megcc_vf_sub(even3, odd3);
   }
   return v;
 }
