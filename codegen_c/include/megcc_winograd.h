@@ -48,10 +48,10 @@ enum { MEGCC_WINOGRAD_ACT = ACT, MEGCC_WINOGRAD_RESIDUAL = RESIDUAL };
 typedef struct {
   const int32_t *attr;
   int32_t down, across;          // tiles of an image
-  int32_t last_rows, last_cols;  // outputs of the last one: even
+  int32_t last_rows, last_cols;  // outputs of the last one
 } megcc_winograd_t;
 
-// A tile: its first output, how many it computes (even) and how many of them there are.
+// A tile: its first output, how many it computes and how many of them there are.
 typedef struct {
   int32_t image, y, x;
   int32_t rows, cols, rows_there, cols_there;
@@ -67,7 +67,7 @@ typedef struct {
 
 MEGCC_INLINE int32_t megcc_winograd_last(int32_t outputs, int32_t tiles) {
   const int32_t rest = outputs - (tiles - 1) * MEGCC_WINOGRAD_M;
-  return (rest + 1) / 2 * 2;
+  return rest == 5 ? 6 : rest;  // there is no form for five
 }
 
 static megcc_winograd_tile_t megcc_winograd_tile(const megcc_winograd_t *w, int32_t number) {
@@ -116,17 +116,38 @@ MEGCC_INLINE void megcc_winograd_lines_of(int outputs, int is_out, int32_t count
   }
 }
 
+// Of a size that is known at run time only.
 MEGCC_INLINE void megcc_winograd_lines(int32_t outputs, int is_out, int32_t count, const float *src,
                                        ptrdiff_t step, ptrdiff_t next, float *dst,
                                        ptrdiff_t to_step, ptrdiff_t to_next) {
-  if (outputs == MEGCC_WINOGRAD_M) {
-    megcc_winograd_lines_of(MEGCC_WINOGRAD_M, is_out, count, src, step, next, dst, to_step,
-                            to_next);
-  } else if (MEGCC_WINOGRAD_M == 6 && outputs == 4) {
-    megcc_winograd_lines_of(4, is_out, count, src, step, next, dst, to_step, to_next);
-  } else {
-    megcc_winograd_lines_of(2, is_out, count, src, step, next, dst, to_step, to_next);
+#define MEGCC_WINOGRAD_LINES(n) \
+  megcc_winograd_lines_of(n, is_out, count, src, step, next, dst, to_step, to_next)
+  switch (outputs) {
+    case 1: MEGCC_WINOGRAD_LINES(1); break;
+    case 2: MEGCC_WINOGRAD_LINES(2); break;
+#if MEGCC_WINOGRAD_M >= 4
+    case 3: MEGCC_WINOGRAD_LINES(3); break;
+    case 4: MEGCC_WINOGRAD_LINES(4); break;
+#endif
+#if MEGCC_WINOGRAD_M >= 6
+    default: MEGCC_WINOGRAD_LINES(6); break;
+#endif
   }
+#undef MEGCC_WINOGRAD_LINES
+}
+
+MEGCC_NOINLINE static void megcc_winograd_lines_in(int32_t outputs, int32_t count, const float *src,
+                                                   ptrdiff_t step, ptrdiff_t next, float *dst,
+                                                   ptrdiff_t to_step, ptrdiff_t to_next) {
+  megcc_winograd_lines(outputs, 0, count, src, step, next, dst, to_step, to_next);
+}
+
+MEGCC_NOINLINE static void megcc_winograd_lines_out(int32_t outputs, int32_t count,
+                                                    const float *src, ptrdiff_t step,
+                                                    ptrdiff_t next, float *dst) {
+  const ptrdiff_t to_step = step == MEGCC_VL ? MEGCC_VL : MEGCC_WINOGRAD_LINE;
+  const ptrdiff_t to_next = step == MEGCC_VL ? MEGCC_WINOGRAD_LINE : MEGCC_VL;
+  megcc_winograd_lines(outputs, 1, count, src, step, next, dst, to_step, to_next);
 }
 
 // Inputs of a tile: pixels `step` floats apart, rows `next`, as a row of each matrix.
@@ -137,28 +158,29 @@ typedef struct {
   ptrdiff_t matrix;  // floats from one matrix to the next
 } megcc_winograd_in_t;
 
-MEGCC_INLINE void megcc_winograd_vectors_in(int32_t rows, int32_t cols,
-                                            const megcc_winograd_in_t *in, int32_t floats) {
+// A function of its own, so that the multiples of strides stay in registers.
+MEGCC_NOINLINE static void megcc_winograd_full_in(const megcc_winograd_in_t *in, int32_t floats) {
   const ptrdiff_t step = in->step, next = in->next, matrix = in->matrix;
   const float *src = in->src;
   float *v = in->v;
   float lines[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE];
   for (int32_t c = 0; c < floats; c += MEGCC_VL) {
-    megcc_winograd_lines(cols, 0, rows + 2, src + c, step, next, lines, MEGCC_VL,
-                         MEGCC_WINOGRAD_LINE);
-    megcc_winograd_lines(rows, 0, cols + 2, lines, MEGCC_WINOGRAD_LINE, MEGCC_VL, v + c,
-                         MEGCC_WINOGRAD_P * matrix, matrix);
+    megcc_winograd_lines_of(MEGCC_WINOGRAD_M, 0, MEGCC_WINOGRAD_P, src + c, step, next, lines,
+                            MEGCC_VL, MEGCC_WINOGRAD_LINE);
+    megcc_winograd_lines_of(MEGCC_WINOGRAD_M, 0, MEGCC_WINOGRAD_P, lines, MEGCC_WINOGRAD_LINE,
+                            MEGCC_VL, v + c, MEGCC_WINOGRAD_P * matrix, matrix);
   }
 }
 
-// Functions of their own, so that the multiples of strides stay in registers.
-MEGCC_NOINLINE static void megcc_winograd_full_in(const megcc_winograd_in_t *in, int32_t floats) {
-  megcc_winograd_vectors_in(MEGCC_WINOGRAD_M, MEGCC_WINOGRAD_M, in, floats);
-}
-
-MEGCC_NOINLINE static void megcc_winograd_cut_in(const megcc_winograd_tile_t *t,
-                                                 const megcc_winograd_in_t *in, int32_t floats) {
-  megcc_winograd_vectors_in(t->rows, t->cols, in, floats);
+static void megcc_winograd_cut_in(const megcc_winograd_tile_t *t, const megcc_winograd_in_t *in,
+                                  int32_t floats) {
+  float lines[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE];
+  for (int32_t c = 0; c < floats; c += MEGCC_VL) {
+    megcc_winograd_lines_in(t->cols, t->rows + 2, in->src + c, in->step, in->next, lines, MEGCC_VL,
+                            MEGCC_WINOGRAD_LINE);
+    megcc_winograd_lines_in(t->rows, t->cols + 2, lines, MEGCC_WINOGRAD_LINE, MEGCC_VL, in->v + c,
+                            MEGCC_WINOGRAD_P * in->matrix, in->matrix);
+  }
 }
 
 // Rows of `count` pixels of `lanes` channels into a patch.
@@ -282,19 +304,19 @@ MEGCC_NOINLINE static void megcc_winograd_cut_out(const megcc_winograd_tile_t *t
                                                   const megcc_winograd_out_t *out, int32_t c,
                                                   int32_t cols) {
   const megcc_vf act_a = megcc_vf_dup(out->act_a), act_b = megcc_vf_dup(out->act_b);
-  float lines[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE], row[MEGCC_WINOGRAD_LINE];
+  float lines[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE], rows[MEGCC_WINOGRAD_M * MEGCC_WINOGRAD_LINE];
   (void)act_a, (void)act_b;
   for (; c < cols; c += MEGCC_VL) {
     const int32_t lanes = cols - c < MEGCC_VL ? cols - c : MEGCC_VL;
     megcc_winograd_add_bias(out, c, megcc_vf_load_n(out->bias + c, lanes));
-    megcc_winograd_lines(t->rows, 1, t->cols + 2, out->m + c, MEGCC_WINOGRAD_P * out->matrix,
-                         out->matrix, lines, MEGCC_WINOGRAD_LINE, MEGCC_VL);
+    megcc_winograd_lines_out(t->rows, t->cols + 2, out->m + c, MEGCC_WINOGRAD_P * out->matrix,
+                             out->matrix, lines);
+    megcc_winograd_lines_out(t->cols, t->rows_there, lines, MEGCC_VL, MEGCC_WINOGRAD_LINE, rows);
     for (int32_t i = 0; i < t->rows_there; ++i) {
+      const float *row = rows + i * MEGCC_WINOGRAD_LINE;
       float *y = out->y + i * out->row + c;
       const float *residual = RESIDUAL ? out->residual + i * out->row + c : NULL;
       (void)residual;
-      megcc_winograd_lines(t->cols, 1, 1, lines + i * MEGCC_WINOGRAD_LINE, MEGCC_VL, 0, row,
-                           MEGCC_VL, 0);
       for (int32_t j = 0; j < t->cols_there; ++j, y += out->pixel) {
         megcc_vf sum = megcc_vf_load(row + j * MEGCC_VL);
         MEGCC_EPILOGUE_VF(sum, megcc_vf_load_n(residual + j * out->pixel, lanes), act_a, act_b);

@@ -109,3 +109,11 @@ def test_a_workspace_may_not_raise_what_a_model_needs() -> None:
     mod = build(lambda x: conv(conv(x, 64, 64), 64, 64), SMALL)
     assert chosen(mod, "speed")[0] == ["winograd4", "winograd4"]
     assert chosen(mod, "balanced")[0] == ["gemm", "gemm"]
+
+
+def test_open_dims_count_with_their_usual_sizes() -> None:
+    height, width = (tvm.tirx.Var(name, "int64") for name in ("height", "width"))
+    mod = build(lambda x: conv(x, 32, 32), (1, height, width, 32))
+    found, spent = chosen(mod, "speed")
+    assert found == ["winograd6"] and spent.instructions < spent.instructions_before
+    assert chosen(mod, "speed", True)[0] == ["gemm"]

@@ -70,6 +70,25 @@ def test_save_equals_tvmc_compile(lib: relay.Library, model_file: Path, tmp_path
     assert read_tree(tmp_path / "a") == read_tree(tmp_path / "b")
 
 
+def test_build_takes_what_tvmc_takes_for_speed_and_size() -> None:
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((1, 32, 32, 16), "float32"))
+    weight = relax.const(np.ones((16, 3, 3, 16), "float32"))
+    with builder.function("main", [x]):
+        layout = {"data_layout": "NHWC", "kernel_layout": "OHWI"}
+        builder.emit_func_output(builder.emit(relax.op.nn.conv2d(x, weight, **layout)))
+    mod = builder.get()
+
+    def kernel(**options: object) -> str:
+        program = relay.build(mod, "arm64", **options).program
+        return program.kernels[0].template.removeprefix("conv2d_nhwc_f32_")
+
+    assert kernel(optimize="speed") == "winograd6"
+    assert kernel(optimize="size") == kernel(optimize="speed", exact=True) == "gemm"
+    with pytest.raises(InputError, match="optimize 'fast' is not known; choose from speed, "):
+        kernel(optimize="fast")
+
+
 def test_unpacking_and_views(lib: relay.Library) -> None:
     graph, same, params = lib
     assert same is lib and graph == lib.get_graph_json()

@@ -7,6 +7,7 @@
 #define MEGCC_WINOGRAD_M 2
 #define MEGCC_WINOGRAD_TILES 32
 #define MEGCC_WINOGRAD_COLS 48
+#define STEPS 6  // instructions of both passes of a transform, for each value
 #define NR 16
 
 #include "megcc_winograd.h"

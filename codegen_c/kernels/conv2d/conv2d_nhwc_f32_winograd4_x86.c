@@ -7,6 +7,7 @@
 #define MEGCC_WINOGRAD_M 4
 #define MEGCC_WINOGRAD_TILES 16
 #define MEGCC_WINOGRAD_COLS 48
+#define STEPS 11  // instructions of both passes of a transform, for each value
 #define NR 16
 
 #include "megcc_winograd.h"

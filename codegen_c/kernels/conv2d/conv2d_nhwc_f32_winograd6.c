@@ -23,7 +23,7 @@
 //   * min(MEGCC_WINOGRAD_COLS, oc // g)
 // instructions: (n * (oh + 2 * ((oh + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M))
 //   * (ow + 2 * ((ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M))
-//   * (12 * ((ic + 3) // 4) + 11 * ((oc + 3) // 4)
+//   * (16 + STEPS * ((ic + 3) // 4 + (oc + 3) // 4)
 //   + g * ((oc // g + NR - 1) // NR) * NR * (ic // g) // 4)
 //   + (n * ((oh + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)
 //   * ((ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M) + 7) // 8
@@ -35,8 +35,9 @@
 //
 // Winograd's F(6 x 6, 3 x 3): megcc_winograd.h.
 #define MEGCC_WINOGRAD_M 6
-#define MEGCC_WINOGRAD_TILES 16
+#define MEGCC_WINOGRAD_TILES 24
 #define MEGCC_WINOGRAD_COLS 24
+#define STEPS 12  // instructions of both passes of a transform, for each value
 #define NR 8
 
 #include "megcc_winograd.h"

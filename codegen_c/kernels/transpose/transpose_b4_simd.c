@@ -27,10 +27,19 @@ MEGCC_INLINE void tile(const elem_t *x, ptrdiff_t x_step, elem_t *y, ptrdiff_t y
   uint32_t *dst = (uint32_t *)y;
   const uint32x4x2_t a = vtrnq_u32(vld1q_u32(src), vld1q_u32(src + x_step));
   const uint32x4x2_t b = vtrnq_u32(vld1q_u32(src + 2 * x_step), vld1q_u32(src + 3 * x_step));
+#if defined(__aarch64__)
+  const uint64x2_t a0 = vreinterpretq_u64_u32(a.val[0]), a1 = vreinterpretq_u64_u32(a.val[1]);
+  const uint64x2_t b0 = vreinterpretq_u64_u32(b.val[0]), b1 = vreinterpretq_u64_u32(b.val[1]);
+  vst1q_u32(dst, vreinterpretq_u32_u64(vtrn1q_u64(a0, b0)));
+  vst1q_u32(dst + y_step, vreinterpretq_u32_u64(vtrn1q_u64(a1, b1)));
+  vst1q_u32(dst + 2 * y_step, vreinterpretq_u32_u64(vtrn2q_u64(a0, b0)));
+  vst1q_u32(dst + 3 * y_step, vreinterpretq_u32_u64(vtrn2q_u64(a1, b1)));
+#else
   vst1q_u32(dst, vcombine_u32(vget_low_u32(a.val[0]), vget_low_u32(b.val[0])));
   vst1q_u32(dst + y_step, vcombine_u32(vget_low_u32(a.val[1]), vget_low_u32(b.val[1])));
   vst1q_u32(dst + 2 * y_step, vcombine_u32(vget_high_u32(a.val[0]), vget_high_u32(b.val[0])));
   vst1q_u32(dst + 3 * y_step, vcombine_u32(vget_high_u32(a.val[1]), vget_high_u32(b.val[1])));
+#endif
 }
 #elif defined(__SSE2__)
 #include <emmintrin.h>
@@ -97,10 +106,11 @@ static void plane(const elem_t *x, ptrdiff_t x_step, elem_t *y, ptrdiff_t y_step
       const int32_t c1 = cols - c0 < BLOCK ? cols : c0 + BLOCK;
       for (int32_t i = 0; i < rows; i += 4) {
         const int32_t r = i + 4 <= rows ? i : rows - 4;
-        for (int32_t j = c0; j < c1; j += 4) {
-          const int32_t c = j + 4 <= cols ? j : cols - 4;
-          tile(x + c * x_step + r, x_step, y + r * y_step + c, y_step);
-        }
+        const elem_t *from = x + c0 * x_step + r;
+        elem_t *to = y + r * y_step + c0;
+        int32_t left = c1 - c0;
+        for (; left >= 4; left -= 4, from += 4 * x_step, to += 4) tile(from, x_step, to, y_step);
+        if (left) tile(from - (4 - left) * x_step, x_step, to - (4 - left), y_step);
       }
     }
   }

@@ -110,14 +110,31 @@ _DEPTHWISE = [
     _depthwise(10, dh=2, dw=3, pt=2, pl=1),
     # Heights around the rows of a block; dilation, whose rows and columns fall into phases; padding
     # as wide as the kernel reaches, on one side and on both; images narrower than the kernel.
-    *(_depthwise(9, h=h, w=6, k=k, sh=s, sw=s, pt=1, pl=1, pb=1, pr=1)
-      for h in (3, 4, 5, 6, 7, 10, 11) for k, s in ((3, 1), (3, 2), (5, 1), (5, 2))),
-    *(_depthwise(9, k=k, h=13, w=11, dh=dh, dw=dw, pt=dh, pl=dw, pb=dh, pr=dw)
-      for k in (3, 5) for dh, dw in ((2, 2), (3, 1), (1, 4), (2, 5))),
-    *(_depthwise(5, k=k, w=w, sh=s, sw=s, pl=pl, pr=pr, pt=k - 1, pb=k - 1)
-      for k, s, w, pl, pr in
-      [(3, 1, 1, 2, 2), (3, 1, 1, 0, 2), (3, 1, 2, 2, 0), (3, 2, 1, 1, 2), (3, 2, 2, 0, 1),
-       (5, 1, 1, 4, 4), (5, 1, 2, 1, 3), (5, 2, 1, 3, 4), (5, 2, 2, 2, 1), (5, 2, 8, 3, 0)]),
+    *(
+        _depthwise(9, h=h, w=6, k=k, sh=s, sw=s, pt=1, pl=1, pb=1, pr=1)
+        for h in (3, 4, 5, 6, 7, 10, 11)
+        for k, s in ((3, 1), (3, 2), (5, 1), (5, 2))
+    ),
+    *(
+        _depthwise(9, k=k, h=13, w=11, dh=dh, dw=dw, pt=dh, pl=dw, pb=dh, pr=dw)
+        for k in (3, 5)
+        for dh, dw in ((2, 2), (3, 1), (1, 4), (2, 5))
+    ),
+    *(
+        _depthwise(5, k=k, w=w, sh=s, sw=s, pl=pl, pr=pr, pt=k - 1, pb=k - 1)
+        for k, s, w, pl, pr in [
+            (3, 1, 1, 2, 2),
+            (3, 1, 1, 0, 2),
+            (3, 1, 2, 2, 0),
+            (3, 2, 1, 1, 2),
+            (3, 2, 2, 0, 1),
+            (5, 1, 1, 4, 4),
+            (5, 1, 2, 1, 3),
+            (5, 2, 1, 3, 4),
+            (5, 2, 2, 2, 1),
+            (5, 2, 8, 3, 0),
+        ]
+    ),
     _depthwise(0, **_SAME),
     _depthwise(8, n=0, **_SAME),
     *(
