@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from onnx.reference import ReferenceEvaluator
 
+from tests.frontend.running import assert_close, run
 from tests.ops.cases import Weight, check_node, node_model, rand
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.frontend import from_onnx
@@ -136,3 +138,15 @@ def test_reversesequence(lengths):
 
 def test_constantofshape_too_large_to_fold():
     check_node("ConstantOfShape", [ints(1200, 1000)], 9)
+
+
+@pytest.mark.parametrize("reduction", ["add", "mul", "min", "max"])
+@pytest.mark.parametrize("op", ["ScatterElements", "ScatterND"])
+def test_bools_are_scattered_as_numpy_reduces_them(op, reduction):
+    """ONNX Runtime has no kernel."""
+    indices = np.array([[0], [2], [2], [0]])
+    updates = np.array([[False], [True], [False], [True]])
+    data = rand(4, 1, dtype="bool", seed=3)
+    model, feeds = node_model(op, [data, indices, updates], 18, reduction=reduction)
+    want = ReferenceEvaluator(model).run(None, feeds)
+    assert_close(run(from_onnx(model), feeds), want)

@@ -320,3 +320,14 @@ def test_gemm_with_a_symbolic_bias():
 def test_reduction_of_single_elements(op, keep):
     nodes = [node(op, ["x"], ["z"], axes=[1], keepdims=keep)]
     check(nodes, [["n", 1, "m"]], [((1, 1, 3),), ((4, 1, 1),)])
+
+
+def test_powers_of_integers():
+    nodes = [
+        node("Clip", ["x", "low", "high"], ["b"]),
+        node("Clip", ["y", "none", "high"], ["e"]),
+        node("Pow", ["b", "e"], ["z"]),
+    ]
+    limits = {"low": np.int32(-5), "none": np.int32(0), "high": np.int32(5)}
+    dims = [["n", 3, "m"], ["n", 3, "m"]]
+    check(nodes, dims, [((2, 3, 4),) * 2, ((1, 3, 1),) * 2], limits, dtype="int32")

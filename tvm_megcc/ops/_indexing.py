@@ -29,6 +29,13 @@ UPDATES: dict[str, Update] = {
     "min": tirx.min,
     "max": tirx.max,
 }
+_OF_BOOLS: dict[str, Update] = {
+    "none": UPDATES["none"],
+    "add": tirx.Or,
+    "mul": tirx.And,
+    "min": tirx.And,
+    "max": tirx.Or,
+}
 
 # ---- what ONNX calls an error ------------------------------------------------------------------
 
@@ -212,7 +219,7 @@ def write_elements(
         with _everywhere(indices.shape) as at:
             place, _ = _wrapped(index[tuple(at)], data.shape[axis])
             there = (*at[:axis], place, *at[axis + 1 :])
-            out[there] = UPDATES[reduction](out[there], update[tuple(at)])
+            out[there] = _update(data, reduction)(out[there], update[tuple(at)])
 
     return _written(data, indices, updates, body, "scatter_elements")
 
@@ -228,9 +235,13 @@ def write_blocks(
             places = [_wrapped(index[(*at, k)], data.shape[k])[0] for k in range(count)]
             with _everywhere(data.shape[count:]) as rest:
                 there = (*places, *rest)
-                out[there] = UPDATES[reduction](out[there], update[(*at, *rest)])
+                out[there] = _update(data, reduction)(out[there], update[(*at, *rest)])
 
     return _written(data, indices, updates, body, "scatter_nd")
+
+
+def _update(data: te.Tensor, reduction: str) -> Update:
+    return (_OF_BOOLS if str(data.dtype) == "bool" else UPDATES)[reduction]
 
 
 def _written(

@@ -6,6 +6,7 @@ By a function of reals they were exact up to 2**53 only.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from tvm import relax, te, tirx
@@ -13,7 +14,7 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from . import Context
-from ._context import expr_dtype, volume
+from ._context import expr_dtype
 
 
 def whole_power(ctx: Context, base: relax.Expr, exponents: relax.Expr) -> relax.Expr:
@@ -27,14 +28,13 @@ def whole_power(ctx: Context, base: relax.Expr, exponents: relax.Expr) -> relax.
         x if ctx.shape_or_none(x) == shape else ctx.emit(relax.op.broadcast_to(x, ctx.prims(shape)))
         for x in (base, exponents)
     ]
-    count = ctx.prim(volume(shape))
 
     def power(x: te.Tensor, e: te.Tensor) -> te.Tensor:
         kinds = str(x.dtype.dtype), str(e.dtype.dtype)
         return te.extern(
             [x.shape],
             [x, e],
-            lambda ins, outs: _kernel([*ins, *outs], count, *kinds),
+            lambda ins, outs: _kernel([*ins, *outs], prod(x.shape), *kinds),
             dtype=[kinds[0]],
             name="power",
         )
