@@ -70,7 +70,8 @@ MEGCC_INLINE int32_t megcc_winograd_last(int32_t outputs, int32_t tiles) {
   return rest == 5 ? 6 : rest;  // there is no form for five
 }
 
-static megcc_winograd_tile_t megcc_winograd_tile(const megcc_winograd_t *w, int32_t number) {
+MEGCC_COLD static megcc_winograd_tile_t megcc_winograd_tile(const megcc_winograd_t *w,
+                                                            int32_t number) {
   megcc_winograd_tile_t t;
   const int32_t x = number % w->across, y = number / w->across % w->down;
   t.image = number / w->across / w->down;
@@ -83,7 +84,8 @@ static megcc_winograd_tile_t megcc_winograd_tile(const megcc_winograd_t *w, int3
   return t;
 }
 
-static void megcc_winograd_sort(const megcc_winograd_t *w, megcc_winograd_block_t *block) {
+MEGCC_COLD static void megcc_winograd_sort(const megcc_winograd_t *w,
+                                           megcc_winograd_block_t *block) {
   int32_t next[4] = {0, 0, 0, 0};
   for (int pass = 0; pass < 2; ++pass) {
     for (int32_t k = 0; k < block->count; ++k) {
@@ -102,10 +104,20 @@ static void megcc_winograd_sort(const megcc_winograd_t *w, megcc_winograd_block_
   }
 }
 
+// Unrolled, these loops would be no faster, but as large again.
+#if defined(__clang__)
+#define MEGCC_WINOGRAD_ROLLED _Pragma("clang loop unroll(disable)")
+#elif defined(__GNUC__)
+#define MEGCC_WINOGRAD_ROLLED _Pragma("GCC unroll 1")
+#else
+#define MEGCC_WINOGRAD_ROLLED
+#endif
+
 // `count` lines of the transform for `outputs` outputs: elements `step` apart, lines `next` apart.
 MEGCC_INLINE void megcc_winograd_lines_of(int outputs, int is_out, int32_t count, const float *src,
                                           ptrdiff_t step, ptrdiff_t next, float *dst,
                                           ptrdiff_t to_step, ptrdiff_t to_next) {
+  MEGCC_WINOGRAD_ROLLED
   for (; count > 0; --count, src += next, dst += to_next) {
     const megcc_line_t d = megcc_line_load(src, step, outputs + 2);
     if (is_out) {
@@ -172,8 +184,8 @@ MEGCC_NOINLINE static void megcc_winograd_full_in(const megcc_winograd_in_t *in,
   }
 }
 
-static void megcc_winograd_cut_in(const megcc_winograd_tile_t *t, const megcc_winograd_in_t *in,
-                                  int32_t floats) {
+MEGCC_COLD static void megcc_winograd_cut_in(const megcc_winograd_tile_t *t,
+                                             const megcc_winograd_in_t *in, int32_t floats) {
   float lines[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE];
   for (int32_t c = 0; c < floats; c += MEGCC_VL) {
     megcc_winograd_lines_in(t->cols, t->rows + 2, in->src + c, in->step, in->next, lines, MEGCC_VL,
@@ -197,8 +209,9 @@ MEGCC_INLINE void megcc_winograd_copy(const float *src, ptrdiff_t step, ptrdiff_
 // One row of each matrix: `v` is that of the first. A tile that the image does not cover, and the
 // channels after the last whole vector, go through a patch of one vector of channels, which is zero
 // where they are not.
-static void megcc_winograd_tile_in(const megcc_winograd_t *w, const megcc_winograd_tile_t *t,
-                                   const float *x, float *v, ptrdiff_t matrix) {
+MEGCC_COLD static void megcc_winograd_tile_in(const megcc_winograd_t *w,
+                                              const megcc_winograd_tile_t *t, const float *x,
+                                              float *v, ptrdiff_t matrix) {
   const int32_t *attr = w->attr;
   const int32_t ic = attr[CONV2D_IC], whole = ic / MEGCC_VL * MEGCC_VL;
   const int32_t top = t->y - attr[CONV2D_PT], left = t->x - attr[CONV2D_PL];
@@ -283,6 +296,7 @@ MEGCC_NOINLINE static void megcc_winograd_full_out(const megcc_winograd_out_t *o
     megcc_winograd_lines_of(MEGCC_WINOGRAD_M, 1, MEGCC_WINOGRAD_P, out->m + c,
                             MEGCC_WINOGRAD_P * matrix, matrix, lines, MEGCC_WINOGRAD_LINE,
                             MEGCC_VL);
+    MEGCC_WINOGRAD_ROLLED
     for (int32_t i = 0; i < MEGCC_WINOGRAD_M; ++i) {
       const megcc_line_t line =
           megcc_winograd_out(MEGCC_WINOGRAD_M, megcc_line_load(src, MEGCC_VL, MEGCC_WINOGRAD_P));
@@ -326,8 +340,8 @@ MEGCC_NOINLINE static void megcc_winograd_cut_out(const megcc_winograd_tile_t *t
   }
 }
 
-static void megcc_winograd_tile_out(const megcc_winograd_tile_t *t, const megcc_winograd_out_t *out,
-                                    int32_t cols) {
+MEGCC_COLD static void megcc_winograd_tile_out(const megcc_winograd_tile_t *t,
+                                               const megcc_winograd_out_t *out, int32_t cols) {
   int32_t c = 0;
   if (t->rows_there == MEGCC_WINOGRAD_M && t->cols_there == MEGCC_WINOGRAD_M) {
     c = cols / MEGCC_VL * MEGCC_VL;
@@ -337,9 +351,10 @@ static void megcc_winograd_tile_out(const megcc_winograd_tile_t *t, const megcc_
 }
 
 // The products of a block for `cols` channels whose panels begin at g->b.
-static void megcc_winograd_products(const megcc_winograd_t *w, const megcc_winograd_block_t *block,
-                                    megcc_gemm_t *g, int32_t cols, size_t v_matrix, size_t weights,
-                                    float *m, size_t m_matrix) {
+MEGCC_COLD static void megcc_winograd_products(const megcc_winograd_t *w,
+                                               const megcc_winograd_block_t *block, megcc_gemm_t *g,
+                                               int32_t cols, size_t v_matrix, size_t weights,
+                                               float *m, size_t m_matrix) {
   const float *const *rows = g->a;
   const size_t skip = g->a_skip;
   const float *b = g->b;
