@@ -248,7 +248,7 @@ def host_line(
     """A row of the table: one model on this machine."""
     model = model_of(str(figure["model"]), folder, shared)
     timed = time_host(model, folder, modes, PEERS, args)
-    cells = [model.name, host_arch()]
+    cells = [model.name, str(figure["arch"])]
     cells += [f"{min(timed.ours[mode]):.2f} ms" for mode in modes]
     ratio = timed.ratio(modes[0])
     if timed.best is None or ratio is None:
@@ -260,7 +260,7 @@ def host_line(
 
 def rows(names: Sequence[str], args: argparse.Namespace) -> Iterator[list[str]]:
     """The rows of the first table, for all figures of docs/peers.json or for some models."""
-    for figure in json.loads(FIGURES.read_text())["rows"]:
+    for figure in figures():
         if names and figure["model"] not in names or figure["arch"] not in args.arch.split(","):
             continue
         with tempfile.TemporaryDirectory(prefix="megcc_peers_") as name:
@@ -301,13 +301,36 @@ def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ruler, *filled))
 
 
-def printed(rows: Iterator[list[str]]) -> list[list[str]]:
-    """The rows, each printed as it is measured."""
-    kept = []
-    for row in rows:
-        print(" | ".join(row), flush=True)
-        kept.append(row)
-    return kept
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A table between two marks of docs/performance.md: rows are replaced one by one.
+
+    Attributes
+    ----------
+    begin, end : str
+        The marks.
+    head : tuple of str
+    keys : int
+        So many cells in front say which row it is.
+    """
+
+    begin: str
+    end: str
+    head: tuple[str, ...]
+    keys: int
+
+    def write(self, row: Sequence[str], order: Sequence[tuple[str, ...]]) -> None:
+        """Put a row into the table, which is in this order of keys."""
+        text = PAGE.read_text().partition(self.begin)[2].partition(self.end)[0]
+        lines = [line for line in text.splitlines() if line.startswith("| ")][1:]
+        known = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+        found = {tuple(cells[: self.keys]): cells for cells in [*known, list(row)]}
+        body = [found[key] for key in order if key in found]
+        write(PAGE, table(self.head, body), self.begin, self.end)
+
+
+ROWS = Page(ROWS_BEGIN, ROWS_END, ("model", "machine", *OPTIMIZE, "best peer", "wanted", "at"), 2)
+CORPUS = Page(CORPUS_BEGIN, CORPUS_END, ("model", "arm64", "x86", "ONNX Runtime", "ratio", "at"), 1)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -323,24 +346,26 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="write the table into the page")
     args = parser.parse_args(argv)
     args.modes = args.modes.split(",")
-    if args.write and (args.models or args.arch != parser.get_default("arch")):
-        parser.error("--write is for a whole table; leave the names and --arch out")
+    if args.write and not args.corpus and args.modes != list(OPTIMIZE):
+        parser.error("--write is for rows of all modes; leave --modes out")
+    page, measured = (CORPUS, corpus_rows) if args.corpus else (ROWS, rows)
+    named = [e["name"] for e in corpus(args.shared)] if args.corpus else []
+    order = [(name,) for name in named] or [(f["model"], f["arch"]) for f in figures()]
     try:
         with bench.pinned(args.core):
-            if args.corpus:
-                body = printed(corpus_rows(args.models, args))
-            else:
-                body = printed(rows(args.models, args))
+            for row in measured(args.models, args):
+                print(" | ".join(row), flush=True)
+                if args.write:
+                    page.write([*row, *[""] * (len(page.head) - 1 - len(row)), commit()], order)
     except MegccError as error:
         print(f"scripts/bench: {error}", file=sys.stderr)
         return 1
-    if args.write and args.corpus:
-        head = ["model", "arm64", "ours", "ONNX Runtime", "ratio"]
-        write(PAGE, table(head, body), CORPUS_BEGIN, CORPUS_END)
-    elif args.write:
-        head = ["model", "machine", *args.modes, "best peer", "wanted"]
-        write(PAGE, f"At {commit()}:\n\n{table(head, body)}", ROWS_BEGIN, ROWS_END)
     return 0
+
+
+def figures() -> list[Any]:
+    """The rows of docs/peers.json."""
+    return list(json.loads(FIGURES.read_text())["rows"])
 
 
 def commit() -> str:

@@ -90,12 +90,14 @@ def test_bench_peers_writes_its_tables(
     monkeypatch.setattr(bench, "PEER_PYTHON", Path(sys.executable))
     monkeypatch.setattr(bench, "count", lambda *_: 1.25)  # tests/test_count_instructions.py counts
     quick = ["--rounds", "2", "--repeat", "2", "--write", "--shared", str(tmp_path)]
-    assert bench.main(["--modes", "speed,size", *quick]) == 0
+    bench.ROWS.write(["tiny_mlp", "x86", "of an earlier commit"], [("tiny_mlp", "x86")])
+    assert "earlier" in page.read_text()
+    assert bench.main(quick) == 0
     assert bench.main(["--corpus", *quick]) == 0
     text = page.read_text()
-    assert "| model | machine | speed | size | best peer | wanted |" in text
-    assert f"| tiny_mlp | {bench.host_arch()} | " in text and "onnxruntime" in text
-    assert "| tiny | 1.25 M | " in text
+    assert "| model | machine | speed | balanced | size | best peer | wanted | at |" in text
+    assert text.count("| tiny_mlp | x86 | ") == 1 and "onnxruntime" in text
+    assert "| tiny | 1.25 M | " in text and "earlier" not in text
     assert "a_runtime_that_is_not_there does not run tiny_mlp" in capsys.readouterr().out
 
 
