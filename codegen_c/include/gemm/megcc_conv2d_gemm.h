@@ -38,56 +38,110 @@ typedef struct {
   int32_t row_taps;
 } megcc_conv_t;
 
+// Of `run` pixels, `step` columns apart from column `first` on, those at columns [0, room).
+typedef struct {
+  int32_t begin, end;
+} megcc_conv_span_t;
+
+MEGCC_INLINE megcc_conv_span_t megcc_conv_span(int32_t first, int32_t step, int32_t run,
+                                               int32_t room) {
+  megcc_conv_span_t s;
+  s.begin = first < 0 ? (step - 1 - first) / step : 0;
+  s.end = first < room ? (room - 1 - first) / step + 1 : 0;
+  if (s.begin > run) s.begin = run;
+  if (s.end > run) s.end = run;
+  if (s.end < s.begin) s.end = s.begin;
+  return s;
+}
+
+// Part of an output row: its pixels' first input row and column, and where their addresses go.
+typedef struct {
+  const float *image;
+  int32_t top, left, run;
+  const float **entry;
+  int32_t count;  // addresses from one kernel element's to the next one's
+} megcc_conv_row_t;
+
+static void megcc_conv_fill(const float **entry, int32_t begin, int32_t end, const float *p,
+                            ptrdiff_t step) {
+  for (int32_t k = begin; k < end; ++k, p += step) entry[k] = p;
+}
+
+static void megcc_conv_taps(const megcc_conv_t *v, megcc_conv_row_t o) {
+  const int32_t *attr = v->attr;
+  const int32_t w = attr[CONV2D_W], ic = attr[CONV2D_IC], sw = attr[CONV2D_SW];
+  for (int32_t i = 0, row = o.top; i < attr[CONV2D_KH]; ++i, row += attr[CONV2D_DH]) {
+    const int inside = row >= 0 && row < attr[CONV2D_H];
+    for (int32_t j = 0, col = o.left; j < attr[CONV2D_KW]; ++j, col += attr[CONV2D_DW]) {
+      const megcc_conv_span_t s = megcc_conv_span(col, sw, o.run, inside ? w : 0);
+      megcc_conv_fill(o.entry, 0, s.begin, v->zeros, 0);
+      if (s.begin < s.end) {
+        const ptrdiff_t at = (ptrdiff_t)row * w + col + s.begin * sw;
+        megcc_conv_fill(o.entry, s.begin, s.end, o.image + at * ic, (ptrdiff_t)sw * ic);
+      }
+      megcc_conv_fill(o.entry, s.end, o.run, v->zeros, 0);
+      o.entry += o.count;
+    }
+  }
+}
+
+// Where a pixel's columns reach over a border they are copied; gives the next free patch.
+static float *megcc_conv_row_taps(const megcc_conv_t *v, megcc_conv_row_t o, float *patch) {
+  const int32_t *attr = v->attr;
+  const int32_t w = attr[CONV2D_W], ic = attr[CONV2D_IC], sw = attr[CONV2D_SW];
+  const int32_t kw = attr[CONV2D_KW];
+  const megcc_conv_span_t s = megcc_conv_span(o.left, sw, o.run, w - kw + 1);
+  for (int32_t i = 0, row = o.top; i < attr[CONV2D_KH]; ++i, row += attr[CONV2D_DH]) {
+    if (row < 0 || row >= attr[CONV2D_H]) {
+      megcc_conv_fill(o.entry, 0, o.run, v->zeros, 0);
+    } else {
+      const float *src = o.image + (ptrdiff_t)row * w * ic;
+      for (int32_t k = 0; k < o.run; ++k) {
+        if (k == s.begin) k = s.end;
+        if (k == o.run) break;
+        megcc_conv_patch(src, o.left + k * sw, w, kw, ic, patch);
+        o.entry[k] = patch;
+        patch += kw * ic;
+      }
+      if (s.begin < s.end) {
+        const ptrdiff_t at = (ptrdiff_t)(o.left + s.begin * sw) * ic;
+        megcc_conv_fill(o.entry, s.begin, s.end, src + at, (ptrdiff_t)sw * ic);
+      }
+    }
+    o.entry += o.count;
+  }
+  return patch;
+}
+
 // Fills the table for pixels [first, first + count).
 static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count) {
   const int32_t *attr = v->attr;
   const int32_t h = attr[CONV2D_H], w = attr[CONV2D_W], ic = attr[CONV2D_IC];
-  const int32_t oh = attr[CONV2D_OH], ow = attr[CONV2D_OW], kh = attr[CONV2D_KH];
-  const int32_t kw = attr[CONV2D_KW], dh = attr[CONV2D_DH], dw = attr[CONV2D_DW];
-  const int whole = kh == 1 && kw == 1 && oh == h && ow == w && attr[CONV2D_SH] == 1 &&
-                    attr[CONV2D_SW] == 1 && attr[CONV2D_PT] == 0 && attr[CONV2D_PL] == 0;
+  const int32_t oh = attr[CONV2D_OH], ow = attr[CONV2D_OW];
+  const int whole = attr[CONV2D_KH] == 1 && attr[CONV2D_KW] == 1 && oh == h && ow == w &&
+                    attr[CONV2D_SH] == 1 && attr[CONV2D_SW] == 1 && attr[CONV2D_PT] == 0 &&
+                    attr[CONV2D_PL] == 0;
+  float *patch = v->patches;
   if (whole) {  // pixel for pixel
-    for (int32_t r = 0; r < count; ++r) v->table[r] = v->x + (size_t)(first + r) * (size_t)ic;
+    megcc_conv_fill(v->table, 0, count, v->x + (size_t)first * (size_t)ic, ic);
     return;
   }
-  int32_t px = first % ow, py = first / ow % oh, image = first / ow / oh;
-  float *patch = v->patches;
-  for (int32_t r = 0; r < count; ++r) {
-    const int32_t top = py * attr[CONV2D_SH] - attr[CONV2D_PT];
-    const int32_t left = px * attr[CONV2D_SW] - attr[CONV2D_PL];
-    const float *base = v->x + (size_t)image * (size_t)h * (size_t)w * (size_t)ic;
-    const float **entry = v->table + r;
+  for (int32_t r = 0; r < count;) {
+    const int32_t px = first % ow, py = first / ow % oh, image = first / ow / oh;
+    megcc_conv_row_t o;
+    o.image = v->x + (size_t)image * (size_t)h * (size_t)w * (size_t)ic;
+    o.top = py * attr[CONV2D_SH] - attr[CONV2D_PT];
+    o.left = px * attr[CONV2D_SW] - attr[CONV2D_PL];
+    o.run = ow - px < count - r ? ow - px : count - r;
+    o.entry = v->table + r;
+    o.count = count;
     if (v->row_taps) {
-      const int inside = left >= 0 && left + kw <= w;
-      for (int32_t i = 0; i < kh; ++i, entry += count) {
-        const int32_t row = top + i * dh;
-        const float *src = base + (ptrdiff_t)row * w * ic;
-        if (row < 0 || row >= h) {
-          *entry = v->zeros;
-        } else if (inside) {
-          *entry = src + (size_t)left * (size_t)ic;
-        } else {
-          megcc_conv_patch(src, left, w, kw, ic, patch);
-          *entry = patch;
-          patch += kw * ic;
-        }
-      }
+      patch = megcc_conv_row_taps(v, o, patch);
     } else {
-      for (int32_t i = 0; i < kh; ++i) {
-        const int32_t row = top + i * dh;
-        const int row_inside = row >= 0 && row < h;
-        for (int32_t j = 0; j < kw; ++j, entry += count) {
-          const int32_t col = left + j * dw;
-          *entry = row_inside && col >= 0 && col < w
-                       ? base + ((size_t)row * (size_t)w + (size_t)col) * (size_t)ic
-                       : v->zeros;
-        }
-      }
+      megcc_conv_taps(v, o);
     }
-    if (++px == ow) {
-      px = 0;
-      if (++py == oh) py = 0, ++image;
-    }
+    r += o.run;
+    first += o.run;
   }
 }
 
