@@ -12,6 +12,7 @@ from pathlib import Path
 from tests.fuzz import findings
 from tests.fuzz.building import MODES
 from tests.fuzz.session import Finding, Session
+from tvm_megcc.core.preference import OPTIMIZE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,6 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, help="fresh seeds for so long")
     parser.add_argument("--arch", default="host,portable,arm64,armv7", help="where to run")
     parser.add_argument("--sanitize", action="store_true", help="under sanitizers, too")
+    parser.add_argument("--optimize", choices=OPTIMIZE, default="balanced", help="as of tvmc")
     parser.add_argument("--batch", type=int, default=40, help="graphs in a program")
     parser.add_argument("--keep", type=Path, help="write minimised findings to this folder")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "fuzz")
@@ -37,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
         ("sanitized",) if options.sanitize or options.arch == parser.get_default("arch") else ()
     )
     first, last = _seeds(options)
-    session = Session(options.work, always, others, options.threads)
+    session = Session(options.work, always, others, options.threads, options.optimize)
     begin = time.monotonic()
     count, seed = 0, first
     try:

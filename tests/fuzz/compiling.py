@@ -66,16 +66,18 @@ class Compiled:
     seconds: float = 0.0
 
 
-def _compile(path: str, name: str, archs: Sequence[str]) -> Compiled:
+def _compile(path: str, name: str, archs: Sequence[str], optimize: str) -> Compiled:
     from tvm_megcc import driver
     from tvm_megcc.codegen_c import emit
+    from tvm_megcc.core.preference import Preference
     from tvm_megcc.errors import MegccError
     from tvm_megcc.target import resolve
 
     begin = time.process_time()
     found = Compiled()
     try:
-        programs = driver.compile_programs(path, resolve(archs), name=name)
+        preference = Preference(optimize)
+        programs = driver.compile_programs(path, resolve(archs), name=name, preference=preference)
         for arch, program in zip(archs, programs.values(), strict=True):
             files = emit.package({resolve([arch])[0]: program}, name=name, weights="bin")
             found.packages[arch] = _package(name, arch, files)
@@ -105,8 +107,8 @@ def _package(name: str, arch: str, files: dict[str, Any]) -> Package:
 class Compiler:
     """A process that compiles one model after another; it is started again when it dies."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, optimize: str) -> None:
+        self.folder, self.optimize = folder, optimize
         entry = "from tests.fuzz.compiling import serve; serve()"
         self._process = process.Process(entry, folder / "compiler.log")
 
@@ -115,7 +117,7 @@ class Compiler:
         path = self.folder / f"{name}.onnx"
         path.write_bytes(model)
         try:
-            return self._request(str(path), name, tuple(archs))
+            return self._request(str(path), name, tuple(archs), self.optimize)
         finally:
             path.unlink(missing_ok=True)
 

@@ -182,6 +182,8 @@ class Session:
         For programs and objects; objects stay for the next session.
     others : sequence of str
         Modes of which each seed runs in one, by rotation, besides ``always``.
+    optimize : str
+        As of ``tvmc compile``.
     """
 
     def __init__(
@@ -190,11 +192,14 @@ class Session:
         always: Sequence[str] = ("host",),
         others: Sequence[str] = (),
         threads: int = 2,
+        optimize: str = "balanced",
     ) -> None:
         self.folder, self.always, self.others = folder, tuple(always), tuple(others)
         folder.mkdir(parents=True, exist_ok=True)
         self.threads = threads
-        self.compilers = [Compiler(_made(folder / f"compiler{k}")) for k in range(threads)]
+        self.compilers = [
+            Compiler(_made(folder / f"compiler{k}"), optimize) for k in range(threads)
+        ]
         self.builders = {
             m: Builder(MODES[m], folder / "objects", threads) for m in (*self.always, *self.others)
         }
