@@ -112,6 +112,9 @@ def everything() -> onnx.ModelProto:
     for rows in (1, 5):
         g.add("MatMul", g.x([rows, 8]), known)
     g.add("MatMul", g.x([2, 5, 8]), g.x([2, 8, 6]))
+    # Channels that split in two.
+    g.add("MatMul", g.x([5, 64]), g.w(np.ones((64, 64))))
+    g.add("Conv", g.x([1, 64, 4, 4]), g.w(np.ones((64, 64, 1, 1))))
     g.add("Gemm", g.x([5, 8]), g.x([6, 8]), transB=1)
     # Windows and planes.
     for op in ("MaxPool", "AveragePool"):

@@ -66,6 +66,14 @@ int main(void) {
       const megcc_vf v = megcc_vf_load(a + i);
       y[i] = f == 30 ? megcc_vf_sum(v) : f == 31 ? megcc_vf_hmax(v) : megcc_vf_hmin(v);
     }
+  } else if (f == 33 || f == 34) {  // pairs of vectors, one behind the other; the rest stays 0
+    const float *p = a, *q = b;
+    float *to = y;
+    for (int i = 0; i < count; ++i) y[i] = 0;
+    for (int i = 0; i + 2 * MEGCC_VL <= count; i += 2 * MEGCC_VL) {
+      const megcc_vf2 v = megcc_vf2_load_move(&p), w = megcc_vf2_load_move(&q);
+      megcc_vf2_store_move(&to, f == 33 ? megcc_vf2_add(v, w) : megcc_vf2_sub(v, w));
+    }
   } else {
     // Chunks of every length from 1 to MEGCC_VL, exactly inside the arrays (the sanitizers watch).
     for (int i = 0, n = 1; i < count; i += n, n = n % MEGCC_VL + 1) {

@@ -47,6 +47,37 @@ def test_winograd_panels_hold_values_at_points(m: int, groups: int) -> None:
     np.testing.assert_allclose(np.abs(ratio), np.broadcast_to(want, ratio.shape), rtol=1e-5)
 
 
+@pytest.mark.parametrize("trans_b", [None, 0, 1])
+def test_strassen_panels_make_a_product_of_seven(trans_b: int | None) -> None:
+    """With the kernel's sums of rows they give the product, exactly in small integers."""
+    rng = np.random.default_rng(1)
+    x, w = (rng.integers(-9, 9, shape).astype(np.float32) for shape in ((6, 8), (8, 16)))
+    if trans_b is None:
+        call = packing.Call({"g": 1})
+        packed = packing.strassen_panels(w.T.reshape(16, 1, 1, 8), call, nr=4)
+    else:
+        call = packing.Call({"trans_b": trans_b})
+        packed = packing.strassen_matmul_panels(w.T if trans_b else w, call, nr=4)
+    assert packed.shape == (7, 2, 4, 4) and packed.dtype == np.float32
+    (x11, x12), (x21, x22) = (np.split(rows, 2, axis=1) for rows in np.split(x, 2))
+    s1 = x21 + x22
+    s2 = s1 - x11
+    sums = [x11, x12, x12 - s2, x22, s1, s2, x11 - x21]
+    matrices = packed.swapaxes(1, 2).reshape(7, 4, 8)
+    p1, p2, p3, p4, p5, p6, p7 = (a @ b for a, b in zip(sums, matrices, strict=True))
+    quarters = [[p1 + p2, p1 + p6 + p5 + p3], [p1 + p6 + p7 + p4, p1 + p6 + p7 + p5]]
+    np.testing.assert_array_equal(np.block(quarters), x @ w)
+
+
+def test_strassen_panels_round_once() -> None:
+    w = np.random.default_rng(2).standard_normal((16, 1, 1, 8)).astype(np.float32)
+    packed = packing.strassen_panels(w, packing.Call({"g": 1}), nr=4)
+    rows = w.reshape(16, 8).astype(np.float64)
+    t4 = rows[:8, 4:] - rows[8:, 4:] + rows[8:, :4] - rows[:8, :4]
+    matrix = packed[3].swapaxes(0, 1).reshape(4, 8)
+    np.testing.assert_array_equal(matrix, t4.T.astype(np.float32))
+
+
 @pytest.mark.parametrize("trans_b", [0, 1])
 @pytest.mark.parametrize("n", [0, 1, 8, 13])
 def test_matmul_panels_address(trans_b: int, n: int) -> None:

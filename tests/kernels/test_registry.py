@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tvm_megcc.core.preference import OPTIMIZE
 from tvm_megcc.dims import symbol
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.kernels import registry, types
@@ -163,7 +164,7 @@ def test_equal_ranks_are_an_error(folder) -> None:
 def test_kernels_of_equal_rank_that_say_what_they_cost_are_alternatives(folder) -> None:
     text = HEADER.replace("// cost:", "// instructions: {cost}\n// weights: 8 * c\n// cost:")
     folder("direct", text=text.replace("{cost}", "9 * c"))
-    inexact = "// exact: no\n// cost:"
+    inexact = "// exact: no\n// optimize: speed\n// cost:"
     folder("fast", text=text.replace("{cost}", "5 * c").replace("// cost:", inexact))
     folder("slow", text=text.replace("{cost}", "10 * c"))
     found = registry.alternatives("pool2d", "x86", FACTS)
@@ -171,16 +172,25 @@ def test_kernels_of_equal_rank_that_say_what_they_cost_are_alternatives(folder) 
     assert registry.find("pool2d", "x86", FACTS) == found[0]
     assert [k.instructions(FACTS) for k in found] == [72, 80, 40]
     assert [(k.weights(FACTS), k.exact) for k in found] == [(64, True), (64, True), (64, False)]
+    assert [k.optimize for k in found] == [OPTIMIZE, OPTIMIZE, ("speed",)]
     said = registry.explain("pool2d", "x86", FACTS)
     cost = "instructions, 64 bytes of weights, 32 of workspace"
     assert f"direct (rank 1): chosen, about 72 {cost}\n" in said
-    assert f"fast (rank 1): alternative, about 40 {cost}, not with --exact" in said
+    assert (
+        f"fast (rank 1): alternative, about 40 {cost}, not with --exact, only with --optimize speed"
+        in said
+    )
     folder("silent")
     with pytest.raises(ValueError, match="direct and silent both apply .* or both `instructions`"):
         registry.alternatives("pool2d", "x86", FACTS)
     with pytest.raises(ValueError, match="bad.c: exact: 'maybe' is neither yes nor no"):
         folder(
             "bad", text=text.replace("{cost}", "1").replace("// cost:", "// exact: maybe\n// cost:")
+        )
+    with pytest.raises(ValueError, match="bad.c: optimize: 'fast' is none of speed, balanced, si"):
+        folder(
+            "bad",
+            text=text.replace("{cost}", "1").replace("// cost:", "// optimize: fast\n// cost:"),
         )
 
 

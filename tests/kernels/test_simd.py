@@ -133,6 +133,14 @@ def test_simd_reductions(run: Run) -> None:
         np.testing.assert_allclose(got[::lanes], want, rtol=0, atol=1e-6)
 
 
+def test_simd_pairs(run: Run) -> None:
+    a, b = np.random.default_rng(5).normal(0, 1, (2, 101)).astype(np.float32)
+    for function, reference in [(33, np.add), (34, np.subtract)]:
+        lanes, got = run(function, a, b)
+        whole = a.size // (2 * lanes) * 2 * lanes
+        np.testing.assert_array_equal(got[:whole], reference(a, b)[:whole])
+
+
 def _arguments() -> np.ndarray:
     rng = np.random.default_rng(4)
     small = 10.0 ** rng.uniform(-20, 1, 20000) * rng.choice([-1, 1], 20000)

@@ -24,7 +24,9 @@ def conv(x: relax.Expr, ic: int, oc: int, size: int = 3) -> relax.Expr:
     return op.nn.conv2d(x, relax.const(weight), padding=size // 2, **layout)
 
 
-def chosen(mod: tvm.IRModule, *preference: object) -> tuple[list[str], Spending]:
+def chosen(
+    mod: tvm.IRModule, *preference: object, prefix: str = CONV
+) -> tuple[list[str], Spending]:
     """The convolutions' kernels in order, without what all names begin with; what was spent."""
     after = MaterialiseKernels("arm64", Preference(*preference))(mod)
     known = kernels_of(after)
@@ -37,7 +39,7 @@ def chosen(mod: tvm.IRModule, *preference: object) -> tuple[list[str], Spending]
     spending = spending_of(after)
     assert spending is not None and spending.preference == Preference(*preference)
     templates = [known[n].template for n in names]
-    return [t.removeprefix(CONV) for t in templates if t.startswith(CONV)], spending
+    return [t.removeprefix(prefix) for t in templates if t.startswith(prefix)], spending
 
 
 def two(x: relax.Expr) -> relax.Expr:
@@ -117,3 +119,35 @@ def test_open_dims_count_with_their_usual_sizes() -> None:
     found, spent = chosen(mod, "speed")
     assert found == ["winograd6"] and spent.instructions < spent.instructions_before
     assert chosen(mod, "speed", True)[0] == ["gemm"]
+
+
+WIDE = (1, 14, 14, 256)
+
+
+def wide(x: relax.Expr) -> relax.Expr:
+    """A convolution of one tap, and as large a product."""
+    weight = np.random.default_rng(1).standard_normal((256, 256)).astype("float32")
+    return op.matmul(conv(x, 256, 256, 1), relax.const(weight))
+
+
+def test_strassen_for_speed_only() -> None:
+    """Not even where the budget would allow it; not with ``--exact``."""
+    dense = np.ones((256, 4096), "float32")
+    mod = build(lambda x: op.matmul(op.mean(wide(x), [1, 2]), relax.const(dense)), WIDE)
+    for preference, form, product in [
+        (("speed",), "strassen", "strassen"),
+        (("speed", True), "gemm", "packed"),
+        (("balanced",), "gemm", "packed"),
+        (("size",), "gemm", "packed"),
+    ]:
+        found, spent = chosen(mod, *preference)
+        assert (found, spent.calls) == ([form], 2), preference
+        assert chosen(mod, *preference, prefix="matmul_f32_")[0][0] == product, preference
+        assert spent.spent_bytes == (form == "strassen") * 4 * 2 * 256 * 256 * 3 // 4
+
+
+@pytest.mark.parametrize(("pixels", "ic", "oc"), [(1, 1024, 1024), (3136, 32, 64), (196, 48, 512)])
+def test_where_strassen_does_not_pay(pixels: int, ic: int, oc: int) -> None:
+    """One pixel, few channels, channels that do not split."""
+    mod = build(lambda x: conv(x, ic, oc, 1), (1, pixels, 1, ic))
+    assert chosen(mod, "speed")[0] == ["gemm"]

@@ -141,6 +141,41 @@ def winograd_panels(array: Array, call: Call, m: int, nr: int) -> Array:
     return _panels(rows, nr)
 
 
+def _strassen(rows: Array, nr: int) -> Array:
+    """``[N, K]`` for a level of Strassen's product, Winograd's variant: in double, rounded once.
+
+    Returns
+    -------
+    ndarray [7, N / 2 / nr, K / 2, nr]
+        Of the quarters ``W[k half][n half]``: W11, W21, W22, T4, T1, T2, T3 with T1 = W12 - W11,
+        T2 = W22 - T1, T3 = W22 - W12, T4 = W21 - T2.
+    """
+    halves = np.split(rows.astype(np.float64), 2)
+    (w11, w21), (w12, w22) = (np.split(half, 2, axis=1) for half in halves)
+    t1 = w12 - w11
+    t2 = w22 - t1
+    matrices = np.stack([w11, w21, w22, w21 - t2, t1, t2, w22 - w12])
+    return _panels(matrices.astype(rows.dtype), nr)
+
+
+@packer
+def strassen_panels(array: Array, call: Call, nr: int) -> Array:
+    """Weights ``[OC, 1, 1, IC]`` of a convolution of one tap: `_strassen`; both dims are even."""
+    return _strassen(array.reshape(array.shape[0], -1), nr)
+
+
+@packer
+def strassen_matmul_panels(array: Array, call: Call, nr: int) -> Array:
+    """The constant right-hand side of a product, as `matmul_panels` gets it: `_strassen`."""
+    return _strassen(_columns(array, call), nr)
+
+
+def _columns(array: Array, call: Call) -> Array:
+    """The columns of a right-hand side: ``[N, K]``."""
+    matrix = array.reshape(array.shape[-2:])
+    return matrix if call.facts["trans_b"] else matrix.T
+
+
 @packer
 def matmul_panels(array: Array, call: Call, nr: int) -> Array:
     """The constant right-hand side of a product.
@@ -157,8 +192,7 @@ def matmul_panels(array: Array, call: Call, nr: int) -> Array:
     -------
     ndarray [ceil(N / nr), K, nr]
     """
-    matrix = array.reshape(array.shape[-2:])
-    return _panels(matrix if call.facts["trans_b"] else matrix.T, nr)
+    return _panels(_columns(array, call), nr)
 
 
 @packer

@@ -25,6 +25,7 @@ from pathlib import Path
 
 import tvm_megcc.codegen_c as codegen_c
 from tvm_megcc.core.machine import ARCHITECTURES, FEATURES, machine
+from tvm_megcc.core.preference import OPTIMIZE
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Dim, Size, Undecided, typical
 from tvm_megcc.errors import UnsupportedError
@@ -38,6 +39,7 @@ KERNEL_DIR = Path(codegen_c.__file__).parent / "kernels"
 _KEYS = {
     "kernel", "op", "dtype", "arch", "isa", "when", "rank", "params", "pack", "workspace", "work",
     "inplace", "overlap", "tolerance", "cost", "instructions", "weights", "exact",
+    "optimize",
 }  # fmt: skip
 
 
@@ -72,6 +74,7 @@ class KernelFile:
     call_instructions: Expression | None = None
     weight_bytes: Expression = field(default_factory=lambda: Expression("0"))
     exact: bool = True
+    optimize: tuple[str, ...] = OPTIMIZE
 
     @property
     def contract(self) -> Contract:
@@ -284,6 +287,7 @@ def _made(
         call_instructions=formula("instructions") if "instructions" in keys else None,
         weight_bytes=formula("weights", "0"),
         exact=_exact(keys),
+        optimize=_optimize(keys),
         inplace=tuple(
             operator.operand(name.strip()).name
             for name in keys.get("inplace", "").split(",")
@@ -297,6 +301,15 @@ def _exact(keys: Mapping[str, str]) -> bool:
     if word not in ("yes", "no"):
         raise ValueError(f"{keys['kernel']}.c: exact: {word!r} is neither yes nor no")
     return word == "yes"
+
+
+def _optimize(keys: Mapping[str, str]) -> tuple[str, ...]:
+    words = tuple(keys["optimize"].split()) if "optimize" in keys else OPTIMIZE
+    for word in words:
+        if word not in OPTIMIZE:
+            names = ", ".join(OPTIMIZE)
+            raise ValueError(f"{keys['kernel']}.c: optimize: {word!r} is none of {names}")
+    return words
 
 
 def _check_names(kernel: KernelFile) -> None:
@@ -425,8 +438,10 @@ def explain(op: str, arch: str, facts: Mapping[str, Fact]) -> str:
 
 def _costs(kernel: KernelFile, facts: Mapping[str, Fact]) -> str:
     """What `choice` weighs."""
-    exact = "" if kernel.exact else ", not with --exact"
+    limits = "" if kernel.exact else ", not with --exact"
+    if kernel.optimize != OPTIMIZE:
+        limits += f", only with --optimize {' or '.join(kernel.optimize)}"
     return (
         f", about {kernel.instructions(facts):,} instructions, {kernel.weights(facts):,} bytes of"
-        f" weights, {typical(kernel.workspace(facts)):,} of workspace{exact}"
+        f" weights, {typical(kernel.workspace(facts)):,} of workspace{limits}"
     )

@@ -74,7 +74,8 @@ def _call(match: Match, preference: Preference, memory: _Memory | None) -> Call:
     for kernel in match.kernels:
         workspace = typical(kernel.workspace(facts))
         fits = memory is None or memory.has(match.var, workspace)
-        is_allowed = fits and (kernel.exact or not preference.exact)
+        is_wanted = preference.optimize in kernel.optimize
+        is_allowed = fits and is_wanted and (kernel.exact or not preference.exact)
         instructions = kernel.instructions(facts)
         assert instructions is not None, kernel.stem
         costs.append(Cost(instructions, kernel.weights(facts), workspace, is_allowed))

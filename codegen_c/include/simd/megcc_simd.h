@@ -15,6 +15,8 @@
 //   vf load(p) store(p, v)         unaligned
 //   vf load_n(p, n) store_n(p, v, n)   touch exactly n floats; lanes past n load as 0
 //   vf load_move(&p, bytes) store_move(&p, v, bytes)   then move the pointer on
+//   megcc_vf2_load_move(&p) megcc_vf2_store_move(&p, v)   two vectors .a .b, then move behind them
+//   megcc_vf2_add(v, w) megcc_vf2_sub(v, w)
 //   vf dup(x) add sub mul div neg abs sqrt
 //   vf fma(acc, a, b) fnma(acc, a, b)  acc + a * b, acc - a * b; fused where MEGCC_SIMD_FMA is 1
 //   vf min(a, b) max(a, b)         a NaN in b gives NaN everywhere; a NaN in a only on Arm
@@ -58,6 +60,43 @@ MEGCC_INLINE void megcc_vf_store_move(float** p, megcc_vf v, ptrdiff_t bytes) {
   *p = (float*)(void*)((char*)*p + bytes);
 }
 #endif
+
+// Two vectors that follow each other in memory.
+typedef struct {
+  megcc_vf a, b;
+} megcc_vf2;
+
+#ifdef MEGCC_SIMD_PAIRS
+MEGCC_INLINE megcc_vf2 megcc_vf2_load_move(const float** p) {
+  megcc_vf2 v;
+  megcc_vf_load_pair(p, &v.a, &v.b);
+  return v;
+}
+MEGCC_INLINE void megcc_vf2_store_move(float** p, megcc_vf2 v) { megcc_vf_store_pair(p, v.a, v.b); }
+#else
+MEGCC_INLINE megcc_vf2 megcc_vf2_load_move(const float** p) {
+  megcc_vf2 v;
+  v.a = megcc_vf_load(*p);
+  v.b = megcc_vf_load(*p + MEGCC_VL);
+  *p += 2 * MEGCC_VL;
+  return v;
+}
+MEGCC_INLINE void megcc_vf2_store_move(float** p, megcc_vf2 v) {
+  megcc_vf_store(*p, v.a);
+  megcc_vf_store(*p + MEGCC_VL, v.b);
+  *p += 2 * MEGCC_VL;
+}
+#endif
+MEGCC_INLINE megcc_vf2 megcc_vf2_add(megcc_vf2 v, megcc_vf2 w) {
+  v.a = megcc_vf_add(v.a, w.a);
+  v.b = megcc_vf_add(v.b, w.b);
+  return v;
+}
+MEGCC_INLINE megcc_vf2 megcc_vf2_sub(megcc_vf2 v, megcc_vf2 w) {
+  v.a = megcc_vf_sub(v.a, w.a);
+  v.b = megcc_vf_sub(v.b, w.b);
+  return v;
+}
 
 MEGCC_INLINE megcc_vf megcc_vf_zero(void) { return megcc_vf_dup(0.0f); }
 MEGCC_INLINE megcc_vm megcc_vf_gt(megcc_vf a, megcc_vf b) { return megcc_vf_lt(b, a); }

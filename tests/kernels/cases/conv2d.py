@@ -93,6 +93,16 @@ _TILED = [
     {"h": 13, "w": 11, "ic": 10, "oc": 70, "g": 2, **_SAME, **_RELU},
     {"h": 12, "w": 14, "ic": 160, "oc": 16, **_SAME},
 ]  # fmt: skip
+# One tap, channels that split in two: one pixel, rows around the tiles of a half, odd numbers and
+# more than a block of 96 pixels, more than a unit of 48 or 64 channels of each half, and its tails.
+_SPLIT = [
+    *({"h": 1, "w": w, "ic": 32, "oc": 96, **_POINT} for w in (1, 2, 9)),
+    *({"h": 1, "w": w, "ic": 64, "oc": 128, **_POINT} for w in (1, 2, 3, 7, 9, 24, 49, 95, 97)),
+    {"h": 14, "w": 14, "ic": 128, "oc": 192, **_POINT, **_RELU6},
+    {"h": 13, "w": 15, "ic": 64, "oc": 64, "n": 2, **_POINT, **_RELU, "residual": 1},
+    {"h": 5, "w": 5, "ic": 64, "oc": 256, "n": 3, **_POINT, **_RELU, "residual": 2},
+    {"h": 7, "w": 7, "ic": 512, "oc": 64, **_POINT},
+]  # fmt: skip
 _DEPTHWISE = [
     *(_depthwise(c, **_SAME) for c in (1, 3, 4, 5, 8, 15, 16, 17, 24, 40)),
     *(_depthwise(c, sh=2, sw=2, **_SAME) for c in (1, 4, 7, 16, 20)),
@@ -160,7 +170,8 @@ def _random(rng):
     return row
 
 
-CASES = _DENSE + _TILED + _DEPTHWISE + [_random(np.random.default_rng(seed)) for seed in range(40)]
+_RANDOM = [_random(np.random.default_rng(seed)) for seed in range(40)]
+CASES = _DENSE + _TILED + _SPLIT + _DEPTHWISE + _RANDOM
 
 
 def _extent(size, k, stride, dilation, pads):

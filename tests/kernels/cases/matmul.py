@@ -29,6 +29,12 @@ CASES = [
     {"b": 0, "m": 5, "n": 9, "k": 8},
     *({"m": 4, "n": n, "k": 6, "rhs_const": c, "bias": 1, "residual": r, **act}
       for n in (16, 21) for c in (0, 1) for r in (1, 2) for act in (_RELU, _RELU6)),
+    # Rows and columns that split in two: an odd number of rows, blocks of 96 rows of two batches, a
+    # batch that is read twice.
+    *({"m": m, "n": 128, "k": 64, "rhs_const": 1, "bias": c, "trans_b": c}
+      for m in (1, 2, 11) for c in (0, 1)),
+    {"b": 2, "m": 61, "n": 192, "k": 128, "rhs_const": 1, "bias": 1, "residual": 1, **_RELU},
+    {"b": 2, "m": 5, "n": 64, "k": 64, "lhs_stride": 0, "rhs_const": 1, "residual": 2, **_RELU6},
     {"b": 2, "m": 3, "n": 21, "k": 6, "residual": 1},
     {"m": 1, "n": 50, "k": 6, "rhs_const": 1, "residual": 2, **_RELU},
     *({"m": 3, "n": 13, "k": 6, "rhs_const": 1, "act": ACT[act]} for act in ("SIGMOID", "GELU")),

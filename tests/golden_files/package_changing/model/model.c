@@ -6,7 +6,7 @@ void megcc_tir_tir_exp_be9d7ad5ff_c4dee071(void *const *, const int32_t *, void 
 void megcc_tir_add_a6cd4a350d_45c8781e(void *const *, const int32_t *, void *, int32_t, int32_t);
 void megcc_tir_fused_greater_cast_5805d49b6a_630eda7f(void *const *, const int32_t *, void *, int32_t, int32_t);
 void megcc_reduce_int_func0_dtypei64_0dd2374a(void *const *, const int32_t *, void *, int32_t, int32_t);
-void megcc_binary_f32_func0_act0_b58e9c34(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_binary_f32_func0_act0_655f140a(void *const *, const int32_t *, void *, int32_t, int32_t);
 void megcc_concat_dc09fa59(void *const *, const int32_t *, void *, int32_t, int32_t);
 
 static const megcc_kernel_fn kKernels[] = {
@@ -14,17 +14,17 @@ static const megcc_kernel_fn kKernels[] = {
     megcc_tir_add_a6cd4a350d_45c8781e,
     megcc_tir_fused_greater_cast_5805d49b6a_630eda7f,
     megcc_reduce_int_func0_dtypei64_0dd2374a,
-    megcc_binary_f32_func0_act0_b58e9c34,
+    megcc_binary_f32_func0_act0_655f140a,
     megcc_concat_dc09fa59,
 };
 #define KERNEL_COUNT 6
-#define FINGERPRINT {0x3548539du, 0x829f972cu}
+#define FINGERPRINT {0x22c41772u, 0x9f1ae45cu}
 
 extern const unsigned char changing_weights0[];
 #define SEGMENTS {changing_weights0, 64}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x4, 0x800, 0x82f0fb5, 0x3548539d, 0x829f972c, 0x0, 0x9,
+    0x4347454d, 0x4, 0x800, 0x60478ae3, 0x22c41772, 0x9f1ae45c, 0x0, 0x9,
     0x0, 0x0, 0x620, 0x117, 0x738, 0x1, 0x748, 0x6,
     0x760, 0x1, 0x76c, 0x5, 0x780, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -79,7 +79,7 @@ static const uint32_t kProgram[] = {
     0x5f726974, 0x65737566, 0x72675f64, 0x65746165, 0x61635f72, 0x355f7473, 0x64353038, 0x36623934,
     0x33365f61, 0x61646530, 0x6d006637, 0x63636765, 0x6465725f, 0x5f656375, 0x5f746e69, 0x636e7566,
     0x74645f30, 0x69657079, 0x305f3436, 0x33326464, 0x613437, 0x6367656d, 0x69625f63, 0x7972616e,
-    0x3233665f, 0x6e75665f, 0x615f3063, 0x5f307463, 0x65383562, 0x34336339, 0x67656d00, 0x635f6363,
+    0x3233665f, 0x6e75665f, 0x615f3063, 0x5f307463, 0x66353536, 0x61303431, 0x67656d00, 0x635f6363,
     0x61636e6f, 0x63645f74, 0x61663930, 0x6e003935, 0x766c00, 0x766c0061, 0x766c0034, 0x766c0037,
     0x7a003031, 0x337a0032, 0x65726100, 0x6c00616e, 0x78003976, 0x6200, 0x40, 0x0,
     0x758d6336, 0x0, 0x12, 0x38, 0x5a, 0x8b, 0xb4, 0xd9,
@@ -97,7 +97,7 @@ static const megcc_block_t kBlocks0[] = {
     {2, 4, 1, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0x82f0fb5, 1, kBlocks0},
+    {0x60478ae3, 1, kBlocks0},
 };
 #endif
 

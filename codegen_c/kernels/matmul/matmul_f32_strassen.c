@@ -1,0 +1,40 @@
+// kernel: matmul_f32_strassen
+// op: matmul
+// dtype: f32
+// arch: portable
+// isa: simd
+// when: rhs_const == 1 and k > 0 and k % (4 * NR) == n % (4 * NR) == 0
+// rank: 10
+// tolerance: 1e-5
+// params: ACT=act RESIDUAL=residual BIAS=bias
+// pack: rhs=strassen_matmul_panels(nr=NR)
+// workspace: 3 * MEGCC_GEMM_ENTRY * min(MEGCC_STRASSEN_BLOCK // 2, (b * m + 1) // 2)
+//   + sizeof(L) * (max(k, MEGCC_STRASSEN_COLS)
+//   + min(MEGCC_STRASSEN_BLOCK // 2, (b * m + 1) // 2)
+//   * (MEGCC_STRASSEN_SUMS * (k // 2) + MEGCC_STRASSEN_PRODUCTS * MEGCC_STRASSEN_COLS))
+// inplace: residual
+// work: (b * m + MEGCC_STRASSEN_BLOCK - 1) // MEGCC_STRASSEN_BLOCK
+//   * ((n // 2 + MEGCC_STRASSEN_COLS - 1) // MEGCC_STRASSEN_COLS)
+// cost: MEGCC_STRASSEN_PRODUCTS * min(MEGCC_STRASSEN_BLOCK // 2, (b * m + 1) // 2)
+//   * min(MEGCC_STRASSEN_COLS, n // 2) * (k // 2)
+// instructions: (b * m + 1) // 2 * (9 * (k // 2) // 4 + 18 * (n // 2) // 4
+//   + MEGCC_STRASSEN_PRODUCTS * (n // 2) * (k // 2 // 4 + 1))
+//   + (b * m + 15) // 16 * MEGCC_STRASSEN_PRODUCTS * (n // 2) * (k // 2 // 4 + 8)
+// weights: sizeof(R) * MEGCC_STRASSEN_PRODUCTS * (n // 2) * (k // 2)
+// exact: no
+// optimize: speed
+//
+// A constant rhs by one level of Strassen's product: megcc_strassen.h.
+#define MEGCC_STRASSEN_COLS 48
+#define NR 8
+
+#include "gemm/megcc_strassen_matmul.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_matmul_f32_strassen
+#endif
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  megcc_strassen_matmul(ptr, attr, workspace, begin, end);
+}
