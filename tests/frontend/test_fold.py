@@ -71,6 +71,8 @@ MISREAD = {
     "ConvTranspose": ("ConvTranspose", [X, np.ones((2, 1, 1), "f4")],
                       {"auto_pad": "SAME_UPPER", "strides": [3]}),
     "Erf": ("Erf", [X.astype("f8")], {}),
+    "Resize": ("Resize", [X, None, np.array([1, 1, 0.6], "f4")],
+               {"mode": "linear", "coordinate_transformation_mode": "align_corners"}),
     "MaxPool": ("MaxPool", [NAN], {"kernel_shape": [2]}),
     "GlobalMaxPool": ("GlobalMaxPool", [NAN], {}),
     "LRN": ("LRN", [X[..., None]], {"size": 3}),
