@@ -19,9 +19,9 @@
 //   * ((oc // 2 + MEGCC_STRASSEN_COLS - 1) // MEGCC_STRASSEN_COLS)
 // cost: MEGCC_STRASSEN_PRODUCTS * min(MEGCC_STRASSEN_BLOCK // 2, (n * oh * ow + 1) // 2)
 //   * min(MEGCC_STRASSEN_COLS, oc // 2) * (ic // 2)
-// instructions: (n * oh * ow + 1) // 2 * (9 * (ic // 2) // 4 + 18 * (oc // 2) // 4
+// instructions: (n * oh * ow + 1) // 2 * (9 * (ic // 2) // 4 + 14 * (oc // 2) // 4
 //   + MEGCC_STRASSEN_PRODUCTS * (oc // 2) * (ic // 2 // 4 + 1))
-//   + (n * oh * ow + 15) // 16 * MEGCC_STRASSEN_PRODUCTS * (oc // 2) * (ic // 2 // 4 + 8)
+//   + (n * oh * ow + 15) // 16 * MEGCC_STRASSEN_PRODUCTS * (oc // 2) * (ic // 2 // 4 + 3)
 // weights: sizeof(W) * MEGCC_STRASSEN_PRODUCTS * (oc // 2) * (ic // 2)
 // exact: no
 // optimize: speed

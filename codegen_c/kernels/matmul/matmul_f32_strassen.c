@@ -17,9 +17,9 @@
 //   * ((n // 2 + MEGCC_STRASSEN_COLS - 1) // MEGCC_STRASSEN_COLS)
 // cost: MEGCC_STRASSEN_PRODUCTS * min(MEGCC_STRASSEN_BLOCK // 2, (b * m + 1) // 2)
 //   * min(MEGCC_STRASSEN_COLS, n // 2) * (k // 2)
-// instructions: (b * m + 1) // 2 * (9 * (k // 2) // 4 + 18 * (n // 2) // 4
+// instructions: (b * m + 1) // 2 * (9 * (k // 2) // 4 + 14 * (n // 2) // 4
 //   + MEGCC_STRASSEN_PRODUCTS * (n // 2) * (k // 2 // 4 + 1))
-//   + (b * m + 15) // 16 * MEGCC_STRASSEN_PRODUCTS * (n // 2) * (k // 2 // 4 + 8)
+//   + (b * m + 15) // 16 * MEGCC_STRASSEN_PRODUCTS * (n // 2) * (k // 2 // 4 + 3)
 // weights: sizeof(R) * MEGCC_STRASSEN_PRODUCTS * (n // 2) * (k // 2)
 // exact: no
 // optimize: speed
