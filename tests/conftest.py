@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -11,6 +12,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# TVM's thread pool binds the thread that makes it to one core, and with it every compiler and
+# program that this worker starts from then on. Read when the pool is made.
+os.environ.setdefault("TVM_BIND_THREADS", "0")
 
 #: Property of a passed report: a model that tests/models/expected.txt does not list yet.
 GAINED = "gained"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import tvm
@@ -178,3 +182,15 @@ def test_annotated_by_others_is_one_sentence():
     mod = relax.transform.FuseOpsByPattern(patterns(), annotate_codegen=True)(module(_dense, 3, 4))
     with pytest.raises(InputError, match="partition the module with tvm_megcc.partition_for_megcc"):
         relax.transform.RunCodegen()(mod)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="Linux tells a process's cores")
+def test_asking_for_the_number_of_threads_binds_nobody() -> None:
+    """TVM's pool binds the thread that makes it to one core, and so the compilers it starts."""
+    code = (
+        "import os; before = os.sched_getaffinity(0)\n"
+        "from tvm_megcc.byoc.partition import PartitionForMegcc\n"
+        "assert PartitionForMegcc().threads >= 1 and os.sched_getaffinity(0) == before"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "TVM_BIND_THREADS"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)

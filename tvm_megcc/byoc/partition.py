@@ -13,6 +13,7 @@ Example
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
 
@@ -88,11 +89,21 @@ class PartitionForMegcc:
         self.arch = architecture(arch)
         if threads is None:
             native = is_native(self.arch)
-            threads = tvm.runtime.num_threads() if native else THREADS_ELSEWHERE
+            threads = _threads_of_tvm() if native else THREADS_ELSEWHERE
         self.threads = threads
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         return _Partition(mod, self.arch, self.threads).module()
+
+
+def _threads_of_tvm() -> int:
+    """How many threads TVM's runtime would use here.
+
+    To say so it makes a pool, and binds the thread that asks to one core: with it all that this
+    thread starts later, compilers too. So a thread asks that ends with the answer.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        return int(pool.submit(tvm.runtime.num_threads).result())
 
 
 class _Partition:
