@@ -28,7 +28,7 @@ import count_instructions as counter  # noqa: E402
 
 from tvm_megcc import driver, zoo  # noqa: E402
 from tvm_megcc.cli import options  # noqa: E402
-from tvm_megcc.core.preference import OPTIMIZE, Preference  # noqa: E402
+from tvm_megcc.core.preference import DEFAULT, OPTIMIZE, Preference  # noqa: E402
 from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
 from tvm_megcc.host import arrays, package, toolchain  # noqa: E402
 
@@ -147,7 +147,7 @@ def count_instructions(
     folder: Path,
     row: Row,
     shapes,
-    preference: Preference,
+    preference: Preference = DEFAULT,
     cpu: str | None = None,
 ) -> None:
     """Executed instructions of one inference, between the runner's bench brackets."""

@@ -39,7 +39,7 @@ def test_same_packages_tells_code_from_comments(changed, tmp_path, capsys) -> No
     arguments = [str(ROOT), str(changed), "--models", str(model), "--work", str(work)]
     assert same.main([*arguments, "--arch", "portable"]) == 1
     said = capsys.readouterr().out
-    assert "machine code of 1 kernels: matmul_f32_packed\n" in said
+    assert "machine code of 1 kernels: matmul_f32_row\n" in said
     assert "image:" not in said and "plan:" not in said
     assert same.main([*arguments, "--arch", "portable", "--results"]) == 1
     assert "outputs differ: output" in capsys.readouterr().out

@@ -6,8 +6,10 @@ import pytest
 import tvm
 from tvm import relax, tirx
 
+from tvm_megcc.core.program import Kernel
 from tvm_megcc.lower import lower
 from tvm_megcc.passes import SizesFirst
+from tvm_megcc.relax_tools.kernel_calls import with_kernels
 from tvm_megcc.relax_tools.size_reads import BUILTIN
 
 
@@ -32,11 +34,8 @@ def module(read_first: bool) -> tvm.IRModule:
     bindings = [*bindings, use] if read_first else [bindings[0], use, bindings[1]]
     block = relax.BindingBlock(bindings)
     func = relax.Function([x], relax.SeqExpr([block], made), made.ty)
-    kernels = (
-        '{"fill": {"template": "", "defines": [], "source": "", "inplace": [], "features": []}}'
-    )
     mod = tvm.IRModule({"main": func.with_attr("global_symbol", "main")})
-    return mod.with_attr("tvm_megcc.kernels", kernels)
+    return with_kernels(mod, [Kernel("fill")])
 
 
 def test_what_uses_a_size_comes_after_it() -> None:
