@@ -351,12 +351,13 @@ def main(argv: list[str] | None = None) -> int:
     page, measured = (CORPUS, corpus_rows) if args.corpus else (ROWS, rows)
     named = [e["name"] for e in corpus(args.shared)] if args.corpus else []
     order = [(name,) for name in named] or [(f["model"], f["arch"]) for f in figures()]
+    at = commit()  # before the page is written, which is a change, too
     try:
         with bench.pinned(args.core):
             for row in measured(args.models, args):
                 print(" | ".join(row), flush=True)
                 if args.write:
-                    page.write([*row, *[""] * (len(page.head) - 1 - len(row)), commit()], order)
+                    page.write([*row, *[""] * (len(page.head) - 1 - len(row)), at], order)
     except MegccError as error:
         print(f"scripts/bench: {error}", file=sys.stderr)
         return 1
