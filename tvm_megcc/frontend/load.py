@@ -44,15 +44,27 @@ def load(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelPro
     return proto, name
 
 
-def _read(path: Path) -> onnx.ModelProto:
+def read_bytes(path: Path, kind: str) -> bytes:
+    """The bytes of a file that should be `kind`.
+
+    Raises
+    ------
+    InputError
+        There is none, it cannot be read, or it is empty.
+    """
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"'{path}': no such file; give the path of an ONNX model") from None
+        raise InputError(f"'{path}': no such file; give the path of {kind}") from None
     except OSError as err:
         raise InputError(f"'{path}': cannot be read ({err.strerror}); check the path") from None
     if not data:
-        raise InputError(f"'{path}': the file is empty; give the path of an ONNX model")
+        raise InputError(f"'{path}': the file is empty; give the path of {kind}")
+    return data
+
+
+def _read(path: Path) -> onnx.ModelProto:
+    data = read_bytes(path, "an ONNX model")
     try:
         return onnx.load_model_from_string(data)
     except (DecodeError, ValueError, RuntimeError):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ..dims import Symbol
 from ..errors import ToolError, UnsupportedError
 from ..frontend import ImportedModel
-from .files import importing, read
+from ..frontend.load import read_bytes
+from .files import importing
 from .relax_module import from_module
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def import_exported_program(
     tvm_megcc.errors.MegccError
         The file is none, TVM's importer has no converter for an operator, torch is not installed.
     """
-    read(path, _KIND)
+    read_bytes(path, _KIND)
     try:
         import torch
     except ImportError:

@@ -1,4 +1,4 @@
-"""What every importer does with its file: read it, and make one sentence of what others raise."""
+"""What every importer does with what others raise: it makes one sentence of it."""
 
 from __future__ import annotations
 
@@ -24,25 +24,6 @@ _MISSING = (
 
 #: So begins the message of an assertion of its importer of PyTorch programs that says the same.
 _ASSERTED = "Unsupported function types"
-
-
-def read(path: Path, kind: str) -> bytes:
-    """The bytes of a file.
-
-    Raises
-    ------
-    InputError
-        There is none, it cannot be read, or it is empty.
-    """
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"'{path}': no such file; give the path of {kind}") from None
-    except OSError as error:
-        raise InputError(f"'{path}': cannot be read ({error.strerror}); check the path") from None
-    if not data:
-        raise InputError(f"'{path}': the file is empty; give the path of {kind}")
-    return data
 
 
 @contextmanager

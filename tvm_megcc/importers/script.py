@@ -21,7 +21,8 @@ import tvm
 from ..dims import Symbol
 from ..errors import InputError
 from ..frontend import ImportedModel
-from .files import importing, read
+from ..frontend.load import read_bytes
+from .files import importing
 from .relax_module import from_module
 
 _REMEDY = "give what mod.script() prints"
@@ -53,7 +54,7 @@ def import_script(
         The text is not TVMScript, or the module cannot be compiled.
     """
     try:
-        text = read(path, "the text of a Relax module").decode()
+        text = read_bytes(path, "the text of a Relax module").decode()
         tree = ast.parse(text)
     except (SyntaxError, UnicodeDecodeError, ValueError, RecursionError, MemoryError) as error:
         raise InputError(f"'{path}': not TVMScript ({error}); {_REMEDY}") from None

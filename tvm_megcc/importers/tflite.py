@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from ..dims import Symbol
 from ..errors import InputError, ToolError, UnsupportedError
 from ..frontend import ImportedModel
-from .files import importing, read
+from ..frontend.load import read_bytes
+from .files import importing
 from .relax_module import from_module
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def import_tflite(
     tvm_megcc.errors.MegccError
         The file is none, TVM's importer has no converter for an operator, a module is missing.
     """
-    data = read(path, _KIND)
+    data = read_bytes(path, _KIND)
     if data[_MARK] != _MARKED:
         raise InputError(f"'{path}': not a TFLite model ({len(data)} bytes); give the path of one")
     try:

@@ -19,7 +19,7 @@ from tvm import relax, tirx
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Size
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.passes.rewriting import changed, with_functions
+from tvm_megcc.passes.rewriting import changed, with_calls, with_functions
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import dtype_of, known_shape
@@ -72,24 +72,14 @@ class _Caller:
     made: dict[str, Kernel] = field(default_factory=dict)
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        given = list(block.bindings)
-        bindings = [self._binding(binding) for binding in given]
-        stays = all(new is old for new, old in zip(bindings, given, strict=True))
-        return block if stays else type(block)(bindings)
+        return with_calls(self.mod, block, self._call)
 
-    def _binding(self, binding: relax.Binding) -> relax.Binding:
-        value = binding.value
-        if op_name(value) != "relax.call_dps_packed":
-            return binding
-        name = str(value.args[0].global_symbol)
+    def _call(self, call: relax.Call, where: str) -> relax.Call | None:
+        if op_name(call) != "relax.call_dps_packed":
+            return None
+        name = str(call.args[0].global_symbol)
         if name in self.known:
-            return binding
-        call = relax.BlockBuilder(self.mod).normalize(self._call(value, name, binding.var.name))
-        if isinstance(binding, relax.MatchCast):
-            return relax.MatchCast(binding.var, call, binding.ty)
-        return relax.VarBinding(binding.var, call)
-
-    def _call(self, call: relax.Call, name: str, where: str) -> relax.Call:
+            return None
         if not re.fullmatch(r"(?!megcc_)[A-Za-z]\w*", name, re.ASCII) or name in _TAKEN:
             raise UnsupportedError(
                 f"{where}: the module calls '{name}', which cannot be the name of a function in C;"

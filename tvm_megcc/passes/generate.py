@@ -19,7 +19,7 @@ from tvm_megcc.codegen_c.tir.sizes import evaluate
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Size
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.passes.rewriting import changed, with_functions
+from tvm_megcc.passes.rewriting import changed, with_calls, with_functions
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import called_by, plain_functions
 from tvm_megcc.relax_tools.exprs import known_shape
@@ -76,21 +76,11 @@ class _Generator:
     made: dict[str, GeneratedKernel]
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        given = list(block.bindings)
-        bindings = [self._binding(binding) for binding in given]
-        stays = all(new is old for new, old in zip(bindings, given, strict=True))
-        return block if stays else type(block)(bindings)
+        return with_calls(self.mod, block, self._call)
 
-    def _binding(self, binding: relax.Binding) -> relax.Binding:
-        value = binding.value
-        if op_name(value) != "relax.call_tir":
-            return binding
-        call = relax.BlockBuilder(self.mod).normalize(self._call(value, binding.var.name))
-        if isinstance(binding, relax.MatchCast):
-            return relax.MatchCast(binding.var, call, binding.ty)
-        return relax.VarBinding(binding.var, call)
-
-    def _call(self, call: relax.Call, name: str) -> relax.Call:
+    def _call(self, call: relax.Call, name: str) -> relax.Call | None:
+        if op_name(call) != "relax.call_tir":
+            return None
         callee, arguments = call.args[0], call.args[1].fields
         func, hint = self.mod[callee], callee.name_hint
         if hint not in self.made:

@@ -47,6 +47,36 @@ def changed(
     return relax.Function(func.params, body, func.ret_ty, func.is_pure, func.attrs)
 
 
+def with_calls(
+    mod: tvm.IRModule,
+    block: relax.BindingBlock,
+    change: Callable[[relax.Call, str], relax.Call | None],
+) -> relax.BindingBlock:
+    """A block of `mod` with what `change` gives for a call and its variable's name in its place.
+
+    Where it gives None the call stays; a block in which all stay is given back itself.
+    """
+    given = list(block.bindings)
+    bindings = [_with_call(mod, binding, change) for binding in given]
+    stays = all(new is old for new, old in zip(bindings, given, strict=True))
+    return block if stays else type(block)(bindings)
+
+
+def _with_call(
+    mod: tvm.IRModule,
+    binding: relax.Binding,
+    change: Callable[[relax.Call, str], relax.Call | None],
+) -> relax.Binding:
+    value = binding.value
+    made = change(value, binding.var.name) if isinstance(value, relax.Call) else None
+    if made is None:
+        return binding
+    call = relax.BlockBuilder(mod).normalize(made)
+    if isinstance(binding, relax.MatchCast):
+        return relax.MatchCast(binding.var, call, binding.ty)
+    return relax.VarBinding(binding.var, call)
+
+
 def with_functions(
     mod: tvm.IRModule, functions: Mapping[relax.GlobalVar, relax.Function]
 ) -> tvm.IRModule:
