@@ -155,16 +155,11 @@ def count_instructions(
     marks = ["-include", str(counter.MARKS)]
     runner = toolchain.build(opened.path, arch, extra_cflags=marks)
     row.text_bytes[arch] = toolchain.text_bytes(runner.with_name("libmodel.a"), arch)
-    report = folder / f"{arch}.report"
-    launcher = counter.launcher(runner, report, marked=True, cpu=cpu)
     inputs = arrays.fill(opened.inputs, "random")
-    toolchain.run_package(
-        runner, arch, inputs, opened.manifest, launcher=launcher, timeout=TIMEOUT_S
+    _, counts = counter.of_inference(
+        runner, arch, inputs, opened.manifest, cpu=cpu, timeout=TIMEOUT_S
     )
-    totals = counter.read(runner, report).totals
-    if totals["regions"] != 1:
-        raise ToolError(f"{totals['regions']} regions were counted, not the one of one inference")
-    row.instructions[arch] = totals["instructions"]
+    row.instructions[arch] = counts.totals["instructions"]
 
 
 def bench(name: str, folder: Path, args: argparse.Namespace) -> Row:

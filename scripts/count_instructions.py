@@ -21,11 +21,13 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tvm_megcc.errors import InputError, MegccError, ToolError
+from tvm_megcc.host import toolchain
 
 HERE = Path(__file__).resolve().parent / "counter"
 MARKS = HERE / "marks.h"
@@ -122,6 +124,32 @@ def count(
         if done.returncode and report.exists():
             raise ToolError(f"{program} ended with status {done.returncode}")
         return read(program, report)
+
+
+def of_inference(
+    runner: Path,
+    arch: str,
+    inputs: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+    *,
+    cpu: str | None = None,
+    timeout: float | None = None,
+) -> tuple[toolchain.RunResult, Counts]:
+    """Run a package's program, built with `MARKS`, once: its outputs, and what one inference took.
+
+    Raises
+    ------
+    InputError, ToolError
+        See `count`; or not one inference was counted.
+    """
+    with tempfile.TemporaryDirectory(prefix="megcc-count-") as folder:
+        report = Path(folder, "report")
+        line = launcher(runner, report, marked=True, cpu=cpu)
+        done = toolchain.run_package(runner, arch, inputs, manifest, launcher=line, timeout=timeout)
+        counts = read(runner, report)
+    if (regions := counts.totals["regions"]) != 1:
+        raise ToolError(f"{regions} regions were counted, not the one of one inference")
+    return done, counts
 
 
 def launcher(

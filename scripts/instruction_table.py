@@ -87,12 +87,11 @@ def measure(name: str, shared: Path, folder: Path) -> int:
     opened = package.load(folder / "package")
     flags = ["-include", str(counter.MARKS)]
     runner = toolchain.build(opened.path, ARCH, extra_cflags=flags)
-    report = folder / "report"
-    toolchain.run_package(
-        runner, ARCH, subject.inputs(opened.inputs), opened.manifest, timeout=TIMEOUT_S,
-        launcher=counter.launcher(runner, report, marked=True, cpu=CPU),
-    )  # fmt: skip
-    return counter.read(runner, report).totals["instructions"]
+    inputs = subject.inputs(opened.inputs)
+    _, counts = counter.of_inference(
+        runner, ARCH, inputs, opened.manifest, cpu=CPU, timeout=TIMEOUT_S
+    )
+    return counts.totals["instructions"]
 
 
 def complaint(name: str, now: int, before: int) -> str:

@@ -174,17 +174,16 @@ def _link_name(file: Path) -> str:
 def _results(subject: Subject, opened: package.Package, arch: str, folder: Path) -> Facts:
     """Outputs, and what one inference takes."""
     runner = _build(opened, arch, folder)
-    report = folder / "report"
-    counted = arch in ("arm64", "armv7") and not toolchain.is_native(arch)
-    launcher = count_instructions.launcher(runner, report, marked=True) if counted else None
-    done = toolchain.run_package(
-        runner, arch, subject.inputs(opened.inputs), opened.manifest,
-        launcher=launcher, timeout=TIMEOUT_S,
-    )  # fmt: skip
+    inputs, counts = subject.inputs(opened.inputs), None
+    if arch in ("arm64", "armv7") and not toolchain.is_native(arch):
+        done, counts = count_instructions.of_inference(
+            runner, arch, inputs, opened.manifest, timeout=TIMEOUT_S
+        )
+    else:
+        done = toolchain.run_package(runner, arch, inputs, opened.manifest, timeout=TIMEOUT_S)
     arrays.write_npz(done.outputs, folder / "outputs.npz")
     facts: Facts = {"outputs": {n: _hash(_bits(value)) for n, value in done.outputs.items()}}
-    if counted:
-        counts = count_instructions.read(runner, report)
+    if counts is not None:
         facts["instructions"] = counts.totals["instructions"]
         facts["functions"] = counts.functions
         image = (opened.path / "model" / f"model_{arch}.bin").read_bytes()
