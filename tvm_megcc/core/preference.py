@@ -75,7 +75,8 @@ class Spending:
     calls : int
         That have a choice.
     instructions_before, instructions : int
-        An estimate of what these calls take, without and with it.
+        An estimate of what these calls take, without and with it; on x86 with what could be
+        executed while their weights are read.
     """
 
     preference: Preference
