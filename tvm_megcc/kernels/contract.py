@@ -237,8 +237,17 @@ def codes(op: str) -> dict[str, int]:
 @cache
 def activation_codes() -> Mapping[str, int]:
     """The codes of ``megcc_act_codes.h`` without their prefix: ``activation_codes()["RELU"]``."""
-    found = constants.of_text('#include "megcc_act_codes.h"\n')
-    prefix = "MEGCC_ACT_"
+    return _codes_of("megcc_act_codes.h", "MEGCC_ACT_")
+
+
+@cache
+def quantised_codes() -> Mapping[str, int]:
+    """What becomes of integer sums, by ``megcc_quant_codes.h``: ``quantised_codes()["REAL"]``."""
+    return _codes_of("megcc_quant_codes.h", "MEGCC_QUANT_")
+
+
+def _codes_of(header: str, prefix: str) -> dict[str, int]:
+    found = constants.of_text(f'#include "{header}"\n')
     return {n.removeprefix(prefix): code for n, code in found.items() if n.startswith(prefix)}
 
 

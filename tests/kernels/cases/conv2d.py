@@ -219,11 +219,11 @@ def finish(f, v, residual):
     return [(v + residual if after else v).astype(np.float32)]
 
 
-def reference(f, inputs):
-    x, w, bias, *rest = [a.astype(np.float64) for a in inputs]
+def convolved(f, x, w):
+    """The sums over taps, in the operands' own type."""
     n, oh, ow, g = f["n"], f["oh"], f["ow"], f["g"]
     x = np.pad(x, ((0, 0), (f["pt"], f["pb"]), (f["pl"], f["pr"]), (0, 0)))
-    y = np.zeros((n, oh, ow, g, f["oc"] // g)) + bias.reshape(g, -1)
+    y = np.zeros((n, oh, ow, g, f["oc"] // g), x.dtype)
     w = w.reshape(g, f["oc"] // g, f["kh"], f["kw"], f["ic"] // g)
     for i in range(f["kh"]):
         for j in range(f["kw"]):
@@ -231,4 +231,9 @@ def reference(f, inputs):
             taps = x[:, top :: f["sh"], left :: f["sw"]][:, :oh, :ow]
             taps = taps.reshape(n, oh, ow, g, f["ic"] // g)
             y += np.einsum("nhwgc,goc->nhwgo", taps, w[:, :, i, j])
-    return finish(f, y.reshape(n, oh, ow, f["oc"]), rest[0] if rest else None)
+    return y.reshape(n, oh, ow, f["oc"])
+
+
+def reference(f, inputs):
+    x, w, bias, *rest = [a.astype(np.float64) for a in inputs]
+    return finish(f, convolved(f, x, w) + bias, rest[0] if rest else None)

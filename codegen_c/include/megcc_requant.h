@@ -1,0 +1,67 @@
+// What becomes of an i32 sum, in one place: the integer itself, a real number, or 8 bits again.
+//
+// A kernel instance defines OUT (MEGCC_QUANT_*), ACT (MEGCC_ACT_*), SCALES (whether there is a scale
+// for each channel), OFFSET (whether there is an offset) and ZERO (whether the zero point of the data
+// is an operand) before it includes this header. ONNX requantises as y = saturate(round(f32(sum) *
+// scale) + zero point), rounding half to even, and so does this: to the bit.
+#ifndef MEGCC_REQUANT_H
+#define MEGCC_REQUANT_H
+
+#include "math/megcc_round.h"
+#include "megcc_act.h"
+#include "megcc_dtype.h"
+#include "megcc_quant_codes.h"
+
+#ifndef OUT
+#define OUT MEGCC_QUANT_STORED
+#endif
+#ifndef SCALES
+#define SCALES 1
+#endif
+#ifndef OFFSET
+#define OFFSET 0
+#endif
+#ifndef ZERO
+#define ZERO 0
+#endif
+#ifndef Y
+#define Y i8
+#endif
+
+// The operands behind the first `n`, in the order of the operator's header; NULL for those that the
+// call has not.
+#define MEGCC_SCALE(ptr, n) (OUT ? (const float *)(ptr)[n] : NULL)
+#define MEGCC_OFFSET(ptr, n) (OFFSET ? (const float *)(ptr)[(n) + 1] : NULL)
+#define MEGCC_ZERO(ptr, n) (ZERO ? (const void *)(ptr)[(n) + (OUT ? 1 : 0) + OFFSET] : NULL)
+#define MEGCC_QUANT_DST(ptr, n) ((ptr)[(n) + (OUT ? 1 : 0) + OFFSET + ZERO])
+
+// How a call rescales: the scales and offsets of all channels, and the numbers of its attributes.
+typedef struct {
+  const float *scale, *offset;
+  int32_t zero, low, high;
+  float act_a, act_b;
+} megcc_rescale;
+
+// The value of channel `c` whose sum is `sum`, as an element of the output.
+MEGCC_INLINE MEGCC_CTYPE(Y) megcc_rescaled(const megcc_rescale *r, int32_t sum, int32_t c) {
+#if OUT == MEGCC_QUANT_SUMS
+  (void)r, (void)c;
+  return sum;
+#else
+  float v = (float)sum * r->scale[SCALES ? c : 0];
+  if (OFFSET) v += r->offset[c];
+#if OUT == MEGCC_QUANT_REAL
+  return megcc_act_f32(v, r->act_a, r->act_b);
+#else
+  // Clamped first: a conversion of what no i32 holds is undefined. The limits of the type are far
+  // inside, and a NaN becomes the lower one.
+  const float low = (float)(r->low - r->zero), high = (float)(r->high - r->zero);
+  v = megcc_roundf(v);
+  v = v > low ? v : low;
+  v = v < high ? v : high;
+  return (MEGCC_CTYPE(Y))((int32_t)v + r->zero);
+#endif
+#endif
+}
+
+#endif  // MEGCC_REQUANT_H
