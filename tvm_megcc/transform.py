@@ -28,8 +28,11 @@ from tvm_megcc.passes import (
     ForwardMemory,
     Generate,
     ImplicitBroadcast,
+    IntegerForm,
     LegaliseRest,
     MaterialiseKernels,
+    NarrowMoves,
+    QuantisedMoves,
     ReadSizes,
     SettleStretched,
     SizesFirst,
@@ -45,9 +48,10 @@ from tvm_megcc.passes.plan_memory import PlanMemory
 __all__ = [
     "CallExterns", "CastsApart", "ChannelsLast", "CompileRegions", "ExpandQuantised",
     "FoldConstants", "FoldScaleShift", "ForwardMemory", "FuseNamed", "Generate",
-    "ImplicitBroadcast", "LegaliseRest", "MaterialiseKernels", "OwnScans", "PartitionForMegcc",
-    "PlanMemory", "ReadSizes", "ScalarsApart", "SettleStretched", "SizesFirst", "WindowsTo2d",
-    "kernels", "pipeline", "stages",
+    "ImplicitBroadcast", "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowMoves",
+    "OwnScans", "PartitionForMegcc", "PlanMemory", "QuantisedMoves", "ReadSizes",
+    "ScalarsApart", "SettleStretched", "SizesFirst", "WindowsTo2d", "kernels", "pipeline",
+    "stages",
 ]  # fmt: skip
 
 

@@ -1,9 +1,10 @@
 // What becomes of an i32 sum, in one place: the integer itself, a real number, or 8 bits again.
 //
-// A kernel instance defines OUT (MEGCC_QUANT_*), ACT (MEGCC_ACT_*), SCALES (whether there is a scale
-// for each channel), OFFSET (whether there is an offset) and ZERO (whether the zero point of the data
-// is an operand) before it includes this header. ONNX requantises as y = saturate(round(f32(sum) *
-// scale) + zero point), rounding half to even, and so does this: to the bit.
+// A kernel instance defines OUT (MEGCC_QUANT_*), ACT (MEGCC_ACT_*), SCALES (whether there is a
+// scale for each channel), OFFSET (whether there is an offset) and ZERO (whether the zero point of
+// the data is an operand) before it includes this header. ONNX requantises as y =
+// saturate(round(f32(sum) * scale) + zero point), rounding half to even, and so does this: to the
+// bit.
 #ifndef MEGCC_REQUANT_H
 #define MEGCC_REQUANT_H
 

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from functools import cache
 
-from tvm_megcc.fuse import conv2d, elementwise, matmul, movement, pool2d, reduction, resize2d
+from tvm_megcc.fuse import (
+    conv2d,
+    elementwise,
+    matmul,
+    movement,
+    pool2d,
+    quantised,
+    reduction,
+    resize2d,
+)
 from tvm_megcc.fuse.request import Anchor
 
-_OPERATORS = (conv2d, matmul, pool2d, reduction, resize2d, movement, elementwise)
+_OPERATORS = (quantised, conv2d, matmul, pool2d, reduction, resize2d, movement, elementwise)
 
 
 @cache

@@ -1,8 +1,8 @@
 """What may follow an operator within its kernel: bias, residual, activation, one step at a time.
 
-A step looks at who uses the value so far and says which value a kernel could give instead. New
-steps (a requantisation, a second residual) stand beside these; which of them an operator's kernels
-take is said at its anchor, and which combinations, by the kernels' own headers.
+A step looks at who uses the value so far and says which value a kernel could give instead. Which of
+them an operator's kernels take is said at its anchor, and which combinations, by the kernels' own
+headers. What may follow sums of integers stands in `rescale.py`.
 """
 
 from __future__ import annotations
@@ -32,6 +32,11 @@ class Tail:
         Added before the activation, or ``after`` it.
     act, act_a, act_b
         Code and parameters of the activation (``codegen_c/include/megcc_act_codes.h``), 0 for none.
+    scale, offset : Expr, or None
+        What an integer sum is multiplied by to become a real number, and what is added then
+        (`tvm_megcc.fuse.rescale`).
+    stored : Call, or None
+        The ``relax.quantize`` that makes 8 bits of the number.
     """
 
     bias: relax.Expr | None = None
@@ -40,6 +45,9 @@ class Tail:
     act: int = 0
     act_a: float = 0.0
     act_b: float = 0.0
+    scale: relax.Expr | None = None
+    offset: relax.Expr | None = None
+    stored: relax.Call | None = None
 
     @property
     def activation(self) -> dict[str, int | float]:
@@ -90,9 +98,9 @@ def bias(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
     """A constant is added to the operator's value."""
     if grown.tail != PLAIN:
         return
-    for user, other, _ in _sums(graph, grown.value):
+    for user, other, _ in sums(graph, grown.value):
         if isinstance(other, GenericConst):
-            yield _with(grown, user, replace(grown.tail, bias=other))
+            yield extended(grown, user, replace(grown.tail, bias=other))
 
 
 def residual(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
@@ -100,13 +108,13 @@ def residual(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
     tail = grown.tail
     if tail.residual is not None:
         return
-    for user, other, right in _sums(graph, grown.value):
+    for user, other, right in sums(graph, grown.value):
         same = graph.shape_of(other) == graph.shape_of(origin) and dtype_of(other) == dtype_of(
             origin
         )
         if same and other not in grown.inside:
             added = replace(tail, residual=other, after=bool(tail.act))
-            yield replace(_with(grown, user, added), swapped=right)
+            yield replace(extended(grown, user, added), swapped=right)
 
 
 def activation(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
@@ -139,7 +147,7 @@ def grow(
             waiting += step(graph, origin, grown)
 
 
-def _sums(graph: Graph, value: relax.Var) -> Iterator[tuple[relax.Var, relax.Expr, bool]]:
+def sums(graph: Graph, value: relax.Var) -> Iterator[tuple[relax.Var, relax.Expr, bool]]:
     """The sums that a value is in: their variable, the other operand, whether that is the left."""
     for user in graph.users_of(value):
         call = graph.values[user]
@@ -150,5 +158,6 @@ def _sums(graph: Graph, value: relax.Var) -> Iterator[tuple[relax.Var, relax.Exp
         yield user, lhs if right else rhs, right
 
 
-def _with(grown: Grown, user: relax.Var, tail: Tail) -> Grown:
+def extended(grown: Grown, user: relax.Var, tail: Tail) -> Grown:
+    """What has grown, with one call more."""
     return Grown(user, grown.inside | {user}, tail, grown.swapped)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from tvm import relax
@@ -82,13 +82,15 @@ class Graph:
             seen.update(level)
             yield from level
 
-    def matched(self, pattern: DFPattern, root: relax.Var) -> Found | None:
-        """What a pattern finds whose last call is bound to `root`."""
+    def matched(
+        self, pattern: DFPattern, root: relax.Var, again: Collection[DFPattern] = ()
+    ) -> Found | None:
+        """What a pattern finds whose last call is bound to `root`; without the calls `again`."""
         found = pattern.extract_matched_expr(self.values[root], self._around(root))
         if found is None:
             return None
-        calls = (self._bound[e] for p, e in found.items() if isinstance(p, CallPattern))
-        return Found(found, frozenset(calls))
+        calls = (p for p in found if isinstance(p, CallPattern) and p not in again)
+        return Found(found, frozenset(self._bound[found[p]] for p in calls))
 
     def is_closed(self, inside: frozenset[relax.Var], root: relax.Var) -> bool:
         """Whether nobody outside uses what these calls compute, `root` excepted."""

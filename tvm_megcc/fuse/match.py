@@ -27,7 +27,7 @@ from tvm_megcc.relax_tools.slices import slice_of
 
 _SLICE = "relax.strided_slice"
 #: What is fused to one TIR function. A slope of nn.prelu does not broadcast as NumPy has it.
-_CHAINED = UNARY | BROADCAST | {"relax.nn.prelu"}
+_CHAINED = UNARY | BROADCAST | {"relax.nn.prelu", "relax.quantize", "relax.dequantize"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class _Matcher:
             if var in self.graph.claimed:
                 continue
             for anchor in by_root.get(op_name(value), ()):
-                found = self.graph.matched(anchor.pattern, var)
+                found = self.graph.matched(anchor.pattern, var, anchor.again)
                 if found is None:
                     continue
                 parts = {name: found.parts[pattern] for name, pattern in anchor.parts.items()}

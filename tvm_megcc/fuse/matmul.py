@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from tvm.ir import GenericConst
 from tvm.relax.dpl import is_op, wildcard
@@ -36,6 +37,22 @@ def _swaps_last_two(parts: Parts) -> bool:
 
 
 def _request(trans_b: bool, parts: Parts, tail: Tail) -> Request | None:
+    lhs, rhs = parts["lhs"], parts["rhs"]
+    facts = geometry(trans_b, parts)
+    if facts is None:
+        return None
+    added = {}
+    if tail.bias is not None:
+        vector = channel_vector(tail.bias, facts["n"])
+        if vector is None:
+            return None
+        added = {"bias": vector}
+    facts |= {"bias": len(added), **tail.facts}
+    return Request("matmul", facts, {"lhs": lhs, "rhs": rhs, **added, **tail.operands})
+
+
+def geometry(trans_b: bool, parts: Parts) -> dict[str, Any] | None:
+    """The sizes of the product ``root`` of ``lhs`` and ``rhs``, which is ``swap`` transposed."""
     lhs, rhs, root = parts["lhs"], parts["rhs"], parts["root"]
     if trans_b and not _swaps_last_two(parts):
         return None
@@ -50,18 +67,10 @@ def _request(trans_b: bool, parts: Parts, tail: Tail) -> Request | None:
         return None
     batch, m, lhs_stride, rhs_stride = batches
     rhs_const = isinstance(rhs, GenericConst) and rhs_stride == 0
-    added = {}
-    if tail.bias is not None:
-        vector = channel_vector(tail.bias, n)
-        if vector is None:
-            return None
-        added = {"bias": vector}
-    facts = {
+    return {
         "b": batch, "m": m, "n": n, "k": k, "lhs_stride": lhs_stride,
-        "rhs_stride": rhs_stride, "trans_b": int(trans_b),
-        "rhs_const": int(rhs_const), "bias": len(added), **tail.facts,
+        "rhs_stride": rhs_stride, "trans_b": int(trans_b), "rhs_const": int(rhs_const),
     }  # fmt: skip
-    return Request("matmul", facts, {"lhs": lhs, "rhs": rhs, **added, **tail.operands})
 
 
 def _batches(

@@ -112,6 +112,8 @@ class Anchor:
         The parts, and what follows the operator -> a request, or None to decline.
     steps : tuple of Step
         What may follow it within one kernel call (`tvm_megcc.fuse.epilogue`).
+    again : tuple of DFPattern
+        Calls of the pattern that the kernel does for itself: others may use their values, too.
     elementwise : bool
         It is used only where it takes a whole chain of elementwise operators: a longer chain stays
         in one piece, which generated code computes in one pass over memory.
@@ -122,6 +124,7 @@ class Anchor:
     parts: Mapping[str, DFPattern]
     build: Build
     steps: tuple[Step, ...] = field(default=())
+    again: tuple[DFPattern, ...] = ()
     elementwise: bool = False
 
     @property

@@ -103,6 +103,12 @@ def requantise(
     """An i32 sum times ``factor`` as a quantised tensor with operand ``zero_point``."""
     assert expr_dtype(total) == "int32"
     scaled = relax.op.multiply(relax.op.astype(total, "float32"), factor)
+    known = np.zeros((), dtype) if is_zero(inputs, zero_point) else inputs.known(zero_point)
+    if known is not None and known.size == 1 and int(total.ty.ndim) > 0:
+        # By steps of one: the form that integer kernels serve (`tvm_megcc.fuse.rescale`).
+        one = ctx.const(np.float32(1), "float32")
+        point = ctx.const(known.reshape(()), dtype)
+        return relax.op.quantize(ctx.emit(scaled), one, point, axis=0, out_dtype=dtype)
     point = None if is_zero(inputs, zero_point) else reshaped(ctx, inputs, zero_point, [])
     return saturate(ctx, ctx.emit(scaled), point, dtype)
 

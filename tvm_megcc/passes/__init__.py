@@ -25,8 +25,11 @@ from tvm_megcc.passes.fold_scale import FoldScaleShift
 from tvm_megcc.passes.forward_memory import ForwardMemory
 from tvm_megcc.passes.generate import Generate
 from tvm_megcc.passes.implicit_broadcast import ImplicitBroadcast
+from tvm_megcc.passes.integer_form import IntegerForm
 from tvm_megcc.passes.legalise import LegaliseRest
 from tvm_megcc.passes.materialise import MaterialiseKernels
+from tvm_megcc.passes.narrow_moves import NarrowMoves
+from tvm_megcc.passes.quantised_moves import QuantisedMoves
 from tvm_megcc.passes.read_sizes import ReadSizes
 from tvm_megcc.passes.settle_stretched import SettleStretched
 from tvm_megcc.passes.sizes_first import SizesFirst
@@ -34,8 +37,9 @@ from tvm_megcc.relax_tools import raising
 
 __all__ = [
     "CallExterns", "ChannelsLast", "ExpandQuantised", "FoldConstants", "FoldScaleShift",
-    "ForwardMemory", "Generate", "ImplicitBroadcast", "LegaliseRest", "MaterialiseKernels",
-    "ReadSizes", "SettleStretched", "SizesFirst", "WindowsTo2d", "pipeline", "stages",
+    "ForwardMemory", "Generate", "ImplicitBroadcast", "IntegerForm", "LegaliseRest",
+    "MaterialiseKernels", "NarrowMoves", "QuantisedMoves", "ReadSizes", "SettleStretched",
+    "SizesFirst", "WindowsTo2d", "pipeline", "stages",
 ]  # fmt: skip
 
 raising.register()
@@ -63,6 +67,8 @@ def stages(
                 relax.transform.ConvertToDataflow(min_size=1),
                 ReadSizes(),
                 SettleStretched(),
+                QuantisedMoves(),
+                IntegerForm(),
                 FoldScaleShift(),
                 WindowsTo2d(),
                 ImplicitBroadcast(),
@@ -74,7 +80,7 @@ def stages(
                 relax.transform.CanonicalizeBindings(),
             ]
         ),
-        "layout": ChannelsLast(),
+        "layout": sequential([ChannelsLast(), NarrowMoves()]),
         "forward_memory": ForwardMemory(),
         "materialise": sequential([MaterialiseKernels(arch, preference), LegaliseRest()]),
         "generate": sequential([CallExterns(), Generate(entries)]),

@@ -19,9 +19,9 @@
 //
 // An element's sum is bias[n] plus, over k, (lhs - LHS_ZERO) * (rhs - RHS_ZERO). `trans_b`: rhs is
 // [N, K]. `rhs_const`: rhs is a constant, comes as the kernel packs it, is centred (RHS_ZERO is 0),
-// and there is a bias. The rest is as in op/qconv2d.h: `zero` is that of lhs where it is known at run
-// time only, which only calls with a constant rhs have; `narrow` says that no element of a constant
-// rhs is -128.
+// and there is a bias. The rest is as in op/qconv2d.h: `zero` is that of lhs where it is known at
+// run time only, which only calls with a constant rhs have; `narrow` says that no element of a
+// constant rhs is -128.
 #ifndef MEGCC_OP_QMATMUL_H
 #define MEGCC_OP_QMATMUL_H
 

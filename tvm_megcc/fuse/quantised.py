@@ -1,0 +1,172 @@
+"""qconv2d, qmatmul: i32 convolutions and products of 8-bit integers less their zero points.
+
+    conv2d(astype(x, i32) - zero, w) [+ bias]  and what rescales the sums (`rescale.py`)
+
+It is the arithmetic by which ONNX defines its quantised operators, as `tvm_megcc.ops` emits it and
+`tvm_megcc.passes.integer_form` makes it of operators between DequantizeLinear and QuantizeLinear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from tvm import relax
+from tvm.relax.dpl import DFPattern, is_const, is_op, wildcard
+
+from tvm_megcc.core.dtypes import numpy_dtype
+from tvm_megcc.dims import fixed
+from tvm_megcc.fuse import conv2d, matmul
+from tvm_megcc.fuse.epilogue import Tail
+from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
+from tvm_megcc.fuse.rescale import STEPS, rescaling
+from tvm_megcc.relax_tools.exprs import constant, dtype_of
+
+_EIGHT_BITS = ("i8", "u8")
+
+
+@dataclass(frozen=True, slots=True)
+class _Centred:
+    """A tensor of 8 bits less its zero point, as i32."""
+
+    name: str
+    pattern: DFPattern
+    raw: DFPattern
+    zero: DFPattern | None
+    calls: tuple[DFPattern, ...]
+
+
+def _centred() -> Iterator[_Centred]:
+    """The forms: no zero point, a constant, one that is known at run time."""
+    raw = wildcard()
+    wide = is_op("relax.astype")(raw)
+    yield _Centred("", wide, raw, None, (wide,))
+    raw, zero = wildcard(), is_const()
+    wide = is_op("relax.astype")(raw)
+    less = is_op("relax.subtract")(wide, zero)
+    yield _Centred("_less", less, raw, zero, (wide, less))
+    raw, zero = wildcard(), wildcard()
+    wide, point = is_op("relax.astype")(raw), is_op("relax.astype")(zero)
+    less = is_op("relax.subtract")(wide, point)
+    yield _Centred("_less_given", less, raw, zero, (wide, point, less))
+
+
+def anchors() -> Iterator[Anchor]:
+    for x in _centred():
+        w = is_const()
+        parts = {"x": x.raw, "w": w} | ({"zero": x.zero} if x.zero is not None else {})
+        pattern = is_op("relax.nn.conv2d")(x.pattern, w)
+        yield Anchor(f"qconv2d{x.name}", pattern, parts, _convolution, STEPS, x.calls)
+    for lhs in _centred():
+        for trans_b in (True, False):
+            yield _product(lhs, None, trans_b)
+            for rhs in _centred():
+                yield _product(lhs, rhs, trans_b)
+
+
+def _product(lhs: _Centred, rhs: _Centred | None, trans_b: bool) -> Anchor:
+    """A matrix product; without `rhs`, of a constant."""
+    right = is_const() if rhs is None else rhs.pattern
+    parts = {"lhs": lhs.raw, "rhs": right if rhs is None else rhs.raw}
+    name, calls = f"qmatmul{lhs.name}", lhs.calls
+    if rhs is not None:
+        name, calls = f"{name}_by{rhs.name}", (*calls, *rhs.calls)
+    if trans_b:
+        name, right = f"{name}_bt", is_op("relax.permute_dims")(right)
+        parts["swap"] = right
+    if lhs.zero is not None:
+        parts["zero"] = lhs.zero
+    if rhs is not None and rhs.zero is not None:
+        parts["rhs_zero"] = rhs.zero
+    pattern = is_op("relax.matmul")(lhs.pattern, right)
+    return Anchor(name, pattern, parts, partial(_matrices, trans_b), STEPS, calls)
+
+
+def _convolution(parts: Parts, tail: Tail) -> Request | None:
+    facts = conv2d.geometry(parts)
+    weights = _weights(parts["w"])
+    if facts is None or weights is None or dtype_of(parts["root"]) != "i32":
+        return None
+    oc = facts["oc"]
+    bias = np.zeros(fixed(oc), np.int32) if tail.bias is None else channel_vector(tail.bias, oc)
+    zero, scaled = _zero(parts, "x", "zero"), rescaling(tail, oc)
+    if bias is None or zero is None or scaled is None:
+        return None
+    known: dict[str, Any] = {**facts, **scaled.facts, "x_zero": zero.number, **zero.facts}
+    known["narrow"] = int(weights.min(initial=0) > -128)
+    operands = {"x": parts["x"], "w": weights, "bias": bias, **scaled.operands, **zero.operands}
+    return Request("qconv2d", known, operands)
+
+
+def _matrices(trans_b: bool, parts: Parts, tail: Tail) -> Request | None:
+    facts = matmul.geometry(trans_b, parts)
+    scaled = None if facts is None else rescaling(tail, facts["n"])
+    zero = _zero(parts, "lhs", "zero")
+    if facts is None or scaled is None or zero is None or dtype_of(parts["root"]) != "i32":
+        return None
+    operands: dict[str, Any] = {"lhs": parts["lhs"], "rhs": parts["rhs"]}
+    known: dict[str, Any] = {**facts, **scaled.facts, "lhs_zero": zero.number, **zero.facts}
+    known |= {"dst_zero": known.pop("y_zero"), "rhs_zero": 0, "narrow": 0, "bias": 0}
+    bias = None if tail.bias is None else channel_vector(tail.bias, facts["n"])
+    if tail.bias is not None and bias is None:
+        return None
+    if known["rhs_const"]:
+        weights = _weights(parts["rhs"])
+        if weights is None:
+            return None
+        operands["rhs"] = weights
+        known["narrow"] = int(weights.min(initial=0) > -128)
+        bias = np.zeros(fixed(facts["n"]), np.int32) if bias is None else bias
+    else:
+        right = _zero(parts, "rhs", "rhs_zero")
+        if right is None or right.operands or zero.operands:
+            return None
+        known["rhs_zero"] = right.number
+    if bias is not None:
+        known["bias"], operands["bias"] = 1, bias
+    return Request("qmatmul", known, {**operands, **scaled.operands, **zero.operands})
+
+
+def _weights(expr: relax.Expr) -> np.ndarray | None:
+    """Centred weights as signed bytes, where they are."""
+    array = constant(expr)
+    if array is None or array.dtype != np.int32:
+        return None
+    fits = array.min(initial=0) >= -128 and array.max(initial=0) <= 127
+    return array.astype(np.int8) if fits else None
+
+
+def _holds(dtype: str, number: int) -> bool:
+    info = np.iinfo(numpy_dtype(dtype))
+    return bool(info.min <= number <= info.max)
+
+
+@dataclass(frozen=True, slots=True)
+class _Zero:
+    """A zero point: a number, or an operand."""
+
+    number: int
+    operands: dict[str, relax.Expr]
+
+    @property
+    def facts(self) -> dict[str, int]:
+        return {"zero_operand": len(self.operands)}
+
+
+def _zero(parts: Parts, data: str, name: str) -> _Zero | None:
+    """The zero point of a part of 8 bits, of its own type; None where it is something else."""
+    dtype = dtype_of(parts[data])
+    if dtype not in _EIGHT_BITS:
+        return None
+    if name not in parts:
+        return _Zero(0, {})
+    known = constant(parts[name])
+    if known is None:
+        one = parts.shape_of(parts[name]) in ((), (1,))
+        return _Zero(0, {"zero": parts[name]}) if one and dtype_of(parts[name]) == dtype else None
+    if known.size != 1 or not _holds(dtype, known.item()):
+        return None
+    return _Zero(int(known.item()), {})

@@ -1,0 +1,225 @@
+"""IntegerForm: convolutions and products of dequantised tensors are computed in integers.
+
+    conv2d(dequantize(x, sx, zx), dequantize(w, sw, zw)) + dequantize(b, sx * sw, 0)
+      ->  astype(conv2d(astype(x, i32) - zx, w - zw) + b, f32) * (sx * sw)
+
+which is the same real number, rounded once instead of once for each product. It is the arithmetic
+of ONNX's QLinearConv and QLinearMatMul, as `tvm_megcc.ops` emits it, so that what the integer
+kernels serve is one form (`tvm_megcc.fuse.quantised`). It is made only where they serve it: weights
+are constants that fit into signed bytes once their zero point is taken off, scales are constants,
+one for the data and one for the weights or for each output channel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.exprs import constant, dtype_of, make_constant, static_shape
+from tvm_megcc.relax_tools.shape_exprs import Symbols
+
+_EIGHT_BITS = ("i8", "u8")
+#: Convolution -> its spatial dims and the layouts in which the importer leaves it.
+_CONVOLUTIONS = {
+    "relax.nn.conv1d": ("NCW", "OIW"),
+    "relax.nn.conv2d": ("NCHW", "OIHW"),
+}
+_MATMUL = "relax.matmul"
+#: By how much the scale of a bias may differ from the product of the other two.
+_SAME_SCALE = 1e-5
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.IntegerForm")
+class IntegerForm:
+    """See the module's docstring."""
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Rewriter(mod)))
+        return relax.transform.DeadCodeElimination()(mod)
+
+
+@dataclass(frozen=True, slots=True)
+class _Integers:
+    """A constant: integers less their zero point, and the scale of each."""
+
+    values: np.ndarray
+    scales: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    """A tensor at run time: 8 bits, one zero point and one scale for all."""
+
+    raw: relax.Expr
+    zero: int
+    scale: np.float32
+
+
+@mutator
+class _Rewriter(PyExprMutator):
+    def __init__(self, mod: tvm.IRModule) -> None:
+        super().__init__(mod)
+        self.symbols: Symbols
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        call = self.visit_expr_post_order(call)
+        name = op_name(call)
+        if name in _CONVOLUTIONS:
+            return self._convolution(call, _CONVOLUTIONS[name])
+        if name == _MATMUL:
+            return self._product(call)
+        if name == "relax.add":
+            return self._biased(call)
+        return call
+
+    def _convolution(self, call: relax.Call, layouts: tuple[str, str]) -> relax.Expr:
+        attrs = call.attrs
+        data, weights = self._data(call.args[0]), self._integers(call.args[1])
+        if (str(attrs.data_layout), str(attrs.kernel_layout)) != layouts or data is None:
+            return call
+        if weights is None or not _is_signed_bytes(weights.values):
+            return call
+        rank, oc = weights.values.ndim, weights.values.shape[0]
+        scales = _one_of_each(weights.scales, 0)
+        if scales is None or oc == 0:
+            return call
+        function = getattr(relax.op.nn, op_name(call).removeprefix("relax.nn."))
+        total = function(
+            self._centred(data),
+            make_constant(weights.values),
+            strides=attrs.strides,
+            padding=attrs.padding,
+            dilation=attrs.dilation,
+            groups=attrs.groups,
+            data_layout=layouts[0],
+            kernel_layout=layouts[1],
+        )
+        return self._real(total, data.scale * scales.reshape(-1, *[1] * (rank - 2)))
+
+    def _product(self, call: relax.Call) -> relax.Expr:
+        lhs, weights = self._data(call.args[0]), self._integers(call.args[1])
+        if lhs is None:
+            return call
+        if weights is None:
+            rhs = self._data(call.args[1])
+            if rhs is None:
+                return call
+            total = relax.op.matmul(self._centred(lhs), self._centred(rhs))
+            return self._real(total, np.asarray(lhs.scale * rhs.scale))
+        if weights.values.ndim < 2 or not _is_signed_bytes(weights.values):
+            return call
+        scales = _one_of_each(weights.scales, weights.values.ndim - 1)
+        if scales is None:
+            return call
+        total = relax.op.matmul(self._centred(lhs), make_constant(weights.values))
+        return self._real(total, lhs.scale * scales)
+
+    def _biased(self, call: relax.Call) -> relax.Expr:
+        """A bias of the sum's own scale joins the sum."""
+        for value, other in (call.args, reversed(call.args)):
+            times = self._value(value)
+            added = self._integers(other)
+            if added is None or op_name(times) != "relax.multiply":
+                continue
+            cast, scales = self._value(times.args[0]), constant(times.args[1])
+            if op_name(cast) != "relax.astype" or dtype_of(cast.args[0]) != "i32":
+                continue
+            if scales is None or added.values.ndim > int(value.ty.ndim):
+                continue
+            try:
+                spread = np.broadcast_to(scales, added.scales.shape)
+            except ValueError:
+                continue
+            if not np.allclose(added.scales, spread, rtol=_SAME_SCALE, atol=0):
+                continue
+            total = relax.op.add(cast.args[0], make_constant(added.values))
+            return self._real(total, scales)
+        return call
+
+    def _real(self, total: relax.Expr, scales: np.ndarray) -> relax.Expr:
+        number = self.builder_.emit(relax.op.astype(self.builder_.emit(total), "float32"))
+        scales = scales.reshape(()) if scales.size == 1 else scales
+        return relax.op.multiply(number, make_constant(scales.astype(np.float32)))
+
+    def _centred(self, data: _Data) -> relax.Expr:
+        wide = self.builder_.emit(relax.op.astype(data.raw, "int32"))
+        if data.zero == 0:
+            return wide
+        zero = make_constant(np.asarray(data.zero, np.int32))
+        return self.builder_.emit(relax.op.subtract(wide, zero))
+
+    def _value(self, expr: relax.Expr) -> relax.Expr:
+        found = self.lookup_binding(expr) if isinstance(expr, relax.Var) else expr
+        return expr if found is None else found
+
+    def _data(self, expr: relax.Expr) -> _Data | None:
+        call = self._value(expr)
+        if op_name(call) != "relax.dequantize" or dtype_of(call.args[0]) not in _EIGHT_BITS:
+            return None
+        raw, scale, zero = call.args[0], *(constant(a) for a in call.args[1:])
+        if constant(raw) is not None or scale is None or zero is None:
+            return None
+        if scale.size != 1 or zero.size != 1 or dtype_of(call) != "f32":
+            return None
+        return _Data(raw, int(zero.item()), np.float32(scale.item()))
+
+    def _integers(self, expr: relax.Expr) -> _Integers | None:
+        """A constant that is dequantised, and then perhaps moved."""
+        call = self._value(expr)
+        name = op_name(call)
+        if name in _MOVES:
+            moved = self._integers(call.args[0])
+            shape = static_shape(call, self.symbols)
+            if moved is None or shape is None:
+                return None
+            move = _MOVES[name]
+            return _Integers(move(call, moved.values, shape), move(call, moved.scales, shape))
+        if name != "relax.dequantize" or dtype_of(call) != "f32":
+            return None
+        raw, scale, zero = (constant(a) for a in call.args)
+        if raw is None or scale is None or zero is None or raw.dtype.kind not in "iu":
+            return None
+        spread = [1] * raw.ndim
+        if raw.ndim:
+            spread[int(call.attrs.axis) % raw.ndim] = -1
+        zero, scale = (a.reshape(spread if a.size > 1 else ()) for a in (zero, scale))
+        values = raw.astype(np.int64) - zero.astype(np.int64)
+        if values.size and (values.min() < -(1 << 31) or values.max() >= 1 << 31):
+            return None
+        return _Integers(values.astype(np.int32), np.broadcast_to(scale, raw.shape))
+
+
+def _permuted(call: relax.Call, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    axes = call.attrs.axes
+    return array.transpose(None if axes is None else [int(a) for a in axes])
+
+
+def _reshaped(call: relax.Call, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    return array.reshape(shape)
+
+
+_MOVES = {
+    "relax.permute_dims": _permuted,
+    "relax.reshape": _reshaped,
+    "relax.expand_dims": _reshaped,
+    "relax.squeeze": _reshaped,
+}
+
+
+def _is_signed_bytes(values: np.ndarray) -> bool:
+    return bool(values.size) and values.min() >= -128 and values.max() <= 127
+
+
+def _one_of_each(scales: np.ndarray, axis: int) -> np.ndarray | None:
+    """The scales along one axis, where they differ along no other."""
+    if scales.size == 0:
+        return None
+    moved = np.moveaxis(scales, axis, 0).reshape(scales.shape[axis], -1)
+    first = moved[:, 0]
+    return np.ascontiguousarray(first) if (moved == first[:, None]).all() else None

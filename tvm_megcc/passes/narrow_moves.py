@@ -1,0 +1,56 @@
+"""NarrowMoves: what moves elements comes before what widens them.
+
+    permute_dims(astype(x, i32) - zero)  ->  astype(permute_dims(x), i32) - zero
+
+A quarter of the bytes is moved, and integer kernels, which read 8 bits, see the widening beside
+them.
+"""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.exprs import dtype_of
+
+_EIGHT_BITS = ("i8", "u8")
+_MOVES = frozenset(
+    "relax." + name for name in ("permute_dims", "reshape", "expand_dims", "squeeze")
+)
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.NarrowMoves")
+class NarrowMoves:
+    """See the module's docstring."""
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Rewriter(mod)))
+        return relax.transform.DeadCodeElimination()(mod)
+
+
+@mutator
+class _Rewriter(PyExprMutator):
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        call = self.visit_expr_post_order(call)
+        return self._narrow(call) if op_name(call) in _MOVES else call
+
+    def _narrow(self, move: relax.Call) -> relax.Expr:
+        wide = self._value(move.args[0])
+        zero = None
+        if op_name(wide) == "relax.subtract" and wide.args[1].ty.ndim == 0:
+            zero, wide = wide.args[1], self._value(wide.args[0])
+        if op_name(wide) != "relax.astype" or dtype_of(wide) != "i32":
+            return move
+        raw = wide.args[0]
+        if not isinstance(raw, relax.Var) or dtype_of(raw) not in _EIGHT_BITS:
+            return move
+        moved = relax.Call(move.op, [raw, *move.args[1:]], move.attrs, move.ty_args)
+        made = relax.op.astype(self.builder_.emit(moved), "int32")
+        return made if zero is None else relax.op.subtract(self.builder_.emit(made), zero)
+
+    def _value(self, expr: relax.Expr) -> relax.Expr:
+        found = self.lookup_binding(expr) if isinstance(expr, relax.Var) else expr
+        return expr if found is None else found

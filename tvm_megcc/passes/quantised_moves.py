@@ -1,0 +1,118 @@
+"""QuantisedMoves: what only moves elements works on 8 bits, and steps that undo each other vanish.
+
+    reshape(dequantize(x))                 ->  dequantize(reshape(x))
+    quantize(concat(a, b))                 ->  concat(quantize(a), quantize(b))
+    quantize(dequantize(x, s, z), s, z)    ->  x
+
+so that quantising and dequantising stand where integer kernels begin and end. Moving is whatever
+gives some of its operand's elements, each as it is: also the largest one of a window. Scales are
+constants, one for the whole tensor.
+"""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.exprs import constant, dtype_of
+
+_EIGHT_BITS = ("i8", "u8")
+#: Operators that give elements of their first operand.
+_MOVES = frozenset(
+    "relax." + name
+    for name in (
+        "permute_dims", "reshape", "expand_dims", "squeeze", "flatten", "strided_slice",
+        "nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d", "repeat", "tile", "flip",
+    )
+)  # fmt: skip
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.QuantisedMoves")
+class QuantisedMoves:
+    """See the module's docstring."""
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Rewriter(mod)))
+        return relax.transform.DeadCodeElimination()(mod)
+
+
+@mutator
+class _Rewriter(PyExprMutator):
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        call = self.visit_expr_post_order(call)
+        name = op_name(call)
+        if name in _MOVES:
+            return self._moved(call)
+        if name == "relax.concat":
+            return self._joined(call)
+        if name == "relax.quantize":
+            return self._quantised(call)
+        return call
+
+    def _moved(self, call: relax.Call) -> relax.Expr:
+        source = self._dequantised(call.args[0])
+        if source is None:
+            return call
+        args = [source.args[0], *call.args[1:]]
+        moved = self.builder_.emit(relax.Call(call.op, args, call.attrs, call.ty_args))
+        return relax.op.dequantize(moved, *source.args[1:], axis=0)
+
+    def _joined(self, call: relax.Call) -> relax.Expr:
+        """Dequantised once, where all parts have the same scale and zero point."""
+        fields = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else []
+        sources = [s for f in fields if (s := self._dequantised(f)) is not None]
+        if not sources or len(sources) < len(fields) or call.attrs.axis is None:
+            return call
+        first, *others = sources
+        if not all(_same_steps(first, other) for other in others):
+            return call
+        joined = relax.op.concat([s.args[0] for s in sources], axis=int(call.attrs.axis))
+        return relax.op.dequantize(self.builder_.emit(joined), *first.args[1:], axis=0)
+
+    def _quantised(self, call: relax.Call) -> relax.Expr:
+        if not _is_by_one_step(call) or dtype_of(call) not in _EIGHT_BITS:
+            return call
+        source = self._value(call.args[0])
+        if op_name(source) == "relax.dequantize" and _same_steps(source, call):
+            same = dtype_of(source.args[0]) == dtype_of(call)
+            return source.args[0] if same and _is_by_one_step(source) else call
+        if op_name(source) == "relax.concat" and isinstance(source.args[0], relax.Tuple):
+            if source.attrs.axis is None:
+                return call
+            parts = [self._step(part, call) for part in source.args[0].fields]
+            return relax.op.concat(parts, axis=int(source.attrs.axis))
+        return call
+
+    def _step(self, part: relax.Expr, like: relax.Call) -> relax.Expr:
+        made = relax.op.quantize(part, *like.args[1:], axis=0, out_dtype=str(like.attrs.out_dtype))
+        made = self.builder_.normalize(made)
+        return self.builder_.emit(self._quantised(made))
+
+    def _value(self, expr: relax.Expr) -> relax.Expr:
+        found = self.lookup_binding(expr) if isinstance(expr, relax.Var) else expr
+        return expr if found is None else found
+
+    def _dequantised(self, expr: relax.Expr) -> relax.Call | None:
+        """The ``dequantize`` by one constant step that a value is."""
+        call = self._value(expr)
+        if op_name(call) != "relax.dequantize" or not _is_by_one_step(call):
+            return None
+        held = constant(call.args[0]) is None and dtype_of(call.args[0]) in _EIGHT_BITS
+        return call if held and dtype_of(call) == "f32" else None
+
+
+def _is_by_one_step(call: relax.Call) -> bool:
+    known = [constant(a) for a in call.args[1:]]
+    return all(k is not None and k.size == 1 for k in known) and known[0].item() > 0  # type: ignore[union-attr]
+
+
+def _same_steps(one: relax.Call, other: relax.Call) -> bool:
+    """Whether scales and zero points are equal."""
+    return all(
+        (a := constant(x)) is not None and (b := constant(y)) is not None
+        and a.size == b.size == 1 and a.item() == b.item() and a.dtype == b.dtype
+        for x, y in zip(one.args[1:], other.args[1:], strict=True)
+    )  # fmt: skip
