@@ -46,9 +46,9 @@ DOORS: dict[str, set[str]] = {
 #: Modules between the rooms and whoever uses them. Each may import every room, and what stands
 #: before it here.
 SURFACES = (
-    "target", "memory_options", "host", "reference", "compare", "dynamic_options", "advice",
-    "pipeline", "driver", "byoc", "transform", "_register", "relay", "execute", "backend", "cli",
-    "__main__", "",
+    "target", "memory_options", "host", "reference", "compare", "quantisation", "dynamic_options",
+    "advice", "pipeline", "driver", "byoc", "transform", "_register", "relay", "execute", "backend",
+    "cli", "__main__", "",
 )  # fmt: skip
 ALLOWED = DOORS | {name: {*DOORS, *SURFACES[:number]} for number, name in enumerate(SURFACES)}
 

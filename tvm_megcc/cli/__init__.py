@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Sequence
 from types import FrameType
 
-from tvm_megcc.cli import bench, compare, compile, inspect, kernels, opt, run
+from tvm_megcc.cli import bench, compare, compile, inspect, kernels, opt, quantize, run
 from tvm_megcc.errors import MegccError
 
 #: In the order of ``tvmc --help``. A module has HELP, ``arguments(parser)`` and ``run(args)``.
@@ -32,6 +32,7 @@ COMMANDS = {
     "bench": bench,
     "opt": opt,
     "kernels": kernels,
+    "quantize": quantize,
 }
 
 

@@ -1,0 +1,180 @@
+"""ONNX Runtime's quantiser, as functions from model to model.
+
+Enters: a float model and samples. Leaves: the float model as the quantiser sees it (constants and
+batch normalisation folded, shapes inferred), and the quantised one.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import onnx
+import onnx.version_converter
+
+from tvm_megcc.errors import InputError, ToolError
+from tvm_megcc.quantisation.calibration import Samples
+
+#: What activations may become -> ONNX Runtime's name of it.
+ACTIVATIONS = {"s8": "QInt8", "u8": "QUInt8"}
+
+#: From this version on DequantizeLinear has scales per channel.
+_OPSET = 13
+
+
+def require() -> None:
+    """See that the quantiser is there.
+
+    Raises
+    ------
+    ToolError
+        When it is not.
+    """
+    if importlib.util.find_spec("onnxruntime") is None:
+        raise ToolError(
+            "quantize needs ONNX Runtime, which is not installed; pip install 'tvm-megcc[quantize]'"
+        )
+
+
+def check_float(model: onnx.ModelProto) -> None:
+    """Refuse a model that is quantised already.
+
+    Raises
+    ------
+    InputError
+        Names the first node that says so.
+    """
+    for node in model.graph.node:
+        if node.op_type.startswith(("QLinear", "DynamicQuantize")) or node.op_type in _QUANTISED:
+            name = node.name or node.output[0]
+            raise InputError(
+                f"the model is quantised already: node '{name}' is a {node.op_type};"
+                " give the float model"
+            )
+
+
+_QUANTISED = (
+    "QuantizeLinear", "DequantizeLinear", "ConvInteger", "MatMulInteger", "MatMulIntegerToFloat",
+    "MatMulNBits", "QGemm", "QAttention",
+)  # fmt: skip
+
+
+def name_nodes(model: onnx.ModelProto) -> None:
+    """Give nodes without a name that of their first output: the quantiser knows nodes by names."""
+    for node in model.graph.node:
+        node.name = node.name or next(filter(None, node.output), "")
+
+
+def nodes(model: onnx.ModelProto, names: Collection[str]) -> list[str]:
+    """These names, in order, if all are nodes of the model.
+
+    Raises
+    ------
+    InputError
+        Names the first that is not.
+    """
+    known = {node.name for node in model.graph.node}
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"--keep-float: the model has no node '{name}'; take a name that a viewer or the"
+                " report shows, of a node without one its first output's"
+            )
+    return sorted(names)
+
+
+def prepared(model: onnx.ModelProto, folder: Path, keep_float: Collection[str]) -> onnx.ModelProto:
+    """The model with its constants and batch normalisation folded, its shapes inferred.
+
+    Parameters
+    ----------
+    model : ModelProto
+    folder : path
+        For files in between.
+    keep_float : collection of str
+        Nodes that have to be there afterwards.
+    """
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    version = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), _OPSET)
+    source, out = folder / "float.onnx", folder / "prepared.onnx"
+    with _quantising("prepare"):
+        if version < _OPSET:
+            model = onnx.version_converter.convert_version(model, _OPSET)
+        onnx.save(model, source)
+        # Symbolic shapes would need sympy, and matter to operators that are not quantised.
+        quant_pre_process(str(source), str(out), skip_symbolic_shape=True)
+        found = onnx.load(out)
+    left = {node.name for node in found.graph.node}
+    for name in keep_float:
+        if name not in left:
+            raise InputError(
+                f"--keep-float: node '{name}' is folded into another one before anything is"
+                " quantised; name the node that computes with its constants"
+            )
+    return found
+
+
+def quantised(
+    model: onnx.ModelProto,
+    samples: Samples,
+    folder: Path,
+    *,
+    per_channel: bool,
+    activations: str,
+    keep_float: Collection[str],
+) -> onnx.ModelProto:
+    """A prepared model in QDQ form.
+
+    Raises
+    ------
+    InputError
+        When nothing of it can be quantised.
+    """
+    from onnxruntime import quantization
+
+    class Reader(quantization.CalibrationDataReader):
+        def __init__(self) -> None:
+            self.rows = iter(samples)
+
+        def get_next(self) -> object:
+            return next(self.rows, None)
+
+    source, out = folder / "prepared.onnx", folder / "quantised.onnx"
+    onnx.save(model, source)
+    with _quantising("quantise"):
+        quantization.quantize_static(
+            str(source),
+            str(out),
+            Reader(),
+            quant_format=quantization.QuantFormat.QDQ,
+            per_channel=per_channel,
+            activation_type=getattr(quantization.QuantType, ACTIVATIONS[activations]),
+            weight_type=quantization.QuantType.QInt8,
+            nodes_to_exclude=list(keep_float),
+        )
+        found = onnx.load(out)
+    if not any(node.op_type == "QuantizeLinear" for node in found.graph.node):
+        raise InputError(
+            "no node of the model can be quantised; compile it as it is, or keep fewer in float"
+        )
+    return found
+
+
+@contextmanager
+def _quantising(what: str) -> Iterator[None]:
+    """The quantiser's errors as one sentence, and without its remarks to the root logger."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:  # of ONNX, of ONNX Runtime, and of plain Python
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise ToolError(f"ONNX Runtime cannot {what} the model ({reason})") from error
+    finally:
+        logging.disable(before)
