@@ -1,9 +1,10 @@
 // What becomes of an i32 sum, in one place: the integer itself, a real number, or 8 bits again.
 //
-// A kernel instance defines OUT (MEGCC_QUANT_*), ACT (MEGCC_ACT_*), SCALES (whether there is a scale
-// for each channel), OFFSET (whether there is an offset) and ZERO (whether the zero point of the data
-// is an operand) before it includes this header. ONNX requantises as y = saturate(round(f32(sum) *
-// scale) + zero point), rounding half to even, and so does this: to the bit.
+// A kernel instance defines OUT (MEGCC_QUANT_*), ACT (MEGCC_ACT_*), SCALES (whether there is a
+// scale for each channel), OFFSET (whether there is an offset) and ZERO (whether the zero point of
+// the data is an operand) before it includes this header. ONNX requantises as y =
+// saturate(round(f32(sum) * scale) + zero point), rounding half to even, and so does this: to the
+// bit.
 #ifndef MEGCC_REQUANT_H
 #define MEGCC_REQUANT_H
 
@@ -49,7 +50,10 @@ MEGCC_INLINE MEGCC_CTYPE(Y) megcc_rescaled(const megcc_rescale *r, int32_t sum, 
   return sum;
 #else
   float v = (float)sum * r->scale[SCALES ? c : 0];
-  if (OFFSET) v += r->offset[c];
+  if (OFFSET) {
+    volatile float product = v;  // rounded, though packages are compiled with contraction
+    v = product + r->offset[c];
+  }
 #if OUT == MEGCC_QUANT_REAL
   return megcc_act_f32(v, r->act_a, r->act_b);
 #else
