@@ -50,7 +50,10 @@ MEGCC_INLINE MEGCC_CTYPE(Y) megcc_rescaled(const megcc_rescale *r, int32_t sum, 
   return sum;
 #else
   float v = (float)sum * r->scale[SCALES ? c : 0];
-  if (OFFSET) v += r->offset[c];
+  if (OFFSET) {
+    volatile float product = v;  // rounded, though packages are compiled with contraction
+    v = product + r->offset[c];
+  }
 #if OUT == MEGCC_QUANT_REAL
   return megcc_act_f32(v, r->act_a, r->act_b);
 #else
