@@ -22,7 +22,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm_megcc.dims import Size, fixed
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
-from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
+from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of, use_counts
 from tvm_megcc.relax_tools.shape_exprs import Symbols, symbols_of
 
 
@@ -32,7 +32,7 @@ class FoldScaleShift:
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         for gvar, func in plain_functions(mod):
-            folder = _Folder(mod, _use_counts(func), symbols_of(func))
+            folder = _Folder(mod, use_counts(func), symbols_of(func))
             mod = _updated(mod, gvar, folder.visit_expr(func))
         return relax.transform.DeadCodeElimination()(mod)
 
@@ -41,27 +41,6 @@ def _updated(mod: tvm.IRModule, gvar: relax.GlobalVar, func: relax.Function) -> 
     mod = tvm.IRModule(mod.functions, attrs=mod.attrs, global_infos=mod.global_infos)
     mod.update_func(gvar, func)
     return mod
-
-
-def _use_counts(func: relax.Function) -> Counter[relax.Var]:
-    counts: Counter[relax.Var] = Counter()
-
-    def visit(expr: relax.Expr) -> None:
-        if isinstance(expr, relax.Call):
-            counts.update(_variables(expr.args))
-        elif isinstance(expr, relax.Tuple):
-            counts.update(_variables(expr.fields))
-        elif isinstance(expr, relax.TupleGetItem):
-            counts.update(_variables([expr.tuple_value]))
-        elif isinstance(expr, relax.SeqExpr):
-            counts.update(_variables([expr.body]))
-
-    relax.analysis.post_order_visit(func.body, visit)
-    return counts
-
-
-def _variables(exprs: object) -> list[relax.Var]:
-    return [e for e in exprs if isinstance(e, relax.Var)]  # type: ignore[attr-defined]
 
 
 @mutator

@@ -1,6 +1,7 @@
 """QuantisedMoves: what only moves elements works on 8 bits, and steps that undo each other vanish.
 
     reshape(dequantize(x))                 ->  dequantize(reshape(x))
+    quantize(reshape(v))                   ->  reshape(quantize(v))
     quantize(concat(a, b))                 ->  concat(quantize(a), quantize(b))
     quantize(dequantize(x, s, z), s, z)    ->  x
 
@@ -11,13 +12,15 @@ constants, one for the whole tensor.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.exprs import constant, dtype_of
+from tvm_megcc.relax_tools.control_flow import plain_functions
+from tvm_megcc.relax_tools.exprs import constant, dtype_of, use_counts
 
 _EIGHT_BITS = ("i8", "u8")
 #: Operators that give elements of their first operand.
@@ -35,21 +38,40 @@ class QuantisedMoves:
     """See the module's docstring."""
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Rewriter(mod)))
-        return relax.transform.DeadCodeElimination()(mod)
+        # Quantising moves up by one operator in each round.
+        while True:
+            rewriter = _Rewriter(mod)
+            for gvar, func in plain_functions(mod):
+                rewriter.uses = use_counts(func)
+                rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
+            if not rewriter.changed:
+                return mod
+            mod = relax.transform.CanonicalizeBindings()(rewriter.builder_.get())
+            mod = relax.transform.DeadCodeElimination()(mod)
 
 
 @mutator
 class _Rewriter(PyExprMutator):
+    def __init__(self, mod: tvm.IRModule) -> None:
+        super().__init__(mod)
+        self.uses: Counter[relax.Var] = Counter()
+        self.changed = False
+
     def visit_call_(self, call: relax.Call) -> relax.Expr:
+        given = call
         call = self.visit_expr_post_order(call)
+        made = self._rewritten(call, given)
+        self.changed |= made is not call
+        return made
+
+    def _rewritten(self, call: relax.Call, given: relax.Call) -> relax.Expr:
         name = op_name(call)
         if name in _MOVES:
             return self._moved(call)
         if name == "relax.concat":
             return self._joined(call)
         if name == "relax.quantize":
-            return self._quantised(call)
+            return self._quantised(call, self.uses[given.args[0]] == 1)
         return call
 
     def _moved(self, call: relax.Call) -> relax.Expr:
@@ -72,13 +94,18 @@ class _Rewriter(PyExprMutator):
         joined = relax.op.concat([s.args[0] for s in sources], axis=int(call.attrs.axis))
         return relax.op.dequantize(self.builder_.emit(joined), *first.args[1:], axis=0)
 
-    def _quantised(self, call: relax.Call) -> relax.Expr:
+    def _quantised(self, call: relax.Call, is_only_user: bool) -> relax.Expr:
         if not _is_by_one_step(call) or dtype_of(call) not in _EIGHT_BITS:
             return call
         source = self._value(call.args[0])
         if op_name(source) == "relax.dequantize" and _same_steps(source, call):
             same = dtype_of(source.args[0]) == dtype_of(call)
             return source.args[0] if same and _is_by_one_step(source) else call
+        if not is_only_user:
+            return call
+        if op_name(source) in _MOVES and int(source.args[0].ty.ndim) > 0:
+            args = [self._step(source.args[0], call), *source.args[1:]]
+            return relax.Call(source.op, args, source.attrs, source.ty_args)
         if op_name(source) == "relax.concat" and isinstance(source.args[0], relax.Tuple):
             if source.attrs.axis is None:
                 return call
@@ -87,9 +114,8 @@ class _Rewriter(PyExprMutator):
         return call
 
     def _step(self, part: relax.Expr, like: relax.Call) -> relax.Expr:
-        made = relax.op.quantize(part, *like.args[1:], axis=0, out_dtype=str(like.attrs.out_dtype))
-        made = self.builder_.normalize(made)
-        return self.builder_.emit(self._quantised(made))
+        dtype = str(like.attrs.out_dtype)
+        return self.builder_.emit(relax.op.quantize(part, *like.args[1:], axis=0, out_dtype=dtype))
 
     def _value(self, expr: relax.Expr) -> relax.Expr:
         found = self.lookup_binding(expr) if isinstance(expr, relax.Var) else expr

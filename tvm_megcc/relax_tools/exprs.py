@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 import numpy as np
 from tvm import relax, tirx
 from tvm.ir import GenericConst
@@ -39,6 +42,25 @@ def expressions(func: relax.Function) -> list[relax.Expr]:
     found: list[relax.Expr] = []
     relax.analysis.post_order_visit(func, found.append)
     return found
+
+
+def use_counts(func: relax.Function) -> Counter[relax.Var]:
+    """How often each variable is an operand, or the function's result."""
+    counts: Counter[relax.Var] = Counter()
+    for expr in expressions(func):
+        if isinstance(expr, relax.Call):
+            counts.update(_variables(expr.args))
+        elif isinstance(expr, relax.Tuple):
+            counts.update(_variables(expr.fields))
+        elif isinstance(expr, relax.TupleGetItem):
+            counts.update(_variables([expr.tuple_value]))
+        elif isinstance(expr, relax.SeqExpr):
+            counts.update(_variables([expr.body]))
+    return counts
+
+
+def _variables(exprs: Iterable[relax.Expr]) -> list[relax.Var]:
+    return [e for e in exprs if isinstance(e, relax.Var)]
 
 
 def known_shape(expr: relax.Expr, name: str, symbols: Symbols) -> tuple[Size, ...]:
