@@ -11,7 +11,9 @@ from harness import HERE, TARGETS, Target
 from tvm_megcc.kernels.contract import OP_DIR
 
 
-@pytest.mark.parametrize("target", [t for t in TARGETS if t.name.startswith("arm")], ids=lambda t: t.name)
+@pytest.mark.parametrize(
+    "target", [t for t in TARGETS if t.name.startswith("arm")], ids=lambda t: t.name
+)
 @pytest.mark.parametrize("dtype", ["i8", "u8"])
 @pytest.mark.parametrize("offset", [0, 1])
 def test_neon_equals_scalar(target: Target, dtype: str, offset: int, tmp_path: Path) -> None:

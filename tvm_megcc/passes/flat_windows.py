@@ -40,6 +40,7 @@ _PLANES_FIRST = (0, 2, 1, 3, 4)  # NCDHW <-> NDCHW
 _BINARY = frozenset(
     f"relax.{name}" for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 )
+_STEPS = ("relax.quantize", "relax.dequantize")
 _SQUEEZE, _EXPAND = "relax.squeeze", "relax.expand_dims"
 _AXIS = 2  # the one that goes or comes
 
@@ -78,6 +79,8 @@ class _Rewriter(PyExprMutator):
         name = op_name(call)
         if name in UNARY or name in _BINARY:
             return self._element_by_element(call)
+        if name in _STEPS and all(a.ty.ndim == 0 for a in call.args[1:]):
+            return self._of_all_elements(call)
         if name not in _LINES and name not in _VOLUMES:
             return call
         attrs = call.attrs
@@ -125,6 +128,16 @@ class _Rewriter(PyExprMutator):
                 return call
             args.append(value)
         return self._back(relax.Call(call.op, args, call.attrs), known[0].squeezed)
+
+    def _of_all_elements(self, call: relax.Call) -> relax.Expr:
+        """Quantising by one scale, whichever axis it names."""
+        plane = self._plane(call.args[0])
+        if plane is None:
+            return call
+        function = getattr(relax.op, op_name(call).removeprefix("relax."))
+        dtype = str(call.attrs.out_dtype)
+        made = function(plane.value, *call.args[1:], axis=0, out_dtype=dtype)
+        return self._back(made, plane.squeezed)
 
     def _plane(self, arg: relax.Expr) -> _Plane | None:
         """The plane of which `arg` is the graph's own value."""

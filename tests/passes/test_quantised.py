@@ -1,0 +1,239 @@
+"""QuantisedMoves, IntegerForm, NarrowMoves: quantised operators reach integer kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax
+
+from tests.passes.support import build, operators, run
+from tvm_megcc.fuse.match import find_matches
+from tvm_megcc.passes import (
+    ChannelsLast,
+    FoldConstants,
+    ImplicitBroadcast,
+    IntegerForm,
+    NarrowMoves,
+    QuantisedMoves,
+    WindowsTo2d,
+)
+
+op = relax.op
+RNG = np.random.default_rng(0)
+X = (1, 4, 5, 6)
+
+
+def number(value: float, dtype: str) -> relax.Expr:
+    return relax.const(np.asarray(value, dtype))
+
+
+def quantize(x: relax.Expr, step: float = 0.05, zero: int = 3, dtype: str = "int8") -> relax.Expr:
+    return op.quantize(x, number(step, "float32"), number(zero, dtype), axis=0, out_dtype=dtype)
+
+
+def dequantize(x: relax.Expr, step: float = 0.05, zero: int = 3, dtype: str = "int8"):
+    return op.dequantize(x, number(step, "float32"), number(zero, dtype), axis=0)
+
+
+def held(x: relax.Expr, step: float = 0.05, zero: int = 3, dtype: str = "int8") -> relax.Expr:
+    """A real tensor as it is after 8 bits."""
+    return dequantize(quantize(x, step, zero, dtype), step, zero, dtype)
+
+
+def weights(*shape: int, low: int = -127, zero: int = 0, dtype: str = "int8", axis: int = 0):
+    info = np.iinfo(dtype)
+    values = RNG.integers(max(low, info.min), info.max, shape, dtype, endpoint=True)
+    values.flat[0] = max(low, info.min)
+    steps = (0.002 * RNG.uniform(1, 2, shape[axis])).astype("float32")
+    point = relax.const(np.full(shape[axis], zero, dtype))
+    return op.dequantize(relax.const(values), relax.const(steps), point, axis=axis)
+
+
+def bias(step: float, w: relax.Call) -> relax.Expr:
+    """Of a convolution's own scales."""
+    steps = w.args[1].value.numpy() * np.float32(step)
+    values = relax.const(RNG.integers(-900, 900, steps.size, "int32"))
+    zero = relax.const(np.zeros(steps.size, "int32"))
+    return op.dequantize(values, relax.const(steps), zero, axis=0)
+
+
+def conv(x: relax.Expr, **more: object) -> relax.Expr:
+    return op.nn.conv2d(held(x), weights(6, 4, 3, 3), padding=1, **more)
+
+
+def biased(x: relax.Expr) -> relax.Expr:
+    w = weights(6, 4, 3, 3)
+    y = op.nn.conv2d(held(x), w, padding=1)
+    return op.add(y, op.reshape(bias(0.05, w), (1, 6, 1, 1)))
+
+
+def in_integers(mod: tvm.IRModule) -> tvm.IRModule:
+    return tvm.transform.Sequential([QuantisedMoves(), IntegerForm()])(mod)
+
+
+def materialisable(mod: tvm.IRModule) -> tvm.IRModule:
+    passes = [WindowsTo2d(), ImplicitBroadcast(), FoldConstants(), ChannelsLast(), NarrowMoves()]
+    return tvm.transform.Sequential([in_integers, *passes][1:])(in_integers(mod))
+
+
+def served(body: Callable[..., relax.Expr], *shapes: tuple[int, ...]) -> list[str]:
+    """The kernel calls that are made of a function, with what says how sums end."""
+    names = ("x", "out", "act", "offset", "narrow", "zero_operand", "low", "bias")
+    found = []
+    mod = materialisable(build(body, *shapes))
+    for match in find_matches(mod["main"], "portable").values():
+        facts = match.request.facts
+        said = [f"{k}={facts[k]}" for k in names if facts.get(k)]
+        found.append(" ".join([match.request.op, *said]))
+    return found
+
+
+#: Name -> function, its inputs' shapes, the kernel calls.
+ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str]]] = {
+    "conv": (conv, [X], ["qconv2d out=1 narrow=1"]),
+    "stored": (lambda x: quantize(conv(x)), [X], ["qconv2d out=2 narrow=1 low=-128"]),
+    "stored_u8": (
+        lambda x: quantize(conv(x), 0.05, 7, "uint8"), [X], ["qconv2d out=2 narrow=1"]),
+    "relu": (
+        lambda x: quantize(op.nn.relu(conv(x)), 0.05, -5), [X],
+        ["qconv2d out=2 narrow=1 low=-5"]),
+    "clip": (
+        lambda x: quantize(op.clip(conv(x), 0.5, 6.0), 0.05, -50), [X],
+        ["qconv2d out=2 narrow=1 low=-40"]),
+    "bias": (lambda x: quantize(biased(x)), [X], ["qconv2d out=2 narrow=1 low=-128"]),
+    "real_bias": (
+        lambda x: quantize(op.add(conv(x), relax.const(np.ones((1, 6, 1, 1), "float32")))), [X],
+        ["qconv2d out=2 offset=1 narrow=1 low=-128"]),
+    "wide": (
+        lambda x: op.nn.conv2d(held(x), weights(6, 4, 3, 3, low=-128), padding=1), [X],
+        ["qconv2d out=1"]),
+    # No limit before 8 bits: the number is stored, and quantised by another call.
+    "sigmoid": (
+        lambda x: quantize(op.sigmoid(conv(x))), [X], ["qconv2d out=1 act=3 narrow=1"]),
+    "lines": (
+        lambda x: quantize(op.nn.conv1d(held(x), weights(6, 4, 3), padding=1)), [(1, 4, 9)],
+        ["qconv2d out=2 narrow=1 low=-128"]),
+    "two_readers": (
+        lambda x: op.add(op.nn.conv2d(y := held(x), weights(6, 4, 1, 1)),
+                         op.nn.conv2d(y, weights(6, 4, 1, 1))), [X],
+        ["qconv2d out=1 narrow=1", "qconv2d out=1 narrow=1"]),
+    "matmul": (
+        lambda x: quantize(op.matmul(held(x), weights(6, 7, axis=1))), [(3, 6)],
+        ["qmatmul out=2 narrow=1 low=-128 bias=1"]),
+    "gemm": (
+        lambda x: quantize(op.matmul(held(x), op.permute_dims(weights(7, 6)))), [(3, 6)],
+        ["qmatmul out=2 narrow=1 low=-128 bias=1"]),
+    "both_computed": (
+        lambda x, y: quantize(op.matmul(held(x), held(y))), [(2, 3, 6), (2, 6, 5)],
+        ["qmatmul out=2 low=-128"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_one_kernel_takes_what_follows_the_sums(name: str) -> None:
+    body, shapes, expected = ROWS[name]
+    calls = [s for s in served(body, *shapes) if s.startswith("q")]
+    assert sorted(calls) == sorted(expected)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_numbers_stay(name: str) -> None:
+    """Within a step of 8 bits, and to rounding where they are real."""
+    body, shapes, _ = ROWS[name]
+    before = build(body, *shapes)
+    inputs = [RNG.standard_normal(s).astype("float32") for s in shapes]
+    ((was,), (now,)) = (run(mod, *inputs) for mod in (before, in_integers(before)))
+    if was.dtype.kind == "f":
+        assert np.abs(was - now).max() <= 1e-5 * max(1, np.abs(was).max())
+    else:
+        assert np.abs(was.astype(int) - now.astype(int)).max() <= 1
+
+
+def test_what_no_kernel_takes_stays_as_it_is() -> None:
+    cases = {
+        "asymmetric": lambda x: op.nn.conv2d(
+            held(x), weights(6, 4, 3, 3, zero=100, dtype="uint8"), padding=1),
+        "float data": lambda x: op.nn.conv2d(x, weights(6, 4, 3, 3), padding=1),
+        "float weights": lambda x: op.nn.conv2d(
+            held(x), relax.const(RNG.standard_normal((6, 4, 3, 3)).astype("float32")), padding=1),
+        "scales of the inputs": lambda x: op.nn.conv2d(
+            held(x), weights(6, 4, 3, 3, axis=1), padding=1),
+    }  # fmt: skip
+    for name, body in cases.items():
+        mod = build(body, X)
+        tvm.ir.assert_structural_equal(IntegerForm()(mod), mod), name
+
+
+def test_a_bias_of_another_scale_is_added_to_the_number() -> None:
+    def body(x: relax.Var) -> relax.Expr:
+        w = weights(6, 4, 3, 3)
+        other = op.reshape(bias(0.07, w), (1, 6, 1, 1))
+        return quantize(op.add(op.nn.conv2d(held(x), w, padding=1), other))
+
+    assert "qconv2d out=2 offset=1 narrow=1 low=-128" in served(body, X)
+
+
+MOVES: dict[str, tuple[Callable[[relax.Expr], relax.Expr], list[str]]] = {
+    "reshape": (lambda v: op.reshape(v, (4, 30)), ["reshape"]),
+    "permute": (lambda v: op.permute_dims(v, [0, 2, 3, 1]), ["permute_dims"]),
+    "max_pool": (lambda v: op.nn.max_pool2d(v, 2), ["nn.max_pool2d"]),
+    "shuffle": (
+        lambda v: op.reshape(op.permute_dims(op.reshape(v, (2, 2, 30)), [1, 0, 2]), (4, 30)),
+        ["reshape", "permute_dims", "reshape"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_moves_work_on_8_bits(name: str) -> None:
+    """Of a tensor that is stored before and after, by equal and by other steps."""
+    move, names = MOVES[name]
+    wanted = ["relax." + n for n in names]
+    same = QuantisedMoves()(build(lambda x: quantize(move(held(x))), X))
+    assert operators(same) == ["relax.quantize", *wanted]
+    other = QuantisedMoves()(build(lambda x: quantize(move(held(x)), 0.1), X))
+    assert sorted(operators(other)) == sorted(
+        ["relax.quantize", "relax.dequantize", "relax.quantize", *wanted]
+    )
+    for body in (lambda x: quantize(move(held(x))), lambda x: quantize(move(held(x)), 0.1)):
+        mod = build(body, X)
+        x = RNG.standard_normal(X).astype("float32")
+        assert (run(mod, x)[0] == run(QuantisedMoves()(mod), x)[0]).all()
+
+
+def test_concatenation_of_other_steps_is_requantised_before() -> None:
+    def body(x: relax.Var, y: relax.Var) -> relax.Expr:
+        return quantize(op.concat([held(x), held(y, 0.1, -4)], axis=1))
+
+    mod = build(body, X, X)
+    made = QuantisedMoves()(mod)
+    assert operators(made)[-1] == "relax.concat" and operators(made).count("relax.quantize") == 3
+    inputs = [RNG.standard_normal(X).astype("float32") for _ in range(2)]
+    assert (run(mod, *inputs)[0] == run(made, *inputs)[0]).all()
+
+
+def test_a_value_that_others_read_is_not_quantised_twice() -> None:
+    def body(x: relax.Var) -> relax.Expr:
+        moved = op.reshape(op.exp(x), (4, 30))
+        return relax.Tuple([quantize(moved), op.exp(moved)])
+
+    mod = build(body, X)
+    tvm.ir.assert_structural_equal(QuantisedMoves()(mod), mod)
+
+
+def test_moves_come_before_what_widens() -> None:
+    def body(x: relax.Var) -> relax.Expr:
+        wide = op.subtract(op.astype(quantize(x), "int32"), number(3, "int32"))
+        return op.permute_dims(wide, [0, 2, 3, 1])
+
+    made = NarrowMoves()(build(body, X))
+    names = ["relax.quantize", "relax.permute_dims", "relax.astype", "relax.subtract"]
+    assert operators(made) == names
+
+    def untouched(x: relax.Var) -> relax.Expr:
+        return op.permute_dims(op.subtract(op.astype(x, "int32"), number(3, "int32")), [0, 2, 3, 1])
+
+    mod = build(untouched, X)
+    tvm.ir.assert_structural_equal(NarrowMoves()(mod), mod)
