@@ -46,7 +46,7 @@ def held(x: relax.Expr, step: float = 0.05, zero: int = 3, dtype: str = "int8") 
 def weights(*shape: int, low: int = -127, zero: int = 0, dtype: str = "int8", axis: int = 0):
     info = np.iinfo(dtype)
     values = RNG.integers(max(low, info.min), info.max, shape, dtype, endpoint=True)
-    values.flat[0] = max(low, info.min)
+    values.flat[:2] = max(low, info.min), info.max
     steps = (0.002 * RNG.uniform(1, 2, shape[axis])).astype("float32")
     point = relax.const(np.full(shape[axis], zero, dtype))
     return op.dequantize(relax.const(values), relax.const(steps), point, axis=axis)
@@ -81,7 +81,7 @@ def materialisable(mod: tvm.IRModule) -> tvm.IRModule:
 
 def served(body: Callable[..., relax.Expr], *shapes: tuple[int, ...]) -> list[str]:
     """The kernel calls that are made of a function, with what says how sums end."""
-    names = ("x", "out", "act", "offset", "narrow", "zero_operand", "low", "bias")
+    names = ("x", "out", "act", "offset", "narrow", "zero_operand", "low", "bias", "w_zero")
     found = []
     mod = materialisable(build(body, *shapes))
     for match in find_matches(mod["main"], "portable").values():
@@ -110,6 +110,10 @@ ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str
     "wide": (
         lambda x: op.nn.conv2d(held(x), weights(6, 4, 3, 3, low=-128), padding=1), [X],
         ["qconv2d out=1"]),
+    "unsigned": (
+        lambda x: op.nn.conv2d(
+            held(x), weights(6, 4, 3, 3, low=0, zero=100, dtype="uint8"), padding=1), [X],
+        ["qconv2d out=1 w_zero=-28"]),
     # No limit before 8 bits: the number is stored, and quantised by another call.
     "sigmoid": (
         lambda x: quantize(op.sigmoid(conv(x))), [X], ["qconv2d out=1 act=3 narrow=1"]),
@@ -154,8 +158,10 @@ def test_the_numbers_stay(name: str) -> None:
 
 def test_what_no_kernel_takes_stays_as_it_is() -> None:
     cases = {
-        "asymmetric": lambda x: op.nn.conv2d(
-            held(x), weights(6, 4, 3, 3, zero=100, dtype="uint8"), padding=1),
+        "zero points of their own": lambda x: op.nn.conv2d(
+            held(x), op.dequantize(
+                relax.const(np.array([[[[0, 255]]] * 4] * 6, "uint8")), number(0.1, "float32"),
+                relax.const(np.array([0, 255, 9, 9, 9, 9], "uint8")), axis=0), padding=1),
         "float data": lambda x: op.nn.conv2d(x, weights(6, 4, 3, 3), padding=1),
         "float weights": lambda x: op.nn.conv2d(
             held(x), relax.const(RNG.standard_normal((6, 4, 3, 3)).astype("float32")), padding=1),

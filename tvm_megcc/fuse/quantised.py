@@ -23,6 +23,7 @@ from tvm_megcc.fuse import conv2d, matmul
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
 from tvm_megcc.fuse.rescale import STEPS, rescaling
+from tvm_megcc.kernels.packing import byte_zero
 from tvm_megcc.relax_tools.exprs import constant, dtype_of
 
 _EIGHT_BITS = ("i8", "u8")
@@ -96,8 +97,9 @@ def _convolution(parts: Parts, tail: Tail) -> Request | None:
     if bias is None or zero is None or scaled is None:
         return None
     known: dict[str, Any] = {**facts, **scaled.facts, "x_zero": zero.number, **zero.facts}
-    known["narrow"] = int(weights.min(initial=0) > -128)
-    operands = {"x": parts["x"], "w": weights, "bias": bias, **scaled.operands, **zero.operands}
+    known |= {"w_zero": weights.zero, "narrow": weights.narrow}
+    given = {"x": parts["x"], "w": weights.values, "bias": bias}
+    operands = {**given, **scaled.operands, **zero.operands}
     return Request("qconv2d", known, operands)
 
 
@@ -117,8 +119,8 @@ def _matrices(trans_b: bool, parts: Parts, tail: Tail) -> Request | None:
         weights = _weights(parts["rhs"])
         if weights is None:
             return None
-        operands["rhs"] = weights
-        known["narrow"] = int(weights.min(initial=0) > -128)
+        operands["rhs"] = weights.values
+        known |= {"rhs_zero": weights.zero, "narrow": weights.narrow}
         bias = np.zeros(fixed(facts["n"]), np.int32) if bias is None else bias
     else:
         right = _zero(parts, "rhs", "rhs_zero")
@@ -130,13 +132,25 @@ def _matrices(trans_b: bool, parts: Parts, tail: Tail) -> Request | None:
     return Request("qmatmul", known, {**operands, **scaled.operands, **zero.operands})
 
 
-def _weights(expr: relax.Expr) -> np.ndarray | None:
-    """Centred weights as signed bytes, where they are."""
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """Centred weights as signed bytes and a zero point of all of them."""
+
+    values: np.ndarray
+    zero: int
+
+    @property
+    def narrow(self) -> int:
+        """Whether two products of them and other bytes fit into 16 bits."""
+        return int(self.zero == 0 and self.values.min(initial=0) > -128)
+
+
+def _weights(expr: relax.Expr) -> _Weights | None:
     array = constant(expr)
     if array is None or array.dtype != np.int32:
         return None
-    fits = array.min(initial=0) >= -128 and array.max(initial=0) <= 127
-    return array.astype(np.int8) if fits else None
+    zero = byte_zero(array)
+    return None if zero is None else _Weights((array + zero).astype(np.int8), zero)
 
 
 def _holds(dtype: str, number: int) -> bool:

@@ -73,6 +73,17 @@ def apply(packings: tuple[tuple[str, Packing], ...], call: Call) -> dict[str, Ar
     return packed
 
 
+def byte_zero(centred: Array) -> int | None:
+    """The zero point that makes signed bytes of integers: what is added to each.
+
+    0 where they are signed bytes already, None where nothing does.
+    """
+    low, high = int(centred.min(initial=0)), int(centred.max(initial=0))
+    if high - low > 255:
+        return None
+    return min(0, 127 - high) if high > 127 else max(0, -128 - low)
+
+
 def _panels(rows: Array, nr: int) -> Array:
     """``[..., N, K]`` -> ``[..., ceil(N / nr), K, nr]``, zeros in the lanes past N."""
     *lead, n, k = rows.shape

@@ -6,7 +6,7 @@
 which is the same real number, rounded once instead of once for each product. It is the arithmetic
 of ONNX's QLinearConv and QLinearMatMul, as `tvm_megcc.ops` emits it, so that what the integer
 kernels serve is one form (`tvm_megcc.fuse.quantised`). It is made only where they serve it: weights
-are constants that fit into signed bytes once their zero point is taken off, scales are constants,
+are constants of 8 bits that one zero point, or none, makes signed bytes of; scales are constants,
 one for the data and one for the weights or for each output channel.
 """
 
@@ -19,6 +19,7 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from tvm_megcc.kernels.packing import byte_zero
 from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import constant, dtype_of, make_constant, static_shape
@@ -83,7 +84,7 @@ class _Rewriter(PyExprMutator):
         data, weights = self._data(call.args[0]), self._integers(call.args[1])
         if (str(attrs.data_layout), str(attrs.kernel_layout)) != layouts or data is None:
             return call
-        if weights is None or not _is_signed_bytes(weights.values):
+        if weights is None or byte_zero(weights.values) is None:
             return call
         rank, oc = weights.values.ndim, weights.values.shape[0]
         scales = _one_of_each(weights.scales, 0)
@@ -112,7 +113,7 @@ class _Rewriter(PyExprMutator):
                 return call
             total = relax.op.matmul(self._centred(lhs), self._centred(rhs))
             return self._real(total, np.asarray(lhs.scale * rhs.scale))
-        if weights.values.ndim < 2 or not _is_signed_bytes(weights.values):
+        if weights.values.ndim < 2 or byte_zero(weights.values) is None:
             return call
         scales = _one_of_each(weights.scales, weights.values.ndim - 1)
         if scales is None:
@@ -210,10 +211,6 @@ _MOVES = {
     "relax.expand_dims": _reshaped,
     "relax.squeeze": _reshaped,
 }
-
-
-def _is_signed_bytes(values: np.ndarray) -> bool:
-    return bool(values.size) and values.min() >= -128 and values.max() <= 127
 
 
 def _one_of_each(scales: np.ndarray, axis: int) -> np.ndarray | None:

@@ -30,6 +30,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   const int32_t oh = attr[QCONV2D_OH], ow = attr[QCONV2D_OW], oc = attr[QCONV2D_OC];
   const int32_t kh = attr[QCONV2D_KH], kw = attr[QCONV2D_KW];
   const int32_t icg = ic / attr[QCONV2D_G], ocg = oc / attr[QCONV2D_G];
+  const int32_t w_zero = attr[QCONV2D_W_ZERO];
   const int32_t zero = ZERO ? point[0] : attr[QCONV2D_X_ZERO];
   const megcc_rescale rescale = {MEGCC_SCALE(ptr, 3),
                                  MEGCC_OFFSET(ptr, 3),
@@ -56,7 +57,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
             const MEGCC_CTYPE(X) *pixel = image +
                                           ((size_t)iy * (size_t)width + (size_t)ix) * (size_t)ic +
                                           (size_t)(o / ocg) * (size_t)icg;
-            for (int32_t c = 0; c < icg; ++c) sum += (uint32_t)((pixel[c] - zero) * tap[c]);
+            for (int32_t c = 0; c < icg; ++c) sum += (uint32_t)((pixel[c] - zero) * (tap[c] - w_zero));
           }
         }
         y[at + (size_t)o] = megcc_rescaled(&rescale, (int32_t)sum, o);

@@ -55,6 +55,13 @@ CASES = [
       for weights in ("least", "narrow", "most") for point in ("low", "high")),
     *({"h": 3, "w": 5, "ic": 20, "oc": 20, "g": 20, **_SAME, "x": x, "weights": "least", "y": "i32",
        "point": point} for x in ("i8", "u8") for point in ("low", "high")),
+    # Unsigned weights whose zero point is not the middle.
+    *({"h": 5, "w": 6, **shape, "x": x, "w_zero": zero, "weights": "least" if zero < -9 else "any",
+       **more}
+      for shape in ({"ic": 19, "oc": 27, **_POINT}, {"ic": 9, "oc": 18, **_SAME},
+                    {"ic": 21, "oc": 21, "g": 21, **_SAME})
+      for x, zero, more in (("i8", -128, {"y": "i32"}), ("u8", 127, {}),
+                            ("u8", -5, {"zero_operand": 1, "y": "f32"}))),
     {"h": 2, "w": 2, "ic": 2100, "oc": 9, **_POINT, "weights": "narrow", "y": "i32"},
     # Scales whose results are far beyond 8 bits, and far below one step; halves.
     *({"h": 3, "w": 4, "ic": 16, "oc": 17, **_POINT, "factor": f} for f in (1e-6, 0.5, 1e3, 1e30)),
@@ -68,7 +75,8 @@ def facts(row):
     f["out"] = {"i32": SUMS, "f32": REAL}.get(f["y"], STORED)
     f["act_a"], f["act_b"] = conv2d.PARAMETERS.get(f["act"], (0.0, 0.0))
     f["channel_scales"] = f["channel_scales"] if f["out"] else 0
-    f["narrow"] = int(row.get("weights", "narrow") != "least")
+    f["narrow"] = int(row.get("weights") in (None, "narrow", "most") and not f.get("w_zero"))
+    f.setdefault("w_zero", 0)
     return {**f, **points(f, "x_zero", "y_zero")}
 
 
@@ -125,7 +133,7 @@ def operands(f, rng):
 def reference(f, inputs):
     x, w, bias, *rest = inputs
     centred = x.astype(np.int64) - (int(rest[-1][0]) if f["zero_operand"] else f["x_zero"])
-    sums = conv2d.convolved(f, centred, w.astype(np.int64)) + bias
+    sums = conv2d.convolved(f, centred, w.astype(np.int64) - f["w_zero"]) + bias
     return [rescaled(f, sums, rest, f["y_zero"])]
 
 

@@ -30,6 +30,9 @@ CASES = [
     *({"m": m, "n": 20, "k": 75, "rhs_const": c, "x": x, "weights": weights, "point": point}
       for m in (1, 6) for c in (0, 1) for x in ("i8", "u8")
       for weights, point in (("least", "low"), ("most", "high"), ("narrow", "high"))),
+    *({"m": m, "n": 21, "k": 35, "rhs_const": 1, "x": x, "rhs_zero": zero, "weights": "any", **more}
+      for m in (1, 6) for x, zero, more in (("i8", -128, {"y": "i32"}), ("u8", 127, {}),
+                                            ("u8", -5, {"zero_operand": 1, "y": "f32"}))),
     *({"m": m, "n": 9, "k": 2100, "rhs_const": 1, "y": "i32"} for m in (1, 3)),
     *({"m": 4, "n": 17, "k": 16, "rhs_const": 1, "factor": f} for f in (1e-6, 0.5, 1e3, 1e30)),
 ]  # fmt: skip
@@ -43,8 +46,9 @@ def facts(row):
     f["act_a"], f["act_b"] = PARAMETERS.get(f["act"], (0.0, 0.0))
     f["channel_scales"] = f["channel_scales"] if f["out"] else 0
     f["bias"] = f["rhs_const"]
-    f["narrow"] = int(f["rhs_const"] and row.get("weights", "narrow") != "least")
-    f["rhs_zero"] = 0 if f["rhs_const"] else {"i8": -3, "u8": 125}[f["r"]]
+    narrow = row.get("weights") in (None, "narrow", "most") and not f.get("rhs_zero")
+    f["narrow"] = int(f["rhs_const"] and narrow)
+    f.setdefault("rhs_zero", 0 if f["rhs_const"] else {"i8": -3, "u8": 125}[f["r"]])
     return {**f, **points(f, "lhs_zero", "dst_zero")}
 
 
