@@ -15,14 +15,14 @@
 //   fact  narrow: 0 1
 //
 // The sum of output channel o is bias[o] plus, over the taps, (x - zero point) * (w[o] - W_ZERO);
-// outside of the image x is the zero point: X_ZERO, or the operand `zero` where that is known at run
-// time only. `w` and `bias` are constants and come as the kernel packs them. W_ZERO is 0 wherever
-// the weights less their zero point fit into signed bytes: it is needed for unsigned weights with a
-// zero point that is not 128. `narrow`: W_ZERO is 0 and no weight is -128, so that two products of
-// them fit into 16 bits. `out` says what becomes of the sum, in f32, multiplication and addition
-// each rounded (megcc_requant.h). `scale` is a constant wherever `channel_scales` is 1. LOW and HIGH
-// hold an activation that is a limit; `act` is another one, and 0 where `out` is not
-// MEGCC_QUANT_REAL.
+// outside of the image x is the zero point: X_ZERO, or the operand `zero` where that is known at
+// run time only. `w` and `bias` are constants and come as the kernel packs them. W_ZERO is 0
+// wherever the weights less their zero point fit into signed bytes: it is needed for unsigned
+// weights with a zero point that is not 128. `narrow`: W_ZERO is 0 and no weight is -128, so that
+// two products of them fit into 16 bits. `out` says what becomes of the sum, in f32, multiplication
+// and addition each rounded (megcc_requant.h). `scale` is a constant wherever `channel_scales`
+// is 1. LOW and HIGH hold an activation that is a limit; `act` is another one, and 0 where `out` is
+// not MEGCC_QUANT_REAL.
 #ifndef MEGCC_OP_QCONV2D_H
 #define MEGCC_OP_QCONV2D_H
 

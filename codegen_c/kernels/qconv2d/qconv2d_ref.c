@@ -57,7 +57,8 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
             const MEGCC_CTYPE(X) *pixel = image +
                                           ((size_t)iy * (size_t)width + (size_t)ix) * (size_t)ic +
                                           (size_t)(o / ocg) * (size_t)icg;
-            for (int32_t c = 0; c < icg; ++c) sum += (uint32_t)((pixel[c] - zero) * (tap[c] - w_zero));
+            for (int32_t c = 0; c < icg; ++c)
+              sum += (uint32_t)((pixel[c] - zero) * (tap[c] - w_zero));
           }
         }
         y[at + (size_t)o] = megcc_rescaled(&rescale, (int32_t)sum, o);
