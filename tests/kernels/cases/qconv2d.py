@@ -63,6 +63,15 @@ CASES = [
       for x, zero, more in (("i8", -128, {"y": "i32"}), ("u8", 127, {}),
                             ("u8", -5, {"zero_operand": 1, "y": "f32"}))),
     {"h": 2, "w": 2, "ic": 2100, "oc": 9, **_POINT, "weights": "narrow", "y": "i32"},
+    # Depthwise: rows of whole rotations of the kernel's columns and of any rest, cut at either end,
+    # narrower than the kernel; several outputs for an input channel.
+    *({"h": 6, "w": w, "ic": c, "oc": c, "g": c, "kh": k, "kw": k, "sh": s, "sw": s, "pt": k // 2,
+       "pl": pl, "pb": k // 2, "pr": pr, "weights": "least" if w % 2 else "narrow"}
+      for k, s, w, c, pl, pr in ((3, 1, 9, 24, 1, 1), (3, 1, 12, 33, 2, 0), (3, 1, 2, 16, 1, 1),
+      (3, 2, 13, 24, 1, 1), (3, 2, 16, 33, 0, 1), (5, 1, 14, 24, 2, 2), (5, 1, 3, 33, 4, 3),
+      (5, 2, 17, 24, 2, 2), (5, 2, 18, 17, 1, 2), (7, 1, 13, 24, 3, 3))),
+    *({"h": 5, "w": 9, "ic": ic, "oc": oc, "g": ic, **_SAME, "sw": s}
+      for ic, oc, s in ((6, 18, 1), (5, 10, 2), (12, 24, 1))),
     # Scales whose results are far beyond 8 bits, and far below one step; halves.
     *({"h": 3, "w": 4, "ic": 16, "oc": 17, **_POINT, "factor": f} for f in (1e-6, 0.5, 1e3, 1e30)),
 ]  # fmt: skip

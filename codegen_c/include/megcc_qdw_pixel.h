@@ -1,0 +1,143 @@
+// Pixels of a depthwise convolution of 8-bit integers: any kernel, stride, dilation and padding,
+// and any number of outputs for an input channel.
+//
+// One vector of output channels after another sums its taps over MEGCC_QDW_PIXELS pixels of a row,
+// where none of their windows is cut, else over one pixel, whose window is cut to the image first.
+// The last channels that fill no vector are those of a whole one that ends with them; of fewer
+// channels than a vector has, the sums are plain. Weights are [KH * KW][OC] (packing.py, dw_taps).
+//
+// The including kernel defines what megcc_q8.h wants, and MULTIPLIER: 1, or another number where
+// OC is a multiple of IC.
+#ifndef MEGCC_QDW_PIXEL_H
+#define MEGCC_QDW_PIXEL_H
+
+#include "megcc_window.h"
+#include "op/qconv2d.h"
+#include "simd/megcc_q8.h"
+
+#define MEGCC_QDW_PIXELS 4
+
+typedef struct {
+  megcc_window_t v, u;           // rows and columns of the window that lie in the image
+  const MEGCC_CTYPE(X) * pixel;  // the image's pixel under tap (0, 0); may point outside
+  const int8_t *w;
+  const int32_t *bias;
+  MEGCC_CTYPE(Y) * dst;
+  ptrdiff_t row_step, col_step;  // elements from tap to tap
+  ptrdiff_t across;              // and from an output column's window to the next one's
+  ptrdiff_t channels, multiplier;
+  int32_t kw, zero;
+  megcc_rescale rescale;
+} megcc_qdw_pixel_t;
+
+// The input channels of the output channels from c on, whose pixel begins at `p`.
+MEGCC_INLINE megcc_q8x megcc_qdw_data(const megcc_qdw_pixel_t *d, const MEGCC_CTYPE(X) * p,
+                                      ptrdiff_t c, megcc_q8z zero) {
+  if (MULTIPLIER == 1) return MEGCC_Q8_DATA(p + c, zero);
+  MEGCC_CTYPE(X) lanes[MEGCC_Q8_LANES];
+  for (int l = 0; l < MEGCC_Q8_LANES; ++l) lanes[l] = p[(c + l) / d->multiplier];
+  return MEGCC_Q8_DATA(lanes, zero);
+}
+
+// One vector of channels of `count` pixels, one of them or MEGCC_QDW_PIXELS.
+MEGCC_INLINE void megcc_qdw_vector(const megcc_qdw_pixel_t *d, ptrdiff_t c, int count) {
+  const megcc_q8r rescale = megcc_q8_rescale(&d->rescale, (int32_t)c);
+  const megcc_q8z zero = megcc_q8_zero(d->zero);
+  MEGCC_CTYPE(Y) *dst = d->dst + c;
+  megcc_q8s s0 = megcc_q8_sums(d->bias + c), s1 = s0, s2 = s0, s3 = s0;
+  for (int32_t i = d->v.begin; i < d->v.end; ++i) {
+    const MEGCC_CTYPE(X) *x = d->pixel + i * d->row_step + d->u.begin * d->col_step;
+    const int8_t *w = d->w + ((ptrdiff_t)i * d->kw + d->u.begin) * d->channels + c;
+    for (int32_t j = d->u.begin; j < d->u.end; ++j, x += d->col_step, w += d->channels) {
+      const megcc_q8x tap = megcc_q8_weights(w);
+      s0 = megcc_q8_mla(s0, megcc_qdw_data(d, x, c, zero), tap);
+      if (count > 1) {
+        s1 = megcc_q8_mla(s1, megcc_qdw_data(d, x + d->across, c, zero), tap);
+        s2 = megcc_q8_mla(s2, megcc_qdw_data(d, x + 2 * d->across, c, zero), tap);
+        s3 = megcc_q8_mla(s3, megcc_qdw_data(d, x + 3 * d->across, c, zero), tap);
+      }
+    }
+  }
+  if (count > 1) {
+    megcc_q8_store_pair(&rescale, s0, dst, s1, dst + d->channels);
+    megcc_q8_store_pair(&rescale, s2, dst + 2 * d->channels, s3, dst + 3 * d->channels);
+  } else {
+    megcc_q8_store(&rescale, s0, dst);
+  }
+}
+
+// One channel of one pixel, where channels fill no vector.
+MEGCC_INLINE void megcc_qdw_scalar(const megcc_qdw_pixel_t *d, ptrdiff_t c) {
+  uint32_t sum = (uint32_t)d->bias[c];
+  for (int32_t i = d->v.begin; i < d->v.end; ++i) {
+    for (int32_t j = d->u.begin; j < d->u.end; ++j) {
+      const int32_t x = d->pixel[i * d->row_step + j * d->col_step + c / d->multiplier];
+      sum += (uint32_t)((x - d->zero) * d->w[((ptrdiff_t)i * d->kw + j) * d->channels + c]);
+    }
+  }
+  d->dst[c] = megcc_rescaled(&d->rescale, (int32_t)sum, (int32_t)c);
+}
+
+// All channels of `count` pixels.
+MEGCC_HOT static void megcc_qdw_channels(const megcc_qdw_pixel_t *d, int count) {
+  const ptrdiff_t last = d->channels - MEGCC_Q8_LANES;
+  if (last < 0) {
+    for (ptrdiff_t c = 0; c < d->channels; ++c) megcc_qdw_scalar(d, c);
+    return;
+  }
+  for (ptrdiff_t c = 0; c < d->channels; c += MEGCC_Q8_LANES) {
+    const ptrdiff_t from = c < last ? c : last;
+    if (count > 1) {
+      megcc_qdw_vector(d, from, MEGCC_QDW_PIXELS);
+    } else {
+      megcc_qdw_vector(d, from, 1);
+    }
+  }
+}
+
+// What all pixels share.
+MEGCC_INLINE megcc_qdw_pixel_t megcc_qdw_pixel_setup(void *const *ptr, const int32_t *attr) {
+  const MEGCC_CTYPE(X) *point = MEGCC_ZERO(ptr, 3);
+  const megcc_rescale rescale = {MEGCC_SCALE(ptr, 3),
+                                 MEGCC_OFFSET(ptr, 3),
+                                 attr[QCONV2D_Y_ZERO],
+                                 attr[QCONV2D_LOW],
+                                 attr[QCONV2D_HIGH],
+                                 megcc_attr_f32(attr[QCONV2D_ACT_A]),
+                                 megcc_attr_f32(attr[QCONV2D_ACT_B])};
+  megcc_qdw_pixel_t d;
+  d.w = ptr[1];
+  d.bias = ptr[2];
+  d.channels = attr[QCONV2D_OC];
+  d.multiplier = attr[QCONV2D_OC] / attr[QCONV2D_IC];
+  d.row_step = (ptrdiff_t)attr[QCONV2D_DH] * attr[QCONV2D_W] * attr[QCONV2D_IC];
+  d.col_step = (ptrdiff_t)attr[QCONV2D_DW] * attr[QCONV2D_IC];
+  d.across = (ptrdiff_t)attr[QCONV2D_SW] * attr[QCONV2D_IC];
+  d.kw = attr[QCONV2D_KW];
+  d.zero = ZERO ? point[0] : attr[QCONV2D_X_ZERO];
+  d.rescale = rescale;
+  return d;
+}
+
+// Output row `row` of n * oh, the columns [from, to) of it.
+MEGCC_INLINE void megcc_qdw_pixels(megcc_qdw_pixel_t *d, void *const *ptr, const int32_t *attr,
+                                   int32_t row, int32_t from, int32_t to) {
+  const int32_t h = attr[QCONV2D_H], w = attr[QCONV2D_W], ic = attr[QCONV2D_IC];
+  const int32_t oh = attr[QCONV2D_OH], ow = attr[QCONV2D_OW], kw = attr[QCONV2D_KW];
+  const int32_t sw = attr[QCONV2D_SW], wide = (kw - 1) * attr[QCONV2D_DW];
+  const MEGCC_CTYPE(X) *image = (const MEGCC_CTYPE(X) *)ptr[0] + (ptrdiff_t)(row / oh) * h * w * ic;
+  d->v = megcc_window(row % oh, attr[QCONV2D_KH], attr[QCONV2D_SH], attr[QCONV2D_DH], h,
+                      attr[QCONV2D_PT], attr[QCONV2D_PB]);
+  for (int32_t col = from; col < to;) {
+    d->u = megcc_window(col, kw, sw, attr[QCONV2D_DW], w, attr[QCONV2D_PL], attr[QCONV2D_PR]);
+    const int32_t last = d->u.origin + (MEGCC_QDW_PIXELS - 1) * sw + wide;
+    const int whole = d->u.origin >= 0 && last < w && col + MEGCC_QDW_PIXELS <= to &&
+                      d->channels >= MEGCC_Q8_LANES;
+    d->pixel = image + ((ptrdiff_t)d->v.origin * w + d->u.origin) * ic;
+    d->dst = (MEGCC_CTYPE(Y) *)MEGCC_QUANT_DST(ptr, 3) + ((ptrdiff_t)row * ow + col) * d->channels;
+    megcc_qdw_channels(d, whole ? MEGCC_QDW_PIXELS : 1);
+    col += whole ? MEGCC_QDW_PIXELS : 1;
+  }
+}
+
+#endif  // MEGCC_QDW_PIXEL_H

@@ -1,0 +1,36 @@
+// kernel: dwqconv2d
+// op: qconv2d
+// dtype: x=i8,u8 w=i8 bias=i32 scale=f32 zero=i8,u8 y=i8,u8,i32,f32
+// arch: portable
+// isa: simd
+// when: g == ic and oc % ic == 0 and w_zero == 0
+// rank: 15
+// tolerance: 1e-6 if out == MEGCC_QUANT_REAL and act else 0
+// params: X=X Y=Y OUT=out ACT=act SCALES=channel_scales OFFSET=offset ZERO=zero_operand
+//   MULTIPLIER=(min(oc // ic, 2))
+// pack: w=dw_taps
+// overlap: sizeof(Y) * oc * ow * min(n * oh, pt // sh + 1)
+//   if oc == ic and sizeof(X) == sizeof(Y) and pl + pr <= dw * (kw - 1)
+//   and pt + pb <= dh * (kh - 1) else -1
+// work: n * oh
+// cost: ow * oc * kh * kw
+//
+// Depthwise, any kernel, stride, dilation and padding, pixel by pixel: megcc_qdw_pixel.h.
+#ifndef MULTIPLIER
+#define MULTIPLIER 1
+#endif
+
+#include "megcc_qdw_pixel.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_dwqconv2d
+#endif
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  megcc_qdw_pixel_t d = megcc_qdw_pixel_setup(ptr, attr);
+  (void)workspace;
+  for (int32_t row = begin; row < end; ++row) {
+    megcc_qdw_pixels(&d, ptr, attr, row, 0, attr[QCONV2D_OW]);
+  }
+}
