@@ -104,7 +104,7 @@ def integer_matmul(s: Sketch) -> None:
 
 
 def _convolution(s: Sketch) -> tuple[str, np.ndarray, dict[str, object]]:
-    c = s.rng.one((1, 2, 3, 4))
+    c = s.rng.one((1, 2, 3, 4, 9, 18))
     x = _bytes(s, (s.rng.between(1, 2), c, s.rng.one((1, 3, 5, 6)), s.rng.one((1, 3, 4, 7))))
     group = s.rng.one([g for g in (1, 1, 2, c) if c % g == 0])
     kernel = [min(s.rng.between(1, 3), n) for n in s.shape_of(x)[2:]]
@@ -178,6 +178,44 @@ def qdq(s: Sketch) -> None:
     q = y and s.node("QuantizeLinear", [y[0], *_parameters(s, dtype, (), 0)])
     if q:
         s.node("DequantizeLinear", [q[0], *_parameters(s, dtype, (), 0)])
+
+
+@often(4)
+def qdq_layer(s: Sketch) -> None:
+    """A convolution or a product between the quantised forms: constant weights, a bias, a limit."""
+    if s.opset < 13:
+        return
+    if s.rng.chance(0.6):
+        x, w, attrs = _convolution(s)
+        op, axis, shape = "Conv", 0, (1, -1, 1, 1)
+    else:
+        x = _bytes(s, s.rng.shape(s.rng.between(2, 3), 1))
+        w = s.rng.array(s.rng.one((U8, I8)), (s.shape_of(x)[-1], s.rng.one((1, 5, 17, 30))))
+        op, axis, shape, attrs = "MatMul", 1, (-1,), {}
+    out = w.shape[axis]
+    steps = _scale(s, (out,) if s.rng.chance(0.5) else ())
+    zeros = np.zeros(steps.shape, w.dtype) if s.rng.chance(0.6) else _zero(s, w.dtype, steps.shape)
+    rows = _parameters(s, s.dtype_of(x), (), 0)
+    d = s.node("DequantizeLinear", [x, *rows])
+    dw = s.node("DequantizeLinear", [s.give(w, 0), s.give(steps, 0), s.give(zeros, 0)], axis=axis)
+    y = d and dw and s.node(op, [d[0], dw[0]], **attrs)
+    if y and s.rng.chance(0.6):
+        scale = s.values[rows[0]] * steps if s.rng.chance(0.7) else _scale(s, steps.shape)
+        bias = s.rng.bits.integers(-500, 500, out).astype(np.int32)
+        point = np.zeros(scale.shape, np.int32)
+        b = s.node("DequantizeLinear", [s.give(a, 0) for a in (bias, scale, point)], axis=0)
+        sizes = s.give(np.array(shape, np.int64), 0)
+        b = b and s.node("Reshape", [b[0], sizes])
+        y = b and s.node("Add", [y[0], b[0]])
+    if y and s.rng.chance(0.5):
+        limit = s.rng.one(("Relu", "Clip", "HardSwish", "Sigmoid"))
+        if limit == "Clip":
+            ends = [s.give(np.asarray(v, np.float32), 0) for v in (-1.5, 6.0)]
+            y = s.node("Clip", [y[0], *ends])
+        elif limit != "HardSwish" or s.opset >= 14:
+            y = s.node(limit, [y[0]])
+    if y and s.rng.chance(0.8):
+        s.node("QuantizeLinear", [y[0], *_parameters(s, s.rng.one((U8, I8)), (), 0)])
 
 
 @often(3)
