@@ -1,7 +1,8 @@
 """What every C file of ours compiles without a word from: strict gcc and clang, tcc, and C++.
 
 Kernels with the parameters of their cases, for every machine, are compiled with the same warnings
-in tests/kernels (`runner.WARNINGS`); here is every file once, for any CPU of this architecture.
+in tests/kernels (`runner.WARNINGS`); here is every file once: for any CPU of this architecture, or,
+where it needs another one or features, by clang for that machine.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tvm_megcc.codegen_c.emit.tvm_library import tvm_library_files, tvm_region_f
 from tvm_megcc.core.machine import machine
 from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.host import toolchain
+from tvm_megcc.kernels import registry
 
 from .runtime import programs as p
 
@@ -28,7 +30,9 @@ WARNINGS = (
     "-Wno-overlength-strings",
 )  # fmt: skip
 INCLUDES = [f"-I{ROOT / path}" for path in ("codegen_c/include", "runtime/include", "runtime/src")]
-KERNELS = sorted((ROOT / "codegen_c/kernels").glob("*/*.c"))
+_BASE = machine(host_arch()).arch.name
+KERNELS = [kernel.path for kernel in registry.kernels() if kernel.runs_on(_BASE)]
+ELSEWHERE = [kernel for kernel in registry.kernels() if not kernel.runs_on(_BASE)]
 RUNTIME = sorted((ROOT / "runtime/src").glob("*.c"))
 
 
@@ -57,6 +61,16 @@ def strict(compiler: str, files: list[Path], includes: list[str]) -> str:
 def test_kernels_and_runtime(compiler: str) -> None:
     need(compiler)
     assert not strict(compiler, [*KERNELS, *RUNTIME], INCLUDES)
+
+
+def test_kernels_of_other_machines() -> None:
+    need("clang")
+    commands = []
+    for kernel in ELSEWHERE:
+        given = machine("+".join((kernel.archs[0], *kernel.features)))
+        flags = (f"--target={given.arch.triple}", *given.flags, "-std=c99", *WARNINGS)
+        commands.append(["clang", *flags, "-fsyntax-only", *INCLUDES, str(kernel.path)])
+    assert not complaints(commands)
 
 
 @pytest.fixture(scope="module")

@@ -144,3 +144,48 @@ def test_what_is_packed_is_constant() -> None:
     how = registry.Packing("dw_taps")
     with pytest.raises(ValueError, match="'w' is computed at run time, so dw_taps cannot"):
         packing.apply((("w", how),), packing.Call({}, {"bias": _ramp(2)}))
+
+
+@pytest.mark.parametrize(("kr", "chunk"), [(4, 4), (8, 8), (8, 16)])
+@pytest.mark.parametrize(("groups", "icg", "few"), [(1, 3, 16), (1, 3, 0), (2, 21, 16)])
+def test_qgemm_panels_address(kr: int, chunk: int, groups: int, icg: int, few: int) -> None:
+    """Run by run, a column's k in chunks, then in groups, of which those of 8 columns are side by
+    side."""
+    per_group, kh, kw, nr = 11, 2, 3, 8
+    rng = np.random.default_rng(0)
+    w = rng.integers(-128, 128, (groups * per_group, kh, kw, icg), np.int8)
+    call = packing.Call({"g": groups, "dw": 1})
+    packed = packing.qgemm_panels(w, call, nr=nr, kr=kr, chunk=chunk, few=few).reshape(-1)
+    runs = kh if few and groups == 1 else kh * kw
+    length = kh * kw * icg // runs
+    depth = -(-length // kr) * kr
+    want = np.zeros(groups * 2 * runs * depth * nr, np.int8)
+    for o in range(groups * per_group):
+        group, lane = divmod(o, per_group)
+        for k, value in enumerate(w[o].reshape(-1)):
+            run, at = divmod(k, length)
+            size = chunk if at < depth // chunk * chunk else kr
+            first = at // size * size if size == kr or at < depth // chunk * chunk else 0
+            place = first * nr + lane % nr * size + at - first
+            want[((group * 2 + lane // nr) * runs + run) * depth * nr + place] = value
+    np.testing.assert_array_equal(packed, want)
+
+
+@pytest.mark.parametrize("trans_b", [0, 1])
+def test_qmatmul_panels_are_those_of_one_tap(trans_b: int) -> None:
+    w = np.random.default_rng(0).integers(-128, 128, (11, 21), np.int8)
+    call = packing.Call({"trans_b": trans_b, "g": 1, "dw": 1})
+    packed = packing.qmatmul_panels(w if trans_b else w.T, call, nr=8, kr=4, chunk=4)
+    tap = packing.qgemm_panels(w.reshape(11, 1, 1, 21), call, nr=8, kr=4, chunk=4, few=16)
+    np.testing.assert_array_equal(packed, tap.reshape(packed.shape))
+
+
+@pytest.mark.parametrize(("dtype", "flip", "point"), [("u8", 1, 3), ("u8", 0, 131), ("i8", 1, 131)])
+def test_qgemm_bias_holds_the_zero_point(dtype: str, flip: int, point: int) -> None:
+    w = np.full((2, 1, 1, 5), -128, np.int8)
+    bias = np.array([7, -(2**31)], np.int32)
+    facts = {"zero_operand": 0, "x_zero": 131, "X": dtype}
+    packed = packing.qgemm_bias(bias, packing.Call(facts, {"w": w}), flip=flip)
+    assert packed.tolist() == [7 + point * 640, -(2**31) + point * 640]
+    open_point = packing.Call({**facts, "zero_operand": 1}, {"w": w})
+    assert packing.qgemm_bias(bias, open_point, flip=flip).tolist() == [*bias.tolist(), -640, -640]

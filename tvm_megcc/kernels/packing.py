@@ -206,6 +206,113 @@ def matmul_panels(array: Array, call: Call, nr: int) -> Array:
     return _panels(_columns(array, call), nr)
 
 
+def _grouped(rows: Array, nr: int, kr: int, chunk: int) -> Array:
+    """``[..., N, runs, K]`` -> ``[..., panels, bytes]`` for products of 8-bit integers.
+
+    K of a run becomes a multiple of `kr`, N one of `nr`, with zeros. Of every `chunk` of a run, and
+    of every `kr` in what is left of it, the columns of a panel stand side by side.
+    """
+    *lead, n, runs, k = rows.shape
+    panels, depth = -(-n // nr), -(-k // kr) * kr
+    padded = np.zeros((*lead, panels * nr, runs, depth), rows.dtype)
+    padded[..., :n, :, :k] = rows
+    whole = depth // chunk * chunk
+    columns = np.moveaxis(padded.reshape(*lead, panels, nr, runs, depth), -3, -2)
+    parts = []
+    for part, size in ((columns[..., :whole], chunk), (columns[..., whole:], kr)):
+        length = part.shape[-1]
+        split = part.reshape(*part.shape[:-1], length // size, size)
+        parts.append(np.swapaxes(split, -3, -2).reshape(*lead, panels, runs, nr * length))
+    return np.concatenate(parts, -1).reshape(*lead, panels, runs * nr * depth)
+
+
+def _runs(shape: tuple[int, ...], call: Call, few: int) -> int:
+    """Into how many runs megcc_conv_table.h divides the weights of an output channel."""
+    _, kh, kw, icg = shape
+    row_taps = call.facts["g"] == 1 and call.facts["dw"] == 1 and kw > 1 and icg <= few
+    return kh if row_taps else kh * kw
+
+
+@packer
+def qgemm_panels(array: Array, call: Call, nr: int, kr: int, chunk: int, few: int) -> Array:
+    """8-bit convolution weights for the implicit matrix product.
+
+    Parameters
+    ----------
+    array : ndarray [OC, KH, KW, IC/G]
+    call : Call
+        The facts ``g`` and ``dw`` are read.
+    nr : int
+        Channels per panel.
+    kr, chunk : int
+        Consecutive k of a channel: see `_grouped`.
+    few : int
+        Up to so many channels a row of a kernel is one run.
+
+    Returns
+    -------
+    ndarray [G, ceil(OC/G / nr), bytes]
+    """
+    groups = int(call.facts["g"])
+    oc, runs = array.shape[0], _runs(array.shape, call, few)
+    length = int(np.prod(array.shape[1:])) // runs
+    return _grouped(array.reshape(groups, oc // groups, runs, length), nr, kr, chunk)
+
+
+@packer
+def qmatmul_panels(array: Array, call: Call, nr: int, kr: int, chunk: int) -> Array:
+    """A constant right-hand side of 8 bits, as `matmul_panels` gets it: one run of K."""
+    return _grouped(_columns(array, call)[:, None], nr, kr, chunk)
+
+
+def _centred_bias(bias: Array, sums: Array, zero: int | None, unsigned: bool) -> Array:
+    """The bias with what the zero point of the data adds, modulo 2^32.
+
+    Parameters
+    ----------
+    bias, sums : ndarray [N]
+        `sums` are those of the weights of each output.
+    zero : int or None
+        None where it is known at run time only: then `sums` follow the bias.
+    unsigned : bool
+        Whether the kernel subtracts 128 from the data, and so from its zero point.
+    """
+    total = bias.astype(np.int64)
+    if zero is not None:
+        total = total - (zero - 128 * unsigned) * sums
+    parts = [total] if zero is not None else [total, sums]
+    return np.concatenate(parts).astype(np.uint32).view(np.int32)
+
+
+@packer
+def qgemm_bias(array: Array, call: Call, flip: int) -> Array:
+    """The bias of a convolution, less the zero point times the sum of the weights.
+
+    Parameters
+    ----------
+    array : ndarray [OC]
+    call : Call
+        The facts ``x_zero`` and ``zero_operand``, the type ``X``, and the constant ``w`` are read.
+    flip : int
+        1 where the kernel subtracts 128 from unsigned data.
+
+    Returns
+    -------
+    ndarray [OC], or [2, OC] with the sums where the zero point is an operand
+    """
+    sums = call.constants["w"].astype(np.int64).sum((1, 2, 3))
+    zero = None if call.facts["zero_operand"] else int(call.facts["x_zero"])
+    return _centred_bias(array, sums, zero, bool(flip) and call.facts["X"] == "u8")
+
+
+@packer
+def qmatmul_bias(array: Array, call: Call, flip: int) -> Array:
+    """The same for a product with a constant right-hand side."""
+    sums = _columns(call.constants["rhs"], call).astype(np.int64).sum(1)
+    zero = None if call.facts["zero_operand"] else int(call.facts["lhs_zero"])
+    return _centred_bias(array, sums, zero, bool(flip) and call.facts["L"] == "u8")
+
+
 @packer
 def dw_taps(array: Array, call: Call) -> Array:
     """Depthwise weights ``[C, KH, KW, 1]`` as ``[KH * KW, C]``: one row of channels per tap."""

@@ -1,0 +1,94 @@
+// qconv2d as an implicit matrix product: rows are output pixels, K is (kh, kw, channel of the
+// group), and a table says where a pixel's runs are (megcc_conv_table.h).
+//
+// Workspace, with slots of a run's bytes and room to read past it: table[runs][pixels] of pointers
+// (8 bytes each, whatever the machine) for at most 96 pixels; where the zero point is an operand, a
+// bias per channel; a slot of zero points; two slots for the end of x; and for row taps KH slots
+// for every border pixel of a block: an image row has at most ceil(PL / SW) + ceil(PR / SW) of
+// them, and 96 pixels touch at most 94 / OW + 2 rows.
+#ifndef MEGCC_QCONV2D_GEMM_H
+#define MEGCC_QCONV2D_GEMM_H
+
+#include "gemm/megcc_conv_table.h"
+#include "gemm/megcc_qgemm.h"
+#include "op/qconv2d.h"
+
+MEGCC_INLINE megcc_conv_shape megcc_qconv_shape(const int32_t *attr) {
+  megcc_conv_shape s;
+  s.h = attr[QCONV2D_H], s.w = attr[QCONV2D_W], s.ic = attr[QCONV2D_IC];
+  s.oh = attr[QCONV2D_OH], s.ow = attr[QCONV2D_OW];
+  s.kh = attr[QCONV2D_KH], s.kw = attr[QCONV2D_KW];
+  s.sh = attr[QCONV2D_SH], s.sw = attr[QCONV2D_SW];
+  s.dh = attr[QCONV2D_DH], s.dw = attr[QCONV2D_DW];
+  s.pt = attr[QCONV2D_PT], s.pl = attr[QCONV2D_PL];
+  s.row_taps = attr[QCONV2D_G] == 1 && s.dw == 1 && s.kw > 1 && s.ic <= MEGCC_CONV_FEW;
+  return s;
+}
+
+// Units [begin, end) of blocks of pixels by MEGCC_QGEMM_UNIT output channels of a group.
+MEGCC_INLINE void megcc_qconv2d_gemm(void *const *ptr, const int32_t *attr, void *workspace,
+                                     int32_t begin, int32_t end) {
+  const int32_t oc = attr[QCONV2D_OC], groups = attr[QCONV2D_G];
+  const megcc_conv_shape s = megcc_qconv_shape(attr);
+  const int32_t icg = s.ic / groups, ocg = oc / groups;
+  const int32_t runs = s.row_taps ? s.kh : s.kh * s.kw;
+  const size_t length = (size_t)(s.row_taps ? s.kw * s.ic : icg);
+  const size_t run = (size_t)(s.row_taps ? s.kw * s.ic : s.ic);  // of all groups
+  const size_t size = (size_t)attr[QCONV2D_N] * (size_t)s.h * (size_t)s.w * (size_t)s.ic;
+  const int32_t pixels = attr[QCONV2D_N] * s.oh * s.ow;
+  const int32_t group_units = (ocg + MEGCC_QGEMM_UNIT - 1) / MEGCC_QGEMM_UNIT;
+  const int32_t units = groups * group_units;
+  const int32_t block = megcc_qgemm_block_rows(pixels);
+  const int32_t *bias = ptr[2];
+  MEGCC_CTYPE(Y) *const y = MEGCC_QUANT_DST(ptr, 3);
+  uint8_t *room = (uint8_t *)workspace +
+                  (size_t)(block < pixels ? block : pixels) * (size_t)runs * MEGCC_QGEMM_ENTRY;
+  megcc_conv_t v;
+  megcc_qgemm_t g;
+  if (begin >= end) return;
+  g.rescale = megcc_qgemm_rescale(ptr, 3, attr + QCONV2D_Y_ZERO);
+  g.narrow = megcc_narrow_of(&g.rescale);
+  v.zero = (uint8_t)attr[QCONV2D_X_ZERO];
+#if ZERO
+  v.zero = *(const uint8_t *)MEGCC_ZERO(ptr, 3);
+  bias = megcc_qgemm_bias(bias, oc, v.zero, (int32_t *)(void *)room);
+  room += (size_t)oc * sizeof *bias;
+#endif
+  v.shape = s;
+  v.table = workspace;
+  v.slot = run + MEGCC_RUN_PIECE;
+  v.pad = room;
+  megcc_conv_set(room, v.zero, v.slot);
+  v.x = megcc_runs(ptr[0], size, run - length + megcc_run_room(length), room + v.slot);
+  v.patches = room + 3 * v.slot;
+  g.a = v.table;
+  g.segments = (size_t)runs;
+  g.groups = (length + MEGCC_QGEMM_KR - 1) / MEGCC_QGEMM_KR;
+  g.panel = g.segments * g.groups * MEGCC_QGEMM_KR * NR;
+  g.ld = (size_t)oc;
+  while (begin < end) {
+    const int32_t first = begin / units * block;
+    const int32_t count = pixels - first < block ? pixels - first : block;
+    int32_t unit = begin % units;
+    const int32_t stop = units - unit < end - begin ? units : unit + end - begin;
+    begin += stop - unit;
+    megcc_conv_table(&v, first, count);
+    g.a_stride = (size_t)count;
+    while (unit < stop) {
+      const int32_t group = unit / group_units, u0 = unit % group_units;
+      const int32_t u1 = group_units - u0 < stop - unit ? group_units : u0 + stop - unit;
+      const int32_t c1 = u1 < group_units ? u1 * MEGCC_QGEMM_UNIT : ocg;
+      megcc_qgemm_t here = g;
+      here.a_skip = (size_t)group * (size_t)icg;
+      here.b = (const int8_t *)ptr[1] + (size_t)group * (size_t)((ocg + NR - 1) / NR) * g.panel;
+      here.bias = bias + group * ocg;
+      if (OUT && SCALES) here.rescale.scale += group * ocg;
+      if (OFFSET) here.rescale.offset += group * ocg;
+      here.dst = y + (size_t)first * (size_t)oc + (size_t)group * (size_t)ocg;
+      megcc_qgemm_block(&here, count, u0 * MEGCC_QGEMM_UNIT, c1);
+      unit += u1 - u0;
+    }
+  }
+}
+
+#endif  // MEGCC_QCONV2D_GEMM_H

@@ -1,0 +1,184 @@
+// dst[r][c] = rescaled(bias[c] + sum_k a[r][k] * b[k][c]) of 8-bit integers, the inner part of
+// qconv2d and qmatmul on Arm64.
+//
+// Rows of `a` are given by pointers, as in megcc_gemm.h: row r's K values lie in `segments` runs of
+// contiguous bytes, run s at a[s * a_stride + r] + a_skip, and are read where they are, in pieces
+// of 16 bytes (megcc_run_table.h): `b` holds zeros for what lies past the end. It is packed in
+// panels of NR columns (packing.py, qgemm_panels and qmatmul_panels): of every run, groups of
+// MEGCC_QGEMM_KR consecutive k of a column, columns side by side.
+//
+// A tile of accumulators stays in registers; one of three headers says how its sums are made, by
+// the features that the including kernel is compiled for and names in MEGCC_QGEMM: DOT (sdot), MM
+// (smmla) or NEON (smull). Every sum is exact, so results do not depend on how the work is split.
+#ifndef MEGCC_QGEMM_H
+#define MEGCC_QGEMM_H
+
+#include "simd/megcc_requant_neon.h"
+
+// The tiles stay functions of their own: clang would copy them into every caller.
+#define MEGCC_NOINLINE __attribute__((noinline))
+
+#ifndef X
+#define X i8
+#endif
+
+#define NR 8
+#define MEGCC_QGEMM_UNIT 16   // columns of a unit of work
+#define MEGCC_QGEMM_BLOCK 96  // rows of a block, at most
+#define MEGCC_QGEMM_ENTRY 8   // bytes of a row's address in a workspace, whatever the machine
+
+typedef struct {
+  const uint8_t *const *a;
+  size_t a_stride, a_skip;
+  size_t segments, groups;  // runs, and groups of MEGCC_QGEMM_KR bytes in each
+  size_t panel;             // bytes from one panel of b to the next
+  const int8_t *b;
+  const int32_t *bias;
+  megcc_rescale rescale;
+  megcc_narrow narrow;
+  MEGCC_CTYPE(Y) * dst;
+  size_t ld;  // elements from row to row of dst
+} megcc_qgemm_t;
+
+// The assembly names these by their offsets.
+typedef char megcc_qgemm_layout[offsetof(megcc_qgemm_t, a_stride) == 8 &&
+                                        offsetof(megcc_qgemm_t, a_skip) == 16 &&
+                                        offsetof(megcc_qgemm_t, segments) == 24 &&
+                                        offsetof(megcc_qgemm_t, groups) == 32 &&
+                                        offsetof(megcc_qgemm_t, panel) == 40
+                                    ? 1
+                                    : -1];
+
+// One tile: its first row's pointers, its first panel, its columns' constants, and where its corner
+// goes.
+typedef struct {
+  const uint8_t *const *a;
+  const int8_t *b;
+  const int32_t *bias;
+  const float *scale, *offset;
+  MEGCC_CTYPE(Y) * dst;
+  size_t ld;
+} megcc_qgemm_at_t;
+
+#include "gemm/megcc_qgemm_dot.h"
+
+#define MEGCC_QGEMM_WIDTH (MEGCC_QGEMM_WIDE * 4)
+
+#define MEGCC_CAT4_(a, b, c, d) a##b##c##d
+#define MEGCC_CAT4(a, b, c, d) MEGCC_CAT4_(a, b, c, d)
+#define MEGCC_QGEMM_TILE(rows, vectors) MEGCC_CAT4(megcc_qgemm_tile_, rows, x, vectors)
+#define MEGCC_QGEMM_COLUMN_(vectors) megcc_qgemm_column_##vectors
+#define MEGCC_QGEMM_COLUMN(vectors) MEGCC_QGEMM_COLUMN_(vectors)
+
+#define MEGCC_TILE_VECTORS MEGCC_QGEMM_NARROW
+#include "gemm/megcc_qgemm_column.h"
+#define MEGCC_TILE_VECTORS MEGCC_QGEMM_MIDDLE
+#include "gemm/megcc_qgemm_column.h"
+#define MEGCC_TILE_VECTORS MEGCC_QGEMM_WIDE
+#include "gemm/megcc_qgemm_column.h"
+
+// Vectors of the tile for the next of `cols` columns: the widest that has a column for each of its
+// panels, but not so that a narrow one is left where two middle ones fit.
+MEGCC_INLINE int32_t megcc_qgemm_vectors(int32_t cols) {
+  const int32_t middle = MEGCC_QGEMM_MIDDLE * 4;
+  const int wide = cols > middle;
+  if (wide && (cols <= MEGCC_QGEMM_WIDTH || cols > 2 * middle)) return MEGCC_QGEMM_WIDE;
+  return cols > NR ? MEGCC_QGEMM_MIDDLE : MEGCC_QGEMM_NARROW;
+}
+
+// Tiles of so many vectors down `rows` rows.
+static void megcc_qgemm_column(const megcc_qgemm_t *g, megcc_qgemm_at_t at, int32_t rows,
+                               int32_t vectors) {
+  if (vectors == MEGCC_QGEMM_WIDE) {
+    MEGCC_QGEMM_COLUMN(MEGCC_QGEMM_WIDE)(g, at, rows);
+  } else if (vectors == MEGCC_QGEMM_MIDDLE) {
+    MEGCC_QGEMM_COLUMN(MEGCC_QGEMM_MIDDLE)(g, at, rows);
+  } else {
+    MEGCC_QGEMM_COLUMN(MEGCC_QGEMM_NARROW)(g, at, rows);
+  }
+}
+
+// The last columns of a matrix that no tile fits: computed in full width in a buffer of one tile,
+// so that nothing past the operands is touched.
+static void megcc_qgemm_edge(const megcc_qgemm_t *g, megcc_qgemm_at_t at, int32_t rows,
+                             int32_t cols, int32_t vectors) {
+  int32_t bias[MEGCC_QGEMM_WIDTH] = {0};
+  float scale[MEGCC_QGEMM_WIDTH] = {0}, offset[MEGCC_QGEMM_WIDTH] = {0};
+  MEGCC_CTYPE(Y) tile[MEGCC_QGEMM_ROWS * MEGCC_QGEMM_WIDTH];
+  megcc_qgemm_at_t in = at;
+  for (int32_t c = 0; c < cols; ++c) {
+    bias[c] = at.bias[c];
+    if (OUT && SCALES) scale[c] = at.scale[c];
+    if (OFFSET) offset[c] = at.offset[c];
+  }
+  in.bias = bias;
+  if (SCALES) in.scale = scale;
+  in.offset = offset;
+  in.dst = tile;
+  in.ld = MEGCC_QGEMM_WIDTH;
+  for (int32_t r = 0; r < rows; r += MEGCC_QGEMM_ROWS) {
+    const int32_t n = rows - r < MEGCC_QGEMM_ROWS ? rows - r : MEGCC_QGEMM_ROWS;
+    megcc_qgemm_column(g, in, n, vectors);
+    in.a += n;
+    for (int32_t i = 0; i < n; ++i, at.dst += at.ld) {
+      for (int32_t c = 0; c < cols; ++c) at.dst[c] = tile[i * MEGCC_QGEMM_WIDTH + c];
+    }
+  }
+}
+
+// The block of `rows` rows and columns [c0, c1); c0 is a multiple of NR. Panels outside, rows
+// inside: a panel is read once per block while the block's rows stay in the cache.
+static void megcc_qgemm_block(const megcc_qgemm_t *g, int32_t rows, int32_t c0, int32_t c1) {
+  for (int32_t c = c0; c < c1;) {
+    const int32_t vectors = megcc_qgemm_vectors(c1 - c), width = vectors * 4;
+    const int32_t cols = c1 - c < width ? c1 - c : width;
+    megcc_qgemm_at_t at;
+    at.a = g->a;
+    at.b = g->b + (size_t)(c / NR) * g->panel;
+    at.bias = g->bias + c;
+    at.scale = OUT ? g->rescale.scale + (SCALES ? c : 0) : NULL;
+    at.offset = OFFSET ? g->rescale.offset + c : NULL;
+    at.dst = g->dst + c;
+    at.ld = g->ld;
+    if (cols == width) {
+      megcc_qgemm_column(g, at, rows, vectors);
+    } else {
+      megcc_qgemm_edge(g, at, rows, cols, vectors);
+    }
+    c += width;
+  }
+}
+
+// How a call rescales: its operands behind the first `n`, and the attributes from y's zero point
+// on.
+MEGCC_INLINE megcc_rescale megcc_qgemm_rescale(void *const *ptr, int32_t n, const int32_t *attr) {
+  megcc_rescale r;
+  r.scale = MEGCC_SCALE(ptr, n);
+  r.offset = MEGCC_OFFSET(ptr, n);
+  r.zero = attr[0], r.low = attr[1], r.high = attr[2];
+  r.act_a = megcc_attr_f32(attr[3]), r.act_b = megcc_attr_f32(attr[4]);
+  return r;
+}
+
+// The bias for a zero point that is known now (its byte): a packed one is followed by the weights'
+// sums (packing.py, qgemm_bias).
+MEGCC_INLINE const int32_t *megcc_qgemm_bias(const int32_t *bias, int32_t n, uint8_t zero,
+                                             int32_t *to) {
+  const int flipped = MEGCC_IS_UNSIGNED(X) && MEGCC_QGEMM_FLIP;
+  const int32_t point = MEGCC_IS_UNSIGNED(X) ? zero - (flipped ? 128 : 0) : (int8_t)zero;
+  for (int32_t c = 0; c < n; ++c) {
+    to[c] = (int32_t)((uint32_t)bias[c] - (uint32_t)point * (uint32_t)bias[n + c]);
+  }
+  return to;
+}
+
+// Rows of a block: at most MEGCC_QGEMM_BLOCK, whole tiles, all blocks equal, so that no short last
+// block reads all of b again. There are as many as ceil(rows / MEGCC_QGEMM_BLOCK).
+MEGCC_INLINE int32_t megcc_qgemm_block_rows(int32_t rows) {
+  const int32_t blocks = (rows + MEGCC_QGEMM_BLOCK - 1) / MEGCC_QGEMM_BLOCK;
+  int32_t block = (rows + blocks - 1) / blocks;
+  block = (block + MEGCC_QGEMM_ROWS - 1) / MEGCC_QGEMM_ROWS * MEGCC_QGEMM_ROWS;
+  return block < MEGCC_QGEMM_BLOCK ? block : MEGCC_QGEMM_BLOCK;
+}
+
+#endif  // MEGCC_QGEMM_H

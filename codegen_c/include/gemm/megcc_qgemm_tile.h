@@ -1,0 +1,86 @@
+// One register tile of megcc_qgemm.h: MEGCC_TILE_ROWS rows by MEGCC_TILE_VECTORS vectors of four
+// columns. Included once per tile size (no include guard). MEGCC_TILE_SUMS declares c0_0 ... with
+// the sums; they are named one by one, because GCC keeps arrays of vectors in memory.
+
+#define MEGCC_ROWS_1(M) M(0)
+#define MEGCC_ROWS_2(M) M(0) M(1)
+#define MEGCC_ROWS_4(M) M(0) M(1) M(2) M(3)
+#define MEGCC_COLS_2(M, r) M(r, 0) M(r, 1)
+#define MEGCC_COLS_4(M, r) M(r, 0) M(r, 1) M(r, 2) M(r, 3)
+#define MEGCC_COLS_6(M, r) MEGCC_COLS_4(M, r) M(r, 4) M(r, 5)
+#define MEGCC_FOR_COLS_(n) MEGCC_COLS_##n
+#define MEGCC_FOR_COLS(n) MEGCC_FOR_COLS_(n)
+#define MEGCC_FOR_ROWS_(n) MEGCC_ROWS_##n
+#define MEGCC_FOR_ROWS(n) MEGCC_FOR_ROWS_(n)
+#define MEGCC_EACH_ROW MEGCC_FOR_ROWS(MEGCC_TILE_ROWS)
+#define MEGCC_EACH_COL MEGCC_FOR_COLS(MEGCC_TILE_VECTORS)
+
+#if OUT == MEGCC_QUANT_SUMS
+#define MEGCC_TILE_SCALES(_, j)
+#define MEGCC_TILE_SCALE(r, j)
+#define MEGCC_TILE_STORE(r, j) vst1q_s32(dst + 4 * (j), c##r##_##j);
+#define MEGCC_TILE_STORE_ROW(r, vectors) MEGCC_EACH_COL(MEGCC_TILE_STORE, r)
+#else
+#define MEGCC_TILE_SCALES(_, j)                                                           \
+  const float32x4_t scale##j = SCALES ? vld1q_f32(scale + 4 * (j)) : vdupq_n_f32(*scale); \
+  const float32x4_t offset##j = OFFSET ? vld1q_f32(offset + 4 * (j)) : scale##j;
+#define MEGCC_TILE_SCALE(r, j) \
+  const float32x4_t v##r##_##j = megcc_scaled(c##r##_##j, scale##j, offset##j);
+#if OUT == MEGCC_QUANT_REAL
+#define MEGCC_TILE_STORE(r, j) vst1q_f32(dst + 4 * (j), megcc_act_vf(v##r##_##j, act_a, act_b));
+#define MEGCC_TILE_STORE_ROW(r, vectors) MEGCC_EACH_COL(MEGCC_TILE_STORE, r)
+#else
+#define MEGCC_TILE_BYTES_8(r, i, j) \
+  vst1_u8(to + 4 * (i), megcc_stored_8(&n, v##r##_##i, v##r##_##j));
+#define MEGCC_TILE_BYTES_2(r) MEGCC_TILE_BYTES_8(r, 0, 1)
+#define MEGCC_TILE_BYTES_4(r) \
+  vst1q_u8(to, megcc_stored_16(&n, v##r##_0, v##r##_1, v##r##_2, v##r##_3));
+#define MEGCC_TILE_BYTES_6(r) MEGCC_TILE_BYTES_4(r) MEGCC_TILE_BYTES_8(r, 4, 5)
+#define MEGCC_TILE_STORE_ROW_(r, vectors) MEGCC_TILE_BYTES_##vectors(r)
+#define MEGCC_TILE_STORE_ROW(r, vectors) \
+  {                                      \
+    uint8_t *const to = (uint8_t *)dst;  \
+    MEGCC_TILE_STORE_ROW_(r, vectors)    \
+  }
+#endif
+#endif
+#define MEGCC_TILE_SCALED(r) MEGCC_EACH_COL(MEGCC_TILE_SCALE, r)
+#define MEGCC_TILE_STORES(r)                  \
+  MEGCC_TILE_STORE_ROW(r, MEGCC_TILE_VECTORS) \
+  dst += ld;
+
+// `tiles` of them, one below the other; `at` moves on.
+MEGCC_NOINLINE static void MEGCC_QGEMM_TILE(MEGCC_TILE_ROWS,
+                                            MEGCC_TILE_VECTORS)(const megcc_qgemm_t *g,
+                                                                megcc_qgemm_at_t *at,
+                                                                int32_t tiles) {
+  const uint8_t *const *rows = at->a;
+  const int8_t *const b = at->b;
+  const int32_t *const bias = at->bias;
+  const float *const scale = at->scale, *const offset = at->offset;
+  MEGCC_CTYPE(Y) *dst = at->dst;
+  const size_t ld = at->ld;
+  (void)scale, (void)offset;
+  for (; tiles > 0; --tiles, rows += MEGCC_TILE_ROWS) {
+    MEGCC_TILE_SUMS(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS, g, rows, b, bias)
+#if OUT == MEGCC_QUANT_REAL
+    const float32x4_t act_a = vdupq_n_f32(g->rescale.act_a), act_b = vdupq_n_f32(g->rescale.act_b);
+    (void)act_a, (void)act_b;
+#elif OUT == MEGCC_QUANT_STORED
+    const megcc_narrow n = g->narrow;
+#endif
+    MEGCC_EACH_COL(MEGCC_TILE_SCALES, 0)
+    MEGCC_EACH_ROW(MEGCC_TILE_SCALED)
+    MEGCC_EACH_ROW(MEGCC_TILE_STORES)
+  }
+  at->a = rows;
+  at->dst = dst;
+}
+
+#undef MEGCC_EACH_ROW
+#undef MEGCC_EACH_COL
+#undef MEGCC_FOR_ROWS
+#undef MEGCC_FOR_ROWS_
+#undef MEGCC_FOR_COLS
+#undef MEGCC_FOR_COLS_
+#undef MEGCC_TILE_ROWS
