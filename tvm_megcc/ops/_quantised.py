@@ -8,6 +8,8 @@ from typing import TypeAlias
 import numpy as np
 from tvm import relax
 
+from tvm_megcc.relax_tools.exprs import constant
+
 from ._activations import clip
 from ._context import Context, expr_dtype
 from ._inputs import Inputs
@@ -63,10 +65,22 @@ def saturated(ctx: Context, x: Expr, low: int, high: int, dtype: str) -> Expr:
 def saturate(ctx: Context, x: Expr, point: Expr | None, dtype: str) -> Expr:
     """f32 to an integer type: round half to even, add the zero point, saturate."""
     info = np.iinfo(dtype)
+    by_one = _by_steps_of_one(ctx, x, point, dtype)
+    if by_one is not None:
+        return by_one
     x = ctx.emit(relax.op.round(x))
     if point is not None:
         x = ctx.emit(relax.op.add(x, relax.op.astype(point, "float32")))
     return saturated(ctx, x, info.min, info.max, dtype)
+
+
+def _by_steps_of_one(ctx: Context, x: Expr, point: Expr | None, dtype: str) -> Expr | None:
+    """As ``relax.quantize``, where the zero point is a constant: the form that passes know."""
+    known = np.zeros((), dtype) if point is None else constant(point)
+    if known is None or known.size != 1 or int(x.ty.ndim) == 0 or np.iinfo(dtype).bits != 8:
+        return None
+    one, zero = ctx.const(np.float32(1), "float32"), ctx.const(known.reshape(()), dtype)
+    return relax.op.quantize(x, one, zero, axis=0, out_dtype=dtype)
 
 
 def quantised(ctx: Context, value: Expr, inputs: Inputs, scale: int, dtype: str) -> Expr:
@@ -103,12 +117,6 @@ def requantise(
     """An i32 sum times ``factor`` as a quantised tensor with operand ``zero_point``."""
     assert expr_dtype(total) == "int32"
     scaled = relax.op.multiply(relax.op.astype(total, "float32"), factor)
-    known = np.zeros((), dtype) if is_zero(inputs, zero_point) else inputs.known(zero_point)
-    if known is not None and known.size == 1 and int(total.ty.ndim) > 0:
-        # By steps of one: the form that integer kernels serve (`tvm_megcc.fuse.rescale`).
-        one = ctx.const(np.float32(1), "float32")
-        point = ctx.const(known.reshape(()), dtype)
-        return relax.op.quantize(ctx.emit(scaled), one, point, axis=0, out_dtype=dtype)
     point = None if is_zero(inputs, zero_point) else reshaped(ctx, inputs, zero_point, [])
     return saturate(ctx, ctx.emit(scaled), point, dtype)
 

@@ -29,18 +29,20 @@ def _legalise(bb: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
         tensors = iter(given)
         scale, point = (_at(next(tensors) if n is None else n, axis) for n in numbers)
         wide = str(x.dtype.dtype)
-        low, high = (
-            tirx.const(int(end(dtype).value), wide) for end in (tirx.min_value, tirx.max_value)
-        )
+        ends = [int(end(dtype).value) for end in (tirx.min_value, tirx.max_value)]
 
         def element(*at: Any) -> Any:
-            whole = tirx.round(x[at] / scale(at)) + point(at).astype(wide)
-            clipped = tirx.min(tirx.max(whole, low), high)
+            steps = tirx.round(x[at] / scale(at))
             if "32" in dtype or "64" in dtype:
-                return clipped.astype(dtype)
-            # It keeps a NaN, of which the least int32 is made.
-            least = tirx.const(int(low.value), "int32")
-            return tirx.max(clipped.astype("int32"), least).astype(dtype)
+                low, high = (tirx.const(end, wide) for end in ends)
+                whole = steps + point(at).astype(wide)
+                return tirx.min(tirx.max(whole, low), high).astype(dtype)
+            # Of a NaN, and of what is below, the least int32 is made. They are clamped as
+            # integers, which is cheaper, and before the zero point is added: nothing wraps.
+            low, high = (tirx.const(end, "int32") for end in ends)
+            zero = point(at).astype("int32")
+            whole = tirx.min(tirx.max(steps.astype("int32"), low - zero), high - zero)
+            return (whole + zero).astype(dtype)
 
         return te.compute(x.shape, element, name="quantised")
 
