@@ -54,6 +54,7 @@ def manifest(
                 **_of_all(codes[a]),
                 "needs": list(machine(a).needs),
                 **_spending(codes[a]),
+                **_work(codes[a]),
                 "threads": _threads(codes[a]),
                 "weight_bytes": sum(len(layout.segments[k].data) for k in layout.of(a)),
                 "program_bytes": len(blobs[a]),
@@ -86,6 +87,12 @@ def _spending(code: Compiled) -> dict[str, object]:
     """What the choice of kernels cost all programs: one entry, none where there was no choice."""
     spent = code.codes[0].program.spending
     return {} if spent is None else {"spending": asdict(spent)}
+
+
+def _work(code: Compiled) -> dict[str, object]:
+    """What all programs compute, by element type: one entry."""
+    work = code.codes[0].program.work
+    return {} if work is None else {"work": asdict(work)}
 
 
 def _threads(code: Compiled) -> int:

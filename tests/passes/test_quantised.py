@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import numpy as np
@@ -16,10 +17,12 @@ from tvm_megcc.passes import (
     FoldConstants,
     ImplicitBroadcast,
     IntegerForm,
+    MaterialiseKernels,
     NarrowMoves,
     QuantisedMoves,
     WindowsTo2d,
 )
+from tvm_megcc.relax_tools.work import work_of
 
 op = relax.op
 RNG = np.random.default_rng(0)
@@ -170,7 +173,22 @@ def test_what_no_kernel_takes_stays_as_it_is() -> None:
     }  # fmt: skip
     for name, body in cases.items():
         mod = build(body, X)
-        tvm.ir.assert_structural_equal(IntegerForm()(mod), mod), name
+        made = IntegerForm()(mod).without_attr("tvm_megcc.in_float")
+        tvm.ir.assert_structural_equal(made, mod), name
+
+
+def test_what_stays_in_float_says_why() -> None:
+    given = relax.const(RNG.standard_normal((6, 4, 3, 3)).astype("float32"))
+    made = IntegerForm()(build(lambda x: op.nn.conv2d(held(x), given, padding=1), X))
+    (why,) = json.loads(str(made.attrs["tvm_megcc.in_float"])).values()
+    assert why == "its weights or their scales are not constant"
+    kernels = MaterialiseKernels("portable")(ChannelsLast()(made))
+    said = work_of(kernels)
+    assert said.multiply_adds == {"f32": 4 * 5 * 6 * 6 * 9} and list(said.in_float.values()) == [
+        why
+    ]
+    integers = MaterialiseKernels("portable")(materialisable(build(conv, X)))
+    assert work_of(integers).multiply_adds == {"i8": 4 * 5 * 6 * 6 * 9}
 
 
 def test_a_bias_of_another_scale_is_added_to_the_number() -> None:

@@ -76,6 +76,9 @@ def run(args: argparse.Namespace) -> None:
         if "spending" in a:
             print(f"choice of kernels for {arch}: {spending_line(a['spending'])}")
     for arch, a in facts["archs"].items():
+        for line in work_lines(a.get("work", {})):
+            print(f"{line} on {arch}")
+    for arch, a in facts["archs"].items():
         print(f"kernels for {arch}:")
         for symbol in a["kernels"]:
             print(f"  {symbol}")
@@ -108,10 +111,24 @@ def _facts(entry: Mapping[str, Any]) -> dict[str, Any]:
         facts["functions"] = entry["functions"]
     if "spending" in entry:
         facts["spending"] = entry["spending"]
+    if "work" in entry:
+        facts["work"] = entry["work"]
     if "memory" in entry:  # a package of an earlier version has none
         memory = dict(entry["memory"])
         facts["memory"] = {**memory, "live_at_peak": live(memory, memory["peak_step"])}
     return facts
+
+
+def work_lines(work: Mapping[str, Any]) -> Iterator[str]:
+    """The share of multiply-adds by type, and quantised operators that are computed in float."""
+    counts = work.get("multiply_adds", {})
+    total = sum(counts.values())
+    if total:
+        shares = sorted(counts.items(), key=lambda row: -row[1])
+        said = ", ".join(f"{100 * n / total:.4g} % {dtype}" for dtype, n in shares)
+        yield f"{total} multiply-adds: {said}"
+    for name, why in work.get("in_float", {}).items():
+        yield f"quantised, but in float: '{name}', {why};"
 
 
 def spending_line(spent: Mapping[str, Any]) -> str:

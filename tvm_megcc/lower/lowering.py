@@ -26,6 +26,7 @@ from tvm_megcc.relax_tools.kernel_calls import KernelCall, kernel_call_of, kerne
 from tvm_megcc.relax_tools.shape_exprs import size_of, symbol_of
 from tvm_megcc.relax_tools.size_reads import is_size_read
 from tvm_megcc.relax_tools.stretching import parts_of
+from tvm_megcc.relax_tools.work import work_of
 
 
 def lower(
@@ -88,6 +89,7 @@ def lower(
         symbols=tuple(lowering.symbols),
         requirements=tuple(lowering.requirements.values()),
         spending=spending_of(mod),
+        work=work_of(mod),
     )
 
 

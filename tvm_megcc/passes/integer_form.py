@@ -23,7 +23,9 @@ from tvm_megcc.kernels.packing import byte_zero
 from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import constant, dtype_of, make_constant, static_shape
+from tvm_megcc.relax_tools.names import names_of
 from tvm_megcc.relax_tools.shape_exprs import Symbols
+from tvm_megcc.relax_tools.work import with_reasons
 
 _EIGHT_BITS = ("i8", "u8")
 #: Convolution -> its spatial dims and the layouts in which the importer leaves it.
@@ -41,8 +43,9 @@ class IntegerForm:
     """See the module's docstring."""
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Rewriter(mod)))
-        return relax.transform.DeadCodeElimination()(mod)
+        rewriter = _Rewriter(mod)
+        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, rewriter))
+        return with_reasons(relax.transform.DeadCodeElimination()(mod), rewriter.in_float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,13 @@ class _Rewriter(PyExprMutator):
     def __init__(self, mod: tvm.IRModule) -> None:
         super().__init__(mod)
         self.symbols: Symbols
+        self.name = ""  # of the variable being bound
+        self.names = names_of(mod)
+        self.in_float: dict[str, str] = {}
+
+    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        self.name = binding.var.name
+        super().visit_var_binding_(binding)
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
@@ -84,12 +94,12 @@ class _Rewriter(PyExprMutator):
         data, weights = self._data(call.args[0]), self._integers(call.args[1])
         if (str(attrs.data_layout), str(attrs.kernel_layout)) != layouts or data is None:
             return call
-        if weights is None or byte_zero(weights.values) is None:
-            return call
-        rank, oc = weights.values.ndim, weights.values.shape[0]
+        if weights is None:
+            return self._in_float(call, "its weights or their scales are not constant")
+        rank = weights.values.ndim
         scales = _one_of_each(weights.scales, 0)
-        if scales is None or oc == 0:
-            return call
+        if (why := _unfit(weights, scales)) or scales is None:
+            return self._in_float(call, why)
         function = getattr(relax.op.nn, op_name(call).removeprefix("relax.nn."))
         total = function(
             self._centred(data),
@@ -110,14 +120,14 @@ class _Rewriter(PyExprMutator):
         if weights is None:
             rhs = self._data(call.args[1])
             if rhs is None:
-                return call
+                return self._in_float(call, "its other operand is not of 8 bits with one scale")
             total = relax.op.matmul(self._centred(lhs), self._centred(rhs))
             return self._real(total, np.asarray(lhs.scale * rhs.scale))
-        if weights.values.ndim < 2 or byte_zero(weights.values) is None:
-            return call
+        if weights.values.ndim < 2:
+            return self._in_float(call, "its right-hand side is a vector")
         scales = _one_of_each(weights.scales, weights.values.ndim - 1)
-        if scales is None:
-            return call
+        if (why := _unfit(weights, scales)) or scales is None:
+            return self._in_float(call, why)
         total = relax.op.matmul(self._centred(lhs), make_constant(weights.values))
         return self._real(total, lhs.scale * scales)
 
@@ -141,6 +151,12 @@ class _Rewriter(PyExprMutator):
                 continue
             total = relax.op.add(cast.args[0], make_constant(added.values))
             return self._real(total, scales)
+        return call
+
+    def _in_float(self, call: relax.Call, why: str) -> relax.Call:
+        found = self.names.get(self.name)
+        operator = op_name(call).removeprefix("relax.")
+        self.in_float[found or f"{operator} {self.name}"] = why
         return call
 
     def _real(self, total: relax.Expr, scales: np.ndarray) -> relax.Expr:
@@ -211,6 +227,15 @@ _MOVES = {
     "relax.expand_dims": _reshaped,
     "relax.squeeze": _reshaped,
 }
+
+
+def _unfit(weights: _Integers, scales: np.ndarray | None) -> str:
+    """Why no integer kernel has such weights, or an empty string."""
+    if scales is None:
+        return "its scales differ within an output channel"
+    if byte_zero(weights.values) is None:
+        return "its weights have zero points so far apart that no 8 bits hold them"
+    return ""
 
 
 def _one_of_each(scales: np.ndarray, axis: int) -> np.ndarray | None:

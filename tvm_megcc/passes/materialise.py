@@ -9,6 +9,7 @@ it is.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
@@ -22,10 +23,12 @@ from tvm_megcc.fuse.match import Match, find_matches
 from tvm_megcc.kernels import packing
 from tvm_megcc.kernels.registry import KernelFile
 from tvm_megcc.passes.choosing import chosen
+from tvm_megcc.passes.work import multiply_adds
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, make_constant
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, with_kernels, with_spending
 from tvm_megcc.relax_tools.shape_exprs import variables_of
+from tvm_megcc.relax_tools.work import with_work
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.MaterialiseKernels")
@@ -53,6 +56,8 @@ class MaterialiseKernels:
             rewriter.variables = variables_of(func)
             rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
         result = relax.transform.DeadCodeElimination()(rewriter.builder_.get())
+        counts = (multiply_adds(f, matches.values()) for _, f, matches in functions)
+        result = with_work(result, sum(counts, Counter()))
         return with_spending(with_kernels(result, rewriter.kernels.values()), spending)
 
 

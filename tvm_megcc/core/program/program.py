@@ -9,6 +9,7 @@ from tvm_megcc.core.preference import Spending
 from tvm_megcc.core.program.steps import Check, Copy, Else, End, If, Kernel, Let, Load, Loop, Step
 from tvm_megcc.core.program.storages import MemoryPlan, Storage
 from tvm_megcc.core.program.tensors import Port, Tensor, Weight
+from tvm_megcc.core.work import Work
 from tvm_megcc.dims import Size, Symbol
 
 
@@ -30,7 +31,7 @@ class Program:
     ``("arena", ...)``. A program of symbolic shapes has ``symbols``; ``memory.place`` gives it
     ``storages`` and leaves ``arena_bytes`` and ``plan`` None; where all its symbols are bounded,
     ``arena_limit`` is the arena that does for all sizes. ``spending`` says what the choice of
-    kernels cost the whole model.
+    kernels cost the whole model, ``work`` what it computes.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Program:
     requirements: tuple[Requirement, ...] = ()
     arena_limit: int | None = None
     spending: Spending | None = None
+    work: Work | None = None
 
     def __str__(self) -> str:
         def show(i: int) -> str:

@@ -1,0 +1,25 @@
+"""What a model computes: its multiply-adds by the type that they are done in.
+
+Written where kernels are chosen (`tvm_megcc.passes.work`), shown by ``tvmc inspect``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Of one program, at usual sizes where dims are open.
+
+    Attributes
+    ----------
+    multiply_adds : mapping
+        Element type -> multiply-adds of convolutions and matrix products of such operands.
+    in_float : mapping
+        Name of a quantised operator that is computed in float -> why.
+    """
+
+    multiply_adds: Mapping[str, int] = field(default_factory=dict)
+    in_float: Mapping[str, str] = field(default_factory=dict)

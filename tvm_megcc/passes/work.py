@@ -1,0 +1,63 @@
+"""How many multiply-adds a module has, by the type of their operands.
+
+Enters: a function, and its calls that become kernels' (`tvm_megcc.fuse.match`). Leaves: counts.
+What integer kernels take counts as 8 bits: in Relax its operands are widened.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from math import prod
+from typing import cast
+
+from tvm import relax
+
+from tvm_megcc.dims import Size, product, typical
+from tvm_megcc.fuse.match import Match
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.exprs import dtype_of, expressions, shape_of
+from tvm_megcc.relax_tools.shape_exprs import symbols_of
+
+_CONVOLUTIONS = frozenset(
+    f"relax.nn.conv{n}d{suffix}" for n in (1, 2, 3) for suffix in ("", "_transpose")
+)
+
+
+def multiply_adds(func: relax.Function, matches: Iterable[Match]) -> Counter[str]:
+    """Element type -> multiply-adds of one run of a function."""
+    symbols = symbols_of(func)
+    found: Counter[str] = Counter()
+    for expr in expressions(func):
+        name = op_name(expr)
+        if name not in _CONVOLUTIONS and name != "relax.matmul":
+            continue
+        shapes = [shape_of(e, symbols) for e in (*expr.args[:2], expr)]
+        if None not in shapes:
+            sizes = [[typical(d) for d in shape or ()] for shape in shapes]
+            found[dtype_of(expr.args[0])] += _products(name, expr, *sizes)
+    for match in matches:
+        count = _INTEGER.get(match.request.op)
+        if count is not None:
+            facts = cast(Mapping[str, Size], match.request.facts)
+            times, by = (typical(product([facts[name] for name in names])) for names in count)
+            number = times // by
+            found["i32"] -= number
+            found["i8"] += number
+    return Counter({dtype: number for dtype, number in found.items() if number > 0})
+
+
+#: Operator of integers -> the facts whose product, by that of others, is its multiply-adds.
+_INTEGER: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "qconv2d": (("n", "oh", "ow", "oc", "kh", "kw", "ic"), ("g",)),
+    "qmatmul": (("b", "m", "n", "k"), ()),
+}
+
+
+def _products(name: str, call: relax.Call, data: list[int], w: list[int], out: list[int]) -> int:
+    if name == "relax.matmul":
+        return prod(out) * data[-1] if data else 0
+    layout = str(call.attrs.kernel_layout)
+    if "transpose" in name:
+        return prod(data) * prod(w) // max(1, w[layout.index("I")])
+    return prod(out) * prod(w) // max(1, w[layout.index("O")])
