@@ -7,9 +7,10 @@
 // panels of NR columns (packing.py, qgemm_panels and qmatmul_panels): of every run, groups of
 // MEGCC_QGEMM_KR consecutive k of a column, columns side by side.
 //
-// A tile of accumulators stays in registers; one of three headers says how its sums are made, by
-// the features that the including kernel is compiled for and names in MEGCC_QGEMM: DOT (sdot), MM
-// (smmla) or NEON (smull). Every sum is exact, so results do not depend on how the work is split.
+// A tile of accumulators stays in registers. How its sums are made, its size and the groups say
+// megcc_qgemm_neon.h, megcc_qgemm_dot.h (sdot) and megcc_qgemm_mm.h (smmla): the kernel includes
+// the one for its features first. Every sum is exact, so results do not depend on how work is
+// split.
 #ifndef MEGCC_QGEMM_H
 #define MEGCC_QGEMM_H
 
@@ -60,9 +61,11 @@ typedef struct {
   size_t ld;
 } megcc_qgemm_at_t;
 
-#include "gemm/megcc_qgemm_dot.h"
-
+#ifdef MEGCC_QGEMM_WIDE
 #define MEGCC_QGEMM_WIDTH (MEGCC_QGEMM_WIDE * 4)
+#else
+#define MEGCC_QGEMM_WIDTH (MEGCC_QGEMM_NARROW * 4)
+#endif
 
 #define MEGCC_CAT4_(a, b, c, d) a##b##c##d
 #define MEGCC_CAT4(a, b, c, d) MEGCC_CAT4_(a, b, c, d)
@@ -72,30 +75,41 @@ typedef struct {
 
 #define MEGCC_TILE_VECTORS MEGCC_QGEMM_NARROW
 #include "gemm/megcc_qgemm_column.h"
+#ifdef MEGCC_QGEMM_WIDE
 #define MEGCC_TILE_VECTORS MEGCC_QGEMM_MIDDLE
 #include "gemm/megcc_qgemm_column.h"
 #define MEGCC_TILE_VECTORS MEGCC_QGEMM_WIDE
 #include "gemm/megcc_qgemm_column.h"
+#endif
 
 // Vectors of the tile for the next of `cols` columns: the widest that has a column for each of its
 // panels, but not so that a narrow one is left where two middle ones fit.
 MEGCC_INLINE int32_t megcc_qgemm_vectors(int32_t cols) {
+#ifdef MEGCC_QGEMM_WIDE
   const int32_t middle = MEGCC_QGEMM_MIDDLE * 4;
   const int wide = cols > middle;
   if (wide && (cols <= MEGCC_QGEMM_WIDTH || cols > 2 * middle)) return MEGCC_QGEMM_WIDE;
-  return cols > NR ? MEGCC_QGEMM_MIDDLE : MEGCC_QGEMM_NARROW;
+  if (cols > NR) return MEGCC_QGEMM_MIDDLE;
+#endif
+  (void)cols;
+  return MEGCC_QGEMM_NARROW;
 }
 
 // Tiles of so many vectors down `rows` rows.
 static void megcc_qgemm_column(const megcc_qgemm_t *g, megcc_qgemm_at_t at, int32_t rows,
                                int32_t vectors) {
+#ifdef MEGCC_QGEMM_WIDE
   if (vectors == MEGCC_QGEMM_WIDE) {
     MEGCC_QGEMM_COLUMN(MEGCC_QGEMM_WIDE)(g, at, rows);
-  } else if (vectors == MEGCC_QGEMM_MIDDLE) {
-    MEGCC_QGEMM_COLUMN(MEGCC_QGEMM_MIDDLE)(g, at, rows);
-  } else {
-    MEGCC_QGEMM_COLUMN(MEGCC_QGEMM_NARROW)(g, at, rows);
+    return;
   }
+  if (vectors == MEGCC_QGEMM_MIDDLE) {
+    MEGCC_QGEMM_COLUMN(MEGCC_QGEMM_MIDDLE)(g, at, rows);
+    return;
+  }
+#endif
+  (void)vectors;
+  MEGCC_QGEMM_COLUMN(MEGCC_QGEMM_NARROW)(g, at, rows);
 }
 
 // The last columns of a matrix that no tile fits: computed in full width in a buffer of one tile,

@@ -22,6 +22,8 @@
 //
 // Implicit matrix product over output pixels by sdot: megcc_qconv2d_gemm.h. Any size, stride,
 // dilation, padding and grouping.
+#include "gemm/megcc_qgemm_dot.h"
+
 #include "gemm/megcc_qconv2d_gemm.h"
 
 #ifndef MEGCC_SYMBOL

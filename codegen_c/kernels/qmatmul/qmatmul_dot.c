@@ -16,6 +16,8 @@
 // cost: (min(MEGCC_QGEMM_BLOCK, b * m) + 8) * min(MEGCC_QGEMM_UNIT, n) * k // 4
 //
 // A constant rhs in panels of 8 columns, by sdot: megcc_qmatmul_gemm.h.
+#include "gemm/megcc_qgemm_dot.h"
+
 #include "gemm/megcc_qmatmul_gemm.h"
 
 #ifndef MEGCC_SYMBOL
