@@ -184,8 +184,10 @@ def test_qmatmul_panels_are_those_of_one_tap(trans_b: int) -> None:
 def test_qgemm_bias_holds_the_zero_point(dtype: str, flip: int, point: int) -> None:
     w = np.full((2, 1, 1, 5), -128, np.int8)
     bias = np.array([7, -(2**31)], np.int32)
-    facts = {"zero_operand": 0, "x_zero": 131, "X": dtype}
+    facts = {"zero_operand": 0, "x_zero": 131, "w_zero": 0, "X": dtype}
     packed = packing.qgemm_bias(bias, packing.Call(facts, {"w": w}), flip=flip)
     assert packed.tolist() == [7 + point * 640, -(2**31) + point * 640]
+    centred = packing.Call({**facts, "w_zero": -128}, {"w": w})
+    assert packing.qgemm_bias(bias, centred, flip=flip).tolist() == bias.tolist()
     open_point = packing.Call({**facts, "zero_operand": 1}, {"w": w})
     assert packing.qgemm_bias(bias, open_point, flip=flip).tolist() == [*bias.tolist(), -640, -640]

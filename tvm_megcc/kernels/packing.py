@@ -271,7 +271,7 @@ def _centred_bias(bias: Array, sums: Array, zero: int | None, unsigned: bool) ->
     Parameters
     ----------
     bias, sums : ndarray [N]
-        `sums` are those of the weights of each output.
+        `sums` are those of the weights of each output, less their zero point.
     zero : int or None
         None where it is known at run time only: then `sums` follow the bias.
     unsigned : bool
@@ -292,7 +292,8 @@ def qgemm_bias(array: Array, call: Call, flip: int) -> Array:
     ----------
     array : ndarray [OC]
     call : Call
-        The facts ``x_zero`` and ``zero_operand``, the type ``X``, and the constant ``w`` are read.
+        The facts ``x_zero``, ``w_zero`` and ``zero_operand``, the type ``X``, and the constant ``w``
+        are read.
     flip : int
         1 where the kernel subtracts 128 from unsigned data.
 
@@ -300,7 +301,7 @@ def qgemm_bias(array: Array, call: Call, flip: int) -> Array:
     -------
     ndarray [OC], or [2, OC] with the sums where the zero point is an operand
     """
-    sums = call.constants["w"].astype(np.int64).sum((1, 2, 3))
+    sums = (call.constants["w"].astype(np.int64) - call.facts["w_zero"]).sum((1, 2, 3))
     zero = None if call.facts["zero_operand"] else int(call.facts["x_zero"])
     return _centred_bias(array, sums, zero, bool(flip) and call.facts["X"] == "u8")
 
@@ -308,7 +309,8 @@ def qgemm_bias(array: Array, call: Call, flip: int) -> Array:
 @packer
 def qmatmul_bias(array: Array, call: Call, flip: int) -> Array:
     """The same for a product with a constant right-hand side."""
-    sums = _columns(call.constants["rhs"], call).astype(np.int64).sum(1)
+    columns = _columns(call.constants["rhs"], call).astype(np.int64)
+    sums = (columns - call.facts["rhs_zero"]).sum(1)
     zero = None if call.facts["zero_operand"] else int(call.facts["lhs_zero"])
     return _centred_bias(array, sums, zero, bool(flip) and call.facts["L"] == "u8")
 

@@ -3,9 +3,10 @@
 //
 // Workspace, with slots of a run's bytes and room to read past it: table[runs][pixels] of pointers
 // (8 bytes each, whatever the machine) for at most 96 pixels; where the zero point is an operand, a
-// bias per channel; a slot of zero points; two slots for the end of x; and for row taps KH slots
-// for every border pixel of a block: an image row has at most ceil(PL / SW) + ceil(PR / SW) of
-// them, and 96 pixels touch at most 94 / OW + 2 rows.
+// bias per channel; where the weights have a zero point, a term per pixel; a slot of zero points;
+// two slots for the end of x; and for row taps KH slots for every border pixel of a block: an image
+// row has at most ceil(PL / SW) + ceil(PR / SW) of them, and 96 pixels touch at most 94 / OW + 2
+// rows.
 #ifndef MEGCC_QCONV2D_GEMM_H
 #define MEGCC_QCONV2D_GEMM_H
 
@@ -54,6 +55,10 @@ MEGCC_INLINE void megcc_qconv2d_gemm(void *const *ptr, const int32_t *attr, void
   bias = megcc_qgemm_bias(bias, oc, v.zero, (int32_t *)(void *)room);
   room += (size_t)oc * sizeof *bias;
 #endif
+#if TERMS
+  int32_t *const terms = (int32_t *)(void *)room;
+  room += (size_t)(block < pixels ? block : pixels) * sizeof *terms;
+#endif
   v.shape = s;
   v.table = workspace;
   v.slot = run + MEGCC_RUN_PIECE;
@@ -62,6 +67,7 @@ MEGCC_INLINE void megcc_qconv2d_gemm(void *const *ptr, const int32_t *attr, void
   v.x = megcc_runs(ptr[0], size, run - length + megcc_run_room(length), room + v.slot);
   v.patches = room + 3 * v.slot;
   g.a = v.table;
+  g.terms = NULL;
   g.segments = (size_t)runs;
   g.groups = (length + MEGCC_QGEMM_KR - 1) / MEGCC_QGEMM_KR;
   g.panel = g.segments * g.groups * MEGCC_QGEMM_KR * NR;
@@ -85,6 +91,10 @@ MEGCC_INLINE void megcc_qconv2d_gemm(void *const *ptr, const int32_t *attr, void
       if (OUT && SCALES) here.rescale.scale += group * ocg;
       if (OFFSET) here.rescale.offset += group * ocg;
       here.dst = y + (size_t)first * (size_t)oc + (size_t)group * (size_t)ocg;
+#if TERMS
+      here.terms = terms;
+      megcc_qgemm_terms(&here, count, length, -attr[QCONV2D_W_ZERO], terms);
+#endif
       megcc_qgemm_block(&here, count, u0 * MEGCC_QGEMM_UNIT, c1);
       unit += u1 - u0;
     }

@@ -1,5 +1,5 @@
-// dst[r][c] = rescaled(bias[c] + sum_k a[r][k] * b[k][c]) of 8-bit integers, the inner part of
-// qconv2d and qmatmul on Arm64.
+// dst[r][c] = rescaled(bias[c] + term[r] + sum_k a[r][k] * b[k][c]) of 8-bit integers, the inner
+// part of qconv2d and qmatmul on Arm64. There are terms of rows where b has a zero point (TERMS).
 //
 // Rows of `a` are given by pointers, as in megcc_gemm.h: row r's K values lie in `segments` runs of
 // contiguous bytes, run s at a[s * a_stride + r] + a_skip, and are read where they are, in pieces
@@ -23,6 +23,11 @@
 #define X i8
 #endif
 
+// Whether something is added to all sums of a row.
+#ifndef TERMS
+#define TERMS 0
+#endif
+
 #define NR 8
 #define MEGCC_QGEMM_UNIT 16   // columns of a unit of work
 #define MEGCC_QGEMM_BLOCK 96  // rows of a block, at most
@@ -35,6 +40,7 @@ typedef struct {
   size_t panel;             // bytes from one panel of b to the next
   const int8_t *b;
   const int32_t *bias;
+  const int32_t *terms;  // one per row; read only when TERMS is 1
   megcc_rescale rescale;
   megcc_narrow narrow;
   MEGCC_CTYPE(Y) * dst;
@@ -55,7 +61,7 @@ typedef char megcc_qgemm_layout[offsetof(megcc_qgemm_t, a_stride) == 8 &&
 typedef struct {
   const uint8_t *const *a;
   const int8_t *b;
-  const int32_t *bias;
+  const int32_t *bias, *terms;
   const float *scale, *offset;
   MEGCC_CTYPE(Y) * dst;
   size_t ld;
@@ -134,6 +140,7 @@ static void megcc_qgemm_edge(const megcc_qgemm_t *g, megcc_qgemm_at_t at, int32_
     const int32_t n = rows - r < MEGCC_QGEMM_ROWS ? rows - r : MEGCC_QGEMM_ROWS;
     megcc_qgemm_column(g, in, n, vectors);
     in.a += n;
+    if (TERMS) in.terms += n;
     for (int32_t i = 0; i < n; ++i, at.dst += at.ld) {
       for (int32_t c = 0; c < cols; ++c) at.dst[c] = tile[i * MEGCC_QGEMM_WIDTH + c];
     }
@@ -150,6 +157,7 @@ static void megcc_qgemm_block(const megcc_qgemm_t *g, int32_t rows, int32_t c0, 
     at.a = g->a;
     at.b = g->b + (size_t)(c / NR) * g->panel;
     at.bias = g->bias + c;
+    at.terms = g->terms;
     at.scale = OUT ? g->rescale.scale + (SCALES ? c : 0) : NULL;
     at.offset = OFFSET ? g->rescale.offset + c : NULL;
     at.dst = g->dst + c;
@@ -185,6 +193,32 @@ MEGCC_INLINE const int32_t *megcc_qgemm_bias(const int32_t *bias, int32_t n, uin
   }
   return to;
 }
+
+#if TERMS
+// The terms of `rows` rows of a block, `factor` times the sum of a row's bytes, of which a run has
+// `length`.
+static void megcc_qgemm_terms(const megcc_qgemm_t *g, int32_t rows, size_t length, int32_t factor,
+                              int32_t *terms) {
+  static const uint8_t ones[32] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                   255, 255, 255, 255, 255, 255, 255, 255};
+  const uint8x16_t rest = vld1q_u8(ones + 16 - length % 16);
+  const uint8x16_t flip = vdupq_n_u8(MEGCC_IS_UNSIGNED(X) && MEGCC_QGEMM_FLIP ? 128 : 0);
+  for (int32_t r = 0; r < rows; ++r) {
+    int32x4_t sum = vdupq_n_s32(0);
+    for (size_t s = 0; s < g->segments; ++s) {
+      const uint8_t *p = g->a[s * g->a_stride + (size_t)r] + g->a_skip;
+      for (size_t k = 0; k < length; k += 16) {
+        uint8x16_t v = veorq_u8(vld1q_u8(p + k), flip);
+        if (length - k < 16) v = vandq_u8(v, rest);
+        sum = vpadalq_s16(sum, MEGCC_IS_UNSIGNED(X) && !MEGCC_QGEMM_FLIP
+                                   ? vreinterpretq_s16_u16(vpaddlq_u8(v))
+                                   : vpaddlq_s8(vreinterpretq_s8_u8(v)));
+      }
+    }
+    terms[r] = (int32_t)((uint32_t)factor * (uint32_t)vaddvq_s32(sum));
+  }
+}
+#endif
 
 // Rows of a block: at most MEGCC_QGEMM_BLOCK, whole tiles, all blocks equal, so that no short last
 // block reads all of b again. There are as many as ceil(rows / MEGCC_QGEMM_BLOCK).

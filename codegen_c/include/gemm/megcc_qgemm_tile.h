@@ -18,14 +18,14 @@
 #if OUT == MEGCC_QUANT_SUMS
 #define MEGCC_TILE_SCALES(_, j)
 #define MEGCC_TILE_SCALE(r, j)
-#define MEGCC_TILE_STORE(r, j) vst1q_s32(dst + 4 * (j), c##r##_##j);
+#define MEGCC_TILE_STORE(r, j) vst1q_s32(dst + 4 * (j), d##r##_##j);
 #define MEGCC_TILE_STORE_ROW(r, vectors) MEGCC_EACH_COL(MEGCC_TILE_STORE, r)
 #else
 #define MEGCC_TILE_SCALES(_, j)                                                           \
   const float32x4_t scale##j = SCALES ? vld1q_f32(scale + 4 * (j)) : vdupq_n_f32(*scale); \
   const float32x4_t offset##j = OFFSET ? vld1q_f32(offset + 4 * (j)) : scale##j;
 #define MEGCC_TILE_SCALE(r, j) \
-  const float32x4_t v##r##_##j = megcc_scaled(c##r##_##j, scale##j, offset##j);
+  const float32x4_t v##r##_##j = megcc_scaled(d##r##_##j, scale##j, offset##j);
 #if OUT == MEGCC_QUANT_REAL
 #define MEGCC_TILE_STORE(r, j) vst1q_f32(dst + 4 * (j), megcc_act_vf(v##r##_##j, act_a, act_b));
 #define MEGCC_TILE_STORE_ROW(r, vectors) MEGCC_EACH_COL(MEGCC_TILE_STORE, r)
@@ -44,6 +44,15 @@
   }
 #endif
 #endif
+#if TERMS
+#define MEGCC_TILE_ADD(r, j) const int32x4_t d##r##_##j = vaddq_s32(c##r##_##j, term##r);
+#define MEGCC_TILE_ADDS(r)                            \
+  const int32x4_t term##r = vld1q_dup_s32(terms + r); \
+  MEGCC_EACH_COL(MEGCC_TILE_ADD, r)
+#else
+#define MEGCC_TILE_ADD(r, j) const int32x4_t d##r##_##j = c##r##_##j;
+#define MEGCC_TILE_ADDS(r) MEGCC_EACH_COL(MEGCC_TILE_ADD, r)
+#endif
 #define MEGCC_TILE_SCALED(r) MEGCC_EACH_COL(MEGCC_TILE_SCALE, r)
 #define MEGCC_TILE_STORES(r)                  \
   MEGCC_TILE_STORE_ROW(r, MEGCC_TILE_VECTORS) \
@@ -56,13 +65,14 @@ MEGCC_NOINLINE static void MEGCC_QGEMM_TILE(MEGCC_TILE_ROWS,
                                                                 int32_t tiles) {
   const uint8_t *const *rows = at->a;
   const int8_t *const b = at->b;
-  const int32_t *const bias = at->bias;
+  const int32_t *const bias = at->bias, *terms = at->terms;
   const float *const scale = at->scale, *const offset = at->offset;
   MEGCC_CTYPE(Y) *dst = at->dst;
   const size_t ld = at->ld;
-  (void)scale, (void)offset;
+  (void)scale, (void)offset, (void)terms;
   for (; tiles > 0; --tiles, rows += MEGCC_TILE_ROWS) {
     MEGCC_TILE_SUMS(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS, g, rows, b, bias)
+    MEGCC_EACH_ROW(MEGCC_TILE_ADDS)
 #if OUT == MEGCC_QUANT_REAL
     const float32x4_t act_a = vdupq_n_f32(g->rescale.act_a), act_b = vdupq_n_f32(g->rescale.act_b);
     (void)act_a, (void)act_b;
@@ -72,8 +82,10 @@ MEGCC_NOINLINE static void MEGCC_QGEMM_TILE(MEGCC_TILE_ROWS,
     MEGCC_EACH_COL(MEGCC_TILE_SCALES, 0)
     MEGCC_EACH_ROW(MEGCC_TILE_SCALED)
     MEGCC_EACH_ROW(MEGCC_TILE_STORES)
+    if (TERMS) terms += MEGCC_TILE_ROWS;
   }
   at->a = rows;
+  at->terms = terms;
   at->dst = dst;
 }
 

@@ -2,8 +2,8 @@
 // not transposed.
 //
 // Workspace: a pointer per row of a block of at most 96 rows (8 bytes each, whatever the machine);
-// where the zero point is an operand, a bias per column; and for the last rows of lhs, which are
-// read past their end, 2 * (K + MEGCC_RUN_PIECE) bytes.
+// where the zero point is an operand, a bias per column; where rhs has one, a term per row; and for
+// the last rows of lhs, which are read past their end, 2 * (K + MEGCC_RUN_PIECE) bytes.
 #ifndef MEGCC_QMATMUL_GEMM_H
 #define MEGCC_QMATMUL_GEMM_H
 
@@ -21,6 +21,7 @@ MEGCC_INLINE megcc_qgemm_t megcc_qmatmul_setup(void *const *ptr, const int32_t *
   megcc_qgemm_t g;
   g.a = rows;
   g.a_stride = g.a_skip = 0;
+  g.terms = NULL;
   g.segments = 1;
   g.groups = ((size_t)attr[QMATMUL_K] + MEGCC_QGEMM_KR - 1) / MEGCC_QGEMM_KR;
   g.panel = g.groups * MEGCC_QGEMM_KR * NR;
@@ -56,6 +57,11 @@ MEGCC_INLINE void megcc_qmatmul_packed(void *const *ptr, const int32_t *attr, vo
                             (int32_t *)(void *)room);
   room += (size_t)n * sizeof *g.bias;
 #endif
+#if TERMS
+  int32_t *const terms = (int32_t *)(void *)room;
+  g.terms = terms;
+  room += (size_t)(block < rows ? block : rows) * sizeof *terms;
+#endif
   lhs = megcc_qmatmul_lhs(ptr, attr, room);
   while (begin < end) {
     const int32_t first = begin / units * block, unit = begin % units;
@@ -69,6 +75,9 @@ MEGCC_INLINE void megcc_qmatmul_packed(void *const *ptr, const int32_t *attr, vo
       r += here;
     }
     g.dst = dst + (size_t)first * (size_t)n;
+#if TERMS
+    megcc_qgemm_terms(&g, count, (size_t)k, -attr[QMATMUL_RHS_ZERO], terms);
+#endif
     megcc_qgemm_block(&g, count, unit * MEGCC_QGEMM_UNIT,
                       stop < units ? stop * MEGCC_QGEMM_UNIT : n);
     begin += stop - unit;

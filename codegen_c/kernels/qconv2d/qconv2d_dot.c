@@ -3,15 +3,17 @@
 // dtype: x=i8,u8 w=i8 bias=i32 scale=f32 zero=i8,u8 y=i8,u8,i32,f32
 // arch: arm64
 // isa: dotprod
-// when: w_zero == 0 and (g == 1 or oc // g >= 4) and ic > 0 and kh * kw > 0
+// when: (g == 1 or oc // g >= 4) and ic > 0 and kh * kw > 0
 // rank: 20
 // tolerance: 1e-6 if out == MEGCC_QUANT_REAL and act else 0
 // params: X=X Y=Y OUT=out ACT=act SCALES=channel_scales OFFSET=offset ZERO=zero_operand
+//   TERMS=(w_zero != 0)
 // pack: w=qgemm_panels(nr=NR, kr=MEGCC_QGEMM_KR, chunk=MEGCC_QGEMM_CHUNK, few=MEGCC_CONV_FEW)
 //   bias=qgemm_bias(flip=MEGCC_QGEMM_FLIP)
 // workspace: MEGCC_QGEMM_ENTRY * kh * min(MEGCC_QGEMM_BLOCK, n * oh * ow)
 //   * (1 if g * dw == 1 and kw > 1 and ic <= MEGCC_CONV_FEW else kw)
 //   + (sizeof(B) * oc if zero_operand else 0)
+//   + (sizeof(B) * min(MEGCC_QGEMM_BLOCK, n * oh * ow) if w_zero != 0 else 0)
 //   + ((kw * ic + MEGCC_RUN_PIECE) * (3 + kh * min(MEGCC_QGEMM_BLOCK, n * oh * ow,
 //   ((MEGCC_QGEMM_BLOCK - 2) // max(1, ow) + 2) * ((pl + sw - 1) // sw + (pr + sw - 1) // sw)))
 //   if g * dw == 1 and kw > 1 and ic <= MEGCC_CONV_FEW else 3 * (ic + MEGCC_RUN_PIECE))
