@@ -1,10 +1,10 @@
 // Depthwise convolution of 8-bit integers with a 3x3 or 5x5 kernel, stride 1 or 2.
 //
 // One vector of channels after another runs along one or two output rows (megcc_qdw_rows.h) with
-// the columns that the kernel covers in registers, widened, the zero point subtracted: a tap in the
-// padding adds nothing. Input rows in the padding are one vector of zero points that is read again
-// and again. The last channels that fill no vector are those of a whole one that ends with them.
-// Weights are [KH * KW][C] (packing.py, dw_taps).
+// the columns that the kernel covers in registers, in the form of megcc_qdw_widened.h, or where
+// MEGCC_QDW_DOT is defined of megcc_qdw_dot.h. Input rows in the padding are one vector of zero
+// points that is read again and again. The last channels that fill no vector are those of a whole
+// one that ends with them.
 //
 // The including kernel defines DW_K (3 or 5), STRIDE (1 or 2) and what megcc_q8.h wants, and
 // accepts only calls that have a vector of channels, and left padding of at most DW_K - STRIDE
@@ -32,8 +32,14 @@ typedef struct {
   const megcc_rescale *rescale;
   ptrdiff_t channels, out_row;  // elements from an output row to the next
   int32_t pads, width, outs;    // columns of the left padding, of the image, of the output
-  int32_t zero;
+  int32_t zero, w_zero;
 } megcc_qdw_t;
+
+#ifdef MEGCC_QDW_DOT
+#include "megcc_qdw_dot.h"
+#else
+#include "megcc_qdw_widened.h"
+#endif
 
 #define MEGCC_QDW_NAME_(tall) megcc_qdw_rows_##tall
 #define MEGCC_QDW_NAME(tall) MEGCC_QDW_NAME_(tall)
@@ -56,6 +62,7 @@ MEGCC_INLINE void megcc_qdw(void *const *ptr, const int32_t *attr, int32_t begin
   d.rescale = &all.rescale;
   d.channels = all.channels;
   d.zero = all.zero;
+  d.w_zero = all.w_zero;
   d.pads = attr[QCONV2D_PL];
   d.width = attr[QCONV2D_W];
   d.outs = attr[QCONV2D_OW];

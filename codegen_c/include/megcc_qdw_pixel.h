@@ -26,7 +26,7 @@ typedef struct {
   ptrdiff_t row_step, col_step;  // elements from tap to tap
   ptrdiff_t across;              // and from an output column's window to the next one's
   ptrdiff_t channels, multiplier;
-  int32_t kw, zero;
+  int32_t kw, zero, w_zero;
   megcc_rescale rescale;
 } megcc_qdw_pixel_t;
 
@@ -41,15 +41,16 @@ MEGCC_INLINE megcc_q8x megcc_qdw_data(const megcc_qdw_pixel_t *d, const MEGCC_CT
 
 // One vector of channels of `count` pixels, one of them or MEGCC_QDW_PIXELS.
 MEGCC_INLINE void megcc_qdw_vector(const megcc_qdw_pixel_t *d, ptrdiff_t c, int count) {
-  const megcc_q8r rescale = megcc_q8_rescale(&d->rescale, (int32_t)c);
-  const megcc_q8z zero = megcc_q8_zero(d->zero);
+  megcc_q8r rescale = megcc_q8_rescale(&d->rescale);
+  const megcc_q8z zero = megcc_q8_zero(d->zero), w_zero = megcc_q8_zero(d->w_zero);
   MEGCC_CTYPE(Y) *dst = d->dst + c;
   megcc_q8s s0 = megcc_q8_sums(d->bias + c), s1 = s0, s2 = s0, s3 = s0;
+  megcc_q8_channels(&rescale, &d->rescale, (int32_t)c);
   for (int32_t i = d->v.begin; i < d->v.end; ++i) {
     const MEGCC_CTYPE(X) *x = d->pixel + i * d->row_step + d->u.begin * d->col_step;
     const int8_t *w = d->w + ((ptrdiff_t)i * d->kw + d->u.begin) * d->channels + c;
     for (int32_t j = d->u.begin; j < d->u.end; ++j, x += d->col_step, w += d->channels) {
-      const megcc_q8x tap = megcc_q8_weights(w);
+      const megcc_q8x tap = megcc_q8_weights(w, w_zero);
       s0 = megcc_q8_mla(s0, megcc_qdw_data(d, x, c, zero), tap);
       if (count > 1) {
         s1 = megcc_q8_mla(s1, megcc_qdw_data(d, x + d->across, c, zero), tap);
@@ -72,7 +73,8 @@ MEGCC_INLINE void megcc_qdw_scalar(const megcc_qdw_pixel_t *d, ptrdiff_t c) {
   for (int32_t i = d->v.begin; i < d->v.end; ++i) {
     for (int32_t j = d->u.begin; j < d->u.end; ++j) {
       const int32_t x = d->pixel[i * d->row_step + j * d->col_step + c / d->multiplier];
-      sum += (uint32_t)((x - d->zero) * d->w[((ptrdiff_t)i * d->kw + j) * d->channels + c]);
+      const int32_t w = d->w[((ptrdiff_t)i * d->kw + j) * d->channels + c];
+      sum += (uint32_t)((x - d->zero) * (w - d->w_zero));
     }
   }
   d->dst[c] = megcc_rescaled(&d->rescale, (int32_t)sum, (int32_t)c);
@@ -115,6 +117,7 @@ MEGCC_INLINE megcc_qdw_pixel_t megcc_qdw_pixel_setup(void *const *ptr, const int
   d.across = (ptrdiff_t)attr[QCONV2D_SW] * attr[QCONV2D_IC];
   d.kw = attr[QCONV2D_KW];
   d.zero = ZERO ? point[0] : attr[QCONV2D_X_ZERO];
+  d.w_zero = attr[QCONV2D_W_ZERO];
   d.rescale = rescale;
   return d;
 }

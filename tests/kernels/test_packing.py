@@ -191,3 +191,14 @@ def test_qgemm_bias_holds_the_zero_point(dtype: str, flip: int, point: int) -> N
     assert packing.qgemm_bias(bias, centred, flip=flip).tolist() == bias.tolist()
     open_point = packing.Call({**facts, "zero_operand": 1}, {"w": w})
     assert packing.qgemm_bias(bias, open_point, flip=flip).tolist() == [*bias.tolist(), -640, -640]
+
+
+def test_dw_columns_hold_a_column_and_end_with_the_last_channel() -> None:
+    w = np.arange(1, 91, dtype=np.int8).reshape(10, 3, 3, 1)
+    packed = packing.dw_columns(w, packing.Call({}), lanes=8)
+    assert packed.shape == (2, 3, 8, 4)
+    for block, start in enumerate((0, 2)):
+        for column in range(3):
+            for lane in range(8):
+                taps = [*w[start + lane, :, column, 0], 0]
+                assert packed[block, column, lane].tolist() == taps

@@ -319,3 +319,27 @@ def qmatmul_bias(array: Array, call: Call, flip: int) -> Array:
 def dw_taps(array: Array, call: Call) -> Array:
     """Depthwise weights ``[C, KH, KW, 1]`` as ``[KH * KW, C]``: one row of channels per tap."""
     return np.ascontiguousarray(array.reshape(array.shape[0], -1).T)
+
+
+@packer
+def dw_columns(array: Array, call: Call, lanes: int) -> Array:
+    """Depthwise 3x3 weights with the taps of a kernel's column side by side, for dot products.
+
+    Parameters
+    ----------
+    array : ndarray [C, 3, 3, 1]
+    call : Call
+        Nothing of it is read.
+    lanes : int
+        Channels of a block, at most C. The last block ends with the last channel.
+
+    Returns
+    -------
+    ndarray [ceil(C / lanes), 3, lanes, 4]
+        The fourth byte is 0.
+    """
+    channels = array.shape[0]
+    starts = np.minimum(np.arange(0, channels, lanes), channels - lanes)
+    taps = np.zeros((channels, 3, 4), array.dtype)
+    taps[:, :, :3] = array[..., 0].swapaxes(1, 2)
+    return np.stack([taps[at : at + lanes].swapaxes(0, 1) for at in starts])

@@ -12,14 +12,15 @@
 // channels is rescaled). All are values of MEGCC_Q8_LANES lanes. Functions (always inline):
 //   q8x MEGCC_Q8_DATA(p, zero)     lanes of X at p, each minus the zero point
 //   q8x MEGCC_Q8_DATA_MOVE(&p, bytes, zero)   then move the pointer on
-//   q8x megcc_q8_weights(p)        lanes of i8
+//   q8x megcc_q8_weights(p, zero)  the same of i8
 //   q8x megcc_q8_none()            lanes of 0: what lies outside of an image
 //   q8s megcc_q8_sums(p)           lanes of i32
 //   q8s megcc_q8_mla(s, x, w)      s + x * w; exact
 //   q8z megcc_q8_zero(z)           the zero point as MEGCC_Q8_DATA takes it
-//   q8r megcc_q8_rescale(r, c)     of the channels from c on
-//   megcc_q8_store(q8r, s, dst)    rescaled sums as elements of Y
-//   megcc_q8_store_pair(q8r, s, dst, t, dst2)   two of them, of the same channels
+//   q8r megcc_q8_rescale(r)        what all channels share
+//   megcc_q8_channels(&q8r, r, c)  and what is of the channels from c on
+//   megcc_q8_store(&q8r, s, dst)    rescaled sums as elements of Y
+//   megcc_q8_store_pair(&q8r, s, dst, t, dst2)   two of them, of the same channels
 #ifndef MEGCC_Q8_H
 #define MEGCC_Q8_H
 

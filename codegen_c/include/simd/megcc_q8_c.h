@@ -30,7 +30,9 @@ MEGCC_INLINE megcc_q8x megcc_q8_data_u8(const uint8_t *p, megcc_q8z zero) {
   return x;
 }
 
-MEGCC_INLINE megcc_q8x megcc_q8_weights(const int8_t *p) { return megcc_q8_data_i8(p, 0); }
+MEGCC_INLINE megcc_q8x megcc_q8_weights(const int8_t *p, megcc_q8z zero) {
+  return megcc_q8_data_i8(p, zero);
+}
 
 MEGCC_INLINE megcc_q8x megcc_q8_none(void) {
   megcc_q8x x;
@@ -52,9 +54,14 @@ MEGCC_INLINE megcc_q8s megcc_q8_mla(megcc_q8s s, megcc_q8x x, megcc_q8x w) {
   return s;
 }
 
-MEGCC_INLINE megcc_q8r megcc_q8_rescale(const megcc_rescale *r, int32_t c) {
-  const megcc_q8r made = {r, c};
+MEGCC_INLINE megcc_q8r megcc_q8_rescale(const megcc_rescale *r) {
+  const megcc_q8r made = {r, 0};
   return made;
+}
+
+MEGCC_INLINE void megcc_q8_channels(megcc_q8r *made, const megcc_rescale *r, int32_t c) {
+  (void)r;
+  made->channel = c;
 }
 
 MEGCC_INLINE void megcc_q8_store(const megcc_q8r *r, megcc_q8s s, MEGCC_CTYPE(Y) * dst) {

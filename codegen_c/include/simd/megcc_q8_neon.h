@@ -44,7 +44,9 @@ MEGCC_INLINE megcc_q8x megcc_q8_data_move_u8(const uint8_t **p, ptrdiff_t bytes,
   return vreinterpretq_s16_u16(vsubl_u8(v, zero));
 }
 
-MEGCC_INLINE megcc_q8x megcc_q8_weights(const int8_t *p) { return vmovl_s8(vld1_s8(p)); }
+MEGCC_INLINE megcc_q8x megcc_q8_weights(const int8_t *p, megcc_q8z zero) {
+  return megcc_q8_data_i8(p, zero);
+}
 MEGCC_INLINE megcc_q8x megcc_q8_none(void) { return vdupq_n_s16(0); }
 
 MEGCC_INLINE megcc_q8s megcc_q8_sums(const int32_t *p) {
@@ -71,23 +73,26 @@ typedef struct {
   float act_a, act_b;
 } megcc_q8r;
 
-MEGCC_INLINE megcc_q8r megcc_q8_rescale(const megcc_rescale *r, int32_t c) {
+MEGCC_INLINE megcc_q8r megcc_q8_rescale(const megcc_rescale *r) {
   megcc_q8r made;
-#if OUT != MEGCC_QUANT_SUMS
-  made.scale[0] = SCALES ? vld1q_f32(r->scale + c) : vdupq_n_f32(r->scale[0]);
-  made.scale[1] = SCALES ? vld1q_f32(r->scale + c + 4) : made.scale[0];
-#endif
-#if OFFSET
-  made.offset[0] = vld1q_f32(r->offset + c);
-  made.offset[1] = vld1q_f32(r->offset + c + 4);
-#elif OUT != MEGCC_QUANT_SUMS
-  made.offset[0] = made.offset[1] = made.scale[0];  // not read
-#endif
+  made.scale[0] = made.scale[1] = vdupq_n_f32(OUT && !SCALES ? r->scale[0] : 0.0f);
+  made.offset[0] = made.offset[1] = made.scale[0];
   made.narrow = megcc_narrow_of(r);
   made.act_a = r->act_a;
   made.act_b = r->act_b;
-  (void)c;
   return made;
+}
+
+MEGCC_INLINE void megcc_q8_channels(megcc_q8r *made, const megcc_rescale *r, int32_t c) {
+#if OUT && SCALES
+  made->scale[0] = vld1q_f32(r->scale + c);
+  made->scale[1] = vld1q_f32(r->scale + c + 4);
+#endif
+#if OFFSET
+  made->offset[0] = vld1q_f32(r->offset + c);
+  made->offset[1] = vld1q_f32(r->offset + c + 4);
+#endif
+  (void)made, (void)r, (void)c;
 }
 
 #if OUT == MEGCC_QUANT_SUMS

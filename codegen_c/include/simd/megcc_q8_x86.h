@@ -28,12 +28,12 @@ MEGCC_INLINE megcc_q8x megcc_q8_data_u8(const uint8_t *p, megcc_q8z zero) {
 }
 
 // The upper halves are 0, so that those of the data add nothing.
-MEGCC_INLINE megcc_q8x megcc_q8_weights(const int8_t *p) {
+MEGCC_INLINE megcc_q8x megcc_q8_weights(const int8_t *p, megcc_q8z zero) {
   const megcc_ints low = MEGCC_X86_(set1_epi32)(0xffff);
 #ifdef __AVX512BW__
-  return _mm512_and_si512(_mm512_cvtepi8_epi32(megcc_q8_bytes(p)), low);
+  return _mm512_and_si512(megcc_q8_data_i8(p, zero), low);
 #else
-  return _mm256_and_si256(_mm256_cvtepi8_epi32(megcc_q8_bytes(p)), low);
+  return _mm256_and_si256(megcc_q8_data_i8(p, zero), low);
 #endif
 }
 
@@ -61,17 +61,23 @@ typedef struct {
   float act_a, act_b;
 } megcc_q8r;
 
-MEGCC_INLINE megcc_q8r megcc_q8_rescale(const megcc_rescale *r, int32_t c) {
+MEGCC_INLINE megcc_q8r megcc_q8_rescale(const megcc_rescale *r) {
   megcc_q8r made;
-#if OUT != MEGCC_QUANT_SUMS
-  made.scale = SCALES ? MEGCC_X86_(loadu_ps)(r->scale + c) : MEGCC_X86_(set1_ps)(r->scale[0]);
-  made.offset = OFFSET ? MEGCC_X86_(loadu_ps)(r->offset + c) : made.scale;
-#endif
+  made.scale = made.offset = MEGCC_X86_(set1_ps)(OUT && !SCALES ? r->scale[0] : 0.0f);
   made.narrow = megcc_narrow_of(r);
   made.act_a = r->act_a;
   made.act_b = r->act_b;
-  (void)c;
   return made;
+}
+
+MEGCC_INLINE void megcc_q8_channels(megcc_q8r *made, const megcc_rescale *r, int32_t c) {
+#if OUT && SCALES
+  made->scale = MEGCC_X86_(loadu_ps)(r->scale + c);
+#endif
+#if OFFSET
+  made->offset = MEGCC_X86_(loadu_ps)(r->offset + c);
+#endif
+  (void)made, (void)r, (void)c;
 }
 
 MEGCC_INLINE void megcc_q8_store(const megcc_q8r *r, megcc_q8s s, MEGCC_CTYPE(Y) * dst) {

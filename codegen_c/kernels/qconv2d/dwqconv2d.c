@@ -3,7 +3,7 @@
 // dtype: x=i8,u8 w=i8 bias=i32 scale=f32 zero=i8,u8 y=i8,u8,i32,f32
 // arch: portable
 // isa: simd
-// when: g == ic and oc % ic == 0 and w_zero == 0
+// when: g == ic and oc % ic == 0
 // rank: 15
 // tolerance: 1e-6 if out == MEGCC_QUANT_REAL and act else 0
 // params: X=X Y=Y OUT=out ACT=act SCALES=channel_scales OFFSET=offset ZERO=zero_operand

@@ -3,7 +3,7 @@
 // dtype: x=i8,u8 w=i8 bias=i32 scale=f32 zero=i8,u8 y=i8,u8,i32,f32
 // arch: portable
 // isa: simd
-// when: w_zero == 0 and g == ic == oc and oc >= 16 and kh == kw == DW_K and dh == dw == 1
+// when: g == ic == oc and oc >= 16 and kh == kw == DW_K and dh == dw == 1
 //   and (sh == sw == 1 or sh == sw == 2) and pl <= kw - sw
 // rank: 30
 // tolerance: 1e-6 if out == MEGCC_QUANT_REAL and act else 0
