@@ -36,6 +36,7 @@ from tvm_megcc.passes import (
     ReadSizes,
     SettleStretched,
     SizesFirst,
+    WidenWeights,
     WindowsTo2d,
     stages,
 )
@@ -50,8 +51,8 @@ __all__ = [
     "FoldConstants", "FoldScaleShift", "ForwardMemory", "FuseNamed", "Generate",
     "ImplicitBroadcast", "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowMoves",
     "OwnScans", "PartitionForMegcc", "PlanMemory", "QuantisedMoves", "ReadSizes",
-    "ScalarsApart", "SettleStretched", "SizesFirst", "WindowsTo2d", "kernels", "pipeline",
-    "stages",
+    "ScalarsApart", "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d", "kernels",
+    "pipeline", "stages",
 ]  # fmt: skip
 
 

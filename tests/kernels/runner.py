@@ -236,7 +236,7 @@ def encode(kernel: registry.KernelFile, case: Case, table: list[str]) -> bytes:
     facts = case.facts
     names = [operand.name for operand in kernel.contract.inputs_of(facts)]
     call = packing.Call(facts, dict(zip(names, case.inputs, strict=True)))
-    inputs = list(packing.apply(kernel.pack, call).values())
+    inputs = list(packing.apply(kernel.packings(facts), call).values())
     attrs = [a & 0xFFFFFFFF for a in kernel.attrs(facts)]
     arrays = [*inputs, *case.outputs]
     instance = kernel.instance(facts)

@@ -90,6 +90,36 @@ def test_matmul_panels_address(trans_b: int, n: int) -> None:
     assert packed.sum() == rhs.sum()
 
 
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize(("k", "block"), [(7, 7), (12, 4), (11, 4), (9, 3)])
+def test_wq_panels_address(bits: int, k: int, block: int) -> None:
+    """Block by block, two numbers of 4 bits to a byte, the first in the lower half."""
+    limit = 1 << (bits - 1)
+    rows = np.random.default_rng(k).integers(-limit, limit, (5, k), np.int8)
+    packed = packing.wq_panels(rows, packing.Call({"bits": bits, "block": block}), nr=8)
+    assert packed.dtype == np.int8 and not packed[0, :, 5:].any()
+    found = []
+    at = 0
+    for begin in range(0, k, block):
+        length = min(block, k - begin)
+        for i in range(length):
+            each = packed[0, at + (i // 2 if bits == 4 else i), :5].astype(int)
+            found.append(each if bits == 8 else ((each >> 4 * (i % 2)) & 15 ^ 8) - 8)
+        at += -(-length // 2) if bits == 4 else length
+    assert at == packed.shape[1]
+    np.testing.assert_array_equal(np.stack(found, axis=1), rows)
+
+
+def test_wq_blocks_address() -> None:
+    scales = _ramp(6)
+    facts = {"k": 11, "block": 4, "channel_scales": 1}
+    packed = packing.wq_blocks(scales, packing.Call(facts), nr=8)
+    assert packed.shape == (1, 3, 8) and not packed[..., 2:].any()
+    np.testing.assert_array_equal(packed[0, :, :2], scales.reshape(2, 3).T)
+    one = packing.wq_blocks(scales[:1], packing.Call({**facts, "channel_scales": 0}), nr=8)
+    np.testing.assert_array_equal(one, scales[:1])
+
+
 def test_dw_taps_rows_are_taps() -> None:
     w = _ramp(5, 3, 2, 1)
     packed = packing.dw_taps(w, packing.Call({}))

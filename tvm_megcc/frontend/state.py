@@ -49,6 +49,8 @@ class Importer(ABC):
         #: Values of storage types, and outputs of such types: TVM's name of the type.
         self.stored: dict[relax.Expr, str] = {}
         self.stored_ports: dict[str, str] = {}
+        #: Weights of the graph that is being converted which stay quantised.
+        self.weights: frozenset[str] = frozenset()
         #: What open dims that met have become, as the function that is being converted into knows.
         self.met: dict[Size, tuple[Size, ...]] = {}
         self._constants: dict[int, tuple[Array, relax.Expr]] = {}

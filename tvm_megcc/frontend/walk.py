@@ -32,7 +32,7 @@ from ..ops._context import expr_dtype
 from ..ops._of_shape import OfShape
 from ..ops._sizes import SizeArray
 from ..ops._stored import restored
-from . import fold, functions, sequence_nodes, sequences, subgraphs, symbolic
+from . import fold, functions, sequence_nodes, sequences, subgraphs, symbolic, weights
 from .load import node_reads
 from .reasons import reason
 from .rules import breaks_a_rule, refuse_types
@@ -61,12 +61,14 @@ class Walk(Importer):
             scope[tensor.name] = wide(numpy_helper.to_array(tensor))
         for sparse in graph.sparse_initializer:
             scope[sparse.values.name] = wide(dense(sparse))
+        outside, self.weights = self.weights, weights.kept(graph)
         for node in _needed(graph):
             if any(name not in scope for name in node_reads(node)):
                 self._note_if_missing(node)
                 continue
             for name, value in self._node(node, scope).items():
                 scope[name] = value
+        self.weights = outside
 
     def _node(self, node: onnx.NodeProto, scope: Scope) -> Mapping[str, Value]:
         values = [scope[name] if name else None for name in node.input]
@@ -160,6 +162,8 @@ class Walk(Importer):
         arrays = [v for v in known if not isinstance(v, SizeArray)]
         if len(arrays) < len(known):
             return symbolic.evaluate(node, known, attributes(node), self.opsets)
+        if node.output[0] in self.weights and weights.is_kept(node, arrays):
+            return None
         folded = fold.fold(node, arrays, self.opsets)
         return None if folded is None else [*folded]
 

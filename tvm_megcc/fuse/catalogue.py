@@ -8,6 +8,7 @@ from tvm_megcc.fuse import (
     conv2d,
     elementwise,
     matmul,
+    matmul_wq,
     movement,
     pool2d,
     quantised,
@@ -16,7 +17,9 @@ from tvm_megcc.fuse import (
 )
 from tvm_megcc.fuse.request import Anchor
 
-_OPERATORS = (quantised, conv2d, matmul, pool2d, reduction, resize2d, movement, elementwise)
+_OPERATORS = (
+    quantised, conv2d, matmul_wq, matmul, pool2d, reduction, resize2d, movement, elementwise,
+)  # fmt: skip
 
 
 @cache

@@ -34,12 +34,14 @@ _CHAINED = UNARY | BROADCAST | {"relax.nn.prelu", "relax.quantize", "relax.dequa
 class Match:
     """`request` in place of the call bound to `var`, served by one of the `kernels`.
 
-    There are several where their costs decide (`tvm_megcc.kernels.choice`).
+    There are several where their costs decide (`tvm_megcc.kernels.choice`). `inside` are the values
+    of all calls that it takes, `var` among them.
     """
 
     var: relax.Var
     request: Request
     kernels: tuple[registry.KernelFile, ...]
+    inside: frozenset[relax.Var] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ class _Matcher:
         if not kernels:
             return False
         graph.claimed |= grown.inside
-        self.matches[grown.value] = Match(grown.value, request, kernels)
+        self.matches[grown.value] = Match(grown.value, request, kernels, grown.inside)
         return True
 
     def chain_lengths(self) -> dict[relax.Var, int]:

@@ -316,6 +316,46 @@ def qmatmul_bias(array: Array, call: Call, flip: int) -> Array:
 
 
 @packer
+def wq_panels(array: Array, call: Call, nr: int) -> Array:
+    """Quantised weights by blocks of k: a byte for each number, or for two of 4 bits.
+
+    Parameters
+    ----------
+    array : ndarray [N, K]
+    call : Call
+        The facts ``block`` and ``bits`` are read.
+    nr : int
+        Columns per panel.
+
+    Returns
+    -------
+    ndarray [ceil(N / nr), bytes of K, nr]
+        Of 4 bits two k of a block share a byte, the first in the lower half.
+    """
+    block, bits = int(call.facts["block"]), int(call.facts["bits"])
+    parts = np.split(array, range(block, array.shape[1], block), axis=1)
+    return _panels(np.concatenate([_halves(p) if bits == 4 else p for p in parts], axis=1), nr)
+
+
+def _halves(rows: Array) -> Array:
+    """``[N, K]`` of 4 bits as ``[N, ceil(K / 2)]`` bytes."""
+    even = np.pad(rows, ((0, 0), (0, rows.shape[1] % 2)))
+    return (even[:, ::2] & 15 | even[:, 1::2] << 4).astype(np.int8)
+
+
+@packer
+def wq_blocks(array: Array, call: Call, nr: int) -> Array:
+    """Scales or zero points of blocks, ``[N * blocks]``, as ``[ceil(N / nr), blocks, nr]``.
+
+    One for all stays as it is: where the fact ``channel_scales`` is 0.
+    """
+    if not call.facts["channel_scales"]:
+        return array
+    blocks = -(-int(call.facts["k"]) // int(call.facts["block"]))
+    return _panels(array.reshape(-1, blocks), nr)
+
+
+@packer
 def dw_taps(array: Array, call: Call) -> Array:
     """Depthwise weights ``[C, KH, KW, 1]`` as ``[KH * KW, C]``: one row of channels per tap."""
     return np.ascontiguousarray(array.reshape(array.shape[0], -1).T)

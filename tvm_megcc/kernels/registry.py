@@ -147,6 +147,11 @@ class KernelFile:
         """Operations in one unit of work; of usual sizes where they are symbolic."""
         return max(1, typical(_size(self.unit_cost(facts))))
 
+    def packings(self, facts: Mapping[str, Fact]) -> tuple[tuple[str, Packing], ...]:
+        """How the operands that a call has are packed: some are there in some calls only."""
+        there = [operand.name for operand in self.contract.inputs_of(facts)]
+        return tuple(row for row in self.pack if row[0] in there)
+
     def workspace(self, facts: Mapping[str, Fact]) -> Size:
         return _size(self.workspace_bytes(facts))
 

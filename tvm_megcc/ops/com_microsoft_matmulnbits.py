@@ -8,6 +8,7 @@ from tvm import relax
 from . import Attrs, Context, Inputs, Result
 from ._agree import Labels, Shape
 from ._composite import Composite
+from ._dequantised import dequantised
 
 #: How many numbers there are to a byte of so many bits.
 _BITS = (2, 4, 8)
@@ -32,26 +33,61 @@ class MatMulNBits(Composite):
             fact = "an order of groups (g_idx)" if inputs.has(4) else f"{bits} bits"
             raise ctx.unsupported(fact, "quantise to 2, 4 or 8 bits without g_idx")
         rows, length, size = attrs["N"], attrs["K"], attrs["block_size"]
-        blocks, dtype = -(-length // size), inputs.dtype(0)
-        whole = _unpacked(ctx, inputs[1], bits, [rows, blocks, size])
-        if not inputs.has(3):
-            point = ctx.const(1 << (bits - 1), dtype)
-        elif "float" in inputs.dtype(3):
-            point = ctx.reshape(inputs[3], [rows, blocks, 1])
-        else:
-            # A row of zero points begins with a byte of its own.
-            width = -(-blocks * bits // 8) * 8 // bits
-            point = _unpacked(ctx, inputs[3], bits, [rows, width])
-            point = ctx.emit(op.strided_slice(point, [1], [0], [blocks], [1]))
-            point = ctx.emit(op.astype(ctx.reshape(point, [rows, blocks, 1]), dtype))
-        centred = ctx.emit(op.subtract(op.astype(whole, dtype), point))
-        scales = ctx.reshape(inputs[2], [rows, blocks, 1])
-        weight = ctx.reshape(ctx.emit(op.multiply(centred, scales)), [rows, blocks * size])
-        if blocks * size != length:
-            weight = ctx.emit(op.strided_slice(weight, [1], [0], [length], [1]))
+        weight = _constant(ctx, inputs, bits, (rows, length, size))
+        if weight is None:
+            weight = _computed(ctx, inputs, bits, (rows, length, size))
         data = ctx.cast(inputs[0], [*inputs.shape(0)[:-1], length])
         result = ctx.emit(op.matmul(data, ctx.emit(op.permute_dims(weight))))
         return op.add(result, inputs[5]) if inputs.has(5) else result
+
+
+def _constant(
+    ctx: Context, inputs: Inputs, bits: int, sizes: tuple[int, int, int]
+) -> relax.Expr | None:
+    """B ``[N, K]`` of constants, None where it is not known or its zero points are no integers."""
+    rows, length, size = sizes
+    blocks = -(-length // size)
+    packed, scale, point = (inputs.known(k) for k in (1, 2, 3))
+    if packed is None or scale is None or inputs.dtype(0) != "float32":
+        return None
+    if inputs.has(3) and (point is None or point.dtype != np.uint8):
+        return None
+    each = np.arange(8 // bits, dtype=np.uint8) * bits
+
+    def unpacked(array: np.ndarray, width: int) -> np.ndarray:
+        numbers = array.reshape(-1, 1) >> each & ((1 << bits) - 1)
+        return numbers.astype(np.uint8).reshape(rows, -1)[:, :width]
+
+    if point is None:
+        zero = np.full((rows, blocks), 1 << (bits - 1), np.uint8)
+    else:  # a row of zero points begins with a byte of its own
+        zero = unpacked(point, blocks)
+    numbers = unpacked(packed, length)
+    return dequantised(ctx, numbers, scale.reshape(rows, blocks), zero, 1, size)
+
+
+def _computed(ctx: Context, inputs: Inputs, bits: int, sizes: tuple[int, int, int]) -> relax.Expr:
+    """B ``[N, K]``, whatever its operands are."""
+    op = relax.op
+    rows, length, size = sizes
+    blocks, dtype = -(-length // size), inputs.dtype(0)
+    whole = _unpacked(ctx, inputs[1], bits, [rows, blocks, size])
+    if not inputs.has(3):
+        point = ctx.const(1 << (bits - 1), dtype)
+    elif "float" in inputs.dtype(3):
+        point = ctx.reshape(inputs[3], [rows, blocks, 1])
+    else:
+        # A row of zero points begins with a byte of its own.
+        width = -(-blocks * bits // 8) * 8 // bits
+        point = _unpacked(ctx, inputs[3], bits, [rows, width])
+        point = ctx.emit(op.strided_slice(point, [1], [0], [blocks], [1]))
+        point = ctx.emit(op.astype(ctx.reshape(point, [rows, blocks, 1]), dtype))
+    centred = ctx.emit(op.subtract(op.astype(whole, dtype), point))
+    scales = ctx.reshape(inputs[2], [rows, blocks, 1])
+    weight = ctx.reshape(ctx.emit(op.multiply(centred, scales)), [rows, blocks * size])
+    if blocks * size == length:
+        return weight
+    return ctx.emit(op.strided_slice(weight, [1], [0], [length], [1]))
 
 
 def _unpacked(ctx: Context, packed: relax.Expr, bits: int, shape: list[int]) -> relax.Expr:

@@ -33,13 +33,14 @@ from tvm_megcc.passes.quantised_moves import QuantisedMoves
 from tvm_megcc.passes.read_sizes import ReadSizes
 from tvm_megcc.passes.settle_stretched import SettleStretched
 from tvm_megcc.passes.sizes_first import SizesFirst
+from tvm_megcc.passes.widen_weights import WidenWeights
 from tvm_megcc.relax_tools import raising
 
 __all__ = [
     "CallExterns", "ChannelsLast", "ExpandQuantised", "FoldConstants", "FoldScaleShift",
     "ForwardMemory", "Generate", "ImplicitBroadcast", "IntegerForm", "LegaliseRest",
     "MaterialiseKernels", "NarrowMoves", "QuantisedMoves", "ReadSizes", "SettleStretched",
-    "SizesFirst", "WindowsTo2d", "pipeline", "stages",
+    "SizesFirst", "WidenWeights", "WindowsTo2d", "pipeline", "stages",
 ]  # fmt: skip
 
 raising.register()
@@ -72,17 +73,19 @@ def stages(
                 FoldScaleShift(),
                 WindowsTo2d(),
                 ImplicitBroadcast(),
-                FoldConstants(),
+                FoldConstants(keep_weights=True),
                 FoldScaleShift(),
                 relax.transform.DecomposeOpsForInference(),
-                FoldConstants(),
+                FoldConstants(keep_weights=True),
                 relax.transform.EliminateCommonSubexpr(),
                 relax.transform.CanonicalizeBindings(),
             ]
         ),
         "layout": sequential([ChannelsLast(), NarrowMoves()]),
         "forward_memory": ForwardMemory(),
-        "materialise": sequential([MaterialiseKernels(arch, preference), LegaliseRest()]),
+        "materialise": sequential(
+            [WidenWeights(arch), MaterialiseKernels(arch, preference), LegaliseRest()]
+        ),
         "generate": sequential([CallExterns(), Generate(entries)]),
     }
 

@@ -6,7 +6,7 @@ of weight transposes. Only the operators that our own passes put on constants ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from math import prod
 
 import numpy as np
@@ -15,8 +15,10 @@ from tvm import relax
 from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from tvm_megcc.fuse import matmul_wq
 from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import as_int, make_constant, static_shape
 from tvm_megcc.relax_tools.shape_exprs import Symbols
 
@@ -93,18 +95,40 @@ _SHAPED: dict[str, Callable[[np.ndarray, tuple[int, ...]], np.ndarray]] = {
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.FoldConstants")
 class FoldConstants:
-    """Fold until nothing changes any more, then drop what became unused."""
+    """Fold until nothing changes any more, then drop what became unused.
+
+    Parameters
+    ----------
+    keep_weights : bool
+        Weights of products that are quantised stay so, for `WidenWeights` to decide about.
+    """
+
+    def __init__(self, keep_weights: bool = False) -> None:
+        self.keep_weights = keep_weights
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Folder(mod)))
-        return relax.transform.DeadCodeElimination()(mod)
+        functions = [func for _, func in plain_functions(mod)] if self.keep_weights else []
+        return folded(mod, set().union(*map(matmul_wq.weights, functions)))
+
+
+def folded(mod: tvm.IRModule, kept: Collection[relax.Var] = ()) -> tvm.IRModule:
+    """`mod` with what can be folded, the values that are `kept` excepted."""
+    mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Folder(mod, kept)))
+    return relax.transform.DeadCodeElimination()(mod)
 
 
 @mutator
 class _Folder(PyExprMutator):
-    def __init__(self, mod: tvm.IRModule) -> None:
+    def __init__(self, mod: tvm.IRModule, kept: Collection[relax.Var]) -> None:
         super().__init__(mod)
+        self.kept = kept
         self.symbols: Symbols
+
+    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        if binding.var in self.kept:
+            self.builder_.emit_normalized(binding)
+        else:
+            super().visit_var_binding_(binding)
 
     def _constant(self, expr: relax.Expr) -> np.ndarray | None:
         if isinstance(expr, relax.Var):

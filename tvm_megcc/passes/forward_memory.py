@@ -13,6 +13,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.core.dtypes import nbytes
 from tvm_megcc.dims import Size, product
+from tvm_megcc.fuse import matmul_wq
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
@@ -33,6 +34,7 @@ class ForwardMemory:
                 continue
             forwarder.variables = variables_of(func)
             forwarder.symbols = symbols_of(func)
+            forwarder.kept = {v for between in matmul_wq.weights(func).values() for v in between}
             forwarder.builder_.update_func(gvar, forwarder.visit_expr(func))
         return relax.transform.DeadCodeElimination()(forwarder.builder_.get())
 
@@ -43,6 +45,14 @@ class _Forwarder(PyExprMutator):
         super().__init__(mod)
         self.variables: dict[str, tvm.tirx.Var] = {}
         self.symbols: Symbols
+        #: Layouts of quantised weights, which a kernel has packed as it wants them.
+        self.kept: set[relax.Var] = set()
+
+    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        if binding.var in self.kept:
+            self.builder_.emit_normalized(binding)
+        else:
+            super().visit_var_binding_(binding)
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)

@@ -80,7 +80,8 @@ class _Materialiser(PyExprMutator):
         kernel = serving.instance(facts)
         self.kernels[kernel.symbol] = kernel
         given = match.request.operands
-        packed = packing.apply(serving.pack, packing.Call(facts, _constants(given)))
+        known = packing.Call(facts, _constants(given))
+        packed = packing.apply(serving.packings(facts), known)
         operands = [
             make_constant(packed[name]) if name in packed else given[name] for name in given
         ]

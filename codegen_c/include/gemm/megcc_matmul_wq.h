@@ -1,0 +1,79 @@
+// Weights that are quantised, in panels of 16 columns (packing.py, wq_panels): of a panel the
+// blocks of k one after the other, of a block 16 bytes for each k, or for each two of them, the
+// first in the lower four bits. Scales and zero points of a block are 16 of each, or one for all.
+//
+// The including kernel defines BITS, ZERO, CHANNELS, BIAS, ACT and RESIDUAL.
+#ifndef MEGCC_MATMUL_WQ_H
+#define MEGCC_MATMUL_WQ_H
+
+#include "megcc_epilogue.h"
+#include "op/matmul_wq.h"
+#include "simd/megcc_simd_wide.h"
+
+#ifndef BITS
+#define BITS 8
+#endif
+#ifndef ZERO
+#define ZERO 0
+#endif
+#ifndef CHANNELS
+#define CHANNELS 1
+#endif
+#ifndef BIAS
+#define BIAS 1
+#endif
+
+#define MEGCC_WQ_COLS MEGCC_W16
+
+typedef struct {
+  const int8_t *weights, *zero;
+  const float *scale;
+} megcc_wq_at_t;
+
+// Bytes of a block of so many k.
+MEGCC_INLINE size_t megcc_wq_bytes(int32_t length) {
+  return (size_t)(BITS == 4 ? (length + 1) / 2 : length) * MEGCC_WQ_COLS;
+}
+
+// Where a panel begins.
+MEGCC_INLINE megcc_wq_at_t megcc_wq_panel(void *const *ptr, const int32_t *attr, int32_t panel) {
+  const int32_t k = attr[MATMUL_WQ_K], block = attr[MATMUL_WQ_BLOCK];
+  const size_t blocks = (size_t)((k + block - 1) / block);
+  const size_t bytes = (size_t)(k / block) * megcc_wq_bytes(block) + megcc_wq_bytes(k % block);
+  const size_t first = CHANNELS ? (size_t)panel * blocks * MEGCC_WQ_COLS : 0;
+  megcc_wq_at_t at;
+  at.weights = (const int8_t *)ptr[1] + (size_t)panel * bytes;
+  at.scale = (const float *)ptr[2] + first;
+  at.zero = ZERO ? (const int8_t *)ptr[3] + first : NULL;
+  return at;
+}
+
+MEGCC_INLINE megcc_w16 megcc_wq_scale(const megcc_wq_at_t *at) {
+  return CHANNELS ? megcc_w16_load(at->scale) : megcc_w16_dup(*at->scale);
+}
+
+MEGCC_INLINE megcc_w16 megcc_wq_zero(const megcc_wq_at_t *at) {
+  return !ZERO      ? megcc_w16_dup(0.0f)
+         : CHANNELS ? megcc_w16_i8(at->zero)
+                    : megcc_w16_dup((float)*at->zero);
+}
+
+// The numbers of one k less their zero points: of the lower four bits, of the upper, or of bytes.
+MEGCC_INLINE megcc_w16 megcc_wq_centred(megcc_w16 w, megcc_w16 zero) {
+  return ZERO ? megcc_w16_sub(w, zero) : w;
+}
+MEGCC_INLINE megcc_w16 megcc_wq_low(const int8_t *p, megcc_w16 zero) {
+  return megcc_wq_centred(BITS == 4 ? megcc_w16_i4_low(p) : megcc_w16_i8(p), zero);
+}
+MEGCC_INLINE megcc_w16 megcc_wq_high(const int8_t *p, megcc_w16 zero) {
+  return megcc_wq_centred(megcc_w16_i4_high(p), zero);
+}
+
+// To the next block.
+MEGCC_INLINE void megcc_wq_next(megcc_wq_at_t *at, int32_t length) {
+  at->weights += megcc_wq_bytes(length);
+  if (CHANNELS) at->scale += MEGCC_WQ_COLS;
+  if (CHANNELS && ZERO) at->zero += MEGCC_WQ_COLS;
+}
+
+#endif  // MEGCC_MATMUL_WQ_H

@@ -1,0 +1,170 @@
+"""matmul_wq: ``relax.matmul`` by constant weights that are quantised.
+
+    matmul(x, [permute_dims]([strided_slice]([reshape](dequantize(numbers, scales, zeros)))))
+
+`weights` finds the calls of ``dequantize`` that may be of this form, so that nobody makes floats of
+them before it is known whether a kernel takes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+from tvm import relax
+from tvm.relax.dpl import is_op, wildcard
+
+from tvm_megcc.dims import Size, fixed, fixed_dims, product
+from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
+from tvm_megcc.fuse.graph import Graph
+from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.exprs import constant, dtype_of
+from tvm_megcc.relax_tools.slices import slice_of
+
+Array = np.ndarray
+
+_MATMUL, _DEQUANTIZE = "relax.matmul", "relax.dequantize"
+_RESHAPE, _SLICE, _SWAP = "relax.reshape", "relax.strided_slice", "relax.permute_dims"
+
+#: What may stand between the numbers and the product, in this order.
+_CHAINS = (
+    (), (_SWAP,), (_RESHAPE,), (_RESHAPE, _SWAP), (_RESHAPE, _SLICE), (_RESHAPE, _SLICE, _SWAP),
+)  # fmt: skip
+
+
+def anchors() -> Iterator[Anchor]:
+    steps = (bias, residual, activation)
+    for chain in _CHAINS:
+        lhs, numbers, scale, zero = (wildcard() for _ in range(4))
+        quantised = is_op(_DEQUANTIZE)(numbers, scale, zero)
+        parts = {"lhs": lhs, "quantised": quantised}
+        pattern = quantised
+        for number, name in enumerate(chain):
+            others = {_RESHAPE: 1, _SLICE: 4, _SWAP: 0}[name]
+            pattern = is_op(name)(pattern, *(wildcard() for _ in range(others)))
+            parts[f"layout{number}"] = pattern
+        name = "_".join(["matmul_wq", *(n.rpartition(".")[2] for n in chain)])
+        product_ = is_op(_MATMUL)(lhs, pattern)
+        yield Anchor(name, product_, parts, partial(_request, len(chain)), steps)
+
+
+def weights(func: relax.Function) -> dict[relax.Var, tuple[relax.Var, ...]]:
+    """The values of calls of ``dequantize`` that only one product reads, as its weights.
+
+    With each the values that stand between, which nobody else reads.
+    """
+    values = dict(relax.analysis.get_var2val(func).items())
+    calls = [var for var, value in values.items() if op_name(value) == _DEQUANTIZE]
+    graph = Graph(func) if calls else None
+    found = {var: _between(graph, var) for var in calls if graph is not None}
+    return {var: between for var, between in found.items() if between is not None}
+
+
+def _between(graph: Graph, var: relax.Var) -> tuple[relax.Var, ...] | None:
+    """What stands between a ``dequantize`` and the only product of it, None where there is none."""
+    if any(constant(arg) is None for arg in graph.values[var].args):
+        return None
+    between: list[relax.Var] = []
+    while True:
+        users = graph.users_of(var)
+        if len(users) != 1:
+            return None
+        call = graph.values[users[0]]
+        if op_name(call) == _MATMUL:
+            chain = tuple(op_name(graph.values[v]) for v in between)
+            lhs, rhs = call.args
+            is_weights = chain in _CHAINS and rhs.same_as(var) and not lhs.same_as(var)
+            return tuple(between) if is_weights else None
+        if op_name(call) not in (_RESHAPE, _SLICE, _SWAP):
+            return None
+        (var,) = users
+        between.append(var)
+
+
+def _request(steps: int, parts: Parts, tail: Tail) -> Request | None:
+    lhs, call, root = parts["lhs"], parts["quantised"], parts["root"]
+    numbers, scale, zero = (constant(arg) for arg in call.args)
+    shapes = [parts.shape_of(e) for e in (lhs, root)]
+    if numbers is None or scale is None or zero is None or None in shapes:
+        return None
+    if any(dtype_of(e) != "f32" for e in (lhs, call, root)):
+        return None
+    layout = [parts[f"layout{number}"] for number in range(steps)]
+    found = _columns(numbers, scale, zero, int(call.attrs.axis), layout, parts)
+    lhs_shape = shapes[0] or ()
+    if found is None or len(lhs_shape) < 2:
+        return None
+    rows, scales, zeros, block = found
+    n, k = rows.shape
+    m: Size = product(lhs_shape[:-1])
+    centred = _centred(rows, zeros)
+    if centred is None or not rows.size:
+        return None
+    bits, rows, zeros = centred
+    operands = {"lhs": lhs, "rhs": rows, "scale": scales}
+    if zeros.any():
+        operands["zero"] = zeros
+    if tail.bias is not None:
+        vector = channel_vector(tail.bias, n)
+        if vector is None:
+            return None
+        operands["bias"] = vector
+    facts = {
+        "m": m, "n": n, "k": k, "block": block, "bits": bits, "bias": int("bias" in operands),
+        "zero": int("zero" in operands), "channel_scales": int(scales.size > 1), **tail.facts,
+    }  # fmt: skip
+    return Request("matmul_wq", facts, {**operands, **tail.operands})
+
+
+def _columns(
+    numbers: Array, scale: Array, zero: Array, axis: int, layout: list[relax.Call], parts: Parts
+) -> tuple[Array, Array, Array, int] | None:
+    """The weights as ``[N, K]``, the scale and the zero point of each block, elements of a block.
+
+    Scales and zero points are ``[N * blocks]``, or one for all.
+    """
+    count = max(scale.size, zero.size)
+    at = [1] * numbers.ndim
+    at[axis if count > 1 else 0] = count
+    which = np.broadcast_to(np.arange(count, dtype=np.int32).reshape(at), numbers.shape)
+    for call in layout:
+        numbers, which = (_moved(call, array, parts) for array in (numbers, which))
+    if numbers.ndim != 2 or not numbers.size:
+        return None
+    rows, which = numbers.T, which.T
+    changes = np.flatnonzero((which[:, 1:] != which[:, :-1]).any(axis=0)) + 1
+    block = int(changes[0]) if changes.size else rows.shape[1]
+    if (changes % block).any():
+        return None
+    firsts = which[:, ::block].reshape(-1) if count > 1 else [0]
+    scales, zeros = (np.broadcast_to(a.reshape(-1), (count,))[firsts] for a in (scale, zero))
+    return rows, scales, zeros, block
+
+
+def _moved(call: relax.Call, array: Array, parts: Parts) -> Array:
+    """An array as a call of `_CHAINS` leaves it."""
+    if op_name(call) == _SWAP:
+        axes = call.attrs.axes
+        return array.transpose(None if axes is None else [int(a) for a in axes])
+    shape = fixed_dims(parts.shape_of(call) or ())
+    if op_name(call) == _RESHAPE:
+        return array.reshape(shape)
+    cut = slice_of(call, array.shape, parts.symbols)
+    assert cut is not None, "limits of constants"
+    for axis, (begin, step) in enumerate(zip(cut.begins, cut.steps, strict=True)):
+        array = array.take(fixed(begin) + step * np.arange(shape[axis]), axis)
+    return array
+
+
+def _centred(rows: Array, zeros: Array) -> tuple[int, Array, Array] | None:
+    """Bits, and numbers and zero points as i8: of 4 bits where all of them fit, else of 8."""
+    wide = rows.astype(np.int16), zeros.astype(np.int16)
+    middles = {"uint8": (8, 128), "int8": (0, 0)}.get(str(rows.dtype), ())
+    for bits, middle in zip((4, 8), middles, strict=False):
+        numbers, points = (a - middle for a in wide)
+        limit = 1 << (bits - 1)
+        if all(-limit <= a.min() and a.max() < limit for a in (numbers, points)):
+            return bits, numbers.astype(np.int8), points.astype(np.int8)
+    return None

@@ -1,0 +1,40 @@
+"""WidenWeights: quantised weights that no kernel takes become floats when the model is compiled.
+
+Before: ``matmul(x, dequantize(constant))`` whatever `x` is. After: only where one kernel call will
+be made of it; the other constants are folded, as if they had never been kept.
+"""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax
+
+from tvm_megcc.fuse import matmul_wq
+from tvm_megcc.fuse.match import find_matches
+from tvm_megcc.passes.fold_constants import folded
+from tvm_megcc.relax_tools.control_flow import plain_functions
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.WidenWeights")
+class WidenWeights:
+    """See the module's docstring.
+
+    Parameters
+    ----------
+    arch : str
+        Architecture whose kernels count (``portable``, ``arm64``, ``armv7``, ``x86``).
+    """
+
+    def __init__(self, arch: str) -> None:
+        self.arch = arch
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        kept: set[relax.Var] = set()
+        taken: set[relax.Var] = set()
+        for _, func in plain_functions(mod):
+            weights = matmul_wq.weights(func)
+            kept |= weights.keys()
+            if weights:
+                matches = find_matches(func, self.arch).values()
+                taken |= weights.keys() & set().union(*(match.inside for match in matches))
+        return folded(mod, taken) if kept - taken else mod
