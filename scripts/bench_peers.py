@@ -40,6 +40,7 @@ from tvm_megcc.core.preference import OPTIMIZE, Preference  # noqa: E402
 from tvm_megcc.core.this_machine import host_arch  # noqa: E402
 from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
 from tvm_megcc.host import arrays, package, toolchain  # noqa: E402
+from tvm_megcc.quantisation import quantise  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "performance.md"
@@ -84,13 +85,16 @@ class Model:
 
 
 def model_of(name: str, folder: Path, shared: Path) -> Model:
-    """A network of the zoo, `conv3x3`, a model of the corpus, or a file.
+    """A network of the zoo (``NAME:int8``: quantised), `conv3x3`, a model of the corpus, or a file.
 
     Raises
     ------
     InputError
         When it is none of them.
     """
+    network, _, form = name.partition(":")
+    if network in zoo.NAMES and form == "int8":
+        return Model(name, quantised(network, folder))
     if name in zoo.NAMES or name == "conv3x3":
         path = folder / f"{name}.onnx"
         onnx.save(conv3x3() if name == "conv3x3" else zoo.build(name), path)
@@ -102,6 +106,18 @@ def model_of(name: str, folder: Path, shared: Path) -> Model:
             (path,) = (shared / "models" / name).glob("*.onnx")
             return Model(name, path, entry["cases"][0]["input_shapes"])
     raise InputError(f"{name!r} is no network of the zoo, no model of the corpus and no file")
+
+
+def quantised(network: str, folder: Path) -> Path:
+    """A network of the zoo with 8-bit operators, a scale per channel, of four random images."""
+    path, samples, made = (folder / name for name in ("float.onnx", "samples.npz", "int8.onnx"))
+    onnx.save(zoo.build(network), path)
+    port = zoo.build(network).graph.input[0]
+    shape = [d.dim_value for d in port.type.tensor_type.shape.dim[1:]]
+    images = np.random.default_rng(0).standard_normal((4, *shape)).astype("f4")
+    np.savez(samples, **{port.name: images})
+    quantise(path, made, samples, per_channel=True)
+    return made
 
 
 def corpus(shared: Path) -> list[Any]:
@@ -261,7 +277,9 @@ def host_line(
 def rows(names: Sequence[str], args: argparse.Namespace) -> Iterator[list[str]]:
     """The rows of the first table, for all figures of docs/peers.json or for some models."""
     for figure in figures():
-        if names and figure["model"] not in names or figure["arch"] not in args.arch.split(","):
+        if names and figure["model"] not in names:
+            continue
+        if args.arch and figure["arch"] not in args.arch.split(","):
             continue
         with tempfile.TemporaryDirectory(prefix="megcc_peers_") as name:
             folder = Path(name)
@@ -336,7 +354,7 @@ CORPUS = Page(CORPUS_BEGIN, CORPUS_END, ("model", "arm64", "x86", "ONNX Runtime"
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench --peers", description=__doc__)
     parser.add_argument("models", nargs="*", metavar="MODEL", help="default: all of the table")
-    parser.add_argument("--arch", default="arm64,armv7,x86", help="default: %(default)s")
+    parser.add_argument("--arch", help="of the table; default: all")
     parser.add_argument("--modes", default=",".join(OPTIMIZE), help="of --optimize; all by default")
     parser.add_argument("--corpus", action="store_true", help="the corpus's models instead")
     parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared", metavar="DIR")
