@@ -145,7 +145,9 @@ def package(
     out["include/megcc_pool.h"] = runtime_text("include/megcc_pool.h")
     out["megcc_pool.c"] = runtime_text("src/megcc_pool.c")
     machines = kernels.machines
-    out["Makefile"], out["CMakeLists.txt"] = makefile(machines), cmake(machines)
+    small = any(code.is_small for code in codes.values())
+    out["Makefile"] = makefile(machines, small=small)
+    out["CMakeLists.txt"] = cmake(machines, small=small)
     facts = manifest(name, ident, codes, layout, kernels.files, kernels.symbols, blobs, weights)
     out["manifest.json"] = json.dumps(facts, indent=1, sort_keys=True) + "\n"
     out["README.md"] = readme(name, ident, facts)

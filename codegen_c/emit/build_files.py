@@ -1,6 +1,6 @@
-"""``Makefile`` and ``CMakeLists.txt`` of a package: which machine's files take which flags.
+"""``Makefile`` and ``CMakeLists.txt`` of a package: which files take which flags.
 
-Enters: the machines that have files of their own. Leaves: text.
+Enters: the machines that have files of their own, and whether code is to be small. Leaves: text.
 
 Example
 -------
@@ -16,8 +16,30 @@ from collections.abc import Iterable
 from tvm_megcc.codegen_c.sources import package_text
 from tvm_megcc.core.machine import TABLE, Machine
 
+#: What is optimised how. Of a small package the library's kernels are compiled for size: some leave
+#: out forms of their loops then (``MEGCC_SMALL``).
+MAKE_FAST = """\
+# Kernels want speed; what is around them is a fraction of the time and may be small.
+OPT := -O3
+obj/src/megcc_%.o obj/megcc_%.o obj/runner/%.o obj/main.o: OPT := -Os"""
+MAKE_SMALL = """\
+# --optimize size: kernels of the library have less code when compiled for size. Generated ones
+# are plain loops, which compilers make vectors of at -O3 only.
+OPT := -Os
+obj/src/kernels/megcc_tir_%.o: OPT := -O3"""
+CMAKE_FAST = """\
+  # Kernels want -O3; CMake's Release gives it to gcc and clang."""
+CMAKE_SMALL = """\
+  # --optimize size: kernels of the library have less code when compiled for size. Generated ones
+  # are plain loops, which compilers make vectors of at -O3 only.
+  target_compile_options(model PRIVATE -Os)
+  file(GLOB generated src/kernels/megcc_tir_*.c)
+  if(generated)
+    set_source_files_properties(${generated} PROPERTIES COMPILE_OPTIONS -O3)
+  endif()"""
 
-def makefile(machines: Iterable[Machine]) -> str:
+
+def makefile(machines: Iterable[Machine], *, small: bool = False) -> str:
     bases = [
         f"BASE += $(if $(call for,{row.family}),{' '.join(row.flags)})"
         for row in TABLE
@@ -28,10 +50,10 @@ def makefile(machines: Iterable[Machine]) -> str:
         f"$(if $(call for,{m.arch.family}),{' '.join(m.extra_flags)})"
         for m in machines
     ]
-    return _filled("Makefile", bases, rows)
+    return _filled("Makefile", MAKE_SMALL if small else MAKE_FAST, bases, rows)
 
 
-def cmake(machines: Iterable[Machine]) -> str:
+def cmake(machines: Iterable[Machine], *, small: bool = False) -> str:
     bases = [
         line
         for row in TABLE
@@ -53,14 +75,16 @@ def cmake(machines: Iterable[Machine]) -> str:
             "  endif()",
         )
     ]
-    return _filled("CMakeLists.txt", bases, rows)
+    return _filled("CMakeLists.txt", CMAKE_SMALL if small else CMAKE_FAST, bases, rows)
 
 
-def _filled(name: str, bases: list[str], rows: list[str]) -> str:
-    """The template with its two marks replaced; a block without lines goes with its comment."""
+def _filled(name: str, opt: str, bases: list[str], rows: list[str]) -> str:
+    """The template with its marks replaced; a block without lines goes with its comment."""
     lines: list[str] = []
     for line in package_text(name).splitlines():
-        if line == "@BASES@":
+        if line == "@OPT@":
+            lines.append(opt)
+        elif line == "@BASES@":
             lines += bases
         elif line == "@MACHINES@":
             lines = [*lines, *rows] if rows else lines[:-1]

@@ -48,6 +48,12 @@ class Compiled:
         return len(self.codes) > 1 or bool(self.bundle.symbols or self.codes[0].program.symbols)
 
     @property
+    def is_small(self) -> bool:
+        """Whether the user wants little code rather than speed."""
+        spending = self.codes[0].program.spending
+        return spending is not None and spending.preference.wants_little_code
+
+    @property
     def opcodes(self) -> set[str]:
         return {name for code in self.codes for name in code.opcodes}
 

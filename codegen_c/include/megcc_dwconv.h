@@ -15,7 +15,9 @@
 #include "megcc_dw_steps.h"
 
 // Rows at once: as many as have their sums in registers, beside inputs and (3x3) taps.
-#if !defined(__aarch64__) || MEGCC_VL != 4
+#if defined(MEGCC_SMALL)
+#define MEGCC_DW_MOST 1
+#elif !defined(__aarch64__) || MEGCC_VL != 4
 #define MEGCC_DW_MOST 2
 #elif DW_K == 3
 #define MEGCC_DW_MOST 4
@@ -49,7 +51,7 @@ typedef struct {
 #if MEGCC_DW_MOST == 2
 #define MEGCC_DW_TALL 2
 #include "megcc_dw_rows.h"
-#else
+#elif MEGCC_DW_MOST > 2
 #define MEGCC_DW_TALL 3
 #include "megcc_dw_rows.h"
 #endif
@@ -62,7 +64,7 @@ typedef struct {
 MEGCC_INLINE int32_t megcc_dw_tall(int32_t rows) {
   if (MEGCC_DW_MOST == 4 && rows >= 4 && rows != 6 && rows != 9) return 4;
   if (MEGCC_DW_MOST == 2) return rows >= 2 ? 2 : 1;
-  return rows >= 3 ? 3 : 1;
+  return MEGCC_DW_MOST >= 3 && rows >= 3 ? 3 : 1;
 }
 
 // Whether channels that fill no vector are taken in one that ends with them. Where the residual may
@@ -76,7 +78,7 @@ MEGCC_INLINE void megcc_dw_run(const megcc_dw_t *d, int32_t tall) {
 #endif
 #if MEGCC_DW_MOST == 2
   if (tall == 2) megcc_dw_rows_2(d);
-#else
+#elif MEGCC_DW_MOST > 2
   if (tall == 3) megcc_dw_rows_3(d);
 #endif
   if (tall == 1) megcc_dw_rows_1(d);

@@ -40,6 +40,21 @@ static inline float megcc_attr_f32(int32_t bits) {
 #define MEGCC_IVDEP
 #endif
 
+// Before a loop of few turns that is run once per call: as often as not it would be unrolled whole.
+#if defined(__clang__)
+#define MEGCC_ROLLED _Pragma("clang loop unroll(disable)")
+#elif defined(__GNUC__) && __GNUC__ >= 8
+#define MEGCC_ROLLED _Pragma("GCC unroll 1")
+#else
+#define MEGCC_ROLLED
+#endif
+
+// Compiled for size, as packages of --optimize size are: a kernel then leaves out the forms of its
+// loops that save a few instructions for much code.
+#if defined(__OPTIMIZE_SIZE__)
+#define MEGCC_SMALL
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 #define MEGCC_INLINE static inline __attribute__((always_inline))
 #define MEGCC_ASSUME(cond)                \
@@ -47,8 +62,13 @@ static inline float megcc_attr_f32(int32_t bits) {
     if (!(cond)) __builtin_unreachable(); \
   } while (0)
 #define MEGCC_UNUSED __attribute__((unused))
-// Loops that take the time, and what is around them, which is compiled for size.
+// Loops that take the time, and what is around them, which is compiled for size. A function that
+// calls cold ones only is cold itself, so one marks the loops within it.
+#if defined(__clang__)
 #define MEGCC_HOT __attribute__((noinline, hot))
+#else
+#define MEGCC_HOT __attribute__((noinline, noclone, hot))
+#endif
 #define MEGCC_COLD __attribute__((noinline, cold))
 #else
 #define MEGCC_INLINE static inline

@@ -10,11 +10,13 @@
 MEGCC_INLINE megcc_nd_t megcc_transpose_loops(const int32_t *attr) {
   ptrdiff_t stride[MEGCC_ND_RANK], step = 1;
   megcc_nd_t nd;
+  MEGCC_ROLLED
   for (int i = MEGCC_ND_RANK - 1; i >= 0; --i) {
     stride[i] = step;
     step *= attr[TRANSPOSE_D0 + i];
   }
   nd.rank = MEGCC_ND_RANK;
+  MEGCC_ROLLED
   for (int i = 0; i < MEGCC_ND_RANK; ++i) {
     nd.dim[i] = attr[TRANSPOSE_D0 + attr[TRANSPOSE_P0 + i]];
     nd.stride[0][i] = stride[attr[TRANSPOSE_P0 + i]];
@@ -40,7 +42,9 @@ MEGCC_INLINE void megcc_transpose_run(const elem_t *x, elem_t *y, const int32_t 
       const int32_t rows = left < fit ? left : fit;
       plane(src, step, y + i, cols, rows, cols);
       count = rows * cols;
-      if (i + count < end) at = megcc_nd_seek(&nd, i + count);
+      at.index[last - 1] += rows - 1;  // on to the last of these rows, which advance() ends
+      at.offset[0] += rows - 1;
+      megcc_nd_advance(&nd, &at, cols);
       continue;
     }
     count = megcc_nd_run(&nd, &at, end - i);

@@ -148,15 +148,14 @@ MEGCC_INLINE void megcc_winograd_lines(int32_t outputs, int is_out, int32_t coun
 #undef MEGCC_WINOGRAD_LINES
 }
 
-MEGCC_NOINLINE static void megcc_winograd_lines_in(int32_t outputs, int32_t count, const float *src,
-                                                   ptrdiff_t step, ptrdiff_t next, float *dst,
-                                                   ptrdiff_t to_step, ptrdiff_t to_next) {
+MEGCC_HOT static void megcc_winograd_lines_in(int32_t outputs, int32_t count, const float *src,
+                                              ptrdiff_t step, ptrdiff_t next, float *dst,
+                                              ptrdiff_t to_step, ptrdiff_t to_next) {
   megcc_winograd_lines(outputs, 0, count, src, step, next, dst, to_step, to_next);
 }
 
-MEGCC_NOINLINE static void megcc_winograd_lines_out(int32_t outputs, int32_t count,
-                                                    const float *src, ptrdiff_t step,
-                                                    ptrdiff_t next, float *dst) {
+MEGCC_HOT static void megcc_winograd_lines_out(int32_t outputs, int32_t count, const float *src,
+                                               ptrdiff_t step, ptrdiff_t next, float *dst) {
   const ptrdiff_t to_step = step == MEGCC_VL ? MEGCC_VL : MEGCC_WINOGRAD_LINE;
   const ptrdiff_t to_next = step == MEGCC_VL ? MEGCC_WINOGRAD_LINE : MEGCC_VL;
   megcc_winograd_lines(outputs, 1, count, src, step, next, dst, to_step, to_next);
@@ -171,7 +170,7 @@ typedef struct {
 } megcc_winograd_in_t;
 
 // A function of its own, so that the multiples of strides stay in registers.
-MEGCC_NOINLINE static void megcc_winograd_full_in(const megcc_winograd_in_t *in, int32_t floats) {
+MEGCC_HOT static void megcc_winograd_full_in(const megcc_winograd_in_t *in, int32_t floats) {
   const ptrdiff_t step = in->step, next = in->next, matrix = in->matrix;
   const float *src = in->src;
   float *v = in->v;
@@ -282,8 +281,7 @@ MEGCC_INLINE void megcc_winograd_add_bias(const megcc_winograd_out_t *out, int32
 }
 
 // A full tile of the image, whole vectors of channels.
-MEGCC_NOINLINE static void megcc_winograd_full_out(const megcc_winograd_out_t *out,
-                                                   int32_t floats) {
+MEGCC_HOT static void megcc_winograd_full_out(const megcc_winograd_out_t *out, int32_t floats) {
   const megcc_vf act_a = megcc_vf_dup(out->act_a), act_b = megcc_vf_dup(out->act_b);
   const ptrdiff_t matrix = out->matrix, row = out->row, pixel = out->pixel;
   float lines[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE];
@@ -314,9 +312,9 @@ MEGCC_NOINLINE static void megcc_winograd_full_out(const megcc_winograd_out_t *o
 }
 
 // The outputs that there are of any tile, channels [c, cols).
-MEGCC_NOINLINE static void megcc_winograd_cut_out(const megcc_winograd_tile_t *t,
-                                                  const megcc_winograd_out_t *out, int32_t c,
-                                                  int32_t cols) {
+MEGCC_HOT static void megcc_winograd_cut_out(const megcc_winograd_tile_t *t,
+                                             const megcc_winograd_out_t *out, int32_t c,
+                                             int32_t cols) {
   const megcc_vf act_a = megcc_vf_dup(out->act_a), act_b = megcc_vf_dup(out->act_b);
   float lines[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE], rows[MEGCC_WINOGRAD_M * MEGCC_WINOGRAD_LINE];
   (void)act_a, (void)act_b;

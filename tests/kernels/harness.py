@@ -24,7 +24,8 @@ in the memory of the inputs its header names, and with the output as far before 
 input, in the same memory, as the header's ``overlap`` says; all must give the same bits, leave the
 inputs and the bytes around outputs and workspace alone, and touch no page outside their tensors.
 
-`TARGETS` are gcc, clang and gcc with sanitizers on this machine, arm64 and armv7 under qemu.
+`TARGETS` are gcc, clang and gcc with sanitizers on this machine, arm64 and armv7 under qemu;
+`SMALL` compile for size what leaves out forms of its loops then.
 Run one kernel on one target: ``pytest tests/kernels -k 'host_gcc and pool2d_nhwc_f32'``.
 """
 
@@ -43,6 +44,7 @@ from typing import Any
 import numpy as np
 
 from tests.closeness import compare
+from tvm_megcc.codegen_c.sources import headers
 from tvm_megcc.core.dtypes import of_numpy
 from tvm_megcc.core.machine import ROWS, machine
 from tvm_megcc.core.this_machine import host_arch, is_native
@@ -100,6 +102,18 @@ TARGETS = (
         for a in ("arm64", "armv7")
     ),
 )  # fmt: skip
+SMALL = tuple(
+    Target(f"{t.name}_small", t.arch, t.cc, ("-Os", *t.flags[1:]), t.runner, t.packages, most=1)
+    for t in TARGETS
+    if t.name in ("arm64", "armv7")
+)
+
+
+def has_small_form(kernel: registry.KernelFile) -> bool:
+    """Whether the kernel has less code when it is compiled for size (``MEGCC_SMALL``)."""
+    body = kernel.path.read_text()
+    texts = {"": body, **headers([body])}
+    return any("MEGCC_SMALL" in text for p, text in texts.items() if p != "megcc_kernel.h")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,16 +9,16 @@ from pathlib import Path
 import harness
 import numpy as np
 import pytest
-from harness import TARGETS, Target
+from harness import SMALL, TARGETS, Target
 
 from tests.closeness import compare
 from tvm_megcc.kernels import registry
 
 _PAIRS = [
     pytest.param(target, kernel.stem, id=f"{target.name}-{kernel.stem}")
-    for target in TARGETS
+    for target in (*TARGETS, *SMALL)
     for kernel in registry.kernels()
-    if kernel.runs_on(target.arch)
+    if kernel.runs_on(target.arch) and (target in TARGETS or harness.has_small_form(kernel))
 ]
 
 

@@ -26,7 +26,7 @@ class Preference:
     optimize : {"balanced", "speed", "size"}
         ``speed`` takes the fewest instructions. ``balanced`` does so while the weights of the whole
         model grow by at most a quarter, spent where a byte saves most, and the arena hardly.
-        ``size`` never lets weights grow.
+        ``size`` never lets weights grow, and has the package's kernels compiled for size.
     exact : bool
         Only kernels that add and multiply what the operator's definition does.
 
@@ -49,6 +49,11 @@ class Preference:
         """Bytes by which weights of so many bytes may grow; None: any."""
         growth = GROWTH[self.optimize]
         return None if growth is None else weights * growth[0] // growth[1]
+
+    @property
+    def wants_little_code(self) -> bool:
+        """Whether a kernel's code counts more than some percent of its instructions."""
+        return self.optimize == "size"
 
     @property
     def bounds_memory(self) -> bool:

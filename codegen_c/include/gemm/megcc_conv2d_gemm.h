@@ -14,6 +14,7 @@
 #ifndef MEGCC_CONV2D_GEMM_H
 #define MEGCC_CONV2D_GEMM_H
 
+#define MEGCC_GEMM_PIXELS
 #include "gemm/megcc_gemm.h"
 #include "op/conv2d.h"
 
@@ -22,12 +23,12 @@
 // Copies the floats of one kernel row that lie in the image, zeros where they do not.
 static void megcc_conv_patch(const float *row, int32_t left, int32_t width, int32_t kw, int32_t ic,
                              float *patch) {
-  for (int32_t j = 0; j < kw; ++j) {
-    const int32_t col = left + j;
-    for (int32_t c = 0; c < ic; ++c) {
-      *patch++ = col >= 0 && col < width ? row[(ptrdiff_t)col * ic + c] : 0.0f;
-    }
-  }
+  const int32_t before = left < 0 ? -left : 0, inside = width - left < kw ? width - left : kw;
+  const float *src = row + (ptrdiff_t)left * ic;
+  int32_t i = 0;
+  for (; i < kw * ic && i < before * ic; ++i) patch[i] = 0.0f;
+  for (; i < inside * ic; ++i) patch[i] = src[i];
+  for (; i < kw * ic; ++i) patch[i] = 0.0f;
 }
 
 typedef struct {
@@ -62,9 +63,16 @@ typedef struct {
   int32_t count;  // addresses from one kernel element's to the next one's
 } megcc_conv_row_t;
 
-static void megcc_conv_fill(const float **entry, int32_t begin, int32_t end, const float *p,
-                            ptrdiff_t step) {
-  for (int32_t k = begin; k < end; ++k, p += step) entry[k] = p;
+// Entries [begin, end) become p, p + step, ..., four at a time: two stores of a pair.
+MEGCC_HOT static void megcc_conv_fill(const float **entry, int32_t begin, int32_t end,
+                                      const float *p, ptrdiff_t step) {
+  for (; end - begin >= 4; begin += 4, p += 4 * step) {
+    entry[begin] = p;
+    entry[begin + 1] = p + step;
+    entry[begin + 2] = p + 2 * step;
+    entry[begin + 3] = p + 3 * step;
+  }
+  for (; begin < end; ++begin, p += step) entry[begin] = p;
 }
 
 static void megcc_conv_taps(const megcc_conv_t *v, megcc_conv_row_t o) {
@@ -146,8 +154,8 @@ static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count
 }
 
 // Units [begin, end) of blocks of pixels by MEGCC_GEMM_UNIT output channels of a group.
-MEGCC_INLINE void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, void *workspace,
-                                    int32_t begin, int32_t end) {
+MEGCC_COLD static void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, void *workspace,
+                                         int32_t begin, int32_t end) {
   const int32_t ic = attr[CONV2D_IC], oc = attr[CONV2D_OC], groups = attr[CONV2D_G];
   const int32_t icg = ic / groups, ocg = oc / groups;
   const int32_t taps = attr[CONV2D_KH] * attr[CONV2D_KW];

@@ -17,13 +17,6 @@
 #include "megcc_epilogue.h"
 #include "simd/megcc_simd.h"
 
-// The tiles stay functions of their own: clang would copy them into every caller.
-#if defined(__GNUC__) || defined(__clang__)
-#define MEGCC_NOINLINE __attribute__((noinline))
-#else
-#define MEGCC_NOINLINE
-#endif
-
 #ifndef BIAS
 #define BIAS 1
 #endif
@@ -67,6 +60,13 @@
 #define MEGCC_GEMM_ROWS 2
 #define MEGCC_GEMM_NARROW 4
 #endif
+// Convolutions do without two rows: an image's pixels rarely leave two or three.
+#if defined(MEGCC_SMALL) || (defined(MEGCC_GEMM_PIXELS) && MEGCC_GEMM_ROWS == 4)
+#undef MEGCC_GEMM_ROWS_MID
+#endif
+#if defined(MEGCC_SMALL) && defined(MEGCC_GEMM_MIDDLE)
+#undef MEGCC_GEMM_WIDE
+#endif
 #ifdef MEGCC_GEMM_ONE_ROW
 #undef MEGCC_GEMM_ROWS
 #undef MEGCC_GEMM_ROWS_MID
@@ -75,6 +75,8 @@
 
 #ifdef MEGCC_GEMM_WIDE
 #define MEGCC_GEMM_WIDTH (MEGCC_GEMM_WIDE * MEGCC_VL)
+#elif defined(MEGCC_GEMM_MIDDLE)
+#define MEGCC_GEMM_WIDTH (MEGCC_GEMM_MIDDLE * MEGCC_VL)
 #else
 #define MEGCC_GEMM_WIDTH (MEGCC_GEMM_NARROW * MEGCC_VL)
 #endif
@@ -178,8 +180,8 @@ MEGCC_INLINE void megcc_gemm_column(const megcc_gemm_t *g, megcc_gemm_at_t at, i
 }
 
 // Copies `rows` rows of `n` floats (n > 0).
-static void megcc_gemm_copy(const float *src, size_t lds, float *dst, size_t ldd, int32_t rows,
-                            int32_t n) {
+MEGCC_HOT static void megcc_gemm_copy(const float *src, size_t lds, float *dst, size_t ldd,
+                                      int32_t rows, int32_t n) {
   for (int32_t r = 0; r < rows; ++r, src += lds, dst += ldd) {
     int32_t i = 0;
     for (; n - i >= MEGCC_VL; i += MEGCC_VL) megcc_vf_store(dst + i, megcc_vf_load(src + i));
@@ -189,8 +191,8 @@ static void megcc_gemm_copy(const float *src, size_t lds, float *dst, size_t ldd
 
 // The last columns of a matrix that no tile fits: computed in full width in a buffer of one tile,
 // so that nothing past the operands is touched.
-static void megcc_gemm_edge(const megcc_gemm_t *g, megcc_gemm_at_t at, int32_t rows, int32_t cols,
-                            int32_t vectors) {
+MEGCC_COLD static void megcc_gemm_edge(const megcc_gemm_t *g, megcc_gemm_at_t at, int32_t rows,
+                                       int32_t cols, int32_t vectors) {
   float bias[MEGCC_GEMM_WIDTH] = {0};
   float tile[MEGCC_GEMM_ROWS * MEGCC_GEMM_WIDTH];
 #if RESIDUAL

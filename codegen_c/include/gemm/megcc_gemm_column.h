@@ -12,8 +12,8 @@
 #define MEGCC_TILE_ROWS 1
 #include "gemm/megcc_gemm_tile.h"
 
-MEGCC_NOINLINE static void MEGCC_GEMM_COLUMN(MEGCC_TILE_VECTORS)(const megcc_gemm_t *g,
-                                                                 megcc_gemm_at_t at, int32_t rows) {
+MEGCC_HOT static void MEGCC_GEMM_COLUMN(MEGCC_TILE_VECTORS)(const megcc_gemm_t *g,
+                                                            megcc_gemm_at_t at, int32_t rows) {
 #if MEGCC_GEMM_ROWS > 1
   if (rows >= MEGCC_GEMM_ROWS) {
     MEGCC_GEMM_TILE(MEGCC_GEMM_ROWS, MEGCC_TILE_VECTORS)(g, &at, rows / MEGCC_GEMM_ROWS);

@@ -56,15 +56,16 @@
   }
 
 // `tiles` of them, one below the other; `at` moves on.
-MEGCC_NOINLINE static void MEGCC_GEMM_TILE(MEGCC_TILE_ROWS,
-                                           MEGCC_TILE_VECTORS)(const megcc_gemm_t *g,
-                                                               megcc_gemm_at_t *at, int32_t tiles) {
+MEGCC_HOT static void MEGCC_GEMM_TILE(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS)(const megcc_gemm_t *g,
+                                                                           megcc_gemm_at_t *at,
+                                                                           int32_t tiles) {
   const float *const *rows = at->a;
   const float *const b = at->b, *const bias = at->bias, *res = at->residual;
   float *dst = at->dst;
   const size_t ld = at->ld;
   const megcc_vf act_a = megcc_vf_dup(g->act_a), act_b = megcc_vf_dup(g->act_b);
   (void)bias, (void)act_a, (void)act_b;
+  MEGCC_ROLLED
   for (; tiles > 0; --tiles) {
 #ifdef MEGCC_TILE_SUMS
     MEGCC_TILE_SUMS(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS, g, rows, b, bias)

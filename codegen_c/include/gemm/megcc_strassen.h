@@ -82,8 +82,8 @@ static const megcc_strassen_product_t megcc_strassen_products[MEGCC_STRASSEN_PRO
 };
 
 // S1 to S4 of a row of each half, one behind the other.
-MEGCC_NOINLINE static void megcc_strassen_sums(const float *upper, const float *lower, size_t half,
-                                               float *sums) {
+MEGCC_HOT static void megcc_strassen_sums(const float *upper, const float *lower, size_t half,
+                                          float *sums) {
   const float *upper2 = upper + half, *lower2 = lower + half, *const end = upper2;
   float *s2 = sums + half, *s3 = s2 + half, *s4 = s3 + half;
   while (upper != end) {

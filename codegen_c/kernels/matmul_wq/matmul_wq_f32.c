@@ -45,7 +45,7 @@ MEGCC_INLINE void put(float *to, size_t panel, megcc_w16 w) {
 }
 
 // All k of 16 columns.
-MEGCC_NOINLINE static void widen(megcc_wq_at_t at, int32_t k, int32_t block, float *to) {
+MEGCC_HOT static void widen(megcc_wq_at_t at, int32_t k, int32_t block, float *to) {
   const size_t panel = (size_t)k * NR;
   for (int32_t left = k; left > 0; left -= block) {
     const int32_t length = left < block ? left : block;

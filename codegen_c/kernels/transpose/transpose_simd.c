@@ -49,8 +49,8 @@ MEGCC_COLD static void strip(const elem_t *x, ptrdiff_t x_step, elem_t *y, ptrdi
 }
 
 // A tile for rows and columns that fill none: the last whole one, once more.
-static void plane(const elem_t *x, ptrdiff_t x_step, elem_t *y, ptrdiff_t y_step, int32_t rows,
-                  int32_t cols) {
+MEGCC_HOT static void plane(const elem_t *x, ptrdiff_t x_step, elem_t *y, ptrdiff_t y_step,
+                            int32_t rows, int32_t cols) {
   if (cols == 2 && y_step == 2) {
     interleave(x, x_step, y, rows, 2);
   } else if (cols == 3 && y_step == 3) {

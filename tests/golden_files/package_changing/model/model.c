@@ -2,29 +2,29 @@
 #include "changing.h"
 #include "megcc_vm.h"
 
-void megcc_tir_tir_exp_be9d7ad5ff_c4dee071(void *const *, const int32_t *, void *, int32_t, int32_t);
-void megcc_tir_add_a6cd4a350d_45c8781e(void *const *, const int32_t *, void *, int32_t, int32_t);
-void megcc_tir_fused_greater_cast_5805d49b6a_630eda7f(void *const *, const int32_t *, void *, int32_t, int32_t);
-void megcc_reduce_int_func0_dtypei64_0dd2374a(void *const *, const int32_t *, void *, int32_t, int32_t);
-void megcc_binary_f32_func0_act0_655f140a(void *const *, const int32_t *, void *, int32_t, int32_t);
-void megcc_concat_dc09fa59(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_tir_tir_exp_be9d7ad5ff_c4088288(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_tir_add_a6cd4a350d_2bc7fdb0(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_tir_fused_greater_cast_5805d49b6a_54433a3b(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_reduce_int_func0_dtypei64_812f9e8d(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_binary_f32_func0_act0_e400de9d(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_concat_6a107e6b(void *const *, const int32_t *, void *, int32_t, int32_t);
 
 static const megcc_kernel_fn kKernels[] = {
-    megcc_tir_tir_exp_be9d7ad5ff_c4dee071,
-    megcc_tir_add_a6cd4a350d_45c8781e,
-    megcc_tir_fused_greater_cast_5805d49b6a_630eda7f,
-    megcc_reduce_int_func0_dtypei64_0dd2374a,
-    megcc_binary_f32_func0_act0_655f140a,
-    megcc_concat_dc09fa59,
+    megcc_tir_tir_exp_be9d7ad5ff_c4088288,
+    megcc_tir_add_a6cd4a350d_2bc7fdb0,
+    megcc_tir_fused_greater_cast_5805d49b6a_54433a3b,
+    megcc_reduce_int_func0_dtypei64_812f9e8d,
+    megcc_binary_f32_func0_act0_e400de9d,
+    megcc_concat_6a107e6b,
 };
 #define KERNEL_COUNT 6
-#define FINGERPRINT {0x22c41772u, 0x9f1ae45cu}
+#define FINGERPRINT {0x19fc6552u, 0x68c9ccceu}
 
 extern const unsigned char changing_weights0[];
 #define SEGMENTS {changing_weights0, 64}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x4, 0x800, 0x60478ae3, 0x22c41772, 0x9f1ae45c, 0x0, 0x9,
+    0x4347454d, 0x4, 0x800, 0xf5c06652, 0x19fc6552, 0x68c9ccce, 0x0, 0x9,
     0x0, 0x0, 0x620, 0x117, 0x738, 0x1, 0x748, 0x6,
     0x760, 0x1, 0x76c, 0x5, 0x780, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -74,13 +74,13 @@ static const uint32_t kProgram[] = {
     0x1, 0x0, 0x600, 0x1, 0x1, 0x0, 0x2, 0x0,
     0x0, 0x0, 0x2, 0x0, 0x0, 0x0, 0x0, 0x1,
     0x74726f70, 0x656c6261, 0x61686300, 0x6e69676e, 0x656d0067, 0x5f636367, 0x5f726974, 0x5f726974,
-    0x5f707865, 0x64396562, 0x35646137, 0x635f6666, 0x65656434, 0x313730, 0x6367656d, 0x69745f63,
-    0x64615f72, 0x36615f64, 0x61346463, 0x64303533, 0x6335345f, 0x31383738, 0x656d0065, 0x5f636367,
+    0x5f707865, 0x64396562, 0x35646137, 0x635f6666, 0x38383034, 0x383832, 0x6367656d, 0x69745f63,
+    0x64615f72, 0x36615f64, 0x61346463, 0x64303533, 0x6362325f, 0x62646637, 0x656d0030, 0x5f636367,
     0x5f726974, 0x65737566, 0x72675f64, 0x65746165, 0x61635f72, 0x355f7473, 0x64353038, 0x36623934,
-    0x33365f61, 0x61646530, 0x6d006637, 0x63636765, 0x6465725f, 0x5f656375, 0x5f746e69, 0x636e7566,
-    0x74645f30, 0x69657079, 0x305f3436, 0x33326464, 0x613437, 0x6367656d, 0x69625f63, 0x7972616e,
-    0x3233665f, 0x6e75665f, 0x615f3063, 0x5f307463, 0x66353536, 0x61303431, 0x67656d00, 0x635f6363,
-    0x61636e6f, 0x63645f74, 0x61663930, 0x6e003935, 0x766c00, 0x766c0061, 0x766c0034, 0x766c0037,
+    0x34355f61, 0x61333334, 0x6d006233, 0x63636765, 0x6465725f, 0x5f656375, 0x5f746e69, 0x636e7566,
+    0x74645f30, 0x69657079, 0x385f3436, 0x39663231, 0x643865, 0x6367656d, 0x69625f63, 0x7972616e,
+    0x3233665f, 0x6e75665f, 0x615f3063, 0x5f307463, 0x30303465, 0x64396564, 0x67656d00, 0x635f6363,
+    0x61636e6f, 0x61365f74, 0x65373031, 0x6e006236, 0x766c00, 0x766c0061, 0x766c0034, 0x766c0037,
     0x7a003031, 0x337a0032, 0x65726100, 0x6c00616e, 0x78003976, 0x6200, 0x40, 0x0,
     0x758d6336, 0x0, 0x12, 0x38, 0x5a, 0x8b, 0xb4, 0xd9,
     0xef, 0x0, 0x8, 0x2, 0xffffffff, 0x4, 0x1, 0xffffffff,
@@ -97,7 +97,7 @@ static const megcc_block_t kBlocks0[] = {
     {2, 4, 1, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0x60478ae3, 1, kBlocks0},
+    {0xf5c06652, 1, kBlocks0},
 };
 #endif
 
