@@ -292,7 +292,7 @@ def qgemm_bias(array: Array, call: Call, flip: int) -> Array:
     ----------
     array : ndarray [OC]
     call : Call
-        The facts ``x_zero``, ``w_zero`` and ``zero_operand``, the type ``X``, and the constant ``w``
+        The facts ``x_zero``, ``w_zero`` and ``zero_operand``, the type ``X`` and the constant ``w``
         are read.
     flip : int
         1 where the kernel subtracts 128 from unsigned data.

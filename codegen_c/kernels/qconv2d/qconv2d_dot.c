@@ -17,6 +17,10 @@
 //   + ((kw * ic + MEGCC_RUN_PIECE) * (3 + kh * min(MEGCC_QGEMM_BLOCK, n * oh * ow,
 //   ((MEGCC_QGEMM_BLOCK - 2) // max(1, ow) + 2) * ((pl + sw - 1) // sw + (pr + sw - 1) // sw)))
 //   if g * dw == 1 and kw > 1 and ic <= MEGCC_CONV_FEW else 3 * (ic + MEGCC_RUN_PIECE))
+// overlap: sizeof(Y) * oc * min(n * oh * ow, MEGCC_QGEMM_BLOCK - 1
+//   + (ow * (pt // sh + 1) if kh * kw * sh * sw > 1 else 1))
+//   if sizeof(X) == sizeof(Y) and oc <= ic and pl + pr <= dw * (kw - 1)
+//   and pt + pb <= dh * (kh - 1) else -1
 // work: (n * oh * ow + MEGCC_QGEMM_BLOCK - 1) // MEGCC_QGEMM_BLOCK * g
 //   * ((oc // g + MEGCC_QGEMM_UNIT - 1) // MEGCC_QGEMM_UNIT)
 // cost: (min(MEGCC_QGEMM_BLOCK, n * oh * ow) + 8) * min(MEGCC_QGEMM_UNIT, oc // g) * kh * kw
