@@ -52,26 +52,32 @@ MEGCC_INLINE megcc_w16 megcc_wq_scale(const megcc_wq_at_t *at) {
   return CHANNELS ? megcc_w16_load(at->scale) : megcc_w16_dup(*at->scale);
 }
 
-MEGCC_INLINE megcc_w16 megcc_wq_zero(const megcc_wq_at_t *at) {
-  return !ZERO      ? megcc_w16_dup(0.0f)
-         : CHANNELS ? megcc_w16_i8(at->zero)
-                    : megcc_w16_dup((float)*at->zero);
-}
+// The zero points of a block, and the numbers of one k less them: of the lower four bits, of the
+// upper, or of bytes.
+#if !ZERO
+typedef int megcc_wq_zero_t;
+#define MEGCC_WQ_ZERO(at) 0
+#elif BITS == 4
+typedef megcc_z16 megcc_wq_zero_t;
+#define MEGCC_WQ_ZERO(at) (CHANNELS ? megcc_z16_load((at)->zero) : megcc_z16_dup(*(at)->zero))
+#else
+typedef megcc_w16 megcc_wq_zero_t;
+#define MEGCC_WQ_ZERO(at) (CHANNELS ? megcc_w16_i8((at)->zero) : megcc_w16_dup((float)*(at)->zero))
+#endif
+#if ZERO && BITS == 4
+#define MEGCC_WQ_LOW(p, zero) megcc_w16_i4_low_less(p, zero)
+#define MEGCC_WQ_HIGH(p, zero) megcc_w16_i4_high_less(p, zero)
+#elif BITS == 4
+#define MEGCC_WQ_LOW(p, zero) ((void)(zero), megcc_w16_i4_low(p))
+#define MEGCC_WQ_HIGH(p, zero) ((void)(zero), megcc_w16_i4_high(p))
+#elif ZERO
+#define MEGCC_WQ_LOW(p, zero) megcc_w16_sub(megcc_w16_i8(p), zero)
+#else
+#define MEGCC_WQ_LOW(p, zero) ((void)(zero), megcc_w16_i8(p))
+#endif
 
-// The numbers of one k less their zero points: of the lower four bits, of the upper, or of bytes.
-MEGCC_INLINE megcc_w16 megcc_wq_centred(megcc_w16 w, megcc_w16 zero) {
-  return ZERO ? megcc_w16_sub(w, zero) : w;
-}
-MEGCC_INLINE megcc_w16 megcc_wq_low(const int8_t *p, megcc_w16 zero) {
-  return megcc_wq_centred(BITS == 4 ? megcc_w16_i4_low(p) : megcc_w16_i8(p), zero);
-}
-MEGCC_INLINE megcc_w16 megcc_wq_high(const int8_t *p, megcc_w16 zero) {
-  return megcc_wq_centred(megcc_w16_i4_high(p), zero);
-}
-
-// To the next block.
-MEGCC_INLINE void megcc_wq_next(megcc_wq_at_t *at, int32_t length) {
-  at->weights += megcc_wq_bytes(length);
+// To the scales and zero points of the next block.
+MEGCC_INLINE void megcc_wq_next(megcc_wq_at_t *at) {
   if (CHANNELS) at->scale += MEGCC_WQ_COLS;
   if (CHANNELS && ZERO) at->zero += MEGCC_WQ_COLS;
 }

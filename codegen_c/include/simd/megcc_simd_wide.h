@@ -3,8 +3,10 @@
 //
 //   w16 dup(x) load(p) store(p, w) add sub mul      as of one vector
 //   w16 fma(c, x, w)     c + x * w; x is a vector of one number
+//   w16 MEGCC_W16_FMA4(c, x, lane, w)    the same of number `lane` of x = megcc_four_load(p)
 //   w16 i8(p)            int8_t -> float
 //   w16 i4_low(p), i4_high(p)    the lower and the upper four bits of each byte, -8 .. 7
+//   w16 i4_low_less(p, z), i4_high_less(p, z)    less z = megcc_z16_load(q) or dup(x), -8 .. 7, too
 #ifndef MEGCC_SIMD_WIDE_H
 #define MEGCC_SIMD_WIDE_H
 
@@ -65,9 +67,33 @@ MEGCC_INLINE megcc_w16 megcc_w16_fmas(megcc_w16 c, megcc_w16 a, megcc_w16 b) {
   return c;
 }
 
+// Four floats that follow each other, of which each multiplies a value.
+#if defined(MEGCC_SIMD_NEON_H)
+typedef float32x4_t megcc_four;
+MEGCC_INLINE megcc_four megcc_four_load(const float *p) { return vld1q_f32(p); }
+#if defined(__aarch64__)
+#define MEGCC_FOUR_FMA(c, w, x, lane) vfmaq_laneq_f32(c, w, x, lane)
+#else
+#define MEGCC_FOUR_FMA(c, w, x, lane) \
+  vmlaq_lane_f32(c, w, (lane) < 2 ? vget_low_f32(x) : vget_high_f32(x), (lane)&1)
+#endif
+#define MEGCC_W16_FMA4(c, x, lane, w)                \
+  do {                                               \
+    const megcc_w16 w_ = (w);                        \
+    (c).v0 = MEGCC_FOUR_FMA((c).v0, w_.v0, x, lane); \
+    (c).v1 = MEGCC_FOUR_FMA((c).v1, w_.v1, x, lane); \
+    (c).v2 = MEGCC_FOUR_FMA((c).v2, w_.v2, x, lane); \
+    (c).v3 = MEGCC_FOUR_FMA((c).v3, w_.v3, x, lane); \
+  } while (0)
+#else
+typedef const float *megcc_four;
+MEGCC_INLINE megcc_four megcc_four_load(const float *p) { return p; }
+#define MEGCC_W16_FMA4(c, x, lane, w) (c) = megcc_w16_fma(c, megcc_vf_dup((x)[lane]), w)
+#endif
+
 #if defined(MEGCC_SIMD_NEON_H) && defined(__aarch64__) && !defined(__AARCH64EB__)
-// Each byte goes to the top of a word by one lookup, and the conversion divides by 2^24 (2^28 for
-// four bits): two instructions for four numbers.
+// Each byte goes to the top of a word by one lookup, and the conversion divides by 2^24: two
+// instructions for four numbers.
 #define MEGCC_W16_TOP(i) (vqtbl1q_s8(bytes, vld1q_u8(megcc_w16_places + 16 * (i))))
 static const uint8_t megcc_w16_places[64] = {
     255, 255, 255, 0,  255, 255, 255, 1,  255, 255, 255, 2,  255, 255, 255, 3,
@@ -75,24 +101,30 @@ static const uint8_t megcc_w16_places[64] = {
     255, 255, 255, 8,  255, 255, 255, 9,  255, 255, 255, 10, 255, 255, 255, 11,
     255, 255, 255, 12, 255, 255, 255, 13, 255, 255, 255, 14, 255, 255, 255, 15};
 #define MEGCC_W16_OF_I8(i) w.v##i = vcvtq_n_f32_s32(vreinterpretq_s32_s8(MEGCC_W16_TOP(i)), 24);
-#define MEGCC_W16_OF_I4(i) w.v##i = vcvtq_n_f32_s32(vreinterpretq_s32_s8(MEGCC_W16_TOP(i)), 28);
-MEGCC_INLINE megcc_w16 megcc_w16_i8(const int8_t *p) {
-  const int8x16_t bytes = vld1q_s8(p);
+MEGCC_INLINE megcc_w16 megcc_w16_widened(int8x16_t bytes) {
   megcc_w16 w;
   MEGCC_W16_EACH(MEGCC_W16_OF_I8)
   return w;
 }
-MEGCC_INLINE megcc_w16 megcc_w16_i4_low(const int8_t *p) {
-  const int8x16_t bytes = vshlq_n_s8(vld1q_s8(p), 4);
+MEGCC_INLINE megcc_w16 megcc_w16_i8(const int8_t *p) { return megcc_w16_widened(vld1q_s8(p)); }
+// Of four bits the upper byte of a half, which the lower one, 0, makes whole: its two bits of
+// mantissa do for -8 .. 7.
+static const uint8_t megcc_w16_halves[16] = {0x00, 0x3c, 0x40, 0x42, 0x44, 0x45, 0x46, 0x47,
+                                             0xc8, 0xc7, 0xc6, 0xc5, 0xc4, 0xc2, 0xc0, 0xbc};
+MEGCC_INLINE megcc_w16 megcc_w16_of_i4(uint8x16_t numbers) {
+  const uint8x16_t upper = vqtbl1q_u8(vld1q_u8(megcc_w16_halves), numbers), zero = vdupq_n_u8(0);
+  const float16x8_t low = vreinterpretq_f16_u8(vzip1q_u8(zero, upper));
+  const float16x8_t high = vreinterpretq_f16_u8(vzip2q_u8(zero, upper));
   megcc_w16 w;
-  MEGCC_W16_EACH(MEGCC_W16_OF_I4)
+  w.v0 = vcvt_f32_f16(vget_low_f16(low)), w.v1 = vcvt_high_f32_f16(low);
+  w.v2 = vcvt_f32_f16(vget_low_f16(high)), w.v3 = vcvt_high_f32_f16(high);
   return w;
 }
+MEGCC_INLINE megcc_w16 megcc_w16_i4_low(const int8_t *p) {
+  return megcc_w16_of_i4(vandq_u8(vreinterpretq_u8_s8(vld1q_s8(p)), vdupq_n_u8(15)));
+}
 MEGCC_INLINE megcc_w16 megcc_w16_i4_high(const int8_t *p) {
-  const int8x16_t bytes = vandq_s8(vld1q_s8(p), vdupq_n_s8(-16));
-  megcc_w16 w;
-  MEGCC_W16_EACH(MEGCC_W16_OF_I4)
-  return w;
+  return megcc_w16_of_i4(vshrq_n_u8(vreinterpretq_u8_s8(vld1q_s8(p)), 4));
 }
 #elif defined(MEGCC_SIMD_NEON_H)
 MEGCC_INLINE megcc_w16 megcc_w16_widened(int8x16_t bytes) {
@@ -163,6 +195,28 @@ MEGCC_INLINE megcc_w16 megcc_w16_i4_high(const int8_t *p) {
   megcc_w16 w;
   MEGCC_W16_EACH(MEGCC_W16_OF_HIGH)
   return w;
+}
+#endif
+
+#if defined(MEGCC_SIMD_NEON_H)  // while they are bytes: one instruction for all sixteen
+typedef int8x16_t megcc_z16;
+MEGCC_INLINE megcc_z16 megcc_z16_load(const int8_t *p) { return vld1q_s8(p); }
+MEGCC_INLINE megcc_z16 megcc_z16_dup(int8_t x) { return vdupq_n_s8(x); }
+MEGCC_INLINE megcc_w16 megcc_w16_i4_low_less(const int8_t *p, megcc_z16 z) {
+  return megcc_w16_widened(vsubq_s8(vshrq_n_s8(vshlq_n_s8(vld1q_s8(p), 4), 4), z));
+}
+MEGCC_INLINE megcc_w16 megcc_w16_i4_high_less(const int8_t *p, megcc_z16 z) {
+  return megcc_w16_widened(vsubq_s8(vshrq_n_s8(vld1q_s8(p), 4), z));
+}
+#else
+typedef megcc_w16 megcc_z16;
+MEGCC_INLINE megcc_z16 megcc_z16_load(const int8_t *p) { return megcc_w16_i8(p); }
+MEGCC_INLINE megcc_z16 megcc_z16_dup(int8_t x) { return megcc_w16_dup((float)x); }
+MEGCC_INLINE megcc_w16 megcc_w16_i4_low_less(const int8_t *p, megcc_z16 z) {
+  return megcc_w16_sub(megcc_w16_i4_low(p), z);
+}
+MEGCC_INLINE megcc_w16 megcc_w16_i4_high_less(const int8_t *p, megcc_z16 z) {
+  return megcc_w16_sub(megcc_w16_i4_high(p), z);
 }
 #endif
 

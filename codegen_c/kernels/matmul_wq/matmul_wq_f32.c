@@ -47,19 +47,22 @@ MEGCC_INLINE void put(float *to, size_t panel, megcc_w16 w) {
 // All k of 16 columns.
 MEGCC_HOT static void widen(megcc_wq_at_t at, int32_t k, int32_t block, float *to) {
   const size_t panel = (size_t)k * NR;
+  const int8_t *p = at.weights;
   for (int32_t left = k; left > 0; left -= block) {
     const int32_t length = left < block ? left : block;
-    const megcc_w16 zero = megcc_wq_zero(&at), scale = megcc_wq_scale(&at);
-    const int8_t *p = at.weights;
+    const megcc_wq_zero_t zero = MEGCC_WQ_ZERO(&at);
+    const megcc_w16 scale = megcc_wq_scale(&at);
     int32_t i = 0;
-    for (; BITS == 4 && i + 1 < length; i += 2, p += MEGCC_WQ_COLS, to += 2 * NR) {
-      put(to, panel, megcc_w16_mul(megcc_wq_low(p, zero), scale));
-      put(to + NR, panel, megcc_w16_mul(megcc_wq_high(p, zero), scale));
+#if BITS == 4
+    for (; i + 1 < length; i += 2, p += MEGCC_WQ_COLS, to += 2 * NR) {
+      put(to, panel, megcc_w16_mul(MEGCC_WQ_LOW(p, zero), scale));
+      put(to + NR, panel, megcc_w16_mul(MEGCC_WQ_HIGH(p, zero), scale));
     }
+#endif
     for (; i < length; ++i, p += MEGCC_WQ_COLS, to += NR) {
-      put(to, panel, megcc_w16_mul(megcc_wq_low(p, zero), scale));
+      put(to, panel, megcc_w16_mul(MEGCC_WQ_LOW(p, zero), scale));
     }
-    megcc_wq_next(&at, length);
+    megcc_wq_next(&at);
   }
 }
 

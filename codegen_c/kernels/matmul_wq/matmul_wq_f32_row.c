@@ -16,21 +16,56 @@
 // One row: weights become floats in registers. The scale of a block multiplies its sum.
 #include "gemm/megcc_matmul_wq.h"
 
+#define TURN 8  // k of a turn of the loop
+
 #ifndef MEGCC_SYMBOL
 #define MEGCC_SYMBOL megcc_matmul_wq_f32_row
 #endif
 
-// What `length` k add to 16 columns, without their scale.
-MEGCC_INLINE megcc_w16 block_sum(const float *a, const int8_t *p, megcc_w16 zero, int32_t length) {
+// What four k, from number `i` of `a` on, add.
+#if BITS == 4
+#define FOUR_K(i)                                                         \
+  do {                                                                    \
+    const megcc_four x = megcc_four_load(a + (i));                        \
+    const int8_t *from = p + (i) / 2 * MEGCC_WQ_COLS;                     \
+    MEGCC_W16_FMA4(sum, x, 0, MEGCC_WQ_LOW(from, zero));                  \
+    MEGCC_W16_FMA4(sum, x, 1, MEGCC_WQ_HIGH(from, zero));                 \
+    MEGCC_W16_FMA4(sum, x, 2, MEGCC_WQ_LOW(from + MEGCC_WQ_COLS, zero));  \
+    MEGCC_W16_FMA4(sum, x, 3, MEGCC_WQ_HIGH(from + MEGCC_WQ_COLS, zero)); \
+  } while (0)
+#else
+#define FOUR_K(i)                                                            \
+  do {                                                                       \
+    const megcc_four x = megcc_four_load(a + (i));                           \
+    const int8_t *from = p + (i)*MEGCC_WQ_COLS;                              \
+    MEGCC_W16_FMA4(sum, x, 0, MEGCC_WQ_LOW(from, zero));                     \
+    MEGCC_W16_FMA4(sum, x, 1, MEGCC_WQ_LOW(from + MEGCC_WQ_COLS, zero));     \
+    MEGCC_W16_FMA4(sum, x, 2, MEGCC_WQ_LOW(from + 2 * MEGCC_WQ_COLS, zero)); \
+    MEGCC_W16_FMA4(sum, x, 3, MEGCC_WQ_LOW(from + 3 * MEGCC_WQ_COLS, zero)); \
+  } while (0)
+#endif
+
+// What `length` k add to 16 columns, without their scale; both pointers move behind them.
+MEGCC_INLINE megcc_w16 block_sum(const float **row, const int8_t **weights, megcc_wq_zero_t zero,
+                                 int32_t length) {
+  const float *a = *row;
+  const int8_t *p = *weights;
   megcc_w16 sum = megcc_w16_dup(0.0f);
-  int32_t i = 0;
-  for (; BITS == 4 && i + 1 < length; i += 2, p += MEGCC_WQ_COLS) {
-    sum = megcc_w16_fma(sum, megcc_vf_dup(a[i]), megcc_wq_low(p, zero));
-    sum = megcc_w16_fma(sum, megcc_vf_dup(a[i + 1]), megcc_wq_high(p, zero));
+  for (; length >= TURN; length -= TURN, a += TURN, p += megcc_wq_bytes(TURN)) {
+    FOUR_K(0);
+    FOUR_K(4);
   }
-  for (; i < length; ++i, p += MEGCC_WQ_COLS) {
-    sum = megcc_w16_fma(sum, megcc_vf_dup(a[i]), megcc_wq_low(p, zero));
+#if BITS == 4
+  for (; length > 1; length -= 2, a += 2, p += MEGCC_WQ_COLS) {
+    sum = megcc_w16_fma(sum, megcc_vf_dup(a[0]), MEGCC_WQ_LOW(p, zero));
+    sum = megcc_w16_fma(sum, megcc_vf_dup(a[1]), MEGCC_WQ_HIGH(p, zero));
   }
+#endif
+  for (; length > 0; --length, ++a, p += MEGCC_WQ_COLS) {
+    sum = megcc_w16_fma(sum, megcc_vf_dup(*a), MEGCC_WQ_LOW(p, zero));
+  }
+  *row = a;
+  *weights = p;
   return sum;
 }
 
@@ -50,10 +85,9 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
     float sums[MEGCC_WQ_COLS];
     for (int32_t left = k; left > 0; left -= block) {
       const int32_t length = left < block ? left : block;
-      const megcc_w16 sum = block_sum(a, at.weights, megcc_wq_zero(&at), length);
+      const megcc_w16 sum = block_sum(&a, &at.weights, MEGCC_WQ_ZERO(&at), length);
       total = megcc_w16_fmas(total, sum, megcc_wq_scale(&at));
-      megcc_wq_next(&at, length);
-      a += length;
+      megcc_wq_next(&at);
     }
     megcc_w16_store(sums, total);
     for (int32_t j = 0; j < MEGCC_WQ_COLS; j += MEGCC_VL) {
