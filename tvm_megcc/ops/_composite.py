@@ -36,6 +36,7 @@ class Composite(OnnxOp):
         found = call(ctx.builder, ctx.functions, operator, func, operands)
         if len(results) == 1:
             return _shaped(ctx, found, results[0])
+        found = ctx.emit(found)
         fields = [ctx.emit(relax.TupleGetItem(found, k)) for k in range(len(results))]
         return tuple(_shaped(ctx, f, r) for f, r in zip(fields, results, strict=True))
 

@@ -56,7 +56,7 @@ def call(
     Parameters
     ----------
     builder : relax.BlockBuilder
-        Where the call is emitted.
+        Where the call is to be emitted.
     functions : Functions
         Where the function is added.
     operator : Operator
@@ -68,7 +68,7 @@ def call(
     around = captured(func)
     made = closed(func, around).with_attr(ATTRIBUTE, json.dumps(asdict(operator), sort_keys=True))
     callee = functions.add(operator.name, made)
-    return builder.emit(relax.Call(callee, [*operands, *around.arguments]))
+    return builder.normalize(relax.Call(callee, [*operands, *around.arguments]))
 
 
 def is_call(mod: tvm.IRModule, expr: object) -> bool:

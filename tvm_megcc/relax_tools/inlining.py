@@ -7,7 +7,7 @@ Example
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import tvm
 from tvm import relax, tirx
@@ -33,9 +33,12 @@ class Inlined(PyExprMutator):
         func = copy_with_new_vars(self.functions[name])
         pairs = dict(zip(func.params, arguments, strict=True))
         body = func.bind_params(pairs).body
-        for block in body.blocks:
-            for binding in block.bindings:
-                self.values[binding.var] = self._emitted(binding)
+        bindings = [binding for block in body.blocks for binding in block.bindings]
+        last = _last(bindings, body.body)
+        for binding in bindings:
+            if binding is last:  # the call's own variable is bound to it, and keeps its name
+                return self.visit_expr(binding.value)
+            self.values[binding.var] = self._emitted(binding)
         return self.visit_expr(body.body)
 
     def _emitted(self, binding: relax.Binding) -> relax.Expr:
@@ -49,6 +52,17 @@ class Inlined(PyExprMutator):
 
     def visit_dataflow_var_(self, var: relax.DataflowVar) -> relax.Expr:
         return self.values[var] if var in self.values else super().visit_dataflow_var_(var)
+
+
+def _last(bindings: Sequence[relax.Binding], result: relax.Expr) -> relax.Binding | None:
+    """The binding that computes a result, where only other names of it come behind."""
+    for binding in reversed(bindings):
+        if binding.var != result or isinstance(binding, relax.MatchCast):
+            return None
+        if not isinstance(binding.value, relax.Var):
+            return binding
+        result = binding.value
+    return None
 
 
 def _checking(ty: relax.TensorType) -> relax.TensorType:
