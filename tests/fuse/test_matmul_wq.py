@@ -11,7 +11,8 @@ from tvm import relax
 from tests.passes.support import build, operators
 from tvm_megcc.fuse import matmul_wq
 from tvm_megcc.fuse.match import find_matches
-from tvm_megcc.passes import FoldConstants, WidenWeights
+from tvm_megcc.passes import FoldConstants, WidenWeights, stages
+from tvm_megcc.relax_tools.work import work_of
 
 op = relax.op
 RNG = np.random.default_rng(0)
@@ -112,3 +113,26 @@ def test_the_weights_are_those_of_the_module() -> None:
     want = (given["rhs"].astype(np.float32) - blocks[0]) * blocks[1]
     folded = FoldConstants()(before)["main"].body.blocks[0].bindings[0].value.args[1]
     np.testing.assert_array_equal(folded.value.numpy().T, want)
+
+
+def test_why_weights_are_floats_is_said() -> None:
+    """To lower, for ``tvmc inspect``; a bias is no weights."""
+
+    def body(x: relax.Expr) -> relax.Expr:
+        kernel = op.dequantize(
+            relax.const(np.ones((K, K, 1, 1), np.int8)), relax.const(np.float32(0.5)),
+            relax.const(np.int8(0), "int8"),
+        )  # fmt: skip
+        flat = op.reshape(op.nn.conv2d(op.reshape(twice(x), (1, K, 3, 1)), kernel), (3, K))
+        return op.add(op.matmul(flat, dequantised((K, K))), dequantised((K,), 0))
+
+    mod = build(body, (3, K))
+    for name, stage in stages("arm64").items():
+        mod = stage(mod)
+        if name == "materialise":
+            assert operators(mod).count("relax.call_dps_packed") >= 3
+    said = work_of(mod).widened
+    assert sorted(said.values()) == [
+        "144 numbers of 4 bytes each, as more than one operator reads them",
+        "144 numbers of 4 bytes each, as no kernel of conv2d takes them beside floats",
+    ]

@@ -129,6 +129,8 @@ def work_lines(work: Mapping[str, Any]) -> Iterator[str]:
         yield f"{total} multiply-adds: {said}"
     for name, why in work.get("in_float", {}).items():
         yield f"quantised, but in float: '{name}', {why};"
+    for name, why in work.get("widened", {}).items():
+        yield f"weights that the file has as integers: '{name}', {why};"
 
 
 def spending_line(spent: Mapping[str, Any]) -> str:

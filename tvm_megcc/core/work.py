@@ -19,7 +19,10 @@ class Work:
         Element type -> multiply-adds of convolutions and matrix products of such operands.
     in_float : mapping
         Name of a quantised operator that is computed in float -> why.
+    widened : mapping
+        Name of quantised weights that are floats in the package -> why.
     """
 
     multiply_adds: Mapping[str, int] = field(default_factory=dict)
     in_float: Mapping[str, str] = field(default_factory=dict)
+    widened: Mapping[str, str] = field(default_factory=dict)

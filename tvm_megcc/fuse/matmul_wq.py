@@ -27,6 +27,7 @@ Array = np.ndarray
 
 _MATMUL, _DEQUANTIZE = "relax.matmul", "relax.dequantize"
 _RESHAPE, _SLICE, _SWAP = "relax.reshape", "relax.strided_slice", "relax.permute_dims"
+LAYOUTS = (_RESHAPE, _SLICE, _SWAP)
 
 #: What may stand between the numbers and the product, in this order.
 _CHAINS = (
@@ -55,17 +56,21 @@ def weights(func: relax.Function) -> dict[relax.Var, tuple[relax.Var, ...]]:
 
     With each the values that stand between, which nobody else reads.
     """
-    values = dict(relax.analysis.get_var2val(func).items())
-    calls = [var for var, value in values.items() if op_name(value) == _DEQUANTIZE]
+    calls = quantised(func)
     graph = Graph(func) if calls else None
-    found = {var: _between(graph, var) for var in calls if graph is not None}
+    found = {var: _between(graph, var) for var, _ in calls if graph is not None}
     return {var: between for var, between in found.items() if between is not None}
+
+
+def quantised(func: relax.Function) -> list[tuple[relax.Var, relax.Call]]:
+    """Calls of ``dequantize`` whose operands are all constants, with their values."""
+    values = relax.analysis.get_var2val(func).items()
+    calls = [(var, value) for var, value in values if op_name(value) == _DEQUANTIZE]
+    return [row for row in calls if all(constant(arg) is not None for arg in row[1].args)]
 
 
 def _between(graph: Graph, var: relax.Var) -> tuple[relax.Var, ...] | None:
     """What stands between a ``dequantize`` and the only product of it, None where there is none."""
-    if any(constant(arg) is None for arg in graph.values[var].args):
-        return None
     between: list[relax.Var] = []
     while True:
         users = graph.users_of(var)
@@ -77,7 +82,7 @@ def _between(graph: Graph, var: relax.Var) -> tuple[relax.Var, ...] | None:
             lhs, rhs = call.args
             is_weights = chain in _CHAINS and rhs.same_as(var) and not lhs.same_as(var)
             return tuple(between) if is_weights else None
-        if op_name(call) not in (_RESHAPE, _SLICE, _SWAP):
+        if op_name(call) not in LAYOUTS:
             return None
         (var,) = users
         between.append(var)

@@ -17,10 +17,12 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.fuse import matmul_wq
 from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.passes.widened import widened
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import as_int, make_constant, static_shape
 from tvm_megcc.relax_tools.shape_exprs import Symbols
+from tvm_megcc.relax_tools.work import with_widened
 
 #: A folded constant larger than this is not made (broadcasts can explode).
 MAX_BYTES = 64 << 20
@@ -107,8 +109,11 @@ class FoldConstants:
         self.keep_weights = keep_weights
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        functions = [func for _, func in plain_functions(mod)] if self.keep_weights else []
-        return folded(mod, set().union(*map(matmul_wq.weights, functions)))
+        if not self.keep_weights:
+            return folded(mod)
+        functions = [func for _, func in plain_functions(mod)]
+        kept = set().union(*map(matmul_wq.weights, functions))
+        return with_widened(folded(mod, kept), widened(mod, kept))
 
 
 def folded(mod: tvm.IRModule, kept: Collection[relax.Var] = ()) -> tvm.IRModule:

@@ -12,7 +12,9 @@ from tvm import relax
 from tvm_megcc.fuse import matmul_wq
 from tvm_megcc.fuse.match import find_matches
 from tvm_megcc.passes.fold_constants import folded
+from tvm_megcc.passes.widened import widened
 from tvm_megcc.relax_tools.control_flow import plain_functions
+from tvm_megcc.relax_tools.work import with_widened
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.WidenWeights")
@@ -37,4 +39,6 @@ class WidenWeights:
             if weights:
                 matches = find_matches(func, self.arch).values()
                 taken |= weights.keys() & set().union(*(match.inside for match in matches))
-        return folded(mod, taken) if kept - taken else mod
+        if not kept - taken:
+            return mod
+        return with_widened(folded(mod, taken), widened(mod, taken))

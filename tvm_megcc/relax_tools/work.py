@@ -12,6 +12,7 @@ from tvm_megcc.core.work import Work
 
 ATTRIBUTE = "tvm_megcc.work"
 IN_FLOAT = "tvm_megcc.in_float"
+WIDENED = "tvm_megcc.widened"
 
 
 def with_reasons(mod: tvm.IRModule, reasons: Mapping[str, str]) -> tvm.IRModule:
@@ -19,10 +20,21 @@ def with_reasons(mod: tvm.IRModule, reasons: Mapping[str, str]) -> tvm.IRModule:
     return mod.with_attr(IN_FLOAT, json.dumps(reasons, sort_keys=True)) if reasons else mod
 
 
+def with_widened(mod: tvm.IRModule, reasons: Mapping[str, str]) -> tvm.IRModule:
+    """`mod`, which says which quantised weights became floats, and why, besides what it said."""
+    said = {**_said(mod, WIDENED), **reasons}
+    return mod.with_attr(WIDENED, json.dumps(said, sort_keys=True)) if reasons else mod
+
+
+def _said(mod: tvm.IRModule, attribute: str) -> dict[str, str]:
+    found = mod.attrs and attribute in mod.attrs
+    return dict(json.loads(str(mod.attrs[attribute]))) if found else {}
+
+
 def with_work(mod: tvm.IRModule, multiply_adds: Mapping[str, int]) -> tvm.IRModule:
     """`mod`, which says what it computes."""
-    why = json.loads(str(mod.attrs[IN_FLOAT])) if mod.attrs and IN_FLOAT in mod.attrs else {}
-    work = Work(dict(sorted(multiply_adds.items())), why)
+    counts = dict(sorted(multiply_adds.items()))
+    work = Work(counts, _said(mod, IN_FLOAT), _said(mod, WIDENED))
     return mod.with_attr(ATTRIBUTE, json.dumps(asdict(work), sort_keys=True))
 
 
