@@ -5,14 +5,18 @@
 #include "megcc_dtype.h"
 #include "megcc_nd.h"
 
-// Copies unless the bytes are already there. Regions are the same or apart.
-MEGCC_INLINE void megcc_copy_bytes(void *to, const void *from, size_t bytes) {
-  if (to == from) return;
+// Copies between regions that are apart.
+MEGCC_INLINE void megcc_copy_apart(void *to, const void *from, size_t bytes) {
 #if defined(__GNUC__) || defined(__clang__)
   __builtin_memcpy(to, from, bytes);
 #else
   for (size_t i = 0; i < bytes; ++i) ((uint8_t *)to)[i] = ((const uint8_t *)from)[i];
 #endif
+}
+
+// Copies unless the bytes are already there. Regions are the same or apart.
+MEGCC_INLINE void megcc_copy_bytes(void *to, const void *from, size_t bytes) {
+  if (to != from) megcc_copy_apart(to, from, bytes);
 }
 
 // Elements [begin, end) of the dense output `y` from the strided input `x` that `nd` describes. A

@@ -11,6 +11,8 @@ CASES = [
     {"outer": 0, "widths": (4, 4)},
     {"outer": 2, "widths": tuple(range(16))},
     {"outer": 57 * 56, "widths": (64, 12)},
+    # Widths that are cases of their own, in more rows than are copied at a time.
+    {"outer": 40, "widths": (4, 8, 16, 17, 32, 900)},
 ]
 
 
