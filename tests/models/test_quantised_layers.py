@@ -1,8 +1,8 @@
 """Every quantised layer is within one step of its evaluation in f64, fed with our own inputs.
 
 A model's last bytes say little: a sum that lies next to a tie moves one byte, and that moves
-others. So the bytes that a package computes are read call by call, and each convolution and product is
-evaluated again from the bytes that it got.
+others. So the bytes that a package computes are read call by call, and each convolution and product
+is evaluated again from the bytes that it got.
 """
 
 from __future__ import annotations

@@ -35,11 +35,10 @@ class Inlined(PyExprMutator):
         body = func.bind_params(pairs).body
         bindings = [binding for block in body.blocks for binding in block.bindings]
         last = _last(bindings, body.body)
-        for binding in bindings:
-            if binding is last:  # the call's own variable is bound to it, and keeps its name
-                return self.visit_expr(binding.value)
+        for binding in bindings[:last]:
             self.values[binding.var] = self._emitted(binding)
-        return self.visit_expr(body.body)
+        # The call's own variable is bound to what is left, and keeps its name.
+        return self.visit_expr(body.body if last == len(bindings) else bindings[last].value)
 
     def _emitted(self, binding: relax.Binding) -> relax.Expr:
         value = self.visit_expr(binding.value)
@@ -54,15 +53,19 @@ class Inlined(PyExprMutator):
         return self.values[var] if var in self.values else super().visit_dataflow_var_(var)
 
 
-def _last(bindings: Sequence[relax.Binding], result: relax.Expr) -> relax.Binding | None:
-    """The binding that computes a result, where only other names of it come behind."""
-    for binding in reversed(bindings):
+def _last(bindings: Sequence[relax.Binding], result: relax.Expr) -> int:
+    """The place of the binding that computes a result, if only other names of it come behind.
+
+    Else how many bindings there are.
+    """
+    for place in reversed(range(len(bindings))):
+        binding = bindings[place]
         if binding.var != result or isinstance(binding, relax.MatchCast):
-            return None
+            break
         if not isinstance(binding.value, relax.Var):
-            return binding
+            return place
         result = binding.value
-    return None
+    return len(bindings)
 
 
 def _checking(ty: relax.TensorType) -> relax.TensorType:
