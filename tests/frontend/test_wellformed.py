@@ -262,6 +262,14 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
         ),
         ["input 'x'", str(HUGE)],
     ),
+    "huge_depth_to_space": (
+        lambda: make_model(
+            [helper.make_node("DepthToSpace", ["x"], ["y"], blocksize=2)],
+            {"x": ("float32", [1, "c", "h", (1 << 31) - 1])},
+            ["y"],
+        ),
+        ["'y'", "4294967294"],
+    ),
     "huge_sum": (
         lambda: make_model(
             [helper.make_node("Add", ["x", "z"], ["y"])],
