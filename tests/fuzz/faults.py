@@ -155,11 +155,21 @@ def of_reference(
         # than or equal to 0"). With `output_shape`, ONNX Runtime adds elements at the end, as the
         # reference does without `auto_pad`.
         return "it pads by less than 0, which moves the result"
+    if node.op_type == "Mean" and _is_stretched(*(arrays[name].shape for name in node.input)):
+        return "it adds to the first operand in place, which is the smaller one"
     if node.op_type == "Unique" and not given.get("sorted", 1):
         floats = arrays[node.input[0]].dtype.kind == "f"  # which the text evaluates
         if not floats and (given.get("axis", -1) != 0 or len(node.output) == 1):
             return "it takes the unsorted elements along axis 0, whatever the axis"
     return ""
+
+
+def _is_stretched(first: tuple[int, ...], *others: tuple[int, ...]) -> bool:
+    """Whether broadcasting makes another shape of the first one; not where there is none."""
+    try:
+        return np.broadcast_shapes(first, *others) != first
+    except ValueError:
+        return False
 
 
 def _widths(

@@ -76,6 +76,7 @@ OF_REFERENCE: dict[str, tuple[onnx.NodeProto, int, dict[str, Array], Wrong]] = {
         helper.make_node("Unique", ["x"], ["y", "i"], axis=1, sorted=0), 17,
         {"x": np.arange(6).reshape(3, 2)}, lambda y: y.shape != (3, 2),
     ),
+    "Mean": (node("Mean", "x z"), 17, {"x": np.ones(1), "z": ROW}, lambda y: y.shape != (2, 3)),
     "Unique_alone": (
         node("Unique", "x", sorted=0), 17, {"x": np.array([3, 1, 2])}, lambda y: y[0] != 3
     ),

@@ -50,7 +50,7 @@ def one_hot(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     """``on`` where an index is the place, else ``off``.
 
     The reference (onnx 1.23) computes ``0 * (on - off) + off``, which an infinity makes NaN; for
-    indices of many types ONNX Runtime has no kernel.
+    indices of many types ONNX Runtime has no kernel. Neither of them makes i64 of real indices.
     """
     indices, depth, values = operands
     assert indices is not None and depth is not None and values is not None
@@ -235,6 +235,8 @@ def has(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
         return False
     if node.op_type == "Pow":
         return all(arrays[name].dtype.kind in "iu" for name in node.input)
+    if node.op_type == "OneHot":
+        return True
     return _dtype(node, arrays).kind == "f"
 
 

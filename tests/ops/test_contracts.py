@@ -120,6 +120,8 @@ ROWS: dict[str, Row] = {
                            [{"m": 4}, {"n": 2}, {"1": 5}, {"1": -3}]),
     "Einsum": Row("Einsum", [Port((2, "a")), Port(("b", 4))], SAME, OTHER,
                   {"equation": "ij,jk->ik"}),
+    "Einsum_of_one": Row("Einsum", [Port(("a", 1)), Port(("b", 4))], SAME, OTHER,
+                         {"equation": "ij,ij->ij"}),
     "Einsum_dots": Row("Einsum", [Port(("b", 2, "j")), Port(("c", "k", 4))],
                        {"b": 2, "c": 2, "j": 3, "k": 3}, [{"b": 3}, {"c": 40}, {"j": 4}, {"k": 2}],
                        {"equation": "...ij,...jk->...ik"}),
