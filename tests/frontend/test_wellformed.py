@@ -220,6 +220,17 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
         )
         for name in ("mode", "padding_mode")
     },
+    **{
+        f"{op}_of_many": (
+            lambda op=op: make_model(
+                [helper.make_node(op, ["x", "n"], ["y"], name="odd")],
+                {"x": ("float32", [4]), "n": ("int64", [46_341])},
+                ["y"],
+            ),
+            [f"{op} 'odd'", "46341 elements", "64"],
+        )
+        for op in ("Expand", "Reshape", "Tile", "Unsqueeze")
+    },
     "Resize_mode": (
         lambda: node("Resize", "x", "", "k", mode="?", known={"k": np.full(1, 2, "f4")}),
         ["Resize 'odd'", "mode '?'"],
@@ -250,6 +261,14 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
             [helper.make_node("Relu", ["x"], ["y"])], {"x": ("float32", [HUGE])}, ["y"]
         ),
         ["input 'x'", str(HUGE)],
+    ),
+    "huge_depth_to_space": (
+        lambda: make_model(
+            [helper.make_node("DepthToSpace", ["x"], ["y"], blocksize=2)],
+            {"x": ("float32", [1, "c", "h", (1 << 31) - 1])},
+            ["y"],
+        ),
+        ["'y'", "4294967294"],
     ),
     "huge_sum": (
         lambda: make_model(

@@ -141,6 +141,9 @@ def by_reference(
     """
     if text := faults.of_reference(node, opsets, arrays):
         raise Refused(text, missing=True)
+    if flat := faults.flattened(node, opsets, arrays):
+        shape = arrays[node.input[0]].shape
+        return [rows.reshape(shape) for rows in by_reference(flat[0], opsets, flat[1], double)]
     node, arrays = faults.for_reference(node, arrays)
     feeds = {name: arrays[name] for name in dict.fromkeys(reads(node)) if name}
     if double and node.op_type == "Cast":

@@ -6,6 +6,7 @@ is undefined has any result.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -93,6 +94,25 @@ def for_reference(
     return made, {**arrays, sizes: np.floor(lengths).astype(np.int64)}
 
 
+def flattened(
+    node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Mapping[str, Array]
+) -> tuple[onnx.NodeProto, Mapping[str, Array]] | None:
+    """A Hardmax, Softmax or LogSoftmax of more axes than one, for an operand of two axes.
+
+    Before opset 13 the axes from `axis` on are one, and the reference takes one only.
+    """
+    if node.op_type not in ("Hardmax", "Softmax", "LogSoftmax") or opsets[""] >= 13:
+        return None
+    name = node.input[0]
+    shape = arrays[name].shape
+    axis = _attributes(node).get("axis", 1) % max(len(shape), 1)
+    if axis >= len(shape) - 1:
+        return None
+    made = helper.make_node(node.op_type, node.input, node.output, axis=1)
+    rows = arrays[name].reshape(math.prod(shape[:axis]), math.prod(shape[axis:]))
+    return made, {**arrays, name: rows}
+
+
 def _has_nan(data: Array) -> bool:
     return data.dtype.kind == "f" and bool(np.isnan(data).any())
 
@@ -121,10 +141,6 @@ def of_reference(
 ) -> str:
     """Why the answer of `onnx.reference` is none; empty where it is one."""
     given = _attributes(node)
-    if node.op_type in ("Hardmax", "Softmax", "LogSoftmax") and opsets[""] < 13:
-        rank = arrays[node.input[0]].ndim
-        if given.get("axis", 1) % max(rank, 1) != rank - 1:
-            return "before opset 13 the axes from `axis` on are one, and it takes one only"
     if node.op_type == "BatchNormalization" and opsets[""] < 14:
         return "it moves the running statistics towards the operand's own before it uses them"
     if node.op_type == "Resize" and given.get("antialias", 0):
@@ -139,11 +155,21 @@ def of_reference(
         # than or equal to 0"). With `output_shape`, ONNX Runtime adds elements at the end, as the
         # reference does without `auto_pad`.
         return "it pads by less than 0, which moves the result"
+    if node.op_type == "Mean" and _is_stretched(*(arrays[name].shape for name in node.input)):
+        return "it adds to the first operand in place, which is the smaller one"
     if node.op_type == "Unique" and not given.get("sorted", 1):
         floats = arrays[node.input[0]].dtype.kind == "f"  # which the text evaluates
         if not floats and (given.get("axis", -1) != 0 or len(node.output) == 1):
             return "it takes the unsorted elements along axis 0, whatever the axis"
     return ""
+
+
+def _is_stretched(first: tuple[int, ...], *others: tuple[int, ...]) -> bool:
+    """Whether broadcasting makes another shape of the first one; not where there is none."""
+    try:
+        return np.broadcast_shapes(first, *others) != first
+    except ValueError:
+        return False
 
 
 def _widths(

@@ -32,6 +32,8 @@ def run(model: bytes, feeds: dict[str, tuple[Array, int]]) -> Reply:
     feeds : dict
         Arrays and their ONNX element types; bf16 as u16.
     """
+    # It reads the memory of an array as it lies, whatever the strides are.
+    feeds = {name: (np.asarray(array, order="C"), kind) for name, (array, kind) in feeds.items()}
     with _TURN:
         try:
             reply: Reply = _PROCESS.ask((model, feeds), SECONDS)

@@ -73,6 +73,25 @@ def test_one_hot(axis: int) -> None:
     np.testing.assert_array_equal(found, want)
 
 
+def test_one_hot_of_real_indices() -> None:
+    """ONNX: "the values will be casted to int64 before use"."""
+    feed = {"i": np.array([0.5, -0.5, 1.9, -1.9], np.float32), "d": np.array(2), "v": np.arange(2)}
+    made = helper.make_node("OneHot", ["i", "d", "v"], ["y"])
+    (found,) = evaluate.by_reference(made, {"": 14}, feed)
+    assert found.tolist() == [[1, 0], [1, 0], [0, 1], [0, 1]]
+
+
+def test_power_of_integers() -> None:
+    made = helper.make_node("Pow", ["x", "y"], ["z"])
+    bases, exponents = np.meshgrid(np.array([-3, -1, 1, 2, 5], np.int32), np.arange(-3, 6))
+    feed = {"x": bases, "y": exponents}
+    (found,), (want,) = texts.run(made, feed), evaluate.by_ort(made, {"": 15}, feed)
+    np.testing.assert_array_equal(found, want)
+    assert found.dtype == want.dtype
+    large = {"x": np.array([2**60 + 1, 3**39]), "y": np.array([1, 2], np.uint8)}
+    assert texts.run(made, large)[0].tolist() == [2**60 + 1, 3**78 % 2**64 - 2**64]
+
+
 @pytest.mark.parametrize("attrs", [{}, {"axis": 0}, {"axis": 1}])
 @pytest.mark.parametrize("ordered", [0, 1])
 def test_unique(attrs: dict[str, int], ordered: int) -> None:

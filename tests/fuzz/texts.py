@@ -50,7 +50,7 @@ def one_hot(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     """``on`` where an index is the place, else ``off``.
 
     The reference (onnx 1.23) computes ``0 * (on - off) + off``, which an infinity makes NaN; for
-    indices of many types ONNX Runtime has no kernel.
+    indices of many types ONNX Runtime has no kernel. Neither of them makes i64 of real indices.
     """
     indices, depth, values = operands
     assert indices is not None and depth is not None and values is not None
@@ -75,6 +75,21 @@ def unique(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     rank = np.argsort(order)
     taken = found[order] if axis is None else np.take(found, order, axis)
     return [taken, first[order], rank[back.reshape(-1)], counts[order]]
+
+
+def power(given: Mapping[str, Any], operands: Operands) -> list[Array]:
+    """Of integers to integers: the low bits of what there is, and 0 for fractions.
+
+    ONNX Runtime (1.31) computes in f64, which does not tell large integers apart; the reference
+    refuses negative exponents.
+    """
+    x, y = operands
+    assert x is not None and y is not None
+    # Integers of 64 bits keep their low ones in products.
+    whole = (x.astype(np.uint64) ** np.maximum(y, 0).astype(np.uint64)).astype(x.dtype)
+    sign = np.where(y % 2 == 0, np.abs(x), x)
+    fraction = np.where(np.abs(x) == 1, sign, 0)
+    return [np.where(y < 0, fraction, whole).astype(x.dtype)]
 
 
 # ---- layers with a state -----------------------------------------------------------------------
@@ -205,6 +220,7 @@ _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "Erf": erf,
     "OneHot": one_hot,
     "Unique": unique,
+    "Pow": power,
     **{op: layer(op) for op in _STEPS},
 }
 
@@ -217,6 +233,10 @@ def has(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
     """Whether an operator is evaluated here, for these types."""
     if node.op_type not in _TEXTS or node.domain:
         return False
+    if node.op_type == "Pow":
+        return all(arrays[name].dtype.kind in "iu" for name in node.input)
+    if node.op_type == "OneHot":
+        return True
     return _dtype(node, arrays).kind == "f"
 
 

@@ -151,7 +151,10 @@ def test_gemm(flags, known):
     [("b h i d, b h j d -> b h i j", [(2, 3, 4, 5), (2, 3, 6, 5)]),
      ("bhij,bhjd->bihd", [(2, 3, 4, 5), (2, 3, 5, 6)]), ("ij,jk", [(2, 3), (3, 4)]),
      ("i,j->ij", [(3,), (4,)]), ("ij->ji", [(2, 3)]), ("abc,cd,d->ab", [(2, 3, 4), (4, 5), (5,)]),
-     ("ijk,ik->j", [(2, 3, 4), (2, 4)])],
+     ("ijk,ik->j", [(2, 3, 4), (2, 4)]),
+     # One of a letter's dims is 1.
+     ("ij,jk->ik", [(2, 1), (3, 4)]), ("ij,j->i", [(2, 3), (1,)]), ("ii,i->i", [(3, 3), (1,)]),
+     ("ij,ij,jk->ik", [(2, 1), (1, 3), (3, 2)])],
 )  # fmt: skip
 def test_einsum(equation, shapes):
     operands = [rand(*shape, seed=i) for i, shape in enumerate(shapes)]

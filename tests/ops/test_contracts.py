@@ -23,6 +23,7 @@ SAME = {"a": 2, "b": 2}
 OTHER = [{"b": 3}, {"a": 4}]
 SEQUENCE = {"steps": 3, "batch": 2, "size": 4, "lens": 2, "other": 2, "hidden": 5}
 SCALE, ZERO = np.array(0.5, "float32"), np.array(3, "uint8")
+ZEROS = np.zeros(3, np.uint8)
 
 
 def cell(op: str, gates: int, states: int = 1) -> dict[str, Row]:
@@ -99,6 +100,9 @@ ROWS: dict[str, Row] = {
     **cell("LSTM", 4, 2), **cell("GRU", 3), **cell("RNN", 1),
     "GridSample": Row("GridSample", [Port(("a", 2, 4, 4)), Port(("b", 3, 3, "xy"))],
                       {**SAME, "xy": 2}, [*OTHER, {"xy": 3}, {"xy": 1}]),
+    **{f"GridSample_image_{padding}": Row(
+        "GridSample", [Port((1, 2, "h", "w")), floats(1, 3, 3, 2)], {"h": 4, "w": 4},
+        [{"h": 0}, {"w": 0}], {"padding_mode": padding}) for padding in ("zeros", "border")},
     "TopK": Row("TopK", [Port(("n", 2)), ints(3)], {"n": 4}, [{"n": 2}, {"n": 0}],
                 {"axis": 0}, 2),
     "TopK_given": Row("TopK", [Port((4, 2)), Port((1,), "int64", 3)], {},
@@ -116,6 +120,8 @@ ROWS: dict[str, Row] = {
                            [{"m": 4}, {"n": 2}, {"1": 5}, {"1": -3}]),
     "Einsum": Row("Einsum", [Port((2, "a")), Port(("b", 4))], SAME, OTHER,
                   {"equation": "ij,jk->ik"}),
+    "Einsum_of_one": Row("Einsum", [Port(("a", 1)), Port(("b", 4))], SAME, OTHER,
+                         {"equation": "ij,ij->ij"}),
     "Einsum_dots": Row("Einsum", [Port(("b", 2, "j")), Port(("c", "k", 4))],
                        {"b": 2, "c": 2, "j": 3, "k": 3}, [{"b": 3}, {"c": 40}, {"j": 4}, {"k": 2}],
                        {"equation": "...ij,...jk->...ik"}),
@@ -200,6 +206,14 @@ ROWS: dict[str, Row] = {
     "MaxUnpool": Row("MaxUnpool", [Port((1, 1, 2, "w")), Port((1, 1, 2, "w"), "int64", 3)],
                      {"w": 2}, [{"1": 16}, {"1": -1}, {"1": 10**6}],
                      {"kernel_shape": [2, 2], "strides": [2, 2]}),
+    "QuantizeLinear": Row("QuantizeLinear", [Port(("n", "c")), floats(3), ZEROS], {"n": 2, "c": 3},
+                          [{"c": 2}, {"c": 4}], {"axis": 1}),
+    "QuantizeLinear_row": Row("QuantizeLinear", [Port(("n",)), floats(3), ZEROS], {"n": 3},
+                              [{"n": 2}, {"n": 4}], {"axis": 0}),
+    "DequantizeLinear": Row("DequantizeLinear", [Port(("n", "c"), "uint8"), floats(3), ZEROS],
+                            {"n": 2, "c": 3}, [{"c": 2}, {"c": 4}], {"axis": 1}),
+    "DequantizeLinear_row": Row("DequantizeLinear", [Port(("n",), "uint8"), floats(3), ZEROS],
+                                {"n": 3}, [{"n": 2}, {"n": 4}], {"axis": 0}),
     "QLinearConcat": Row("QLinearConcat",
                          [SCALE, ZERO, Port(("a", 3), "uint8"), SCALE, ZERO,
                           Port(("b", 4), "uint8"), SCALE, ZERO], SAME, OTHER, {"axis": 1},
@@ -344,8 +358,7 @@ WITHOUT = {
     "the dims that must agree may not be open": """
         DeformConv FeatureVectorizer Imputer OneHot
         RMSNormalization SVMClassifier Scaler TreeEnsemble
-        TreeEnsembleClassifier TreeEnsembleRegressor
-        QuantizeLinear DequantizeLinear Adagrad Adam Momentum""",
+        TreeEnsembleClassifier TreeEnsembleRegressor Adagrad Adam Momentum""",
     "another name of ScatterElements": "Scatter",
     "tests of branches and loops have them": "If Loop Scan",
     "refused, as its results are random": """

@@ -82,6 +82,15 @@ def test_two_quantised(op):
     check_node(op, operands, 11, domain="com.microsoft")
 
 
+@pytest.mark.parametrize("op", ["QLinearAdd", "QLinearMul"])
+def test_ties_of_two_quantised(op):
+    """ONNX Runtime rounds the sum of result and zero point: an odd one moves a tie."""
+    single = [point(1, "uint8"), scale(0.5 if op == "QLinearAdd" else 1.0), point(0, "uint8")]
+    operands = [np.arange(9, dtype="uint8"), scale(0.5), point(0, "uint8"), *single,
+                scale(1.0), point(25, "uint8")]  # fmt: skip
+    check_node(op, operands, 11, domain="com.microsoft")
+
+
 @pytest.mark.parametrize(("op", "attrs"), [("QLinearLeakyRelu", dict(alpha=0.1)),
                                            ("QLinearSigmoid", {})])  # fmt: skip
 def test_one_quantised(op, attrs):

@@ -262,6 +262,7 @@ class Walk(Importer):
 
     def _emit(self, expr: relax.Expr, name: str) -> Value:
         if isinstance(expr, relax.Var):
+            fits(f"'{name}'", self.shape_of(expr))
             return expr
         if isinstance(expr, tvm.ir.GenericConst):
             array: Array = expr.data.numpy() if hasattr(expr, "data") else expr.value.numpy()

@@ -19,6 +19,7 @@ import tvm
 from tvm import relax, tirx
 
 from tvm_megcc.core.dtypes import of_numpy
+from tvm_megcc.importers.checked_indices import with_checked_indices
 from tvm_megcc.importers.flat import flat, flat_signature
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import CHECKED
@@ -58,6 +59,7 @@ def self_contained(mod: tvm.IRModule, entry: str, variants: Sequence[str] = ()) 
     compiled = list(variants) or [entry]
     for name in compiled:
         mod = _dims_apart(flat(_inlined(mod, name), name), name)
+        mod[name] = with_checked_indices(mod, name)
         func = mod[name]
         for param in func.params:
             if not isinstance(param.ty, relax.TensorType):

@@ -69,7 +69,7 @@ def checked(
     """
     known = inputs.known(index)
     if known is None and axes:
-        return data, _checked_when_run(ctx, inputs[index], ctx.shape(data), axes, columns)
+        return data, checked_when_run(ctx, inputs[index], ctx.shape(data), axes, columns)
     if known is not None:
         for column, axis in enumerate(axes):
             data = large_enough(ctx, data, axis, known[..., column] if columns else known)
@@ -88,9 +88,10 @@ def large_enough(ctx: Context, data: relax.Expr, axis: int, known: Known) -> rel
     return ctx.at_least(data, axis, max(most + 1, -least))
 
 
-def _checked_when_run(
+def checked_when_run(
     ctx: Context, indices: relax.Expr, shape: Sequence[Size], axes: Sequence[int], columns: bool
 ) -> relax.Expr:
+    """The indices, of a run in which all are in ``[-size, size)`` of their axes; see `checked`."""
     dtype = str(indices.ty.dtype)
     over = list(range(len(ctx.shape(indices)) - 1)) if columns else None
     sizes = [shape[axis] for axis in axes]

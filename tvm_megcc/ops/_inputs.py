@@ -125,15 +125,19 @@ class Inputs(Sequence[Any]):
         short = shape is not None and len(shape) <= 1 and is_static(shape)
         return short and self.dtype(index) in ("int32", "int64")
 
-    def _read_unknown(self, index: int, low: int) -> list[Any]:
-        """The elements of a few integers; those that are not known are read."""
+    def need_few(self, index: int) -> None:
+        """Refuse an operand that has more elements, one for each dim of a result, than dims go."""
         (count,) = self._ctx.static(self.shape(index)) or (1,)
         if count > MOST_READ:
             raise self._ctx.unsupported(
-                f"its operand {index} has {count} sizes that are computed at run time, and"
+                f"its operand {index} has {count} elements that are computed at run time, and"
                 f" {MOST_READ} are the most",
                 "make it a constant of the model",
             )
+
+    def _read_unknown(self, index: int, low: int) -> list[Any]:
+        """The elements of a few integers; those that are not known are read."""
+        self.need_few(index)
         known: list[Any] = list(elements(self._ctx, self[index]))
         open_ones = [k for k, value in enumerate(known) if value is None]
         if len(open_ones) == len(known):

@@ -27,8 +27,8 @@ class Linear(StockOp):
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         labels: list[list[Hashable]] = [[None] * len(shape or ()) for shape in shapes]
         rank, scale = len(labels[0]), shapes[1]
-        if rank > 1 and scale is not None and len(scale) == 1 and scale[0] != 1:
-            axis = attrs.get("axis", 1)
+        if rank and scale is not None and len(scale) == 1 and scale[0] != 1:
+            axis = attrs.get("axis", 1) if rank > 1 else 0  # which one is no question
             if -rank <= axis < rank:
                 labels[0][axis] = "axis"
                 for row in labels[1:]:

@@ -83,10 +83,18 @@ def _by_steps_of_one(ctx: Context, x: Expr, point: Expr | None, dtype: str) -> E
     return relax.op.quantize(x, one, zero, axis=0, out_dtype=dtype)
 
 
-def quantised(ctx: Context, value: Expr, inputs: Inputs, scale: int, dtype: str) -> Expr:
-    """A real value by operand ``scale`` and the zero point behind it, where it has one."""
+def quantised(
+    ctx: Context, value: Expr, inputs: Inputs, scale: int, dtype: str, rounds_last: bool = False
+) -> Expr:
+    """A real value by operand ``scale`` and the zero point behind it, where it has one.
+
+    With ``rounds_last`` the zero point is added first. Where it is odd, a tie goes the other way.
+    """
     scaled = ctx.emit(relax.op.divide(value, reshaped(ctx, inputs, scale, [])))
     point = reshaped(ctx, inputs, scale + 1, []) if inputs.has(scale + 1) else None
+    if rounds_last and point is not None:
+        scaled = ctx.emit(relax.op.add(scaled, relax.op.astype(point, "float32")))
+        point = None
     return saturate(ctx, scaled, point, dtype)
 
 

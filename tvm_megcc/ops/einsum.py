@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from tvm import relax
 
@@ -12,14 +12,23 @@ from ._shapes import product
 
 
 class Einsum(OnnxOp):
-    """A batched ``matmul`` where two operands share no odd labels, else ``einsum``."""
+    """A batched ``matmul`` where two operands share no odd labels, else ``einsum``.
+
+    A dim of 1 goes with any size that its letter has elsewhere: the operand loses letter and dim.
+    """
 
     name = "Einsum"
     slow = True
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         terms = attrs["equation"].replace(" ", "").split("->")[0].split(",")
-        return [_labels(term, len(shape or ())) for term, shape in zip(terms, shapes, strict=True)]
+        labels = [
+            _labels(term, len(shape or ())) for term, shape in zip(terms, shapes, strict=True)
+        ]
+        for row, ones in zip(labels, _ones(labels, shapes), strict=True):
+            for axis in ones:
+                row[axis] = None
+        return labels
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         equation = attrs["equation"].replace(" ", "")
@@ -28,6 +37,8 @@ class Einsum(OnnxOp):
             once = sorted(c for c in set("".join(terms)) if "".join(terms).count(c) == 1)
             equation = f"{equation}->{''.join(once)}"
         output = equation.split("->")[1]
+        inputs, terms = _without_ones(ctx, inputs, terms)
+        equation = f"{','.join(terms)}->{output}"
         plain = "." not in equation and all(len(set(t)) == len(t) for t in terms)
         if plain and len(terms) == 2 and set(output) <= set("".join(terms)):
             result = _as_matmul(ctx, inputs, terms[0], terms[1], output)
@@ -42,6 +53,38 @@ def _labels(term: str, rank: int) -> list[Hashable]:
         return [*term]
     before, after = term.split("...")
     return [*before, *right_aligned(rank - len(before) - len(after)), *after]
+
+
+def _ones(labels: list[list[Hashable]], shapes: Sequence[Shape | None]) -> list[list[int]]:
+    """For each operand the axes of 1 whose letter has another size in another operand."""
+    large = {
+        label
+        for row, shape in zip(labels, shapes, strict=True)
+        for label, size in zip(row, shape or (), strict=False)
+        if isinstance(label, str) and size != 1
+    }
+    return [
+        [
+            axis
+            for axis, (label, size) in enumerate(zip(row, shape or (), strict=False))
+            if label in large and size == 1 and row.count(label) == 1
+        ]
+        for row, shape in zip(labels, shapes, strict=True)
+    ]
+
+
+def _without_ones(ctx: Context, inputs: Inputs, terms: list[str]) -> tuple[Inputs, list[str]]:
+    """Operands and terms without the axes of 1 whose letter has another size elsewhere."""
+    shapes = [inputs.shape(k) for k in range(len(inputs))]
+    labels = [_labels(term, len(shape)) for term, shape in zip(terms, shapes, strict=True)]
+    kept = list(terms)
+    for k, axes in enumerate(_ones(labels, shapes)):
+        if axes:
+            dims = [size for axis, size in enumerate(shapes[k]) if axis not in axes]
+            inputs = inputs.replaced(k, ctx.reshape(inputs[k], dims))
+            gone = {labels[k][axis] for axis in axes}
+            kept[k] = "".join(c for c in terms[k] if c not in gone)
+    return inputs, kept
 
 
 def _as_matmul(ctx: Context, inputs: Inputs, lhs: str, rhs: str, output: str) -> relax.Expr | None:

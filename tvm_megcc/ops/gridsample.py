@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ..dims import minimum, product
 from . import Attrs, Context, Inputs, Result
 from ._activations import clip
 from ._agree import EXACTLY, Labels, Shape
@@ -14,7 +15,10 @@ _FAR = 1e6
 
 
 class GridSample(StockOp):
-    """``grid_sample``; what is one element wide is made two for TVM, which divides by the steps."""
+    """``grid_sample``; what is one element wide is made two for TVM, which divides by the steps.
+
+    An image without elements has none to sample, with whatever padding.
+    """
 
     name = "GridSample"
     slow = True
@@ -25,6 +29,9 @@ class GridSample(StockOp):
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         values = [inputs[0], ctx.emit(clip(ctx, inputs[1], -_FAR, _FAR))]
+        samples = [*inputs.shape(0)[:2], *inputs.shape(1)[1:-1]]
+        for axis in range(2, inputs.rank(0)):
+            values[0] = ctx.at_least(values[0], axis, minimum(1, product(samples)))
         if attrs.get("padding_mode", "zeros") == "reflection" and attrs.get("align_corners", 0):
             for axis, size in enumerate(inputs.shape(0)[2:], start=2):
                 if size == 1:

@@ -22,6 +22,7 @@ class Reshape(OnnxOp):
         shape = inputs.shape(0)
         allow_zero = bool(attrs.get("allowzero", 0))
         if "shape" not in attrs and inputs.is_read(1):
+            inputs.need_few(1)
             dims = inputs.read(_resolved(ctx, inputs, shape, allow_zero), 1)
             for k, known in enumerate(elements(ctx, inputs[1])):
                 # Neither "the rest" nor, unless that is the same, "keep".

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tvm
 from tvm import relax, tirx
 
-from tvm_megcc.passes import arg_extreme, by_zero, extreme, full, quantise
+from tvm_megcc.passes import arg_extreme, by_zero, extreme, full, index_tensor, quantise
 from tvm_megcc.passes.casts_apart import CastsApart
 from tvm_megcc.passes.fuse_named import FuseNamed
 from tvm_megcc.passes.own_scans import OwnScans
@@ -25,6 +25,7 @@ OWN = {
     **by_zero.LEGALISE,
     **extreme.LEGALISE,
     **full.LEGALISE,
+    **index_tensor.LEGALISE,
     **quantise.LEGALISE,
 }
 
