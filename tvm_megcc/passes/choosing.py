@@ -21,6 +21,7 @@ from tvm_megcc.dims import typical
 from tvm_megcc.fuse.graph import variables
 from tvm_megcc.fuse.match import Match
 from tvm_megcc.kernels.choice import Call, Cost, choose
+from tvm_megcc.kernels.packing import byte_zero
 from tvm_megcc.kernels.registry import KernelFile
 from tvm_megcc.relax_tools.exprs import constant, dtype_of, expressions, shape_of
 from tvm_megcc.relax_tools.shape_exprs import Symbols, symbols_of
@@ -114,8 +115,14 @@ def _constant_bytes(functions: Sequence[relax.Function]) -> int:
             if array is not None:
                 data = np.ascontiguousarray(array)
                 key = hashlib.sha256(f"{data.dtype}{data.shape}".encode() + data.tobytes())
-                sizes[key.digest()] = data.nbytes
+                sizes[key.digest()] = _packed_bytes(data)
     return sum(sizes.values())
+
+
+def _packed_bytes(data: np.ndarray) -> int:
+    """Of a constant in the package: integer weights, wide here, are bytes there."""
+    is_weight = data.dtype == np.int32 and data.ndim > 1 and byte_zero(data) is not None
+    return data.size if is_weight else data.nbytes
 
 
 class _Memory:
