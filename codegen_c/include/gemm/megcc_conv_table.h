@@ -63,7 +63,7 @@ static void megcc_conv_pad(const megcc_conv_t *v, const uint8_t **entry, int32_t
   for (int32_t k = begin; k < end; ++k) entry[k] = v->pad;
 }
 
-static void megcc_conv_taps(const megcc_conv_t *v, megcc_conv_row_t o) {
+MEGCC_HOT static void megcc_conv_taps(const megcc_conv_t *v, megcc_conv_row_t o) {
   const megcc_conv_shape *s = &v->shape;
   for (int32_t i = 0, row = o.top; i < s->kh; ++i, row += s->dh) {
     const int inside = row >= 0 && row < s->h;
@@ -82,8 +82,8 @@ static void megcc_conv_taps(const megcc_conv_t *v, megcc_conv_row_t o) {
 }
 
 // Copies what lies in the image of one kernel row, the zero point where nothing does.
-static void megcc_conv_patch(const megcc_conv_t *v, const uint8_t *row, int32_t left,
-                             uint8_t *patch) {
+MEGCC_COLD static void megcc_conv_patch(const megcc_conv_t *v, const uint8_t *row, int32_t left,
+                                        uint8_t *patch) {
   const megcc_conv_shape *s = &v->shape;
   const int32_t first = left < 0 ? -left : 0, room = s->w - left;
   const int32_t begin = first < s->kw ? first : s->kw;
@@ -95,7 +95,8 @@ static void megcc_conv_patch(const megcc_conv_t *v, const uint8_t *row, int32_t 
 }
 
 // Where a pixel's columns reach over a border they are copied; gives the next free patch.
-static uint8_t *megcc_conv_row_taps(const megcc_conv_t *v, megcc_conv_row_t o, uint8_t *patch) {
+MEGCC_HOT static uint8_t *megcc_conv_row_taps(const megcc_conv_t *v, megcc_conv_row_t o,
+                                              uint8_t *patch) {
   const megcc_conv_shape *s = &v->shape;
   const megcc_conv_span_t in = megcc_conv_span(o.left, s->sw, o.run, s->w - s->kw + 1);
   for (int32_t i = 0, row = o.top; i < s->kh; ++i, row += s->dh, o.entry += o.count) {
@@ -121,7 +122,7 @@ static uint8_t *megcc_conv_row_taps(const megcc_conv_t *v, megcc_conv_row_t o, u
 }
 
 // Fills the table for pixels [first, first + count).
-static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count) {
+MEGCC_HOT static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count) {
   const megcc_conv_shape *s = &v->shape;
   const int whole = s->kh == 1 && s->kw == 1 && s->oh == s->h && s->ow == s->w && s->sh == 1 &&
                     s->sw == 1 && s->pt == 0 && s->pl == 0;

@@ -63,8 +63,10 @@ MEGCC_INLINE void megcc_qconv2d_gemm(void *const *ptr, const int32_t *attr, void
   v.table = workspace;
   v.slot = run + MEGCC_RUN_PIECE;
   v.pad = room;
-  megcc_conv_set(room, v.zero, v.slot);
-  v.x = megcc_runs(ptr[0], size, run - length + megcc_run_room(length), room + v.slot);
+  if (attr[QCONV2D_PT] | attr[QCONV2D_PL] | attr[QCONV2D_PB] | attr[QCONV2D_PR]) {
+    megcc_conv_set(room, v.zero, v.slot);
+  }
+  v.x = megcc_runs(ptr[0], size, run, run - length + megcc_run_room(length), room + v.slot);
   v.patches = room + 3 * v.slot;
   g.a = v.table;
   g.terms = NULL;

@@ -16,9 +16,6 @@
 
 #include "simd/megcc_requant_neon.h"
 
-// The tiles stay functions of their own: clang would copy them into every caller.
-#define MEGCC_NOINLINE __attribute__((noinline))
-
 #ifndef X
 #define X i8
 #endif
@@ -102,8 +99,8 @@ MEGCC_INLINE int32_t megcc_qgemm_vectors(int32_t cols) {
 }
 
 // Tiles of so many vectors down `rows` rows.
-static void megcc_qgemm_column(const megcc_qgemm_t *g, megcc_qgemm_at_t at, int32_t rows,
-                               int32_t vectors) {
+MEGCC_HOT static void megcc_qgemm_column(const megcc_qgemm_t *g, megcc_qgemm_at_t at, int32_t rows,
+                                         int32_t vectors) {
 #ifdef MEGCC_QGEMM_WIDE
   if (vectors == MEGCC_QGEMM_WIDE) {
     MEGCC_QGEMM_COLUMN(MEGCC_QGEMM_WIDE)(g, at, rows);
@@ -120,8 +117,8 @@ static void megcc_qgemm_column(const megcc_qgemm_t *g, megcc_qgemm_at_t at, int3
 
 // The last columns of a matrix that no tile fits: computed in full width in a buffer of one tile,
 // so that nothing past the operands is touched.
-static void megcc_qgemm_edge(const megcc_qgemm_t *g, megcc_qgemm_at_t at, int32_t rows,
-                             int32_t cols, int32_t vectors) {
+MEGCC_COLD static void megcc_qgemm_edge(const megcc_qgemm_t *g, megcc_qgemm_at_t at, int32_t rows,
+                                        int32_t cols, int32_t vectors) {
   int32_t bias[MEGCC_QGEMM_WIDTH] = {0};
   float scale[MEGCC_QGEMM_WIDTH] = {0}, offset[MEGCC_QGEMM_WIDTH] = {0};
   MEGCC_CTYPE(Y) tile[MEGCC_QGEMM_ROWS * MEGCC_QGEMM_WIDTH];
@@ -149,7 +146,8 @@ static void megcc_qgemm_edge(const megcc_qgemm_t *g, megcc_qgemm_at_t at, int32_
 
 // The block of `rows` rows and columns [c0, c1); c0 is a multiple of NR. Panels outside, rows
 // inside: a panel is read once per block while the block's rows stay in the cache.
-static void megcc_qgemm_block(const megcc_qgemm_t *g, int32_t rows, int32_t c0, int32_t c1) {
+MEGCC_HOT static void megcc_qgemm_block(const megcc_qgemm_t *g, int32_t rows, int32_t c0,
+                                        int32_t c1) {
   for (int32_t c = c0; c < c1;) {
     const int32_t vectors = megcc_qgemm_vectors(c1 - c), width = vectors * 4;
     const int32_t cols = c1 - c < width ? c1 - c : width;

@@ -15,7 +15,11 @@
 #define MEGCC_QGEMM_KR 8      // bytes of a group: half a vector
 #define MEGCC_QGEMM_CHUNK 16  // a whole one, as long as there are as many
 #define MEGCC_QGEMM_FLIP 1    // unsigned bytes are flipped
+#ifdef MEGCC_QGEMM_ONE_ROW    // a kernel that has no others
+#define MEGCC_QGEMM_ROWS 1
+#else
 #define MEGCC_QGEMM_ROWS 2
+#endif
 #define MEGCC_QGEMM_NARROW 2
 
 #ifndef NARROW

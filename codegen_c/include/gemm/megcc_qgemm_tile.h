@@ -59,10 +59,9 @@
   dst += ld;
 
 // `tiles` of them, one below the other; `at` moves on.
-MEGCC_NOINLINE static void MEGCC_QGEMM_TILE(MEGCC_TILE_ROWS,
-                                            MEGCC_TILE_VECTORS)(const megcc_qgemm_t *g,
-                                                                megcc_qgemm_at_t *at,
-                                                                int32_t tiles) {
+MEGCC_HOT static void MEGCC_QGEMM_TILE(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS)(const megcc_qgemm_t *g,
+                                                                            megcc_qgemm_at_t *at,
+                                                                            int32_t tiles) {
   const uint8_t *const *rows = at->a;
   const int8_t *const b = at->b;
   const int32_t *const bias = at->bias, *terms = at->terms;
@@ -70,6 +69,7 @@ MEGCC_NOINLINE static void MEGCC_QGEMM_TILE(MEGCC_TILE_ROWS,
   MEGCC_CTYPE(Y) *dst = at->dst;
   const size_t ld = at->ld;
   (void)scale, (void)offset, (void)terms;
+  __asm__("" : "+r"(tiles));  // gcc would unroll the loop, as it finds how few there can be
   for (; tiles > 0; --tiles, rows += MEGCC_TILE_ROWS) {
     MEGCC_TILE_SUMS(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS, g, rows, b, bias)
     MEGCC_EACH_ROW(MEGCC_TILE_ADDS)

@@ -34,7 +34,7 @@ MEGCC_INLINE megcc_qgemm_t megcc_qmatmul_setup(void *const *ptr, const int32_t *
 MEGCC_INLINE megcc_runs_t megcc_qmatmul_lhs(void *const *ptr, const int32_t *attr, uint8_t *tail) {
   const size_t k = (size_t)attr[QMATMUL_K], batch = (size_t)attr[QMATMUL_M] * k;
   const size_t others = (size_t)(attr[QMATMUL_B] - 1) * (size_t)attr[QMATMUL_LHS_STRIDE];
-  return megcc_runs(ptr[0], attr[QMATMUL_B] > 0 ? batch + others : 0, megcc_run_room(k), tail);
+  return megcc_runs(ptr[0], attr[QMATMUL_B] > 0 ? batch + others : 0, k, megcc_run_room(k), tail);
 }
 
 // Units [begin, end) of blocks of rows, of all batches, by MEGCC_QGEMM_UNIT columns.

@@ -20,13 +20,15 @@ MEGCC_INLINE size_t megcc_run_room(size_t length) {
   return (length + MEGCC_RUN_PIECE - 1) / MEGCC_RUN_PIECE * MEGCC_RUN_PIECE;
 }
 
-static void megcc_run_copy(uint8_t *to, const uint8_t *from, size_t count) {
+MEGCC_COLD static void megcc_run_copy(uint8_t *to, const uint8_t *from, size_t count) {
   for (size_t i = 0; i < count; ++i) to[i] = from[i];
 }
 
-// Runs in `size` bytes at x, of each of which `need` are read. `tail` has room for 2 * `need`.
-MEGCC_INLINE megcc_runs_t megcc_runs(const uint8_t *x, size_t size, size_t need, uint8_t *tail) {
-  const size_t kept = need < size ? need : size;
+// Runs of `run` bytes in `size` bytes at x, of each of which `need` are read. `tail` has room for
+// 2 * `need`.
+MEGCC_INLINE megcc_runs_t megcc_runs(const uint8_t *x, size_t size, size_t run, size_t need,
+                                     uint8_t *tail) {
+  const size_t kept = need == run ? 0 : need < size ? need : size;
   megcc_runs_t v;
   v.x = x;
   v.safe = (ptrdiff_t)size - (ptrdiff_t)need;
@@ -37,8 +39,8 @@ MEGCC_INLINE megcc_runs_t megcc_runs(const uint8_t *x, size_t size, size_t need,
 }
 
 // Addresses of runs at place `at` and every `step` bytes from there.
-static void megcc_runs_fill(const megcc_runs_t *v, const uint8_t **entry, int32_t count,
-                            ptrdiff_t at, ptrdiff_t step) {
+MEGCC_HOT static void megcc_runs_fill(const megcc_runs_t *v, const uint8_t **entry, int32_t count,
+                                      ptrdiff_t at, ptrdiff_t step) {
   int32_t k = 0;
   if (at + (count - 1) * step <= v->safe) {
     const uint8_t *p = v->x + at;

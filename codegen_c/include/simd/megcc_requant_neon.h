@@ -14,6 +14,11 @@
 
 #include "megcc_requant.h"
 
+// Whether y has limits that are not those of its type, on Arm64: none need no instructions.
+#ifndef LIMITS
+#define LIMITS 1
+#endif
+
 // Whether Y is unsigned, for the types that a kernel of this library may have there.
 #define MEGCC_IS_UNSIGNED_u8 1
 #define MEGCC_IS_UNSIGNED_i8 0
@@ -70,11 +75,13 @@ MEGCC_INLINE int16x8_t megcc_whole_8(const megcc_narrow *n, float32x4_t a, float
 MEGCC_INLINE uint8x8_t megcc_stored_8(const megcc_narrow *n, float32x4_t a, float32x4_t b) {
   const int16x8_t v = megcc_whole_8(n, a, b);
   if (MEGCC_IS_UNSIGNED(Y)) {
-    return vmin_u8(vmax_u8(vqmovun_s16(v), vget_low_u8(n->low)), vget_low_u8(n->high));
+    const uint8x8_t y = vqmovun_s16(v);
+    return LIMITS ? vmin_u8(vmax_u8(y, vget_low_u8(n->low)), vget_low_u8(n->high)) : y;
   } else {
     const int8x8_t low = vreinterpret_s8_u8(vget_low_u8(n->low));
     const int8x8_t high = vreinterpret_s8_u8(vget_low_u8(n->high));
-    return vreinterpret_u8_s8(vmin_s8(vmax_s8(vqmovn_s16(v), low), high));
+    const int8x8_t y = vqmovn_s16(v);
+    return vreinterpret_u8_s8(LIMITS ? vmin_s8(vmax_s8(y, low), high) : y);
   }
 }
 
@@ -82,10 +89,12 @@ MEGCC_INLINE uint8x16_t megcc_stored_16(const megcc_narrow *n, float32x4_t a, fl
                                         float32x4_t c, float32x4_t d) {
   const int16x8_t v = megcc_whole_8(n, a, b), w = megcc_whole_8(n, c, d);
   if (MEGCC_IS_UNSIGNED(Y)) {
-    return vminq_u8(vmaxq_u8(vqmovun_high_s16(vqmovun_s16(v), w), n->low), n->high);
+    const uint8x16_t y = vqmovun_high_s16(vqmovun_s16(v), w);
+    return LIMITS ? vminq_u8(vmaxq_u8(y, n->low), n->high) : y;
   } else {
     const int8x16_t low = vreinterpretq_s8_u8(n->low), high = vreinterpretq_s8_u8(n->high);
-    return vreinterpretq_u8_s8(vminq_s8(vmaxq_s8(vqmovn_high_s16(vqmovn_s16(v), w), low), high));
+    const int8x16_t y = vqmovn_high_s16(vqmovn_s16(v), w);
+    return vreinterpretq_u8_s8(LIMITS ? vminq_s8(vmaxq_s8(y, low), high) : y);
   }
 }
 

@@ -3,7 +3,7 @@
 // isa: none
 // rank: 16
 // params: X=X Y=Y OUT=out ACT=act SCALES=channel_scales OFFSET=offset ZERO=zero_operand
-//   TERMS=(w_zero != 0) NARROW=narrow
+//   LIMITS=(high - low < 255) TERMS=(w_zero != 0) NARROW=narrow
 //
 // Implicit matrix product over output pixels by smull and smlal, which every Arm64 has:
 // megcc_qconv2d_gemm.h.

@@ -3,7 +3,7 @@
 // isa: none
 // rank: 10
 // params: X=L Y=Y OUT=out ACT=act SCALES=channel_scales OFFSET=offset ZERO=zero_operand
-//   TERMS=(rhs_zero != 0) NARROW=narrow
+//   LIMITS=(high - low < 255) TERMS=(rhs_zero != 0) NARROW=narrow
 //
 // A constant rhs in panels of 8 columns by smull and smlal, which every Arm64 has:
 // megcc_qmatmul_gemm.h.

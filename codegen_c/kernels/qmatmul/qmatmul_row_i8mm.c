@@ -1,0 +1,22 @@
+// kernel: qmatmul_row_i8mm
+// like: qmatmul_dot
+// isa: i8mm
+// when: rhs_const == 1 and b * m == 1
+// rank: 32
+//
+// One row by a constant rhs, by smmla: megcc_qmatmul_gemm.h with tiles of one row only, so
+// little code.
+#define MEGCC_QGEMM_ONE_ROW
+
+#include "gemm/megcc_qgemm_mm.h"
+
+#include "gemm/megcc_qmatmul_gemm.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_qmatmul_row_i8mm
+#endif
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  megcc_qmatmul_packed(ptr, attr, workspace, begin, end);
+}
