@@ -32,6 +32,7 @@ from tvm_megcc.passes import (
     LegaliseRest,
     MaterialiseKernels,
     NarrowMoves,
+    PointwiseProducts,
     QuantisedMoves,
     ReadSizes,
     SettleStretched,
@@ -50,9 +51,9 @@ __all__ = [
     "CallExterns", "CastsApart", "ChannelsLast", "CompileRegions", "ExpandQuantised",
     "FoldConstants", "FoldScaleShift", "ForwardMemory", "FuseNamed", "Generate",
     "ImplicitBroadcast", "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowMoves",
-    "OwnScans", "PartitionForMegcc", "PlanMemory", "QuantisedMoves", "ReadSizes",
-    "ScalarsApart", "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d", "kernels",
-    "pipeline", "stages",
+    "OwnScans", "PartitionForMegcc", "PlanMemory", "PointwiseProducts", "QuantisedMoves",
+    "ReadSizes", "ScalarsApart", "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d",
+    "kernels", "pipeline", "stages",
 ]  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from tvm_megcc.passes.integer_form import IntegerForm
 from tvm_megcc.passes.legalise import LegaliseRest
 from tvm_megcc.passes.materialise import MaterialiseKernels
 from tvm_megcc.passes.narrow_moves import NarrowMoves
+from tvm_megcc.passes.pointwise import PointwiseProducts
 from tvm_megcc.passes.quantised_moves import QuantisedMoves
 from tvm_megcc.passes.read_sizes import ReadSizes
 from tvm_megcc.passes.settle_stretched import SettleStretched
@@ -39,8 +40,8 @@ from tvm_megcc.relax_tools import raising
 __all__ = [
     "CallExterns", "ChannelsLast", "ExpandQuantised", "FoldConstants", "FoldScaleShift",
     "ForwardMemory", "Generate", "ImplicitBroadcast", "IntegerForm", "LegaliseRest",
-    "MaterialiseKernels", "NarrowMoves", "QuantisedMoves", "ReadSizes", "SettleStretched",
-    "SizesFirst", "WidenWeights", "WindowsTo2d", "pipeline", "stages",
+    "MaterialiseKernels", "NarrowMoves", "PointwiseProducts", "QuantisedMoves", "ReadSizes",
+    "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d", "pipeline", "stages",
 ]  # fmt: skip
 
 raising.register()
@@ -70,6 +71,7 @@ def stages(
                 SettleStretched(),
                 QuantisedMoves(),
                 IntegerForm(),
+                PointwiseProducts(),
                 FoldScaleShift(),
                 WindowsTo2d(),
                 ImplicitBroadcast(),
