@@ -29,6 +29,13 @@
 #define Y i8
 #endif
 
+// Whether a type of data or results is unsigned.
+#define MEGCC_IS_UNSIGNED_u8 1
+#define MEGCC_IS_UNSIGNED_i8 0
+#define MEGCC_IS_UNSIGNED_i32 0
+#define MEGCC_IS_UNSIGNED_f32 0
+#define MEGCC_IS_UNSIGNED(dtype) MEGCC_CAT(MEGCC_IS_UNSIGNED_, dtype)
+
 // The operands behind the first `n`, in the order of the operator's header; NULL for those that the
 // call has not.
 #define MEGCC_SCALE(ptr, n) (OUT ? (const float *)(ptr)[n] : NULL)

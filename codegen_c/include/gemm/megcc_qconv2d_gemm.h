@@ -11,7 +11,7 @@
 #define MEGCC_QCONV2D_GEMM_H
 
 #include "gemm/megcc_conv_table.h"
-#include "gemm/megcc_qgemm.h"
+#include "gemm/megcc_qgemm_call.h"
 #include "op/qconv2d.h"
 
 MEGCC_INLINE megcc_conv_shape megcc_qconv_shape(const int32_t *attr) {
@@ -48,7 +48,7 @@ MEGCC_INLINE void megcc_qconv2d_gemm(void *const *ptr, const int32_t *attr, void
   megcc_qgemm_t g;
   if (begin >= end) return;
   g.rescale = megcc_qgemm_rescale(ptr, 3, attr + QCONV2D_Y_ZERO);
-  g.narrow = megcc_narrow_of(&g.rescale);
+  megcc_qgemm_prepare(&g);
   v.zero = (uint8_t)attr[QCONV2D_X_ZERO];
 #if ZERO
   v.zero = *(const uint8_t *)MEGCC_ZERO(ptr, 3);
@@ -72,7 +72,7 @@ MEGCC_INLINE void megcc_qconv2d_gemm(void *const *ptr, const int32_t *attr, void
   g.terms = NULL;
   g.segments = (size_t)runs;
   g.groups = (length + MEGCC_QGEMM_KR - 1) / MEGCC_QGEMM_KR;
-  g.panel = g.segments * g.groups * MEGCC_QGEMM_KR * NR;
+  g.panel = g.segments * g.groups * MEGCC_QGEMM_KR * MEGCC_QGEMM_COLUMNS;
   g.ld = (size_t)oc;
   while (begin < end) {
     const int32_t first = begin / units * block;
@@ -88,7 +88,9 @@ MEGCC_INLINE void megcc_qconv2d_gemm(void *const *ptr, const int32_t *attr, void
       const int32_t c1 = u1 < group_units ? u1 * MEGCC_QGEMM_UNIT : ocg;
       megcc_qgemm_t here = g;
       here.a_skip = (size_t)group * (size_t)icg;
-      here.b = (const int8_t *)ptr[1] + (size_t)group * (size_t)((ocg + NR - 1) / NR) * g.panel;
+      here.b =
+          (const int8_t *)ptr[1] +
+          (size_t)group * (size_t)((ocg + MEGCC_QGEMM_COLUMNS - 1) / MEGCC_QGEMM_COLUMNS) * g.panel;
       here.bias = bias + group * ocg;
       if (OUT && SCALES) here.rescale.scale += group * ocg;
       if (OFFSET) here.rescale.offset += group * ocg;

@@ -7,7 +7,7 @@
 #ifndef MEGCC_QMATMUL_GEMM_H
 #define MEGCC_QMATMUL_GEMM_H
 
-#include "gemm/megcc_qgemm.h"
+#include "gemm/megcc_qgemm_call.h"
 #include "gemm/megcc_run_table.h"
 #include "op/qmatmul.h"
 
@@ -21,13 +21,15 @@ MEGCC_INLINE megcc_qgemm_t megcc_qmatmul_setup(void *const *ptr, const int32_t *
   megcc_qgemm_t g;
   g.a = rows;
   g.a_stride = g.a_skip = 0;
-  g.terms = NULL;
+  g.terms = g.bias = NULL;
+  g.b = NULL;
+  g.dst = NULL;
   g.segments = 1;
   g.groups = ((size_t)attr[QMATMUL_K] + MEGCC_QGEMM_KR - 1) / MEGCC_QGEMM_KR;
-  g.panel = g.groups * MEGCC_QGEMM_KR * NR;
+  g.panel = g.groups * MEGCC_QGEMM_KR * MEGCC_QGEMM_COLUMNS;
   g.ld = (size_t)attr[QMATMUL_N];
   g.rescale = megcc_qgemm_rescale(ptr, 2 + BIAS, attr + QMATMUL_DST_ZERO);
-  g.narrow = megcc_narrow_of(&g.rescale);
+  megcc_qgemm_prepare(&g);
   return g;
 }
 

@@ -16,6 +16,7 @@
 //   q8x megcc_q8_none()            lanes of 0: what lies outside of an image
 //   q8s megcc_q8_sums(p)           lanes of i32
 //   q8s megcc_q8_mla(s, x, w)      s + x * w; exact
+//   q8s megcc_q8_plus(s, x)        a number added to all lanes
 //   q8z megcc_q8_zero(z)           the zero point as MEGCC_Q8_DATA takes it
 //   q8r megcc_q8_rescale(r)        what all channels share
 //   megcc_q8_channels(&q8r, r, c)  and what is of the channels from c on

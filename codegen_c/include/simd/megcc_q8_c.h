@@ -54,6 +54,11 @@ MEGCC_INLINE megcc_q8s megcc_q8_mla(megcc_q8s s, megcc_q8x x, megcc_q8x w) {
   return s;
 }
 
+MEGCC_INLINE megcc_q8s megcc_q8_plus(megcc_q8s s, int32_t x) {
+  for (int l = 0; l < MEGCC_Q8_LANES; ++l) s.v[l] = (int32_t)((uint32_t)s.v[l] + (uint32_t)x);
+  return s;
+}
+
 MEGCC_INLINE megcc_q8r megcc_q8_rescale(const megcc_rescale *r) {
   const megcc_q8r made = {r, 0};
   return made;

@@ -54,6 +54,12 @@ MEGCC_INLINE megcc_q8s megcc_q8_sums(const int32_t *p) {
   return s;
 }
 
+MEGCC_INLINE megcc_q8s megcc_q8_plus(megcc_q8s s, int32_t x) {
+  s.a = vaddq_s32(s.a, vdupq_n_s32(x));
+  s.b = vaddq_s32(s.b, vdupq_n_s32(x));
+  return s;
+}
+
 // By name on arm64: gcc keeps the two halves of a vector of which the lower one is taken by
 // `vget_low_s16` in two registers.
 MEGCC_INLINE megcc_q8s megcc_q8_mla(megcc_q8s s, megcc_q8x x, megcc_q8x w) {

@@ -47,6 +47,10 @@ MEGCC_INLINE megcc_q8s megcc_q8_sums(const int32_t *p) {
 #endif
 }
 
+MEGCC_INLINE megcc_q8s megcc_q8_plus(megcc_q8s s, int32_t x) {
+  return MEGCC_X86_(add_epi32)(s, MEGCC_X86_(set1_epi32)(x));
+}
+
 MEGCC_INLINE megcc_q8s megcc_q8_mla(megcc_q8s s, megcc_q8x x, megcc_q8x w) {
 #ifdef __AVX512VNNI__
   return _mm512_dpwssd_epi32(s, x, w);

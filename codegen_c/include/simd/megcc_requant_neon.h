@@ -14,6 +14,7 @@
 
 #include "megcc_requant.h"
 
+<<<<<<< HEAD
 // Whether y has limits that are not those of its type, on Arm64: none need no instructions.
 #ifndef LIMITS
 #define LIMITS 1
@@ -26,6 +27,8 @@
 #define MEGCC_IS_UNSIGNED_f32 0
 #define MEGCC_IS_UNSIGNED(dtype) MEGCC_CAT(MEGCC_IS_UNSIGNED_, dtype)
 
+=======
+>>>>>>> 357402a (8-bit convolutions and products on every other machine: vectors of columns in plain C, AVX2 and wider, Armv7)
 // A call's numbers in every lane.
 #if defined(__aarch64__)
 typedef struct {

@@ -1,0 +1,21 @@
+// kernel: qmatmul_x86
+// like: qmatmul_dot
+// arch: x86
+// isa: avx2
+// rank: 20
+// pack: rhs=qmatmul_panels(nr=MEGCC_QGEMM_PANEL, kr=MEGCC_QGEMM_KR, chunk=MEGCC_QGEMM_CHUNK)
+//   bias=qmatmul_bias(flip=MEGCC_QGEMM_FLIP)
+//
+// A constant rhs in panels of columns, by pmaddwd, with AVX2 or wider: megcc_qmatmul_gemm.h.
+#include "gemm/megcc_qgemm_x86.h"
+
+#include "gemm/megcc_qmatmul_gemm.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_qmatmul_x86
+#endif
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  megcc_qmatmul_packed(ptr, attr, workspace, begin, end);
+}
