@@ -84,7 +84,7 @@ def resolve(archs: Iterable[str], mcpus: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def of_cpu(cpu: str, rows: Iterable[Architecture] = TABLE) -> machines.Machine:
-    """The machine that a CPU is, by LLVM's table: ``cortex-a55`` is ``arm64+dotprod+fp16``.
+    """The machine that a CPU is, by LLVM's table: ``cortex-a76`` is ``arm64+dotprod+fp16``.
 
     Parameters
     ----------
@@ -112,6 +112,7 @@ def of_cpu(cpu: str, rows: Iterable[Architecture] = TABLE) -> machines.Machine:
     row = known[0]
     target = Target({"kind": "llvm", "mtriple": row.triple, "mcpu": cpu})
     has = {str(name) for name in codegen.llvm_get_cpu_features(target)}
+    has |= {"inorder"} if cpu in machines.IN_ORDER else set()
     return machines.of_features(row, has) if set(row.llvm) <= has else machine("portable")
 
 

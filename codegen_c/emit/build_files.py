@@ -11,7 +11,7 @@ obj/src/kernels/x86_avx2/%.o: MACHINE := $(if $(call for,x86_64),-mavx2 -mfma -m
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from tvm_megcc.codegen_c.sources import package_text
 from tvm_megcc.core.machine import TABLE, Machine
@@ -27,19 +27,20 @@ MAKE_SMALL = """\
 # are plain loops, which compilers make vectors of at -O3 only.
 OPT := -Os
 obj/src/kernels/megcc_tir_%.o: OPT := -O3"""
+MAKE_SMALL_MACHINE = "obj/src/kernels/{}/megcc_tir_%.o: OPT := -O3"
 CMAKE_FAST = """\
   # Kernels want -O3; CMake's Release gives it to gcc and clang."""
 CMAKE_SMALL = """\
   # --optimize size: kernels of the library have less code when compiled for size. Generated ones
   # are plain loops, which compilers make vectors of at -O3 only.
   target_compile_options(model PRIVATE -Os)
-  file(GLOB generated src/kernels/megcc_tir_*.c)
+  file(GLOB generated src/kernels/megcc_tir_*.c src/kernels/*/megcc_tir_*.c)
   if(generated)
     set_source_files_properties(${generated} PROPERTIES COMPILE_OPTIONS -O3)
   endif()"""
 
 
-def makefile(machines: Iterable[Machine], *, small: bool = False) -> str:
+def makefile(machines: Sequence[Machine], *, small: bool = False) -> str:
     bases = [
         f"BASE += $(if $(call for,{row.family}),{' '.join(row.flags)})"
         for row in TABLE
@@ -50,10 +51,11 @@ def makefile(machines: Iterable[Machine], *, small: bool = False) -> str:
         f"$(if $(call for,{m.arch.family}),{' '.join(m.extra_flags)})"
         for m in machines
     ]
-    return _filled("Makefile", MAKE_SMALL if small else MAKE_FAST, bases, rows)
+    small_rows = [MAKE_SMALL, *(MAKE_SMALL_MACHINE.format(m.ident) for m in machines)]
+    return _filled("Makefile", "\n".join(small_rows) if small else MAKE_FAST, bases, rows)
 
 
-def cmake(machines: Iterable[Machine], *, small: bool = False) -> str:
+def cmake(machines: Sequence[Machine], *, small: bool = False) -> str:
     bases = [
         line
         for row in TABLE

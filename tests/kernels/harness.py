@@ -25,7 +25,7 @@ input, in the same memory, as the header's ``overlap`` says; all must give the s
 inputs and the bytes around outputs and workspace alone, and touch no page outside their tensors.
 
 `TARGETS` are gcc, clang and gcc with sanitizers on this machine, arm64 and armv7 under qemu;
-`SMALL` compile for size what leaves out forms of its loops then.
+`FORMS` compile, for size and for cores that execute in order, the kernels that have a form for it.
 Run one kernel on one target: ``pytest tests/kernels -k 'host_gcc and pool2d_nhwc_f32'``.
 """
 
@@ -102,18 +102,25 @@ TARGETS = (
         for a in ("arm64", "armv7")
     ),
 )  # fmt: skip
-SMALL = tuple(
+_SMALL = tuple(
     Target(f"{t.name}_small", t.arch, t.cc, ("-Os", *t.flags[1:]), t.runner, t.packages, most=1)
     for t in TARGETS
     if t.name in ("arm64", "armv7")
 )
+_IN_ORDER = tuple(
+    Target(f"{t.name}_in_order", "arm64+inorder", t.cc, t.flags, t.runner, t.packages, most=1)
+    for t in TARGETS
+    if t.name == "arm64"
+)
+#: Targets for the kernels that ask for a macro, by the macro.
+FORMS = {"MEGCC_SMALL": _SMALL, "MEGCC_IN_ORDER": _IN_ORDER}
 
 
-def has_small_form(kernel: registry.KernelFile) -> bool:
-    """Whether the kernel has less code when it is compiled for size (``MEGCC_SMALL``)."""
+def asks_for(kernel: registry.KernelFile, macro: str) -> bool:
+    """Whether a kernel's text, or that of its headers, asks whether `macro` is defined."""
     body = kernel.path.read_text()
     texts = {"": body, **headers([body])}
-    return any("MEGCC_SMALL" in text for p, text in texts.items() if p != "megcc_kernel.h")
+    return any(macro in text for path, text in texts.items() if path != "megcc_kernel.h")
 
 
 @dataclass(frozen=True, eq=False)

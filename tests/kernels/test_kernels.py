@@ -9,16 +9,17 @@ from pathlib import Path
 import harness
 import numpy as np
 import pytest
-from harness import SMALL, TARGETS, Target
+from harness import FORMS, TARGETS, Target
 
 from tests.closeness import compare
 from tvm_megcc.kernels import registry
 
 _PAIRS = [
     pytest.param(target, kernel.stem, id=f"{target.name}-{kernel.stem}")
-    for target in (*TARGETS, *SMALL)
+    for macro, targets in {"": TARGETS, **FORMS}.items()
+    for target in targets
     for kernel in registry.kernels()
-    if kernel.runs_on(target.arch) and (target in TARGETS or harness.has_small_form(kernel))
+    if kernel.runs_on(target.arch) and (not macro or harness.asks_for(kernel, macro))
 ]
 
 

@@ -56,7 +56,7 @@ def test_target_forms() -> None:
         ("portable", "portable"),
         ("aarch64+fp16", "arm64+fp16"),
         ({"tag": "tvm_megcc", "mcpu": "cortex-a76"}, "arm64+dotprod+fp16"),
-        ({"tag": "tvm_megcc", "mcpu": "cortex-a53"}, "arm64"),
+        ({"tag": "tvm_megcc", "mcpu": "cortex-a53"}, "arm64+inorder"),
         ({"tag": "tvm_megcc", "mcpu": "cortex-a7"}, "armv7+fma"),
         ({"tag": "tvm_megcc", "mcpu": "cortex-a9"}, "armv7"),
         ({"tag": "tvm_megcc", "mcpu": "cortex-a72"}, "arm64"),

@@ -43,6 +43,9 @@ class Feature:
     everywhere : bool
         Whether all C becomes faster by it, so that every kernel is compiled with it; else only the
         kernels are whose header names it.
+    tuning : bool
+        Whether it says how code is best ordered: every CPU of the architecture runs the code, and
+        `bits` has nothing to ask.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Feature:
     macros: tuple[str, ...]
     bits: tuple[int, int]
     everywhere: bool = False
+    tuning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,10 @@ TABLE = (
                 "fp16", ("fullfp16",), ("fphp", "asimdhp"), ("+fp16",),
                 ("__ARM_FEATURE_FP16_VECTOR_ARITHMETIC",), (1 << 9 | 1 << 10, 0),
             ),
+            Feature(
+                "inorder", ("inorder",), ("inorder",), ("-DMEGCC_IN_ORDER",),
+                ("MEGCC_IN_ORDER",), (0, 0), everywhere=True, tuning=True,
+            ),
         ),
     ),
     Architecture(
@@ -191,6 +199,11 @@ ROWS = {row.name: row for row in TABLE}
 
 #: Names of the architectures.
 ARCHITECTURES = tuple(ROWS)
+
+#: CPUs of arm64 that execute in order: those that `inorder` is for. LLVM's table does not say it.
+IN_ORDER = frozenset(
+    ("cortex-a34", "cortex-a35", "cortex-a53", "cortex-a55", "cortex-a510", "cortex-a520")
+)
 
 #: What features a kernel may name in its header, by architecture.
 FEATURES = {row.name: tuple(f.name for f in row.features) for row in TABLE}
@@ -251,12 +264,13 @@ class Machine:
     @property
     def needs(self) -> tuple[str, ...]:
         """LLVM's names of what its CPU must have."""
-        return tuple(name for f in self.features for name in f.llvm)
+        return tuple(name for f in self.features if not f.tuning for name in f.llvm)
 
     def includes(self, other: Machine) -> bool:
         """Whether what is compiled for `other` runs on this machine."""
+        needed = {f for f in other.features if not f.tuning}
         return other.arch.name == "portable" or (
-            other.arch == self.arch and set(other.features) <= set(self.features)
+            other.arch == self.arch and needed <= set(self.features)
         )
 
     def only(self, features: Collection[str]) -> Machine:

@@ -16,6 +16,12 @@
 
 #include "megcc_kernel.h"
 
+// Loads in the order that a Cortex-A55 or A53 wants (docs/machines.md). `ldp` takes the lanes of a
+// big-endian machine for those of one number.
+#if defined(MEGCC_IN_ORDER) && !defined(__AARCH64EB__)
+#define MEGCC_ARM64_IN_ORDER
+#endif
+
 // clang-format off
 #define MEGCC_ARM64_C0_0 "v8"
 #define MEGCC_ARM64_C0_1 "v9"
@@ -52,19 +58,38 @@
   MEGCC_ARM64_COL_2(j, b, l) MEGCC_ARM64_FMLA(MEGCC_ARM64_C2_##j, b, "v6", l) \
   MEGCC_ARM64_FMLA(MEGCC_ARM64_C3_##j, b, "v7", l)
 
-// Vectors j0 and j1, which lie in the panel at `p`: the k of lanes l0 and l1, or one k.
-#define MEGCC_ARM64_TWO_K(rows, p, j0, j1)                                        \
+// Vectors j0 and j1, which lie in the panel at `p`: the k of lanes l0 and l1, or one k. A core that
+// executes in order waits for what it loads: there a k is loaded while the one before is multiplied,
+// which takes a load more for every panel. `next` loads what follows, the first k of a panel.
+#ifdef MEGCC_ARM64_IN_ORDER
+#define MEGCC_ARM64_LOAD_K(b0, b1, p) "ldp " b0 ", " b1 ", [" p "], #32\n"
+#define MEGCC_ARM64_TWO_K(rows, p, j0, j1, next)                                  \
+  MEGCC_ARM64_LOAD_K("q2", "q3", p)                                               \
+  MEGCC_ARM64_COL_##rows(j0, "v0", "\\l0") MEGCC_ARM64_COL_##rows(j1, "v1", "\\l0") \
+  next                                                                            \
+  MEGCC_ARM64_COL_##rows(j0, "v2", "\\l1") MEGCC_ARM64_COL_##rows(j1, "v3", "\\l1")
+#else
+#define MEGCC_ARM64_LOAD_K(b0, b1, p)
+#define MEGCC_ARM64_TWO_K(rows, p, j0, j1, next)                                  \
   "ld1 {v0.4s-v3.4s}, [" p "], #64\n"                                             \
   MEGCC_ARM64_COL_##rows(j0, "v0", "\\l0") MEGCC_ARM64_COL_##rows(j1, "v1", "\\l0") \
   MEGCC_ARM64_COL_##rows(j0, "v2", "\\l1") MEGCC_ARM64_COL_##rows(j1, "v3", "\\l1")
+#endif
+#define MEGCC_ARM64_FIRST_K(p) MEGCC_ARM64_LOAD_K("q0", "q1", p)
+#define MEGCC_ARM64_AGAIN ".if \\l1 < 3\n" MEGCC_ARM64_FIRST_K("x2") ".endif\n"
 #define MEGCC_ARM64_ONE_K(rows, p, j0, j1)                                    \
   "ld1 {v0.4s-v1.4s}, [" p "], #32\n"                                         \
   MEGCC_ARM64_COL_##rows(j0, "v0", "0") MEGCC_ARM64_COL_##rows(j1, "v1", "0")
 
 // The same for all panels of a tile of 2, 4 or 6 vectors.
-#define MEGCC_ARM64_TWO_K_2(rows) MEGCC_ARM64_TWO_K(rows, "x2", 0, 1)
-#define MEGCC_ARM64_TWO_K_4(rows) MEGCC_ARM64_TWO_K_2(rows) MEGCC_ARM64_TWO_K(rows, "x3", 2, 3)
-#define MEGCC_ARM64_TWO_K_6(rows) MEGCC_ARM64_TWO_K_4(rows) MEGCC_ARM64_TWO_K(rows, "x4", 4, 5)
+#define MEGCC_ARM64_TWO_K_2(rows) MEGCC_ARM64_TWO_K(rows, "x2", 0, 1, MEGCC_ARM64_AGAIN)
+#define MEGCC_ARM64_TWO_K_4(rows)                              \
+  MEGCC_ARM64_TWO_K(rows, "x2", 0, 1, MEGCC_ARM64_FIRST_K("x3")) \
+  MEGCC_ARM64_TWO_K(rows, "x3", 2, 3, MEGCC_ARM64_AGAIN)
+#define MEGCC_ARM64_TWO_K_6(rows)                              \
+  MEGCC_ARM64_TWO_K(rows, "x2", 0, 1, MEGCC_ARM64_FIRST_K("x3")) \
+  MEGCC_ARM64_TWO_K(rows, "x3", 2, 3, MEGCC_ARM64_FIRST_K("x4")) \
+  MEGCC_ARM64_TWO_K(rows, "x4", 4, 5, MEGCC_ARM64_AGAIN)
 #define MEGCC_ARM64_ONE_K_2(rows) MEGCC_ARM64_ONE_K(rows, "x2", 0, 1)
 #define MEGCC_ARM64_ONE_K_4(rows) MEGCC_ARM64_ONE_K_2(rows) MEGCC_ARM64_ONE_K(rows, "x3", 2, 3)
 #define MEGCC_ARM64_ONE_K_6(rows) MEGCC_ARM64_ONE_K_4(rows) MEGCC_ARM64_ONE_K(rows, "x4", 4, 5)
@@ -78,8 +103,9 @@
 #define MEGCC_ARM64_LOAD_1_2 MEGCC_ARM64_LOAD_1_1 "ld1r {v5.4s}, [x6], #4\n"
 #define MEGCC_ARM64_LOAD_1_4 \
   MEGCC_ARM64_LOAD_1_2 "ld1r {v6.4s}, [x7], #4\n" "ld1r {v7.4s}, [x8], #4\n"
-#define MEGCC_ARM64_STEP_4(rows) \
-  MEGCC_ARM64_LOAD_4_##rows "megcc_two_k 0, 1\n" "megcc_two_k 2, 3\n"
+#define MEGCC_ARM64_STEP_4(rows)                      \
+  MEGCC_ARM64_FIRST_K("x2") MEGCC_ARM64_LOAD_4_##rows \
+  "megcc_two_k 0, 1\n" "megcc_two_k 2, 3\n"
 #define MEGCC_ARM64_STEP_1(rows, vectors) \
   MEGCC_ARM64_LOAD_1_##rows MEGCC_ARM64_ONE_K_##vectors(rows)
 
