@@ -86,7 +86,12 @@ def _facts(program: Program) -> dict[str, object]:
 def _spending(code: Compiled) -> dict[str, object]:
     """What the choice of kernels cost all programs: one entry, none where there was no choice."""
     spent = code.codes[0].program.spending
-    return {} if spent is None else {"spending": asdict(spent)}
+    if spent is None:
+        return {}
+    facts = asdict(spent)
+    if spent.preference.precision == "model":
+        del facts["preference"]["precision"]
+    return {"spending": facts}
 
 
 def _work(code: Compiled) -> dict[str, object]:

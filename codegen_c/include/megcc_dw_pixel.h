@@ -10,10 +10,10 @@
 #include "op/conv2d.h"
 
 typedef struct {
-  megcc_window_t v, u;  // rows and columns of the window that lie in the image
-  const float *pixel;   // the image's pixel under tap (0, 0); may point outside
-  const float *w, *bias, *residual;
-  float *dst;
+  megcc_window_t v, u;        // rows and columns of the window that lie in the image
+  const megcc_elem_t *pixel;  // the image's pixel under tap (0, 0); may point outside
+  const megcc_elem_t *w, *bias, *residual;
+  megcc_elem_t *dst;
   ptrdiff_t row_step, col_step;  // floats from tap to tap
   size_t channels;
   int32_t kw;
@@ -26,8 +26,8 @@ MEGCC_INLINE void megcc_dw_vector(const megcc_dw_pixel_t *d, size_t c, int part,
   megcc_vf sum = MEGCC_DW_GET(d->bias + c);
   for (int32_t i = d->v.begin; i < d->v.end; ++i) {
     for (int32_t j = d->u.begin; j < d->u.end; ++j) {
-      const float *x = d->pixel + (i * d->row_step + j * d->col_step + (ptrdiff_t)c);
-      const float *w = d->w + ((size_t)i * (size_t)d->kw + (size_t)j) * d->channels + c;
+      const megcc_elem_t *x = d->pixel + (i * d->row_step + j * d->col_step + (ptrdiff_t)c);
+      const megcc_elem_t *w = d->w + ((size_t)i * (size_t)d->kw + (size_t)j) * d->channels + c;
       sum = megcc_vf_fma(sum, MEGCC_DW_GET(x), MEGCC_DW_GET(w));
     }
   }
@@ -57,8 +57,8 @@ MEGCC_INLINE megcc_dw_pixel_t megcc_dw_pixel_setup(void *const *ptr, const int32
 MEGCC_INLINE void megcc_dw_pixels(megcc_dw_pixel_t d, void *const *ptr, const int32_t *attr,
                                   int32_t row, int all) {
   const int32_t h = attr[CONV2D_H], w = attr[CONV2D_W], oh = attr[CONV2D_OH], ow = attr[CONV2D_OW];
-  const float *image =
-      (const float *)ptr[0] + (size_t)(row / oh) * (size_t)h * (size_t)w * d.channels;
+  const megcc_elem_t *image =
+      (const megcc_elem_t *)ptr[0] + (size_t)(row / oh) * (size_t)h * (size_t)w * d.channels;
   const size_t whole = d.channels - d.channels % MEGCC_VL;
   d.v = megcc_window(row % oh, attr[CONV2D_KH], attr[CONV2D_SH], attr[CONV2D_DH], h,
                      attr[CONV2D_PT], attr[CONV2D_PB]);

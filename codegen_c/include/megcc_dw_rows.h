@@ -26,15 +26,15 @@ MEGCC_HOT static void MEGCC_DW_NAME(MEGCC_DW_TALL)(const megcc_dw_t *d) {
   const ptrdiff_t out_step = d->step;
   const megcc_vf act_a = d->act_a, act_b = d->act_b;
   megcc_vf taps[DW_K * DW_K], sums[MEGCC_DW_SETS][MEGCC_DW_TALL], x[MEGCC_DW_IN_ROWS];
-  const float *p[MEGCC_DW_IN_ROWS], *res[MEGCC_DW_TALL], *w = d->w, *b = d->bias;
+  const megcc_elem_t *p[MEGCC_DW_IN_ROWS], *res[MEGCC_DW_TALL], *w = d->w, *b = d->bias;
   ptrdiff_t step[MEGCC_DW_IN_ROWS], channels = d->channels;
-  float *out[MEGCC_DW_TALL];
+  megcc_elem_t *out[MEGCC_DW_TALL];
   MEGCC_DW_EACH_IN(MEGCC_DW_OPEN_IN)
   MEGCC_DW_EACH_ROW(MEGCC_DW_OPEN_OUT, 0, 0, 0)
   (void)act_a, (void)act_b, (void)res;
   for (;;) {
     const megcc_vf bias = megcc_vf_load(b);
-    const float *tap = w;
+    const megcc_elem_t *tap = w;
     ptrdiff_t steps = d->steps, more;
     MEGCC_DW_EACH_TAP(MEGCC_DW_LOAD_TAP)
     MEGCC_DW_BEGIN_ALL

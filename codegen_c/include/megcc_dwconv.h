@@ -17,7 +17,7 @@
 // Rows at once: as many as have their sums in registers, beside inputs and (3x3) taps.
 #if defined(MEGCC_SMALL)
 #define MEGCC_DW_MOST 1
-#elif !defined(__aarch64__) || MEGCC_VL != 4
+#elif !defined(__aarch64__) || (MEGCC_VL != 4 && !defined(MEGCC_SIMD_FP16_H))
 #define MEGCC_DW_MOST 2
 #elif DW_K == 3
 #define MEGCC_DW_MOST 4
@@ -27,14 +27,14 @@
 #define MEGCC_DW_MOST_IN ((MEGCC_DW_MOST - 1) * STRIDE + DW_K)
 
 typedef struct {
-  const float *at;  // its first column; a vector of zeros in the padding
-  ptrdiff_t step;   // bytes from column to column; 0 in the padding
+  const megcc_elem_t *at;  // its first column; a vector of zeros in the padding
+  ptrdiff_t step;          // bytes from column to column; 0 in the padding
 } megcc_dw_row_t;
 
 typedef struct {
   megcc_dw_row_t rows[MEGCC_DW_MOST_IN];
-  const float *w, *bias, *residual;
-  float *dst;
+  const megcc_elem_t *w, *bias, *residual;
+  megcc_elem_t *dst;
   ptrdiff_t channels, out_row;  // channels; floats from an output row to the next
   ptrdiff_t tap_step, step;     // bytes from tap to tap, from column to column
   ptrdiff_t in_run, out_run;    // floats that a row's pointer moves on by in one run
@@ -103,11 +103,12 @@ MEGCC_INLINE void megcc_dw_columns(megcc_dw_t *d, ptrdiff_t pads, ptrdiff_t cols
 // The output rows `row`, `row` + dilation, ... of n * oh: `tall` of them, all of one image.
 MEGCC_COLD static void megcc_dw_block(void *const *ptr, const int32_t *attr, int32_t row,
                                       int32_t tall) {
-  static const float zeros[MEGCC_VL] = {0};
+  static const megcc_elem_t zeros[MEGCC_VL] = {0};
   const int32_t h = attr[CONV2D_H], oh = attr[CONV2D_OH], down = attr[CONV2D_DH];
   const ptrdiff_t width = attr[CONV2D_W], out_width = attr[CONV2D_OW], channels = attr[CONV2D_OC];
   const ptrdiff_t across = STRIDE == 1 ? attr[CONV2D_DW] : 1, tail = channels % MEGCC_VL;
-  const float *image = (const float *)ptr[0] + (ptrdiff_t)(row / oh) * h * width * channels;
+  const megcc_elem_t *image =
+      (const megcc_elem_t *)ptr[0] + (ptrdiff_t)(row / oh) * h * width * channels;
   const ptrdiff_t at = row * out_width * channels;
   const ptrdiff_t top = (ptrdiff_t)(row % oh) * STRIDE - attr[CONV2D_PT];
   megcc_dw_t d;
@@ -115,7 +116,7 @@ MEGCC_COLD static void megcc_dw_block(void *const *ptr, const int32_t *attr, int
   d.bias = ptr[2];
   d.channels = MEGCC_DW_OVERLAPS(channels) ? channels : channels - tail;
   d.out_row = out_width * channels * down;
-  d.tap_step = (ptrdiff_t)sizeof(float) * channels;
+  d.tap_step = (ptrdiff_t)sizeof(megcc_elem_t) * channels;
   d.step = d.tap_step * across;
   d.act_a = megcc_vf_dup(megcc_attr_f32(attr[CONV2D_ACT_A]));
   d.act_b = megcc_vf_dup(megcc_attr_f32(attr[CONV2D_ACT_B]));

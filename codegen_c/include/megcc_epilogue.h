@@ -8,14 +8,15 @@
 #define MEGCC_EPILOGUE_H
 
 #include "megcc_act.h"
+#include "megcc_elem.h"
 
 #ifndef RESIDUAL
 #define RESIDUAL 0
 #endif
 
 // The operand behind the first `n`, if it is a residual, and the output behind that.
-#define MEGCC_RESIDUAL(ptr, n) (RESIDUAL ? (const float *)(ptr)[n] : NULL)
-#define MEGCC_OUTPUT(ptr, n) ((float *)(ptr)[RESIDUAL ? (n) + 1 : (n)])
+#define MEGCC_RESIDUAL(ptr, n) (RESIDUAL ? (const megcc_elem_t *)(ptr)[n] : NULL)
+#define MEGCC_OUTPUT(ptr, n) ((megcc_elem_t *)(ptr)[RESIDUAL ? (n) + 1 : (n)])
 
 // Makes of the sum `y` the value to store; a and b are the parameters of the activation.
 #define MEGCC_EPILOGUE_VF(y, residual, a, b)            \

@@ -114,9 +114,9 @@ MEGCC_COLD static void megcc_winograd_sort(const megcc_winograd_t *w,
 #endif
 
 // `count` lines of the transform for `outputs` outputs: elements `step` apart, lines `next` apart.
-MEGCC_INLINE void megcc_winograd_lines_of(int outputs, int is_out, int32_t count, const float *src,
-                                          ptrdiff_t step, ptrdiff_t next, float *dst,
-                                          ptrdiff_t to_step, ptrdiff_t to_next) {
+MEGCC_INLINE void megcc_winograd_lines_of(int outputs, int is_out, int32_t count,
+                                          const megcc_elem_t *src, ptrdiff_t step, ptrdiff_t next,
+                                          megcc_elem_t *dst, ptrdiff_t to_step, ptrdiff_t to_next) {
   MEGCC_WINOGRAD_ROLLED
   for (; count > 0; --count, src += next, dst += to_next) {
     const megcc_line_t d = megcc_line_load(src, step, outputs + 2);
@@ -129,9 +129,9 @@ MEGCC_INLINE void megcc_winograd_lines_of(int outputs, int is_out, int32_t count
 }
 
 // Of a size that is known at run time only.
-MEGCC_INLINE void megcc_winograd_lines(int32_t outputs, int is_out, int32_t count, const float *src,
-                                       ptrdiff_t step, ptrdiff_t next, float *dst,
-                                       ptrdiff_t to_step, ptrdiff_t to_next) {
+MEGCC_INLINE void megcc_winograd_lines(int32_t outputs, int is_out, int32_t count,
+                                       const megcc_elem_t *src, ptrdiff_t step, ptrdiff_t next,
+                                       megcc_elem_t *dst, ptrdiff_t to_step, ptrdiff_t to_next) {
 #define MEGCC_WINOGRAD_LINES(n) \
   megcc_winograd_lines_of(n, is_out, count, src, step, next, dst, to_step, to_next)
   switch (outputs) {
@@ -148,14 +148,16 @@ MEGCC_INLINE void megcc_winograd_lines(int32_t outputs, int is_out, int32_t coun
 #undef MEGCC_WINOGRAD_LINES
 }
 
-MEGCC_HOT static void megcc_winograd_lines_in(int32_t outputs, int32_t count, const float *src,
-                                              ptrdiff_t step, ptrdiff_t next, float *dst,
-                                              ptrdiff_t to_step, ptrdiff_t to_next) {
+MEGCC_HOT static void megcc_winograd_lines_in(int32_t outputs, int32_t count,
+                                              const megcc_elem_t *src, ptrdiff_t step,
+                                              ptrdiff_t next, megcc_elem_t *dst, ptrdiff_t to_step,
+                                              ptrdiff_t to_next) {
   megcc_winograd_lines(outputs, 0, count, src, step, next, dst, to_step, to_next);
 }
 
-MEGCC_HOT static void megcc_winograd_lines_out(int32_t outputs, int32_t count, const float *src,
-                                               ptrdiff_t step, ptrdiff_t next, float *dst) {
+MEGCC_HOT static void megcc_winograd_lines_out(int32_t outputs, int32_t count,
+                                               const megcc_elem_t *src, ptrdiff_t step,
+                                               ptrdiff_t next, megcc_elem_t *dst) {
   const ptrdiff_t to_step = step == MEGCC_VL ? MEGCC_VL : MEGCC_WINOGRAD_LINE;
   const ptrdiff_t to_next = step == MEGCC_VL ? MEGCC_WINOGRAD_LINE : MEGCC_VL;
   megcc_winograd_lines(outputs, 1, count, src, step, next, dst, to_step, to_next);
@@ -163,18 +165,18 @@ MEGCC_HOT static void megcc_winograd_lines_out(int32_t outputs, int32_t count, c
 
 // Inputs of a tile: pixels `step` floats apart, rows `next`, as a row of each matrix.
 typedef struct {
-  const float *src;
+  const megcc_elem_t *src;
   ptrdiff_t step, next;
-  float *v;
+  megcc_elem_t *v;
   ptrdiff_t matrix;  // floats from one matrix to the next
 } megcc_winograd_in_t;
 
 // A function of its own, so that the multiples of strides stay in registers.
 MEGCC_HOT static void megcc_winograd_full_in(const megcc_winograd_in_t *in, int32_t floats) {
   const ptrdiff_t step = in->step, next = in->next, matrix = in->matrix;
-  const float *src = in->src;
-  float *v = in->v;
-  float lines[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE];
+  const megcc_elem_t *src = in->src;
+  megcc_elem_t *v = in->v;
+  megcc_elem_t lines[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE];
   for (int32_t c = 0; c < floats; c += MEGCC_VL) {
     megcc_winograd_lines_of(MEGCC_WINOGRAD_M, 0, MEGCC_WINOGRAD_P, src + c, step, next, lines,
                             MEGCC_VL, MEGCC_WINOGRAD_LINE);
@@ -185,7 +187,7 @@ MEGCC_HOT static void megcc_winograd_full_in(const megcc_winograd_in_t *in, int3
 
 MEGCC_COLD static void megcc_winograd_cut_in(const megcc_winograd_tile_t *t,
                                              const megcc_winograd_in_t *in, int32_t floats) {
-  float lines[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE];
+  megcc_elem_t lines[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE];
   for (int32_t c = 0; c < floats; c += MEGCC_VL) {
     megcc_winograd_lines_in(t->cols, t->rows + 2, in->src + c, in->step, in->next, lines, MEGCC_VL,
                             MEGCC_WINOGRAD_LINE);
@@ -195,10 +197,11 @@ MEGCC_COLD static void megcc_winograd_cut_in(const megcc_winograd_tile_t *t,
 }
 
 // Rows of `count` pixels of `lanes` channels into a patch.
-MEGCC_INLINE void megcc_winograd_copy(const float *src, ptrdiff_t step, ptrdiff_t next,
-                                      int32_t rows, int32_t count, int32_t lanes, float *patch) {
+MEGCC_INLINE void megcc_winograd_copy(const megcc_elem_t *src, ptrdiff_t step, ptrdiff_t next,
+                                      int32_t rows, int32_t count, int32_t lanes,
+                                      megcc_elem_t *patch) {
   for (; rows > 0; --rows, src += next, patch += MEGCC_WINOGRAD_LINE) {
-    const float *from = src;
+    const megcc_elem_t *from = src;
     for (int32_t j = 0; j < count; ++j, from += step) {
       megcc_vf_store(patch + j * MEGCC_VL, megcc_vf_load_n(from, lanes));
     }
@@ -209,8 +212,8 @@ MEGCC_INLINE void megcc_winograd_copy(const float *src, ptrdiff_t step, ptrdiff_
 // channels after the last whole vector, go through a patch of one vector of channels, which is zero
 // where they are not.
 MEGCC_COLD static void megcc_winograd_tile_in(const megcc_winograd_t *w,
-                                              const megcc_winograd_tile_t *t, const float *x,
-                                              float *v, ptrdiff_t matrix) {
+                                              const megcc_winograd_tile_t *t, const megcc_elem_t *x,
+                                              megcc_elem_t *v, ptrdiff_t matrix) {
   const int32_t *attr = w->attr;
   const int32_t ic = attr[CONV2D_IC], whole = ic / MEGCC_VL * MEGCC_VL;
   const int32_t top = t->y - attr[CONV2D_PT], left = t->x - attr[CONV2D_PL];
@@ -222,7 +225,7 @@ MEGCC_COLD static void megcc_winograd_tile_in(const megcc_winograd_t *w,
   const int inside = i0 == 0 && j0 == 0 && i1 == t->rows + 2 && j1 == t->cols + 2;
   const ptrdiff_t step = ic, next = (ptrdiff_t)attr[CONV2D_W] * ic;
   const ptrdiff_t at = i0 * MEGCC_WINOGRAD_LINE + j0 * MEGCC_VL;
-  float patch[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE];
+  megcc_elem_t patch[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE];
   megcc_winograd_in_t in;
   int32_t c = 0;
   x += ((ptrdiff_t)t->image * attr[CONV2D_H] + top + i0) * next + (left + j0) * step;
@@ -258,10 +261,10 @@ MEGCC_COLD static void megcc_winograd_tile_in(const megcc_winograd_t *w,
 
 // Where a tile's results come from, its row of each matrix of products, and where they go.
 typedef struct {
-  float *m;
+  megcc_elem_t *m;
   ptrdiff_t matrix;
-  const float *bias, *residual;
-  float *y;
+  const megcc_elem_t *bias, *residual;
+  megcc_elem_t *y;
   ptrdiff_t row, pixel;  // floats from row to row and from pixel to pixel
   float act_a, act_b;
 } megcc_winograd_out_t;
@@ -276,7 +279,7 @@ typedef struct {
 // A bias that is added to the product at the points (1, 1) comes out of the transforms at every
 // output.
 MEGCC_INLINE void megcc_winograd_add_bias(const megcc_winograd_out_t *out, int32_t c, megcc_vf b) {
-  float *one = out->m + (MEGCC_WINOGRAD_P + 1) * out->matrix + c;
+  megcc_elem_t *one = out->m + (MEGCC_WINOGRAD_P + 1) * out->matrix + c;
   megcc_vf_store(one, megcc_vf_add(megcc_vf_load(one), b));
 }
 
@@ -284,11 +287,11 @@ MEGCC_INLINE void megcc_winograd_add_bias(const megcc_winograd_out_t *out, int32
 MEGCC_HOT static void megcc_winograd_full_out(const megcc_winograd_out_t *out, int32_t floats) {
   const megcc_vf act_a = megcc_vf_dup(out->act_a), act_b = megcc_vf_dup(out->act_b);
   const ptrdiff_t matrix = out->matrix, row = out->row, pixel = out->pixel;
-  float lines[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE];
+  megcc_elem_t lines[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE];
   (void)act_a, (void)act_b;
   for (int32_t c = 0; c < floats; c += MEGCC_VL) {
-    const float *residual = RESIDUAL ? out->residual + c : NULL, *src = lines;
-    float *y = out->y + c;
+    const megcc_elem_t *residual = RESIDUAL ? out->residual + c : NULL, *src = lines;
+    megcc_elem_t *y = out->y + c;
     (void)residual;
     megcc_winograd_add_bias(out, c, megcc_vf_load(out->bias + c));
     megcc_winograd_lines_of(MEGCC_WINOGRAD_M, 1, MEGCC_WINOGRAD_P, out->m + c,
@@ -316,7 +319,8 @@ MEGCC_HOT static void megcc_winograd_cut_out(const megcc_winograd_tile_t *t,
                                              const megcc_winograd_out_t *out, int32_t c,
                                              int32_t cols) {
   const megcc_vf act_a = megcc_vf_dup(out->act_a), act_b = megcc_vf_dup(out->act_b);
-  float lines[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE], rows[MEGCC_WINOGRAD_M * MEGCC_WINOGRAD_LINE];
+  megcc_elem_t lines[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE],
+      rows[MEGCC_WINOGRAD_M * MEGCC_WINOGRAD_LINE];
   (void)act_a, (void)act_b;
   for (; c < cols; c += MEGCC_VL) {
     const int32_t lanes = cols - c < MEGCC_VL ? cols - c : MEGCC_VL;
@@ -325,9 +329,9 @@ MEGCC_HOT static void megcc_winograd_cut_out(const megcc_winograd_tile_t *t,
                              out->matrix, lines);
     megcc_winograd_lines_out(t->cols, t->rows_there, lines, MEGCC_VL, MEGCC_WINOGRAD_LINE, rows);
     for (int32_t i = 0; i < t->rows_there; ++i) {
-      const float *row = rows + i * MEGCC_WINOGRAD_LINE;
-      float *y = out->y + i * out->row + c;
-      const float *residual = RESIDUAL ? out->residual + i * out->row + c : NULL;
+      const megcc_elem_t *row = rows + i * MEGCC_WINOGRAD_LINE;
+      megcc_elem_t *y = out->y + i * out->row + c;
+      const megcc_elem_t *residual = RESIDUAL ? out->residual + i * out->row + c : NULL;
       (void)residual;
       for (int32_t j = 0; j < t->cols_there; ++j, y += out->pixel) {
         megcc_vf sum = megcc_vf_load(row + j * MEGCC_VL);
@@ -352,10 +356,10 @@ MEGCC_COLD static void megcc_winograd_tile_out(const megcc_winograd_tile_t *t,
 MEGCC_COLD static void megcc_winograd_products(const megcc_winograd_t *w,
                                                const megcc_winograd_block_t *block, megcc_gemm_t *g,
                                                int32_t cols, size_t v_matrix, size_t weights,
-                                               float *m, size_t m_matrix) {
-  const float *const *rows = g->a;
+                                               megcc_elem_t *m, size_t m_matrix) {
+  const megcc_elem_t *const *rows = g->a;
   const size_t skip = g->a_skip;
-  const float *b = g->b;
+  const megcc_elem_t *b = g->b;
   for (int32_t i = 0, k = 0; i < MEGCC_WINOGRAD_P; ++i) {
     for (int32_t j = 0; j < MEGCC_WINOGRAD_P; ++j, ++k) {
       const int no_cut_rows = i >= w->last_rows + 2, no_cut_cols = j >= w->last_cols + 2;
@@ -383,9 +387,9 @@ MEGCC_INLINE void megcc_winograd(void *const *ptr, const int32_t *attr, void *wo
   const int32_t units = groups * group_units;
   const size_t row = ((size_t)ic + MEGCC_VL - 1) / MEGCC_VL * MEGCC_VL;
   const size_t panels = ((size_t)ocg + NR - 1) / NR;
-  const float *x = ptr[0], *weights = ptr[1], *bias = ptr[2];
-  const float *residual = MEGCC_RESIDUAL(ptr, 3), **table = workspace;
-  float *y = MEGCC_OUTPUT(ptr, 3), *v, *m;
+  const megcc_elem_t *x = ptr[0], *weights = ptr[1], *bias = ptr[2];
+  const megcc_elem_t *residual = MEGCC_RESIDUAL(ptr, 3), **table = workspace;
+  megcc_elem_t *y = MEGCC_OUTPUT(ptr, 3), *v, *m;
   megcc_winograd_t w;
   megcc_winograd_block_t block;
   megcc_winograd_out_t out;
@@ -402,7 +406,7 @@ MEGCC_INLINE void megcc_winograd(void *const *ptr, const int32_t *attr, void *wo
   most = tiles < MEGCC_WINOGRAD_TILES ? tiles : MEGCC_WINOGRAD_TILES;
   v_matrix = (size_t)most * row;
   m_matrix = (size_t)most * MEGCC_WINOGRAD_COLS;
-  v = (float *)((char *)workspace + (size_t)most * MEGCC_GEMM_ENTRY);
+  v = (megcc_elem_t *)((char *)workspace + (size_t)most * MEGCC_GEMM_ENTRY);
   m = v + MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_P * v_matrix;
   for (int32_t k = 0; k < most; ++k) table[k] = v + (size_t)k * row;
   g.a = table;

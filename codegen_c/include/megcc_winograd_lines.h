@@ -14,13 +14,14 @@
 #ifndef MEGCC_WINOGRAD_LINES_H
 #define MEGCC_WINOGRAD_LINES_H
 
+#include "megcc_elem.h"
 #include "simd/megcc_simd.h"
 
 typedef struct {
   megcc_vf v0, v1, v2, v3, v4, v5, v6, v7;
 } megcc_line_t;
 
-MEGCC_INLINE megcc_line_t megcc_line_load(const float *p, ptrdiff_t step, int n) {
+MEGCC_INLINE megcc_line_t megcc_line_load(const megcc_elem_t *p, ptrdiff_t step, int n) {
   megcc_line_t d;
   d.v0 = megcc_vf_load(p);
   d.v1 = megcc_vf_load(p + step);
@@ -33,7 +34,7 @@ MEGCC_INLINE megcc_line_t megcc_line_load(const float *p, ptrdiff_t step, int n)
   return d;
 }
 
-MEGCC_INLINE void megcc_line_store(float *p, ptrdiff_t step, int n, megcc_line_t d) {
+MEGCC_INLINE void megcc_line_store(megcc_elem_t *p, ptrdiff_t step, int n, megcc_line_t d) {
   megcc_vf_store(p, d.v0);
   if (n > 1) megcc_vf_store(p + step, d.v1);
   if (n > 2) megcc_vf_store(p + 2 * step, d.v2);

@@ -5,6 +5,8 @@ A new kernel needs nothing here: the registry finds its file, and the rows of it
 is one such module::
 
     CASES = [{"n": 1, "h": 4, ...}, ...]          # rows
+    HALVES = CASES[::2]                           # optional: rows that are cases in f16, too: its
+                                                  #   f32 operands and results, rounded
     def facts(row) -> dict                        # optional: completes a row to all facts of the
                                                   #   operator (default: the row, dtype "f32")
     def operands(facts, rng) -> [array, ...]      # the inputs, as the op header orders them,
@@ -157,15 +159,26 @@ def cases_of(op: str) -> tuple[Case, ...]:
 def cases_from(module: Any) -> tuple[Case, ...]:
     """The cases of a module's rows."""
     result = []
-    for index, row in enumerate(module.CASES):
+    rows = [*((row, False) for row in module.CASES), *((row, True) for row in _halves(module))]
+    for index, (row, half) in enumerate(rows):
         facts = {"dtype": "f32", **(module.facts(dict(row)) if hasattr(module, "facts") else row)}
         rng = np.random.default_rng(index)
-        inputs = tuple(np.ascontiguousarray(a) for a in module.operands(facts, rng))
         with np.errstate(all="ignore"):
-            outputs = tuple(np.ascontiguousarray(a) for a in module.reference(facts, list(inputs)))
+            inputs = _stored(module.operands(facts, rng), half)
+            outputs = _stored(module.reference(facts, list(inputs)), half)
         facts = completed(module.__name__.rpartition(".")[2], facts, inputs, outputs)
         result.append(Case(module, index, facts, inputs, outputs, row))
     return tuple(result)
+
+
+def _halves(module: Any) -> Sequence[Mapping[str, Any]]:
+    return getattr(module, "HALVES", ())
+
+
+def _stored(arrays: Sequence[np.ndarray], half: bool) -> tuple[np.ndarray, ...]:
+    """The arrays of a case, those of f32 perhaps as f16."""
+    kept = (a.astype(np.float16) if half and a.dtype == np.float32 else a for a in arrays)
+    return tuple(np.ascontiguousarray(a) for a in kept)
 
 
 def completed(

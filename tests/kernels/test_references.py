@@ -45,7 +45,8 @@ def _run(op: str, x: np.ndarray, extra: dict[str, np.ndarray], **attributes) -> 
 
 
 def _sample(op: str, step: int) -> list[harness.Case]:
-    return [c for c in harness.cases_of(op)[::step] if c.outputs[0].size]
+    whole = [c for c in harness.cases_of(op) if c.outputs[0].dtype == np.float32]
+    return [c for c in whole[::step] if c.outputs[0].size]
 
 
 @pytest.mark.parametrize("case", _sample("pool2d", 1), ids=lambda c: str(c.index))

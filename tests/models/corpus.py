@@ -17,6 +17,8 @@ from onnx import numpy_helper
 
 #: Largest difference over largest magnitude that is always accepted.
 RELATIVE = 1e-4
+#: The same for an output in f16, which the reference rounds as well: its last bit.
+RELATIVE_HALF = 2.0**-10
 #: The references differ by the noise floor between two modes of one runtime: accept five times it.
 NOISE = 5.0
 #: A reference that is zero everywhere has no magnitude to be relative to.
@@ -148,7 +150,8 @@ def _compare(case: Case, name: str, got: np.ndarray | None, want: np.ndarray) ->
     magnitude = float(np.abs(b[finite]).max(initial=0.0))
     allowed = NOISE * case.noise.get(name, 0.0)
     if np.issubdtype(want.dtype, np.floating):
-        relative = RELATIVE * magnitude if magnitude else ABSOLUTE_FOR_ZERO
+        limit = RELATIVE_HALF if want.dtype == np.float16 else RELATIVE
+        relative = limit * magnitude if magnitude else ABSOLUTE_FOR_ZERO
         inexact = INEXACT.get((case.folder.parent.name, name), 0.0)
         allowed = max(allowed, relative, inexact)
     return Difference(case.name, name, largest, allowed, magnitude)

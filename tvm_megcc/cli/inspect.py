@@ -137,6 +137,8 @@ def spending_line(spent: Mapping[str, Any]) -> str:
     """What was spent on speed."""
     preference = spent["preference"]
     asked = f"--optimize {preference['optimize']}{' --exact' if preference['exact'] else ''}"
+    if "precision" in preference:
+        asked += f" --precision {preference['precision']}"
     if not spent["calls"]:
         return f"{asked}; no call has a choice"
     allowed = spent["allowed_bytes"]

@@ -18,7 +18,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from tvm_megcc.core import preference as preferences
-from tvm_megcc.core.preference import OPTIMIZE, Preference
+from tvm_megcc.core.preference import OPTIMIZE, PRECISIONS, Preference
 from tvm_megcc.dims import Symbol
 from tvm_megcc.errors import InputError
 from tvm_megcc.target import resolve
@@ -79,6 +79,14 @@ def add_compiling(parser: argparse.ArgumentParser) -> None:
         " Winograd",
     )
     parser.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        default=preferences.DEFAULT.precision,
+        help="fp16: weights and activations of 16 bits, computed with in f16 where the machine has"
+        " +fp16; mixed: stored so, computed with in f32; fp32: neither; model: fp16 for a model in"
+        " f16, else fp32 (default: %(default)s)",
+    )
+    parser.add_argument(
         "--dump-ir", metavar="DIR", help="write the module before and after each pass to DIR"
     )
 
@@ -91,8 +99,8 @@ def params(args: argparse.Namespace) -> Arrays | None:
 
 
 def preference(args: argparse.Namespace) -> Preference:
-    """What ``--optimize`` and ``--exact`` say."""
-    return Preference(args.optimize, args.exact)
+    """What ``--optimize``, ``--exact`` and ``--precision`` say."""
+    return Preference(args.optimize, args.exact, args.precision)
 
 
 def add_running(parser: argparse.ArgumentParser) -> None:

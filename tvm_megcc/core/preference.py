@@ -15,6 +15,8 @@ from tvm_megcc.errors import InputError
 #: By how much weights may grow over the whole model, as a fraction: none is without bound.
 GROWTH: dict[str, tuple[int, int] | None] = {"speed": None, "balanced": (1, 4), "size": (0, 1)}
 OPTIMIZE = tuple(GROWTH)
+#: In what floats are stored and computed with.
+PRECISIONS = ("model", "fp32", "fp16", "mixed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +31,29 @@ class Preference:
         ``size`` never lets weights grow, and has the package's kernels compiled for size.
     exact : bool
         Only kernels that add and multiply what the operator's definition does.
+    precision : {"model", "fp32", "fp16", "mixed"}
+        ``fp16`` stores floats in 16 bits and computes in them where the machine can; ``mixed``
+        stores them so and computes in f32; ``fp32`` does both in f32. ``model``: as ``fp16`` for a
+        model in f16, else as ``fp32``.
 
     Raises
     ------
     InputError
-        When there is no such ``optimize``.
+        When there is no such ``optimize`` or ``precision``.
     """
 
     optimize: str = "balanced"
     exact: bool = False
+    precision: str = "model"
 
     def __post_init__(self) -> None:
         if self.optimize not in GROWTH:
             raise InputError(
                 f"optimize {self.optimize!r} is not known; choose from {', '.join(OPTIMIZE)}"
+            )
+        if self.precision not in PRECISIONS:
+            raise InputError(
+                f"precision {self.precision!r} is not known; choose from {', '.join(PRECISIONS)}"
             )
 
     def allowance(self, weights: int) -> int | None:

@@ -1,8 +1,9 @@
 """A loaded model -> a Relax module: its inputs and outputs, and between them the nodes (`walk`).
 
-Half precision (f16, bf16) is a storage type: such inputs are widened to f32 on entry, outputs
-narrowed on exit, and everything between is computed in f32, as ONNX Runtime does on a CPU. A Cast
-to half precision still rounds.
+Half precision (f16, bf16) is a storage type here: such inputs are widened to f32 on entry, outputs
+narrowed on exit, and everything between is f32, as ONNX Runtime has it on a CPU. A Cast to half
+precision still rounds. A module of a model in f16 is marked as one, with what the model has in f32
+(`relax_tools.half`); a pass makes it f16 again.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.core.dtypes import DType, of, of_numpy, of_onnx
+from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.exprs import shape_of
 from tvm_megcc.relax_tools.names import with_names
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of, size_of, with_bounds
@@ -23,6 +25,7 @@ from ..errors import UnsupportedError
 from ..ops._context import expr_dtype
 from ..ops._stored import packed, restored, unpacked
 from . import sequences
+from .half import full_names
 from .model import ImportedModel, InputInfo, OutputInfo
 from .sequences import TensorList, Value
 from .state import Scope
@@ -82,6 +85,9 @@ def import_graph(
             if isinstance(func, relax.Function):
                 mod.update_func(gvar, with_bounds(func, importer.symbols.values()))
     mod = with_names(mod, {v: n for v, n in importer.names.items() if v != n and n.isprintable()})
+    full = full_names(model)
+    if full is not None:
+        mod = half.marked(mod, map(identifier, full))
     outputs = output_infos(mod, output_names, importer.stored_ports, importer.sizes())
     return ImportedModel(mod, inputs, outputs, name)
 

@@ -1,4 +1,4 @@
-"""unary and binary: elementwise operators that stand alone (chains are fused as TIR)."""
+"""unary, binary and cast: elementwise operators that stand alone (chains are fused as TIR)."""
 
 from __future__ import annotations
 
@@ -45,6 +45,15 @@ def anchors() -> Iterator[Anchor]:
         x = wildcard()
         pattern, build = is_op(f"relax.{name}")(x), partial(_unary, codes("unary")[code])
         yield Anchor(f"unary.{name}", pattern, {"x": x}, build, elementwise=True)
+    x = wildcard()
+    yield Anchor("cast", is_op("relax.astype")(x), {"x": x}, _cast, elementwise=True)
+
+
+def _cast(parts: Parts, tail: Tail) -> Request | None:
+    x, shape = parts["x"], parts.shape_of(parts["x"])
+    if shape is None or {dtype_of(x), dtype_of(parts["root"])} != {"f16", "f32"}:
+        return None
+    return Request("cast", {"size": product(shape)}, {"x": x})
 
 
 def _unary(code: int, parts: Parts, tail: Tail, a: float = 0.0, b: float = 0.0) -> Request | None:

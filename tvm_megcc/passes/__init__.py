@@ -24,6 +24,7 @@ from tvm_megcc.passes.fold_constants import FoldConstants
 from tvm_megcc.passes.fold_scale import FoldScaleShift
 from tvm_megcc.passes.forward_memory import ForwardMemory
 from tvm_megcc.passes.generate import Generate
+from tvm_megcc.passes.half_precision import HalfPrecision, wide_machine
 from tvm_megcc.passes.implicit_broadcast import ImplicitBroadcast
 from tvm_megcc.passes.integer_form import IntegerForm
 from tvm_megcc.passes.legalise import LegaliseRest
@@ -39,8 +40,9 @@ from tvm_megcc.relax_tools import raising
 
 __all__ = [
     "CallExterns", "ChannelsLast", "ExpandQuantised", "FoldConstants", "FoldScaleShift",
-    "ForwardMemory", "Generate", "ImplicitBroadcast", "IntegerForm", "LegaliseRest",
-    "MaterialiseKernels", "NarrowMoves", "PointwiseProducts", "QuantisedMoves", "ReadSizes",
+    "ForwardMemory", "Generate", "HalfPrecision", "ImplicitBroadcast", "IntegerForm",
+    "LegaliseRest", "MaterialiseKernels", "NarrowMoves", "PointwiseProducts", "QuantisedMoves",
+    "ReadSizes",
     "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d", "pipeline", "stages",
 ]  # fmt: skip
 
@@ -62,6 +64,7 @@ def stages(
         What decides between kernels that differ in speed and size.
     """
     sequential = tvm.transform.Sequential
+    computing = wide_machine(arch) if preference.precision == "mixed" else arch
     return {
         "canonicalise": sequential(
             [
@@ -81,12 +84,13 @@ def stages(
                 FoldConstants(keep_weights=True),
                 relax.transform.EliminateCommonSubexpr(),
                 relax.transform.CanonicalizeBindings(),
+                HalfPrecision(preference.precision),
             ]
         ),
         "layout": sequential([ChannelsLast(), NarrowMoves()]),
         "forward_memory": ForwardMemory(),
         "materialise": sequential(
-            [WidenWeights(arch), MaterialiseKernels(arch, preference), LegaliseRest()]
+            [WidenWeights(computing), MaterialiseKernels(computing, preference), LegaliseRest()]
         ),
         "generate": sequential([CallExterns(), Generate(entries)]),
     }

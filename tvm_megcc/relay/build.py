@@ -43,6 +43,7 @@ def build(
     externs: Sequence[str | os.PathLike[str]] = (),
     optimize: str = "balanced",
     exact: bool = False,
+    precision: str = "model",
 ) -> Library:
     """Compile a function of a Relax module, with what it calls.
 
@@ -70,6 +71,8 @@ def build(
         How much weights may grow for speed: see `core.preference.Preference`.
     exact : bool
         Only kernels that add and multiply what an operator's definition does.
+    precision : {"model", "fp32", "fp16", "mixed"}
+        In what floats are stored and computed with: see `core.preference.Preference`.
 
     Returns
     -------
@@ -85,7 +88,7 @@ def build(
     from tvm_megcc import pipeline
 
     arch = architecture(target)
-    preference = Preference(optimize, exact)
+    preference = Preference(optimize, exact, precision)
     func = _entry(mod, entry)
     attrs = dict(func.attrs or {})
     count = input_count(func, int(attrs.get("num_input", len(func.params))))

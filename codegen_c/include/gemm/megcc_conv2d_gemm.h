@@ -2,7 +2,7 @@
 // group).
 //
 // Per block of up to 96 pixels a table holds, for every pixel and run, the address of the run's
-// first float (megcc_gemm.h). Two kinds of runs:
+// first megcc_elem_t (megcc_gemm.h). Two kinds of runs:
 //   taps       one run of IC/G floats per kernel element; a tap in the padding reads zeros
 //   row taps   one run of KW * IC floats per kernel row, for few channels, where a tap alone would
 //              be too short for a vector; a pixel at the left or right border reads a copied patch
@@ -21,20 +21,20 @@
 #define MEGCC_CONV_FEW 16  // row taps up to this many channels
 
 // Copies the floats of one kernel row that lie in the image, zeros where they do not.
-static void megcc_conv_patch(const float *row, int32_t left, int32_t width, int32_t kw, int32_t ic,
-                             float *patch) {
+static void megcc_conv_patch(const megcc_elem_t *row, int32_t left, int32_t width, int32_t kw,
+                             int32_t ic, megcc_elem_t *patch) {
   const int32_t before = left < 0 ? -left : 0, inside = width - left < kw ? width - left : kw;
-  const float *src = row + (ptrdiff_t)left * ic;
+  const megcc_elem_t *src = row + (ptrdiff_t)left * ic;
   int32_t i = 0;
-  for (; i < kw * ic && i < before * ic; ++i) patch[i] = 0.0f;
+  for (; i < kw * ic && i < before * ic; ++i) patch[i] = 0;
   for (; i < inside * ic; ++i) patch[i] = src[i];
-  for (; i < kw * ic; ++i) patch[i] = 0.0f;
+  for (; i < kw * ic; ++i) patch[i] = 0;
 }
 
 typedef struct {
-  const float *x, *zeros;
-  const float **table;
-  float *patches;
+  const megcc_elem_t *x, *zeros;
+  const megcc_elem_t **table;
+  megcc_elem_t *patches;
   const int32_t *attr;
   int32_t row_taps;
 } megcc_conv_t;
@@ -57,15 +57,15 @@ MEGCC_INLINE megcc_conv_span_t megcc_conv_span(int32_t first, int32_t step, int3
 
 // Part of an output row: its pixels' first input row and column, and where their addresses go.
 typedef struct {
-  const float *image;
+  const megcc_elem_t *image;
   int32_t top, left, run;
-  const float **entry;
+  const megcc_elem_t **entry;
   int32_t count;  // addresses from one kernel element's to the next one's
 } megcc_conv_row_t;
 
 // Entries [begin, end) become p, p + step, ..., four at a time: two stores of a pair.
-MEGCC_HOT static void megcc_conv_fill(const float **entry, int32_t begin, int32_t end,
-                                      const float *p, ptrdiff_t step) {
+MEGCC_HOT static void megcc_conv_fill(const megcc_elem_t **entry, int32_t begin, int32_t end,
+                                      const megcc_elem_t *p, ptrdiff_t step) {
   for (; end - begin >= 4; begin += 4, p += 4 * step) {
     entry[begin] = p;
     entry[begin + 1] = p + step;
@@ -94,7 +94,8 @@ static void megcc_conv_taps(const megcc_conv_t *v, megcc_conv_row_t o) {
 }
 
 // Where a pixel's columns reach over a border they are copied; gives the next free patch.
-static float *megcc_conv_row_taps(const megcc_conv_t *v, megcc_conv_row_t o, float *patch) {
+static megcc_elem_t *megcc_conv_row_taps(const megcc_conv_t *v, megcc_conv_row_t o,
+                                         megcc_elem_t *patch) {
   const int32_t *attr = v->attr;
   const int32_t w = attr[CONV2D_W], ic = attr[CONV2D_IC], sw = attr[CONV2D_SW];
   const int32_t kw = attr[CONV2D_KW];
@@ -103,7 +104,7 @@ static float *megcc_conv_row_taps(const megcc_conv_t *v, megcc_conv_row_t o, flo
     if (row < 0 || row >= attr[CONV2D_H]) {
       megcc_conv_fill(o.entry, 0, o.run, v->zeros, 0);
     } else {
-      const float *src = o.image + (ptrdiff_t)row * w * ic;
+      const megcc_elem_t *src = o.image + (ptrdiff_t)row * w * ic;
       for (int32_t k = 0; k < o.run; ++k) {
         if (k == s.begin) k = s.end;
         if (k == o.run) break;
@@ -129,7 +130,7 @@ static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count
   const int whole = attr[CONV2D_KH] == 1 && attr[CONV2D_KW] == 1 && oh == h && ow == w &&
                     attr[CONV2D_SH] == 1 && attr[CONV2D_SW] == 1 && attr[CONV2D_PT] == 0 &&
                     attr[CONV2D_PL] == 0;
-  float *patch = v->patches;
+  megcc_elem_t *patch = v->patches;
   if (whole) {  // pixel for pixel
     megcc_conv_fill(v->table, 0, count, v->x + (size_t)first * (size_t)ic, ic);
     return;
@@ -167,8 +168,8 @@ MEGCC_COLD static void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, 
   const int32_t pixels = attr[CONV2D_N] * attr[CONV2D_OH] * attr[CONV2D_OW];
   const int32_t group_units = (ocg + MEGCC_GEMM_UNIT - 1) / MEGCC_GEMM_UNIT;
   const int32_t units = groups * group_units;
-  const float *b = ptr[1], *bias = ptr[2];
-  float *y = MEGCC_OUTPUT(ptr, 3), *zeros;
+  const megcc_elem_t *b = ptr[1], *bias = ptr[2];
+  megcc_elem_t *y = MEGCC_OUTPUT(ptr, 3), *zeros;
   const int32_t run_floats = ic * (row_taps ? attr[CONV2D_KW] : 1);
   megcc_conv_t v;
   megcc_gemm_t g;
@@ -179,11 +180,11 @@ MEGCC_COLD static void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, 
   v.attr = attr;
   v.row_taps = row_taps;
   v.table = workspace;
-  zeros = (float *)((char *)workspace +
-                    (size_t)(block < pixels ? block : pixels) * (size_t)runs * MEGCC_GEMM_ENTRY);
+  zeros = (megcc_elem_t *)((char *)workspace + (size_t)(block < pixels ? block : pixels) *
+                                                   (size_t)runs * MEGCC_GEMM_ENTRY);
   v.zeros = zeros;
   v.patches = zeros + run_floats;
-  for (int32_t i = 0; i < run_floats; ++i) zeros[i] = 0.0f;
+  for (int32_t i = 0; i < run_floats; ++i) zeros[i] = 0;
   g.a = v.table;
   g.segments = (size_t)runs;
   g.length = depth / (size_t)(runs ? runs : 1);

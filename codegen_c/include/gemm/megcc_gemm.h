@@ -21,10 +21,10 @@
 #define BIAS 1
 #endif
 
-#if defined(__ARM_NEON) && MEGCC_VL == 4 && NR == 8 && !defined(MEGCC_SIMD_PORTABLE)
+#if defined(__ARM_NEON) && NR == 2 * MEGCC_VL && !defined(MEGCC_SIMD_PORTABLE)
 #if defined(__aarch64__) && __SIZEOF_POINTER__ == 8
 #include "gemm/megcc_gemm_arm64.h"
-#elif defined(__arm__)
+#elif defined(__arm__) && !defined(MEGCC_F16)
 #include "gemm/megcc_gemm_armv7.h"
 #endif
 #endif
@@ -82,23 +82,23 @@
 #endif
 
 typedef struct {
-  const float *const *a;
+  const megcc_elem_t *const *a;
   size_t a_stride, a_skip;
   size_t segments, length;
   size_t panel;  // K * NR, floats from one panel of b to the next
-  const float *b;
-  const float *bias;      // N floats; read only when BIAS is 1
-  const float *residual;  // as dst; read only when RESIDUAL is not 0
-  float *dst;
+  const megcc_elem_t *b;
+  const megcc_elem_t *bias;      // N floats; read only when BIAS is 1
+  const megcc_elem_t *residual;  // as dst; read only when RESIDUAL is not 0
+  megcc_elem_t *dst;
   size_t ld;  // floats from row to row of dst and residual
   float act_a, act_b;
 } megcc_gemm_t;
 
 // One tile: its first row's pointers, the first lane of its panel, and where its corner goes.
 typedef struct {
-  const float *const *a;
-  const float *b, *bias, *residual;
-  float *dst;
+  const megcc_elem_t *const *a;
+  const megcc_elem_t *b, *bias, *residual;
+  megcc_elem_t *dst;
   size_t ld;
 } megcc_gemm_at_t;
 
@@ -115,7 +115,7 @@ typedef char megcc_gemm_layout_t[offsetof(megcc_gemm_t, a_stride) == sizeof(size
 
 // What a tile reads where there is no bias.
 #if !BIAS && defined(MEGCC_TILE_SUMS)
-static const float megcc_gemm_zeros[MEGCC_GEMM_WIDTH];
+static const megcc_elem_t megcc_gemm_zeros[MEGCC_GEMM_WIDTH];
 #define MEGCC_GEMM_BIAS(g, c) megcc_gemm_zeros
 #elif !BIAS
 #define MEGCC_GEMM_BIAS(g, c) NULL
@@ -180,8 +180,8 @@ MEGCC_INLINE void megcc_gemm_column(const megcc_gemm_t *g, megcc_gemm_at_t at, i
 }
 
 // Copies `rows` rows of `n` floats (n > 0).
-MEGCC_HOT static void megcc_gemm_copy(const float *src, size_t lds, float *dst, size_t ldd,
-                                      int32_t rows, int32_t n) {
+MEGCC_HOT static void megcc_gemm_copy(const megcc_elem_t *src, size_t lds, megcc_elem_t *dst,
+                                      size_t ldd, int32_t rows, int32_t n) {
   for (int32_t r = 0; r < rows; ++r, src += lds, dst += ldd) {
     int32_t i = 0;
     for (; n - i >= MEGCC_VL; i += MEGCC_VL) megcc_vf_store(dst + i, megcc_vf_load(src + i));
@@ -193,10 +193,10 @@ MEGCC_HOT static void megcc_gemm_copy(const float *src, size_t lds, float *dst, 
 // so that nothing past the operands is touched.
 MEGCC_COLD static void megcc_gemm_edge(const megcc_gemm_t *g, megcc_gemm_at_t at, int32_t rows,
                                        int32_t cols, int32_t vectors) {
-  float bias[MEGCC_GEMM_WIDTH] = {0};
-  float tile[MEGCC_GEMM_ROWS * MEGCC_GEMM_WIDTH];
+  megcc_elem_t bias[MEGCC_GEMM_WIDTH] = {0};
+  megcc_elem_t tile[MEGCC_GEMM_ROWS * MEGCC_GEMM_WIDTH];
 #if RESIDUAL
-  float residual[MEGCC_GEMM_ROWS * MEGCC_GEMM_WIDTH] = {0};
+  megcc_elem_t residual[MEGCC_GEMM_ROWS * MEGCC_GEMM_WIDTH] = {0};
 #endif
   if (BIAS) megcc_gemm_copy(at.bias, 0, bias, 0, 1, cols);
   for (int32_t r = 0; r < rows; r += MEGCC_GEMM_ROWS) {

@@ -1,4 +1,5 @@
-// The sums of a tile of megcc_gemm.h on Arm64, for panels of 8 columns, as one piece of assembly:
+// The sums of a tile of megcc_gemm.h on Arm64, for panels of two vectors (8 columns of f32, 16 of
+// f16), as one piece of assembly:
 // left to themselves compilers turn a multiply by lane into a broadcast, spill accumulators to load
 // early, and copy them.
 //
@@ -8,6 +9,9 @@
 // packed. Taller and narrower tiles load more often: 6 x 16 leaves two registers for b and takes 14
 // loads. `ld1` also fits a big-endian machine.
 //
+// A vector of f16 has eight k of a row, which are then a turn of the loop; by lane it may only be
+// one of v0-v15.
+//
 //   v0-v3   two k of a panel             x2-x4   panels     x12      runs left
 //   v4-v7   four k of each row           x5-x8   rows       x13      floats of a run
 //   v8-v31  accumulators, six per row    x9-x11  the table of rows, its stride, what is skipped
@@ -16,9 +20,55 @@
 
 #include "megcc_kernel.h"
 
+// A vector: its lanes, the type of one, and what is loaded; the size of an element in memory and
+// the logarithm of it; bytes of one, two and four vectors in memory. f16 that is only stored is
+// widened as soon as it is loaded.
+#if defined(MEGCC_SIMD_HALF_H)
+#define MEGCC_ARM64_V ".4s"
+#define MEGCC_ARM64_L ".s"
+#define MEGCC_ARM64_M ".4h"
+#define MEGCC_ARM64_WIDEN(v) "fcvtl " v ".4s," v ".4h\n"
+#define MEGCC_ARM64_WIDEN_TWO(v, w) "megcc_l " v "," w "\n"
+#define MEGCC_ARM64_BEGIN \
+  ".macro megcc_l a,b\nfcvtl \\a\\().4s,\\a\\().4h\nfcvtl \\b\\().4s,\\b\\().4h\n.endm\n"
+#define MEGCC_ARM64_END ".purgem megcc_l\n"
+#elif MEGCC_VL == 4
+#define MEGCC_ARM64_V ".4s"
+#define MEGCC_ARM64_L ".s"
+#define MEGCC_ARM64_M ".4s"
+#define MEGCC_ARM64_WIDEN(v)
+#define MEGCC_ARM64_WIDEN_TWO(v, w)
+#define MEGCC_ARM64_BEGIN
+#define MEGCC_ARM64_END
+#else
+#define MEGCC_ARM64_V ".8h"
+#define MEGCC_ARM64_L ".h"
+#define MEGCC_ARM64_M ".8h"
+#define MEGCC_ARM64_WIDEN(v)
+#define MEGCC_ARM64_WIDEN_TWO(v, w)
+#define MEGCC_ARM64_BEGIN
+#define MEGCC_ARM64_END
+#endif
+#if defined(MEGCC_F16)
+#define MEGCC_ARM64_SIZE "#2"
+#define MEGCC_ARM64_SHIFT "#1"
+#else
+#define MEGCC_ARM64_SIZE "#4"
+#define MEGCC_ARM64_SHIFT "#2"
+#endif
+#if defined(MEGCC_SIMD_HALF_H)
+#define MEGCC_ARM64_VECTOR "#8"
+#define MEGCC_ARM64_VECTORS_2 "#16"
+#define MEGCC_ARM64_VECTORS_4 "#32"
+#else
+#define MEGCC_ARM64_VECTOR "#16"
+#define MEGCC_ARM64_VECTORS_2 "#32"
+#define MEGCC_ARM64_VECTORS_4 "#64"
+#endif
+
 // Loads in the order that a Cortex-A55 or A53 wants (docs/machines.md). `ldp` takes the lanes of a
-// big-endian machine for those of one number.
-#if defined(MEGCC_IN_ORDER) && !defined(__AARCH64EB__)
+// big-endian machine for those of one number. f16 has no such tile.
+#if defined(MEGCC_IN_ORDER) && !defined(MEGCC_F16) && !defined(__AARCH64EB__)
 #define MEGCC_ARM64_IN_ORDER
 #endif
 
@@ -50,7 +100,7 @@
 #define MEGCC_ARM64_C(r, j) MEGCC_ARM64_C##r##_##j
 
 // Of every row: the accumulator of vector j += b * lane l of the row.
-#define MEGCC_ARM64_FMLA(c, b, a, l) "fmla " c ".4s, " b ".4s, " a ".s[" l "]\n"
+#define MEGCC_ARM64_FMLA(c, b, a, l) "fmla " c MEGCC_ARM64_V ", " b MEGCC_ARM64_V ", " a MEGCC_ARM64_L "[" l "]\n"
 #define MEGCC_ARM64_COL_1(j, b, l) MEGCC_ARM64_FMLA(MEGCC_ARM64_C0_##j, b, "v4", l)
 #define MEGCC_ARM64_COL_2(j, b, l) \
   MEGCC_ARM64_COL_1(j, b, l) MEGCC_ARM64_FMLA(MEGCC_ARM64_C1_##j, b, "v5", l)
@@ -71,14 +121,16 @@
 #else
 #define MEGCC_ARM64_LOAD_K(b0, b1, p)
 #define MEGCC_ARM64_TWO_K(rows, p, j0, j1, next)                                  \
-  "ld1 {v0.4s-v3.4s}, [" p "], #64\n"                                             \
+  "ld1 {v0" MEGCC_ARM64_M "-v3" MEGCC_ARM64_M "}, [" p "], " MEGCC_ARM64_VECTORS_4 "\n" \
+  MEGCC_ARM64_WIDEN_TWO("v0", "v1") MEGCC_ARM64_WIDEN_TWO("v2", "v3")             \
   MEGCC_ARM64_COL_##rows(j0, "v0", "\\l0") MEGCC_ARM64_COL_##rows(j1, "v1", "\\l0") \
   MEGCC_ARM64_COL_##rows(j0, "v2", "\\l1") MEGCC_ARM64_COL_##rows(j1, "v3", "\\l1")
 #endif
 #define MEGCC_ARM64_FIRST_K(p) MEGCC_ARM64_LOAD_K("q0", "q1", p)
 #define MEGCC_ARM64_AGAIN ".if \\l1 < 3\n" MEGCC_ARM64_FIRST_K("x2") ".endif\n"
 #define MEGCC_ARM64_ONE_K(rows, p, j0, j1)                                    \
-  "ld1 {v0.4s-v1.4s}, [" p "], #32\n"                                         \
+  "ld1 {v0" MEGCC_ARM64_M "-v1" MEGCC_ARM64_M "}, [" p "], " MEGCC_ARM64_VECTORS_2 "\n" \
+  MEGCC_ARM64_WIDEN_TWO("v0", "v1")                                         \
   MEGCC_ARM64_COL_##rows(j0, "v0", "0") MEGCC_ARM64_COL_##rows(j1, "v1", "0")
 
 // The same for all panels of a tile of 2, 4 or 6 vectors.
@@ -95,41 +147,69 @@
 #define MEGCC_ARM64_ONE_K_6(rows) MEGCC_ARM64_ONE_K_4(rows) MEGCC_ARM64_ONE_K(rows, "x4", 4, 5)
 
 // Four k of all rows and vectors, and one.
-#define MEGCC_ARM64_LOAD_4_1 "ld1 {v4.4s}, [x5], #16\n"
-#define MEGCC_ARM64_LOAD_4_2 MEGCC_ARM64_LOAD_4_1 "ld1 {v5.4s}, [x6], #16\n"
+#define MEGCC_ARM64_ROW_4(v, x) \
+  "ld1 {" v MEGCC_ARM64_M "}, [" x "], " MEGCC_ARM64_VECTOR "\n" MEGCC_ARM64_WIDEN(v)
+#define MEGCC_ARM64_ROW_1(v, x) \
+  "ld1r {" v MEGCC_ARM64_M "}, [" x "], " MEGCC_ARM64_SIZE "\n" MEGCC_ARM64_WIDEN(v)
+#define MEGCC_ARM64_LOAD_4_1 MEGCC_ARM64_ROW_4("v4", "x5")
+#define MEGCC_ARM64_LOAD_4_2 MEGCC_ARM64_LOAD_4_1 MEGCC_ARM64_ROW_4("v5", "x6")
 #define MEGCC_ARM64_LOAD_4_4 \
-  MEGCC_ARM64_LOAD_4_2 "ld1 {v6.4s}, [x7], #16\n" "ld1 {v7.4s}, [x8], #16\n"
-#define MEGCC_ARM64_LOAD_1_1 "ld1r {v4.4s}, [x5], #4\n"
-#define MEGCC_ARM64_LOAD_1_2 MEGCC_ARM64_LOAD_1_1 "ld1r {v5.4s}, [x6], #4\n"
+  MEGCC_ARM64_LOAD_4_2 MEGCC_ARM64_ROW_4("v6", "x7") MEGCC_ARM64_ROW_4("v7", "x8")
+#define MEGCC_ARM64_LOAD_1_1 MEGCC_ARM64_ROW_1("v4", "x5")
+#define MEGCC_ARM64_LOAD_1_2 MEGCC_ARM64_LOAD_1_1 MEGCC_ARM64_ROW_1("v5", "x6")
 #define MEGCC_ARM64_LOAD_1_4 \
-  MEGCC_ARM64_LOAD_1_2 "ld1r {v6.4s}, [x7], #4\n" "ld1r {v7.4s}, [x8], #4\n"
+  MEGCC_ARM64_LOAD_1_2 MEGCC_ARM64_ROW_1("v6", "x7") MEGCC_ARM64_ROW_1("v7", "x8")
 #define MEGCC_ARM64_STEP_4(rows)                      \
   MEGCC_ARM64_FIRST_K("x2") MEGCC_ARM64_LOAD_4_##rows \
   "megcc_two_k 0, 1\n" "megcc_two_k 2, 3\n"
+#define MEGCC_ARM64_STEP_8(rows) \
+  MEGCC_ARM64_STEP_4(rows) "megcc_two_k 4, 5\n" "megcc_two_k 6, 7\n"
 #define MEGCC_ARM64_STEP_1(rows, vectors) \
   MEGCC_ARM64_LOAD_1_##rows MEGCC_ARM64_ONE_K_##vectors(rows)
 
-// A row's accumulators begin with the bias; x14 is 16 floats on.
+// A row's accumulators begin with the bias; x14 is four vectors on.
+#define MEGCC_ARM64_BIAS_OF(r, j0, j1, x) \
+  "ld1 {" MEGCC_ARM64_C(r, j0) MEGCC_ARM64_M "-" MEGCC_ARM64_C(r, j1) MEGCC_ARM64_M "}, [" x "]\n"
+#define MEGCC_ARM64_WIDEN_2(r, j0, j1) \
+  MEGCC_ARM64_WIDEN_TWO(MEGCC_ARM64_C(r, j0), MEGCC_ARM64_C(r, j1))
 #define MEGCC_ARM64_BIAS_2(r) \
-  "ld1 {" MEGCC_ARM64_C(r, 0) ".4s-" MEGCC_ARM64_C(r, 1) ".4s}, [%[bias]]\n"
+  MEGCC_ARM64_BIAS_OF(r, 0, 1, "%[bias]") MEGCC_ARM64_WIDEN_2(r, 0, 1)
 #define MEGCC_ARM64_BIAS_4(r) \
-  "ld1 {" MEGCC_ARM64_C(r, 0) ".4s-" MEGCC_ARM64_C(r, 3) ".4s}, [%[bias]]\n"
+  MEGCC_ARM64_BIAS_OF(r, 0, 3, "%[bias]") MEGCC_ARM64_WIDEN_2(r, 0, 1) MEGCC_ARM64_WIDEN_2(r, 2, 3)
 #define MEGCC_ARM64_BIAS_6(r) \
-  MEGCC_ARM64_BIAS_4(r) "ld1 {" MEGCC_ARM64_C(r, 4) ".4s-" MEGCC_ARM64_C(r, 5) ".4s}, [x14]\n"
+  MEGCC_ARM64_BIAS_4(r) MEGCC_ARM64_BIAS_OF(r, 4, 5, "x14") MEGCC_ARM64_WIDEN_2(r, 4, 5)
 
 // The addresses of a run of every row.
-#define MEGCC_ARM64_RUN_1 "ldr x5, [x9]\n" "add x5, x5, x11, lsl #2\n"
-#define MEGCC_ARM64_RUN_2_ "add x5, x5, x11, lsl #2\n" "add x6, x6, x11, lsl #2\n"
+#define MEGCC_ARM64_RUN_1 "ldr x5, [x9]\n" "add x5, x5, x11, lsl " MEGCC_ARM64_SHIFT "\n"
+#define MEGCC_ARM64_RUN_2_ "add x5, x5, x11, lsl " MEGCC_ARM64_SHIFT "\n" "add x6, x6, x11, lsl " MEGCC_ARM64_SHIFT "\n"
 #define MEGCC_ARM64_RUN_2 "ldp x5, x6, [x9]\n" MEGCC_ARM64_RUN_2_
 #define MEGCC_ARM64_RUN_4 \
   "ldp x5, x6, [x9]\n" "ldp x7, x8, [x9, #16]\n" MEGCC_ARM64_RUN_2_ \
-  "add x7, x7, x11, lsl #2\n" "add x8, x8, x11, lsl #2\n"
+  "add x7, x7, x11, lsl " MEGCC_ARM64_SHIFT "\n" "add x8, x8, x11, lsl " MEGCC_ARM64_SHIFT "\n"
 
-// The whole tile. Eight k a turn; where an odd four of them is left, the first turn begins in the
-// middle. The numbers are offsets in megcc_gemm_t. A macro of the assembler keeps the string below
+// Eight k a turn, from label 2 on; of f32 where an odd four of them is left, the first turn begins
+// in the middle.
+#if MEGCC_VL == 4
+#define MEGCC_ARM64_REST "3"
+#define MEGCC_ARM64_TURN(rows)                                                \
+  "add x14, x13, #4\n"                                                        \
+  "lsr x14, x14, #3\n"                                                        \
+  "cbz x14, 4f\n"                                                             \
+  "tbnz x13, #2, 3f\n"                                                        \
+  "2:\n" MEGCC_ARM64_STEP_4(rows)                                    \
+  "3:\n" MEGCC_ARM64_STEP_4(rows)
+#else
+#define MEGCC_ARM64_REST "7"
+#define MEGCC_ARM64_TURN(rows)                                                \
+  "lsr x14, x13, #3\n"                                                        \
+  "cbz x14, 4f\n"                                                             \
+  "2:\n" MEGCC_ARM64_STEP_8(rows)
+#endif
+
+// The whole tile. The numbers are offsets in megcc_gemm_t. A macro of the assembler keeps the string below
 // what C99 requires compilers to take.
 #define MEGCC_ARM64_TEXT(rows, vectors)                                       \
-  ".macro megcc_two_k l0, l1\n"                                               \
+  MEGCC_ARM64_BEGIN ".macro megcc_two_k l0, l1\n"                                               \
   MEGCC_ARM64_TWO_K_##vectors(rows)                                           \
   ".endm\n"                                                                   \
   "mov x9, %[a]\n"                                                            \
@@ -137,24 +217,19 @@
   "ldp x10, x11, [%[g], #8]\n"                                                \
   "ldp x12, x13, [%[g], #24]\n"                                               \
   "ldr x4, [%[g], #40]\n"                                                     \
-  "add x14, %[bias], #64\n"                                                   \
-  "add x3, x2, x4, lsl #2\n"                                                  \
-  "add x4, x3, x4, lsl #2\n"                                                  \
+  "add x14, %[bias], " MEGCC_ARM64_VECTORS_4 "\n"                                                   \
+  "add x3, x2, x4, lsl " MEGCC_ARM64_SHIFT "\n"                                                  \
+  "add x4, x3, x4, lsl " MEGCC_ARM64_SHIFT "\n"                                                  \
   MEGCC_FOR_ROWS(rows)(MEGCC_ARM64_BIAS_##vectors)                            \
   "cbz x12, 6f\n"                                                             \
   "1:\n"                                                                      \
   MEGCC_ARM64_RUN_##rows                                                      \
   "add x9, x9, x10, lsl #3\n"                                                 \
-  "add x14, x13, #4\n"                                                        \
-  "lsr x14, x14, #3\n"                                                        \
-  "cbz x14, 4f\n"                                                             \
-  "tbnz x13, #2, 3f\n"                                                        \
-  "2:\n" MEGCC_ARM64_STEP_4(rows)                                    \
-  "3:\n" MEGCC_ARM64_STEP_4(rows)                                    \
+  MEGCC_ARM64_TURN(rows)                                                      \
   "subs x14, x14, #1\n"                                                       \
   "b.ne 2b\n"                                                                 \
   "4:\n"                                                                      \
-  "ands x14, x13, #3\n"                                                       \
+  "ands x14, x13, #" MEGCC_ARM64_REST "\n"                                     \
   "b.eq 6f\n"                                                                 \
   "5:\n" MEGCC_ARM64_STEP_1(rows, vectors)                                    \
   "subs x14, x14, #1\n"                                                       \
@@ -162,7 +237,7 @@
   "6:\n"                                                                      \
   "subs x12, x12, #1\n"                                                       \
   "b.gt 1b\n"                                                                 \
-  ".purgem megcc_two_k\n"
+  MEGCC_ARM64_END ".purgem megcc_two_k\n"
 
 #define MEGCC_ARM64_OUT_2(r) "=w"(s##r##_0), "=w"(s##r##_1)
 #define MEGCC_ARM64_OUT_4(r) MEGCC_ARM64_OUT_2(r), "=w"(s##r##_2), "=w"(s##r##_3)
@@ -191,11 +266,12 @@
   MEGCC_EACH_ROW(MEGCC_ARM64_COPIES)
 #define MEGCC_TILE_SUMS(rows, vectors, g, a, b, bias) MEGCC_TILE_SUMS_(rows, vectors, g, a, b, bias)
 
-// Stores y0 ..., the finished row r of a tile, to dst: 16 floats and what remains by one
+#if !defined(MEGCC_SIMD_HALF_H)
+// Stores y0 ..., the finished row r of a tile, to dst: four vectors and what remains by one
 // instruction each.
 #define MEGCC_ARM64_BIND(r, j) register megcc_vf o##j __asm__(MEGCC_ARM64_C(r, j)) = y##j;
 #define MEGCC_ARM64_LIST(r, j0, j1) \
-  "st1 {" MEGCC_ARM64_C(r, j0) ".4s-" MEGCC_ARM64_C(r, j1) ".4s}, "
+  "st1 {" MEGCC_ARM64_C(r, j0) MEGCC_ARM64_V "-" MEGCC_ARM64_C(r, j1) MEGCC_ARM64_V "}, "
 #define MEGCC_ARM64_STORE_2(r) \
   __asm__ volatile(MEGCC_ARM64_LIST(r, 0, 1) "[%0]" : : "r"(dst), "w"(o0), "w"(o1) : "memory")
 #define MEGCC_ARM64_STORE_4(r)                                    \
@@ -203,14 +279,16 @@
                    :                                              \
                    : "r"(dst), "w"(o0), "w"(o1), "w"(o2), "w"(o3) \
                    : "memory")
-#define MEGCC_ARM64_STORE_6(r)                                                                     \
-  __asm__ volatile(MEGCC_ARM64_LIST(r, 0, 3) "[%0]\n" MEGCC_ARM64_LIST(r, 4, 5) "[%1]"             \
-                   :                                                                               \
-                   : "r"(dst), "r"(dst + 16), "w"(o0), "w"(o1), "w"(o2), "w"(o3), "w"(o4), "w"(o5) \
+#define MEGCC_ARM64_STORE_6(r)                                                              \
+  __asm__ volatile(MEGCC_ARM64_LIST(r, 0, 3) "[%0]\n" MEGCC_ARM64_LIST(r, 4, 5) "[%1]"      \
+                   :                                                                        \
+                   : "r"(dst), "r"(dst + 4 * MEGCC_VL), "w"(o0), "w"(o1), "w"(o2), "w"(o3), \
+                     "w"(o4), "w"(o5)                                                       \
                    : "memory")
 #define MEGCC_TILE_STORE_ROW_(r, vectors) \
   MEGCC_EACH_COL(MEGCC_ARM64_BIND, r)     \
   MEGCC_ARM64_STORE_##vectors(r);
 #define MEGCC_TILE_STORE_ROW(r, vectors) MEGCC_TILE_STORE_ROW_(r, vectors)
+#endif
 
 #endif  // MEGCC_GEMM_ARM64_H

@@ -31,14 +31,14 @@
   const megcc_vf bias##j = BIAS ? megcc_vf_load(bias + (j)*MEGCC_VL) : megcc_vf_zero();
 #define MEGCC_TILE_ACC(r, j) megcc_vf c##r##_##j = bias##j;
 #define MEGCC_TILE_ACCS(r) MEGCC_EACH_COL(MEGCC_TILE_ACC, r)
-#define MEGCC_TILE_PTR(r) const float *p##r = a[r] + g->a_skip;
+#define MEGCC_TILE_PTR(r) const megcc_elem_t *p##r = a[r] + g->a_skip;
 #define MEGCC_TILE_LOAD_B(_, j) const megcc_vf v##j = megcc_vf_load(MEGCC_TILE_B(j));
 #define MEGCC_TILE_FMA(r, j) c##r##_##j = megcc_vf_fma(c##r##_##j, x##r, v##j);
-#define MEGCC_TILE_STEP(r)                     \
-  {                                            \
-    const megcc_vf x##r = megcc_vf_dup(*p##r); \
-    ++p##r;                                    \
-    MEGCC_EACH_COL(MEGCC_TILE_FMA, r)          \
+#define MEGCC_TILE_STEP(r)                                     \
+  {                                                            \
+    const megcc_vf x##r = megcc_vf_dup(megcc_elem_f32(*p##r)); \
+    ++p##r;                                                    \
+    MEGCC_EACH_COL(MEGCC_TILE_FMA, r)                          \
   }
 #define MEGCC_TILE_FINISH(r, j) \
   megcc_vf y##j = c##r##_##j;   \
@@ -59,9 +59,9 @@
 MEGCC_HOT static void MEGCC_GEMM_TILE(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS)(const megcc_gemm_t *g,
                                                                            megcc_gemm_at_t *at,
                                                                            int32_t tiles) {
-  const float *const *rows = at->a;
-  const float *const b = at->b, *const bias = at->bias, *res = at->residual;
-  float *dst = at->dst;
+  const megcc_elem_t *const *rows = at->a;
+  const megcc_elem_t *const b = at->b, *const bias = at->bias, *res = at->residual;
+  megcc_elem_t *dst = at->dst;
   const size_t ld = at->ld;
   const megcc_vf act_a = megcc_vf_dup(g->act_a), act_b = megcc_vf_dup(g->act_b);
   (void)bias, (void)act_a, (void)act_b;
@@ -70,8 +70,8 @@ MEGCC_HOT static void MEGCC_GEMM_TILE(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS)(const
 #ifdef MEGCC_TILE_SUMS
     MEGCC_TILE_SUMS(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS, g, rows, b, bias)
 #else
-    const float *const *a = rows;
-    const float *b0 = b;
+    const megcc_elem_t *const *a = rows;
+    const megcc_elem_t *b0 = b;
     const size_t panel = g->panel;
     MEGCC_EACH_COL(MEGCC_TILE_BIAS, 0)
     MEGCC_EACH_ROW(MEGCC_TILE_ACCS)

@@ -12,20 +12,26 @@
 #endif
 
 // Columns [c0, c0 + cols) of rhs as panels, zeros in the lanes past them.
-static void megcc_matmul_pack(const float *rhs, int32_t n, int32_t depth, int32_t c0, int32_t cols,
-                              float *panels) {
+static void megcc_matmul_pack(const megcc_elem_t *rhs, int32_t n, int32_t depth, int32_t c0,
+                              int32_t cols, megcc_elem_t *panels) {
   for (int32_t p = 0; p < cols; p += NR, panels += (size_t)depth * NR) {
     const int32_t lanes = cols - p < NR ? cols - p : NR;
     if (TRANS_B) {
       for (int32_t j = 0; j < NR; ++j) {
-        const float *src = rhs + (size_t)(c0 + p + (j < lanes ? j : 0)) * (size_t)depth;
-        for (int32_t k = 0; k < depth; ++k)
-          panels[(size_t)k * NR + (size_t)j] = j < lanes ? src[k] : 0.0f;
+        const megcc_elem_t *src = rhs + (size_t)(c0 + p + (j < lanes ? j : 0)) * (size_t)depth;
+        for (int32_t k = 0; k < depth; ++k) {
+          megcc_elem_t *to = panels + (size_t)k * NR + (size_t)j;
+          if (j < lanes) {
+            *to = src[k];
+          } else {
+            *to = 0;
+          }
+        }
       }
     } else {
       for (int32_t k = 0; k < depth; ++k) {
-        const float *src = rhs + (size_t)k * (size_t)n + c0 + p;
-        float *to = panels + (size_t)k * NR;
+        const megcc_elem_t *src = rhs + (size_t)k * (size_t)n + c0 + p;
+        megcc_elem_t *to = panels + (size_t)k * NR;
         for (int32_t j = 0; j < NR; j += MEGCC_VL) {
           const int32_t here = lanes - j < 0 ? 0 : lanes - j < MEGCC_VL ? lanes - j : MEGCC_VL;
           megcc_vf_store(to + j, here == MEGCC_VL ? megcc_vf_load(src + j)
@@ -43,18 +49,20 @@ MEGCC_INLINE void megcc_matmul_dynamic(void *const *ptr, const int32_t *attr, vo
                                        int32_t begin, int32_t end) {
   const int32_t m = attr[MATMUL_M], n = attr[MATMUL_N], depth = attr[MATMUL_K];
   const int32_t units = (n + MEGCC_MATMUL_COLS - 1) / MEGCC_MATMUL_COLS;
-  const float **table = workspace;
+  const megcc_elem_t **table = workspace;
   const size_t rows = (size_t)(m < MEGCC_GEMM_BLOCK ? m : MEGCC_GEMM_BLOCK);
-  float *panels = (float *)((char *)workspace + (rows + 7) / 8 * 64);
+  megcc_elem_t *panels = (megcc_elem_t *)((char *)workspace + (rows + 7) / 8 * 64);
   megcc_gemm_t g = megcc_matmul_setup(ptr, attr, table);
-  const float *bias = g.bias, *residual = g.residual;
-  float *dst = g.dst;
+  const megcc_elem_t *bias = g.bias, *residual = g.residual;
+  megcc_elem_t *dst = g.dst;
   g.b = panels;
   for (int32_t unit = begin; unit < end; ++unit) {
     const int32_t batch = unit / units, c0 = unit % units * MEGCC_MATMUL_COLS;
     const int32_t cols = n - c0 < MEGCC_MATMUL_COLS ? n - c0 : MEGCC_MATMUL_COLS;
-    const float *lhs = (const float *)ptr[0] + (ptrdiff_t)batch * attr[MATMUL_LHS_STRIDE];
-    const float *rhs = (const float *)ptr[1] + (ptrdiff_t)batch * attr[MATMUL_RHS_STRIDE];
+    const megcc_elem_t *lhs =
+        (const megcc_elem_t *)ptr[0] + (ptrdiff_t)batch * attr[MATMUL_LHS_STRIDE];
+    const megcc_elem_t *rhs =
+        (const megcc_elem_t *)ptr[1] + (ptrdiff_t)batch * attr[MATMUL_RHS_STRIDE];
     megcc_matmul_pack(rhs, n, depth, c0, cols, panels);
     if (BIAS) g.bias = bias + c0;
     for (int32_t first = 0; first < m; first += MEGCC_GEMM_BLOCK) {

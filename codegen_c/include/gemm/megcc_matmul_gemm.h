@@ -8,7 +8,7 @@
 #include "op/matmul.h"
 
 MEGCC_INLINE megcc_gemm_t megcc_matmul_setup(void *const *ptr, const int32_t *attr,
-                                             const float *const *rows) {
+                                             const megcc_elem_t *const *rows) {
   megcc_gemm_t g;
   const size_t k = (size_t)attr[MATMUL_K];
   g.a = rows;
@@ -29,7 +29,7 @@ MEGCC_INLINE megcc_gemm_t megcc_matmul_setup(void *const *ptr, const int32_t *at
 // Units [begin, end) of MEGCC_GEMM_UNIT columns of the only row; a constant rhs in panels.
 MEGCC_INLINE void megcc_matmul_row(void *const *ptr, const int32_t *attr, int32_t begin,
                                    int32_t end) {
-  const float *row = ptr[0];
+  const megcc_elem_t *row = ptr[0];
   const int32_t n = attr[MATMUL_N], last = (n + MEGCC_GEMM_UNIT - 1) / MEGCC_GEMM_UNIT;
   const megcc_gemm_t g = megcc_matmul_setup(ptr, attr, &row);
   if (begin < end) {
@@ -43,10 +43,10 @@ MEGCC_INLINE void megcc_matmul_packed(void *const *ptr, const int32_t *attr, voi
                                       int32_t begin, int32_t end) {
   const int32_t m = attr[MATMUL_M], n = attr[MATMUL_N], rows = attr[MATMUL_B] * m;
   const int32_t units = (n + MEGCC_GEMM_UNIT - 1) / MEGCC_GEMM_UNIT;
-  const float **table = workspace;
+  const megcc_elem_t **table = workspace;
   megcc_gemm_t g = megcc_matmul_setup(ptr, attr, table);
-  const float *residual = g.residual;
-  float *dst = g.dst;
+  const megcc_elem_t *residual = g.residual;
+  megcc_elem_t *dst = g.dst;
   int32_t block;
   if (begin >= end) return;
   if (rows == 1) {  // recurrent models have thousands of these: nothing to find or divide
@@ -61,7 +61,7 @@ MEGCC_INLINE void megcc_matmul_packed(void *const *ptr, const int32_t *attr, voi
     const int32_t stop = units - unit < end - begin ? units : unit + end - begin;
     for (int32_t r = 0; r < count; ++r) {
       const int32_t row = first + r;
-      table[r] = (const float *)ptr[0] + (ptrdiff_t)(row / m) * attr[MATMUL_LHS_STRIDE] +
+      table[r] = (const megcc_elem_t *)ptr[0] + (ptrdiff_t)(row / m) * attr[MATMUL_LHS_STRIDE] +
                  (size_t)(row % m) * g.length;
     }
     g.dst = dst + (size_t)first * (size_t)n;

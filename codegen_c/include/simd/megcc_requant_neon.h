@@ -14,21 +14,11 @@
 
 #include "megcc_requant.h"
 
-<<<<<<< HEAD
 // Whether y has limits that are not those of its type, on Arm64: none need no instructions.
 #ifndef LIMITS
 #define LIMITS 1
 #endif
 
-// Whether Y is unsigned, for the types that a kernel of this library may have there.
-#define MEGCC_IS_UNSIGNED_u8 1
-#define MEGCC_IS_UNSIGNED_i8 0
-#define MEGCC_IS_UNSIGNED_i32 0
-#define MEGCC_IS_UNSIGNED_f32 0
-#define MEGCC_IS_UNSIGNED(dtype) MEGCC_CAT(MEGCC_IS_UNSIGNED_, dtype)
-
-=======
->>>>>>> 357402a (8-bit convolutions and products on every other machine: vectors of columns in plain C, AVX2 and wider, Armv7)
 // A call's numbers in every lane.
 #if defined(__aarch64__)
 typedef struct {

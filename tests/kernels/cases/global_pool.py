@@ -15,6 +15,7 @@ CASES = [
         (3, 1, 20), (2, 49, 130), (1, 3001, 9), (0, 4, 8), (2, 4, 0),
     ]
 ]  # fmt: skip
+HALVES = CASES[::2]
 
 
 def operands(f, rng):

@@ -17,6 +17,7 @@ CASES = [
     {"outer": 4, "inner": 0, "scale": 1, "bias": 1, "rms": 0},
     {"outer": 65, "inner": 128, "scale": 1, "bias": 1, "rms": 0},
 ]
+HALVES = CASES
 
 
 def facts(row):

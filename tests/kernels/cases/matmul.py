@@ -39,6 +39,7 @@ CASES = [
     {"m": 1, "n": 50, "k": 6, "rhs_const": 1, "residual": 2, **_RELU},
     *({"m": 3, "n": 13, "k": 6, "rhs_const": 1, "act": ACT[act]} for act in ("SIGMOID", "GELU")),
 ]  # fmt: skip
+HALVES = CASES[1::2]
 
 
 def facts(row):

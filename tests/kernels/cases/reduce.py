@@ -32,6 +32,7 @@ CASES = [
         for axis in (0, 7)
     ),
 ]
+HALVES = [row for row in CASES if "dtype" not in row]
 TYPES = {"f32": np.float32, "i8": np.int8, "u8": np.uint8, "i32": np.int32, "i64": np.int64}
 
 

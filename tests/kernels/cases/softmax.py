@@ -14,6 +14,7 @@ CASES = [
         (0, 5, 1), (3, 0, 1), (2, 3, 0), (0, 3, 4), (3, 0, 4), (1, 21, 400), (197, 65, 1),
     ]
 ]  # fmt: skip
+HALVES = [row for row in CASES if row["inner"] == 1]
 
 
 def operands(f, rng):

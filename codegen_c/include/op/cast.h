@@ -1,0 +1,11 @@
+// op cast: y[i] = x[i] as another type of float.
+//
+//   in    x: X [size]
+//   out   y: Y [size]
+#ifndef MEGCC_OP_CAST_H
+#define MEGCC_OP_CAST_H
+enum {
+  CAST_SIZE,  // elements
+  CAST_ATTRS
+};
+#endif  // MEGCC_OP_CAST_H

@@ -1,0 +1,24 @@
+// kernel: dwconv2d_nhwc_f16
+// like: dwconv2d_nhwc_f32
+// dtype: f16
+// arch: portable
+// isa: simd
+// rank: 15
+// tolerance: 1e-3
+//
+// Depthwise, any kernel, stride, dilation and padding, pixel by pixel: megcc_dw_pixel.h.
+// f16 is widened as it is loaded.
+#define MEGCC_F16 1
+
+#include "megcc_dw_pixel.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_dwconv2d_nhwc_f16
+#endif
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  const megcc_dw_pixel_t d = megcc_dw_pixel_setup(ptr, attr);
+  (void)workspace;
+  for (int32_t row = begin; row < end; ++row) megcc_dw_pixels(d, ptr, attr, row, 1);
+}

@@ -1,0 +1,27 @@
+// kernel: dwconv2d_nhwc_f16_3x3
+// like: dwconv2d_nhwc_f32_3x3
+// dtype: f16
+// arch: portable
+// isa: simd
+// rank: 30
+// tolerance: 1e-3
+//
+// Depthwise 3x3, several rows at a time: megcc_dwconv.h. f16 is widened as it is loaded.
+#define MEGCC_F16 1
+#define DW_K 3
+
+#ifndef STRIDE
+#define STRIDE 1
+#endif
+
+#include "megcc_dwconv.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_dwconv2d_nhwc_f16_3x3
+#endif
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  (void)workspace;
+  megcc_dwconv(ptr, attr, begin, end);
+}

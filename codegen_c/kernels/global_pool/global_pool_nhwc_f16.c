@@ -1,0 +1,22 @@
+// kernel: global_pool_nhwc_f16
+// like: global_pool_nhwc_f32_simd
+// dtype: f16
+// arch: portable
+// isa: simd
+// rank: 0
+// tolerance: 1e-3
+//
+// A work item is 64 channels of one image, added up in f32: megcc_global_pool.h.
+#define MEGCC_F16 1
+
+#include "megcc_global_pool.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_global_pool_nhwc_f16
+#endif
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  (void)workspace;
+  megcc_global_pool(ptr, attr, begin, end);
+}

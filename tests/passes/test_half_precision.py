@@ -1,0 +1,133 @@
+"""HalfPrecision: what is computed in f16 and what in f32, and that ports and numbers stay."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax
+
+from tvm_megcc.passes import HalfPrecision
+from tvm_megcc.passes.half_precision import narrowed, wide_machine
+from tvm_megcc.relax_tools import half
+from tvm_megcc.relax_tools.calls import op_name
+
+from . import support
+
+op = relax.op
+RNG = np.random.default_rng(0)
+
+
+def weights(*shape: int) -> relax.Expr:
+    return relax.const(RNG.standard_normal(shape).astype("float32"))
+
+
+def _dtype(var: relax.Var) -> str:
+    fields = var.ty.fields if isinstance(var.ty, relax.TupleType) else [var.ty]
+    return str(fields[0].dtype)
+
+
+def computed(mod: tvm.IRModule) -> list[str]:
+    """Operators of ``main`` with the types of their results, conversions left out."""
+    return [
+        f"{op_name(b.value).removeprefix('relax.').removeprefix('nn.')} {_dtype(b.var)}"
+        for block in mod["main"].body.blocks
+        for b in block.bindings
+        if op_name(b.value) not in ("", "relax.astype")
+    ]
+
+
+CASES = {
+    "convolution, bias and activation": (
+        lambda x: op.nn.relu(op.add(op.nn.conv2d(x, weights(4, 3, 1, 1)), weights(1, 4, 1, 1))),
+        [(1, 3, 5, 5)], ["conv2d float16", "add float16", "relu float16"]),
+    "what comes before the first product": (
+        lambda x, y: op.matmul(op.subtract(x, y), weights(3, 2)), [(2, 3), (2, 3)],
+        ["subtract float32", "matmul float16"]),
+    "sensitive operators, and what is made of them alone": (
+        lambda x: op.add(op.exp(op.matmul(x, weights(3, 3))), relax.const(1.0)), [(2, 3)],
+        ["matmul float16", "exp float32", "add float32"]),
+    "f32 that meets f16": (
+        lambda x, y: op.multiply(op.matmul(x, y), op.sum(op.matmul(x, y), 1, keepdims=True)),
+        [(2, 3), (3, 2)],
+        ["matmul float16", "matmul float16", "sum float32", "multiply float16"]),
+    "mean over pixels, mean over rows": (
+        lambda x: op.mean(op.mean(op.nn.relu(op.nn.conv2d(x, weights(4, 3, 1, 1))), [2, 3]), [1]),
+        [(1, 3, 5, 5)], ["conv2d float16", "relu float16", "mean float16", "mean float32"]),
+    "operands in a tuple": (
+        lambda x: op.concat([op.matmul(x, weights(3, 3)), x], 1), [(2, 3)],
+        ["matmul float16", "concat float16"]),
+    "fields of a result": (
+        lambda x: op.split(op.matmul(x, weights(3, 4)), 2, 1)[1], [(2, 3)],
+        ["matmul float16", "split float16"]),
+    "no product": (lambda x: op.nn.relu(x), [(2, 3)], ["relu float32"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_types_follow_the_rules_and_numbers_stay(name: str) -> None:
+    body, shapes, expected = CASES[name]
+    before = support.build(body, *shapes)
+    after = HalfPrecision("fp16")(before)
+    assert computed(after) == expected
+    signature = after["main"]
+    assert [str(p.ty.dtype) for p in signature.params] == ["float32"] * len(shapes)
+    given = [np.random.default_rng(1).uniform(-1, 1, s).astype("float32") for s in shapes]
+    for want, got in zip(support.run(before, *given), support.run(after, *given), strict=True):
+        assert got.dtype == np.float32
+        np.testing.assert_allclose(got, want, rtol=2e-2, atol=2e-2)
+
+
+def test_finite_constants_stay_finite() -> None:
+    array = np.array([1e9, -3.4e38, np.inf, -np.inf, np.nan, 0.1], np.float32)
+    want = np.array([65504, -65504, np.inf, -np.inf, np.nan, 0.1], np.float16)
+    np.testing.assert_array_equal(narrowed(array), want)
+
+
+def test_a_constant_is_narrowed_where_it_stands() -> None:
+    mod = support.build(lambda x: op.matmul(x, weights(3, 2)), (2, 3))
+    (call,) = [
+        b.value for b in HalfPrecision("fp16")(mod)["main"].body.blocks[0].bindings
+        if op_name(b.value) == "relax.matmul"
+    ]  # fmt: skip
+    assert call.args[1].value.numpy().dtype == np.float16
+
+
+@pytest.mark.parametrize("precision", ["fp32", "model"])
+def test_other_precisions_leave_a_module_in_f32(precision: str) -> None:
+    mod = support.build(lambda x: op.matmul(x, weights(3, 2)), (2, 3))
+    assert HalfPrecision(precision)(mod).same_as(mod)
+
+
+def test_of_a_model_in_f16_the_named_values_stay_in_f32() -> None:
+    def body(x: relax.Expr) -> relax.Expr:
+        wide = op.astype(op.astype(x, "float16"), "float32")
+        return op.add(op.matmul(wide, weights(3, 2)), relax.const(1.0))
+
+    mod = support.build(body, (2, 3))
+    assert computed(HalfPrecision("model")(half.marked(mod, ()))) == [
+        "matmul float16", "add float16",
+    ]  # fmt: skip
+    named = [b.var.name for b in mod["main"].body.blocks[0].bindings if "matmul" in str(b.value.op)]
+    assert computed(HalfPrecision("model")(half.marked(mod, named)))[0] == "matmul float32"
+
+
+def test_a_function_that_is_called_keeps_its_types() -> None:
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((2, 3), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = builder.emit(op.matmul(x, weights(3, 3)))
+            z = builder.emit_te(lambda a: tvm.topi.tanh(a), y)
+            out = builder.emit_output(op.nn.relu(op.matmul(z, weights(3, 3))))
+        builder.emit_func_output(out)
+    after = HalfPrecision("fp16")(builder.get())
+    assert "call_tir float32" in computed(after)
+    x = np.ones((2, 3), np.float32)
+    for want, got in zip(support.run(builder.get(), x), support.run(after, x), strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-2)
+
+
+def test_wide_machine_is_the_one_without_f16_arithmetic() -> None:
+    assert wide_machine("arm64+dotprod+fp16") == "arm64+dotprod"
+    assert wide_machine("x86+avx2") == "x86+avx2"

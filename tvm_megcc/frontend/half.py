@@ -1,0 +1,57 @@
+"""Which values of a model are f16, as ONNX's own inference of types has it.
+
+Enters: a ``ModelProto``. Leaves: the names of its f32 values, if it has f16 at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import onnx
+from onnx import TensorProto
+
+from .values import tensor_type
+
+
+def full_names(model: onnx.ModelProto) -> frozenset[str] | None:
+    """Names of the values that are f32; None where nothing is f16."""
+    said = (kind for graph in _graphs(model.graph) for _, kind in _types(graph))
+    if TensorProto.FLOAT16 not in said:
+        return None
+    bare = onnx.ModelProto()
+    bare.CopyFrom(model)
+    for graph in _graphs(bare.graph):
+        known = {port.name for port in graph.input}
+        for weight in graph.initializer:
+            if weight.name not in known:
+                kind, dims = weight.data_type, weight.dims
+                graph.input.append(onnx.helper.make_tensor_value_info(weight.name, kind, dims))
+        del graph.initializer[:]
+    try:
+        bare = onnx.shape_inference.infer_shapes(bare)
+    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+        pass  # a node at fault is named when it is converted
+    found = (pair for graph in _graphs(bare.graph) for pair in _types(graph))
+    return frozenset(name for name, kind in found if kind == TensorProto.FLOAT)
+
+
+def _types(graph: onnx.GraphProto) -> Iterator[tuple[str, int]]:
+    """Values of a graph with the types that it says they have."""
+    for port in (*graph.input, *graph.value_info, *graph.output):
+        yield port.name, tensor_type(port.type).elem_type
+    for weight in graph.initializer:
+        yield weight.name, weight.data_type
+    for node in graph.node:
+        for attr in node.attribute:
+            if node.op_type == "Cast" and attr.name == "to":
+                yield node.output[0], attr.i
+            if node.op_type == "Constant" and attr.name == "value":
+                yield node.output[0], attr.t.data_type
+
+
+def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    yield graph
+    for node in graph.node:
+        for attr in node.attribute:
+            for inner in (attr.g, *attr.graphs) if attr.HasField("g") else attr.graphs:
+                yield from _graphs(inner)

@@ -1,0 +1,229 @@
+"""HalfPrecision: weights and activations in f16; what f16 cannot hold, or add up, in f32.
+
+Before: ``nn.conv2d(x, w)``, ``exp`` in f32. After: ``x`` and ``w`` as f16, ``nn.conv2d`` in f16,
+``astype`` to f32, ``exp``. Parameters and results of a function keep their types. It runs when
+constants have been folded, so that a weight is rounded once.
+
+* An operator of `_HALF` has its operands and its result in f16.
+* One of `_FULL`, whose results f16 cannot hold (``exp`` is past 65504 from 11.1 on) or whose sums
+  it would lose, has them in f32.
+* Any other one is in f32 as long as all that it computes from is: integers, inputs of the model,
+  results of `_FULL`. Else it is in f16.
+* What reads dequantised weights is in f32: kernels unpack them so.
+* What is no operator (a function, ``call_tir``) has the types that it was written for.
+
+A model in f16 (`relax_tools.half`) says itself what is f16: there the operators of `_HALF` are as
+any other one, and what the model has in f32 stays in it.
+
+TVM's ``ToMixedPrecision`` (0.27) is for other machines: it has ``exp``, ``power`` and
+``nn.layer_norm`` in f16 wherever their operands are, and leaves ``clip``, ``nn.prelu``, ``nn.pad``
+and ``where``, for which it has no rule, in f32 between conversions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from tvm_megcc.core.machine import machine
+from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools import half
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.exprs import constant, make_constant
+
+HALF, FULL = "float16", "float32"
+#: The largest f16. A finite number beyond it only has to be large, as that of a mask.
+_LARGEST = float(np.finfo(np.float16).max)
+
+_HALF = {
+    "relax.matmul", "relax.take",
+    *(f"relax.nn.{name}" for name in (
+        "conv1d", "conv2d", "conv3d", "conv1d_transpose", "conv2d_transpose", "conv3d_transpose",
+        "avg_pool2d", "max_pool2d", "adaptive_avg_pool2d", "prelu", "softmax", "log_softmax",
+        "layer_norm", "rms_norm",
+    )),
+}  # fmt: skip
+_FULL = {
+    *(f"relax.{name}" for name in (
+        "exp", "log", "power", "square", "sqrt", "rsqrt", "sum", "prod", "mean", "variance", "std",
+        "cumsum", "cumprod", "einsum", "sinh", "cosh", "tan",
+    )),
+    "relax.nn.batch_norm", "relax.nn.group_norm", "relax.nn.instance_norm", "relax.nn.softplus",
+}  # fmt: skip
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.HalfPrecision")
+class HalfPrecision:
+    """See the module's docstring.
+
+    Parameters
+    ----------
+    precision : {"model", "fp32", "fp16", "mixed"}
+        ``fp32`` leaves a module as it is; so does ``model``, if it is not of a model in f16.
+    """
+
+    def __init__(self, precision: str = "fp16") -> None:
+        self.precision = precision
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        full = half.full_values(mod)
+        if self.precision == "fp32" or (self.precision == "model" and full is None):
+            return mod
+        return relax.transform.DeadCodeElimination()(rewritten(mod, _Rewriter(mod, full)))
+
+
+def wide_machine(arch: str) -> str:
+    """The machine without what adds and multiplies in f16."""
+    found = machine(arch)
+    return replace(found, features=tuple(f for f in found.features if f.name != "fp16")).name
+
+
+def narrowed(array: np.ndarray) -> np.ndarray:
+    """An f32 array as f16; finite numbers stay finite."""
+    finite = np.where(np.isfinite(array), np.clip(array, -_LARGEST, _LARGEST), array)
+    return np.ascontiguousarray(finite.astype(np.float16))
+
+
+def _is(expr: relax.Expr, dtype: str) -> bool:
+    return isinstance(expr.ty, relax.TensorType) and str(expr.ty.dtype) == dtype
+
+
+def _dtypes(ty: relax.Type) -> list[object]:
+    """The element types of a tensor, or of the tensors of a tuple."""
+    if isinstance(ty, relax.TupleType):
+        return [_dtypes(field) for field in ty.fields]
+    return [str(ty.dtype)] if isinstance(ty, relax.TensorType) else []
+
+
+def _over_pixels(call: relax.Call) -> bool:
+    """Whether a reduction is over the last two of four axes."""
+    rank, axes = call.args[0].ty.ndim, call.attrs.axis
+    return rank == 4 and axes is not None and sorted(int(a) % 4 for a in axes) == [2, 3]
+
+
+@mutator
+class _Rewriter(PyExprMutator):
+    def __init__(self, mod: tvm.IRModule, full: frozenset[str] | None) -> None:
+        super().__init__(mod)
+        #: Variables that a model in f16 has in f32; None for a model without f16.
+        self.full = full
+        self.name = ""  # of the variable that is being bound
+        #: Of this block: (value, type) -> the same value in that type.
+        self.forms: dict[tuple[relax.Var, str], relax.Var] = {}
+        #: Results of a block, f32 by what the function says, that were computed in f16.
+        self.rounded: set[relax.Var] = set()
+
+    def visit_dataflow_block_(self, block: relax.DataflowBlock) -> relax.BindingBlock:
+        self.forms, self.rounded = {}, set()
+        return super().visit_dataflow_block_(block)
+
+    def visit_binding_block_(self, block: relax.BindingBlock) -> relax.BindingBlock:
+        self.forms, self.rounded = {}, set()
+        return super().visit_binding_block_(block)
+
+    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        var = binding.var
+        self.name = var.name
+        value = self.builder_.normalize(self.visit_expr(binding.value))
+        if _dtypes(value.ty) == _dtypes(var.ty):
+            self.builder_.emit_normalized(relax.VarBinding(var, value))
+        elif isinstance(var, relax.DataflowVar):
+            new = relax.DataflowVar(var.name, value.ty)
+            self.builder_.emit_normalized(relax.VarBinding(new, value))
+            self.set_var_remap(var, new)
+        else:  # a result of the block
+            made = value if isinstance(value, relax.Var) else self.builder_.emit(value)
+            result = self.builder_.normalize(self._like(made, var))
+            self.builder_.emit_normalized(relax.VarBinding(var, result))
+            if _is(made, HALF):
+                self.forms[var, HALF] = made
+                self.rounded.add(var)
+
+    def visit_match_cast_(self, binding: relax.MatchCast) -> None:
+        value = self._like(self.visit_expr(binding.value), binding.value)
+        self.builder_.emit_normalized(relax.MatchCast(binding.var, value, binding.ty))
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        name = op_name(call)
+        args = [self.visit_expr(arg) for arg in call.args]
+        if name == "relax.astype":
+            return self._cast(call, args[0])
+        if not name or name.startswith(("relax.call_", "relax.vm.", "relax.builtin.")):
+            args = [self._like(new, old) for new, old in zip(args, call.args, strict=True)]
+        else:
+            dtype = self._wanted(call, args) or self._followed(args)
+            args = [self._in(new, old, dtype) for new, old in zip(args, call.args, strict=True)]
+        return relax.Call(call.op, args, call.attrs, call.ty_args)
+
+    def _cast(self, call: relax.Call, arg: relax.Expr) -> relax.Expr:
+        before, after = str(call.args[0].ty.dtype), str(call.ty.dtype)
+        if before == FULL and after == HALF:
+            return self._as(arg, HALF)
+        if after == FULL and before in (HALF, FULL):  # holds no more than it did
+            return arg
+        return relax.Call(call.op, [arg], call.attrs, call.ty_args)
+
+    def _wanted(self, call: relax.Call, args: list[relax.Expr]) -> str | None:
+        """The type that an operator has whatever its operands are; None where they decide."""
+        name = op_name(call)
+        if self.full is not None and self.name in self.full:
+            return FULL
+        if any(self._is_dequantised(arg) for arg in args):
+            return FULL  # a kernel unpacks such weights itself, to f32
+        if name == "relax.mean" and _over_pixels(call):
+            return None  # a global pool, whose kernels add in f32
+        if name in _FULL:
+            return FULL
+        return HALF if name in _HALF and self.full is None else None
+
+    def _is_dequantised(self, arg: relax.Expr) -> bool:
+        value = self.lookup_binding(arg) if isinstance(arg, relax.Var) else None
+        return op_name(value) == "relax.dequantize"
+
+    def _followed(self, args: list[relax.Expr]) -> str:
+        """The type of an operator without a rule, by what its operands are computed in."""
+        values = [
+            v
+            for arg in args
+            for v in (arg.fields if isinstance(arg, relax.Tuple) else [arg])
+            if constant(v) is None
+        ]
+        halves = any(_is(v, HALF) or v in self.rounded for v in values)
+        return HALF if halves else FULL
+
+    def _in(self, new: relax.Expr, old: relax.Expr, dtype: str) -> relax.Expr:
+        """An operand in a type, if it is of either."""
+        if isinstance(old, relax.Tuple):
+            pairs = zip(new.fields, old.fields, strict=True)
+            return relax.Tuple([self._in(n, o, dtype) for n, o in pairs])
+        return self._as(new, dtype) if _is(new, HALF) or _is(new, FULL) else new
+
+    def _like(self, new: relax.Expr, old: relax.Expr) -> relax.Expr:
+        """An operand in the types that it had."""
+        if isinstance(old.ty, relax.TupleType) and _dtypes(new.ty) != _dtypes(old.ty):
+            fields = [
+                new.fields[k]
+                if isinstance(new, relax.Tuple)
+                else self.builder_.emit(relax.TupleGetItem(new, k))
+                for k in range(len(old.ty.fields))
+            ]
+            wanted = [relax.Var("_", ty) for ty in old.ty.fields]
+            return relax.Tuple([self._like(n, o) for n, o in zip(fields, wanted, strict=True)])
+        return self._as(new, FULL) if _is(old, FULL) and _is(new, HALF) else new
+
+    def _as(self, expr: relax.Expr, dtype: str) -> relax.Expr:
+        """A tensor of f16 or f32 in one of them."""
+        if _is(expr, dtype):
+            return expr
+        array = constant(expr)
+        if array is not None:
+            return make_constant(narrowed(array) if dtype == HALF else array.astype(np.float32))
+        if not isinstance(expr, relax.Var):
+            expr = self.builder_.emit(expr)
+        if (expr, dtype) not in self.forms:
+            self.forms[expr, dtype] = self.builder_.emit(relax.op.astype(expr, dtype))
+        return self.forms[expr, dtype]
