@@ -82,10 +82,14 @@ class Model:
     name: str
     path: Path
     shapes: dict[str, list[int]] | None = None
+    precision: str = "model"
 
 
 def model_of(name: str, folder: Path, shared: Path) -> Model:
-    """A network of the zoo (``NAME:int8``: quantised), `conv3x3`, a model of the corpus, or a file.
+    """A network of the zoo, `conv3x3`, a model of the corpus, or a file.
+
+    ``NETWORK:int8`` is a network of the zoo that is quantised, ``NETWORK:fp16`` one that is
+    compiled with ``--precision fp16``.
 
     Raises
     ------
@@ -95,10 +99,10 @@ def model_of(name: str, folder: Path, shared: Path) -> Model:
     network, _, form = name.partition(":")
     if network in zoo.NAMES and form == "int8":
         return Model(name, quantised(network, folder))
-    if name in zoo.NAMES or name == "conv3x3":
-        path = folder / f"{name}.onnx"
-        onnx.save(conv3x3() if name == "conv3x3" else zoo.build(name), path)
-        return Model(name, path)
+    if network in zoo.NAMES or name == "conv3x3":
+        path = folder / f"{network}.onnx"
+        onnx.save(conv3x3() if name == "conv3x3" else zoo.build(network), path)
+        return Model(name, path, precision=form or "model")
     if Path(name).is_file():
         return Model(Path(name).stem, Path(name))
     for entry in corpus(shared):
@@ -137,7 +141,7 @@ class Ours:
             out,
             archs=[self.arch],
             input_shapes=model.shapes,
-            preference=Preference(mode),
+            preference=Preference(mode, precision=model.precision),
         )
         with package.opened(out) as found:
             self.manifest, self.inputs = found.manifest, found.inputs
@@ -240,7 +244,8 @@ def count(model: Model, arch: str, cpu: str, mode: str, folder: Path) -> float:
     row = bench.Row(model.name)
     where = folder / f"{arch}_{mode}"
     where.mkdir()
-    bench.count_instructions(model.path, arch, where, row, model.shapes, Preference(mode), cpu)
+    preference = Preference(mode, precision=model.precision)
+    bench.count_instructions(model.path, arch, where, row, model.shapes, preference, cpu)
     return row.instructions[arch] / 1e6
 
 
