@@ -12,13 +12,15 @@ from tvm_megcc.fuse import (
     movement,
     pool2d,
     quantised,
+    quantised_binary,
     reduction,
     resize2d,
 )
 from tvm_megcc.fuse.request import Anchor
 
 _OPERATORS = (
-    quantised, conv2d, matmul_wq, matmul, pool2d, reduction, resize2d, movement, elementwise,
+    quantised, quantised_binary, conv2d, matmul_wq, matmul, pool2d, reduction, resize2d, movement,
+    elementwise,
 )  # fmt: skip
 
 
