@@ -4,7 +4,7 @@
 // arch: arm64
 // isa: none
 // rank: 10
-// params: A=A B=B Y=Y FUNC=func
+// params: A=A B=B Y=Y FUNC=func LIMITS=(high - low < 255)
 // inplace: a, b
 // work: size
 // cost: 4
