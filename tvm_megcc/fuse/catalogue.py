@@ -7,6 +7,7 @@ from functools import cache
 from tvm_megcc.fuse import (
     conv2d,
     elementwise,
+    lut,
     matmul,
     matmul_wq,
     movement,
@@ -19,8 +20,8 @@ from tvm_megcc.fuse import (
 from tvm_megcc.fuse.request import Anchor
 
 _OPERATORS = (
-    quantised, quantised_binary, conv2d, matmul_wq, matmul, pool2d, reduction, resize2d, movement,
-    elementwise,
+    quantised, quantised_binary, lut, conv2d, matmul_wq, matmul, pool2d, reduction, resize2d,
+    movement, elementwise,
 )  # fmt: skip
 
 
