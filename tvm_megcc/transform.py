@@ -20,6 +20,7 @@ from tvm_megcc.byoc.default import CompileRegions
 from tvm_megcc.byoc.default import with_regions as _with_regions
 from tvm_megcc.byoc.partition import PartitionForMegcc
 from tvm_megcc.passes import (
+    ByteTables,
     CallExterns,
     ChannelsLast,
     ExpandQuantised,
@@ -48,7 +49,7 @@ from tvm_megcc.passes.own_scans import OwnScans
 from tvm_megcc.passes.plan_memory import PlanMemory
 
 __all__ = [
-    "CallExterns", "CastsApart", "ChannelsLast", "CompileRegions", "ExpandQuantised",
+    "ByteTables", "CallExterns", "CastsApart", "ChannelsLast", "CompileRegions", "ExpandQuantised",
     "FoldConstants", "FoldScaleShift", "ForwardMemory", "FuseNamed", "Generate",
     "ImplicitBroadcast", "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowMoves",
     "OwnScans", "PartitionForMegcc", "PlanMemory", "PointwiseProducts", "QuantisedMoves",

@@ -7,18 +7,21 @@ from functools import cache
 from tvm_megcc.fuse import (
     conv2d,
     elementwise,
+    lut,
     matmul,
     matmul_wq,
     movement,
     pool2d,
     quantised,
+    quantised_binary,
     reduction,
     resize2d,
 )
 from tvm_megcc.fuse.request import Anchor
 
 _OPERATORS = (
-    quantised, conv2d, matmul_wq, matmul, pool2d, reduction, resize2d, movement, elementwise,
+    quantised, quantised_binary, lut, conv2d, matmul_wq, matmul, pool2d, reduction, resize2d,
+    movement, elementwise,
 )  # fmt: skip
 
 

@@ -70,7 +70,13 @@ def real_activation(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[G
 
 def stored(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
     """The real number is quantised to 8 bits by one constant scale and zero point."""
-    if grown.tail.scale is None or grown.tail.stored is not None:
+    if grown.tail.scale is not None:
+        yield from quantised(graph, origin, grown)
+
+
+def quantised(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
+    """A value in f32 is quantised to 8 bits."""
+    if grown.tail.stored is not None:
         return
     for user in graph.users_of(grown.value):
         call = graph.values[user]
@@ -107,9 +113,9 @@ def rescaling(tail: Tail, channels: Size) -> Rescaling | None:
         return None
     facts: dict[str, int | float] = {"out": _OUT["REAL"], **_LIMITS, **tail.activation}
     if tail.stored is not None:
-        if factor is None or (limits := _limits(tail)) is None:
+        if factor is None or (found := limits(tail)) is None:
             return None
-        step, held = limits
+        step, held = found
         with np.errstate(all="ignore"):
             factor = factor / step
             added = None if added is None else added / step
@@ -134,7 +140,7 @@ def _is_one(expr: relax.Expr) -> bool:
     return dims is not None and all(getattr(d, "value", None) == 1 for d in dims)
 
 
-def _limits(tail: Tail) -> tuple[np.float32, dict[str, int]] | None:
+def limits(tail: Tail) -> tuple[np.float32, dict[str, int]] | None:
     """The step of the 8 bits, their zero point, and their limits, an activation's among them."""
     assert tail.stored is not None
     step, zero = (constant(a) for a in tail.stored.args[1:])

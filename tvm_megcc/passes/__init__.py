@@ -16,6 +16,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.core.preference import DEFAULT, Preference
+from tvm_megcc.passes.byte_tables import ByteTables
 from tvm_megcc.passes.channels_last import ChannelsLast
 from tvm_megcc.passes.expand_quantised import ExpandQuantised
 from tvm_megcc.passes.externs import CallExterns
@@ -39,11 +40,11 @@ from tvm_megcc.passes.widen_weights import WidenWeights
 from tvm_megcc.relax_tools import raising
 
 __all__ = [
-    "CallExterns", "ChannelsLast", "ExpandQuantised", "FoldConstants", "FoldScaleShift",
-    "ForwardMemory", "Generate", "HalfPrecision", "ImplicitBroadcast", "IntegerForm",
-    "LegaliseRest", "MaterialiseKernels", "NarrowMoves", "PointwiseProducts", "QuantisedMoves",
-    "ReadSizes",
-    "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d", "pipeline", "stages",
+    "ByteTables", "CallExterns", "ChannelsLast", "ExpandQuantised", "FoldConstants",
+    "FoldScaleShift", "ForwardMemory", "Generate", "HalfPrecision", "ImplicitBroadcast",
+    "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowMoves", "PointwiseProducts",
+    "QuantisedMoves", "ReadSizes", "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d",
+    "pipeline", "stages",
 ]  # fmt: skip
 
 raising.register()
@@ -87,7 +88,7 @@ def stages(
                 HalfPrecision(preference.precision),
             ]
         ),
-        "layout": sequential([ChannelsLast(), NarrowMoves()]),
+        "layout": sequential([ChannelsLast(), NarrowMoves(), ByteTables()]),
         "forward_memory": ForwardMemory(),
         "materialise": sequential(
             [WidenWeights(computing), MaterialiseKernels(computing, preference), LegaliseRest()]

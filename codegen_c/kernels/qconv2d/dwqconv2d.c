@@ -7,7 +7,7 @@
 // rank: 15
 // tolerance: 1e-6 if out == MEGCC_QUANT_REAL and act else 0
 // params: X=X Y=Y OUT=out ACT=act SCALES=channel_scales OFFSET=offset ZERO=zero_operand
-//   MULTIPLIER=(min(oc // ic, 2))
+//   LIMITS=(high - low < 255) MULTIPLIER=(min(oc // ic, 2))
 // pack: w=dw_taps
 // overlap: sizeof(Y) * oc * ow * min(n * oh, pt // sh + 1)
 //   if oc == ic and sizeof(X) == sizeof(Y) and pl + pr <= dw * (kw - 1)

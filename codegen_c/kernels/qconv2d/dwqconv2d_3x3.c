@@ -7,7 +7,8 @@
 //   and (sh == sw == 1 or sh == sw == 2) and pl <= kw - sw
 // rank: 30
 // tolerance: 1e-6 if out == MEGCC_QUANT_REAL and act else 0
-// params: X=X Y=Y OUT=out ACT=act SCALES=channel_scales OFFSET=offset ZERO=zero_operand STRIDE=sw
+// params: X=X Y=Y OUT=out ACT=act SCALES=channel_scales OFFSET=offset ZERO=zero_operand
+//   LIMITS=(high - low < 255) STRIDE=sw
 // pack: w=dw_taps
 // overlap: sizeof(Y) * oc * ow * min(n * oh, pt // sh + 2)
 //   if sizeof(X) == sizeof(Y) and pl + pr <= kw - 1 and pt + pb <= kh - 1 else -1

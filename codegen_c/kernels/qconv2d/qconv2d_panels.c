@@ -3,6 +3,8 @@
 // arch: portable
 // isa: none
 // rank: 5
+// params: X=X Y=Y OUT=out ACT=act SCALES=channel_scales OFFSET=offset ZERO=zero_operand
+//   TERMS=(w_zero != 0)
 // pack: w=qgemm_panels(nr=MEGCC_QGEMM_PANEL, kr=MEGCC_QGEMM_KR, chunk=MEGCC_QGEMM_CHUNK,
 //   few=MEGCC_CONV_FEW) bias=qgemm_bias(flip=MEGCC_QGEMM_FLIP)
 //

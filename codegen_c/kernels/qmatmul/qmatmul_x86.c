@@ -3,6 +3,8 @@
 // arch: x86
 // isa: avx2
 // rank: 20
+// params: X=L Y=Y OUT=out ACT=act SCALES=channel_scales OFFSET=offset ZERO=zero_operand
+//   TERMS=(rhs_zero != 0)
 // pack: rhs=qmatmul_panels(nr=MEGCC_QGEMM_PANEL, kr=MEGCC_QGEMM_KR, chunk=MEGCC_QGEMM_CHUNK)
 //   bias=qmatmul_bias(flip=MEGCC_QGEMM_FLIP)
 //

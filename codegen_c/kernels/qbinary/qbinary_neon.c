@@ -1,0 +1,94 @@
+// kernel: qbinary_neon
+// op: qbinary
+// dtype: a=i8,u8 b=i8,u8 y=i8,u8
+// arch: arm64
+// isa: none
+// rank: 10
+// params: A=A B=B Y=Y FUNC=func LIMITS=(high - low < 255)
+// inplace: a, b
+// work: size
+// cost: 4
+//
+// Sixteen elements at a time, the last ones in a buffer.
+#include "op/qbinary.h"
+#include "simd/megcc_requant_neon.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_qbinary_neon
+#endif
+#ifndef A
+#define A i8
+#endif
+#ifndef B
+#define B i8
+#endif
+#ifndef FUNC
+#define FUNC QBINARY_ADD
+#endif
+
+typedef struct {
+  uint8x16_t a_zero, b_zero;
+  float32x4_t a_scale, b_scale, scale;
+  megcc_narrow narrow;
+} megcc_qbinary_t;
+
+// Eight bytes less their zero point: the lower ones, the upper ones.
+MEGCC_INLINE int16x8_t megcc_qbinary_low(uint8x16_t v, uint8x16_t zero, int is_unsigned) {
+  if (is_unsigned) return vreinterpretq_s16_u16(vsubl_u8(vget_low_u8(v), vget_low_u8(zero)));
+  return vsubl_s8(vreinterpret_s8_u8(vget_low_u8(v)), vreinterpret_s8_u8(vget_low_u8(zero)));
+}
+MEGCC_INLINE int16x8_t megcc_qbinary_high(uint8x16_t v, uint8x16_t zero, int is_unsigned) {
+  if (is_unsigned) return vreinterpretq_s16_u16(vsubl_high_u8(v, zero));
+  return vsubl_high_s8(vreinterpretq_s8_u8(v), vreinterpretq_s8_u8(zero));
+}
+
+// The real number of four elements; it is rounded, whatever the compiler may contract.
+MEGCC_INLINE float32x4_t megcc_qbinary_real(int32x4_t v, float32x4_t scale) {
+  float32x4_t real = vmulq_f32(vcvtq_f32_s32(v), scale);
+  __asm__("" : "+w"(real));
+  return real;
+}
+
+MEGCC_INLINE float32x4_t megcc_qbinary_four(const megcc_qbinary_t *q, int32x4_t a, int32x4_t b) {
+  const float32x4_t left = megcc_qbinary_real(a, q->a_scale);
+  const float32x4_t right = megcc_qbinary_real(b, q->b_scale);
+  const float32x4_t v = FUNC == QBINARY_MUL ? vmulq_f32(left, right) : vaddq_f32(left, right);
+  return vdivq_f32(v, q->scale);
+}
+
+MEGCC_INLINE uint8x16_t megcc_qbinary_sixteen(const megcc_qbinary_t *q, const uint8_t *a,
+                                              const uint8_t *b) {
+  const uint8x16_t x = vld1q_u8(a), y = vld1q_u8(b);
+  const int16x8_t a0 = megcc_qbinary_low(x, q->a_zero, MEGCC_IS_UNSIGNED(A));
+  const int16x8_t a1 = megcc_qbinary_high(x, q->a_zero, MEGCC_IS_UNSIGNED(A));
+  const int16x8_t b0 = megcc_qbinary_low(y, q->b_zero, MEGCC_IS_UNSIGNED(B));
+  const int16x8_t b1 = megcc_qbinary_high(y, q->b_zero, MEGCC_IS_UNSIGNED(B));
+  return megcc_stored_16(
+      &q->narrow, megcc_qbinary_four(q, vmovl_s16(vget_low_s16(a0)), vmovl_s16(vget_low_s16(b0))),
+      megcc_qbinary_four(q, vmovl_high_s16(a0), vmovl_high_s16(b0)),
+      megcc_qbinary_four(q, vmovl_s16(vget_low_s16(a1)), vmovl_s16(vget_low_s16(b1))),
+      megcc_qbinary_four(q, vmovl_high_s16(a1), vmovl_high_s16(b1)));
+}
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  const uint8_t *a = ptr[0], *b = ptr[1];
+  uint8_t *y = ptr[2];
+  const megcc_rescale limits = {
+      NULL, NULL, attr[QBINARY_Y_ZERO], attr[QBINARY_LOW], attr[QBINARY_HIGH], 0.0f, 0.0f};
+  const megcc_qbinary_t q = {vdupq_n_u8((uint8_t)attr[QBINARY_A_ZERO]),
+                             vdupq_n_u8((uint8_t)attr[QBINARY_B_ZERO]),
+                             vdupq_n_f32(megcc_attr_f32(attr[QBINARY_A_SCALE])),
+                             vdupq_n_f32(megcc_attr_f32(attr[QBINARY_B_SCALE])),
+                             vdupq_n_f32(megcc_attr_f32(attr[QBINARY_Y_SCALE])),
+                             megcc_narrow_of(&limits)};
+  int32_t i = begin;
+  (void)workspace;
+  for (; end - i >= 16; i += 16) vst1q_u8(y + i, megcc_qbinary_sixteen(&q, a + i, b + i));
+  if (i < end) {
+    uint8_t left[16] = {0}, right[16] = {0};
+    for (int32_t k = 0; k < end - i; ++k) left[k] = a[i + k], right[k] = b[i + k];
+    vst1q_u8(left, megcc_qbinary_sixteen(&q, left, right));
+    for (int32_t k = 0; k < end - i; ++k) y[i + k] = left[k];
+  }
+}

@@ -1,0 +1,167 @@
+"""ByteTables: a function of one tensor of 8 bits that gives 8 bits is a table of 256 of them.
+
+    quantize(sigmoid(dequantize(x, sx, zx)), sy, zy)  ->  take(table, astype(x, i32) + 128)
+
+whatever stands between, if it is elementwise, of constants of one element, and of this tensor
+alone. The table is computed here, in f32 as ONNX says it, with NumPy. `tvm_megcc.fuse.lut` knows
+the form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.ir import GenericConst
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from tvm_megcc.core.dtypes import numpy_dtype
+from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.exprs import constant, dtype_of, make_constant
+
+_EIGHT_BITS = ("i8", "u8")
+Array = np.ndarray
+Evaluate = Callable[..., Array]
+
+
+def _rounded(function: Evaluate) -> Evaluate:
+    """A function that NumPy has not correctly rounded: in f64."""
+    return lambda call, x: function(x.astype(np.float64)).astype(np.float32)
+
+
+def _sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def _clip(call: relax.Call, x: Array, *_: Array) -> Array:
+    low, high = (np.float32(arg.value) for arg in call.args[1:])
+    return np.minimum(np.maximum(x, low), high)
+
+
+def _leaky(call: relax.Call, x: Array) -> Array:
+    return np.where(x < 0, np.float32(call.attrs.alpha) * x, x)
+
+
+def _plain(function: Evaluate) -> Evaluate:
+    return lambda call, *xs: function(*xs)
+
+
+#: Operators of f32 of which tables are made.
+_EVALUATE: dict[str, Evaluate] = {
+    "relax.add": _plain(np.add),
+    "relax.subtract": _plain(np.subtract),
+    "relax.multiply": _plain(np.multiply),
+    "relax.divide": _plain(np.divide),
+    "relax.maximum": _plain(np.maximum),
+    "relax.minimum": _plain(np.minimum),
+    "relax.negative": _plain(np.negative),
+    "relax.abs": _plain(np.abs),
+    "relax.sqrt": _plain(np.sqrt),
+    "relax.floor": _plain(np.floor),
+    "relax.ceil": _plain(np.ceil),
+    "relax.square": _plain(np.square),
+    "relax.nn.relu": _plain(lambda x: np.maximum(x, np.float32(0))),
+    "relax.nn.leakyrelu": _leaky,
+    "relax.clip": _clip,
+    "relax.exp": _rounded(np.exp),
+    "relax.log": _rounded(np.log),
+    "relax.tanh": _rounded(np.tanh),
+    "relax.sigmoid": _rounded(_sigmoid),
+    "relax.nn.silu": _rounded(lambda x: x * _sigmoid(x)),
+}
+
+
+class _NoTableError(Exception):
+    """Something on the way is not of one tensor of 8 bits, or not known here."""
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ByteTables")
+class ByteTables:
+    """See the module's docstring."""
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Rewriter(mod)))
+        return relax.transform.DeadCodeElimination()(mod)
+
+
+@mutator
+class _Rewriter(PyExprMutator):
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        call = self.visit_expr_post_order(call)
+        if op_name(call) != "relax.quantize" or dtype_of(call) not in _EIGHT_BITS:
+            return call
+        try:
+            found = _Chain(self._value)
+            real = found.values(call.args[0])
+            table = _quantised(real, call)
+        except _NoTableError:
+            return call
+        (raw,) = found.raw
+        place = relax.op.astype(raw, "int32")
+        if dtype_of(raw) == "i8":
+            place = relax.op.add(self.builder_.emit(place), make_constant(np.array(128, np.int32)))
+        return relax.op.take(make_constant(table), self.builder_.emit(place), axis=0)
+
+    def _value(self, expr: relax.Expr) -> relax.Expr:
+        found = self.lookup_binding(expr) if isinstance(expr, relax.Var) else expr
+        return expr if found is None else found
+
+
+class _Chain:
+    """What stands between a ``quantize`` and the one tensor of 8 bits that it is a function of."""
+
+    def __init__(self, value_of: Callable[[relax.Expr], relax.Expr]) -> None:
+        self.value_of = value_of
+        self.raw: set[relax.Var] = set()
+        self.known: dict[relax.Expr, Array] = {}
+
+    def values(self, expr: relax.Expr) -> Array:
+        """Of an expression for each of the 256 bytes, the least number first."""
+        if expr not in self.known:
+            self.known[expr] = self._computed(expr)
+        return self.known[expr]
+
+    def _computed(self, expr: relax.Expr) -> Array:
+        value = self.value_of(expr)
+        if isinstance(value, GenericConst):
+            if value.value.numpy().size != 1 or dtype_of(value) != "f32":
+                raise _NoTableError
+            return value.value.numpy().reshape(())
+        name = op_name(value)
+        if name == "relax.dequantize":
+            return self._dequantised(value)
+        if name not in _EVALUATE or dtype_of(value) != "f32":
+            raise _NoTableError
+        tensors = [a for a in value.args if isinstance(a.ty, relax.TensorType)]
+        with np.errstate(all="ignore"):
+            found: Array = _EVALUATE[name](value, *map(self.values, tensors))
+        return found
+
+    def _dequantised(self, call: relax.Call) -> Array:
+        raw = call.args[0]
+        scale, zero = (constant(a) for a in call.args[1:])
+        fits = isinstance(raw, relax.Var) and dtype_of(raw) in _EIGHT_BITS
+        if not fits or scale is None or zero is None or scale.size * zero.size != 1:
+            raise _NoTableError
+        self.raw.add(raw)
+        if len(self.raw) > 1:
+            raise _NoTableError
+        info = np.iinfo(numpy_dtype(dtype_of(raw)))
+        integers = np.arange(info.min, info.max + 1) - int(zero.item())
+        return integers.astype(np.float32) * np.float32(scale.item())
+
+
+def _quantised(real: Array, call: relax.Call) -> Array:
+    scale, zero = (constant(a) for a in call.args[1:])
+    if scale is None or zero is None or scale.size * zero.size != 1 or real.shape != (256,):
+        raise _NoTableError
+    with np.errstate(all="ignore"):
+        steps = np.rint(real / np.float32(scale.item())).astype(np.float64) + int(zero.item())
+    if not np.isfinite(steps).all():
+        raise _NoTableError
+    dtype = numpy_dtype(dtype_of(call))
+    info = np.iinfo(dtype)
+    return np.clip(steps, info.min, info.max).astype(dtype)
