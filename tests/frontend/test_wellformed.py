@@ -270,6 +270,10 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
         ),
         ["'y'", "4294967294"],
     ),
+    "where_of_two_types": (
+        lambda: node("Where", "c", "k", "x", known={"k": np.ones(1, bool)}),
+        ["Where 'odd'", "bool", "float32"],
+    ),
     "huge_sum": (
         lambda: make_model(
             [helper.make_node("Add", ["x", "z"], ["y"])],

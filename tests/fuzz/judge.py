@@ -49,7 +49,10 @@ def _is_transformed(node: onnx.NodeProto, values: Mapping[str, Array]) -> bool:
     return all(n == 1 for step in steps for n in step)
 
 
-def _off(shake: Random, result: Array) -> Array:
+def _off(shake: Random, data: Array, result: Array) -> Array:
+    """A result as transforms may give it: those of an infinity or a NaN are NaN, in whole tiles."""
+    if not np.isfinite(data).all():
+        return np.full_like(result, np.nan)
     sizes = np.abs(result[np.isfinite(result)])
     reach = TRANSFORMED * float(sizes.max(initial=0))
     return result + reach * shake.bits.uniform(-1, 1, result.shape)
@@ -329,7 +332,7 @@ class Judge:
                 results = results if again is None else again
                 results = [self._moved(shake, n, r) for n, r in zip(names, results, strict=True)]
             if shake is not None and _is_transformed(node, values):
-                results = [_off(shake, r) for r in results]
+                results = [_off(shake, values[node.input[0]], r) for r in results]
             if shake is not None:
                 opsets = self.graph.opsets
                 any_ = _ANY[number or 0]

@@ -72,11 +72,11 @@ class _If:
                 shape.append(pair[0])
                 continue
             high = max(bounds(size)[1] for size in pair)
-            low = min(bounds(size)[0] for size in pair)
+            low = max(min(bounds(size)[0] for size in pair), 0)  # it may be no more than a dim is
             symbol = program.fresh(
                 Symbol(
                     f"{self.name}.{number}.{axis}",
-                    max(int(low), 0),
+                    int(low),
                     None if high == np.inf else int(high),
                 )
             )
