@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.fuzz.data import F32, F64, I32, I64
+from tests.fuzz.data import F16, F32, F64, I32, I64
 from tests.fuzz.operators._common import ints, often
 from tests.fuzz.sketch import Sketch
 
@@ -42,14 +42,15 @@ def _image(s: Sketch, rank: int, dtypes=(F32,), channels=None) -> str:
 @often(5)
 def conv(s: Sketch) -> None:
     rank = s.rng.one((1, 2, 2, 2, 2, 3))
-    x = _image(s, rank)
+    dtype = s.rng.one((F32, F32, F32, F32, F16))
+    x = _image(s, rank, (dtype,))
     n, c, *sizes = s.shape_of(x)
     attrs = _window(s, sizes, rank)
     group = s.rng.one([g for g in (1, 1, 2, 3, c) if c % g == 0])
     out = group * s.rng.one((1, 1, 2, 3, 4))
     kernel = attrs["kernel_shape"]
-    w = s.give(s.rng.array(F32, (out, c // group, *kernel), tame=True), 0.2)  # type: ignore[misc]
-    b = s.give(s.rng.array(F32, (out,), tame=True), 0.2) if s.rng.chance(0.6) else None
+    w = s.give(s.rng.array(dtype, (out, c // group, *kernel), tame=True), 0.2)  # type: ignore[misc]
+    b = s.give(s.rng.array(dtype, (out,), tame=True), 0.2) if s.rng.chance(0.6) else None
     if s.rng.chance(0.3):
         attrs.pop("kernel_shape")
     s.node("Conv", [x, w, b], group=group if group > 1 or s.rng.chance(0.5) else None, **attrs)
@@ -130,7 +131,7 @@ def mat_mul(s: Sketch) -> None:
 @often(4)
 def gemm(s: Sketch) -> None:
     m, k, n = (s.rng.dim() for _ in range(3))
-    dtype = s.rng.one((F32, F32, F32, F64, I32))
+    dtype = s.rng.one((F32, F32, F32, F64, I32, F16))
     flags = {key: s.rng.below(2) for key in s.rng.some(("transA", "transB"))}
     scales = {key: s.rng.one((0.5, 2.0, 1.0, 0.0)) for key in s.rng.some(("alpha", "beta"))}
     if dtype == I32:
