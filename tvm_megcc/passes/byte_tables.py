@@ -10,6 +10,7 @@ the form.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import tvm
@@ -23,7 +24,7 @@ from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import constant, dtype_of, make_constant
 
 _EIGHT_BITS = ("i8", "u8")
-Array = np.ndarray
+Array = np.ndarray[Any, np.dtype[Any]]
 Evaluate = Callable[..., Array]
 
 
@@ -33,12 +34,14 @@ def _rounded(function: Evaluate) -> Evaluate:
 
 
 def _sigmoid(x: Array) -> Array:
-    return 1 / (1 + np.exp(-x))
+    found: Array = 1 / (1 + np.exp(-x))
+    return found
 
 
 def _clip(call: relax.Call, x: Array, *_: Array) -> Array:
     low, high = (np.float32(arg.value) for arg in call.args[1:])
-    return np.minimum(np.maximum(x, low), high)
+    found: Array = np.minimum(np.maximum(x, low), high)
+    return found
 
 
 def _leaky(call: relax.Call, x: Array) -> Array:
@@ -129,7 +132,8 @@ class _Chain:
         if isinstance(value, GenericConst):
             if value.value.numpy().size != 1 or dtype_of(value) != "f32":
                 raise _NoTableError
-            return value.value.numpy().reshape(())
+            number: Array = value.value.numpy().reshape(())
+            return number
         name = op_name(value)
         if name == "relax.dequantize":
             return self._dequantised(value)
