@@ -3,7 +3,8 @@
 Before: ``conv2d``, ``add``, ``nn.relu``. After: ``y = R.call_dps_packed("megcc_conv2d_...", (x,
 packed, bias, R.shape(attrs), R.shape([work, workspace, cost, overlap])), ...)`` (see
 `relax_tools.kernel_calls`). Where several kernels serve a call, `passes.choosing` decides over the
-whole module. The constants are packed for the kernel that was chosen. What no kernel takes stays as
+whole module, and where code counts `passes.sharing` makes instances one. The constants are packed
+for the kernel that was chosen. What no kernel takes stays as
 it is.
 """
 
@@ -23,6 +24,7 @@ from tvm_megcc.fuse.match import Match, find_matches
 from tvm_megcc.kernels import packing
 from tvm_megcc.kernels.registry import KernelFile
 from tvm_megcc.passes.choosing import chosen
+from tvm_megcc.passes.sharing import with_shared_activations
 from tvm_megcc.passes.work import multiply_adds
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, make_constant
@@ -51,7 +53,10 @@ class MaterialiseKernels:
         rewriter = _Materialiser(mod)
         functions = [(g, f, find_matches(f, self.arch)) for g, f in plain_functions(mod)]
         kernels, spending = chosen([(f, matches) for _, f, matches in functions], self.preference)
-        for gvar, func, matches in functions:
+        found = [matches for _, _, matches in functions]
+        if self.preference.wants_little_code:
+            found = with_shared_activations(found, kernels)
+        for (gvar, func, _), matches in zip(functions, found, strict=True):
             rewriter.matches = {var: (match, kernels[var]) for var, match in matches.items()}
             rewriter.variables = variables_of(func)
             rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))

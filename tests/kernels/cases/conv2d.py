@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import erf
+from math import erf, inf
 
 import numpy as np
 
@@ -36,6 +36,9 @@ _DENSE = [
     *({"h": 1, "w": w, "ic": 8, "oc": 24, **_POINT} for w in (1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 23)),
     {"h": 17, "w": 13, "ic": 5, "oc": 10, **_SAME, **_RELU6},
     {"h": 15, "w": 14, "ic": 24, "oc": 24, "n": 2, **_POINT, **_RELU6},
+    # No activation and Relu as bounds (passes/sharing.py).
+    *({"h": 5, "w": 3, "ic": 6, "oc": 11, **_POINT, "act": ACT["CLIP"], "act_a": low, "act_b": inf}
+      for low in (-inf, 0.0)),
     {"h": 15, "w": 16, "ic": 3, "oc": 32, "sh": 2, "sw": 2, **_SAME, **_RELU6},
     {"h": 20, "w": 21, "ic": 3, "oc": 12, "kh": 7, "kw": 7, "sh": 2, "sw": 2, "pt": 3, "pl": 3,
      "pb": 3, "pr": 3, **_RELU},
