@@ -28,6 +28,7 @@ from tvm_megcc.passes import (
     FoldScaleShift,
     ForwardMemory,
     Generate,
+    HalfPrecision,
     ImplicitBroadcast,
     IntegerForm,
     LegaliseRest,
@@ -49,12 +50,12 @@ from tvm_megcc.passes.own_scans import OwnScans
 from tvm_megcc.passes.plan_memory import PlanMemory
 
 __all__ = [
-    "ByteTables", "CallExterns", "CastsApart", "ChannelsLast", "CompileRegions", "ExpandQuantised",
-    "FoldConstants", "FoldScaleShift", "ForwardMemory", "FuseNamed", "Generate",
-    "ImplicitBroadcast", "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowMoves",
-    "OwnScans", "PartitionForMegcc", "PlanMemory", "PointwiseProducts", "QuantisedMoves",
-    "ReadSizes", "ScalarsApart", "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d",
-    "kernels", "pipeline", "stages",
+    "ByteTables", "CallExterns", "CastsApart", "ChannelsLast", "CompileRegions",
+    "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory", "FuseNamed",
+    "Generate", "HalfPrecision", "ImplicitBroadcast", "IntegerForm", "LegaliseRest",
+    "MaterialiseKernels", "NarrowMoves", "OwnScans", "PartitionForMegcc", "PlanMemory",
+    "PointwiseProducts", "QuantisedMoves", "ReadSizes", "ScalarsApart", "SettleStretched",
+    "SizesFirst", "WidenWeights", "WindowsTo2d", "kernels", "pipeline", "stages",
 ]  # fmt: skip
 
 
