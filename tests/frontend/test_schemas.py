@@ -156,5 +156,5 @@ def test_more_dims_than_a_tensor_has() -> None:
     with pytest.raises(MegccError, match="input 'x' has 65 dims; a tensor has 64 at most"):
         from_onnx(many)
     node = helper.make_node("ConstantOfShape", ["n"], ["y"], "odd")
-    with pytest.raises(MegccError, match="'odd': its operand 0 has 46341 sizes"):
+    with pytest.raises(MegccError, match="'odd': its operand 0 has 46341 elements"):
         from_onnx(make_model([node], {"n": ("int64", [46341])}, ["y"]))
