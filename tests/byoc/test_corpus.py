@@ -15,10 +15,11 @@ from tests.byoc.support import regions, values
 from tests.models import corpus
 from tvm_megcc import frontend
 
-#: Of each kind one: a detector, loops with open sizes, quantised, a stream, attention, branches.
+#: Of each kind one: a detector, loops with open sizes, quantised (two forms), a stream, attention,
+#: branches, half precision, an image that grows.
 MODELS = (
-    "blazeface_front", "crnn_coin_captcha", "mlptiny_ic_resnet8_int8", "gtcrn_stream_simple",
-    "tinybert_test", "silero_vad_v5",
+    "blazeface_front", "crnn_coin_captcha", "mlptiny_ic_resnet8_int8", "micro_kws_qdq",
+    "gtcrn_stream_simple", "tinybert_test", "silero_vad_v5", "squeezenet_fp16", "super_resolution",
 )  # fmt: skip
 
 
