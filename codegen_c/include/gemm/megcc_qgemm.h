@@ -57,8 +57,11 @@ typedef struct {
   size_t ld;
 } megcc_qgemm_at_t;
 
-#ifdef MEGCC_QGEMM_WIDE
+// Columns of the widest tile.
+#if defined(MEGCC_QGEMM_WIDE)
 #define MEGCC_QGEMM_WIDTH (MEGCC_QGEMM_WIDE * 4)
+#elif defined(MEGCC_QGEMM_MIDDLE)
+#define MEGCC_QGEMM_WIDTH (MEGCC_QGEMM_MIDDLE * 4)
 #else
 #define MEGCC_QGEMM_WIDTH (MEGCC_QGEMM_NARROW * 4)
 #endif
@@ -71,9 +74,11 @@ typedef struct {
 
 #define MEGCC_TILE_VECTORS MEGCC_QGEMM_NARROW
 #include "gemm/megcc_qgemm_column.h"
-#ifdef MEGCC_QGEMM_WIDE
+#ifdef MEGCC_QGEMM_MIDDLE
 #define MEGCC_TILE_VECTORS MEGCC_QGEMM_MIDDLE
 #include "gemm/megcc_qgemm_column.h"
+#endif
+#ifdef MEGCC_QGEMM_WIDE
 #define MEGCC_TILE_VECTORS MEGCC_QGEMM_WIDE
 #include "gemm/megcc_qgemm_column.h"
 #endif
@@ -85,6 +90,8 @@ MEGCC_INLINE int32_t megcc_qgemm_vectors(int32_t cols) {
   const int32_t middle = MEGCC_QGEMM_MIDDLE * 4;
   const int wide = cols > middle;
   if (wide && (cols <= MEGCC_QGEMM_WIDTH || cols > 2 * middle)) return MEGCC_QGEMM_WIDE;
+#endif
+#ifdef MEGCC_QGEMM_MIDDLE
   if (cols > NR) return MEGCC_QGEMM_MIDDLE;
 #endif
   (void)cols;
@@ -99,6 +106,8 @@ MEGCC_HOT static void megcc_qgemm_column(const megcc_qgemm_t *g, megcc_qgemm_at_
     MEGCC_QGEMM_COLUMN(MEGCC_QGEMM_WIDE)(g, at, rows);
     return;
   }
+#endif
+#ifdef MEGCC_QGEMM_MIDDLE
   if (vectors == MEGCC_QGEMM_MIDDLE) {
     MEGCC_QGEMM_COLUMN(MEGCC_QGEMM_MIDDLE)(g, at, rows);
     return;
@@ -165,8 +174,8 @@ MEGCC_HOT static void megcc_qgemm_block(const megcc_qgemm_t *g, int32_t rows, in
 #if TERMS
 // The terms of `rows` rows of a block, `factor` times the sum of a row's bytes, of which a run has
 // `length`.
-static void megcc_qgemm_terms(const megcc_qgemm_t *g, int32_t rows, size_t length, int32_t factor,
-                              int32_t *terms) {
+MEGCC_HOT static void megcc_qgemm_terms(const megcc_qgemm_t *g, int32_t rows, size_t length,
+                                        int32_t factor, int32_t *terms) {
   static const uint8_t ones[32] = {255, 255, 255, 255, 255, 255, 255, 255,
                                    255, 255, 255, 255, 255, 255, 255, 255};
   const uint8x16_t rest = vld1q_u8(ones + 16 - length % 16);

@@ -20,7 +20,9 @@
 #else
 #define MEGCC_QGEMM_ROWS 4
 #endif
+#ifndef MEGCC_SMALL
 #define MEGCC_QGEMM_WIDE 6
+#endif
 #define MEGCC_QGEMM_MIDDLE 4
 #define MEGCC_QGEMM_NARROW 2
 

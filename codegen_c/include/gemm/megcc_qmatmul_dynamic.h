@@ -36,8 +36,8 @@ MEGCC_INLINE megcc_lane_t megcc_qgemm_lane(size_t k, size_t depth) {
 
 // Four k of `lanes` columns of rhs, bytes (x, y) of which are at src[x * across + y * down], as
 // they stand in a panel; `left` of the k exist.
-static void megcc_qmatmul_four(const uint8_t *src, ptrdiff_t across, ptrdiff_t down, int32_t lanes,
-                               int32_t left, uint8_t *to, size_t step) {
+MEGCC_INLINE void megcc_qmatmul_four(const uint8_t *src, ptrdiff_t across, ptrdiff_t down,
+                                     int32_t lanes, int32_t left, uint8_t *to, size_t step) {
   const uint8_t flip = MEGCC_IS_UNSIGNED(R) ? 128 : 0;
   if (left >= 4 && lanes == NR && !TRANS_B) {
     const uint8x8_t top = vdup_n_u8(flip);
@@ -82,8 +82,9 @@ static void megcc_qmatmul_four(const uint8_t *src, ptrdiff_t across, ptrdiff_t d
 }
 
 // `lanes` columns of rhs as a panel, zeros where there is nothing.
-static void megcc_qmatmul_pack(const uint8_t *src, ptrdiff_t across, ptrdiff_t down, int32_t lanes,
-                               int32_t depth, size_t groups, uint8_t *panel) {
+MEGCC_HOT static void megcc_qmatmul_pack(const uint8_t *src, ptrdiff_t across, ptrdiff_t down,
+                                         int32_t lanes, int32_t depth, size_t groups,
+                                         uint8_t *panel) {
   const size_t padded = groups * MEGCC_QGEMM_KR;
   for (size_t k = 0; k < padded; k += 4) {
     const megcc_lane_t lane = megcc_qgemm_lane(k, padded);
@@ -93,7 +94,7 @@ static void megcc_qmatmul_pack(const uint8_t *src, ptrdiff_t across, ptrdiff_t d
 }
 
 // The sums of a panel's columns.
-static void megcc_qmatmul_sums(const int8_t *panel, size_t groups, int32_t *sums) {
+MEGCC_HOT static void megcc_qmatmul_sums(const int8_t *panel, size_t groups, int32_t *sums) {
   const size_t padded = groups * MEGCC_QGEMM_KR;
   for (size_t j = 0; j < NR; ++j) sums[j] = 0;
   for (size_t k = 0; k < padded; k += 4) {
