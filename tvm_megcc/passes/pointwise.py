@@ -55,7 +55,7 @@ class _Rewriter(PyExprMutator):
     def _matrix(self, weights: relax.Expr) -> relax.Var | None:
         """Constant weights of 8 bits ``[OC, IC, 1, 1]`` as ``[OC, IC]``."""
         call = self.lookup_binding(weights) if isinstance(weights, relax.Var) else None
-        if op_name(call) != "relax.dequantize":
+        if call is None or op_name(call) != "relax.dequantize":
             return None
         numbers, scale, zero = (constant(arg) for arg in call.args)
         if numbers is None or scale is None or zero is None or numbers.dtype.itemsize > 1:
