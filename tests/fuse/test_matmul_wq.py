@@ -52,6 +52,13 @@ TAKEN = {
     "transposed": (lambda: op.permute_dims(dequantised((N, K), 0)), {"block": K, "n": N, "k": K}),
     "a scale for each k": (lambda: dequantised(axis=0), {"block": 1}),
     "blocks": (lambda: op.permute_dims(op.reshape(rows(), (N, K))), {"block": 4, "n": N, "k": K}),
+    "one block that is cut": (
+        lambda: op.permute_dims(op.strided_slice(dequantised((N, K), 0), [1], [0], [7], [1])),
+        {"block": 7, "k": 7},
+    ),
+    "transposed twice": (
+        lambda: op.permute_dims(op.permute_dims(op.reshape(rows(), (K, N)))), {"n": N, "k": K},
+    ),
     "a block that is cut": (
         lambda: op.permute_dims(op.strided_slice(op.reshape(rows(), (N, K)), [1], [0], [10], [1])),
         {"block": 4, "k": 10},
@@ -120,10 +127,12 @@ def test_why_weights_are_floats_is_said() -> None:
 
     def body(x: relax.Expr) -> relax.Expr:
         kernel = op.dequantize(
-            relax.const(np.ones((K, K, 1, 1), np.int8)), relax.const(np.float32(0.5)),
+            relax.const(np.ones((K, K, 3, 1), np.int8)), relax.const(np.float32(0.5)),
             relax.const(np.int8(0), "int8"),
         )  # fmt: skip
-        flat = op.reshape(op.nn.conv2d(op.reshape(twice(x), (1, K, 3, 1)), kernel), (3, K))
+        flat = op.reshape(
+            op.nn.conv2d(op.reshape(twice(x), (1, K, 3, 1)), kernel, padding=[1, 0]), (3, K)
+        )
         return op.add(op.matmul(flat, dequantised((K, K))), dequantised((K,), 0))
 
     mod = build(body, (3, K))
@@ -134,5 +143,5 @@ def test_why_weights_are_floats_is_said() -> None:
     said = work_of(mod).widened
     assert sorted(said.values()) == [
         "144 numbers of 4 bytes each, as more than one operator reads them",
-        "144 numbers of 4 bytes each, as no kernel of conv2d takes them beside floats",
+        "432 numbers of 4 bytes each, as no kernel of conv2d takes them beside floats",
     ]

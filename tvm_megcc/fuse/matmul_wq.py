@@ -29,10 +29,14 @@ _MATMUL, _DEQUANTIZE = "relax.matmul", "relax.dequantize"
 _RESHAPE, _SLICE, _SWAP = "relax.reshape", "relax.strided_slice", "relax.permute_dims"
 LAYOUTS = (_RESHAPE, _SLICE, _SWAP)
 
-#: What may stand between the numbers and the product, in this order.
-_CHAINS = (
-    (), (_SWAP,), (_RESHAPE,), (_RESHAPE, _SWAP), (_RESHAPE, _SLICE), (_RESHAPE, _SLICE, _SWAP),
-)  # fmt: skip
+#: What may stand between the numbers and the product, in this order; the model's own transpose is
+#: the second one.
+_CHAINS = tuple(
+    shape + cut + swaps
+    for shape in ((), (_RESHAPE,))
+    for cut in ((), (_SLICE,))
+    for swaps in ((), (_SWAP,), (_SWAP, _SWAP))
+)
 
 
 def anchors() -> Iterator[Anchor]:
