@@ -14,8 +14,13 @@ import tvm
 from onnx import TensorProto, helper, numpy_helper
 from tvm import relax
 
-from tests import reach
+from tests import reach, reach_models
+from tvm_megcc.kernels import registry
 
+#: Machines with instructions for 8 and 16 bits, and those without.
+MACHINES = (
+    *registry.ARCHITECTURES, "arm64+dotprod", "arm64+dotprod+i8mm", "arm64+fp16", "x86+avx2",
+)  # fmt: skip
 IMAGE = [1, 8, 12, 12]
 ROUNDING = ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
 
@@ -178,5 +183,7 @@ def of_relax() -> tvm.IRModule:
 
 def test_reach_is_everything() -> None:
     found = reach.reached(everything()) | reach.matched(of_relax())
+    for model in (reach_models.quantised(), reach_models.weights_alone(), reach_models.halves()):
+        found |= reach.reached(model, MACHINES)
     missing = reach.points() - found
     assert not missing, f"nothing reaches {', '.join(sorted(missing))}"

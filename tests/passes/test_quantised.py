@@ -84,7 +84,18 @@ def materialisable(mod: tvm.IRModule) -> tvm.IRModule:
 
 def served(body: Callable[..., relax.Expr], *shapes: tuple[int, ...]) -> list[str]:
     """The kernel calls that are made of a function, with what says how sums end."""
-    names = ("x", "out", "act", "offset", "narrow", "zero_operand", "low", "bias", "w_zero")
+    names = (
+        "x",
+        "out",
+        "act",
+        "offset",
+        "narrow",
+        "zero_operand",
+        "low",
+        "bias",
+        "w_zero",
+        "trans_b",
+    )
     found = []
     mod = materialisable(build(body, *shapes))
     for match in find_matches(mod["main"], "portable").values():
@@ -136,6 +147,9 @@ ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str
     "both_computed": (
         lambda x, y: quantize(op.matmul(held(x), held(y))), [(2, 3, 6), (2, 6, 5)],
         ["qmatmul out=2 low=-128"]),
+    "transposed": (
+        lambda x, y: quantize(op.matmul(held(x), op.permute_dims(held(y), [0, 2, 1]))),
+        [(2, 3, 6), (2, 5, 6)], ["qmatmul out=2 low=-128 trans_b=1"]),
 }  # fmt: skip
 
 

@@ -31,28 +31,37 @@ _EIGHT_BITS = ("i8", "u8")
 
 @dataclass(frozen=True, slots=True)
 class _Centred:
-    """A tensor of 8 bits less its zero point, as i32."""
+    """A tensor of 8 bits less its zero point, as i32.
+
+    `swap` is the transpose of the 8 bits, where there is one (`tvm_megcc.passes.narrow_moves`).
+    """
 
     name: str
     pattern: DFPattern
     raw: DFPattern
+    swap: DFPattern
     zero: DFPattern | None
     calls: tuple[DFPattern, ...]
 
 
-def _centred() -> Iterator[_Centred]:
+def _centred(is_swapped: bool = False) -> Iterator[_Centred]:
     """The forms: no zero point, a constant, one that is known at run time."""
-    raw = wildcard()
-    wide = is_op("relax.astype")(raw)
-    yield _Centred("", wide, raw, None, (wide,))
-    raw, zero = wildcard(), is_const()
-    wide = is_op("relax.astype")(raw)
+
+    def data() -> tuple[DFPattern, DFPattern]:
+        raw = wildcard()
+        return raw, is_op("relax.permute_dims")(raw) if is_swapped else raw
+
+    raw, swap = data()
+    wide = is_op("relax.astype")(swap)
+    yield _Centred("", wide, raw, swap, None, (wide,))
+    (raw, swap), zero = data(), is_const()
+    wide = is_op("relax.astype")(swap)
     less = is_op("relax.subtract")(wide, zero)
-    yield _Centred("_less", less, raw, zero, (wide, less))
-    raw, zero = wildcard(), wildcard()
-    wide, point = is_op("relax.astype")(raw), is_op("relax.astype")(zero)
+    yield _Centred("_less", less, raw, swap, zero, (wide, less))
+    (raw, swap), zero = data(), wildcard()
+    wide, point = is_op("relax.astype")(swap), is_op("relax.astype")(zero)
     less = is_op("relax.subtract")(wide, point)
-    yield _Centred("_less_given", less, raw, zero, (wide, point, less))
+    yield _Centred("_less_given", less, raw, swap, zero, (wide, point, less))
 
 
 def anchors() -> Iterator[Anchor]:
@@ -62,22 +71,23 @@ def anchors() -> Iterator[Anchor]:
         pattern = is_op("relax.nn.conv2d")(x.pattern, w)
         yield Anchor(f"qconv2d{x.name}", pattern, parts, _convolution, STEPS, x.calls)
     for lhs in _centred():
-        for trans_b in (True, False):
-            yield _product(lhs, None, trans_b)
-            for rhs in _centred():
-                yield _product(lhs, rhs, trans_b)
+        yield _product(lhs, None)
+        for is_swapped in (True, False):
+            for rhs in _centred(is_swapped):
+                yield _product(lhs, rhs, is_swapped)
 
 
-def _product(lhs: _Centred, rhs: _Centred | None, trans_b: bool) -> Anchor:
+def _product(lhs: _Centred, rhs: _Centred | None, trans_b: bool = False) -> Anchor:
     """A matrix product; without `rhs`, of a constant."""
     right = is_const() if rhs is None else rhs.pattern
     parts = {"lhs": lhs.raw, "rhs": right if rhs is None else rhs.raw}
     name, calls = f"qmatmul{lhs.name}", lhs.calls
     if rhs is not None:
         name, calls = f"{name}_by{rhs.name}", (*calls, *rhs.calls)
-    if trans_b:
-        name, right = f"{name}_bt", is_op("relax.permute_dims")(right)
-        parts["swap"] = right
+    if rhs is not None and trans_b:
+        name = f"{name}_bt"
+        parts["swap"] = rhs.swap
+        calls = (*calls, rhs.swap)
     if lhs.zero is not None:
         parts["zero"] = lhs.zero
     if rhs is not None and rhs.zero is not None:

@@ -1,0 +1,152 @@
+"""Models of quantised operators and of halves, for `test_reach`."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+I8, U8, F32, F16 = TensorProto.INT8, TensorProto.UINT8, TensorProto.FLOAT, TensorProto.FLOAT16
+
+
+class Nodes:
+    """Nodes with inputs of their own, and the results that nobody reads as outputs."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.inputs: list[onnx.ValueInfoProto] = []
+        self.weights: list[onnx.TensorProto] = []
+
+    def x(self, *shape: int, dtype: int = I8) -> str:
+        self.inputs.append(helper.make_tensor_value_info(f"x{len(self.inputs)}", dtype, shape))
+        return self.inputs[-1].name
+
+    def w(self, value: object, dtype: str = "float32") -> str:
+        array = np.asarray(value, dtype)
+        self.weights.append(numpy_helper.from_array(array, f"w{len(self.weights)}"))
+        return self.weights[-1].name
+
+    def add(self, op: str, *inputs: str, results: int = 1, domain: str = "", **attrs: object):
+        names = [f"v{len(self.nodes)}_{k}" for k in range(results)]
+        self.nodes.append(helper.make_node(op, inputs, names, domain=domain, **attrs))
+        return names[0] if results == 1 else names
+
+    def model(self) -> onnx.ModelProto:
+        read = {name for node in self.nodes for name in node.input}
+        ends = [v for node in self.nodes for v in node.output if v not in read]
+        outputs = [onnx.ValueInfoProto(name=name) for name in ends]
+        graph = helper.make_graph(self.nodes, "reach", self.inputs, outputs, self.weights)
+        opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+        return onnx.shape_inference.infer_shapes(model)
+
+
+def quantised() -> onnx.ModelProto:
+    """Convolutions and products of 8 bits in every form, and what is beside them."""
+    g = Nodes()
+    zero, one = g.w(0, "int8"), g.w(0.1)
+
+    def conv(channels: int, k: int, group: int, low: int = -127) -> None:
+        w = np.full((channels, channels // group, k, k), 5, "int8")
+        w.flat[0] = low
+        x = g.x(1, channels, 9, 10)
+        g.add("QLinearConv", x, one, zero, g.w(w, "int8"), one, zero, one, zero,
+              pads=[k // 2] * 4, group=group)  # fmt: skip
+
+    for low in (-127, -128):
+        conv(24, 3, 1, low)
+    conv(3, 3, 1)
+    for k in (3, 5, 7):
+        conv(32, k, 32)
+    # Sums, real numbers, offsets; scales of all channels and of each; a zero point of the data's.
+    weights = g.w(np.full((24, 8, 1, 1), 3), "int8")
+    g.add("ConvInteger", g.x(1, 8, 6, 7), weights)
+    for scale, offset in ((1, 0), (24, 0), (24, 1)):
+        real = g.add("Cast", g.add("ConvInteger", g.x(1, 8, 6, 7), weights), to=F32)
+        real = g.add("Mul", real, g.w(np.full((1, scale, 1, 1), 0.1)))
+        if offset:
+            g.add("Add", real, g.w(np.ones((1, 24, 1, 1))))
+    data, step, point = g.add("DynamicQuantizeLinear", g.x(1, 8, 6, 7, dtype=F32), results=3)
+    total = g.add("Cast", g.add("ConvInteger", data, weights, point), to=F32)
+    g.add("Mul", total, step)
+    # Products: rows, one row, a computed right-hand side as it is and transposed.
+    right = g.w(np.full((40, 30), 3), "int8")
+    for rows in (1, 5):
+        g.add("QLinearMatMul", g.x(rows, 40), one, zero, right, one, zero, one, zero)
+    for trans in (0, 1):
+        other = g.x(2, 40, 30) if not trans else g.x(2, 30, 40)
+        other = g.add("Transpose", other, perm=[0, 2, 1]) if trans else other
+        g.add("QLinearMatMul", g.x(2, 5, 40), one, zero, other, one, zero, one, zero)
+    wide = g.w(np.where(np.arange(1200).reshape(40, 30) == 7, -128, 3), "int8")
+    g.add("MatMulInteger", g.x(5, 40), wide)
+    for scale, offset in ((1, 0), (30, 1)):
+        real = g.add("Cast", g.add("MatMulInteger", g.x(5, 40), right), to=F32)
+        real = g.add("Mul", real, g.w(np.full(scale, 0.1)))
+        if offset:
+            g.add("Add", real, g.w(np.ones(30)))
+    data, step, point = g.add("DynamicQuantizeLinear", g.x(5, 40, dtype=F32), results=3)
+    total = g.add("Cast", g.add("MatMulInteger", data, right, point), to=F32)
+    g.add("Mul", total, step)
+    real = [g.add("DequantizeLinear", g.x(2, n, 40), one, zero) for n in (5, 30)]
+    g.add("MatMul", real[0], g.add("Transpose", real[1], perm=[0, 2, 1]))
+    # What is beside them.
+    for op in ("Add", "Mul"):
+        real = [g.add("DequantizeLinear", g.x(1, 8, 6, 7), one, zero) for _ in range(2)]
+        g.add("QuantizeLinear", g.add(op, *real), one, zero)
+    real = g.add("Sigmoid", g.add("DequantizeLinear", g.x(1, 8, 6, 7), one, zero))
+    g.add("QuantizeLinear", real, one, zero)
+    return g.model()
+
+
+def weights_alone() -> onnx.ModelProto:
+    """Products of floats by quantised weights: of 4 and 8 bits, with all that may follow."""
+    g = Nodes()
+    for rows in (1, 9):
+        for bits, low in ((4, -7), (8, -127)):
+            for scales in ((), (24,)):
+                for zero in (0, 1):
+                    w = np.where(np.arange(1536).reshape(64, 24) % 7, low, 6)
+                    point = g.w(np.full(scales, zero), "int8")
+                    w.flat[len(g.nodes)] = 1  # no two are equal
+                    operands = [g.w(w, "int8"), g.w(np.full(scales, 0.1)), point]
+                    real = g.add("DequantizeLinear", *operands, axis=1)
+                    y = g.add("MatMul", g.x(rows, 64, dtype=F32), real)
+                    if bits == 8:
+                        y = g.add("Add", y, g.w(np.ones(24)))
+                    if zero:
+                        y = g.add("Relu", y) if scales else y
+                        g.add("Add", y, g.x(rows, 24, dtype=F32))
+    return g.model()
+
+
+def halves() -> onnx.ModelProto:
+    """A model in f16."""
+    g = Nodes()
+
+    def x(*shape: int) -> str:
+        return g.x(*shape, dtype=F16)
+
+    def half(*shape: int) -> str:
+        return g.w(np.full(shape, 0.1), "float16")
+
+    def conv(channels: int, k: int, group: int, **more: object) -> str:
+        w = half(channels, channels // group, k, k)
+        return g.add("Conv", x(1, channels, 24, 24), w, group=group, pads=[k // 2] * 4, **more)
+
+    conv(32, 3, 1)
+    conv(32, 1, 1)
+    for k in (3, 5, 7):
+        conv(32, k, 32)
+    g.add("GlobalAveragePool", conv(32, 1, 1))
+    for op in ("MaxPool", "AveragePool"):
+        g.add(op, conv(32, 1, 1), kernel_shape=[2, 2])
+    for rows in (1, 9):
+        g.add("MatMul", x(rows, 64), half(64, 24))
+    g.add("MatMul", x(2, 9, 64), x(2, 64, 24))
+    g.add("Softmax", x(4, 33))
+    g.add("LayerNormalization", x(4, 33), half(33), half(33))
+    g.add("ReduceMax", x(4, 33), g.w([1], "int64"))
+    g.add("Add", x(4, 33), x(4, 33))
+    g.add("Tanh", x(4, 33))
+    g.add("Cast", x(4, 33), to=F32)
+    return g.model()
