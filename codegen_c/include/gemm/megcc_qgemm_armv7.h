@@ -17,17 +17,30 @@ MEGCC_INLINE int16x8_t megcc_qgemm_eight(const uint8_t *x) {
 #define MEGCC_QGEMM_LANE(r, half, lane)                                            \
   s##r.a = vmlal_lane_s16(s##r.a, vget_low_s16(w), vget_##half##_s16(v##r), lane); \
   s##r.b = vmlal_lane_s16(s##r.b, vget_high_s16(w), vget_##half##_s16(v##r), lane);
-// One k of every row.
-#define MEGCC_QGEMM_K(half, lane)             \
-  {                                           \
-    const int16x8_t w = vmovl_s8(vld1_s8(b)); \
-    b += MEGCC_QGEMM_PANEL;                   \
-    MEGCC_QGEMM_LANE(0, half, lane)           \
-    if (rows > 1) {                           \
-      MEGCC_QGEMM_LANE(1, half, lane)         \
-      MEGCC_QGEMM_LANE(2, half, lane)         \
-      MEGCC_QGEMM_LANE(3, half, lane)         \
-    }                                         \
+// The weights of one k, by every row.
+#define MEGCC_QGEMM_BY(weights, half, lane) \
+  {                                         \
+    const int16x8_t w = vmovl_s8(weights);  \
+    MEGCC_QGEMM_LANE(0, half, lane)         \
+    if (rows > 1) {                         \
+      MEGCC_QGEMM_LANE(1, half, lane)       \
+      MEGCC_QGEMM_LANE(2, half, lane)       \
+      MEGCC_QGEMM_LANE(3, half, lane)       \
+    }                                       \
+  }
+#define MEGCC_QGEMM_K(half, lane)          \
+  {                                        \
+    MEGCC_QGEMM_BY(vld1_s8(b), half, lane) \
+    b += MEGCC_QGEMM_PANEL;                \
+  }
+// Two k. The loads stay between the sums: gcc would hoist them all, and spill.
+#define MEGCC_QGEMM_TWO(half, lane, next)          \
+  {                                                \
+    const int8x16_t both = vld1q_s8(b);            \
+    b += 2 * MEGCC_QGEMM_PANEL;                    \
+    __asm__ volatile("" : "+r"(b) : : "memory");   \
+    MEGCC_QGEMM_BY(vget_low_s8(both), half, lane)  \
+    MEGCC_QGEMM_BY(vget_high_s8(both), half, next) \
   }
 // Eight k of every row; past the end of a run are others', and weights are not read for them.
 #define MEGCC_QGEMM_EIGHT                                                         \
@@ -46,14 +59,10 @@ MEGCC_INLINE void megcc_qgemm_sums(const megcc_qgemm_t *g, const uint8_t *const 
     size_t k = 0;
     for (; k < whole; k += 8) {
       MEGCC_QGEMM_EIGHT
-      MEGCC_QGEMM_K(low, 0)
-      MEGCC_QGEMM_K(low, 1)
-      MEGCC_QGEMM_K(low, 2)
-      MEGCC_QGEMM_K(low, 3)
-      MEGCC_QGEMM_K(high, 0)
-      MEGCC_QGEMM_K(high, 1)
-      MEGCC_QGEMM_K(high, 2)
-      MEGCC_QGEMM_K(high, 3)
+      MEGCC_QGEMM_TWO(low, 0, 1)
+      MEGCC_QGEMM_TWO(low, 2, 3)
+      MEGCC_QGEMM_TWO(high, 0, 1)
+      MEGCC_QGEMM_TWO(high, 2, 3)
     }
     if (left > 0) {
       MEGCC_QGEMM_EIGHT

@@ -1,7 +1,7 @@
 // kernel: qbinary_neon
 // op: qbinary
 // dtype: a=i8,u8 b=i8,u8 y=i8,u8
-// arch: arm64
+// arch: arm64, armv7
 // isa: none
 // rank: 10
 // params: A=A B=B Y=Y FUNC=func LIMITS=(high - low < 255)
@@ -12,6 +12,7 @@
 // Sixteen elements at a time, the last ones in a buffer.
 #include "op/qbinary.h"
 #include "simd/megcc_requant_neon.h"
+#include "simd/megcc_simd.h"
 
 #ifndef MEGCC_SYMBOL
 #define MEGCC_SYMBOL megcc_qbinary_neon
@@ -38,8 +39,13 @@ MEGCC_INLINE int16x8_t megcc_qbinary_low(uint8x16_t v, uint8x16_t zero, int is_u
   return vsubl_s8(vreinterpret_s8_u8(vget_low_u8(v)), vreinterpret_s8_u8(vget_low_u8(zero)));
 }
 MEGCC_INLINE int16x8_t megcc_qbinary_high(uint8x16_t v, uint8x16_t zero, int is_unsigned) {
+#if defined(__aarch64__)
   if (is_unsigned) return vreinterpretq_s16_u16(vsubl_high_u8(v, zero));
   return vsubl_high_s8(vreinterpretq_s8_u8(v), vreinterpretq_s8_u8(zero));
+#else
+  if (is_unsigned) return vreinterpretq_s16_u16(vsubl_u8(vget_high_u8(v), vget_high_u8(zero)));
+  return vsubl_s8(vreinterpret_s8_u8(vget_high_u8(v)), vreinterpret_s8_u8(vget_high_u8(zero)));
+#endif
 }
 
 // The real number of four elements; it is rounded, whatever the compiler may contract.
@@ -53,7 +59,7 @@ MEGCC_INLINE float32x4_t megcc_qbinary_four(const megcc_qbinary_t *q, int32x4_t 
   const float32x4_t left = megcc_qbinary_real(a, q->a_scale);
   const float32x4_t right = megcc_qbinary_real(b, q->b_scale);
   const float32x4_t v = FUNC == QBINARY_MUL ? vmulq_f32(left, right) : vaddq_f32(left, right);
-  return vdivq_f32(v, q->scale);
+  return megcc_vf_div(v, q->scale);
 }
 
 MEGCC_INLINE uint8x16_t megcc_qbinary_sixteen(const megcc_qbinary_t *q, const uint8_t *a,
@@ -65,9 +71,9 @@ MEGCC_INLINE uint8x16_t megcc_qbinary_sixteen(const megcc_qbinary_t *q, const ui
   const int16x8_t b1 = megcc_qbinary_high(y, q->b_zero, MEGCC_IS_UNSIGNED(B));
   return megcc_stored_16(
       &q->narrow, megcc_qbinary_four(q, vmovl_s16(vget_low_s16(a0)), vmovl_s16(vget_low_s16(b0))),
-      megcc_qbinary_four(q, vmovl_high_s16(a0), vmovl_high_s16(b0)),
+      megcc_qbinary_four(q, vmovl_s16(vget_high_s16(a0)), vmovl_s16(vget_high_s16(b0))),
       megcc_qbinary_four(q, vmovl_s16(vget_low_s16(a1)), vmovl_s16(vget_low_s16(b1))),
-      megcc_qbinary_four(q, vmovl_high_s16(a1), vmovl_high_s16(b1)));
+      megcc_qbinary_four(q, vmovl_s16(vget_high_s16(a1)), vmovl_s16(vget_high_s16(b1))));
 }
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
