@@ -112,6 +112,17 @@ def test_of_a_model_in_f16_the_named_values_stay_in_f32() -> None:
     assert computed(HalfPrecision("model")(half.marked(mod, named)))[0] == "matmul float32"
 
 
+def test_products_by_dequantised_weights_stay_in_f32() -> None:
+    def body(x: relax.Expr) -> relax.Expr:
+        packed = relax.const(RNG.integers(-8, 8, (3, 3)).astype("int8"))
+        scale, zero = relax.const(np.float32(0.1)), relax.const(np.int8(0))
+        first = op.matmul(x, op.dequantize(packed, scale, zero, axis=1))
+        return op.matmul(first, weights(3, 2))
+
+    after = HalfPrecision("fp16")(support.build(body, (2, 3)))
+    assert computed(after) == ["dequantize float32", "matmul float32", "matmul float16"]
+
+
 def test_a_function_that_is_called_keeps_its_types() -> None:
     builder = relax.BlockBuilder()
     x = relax.Var("x", relax.TensorType((2, 3), "float32"))
