@@ -23,6 +23,11 @@ missing_packages() {
       armv7) compiles arm-linux-gnueabihf-gcc || echo "gcc-arm-linux-gnueabihf libc6-dev-armhf-cross" ;;
       arm64cxx) command -v aarch64-linux-gnu-g++ >/dev/null || echo "g++-aarch64-linux-gnu" ;;
       qemu) command -v qemu-aarch64 >/dev/null && command -v qemu-arm >/dev/null || echo "qemu-user" ;;
+      # Without newlib, which tests go without: 67 MB to load, half a minute.
+      cortexm)
+        command -v arm-none-eabi-gcc >/dev/null && command -v qemu-system-arm >/dev/null ||
+          echo "gcc-arm-none-eabi qemu-system-arm"
+        ;;
       *) command -v "$need" >/dev/null || echo "$need" ;;
     esac
   done

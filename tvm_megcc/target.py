@@ -91,8 +91,8 @@ def of_cpu(cpu: str, rows: Iterable[Architecture] = TABLE) -> machines.Machine:
     cpu : str
         As for ``-mcpu``.
     rows : iterable of Architecture
-        Where to look; the first that knows the CPU is taken. One that lacks what every CPU of ours
-        of that architecture has (a Cortex-M, without NEON) is ``portable``.
+        Where to look; the first that the CPU is of is taken. One that lacks what every CPU of ours
+        of these architectures has (a Cortex-R, without NEON) is ``portable``.
 
     Raises
     ------
@@ -109,11 +109,13 @@ def of_cpu(cpu: str, rows: Iterable[Architecture] = TABLE) -> machines.Machine:
             f"CPU {cpu!r} is not one of LLVM's for {names}; name one such as cortex-a76, features"
             " as in arm64+dotprod, or portable for a CPU of another kind"
         )
-    row = known[0]
-    target = Target({"kind": "llvm", "mtriple": row.triple, "mcpu": cpu})
-    has = {str(name) for name in codegen.llvm_get_cpu_features(target)}
-    has |= {"inorder"} if cpu in machines.IN_ORDER else set()
-    return machines.of_features(row, has) if set(row.llvm) <= has else machine("portable")
+    for row in known:
+        target = Target({"kind": "llvm", "mtriple": row.triple, "mcpu": cpu})
+        has = {str(name) for name in codegen.llvm_get_cpu_features(target)}
+        has |= {"inorder"} if cpu in machines.IN_ORDER else set()
+        if set(row.llvm) <= has:
+            return machines.of_features(row, has)
+    return machine("portable")
 
 
 def architecture(target: Any = None) -> str:

@@ -61,7 +61,7 @@ def cmake(machines: Sequence[Machine], *, small: bool = False) -> str:
         for row in TABLE
         if row.flags
         for line in (
-            f'  if(CMAKE_SYSTEM_PROCESSOR MATCHES "{row.processor}")',
+            f'  if(processor MATCHES "{row.processor}")',
             f"    target_compile_options(model PUBLIC {' '.join(row.flags)})",
             "  endif()",
         )
@@ -70,7 +70,7 @@ def cmake(machines: Sequence[Machine], *, small: bool = False) -> str:
         line
         for m in machines
         for line in (
-            f'  if(CMAKE_SYSTEM_PROCESSOR MATCHES "{m.arch.processor}")',
+            f'  if(processor MATCHES "{m.arch.processor}")',
             f"    file(GLOB sources src/kernels/{m.ident}/*.c)",
             f"    set_source_files_properties(${{sources}} PROPERTIES COMPILE_FLAGS"
             f' "{" ".join(m.extra_flags)}")',

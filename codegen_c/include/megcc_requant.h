@@ -64,13 +64,20 @@ MEGCC_INLINE MEGCC_CTYPE(Y) megcc_rescaled(const megcc_rescale *r, int32_t sum, 
 #if OUT == MEGCC_QUANT_REAL
   return megcc_act_f32(v, r->act_a, r->act_b);
 #else
-  // Clamped first: a conversion of what no i32 holds is undefined. The limits of the type are far
-  // inside, and a NaN becomes the lower one.
+  // Clamped before the conversion: one of what no i32 holds is undefined. The limits of the type
+  // are far inside, and a NaN becomes the lower one. They are integers, so that it is the same
+  // whether rounding comes before or after them.
   const float low = (float)(r->low - r->zero), high = (float)(r->high - r->zero);
+#if defined(MEGCC_NEAREST)
+  v = v > low ? v : low;
+  v = v < high ? v : high;
+  return (MEGCC_CTYPE(Y))(MEGCC_NEAREST(v) + r->zero);
+#else
   v = megcc_roundf(v);
   v = v > low ? v : low;
   v = v < high ? v : high;
   return (MEGCC_CTYPE(Y))((int32_t)v + r->zero);
+#endif
 #endif
 #endif
 }

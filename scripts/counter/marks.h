@@ -9,7 +9,7 @@
 #elif defined(__thumb2__)
 #define MEGCC_COUNT_BEGIN() __asm__ volatile(".inst.w 0xf3af8064" ::: "memory")
 #define MEGCC_COUNT_END() __asm__ volatile(".inst.w 0xf3af8065" ::: "memory")
-#elif defined(__arm__)
+#elif defined(__arm__) && !defined(__thumb__)
 #define MEGCC_COUNT_BEGIN() __asm__ volatile(".inst 0xe320f064" ::: "memory")
 #define MEGCC_COUNT_END() __asm__ volatile(".inst 0xe320f065" ::: "memory")
 #else

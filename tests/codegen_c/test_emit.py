@@ -14,7 +14,7 @@ import pytest
 from tvm_megcc.codegen_c import emit, sources
 from tvm_megcc.codegen_c.emit import assemble, guards, instructions, kernel_files, weights
 from tvm_megcc.codegen_c.emit.prune import prune
-from tvm_megcc.core.machine import TABLE
+from tvm_megcc.core.machine import TABLE, machine
 from tvm_megcc.core.program import Kernel, Location, Port, Tensor, Weight
 from tvm_megcc.errors import InputError, UnsupportedError
 from tvm_megcc.host import toolchain
@@ -311,9 +311,8 @@ def test_emit_names():
 def test_guards():
     package = tuple(row.name for row in TABLE)
     assert guards.condition(package, package) is None
-    assert (
-        guards.condition(("arm64", "armv7"), package) == "defined(__aarch64__) || defined(__arm__)"
-    )
+    both = f"defined(__aarch64__) || {machine('armv7').arch.macro}"
+    assert guards.condition(("arm64", "armv7"), package) == both
     for arch in package:
         holds = [a for a in package if _holds(guards.condition((arch,), package), a)]
         assert holds == [arch]

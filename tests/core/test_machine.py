@@ -106,6 +106,8 @@ def test_the_best_machine_comes_first() -> None:
         (["armv7"], ["cortex-a53"], ("armv7+fma",)),
         ((), ["neoverse-n1", "cortex-a76"], ("arm64+dotprod+fp16",)),
         ((), ["cortex-a55", "haswell"], ("arm64+dotprod+fp16+inorder", "x86+avx2")),
+        ((), ["cortex-m0plus", "cortex-m3"], ("cortexm",)),
+        ((), ["cortex-m4", "cortex-m7", "cortex-m33"], ("cortexm+dsp",)),
         (["aarch64", "armeabi-v7a", "x86_64"], (), ("arm64", "armv7", "x86")),
     ],
 )

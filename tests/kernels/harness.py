@@ -26,8 +26,9 @@ in the memory of the inputs its header names, and with the output as far before 
 input, in the same memory, as the header's ``overlap`` says; all must give the same bits, leave the
 inputs and the bytes around outputs and workspace alone, and touch no page outside their tensors.
 
-`TARGETS` are gcc, clang and gcc with sanitizers on this machine, arm64 and armv7 under qemu;
-`FORMS` compile, for size and for cores that execute in order, the kernels that have a form for it.
+`TARGETS` are gcc, clang and gcc with sanitizers on this machine, and under qemu arm64, armv7 and
+kernels that only a Cortex-M has; `FORMS` compile, for size and for cores that execute in order, the
+kernels that have a form for it.
 Run one kernel on one target: ``pytest tests/kernels -k 'host_gcc and pool2d_nhwc_f32'``.
 """
 
@@ -68,10 +69,11 @@ class Target:
     runner: tuple[str, ...] = ()
     packages: str = "gcc"
     most: int = 1000  # instances per kernel file, where compiling all would take too long
+    own: bool = False  # `flags` are all: the machine's would be for no operating system
 
     def flags_for(self, features: Collection[str] = ()) -> tuple[str, ...]:
         """The flags of a kernel that needs these features of the machine."""
-        return (*self.flags, *machine(self.arch).only(features).flags)
+        return self.flags if self.own else (*self.flags, *machine(self.arch).only(features).flags)
 
     def missing(self) -> str:
         """Why the target cannot run here ("" when it can)."""
@@ -94,6 +96,10 @@ def _every(arch: str) -> str:
     return "+".join([arch, *(f.name for f in ROWS[arch].features if not f.everywhere)])
 
 
+def _every_feature(arch: str) -> str:
+    return "+".join([arch, *(f.name for f in ROWS[arch].features)])
+
+
 TARGETS = (
     Target("host_gcc", _HOST, "gcc", ("-O2",)),
     Target("host_clang", _BASE, "clang", ("-O1",), (), "clang"),
@@ -103,6 +109,10 @@ TARGETS = (
                f"qemu-user {ROWS[a].packages}")
         for a in ("arm64", "armv7")
     ),
+    # The instructions of a Cortex-M's DSP extension are those of every Armv7-A, in Thumb-2, too.
+    Target("cortexm", _every_feature("cortexm"), ROWS["armv7"].compiler,
+           ("-O2", "-static", "-mthumb", "-march=armv7-a+fp", "-mfloat-abi=hard"),
+           (ROWS["armv7"].qemu,), f"qemu-user {ROWS['armv7'].packages}", most=8, own=True),
 )  # fmt: skip
 _SMALL = tuple(
     Target(f"{t.name}_small", t.arch, t.cc, ("-Os", *t.flags[1:]), t.runner, t.packages, most=1)
@@ -123,6 +133,11 @@ def asks_for(kernel: registry.KernelFile, macro: str) -> bool:
     body = kernel.path.read_text()
     texts = {"": body, **headers([body])}
     return any(macro in text for path, text in texts.items() if path != "megcc_kernel.h")
+
+
+def is_run(kernel: registry.KernelFile, target: Target) -> bool:
+    """Whether a target is to run a kernel: portable ones have targets enough."""
+    return kernel.runs_on(target.arch) and not (target.own and "portable" in kernel.archs)
 
 
 @dataclass(frozen=True, eq=False)

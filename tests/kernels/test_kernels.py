@@ -19,7 +19,7 @@ _PAIRS = [
     for macro, targets in {"": TARGETS, **FORMS}.items()
     for target in targets
     for kernel in registry.kernels()
-    if kernel.runs_on(target.arch) and (not macro or harness.asks_for(kernel, macro))
+    if harness.is_run(kernel, target) and (not macro or harness.asks_for(kernel, macro))
 ]
 
 

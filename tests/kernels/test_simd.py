@@ -23,7 +23,10 @@ _PLAIN = [
 Run = Callable[[int, np.ndarray, np.ndarray], tuple[int, np.ndarray]]
 
 
-@pytest.fixture(scope="module", params=[*TARGETS, *_PLAIN], ids=lambda t: t.name)
+_OF_MACHINES = [t for t in TARGETS if not t.own]
+
+
+@pytest.fixture(scope="module", params=[*_OF_MACHINES, *_PLAIN], ids=lambda t: t.name)
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
     target: Target = request.param
     if target.missing():

@@ -62,7 +62,11 @@ def test_target_forms() -> None:
         ({"tag": "tvm_megcc", "mcpu": "cortex-a72"}, "arm64"),
         ({"tag": "tvm_megcc", "mcpu": "cortex-a710"}, "arm64+dotprod+i8mm+fp16"),
         ({"tag": "tvm_megcc", "mcpu": "neoverse-n1"}, "arm64+dotprod+fp16"),
-        ({"tag": "tvm_megcc", "mcpu": "cortex-m4"}, "portable"),  # Arm, but without NEON
+        ({"tag": "tvm_megcc", "mcpu": "cortex-m4"}, "cortexm+dsp"),
+        ({"kind": "llvm", "mtriple": "arm-none-eabi", "mcpu": "cortex-m33"}, "cortexm+dsp"),
+        ({"tag": "tvm_megcc", "march": "armv7-m"}, "cortexm"),
+        ({"kind": "llvm", "mtriple": "thumbv6m-none-eabi"}, "cortexm"),
+        ({"tag": "tvm_megcc", "mcpu": "cortex-r5"}, "portable"),  # Arm, but without NEON
         ({"tag": "tvm_megcc", "march": "armv7-a"}, "armv7"),
         ({"tag": "tvm_megcc", "march": "armv8.2-a"}, "arm64"),
         ({"tag": "tvm_megcc", "march": "armv8.2-a+dotprod"}, "arm64+dotprod"),

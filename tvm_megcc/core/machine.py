@@ -76,13 +76,15 @@ class Architecture:
         The architecture whose extensions the features are that are given as ``+name``.
     family, processor : str
         How the emitted Makefile (first part of the compiler's machine, Arm's 32-bit ones being
-        ``arm``) and CMake (regular expression) tell it.
+        ``arm``) and CMake (regular expression) tell it; ``cortexm`` is what both call a compiler
+        for 32-bit Arm without an operating system that is not told which CPU.
     triple, llvm : str, tuple of str
         LLVM's target, and features without which a CPU of that target is none of this architecture.
     elf : int
         Machine number in ELF files.
     compiler, packages, qemu : str
-        Cross compiler, the Debian packages that bring it, emulator.
+        Cross compiler, the Debian packages that bring it, emulator; no emulator where programs
+        have no operating system.
     features : tuple of Feature
         In the order of a machine's name. One that includes another stands behind it.
     includes : tuple of (str, str)
@@ -147,8 +149,8 @@ TABLE = (
     Architecture(
         "armv7",
         aliases=("arm", "armeabi-v7a", "armv7a", "armv7-a", "armv7l", "armhf"),
-        sign=r"armv7|armv8l|\barm-|armhf|gnueabihf|armeabi",
-        macro="defined(__arm__)",
+        sign=r"armv7(?!e?-?m)|armv8l|\barm-(?!none)|armhf|gnueabihf|armeabi",
+        macro="(defined(__arm__) && __ARM_ARCH_PROFILE != 'M')",
         flags=("-march=armv7-a", "-mfpu=neon", "-mfloat-abi=hard"),
         family="arm",
         processor="^arm([^6]|$)",
@@ -162,6 +164,25 @@ TABLE = (
             Feature(
                 "fma", ("vfp4",), ("vfpv4",), ("-mfpu=neon-vfpv4",),
                 ("__ARM_FEATURE_FMA",), (1 << 16, 0), everywhere=True,
+            ),
+        ),
+    ),
+    Architecture(
+        "cortexm",
+        aliases=("armv6-m", "armv7-m", "armv7e-m", "armv8-m"),
+        sign=r"thumb|armv[67]e?-?m|armv8(\.1)?-?m|\barm-none-eabi",
+        macro="(defined(__arm__) && __ARM_ARCH_PROFILE == 'M')",
+        flags=("-mthumb", "-march=armv6-m"),
+        family="cortexm",
+        processor="^cortexm$",
+        triple="thumbv7m-none-eabi",
+        llvm=("mclass",),
+        compiler="arm-none-eabi-gcc",
+        packages="gcc-arm-none-eabi libnewlib-arm-none-eabi",
+        features=(
+            Feature(
+                "dsp", ("dsp",), ("edsp",), ("-march=armv7e-m",),
+                ("__ARM_FEATURE_DSP", "__ARM_FEATURE_SIMD32"), (1 << 7, 0), everywhere=True,
             ),
         ),
     ),

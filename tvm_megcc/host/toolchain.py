@@ -130,6 +130,11 @@ def build(
     package = Path(pkg_dir).resolve()
     if not (package / "Makefile").is_file() or not (package / "manifest.json").is_file():
         raise InputError(f"{pkg_dir} is not a package: it has no Makefile and manifest.json")
+    if runner and not (is_own_family(arch) or machine(arch).arch.qemu):
+        raise ToolError(
+            f"{arch} has no operating system, so there is no runner for it; build the library with"
+            f" make lib CC={machine(arch).arch.compiler} and link it with a program of the device"
+        )
     compiler = cc or find_compiler(arch)
     if shutil.which("make") is None:
         raise ToolError("make is missing; apt install make")

@@ -91,7 +91,14 @@ MEGCC_INLINE double megcc_trunc(double x) { return megcc_copysign(megcc_floor(me
 
 // Square roots are one instruction. The builtin is that instruction only when the compiler need not
 // set errno (-fno-math-errno, which also lets it vectorise); otherwise it would call the C library.
-#if defined(__OPTIMIZE__) && defined(__NO_MATH_ERRNO__)
+//
+// The unit of a Cortex-M has them for float only, or there is none: the builtin would call the C
+// library there.
+#if defined(__arm__) && !(defined(__ARM_FP) && (__ARM_FP & 8))
+#define MEGCC_SQRT_BY_STEPS 1
+#endif
+
+#if !defined(MEGCC_SQRT_BY_STEPS) && defined(__OPTIMIZE__) && defined(__NO_MATH_ERRNO__)
 
 MEGCC_INLINE float megcc_sqrtf(float x) { return __builtin_sqrtf(x); }
 MEGCC_INLINE double megcc_sqrt(double x) { return __builtin_sqrt(x); }
@@ -118,7 +125,7 @@ MEGCC_INLINE double megcc_sqrt(double x) {
   return x;
 }
 
-#elif defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP)
+#elif !defined(MEGCC_SQRT_BY_STEPS) && defined(__GNUC__) && defined(__arm__)
 
 MEGCC_INLINE float megcc_sqrtf(float x) {
   __asm__("vsqrt.f32 %0, %0" : "+t"(x));
@@ -146,7 +153,14 @@ MEGCC_INLINE double megcc_sqrt(double x) {
   s = s + 0.5 * r * (x - s * s);
   return s * scale;
 }
+#if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP)
+MEGCC_INLINE float megcc_sqrtf(float x) {
+  __asm__("vsqrt.f32 %0, %0" : "+t"(x));
+  return x;
+}
+#else
 MEGCC_INLINE float megcc_sqrtf(float x) { return (float)megcc_sqrt((double)x); }
+#endif
 
 #endif
 

@@ -1,0 +1,69 @@
+// What a program on a bare Cortex-M needs and a C library would bring: a vector table, the start,
+// the four functions that a compiler calls by itself, and output by semihosting.
+#include "board.h"
+
+#include <stddef.h>
+
+extern uint32_t data_begin[], data_end[], data_stored[], bss_begin[], bss_end[], stack_end[];
+
+int main(void);
+
+// A call of the debugger, here qemu: its number and what it takes.
+static uint32_t debugger(uint32_t number, const void *argument) {
+  register uint32_t r0 __asm__("r0") = number;
+  register const void *r1 __asm__("r1") = argument;
+  __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
+  return r0;
+}
+
+void board_print(const char *text) { debugger(4, text); }
+
+void board_exit(int status) {
+  const uint32_t reason[2] = {0x20026, (uint32_t)status};
+  for (;;) debugger(0x20, reason);
+}
+
+static void fault(void) {
+  board_print("fault\n");
+  board_exit(3);
+}
+
+void reset(void) {
+  const uint32_t *from = data_stored;
+#ifdef __ARM_FP
+  *(volatile uint32_t *)0xe000ed88 |= 0xfu << 20;  // the floating-point unit is off at first
+  __asm__ volatile("dsb\n isb" ::: "memory");
+#endif
+  for (volatile uint32_t *p = data_begin; p < data_end;) *p++ = *from++;
+  for (volatile uint32_t *p = bss_begin; p < bss_end;) *p++ = 0;
+  board_exit(main());
+}
+
+__attribute__((section(".vectors"), used)) static const struct {
+  uint32_t *stack;
+  void (*handler[15])(void);
+} vectors = {stack_end, {reset, fault, fault, fault, fault, fault}};
+
+void *memcpy(void *to, const void *from, size_t count) {
+  for (size_t k = 0; k < count; ++k) ((volatile char *)to)[k] = ((const char *)from)[k];
+  return to;
+}
+
+void *memmove(void *to, const void *from, size_t count) {
+  if ((uintptr_t)to <= (uintptr_t)from) return memcpy(to, from, count);
+  while (count-- > 0) ((volatile char *)to)[count] = ((const char *)from)[count];
+  return to;
+}
+
+void *memset(void *to, int value, size_t count) {
+  for (size_t k = 0; k < count; ++k) ((volatile char *)to)[k] = (char)value;
+  return to;
+}
+
+int memcmp(const void *a, const void *b, size_t count) {
+  const unsigned char *x = a, *y = b;
+  for (; count > 0; --count, ++x, ++y) {
+    if (*x != *y) return *x < *y ? -1 : 1;
+  }
+  return 0;
+}

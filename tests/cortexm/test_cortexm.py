@@ -1,0 +1,152 @@
+"""Cortex-M without an operating system: builds by the package's files, answers on boards."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from tests.cortexm import board
+from tests.models import corpus
+from tvm_megcc import execute, quantisation
+from tvm_megcc.cli import main
+
+pytestmark = pytest.mark.skipif(bool(board.missing()), reason=board.missing() or "all is there")
+
+
+def network() -> onnx.ModelProto:
+    """A first layer, a depthwise one, one of one tap and a product, all with tails."""
+    rng = np.random.default_rng(0)
+    shapes = {"w0": (10, 3, 3, 3), "w1": (10, 1, 3, 3), "w2": (15, 10, 1, 1), "w3": (375, 7)}
+    weights = {
+        name: (rng.standard_normal(shape) / np.prod(shape[1:]) ** 0.5).astype(np.float32)
+        for name, shape in shapes.items()
+    }
+    weights["b3"] = rng.standard_normal(7).astype(np.float32)
+    nodes = [
+        helper.make_node("Conv", ["x", "w0"], ["c0"], strides=[2, 2], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c0"], ["r0"]),
+        helper.make_node("Conv", ["r0", "w1"], ["c1"], group=10, pads=[1, 1, 1, 1]),
+        helper.make_node("Conv", ["c1", "w2"], ["c2"]),
+        helper.make_node("Flatten", ["c2"], ["f"]),
+        helper.make_node("Gemm", ["f", "w3", "b3"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "network",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 9, 9])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 7])],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The network, quantised."""
+    pytest.importorskip("onnxruntime", reason="needs the extra 'quantize'")
+    folder = tmp_path_factory.mktemp("cortexm")
+    onnx.save(network(), folder / "float.onnx")
+    samples = np.random.default_rng(1).standard_normal((20, 3, 9, 9)).astype(np.float32)
+    np.savez(folder / "samples.npz", x=samples)
+    out = folder / "int8.onnx"
+    quantisation.quantise(
+        folder / "float.onnx", out, folder / "samples.npz", per_channel=True, activations="u8"
+    )
+    return out
+
+
+def compiled(model: Path, folder: Path, *options: str) -> Path:
+    package = folder / f"pkg{len(list(folder.iterdir()))}"
+    assert main(["compile", str(model), "-o", str(package), "--quiet", *options]) == 0
+    return package
+
+
+@pytest.mark.parametrize("where", [board.M3, board.M4], ids=lambda b: b.cpu)
+def test_a_quantised_model_answers_as_it_does_here(
+    model: Path, where: board.Board, tmp_path: Path
+) -> None:
+    x = np.random.default_rng(2).standard_normal((1, 3, 9, 9)).astype(np.float32)
+    with execute.opened(compiled(model, tmp_path)) as runnable:
+        wanted = runnable.run({"x": x}).outputs["y"]
+    package = compiled(model, tmp_path, "--mcpu", where.cpu)
+    got, _ = board.run(package, where, {"x": x})
+    np.testing.assert_array_equal(got["y"], wanted)
+
+
+def test_keywords_on_a_cortex_m4(shared: Path, tmp_path: Path) -> None:
+    """2.66 M multiply-adds; by kernels in plain C they take 15.1 M instructions."""
+    model = corpus.load(shared / "models")["mlptiny_kws_int8"]
+    case = model.cases[0]
+    sizes = " ".join(f"{name}:{list(shape)}" for name, shape in case.shapes.items())
+    package = compiled(model.path, tmp_path, "--mcpu", "cortex-m4", "--input-shapes", sizes)
+    got, counts = board.run(package, board.M4, case.inputs())
+    assert all(found.ok for found in corpus.compare(got, case))
+    assert counts.totals["instructions"] < 7.5e6
+
+
+def architecture(item: Path) -> str:
+    """The Arm architecture that an object is for."""
+    done = subprocess.run(
+        ["arm-none-eabi-readelf", "-A", item], capture_output=True, text=True, check=True
+    )
+    return next(line.split()[-1] for line in done.stdout.splitlines() if "Tag_CPU_arch:" in line)
+
+
+def test_without_a_named_cpu_code_is_for_every_one_of_the_machine(
+    model: Path, tmp_path: Path
+) -> None:
+    package = compiled(model, tmp_path, "--mcpu", "cortex-m33")
+    (kernel,) = (package / "src" / "kernels" / "cortexm_dsp").glob("megcc_dwqconv2d_dsp*.c")
+    sources = [kernel.relative_to(package), Path("src", "megcc_model.c")]
+    items = [str(Path("obj", path).with_suffix(".o")) for path in sources]
+    board.make(package, (board.COMPILER,), *items)
+    assert [architecture(package / item) for item in items] == ["v7E-M", "v6-M"]
+
+
+def test_a_named_cpu_is_taken_at_its_word(model: Path, tmp_path: Path) -> None:
+    """Whatever the package is for: no flags of an architecture beside the user's."""
+    package = compiled(model, tmp_path, "--arch", "armv7,cortexm+dsp,portable")
+    for given in ("CC=arm-none-eabi-gcc -mcpu=cortex-m4", "CFLAGS=-O2 -mcpu=cortex-m7"):
+        command = ["make", "-n", "CC=arm-none-eabi-gcc", given]
+        done = subprocess.run(command, cwd=package, capture_output=True, text=True, check=True)
+        assert "-mcpu=cortex-m" in done.stdout and "libmodel.a" in done.stdout
+        assert "-march" not in done.stdout and "-mfpu" not in done.stdout
+        assert "main.c" not in done.stdout, "the runner needs an operating system"
+
+
+@pytest.mark.skipif(not shutil.which("cmake"), reason="cmake not found: apt install cmake")
+@pytest.mark.parametrize("flags", ["", "-mcpu=cortex-m4 -mthumb"])
+def test_cmake_gives_the_same_flags(model: Path, tmp_path: Path, flags: str) -> None:
+    package = compiled(model, tmp_path, "--mcpu", "cortex-m4")
+    settings = {
+        "CMAKE_SYSTEM_NAME": "Generic", "CMAKE_SYSTEM_PROCESSOR": "arm",
+        "CMAKE_C_COMPILER": board.COMPILER, "CMAKE_TRY_COMPILE_TARGET_TYPE": "STATIC_LIBRARY",
+        "CMAKE_C_FLAGS": f"-ffreestanding {flags}", "CMAKE_EXPORT_COMPILE_COMMANDS": "ON",
+    }  # fmt: skip
+    given = [f"-D{name}={value}" for name, value in settings.items()]
+    command = ["cmake", "-S", package, "-B", tmp_path / "build", *given]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    rows = json.loads((tmp_path / "build" / "compile_commands.json").read_text())
+    lines = {Path(row["file"]).name: row["command"] for row in rows}
+    assert "main.c" not in lines, "the runner needs an operating system"
+    (kernel,) = (line for name, line in lines.items() if name.startswith("megcc_dwqconv2d_dsp"))
+    named = [word for word in kernel.split() if word.startswith(("-mcpu", "-march"))]
+    assert named == (["-mcpu=cortex-m4"] if flags else ["-march=armv6-m", "-march=armv7e-m"])
+
+
+def test_there_is_no_runner_for_it(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    package = compiled(model, tmp_path, "--mcpu", "cortex-m3")
+    capsys.readouterr()
+    assert main(["run", str(package)]) == 1
+    said = capsys.readouterr().err
+    assert "cortexm has no operating system, so there is no runner for it; build" in said
