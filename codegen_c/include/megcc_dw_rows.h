@@ -34,6 +34,7 @@ MEGCC_HOT static void MEGCC_DW_NAME(MEGCC_DW_TALL)(const megcc_dw_t *d) {
   (void)act_a, (void)act_b, (void)res;
   for (;;) {
     const megcc_vf bias = megcc_vf_load(b);
+    (void)bias;
     const megcc_elem_t *tap = w;
     ptrdiff_t steps = d->steps, more;
     MEGCC_DW_EACH_TAP(MEGCC_DW_LOAD_TAP)

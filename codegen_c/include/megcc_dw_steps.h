@@ -34,17 +34,31 @@
   x[(r)*STRIDE + (i)] = megcc_vf_load_move(&p[(r)*STRIDE + (i)], step[(r)*STRIDE + (i)]);
 #define MEGCC_DW_FMA(r, i, j, set) \
   sums[set][r] = megcc_vf_fma(sums[set][r], x[(r)*STRIDE + (i)], taps[(i)*DW_K + (j)]);
-#define MEGCC_DW_BEGIN_ROW(r, set, _, __) sums[set][r] = bias;
+// What begins and ends a sum is read where it is needed if the taps leave no register for it.
+#if defined(MEGCC_SIMD_LOAD_HERE) && !defined(MEGCC_F16) && DW_K == 3
+#define MEGCC_DW_BIAS megcc_vf_load_here(b)
+#define MEGCC_DW_LIMIT(act) \
+  (ACT == MEGCC_ACT_CLIP ? megcc_vf_load_here((const float *)&d->act) : (act))
+#else
+#define MEGCC_DW_BIAS bias
+#define MEGCC_DW_LIMIT(act) (act)
+#endif
+#define MEGCC_DW_BEGIN_ROW(r, set, _, __) sums[set][r] = MEGCC_DW_BIAS;
 #define MEGCC_DW_MOVE_ROW(r, to, from, _) sums[to][r] = sums[from][r];
-#define MEGCC_DW_STORE_ROW(r, set, _, __)                                      \
-  {                                                                            \
-    megcc_vf y = sums[set][r];                                                 \
-    MEGCC_EPILOGUE_VF(y, megcc_vf_load_move(&res[r], out_step), act_a, act_b); \
-    megcc_vf_store_move(&out[r], y, out_step);                                 \
+#define MEGCC_DW_STORE_ROW(r, set, _, __)                                   \
+  {                                                                         \
+    megcc_vf y = sums[set][r];                                              \
+    MEGCC_EPILOGUE_VF(y, megcc_vf_load_move(&res[r], out_step), low, high); \
+    megcc_vf_store_move(&out[r], y, out_step);                              \
   }
 #define MEGCC_DW_BEGIN(set) MEGCC_DW_EACH_ROW(MEGCC_DW_BEGIN_ROW, set, 0, 0)
 #define MEGCC_DW_MOVE(to, from) MEGCC_DW_EACH_ROW(MEGCC_DW_MOVE_ROW, to, from, 0)
-#define MEGCC_DW_STORE(set) MEGCC_DW_EACH_ROW(MEGCC_DW_STORE_ROW, set, 0, 0)
+#define MEGCC_DW_STORE(set)                                                   \
+  {                                                                           \
+    const megcc_vf low = MEGCC_DW_LIMIT(act_a), high = MEGCC_DW_LIMIT(act_b); \
+    (void)low, (void)high;                                                    \
+    MEGCC_DW_EACH_ROW(MEGCC_DW_STORE_ROW, set, 0, 0)                          \
+  }
 
 // One input column: tap j of the kernel's row i goes to set tj, if there is one (NO: none).
 #define MEGCC_DW_NO 8

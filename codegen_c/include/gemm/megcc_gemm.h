@@ -113,6 +113,20 @@ typedef char megcc_gemm_layout_t[offsetof(megcc_gemm_t, a_stride) == sizeof(size
                                      : -1];
 #endif
 
+#ifdef MEGCC_GEMM_ARMV7_H
+// What the sums of `rows` rows begin with, then the activation's parameters.
+MEGCC_INLINE void megcc_gemm_start(const megcc_gemm_t *g, const float *bias, float *start,
+                                   int32_t rows) {
+  const megcc_vf low = megcc_vf_load(bias), high = megcc_vf_load(bias + 4);
+  for (int32_t r = 0; r < rows; ++r, start += 8) {
+    megcc_vf_store(start, low);
+    megcc_vf_store(start + 4, high);
+  }
+  megcc_vf_store(start, megcc_vf_dup(g->act_a));
+  megcc_vf_store(start + 4, megcc_vf_dup(g->act_b));
+}
+#endif
+
 // What a tile reads where there is no bias.
 #if !BIAS && defined(MEGCC_TILE_SUMS)
 static const megcc_elem_t megcc_gemm_zeros[MEGCC_GEMM_WIDTH];

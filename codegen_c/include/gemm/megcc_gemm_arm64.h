@@ -288,7 +288,9 @@
 #define MEGCC_TILE_STORE_ROW_(r, vectors) \
   MEGCC_EACH_COL(MEGCC_ARM64_BIND, r)     \
   MEGCC_ARM64_STORE_##vectors(r);
-#define MEGCC_TILE_STORE_ROW(r, vectors) MEGCC_TILE_STORE_ROW_(r, vectors)
+#define MEGCC_TILE_STORE_ROW(r, vectors) \
+  MEGCC_TILE_STORE_ROW_(r, vectors)      \
+  dst += ld;
 #endif
 
 #endif  // MEGCC_GEMM_ARM64_H

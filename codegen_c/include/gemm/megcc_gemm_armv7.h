@@ -18,11 +18,14 @@
 #define MEGCC_ARMV7_C2_1 "q13"
 #define MEGCC_ARMV7_C3_0 "q14"
 #define MEGCC_ARMV7_C3_1 "q15"
-// Both sums of a row.
+// Both sums of a row, and those of all rows.
 #define MEGCC_ARMV7_D0 "{d16-d19}"
 #define MEGCC_ARMV7_D1 "{d20-d23}"
 #define MEGCC_ARMV7_D2 "{d24-d27}"
 #define MEGCC_ARMV7_D3 "{d28-d31}"
+#define MEGCC_ARMV7_ALL_1 "{d16-d19}"
+#define MEGCC_ARMV7_ALL_2 "{d16-d23}"
+#define MEGCC_ARMV7_ALL_4 "{d16-d31}"
 
 // One k: the sums of columns 0-3 and 4-7 of every row += v0 and v1 * the row's scalar.
 #define MEGCC_ARMV7_COL_1(j, v, a0, a1, a2, a3) \
@@ -57,60 +60,76 @@
   MEGCC_ARMV7_LOAD_1_##rows                                               \
   MEGCC_ARMV7_K(rows, "q4", "q5", "d0[0]", "d2[0]", "d4[0]", "d6[0]")
 
-#define MEGCC_ARMV7_BIAS(r) "vld1.32 " MEGCC_ARMV7_D##r ", [%[bias]]\n"
-
-// The addresses of a run of every row; n holds how many floats are skipped.
-#define MEGCC_ARMV7_RUN(r, at) "ldr %[p" r "], [%[a], #" at "]\n"
-#define MEGCC_ARMV7_SKIP(r) "add %[p" r "], %[p" r "], %[n], lsl #2\n"
-#define MEGCC_ARMV7_RUN_1 MEGCC_ARMV7_RUN("0", "0") MEGCC_ARMV7_SKIP("0")
-#define MEGCC_ARMV7_RUN_2 MEGCC_ARMV7_RUN_1 MEGCC_ARMV7_RUN("1", "4") MEGCC_ARMV7_SKIP("1")
-#define MEGCC_ARMV7_RUN_4 \
-  MEGCC_ARMV7_RUN_2 MEGCC_ARMV7_RUN("2", "8") MEGCC_ARMV7_SKIP("2") \
-  MEGCC_ARMV7_RUN("3", "12") MEGCC_ARMV7_SKIP("3")
+// The addresses of a run of every row, for which `a` moves on; n holds how many floats are skipped.
+#define MEGCC_ARMV7_RUN_1 "ldr %[p0], [%[a]], #4\n"
+#define MEGCC_ARMV7_RUN_2 "ldm %[a]!, {%[p0], %[p1]}\n"
+#define MEGCC_ARMV7_RUN_4 "ldm %[a]!, {%[p0], %[p1], %[p2], %[p3]}\n"
+#define MEGCC_ARMV7_SKIP(r) "add %[p" #r "], %[p" #r "], %[n], lsl #2\n"
 
 // The whole tile. Eight k a turn; where an odd four of them is left, the first turn begins in the
-// middle. The numbers are offsets in megcc_gemm_t.
+// middle. The low bits of n stay those of the run's length. The numbers are offsets in
+// megcc_gemm_t; what most products do without (a skip, further runs, an odd k) is jumped to.
 #define MEGCC_ARMV7_TEXT(rows)                                            \
-  MEGCC_FOR_ROWS(rows)(MEGCC_ARMV7_BIAS)                                  \
-  "cmp %[runs], #0\n"                                                     \
-  "beq 6f\n"                                                              \
+  "vldmia %[start], " MEGCC_ARMV7_ALL_##rows "\n"                         \
+  "subs %[runs], %[runs], #1\n"                                           \
+  "blt 6f\n"                                                              \
   "1:\n"                                                                  \
   "ldr %[n], [%[g], #8]\n"                                                \
   MEGCC_ARMV7_RUN_##rows                                                  \
-  "ldr %[n], [%[g], #4]\n"                                                \
-  "add %[a], %[a], %[n], lsl #2\n"                                        \
+  "cmp %[n], #0\n"                                                        \
+  "bne 7f\n"                                                              \
+  "8:\n"                                                                  \
   "ldr %[n], [%[g], #16]\n"                                               \
   "tst %[n], #4\n"                                                        \
-  "add %[n], %[n], #4\n"                                                  \
-  "mov %[n], %[n], lsr #3\n"                                              \
   "bne 3f\n"                                                              \
-  "cmp %[n], #0\n"                                                        \
-  "beq 4f\n"                                                              \
+  "subs %[n], %[n], #8\n"                                                 \
+  "blt 4f\n"                                                              \
   "2:\n" MEGCC_ARMV7_STEP_4(rows)                                         \
   "3:\n" MEGCC_ARMV7_STEP_4(rows)                                         \
-  "subs %[n], %[n], #1\n"                                                 \
-  "bne 2b\n"                                                              \
+  "subs %[n], %[n], #8\n"                                                 \
+  "bge 2b\n"                                                              \
   "4:\n"                                                                  \
-  "ldr %[n], [%[g], #16]\n"                                               \
   "ands %[n], %[n], #3\n"                                                 \
-  "beq 6f\n"                                                              \
+  "bne 5f\n"                                                              \
+  "9:\n"                                                                  \
+  "subs %[runs], %[runs], #1\n"                                           \
+  "blt 6f\n"                                                              \
+  "ldr %[n], [%[g], #4]\n"                                                \
+  "sub %[n], %[n], #" #rows "\n"                                          \
+  "add %[a], %[a], %[n], lsl #2\n"                                        \
+  "b 1b\n"                                                                \
+  "7:\n" MEGCC_FOR_ROWS(rows)(MEGCC_ARMV7_SKIP)                           \
+  "b 8b\n"                                                                \
   "5:\n" MEGCC_ARMV7_STEP_1(rows)                                         \
   "subs %[n], %[n], #1\n"                                                 \
   "bne 5b\n"                                                              \
-  "6:\n"                                                                  \
-  "subs %[runs], %[runs], #1\n"                                           \
-  "bgt 1b\n"
+  "b 9b\n"                                                                \
+  "6:\n"
+
+// What every tile begins with, and the activation's parameters behind it. They stay in memory,
+// because the assembly leaves no register for them.
+#define MEGCC_TILE_BEFORE(rows, g, bias) \
+  float start[8 * (rows) + 8];           \
+  megcc_gemm_start(g, bias, start, rows);
+#define MEGCC_TILE_AFTER(rows) \
+  const megcc_vf act_a = megcc_vf_load(start + 8 * (rows)); \
+  const megcc_vf act_b = megcc_vf_load(start + 8 * (rows) + 4);
 
 #define MEGCC_ARMV7_SUMS(r) \
   register megcc_vf s##r##_0 __asm__(MEGCC_ARMV7_C##r##_0); \
   register megcc_vf s##r##_1 __asm__(MEGCC_ARMV7_C##r##_1);
 #define MEGCC_ARMV7_COPIES(r) const megcc_vf c##r##_0 = s##r##_0, c##r##_1 = s##r##_1;
 #define MEGCC_ARMV7_OUT(r) "=w"(s##r##_0), "=w"(s##r##_1), [p##r] "=&r"(p##r),
-#define MEGCC_ARMV7_POINTER(r) const float *p##r;
+// One instruction loads all of them, so they are in the order of their numbers.
+#define MEGCC_ARMV7_P0 "r4"
+#define MEGCC_ARMV7_P1 "r5"
+#define MEGCC_ARMV7_P2 "r6"
+#define MEGCC_ARMV7_P3 "r8"
+#define MEGCC_ARMV7_POINTER(r) register const float *p##r __asm__(MEGCC_ARMV7_P##r);
 
 // Declares c0_0 ... with the sums of a tile. They leave their registers at once: a variable that
 // is bound to one holds its value at the assembly only.
-#define MEGCC_TILE_SUMS_(rows, g_, a_, b_, bias_)                              \
+#define MEGCC_TILE_SUMS_(rows, g_, a_, b_)                                     \
   MEGCC_EACH_ROW(MEGCC_ARMV7_SUMS)                                             \
   {                                                                            \
     MEGCC_EACH_ROW(MEGCC_ARMV7_POINTER)                                        \
@@ -120,19 +139,19 @@
     __asm__ volatile(MEGCC_ARMV7_TEXT(rows)                                    \
         : MEGCC_EACH_ROW(MEGCC_ARMV7_OUT) [n] "=&r"(n), [a] "+r"(from),        \
           [b] "+r"(panel), [runs] "+r"(runs)                                   \
-        : [g] "r"(g_), [bias] "r"(bias_)                                       \
+        : [g] "r"(g_), [start] "r"(start)                                      \
         : "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9", "d10",   \
           "d11", "d12", "d13", "d14", "d15", "cc", "memory");                  \
   }                                                                            \
   MEGCC_EACH_ROW(MEGCC_ARMV7_COPIES)
-#define MEGCC_TILE_SUMS(rows, vectors, g, a, b, bias) MEGCC_TILE_SUMS_(rows, g, a, b, bias)
+#define MEGCC_TILE_SUMS(rows, vectors, g, a, b, bias) MEGCC_TILE_SUMS_(rows, g, a, b)
 
-// Stores y0 and y1, the finished row r of a tile, to dst.
+// Stores y0 and y1, the finished row r of a tile, to dst, which moves on to the next row.
 #define MEGCC_TILE_STORE_ROW(r, vectors)                              \
   register megcc_vf o0 __asm__(MEGCC_ARMV7_C##r##_0) = y0;             \
   register megcc_vf o1 __asm__(MEGCC_ARMV7_C##r##_1) = y1;             \
-  __asm__ volatile("vst1.32 " MEGCC_ARMV7_D##r ", [%0]"               \
-                   : : "r"(dst), "w"(o0), "w"(o1) : "memory");
+  __asm__ volatile("vst1.32 " MEGCC_ARMV7_D##r ", [%0], %1"           \
+                   : "+r"(dst) : "r"(ld * sizeof(float)), "w"(o0), "w"(o1) : "memory");
 // clang-format on
 
 #endif  // MEGCC_GEMM_ARMV7_H

@@ -45,13 +45,19 @@
   MEGCC_EPILOGUE_VF(y##j, megcc_vf_load(res + (j)*MEGCC_VL), act_a, act_b);
 #define MEGCC_TILE_STORE(_, j) megcc_vf_store(dst + (j)*MEGCC_VL, y##j);
 #ifndef MEGCC_TILE_STORE_ROW
-#define MEGCC_TILE_STORE_ROW(_, vectors) MEGCC_EACH_COL(MEGCC_TILE_STORE, 0)
+#define MEGCC_TILE_STORE_ROW(_, vectors) \
+  MEGCC_EACH_COL(MEGCC_TILE_STORE, 0)    \
+  dst += ld;
+#endif
+#ifndef MEGCC_TILE_BEFORE  // what is made ready once for all tiles; the activation's parameters
+#define MEGCC_TILE_BEFORE(rows, g, bias) \
+  const megcc_vf act_a = megcc_vf_dup((g)->act_a), act_b = megcc_vf_dup((g)->act_b);
+#define MEGCC_TILE_AFTER(rows)
 #endif
 #define MEGCC_TILE_STORES(r)                    \
   {                                             \
     MEGCC_EACH_COL(MEGCC_TILE_FINISH, r)        \
     MEGCC_TILE_STORE_ROW(r, MEGCC_TILE_VECTORS) \
-    dst += ld;                                  \
     if (RESIDUAL) res += ld;                    \
   }
 
@@ -63,8 +69,7 @@ MEGCC_HOT static void MEGCC_GEMM_TILE(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS)(const
   const megcc_elem_t *const b = at->b, *const bias = at->bias, *res = at->residual;
   megcc_elem_t *dst = at->dst;
   const size_t ld = at->ld;
-  const megcc_vf act_a = megcc_vf_dup(g->act_a), act_b = megcc_vf_dup(g->act_b);
-  (void)bias, (void)act_a, (void)act_b;
+  MEGCC_TILE_BEFORE(MEGCC_TILE_ROWS, g, bias)
   MEGCC_ROLLED
   for (; tiles > 0; --tiles) {
 #ifdef MEGCC_TILE_SUMS
@@ -87,6 +92,8 @@ MEGCC_HOT static void MEGCC_GEMM_TILE(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS)(const
       a += g->a_stride;
     }
 #endif
+    MEGCC_TILE_AFTER(MEGCC_TILE_ROWS)
+    (void)bias, (void)act_a, (void)act_b;
     MEGCC_EACH_ROW(MEGCC_TILE_STORES)
     rows += MEGCC_TILE_ROWS;
   }

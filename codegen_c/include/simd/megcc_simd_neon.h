@@ -44,6 +44,18 @@ MEGCC_INLINE void megcc_vf_store_move(float** p, megcc_vf v, ptrdiff_t bytes) {
   __asm__(MEGCC_NEON_ST1 : "=m"(*to), "+r"(*p) : "w"(v), "r"(bytes));
 }
 
+// A load that stays where it is written: with 16 registers, what compilers move out of a loop comes
+// back from the stack by two instructions.
+#if !defined(__aarch64__)
+#define MEGCC_SIMD_LOAD_HERE
+MEGCC_INLINE megcc_vf megcc_vf_load_here(const float* p) {
+  const float(*from)[4] = (const float(*)[4])p;
+  megcc_vf v;
+  __asm__ volatile("vld1.32 {%e0-%f0}, [%1]" : "=w"(v) : "r"(p), "m"(*from));
+  return v;
+}
+#endif
+
 // Two vectors by one instruction, by name for the same reason. It takes lanes as 16 bytes, which is
 // another order on a big-endian machine.
 #if defined(__aarch64__) && !defined(__AARCH64EB__)
