@@ -84,8 +84,8 @@
 typedef struct {
   const megcc_elem_t *const *a;
   size_t a_stride, a_skip;
-  size_t segments, length;
-  size_t panel;  // K * NR, floats from one panel of b to the next
+  size_t segments, length;  // at least one run
+  size_t panel;             // K * NR, floats from one panel of b to the next
   const megcc_elem_t *b;
   const megcc_elem_t *bias;      // N floats; read only when BIAS is 1
   const megcc_elem_t *residual;  // as dst; read only when RESIDUAL is not 0

@@ -68,52 +68,51 @@
 
 // The whole tile. Eight k a turn; where an odd four of them is left, the first turn begins in the
 // middle. The low bits of n stay those of the run's length. The numbers are offsets in
-// megcc_gemm_t; what most products do without (a skip, further runs, an odd k) is jumped to.
+// megcc_gemm_t.
 #define MEGCC_ARMV7_TEXT(rows)                                            \
   "vldmia %[start], " MEGCC_ARMV7_ALL_##rows "\n"                         \
-  "subs %[runs], %[runs], #1\n"                                           \
-  "blt 6f\n"                                                              \
   "1:\n"                                                                  \
   "ldr %[n], [%[g], #8]\n"                                                \
   MEGCC_ARMV7_RUN_##rows                                                  \
   "cmp %[n], #0\n"                                                        \
-  "bne 7f\n"                                                              \
-  "8:\n"                                                                  \
+  "beq 2f\n"                                                              \
+  MEGCC_FOR_ROWS(rows)(MEGCC_ARMV7_SKIP)                                  \
+  "2:\n"                                                                  \
   "ldr %[n], [%[g], #16]\n"                                               \
   "tst %[n], #4\n"                                                        \
-  "bne 3f\n"                                                              \
+  "bne 4f\n"                                                              \
   "subs %[n], %[n], #8\n"                                                 \
-  "blt 4f\n"                                                              \
-  "2:\n" MEGCC_ARMV7_STEP_4(rows)                                         \
+  "blt 5f\n"                                                              \
   "3:\n" MEGCC_ARMV7_STEP_4(rows)                                         \
+  "4:\n" MEGCC_ARMV7_STEP_4(rows)                                         \
   "subs %[n], %[n], #8\n"                                                 \
-  "bge 2b\n"                                                              \
-  "4:\n"                                                                  \
+  "bge 3b\n"                                                              \
+  "5:\n"                                                                  \
   "ands %[n], %[n], #3\n"                                                 \
-  "bne 5f\n"                                                              \
-  "9:\n"                                                                  \
+  "beq 7f\n"                                                              \
+  "6:\n" MEGCC_ARMV7_STEP_1(rows)                                         \
+  "subs %[n], %[n], #1\n"                                                 \
+  "bne 6b\n"                                                              \
+  "7:\n"                                                                  \
   "subs %[runs], %[runs], #1\n"                                           \
-  "blt 6f\n"                                                              \
+  "beq 8f\n"                                                              \
   "ldr %[n], [%[g], #4]\n"                                                \
   "sub %[n], %[n], #" #rows "\n"                                          \
   "add %[a], %[a], %[n], lsl #2\n"                                        \
   "b 1b\n"                                                                \
-  "7:\n" MEGCC_FOR_ROWS(rows)(MEGCC_ARMV7_SKIP)                           \
-  "b 8b\n"                                                                \
-  "5:\n" MEGCC_ARMV7_STEP_1(rows)                                         \
-  "subs %[n], %[n], #1\n"                                                 \
-  "bne 5b\n"                                                              \
-  "b 9b\n"                                                                \
-  "6:\n"
+  "8:\n"
 
 // What every tile begins with, and the activation's parameters behind it. They stay in memory,
 // because the assembly leaves no register for them.
 #define MEGCC_TILE_BEFORE(rows, g, bias) \
   float start[8 * (rows) + 8];           \
   megcc_gemm_start(g, bias, start, rows);
-#define MEGCC_TILE_AFTER(rows) \
-  const megcc_vf act_a = megcc_vf_load(start + 8 * (rows)); \
-  const megcc_vf act_b = megcc_vf_load(start + 8 * (rows) + 4);
+#define MEGCC_TILE_AFTER(rows)                                                \
+  register megcc_vf low __asm__("q0");                                        \
+  register megcc_vf high __asm__("q1");                                       \
+  __asm__("vldmia %2, {d0-d3}" : "=w"(low), "=w"(high)                        \
+          : "r"(start + 8 * (rows)), "m"(*(const float(*)[8])(start + 8 * (rows)))); \
+  const megcc_vf act_a = low, act_b = high;
 
 #define MEGCC_ARMV7_SUMS(r) \
   register megcc_vf s##r##_0 __asm__(MEGCC_ARMV7_C##r##_0); \
