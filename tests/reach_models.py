@@ -56,6 +56,7 @@ def quantised() -> onnx.ModelProto:
     for low in (-127, -128):
         conv(24, 3, 1, low)
     conv(3, 3, 1)
+    conv(8, 3, 4)  # groups of few channels
     for k in (3, 5, 7):
         conv(32, k, 32)
     # Sums, real numbers, offsets; scales of all channels and of each; a zero point of the data's.
