@@ -41,8 +41,8 @@ CORPUS = Path(__file__).resolve().parents[2] / "shared" / "models"
 MODELS = (
     "mobilenet_v1", "mobilenet_v2", "resnet18", "resnet50",
     "ultraface_rfb320", "blazeface_front", "fastestdet", "hand_landmark_mp",
-    "selfie_seg_landscape", "face_landmark_mp", "speech_commands_squeezenet", "cct2_cifar",
-    "yolox_nano",
+    "selfie_seg_landscape", "face_landmark_mp", "fsanet_headpose", "cct2_cifar",
+    "yolox_nano", "lw_person_det",
 )  # fmt: skip
 
 
