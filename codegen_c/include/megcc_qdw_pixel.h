@@ -100,13 +100,7 @@ MEGCC_HOT static void megcc_qdw_channels(const megcc_qdw_pixel_t *d, int count) 
 // What all pixels share.
 MEGCC_INLINE megcc_qdw_pixel_t megcc_qdw_pixel_setup(void *const *ptr, const int32_t *attr) {
   const MEGCC_CTYPE(X) *point = MEGCC_ZERO(ptr, 3);
-  const megcc_rescale rescale = {MEGCC_SCALE(ptr, 3),
-                                 MEGCC_OFFSET(ptr, 3),
-                                 attr[QCONV2D_Y_ZERO],
-                                 attr[QCONV2D_LOW],
-                                 attr[QCONV2D_HIGH],
-                                 megcc_attr_f32(attr[QCONV2D_ACT_A]),
-                                 megcc_attr_f32(attr[QCONV2D_ACT_B])};
+  const megcc_rescale rescale = megcc_rescale_of(ptr, 3, attr + QCONV2D_Y_ZERO);
   megcc_qdw_pixel_t d;
   d.w = ptr[1];
   d.bias = ptr[2];

@@ -50,6 +50,16 @@ typedef struct {
   float act_a, act_b;
 } megcc_rescale;
 
+// Of a call: its operands behind the first `n`, and its attributes from y's zero point on.
+MEGCC_INLINE megcc_rescale megcc_rescale_of(void *const *ptr, int32_t n, const int32_t *attr) {
+  megcc_rescale r;
+  r.scale = MEGCC_SCALE(ptr, n);
+  r.offset = MEGCC_OFFSET(ptr, n);
+  r.zero = attr[0], r.low = attr[1], r.high = attr[2];
+  r.act_a = megcc_attr_f32(attr[3]), r.act_b = megcc_attr_f32(attr[4]);
+  return r;
+}
+
 // The value of channel `c` whose sum is `sum`, as an element of the output.
 MEGCC_INLINE MEGCC_CTYPE(Y) megcc_rescaled(const megcc_rescale *r, int32_t sum, int32_t c) {
 #if OUT == MEGCC_QUANT_SUMS

@@ -47,7 +47,7 @@ MEGCC_INLINE void megcc_qconv2d_gemm(void *const *ptr, const int32_t *attr, void
   megcc_conv_t v;
   megcc_qgemm_t g;
   if (begin >= end) return;
-  g.rescale = megcc_qgemm_rescale(ptr, 3, attr + QCONV2D_Y_ZERO);
+  g.rescale = megcc_rescale_of(ptr, 3, attr + QCONV2D_Y_ZERO);
   megcc_qgemm_prepare(&g);
   v.zero = (uint8_t)attr[QCONV2D_X_ZERO];
 #if ZERO

@@ -19,17 +19,6 @@
 #include "gemm/megcc_qgemm.h"
 #endif
 
-// How a call rescales: its operands behind the first `n`, and the attributes from y's zero point
-// on.
-MEGCC_INLINE megcc_rescale megcc_qgemm_rescale(void *const *ptr, int32_t n, const int32_t *attr) {
-  megcc_rescale r;
-  r.scale = MEGCC_SCALE(ptr, n);
-  r.offset = MEGCC_OFFSET(ptr, n);
-  r.zero = attr[0], r.low = attr[1], r.high = attr[2];
-  r.act_a = megcc_attr_f32(attr[3]), r.act_b = megcc_attr_f32(attr[4]);
-  return r;
-}
-
 // The bias for a zero point that is known now (its byte): a packed one is followed by the weights'
 // sums (packing.py, qgemm_bias).
 MEGCC_INLINE const int32_t *megcc_qgemm_bias(const int32_t *bias, int32_t n, uint8_t zero,

@@ -28,7 +28,7 @@ MEGCC_INLINE megcc_qgemm_t megcc_qmatmul_setup(void *const *ptr, const int32_t *
   g.groups = ((size_t)attr[QMATMUL_K] + MEGCC_QGEMM_KR - 1) / MEGCC_QGEMM_KR;
   g.panel = g.groups * MEGCC_QGEMM_KR * MEGCC_QGEMM_COLUMNS;
   g.ld = (size_t)attr[QMATMUL_N];
-  g.rescale = megcc_qgemm_rescale(ptr, 2 + BIAS, attr + QMATMUL_DST_ZERO);
+  g.rescale = megcc_rescale_of(ptr, 2 + BIAS, attr + QMATMUL_DST_ZERO);
   megcc_qgemm_prepare(&g);
   return g;
 }

@@ -82,13 +82,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   const MEGCC_CTYPE(X) *point = MEGCC_ZERO(ptr, 3);
   const int32_t h = attr[QCONV2D_H], w = attr[QCONV2D_W], c = attr[QCONV2D_IC];
   const int32_t oh = attr[QCONV2D_OH], ow = attr[QCONV2D_OW], kw = attr[QCONV2D_KW];
-  const megcc_rescale rescale = {MEGCC_SCALE(ptr, 3),
-                                 MEGCC_OFFSET(ptr, 3),
-                                 attr[QCONV2D_Y_ZERO],
-                                 attr[QCONV2D_LOW],
-                                 attr[QCONV2D_HIGH],
-                                 megcc_attr_f32(attr[QCONV2D_ACT_A]),
-                                 megcc_attr_f32(attr[QCONV2D_ACT_B])};
+  const megcc_rescale rescale = megcc_rescale_of(ptr, 3, attr + QCONV2D_Y_ZERO);
   megcc_part p;
   (void)workspace;
   p.channels = c;

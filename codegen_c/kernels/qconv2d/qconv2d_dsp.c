@@ -61,13 +61,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   MEGCC_CTYPE(Y) *y = MEGCC_QUANT_DST(ptr, 3);
   const int32_t ow = attr[QCONV2D_OW], oc = attr[QCONV2D_OC];
   const int32_t groups = attr[QCONV2D_G], ocg = oc / groups;
-  const megcc_rescale rescale = {MEGCC_SCALE(ptr, 3),
-                                 MEGCC_OFFSET(ptr, 3),
-                                 attr[QCONV2D_Y_ZERO],
-                                 attr[QCONV2D_LOW],
-                                 attr[QCONV2D_HIGH],
-                                 megcc_attr_f32(attr[QCONV2D_ACT_A]),
-                                 megcc_attr_f32(attr[QCONV2D_ACT_B])};
+  const megcc_rescale rescale = megcc_rescale_of(ptr, 3, attr + QCONV2D_Y_ZERO);
   megcc_windows v;
   megcc_q8_product p;
   v.x = ptr[0];

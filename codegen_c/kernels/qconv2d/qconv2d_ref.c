@@ -32,13 +32,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   const int32_t icg = ic / attr[QCONV2D_G], ocg = oc / attr[QCONV2D_G];
   const int32_t w_zero = attr[QCONV2D_W_ZERO];
   const int32_t zero = ZERO ? point[0] : attr[QCONV2D_X_ZERO];
-  const megcc_rescale rescale = {MEGCC_SCALE(ptr, 3),
-                                 MEGCC_OFFSET(ptr, 3),
-                                 attr[QCONV2D_Y_ZERO],
-                                 attr[QCONV2D_LOW],
-                                 attr[QCONV2D_HIGH],
-                                 megcc_attr_f32(attr[QCONV2D_ACT_A]),
-                                 megcc_attr_f32(attr[QCONV2D_ACT_B])};
+  const megcc_rescale rescale = megcc_rescale_of(ptr, 3, attr + QCONV2D_Y_ZERO);
   (void)workspace;
   for (int32_t row = begin; row < end; ++row) {
     const MEGCC_CTYPE(X) *image = x + (size_t)(row / oh) * (size_t)h * (size_t)width * (size_t)ic;

@@ -26,13 +26,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   const size_t k = (size_t)attr[QMATMUL_K], room = megcc_q8_room(k);
   const MEGCC_CTYPE(X) *lhs = ptr[0], *point = MEGCC_ZERO(ptr, 3);
   const uint32_t minus = megcc_dsp_minus(ZERO ? point[0] : attr[QMATMUL_LHS_ZERO]);
-  const megcc_rescale rescale = {MEGCC_SCALE(ptr, 3),
-                                 MEGCC_OFFSET(ptr, 3),
-                                 attr[QMATMUL_DST_ZERO],
-                                 attr[QMATMUL_LOW],
-                                 attr[QMATMUL_HIGH],
-                                 megcc_attr_f32(attr[QMATMUL_ACT_A]),
-                                 megcc_attr_f32(attr[QMATMUL_ACT_B])};
+  const megcc_rescale rescale = megcc_rescale_of(ptr, 3, attr + QMATMUL_DST_ZERO);
   megcc_q8_product p;
   p.line = workspace;
   p.words = room / 2;

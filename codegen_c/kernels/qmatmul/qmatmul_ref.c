@@ -39,13 +39,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   const int32_t lhs_zero = ZERO ? point[0] : attr[QMATMUL_LHS_ZERO];
   const int32_t rhs_zero = attr[QMATMUL_RHS_ZERO];
   const ptrdiff_t across = TRANS_B ? k : 1, down = TRANS_B ? 1 : n;
-  const megcc_rescale rescale = {MEGCC_SCALE(ptr, 2 + BIAS),
-                                 MEGCC_OFFSET(ptr, 2 + BIAS),
-                                 attr[QMATMUL_DST_ZERO],
-                                 attr[QMATMUL_LOW],
-                                 attr[QMATMUL_HIGH],
-                                 megcc_attr_f32(attr[QMATMUL_ACT_A]),
-                                 megcc_attr_f32(attr[QMATMUL_ACT_B])};
+  const megcc_rescale rescale = megcc_rescale_of(ptr, 2 + BIAS, attr + QMATMUL_DST_ZERO);
   (void)workspace;
   for (int32_t row = begin; row < end; ++row) {
     const int32_t batch = row / m;
