@@ -85,7 +85,7 @@ def wide_machine(arch: str) -> str:
 def narrowed(array: np.ndarray) -> np.ndarray:
     """An f32 array as f16; finite numbers stay finite."""
     finite = np.where(np.isfinite(array), np.clip(array, -_LARGEST, _LARGEST), array)
-    return np.ascontiguousarray(finite.astype(np.float16))
+    return finite.astype(np.float16, order="C").reshape(array.shape)
 
 
 def _is(expr: relax.Expr, dtype: str) -> bool:
