@@ -121,6 +121,10 @@ _BY_ONNX = {row.onnx: row for row in DTYPES}
 _CODES = {row.name: code for code, row in enumerate(DTYPES)}
 
 
+#: What quantised tensors are of.
+EIGHT_BITS = ("i8", "u8")
+
+
 def of(name: str) -> DType:
     """The type of our name."""
     return _BY_NAME[name]

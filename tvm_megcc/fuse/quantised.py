@@ -17,7 +17,7 @@ import numpy as np
 from tvm import relax
 from tvm.relax.dpl import DFPattern, is_const, is_op, wildcard
 
-from tvm_megcc.core.dtypes import numpy_dtype
+from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
 from tvm_megcc.dims import fixed
 from tvm_megcc.fuse import conv2d, matmul
 from tvm_megcc.fuse.epilogue import Tail
@@ -25,8 +25,6 @@ from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
 from tvm_megcc.fuse.rescale import STEPS, rescaling
 from tvm_megcc.kernels.packing import byte_zero
 from tvm_megcc.relax_tools.exprs import constant, dtype_of
-
-_EIGHT_BITS = ("i8", "u8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +181,7 @@ class _Zero:
 def _zero(parts: Parts, data: str, name: str) -> _Zero | None:
     """The zero point of a part of 8 bits, of its own type; None where it is something else."""
     dtype = dtype_of(parts[data])
-    if dtype not in _EIGHT_BITS:
+    if dtype not in EIGHT_BITS:
         return None
     if name not in parts:
         return _Zero(0, {})

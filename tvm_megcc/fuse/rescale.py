@@ -15,17 +15,17 @@ import numpy as np
 from tvm import relax
 from tvm.ir import GenericConst
 
+from tvm_megcc.core.dtypes import EIGHT_BITS
 from tvm_megcc.dims import Size
 from tvm_megcc.fuse.epilogue import Grown, Tail, activation, extended, sums
 from tvm_megcc.fuse.graph import Graph
 from tvm_megcc.fuse.request import channel_vector
 from tvm_megcc.kernels.contract import activation_codes, quantised_codes
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.exprs import constant, dtype_of
+from tvm_megcc.relax_tools.exprs import constant, dtype_of, step_of
 
 _ACT = activation_codes()
 _OUT = quantised_codes()
-_EIGHT_BITS = ("i8", "u8")
 
 
 def integer_bias(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
@@ -80,7 +80,7 @@ def quantised(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
         return
     for user in graph.users_of(grown.value):
         call = graph.values[user]
-        if op_name(call) == "relax.quantize" and dtype_of(user) in _EIGHT_BITS:
+        if op_name(call) == "relax.quantize" and dtype_of(user) in EIGHT_BITS:
             yield extended(grown, user, replace(grown.tail, stored=call))
 
 
@@ -143,10 +143,10 @@ def _is_one(expr: relax.Expr) -> bool:
 def limits(tail: Tail) -> tuple[np.float32, dict[str, int]] | None:
     """The step of the 8 bits, their zero point, and their limits, an activation's among them."""
     assert tail.stored is not None
-    step, zero = (constant(a) for a in tail.stored.args[1:])
-    if step is None or zero is None or step.size != 1 or zero.size != 1 or step.item() <= 0:
+    step = step_of(tail.stored)
+    if step is None or step[0] <= 0:
         return None
-    point, info = int(zero.item()), np.iinfo(str(tail.stored.attrs.out_dtype))
+    (size, point), info = step, np.iinfo(str(tail.stored.attrs.out_dtype))
     if not info.min <= point <= info.max:
         return None
     ends = {
@@ -156,7 +156,6 @@ def limits(tail: Tail) -> tuple[np.float32, dict[str, int]] | None:
     }.get(tail.act)
     if ends is None or ends[0] > ends[1]:
         return None
-    size = np.float32(step.item())
     with np.errstate(all="ignore"):
         steps = np.rint(np.array(ends, np.float32) / size).astype(np.float64) + point
     low, high = (int(v) for v in np.clip(steps, info.min, info.max))

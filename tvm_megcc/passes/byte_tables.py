@@ -10,6 +10,7 @@ the form.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,11 @@ from tvm import relax
 from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.core.dtypes import numpy_dtype
-from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
+from tvm_megcc.passes.rewriting import bound, rewritten
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.exprs import constant, dtype_of, make_constant
+from tvm_megcc.relax_tools.exprs import dtype_of, make_constant, step_of
 
-_EIGHT_BITS = ("i8", "u8")
 Array = np.ndarray[Any, np.dtype[Any]]
 Evaluate = Callable[..., Array]
 
@@ -94,10 +94,10 @@ class ByteTables:
 class _Rewriter(PyExprMutator):
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
-        if op_name(call) != "relax.quantize" or dtype_of(call) not in _EIGHT_BITS:
+        if op_name(call) != "relax.quantize" or dtype_of(call) not in EIGHT_BITS:
             return call
         try:
-            found = _Chain(self._value)
+            found = _Chain(partial(bound, self))
             real = found.values(call.args[0])
             table = _quantised(real, call)
         except _NoTableError:
@@ -107,10 +107,6 @@ class _Rewriter(PyExprMutator):
         if dtype_of(raw) == "i8":
             place = relax.op.add(self.builder_.emit(place), make_constant(np.array(128, np.int32)))
         return relax.op.take(make_constant(table), self.builder_.emit(place), axis=0)
-
-    def _value(self, expr: relax.Expr) -> relax.Expr:
-        found = self.lookup_binding(expr) if isinstance(expr, relax.Var) else expr
-        return expr if found is None else found
 
 
 class _Chain:
@@ -146,24 +142,25 @@ class _Chain:
 
     def _dequantised(self, call: relax.Call) -> Array:
         raw = call.args[0]
-        scale, zero = (constant(a) for a in call.args[1:])
-        fits = isinstance(raw, relax.Var) and dtype_of(raw) in _EIGHT_BITS
-        if not fits or scale is None or zero is None or scale.size * zero.size != 1:
+        step = step_of(call)
+        if not isinstance(raw, relax.Var) or dtype_of(raw) not in EIGHT_BITS or step is None:
             raise _NoTableError
+        scale, zero = step
         self.raw.add(raw)
         if len(self.raw) > 1:
             raise _NoTableError
         info = np.iinfo(numpy_dtype(dtype_of(raw)))
-        integers = np.arange(info.min, info.max + 1) - int(zero.item())
-        return integers.astype(np.float32) * np.float32(scale.item())
+        integers = np.arange(info.min, info.max + 1) - zero
+        return integers.astype(np.float32) * scale
 
 
 def _quantised(real: Array, call: relax.Call) -> Array:
-    scale, zero = (constant(a) for a in call.args[1:])
-    if scale is None or zero is None or scale.size * zero.size != 1 or real.shape != (256,):
+    step = step_of(call)
+    if step is None or real.shape != (256,):
         raise _NoTableError
+    scale, zero = step
     with np.errstate(all="ignore"):
-        steps = np.rint(real / np.float32(scale.item())).astype(np.float64) + int(zero.item())
+        steps = np.rint(real / scale).astype(np.float64) + zero
     if not np.isfinite(steps).all():
         raise _NoTableError
     dtype = numpy_dtype(dtype_of(call))

@@ -19,15 +19,15 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from tvm_megcc.core.dtypes import EIGHT_BITS
 from tvm_megcc.kernels.packing import byte_zero
-from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.passes.rewriting import bound, rewritten
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.exprs import constant, dtype_of, make_constant, static_shape
+from tvm_megcc.relax_tools.exprs import constant, dtype_of, make_constant, static_shape, step_of
 from tvm_megcc.relax_tools.names import names_of
 from tvm_megcc.relax_tools.shape_exprs import Symbols
 from tvm_megcc.relax_tools.work import with_reasons
 
-_EIGHT_BITS = ("i8", "u8")
 #: Convolution -> its spatial dims and the layouts in which the importer leaves it.
 _CONVOLUTIONS = {
     "relax.nn.conv1d": ("NCW", "OIW"),
@@ -134,11 +134,11 @@ class _Rewriter(PyExprMutator):
     def _biased(self, call: relax.Call) -> relax.Expr:
         """A bias of the sum's own scale joins the sum."""
         for value, other in (call.args, reversed(call.args)):
-            times = self._value(value)
+            times = bound(self, value)
             added = self._integers(other)
             if added is None or op_name(times) != "relax.multiply":
                 continue
-            cast, scales = self._value(times.args[0]), constant(times.args[1])
+            cast, scales = bound(self, times.args[0]), constant(times.args[1])
             if op_name(cast) != "relax.astype" or dtype_of(cast.args[0]) != "i32":
                 continue
             if scales is None or added.values.ndim > int(value.ty.ndim):
@@ -171,24 +171,19 @@ class _Rewriter(PyExprMutator):
         zero = make_constant(np.asarray(data.zero, np.int32))
         return self.builder_.emit(relax.op.subtract(wide, zero))
 
-    def _value(self, expr: relax.Expr) -> relax.Expr:
-        found = self.lookup_binding(expr) if isinstance(expr, relax.Var) else expr
-        return expr if found is None else found
-
     def _data(self, expr: relax.Expr) -> _Data | None:
-        call = self._value(expr)
-        if op_name(call) != "relax.dequantize" or dtype_of(call.args[0]) not in _EIGHT_BITS:
+        call = bound(self, expr)
+        if op_name(call) != "relax.dequantize" or dtype_of(call.args[0]) not in EIGHT_BITS:
             return None
-        raw, scale, zero = call.args[0], *(constant(a) for a in call.args[1:])
-        if constant(raw) is not None or scale is None or zero is None:
+        raw, step = call.args[0], step_of(call)
+        if constant(raw) is not None or step is None or dtype_of(call) != "f32":
             return None
-        if scale.size != 1 or zero.size != 1 or dtype_of(call) != "f32":
-            return None
-        return _Data(raw, int(zero.item()), np.float32(scale.item()))
+        scale, zero = step
+        return _Data(raw, zero, scale)
 
     def _integers(self, expr: relax.Expr) -> _Integers | None:
         """A constant that is dequantised, and then perhaps moved."""
-        call = self._value(expr)
+        call = bound(self, expr)
         name = op_name(call)
         if name in _MOVES:
             moved = self._integers(call.args[0])

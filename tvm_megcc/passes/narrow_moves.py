@@ -12,11 +12,11 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.core.dtypes import EIGHT_BITS
+from tvm_megcc.passes.rewriting import bound, rewritten
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of
 
-_EIGHT_BITS = ("i8", "u8")
 _MOVES = frozenset(
     "relax." + name for name in ("permute_dims", "reshape", "expand_dims", "squeeze")
 )
@@ -38,19 +38,15 @@ class _Rewriter(PyExprMutator):
         return self._narrow(call) if op_name(call) in _MOVES else call
 
     def _narrow(self, move: relax.Call) -> relax.Expr:
-        wide = self._value(move.args[0])
+        wide = bound(self, move.args[0])
         zero = None
         if op_name(wide) == "relax.subtract" and wide.args[1].ty.ndim == 0:
-            zero, wide = wide.args[1], self._value(wide.args[0])
+            zero, wide = wide.args[1], bound(self, wide.args[0])
         if op_name(wide) != "relax.astype" or dtype_of(wide) != "i32":
             return move
         raw = wide.args[0]
-        if not isinstance(raw, relax.Var) or dtype_of(raw) not in _EIGHT_BITS:
+        if not isinstance(raw, relax.Var) or dtype_of(raw) not in EIGHT_BITS:
             return move
         moved = relax.Call(move.op, [raw, *move.args[1:]], move.attrs, move.ty_args)
         made = relax.op.astype(self.builder_.emit(moved), "int32")
         return made if zero is None else relax.op.subtract(self.builder_.emit(made), zero)
-
-    def _value(self, expr: relax.Expr) -> relax.Expr:
-        found = self.lookup_binding(expr) if isinstance(expr, relax.Var) else expr
-        return expr if found is None else found

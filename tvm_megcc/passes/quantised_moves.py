@@ -18,11 +18,12 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from tvm_megcc.core.dtypes import EIGHT_BITS
+from tvm_megcc.passes.rewriting import bound
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
-from tvm_megcc.relax_tools.exprs import constant, dtype_of, use_counts
+from tvm_megcc.relax_tools.exprs import constant, dtype_of, step_of, use_counts
 
-_EIGHT_BITS = ("i8", "u8")
 #: Operators that give elements of their first operand.
 _MOVES = frozenset(
     "relax." + name
@@ -95,9 +96,9 @@ class _Rewriter(PyExprMutator):
         return relax.op.dequantize(self.builder_.emit(joined), *first.args[1:], axis=0)
 
     def _quantised(self, call: relax.Call, is_only_user: bool) -> relax.Expr:
-        if not _is_by_one_step(call) or dtype_of(call) not in _EIGHT_BITS:
+        if not _is_by_one_step(call) or dtype_of(call) not in EIGHT_BITS:
             return call
-        source = self._value(call.args[0])
+        source = bound(self, call.args[0])
         if op_name(source) == "relax.dequantize" and _same_steps(source, call):
             same = dtype_of(source.args[0]) == dtype_of(call)
             return source.args[0] if same and _is_by_one_step(source) else call
@@ -117,22 +118,18 @@ class _Rewriter(PyExprMutator):
         dtype = str(like.attrs.out_dtype)
         return self.builder_.emit(relax.op.quantize(part, *like.args[1:], axis=0, out_dtype=dtype))
 
-    def _value(self, expr: relax.Expr) -> relax.Expr:
-        found = self.lookup_binding(expr) if isinstance(expr, relax.Var) else expr
-        return expr if found is None else found
-
     def _dequantised(self, expr: relax.Expr) -> relax.Call | None:
         """The ``dequantize`` by one constant step that a value is."""
-        call = self._value(expr)
+        call = bound(self, expr)
         if op_name(call) != "relax.dequantize" or not _is_by_one_step(call):
             return None
-        held = constant(call.args[0]) is None and dtype_of(call.args[0]) in _EIGHT_BITS
+        held = constant(call.args[0]) is None and dtype_of(call.args[0]) in EIGHT_BITS
         return call if held and dtype_of(call) == "f32" else None
 
 
 def _is_by_one_step(call: relax.Call) -> bool:
-    known = [constant(a) for a in call.args[1:]]
-    return all(k is not None and k.size == 1 for k in known) and known[0].item() > 0  # type: ignore[union-attr]
+    step = step_of(call)
+    return step is not None and bool(step[0] > 0)
 
 
 def _same_steps(one: relax.Call, other: relax.Call) -> bool:

@@ -25,6 +25,12 @@ def rewritten(mod: tvm.IRModule, rewriter: PyExprMutator) -> tvm.IRModule:
     return rewriter.builder_.get()
 
 
+def bound(rewriter: PyExprMutator, expr: relax.Expr) -> relax.Expr:
+    """What a variable is bound to, as far as the rewriter has come; any other expression itself."""
+    found = rewriter.lookup_binding(expr) if isinstance(expr, relax.Var) else expr
+    return expr if found is None else found
+
+
 def with_blocks(
     mod: tvm.IRModule, change: Callable[[relax.BindingBlock], relax.BindingBlock]
 ) -> tvm.IRModule:

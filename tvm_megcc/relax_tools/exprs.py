@@ -107,6 +107,14 @@ def constant(expr: relax.Expr | None) -> np.ndarray | None:
     return expr.value.numpy() if isinstance(expr, GenericConst) else None
 
 
+def step_of(call: relax.Call) -> tuple[np.float32, int] | None:
+    """Scale and zero point of a ``quantize`` or ``dequantize`` by one constant step for all."""
+    scale, zero = (constant(arg) for arg in call.args[1:])
+    if scale is None or zero is None or scale.size != 1 or zero.size != 1:
+        return None
+    return np.float32(scale.item()), int(zero.item())
+
+
 def make_constant(array: np.ndarray) -> relax.Expr:
     """A Relax constant of the array's own dtype (``relax.const`` narrows 64-bit scalars)."""
     return relax.const(array, str(array.dtype))
