@@ -1,8 +1,10 @@
-"""MaxPool and AveragePool against ONNX Runtime."""
+"""MaxPool, AveragePool and LpPool against ONNX Runtime."""
 
 import pytest
 
-from tests.ops.cases import check_node, rand
+from tests.ops.cases import Weight, check_node, node_model, rand
+from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.frontend import from_onnx
 
 WINDOWS = {
     "plain": ((1, 2, 7, 8), dict(kernel_shape=[2, 3])),
@@ -43,3 +45,19 @@ def test_averagepool(case, include):
 
 def test_averagepool_dilated():
     check_node("AveragePool", [rand(1, 2, 9, 9)], 19, kernel_shape=[3, 2], dilations=[2, 3])
+
+
+@pytest.mark.parametrize("auto", ["SAME_UPPER", "SAME_LOWER"])
+@pytest.mark.parametrize("op", ["AveragePool", "MaxPool", "LpPool", "Conv"])
+def test_same_with_a_window_shorter_than_its_step(op, auto):
+    """A padding of -1 is none; below that it is said of no runtime what it is."""
+    weight = [Weight(rand(2, 2, 1, 1, seed=1))] if op == "Conv" else []
+    attrs = dict(kernel_shape=[1, 1], auto_pad=auto)
+    # MaxPool of ONNX Runtime takes sizes only where the padding is none.
+    odd = rand(1, 2, 7, 9)
+    check_node(op, [odd, *weight], 18, strides=[2, 2], **attrs)
+    if op in ("LpPool", "Conv"):
+        check_node(op, [rand(1, 2, 8, 9), *weight], 18, strides=[2, 2], **attrs)
+    model, _ = node_model(op, [odd, *weight], 18, strides=[2, 3], **attrs)
+    with pytest.raises(UnsupportedError, match=f"{op} 'node': auto_pad SAME .* padding of -2 for"):
+        from_onnx(model)

@@ -25,7 +25,8 @@ def full_names(model: onnx.ModelProto) -> frozenset[str] | None:
         for weight in graph.initializer:
             if weight.name not in known:
                 kind, dims = weight.data_type, weight.dims
-                graph.input.append(onnx.helper.make_tensor_value_info(weight.name, kind, dims))
+                # Not among the inputs: those of a branch are none, and inference crashes on them.
+                graph.value_info.append(onnx.helper.make_tensor_value_info(weight.name, kind, dims))
         del graph.initializer[:]
     try:
         bare = onnx.shape_inference.infer_shapes(bare)

@@ -49,7 +49,7 @@ def window(ctx: Context, attrs: Attrs, kernel: list[int], dims: tuple[Size, ...]
     before: list[Size] = []
     after: list[Size] = []
     for axis, size in enumerate(dims):
-        total = _same_padding(plain, axis, size)
+        total = _same_padding(ctx, plain, axis, size)
         small, large = total // 2, total - total // 2
         before.append(small if auto == "SAME_UPPER" else large)
         after.append(large if auto == "SAME_UPPER" else small)
@@ -72,11 +72,24 @@ def check_window(ctx: Context, attrs: Attrs, kernel: list[int]) -> None:
             )
 
 
-def _same_padding(plain: Window, axis: int, size: Size) -> Size:
-    stride = plain.strides[axis]
-    total = (ceildiv(size, stride) - 1) * stride + plain.reach(axis) - size
+def _same_padding(ctx: Context, plain: Window, axis: int, size: Size) -> Size:
+    """Elements that ``auto_pad`` SAME adds along an axis.
+
+    ONNX's sum is negative where windows leave gaps: -1 adds nothing on either side, but below that
+    it would cut off the beginning, and runtimes (even one runtime's operators) differ in how much.
+    """
+    stride, reach = plain.strides[axis], plain.reach(axis)
+    total = (ceildiv(size, stride) - 1) * stride + reach - size
+    least = total if isinstance(total, int) else reach - stride
+    if least < -1:
+        of = f"a size of {size}" if isinstance(total, int) else "some sizes"
+        raise ctx.unsupported(
+            f"auto_pad SAME with a window that reaches {reach} elements in steps of {stride} means "
+            f"a padding of {least} for {of}, which runtimes read differently",
+            "give explicit pads",
+        )
     # Where windows leave no gaps, the last one reaches the end.
-    return total if plain.reach(axis) >= stride and not isinstance(size, int) else maximum(total, 0)
+    return total if reach >= stride and not isinstance(size, int) else maximum(total, 0)
 
 
 def padded_window(
