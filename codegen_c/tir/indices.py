@@ -80,10 +80,14 @@ class IndexPrinter(ABC):
         if isinstance(e, tvm.ir.Var):
             return e in self._index_vars
         if isinstance(e, tirx.Cast):
-            return dtype_of(e) in _INDEX_DTYPES and self.is_index(e.value)
+            known = self._is_comparison(e.value) or self.is_index(e.value)
+            return dtype_of(e) in _INDEX_DTYPES and known
         if isinstance(e, tuple(WRAPPING) + tuple(DIVIDE) + (tirx.Min, tirx.Max)):
             return dtype_of(e) in _INDEX_DTYPES and self.is_index(e.a) and self.is_index(e.b)
         return False
+
+    def _is_comparison(self, e: tvm.ir.Expr) -> bool:
+        return type(e) in COMPARE and self.is_index(e.a) and self.is_index(e.b)
 
     def index(self, e: tvm.ir.Expr) -> str:
         """Print an expression whose value is a position or a size."""
@@ -95,7 +99,8 @@ class IndexPrinter(ABC):
         if isinstance(e, tvm.ir.Var):
             return self._names[e]
         if isinstance(e, tirx.Cast):
-            return f"({_INDEX_TYPES[dtype_of(e)]}){self.index(e.value)}"
+            print_value = self.condition if self._is_comparison(e.value) else self.index
+            return f"({_INDEX_TYPES[dtype_of(e)]}){print_value(e.value)}"
         a, b = self.index(e.a), self.index(e.b)
         if type(e) in WRAPPING:
             return f"({a} {WRAPPING[type(e)]} {b})"
@@ -107,7 +112,7 @@ class IndexPrinter(ABC):
 
     def condition(self, e: tvm.ir.Expr) -> str:
         """Print a truth value for ``if`` and ``?:``."""
-        if type(e) in COMPARE and self.is_index(e.a) and self.is_index(e.b):
+        if self._is_comparison(e):
             return f"({self.index(e.a)} {COMPARE[type(e)]} {self.index(e.b)})"
         return self.value(e)
 

@@ -1,13 +1,14 @@
 """Sizes of temporaries and work ranges: a constant, or an expression over the symbolic dims.
 
 A `Size` has two spellings over the dims ``s0, s1, ...``: ``text`` is Python (``+ - * // %``,
-``max``, ``min``, brackets; see `evaluate`), ``c`` the same in C.
+``max``, ``min``, ``lt``, ``eq``, brackets; see `evaluate`), ``c`` the same in C.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import tvm
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
     from .exprs import ExprPrinter
 
 _INFIX = {tirx.Add: "+", tirx.Sub: "-", tirx.Mul: "*", tirx.FloorDiv: "//", tirx.FloorMod: "%"}
+_COMPARE = {
+    tirx.LT: "lt({a}, {b})",
+    tirx.GT: "lt({b}, {a})",
+    tirx.LE: "(1 - lt({b}, {a}))",
+    tirx.GE: "(1 - lt({a}, {b}))",
+    tirx.EQ: "eq({a}, {b})",
+    tirx.NE: "(1 - eq({a}, {b}))",
+}
 _LIMIT = 2**31 - 1
 
 
@@ -66,6 +75,8 @@ def _python(e: tvm.ir.Expr, symbols: dict[tvm.ir.Var, str]) -> str:
     a, b = _python(e.a, symbols), _python(e.b, symbols)
     if type(e) in _INFIX:
         return f"({a} {_INFIX[type(e)]} {b})"
+    if type(e) in _COMPARE:
+        return _COMPARE[type(e)].format(a=a, b=b)
     if isinstance(e, (tirx.Min, tirx.Max)):
         return f"{'min' if isinstance(e, tirx.Min) else 'max'}({a}, {b})"
     # What is_index admits beside these is C's division.
@@ -76,6 +87,12 @@ def _python(e: tvm.ir.Expr, symbols: dict[tvm.ir.Var, str]) -> str:
 def evaluate(expression: str, values: Sequence[dims.Size]) -> dims.Size:
     """Value of a `Size.text` for given dims, in order of ``s0, s1, ...``."""
     names: dict[str, object] = {f"s{k}": v for k, v in enumerate(values)}
-    scope = {"__builtins__": {}, "min": dims.minimum, "max": dims.maximum}
+    scope = {
+        "__builtins__": {},
+        "min": dims.minimum,
+        "max": dims.maximum,
+        "lt": partial(dims.compare, "lt"),
+        "eq": partial(dims.compare, "eq"),
+    }
     value: dims.Size = eval(expression, scope, names)  # noqa: S307 - made by `product`
     return value

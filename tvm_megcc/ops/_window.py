@@ -104,9 +104,10 @@ def padded_window(
     return data, Window(win.kernel, win.strides, win.dilations, zeros, zeros)
 
 
-def pooled_sizes(win: Window, dims: tuple[Size, ...], ceil_mode: bool) -> tuple[Window, bool]:
+def pooled_sizes(win: Window, dims: tuple[Size, ...], attrs: Attrs) -> tuple[Window, bool]:
     """The window with paddings that make ``ceil_mode`` a plain floor; and whether it grew."""
-    if not ceil_mode:
+    # SAME says the number of windows itself.
+    if not attrs.get("ceil_mode", 0) or attrs.get("auto_pad", "").startswith("SAME"):
         return win, False
     after = list(win.after)
     for axis, size in enumerate(dims):

@@ -28,7 +28,7 @@ class AveragePool(OnnxOp):
         if len(dims) not in _POOL:
             raise ctx.unsupported(f"{len(dims)} spatial dims", "pool over 1, 2 or 3 dims")
         asked = window(ctx, attrs, attrs["kernel_shape"], dims)
-        win, grown = pooled_sizes(asked, dims, bool(attrs.get("ceil_mode", 0)))
+        win, grown = pooled_sizes(asked, dims, attrs)
         include = bool(attrs.get("count_include_pad", 0))
         if not is_static(win.padding) or (grown and include):
             ctx.static(dims)

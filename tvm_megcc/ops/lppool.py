@@ -24,7 +24,7 @@ class LpPool(OnnxOp):
             raise ctx.unsupported(f"{len(dims)} spatial dims", "pool over 1, 2 or 3 dims")
         power = attrs.get("p", 2)
         asked = window(ctx, attrs, attrs["kernel_shape"], dims)
-        grown, _ = pooled_sizes(asked, dims, bool(attrs.get("ceil_mode", 0)))
+        grown, _ = pooled_sizes(asked, dims, attrs)
         powers = ctx.emit(raised(ctx, relax.op.abs(inputs[0]), power, dtype))
         powers, win = padded_window(ctx, powers, grown, 0)
         mean = ctx.emit(

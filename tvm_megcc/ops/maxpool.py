@@ -37,7 +37,7 @@ class MaxPool(OnnxOp):
 
 def _window(ctx: Context, attrs: Attrs, dims: tuple[Size, ...]) -> Window:
     win = window(ctx, attrs, attrs["kernel_shape"], dims)
-    return pooled_sizes(win, dims, bool(attrs.get("ceil_mode", 0)))[0]
+    return pooled_sizes(win, dims, attrs)[0]
 
 
 def _with_elements(ctx: Context, data: relax.Expr, win: Window, bare: Window) -> relax.Expr:
