@@ -17,7 +17,8 @@ WINDOWS = {
     "same upper": ((1, 2, 7, 8), dict(kernel_shape=[3, 2], strides=[2, 2], auto_pad="SAME_UPPER")),
     "same lower": ((1, 2, 7, 8), dict(kernel_shape=[3, 2], strides=[2, 2], auto_pad="SAME_LOWER")),
     "same, ceil": (
-        (1, 2, 7, 8), dict(kernel_shape=[3, 2], strides=[2, 3], auto_pad="SAME_LOWER", ceil_mode=1)),
+        (1, 2, 7, 8),
+        dict(kernel_shape=[3, 2], strides=[2, 3], auto_pad="SAME_LOWER", ceil_mode=1)),
     "valid": ((1, 2, 7, 8), dict(kernel_shape=[3, 2], strides=[2, 2], auto_pad="VALID")),
     "one dim": ((2, 3, 9), dict(kernel_shape=[3], strides=[2], pads=[1, 1])),
     "three dims": ((1, 2, 4, 5, 6), dict(kernel_shape=[2, 2, 3], strides=[1, 2, 3])),
