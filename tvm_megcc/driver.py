@@ -10,7 +10,9 @@ Example
 
 from __future__ import annotations
 
+import json
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -61,8 +63,10 @@ def compile_model(
     dynamic: DynamicOptions = STATIC,
     externs: Sequence[str | os.PathLike[str]] = (),
     dump_ir: str | os.PathLike[str] | None = None,
+    compiler: str | None = None,
     progress: Progress | None = None,
     advise: Progress = _silent,
+    summarise: Progress = _silent,
 ) -> dict[str, Program | Bundle]:
     """Compile a model and write the result.
 
@@ -99,10 +103,14 @@ def compile_model(
         C files with the functions that the model calls and that its package does not have.
     dump_ir : path, optional
         A directory for the module before and after each pass.
+    compiler : str, optional
+        The C compiler of a library, instead of `tvm_megcc.host.toolchain.find_compiler`'s.
     progress : callable, optional
-        Called with the name of each stage as it begins.
+        Called with the name of each stage as it begins, and with how far a long one is.
     advise : callable
         Called with a line for each dim of which more knowledge would help.
+    summarise : callable
+        Called with a line on what was written.
 
     Returns
     -------
@@ -114,8 +122,16 @@ def compile_model(
     tvm_megcc.errors.MegccError
         For anything wrong with the model, the options, the output's place or the C compiler.
     """
+    begin = time.monotonic()
     out = Path(out)
     fmt = output_format(out, fmt)
+    if fmt == "so" and weights == "bin":
+        raise InputError(f"'{out}': a library has its weights inside; leave out --weights bin")
+    if fmt != "so" and compiler is not None:
+        raise InputError(
+            f"'{out}': a package is C source, which its own make compiles (make CC={compiler});"
+            " leave out --cc"
+        )
     names = resolve(archs)
     if fmt == "so" and len(by_architecture(names)) > 1:
         raise InputError(f"'{out}': a library is for one architecture, not {', '.join(names)}")
@@ -134,8 +150,31 @@ def compile_model(
         progress=progress,
         advise=advise,
     )
-    write_output(programs, out, fmt=fmt, weights=weights, externs=externs, progress=progress)
+    manifest = write_output(
+        programs,
+        out,
+        fmt=fmt,
+        weights=weights,
+        externs=externs,
+        compiler=compiler,
+        progress=progress,
+    )
+    summarise(summary(out, manifest, time.monotonic() - begin))
     return programs
+
+
+def summary(out: Path, manifest: Mapping[str, Any], seconds: float) -> str:
+    """One line on an output: architectures with weights, arena and kernels; the time it took."""
+    rows = []
+    for arch in manifest["archs"]:
+        facts = manifest["per_arch"][arch]
+        arena = facts["arena_bytes"]
+        said = "by shape" if arena is None else f"{arena:,} bytes"
+        rows.append(
+            f"{arch} (weights {facts['weight_bytes']:,} bytes, arena {said},"
+            f" {len(facts['kernels'])} kernels)"
+        )
+    return f"'{out}': {', '.join(rows)}; {seconds:.1f} s"
 
 
 def compile_programs(
@@ -218,8 +257,12 @@ def output_format(out: Path, fmt: str | None = None) -> str:
     """The format meant by a name and an option, either of which may say nothing."""
     if fmt is None:
         return "so" if out.suffix == ".so" else "c"
+    if fmt == "tar":
+        if out.suffix != ".tar":
+            raise InputError(f"'{out}': the output of -f tar must end in .tar; rename it")
+        return "c"
     if fmt not in FORMATS:
-        raise InputError(f"format {fmt!r} is not known; choose from {', '.join(FORMATS)}")
+        raise InputError(f"format {fmt!r} is not known; choose from tar, {', '.join(FORMATS)}")
     if (fmt == "so") != (out.suffix == ".so"):
         wanted = "must end in .so" if fmt == "so" else "must not end in .so"
         raise InputError(f"'{out}': the output of -f {fmt} {wanted}; rename it")
@@ -261,8 +304,8 @@ def write_output(
     externs: Sequence[str | os.PathLike[str]] = (),
     compiler: str | None = None,
     progress: Progress | None = None,
-) -> None:
-    """Write compiled programs in one of `FORMATS`."""
+) -> dict[str, Any]:
+    """Write compiled programs in one of `FORMATS`; the package's manifest."""
     from tvm_megcc.codegen_c import emit
     from tvm_megcc.host import extern_sources
 
@@ -270,14 +313,16 @@ def write_output(
     tell("emit C")
     package = extern_sources.with_sources(package_files(programs, weights), externs)
     name = next(iter(programs.values())).name
+    manifest: dict[str, Any] = json.loads(package["manifest.json"])
     if fmt == "so":
         from tvm_megcc.host import shared_library
 
         extern_sources.check_supplied(package, externs)
         tell("build the library")
         with files.replacing(out) as fresh:
-            shared_library.build(package, next(iter(programs)), fresh, compiler=compiler)
-        return
+            arch = next(iter(programs))
+            shared_library.build(package, arch, fresh, compiler=compiler, progress=progress)
+        return manifest
     tell("write")
     if fmt == "mlf":
         from tvm_megcc.host import mlf
@@ -287,3 +332,4 @@ def write_output(
         files.write_file(files.tar(package, prefix=f"{emit.c_name(name)}/"), out)
     else:
         files.write_directory(package, out, is_ours=is_package)
+    return manifest

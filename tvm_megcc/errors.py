@@ -26,7 +26,19 @@ class UnsupportedError(MegccError):
 
 
 class ToolError(MegccError):
-    """A program that is needed (C compiler, qemu, ...) is missing or failed."""
+    """A program that is needed (C compiler, qemu, ...) is missing or failed.
+
+    Attributes
+    ----------
+    words : str
+        All that the program said, of which the message has one line; ``--verbose`` shows it.
+    """
+
+    def __init__(self, message: str = "", words: str = "") -> None:
+        super().__init__(message)
+        self.words = words
+        if words:
+            self.add_note(words)
 
 
 class DifferenceError(MegccError):

@@ -69,6 +69,7 @@ def opened(
     progress: Progress | None = None,
     *,
     threads: int = 1,
+    cc: str | None = None,
 ) -> Iterator[Runnable]:
     """Open a package directory, a tar of one, or a library.
 
@@ -81,6 +82,8 @@ def opened(
         Called with what is being done.
     threads : int
         How many threads compute.
+    cc : str, optional
+        The C compiler; by default `tvm_megcc.host.toolchain.find_compiler`'s.
 
     Raises
     ------
@@ -100,7 +103,9 @@ def opened(
     with opened_package(path) as package:
         chosen = package.choose(arch)
         tell("build")
-        with build_cache.built(package, chosen, threads=threads > 1) as program:
+        with build_cache.built(
+            package, chosen, threads=threads > 1, cc=cc, progress=progress
+        ) as program:
             tell("run")
             yield _Built(package, chosen, program, threads)
 

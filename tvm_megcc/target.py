@@ -13,6 +13,7 @@ Example
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -140,7 +141,7 @@ def architecture(target: Any = None) -> str:
     import tvm
 
     if not isinstance(target, tvm.target.Target):
-        config = dict(target) if isinstance(target, Mapping) else target
+        config = dict(target) if isinstance(target, Mapping) else _config(target)
         try:
             target = tvm.target.Target(config)
         except Exception as error:
@@ -151,6 +152,35 @@ def architecture(target: Any = None) -> str:
     if target.kind.name not in ("c", "llvm"):
         raise InputError(f"target {target.kind.name!r} is no CPU; use {TAG!r}")
     return _of_attrs(dict(target.attrs))
+
+
+#: Options of a target in words, as TVM's tvmc has them, that say something about a machine.
+_WORDS = ("mtriple", "march", "mcpu", "mattr", "tag")
+
+
+def _config(text: str) -> str | dict[str, Any]:
+    """A target in words: JSON, or ``llvm -mtriple=aarch64-linux-gnu -mattr=+dotprod``."""
+    if text.lstrip().startswith("{"):
+        try:
+            return dict(json.loads(text))
+        except ValueError as error:
+            raise InputError(
+                f"target {text!r} is no JSON ({error}); write it like"
+                f' {{"tag": "{TAG}", "mcpu": "cortex-a76"}}'
+            ) from None
+    kind, *words = text.split()
+    if not words:
+        return text
+    config: dict[str, Any] = {"tag": kind} if kind == TAG else {"kind": kind}
+    for word in words:
+        name, _, value = word.lstrip("-").partition("=")
+        if not word.startswith("-") or not value or name not in _WORDS:
+            raise InputError(
+                f"target {text!r}: {word!r} says nothing about a machine; use"
+                f" {', '.join(f'-{name}=...' for name in _WORDS[:4])}"
+            )
+        config[name] = value.split(",") if name == "mattr" else value
+    return config
 
 
 def _of_attrs(attrs: Mapping[str, Any]) -> str:

@@ -145,7 +145,12 @@ def test_unsorted_graph_compiles(tvmc, tmp_path: Path) -> None:
     [
         (["--arch", "mips"], ["mips", "host", "portable", "arm64", "armv7", "x86"]),
         (["--arch", ","], ["architecture"]),
-        (["--target", "llvm"], ["llvm", "tvm_megcc"]),
+        (["--target", "cuda"], ["cuda", "no CPU"]),
+        (["--target", "llvm -mtriple=aarch64-linux-gnu -O3"], ["-O3", "-mcpu"]),
+        (["--target", '{"tag": "tvm_megcc"'], ["JSON"]),
+        (["--target", "llvm", "--arch", "arm64"], ["leave out --arch"]),
+        (["--cc", "gcc"], ["make CC=gcc"]),
+        (["-f", "tar"], ["must end in .tar"]),
         (["--input-shapes", "x:0:[2"], ["--input-shapes"]),
         (["--input-shapes", "x:0:[2,three!]"], ["three!", "x:0"]),
         (["--input-shapes", "x:0:[2,3] x:0:[2,3]"], ["twice"]),
@@ -244,7 +249,7 @@ def test_bad_packages(tvmc, package: Path, library: Path, model: Path, tmp_path:
     assert "no such file" in tvmc("run", tmp_path / "no").sentence()
     assert "no package" in tvmc("run", tmp_path).sentence()
     assert "no package" in tvmc("inspect", tmp_path).sentence()
-    assert "not a tar" in tvmc("run", model).sentence()
+    assert f"tvmc compile {model} -o tiny_pkg" in tvmc("run", model).sentence()
     assert "arm64" in tvmc("run", package, "--arch", "arm64").sentence()
     assert "mips" in tvmc("run", package, "--arch", "mips").sentence()
     assert "no such file" in tvmc("run", tmp_path / "no.so").sentence()

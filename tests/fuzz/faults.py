@@ -199,6 +199,10 @@ def undefined(node: onnx.NodeProto, values: Mapping[str, Array]) -> str:
             return "a real function of integers that no f64 has"
     if node.op_type == "MaxPool" and len(node.output) > 1 and np.isnan(operands[0]).any():
         return "ONNX does not say which NaN of a window is the largest"
+    if node.op_type in ("ScatterElements", "ScatterND", "Scatter"):
+        reduction = _attributes(node).get("reduction", b"none")
+        if reduction in (b"min", b"max") and any(_has_nan(array) for array in operands):
+            return "whether a NaN among what is scattered is an extreme depends on the order"
     return ""
 
 

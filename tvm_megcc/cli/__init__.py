@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Sequence
 from types import FrameType
 
+from tvm_megcc import __version__
 from tvm_megcc.cli import bench, compare, compile, inspect, kernels, opt, quantize, run
 from tvm_megcc.errors import MegccError
 
@@ -42,44 +43,60 @@ def parser() -> argparse.ArgumentParser:
         prog="tvmc",
         description="Compile a neural network to a self-contained C package, run it, look into it.",
     )
+    top.add_argument("--version", action="version", version=f"tvmc of tvm_megcc {__version__}")
+    _add_verbose(top, default=False)
     subparsers = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, module in COMMANDS.items():
         sub = subparsers.add_parser(name, help=module.HELP, description=module.HELP)
-        sub.add_argument(
-            "-v", "--verbose", action="store_true", help="show where an error came from"
-        )
+        # Without a default, so that one before the command is not taken back.
+        _add_verbose(sub, default=argparse.SUPPRESS)
         module.arguments(sub)
     return top
+
+
+def _add_verbose(to: argparse.ArgumentParser, default: object) -> None:
+    to.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        default=default,
+        help="show where an error came from, and all that a failing tool said",
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     args = parser().parse_args(argv)
+    interrupts = _Interrupts()
     if argv is None:  # we are the program, not a function of somebody else's
-        signal.signal(signal.SIGTERM, _interrupt)
+        signal.signal(signal.SIGINT, interrupts)
+        signal.signal(signal.SIGTERM, interrupts)
         if not args.verbose:
             _silence_libraries()
     try:
         COMMANDS[args.command].run(args)
         sys.stdout.flush()
-    except MegccError as error:
-        return _fail(str(error), args.verbose)
     except BrokenPipeError:  # `tvmc inspect ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except OSError as error:
-        what = f"'{error.filename}': " if error.filename else ""
-        return _fail(f"{what}{error.strerror or error}; check the file and the disk", args.verbose)
-    except KeyboardInterrupt:
-        return _fail("interrupted; nothing was left half-written", verbose=False)
-    except Exception as error:
-        summary = " ".join(str(error).split()).rstrip(".")[:300]
-        return _fail(
-            f"internal error: {type(error).__name__}: {summary};"
-            " run again with --verbose and report what it shows",
-            args.verbose,
-        )
+    except (Exception, KeyboardInterrupt) as error:
+        if interrupts.came or isinstance(error, KeyboardInterrupt):
+            return _fail("interrupted; nothing was left half-written", verbose=False)
+        return _fail(_sentence(error), args.verbose)
     return 0
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, MegccError):
+        return str(error)
+    if isinstance(error, OSError):
+        what = f"'{error.filename}': " if error.filename else ""
+        return f"{what}{error.strerror or error}; check the file and the disk"
+    summary = " ".join(str(error).split()).rstrip(".")[:300]
+    return (
+        f"internal error: {type(error).__name__}: {summary};"
+        " run again with --verbose and report what it shows"
+    )
 
 
 def _fail(message: str, verbose: bool) -> int:
@@ -89,9 +106,21 @@ def _fail(message: str, verbose: bool) -> int:
     return 1
 
 
-def _interrupt(signum: int, frame: FrameType | None) -> None:
-    """Let SIGTERM unwind the stack as SIGINT does, so that temporary files go away."""
-    raise KeyboardInterrupt
+class _Interrupts:
+    """Lets SIGINT and SIGTERM unwind the stack, so that temporary files go away.
+
+    Attributes
+    ----------
+    came : bool
+        Whether one came: TVM makes an error without words of what is raised inside its calls.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def __call__(self, signum: int, frame: FrameType | None) -> None:
+        self.came = True
+        raise KeyboardInterrupt
 
 
 def _silence_libraries() -> None:

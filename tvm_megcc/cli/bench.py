@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> None:
 
     with (
         options.progress() as tell,
-        execute.opened(args.package, args.arch, tell, threads=args.threads) as runnable,
+        execute.opened(args.package, args.arch, tell, threads=args.threads, cc=args.cc) as runnable,
     ):
         inputs = options.read_inputs(args, runnable.inputs)
         result = runnable.run(inputs, repeat=args.repeat)

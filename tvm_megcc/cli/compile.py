@@ -19,8 +19,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "-f",
         "--output-format",
         metavar="FORMAT",
-        help="c (package; default), so (TVM library; default for *.so) or mlf"
-        " (Model Library Format tar)",
+        help="c (package; default), tar (of a package; default for *.tar), so (TVM library; default"
+        " for *.so) or mlf (Model Library Format tar)",
     )
     parser.add_argument(
         "--weights",
@@ -36,6 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="C source of functions that the model calls, to be part of the package (repeatable)",
     )
+    options.add_compiler(parser)
     memory.add(parser)
     dynamic.add(parser)
 
@@ -45,9 +46,10 @@ def run(args: argparse.Namespace) -> None:
 
     shapes, changing = dynamic.read(args)
     advised: list[str] = []
+    written: list[str] = []
     with options.progress() as tell:
         driver.compile_model(
-            args.model,
+            options.model(args),
             args.output,
             archs=options.architectures(args),
             input_shapes=shapes,
@@ -60,8 +62,12 @@ def run(args: argparse.Namespace) -> None:
             memory=memory.read(args),
             preference=options.preference(args),
             dump_ir=args.dump_ir,
+            compiler=args.cc,
             progress=tell,
             advise=advised.append,
+            summarise=written.append,
         )
+    for line in written if not args.quiet else ():
+        print(line)
     for line in advised:
         dynamic.adviser(args)(line)

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> None:
     shapes, changing = dynamic.read(args)
     with options.progress() as tell:
         driver.compile_programs(
-            args.model,
+            options.model(args),
             archs,
             input_shapes=shapes,
             params=options.params(args),

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -21,16 +25,21 @@ from tvm_megcc.core import preference as preferences
 from tvm_megcc.core.preference import OPTIMIZE, PRECISIONS, Preference
 from tvm_megcc.dims import Symbol
 from tvm_megcc.errors import InputError
-from tvm_megcc.target import resolve
+from tvm_megcc.target import TAG, architecture, resolve
 
 if TYPE_CHECKING:
+    import onnx
+
     from tvm_megcc.host.arrays import Arrays
     from tvm_megcc.host.package import Port
 
 Dims = tuple[int | str | Symbol, ...]
 
 #: What is compiled.
-MODEL = "the model: .onnx, .tflite, .pt2 (torch.export.save) or .py (a Relax module as text)"
+MODEL = (
+    "the model: .onnx, .tflite, .pt2 (torch.export.save) or .py (a Relax module as text); -: an"
+    " ONNX model on standard input"
+)
 
 _CLEAR = "\r\x1b[K"  # to the start of the line, and erase it
 
@@ -38,7 +47,10 @@ _CLEAR = "\r\x1b[K"  # to the start of the line, and erase it
 def add_compiling(parser: argparse.ArgumentParser) -> None:
     """Options of every command that compiles a model."""
     parser.add_argument(
-        "--target", default="tvm_megcc", help="the target (default and only: %(default)s)"
+        "--target",
+        default=TAG,
+        help="the target (default: %(default)s); one that names a machine stands for --arch:"
+        ' "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76", {"tag": "tvm_megcc", "mcpu": ...}',
     )
     parser.add_argument(
         "--arch",
@@ -89,6 +101,39 @@ def add_compiling(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dump-ir", metavar="DIR", help="write the module before and after each pass to DIR"
     )
+    for name, why in _NOT_NEEDED.items():
+        parser.add_argument(name, type=partial(_not_needed, why), help=argparse.SUPPRESS)
+
+
+#: Options of TVM's tvmc that have nothing to choose here, and what there is instead.
+_NOT_NEEDED = {
+    "--desired-layout": "layouts are chosen for each operator, and moved out of the way",
+    "--opt-level": "every pass always runs; --optimize says what kernels are chosen by",
+    "--disabled-pass": "the passes build on each other; tvmc opt shows what each does",
+}
+
+
+def _not_needed(why: str, value: str) -> str:
+    raise argparse.ArgumentTypeError(f"not needed: {why}; leave it out")
+
+
+def model(args: argparse.Namespace) -> str | onnx.ModelProto:
+    """The path that was given, or for ``-`` the ONNX model on standard input."""
+    if args.model != "-":
+        return str(args.model)
+    from tvm_megcc.frontend.load import parse
+
+    return parse(sys.stdin.buffer.read(), "standard input")
+
+
+def add_compiler(parser: argparse.ArgumentParser) -> None:
+    """Which C compiler builds."""
+    parser.add_argument(
+        "--cc",
+        "--cross-compiler",
+        metavar="CC",
+        help="the C compiler to build with, and its flags (default: the machine's, by --arch)",
+    )
 
 
 def params(args: argparse.Namespace) -> Arrays | None:
@@ -126,6 +171,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads", type=count, default=1, metavar="N", help="threads that compute (default: 1)"
     )
+    add_compiler(parser)
 
 
 def read_inputs(args: argparse.Namespace, ports: Sequence[Port]) -> Arrays:
@@ -156,8 +202,10 @@ def architectures(args: argparse.Namespace) -> tuple[str, ...]:
     InputError
         When one of them is not known.
     """
-    if args.target != "tvm_megcc":
-        raise InputError(f"target {args.target!r} is not known; use tvm_megcc (and --arch)")
+    if args.target != TAG:
+        if args.arch is not None or args.mcpu is not None:
+            raise InputError(f"--target {args.target!r} says the machine; leave out --arch, --mcpu")
+        return (architecture(args.target),)
     if args.mcpu is not None:
         return resolve(_words(args.arch or ""), _words(args.mcpu) or ("",))
     return resolve(_words("host" if args.arch is None else args.arch))
@@ -227,18 +275,41 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None] | None]:
-    """A line on the terminal that names the stage being worked on; nothing in a pipe."""
+    """A line on the terminal that says what is being done and since when; nothing in a pipe."""
     if not sys.stderr.isatty():
         yield None
         return
-    done = 0
-
-    def tell(stage: str) -> None:
-        nonlocal done
-        done += 1
-        print(f"{_CLEAR}[{'#' * done:<9}] {stage}", end="", file=sys.stderr, flush=True)
-
+    line = _Line()
     try:
-        yield tell
+        yield line.tell
     finally:
+        line.end()
+
+
+class _Line:
+    """The terminal's last line, painted again as time passes."""
+
+    def __init__(self) -> None:
+        self.begin = time.monotonic()
+        self.text = ""
+        self.ended = threading.Event()
+        self.painter = threading.Thread(target=self._paint_on, daemon=True)
+        self.painter.start()
+
+    def tell(self, text: str) -> None:
+        self.text = text
+        self._paint()
+
+    def end(self) -> None:
+        self.ended.set()
+        self.painter.join()
         print(_CLEAR, end="", file=sys.stderr, flush=True)
+
+    def _paint_on(self) -> None:
+        while not self.ended.wait(1.0):
+            self._paint()
+
+    def _paint(self) -> None:
+        width = shutil.get_terminal_size().columns - 1
+        line = f"[{time.monotonic() - self.begin:3.0f} s] {self.text}"
+        print(f"{_CLEAR}{line[:width]}", end="", file=sys.stderr, flush=True)

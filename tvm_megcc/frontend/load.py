@@ -64,12 +64,22 @@ def read_bytes(path: Path, kind: str) -> bytes:
 
 
 def _read(path: Path) -> onnx.ModelProto:
-    data = read_bytes(path, "an ONNX model")
+    return parse(read_bytes(path, "an ONNX model"), f"'{path}'")
+
+
+def parse(data: bytes, what: str) -> onnx.ModelProto:
+    """The model that bytes are; `what` is where they come from.
+
+    Raises
+    ------
+    InputError
+        They are none.
+    """
     try:
         return onnx.load_model_from_string(data)
     except (DecodeError, ValueError, RuntimeError):
         raise InputError(
-            f"'{path}': not an ONNX model, or cut short ({len(data)} bytes); {_REMEDY}"
+            f"{what}: not an ONNX model, or cut short ({len(data)} bytes); {_REMEDY}"
         ) from None
 
 

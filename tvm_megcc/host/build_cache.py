@@ -29,8 +29,10 @@ def built(
     arch: str,
     *,
     threads: bool = False,
+    cc: str | None = None,
     flags: Sequence[str] = (),
     sources: Sequence[Path] = (),
+    progress: toolchain.Progress | None = None,
 ) -> Iterator[Path]:
     """The runner of `package` for `arch`, with a pool or without; it may go away after the body.
 
@@ -42,7 +44,9 @@ def built(
         When the compiler or make is missing, or the build fails.
     """
     root = _root()
-    entry = root / _key(package, arch, threads, flags, sources) if root is not None else None
+    compiler = cc or toolchain.find_compiler(arch)
+    key = _key(package, compiler, arch, threads, flags, sources)
+    entry = None if root is None else root / key
     if entry is not None and (entry / "run").is_file():
         os.utime(entry)
         yield entry / "run"
@@ -53,8 +57,10 @@ def built(
             arch,
             build_dir=Path(directory) / "build",
             threads=threads,
+            cc=compiler,
             extra_cflags=flags,
             extra_sources=sources,
+            progress=progress,
         )
         if entry is not None:
             _keep(program, package, entry)
@@ -91,14 +97,18 @@ def _root() -> Path | None:
 
 
 def _key(
-    package: Package, arch: str, threads: bool, flags: Sequence[str], sources: Sequence[Path]
+    package: Package,
+    compiler: str,
+    arch: str,
+    threads: bool,
+    flags: Sequence[str],
+    sources: Sequence[Path],
 ) -> str:
     digest = hashlib.sha256()
 
     def add(data: bytes) -> None:
         digest.update(len(data).to_bytes(8, "little") + data)
 
-    compiler = toolchain.find_compiler(arch)
     program = Path(shutil.which(compiler.split()[0]) or compiler).resolve()
     state = program.stat() if program.exists() else None
     add(f"{arch} {compiler} {program} {state and (state.st_size, state.st_mtime_ns)}".encode())

@@ -12,11 +12,14 @@ Example
 from __future__ import annotations
 
 import ctypes
+import errno
+import glob
 import io
 import os
 import shutil
 import tarfile
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +27,8 @@ from pathlib import Path
 from tvm_megcc.errors import InputError
 
 Files = Mapping[str, str | bytes]
+
+_ABANDONED_SECONDS = 60
 
 
 def check_directory(out: Path, is_ours: Callable[[Path], bool]) -> None:
@@ -152,12 +157,46 @@ def to_bytes(content: str | bytes) -> bytes:
 
 @contextmanager
 def _sibling_directory(out: Path) -> Iterator[Path]:
-    """A new directory on the same file system as `out`, removed afterwards if it is still there."""
+    """A new directory on the same file system as `out`, removed afterwards if it is still there.
+
+    It is locked while it is in use, so that what a killed process left is known, and removed.
+    """
+    for left in out.parent.glob(f".{glob.escape(out.name)}.*.part"):
+        _remove_abandoned(left)
     path = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".part", dir=out.parent))
+    lock = _lock(path)
     try:
         yield path
     finally:
+        if lock is not None:
+            os.close(lock)
         shutil.rmtree(path, ignore_errors=True)
+
+
+def _remove_abandoned(left: Path) -> None:
+    lock = _lock(left)
+    if lock is None:
+        return
+    # Between making and locking it a directory is as free as one that was left.
+    if time.time() - os.fstat(lock).st_mtime > _ABANDONED_SECONDS:
+        shutil.rmtree(left, ignore_errors=True)
+    os.close(lock)
+
+
+def _lock(directory: Path) -> int | None:
+    """A descriptor that holds a directory's lock; None where it is taken, or there are no locks."""
+    try:
+        import fcntl
+
+        opened = os.open(directory, os.O_RDONLY)
+    except (ImportError, OSError):  # Windows; or it has just gone
+        return None
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(opened)
+        return None
+    return opened
 
 
 @contextmanager
@@ -166,8 +205,10 @@ def _reporting(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        remedy = "make room or choose" if full else "choose"
         raise InputError(
-            f"'{out}' cannot be written ({error.strerror}); make room or choose another place"
+            f"'{out}' cannot be written ({error.strerror}); {remedy} another place"
         ) from error
 
 

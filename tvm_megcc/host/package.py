@@ -27,6 +27,9 @@ from tvm_megcc.host import files
 from tvm_megcc.host.mlf import package_path
 from tvm_megcc.target import resolve
 
+#: Ends of names of what is compiled.
+MODELS = (".onnx", ".tflite", ".pt2", ".py")
+
 #: Keys that every manifest of ours has.
 _MARKS = {"format", "abi", "c_name", "archs", "inputs", "outputs", "per_arch"}
 
@@ -148,6 +151,10 @@ def opened(path: str | Path) -> Iterator[Package]:
         return
     if not path.exists():
         raise InputError(f"'{path}': no such file or directory; make it with tvmc compile")
+    if path.suffix in MODELS:
+        raise InputError(
+            f"'{path}' is a model; compile it first: tvmc compile {path} -o {path.stem}_pkg"
+        )
     with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
         root = Path(directory)
         files.untar(path, root)

@@ -14,7 +14,12 @@ from tvm_megcc.host import toolchain, tvm_objects
 
 
 def build(
-    package: Mapping[str, str | bytes], arch: str, out: Path, *, compiler: str | None = None
+    package: Mapping[str, str | bytes],
+    arch: str,
+    out: Path,
+    *,
+    compiler: str | None = None,
+    progress: toolchain.Progress | None = None,
 ) -> None:
     """Compile and link `package` with the wrapper that speaks TVM's FFI.
 
@@ -28,6 +33,8 @@ def build(
         The library; the TVM FFI functions it calls are looked up when it is loaded.
     compiler : str, optional
         Instead of `tvm_megcc.host.toolchain.find_compiler`'s.
+    progress : callable, optional
+        Called with how far the build is.
 
     Raises
     ------
@@ -38,5 +45,5 @@ def build(
     name, has_shapes, fails = tvm_objects.facts(package)
     wrapper = tvm_library_files(name, has_shapes, fails)
     flags = ["-fvisibility=hidden"]
-    with tvm_objects.compiled({**package, **wrapper}, arch, cc, flags) as objects:
+    with tvm_objects.compiled({**package, **wrapper}, arch, cc, flags, progress) as objects:
         tvm_objects.run([*cc.split(), "-shared", "-o", str(out), *objects], "linking the library")

@@ -17,7 +17,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -36,9 +36,13 @@ from tvm_megcc.host.extern_sources import unsupplied
 from tvm_megcc.host.package import fits
 
 Array = npt.NDArray[Any]
+Progress = Callable[[str], None]
 
 #: What of a package takes part in its build.
 PARTS = ("include", "src", "model", "main.c", "runner", "megcc_pool.c", "Makefile")
+
+#: A line of a compiler's, linker's or make's that says what is wrong.
+_TELLING = re.compile(r"\berror\b|undefined (reference|symbol)|multiple definition|not found", re.I)
 
 _SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
 
@@ -95,6 +99,7 @@ def build(
     extra_cflags: Sequence[str] = (),
     extra_sources: Sequence[Path] = (),
     runner: bool = True,
+    progress: Progress | None = None,
 ) -> Path:
     """Build a package and return its runner.
 
@@ -119,11 +124,13 @@ def build(
         C files that are compiled as if they were among the package's.
     runner : bool
         Whether there is to be one: without, ``libmodel.a`` is all that is built, and returned.
+    progress : callable, optional
+        Called with how far the build is.
 
     Raises
     ------
     ToolError
-        Compiler or make is missing, or the build fails (the message has the compiler's words).
+        Compiler or make is missing, or the build fails (`ToolError.words` is what they said).
     InputError
         ``pkg_dir`` is not a package.
     """
@@ -157,13 +164,13 @@ def build(
         link.symlink_to(target)
     flags = " ".join([*extra_cflags, *([_SANITIZE] if sanitize else [])])
     goal = "run" if runner else "libmodel.a"
-    command = ["make", "-j2", f"CC={compiler}", goal]
+    command = ["make", f"-j{os.cpu_count() or 1}", f"CC={compiler}", goal]
     if threads:
         command.append("THREADS=1")
     if flags:
         command += [f"EXTRA_CFLAGS={flags}"]
     try:
-        _make(command, where, arch)
+        _make(command, where, arch, progress)
     except ToolError as error:
         raise _explained(error, package) from None
     return where / goal
@@ -172,15 +179,49 @@ def build(
 def _explained(error: ToolError, package: Path) -> ToolError:
     """The error, or what its words mean where the model calls functions that nobody defines."""
     externs = json.loads((package / "manifest.json").read_text()).get("externs", ())
-    missing = [name for name in externs if re.search(rf"ndefined .*\b_?{name}\b", str(error))]
-    return ToolError(unsupplied(missing)) if missing else error
+    missing = [name for name in externs if re.search(rf"ndefined .*\b_?{name}\b", error.words)]
+    return ToolError(unsupplied(missing), error.words) if missing else error
 
 
-def _make(command: list[str], where: Path, arch: str) -> None:
+def _make(command: list[str], where: Path, arch: str, tell: Progress | None) -> None:
+    total = _count_compiled(_start([*command, "-n"], where)) if tell else 0
+    found: list[str] = []
+    with subprocess.Popen(
+        command, cwd=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace",
+    ) as making:  # fmt: skip
+        assert making.stdout is not None
+        try:
+            for line in making.stdout:
+                found.append(line)
+                if tell and " -c -o " in line:
+                    tell(f"build for {arch}: {_count_compiled(found)} of {total} files")
+        except BaseException:
+            making.kill()
+            raise
+    if making.returncode != 0:
+        what = f"building the package for {arch} ({' '.join(command)})"
+        raise failure(what, "".join(found))
+
+
+def _start(command: list[str], where: Path) -> list[str]:
     done = subprocess.run(command, cwd=where, capture_output=True, text=True, errors="replace")
-    if done.returncode != 0:
-        words = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
-        raise ToolError(f"building the package for {arch} failed ({' '.join(command)}):\n{words}")
+    return done.stdout.splitlines()
+
+
+def _count_compiled(lines: Sequence[str]) -> int:
+    return sum(" -c -o " in line for line in lines)
+
+
+def failure(what: str, words: str) -> ToolError:
+    """The error of a tool that failed: `what`, and the line of its `words` that says why."""
+    lines = [line.strip() for line in words.splitlines() if line.strip()]
+    why = next((line for line in lines if _TELLING.search(line)), lines[-1] if lines else "")
+    if "No space left on device" in words:
+        folder = tempfile.gettempdir()
+        return ToolError(f"{what} failed: no space left on device; make room in {folder}, or set"
+                         " TMPDIR", words)  # fmt: skip
+    return ToolError(f"{what} failed: {why}; --verbose shows all it said", words)
 
 
 def run_package(

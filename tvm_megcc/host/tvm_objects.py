@@ -28,7 +28,11 @@ def facts(package: Package) -> tuple[str, bool, bool]:
 
 @contextmanager
 def compiled(
-    package: Package, arch: str, cc: str, flags: Sequence[str] = ()
+    package: Package,
+    arch: str,
+    cc: str,
+    flags: Sequence[str] = (),
+    progress: toolchain.Progress | None = None,
 ) -> Iterator[list[str]]:
     """Paths of the objects of `package` but its runner's, as long as the block runs.
 
@@ -42,7 +46,15 @@ def compiled(
         source.mkdir()
         files.write_tree(dict(package), source)
         flags = ["-fPIC", *flags, *(f"-I{path}" for path in _include_paths())]
-        toolchain.build(source, arch, build_dir=build, cc=cc, extra_cflags=flags, runner=False)
+        toolchain.build(
+            source,
+            arch,
+            build_dir=build,
+            cc=cc,
+            extra_cflags=flags,
+            runner=False,
+            progress=progress,
+        )
         yield [str(path) for path in sorted((build / "obj").rglob("*.o"))]
 
 
@@ -68,6 +80,5 @@ def run(command: list[str], what: str) -> str:
             f"{what}: {command[0]} does not run ({error.strerror}); install it"
         ) from error
     if done.returncode != 0:
-        words = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
-        raise ToolError(f"{what} failed ({command[0]}):\n{words}")
+        raise toolchain.failure(f"{what} ({command[0]})", done.stdout + done.stderr)
     return done.stdout
