@@ -19,8 +19,9 @@ import sys
 from typing import Any
 
 from tvm_megcc import _register
+from tvm_megcc.core.version import VERSION
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 if "tvm" in sys.modules:  # else TVM itself registers us when it is imported
     _register.register()

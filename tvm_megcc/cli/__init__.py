@@ -20,8 +20,8 @@ import warnings
 from collections.abc import Sequence
 from types import FrameType
 
-from tvm_megcc import __version__
 from tvm_megcc.cli import bench, compare, compile, inspect, kernels, opt, quantize, run
+from tvm_megcc.core.version import VERSION
 from tvm_megcc.errors import MegccError
 
 #: In the order of ``tvmc --help``. A module has HELP, ``arguments(parser)`` and ``run(args)``.
@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
         prog="tvmc",
         description="Compile a neural network to a self-contained C package, run it, look into it.",
     )
-    top.add_argument("--version", action="version", version=f"tvmc of tvm_megcc {__version__}")
+    top.add_argument("--version", action="version", version=f"tvmc of tvm_megcc {VERSION}")
     _add_verbose(top, default=False)
     subparsers = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, module in COMMANDS.items():
