@@ -1,0 +1,3 @@
+"""The version, which everything else reads here."""
+
+VERSION = "0.1.0"
