@@ -90,7 +90,8 @@ def compile_model(
         Weights in files that the C compiler takes into the objects, or as C source; or all of the
         model as one file to map.
     name : str, optional
-        The model's name in the package; by default the file's.
+        The model's name in the package: an identifier, with which its symbols, header and library
+        begin; by default the file's name.
     io : {"caller", "arena"}
         Whether inputs and outputs live in buffers of the caller or in the arena.
     memory : MemoryOptions
@@ -199,6 +200,10 @@ def compile_programs(
     """
     if io not in IO_PLACES:
         raise InputError(f"io {io!r} is not known; choose from {', '.join(IO_PLACES)}")
+    if name is not None:
+        from tvm_megcc.codegen_c import emit
+
+        emit.module_name(name)
     tell = progress or (lambda stage: None)
     tell("import")
     from tvm_megcc import importers, pipeline

@@ -1,4 +1,5 @@
 """Planned programs -> the files of a C package: image, kernels, headers and build files."""
 
 from .assemble import c_name as c_name
+from .assemble import module_name as module_name
 from .assemble import package as package

@@ -14,19 +14,20 @@ True
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 from tvm_megcc.codegen_c.emit import bytecode
-from tvm_megcc.codegen_c.emit.build_files import cmake, makefile
+from tvm_megcc.codegen_c.emit.build_files import cmake, makefile, pkg_config
 from tvm_megcc.codegen_c.emit.compiled import Compiled, can_fail, opcodes_of, runtime_parts
 from tvm_megcc.codegen_c.emit.header import header
 from tvm_megcc.codegen_c.emit.kernel_files import add_headers, kernel_files
 from tvm_megcc.codegen_c.emit.manifest import input_ports, manifest, output_ports, readme
 from tvm_megcc.codegen_c.emit.model_source import binary, has_builds, model_c, runner_h, weights_c
-from tvm_megcc.codegen_c.emit.weights import lay_out
+from tvm_megcc.codegen_c.emit.weights import Layout, lay_out
 from tvm_megcc.codegen_c.sources import package_text, runtime_text
 from tvm_megcc.core.machine import ARCHITECTURES, machine
 from tvm_megcc.core.program import Bundle, Program, bundle_of
@@ -69,6 +70,22 @@ def c_name(name: str) -> str:
     ident = re.sub(r"\W", "_", name, flags=re.ASCII) or "model"
     taken = ident.lower() in _HEADERS or ident.lower().startswith("megcc_")
     return f"m_{ident}" if ident[0].isdigit() or taken else ident
+
+
+def module_name(name: str) -> str:
+    """The name that a user gives a package: the prefix of what it exports, unchanged.
+
+    Raises
+    ------
+    InputError
+        It is no identifier of C, or is taken.
+    """
+    usable = c_name(name)
+    if usable != name:
+        raise InputError(
+            f"module name {name!r} cannot begin the names of a C library; take {usable!r}"
+        )
+    return name
 
 
 def package(
@@ -127,8 +144,9 @@ def package(
         out["include/megcc_extern.h"] = runtime_text("include/megcc_extern.h")
     add_headers(out, [file.body for file in kernels.files])
 
-    out[f"include/{ident}.h"] = header(ident, name, codes, weights)
-    out["model/model.c"] = model_c(ident, codes, layout, kernels.symbols, blobs, weights)
+    mark = content_mark(blobs, layout)
+    out[f"include/{ident}.h"] = header(ident, mark, codes, weights)
+    out["model/model.c"] = model_c(ident, mark, codes, layout, kernels.symbols, blobs, weights)
     if weights != "bin":
         embedded = weights == "incbin"
         for k, segment in enumerate(layout.segments):
@@ -146,12 +164,22 @@ def package(
     out["megcc_pool.c"] = runtime_text("src/megcc_pool.c")
     machines = kernels.machines
     small = any(code.is_small for code in codes.values())
-    out["Makefile"] = makefile(machines, small=small)
-    out["CMakeLists.txt"] = cmake(machines, small=small)
+    out["Makefile"] = makefile(ident, machines, small=small)
+    out["CMakeLists.txt"] = cmake(ident, machines, small=small)
+    version = f"{bytecode.VERSION}.{bytecode.ABI}"
+    out[f"megcc_{ident}.pc.in"] = pkg_config(ident, version)
     facts = manifest(name, ident, codes, layout, kernels.files, kernels.symbols, blobs, weights)
     out["manifest.json"] = json.dumps(facts, indent=1, sort_keys=True) + "\n"
     out["README.md"] = readme(name, ident, facts)
     return dict(sorted(out.items()))
+
+
+def content_mark(blobs: Mapping[str, bytes], layout: Layout) -> str:
+    """What tells a package from another one of its name: a hash of programs and weights."""
+    digest = hashlib.sha256()
+    for part in (*(blobs[a] for a in sorted(blobs)), *(s.data for s in layout.segments)):
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()[:8]
 
 
 def _check(bundles: Mapping[str, Bundle]) -> None:

@@ -1,11 +1,12 @@
 """``Makefile`` and ``CMakeLists.txt`` of a package: which files take which flags.
 
-Enters: the machines that have files of their own, and whether code is to be small. Leaves: text.
+Enters: the package's name in C, the machines that have files of their own, and whether code is to
+be small. Leaves: text.
 
 Example
 -------
 >>> from ..machine import machine
->>> print(makefile([machine("x86+avx2")]).split("more features")[1].splitlines()[1])
+>>> print(makefile("net", [machine("x86+avx2")]).split("more features")[1].splitlines()[1])
 obj/src/kernels/x86_avx2/%.o: MACHINE := $(if $(call for,x86_64),-mavx2 -mfma -mf16c)
 """
 
@@ -33,14 +34,14 @@ CMAKE_FAST = """\
 CMAKE_SMALL = """\
   # --optimize size: kernels of the library have less code when compiled for size. Generated ones
   # are plain loops, which compilers make vectors of at -O3 only.
-  target_compile_options(model PRIVATE -Os)
+  target_compile_options(${model} PRIVATE -Os)
   file(GLOB generated src/kernels/megcc_tir_*.c src/kernels/*/megcc_tir_*.c)
   if(generated)
     set_source_files_properties(${generated} PROPERTIES COMPILE_OPTIONS -O3)
   endif()"""
 
 
-def makefile(machines: Sequence[Machine], *, small: bool = False) -> str:
+def makefile(ident: str, machines: Sequence[Machine], *, small: bool = False) -> str:
     bases = [
         f"BASE += $(if $(call for,{row.family}),{' '.join(row.flags)})"
         for row in TABLE
@@ -52,17 +53,17 @@ def makefile(machines: Sequence[Machine], *, small: bool = False) -> str:
         for m in machines
     ]
     small_rows = [MAKE_SMALL, *(MAKE_SMALL_MACHINE.format(m.ident) for m in machines)]
-    return _filled("Makefile", "\n".join(small_rows) if small else MAKE_FAST, bases, rows)
+    return _filled("Makefile", ident, "\n".join(small_rows) if small else MAKE_FAST, bases, rows)
 
 
-def cmake(machines: Sequence[Machine], *, small: bool = False) -> str:
+def cmake(ident: str, machines: Sequence[Machine], *, small: bool = False) -> str:
     bases = [
         line
         for row in TABLE
         if row.flags
         for line in (
             f'  if(processor MATCHES "{row.processor}")',
-            f"    target_compile_options(model PUBLIC {' '.join(row.flags)})",
+            f"    target_compile_options(${{model}} PUBLIC {' '.join(row.flags)})",
             "  endif()",
         )
     ]
@@ -77,13 +78,18 @@ def cmake(machines: Sequence[Machine], *, small: bool = False) -> str:
             "  endif()",
         )
     ]
-    return _filled("CMakeLists.txt", CMAKE_SMALL if small else CMAKE_FAST, bases, rows)
+    return _filled("CMakeLists.txt", ident, CMAKE_SMALL if small else CMAKE_FAST, bases, rows)
 
 
-def _filled(name: str, opt: str, bases: list[str], rows: list[str]) -> str:
+def pkg_config(ident: str, version: str) -> str:
+    """The file that both fill with the place that the package is installed to."""
+    return package_text("package.pc.in").replace("@IDENT@", ident).replace("@VERSION@", version)
+
+
+def _filled(name: str, ident: str, opt: str, bases: list[str], rows: list[str]) -> str:
     """The template with its marks replaced; a block without lines goes with its comment."""
     lines: list[str] = []
-    for line in package_text(name).splitlines():
+    for line in package_text(name).replace("@IDENT@", ident).splitlines():
         if line == "@OPT@":
             lines.append(opt)
         elif line == "@BASES@":

@@ -21,7 +21,16 @@ MAX_POOLS = 8  #: MEGCC_MAX_POOLS
 SHAPED_BYTES = 768  #: MEGCC_SHAPED_BYTES
 
 
-def header(ident: str, name: str, codes: Mapping[str, Compiled], weights: str) -> str:
+_KERNELS = """\
+// Its name for the linker says which package it is of, so that the library of another package of
+// this name cannot be linked in place of this one's.
+#define {ident}_kernels {ident}_kernels_{mark}
+extern const megcc_kernels_t {ident}_kernels;
+"""
+
+
+def header(ident: str, mark: str, codes: Mapping[str, Compiled], weights: str) -> str:
+    """The header of a package with these contents (`assemble.content_mark`)."""
     upper = ident.upper()
     sizes = {
         arch: _size_macros(upper, [codes[machine] for machine in machines])
@@ -35,15 +44,18 @@ def header(ident: str, name: str, codes: Mapping[str, Compiled], weights: str) -
     declared = declarations(codes)
     return (
         generated("What C code needs to know", ident)
-        + f"#ifndef MEGCC_MODEL_{upper}_H\n#define MEGCC_MODEL_{upper}_H\n\n"
+        + f"#ifndef MEGCC_MODEL_{upper}_H\n#define MEGCC_MODEL_{upper}_H 0x{mark}\n\n"
         + ('#include "megcc_extern.h"\n\n' if declared else '#include "megcc.h"\n\n')
         + "// For static allocation; at run time ask megcc_arena_bytes, megcc_context_bytes.\n"
         + guards.chain(sizes, '#error "this package was not compiled for this architecture"\n')
         + '\n#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
         + image
-        + f"extern const megcc_kernels_t {ident}_kernels;\n"
+        + _KERNELS.format(ident=ident, mark=mark)
         + declared
-        + f"\n#ifdef __cplusplus\n}}\n#endif\n\n#endif  // MEGCC_MODEL_{upper}_H\n"
+        + "\n#ifdef __cplusplus\n}\n#endif\n\n"
+        + f"#elif MEGCC_MODEL_{upper}_H != 0x{mark}\n"
+        + f"#error \"two packages are called '{ident}': compile one with another --module-name\"\n"
+        + f"#endif  // MEGCC_MODEL_{upper}_H\n"
     )
 
 

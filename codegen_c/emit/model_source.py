@@ -17,9 +17,23 @@ from tvm_megcc.core.machine import by_architecture, machine
 from tvm_megcc.core.program import ALIGNMENT, Block, Call, Program, Storage
 from tvm_megcc.dims import Symbol
 
+#: A program that has two packages of one name takes both files, as their tables' names differ.
+_NAMES = """
+// A second package of this name in one program is an error of the linker, which says this.
+extern const char megcc_two_packages_are_called_{ident}_so_change_a_module_name;
+const char megcc_two_packages_are_called_{ident}_so_change_a_module_name = 0;
+
+// The table's plain name, for programs that do not read the header.
+#if defined(__GNUC__) && !defined(__APPLE__) && !defined(__TINYC__)
+#undef {ident}_kernels
+extern const megcc_kernels_t {ident}_kernels __attribute__((alias("{ident}_kernels_{mark}")));
+#endif
+"""
+
 
 def model_c(
     ident: str,
+    mark: str,
     codes: Mapping[str, Compiled],
     layout: Layout,
     symbols: Mapping[str, tuple[str, ...]],
@@ -51,6 +65,7 @@ def model_c(
         + (_builds_c(ident, groups, shapes, weights) if chosen else "")
         + f"\nconst megcc_kernels_t {ident}_kernels = {_table_c('', shapes, chosen)}"
         + (f"\nconst megcc_image_t {ident}_image = {_image_c('')}" if weights != "bin" else "")
+        + _NAMES.format(ident=ident, mark=mark)
     )
 
 

@@ -28,6 +28,18 @@ def test_compile_directory(tvmc, model: Path, tmp_path: Path) -> None:
     assert [p["name"] for p in manifest["outputs"]] == ["y/0", "sum"]
 
 
+def test_compile_names_the_module(tvmc, model: Path, tmp_path: Path) -> None:
+    package = tmp_path / "pkg"
+    given = ["compile", model, "-o", package, "--module-name"]
+    assert tvmc(*given, "watch_dog").status == 0
+    assert json.loads((package / "manifest.json").read_text())["c_name"] == "watch_dog"
+    assert "const megcc_image_t watch_dog_image" in (package / "model" / "model.c").read_text()
+    assert "megcc::watch_dog" in (package / "CMakeLists.txt").read_text()
+    ran = tvmc(*given, "watch-dog")
+    assert ran.status == 1
+    assert "module name 'watch-dog' cannot begin" in ran.err and "take 'watch_dog'" in ran.err
+
+
 @pytest.mark.parametrize("name", ["pkg", "pkg.tar", "mlf.tar"])
 def test_compile_twice_gives_equal_bytes(tvmc, model: Path, tmp_path: Path, name: str) -> None:
     made = []

@@ -30,8 +30,8 @@ def test_emit_paths():
     out = files("x86")
     assert [f for f in out if not f.startswith(("src/", "runner/"))] == [
         "CMakeLists.txt", "Makefile", "README.md", "include/corners.h", "include/megcc.h",
-        "include/megcc_pool.h", "main.c", "manifest.json", "megcc_pool.c", "model/model.c",
-        "model/weights0.c", "model/weights0.c.bin",
+        "include/megcc_pool.h", "main.c", "manifest.json", "megcc_corners.pc.in", "megcc_pool.c",
+        "model/model.c", "model/weights0.c", "model/weights0.c.bin",
     ]  # fmt: skip
     assert {*assemble.RUNNER, "runner/model.h"} <= set(out)
     assert [f for f in out if f.startswith("src/kernels/")] == [

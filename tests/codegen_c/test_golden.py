@@ -30,7 +30,7 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
 #: Files of the checkout outside ``src``.
 COPIED = ("include/megcc.h", "include/megcc_pool.h", "megcc_pool.c", *assemble.RUNNER)
 
-#: Files that are the same in packages of equal architectures.
+#: Files that differ in the package's name alone, where architectures are equal.
 BUILD = ("CMakeLists.txt", "Makefile")
 
 #: One of each kind of loop that TIR comes as.
@@ -47,7 +47,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]]]] = 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_golden_package(name: str, golden: golden.Check) -> None:
     package = emit.package({"portable": PROGRAMS[name]()}, name=name)
-    golden("package_build", {path: str(package[path]) for path in BUILD})
+    if name == "corners":
+        golden("package_build", {path: str(package[path]) for path in BUILD})
     golden(
         f"package_{name}",
         {

@@ -30,6 +30,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         " model as one file to map (default: %(default)s)",
     )
     parser.add_argument(
+        "--module-name",
+        metavar="NAME",
+        help="what the package's symbols, header, library and CMake target begin with (default: the"
+        " file's name); the packages of one program have different names",
+    )
+    parser.add_argument(
         "--extern",
         metavar="FILE.c",
         action="append",
@@ -58,6 +64,7 @@ def run(args: argparse.Namespace) -> None:
             fmt=args.output_format,
             weights=args.weights,
             externs=args.extern,
+            name=args.module_name,
             io=args.io,
             memory=memory.read(args),
             preference=options.preference(args),

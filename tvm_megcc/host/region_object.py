@@ -59,7 +59,7 @@ def joined(regions: Mapping[str, Package], arch: str) -> dict[str, str | bytes]:
     What packages have in common they have under the same path: a kernel's link name follows from
     all that it is made of. What is a region's own gets the region's name.
     """
-    made: dict[str, str | bytes] = {"Makefile": makefile((machine(arch),))}
+    made: dict[str, str | bytes] = {"Makefile": makefile("regions", (machine(arch),))}
     shared: dict[bytes, str] = {}  # weights -> their symbol
     facts = [tvm_objects.facts(package) for package in regions.values()]
     assert [name for name, _, _ in facts] == list(regions)

@@ -13,6 +13,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
+from tvm_megcc.codegen_c import emit
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.dispatch.plan import plan_of
 from tvm_megcc.errors import InputError
@@ -60,7 +61,8 @@ def build(
     entry : str
         The function's name; other functions of the module are none of the model's.
     mod_name : str, optional
-        The model's name in the package.
+        The model's name in the package: an identifier, with which its symbols, header and library
+        begin.
     io : {"caller", "arena"}
         Whether inputs and outputs live in buffers of the caller or in the arena.
     memory : MemoryOptions
@@ -108,6 +110,8 @@ def build(
     if len(outputs) != count:
         outputs = names
     dtypes = [[str(n) for n in attrs.get(key, [])] for key in (INPUT_DTYPES, OUTPUT_DTYPES)]
+    if mod_name is not None:
+        emit.module_name(mod_name)
     name = mod_name or str(attrs.get(MODEL_NAME, "model"))
     program = pipeline.compile_module(
         mod,

@@ -99,3 +99,13 @@ const megcc_image_t corners_image = {
     {kProgram, sizeof kProgram},
     {SEGMENTS},
 };
+
+// A second package of this name in one program is an error of the linker, which says this.
+extern const char megcc_two_packages_are_called_corners_so_change_a_module_name;
+const char megcc_two_packages_are_called_corners_so_change_a_module_name = 0;
+
+// The table's plain name, for programs that do not read the header.
+#if defined(__GNUC__) && !defined(__APPLE__) && !defined(__TINYC__)
+#undef corners_kernels
+extern const megcc_kernels_t corners_kernels __attribute__((alias("corners_kernels_db95cdae")));
+#endif
