@@ -5,7 +5,9 @@ from __future__ import annotations
 import tvm
 import tvm_ffi
 from tvm import s_tir, tirx
-from tvm.ir import Call, StringImm
+from tvm.ir import Call, StringImm, TensorLoad
+
+from .walk import walk
 
 #: What TVM would simplify of floats as if they were reals: ``x + c - c``, ``x == x``, ``!(x < y)``.
 #: While it flattens, these are calls of which it knows nothing.
@@ -14,13 +16,20 @@ _NODES = {
     for node in (tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Min, tirx.Max,
                  tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE)
 }  # fmt: skip
+#: What it would simplify of a tensor's integers as if they did not wrap: ``x / (x * y)``.
+_WRAP = (tirx.Add, tirx.Sub, tirx.Mul)
 _HIDDEN = "megcc.hidden."
 
 
 def _hide(e: tvm.ir.Expr) -> tvm.ir.Expr:
-    if "float" not in str(e.a.ty.dtype):
-        return e
-    return tirx.call_pure_extern(str(e.ty.dtype), _HIDDEN + type(e).__name__, e.a, e.b)
+    if "float" in str(e.a.ty.dtype) or (isinstance(e, _WRAP) and _is_loaded(e)):
+        return tirx.call_pure_extern(str(e.ty.dtype), _HIDDEN + type(e).__name__, e.a, e.b)
+    return e
+
+
+def _is_loaded(e: tvm.ir.Expr) -> bool:
+    """Whether an expression has elements of tensors: what is over sizes and loops has none."""
+    return any(isinstance(node, TensorLoad) for node in walk(e))
 
 
 def _show(e: Call) -> tvm.ir.Expr:
@@ -28,6 +37,16 @@ def _show(e: Call) -> tvm.ir.Expr:
     if not isinstance(name, StringImm) or not name.value.startswith(_HIDDEN):
         return e
     return _NODES[name.value.removeprefix(_HIDDEN)](e.args[1], e.args[2])
+
+
+def _show_position(e: Call) -> tvm.ir.Expr:
+    return e if "float" in str(e.ty.dtype) else _show(e)
+
+
+def _with_positions(load: TensorLoad) -> TensorLoad:
+    """A load whose positions TVM may simplify and narrow: they are within the tensor."""
+    shown = [tvm_ffi.structural_map(at, (Call, _show_position)) for at in load.indices]
+    return tirx.BufferLoad(load.source, shown)
 
 
 def _flattening() -> list[tvm.transform.Pass]:
@@ -65,7 +84,8 @@ def lower(func: tirx.PrimFunc) -> tirx.PrimFunc:
         Loops over constant extents have 32-bit variables, those over symbolic ones may have 64-bit.
     """
     binary = tuple(_NODES.values())
-    hidden = _run(_flattening(), tvm_ffi.structural_map(func, (binary, _hide)))
+    opaque = tvm_ffi.structural_map(func, (binary, _hide))
+    hidden = _run(_flattening(), tvm_ffi.structural_map(opaque, (TensorLoad, _with_positions)))
     return _run(_finishing(), tvm_ffi.structural_map(hidden, (Call, _show)))
 
 

@@ -38,7 +38,15 @@ def is_zero(inputs: Inputs, index: int) -> bool:
 
 
 def normal_axis(axis: int, rank: int) -> int:
-    """An axis counted from the front."""
+    """An axis counted from the front.
+
+    Raises
+    ------
+    IndexError
+        A tensor of that rank has none of that number.
+    """
+    if not -rank <= axis < rank:
+        raise IndexError(f"axis {axis} of a tensor of rank {rank}")
     return axis + rank if axis < 0 else axis
 
 

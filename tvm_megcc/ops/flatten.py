@@ -14,5 +14,7 @@ class Flatten(OnnxOp):
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)
-        axis = normal_axis(attrs.get("axis", 1), len(shape))
+        axis = attrs.get("axis", 1)
+        if axis != len(shape):  # behind the last one is an axis, too
+            axis = normal_axis(axis, len(shape))
         return ctx.reshape(inputs[0], [product(shape[:axis]), product(shape[axis:])])

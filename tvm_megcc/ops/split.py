@@ -28,8 +28,6 @@ class Split(OnnxOp):
         sizes = inputs.need_ints(1, "its sizes", 0) if inputs.has(1) else attrs.get("split")
         if sizes is None:
             sizes = _even(shape[axis], len(ctx.outputs))
-        if len(sizes) == 1 and is_static(sizes):
-            return inputs[0]
         if not is_static(sizes) or not isinstance(shape[axis], int):
             whole = [*shape[:axis], sum(sizes[1:], sizes[0]), *shape[axis + 1 :]]
             data, ends = ctx.cast(inputs[0], whole), list(accumulate(sizes))
@@ -44,6 +42,8 @@ class Split(OnnxOp):
                 f"its sizes {list(sizes)} add up to {sum(sizes)}, its axis has {shape[axis]}",
                 "export the model again",
             )
+        if len(sizes) == 1:
+            return inputs[0]
         if 0 in sizes:  # which relax.split does not cut off
             ends = list(accumulate(sizes))
             pieces = zip([0, *ends[:-1]], ends, strict=True)

@@ -42,7 +42,7 @@ def _legalise(bb: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
             low, high = (tirx.const(end, "int32") for end in ends)
             zero = point(at).astype("int32")
             if not isinstance(zero, tirx.IntImm):
-                # Ends that depend on it would make TVM's simplifier add it first.
+                # Ends that depend on it would make TVM add it first, when it makes TIR of this.
                 near = tirx.const(1 << 17, "int32")
                 whole = tirx.min(tirx.max(steps.astype("int32"), -near), near) + zero
                 return tirx.min(tirx.max(whole, low), high).astype(dtype)
