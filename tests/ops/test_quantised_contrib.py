@@ -105,4 +105,7 @@ def test_constant_steps(tmp_path):
         cases += [contrib("QLinearConcat", [*result, *x, *other], axis=1)]
         cases += [contrib(f"QLinear{op}", [*x, *other, *result]) for op in ("Add", "Mul")]
         cases += [contrib(f"QLinear{op}", [*x, *result]) for op in ("LeakyRelu", "Sigmoid")]
+        share = held((), dtype, 0, 1 / 256, 0 if dtype == "uint8" else -128)[1:]
+        cases += [contrib("QLinearSoftmax", [*x, *share], axis=axis, opset=opset)
+                  for axis, opset in ((1, 12), (-1, 13), (2, 13))]  # fmt: skip
     check_together(cases, tmp_path)

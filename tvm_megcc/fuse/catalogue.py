@@ -15,13 +15,14 @@ from tvm_megcc.fuse import (
     quantised,
     quantised_binary,
     quantised_pool,
+    quantised_softmax,
     reduction,
     resize2d,
 )
 from tvm_megcc.fuse.request import Anchor
 
 _OPERATORS = (
-    quantised, quantised_binary, quantised_pool, lut, conv2d, matmul_wq, matmul,
+    quantised, quantised_binary, quantised_pool, quantised_softmax, lut, conv2d, matmul_wq, matmul,
     pool2d, reduction, resize2d, movement, elementwise,
 )  # fmt: skip
 
