@@ -46,12 +46,12 @@ def quantised() -> onnx.ModelProto:
     g = Nodes()
     zero, one = g.w(0, "int8"), g.w(0.1)
 
-    def conv(channels: int, k: int, group: int, low: int = -127) -> None:
+    def conv(channels: int, k: int, group: int, low: int = -127) -> str:
         w = np.full((channels, channels // group, k, k), 5, "int8")
         w.flat[0] = low
         x = g.x(1, channels, 9, 10)
-        g.add("QLinearConv", x, one, zero, g.w(w, "int8"), one, zero, one, zero,
-              pads=[k // 2] * 4, group=group)  # fmt: skip
+        return g.add("QLinearConv", x, one, zero, g.w(w, "int8"), one, zero, one, zero,
+                     pads=[k // 2] * 4, group=group)  # fmt: skip
 
     for low in (-127, -128):
         conv(24, 3, 1, low)
@@ -96,6 +96,15 @@ def quantised() -> onnx.ModelProto:
         g.add("QuantizeLinear", g.add(op, *real), one, zero)
     real = g.add("Sigmoid", g.add("DequantizeLinear", g.x(1, 8, 6, 7), one, zero))
     g.add("QuantizeLinear", real, one, zero)
+    g.add("MaxPool", g.x(1, 8, 6, 7), kernel_shape=[2, 2])
+    for count in (0, 1):
+        real = g.add("DequantizeLinear", g.x(1, 8, 6, 7), one, zero)
+        window = {"kernel_shape": [2, 2], "pads": [1] * 4, "count_include_pad": count}
+        g.add("QuantizeLinear", g.add("AveragePool", real, **window), one, zero)
+    real = g.add("Softmax", g.add("DequantizeLinear", g.x(3, 12), one, zero))
+    g.add("QuantizeLinear", real, one, zero)
+    whole = [conv(8, 1, 1), one, zero, one, zero]
+    g.add("QLinearGlobalAveragePool", *whole, domain="com.microsoft")
     return g.model()
 
 

@@ -20,7 +20,7 @@ from tvm_megcc.kernels import registry
 #: Machines with instructions for 8 and 16 bits, and those without.
 MACHINES = (
     *registry.ARCHITECTURES, "arm64+dotprod", "arm64+dotprod+i8mm", "arm64+fp16", "cortexm+dsp",
-    "x86+avx2",
+    "x86+avx2", "x86+avxvnni", "x86+avx512vnni",
 )  # fmt: skip
 IMAGE = [1, 8, 12, 12]
 ROUNDING = ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil")

@@ -9,19 +9,23 @@
 
 #include <cpuid.h>
 
-// CPUID 1:ECX and 7:EBX without what the operating system does not keep the registers for.
+// CPUID 1:ECX and 7:EBX without what the operating system does not keep the registers for. The
+// lowest two bits of the second word are AVX512_VNNI (7:ECX) and AVX-VNNI (7.1:EAX).
 static int read_cpu(uint32_t word[2]) {
   const uint32_t fma_avx_f16c = 1u << 12 | 1u << 28 | 1u << 29, avx2 = 1u << 5;
-  const uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
+  const uint32_t avx_vnni = 1u << 1, avx512 = 1u << 0 | 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
   unsigned a, b, c, d, kept = 0;
   word[0] = word[1] = 0;
   if (!__get_cpuid(1, &a, &b, &c, &d)) return 1;
   word[0] = c;
   if (c & 1u << 27) __asm__ volatile("xgetbv" : "=a"(kept), "=d"(d) : "c"(0));
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) word[1] = b;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
+    word[1] = (b & ~3u) | (c >> 11 & 1u);
+    if (a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) word[1] |= (a >> 4 & 1u) << 1;
+  }
   if ((kept & 0x06) != 0x06) {
     word[0] &= ~fma_avx_f16c;
-    word[1] &= ~avx2;
+    word[1] &= ~(avx2 | avx_vnni);
   }
   if ((kept & 0xe6) != 0xe6) word[1] &= ~avx512;
   return 1;

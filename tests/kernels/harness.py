@@ -88,7 +88,7 @@ _SANITIZE = (
 )  # fmt: skip
 _HOST, _BASE = host_arch(), machine(host_arch()).arch.name
 # The middle of three widths of vectors, where this machine has them.
-_MIDDLE = "x86+avx2" if is_native("x86+avx2") else _HOST
+_MIDDLE = next((m for m in ("x86+avxvnni", "x86+avx2") if is_native(m)), _HOST)
 
 
 def _every(arch: str) -> str:

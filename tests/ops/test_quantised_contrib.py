@@ -82,3 +82,30 @@ def test_dynamicquantizelstm(tmp_path):
     opened = Open(rand(5, 2, 4), ["t", 2, 4])
     cases += [layer(12, "reverse", True), layer(0, "forward", True, data=opened)]
     check_together(cases, tmp_path)
+
+
+def test_constant_steps(tmp_path):
+    """With scales and zero points that are known there are kernels for bytes."""
+
+    def held(shape, dtype, seed, scale, point):
+        x, *step = quantised(shape, dtype, seed, scale, point)
+        return [x, *map(Weight, step)]
+
+    cases = []
+    for dtype, point in (("uint8", 11), ("int8", -5)):
+        # With these scales no average, sum or product is a tie, which float sums may miss.
+        x = held((2, 9, 7, 6), dtype, 1, 0.0517, point)
+        other = held((2, 9, 7, 6), dtype, 2, 0.0331, 0)
+        result = held((), dtype, 0, 0.0413, point + 2)[1:]
+        cases += [contrib("QLinearAveragePool", [*x, *result], kernel_shape=[3, 2], channels_last=1,
+                          strides=[2, 1], pads=[1, 0, 1, 1], count_include_pad=count)
+                  for count in (0, 1)]  # fmt: skip
+        cases += [contrib("QLinearGlobalAveragePool", [*x, *result], channels_last=last)
+                  for last in (0, 1)]  # fmt: skip
+        cases += [contrib("QLinearConcat", [*result, *x, *other], axis=1)]
+        cases += [contrib(f"QLinear{op}", [*x, *other, *result]) for op in ("Add", "Mul")]
+        cases += [contrib(f"QLinear{op}", [*x, *result]) for op in ("LeakyRelu", "Sigmoid")]
+        share = held((), dtype, 0, 1 / 256, 0 if dtype == "uint8" else -128)[1:]
+        cases += [contrib("QLinearSoftmax", [*x, *share], axis=axis, opset=opset)
+                  for axis, opset in ((1, 12), (-1, 13), (2, 13))]  # fmt: skip
+    check_together(cases, tmp_path)

@@ -39,7 +39,8 @@ class Feature:
         What a compiler then defines.
     bits : (int, int)
         Bits of the two words that ``runtime/src/megcc_machine.c`` reads of a CPU: HWCAP and HWCAP2
-        on Arm, CPUID 1:ECX and 7:EBX on x86.
+        on Arm, CPUID 1:ECX and 7:EBX on x86, with AVX512_VNNI and AVX-VNNI, which stand
+        elsewhere, as the lowest two bits of the second.
     everywhere : bool
         Whether all C becomes faster by it, so that every kernel is compiled with it; else only the
         kernels are whose header names it.
@@ -206,12 +207,23 @@ TABLE = (
                 (1 << 12 | 1 << 28 | 1 << 29, 1 << 5), everywhere=True,
             ),
             Feature(
+                "avxvnni", ("avxvnni",), ("avx_vnni",), ("-mavxvnni",), ("__AVXVNNI__",),
+                (0, 1 << 1),
+            ),
+            Feature(
                 "avx512", _AVX512, _AVX512, tuple(f"-m{name}" for name in _AVX512),
                 tuple(f"__{name.upper()}__" for name in _AVX512),
                 (0, 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31), everywhere=True,
             ),
+            Feature(
+                "avx512vnni", ("avx512vnni",), ("avx512_vnni",), ("-mavx512vnni",),
+                ("__AVX512VNNI__",), (0, 1 << 0),
+            ),
         ),
-        includes=(("avx512", "avx2"),),
+        includes=(
+            ("avxvnni", "avx2"), ("avx512", "avx2"), ("avx512vnni", "avx512"),
+            ("avx512vnni", "avx2"),
+        ),
     ),
 )  # fmt: skip
 

@@ -14,14 +14,16 @@ from tvm_megcc.fuse import (
     pool2d,
     quantised,
     quantised_binary,
+    quantised_pool,
+    quantised_softmax,
     reduction,
     resize2d,
 )
 from tvm_megcc.fuse.request import Anchor
 
 _OPERATORS = (
-    quantised, quantised_binary, lut, conv2d, matmul_wq, matmul, pool2d, reduction, resize2d,
-    movement, elementwise,
+    quantised, quantised_binary, quantised_pool, quantised_softmax, lut, conv2d, matmul_wq, matmul,
+    pool2d, reduction, resize2d, movement, elementwise,
 )  # fmt: skip
 
 

@@ -35,6 +35,8 @@ class Tail:
     scale, offset : Expr, or None
         What an integer sum is multiplied by to become a real number, and what is added then
         (`tvm_megcc.fuse.rescale`).
+    divisor : Expr, or None
+        What a real number is divided by, before `offset` is added.
     stored : Call, or None
         The ``relax.quantize`` that makes 8 bits of the number.
     """
@@ -47,6 +49,7 @@ class Tail:
     act_b: float = 0.0
     scale: relax.Expr | None = None
     offset: relax.Expr | None = None
+    divisor: relax.Expr | None = None
     stored: relax.Call | None = None
 
     @property

@@ -11,14 +11,14 @@ from tvm_megcc.dims import Size
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Build, Parts, Request
 from tvm_megcc.kernels.contract import codes
+from tvm_megcc.relax_tools.calls import op_name
 
 
 def anchors() -> Iterator[Anchor]:
     for name, func in (("max_pool2d", "MAX"), ("avg_pool2d", "AVG")):
         yield _anchor(f"relax.nn.{name}", partial(_windowed, codes("pool2d")[func]))
-    yield _anchor("relax.nn.adaptive_avg_pool2d", _adaptive)
-    for name, func in (("max", "MAX"), ("mean", "AVG")):
-        yield _anchor(f"relax.{name}", partial(_reduced, codes("global_pool")[func]))
+    for name, func in (("nn.adaptive_avg_pool2d", "AVG"), ("max", "MAX"), ("mean", "AVG")):
+        yield _anchor(f"relax.{name}", partial(_global, codes("global_pool")[func]))
 
 
 def _anchor(op: str, build: Build) -> Anchor:
@@ -27,7 +27,8 @@ def _anchor(op: str, build: Build) -> Anchor:
     return Anchor(f"pool.{op.split('.')[-1]}", pattern, {"x": x}, build)
 
 
-def _windowed(func: int, parts: Parts, tail: Tail) -> Request | None:
+def windows(parts: Parts) -> dict[str, Size] | None:
+    """What `op/pool2d.h` says of the windows of a call of ``nn.*_pool2d``; None if not NHWC."""
     x, call = parts["x"], parts["root"]
     attrs, shape, out = call.attrs, parts.shape_of(x), parts.shape_of(call)
     if str(attrs.layout) != "NHWC" or shape is None or out is None:
@@ -36,33 +37,37 @@ def _windowed(func: int, parts: Parts, tail: Tail) -> Request | None:
         [int(v) for v in a] for a in (attrs.pool_size, attrs.strides, attrs.dilation)
     )
     top, left, bottom, right = (int(v) for v in attrs.padding)
-    facts = {
-        "func": func, "n": shape[0], "h": shape[1], "w": shape[2],
+    return {
+        "n": shape[0], "h": shape[1], "w": shape[2],
         "c": shape[3], "oh": out[1], "ow": out[2], "kh": kh, "kw": kw, "sh": sh, "sw": sw,
         "dh": dh, "dw": dw, "pt": top, "pl": left, "pb": bottom, "pr": right,
         "count_include_pad": int(bool(attrs.count_include_pad)),
     }  # fmt: skip
-    return Request("pool2d", facts, {"x": x})
 
 
-def _global(func: int, parts: Parts, shape: tuple[Size, ...]) -> Request:
+def _windowed(func: int, parts: Parts, tail: Tail) -> Request | None:
+    facts = windows(parts)
+    return None if facts is None else Request("pool2d", {"func": func, **facts}, {"x": parts["x"]})
+
+
+def whole_image(parts: Parts) -> tuple[Size, ...] | None:
+    """The shape ``[n, h, w, c]`` of what a call makes one pixel of; None if it does not."""
+    call = parts["root"]
+    shape, out = parts.shape_of(parts["x"]), parts.shape_of(call)
+    if shape is None or len(shape) != 4 or 0 in shape:
+        return None
+    if op_name(call) == "relax.nn.adaptive_avg_pool2d":
+        is_whole = str(call.attrs.layout) == "NHWC" and out is not None and out[1:3] == (1, 1)
+    else:
+        axes = call.attrs.axis
+        is_whole = axes is not None and sorted(int(a) % 4 for a in axes) == [1, 2]
+    return shape if is_whole else None
+
+
+def _global(func: int, parts: Parts, tail: Tail) -> Request | None:
+    shape = whole_image(parts)
+    if shape is None:
+        return None
     n, h, w, c = shape
     facts = {"func": func, "n": n, "hw": h * w, "c": c}
     return Request("global_pool", facts, {"x": parts["x"]})
-
-
-def _adaptive(parts: Parts, tail: Tail) -> Request | None:
-    attrs = parts["root"].attrs
-    shape, out = (parts.shape_of(parts[name]) for name in ("x", "root"))
-    if str(attrs.layout) != "NHWC" or shape is None or out is None or out[1:3] != (1, 1):
-        return None
-    return _global(codes("global_pool")["AVG"], parts, shape)
-
-
-def _reduced(func: int, parts: Parts, tail: Tail) -> Request | None:
-    shape, axes = parts.shape_of(parts["x"]), parts["root"].attrs.axis
-    if shape is None or len(shape) != 4 or axes is None or 0 in shape:
-        return None
-    if sorted(int(a) % 4 for a in axes) != [1, 2]:
-        return None
-    return _global(func, parts, shape)

@@ -28,7 +28,7 @@ from tvm_megcc.relax_tools.exprs import constant, dtype_of
 
 
 @dataclass(frozen=True, slots=True)
-class _Centred:
+class Centred:
     """A tensor of 8 bits less its zero point, as i32.
 
     `swap` is the transpose of the 8 bits, where there is one (`tvm_megcc.passes.narrow_moves`).
@@ -42,7 +42,7 @@ class _Centred:
     calls: tuple[DFPattern, ...]
 
 
-def _centred(is_swapped: bool = False) -> Iterator[_Centred]:
+def centred(is_swapped: bool = False) -> Iterator[Centred]:
     """The forms: no zero point, a constant, one that is known at run time."""
 
     def data() -> tuple[DFPattern, DFPattern]:
@@ -51,31 +51,31 @@ def _centred(is_swapped: bool = False) -> Iterator[_Centred]:
 
     raw, swap = data()
     wide = is_op("relax.astype")(swap)
-    yield _Centred("", wide, raw, swap, None, (wide,))
+    yield Centred("", wide, raw, swap, None, (wide,))
     (raw, swap), zero = data(), is_const()
     wide = is_op("relax.astype")(swap)
     less = is_op("relax.subtract")(wide, zero)
-    yield _Centred("_less", less, raw, swap, zero, (wide, less))
+    yield Centred("_less", less, raw, swap, zero, (wide, less))
     (raw, swap), zero = data(), wildcard()
     wide, point = is_op("relax.astype")(swap), is_op("relax.astype")(zero)
     less = is_op("relax.subtract")(wide, point)
-    yield _Centred("_less_given", less, raw, swap, zero, (wide, point, less))
+    yield Centred("_less_given", less, raw, swap, zero, (wide, point, less))
 
 
 def anchors() -> Iterator[Anchor]:
-    for x in _centred():
+    for x in centred():
         w = is_const()
         parts = {"x": x.raw, "w": w} | ({"zero": x.zero} if x.zero is not None else {})
         pattern = is_op("relax.nn.conv2d")(x.pattern, w)
         yield Anchor(f"qconv2d{x.name}", pattern, parts, _convolution, STEPS, x.calls)
-    for lhs in _centred():
+    for lhs in centred():
         yield _product(lhs, None)
         for is_swapped in (True, False):
-            for rhs in _centred(is_swapped):
+            for rhs in centred(is_swapped):
                 yield _product(lhs, rhs, is_swapped)
 
 
-def _product(lhs: _Centred, rhs: _Centred | None, trans_b: bool = False) -> Anchor:
+def _product(lhs: Centred, rhs: Centred | None, trans_b: bool = False) -> Anchor:
     """A matrix product; without `rhs`, of a constant."""
     right = is_const() if rhs is None else rhs.pattern
     parts = {"lhs": lhs.raw, "rhs": right if rhs is None else rhs.raw}
@@ -161,7 +161,8 @@ def _weights(expr: relax.Expr) -> _Weights | None:
     return None if zero is None else _Weights((array + zero).astype(np.int8), zero)
 
 
-def _holds(dtype: str, number: int) -> bool:
+def holds(dtype: str, number: int) -> bool:
+    """Whether an integer type has a number."""
     info = np.iinfo(numpy_dtype(dtype))
     return bool(info.min <= number <= info.max)
 
@@ -189,6 +190,6 @@ def _zero(parts: Parts, data: str, name: str) -> _Zero | None:
     if known is None:
         one = parts.shape_of(parts[name]) in ((), (1,))
         return _Zero(0, {"zero": parts[name]}) if one and dtype_of(parts[name]) == dtype else None
-    if known.size != 1 or not _holds(dtype, known.item()):
+    if known.size != 1 or not holds(dtype, known.item()):
         return None
     return _Zero(int(known.item()), {})

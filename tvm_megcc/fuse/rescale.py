@@ -55,11 +55,23 @@ def scale(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
 def offset(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
     """A constant is added to the real number."""
     tail = grown.tail
-    if tail.scale is None or tail.offset is not None or tail.act or tail.stored is not None:
+    is_number = tail.scale is not None or tail.divisor is not None
+    if not is_number or tail.offset is not None or tail.act or tail.stored is not None:
         return
     for user, other, _ in sums(graph, grown.value):
         if isinstance(other, GenericConst):
             yield extended(grown, user, replace(tail, offset=other))
+
+
+def divided(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
+    """A number is divided by a constant."""
+    tail = grown.tail
+    if tail.divisor is not None or tail.act or tail.stored is not None:
+        return
+    for user in graph.users_of(grown.value):
+        call = graph.values[user]
+        if op_name(call) == "relax.divide" and isinstance(call.args[1], GenericConst):
+            yield extended(grown, user, replace(tail, divisor=call.args[1]))
 
 
 def real_activation(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
@@ -84,7 +96,11 @@ def quantised(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
             yield extended(grown, user, replace(grown.tail, stored=call))
 
 
+#: What may follow a sum of integers.
 STEPS = (integer_bias, scale, offset, real_activation, stored)
+#: What may follow a real number that a kernel of 8-bit tensors computes: 8 bits, as QuantizeLinear
+#: makes them, or as ONNX Runtime's own operators do, which add the zero point before they round.
+NUMBER_STEPS = (activation, divided, offset, quantised)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,3 +176,30 @@ def limits(tail: Tail) -> tuple[np.float32, dict[str, int]] | None:
         steps = np.rint(np.array(ends, np.float32) / size).astype(np.float64) + point
     low, high = (int(v) for v in np.clip(steps, info.min, info.max))
     return size, {"y_zero": point, "low": low, "high": high}
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """How a real number becomes 8 bits: divided by `step`, `offset` added, rounded; the facts are
+    the zero point, which is added then, and the limits."""
+
+    step: np.float32
+    offset: np.float32
+    facts: Mapping[str, int]
+
+
+def number_stored(tail: Tail) -> Stored | None:
+    """What `NUMBER_STEPS` have found; None where it does not end with 8 bits by known numbers."""
+    held = None if tail.stored is None else limits(tail)
+    if held is None:
+        return None
+    step, facts = held
+    if tail.divisor is None:
+        return Stored(step, np.float32(0), facts)
+    divisor = constant(tail.divisor)
+    added = np.zeros(1) if tail.offset is None else constant(tail.offset)
+    if divisor is None or added is None or divisor.size != 1 or added.size != 1:
+        return None
+    size = np.float32(divisor.item())
+    is_plain = tail.act == _ACT["NONE"] and step == 1 and size > 0
+    return Stored(size, np.float32(added.item()), facts) if is_plain else None

@@ -265,7 +265,7 @@ def qmatmul_panels(array: Array, call: Call, nr: int, kr: int, chunk: int) -> Ar
     return _grouped(_columns(array, call)[:, None], nr, kr, chunk)
 
 
-def _centred_bias(bias: Array, sums: Array, zero: int | None, unsigned: bool) -> Array:
+def _centred_bias(bias: Array, sums: Array, zero: int | None, less: int) -> Array:
     """The bias with what the zero point of the data adds, modulo 2^32.
 
     Parameters
@@ -274,14 +274,19 @@ def _centred_bias(bias: Array, sums: Array, zero: int | None, unsigned: bool) ->
         `sums` are those of the weights of each output, less their zero point.
     zero : int or None
         None where it is known at run time only: then `sums` follow the bias.
-    unsigned : bool
-        Whether the kernel subtracts 128 from the data, and so from its zero point.
+    less : int
+        What the kernel subtracts from the data, and so from its zero point.
     """
     total = bias.astype(np.int64)
     if zero is not None:
-        total = total - (zero - 128 * unsigned) * sums
+        total = total - (zero - less) * sums
     parts = [total] if zero is not None else [total, sums]
     return np.concatenate(parts).astype(np.uint32).view(np.int32)
+
+
+def _flipped(flip: int, dtype: object) -> int:
+    """What a kernel subtracts from data of a type that has such a `flip`."""
+    return {(1, "u8"): 128, (2, "i8"): -128}.get((flip, str(dtype)), 0)
 
 
 @packer
@@ -295,7 +300,7 @@ def qgemm_bias(array: Array, call: Call, flip: int) -> Array:
         The facts ``x_zero``, ``w_zero`` and ``zero_operand``, the type ``X`` and the constant ``w``
         are read.
     flip : int
-        1 where the kernel subtracts 128 from unsigned data.
+        1 where the kernel subtracts 128 from unsigned data, 2 where it adds 128 to signed data.
 
     Returns
     -------
@@ -303,7 +308,7 @@ def qgemm_bias(array: Array, call: Call, flip: int) -> Array:
     """
     sums = (call.constants["w"].astype(np.int64) - call.facts["w_zero"]).sum((1, 2, 3))
     zero = None if call.facts["zero_operand"] else int(call.facts["x_zero"])
-    return _centred_bias(array, sums, zero, bool(flip) and call.facts["X"] == "u8")
+    return _centred_bias(array, sums, zero, _flipped(flip, call.facts["X"]))
 
 
 @packer
@@ -312,7 +317,7 @@ def qmatmul_bias(array: Array, call: Call, flip: int) -> Array:
     columns = _columns(call.constants["rhs"], call).astype(np.int64)
     sums = (columns - call.facts["rhs_zero"]).sum(1)
     zero = None if call.facts["zero_operand"] else int(call.facts["lhs_zero"])
-    return _centred_bias(array, sums, zero, bool(flip) and call.facts["L"] == "u8")
+    return _centred_bias(array, sums, zero, _flipped(flip, call.facts["L"]))
 
 
 @packer

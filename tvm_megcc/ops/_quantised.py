@@ -46,8 +46,24 @@ def shaped(ctx: Context, inputs: Inputs, index: int, shape: Sequence[int]) -> Ex
 
 def real(ctx: Context, inputs: Inputs, data: int) -> Expr:
     """Operands ``data``, scale, zero point (in this order) as f32: ``scale * (x - point)``."""
+    step = _step(ctx, inputs, data + 1, inputs.dtype(data))
+    if step is not None and inputs.rank(data):
+        return ctx.emit(relax.op.dequantize(inputs[data], *step, axis=0))
     whole = relax.op.astype(centred(ctx, inputs, data, data + 2, []), "float32")
     return ctx.emit(relax.op.multiply(whole, reshaped(ctx, inputs, data + 1, [])))
+
+
+def _step(ctx: Context, inputs: Inputs, scale: int, dtype: str) -> tuple[Expr, Expr] | None:
+    """Operand ``scale`` and the zero point behind it, where both are known numbers: by them
+    ``relax.quantize`` and ``relax.dequantize``, the forms that passes know, are the same."""
+    size = inputs.known(scale)
+    point = inputs.known(scale + 1) if inputs.has(scale + 1) else np.zeros((), dtype)
+    if size is None or point is None or size.size != 1 or point.size != 1:
+        return None
+    if np.iinfo(dtype).bits != 8 or size.dtype != np.float32:
+        return None
+    zero = ctx.const(point.reshape(()), dtype)
+    return ctx.const(size.reshape(()), "float32"), zero
 
 
 def saturated(ctx: Context, x: Expr, low: int, high: int, dtype: str) -> Expr:
@@ -90,6 +106,9 @@ def quantised(
 
     With ``rounds_last`` the zero point is added first. Where it is odd, a tie goes the other way.
     """
+    step = None if rounds_last else _step(ctx, inputs, scale, dtype)
+    if step is not None and int(value.ty.ndim):
+        return relax.op.quantize(value, *step, axis=0, out_dtype=dtype)
     scaled = ctx.emit(relax.op.divide(value, reshaped(ctx, inputs, scale, [])))
     point = reshaped(ctx, inputs, scale + 1, []) if inputs.has(scale + 1) else None
     if rounds_last and point is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from tvm import relax
 
+from ..dims import fixed, is_static
 from . import Attrs, Context, Inputs, Result
 from ._composite import Composite
 from ._context import volume
@@ -22,7 +24,13 @@ class QLinearGlobalAveragePool(Composite):
         first = 1 if attrs.get("channels_last", 0) else 2
         axes = list(range(first, first + rank - 2))
         total = ctx.emit(op.sum(centred(ctx, inputs, 0, 2, []), axes, keepdims=True))
-        count = ctx.sizes([volume([inputs.shape(0)[a] for a in axes])], "float32")
-        per = op.multiply(reshaped(ctx, inputs, 3, []), ctx.reshape(count, []))
-        factor = ctx.emit(op.divide(reshaped(ctx, inputs, 1, []), ctx.emit(per)))
+        pixels = volume([inputs.shape(0)[a] for a in axes])
+        scale, size = inputs.known(1), inputs.known(3)
+        if scale is not None and size is not None and is_static([pixels]) and pixels != 0:
+            per = size.reshape(()).astype(np.float32) * np.float32(fixed(pixels))
+            factor = ctx.const(scale.reshape(()).astype(np.float32) / per, "float32")
+        else:
+            count = ctx.reshape(ctx.sizes([pixels], "float32"), [])
+            per = ctx.emit(op.multiply(reshaped(ctx, inputs, 3, []), count))
+            factor = ctx.emit(op.divide(reshaped(ctx, inputs, 1, []), per))
         return requantise(ctx, total, factor, inputs, 4, inputs.dtype(0))

@@ -88,7 +88,7 @@ def stages(
                 HalfPrecision(preference.precision),
             ]
         ),
-        "layout": sequential([ChannelsLast(), NarrowMoves(), ByteTables()]),
+        "layout": sequential([ChannelsLast(), QuantisedMoves(), NarrowMoves(), ByteTables()]),
         "forward_memory": ForwardMemory(),
         "materialise": sequential(
             [WidenWeights(computing), MaterialiseKernels(computing, preference), LegaliseRest()]

@@ -54,8 +54,10 @@ MEGCC_INLINE megcc_conv_span_t megcc_conv_span(int32_t first, int32_t step, int3
   return s;
 }
 
-static void megcc_conv_set(uint8_t *to, uint8_t value, size_t count) {
-  for (size_t i = 0; i < count; ++i) to[i] = value;
+// `count` bytes, and up to seven behind them.
+MEGCC_COLD static void megcc_conv_set(uint8_t *to, uint8_t value, size_t count) {
+  const uint64_t word = value * UINT64_C(0x0101010101010101);
+  for (size_t i = 0; i < count; i += sizeof word) *(megcc_run_word *)(to + i) = word;
 }
 
 static void megcc_conv_pad(const megcc_conv_t *v, const uint8_t **entry, int32_t begin,
@@ -89,9 +91,8 @@ MEGCC_COLD static void megcc_conv_patch(const megcc_conv_t *v, const uint8_t *ro
   const int32_t begin = first < s->kw ? first : s->kw;
   const int32_t end = room < begin ? begin : room < s->kw ? room : s->kw;
   const size_t ic = (size_t)s->ic, from = (size_t)begin * ic, to = (size_t)end * ic;
-  megcc_conv_set(patch, v->zero, from);
+  megcc_conv_set(patch, v->zero, (size_t)s->kw * ic);
   if (from < to) megcc_run_copy(patch + from, row + (ptrdiff_t)(left + begin) * s->ic, to - from);
-  megcc_conv_set(patch + to, v->zero, (size_t)s->kw * ic - to);
 }
 
 // Where a pixel's columns reach over a border they are copied; gives the next free patch.

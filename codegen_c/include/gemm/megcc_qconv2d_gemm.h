@@ -64,7 +64,7 @@ MEGCC_INLINE void megcc_qconv2d_gemm(void *const *ptr, const int32_t *attr, void
   v.slot = run + MEGCC_RUN_PIECE;
   v.pad = room;
   if (attr[QCONV2D_PT] | attr[QCONV2D_PL] | attr[QCONV2D_PB] | attr[QCONV2D_PR]) {
-    megcc_conv_set(room, v.zero, v.slot);
+    megcc_conv_set(room, v.zero, run);
   }
   v.x = megcc_runs(ptr[0], size, run, run - length + megcc_run_room(length), room + v.slot);
   v.patches = room + 3 * v.slot;

@@ -9,6 +9,8 @@
 #ifndef MEGCC_SIMD_PORTABLE
 #define MEGCC_SIMD_PORTABLE  // vectors of megcc_q8.h are arrays
 #endif
+#define MEGCC_QGEMM_FLIP 0  // data stay as they are
+
 #include "gemm/megcc_qgemm_lanes.h"
 
 MEGCC_INLINE void megcc_qgemm_sums(const megcc_qgemm_t *g, const uint8_t *const *a, const int8_t *b,

@@ -1,6 +1,6 @@
 // What a product of 8-bit integers is called with, for megcc_qconv2d_gemm.h and
 // megcc_qmatmul_gemm.h: by vectors of columns where the kernel includes megcc_qgemm_c.h,
-// megcc_qgemm_x86.h or megcc_qgemm_armv7.h before, else by arm64's tiles.
+// megcc_qgemm_x86.h, megcc_qgemm_vnni.h or megcc_qgemm_armv7.h before, else by arm64's tiles.
 #ifndef MEGCC_QGEMM_CALL_H
 #define MEGCC_QGEMM_CALL_H
 
@@ -8,6 +8,9 @@
 #ifndef TERMS
 #define TERMS 0
 #endif
+
+// MEGCC_QGEMM_FLIP: 1 where unsigned bytes are made signed, by subtracting 128, before they are
+// multiplied, 2 where signed ones are made unsigned.
 
 #define MEGCC_QGEMM_UNIT 16   // columns of a unit of work
 #define MEGCC_QGEMM_BLOCK 96  // rows of a block, at most
@@ -23,8 +26,8 @@
 // sums (packing.py, qgemm_bias).
 MEGCC_INLINE const int32_t *megcc_qgemm_bias(const int32_t *bias, int32_t n, uint8_t zero,
                                              int32_t *to) {
-  const int flipped = MEGCC_IS_UNSIGNED(X) && MEGCC_QGEMM_FLIP;
-  const int32_t point = MEGCC_IS_UNSIGNED(X) ? zero - (flipped ? 128 : 0) : (int8_t)zero;
+  const int32_t flipped = MEGCC_QGEMM_FLIP == (MEGCC_IS_UNSIGNED(X) ? 1 : 2) ? 128 : 0;
+  const int32_t point = MEGCC_IS_UNSIGNED(X) ? zero - flipped : (int8_t)zero + flipped;
   for (int32_t c = 0; c < n; ++c) {
     to[c] = (int32_t)((uint32_t)bias[c] - (uint32_t)point * (uint32_t)bias[n + c]);
   }

@@ -5,8 +5,9 @@
 // Rows of `a` are given by pointers, as there, and read where they are. `b` is packed in panels of
 // MEGCC_QGEMM_PANEL columns (packing.py, qgemm_panels and qmatmul_panels), the zero point of the
 // data in the bias. A tile is four rows or one by one panel (megcc_qgemm_panels.h); how its sums
-// are made says the header that includes this one: megcc_qgemm_c.h, megcc_qgemm_x86.h or
-// megcc_qgemm_armv7.h. Every sum is exact, so results do not depend on how the work is split.
+// are made says the header that includes this one: megcc_qgemm_c.h,
+// megcc_qgemm_x86.h, megcc_qgemm_vnni.h or megcc_qgemm_armv7.h. Every sum is exact, so results do
+// not depend on how the work is split.
 #ifndef MEGCC_QGEMM_LANES_H
 #define MEGCC_QGEMM_LANES_H
 
@@ -14,7 +15,6 @@
 
 #define MEGCC_QGEMM_LANES  // vectors hold columns
 #define MEGCC_QGEMM_CHUNK MEGCC_QGEMM_KR
-#define MEGCC_QGEMM_FLIP 0
 #define MEGCC_QGEMM_ROWS 4
 
 typedef struct {

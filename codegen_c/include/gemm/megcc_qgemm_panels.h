@@ -9,7 +9,7 @@
 
 #if TERMS
 // The terms of `rows` rows of a block, `factor` times the sum of a row's bytes, of which a run has
-// `length`.
+// `length`, as they are multiplied.
 static void megcc_qgemm_terms(const megcc_qgemm_t *g, int32_t rows, size_t length, int32_t factor,
                               int32_t *terms) {
   for (int32_t r = 0; r < rows; ++r) {
@@ -18,7 +18,7 @@ static void megcc_qgemm_terms(const megcc_qgemm_t *g, int32_t rows, size_t lengt
       const uint8_t *at = g->a[s * g->a_stride + (size_t)r] + g->a_skip;
       const MEGCC_CTYPE(X) *x = (const MEGCC_CTYPE(X) *)at;
       for (size_t k = 0; k < length; ++k) {
-        const int32_t v = x[k];
+        const int32_t v = x[k] + (!MEGCC_IS_UNSIGNED(X) && MEGCC_QGEMM_FLIP == 2 ? 128 : 0);
         sum += (uint32_t)v;
       }
     }

@@ -34,6 +34,12 @@ CASES = [
     if func == MAX or pad == 0 or "pt" in shape or "pb" in shape or "pl" in shape
 ]
 HALVES = CASES[::2]
+#: Maxima of bytes.
+CASES += [
+    {**shape, "bytes": dtype}
+    for k, shape in enumerate(_SHAPES)
+    for dtype in (("int8", "uint8") if k % 3 == 0 else ("int8",) if k % 3 == 1 else ("uint8",))
+]
 
 
 def _extent(size: int, k: int, stride: int, dilation: int, pads: int, ceil_mode: int) -> int:
@@ -54,32 +60,43 @@ def facts(row):
 
 
 def operands(f, rng):
-    return [rng.standard_normal((f["n"], f["h"], f["w"], f["c"])).astype(np.float32)]
+    shape = (f["n"], f["h"], f["w"], f["c"])
+    if "bytes" in f:
+        info = np.iinfo(f["bytes"])
+        return [rng.integers(info.min, info.max, shape, f["bytes"], endpoint=True)]
+    return [rng.standard_normal(shape).astype(np.float32)]
 
 
 def reference(f, inputs):
     (x,) = inputs
-    # Three kinds of place: image, padding (counts when asked for), and outside (never counts).
-    image = np.pad(np.ones(x.shape[1:3]), ((f["pt"], 0), (f["pl"], 0)))
-    padded = np.pad(
-        np.ones(x.shape[1:3]), ((f["pt"], f["pb"]), (f["pl"], f["pr"])), constant_values=1
-    )
-    empty = -np.inf if f["func"] == MAX else 0.0
-    far_h = f["oh"] * f["sh"] + f["kh"] * f["dh"]
-    far_w = f["ow"] * f["sw"] + f["kw"] * f["dw"]
-    values = np.full((f["n"], f["h"] + f["pt"] + far_h, f["w"] + f["pl"] + far_w, f["c"]), empty)
-    values[:, f["pt"] : f["pt"] + f["h"], f["pl"] : f["pl"] + f["w"]] = x
-    counts = np.zeros(values.shape[1:3])
-    source = padded if f["count_include_pad"] else image
-    counts[: source.shape[0], : source.shape[1]] = source
-    out = np.full((f["n"], f["oh"], f["ow"], f["c"]), empty)
-    count = np.zeros((f["oh"], f["ow"]))
+    if f["func"] == MAX:
+        return [_pooled(f, x, -np.inf, np.maximum).astype(x.dtype)]
+    sums, count = sums_and_counts(f, x)
+    return [(sums / count[None, :, :, None]).astype(x.dtype)]
+
+
+def sums_and_counts(f, x):
+    """The sum of every window, and the number of its elements that count for an average."""
+    sides = ((0, 0), (f["pt"], f["pb"]), (f["pl"], f["pr"]), (0, 0))
+    # Padding counts when asked for; what is outside of it never does.
+    inside = np.pad(np.ones((1, *x.shape[1:3], 1)), sides, constant_values=f["count_include_pad"])
+    count = _windows(f, inside, 0.0, np.add)[0, :, :, 0]
+    return _pooled(f, x, 0.0, np.add), count
+
+
+def _pooled(f, x, empty, combine):
+    sides = ((0, 0), (f["pt"], f["pb"]), (f["pl"], f["pr"]), (0, 0))
+    return _windows(f, np.pad(x.astype(np.float64), sides, constant_values=empty), empty, combine)
+
+
+def _windows(f, padded, empty, combine):
+    """Windows over a padded image, `empty` behind it, one tap after the other."""
+    far = ((0, 0), (0, f["oh"] * f["sh"] + f["kh"] * f["dh"]),
+           (0, f["ow"] * f["sw"] + f["kw"] * f["dw"]), (0, 0))  # fmt: skip
+    values = np.pad(padded, far, constant_values=empty)
+    out = np.full((len(padded), f["oh"], f["ow"], padded.shape[3]), empty)
     for i, j in product(range(f["kh"]), range(f["kw"])):
         rows = slice(i * f["dh"], i * f["dh"] + f["oh"] * f["sh"], f["sh"])
         cols = slice(j * f["dw"], j * f["dw"] + f["ow"] * f["sw"], f["sw"])
-        tap = values[:, rows, cols]
-        out = np.maximum(out, tap) if f["func"] == MAX else out + tap
-        count += counts[rows, cols]
-    if f["func"] == AVG:
-        out = out / count[None, :, :, None]
-    return [out.astype(np.float32)]
+        out = combine(out, values[:, rows, cols])
+    return out

@@ -1,0 +1,43 @@
+"""qsoftmax: rows of bytes: pairs of types, tails, halves, distances of 0 to 255, to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+from cases.qconv2d import TYPES, integers
+
+_PAIRS = [(x, y) for x in ("i8", "u8") for y in ("i8", "u8")]
+CASES = [
+    *({"outer": 3, "axis": n, "x": x, "y": y}
+      for n, (x, y) in zip((1, 2, 3, 12, 63, 64, 65, 1000), _PAIRS * 2, strict=True)),
+    *({"outer": 2, "axis": 40, "x": x, "y": y, "in": 1e-3} for x, y in _PAIRS),
+    # One of two equal elements is a half of all steps; one alone is more than the limit.
+    {"outer": 1, "axis": 2, "x": "i8", "y": "i8", "same": 1, "out": 1 / 255},
+    {"outer": 1, "axis": 7, "x": "u8", "y": "u8", "in": 30.0},
+    {"outer": 0, "axis": 5, "x": "i8", "y": "i8"},
+    {"outer": 4, "axis": 0, "x": "i8", "y": "i8"},
+]  # fmt: skip
+
+
+def facts(row):
+    ends = np.iinfo(TYPES[row["y"]])
+    scale = float(np.float32(row.get("out", 1 / 256)))
+    return {**row, "y_scale": scale, "y_zero": int(ends.min), "low": int(ends.min),
+            "high": int(ends.max)}  # fmt: skip
+
+
+def operands(f, rng):
+    x = integers(rng, (f["outer"], f["axis"]), f["x"])
+    x = np.full_like(x, 5) if f.get("same") else x
+    return [x, np.exp(-np.arange(256) * f.get("in", 0.07)).astype(np.float32)]
+
+
+def reference(f, inputs):
+    x, table = inputs
+    if not x.size:
+        return [x.astype(TYPES[f["y"]])]
+    whole = x.astype(int)
+    e = table[whole.max(1, keepdims=True) - whole]
+    total = np.cumsum(e, axis=1, dtype=np.float32)[:, -1:]
+    v = e * (np.float32(1) / (total * np.float32(f["y_scale"])))
+    steps = np.rint(v).astype(np.float64) + f["y_zero"]
+    return [np.clip(steps, f["low"], f["high"]).astype(TYPES[f["y"]])]

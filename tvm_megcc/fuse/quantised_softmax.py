@@ -1,0 +1,38 @@
+"""qsoftmax: the softmax of an 8-bit tensor along its last axis that is quantised again.
+
+quantize(softmax(dequantize(x)))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from tvm.relax.dpl import is_const, is_op, wildcard
+
+from tvm_megcc.core.dtypes import EIGHT_BITS
+from tvm_megcc.dims import product
+from tvm_megcc.fuse.epilogue import Tail
+from tvm_megcc.fuse.request import Anchor, Parts, Request
+from tvm_megcc.fuse.rescale import limits, quantised
+from tvm_megcc.relax_tools.exprs import dtype_of, step_of
+
+
+def anchors() -> Iterator[Anchor]:
+    raw = wildcard()
+    real = is_op("relax.dequantize")(raw, is_const(), is_const())
+    pattern, parts = is_op("relax.nn.softmax")(real), {"x": raw, "real": real}
+    yield Anchor("qsoftmax", pattern, parts, _softmax, (quantised,), (real,))
+
+
+def _softmax(parts: Parts, tail: Tail) -> Request | None:
+    shape, step = parts.shape_of(parts["x"]), step_of(parts["real"])
+    held = None if tail.stored is None else limits(tail)
+    if not shape or step is None or held is None or dtype_of(parts["x"]) not in EIGHT_BITS:
+        return None
+    axis = int(parts["root"].attrs.axis) % len(shape)
+    if product(shape[axis + 1 :]) != 1 or not step[0] > 0:
+        return None
+    table = np.exp(-np.arange(256) * np.float64(step[0])).astype(np.float32)
+    facts = {"outer": product(shape[:axis]), "axis": shape[axis], "y_scale": float(held[0])}
+    return Request("qsoftmax", {**facts, **held[1]}, {"x": parts["x"], "table": table})
