@@ -11,12 +11,17 @@ from tvm_megcc.dims import Size
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Build, Parts, Request
 from tvm_megcc.kernels.contract import codes
+from tvm_megcc.relax_tools.exprs import dtype_of
 
 
 def anchors() -> Iterator[Anchor]:
     for name, func in (("max_pool2d", "MAX"), ("avg_pool2d", "AVG")):
         yield _anchor(f"relax.nn.{name}", partial(_windowed, codes("pool2d")[func]))
     yield _anchor("relax.nn.adaptive_avg_pool2d", _adaptive)
+    x = wildcard()
+    wide = is_op("relax.astype")(x)  # kernels add up f16 in f32
+    build = partial(_reduced, codes("global_pool")["AVG"])
+    yield Anchor("pool.wide_mean", is_op("relax.mean")(wide), {"x": x}, build, again=(wide,))
     for name, func in (("max", "MAX"), ("mean", "AVG")):
         yield _anchor(f"relax.{name}", partial(_reduced, codes("global_pool")[func]))
 
@@ -63,6 +68,6 @@ def _reduced(func: int, parts: Parts, tail: Tail) -> Request | None:
     shape, axes = parts.shape_of(parts["x"]), parts["root"].attrs.axis
     if shape is None or len(shape) != 4 or axes is None or 0 in shape:
         return None
-    if sorted(int(a) % 4 for a in axes) != [1, 2]:
+    if sorted(int(a) % 4 for a in axes) != [1, 2] or dtype_of(parts["x"]) not in ("f32", "f16"):
         return None
     return _global(func, parts, shape)
