@@ -74,4 +74,11 @@ MEGCC_INLINE void megcc_dw_pixels(megcc_dw_pixel_t d, void *const *ptr, const in
   }
 }
 
+// Output rows [begin, end) of n * oh.
+MEGCC_INLINE void megcc_dw_by_pixels(void *const *ptr, const int32_t *attr, int32_t begin,
+                                     int32_t end) {
+  const megcc_dw_pixel_t d = megcc_dw_pixel_setup(ptr, attr);
+  for (int32_t row = begin; row < end; ++row) megcc_dw_pixels(d, ptr, attr, row, 1);
+}
+
 #endif  // MEGCC_DW_PIXEL_H

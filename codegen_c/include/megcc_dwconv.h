@@ -11,6 +11,10 @@
 #ifndef MEGCC_DWCONV_H
 #define MEGCC_DWCONV_H
 
+#ifndef STRIDE
+#define STRIDE 1
+#endif
+
 #include "megcc_dw_pixel.h"
 #include "megcc_dw_steps.h"
 

@@ -1,5 +1,5 @@
 // The body of the global_pool kernels: four vectors of channels at a time stay in registers over
-// all pixels. FUNC says what is computed.
+// all pixels. FUNC says what is computed; WIDE is 1 where the result of f16 is f32.
 #ifndef MEGCC_GLOBAL_POOL_H
 #define MEGCC_GLOBAL_POOL_H
 
@@ -10,6 +10,9 @@
 #ifndef FUNC
 #define FUNC GLOBAL_POOL_MAX
 #endif
+#ifndef WIDE
+#define WIDE 0
+#endif
 
 #if FUNC == GLOBAL_POOL_MAX
 #define EMPTY (-MEGCC_INFINITY)
@@ -19,13 +22,21 @@
 #define COMBINE megcc_vf_add
 #endif
 
+#if WIDE
+typedef float megcc_pooled_t;
+#define STORE megcc_vf_lanes_n
+#else
+typedef megcc_elem_t megcc_pooled_t;
+#define STORE megcc_vf_store_n
+#endif
+
 enum { BLOCK = 64 };
 
 MEGCC_INLINE megcc_vf megcc_global_pool_finish(megcc_vf acc, float scale) {
   return FUNC == GLOBAL_POOL_AVG ? megcc_vf_mul(acc, megcc_vf_dup(scale)) : acc;
 }
 
-MEGCC_INLINE void megcc_global_pool_pool_four(const megcc_elem_t *src, megcc_elem_t *dst,
+MEGCC_INLINE void megcc_global_pool_pool_four(const megcc_elem_t *src, megcc_pooled_t *dst,
                                               int32_t pixels, int32_t step, float scale) {
   megcc_vf a0 = megcc_vf_dup(EMPTY), a1 = a0, a2 = a0, a3 = a0;
   for (int32_t p = 0; p < pixels; ++p, src += step) {
@@ -34,18 +45,18 @@ MEGCC_INLINE void megcc_global_pool_pool_four(const megcc_elem_t *src, megcc_ele
     a2 = COMBINE(a2, megcc_vf_load(src + 2 * MEGCC_VL));
     a3 = COMBINE(a3, megcc_vf_load(src + 3 * MEGCC_VL));
   }
-  megcc_vf_store(dst, megcc_global_pool_finish(a0, scale));
-  megcc_vf_store(dst + MEGCC_VL, megcc_global_pool_finish(a1, scale));
-  megcc_vf_store(dst + 2 * MEGCC_VL, megcc_global_pool_finish(a2, scale));
-  megcc_vf_store(dst + 3 * MEGCC_VL, megcc_global_pool_finish(a3, scale));
+  STORE(dst, megcc_global_pool_finish(a0, scale), MEGCC_VL);
+  STORE(dst + MEGCC_VL, megcc_global_pool_finish(a1, scale), MEGCC_VL);
+  STORE(dst + 2 * MEGCC_VL, megcc_global_pool_finish(a2, scale), MEGCC_VL);
+  STORE(dst + 3 * MEGCC_VL, megcc_global_pool_finish(a3, scale), MEGCC_VL);
 }
 
-MEGCC_INLINE void megcc_global_pool_pool_one(const megcc_elem_t *src, megcc_elem_t *dst,
+MEGCC_INLINE void megcc_global_pool_pool_one(const megcc_elem_t *src, megcc_pooled_t *dst,
                                              int32_t pixels, int32_t step, float scale,
                                              int32_t lanes) {
   megcc_vf acc = megcc_vf_dup(EMPTY);
   for (int32_t p = 0; p < pixels; ++p, src += step) acc = COMBINE(acc, megcc_vf_load_n(src, lanes));
-  megcc_vf_store_n(dst, megcc_global_pool_finish(acc, scale), lanes);
+  STORE(dst, megcc_global_pool_finish(acc, scale), lanes);
 }
 
 MEGCC_INLINE void megcc_global_pool(void *const *ptr, const int32_t *attr, int32_t begin,
@@ -59,7 +70,7 @@ MEGCC_INLINE void megcc_global_pool(void *const *ptr, const int32_t *attr, int32
     const int32_t last = c + BLOCK < channels ? c + BLOCK : channels;
     const megcc_elem_t *src =
         (const megcc_elem_t *)ptr[0] + (size_t)n * (size_t)pixels * (size_t)channels;
-    megcc_elem_t *dst = (megcc_elem_t *)ptr[1] + (size_t)n * (size_t)channels;
+    megcc_pooled_t *dst = (megcc_pooled_t *)ptr[1] + (size_t)n * (size_t)channels;
     for (; c + 4 * MEGCC_VL <= last; c += 4 * MEGCC_VL)
       megcc_global_pool_pool_four(src + c, dst + c, pixels, channels, scale);
     for (; c + MEGCC_VL <= last; c += MEGCC_VL)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 import tvm
 from tvm import relax
 
-from tvm_megcc.passes import HalfPrecision
+from tvm_megcc.frontend import from_onnx
+from tvm_megcc.passes import FoldConstants, HalfPrecision
 from tvm_megcc.passes.half_precision import narrowed, wide_machine
 from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.control_flow import region_of
 
 from . import support
 
@@ -51,9 +54,14 @@ CASES = {
         lambda x, y: op.multiply(op.matmul(x, y), op.sum(op.matmul(x, y), 1, keepdims=True)),
         [(2, 3), (3, 2)],
         ["matmul float16", "matmul float16", "sum float32", "multiply float16"]),
-    "mean over pixels, mean over rows": (
-        lambda x: op.mean(op.mean(op.nn.relu(op.nn.conv2d(x, weights(4, 3, 1, 1))), [2, 3]), [1]),
-        [(1, 3, 5, 5)], ["conv2d float16", "relu float16", "mean float16", "mean float32"]),
+    "mean over pixels": (
+        lambda x: op.nn.softmax(op.mean(op.nn.conv2d(x, weights(4, 3, 1, 1)), [2, 3])),
+        [(1, 3, 5, 5)], ["conv2d float16", "mean float32", "softmax float32"]),
+    "mean over pixels for a product": (
+        lambda x: op.matmul(
+            op.reshape(op.mean(op.nn.conv2d(x, weights(4, 3, 1, 1)), [2, 3], True), [1, 4]),
+            weights(4, 2)),
+        [(1, 3, 5, 5)], ["conv2d float16", "mean float16", "reshape float16", "matmul float16"]),
     "operands in a tuple": (
         lambda x: op.concat([op.matmul(x, weights(3, 3)), x], 1), [(2, 3)],
         ["matmul float16", "concat float16"]),
@@ -112,6 +120,15 @@ def test_of_a_model_in_f16_the_named_values_stay_in_f32() -> None:
     assert computed(HalfPrecision("model")(half.marked(mod, named)))[0] == "matmul float32"
 
 
+def test_of_a_model_in_f16_what_the_rules_keep_in_f32_widens_no_weights() -> None:
+    def body(x: relax.Expr) -> relax.Expr:
+        wide = op.astype(op.astype(x, "float16"), "float32")
+        return op.matmul(op.exp(op.matmul(wide, weights(3, 3))), weights(3, 2))
+
+    after = HalfPrecision("model")(half.marked(support.build(body, (2, 3)), ()))
+    assert computed(after) == ["matmul float16", "exp float32", "matmul float16"]
+
+
 def test_products_by_dequantised_weights_stay_in_f32() -> None:
     def body(x: relax.Expr) -> relax.Expr:
         packed = relax.const(RNG.integers(-8, 8, (3, 3)).astype("int8"))
@@ -142,3 +159,38 @@ def test_a_function_that_is_called_keeps_its_types() -> None:
 def test_wide_machine_is_the_one_without_f16_arithmetic() -> None:
     assert wide_machine("arm64+dotprod+fp16") == "arm64+dotprod"
     assert wide_machine("x86+avx2") == "x86+avx2"
+
+
+def recurrent(steps: int) -> tvm.IRModule:
+    """A GRU of more steps than are unrolled."""
+    value = onnx.helper.make_tensor_value_info
+    sizes = {"w": (1, 12, 3), "r": (1, 12, 4), "b": (1, 24)}
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("GRU", ["x", "w", "r", "b"], ["y"], hidden_size=4)],
+        "recurrent",
+        [value("x", onnx.TensorProto.FLOAT, [steps, 2, 3])],
+        [value("y", onnx.TensorProto.FLOAT, None)],
+        [onnx.numpy_helper.from_array(RNG.standard_normal(s).astype("float32"), n)
+         for n, s in sizes.items()],
+    )  # fmt: skip
+    opset = onnx.helper.make_opsetid("", 17)
+    return from_onnx(onnx.helper.make_model(graph, opset_imports=[opset], ir_version=9)).mod
+
+
+def test_rows_of_a_loop_are_f16_and_its_states_f32() -> None:
+    mod = tvm.transform.Sequential(
+        [relax.transform.ConvertToDataflow(min_size=1), FoldConstants()]
+    )(recurrent(12))
+    after = HalfPrecision("fp16")(mod)
+    loops = {gvar.name_hint: region_of(func) for gvar, func in after.functions_items()}
+    (name,) = (n for n, region in loops.items() if region and not n.endswith("_next"))
+    body = after[loops[name].body]
+    assert [str(p.ty.dtype) for p in body.params] == ["int64", "float32", "float16"]
+    assert [str(f.ty.dtype) for f in body.body.body.fields] == ["float32", "float16"]
+    assert sorted(g.name_hint for g in after.get_global_vars()) == sorted(
+        g.name_hint for g in mod.get_global_vars()
+    )
+    x = np.random.default_rng(1).uniform(-1, 1, (12, 2, 3)).astype("float32")
+    for want, got in zip(support.run(mod, x), support.run(after, x), strict=True):
+        assert got.dtype == np.float32
+        np.testing.assert_allclose(got, want, atol=1e-2)

@@ -12,11 +12,16 @@ from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Build, Parts, Request
 from tvm_megcc.kernels.contract import codes
 from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.exprs import dtype_of
 
 
 def anchors() -> Iterator[Anchor]:
     for name, func in (("max_pool2d", "MAX"), ("avg_pool2d", "AVG")):
         yield _anchor(f"relax.nn.{name}", partial(_windowed, codes("pool2d")[func]))
+    x = wildcard()
+    wide = is_op("relax.astype")(x)  # kernels add up f16 in f32
+    build = partial(_global, codes("global_pool")["AVG"])
+    yield Anchor("pool.wide_mean", is_op("relax.mean")(wide), {"x": x}, build, again=(wide,))
     for name, func in (("nn.adaptive_avg_pool2d", "AVG"), ("max", "MAX"), ("mean", "AVG")):
         yield _anchor(f"relax.{name}", partial(_global, codes("global_pool")[func]))
 
@@ -66,7 +71,7 @@ def whole_image(parts: Parts) -> tuple[Size, ...] | None:
 
 def _global(func: int, parts: Parts, tail: Tail) -> Request | None:
     shape = whole_image(parts)
-    if shape is None:
+    if shape is None or dtype_of(parts["x"]) not in ("f32", "f16"):
         return None
     n, h, w, c = shape
     facts = {"func": func, "n": n, "hw": h * w, "c": c}

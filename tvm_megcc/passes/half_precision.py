@@ -4,16 +4,18 @@ Before: ``nn.conv2d(x, w)``, ``exp`` in f32. After: ``x`` and ``w`` as f16, ``nn
 ``astype`` to f32, ``exp``. Parameters and results of a function keep their types. It runs when
 constants have been folded, so that a weight is rounded once.
 
-* An operator of `_HALF` has its operands and its result in f16.
+* An operator of `_PRODUCTS` or `_HALF` has its operands and its result in f16.
 * One of `_FULL`, whose results f16 cannot hold (``exp`` is past 65504 from 11.1 on) or whose sums
-  it would lose, has them in f32.
+  it would lose, has them in f32. A mean over pixels is one where more than products read it: it has
+  few elements, and what follows it, such as a softmax of logits near 20, would see its rounding.
 * Any other one is in f32 as long as all that it computes from is: integers, inputs of the model,
-  results of `_FULL`. Else it is in f16.
+  results of `_FULL`. Else it is in f16. So is one of `_HALF` of which an operand is such a result.
 * What reads dequantised weights is in f32: kernels unpack them so.
 * What is no operator (a function, ``call_tir``) has the types that it was written for.
 
-A model in f16 (`relax_tools.half`) says itself what is f16: there the operators of `_HALF` are as
-any other one, and what the model has in f32 stays in it.
+A model in f16 (`relax_tools.half`) says itself what is f16: there the operators of `_PRODUCTS` and
+`_HALF` are as any other one, and what the model has in f32 stays in it. A product of what is f32 by
+these rules alone is in f16, so that no weight becomes larger than the model has it.
 
 TVM's ``ToMixedPrecision`` (0.27) is for other machines: it has ``exp``, ``power`` and
 ``nn.layer_norm`` in f16 wherever their operands are, and leaves ``clip``, ``nn.prelu``, ``nn.pad``
@@ -28,24 +30,30 @@ import numpy as np
 import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.relax.utils import copy_with_new_vars
 
 from tvm_megcc.core.machine import machine
-from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.passes.half_loops import MOVES, Loops, loops
 from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, make_constant
 
 HALF, FULL = "float16", "float32"
 #: The largest f16. A finite number beyond it only has to be large, as that of a mask.
 _LARGEST = float(np.finfo(np.float16).max)
 
-_HALF = {
+_PRODUCTS = {
     "relax.matmul", "relax.take",
     *(f"relax.nn.{name}" for name in (
         "conv1d", "conv2d", "conv3d", "conv1d_transpose", "conv2d_transpose", "conv3d_transpose",
+    )),
+}  # fmt: skip
+_HALF = {
+    f"relax.nn.{name}" for name in (
         "avg_pool2d", "max_pool2d", "adaptive_avg_pool2d", "prelu", "softmax", "log_softmax",
         "layer_norm", "rms_norm",
-    )),
+    )
 }  # fmt: skip
 _FULL = {
     *(f"relax.{name}" for name in (
@@ -73,7 +81,17 @@ class HalfPrecision:
         full = half.full_values(mod)
         if self.precision == "fp32" or (self.precision == "model" and full is None):
             return mod
-        return relax.transform.DeadCodeElimination()(rewritten(mod, _Rewriter(mod, full)))
+        rewriter = _Rewriter(mod, full)
+        for name, region in loops(mod):
+            rewriter.loops.add(mod, name, region, rewriter)
+        for gvar, func in plain_functions(mod):
+            if gvar.name_hint not in rewriter.loops.replaced:
+                states = rewriter.loops.bodies.get(gvar.name_hint, range(0))
+                new = rewriter.body(func, states, frozenset(), frozenset())
+                rewriter.builder_.update_func(gvar, new)
+        mod = rewriter.builder_.get()
+        rewriter.loops.into(mod)
+        return relax.transform.DeadCodeElimination()(mod)
 
 
 def wide_machine(arch: str) -> str:
@@ -105,32 +123,91 @@ def _over_pixels(call: relax.Call) -> bool:
     return rank == 4 and axes is not None and sorted(int(a) % 4 for a in axes) == [2, 3]
 
 
+def _with_narrow_results(
+    func: relax.Function, numbers: frozenset[int]
+) -> tuple[relax.Function, set[relax.Var]]:
+    """A function whose results of these numbers are rounded to f16, and what they are bound to."""
+    result = func.body.body
+    fields = list(result.fields) if isinstance(result, relax.Tuple) else [result]
+    rounded: dict[relax.Var, relax.Expr] = {}
+    for k in sorted(numbers):
+        half = relax.op.astype(fields[k], HALF)
+        fields[k] = relax.Var(f"{fields[k].name}_rows", fields[k].ty)
+        rounded[fields[k]] = relax.op.astype(half, FULL)
+    if not rounded:
+        return func, set()
+    block = relax.DataflowBlock([relax.VarBinding(v, value) for v, value in rounded.items()])
+    whole = relax.Tuple(fields) if isinstance(result, relax.Tuple) else fields[0]
+    body = relax.SeqExpr([*func.body.blocks, block], whole)
+    made = relax.Function(func.params, body, func.ret_ty, func.is_pure, func.attrs)
+    return relax.transform.Normalize()(tvm.IRModule({"made": made}))["made"], set(rounded)
+
+
 @mutator
 class _Rewriter(PyExprMutator):
     def __init__(self, mod: tvm.IRModule, full: frozenset[str] | None) -> None:
         super().__init__(mod)
         #: Variables that a model in f16 has in f32; None for a model without f16.
         self.full = full
-        self.name = ""  # of the variable that is being bound
+        self.var: relax.Var | None = None  # that is being bound
         #: Of this block: (value, type) -> the same value in that type.
         self.forms: dict[tuple[relax.Var, str], relax.Var] = {}
         #: Results of a block, f32 by what the function says, that were computed in f16.
         self.rounded: set[relax.Var] = set()
+        #: Values that are f32 because of the rules for operators, and what is made of them alone.
+        self.kept: set[relax.Var] = set()
+        #: Whether the value that is being bound is one; or one of `carried`.
+        self.is_kept = self.is_carried = False
+        #: States of a loop, and what is made of them but by products.
+        self.carried: set[relax.Var] = set()
+        #: Results of a function, f32 by what it says, that are to be f16.
+        self.narrow: set[relax.Var] = set()
+        self.loops = Loops()
+        #: Of this block: value -> what is made of it.
+        self.users: dict[relax.Var, list[tuple[relax.Var, relax.Expr]]] = {}
+
+    def body(
+        self, func: relax.Function, states: range, halves: frozenset[int], results: frozenset[int]
+    ) -> relax.Function:
+        """See `half_loops.Rewriter`."""
+        func = copy_with_new_vars(func)
+        self.carried = {func.params[k] for k in states}
+        func, self.narrow = _with_narrow_results(func, results)
+        params = list(func.params)
+        for k in halves:
+            params[k] = relax.Var(params[k].name, relax.TensorType(params[k].ty.shape, HALF))
+            self.set_var_remap(func.params[k], params[k])
+        body = self.visit_with_new_scope(func.body)
+        return relax.Function(params, body, is_pure=func.is_pure, attrs=func.attrs)
 
     def visit_dataflow_block_(self, block: relax.DataflowBlock) -> relax.BindingBlock:
-        self.forms, self.rounded = {}, set()
+        self._enter(block)
         return super().visit_dataflow_block_(block)
 
     def visit_binding_block_(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        self.forms, self.rounded = {}, set()
+        self._enter(block)
         return super().visit_binding_block_(block)
+
+    def _enter(self, block: relax.BindingBlock) -> None:
+        self.forms, self.rounded, self.kept, self.users = {}, set(), set(), {}
+        for binding in block.bindings:
+            for used in relax.analysis.free_vars(binding.value):
+                self.users.setdefault(used, []).append((binding.var, binding.value))
 
     def visit_var_binding_(self, binding: relax.VarBinding) -> None:
         var = binding.var
-        self.name = var.name
+        self.var, self.is_kept, self.is_carried = var, False, False
         value = self.builder_.normalize(self.visit_expr(binding.value))
+        if self.is_kept:
+            self.kept.add(var)
+        if self.is_carried:
+            self.carried.add(var)
         if _dtypes(value.ty) == _dtypes(var.ty):
             self.builder_.emit_normalized(relax.VarBinding(var, value))
+        elif var in self.narrow:
+            new = relax.Var(var.name, value.ty)
+            self.builder_.emit_normalized(relax.VarBinding(new, value))
+            self.set_var_remap(var, new)
         elif isinstance(var, relax.DataflowVar):
             new = relax.DataflowVar(var.name, value.ty)
             self.builder_.emit_normalized(relax.VarBinding(new, value))
@@ -152,10 +229,18 @@ class _Rewriter(PyExprMutator):
         args = [self.visit_expr(arg) for arg in call.args]
         if name == "relax.astype":
             return self._cast(call, args[0])
+        if isinstance(call.op, relax.GlobalVar) and call.op.name_hint in self.loops.callees:
+            callee = self.loops.callees[call.op.name_hint]
+            pairs = zip(args, callee.ty.params, strict=True)
+            return relax.Call(callee, [self._typed(arg, ty) for arg, ty in pairs])
         if not name or name.startswith(("relax.call_", "relax.vm.", "relax.builtin.")):
             args = [self._like(new, old) for new, old in zip(args, call.args, strict=True)]
         else:
             dtype = self._wanted(call, args) or self._followed(args)
+            self.is_carried = dtype == FULL and self._has_any(args, self.carried)
+            self.is_kept = dtype == FULL and not self._is_said_full() and (
+                name in _FULL or self._has_any(args, self.kept)
+            )
             args = [self._in(new, old, dtype) for new, old in zip(args, call.args, strict=True)]
         return relax.Call(call.op, args, call.attrs, call.ty_args)
 
@@ -170,15 +255,42 @@ class _Rewriter(PyExprMutator):
     def _wanted(self, call: relax.Call, args: list[relax.Expr]) -> str | None:
         """The type that an operator has whatever its operands are; None where they decide."""
         name = op_name(call)
-        if self.full is not None and self.name in self.full:
+        if self._is_said_full():
             return FULL
         if any(self._is_dequantised(arg) for arg in args):
             return FULL  # a kernel unpacks such weights itself, to f32
-        if name == "relax.mean" and _over_pixels(call):
+        if name == "relax.mean" and _over_pixels(call) and self._is_for_products():
             return None  # a global pool, whose kernels add in f32
         if name in _FULL:
             return FULL
-        return HALF if name in _HALF and self.full is None else None
+        if name in _PRODUCTS:
+            return HALF if self.full is None or self._has_any(args, self.kept) else None
+        if self._has_any(args, self.carried):
+            return FULL
+        is_kept = self._has_any(args, self.kept)
+        return HALF if name in _HALF and self.full is None and not is_kept else None
+
+    def _is_said_full(self) -> bool:
+        """Whether a model in f16 has the value that is being bound in f32."""
+        return self.full is not None and self.var is not None and self.var.name in self.full
+
+    @staticmethod
+    def _has_any(args: list[relax.Expr], values: set[relax.Var]) -> bool:
+        return any(v in values for arg in args for v in relax.analysis.free_vars(arg))
+
+    def _is_for_products(self) -> bool:
+        """Whether only products read the value that is being bound, as it is or moved."""
+        waiting = [self.var]
+        while waiting:
+            var = waiting.pop()
+            if not isinstance(var, relax.DataflowVar):  # others may
+                return False
+            for user, value in self.users.get(var, ()):
+                if op_name(value) in MOVES:
+                    waiting.append(user)
+                elif op_name(value) not in _PRODUCTS:
+                    return False
+        return True
 
     def _is_dequantised(self, arg: relax.Expr) -> bool:
         value = self.lookup_binding(arg) if isinstance(arg, relax.Var) else None
@@ -214,6 +326,13 @@ class _Rewriter(PyExprMutator):
             wanted = [relax.Var("_", ty) for ty in old.ty.fields]
             return relax.Tuple([self._like(n, o) for n, o in zip(fields, wanted, strict=True)])
         return self._as(new, FULL) if _is(old, FULL) and _is(new, HALF) else new
+
+    def _typed(self, expr: relax.Expr, ty: relax.Type) -> relax.Expr:
+        """An operand in the type of floats that a parameter has."""
+        for dtype in (HALF, FULL):
+            if isinstance(ty, relax.TensorType) and str(ty.dtype) == dtype:
+                return self._as(expr, dtype)
+        return expr
 
     def _as(self, expr: relax.Expr, dtype: str) -> relax.Expr:
         """A tensor of f16 or f32 in one of them."""

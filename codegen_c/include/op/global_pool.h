@@ -1,7 +1,7 @@
 // op global_pool: max or average over all pixels, channels last.
 //
-//   in    x: T [n, hw, c]
-//   out   y: T [n, c]
+//   in    x: X [n, hw, c]
+//   out   y: Y [n, c]
 //   fact  func: GLOBAL_POOL_*
 #ifndef MEGCC_OP_GLOBAL_POOL_H
 #define MEGCC_OP_GLOBAL_POOL_H

@@ -11,6 +11,9 @@ MEGCC_INLINE float megcc_elem_f32(megcc_elem_t e) { return megcc_f16_to_f32(e); 
 MEGCC_INLINE megcc_elem_t megcc_elem_of(float x) { return megcc_f32_to_f16(x); }
 
 MEGCC_INLINE void megcc_vf_lanes(float *lanes, megcc_vf v) { megcc_vf_store(lanes, v); }
+MEGCC_INLINE void megcc_vf_lanes_n(float *lanes, megcc_vf v, int32_t n) {
+  megcc_vf_store_n(lanes, v, n);
+}
 MEGCC_INLINE megcc_vf megcc_vf_of(const float *lanes, int32_t n) {
   return megcc_vf_load_n(lanes, n);
 }

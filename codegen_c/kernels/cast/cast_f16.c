@@ -33,14 +33,7 @@ typedef megcc_elem_t to_t;
 // At most MEGCC_VL elements.
 MEGCC_INLINE void cast(const from_t *x, to_t *y, int32_t n) {
 #if WIDEN
-  const megcc_vf v = megcc_vf_load_n(x, n);
-  float lanes[MEGCC_VL];
-  if (n == MEGCC_VL) {
-    megcc_vf_lanes(y, v);
-  } else {
-    megcc_vf_lanes(lanes, v);
-    for (int32_t k = 0; k < n; ++k) y[k] = lanes[k];
-  }
+  megcc_vf_lanes_n(y, megcc_vf_load_n(x, n), n);
 #else
   megcc_vf_store_n(y, megcc_vf_of(x, n), n);
 #endif

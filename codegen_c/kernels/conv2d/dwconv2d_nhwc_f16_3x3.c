@@ -10,10 +10,6 @@
 #define MEGCC_F16 1
 #define DW_K 3
 
-#ifndef STRIDE
-#define STRIDE 1
-#endif
-
 #include "megcc_dwconv.h"
 
 #ifndef MEGCC_SYMBOL

@@ -23,7 +23,6 @@
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {
-  const megcc_dw_pixel_t d = megcc_dw_pixel_setup(ptr, attr);
   (void)workspace;
-  for (int32_t row = begin; row < end; ++row) megcc_dw_pixels(d, ptr, attr, row, 1);
+  megcc_dw_by_pixels(ptr, attr, begin, end);
 }

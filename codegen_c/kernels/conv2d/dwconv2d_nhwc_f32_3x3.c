@@ -18,10 +18,6 @@
 // Depthwise 3x3, several rows at a time: megcc_dwconv.h.
 #define DW_K 3
 
-#ifndef STRIDE
-#define STRIDE 1
-#endif
-
 #include "megcc_dwconv.h"
 
 #ifndef MEGCC_SYMBOL

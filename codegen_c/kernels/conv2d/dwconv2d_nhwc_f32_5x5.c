@@ -18,10 +18,6 @@
 // Depthwise 5x5, several rows at a time: megcc_dwconv.h.
 #define DW_K 5
 
-#ifndef STRIDE
-#define STRIDE 1
-#endif
-
 #include "megcc_dwconv.h"
 
 #ifndef MEGCC_SYMBOL

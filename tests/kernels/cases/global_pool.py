@@ -16,10 +16,13 @@ CASES = [
     ]
 ]  # fmt: skip
 HALVES = CASES[::2]
+#: Averages of f16 in f32.
+CASES += [{**row, "wide": 1} for row in CASES[1::2] if row["func"] == AVG]
 
 
 def operands(f, rng):
-    return [rng.standard_normal((f["n"], f["hw"], f["c"])).astype(np.float32)]
+    x = rng.standard_normal((f["n"], f["hw"], f["c"])).astype(np.float32)
+    return [x.astype(np.float16) if f.get("wide") else x]
 
 
 def reference(f, inputs):

@@ -26,7 +26,7 @@ from tvm_megcc.relax_tools.control_flow.regions import (
     region_of,
     with_region,
 )
-from tvm_megcc.relax_tools.control_flow.repeating import loop
+from tvm_megcc.relax_tools.control_flow.repeating import loop, repeated
 
 __all__ = [
     "Branches",
@@ -41,6 +41,7 @@ __all__ = [
     "loop",
     "plain_functions",
     "region_of",
+    "repeated",
     "taken_out",
     "with_own_callees",
     "with_region",

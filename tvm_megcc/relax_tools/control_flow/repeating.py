@@ -70,13 +70,41 @@ def loop(
     arguments = [*heads, *states, *rows, *around.arguments]
     lengths = Captured((), undefined(arguments, outputs))
     arguments += lengths.arguments
-    driver = _Driver(region, callee, tuple(outputs), len(lengths.arguments))
+    given = [a.ty for a in arguments]
+    gvar = repeated(functions, name, region, callee, given, outputs)
+    return builder.emit(relax.Call(gvar, arguments), name)
+
+
+def repeated(
+    functions: Functions,
+    name: str,
+    region: Iterations,
+    body: relax.GlobalVar,
+    arguments: Sequence[relax.Type],
+    outputs: Sequence[relax.TensorType],
+) -> relax.GlobalVar:
+    """The function of a loop over a body that is there: see `Iterations`.
+
+    Parameters
+    ----------
+    functions : Functions
+        Where what it calls is added, and itself.
+    name : str
+    region : Iterations
+    body : relax.GlobalVar
+    arguments : sequence of Type
+        Of the function: a shape behind what stays says lengths of outputs that no other says.
+    outputs : sequence of TensorType
+        Types of the outputs as wholes.
+    """
+    heads = int(region.limit) + int(region.condition)
+    known = heads + region.states + region.rows
+    stays = len(body.ty.params) - 1 - region.states - region.rows
+    driver = _Driver(region, body, tuple(outputs), len(arguments) - known - stays)
     counter = relax.const(0, "int64")
-    wholes = [relax.op.zeros(ty.shape, ty.dtype) for ty in outputs]
-    params = [counter, *(builder.normalize(w) for w in wholes), *arguments]
-    types = [p.ty for p in params]
-    first = 1 + len(wholes) + len(heads)
-    types[first : first + len(states)] = driver.state_types
+    types = [counter.ty, *outputs, *arguments]
+    first = 1 + len(outputs) + heads
+    types[first : first + region.states] = driver.state_types
     # A function that calls itself must be there, with its type, before it can be written.
     following = functions.add(f"{name}_next", function_of(types, driver.stop))
     again = function_of(types, lambda inner, p: driver.again(inner, p, following))
@@ -86,9 +114,7 @@ def loop(
         made = [inner.emit(relax.op.zeros(ty.shape, ty.dtype)) for ty in outputs]
         return inner.emit(relax.Call(following, [counter, *made, *given]))
 
-    entry = function_of([a.ty for a in arguments], start)
-    gvar = functions.add(name, with_region(entry, region))
-    return builder.emit(relax.Call(gvar, arguments), name)
+    return functions.add(name, with_region(function_of(arguments, start), region))
 
 
 @dataclass(frozen=True, slots=True)

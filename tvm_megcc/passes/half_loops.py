@@ -1,0 +1,181 @@
+"""Loops of a module in f16: what is read or written by rows is f16, and states are f32.
+
+Before, ``row`` and ``made`` in f32:
+
+    state, made = body(step, state, row)      # row is multiplied or added in f16
+
+After: both in f16, and with them the tensors whose rows they are. States keep their type, and what
+is made of them: in f16, a sum over many steps would lose what a step adds.
+
+Enters: a module and what rewrites a body (`tvm_megcc.passes.half_precision`). Leaves: the functions
+that take the place of others, and whom to call instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import tvm
+from tvm import relax
+
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.control_flow import (
+    Functions,
+    Iterations,
+    called_by,
+    region_of,
+    repeated,
+)
+from tvm_megcc.relax_tools.exprs import dtype_of
+
+#: Operators that give the elements of their operand.
+MOVES = {
+    f"relax.{name}"
+    for name in ("reshape", "expand_dims", "squeeze", "flatten", "permute_dims", "strided_slice")
+}
+
+
+class Rewriter(Protocol):
+    """What makes the f32 of a loop's body f16 where it should be."""
+
+    def body(
+        self, func: relax.Function, states: range, halves: frozenset[int], results: frozenset[int]
+    ) -> relax.Function:
+        """The body; the parameters `halves` and the results `results` are f16.
+
+        What is made of the parameters `states` stays in f32 but for products.
+        """
+
+
+@dataclass(slots=True)
+class Loops:
+    """Functions in place of others.
+
+    Attributes
+    ----------
+    functions : Functions
+    replaced : set of str
+        Names of functions that are no longer there.
+    callees : dict
+        Name of a function that repeats -> the one to call instead.
+    bodies : dict
+        Name of a body that stays -> which of its parameters are states.
+    """
+
+    functions: Functions = field(default_factory=Functions)
+    replaced: set[str] = field(default_factory=set)
+    callees: dict[str, relax.GlobalVar] = field(default_factory=dict)
+    bodies: dict[str, range] = field(default_factory=dict)
+
+    def into(self, mod: tvm.IRModule) -> None:
+        """Replace the functions in `mod`."""
+        for gvar in list(mod.get_global_vars()):
+            if gvar.name_hint in self.replaced:
+                del mod[gvar]
+        self.functions.into(mod)
+
+    def add(self, mod: tvm.IRModule, name: str, region: Iterations, rewriter: Rewriter) -> None:
+        """Narrow the rows and outputs of one loop; `callees` has those within its body."""
+        old, entry = mod[region.body], mod[name]
+        states = range(1, 1 + region.states)
+        first = rewriter.body(old, states, frozenset(), frozenset())
+        halves = frozenset(_only_narrowed(first)) - set(states)
+        results = frozenset(_narrow_outputs(first, entry, region))
+        if not halves and not results:
+            self.bodies[region.body] = states
+            return
+        body = rewriter.body(old, states, halves, results)
+        inside = self.functions.add(region.body, body)
+        shift = int(region.limit) + int(region.condition) - 1  # no number of the step
+        arguments = [
+            _half(p.ty) if k - shift in halves else p.ty for k, p in enumerate(entry.params)
+        ]
+        behind = int(region.condition) + region.states
+        outputs = [
+            _half(ty) if behind + k in results else ty
+            for k, ty in enumerate(_outputs(entry, region))
+        ]
+        new = replace(region, body=inside.name_hint)
+        gvar = repeated(self.functions, name, new, inside, arguments, outputs)
+        self.callees[name] = gvar
+        self.replaced |= {name, region.body, *called_by(mod, [name])} - set(
+            called_by(mod, [region.body])
+        )
+
+
+def loops(mod: tvm.IRModule) -> Iterator[tuple[str, Iterations]]:
+    """The functions that plain ones call to repeat something, those in a body before its own."""
+    found = {}
+    for gvar, func in mod.functions_items():
+        region = region_of(func)
+        if isinstance(region, Iterations) and not _calls_itself(mod, gvar.name_hint):
+            found[gvar.name_hint] = region
+    for name in sorted(found, key=lambda n: (len(called_by(mod, [n])), n)):
+        yield name, found[name]
+
+
+def _calls_itself(mod: tvm.IRModule, name: str) -> bool:
+    return name in {g.name_hint for g in relax.analysis.all_global_vars(mod[name])}
+
+
+def _half(ty: relax.TensorType) -> relax.TensorType:
+    return relax.TensorType(ty.shape, "float16")
+
+
+def _fields(func: relax.Function) -> list[relax.Expr]:
+    result = func.body.body
+    return list(result.fields) if isinstance(result, relax.Tuple) else [result]
+
+
+def _outputs(entry: relax.Function, region: Iterations) -> list[relax.Type]:
+    return list(entry.ret_ty.fields)[region.states : region.states + region.outputs]
+
+
+def _only_narrowed(func: relax.Function) -> Iterator[int]:
+    """The parameters of which nothing but their f16 is used."""
+    uses: dict[relax.Var, list[tuple[relax.Var, relax.Expr]]] = {}
+    for block in func.body.blocks:
+        for binding in block.bindings:
+            for var in relax.analysis.free_vars(binding.value):
+                uses.setdefault(var, []).append((binding.var, binding.value))
+    return (k for k, param in enumerate(func.params) if _is_narrowed(param, uses))
+
+
+def _is_narrowed(
+    var: relax.Var, uses: Mapping[relax.Var, list[tuple[relax.Var, relax.Expr]]]
+) -> bool:
+    """Whether all that is done with a value is to make it f16, as it is or moved."""
+    return var in uses and all(
+        (op_name(value) == "relax.astype" and dtype_of(value) == "f16")
+        or (op_name(value) in MOVES and _is_narrowed(user, uses))
+        for user, value in uses[var]
+    )
+
+
+def _narrow_outputs(
+    func: relax.Function, entry: relax.Function, region: Iterations
+) -> Iterator[int]:
+    """The results for outputs that are made of f16."""
+    values = relax.analysis.get_var2val(func)
+    results = _fields(func)
+    first = len(results) - region.outputs
+    for number, ty in enumerate(_outputs(entry, region), first):
+        var = results[number]
+        if ty.shape is not None and dtype_of(var) == "f32" and _is_of_half(var, values):
+            yield number
+
+
+def _is_of_half(var: relax.Expr, values: Mapping[relax.Var, relax.Expr]) -> bool:
+    """Whether something in f16 is among what a value of this function is computed from."""
+    waiting, seen = [var], set()
+    while waiting:
+        for used in relax.analysis.free_vars(waiting.pop()):
+            if used in seen or not isinstance(used.ty, relax.TensorType):
+                continue
+            if dtype_of(used) == "f16":
+                return True
+            seen.add(used)
+            waiting += [values[used]] if used in values else []
+    return False
