@@ -25,10 +25,10 @@ def conv(x: relax.Expr, ic: int, oc: int, size: int = 3) -> relax.Expr:
 
 
 def chosen(
-    mod: tvm.IRModule, *preference: object, prefix: str = CONV
+    mod: tvm.IRModule, *preference: object, prefix: str = CONV, arch: str = "arm64"
 ) -> tuple[list[str], Spending]:
     """The convolutions' kernels in order, without what all names begin with; what was spent."""
-    after = MaterialiseKernels("arm64", Preference(*preference))(mod)
+    after = MaterialiseKernels(arch, Preference(*preference))(mod)
     known = kernels_of(after)
     names = [
         str(binding.value.args[0].global_symbol)
@@ -151,3 +151,18 @@ def test_where_strassen_does_not_pay(pixels: int, ic: int, oc: int) -> None:
     """One pixel, few channels, channels that do not split."""
     mod = build(lambda x: conv(x, ic, oc, 1), (1, pixels, 1, ic))
     assert chosen(mod, "speed")[0] == ["gemm"]
+
+
+@pytest.mark.parametrize(
+    ("optimize", "pixels", "form"),
+    [
+        ("speed", 3136, "packed_rows_armv7"),
+        ("balanced", 3136, "packed_rows_armv7"),
+        ("size", 3136, "gemm"),  # a kernel less in the package
+        ("speed", 1, "gemm"),
+    ],
+)
+def test_armv7_copies_the_pixels_of_a_tile(optimize: str, pixels: int, form: str) -> None:
+    """A kernel that is for some modes only is never what the others begin with."""
+    mod = build(lambda x: conv(conv(x, 24, 96, 1), 96, 24, 1), (1, pixels, 1, 24))
+    assert chosen(mod, optimize, arch="armv7")[0] == [form, form]

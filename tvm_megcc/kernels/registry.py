@@ -383,7 +383,8 @@ def candidates(op: str, arch: str, facts: Mapping[str, Fact]) -> list[tuple[Kern
 def alternatives(op: str, arch: str, facts: Mapping[str, Fact]) -> tuple[KernelFile, ...]:
     """The applicable kernels of the highest rank: between several, `choice` decides by their costs.
 
-    The first is the one that all others are compared with: exact, and of the fewest instructions.
+    The first is the one that all others are compared with: exact, of every mode of `--optimize`,
+    and of the fewest instructions.
 
     Raises
     ------
@@ -401,7 +402,11 @@ def alternatives(op: str, arch: str, facts: Mapping[str, Fact]) -> tuple[KernelF
             f"{op} on {arch}: {first} and {second} both apply with rank {best[0].ranked(facts)};"
             f" give one of them another rank, or both `instructions` (facts: {dict(facts)})"
         )
-    return tuple(sorted(best, key=lambda k: (not k.exact, k.instructions(facts) or 0, k.stem)))
+
+    def order(k: KernelFile) -> tuple[bool, bool, int | Dim, str]:
+        return not k.exact, k.optimize != OPTIMIZE, k.instructions(facts) or 0, k.stem
+
+    return tuple(sorted(best, key=order))
 
 
 def find(op: str, arch: str, facts: Mapping[str, Fact]) -> KernelFile | None:

@@ -10,7 +10,8 @@
 // Workspace: table[runs][pixels] of pointers (8 bytes each, whatever the machine) for at most 96
 // pixels, zeros for one run, and for row taps a patch of KH * KW * IC floats per border pixel of a
 // block: an image row has at most ceil(PL / SW) + ceil(PR / SW) of them, and 96 pixels touch at
-// most 94 / OW + 2 rows.
+// most 94 / OW + 2 rows. MEGCC_GEMM_PACKED_ROWS (one tap, one group, no padding) has a copy of the
+// block's pixels there instead.
 #ifndef MEGCC_CONV2D_GEMM_H
 #define MEGCC_CONV2D_GEMM_H
 
@@ -199,6 +200,9 @@ MEGCC_COLD static void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, 
     const int32_t stop = units - unit < end - begin ? units : unit + end - begin;
     begin += stop - unit;
     megcc_conv_table(&v, first, count);
+#ifdef MEGCC_GEMM_PACKED_ROWS
+    megcc_gemm_pack_rows(v.table, count, g.length, v.patches);
+#endif
     g.a_stride = (size_t)count;
     while (unit < stop) {
       const int32_t group = unit / group_units, u0 = unit % group_units;

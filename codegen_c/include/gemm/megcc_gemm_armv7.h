@@ -102,6 +102,52 @@
   "b 1b\n"                                                                \
   "8:\n"
 
+// MEGCC_GEMM_PACKED_ROWS: rows are one run of a multiple of 8 floats, and those of a tile of four are
+// copied to [K / 4][4 rows][4 k] before the tiles read them. One load then does the work of four.
+#ifdef MEGCC_GEMM_PACKED_ROWS
+#define MEGCC_ARMV7_STEP_PACKED                                           \
+  "vldmia %[b]!, {d8-d15}\n"                                              \
+  "vldmia %[p]!, {d0-d7}\n"                                               \
+  MEGCC_ARMV7_K(4, "q4", "q5", "d0[0]", "d2[0]", "d4[0]", "d6[0]")        \
+  MEGCC_ARMV7_K(4, "q6", "q7", "d0[1]", "d2[1]", "d4[1]", "d6[1]")        \
+  "vldmia %[b]!, {d8-d15}\n"                                              \
+  MEGCC_ARMV7_K(4, "q4", "q5", "d1[0]", "d3[0]", "d5[0]", "d7[0]")        \
+  MEGCC_ARMV7_K(4, "q6", "q7", "d1[1]", "d3[1]", "d5[1]", "d7[1]")
+#define MEGCC_ARMV7_TEXT_PACKED                                           \
+  "vldmia %[start], " MEGCC_ARMV7_ALL_4 "\n"                              \
+  "1:\n" MEGCC_ARMV7_STEP_PACKED MEGCC_ARMV7_STEP_PACKED                  \
+  "subs %[n], %[n], #8\n"                                                 \
+  "bne 1b\n"
+
+// Packs the tiles of four among `rows` rows of `length` floats. In the table the address of a tile's
+// first row becomes that of its packed rows.
+MEGCC_HOT static void megcc_gemm_pack_rows(const float **table, int32_t rows, size_t length,
+                                           float *to) {
+  for (; rows >= 4; rows -= 4, table += 4) {
+    const float *p0 = table[0], *p1 = table[1], *p2 = table[2], *p3 = table[3];
+    size_t n = length;
+    table[0] = to;
+    __asm__ volatile(
+        "1:\n"
+        "vld1.32 {d0-d1}, [%[p0]]!\n"
+        "vld1.32 {d2-d3}, [%[p1]]!\n"
+        "vld1.32 {d4-d5}, [%[p2]]!\n"
+        "vld1.32 {d6-d7}, [%[p3]]!\n"
+        "vld1.32 {d8-d9}, [%[p0]]!\n"
+        "vld1.32 {d10-d11}, [%[p1]]!\n"
+        "vld1.32 {d12-d13}, [%[p2]]!\n"
+        "vld1.32 {d14-d15}, [%[p3]]!\n"
+        "subs %[n], %[n], #8\n"
+        "vstmia %[to]!, {d0-d15}\n"
+        "bne 1b\n"
+        : [p0] "+r"(p0), [p1] "+r"(p1), [p2] "+r"(p2), [p3] "+r"(p3), [to] "+r"(to), [n] "+r"(n)
+        :
+        : "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9", "d10", "d11", "d12", "d13",
+          "d14", "d15", "cc", "memory");
+  }
+}
+#endif
+
 // What every tile begins with, and the activation's parameters behind it. They stay in memory,
 // because the assembly leaves no register for them.
 #define MEGCC_TILE_BEFORE(rows, g, bias) \
@@ -143,7 +189,29 @@
           "d11", "d12", "d13", "d14", "d15", "cc", "memory");                  \
   }                                                                            \
   MEGCC_EACH_ROW(MEGCC_ARMV7_COPIES)
+#ifdef MEGCC_GEMM_PACKED_ROWS
+#define MEGCC_ARMV7_OUT_SUMS(r) "=w"(s##r##_0), "=w"(s##r##_1),
+#define MEGCC_TILE_SUMS_PACKED(g_, a_, b_)                                     \
+  MEGCC_EACH_ROW(MEGCC_ARMV7_SUMS)                                             \
+  {                                                                            \
+    const float *packed = *(a_), *panel = b_;                                  \
+    size_t n = (g_)->length;                                                   \
+    __asm__ volatile(MEGCC_ARMV7_TEXT_PACKED                                   \
+        : MEGCC_EACH_ROW(MEGCC_ARMV7_OUT_SUMS) [p] "+r"(packed),               \
+          [b] "+r"(panel), [n] "+r"(n)                                         \
+        : [start] "r"(start)                                                   \
+        : "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9", "d10",   \
+          "d11", "d12", "d13", "d14", "d15", "cc", "memory");                  \
+  }                                                                            \
+  MEGCC_EACH_ROW(MEGCC_ARMV7_COPIES)
+#define MEGCC_TILE_SUMS_1(g, a, b) MEGCC_TILE_SUMS_(1, g, a, b)
+#define MEGCC_TILE_SUMS_4(g, a, b) MEGCC_TILE_SUMS_PACKED(g, a, b)
+#define MEGCC_TILE_SUMS_OF(rows) MEGCC_TILE_SUMS_##rows
+#define MEGCC_TILE_SUMS_FOR(rows) MEGCC_TILE_SUMS_OF(rows)
+#define MEGCC_TILE_SUMS(rows, vectors, g, a, b, bias) MEGCC_TILE_SUMS_FOR(rows)(g, a, b)
+#else
 #define MEGCC_TILE_SUMS(rows, vectors, g, a, b, bias) MEGCC_TILE_SUMS_(rows, g, a, b)
+#endif
 
 // Stores y0 and y1, the finished row r of a tile, to dst, which moves on to the next row.
 #define MEGCC_TILE_STORE_ROW(r, vectors)                              \

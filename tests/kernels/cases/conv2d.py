@@ -36,6 +36,9 @@ _DENSE = [
     *({"h": 1, "w": w, "ic": 8, "oc": 24, **_POINT} for w in (1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 23)),
     {"h": 17, "w": 13, "ic": 5, "oc": 10, **_SAME, **_RELU6},
     {"h": 15, "w": 14, "ic": 24, "oc": 24, "n": 2, **_POINT, **_RELU6},
+    # Whole eights of channels, whose rows some kernels pack: strides, depths, the residual.
+    {"h": 13, "w": 27, "ic": 40, "oc": 20, **_POINT, "sh": 2, "sw": 3, "residual": 2},
+    {"h": 3, "w": 5, "ic": 24, "oc": 21, **_POINT, **_RELU, "residual": 1},
     # No activation and Relu as bounds (passes/sharing.py).
     *({"h": 5, "w": 3, "ic": 6, "oc": 11, **_POINT, "act": ACT["CLIP"], "act_a": low, "act_b": inf}
       for low in (-inf, 0.0)),
