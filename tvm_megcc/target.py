@@ -113,7 +113,7 @@ def of_cpu(cpu: str, rows: Iterable[Architecture] = TABLE) -> machines.Machine:
     for row in known:
         target = Target({"kind": "llvm", "mtriple": row.triple, "mcpu": cpu})
         has = {str(name) for name in codegen.llvm_get_cpu_features(target)}
-        has |= {"inorder"} if cpu in machines.IN_ORDER else set()
+        has |= machines.TUNING.get(cpu, set())
         if set(row.llvm) <= has:
             return machines.of_features(row, has)
     return machine("portable")

@@ -119,13 +119,25 @@ _SMALL = tuple(
     for t in TARGETS
     if t.name in ("arm64", "armv7")
 )
-_IN_ORDER = tuple(
-    Target(f"{t.name}_in_order", "arm64+inorder", t.cc, t.flags, t.runner, t.packages, most=1)
-    for t in TARGETS
-    if t.name == "arm64"
-)
+
+
+def _ordered(feature: str) -> tuple[Target, ...]:
+    """Of the targets for the kernels whose code is in another order there."""
+    arm64 = next(t for t in TARGETS if t.name == "arm64")
+    arch = f"arm64+{feature}"
+    return (
+        Target(
+            f"arm64_{feature}", arch, arm64.cc, arm64.flags, arm64.runner, arm64.packages, most=1
+        ),
+    )
+
+
 #: Targets for the kernels that ask for a macro, by the macro.
-FORMS = {"MEGCC_SMALL": _SMALL, "MEGCC_IN_ORDER": _IN_ORDER}
+FORMS = {
+    "MEGCC_SMALL": _SMALL,
+    "MEGCC_IN_ORDER": _ordered("inorder"),
+    "MEGCC_A53": _ordered("a53"),
+}
 
 
 def asks_for(kernel: registry.KernelFile, macro: str) -> bool:

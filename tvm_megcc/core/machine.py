@@ -145,7 +145,12 @@ TABLE = (
                 "inorder", ("inorder",), ("inorder",), ("-DMEGCC_IN_ORDER",),
                 ("MEGCC_IN_ORDER",), (0, 0), everywhere=True, tuning=True,
             ),
+            Feature(
+                "a53", ("a53",), ("a53",), ("-DMEGCC_A53",),
+                ("MEGCC_A53",), (0, 0), everywhere=True, tuning=True,
+            ),
         ),
+        includes=(("a53", "inorder"),),
     ),
     Architecture(
         "armv7",
@@ -233,10 +238,12 @@ ROWS = {row.name: row for row in TABLE}
 #: Names of the architectures.
 ARCHITECTURES = tuple(ROWS)
 
-#: CPUs of arm64 that execute in order: those that `inorder` is for. LLVM's table does not say it.
-IN_ORDER = frozenset(
-    ("cortex-a34", "cortex-a35", "cortex-a53", "cortex-a55", "cortex-a510", "cortex-a520")
-)
+#: The features of arm64 that say how code is ordered, by the CPUs they are for: those that execute
+#: in order. LLVM's table does not say it.
+TUNING = {
+    **dict.fromkeys(("cortex-a34", "cortex-a35", "cortex-a53"), frozenset(("inorder", "a53"))),
+    **dict.fromkeys(("cortex-a55", "cortex-a510", "cortex-a520"), frozenset(("inorder",))),
+}
 
 #: What features a kernel may name in its header, by architecture.
 FEATURES = {row.name: tuple(f.name for f in row.features) for row in TABLE}

@@ -23,7 +23,12 @@
 
 #if defined(__ARM_NEON) && NR == 2 * MEGCC_VL && !defined(MEGCC_SIMD_PORTABLE)
 #if defined(__aarch64__) && __SIZEOF_POINTER__ == 8
+#if defined(MEGCC_A53) && !defined(MEGCC_F16) && !defined(__AARCH64EB__) && \
+    !defined(MEGCC_GEMM_ONE_ROW)
+#include "gemm/megcc_gemm_a53.h"
+#else
 #include "gemm/megcc_gemm_arm64.h"
+#endif
 #elif defined(__arm__) && !defined(MEGCC_F16)
 #include "gemm/megcc_gemm_armv7.h"
 #endif
@@ -32,7 +37,11 @@
 // Tile rows (then MID of them, where there are such tiles, then 1) and the vectors per row of the
 // wide, the middle and the narrow tile, by the number of registers. A kernel of one row
 // (MEGCC_GEMM_ONE_ROW) wants many sums at a time instead: each waits for its last multiply-add.
-#if defined(MEGCC_GEMM_ARM64_H)
+#if defined(MEGCC_GEMM_A53_H)
+#define MEGCC_GEMM_ROWS 8
+#define MEGCC_GEMM_ROWS_MID 4
+#define MEGCC_GEMM_NARROW 2
+#elif defined(MEGCC_GEMM_ARM64_H)
 #define MEGCC_GEMM_ROWS 4
 #define MEGCC_GEMM_ROWS_MID 2
 #define MEGCC_GEMM_WIDE 6

@@ -73,6 +73,7 @@
 #endif
 
 // clang-format off
+#ifndef MEGCC_GEMM_A53_H
 #define MEGCC_ARM64_C0_0 "v8"
 #define MEGCC_ARM64_C0_1 "v9"
 #define MEGCC_ARM64_C0_2 "v10"
@@ -97,6 +98,7 @@
 #define MEGCC_ARM64_C3_3 "v29"
 #define MEGCC_ARM64_C3_4 "v30"
 #define MEGCC_ARM64_C3_5 "v31"
+#endif
 #define MEGCC_ARM64_C(r, j) MEGCC_ARM64_C##r##_##j
 
 // Of every row: the accumulator of vector j += b * lane l of the row.
@@ -260,11 +262,14 @@
 #define MEGCC_ARM64_SUMS(r) MEGCC_EACH_COL(MEGCC_ARM64_SUM, r)
 #define MEGCC_ARM64_COPY(r, j) const megcc_vf c##r##_##j = s##r##_##j;
 #define MEGCC_ARM64_COPIES(r) MEGCC_EACH_COL(MEGCC_ARM64_COPY, r)
-#define MEGCC_TILE_SUMS_(rows, vectors, g, a, b, bias) \
-  MEGCC_EACH_ROW(MEGCC_ARM64_SUMS)                     \
-  MEGCC_ARM64_ASM(rows, vectors, g, a, b, bias);       \
+#define MEGCC_ARM64_TILE_SUMS(rows, vectors, g, a, b, bias) \
+  MEGCC_EACH_ROW(MEGCC_ARM64_SUMS)                          \
+  MEGCC_ARM64_ASM(rows, vectors, g, a, b, bias);            \
   MEGCC_EACH_ROW(MEGCC_ARM64_COPIES)
+#ifndef MEGCC_GEMM_A53_H
+#define MEGCC_TILE_SUMS_(...) MEGCC_ARM64_TILE_SUMS(__VA_ARGS__)
 #define MEGCC_TILE_SUMS(rows, vectors, g, a, b, bias) MEGCC_TILE_SUMS_(rows, vectors, g, a, b, bias)
+#endif
 
 #if !defined(MEGCC_SIMD_HALF_H)
 // Stores y0 ..., the finished row r of a tile, to dst: four vectors and what remains by one
