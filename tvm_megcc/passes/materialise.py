@@ -51,7 +51,9 @@ class MaterialiseKernels:
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         rewriter = _Materialiser(mod)
-        functions = [(g, f, find_matches(f, self.arch)) for g, f in plain_functions(mod)]
+        functions = [
+            (g, f, find_matches(f, self.arch, self.preference)) for g, f in plain_functions(mod)
+        ]
         kernels, spending = chosen([(f, matches) for _, f, matches in functions], self.preference)
         found = [matches for _, _, matches in functions]
         if self.preference.wants_little_code:
