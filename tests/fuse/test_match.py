@@ -259,9 +259,7 @@ def test_requests_are_calls_by_the_operators_header() -> None:
         Request("conv2d", facts, typed).checked(value, {})
 
 
-def image_conv(
-    x: relax.Expr, ic: int = 3, k: int = 3, oc: int = 8, **attrs: object
-) -> relax.Expr:
+def image_conv(x: relax.Expr, ic: int = 3, k: int = 3, oc: int = 8, **attrs: object) -> relax.Expr:
     """A convolution of channels that are last."""
     given = {"padding": k // 2, "data_layout": "NHWC", "kernel_layout": "OHWI", **attrs}
     return op.nn.conv2d(x, const(oc, k, k, ic), **given)

@@ -54,7 +54,8 @@ class MaterialiseKernels:
         functions = [
             (g, f, find_matches(f, self.arch, self.preference)) for g, f in plain_functions(mod)
         ]
-        kernels, spending = chosen([(f, matches) for _, f, matches in functions], self.preference)
+        rows = [(f, matches) for _, f, matches in functions]
+        kernels, spending = chosen(rows, self.arch, self.preference)
         found = [matches for _, _, matches in functions]
         if self.preference.wants_little_code:
             found = with_shared_activations(found, kernels)
