@@ -49,6 +49,7 @@ class Row:
     ort_ms: list[float] = field(default_factory=list)
     relative_difference: float | None = None
     instructions: dict[str, int] = field(default_factory=dict)
+    moved_bytes: dict[str, tuple[int, int]] = field(default_factory=dict)  # loaded, stored
     arena_bytes: dict[str, int] = field(default_factory=dict)
     text_bytes: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -160,6 +161,7 @@ def count_instructions(
         runner, arch, inputs, opened.manifest, cpu=cpu, timeout=TIMEOUT_S
     )
     row.instructions[arch] = counts.totals["instructions"]
+    row.moved_bytes[arch] = counts.totals["load_bytes"], counts.totals["store_bytes"]
 
 
 def bench(name: str, folder: Path, args: argparse.Namespace) -> Row:

@@ -8,7 +8,8 @@ On x86 our package and every peer (ONNX Runtime, OpenVINO, ncnn, MNN; each in a 
 take turns on one pinned core; what is printed is the median over the pairs of our least time to the
 best peer's, with the tenth and ninetieth percentile. For Arm our executed instructions are counted
 (scripts/count_instructions) and stand beside the peers' of docs/peers.json, which were counted the
-same way. Nothing here is a test: no number is compared with a limit.
+same way, and beside the bytes that they load and store in the first mode: instructions alone do not
+see caches. Nothing here is a test: no number is compared with a limit.
 """
 
 from __future__ import annotations
@@ -239,14 +240,28 @@ def time_host(
     return row
 
 
-def count(model: Model, arch: str, cpu: str, mode: str, folder: Path) -> float:
-    """Executed instructions of one inference, in millions."""
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One inference in millions: executed instructions, bytes loaded and bytes stored by them."""
+
+    instructions: float
+    loaded: float
+    stored: float
+
+    @property
+    def moved(self) -> list[str]:
+        """The cells of the bytes."""
+        return [f"{self.loaded:,.2f} MB", f"{self.stored:,.2f} MB"]
+
+
+def count(model: Model, arch: str, cpu: str, mode: str, folder: Path) -> Counted:
+    """What one inference takes on Arm."""
     row = bench.Row(model.name)
     where = folder / f"{arch}_{mode}"
     where.mkdir()
     preference = Preference(mode, precision=model.precision)
     bench.count_instructions(model.path, arch, where, row, model.shapes, preference, cpu)
-    return row.instructions[arch] / 1e6
+    return Counted(row.instructions[arch] / 1e6, *(b / 1e6 for b in row.moved_bytes[arch]))
 
 
 def arm_line(
@@ -255,8 +270,8 @@ def arm_line(
     """A row of the table: one model on one Arm architecture."""
     name, arch = str(figure["model"]), str(figure["arch"])
     model = model_of(name, folder, shared)
-    cells = [name, arch]
-    cells += [f"{count(model, arch, str(figure['cpu']), mode, folder):,.2f} M" for mode in modes]
+    counts = [count(model, arch, str(figure["cpu"]), mode, folder) for mode in modes]
+    cells = [name, arch, *(f"{one.instructions:,.2f} M" for one in counts), *counts[0].moved]
     best, wanted = figure["best"], figure["wanted"]
     cells += [f"{figure['peer']} {best:,} M", f"{wanted:,} M"]
     return cells
@@ -270,7 +285,7 @@ def host_line(
     model = model_of(str(figure["model"]), folder, shared)
     timed = time_host(model, folder, modes, PEERS, args)
     cells = [model.name, str(figure["arch"])]
-    cells += [f"{min(timed.ours[mode]):.2f} ms" for mode in modes]
+    cells += [f"{min(timed.ours[mode]):.2f} ms" for mode in modes] + ["-", "-"]
     ratio = timed.ratio(modes[0])
     if timed.best is None or ratio is None:
         return [*cells, "-", f"{figure['wanted']} x"]
@@ -308,7 +323,7 @@ def corpus_rows(names: Sequence[str], args: argparse.Namespace) -> Iterator[list
             cells = [model.name]
             try:
                 counted = count(model, "arm64", "cortex-a57", "balanced", folder)
-                cells.append(f"{counted:,.2f} M")
+                cells += [f"{counted.instructions:,.2f} M", *counted.moved]
                 timed = time_host(model, folder, ["balanced"], ["onnxruntime"], args)
                 cells.append(f"{min(timed.ours['balanced']):.3f} ms")
                 if ratio := timed.ratio("balanced"):
@@ -352,8 +367,10 @@ class Page:
         write(PAGE, table(self.head, body), self.begin, self.end)
 
 
-ROWS = Page(ROWS_BEGIN, ROWS_END, ("model", "machine", *OPTIMIZE, "best peer", "wanted", "at"), 2)
-CORPUS = Page(CORPUS_BEGIN, CORPUS_END, ("model", "arm64", "x86", "ONNX Runtime", "ratio", "at"), 1)
+ROWS_HEAD = ("model", "machine", *OPTIMIZE, "loaded", "stored", "best peer", "wanted", "at")
+ROWS = Page(ROWS_BEGIN, ROWS_END, ROWS_HEAD, 2)
+CORPUS_HEAD = ("model", "arm64", "loaded", "stored", "x86", "ONNX Runtime", "ratio", "at")
+CORPUS = Page(CORPUS_BEGIN, CORPUS_END, CORPUS_HEAD, 1)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -102,6 +102,7 @@ def everything() -> onnx.ModelProto:
     g.add("ReduceMax", g.x(dtype=TensorProto.INT32), g.w([3], "int64"))
     # Convolutions: by GEMM, of few channels a group, of one channel a group with each window.
     g.conv(group=4)
+    g.add("Conv", g.x([1, 3, 32, 32]), g.w(np.full((8, 3, 3, 3), 0.1)), strides=[2, 2])
     for k in (3, 5, 7):
         g.conv(k=k, group=8)
     tail = g.add("Add", g.add("Relu", g.conv()), other := g.x())

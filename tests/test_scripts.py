@@ -83,21 +83,26 @@ def test_bench_peers_writes_its_tables(
     sizes = {"input": [d.dim_value for d in shape]}
     entry = {"name": "tiny", "cases": [{"input_shapes": sizes}]}
     (tmp_path / "models" / "INDEX.json").write_text(json.dumps([entry]))
-    figures.write_text(json.dumps({"rows": [{"model": "tiny_mlp", "arch": "x86", "wanted": 0.9}]}))
+    arm = {"arch": "arm64", "cpu": "cortex-a57", "peer": "ncnn", "best": 2, "wanted": 1.8}
+    rows = [{"model": "tiny_mlp", **more} for more in ({"arch": "x86", "wanted": 0.9}, arm)]
+    figures.write_text(json.dumps({"rows": rows}))
     monkeypatch.setattr(bench, "PAGE", page)
     monkeypatch.setattr(bench, "FIGURES", figures)
     monkeypatch.setattr(bench, "PEERS", ("onnxruntime", "a_runtime_that_is_not_there"))
     monkeypatch.setattr(bench, "PEER_PYTHON", Path(sys.executable))
-    monkeypatch.setattr(bench, "count", lambda *_: 1.25)  # tests/test_count_instructions.py counts
+    counted = bench.Counted(1.25, 30.5, 2.0)  # tests/test_count_instructions.py counts
+    monkeypatch.setattr(bench, "count", lambda *_: counted)
     quick = ["--rounds", "2", "--repeat", "2", "--write", "--shared", str(tmp_path)]
     bench.ROWS.write(["tiny_mlp", "x86", "of an earlier commit"], [("tiny_mlp", "x86")])
     assert "earlier" in page.read_text()
     assert bench.main(quick) == 0
     assert bench.main(["--corpus", *quick]) == 0
     text = page.read_text()
-    assert "| model | machine | speed | balanced | size | best peer | wanted | at |" in text
+    head = "| model | machine | speed | balanced | size | loaded | stored | best peer |"
+    assert head in text
+    assert "| tiny_mlp | arm64 | 1.25 M | 1.25 M | 1.25 M | 30.50 MB | 2.00 MB | ncnn 2 M |" in text
     assert text.count("| tiny_mlp | x86 | ") == 1 and "onnxruntime" in text
-    assert "| tiny | 1.25 M | " in text and "earlier" not in text
+    assert "| tiny | 1.25 M | 30.50 MB | 2.00 MB | " in text and "earlier" not in text
     assert "a_runtime_that_is_not_there does not run tiny_mlp" in capsys.readouterr().out
 
 

@@ -19,26 +19,9 @@
 #ifndef MEGCC_WINOGRAD_H
 #define MEGCC_WINOGRAD_H
 
-#include "megcc_act_codes.h"
+#define MEGCC_PLAIN_BIAS 0
+#include "gemm/megcc_gemm_plain.h"
 #include "op/conv2d.h"
-
-#ifndef ACT
-#define ACT MEGCC_ACT_NONE
-#endif
-#ifndef RESIDUAL
-#define RESIDUAL 0
-#endif
-// The products are stored as they are; what follows a convolution comes after the last transform.
-enum { MEGCC_WINOGRAD_ACT = ACT, MEGCC_WINOGRAD_RESIDUAL = RESIDUAL };
-#undef ACT
-#undef RESIDUAL
-#define BIAS 0
-#include "gemm/megcc_gemm.h"
-#undef ACT
-#undef RESIDUAL
-#define ACT MEGCC_WINOGRAD_ACT
-#define RESIDUAL MEGCC_WINOGRAD_RESIDUAL
-
 #include "megcc_winograd_lines.h"
 
 #define MEGCC_WINOGRAD_P (MEGCC_WINOGRAD_M + 2)

@@ -257,3 +257,59 @@ def test_requests_are_calls_by_the_operators_header() -> None:
     typed = {**request.operands, "residual": np.zeros(X, np.int8)}
     with pytest.raises(ValueError, match="'y' is f32, not i8, as operand 'residual' is"):
         Request("conv2d", facts, typed).checked(value, {})
+
+
+def image_conv(x: relax.Expr, ic: int = 3, k: int = 3, oc: int = 8, **attrs: object) -> relax.Expr:
+    """A convolution of channels that are last."""
+    given = {"padding": k // 2, "data_layout": "NHWC", "kernel_layout": "OHWI", **attrs}
+    return op.nn.conv2d(x, const(oc, k, k, ic), **given)
+
+
+def last(x: relax.Expr) -> relax.Expr:
+    return op.permute_dims(x, [0, 2, 3, 1])
+
+
+def test_an_image_is_not_transposed_for_its_convolution() -> None:
+    def body(x: relax.Var) -> relax.Expr:
+        return op.nn.relu(image_conv(last(x), strides=2))
+
+    (found,) = matches(body, (1, 3, 32, 32)).values()
+    assert said(found) == "conv2d_planes act=RELU"
+    facts = found.request.facts
+    assert [facts[name] for name in ("h", "w", "ic", "oh", "ow", "oc")] == [32, 32, 3, 16, 16, 8]
+    assert not np.any(found.request.operands["pad"])
+
+
+def test_a_shift_of_channels_is_read_with_the_image() -> None:
+    shift = RNG.standard_normal((1, 3, 1, 1)).astype("float32")
+
+    def body(x: relax.Var) -> relax.Expr:
+        y = image_conv(last(op.add(x, relax.const(shift))), strides=2)
+        return op.nn.relu(op.add(y, const(8)))
+
+    (found,) = matches(body, (1, 3, 32, 32)).values()
+    assert said(found) == "conv2d_planes act=RELU"
+    np.testing.assert_array_equal(found.request.operands["pad"], -shift.reshape(3))
+
+
+def test_one_plane_has_no_layout() -> None:
+    (found,) = matches(lambda x: image_conv(x, ic=1), (1, 40, 33, 1)).values()
+    assert found.request.op == "conv2d_planes"
+
+
+def test_planes_are_transposed_where_that_costs_less() -> None:
+    """Many channels, a large kernel, another use of the transposed image, a shift by pixels."""
+
+    def ops(body: Callable[[relax.Var], relax.Expr], *shape: int) -> list[str]:
+        return sorted(match.request.op for match in matches(body, shape).values())
+
+    def used_twice(x: relax.Var) -> relax.Expr:
+        y = last(x)
+        return op.concat([y, image_conv(y)], 3)
+
+    moved = ["conv2d", "transpose"]
+    assert ops(lambda x: image_conv(last(x), ic=32, oc=64), 1, 32, 24, 24) == moved
+    assert ops(lambda x: image_conv(last(x), k=7, oc=64, strides=2), 1, 3, 64, 64) == moved
+    assert ops(used_twice, 1, 3, 16, 16) == ["concat", *moved]
+    by_pixel = ops(lambda x: image_conv(last(op.add(x, const(32, 32))), strides=2), 1, 3, 32, 32)
+    assert "conv2d_planes" in by_pixel and len(by_pixel) == 2

@@ -94,3 +94,70 @@ def test_add_that_broadcasts_the_value_stays() -> None:
     before = build(body, (1, 4))
     after = _fold(before)
     _same(before, after, (1, 4))
+
+
+def _normalised(x: relax.Var, channels: int) -> relax.Expr:
+    """As models normalise an image, of constants of every rank."""
+    y = relax.op.divide(relax.op.subtract(x, relax.const(np.float32(0.4))), _const(channels, 1, 1))
+    return relax.op.add(_const(1, channels, 1, 1), relax.op.multiply(_const(1, 1, 1, 1), y))
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize(
+    ("padding", "left"),
+    [(0, ["relax.nn.conv2d", "relax.add"]), (1, ["relax.add", "relax.nn.conv2d"])],
+)
+def test_normalisation_goes_into_the_convolution_behind_it(
+    groups: int, padding: int, left: list[str]
+) -> None:
+    """Padding is of the normalised image: one sum stays in front of it."""
+
+    def body(x: relax.Var) -> relax.Expr:
+        weights = _const(6, 4 // groups, 3, 3)
+        return relax.op.nn.conv2d(_normalised(x, 4), weights, padding=padding, groups=groups)
+
+    before = build(body, (1, 4, 7, 6))
+    after = _fold(before)
+    assert operators(after) == left
+    assert operators(_fold(after)) == left
+    _same(before, after, (1, 4, 7, 6))
+
+
+def test_a_scale_goes_into_a_padded_convolution() -> None:
+    def body(x: relax.Var) -> relax.Expr:
+        return relax.op.nn.conv2d(
+            relax.op.multiply(x, _const(3, 1, 1)), _const(5, 3, 3, 3), padding=1
+        )
+
+    before = build(body, (1, 3, 7, 6))
+    after = _fold(before)
+    assert operators(after) == ["relax.nn.conv2d"]
+    _same(before, after, (1, 3, 7, 6))
+
+
+def test_a_scale_of_zero_and_one_by_pixels_stay_in_front_of_a_convolution() -> None:
+    def zero(x: relax.Var) -> relax.Expr:
+        scale = relax.const(np.array([1, 0, 2], "f4").reshape(3, 1, 1))
+        y = relax.op.add(relax.op.multiply(x, scale), _const(3, 1, 1))
+        return relax.op.nn.conv2d(y, _const(5, 3, 3, 3), padding=1)
+
+    def pixels(x: relax.Var) -> relax.Expr:
+        return relax.op.nn.conv2d(relax.op.multiply(x, _const(7, 6)), _const(5, 3, 3, 3))
+
+    for body, names in (
+        (zero, ["multiply", "add", "nn.conv2d"]),
+        (pixels, ["multiply", "nn.conv2d"]),
+    ):
+        before = build(body, (1, 3, 7, 6))
+        after = _fold(before)
+        assert operators(after) == [f"relax.{name}" for name in names]
+        _same(before, after, (1, 3, 7, 6))
+
+
+def test_a_bias_stays_with_its_convolution() -> None:
+    def body(x: relax.Var) -> relax.Expr:
+        y = relax.op.add(relax.op.nn.conv2d(x, _const(4, 3, 1, 1)), _const(4, 1, 1))
+        return relax.op.nn.conv2d(y, _const(5, 4, 1, 1))
+
+    after = _fold(build(body, (1, 3, 5, 6)))
+    assert operators(after) == ["relax.nn.conv2d", "relax.add", "relax.nn.conv2d"]

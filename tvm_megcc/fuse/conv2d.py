@@ -1,38 +1,106 @@
-"""conv2d: ``nn.conv2d`` in NHWC/OHWI with constant weights."""
+"""conv2d: ``nn.conv2d`` in NHWC/OHWI with constant weights; of an image held as planes, too."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
+from tvm import relax
 from tvm.relax.dpl import is_const, is_op, wildcard
 
 from tvm_megcc.core.dtypes import numpy_dtype
 from tvm_megcc.dims import Size, fixed
 from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
-from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
-from tvm_megcc.relax_tools.exprs import dtype_of
+from tvm_megcc.fuse.movement import transposed
+from tvm_megcc.fuse.request import Anchor, Instead, Parts, Request, channel_vector
+from tvm_megcc.relax_tools.exprs import constant, dtype_of, of_channels
+
+_PLANES_TO_LAST = [0, 2, 3, 1]
 
 
 def anchors() -> Iterator[Anchor]:
     x, w = wildcard(), is_const()
+    planes, shift = wildcard(), is_const()
+    shifted = is_op("relax.add")(planes, shift)
+    for name, image, parts in (
+        ("conv2d_of_planes", planes, {}),
+        ("conv2d_of_shifted_planes", shifted, {"shift": shift}),
+    ):
+        last = is_op("relax.permute_dims")(image)
+        yield Anchor(
+            name, is_op("relax.nn.conv2d")(last, w),
+            {"planes": planes, "image": image, "x": last, "w": w, **parts}, _of_planes,
+            (bias, activation), instead=_moved_first,
+        )  # fmt: skip
     pattern = is_op("relax.nn.conv2d")(x, w)
+    yield Anchor(
+        "conv2d_of_a_plane", pattern, {"x": x, "w": w}, _of_one_plane,
+        (bias, activation), instead=_as_it_is,
+    )  # fmt: skip
     yield Anchor("conv2d", pattern, {"x": x, "w": w}, _request, (bias, residual, activation))
 
 
 def _request(parts: Parts, tail: Tail) -> Request | None:
-    x, w, conv = parts["x"], parts["w"], parts["root"]
+    facts, added = geometry(parts), _bias(parts, tail)
+    if facts is None or added is None:
+        return None
+    operands = {"x": parts["x"], "w": parts["w"], "bias": added, **tail.operands}
+    return Request("conv2d", {**facts, **tail.facts}, operands)
+
+
+def _bias(parts: Parts, tail: Tail) -> np.ndarray | None:
+    """What is added to each channel; None where that is no vector."""
+    shape = parts.shape_of(parts["w"])
+    assert shape is not None, "weights are constant"
+    if tail.bias is not None:
+        return channel_vector(tail.bias, shape[0])
+    # In the type in which the sums are.
+    return np.zeros(fixed(shape[0]), numpy_dtype(dtype_of(parts["root"])))
+
+
+def _of_planes(parts: Parts, tail: Tail) -> Request | None:
+    """An image that is transposed for the convolution only, shifted by channel or not."""
+    if [int(a) for a in parts["x"].attrs.axes or ()] != _PLANES_TO_LAST:
+        return None
+    shape = parts.shape_of(parts["planes"])
+    if "shift" not in parts:
+        return _planes(parts, parts["planes"], tail)
+    if shape != parts.shape_of(parts["image"]) or shape is None:
+        return None
+    given = constant(parts["shift"])
+    shift = None if given is None else of_channels(given, fixed(shape[1]))
+    return None if shift is None else _planes(parts, parts["planes"], tail, shift)
+
+
+def _of_one_plane(parts: Parts, tail: Tail) -> Request | None:
+    """An image of one channel is a plane, whatever its layout is called."""
     facts = geometry(parts)
-    if facts is None:
+    return _planes(parts, parts["x"], tail) if facts is not None and facts["ic"] == 1 else None
+
+
+def _planes(
+    parts: Parts, planes: relax.Expr, tail: Tail, shift: np.ndarray | None = None
+) -> Request | None:
+    """A convolution of `planes`, to whose channels `shift` is added first: then -shift is zero."""
+    facts, added, weights = geometry(parts), _bias(parts, tail), constant(parts["w"])
+    if facts is None or added is None or weights is None or facts.pop("g") != 1:
         return None
-    oc = facts["oc"]
-    plain = np.zeros(fixed(oc), numpy_dtype(dtype_of(conv)))  # in the type in which the sums are
-    added = plain if tail.bias is None else channel_vector(tail.bias, oc)
-    if added is None:
-        return None
-    return Request(
-        "conv2d", {**facts, **tail.facts}, {"x": x, "w": w, "bias": added, **tail.operands}
-    )
+    dtype = numpy_dtype(dtype_of(planes))
+    outside = np.zeros(fixed(facts["ic"]), dtype)
+    if shift is not None:
+        outside = -shift.astype(dtype)
+        added = (added + weights.astype(np.float64).sum((1, 2)) @ -outside).astype(added.dtype)
+    operands = {"x": planes, "w": parts["w"], "bias": added, "pad": outside}
+    return Request("conv2d_planes", {**facts, **tail.activation}, operands)
+
+
+def _moved_first(parts: Parts, tail: Tail) -> list[Instead]:
+    moved = transposed(parts, parts["image"], parts["x"])
+    return [Instead(moved, parts["x"]), *_as_it_is(parts, tail)]
+
+
+def _as_it_is(parts: Parts, tail: Tail) -> list[Instead]:
+    return [Instead(_request(parts, tail))]
 
 
 def geometry(parts: Parts) -> dict[str, Size] | None:

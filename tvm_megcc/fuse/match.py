@@ -10,11 +10,12 @@ values are given to kernels from the last one up, the one that takes the most ca
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tvm import relax
 
+from tvm_megcc.core.preference import DEFAULT, Preference
 from tvm_megcc.dims import Undecided, is_static
 from tvm_megcc.fuse import catalogue
 from tvm_megcc.fuse.epilogue import Grown, grow
@@ -53,14 +54,16 @@ class _Candidate:
     grown: Grown
 
 
-def find_matches(func: relax.Function, arch: str) -> dict[relax.Var, Match]:
+def find_matches(
+    func: relax.Function, arch: str, preference: Preference = DEFAULT
+) -> dict[relax.Var, Match]:
     """All matches in `func` by the variable that they compute.
 
     Operators with what follows them come first; then elementwise operators, where a kernel takes a
     whole chain (a longer chain is one TIR function, which passes over memory once); then slices
     that such a function does not read itself.
     """
-    matcher = _Matcher(func, arch)
+    matcher = _Matcher(func, arch, preference)
     anchors = catalogue.anchors().values()
     slices = [a for a in anchors if a.root == _SLICE]
     matcher.take([a for a in anchors if not a.elementwise and a not in slices])
@@ -74,8 +77,8 @@ def find_matches(func: relax.Function, arch: str) -> dict[relax.Var, Match]:
 
 
 class _Matcher:
-    def __init__(self, func: relax.Function, arch: str) -> None:
-        self.arch = arch
+    def __init__(self, func: relax.Function, arch: str, preference: Preference) -> None:
+        self.arch, self.preference = arch, preference
         self.graph = Graph(func)
         self.matches: dict[relax.Var, Match] = {}
 
@@ -125,11 +128,47 @@ class _Matcher:
             return False
         request = Request(request.op, request.facts, operands).checked(grown.value, graph.symbols)
         kernels = registry.alternatives(request.op, self.arch, request.facts)
-        if not kernels:
+        if not kernels or not self._is_cheaper(candidate, request, kernels):
             return False
         graph.claimed |= grown.inside
         self.matches[grown.value] = Match(grown.value, request, kernels, grown.inside)
         return True
+
+    def _is_cheaper(
+        self, candidate: _Candidate, request: Request, kernels: Sequence[registry.KernelFile]
+    ) -> bool:
+        """Whether an anchor takes fewer instructions than the calls that could stand instead."""
+        grown = candidate.grown
+        others = candidate.anchor.others(candidate.parts, grown.tail)
+        mine = self._least(request, kernels)
+        if not others or mine is None:
+            return True
+        total = 0
+        for other in others:
+            if other.request is None:
+                return True
+            value = grown.value if other.value is None else other.value
+            asked = other.request.checked(value, self.graph.symbols)
+            found = registry.alternatives(asked.op, self.arch, asked.facts)
+            least = self._least(asked, found)
+            if least is None:
+                return True
+            total += least
+        return mine < total
+
+    def _least(self, request: Request, kernels: Sequence[registry.KernelFile]) -> int | None:
+        """The fewest instructions that a call may take; None where no kernel says so."""
+        wanted = [k for k in kernels if self._may_serve(k, kernels[0], request)]
+        counts = [k.instructions(request.facts) for k in wanted]
+        return min((c for c in counts if c is not None), default=None)
+
+    def _may_serve(
+        self, kernel: registry.KernelFile, exact: registry.KernelFile, request: Request
+    ) -> bool:
+        """Whether the user's preference lets a kernel be chosen, a model's budget aside."""
+        mode, facts = self.preference, request.facts
+        grows = kernel.weights(facts) > exact.weights(facts) and mode.allowance(1 << 30) == 0
+        return mode.optimize in kernel.optimize and (kernel.exact or not mode.exact) and not grows
 
     def chain_lengths(self) -> dict[relax.Var, int]:
         """Each elementwise value -> number of calls in its chain (those that touch)."""

@@ -44,15 +44,19 @@ def _numbered(prefix: str, values: Sequence[Size], fill: int) -> dict[str, Size]
     return {f"{prefix}{i}": v for i, v in enumerate(padded)}
 
 
-def _movable(parts: Parts) -> tuple[Size, ...] | None:
-    """Shape of the tensor ``x`` whose elements can be moved, or None."""
-    shape = parts.shape_of(parts["x"])
+def _movable(parts: Parts, x: relax.Expr) -> tuple[Size, ...] | None:
+    """Shape of a tensor whose elements can be moved, or None."""
+    shape = parts.shape_of(x)
     return None if shape is None or len(shape) > MAX_RANK else shape
 
 
 def _transpose(parts: Parts, tail: Tail) -> Request | None:
-    x, axes = parts["x"], parts["root"].attrs.axes
-    shape = _movable(parts)
+    return transposed(parts, parts["x"], parts["root"])
+
+
+def transposed(parts: Parts, x: relax.Expr, call: relax.Call) -> Request | None:
+    """The request of a ``permute_dims`` of `x`."""
+    axes, shape = call.attrs.axes, _movable(parts, x)
     if shape is None:
         return None
     rank, missing = len(shape), MAX_RANK - len(shape)
@@ -81,7 +85,7 @@ def _concat(parts: Parts, tail: Tail) -> Request | None:
 
 def _pad(parts: Parts, tail: Tail) -> Request | None:
     x, attrs, out = parts["x"], parts["root"].attrs, parts.shape_of(parts["root"])
-    shape = _movable(parts)
+    shape = _movable(parts, x)
     mode, value = PAD_MODES.get(str(attrs.pad_mode)), as_float(attrs.pad_value)
     if shape is None or out is None or mode is None:
         return None
@@ -99,7 +103,7 @@ def _pad(parts: Parts, tail: Tail) -> Request | None:
 
 def _slice(parts: Parts, tail: Tail) -> Request | None:
     x, call, out = parts["x"], parts["root"], parts.shape_of(parts["root"])
-    shape = _movable(parts)
+    shape = _movable(parts, x)
     taken = slice_of(call, shape, parts.symbols) if shape is not None else None
     if shape is None or out is None or taken is None:
         return None
@@ -113,7 +117,7 @@ def _slice(parts: Parts, tail: Tail) -> Request | None:
 def _gather(parts: Parts, tail: Tail) -> Request | None:
     x, call = parts["x"], parts["root"]
     index = call.args[1]
-    shape, where = _movable(parts), parts.shape_of(index)
+    shape, where = _movable(parts, x), parts.shape_of(index)
     axis = as_int(call.attrs.axis)
     if shape is None or where is None or axis is None:
         return None

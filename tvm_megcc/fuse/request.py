@@ -47,6 +47,7 @@ class Parts(Mapping[str, relax.Expr]):
 
 
 Build = Callable[[Parts, Tail], "Request | None"]
+Others = Callable[[Parts, Tail], "list[Instead]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,22 @@ class Request:
         return Request(self.op, facts, ordered)
 
 
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """A kernel call that would be made without an anchor.
+
+    Attributes
+    ----------
+    request : Request, or None
+        None where no kernel would be asked.
+    value : Expr, or None
+        What it computes; None: what the anchor does.
+    """
+
+    request: Request | None
+    value: relax.Expr | None = None
+
+
 def _tensor(operand: relax.Expr | np.ndarray, symbols: Symbols) -> Tensor:
     if isinstance(operand, np.ndarray):
         return Tensor(dtype_name(operand.dtype), operand.shape)
@@ -114,6 +131,9 @@ class Anchor:
         What may follow it within one kernel call (`tvm_megcc.fuse.epilogue`).
     again : tuple of DFPattern
         Calls of the pattern that the kernel does for itself: others may use their values, too.
+    instead : callable, or None
+        The parts, and what follows the operator -> the kernel calls that would compute the same
+        without this anchor, which is taken where it costs fewer instructions. None: always.
     elementwise : bool
         It is used only where it takes a whole chain of elementwise operators: a longer chain stays
         in one piece, which generated code computes in one pass over memory.
@@ -125,6 +145,7 @@ class Anchor:
     build: Build
     steps: tuple[Step, ...] = field(default=())
     again: tuple[DFPattern, ...] = ()
+    instead: Others | None = None
     elementwise: bool = False
 
     @property
@@ -133,8 +154,15 @@ class Anchor:
         return root_of(self.pattern)
 
     def request(self, parts: Parts, tail: Tail = PLAIN) -> Request | None:
+        return self.build(self._named(parts), tail)
+
+    def others(self, parts: Parts, tail: Tail) -> list[Instead]:
+        """What `instead` says; nothing where the anchor is taken always."""
+        return [] if self.instead is None else self.instead(self._named(parts), tail)
+
+    def _named(self, parts: Parts) -> Parts:
         named = {"root": parts["root"], **{k: parts[k] for k in self.parts}}
-        return self.build(Parts(named, parts.symbols), tail)
+        return Parts(named, parts.symbols)
 
 
 def channel_vector(expr: relax.Expr | None, channels: Size) -> np.ndarray | None:

@@ -115,6 +115,13 @@ def gemm_panels(array: Array, call: Call, nr: int) -> Array:
     return _panels(array.reshape(groups, oc // groups, depth), nr)
 
 
+@packer
+def planes_panels(array: Array, call: Call, nr: int) -> Array:
+    """Weights ``[OC, KH, KW, IC]`` for rows of planes: ``[ceil(OC / nr), IC, KH, KW, nr]``."""
+    oc, kh, kw, ic = array.shape
+    return _panels(array.transpose(0, 3, 1, 2).reshape(oc, ic * kh * kw), nr)
+
+
 #: Largest form of Winograd's transform -> the factor of each of its points, in the order in which
 #: they stand (`codegen_c/include/megcc_winograd_lines.h`): what the inputs' polynomials lack.
 _WINOGRAD_FACTORS = {

@@ -16,6 +16,7 @@ from tvm import relax
 from tvm.ir import GenericConst
 
 from tvm_megcc.core.dtypes import nbytes
+from tvm_megcc.core.machine import machine
 from tvm_megcc.core.preference import Preference, Spending
 from tvm_megcc.dims import typical
 from tvm_megcc.fuse.graph import variables
@@ -34,7 +35,7 @@ SLACK = 20
 
 
 def chosen(
-    functions: Sequence[tuple[relax.Function, Matches]], preference: Preference
+    functions: Sequence[tuple[relax.Function, Matches]], arch: str, preference: Preference
 ) -> tuple[dict[relax.Var, KernelFile], Spending]:
     """The kernel of each match, by its variable, and what is spent on it."""
     found: dict[relax.Var, KernelFile] = {}
@@ -46,7 +47,7 @@ def chosen(
         if several:
             needs = _Memory(func, matches) if preference.bounds_memory else None
             open_matches += several
-            calls += [_call(match, preference, needs) for match in several]
+            calls += [_call(match, arch, preference, needs) for match in several]
     weights = _constant_bytes([func for func, _ in functions])
     allowed = preference.allowance(weights)
     numbers = choose(calls, allowed)
@@ -65,22 +66,13 @@ def chosen(
     )
 
 
-#: Instructions of four lanes that an x86 core executes while it reads so many bytes of weights from
-#: memory: 118 GFLOP/s beside 22 GB/s. Weights that are large enough to matter are in no cache.
-PER_BYTES = (2, 3)
+def _effort(arch: str, instructions: int, weights: int) -> int:
+    """Instructions of a call, and those of the time in which its weights are read."""
+    per, size = machine(arch).arch.reading
+    return instructions + weights * per // size
 
 
-def _effort(kernel: KernelFile, instructions: int, weights: int) -> int:
-    """Instructions of a call, and on x86 those of the time in which its weights are read.
-
-    Forms with large weights are compared on Arm by instructions alone, which is what is measured
-    there.
-    """
-    per, size = PER_BYTES
-    return instructions + (weights * per // size if kernel.archs == ("x86",) else 0)
-
-
-def _call(match: Match, preference: Preference, memory: _Memory | None) -> Call:
+def _call(match: Match, arch: str, preference: Preference, memory: _Memory | None) -> Call:
     facts = match.request.facts
     packed = {name for kernel in match.kernels for name, _ in kernel.pack}
     digest = hashlib.sha256()
@@ -95,7 +87,7 @@ def _call(match: Match, preference: Preference, memory: _Memory | None) -> Call:
         instructions = kernel.instructions(facts)
         assert instructions is not None, kernel.stem
         weights = kernel.weights(facts)
-        effort = _effort(kernel, instructions, weights)
+        effort = _effort(arch, instructions, weights)
         costs.append(Cost(effort, weights, workspace, is_allowed))
     return Call(digest.digest(), tuple(costs))
 

@@ -6,23 +6,37 @@
     (conv2d(x, W) + b) * s  ->  conv2d(x, W * s) + b * s
     (y + b) + c             ->  y + (b + c)
 
-and the same for matmul with a constant right-hand side. Works on NCHW/OIHW, before the layout pass,
-and only where the inner value has no other use.
+and the same for matmul with a constant right-hand side. What scales and shifts the channels in
+front of a convolution goes into its weights, too; padding is of the shifted value, so that a shift
+stays where there is some:
+
+    conv2d(x * s + b, W)    ->  conv2d(x, W * s) + sum(W * b)        without padding
+    conv2d(x * s + b, W)    ->  conv2d(x + b / s, W * s)             with it
+
+Works on NCHW/OIHW, before the layout pass, and only where the inner value has no other use.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.dims import Size, fixed
+from tvm_megcc.dims import Size, fixed, is_static
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
-from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of, use_counts
+from tvm_megcc.relax_tools.exprs import (
+    constant,
+    make_constant,
+    of_channels,
+    shape_of,
+    use_counts,
+)
 from tvm_megcc.relax_tools.shape_exprs import Symbols, symbols_of
 
 
@@ -82,7 +96,58 @@ class _Folder(PyExprMutator):
                 same = self._shape(value) == self._shape(call) is not None
                 if array is not None and constant(value) is None and same:
                     return rewrite(value, array)
+        if op_name(call) == "relax.nn.conv2d":
+            return self._fed(call)
         return call
+
+    def _fed(self, call: relax.Call) -> relax.Expr:
+        """A convolution with what is done to its input's channels in its weights."""
+        weights, shape = constant(call.args[1]), self._shape(call.args[0])
+        layouts = str(call.attrs.data_layout), str(call.attrs.kernel_layout)
+        if weights is None or shape is None or layouts != ("NCHW", "OIHW"):
+            return call
+        affine = self._affine(call.args[0], fixed(shape[1])) if is_static(shape[1:2]) else None
+        if affine is None:
+            return call
+        x, scale, shift = affine.x, affine.scale, affine.shift
+        padded = any(int(p) for p in call.attrs.padding)
+        if padded and affine.steps == 1 and _added(self._sole(call.args[0])) is not None:
+            return call  # it is in this form
+        groups = int(call.attrs.groups)
+        rows = weights.astype(np.float64).reshape(groups, -1, *weights.shape[1:])
+        inputs = (groups, 1, weights.shape[1], 1, 1)
+        dtype = weights.dtype
+        scaled = (rows * scale.reshape(inputs)).reshape(weights.shape).astype(dtype)
+        added = (rows * shift.reshape(inputs)).sum((2, 3, 4)).reshape(1, -1, 1, 1)
+        if padded and shift.any():
+            kept = (shift / scale).astype(dtype).reshape(1, -1, 1, 1)
+            x = self._emit(relax.op.add(x, make_constant(kept)))
+        result = relax.Call(call.op, [x, make_constant(scaled)], call.attrs, call.ty_args)
+        if padded or not shift.any():
+            return result
+        return self._shifted(self._emit(result), added.astype(dtype))
+
+    def _affine(self, expr: relax.Expr, channels: int) -> _Affine | None:
+        """`expr` as a value that constants scale and shift by channel; None where it is none."""
+        scale, shift, steps = np.ones(channels), np.zeros(channels), 0
+        shape = self._shape(expr)
+        while (inner := self._sole(expr)) is not None and op_name(inner) in _AFFINE:
+            value, factor = inner.args
+            if constant(value) is not None and op_name(inner) in ("relax.add", "relax.multiply"):
+                value, factor = factor, value
+            array = of_channels(constant(factor), channels)
+            if array is None or constant(value) is not None or self._shape(value) != shape:
+                break
+            if op_name(self._value(value)) in _BIASED:
+                break
+            with np.errstate(all="ignore"):
+                one, other = _AFFINE[op_name(inner)](array)  # value * one + other
+                shift, scale = shift + scale * other, scale * one
+                usable = np.isfinite(scale).all() and np.isfinite(shift / scale).all()
+            if not usable:
+                return None
+            expr, steps = value, steps + 1
+        return _Affine(expr, scale, shift, steps) if steps else None
 
     def _value(self, expr: relax.Expr) -> relax.Expr | None:
         return self.lookup_binding(expr) if isinstance(expr, relax.Var) else expr
@@ -122,6 +187,29 @@ class _Folder(PyExprMutator):
             if fits and self._shape(inner.args[0]) == self._shape(inner):
                 return relax.op.add(inner.args[0], make_constant(total.astype(shift.dtype)))
         return relax.op.add(x, make_constant(shift))
+
+
+@dataclass(frozen=True, slots=True)
+class _Affine:
+    """``x * scale + shift``, each a vector over channels, of so many operators."""
+
+    x: relax.Expr
+    scale: np.ndarray
+    shift: np.ndarray
+    steps: int
+
+
+#: Operator with a constant on its right -> factor and summand of the value on its left.
+_AFFINE: dict[str, Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]] = {
+    "relax.add": lambda c: (np.ones_like(c), c),
+    "relax.subtract": lambda c: (np.ones_like(c), -c),
+    "relax.multiply": lambda c: (c, np.zeros_like(c)),
+    "relax.divide": lambda c: (1 / c, np.zeros_like(c)),
+}
+
+
+#: What adds a constant to its value at no cost.
+_BIASED = ("relax.nn.conv2d", "relax.nn.conv2d_transpose", "relax.matmul")
 
 
 def _added(call: relax.Call | None) -> np.ndarray | None:

@@ -51,8 +51,11 @@ class MaterialiseKernels:
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         rewriter = _Materialiser(mod)
-        functions = [(g, f, find_matches(f, self.arch)) for g, f in plain_functions(mod)]
-        kernels, spending = chosen([(f, matches) for _, f, matches in functions], self.preference)
+        functions = [
+            (g, f, find_matches(f, self.arch, self.preference)) for g, f in plain_functions(mod)
+        ]
+        rows = [(f, matches) for _, f, matches in functions]
+        kernels, spending = chosen(rows, self.arch, self.preference)
         found = [matches for _, _, matches in functions]
         if self.preference.wants_little_code:
             found = with_shared_activations(found, kernels)

@@ -107,6 +107,16 @@ def constant(expr: relax.Expr | None) -> np.ndarray | None:
     return expr.value.numpy() if isinstance(expr, GenericConst) else None
 
 
+def of_channels(array: np.ndarray | None, channels: int) -> np.ndarray | None:
+    """A constant that differs by channel of NCHW at most, as a vector of doubles."""
+    if array is None or array.ndim > 4 or array.dtype.kind != "f":
+        return None
+    padded = (1,) * (4 - array.ndim) + array.shape
+    if (padded[0], *padded[2:]) != (1, 1, 1) or padded[1] not in (1, channels):
+        return None
+    return np.broadcast_to(array.reshape(-1).astype(np.float64), (channels,))
+
+
 def step_of(call: relax.Call) -> tuple[np.float32, int] | None:
     """Scale and zero point of a ``quantize`` or ``dequantize`` by one constant step for all."""
     scale, zero = (constant(arg) for arg in call.args[1:])

@@ -25,29 +25,8 @@
 #ifndef MEGCC_STRASSEN_H
 #define MEGCC_STRASSEN_H
 
-#include "megcc_act_codes.h"
-
-#ifndef ACT
-#define ACT MEGCC_ACT_NONE
-#endif
-#ifndef RESIDUAL
-#define RESIDUAL 0
-#endif
-#ifndef BIAS
-#define BIAS 1
-#endif
-// The products are stored as they are, with bias or zeros; what follows comes after the additions.
-enum { MEGCC_STRASSEN_ACT = ACT, MEGCC_STRASSEN_RESIDUAL = RESIDUAL, MEGCC_STRASSEN_BIAS = BIAS };
-#undef ACT
-#undef RESIDUAL
-#undef BIAS
-#include "gemm/megcc_gemm.h"
-#undef ACT
-#undef RESIDUAL
-#undef BIAS
-#define ACT MEGCC_STRASSEN_ACT
-#define RESIDUAL MEGCC_STRASSEN_RESIDUAL
-#define BIAS MEGCC_STRASSEN_BIAS
+#define MEGCC_PLAIN_BIAS 1
+#include "gemm/megcc_gemm_plain.h"
 
 #define MEGCC_STRASSEN_BLOCK 96  // rows of a block at most: whole tiles in each half
 #define MEGCC_STRASSEN_PRODUCTS 7

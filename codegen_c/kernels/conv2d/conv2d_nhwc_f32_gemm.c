@@ -21,8 +21,10 @@
 //   * ((oc // g + MEGCC_GEMM_UNIT - 1) // MEGCC_GEMM_UNIT)
 // cost: (min(MEGCC_GEMM_BLOCK, n * oh * ow) + 8) * min(MEGCC_GEMM_UNIT, oc // g) * kh * kw
 //   * (ic // g)
-// instructions: n * oh * ow * (kh * kw * 18 + g * ((oc // g + NR - 1) // NR) * NR
-//   * (kh * kw * (ic // g) // 4 + 1)) + (n * oh * ow + 7) // 8 * g
+// instructions: n * oh * ow * (18 * kh
+//   * (1 if g * dw == 1 and kw > 1 and ic <= MEGCC_CONV_FEW else kw)
+//   + g * ((oc // g + NR - 1) // NR) * NR * (kh * kw * (ic // g) // 4 + 1))
+//   + (n * oh * ow + 7) // 8 * g
 //   * ((oc // g + NR - 1) // NR) * NR * (kh * kw * (ic // g) // 4 + 8)
 // weights: sizeof(W) * g * ((oc // g + NR - 1) // NR) * NR * kh * kw * (ic // g)
 //

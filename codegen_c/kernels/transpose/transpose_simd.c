@@ -7,6 +7,7 @@
 // params: ESIZE=sizeof(T)
 // work: size
 // cost: 8
+// instructions: size * 5 // 4
 //
 // As transpose.c, with planes in square tiles that are transposed in registers. Blocks of 64 input
 // rows keep what the output rows of a tile share in the cache.
