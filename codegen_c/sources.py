@@ -51,6 +51,11 @@ def kernel_path(stem: str) -> str:
     return f"codegen_c/{_kernel_paths()[stem]}"
 
 
+def kernel_operator(stem: str) -> str:
+    """The operator of a kernel that there is: ``conv2d_nhwc_f32_gemm`` is of ``conv2d``."""
+    return PurePosixPath(_kernel_paths()[stem]).parent.name
+
+
 def kernel_text(stem: str) -> str:
     """Text of ``codegen_c/kernels/<operator>/<stem>.c``."""
     return _read("tvm_megcc.codegen_c", _kernel_paths()[stem])

@@ -48,7 +48,7 @@ DOORS: dict[str, set[str]] = {
 SURFACES = (
     "target", "memory_options", "host", "reference", "compare", "quantisation", "dynamic_options",
     "advice", "pipeline", "driver", "byoc", "transform", "_register", "relay", "execute", "backend",
-    "cli", "__main__", "",
+    "report", "cli", "__main__", "",
 )  # fmt: skip
 ALLOWED = DOORS | {name: {*DOORS, *SURFACES[:number]} for number, name in enumerate(SURFACES)}
 

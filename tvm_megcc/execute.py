@@ -10,8 +10,9 @@ Example
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from tvm_megcc.errors import InputError
 from tvm_megcc.host import build_cache, elf, toolchain
 from tvm_megcc.host.package import Package, Port
 from tvm_megcc.host.package import opened as opened_package
+from tvm_megcc.host.trace import read_trace
 from tvm_megcc.target import resolve
 
 Arrays = dict[str, np.ndarray]
@@ -34,11 +36,11 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Outputs by name, in the model's order; ms of each timed run; what ``--profile`` printed."""
+    """Outputs by name, in the model's order; ms of each timed run; the runner's trace of them."""
 
     outputs: Arrays
     times_ms: tuple[float, ...]
-    profile: str = ""
+    trace: Mapping[str, Any] | None = None
 
 
 class Runnable(Protocol):
@@ -57,8 +59,15 @@ class Runnable(Protocol):
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
 
-    def run(self, inputs: Arrays, *, repeat: int = 1, profile: bool = False) -> Result:
-        """Run `repeat` times, after one untimed run when `repeat` is more than 1."""
+    def run(
+        self,
+        inputs: Arrays,
+        *,
+        repeat: int = 1,
+        warmup: int | None = None,
+        profile: bool = False,
+    ) -> Result:
+        """Run `repeat` times, after `warmup` untimed runs: one if `repeat` is more than 1."""
         ...
 
 
@@ -119,20 +128,31 @@ class _Built:
         self.emulated = not toolchain.is_native(arch)
         self.inputs, self.outputs = package.inputs, package.outputs
 
-    def run(self, inputs: Arrays, *, repeat: int = 1, profile: bool = False) -> Result:
-        more = ["--threads", str(self.threads)] if self.threads > 1 else []
-        result = toolchain.run_package(
-            self.program,
-            self.arch,
-            inputs,
-            self.package.manifest,
-            repeat=repeat,
-            warmup=1 if repeat > 1 else 0,
-            args=[*more, *(["--profile"] if profile else [])],
-        )
+    def run(
+        self,
+        inputs: Arrays,
+        *,
+        repeat: int = 1,
+        warmup: int | None = None,
+        profile: bool = False,
+    ) -> Result:
+        args = ["--threads", str(self.threads)] if self.threads > 1 else []
+        with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as folder:
+            trace = Path(folder, "trace.json")
+            result = toolchain.run_package(
+                self.program,
+                self.arch,
+                inputs,
+                self.package.manifest,
+                repeat=repeat,
+                warmup=(1 if repeat > 1 else 0) if warmup is None else warmup,
+                args=[*args, *(["--trace", str(trace)] if profile else [])],
+            )
+            found = read_trace(trace) if profile else None
         outputs = {p.name: result.outputs[p.name] for p in self.outputs}
-        _, mark, rows = result.stdout.partition("profile:")
-        return Result(outputs, result.times_ms, (mark + rows).rstrip())
+        if found is not None:
+            found["otherData"]["emulated"] = self.emulated
+        return Result(outputs, result.times_ms, found)
 
 
 class _Library:
@@ -172,12 +192,19 @@ class _Library:
         self.inputs = tuple(map(_port, names, arrays, shapes))
         self.outputs: tuple[Port, ...] = ()  # known after a run
 
-    def run(self, inputs: Arrays, *, repeat: int = 1, profile: bool = False) -> Result:
+    def run(
+        self,
+        inputs: Arrays,
+        *,
+        repeat: int = 1,
+        warmup: int | None = None,
+        profile: bool = False,
+    ) -> Result:
         if profile:
             raise InputError("--profile: a library has no profile; run the package (-f c) instead")
         for name, value in inputs.items():
             self.module.set_input(name, value)
-        if repeat > 1:
+        for _ in range((1 if repeat > 1 else 0) if warmup is None else warmup):
             self.module.run()
         times = []
         for _ in range(repeat):

@@ -12,7 +12,7 @@ Example
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import tvm
 from tvm import relax
@@ -20,15 +20,17 @@ from tvm import relax
 from tvm_megcc import memory, passes
 from tvm_megcc.core.preference import DEFAULT as BALANCED
 from tvm_megcc.core.preference import Preference
-from tvm_megcc.core.program import Bundle, PortType, Program, Range, Variant
+from tvm_megcc.core.program import Bundle, Call, PortType, Program, Range, Variant
 from tvm_megcc.dispatch.equal_dims import with_equal_dims
 from tvm_megcc.dispatch.plan import DispatchPlan, plan_of
 from tvm_megcc.forward import forward
+from tvm_megcc.kernels.work import of_call
 from tvm_megcc.lower import lower, symbols_in
 from tvm_megcc.memory_options import DEFAULT, MemoryOptions
 from tvm_megcc.relax_tools.control_flow import called_by
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
 from tvm_megcc.relax_tools.names import named, names_of
+from tvm_megcc.relax_tools.nodes import Node, attributed, nodes_of
 from tvm_megcc.relax_tools.shape_exprs import symbols_of
 
 Dump = Callable[[str, str], None]
@@ -160,6 +162,25 @@ class _Ports:
 
 
 @dataclass(frozen=True, slots=True)
+class _Origin:
+    """What the module's variables stand for in the model, and the model's nodes."""
+
+    names: Mapping[str, str]
+    nodes: tuple[Node, ...]
+
+
+def _with_multiply_adds(program: Program) -> Program:
+    """A program whose calls say how many multiply-adds they do."""
+    steps = (
+        replace(step, multiply_adds=of_call(program.kernels[step.kernel], step.attrs))
+        if isinstance(step, Call)
+        else step
+        for step in program.calls
+    )
+    return replace(program, calls=tuple(steps))
+
+
+@dataclass(frozen=True, slots=True)
 class _Compiler:
     """The stages, for one architecture and one set of options."""
 
@@ -179,20 +200,20 @@ class _Compiler:
     def programs(self, mod: tvm.IRModule, functions: Sequence[str]) -> dict[str, Program]:
         """The program of each of these functions of `mod`."""
         self._dump("imported", mod)
-        names = names_of(mod)
+        origin = _Origin(names_of(mod), nodes_of(mod))
         for stage, transform in passes.stages(self.arch, functions, self.preference).items():
             mod = transform(mod)
             self._dump(stage, mod)
         # Functions of one model have the same weights: their bytes are kept once.
         shared: dict[bytes, bytes] = {}
-        return {f: self._program(mod, f, shared, names, len(functions) > 1) for f in functions}
+        return {f: self._program(mod, f, shared, origin, len(functions) > 1) for f in functions}
 
     def _program(
         self,
         mod: tvm.IRModule,
         function: str,
         shared: dict[bytes, bytes],
-        names: Mapping[str, str],
+        origin: _Origin,
         several: bool,
     ) -> Program:
         suffix = f"_{function}" if several else ""
@@ -208,7 +229,8 @@ class _Compiler:
             ports.input_dtypes,
             ports.output_dtypes,
         )
-        program = named(program, names)
+        program = attributed(named(program, origin.names), origin.nodes)
+        program = _with_multiply_adds(program)
         self._dump(f"lowered{suffix}", program)
         program = forward(program, self.io, self.options.threads)
         self._dump(f"forwarded{suffix}", program)

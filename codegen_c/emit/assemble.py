@@ -40,9 +40,9 @@ RUNTIME = (
 
 #: The program around the model: `main` and what it is made of.
 RUNNER = (
-    "main.c", "runner/context.c", "runner/errors.c", "runner/files.c", "runner/inputs.c",
-    "runner/loading.c", "runner/memory.c", "runner/options.c", "runner/outputs.c",
-    "runner/runner.h", "runner/times.c",
+    "main.c", "runner/context.c", "runner/counters.c", "runner/errors.c", "runner/files.c",
+    "runner/inputs.c", "runner/loading.c", "runner/memory.c", "runner/options.c",
+    "runner/outputs.c", "runner/profile.c", "runner/runner.h", "runner/times.c",
 )  # fmt: skip
 
 #: How weights come into a program, and what of the runtime each way takes.

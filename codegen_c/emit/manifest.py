@@ -12,12 +12,13 @@ from math import prod
 
 from tvm_megcc.codegen_c.emit import bytecode
 from tvm_megcc.codegen_c.emit.compiled import Compiled, opcodes_of
+from tvm_megcc.codegen_c.emit.graph import graph
 from tvm_megcc.codegen_c.emit.kernel_files import KernelFile
 from tvm_megcc.codegen_c.emit.weights import Layout
 from tvm_megcc.codegen_c.sources import package_text
 from tvm_megcc.core import dtypes
 from tvm_megcc.core.machine import machine
-from tvm_megcc.core.program import Bundle, Call, Program
+from tvm_megcc.core.program import Bundle, Call, Kernel, Program
 from tvm_megcc.dims import Dim, Size, symbols, to_json
 
 FORMAT = 1  #: of manifest.json and the package layout
@@ -51,7 +52,7 @@ def manifest(
         "kernels": {f.symbol: {"template": f.template, "archs": list(f.archs)} for f in files},
         "per_arch": {
             a: {
-                **_of_all(codes[a]),
+                **_of_all(codes[a], symbols[a]),
                 "needs": list(machine(a).needs),
                 **_spending(codes[a]),
                 **_work(codes[a]),
@@ -66,7 +67,7 @@ def manifest(
     }
 
 
-def _facts(program: Program) -> dict[str, object]:
+def _facts(program: Program, links: Mapping[Kernel, str]) -> dict[str, object]:
     """What is told of each program; ``arena_bytes`` is null where it follows from the shapes."""
     kernels = Counter(
         kernel.template or kernel.extern or "tir"
@@ -80,6 +81,7 @@ def _facts(program: Program) -> dict[str, object]:
         **_memory(program),
         "calls": sum(kernels.values()),
         "calls_by_kernel": dict(kernels),
+        "graph": graph(program, links),
     }
 
 
@@ -106,22 +108,23 @@ def _threads(code: Compiled) -> int:
     return max((step.workers for step in steps if isinstance(step, Call)), default=1)
 
 
-def _of_all(code: Compiled) -> dict[str, object]:
+def _of_all(code: Compiled, symbols: Sequence[str]) -> dict[str, object]:
     """The facts of an architecture's programs.
 
     Where shapes can change, ``functions`` has those of each program, the sizes that it is for, and
     the pairs of sizes (`dims.to_json`) that have to be equal, else the next one is taken;
     ``arena_bytes`` is null then, ``calls`` the sum.
     """
+    links = dict(zip(code.kernels, symbols, strict=True))
     if not code.is_shaped:
-        return _facts(code.codes[0].program)
+        return _facts(code.codes[0].program, links)
     names = [s.name for s in code.bundle.symbols]
     rows = [
         {
             "sizes": {names[r.symbol]: [r.low, r.high] for r in variant.guard},
             "equal": _equal(found.program, names),
             "blocks": _block_sizes(found.program),
-            **_facts(found.program),
+            **_facts(found.program, links),
         }
         for variant, found in zip(code.bundle.variants, code.codes, strict=True)
     ]

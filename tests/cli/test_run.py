@@ -1,4 +1,4 @@
-"""``tvmc run`` and ``bench``: every form of output gives the model's numbers."""
+"""``tvmc run``: every form of output gives the model's numbers."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_run_prints_time_profile_and_top(tvmc, package: Path, inputs: Path) -> N
         "--print-top", 2,
     )  # fmt: skip
     assert re.search(r"min [\d.]+ ms, median [\d.]+ ms, 5 runs", ran.out)
-    assert "profile:" in ran.out and "megcc_" in ran.out
+    assert re.search(r"^profile: \d+ calls, mean of 5 runs", ran.out, re.M)
     assert "y/0: float32[2, 4]\n  [0, 3] 3.5\n  [0, 2] 3\nsum: float32[]\n  [] 12.375" in ran.out
 
 
@@ -145,9 +145,3 @@ def test_run_scalar_and_integer_inputs(tvmc, dynamic: Path, tmp_path: Path) -> N
     args = ["--inputs", tmp_path / "in.npz", "--outputs", out]
     assert tvmc("run", tmp_path / "p", *args).status == 0
     np.testing.assert_array_equal(outputs_of(out)["y"], x - 3)
-
-
-def test_bench_package_and_library(tvmc, package: Path, library: Path) -> None:
-    for path in (package, library):
-        ran = tvmc("bench", path, "--repeat", 3)
-        assert ran.status == 0 and re.search(r": min .* median .* 3 runs$", ran.out.strip())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -301,6 +302,8 @@ def test_runner_random_inputs_follow_the_seed(runner):
         (["--input", "x=/etc/passwd"], "input 'x' takes 24 bytes, the file has"),
         (["--inputs", "nowhere"], "nowhere: No such file"),
         (["--outputs", "nowhere/deep"], "nowhere/deep: No such file"),
+        (["--trace"], "--trace: needs a value"),
+        (["--trace", "nowhere/t.json"], "nowhere/t.json.part: No such file"),
         (["--model", "nowhere.bin"], "nowhere.bin: No such file"),
         (["--model", "/etc/passwd"], "/etc/passwd: this is not a model image"),
         (["--model", "/dev/null"], "/dev/null: not a regular file"),
@@ -311,6 +314,45 @@ def test_runner_bad_arguments(runner, tmp_path, args, message):
     assert done.returncode == 1
     assert done.stderr.startswith(f"run: error: {message}") or message in done.stderr
     assert done.stderr.count("\n") == 1 and "Sanitizer" not in done.stderr
+
+
+def test_runner_traces_every_call_of_every_run(runner, tmp_path):
+    done = run(runner, "--repeat", 3, "--warmup", 2, "--trace", tmp_path / "t.json")
+    assert done.returncode == 0 and "profile:" not in done.stdout, done.stderr
+    trace = json.loads((tmp_path / "t.json").read_text())
+    inputs = trace["otherData"]["inputs"]
+    assert inputs == {n: list(v.shape) for n, v in p.corners_inputs().items()}
+    rows = {c: [e for e in trace["traceEvents"] if e.get("cat") == c] for c in ("run", "call")}
+    assert [e["args"]["run"] for e in rows["run"]] == [0, 1, 2]
+    graph = p.manifest(runner.parent.parent / "pkg")["per_arch"][toolchain.host_arch()]["graph"]
+    calls = [(call["name"], call["kernel"]) for call in graph["calls"]]
+    assert [(e["name"], e["args"]["kernel"]) for e in rows["call"]] == 3 * calls
+    for event in rows["call"]:
+        around = rows["run"][event["args"]["run"]]
+        assert around["ts"] <= event["ts"] and event["dur"] >= 0
+    assert [path.name for path in tmp_path.iterdir()] == ["t.json"]
+
+
+def test_runner_counts_instructions_where_it_may(tmp_path):
+    """A software counter, which virtual machines have, too, stands for the processor's."""
+    arch = toolchain.host_arch()
+    package = p.write_corners(tmp_path / "pkg", arch)
+    (tmp_path / "software.h").write_text(
+        "#define _DEFAULT_SOURCE\n#include <linux/perf_event.h>\n"
+        "#define PERF_TYPE_HARDWARE PERF_TYPE_SOFTWARE\n"
+        "#define PERF_COUNT_HW_INSTRUCTIONS PERF_COUNT_SW_TASK_CLOCK\n"
+    )
+    flags = ["-O1", "-include", str(tmp_path / "software.h")]
+    exe = toolchain.build(package, arch, build_dir=tmp_path / "out", extra_cflags=flags)
+    done = run(exe, "--profile", "--trace", tmp_path / "t.json")
+    assert done.returncode == 0, done.stderr
+    if "instructions are not counted: the system does not permit it" in done.stdout:
+        pytest.skip("perf_event_open is forbidden here")
+    assert "executed instructions" in done.stdout
+    trace = json.loads((tmp_path / "t.json").read_text())
+    assert trace["otherData"]["not_counted"] == ""
+    counts = [e["args"]["instructions"] for e in trace["traceEvents"] if e.get("cat") == "call"]
+    assert counts and all(count > 0 for count in counts)
 
 
 @pytest.mark.parametrize("cut", [0, 3, 100, 200, -1, -64])

@@ -60,31 +60,25 @@ def at_shapes(
         When the model does not take these shapes.
     """
     from tvm_megcc.host.arrays import sized
+    from tvm_megcc.host.serving import dims_of
 
-    values: dict[str, int] = {}
-    for port, fixed in zip(inputs, sized(inputs, shapes), strict=True):
-        pairs = zip(port.shape, fixed.shape, strict=True)
-        values |= {d: int(size) for d, size in pairs if isinstance(d, str)}
+    fixed = {port.name: port.shape for port in sized(inputs, shapes)}
+    values = dims_of(inputs, fixed)
     return {arch: _at(entry, values) for arch, entry in facts["archs"].items()}
 
 
 def _at(entry: Facts, values: Mapping[str, int]) -> dict[str, int]:
-    fixed = {"sizes": {}, "equal": [], "arena_bytes": entry["arena_bytes"]}
-    for number, function in enumerate(entry.get("functions", [fixed])):
-        ranges = function["sizes"].items()
-        fits = all(_within(values[d], low, high) for d, (low, high) in ranges)
-        if fits and all(
-            json_at(a, values) == json_at(b, values) for a, b in function.get("equal", ())
-        ):
-            arena = function["arena_bytes"]
-            found = _stacked(function["blocks"], values) if arena is None else arena
-            return {"function": number, "arena_bytes": found}
-    sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
-    raise InputError(f"--shapes: the model was not compiled for {sizes}; give other sizes")
+    from tvm_megcc.host import serving
 
-
-def _within(value: int, low: int, high: int | None) -> bool:
-    return low <= value and (high is None or value < high)
+    found = serving.program_for(entry, values)
+    if found is None:
+        sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
+        raise InputError(f"--shapes: the model was not compiled for {sizes}; give other sizes")
+    number, function = found
+    arena = function["arena_bytes"]
+    if arena is None:
+        arena = _stacked(function["blocks"], values)
+    return {"function": number, "arena_bytes": arena}
 
 
 def _stacked(blocks: Sequence[Facts], values: Mapping[str, int]) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tvm_megcc.cli import changing, options
+from tvm_megcc.cli import changing, options, profiling
 from tvm_megcc.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,11 +35,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--arch", metavar="A", help="whose plan to draw (default: this machine's, or the first)"
     )
+    parser.add_argument(
+        "--profile",
+        metavar="TRACE.json",
+        help="show what the package's `run --trace TRACE.json` has measured, perhaps on a device",
+    )
+    profiling.add_output(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     from tvm_megcc.host import package
 
+    if args.profile is not None:
+        show_profile(args)
+        return
+    if args.profile_output:
+        raise InputError("--profile-output: there is no profile; add --profile TRACE.json")
     with package.opened(args.package) as opened:
         facts = summary(opened.manifest)
         arch = opened.choose(args.arch)
@@ -82,6 +93,18 @@ def run(args: argparse.Namespace) -> None:
         print(f"kernels for {arch}:")
         for symbol in a["kernels"]:
             print(f"  {symbol}")
+
+
+def show_profile(args: argparse.Namespace) -> None:
+    """The profile in a file in place of the package's facts."""
+    from tvm_megcc.host.trace import read_trace
+    from tvm_megcc.report import formats
+
+    profiling.check_outputs(args)
+    profile = profiling.profile_of(read_trace(Path(args.profile)), args.package)
+    profiling.show(profile, args, print_table=not args.json)
+    if args.json:
+        print(formats.as_json(profile, args.by), end="")
 
 
 def _arena(facts: Mapping[str, Any]) -> object:

@@ -148,10 +148,13 @@ def preference(args: argparse.Namespace) -> Preference:
     return Preference(args.optimize, args.exact, args.precision)
 
 
-def add_running(parser: argparse.ArgumentParser) -> None:
-    """Options of every command that runs a package."""
+def add_running(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Options of every command that runs a package, or `several` of them."""
     parser.add_argument(
-        "package", metavar="OUT", help="what tvmc compile wrote: directory, .tar or .so"
+        "package",
+        metavar="OUT",
+        nargs="+" if several else None,
+        help="what tvmc compile wrote: directory, .tar or .so",
     )
     parser.add_argument("--inputs", metavar="IN.npz", help="the inputs, by name")
     parser.add_argument(
@@ -263,6 +266,11 @@ def count(text: str) -> int:
     if not re.fullmatch(r"[1-9]\d*", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive integer")
     return int(text)
+
+
+def count_or_none(text: str) -> int:
+    """An argparse type: a number that may be 0."""
+    return 0 if re.fullmatch(r"0+", text) else count(text)
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tvm_megcc.cli import options
+from tvm_megcc.cli import options, profiling
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--repeat", type=options.count, default=1, metavar="N", help="runs to time (default: 1)"
     )
     parser.add_argument("--profile", action="store_true", help="print the time of each kernel call")
+    profiling.add_output(parser)
     parser.add_argument(
         "--print-top", type=options.count, metavar="K", help="print the K largest of each output"
     )
@@ -38,20 +39,23 @@ def run(args: argparse.Namespace) -> None:
 
     if args.outputs:
         files.check_file(Path(args.outputs))
+    profiling.check_outputs(args)
     if args.dump:
         dump_to(Path(args.dump), args)
+    profiled = args.profile or bool(args.profile_output)
     with (
         options.progress() as tell,
         execute.opened(args.package, args.arch, tell, threads=args.threads, cc=args.cc) as runnable,
     ):
         inputs = options.read_inputs(args, runnable.inputs)
-        result = runnable.run(inputs, repeat=args.repeat, profile=args.profile)
+        result = runnable.run(inputs, repeat=args.repeat, profile=profiled)
     if args.outputs:
         arrays.write_npz(result.outputs, Path(args.outputs))
     if args.print_top:
         print_top(result.outputs, args.print_top)
-    if args.profile:
-        print(result.profile)
+    if result.trace is not None:
+        profile = profiling.profile_of(result.trace, args.package)
+        profiling.show(profile, args, print_table=args.profile)
     if args.print_time:
         options.print_times(runnable.arch, result.times_ms, runnable.emulated)
 

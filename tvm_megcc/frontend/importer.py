@@ -18,6 +18,7 @@ from tvm_megcc.core.dtypes import DType, of, of_numpy, of_onnx
 from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.exprs import shape_of
 from tvm_megcc.relax_tools.names import with_names
+from tvm_megcc.relax_tools.nodes import with_nodes
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of, size_of, with_bounds
 
 from ..dims import Dim, Size, Symbol, stretch
@@ -27,6 +28,7 @@ from ..ops._stored import packed, restored, unpacked
 from . import sequences
 from .half import full_names
 from .model import ImportedModel, InputInfo, OutputInfo
+from .nodes import nodes
 from .sequences import TensorList, Value
 from .state import Scope
 from .values import HALVES, empty, fits, identifier, is_empty, refuse_unheld, tensor_type
@@ -85,6 +87,7 @@ def import_graph(
             if isinstance(func, relax.Function):
                 mod.update_func(gvar, with_bounds(func, importer.symbols.values()))
     mod = with_names(mod, {v: n for v, n in importer.names.items() if v != n and n.isprintable()})
+    mod = with_nodes(mod, nodes(model.graph, set(importer.names.values())))
     full = full_names(model)
     if full is not None:
         mod = half.marked(mod, map(identifier, full))

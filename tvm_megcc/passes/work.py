@@ -7,14 +7,14 @@ What integer kernels take counts as 8 bits: in Relax its operands are widened.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from math import prod
-from typing import cast
 
 from tvm import relax
 
-from tvm_megcc.dims import Size, product, typical
+from tvm_megcc.dims import typical
 from tvm_megcc.fuse.match import Match
+from tvm_megcc.kernels.work import multiply_adds as of_operator
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of, expressions, shape_of
 from tvm_megcc.relax_tools.shape_exprs import symbols_of
@@ -37,21 +37,15 @@ def multiply_adds(func: relax.Function, matches: Iterable[Match]) -> Counter[str
             sizes = [[typical(d) for d in shape or ()] for shape in shapes]
             found[dtype_of(expr.args[0])] += _products(name, expr, *sizes)
     for match in matches:
-        count = _INTEGER.get(match.request.op)
-        if count is not None:
-            facts = cast(Mapping[str, Size], match.request.facts)
-            times, by = (typical(product([facts[name] for name in names])) for names in count)
-            number = times // by
+        if match.request.op in _INTEGER:
+            number = typical(of_operator(match.request.op, match.request.facts))
             found["i32"] -= number
             found["i8"] += number
     return Counter({dtype: number for dtype, number in found.items() if number > 0})
 
 
-#: Operator of integers -> the facts whose product, by that of others, is its multiply-adds.
-_INTEGER: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "qconv2d": (("n", "oh", "ow", "oc", "kh", "kw", "ic"), ("g",)),
-    "qmatmul": (("b", "m", "n", "k"), ()),
-}
+#: Operators of 8-bit integers.
+_INTEGER = frozenset(("qconv2d", "qmatmul"))
 
 
 def _products(name: str, call: relax.Call, data: list[int], w: list[int], out: list[int]) -> int:

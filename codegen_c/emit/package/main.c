@@ -16,14 +16,14 @@ int main(int argc, char **argv) {
   const megcc_kernels_t *kernels;
   const char *machine;
   megcc_image_t image;
-  struct profile profile = {NULL, 0, 0, 0};
   megcc_model_t *model;
   megcc_context_t *context;
-  double *times;
+  double *times, *begins;
   uint32_t i, count;
   long r;
 
   times = (double *)allocate((size_t)o.repeat * sizeof *times);
+  begins = (double *)allocate((size_t)o.repeat * sizeof *begins);
   kernels = kernels_for(o.machine, &machine);
   image = image_from(o.model, argv[0], machine);
   check(megcc_model_open(&image, kernels, allocate(MEGCC_MODEL_BYTES), MEGCC_MODEL_BYTES, &model),
@@ -31,15 +31,17 @@ int main(int argc, char **argv) {
   check(megcc_model_verify(model), "weights");
   context = make_context(&o, model);
   bind_inputs(&o, model, context);
+  prepare_profile(&o);
   use_threads(&o, context);
 
   for (r = 0; r < o.warmup; ++r) check_run(megcc_run(context), context);
-  if (o.profile) check(megcc_set_profile(context, on_call, &profile), NULL);
+  begin_profile(&o, context);
   MEGCC_BENCH_BEGIN();
   for (r = 0; r < o.repeat; ++r) {
-    const double begin = now_ms();
+    begin_run(r);
+    begins[r] = now_ms();
     check_run(megcc_run(context), context);
-    times[r] = now_ms() - begin;
+    times[r] = now_ms() - begins[r];
   }
   MEGCC_BENCH_END();
 
@@ -52,7 +54,8 @@ int main(int argc, char **argv) {
     summarise(i, &t, data);
   }
   print_times(times, o.repeat);
-  if (o.profile) print_profile(&profile, o.repeat);
+  if (o.profile) print_profile(o.repeat);
+  if (o.trace != NULL) write_trace(&o, machine, model, context, begins, times);
   if (o.output_dir != NULL) write_outputs(o.output_dir, model, context, times, o.repeat);
   return 0;
 }

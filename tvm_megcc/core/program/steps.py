@@ -64,6 +64,10 @@ class Call:
         About how many operations one unit of the work takes.
     workers : int
         How many equal parts the workspace has, one for each worker that may run the call at once.
+    nodes : tuple of str
+        Of the model's nodes (``Conv 'name'``), those that this call computes or is a part of.
+    multiply_adds : Size
+        Of a convolution or matrix product; 0 for others and where it is not known.
     """
 
     kernel: int
@@ -76,6 +80,8 @@ class Call:
     overlap: Size | None = None
     cost: int = 1
     workers: int = 1
+    nodes: tuple[str, ...] = ()
+    multiply_adds: Size = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,24 @@ void write_file(const char *path, const void *data, size_t bytes) {
   if (fclose(f) != 0) fail(strerror(errno), path);
 }
 
+FILE *create_file(const char *path) {
+  FILE *f = fopen(path, "wb");
+  if (f == NULL) fail(strerror(errno), path);
+  return f;
+}
+
+void finish_file(FILE *f, const char *part, const char *path) {
+  const int failed = ferror(f);
+  if (fclose(f) != 0 || failed) {
+    remove(part);
+    fail("cannot be written; make room", path);
+  }
+  if (rename(part, path) != 0) {
+    remove(part);
+    fail(strerror(errno), path);
+  }
+}
+
 void join(char *path, const char *dir, const char *name) {
   if (snprintf(path, MAX_PATH, "%s/%s", dir, name) >= MAX_PATH) fail("path is too long", dir);
 }

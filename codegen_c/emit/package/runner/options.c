@@ -8,7 +8,7 @@
 static const char kUsage[] =
     "usage: run [--model FILE] [--input NAME=FILE]... [--inputs DIR] [--outputs DIR]\n"
     "           [--shape NAME=DIMS]... [--repeat N] [--warmup N] [--seed S] [--profile]\n"
-    "           [--threads N] [--machine NAME]\n"
+    "           [--threads N] [--machine NAME] [--trace FILE.json]\n"
     "  --input NAME=FILE  raw little-endian values of one input; --inputs DIR: <number>.bin\n"
     "                     of all of them; an input without a file is random\n"
     "  --shape NAME=DIMS  dims of one input where the model leaves them open, as x=1,3,320,320\n"
@@ -16,6 +16,8 @@ static const char kUsage[] =
     "  --repeat N         timed runs (1); --warmup N: untimed runs before them (0)\n"
     "  --seed S           of random inputs (0)\n"
     "  --profile          time of every kernel call, slowest first\n"
+    "  --trace FILE.json  every call of every timed run, for chrome://tracing, Perfetto, and\n"
+    "                     tvmc inspect --profile\n"
     "  --model FILE       the model, where it is not linked in\n"
     "  --threads N        threads that compute (1), where it was built with THREADS=1\n"
     "  --machine NAME     of those that the package is for, the one to run; else the best\n";
@@ -50,7 +52,7 @@ struct options parse(int argc, char **argv) {
     if (strcmp(a, "--model") && strcmp(a, "--input") && strcmp(a, "--inputs") &&
         strcmp(a, "--shape") && strcmp(a, "--outputs") && strcmp(a, "--repeat") &&
         strcmp(a, "--warmup") && strcmp(a, "--seed") && strcmp(a, "--threads") &&
-        strcmp(a, "--machine")) {
+        strcmp(a, "--machine") && strcmp(a, "--trace")) {
       fail("unknown option; see run --help", a);
     }
     if (v == NULL) fail("needs a value", a);
@@ -63,6 +65,7 @@ struct options parse(int argc, char **argv) {
     if (!strcmp(a, "--warmup")) o.warmup = (long)parse_number(v, a);
     if (!strcmp(a, "--seed")) o.seed = parse_number(v, a);
     if (!strcmp(a, "--threads")) o.threads = parse_number(v, a);
+    if (!strcmp(a, "--trace")) o.trace = v;
     if (!strcmp(a, "--input")) {
       if (o.n_inputs == MAX_INPUTS) fail("given too often", a);
       o.input[o.n_inputs++] = v;

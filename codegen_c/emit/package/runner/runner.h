@@ -25,6 +25,7 @@ struct options {
   int n_shapes;
   const char *input_dir;
   const char *output_dir;
+  const char *trace;
   long repeat, warmup;
   unsigned long seed, threads;
   int profile;
@@ -69,6 +70,10 @@ void read_exactly(FILE *f, void *data, size_t bytes, const char *path);
 
 void write_file(const char *path, const void *data, size_t bytes);
 
+// A file that is to become `path` when it is complete: is written as `part`, and takes its place.
+FILE *create_file(const char *part);
+void finish_file(FILE *f, const char *part, const char *path);
+
 // Both write to `path`, of MAX_PATH bytes: <dir>/<name>, <dir>/<number>.bin.
 void join(char *path, const char *dir, const char *name);
 void numbered(char *path, const char *dir, uint32_t number);
@@ -89,6 +94,9 @@ megcc_image_t image_from(const char *path, const char *argv0, const char *machin
 megcc_context_t *make_context(const struct options *o, const megcc_model_t *model);
 
 void use_threads(const struct options *o, megcc_context_t *context);
+
+// From here on every part of a call that a thread takes is told to note_part.
+void trace_parts(megcc_context_t *context);
 
 // ---- inputs.c --------------------------------------------------------------------------------
 
@@ -111,16 +119,32 @@ double now_ms(void);
 // Prints the least and the median of the runs' times.
 void print_times(const double *times, long repeat);
 
-// The time of every kernel call; all zero at first.
-struct profile {
-  struct call_time *calls;
-  size_t count, capacity;
-  double begin;
-};
+// ---- counters.c ------------------------------------------------------------------------------
 
-// For megcc_set_profile; `user` is a struct profile.
-void on_call(void *user, megcc_event_t event, uint32_t call, const char *name, const char *kernel);
+// Begins to count the instructions of this thread and of those that it starts; null, or why they
+// cannot be counted.
+const char *open_counter(void);
 
-void print_profile(struct profile *p, long runs);
+// How many there were until now; 0 where they are not counted.
+uint64_t instructions_now(void);
+
+// ---- profile.c: where it is not asked for, nothing happens -----------------------------------
+
+// Before there are threads.
+void prepare_profile(const struct options *o);
+
+// Before the timed runs, and before each of them.
+void begin_profile(const struct options *o, megcc_context_t *context);
+void begin_run(long number);
+
+// May be called by several threads at a time, each with the number of another worker.
+void note_part(uint32_t worker, double begin, double end, int32_t first, int32_t last);
+
+// The time of every call, slowest first.
+void print_profile(long runs);
+
+// Every call of every run; `begins` and `times` of the runs are in milliseconds.
+void write_trace(const struct options *o, const char *machine, const megcc_model_t *model,
+                 const megcc_context_t *context, const double *begins, const double *times);
 
 #endif  // MEGCC_RUNNER_H

@@ -1,0 +1,63 @@
+"""What a program's calls are and what they pass to each other, for whoever looks into a package.
+
+Enters: a planned program. Leaves: the entry ``graph`` of ``manifest.json``
+(docs/package-format.md). Sizes are numbers, or `dims.to_json` where they follow from the shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tvm_megcc.core.program import Call, Kernel, Program, Tensor
+from tvm_megcc.dims import Size, to_json
+
+
+def graph(program: Program, links: Mapping[Kernel, str]) -> dict[str, object]:
+    """The calls, numbered as profiles number them, and the tensors that they name.
+
+    Parameters
+    ----------
+    program : Program
+    links : mapping of Kernel to str
+        The kernels' link names.
+    """
+    steps = [(n, step) for n, step in enumerate(program.calls) if isinstance(step, Call)]
+    used = sorted({t for _, step in steps for t in step.operands})
+    number = {tensor: k for k, tensor in enumerate(used)}
+    return {
+        "tensors": [_tensor(program.tensors[t]) for t in used],
+        "calls": [
+            {
+                "kernel": links[program.kernels[step.kernel]],
+                "step": n,
+                **_call(program, step, number),
+            }
+            for n, step in steps
+        ],
+    }
+
+
+def _tensor(tensor: Tensor) -> dict[str, object]:
+    return {
+        "name": tensor.name,
+        "dtype": tensor.dtype,
+        "shape": [to_json(dim) for dim in tensor.shape],
+        "bytes": to_json(tensor.nbytes),
+        "place": tensor.location.space,
+    }
+
+
+def _call(program: Program, call: Call, number: Mapping[int, int]) -> dict[str, object]:
+    tensors = [number[t] for t in call.operands]
+    scratch: Size = 0
+    if call.workspace is not None:
+        scratch = program.tensors[call.workspace].nbytes
+    cut = len(tensors) - call.n_outputs
+    return {
+        "name": call.name,
+        "nodes": list(call.nodes),
+        "reads": tensors[:cut],
+        "writes": tensors[cut:],
+        "workspace": to_json(scratch),
+        "multiply_adds": to_json(call.multiply_adds),
+    }

@@ -1,0 +1,68 @@
+"""Options about profiles, for every command that makes or shows one."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tvm_megcc.errors import InputError
+
+if TYPE_CHECKING:
+    from tvm_megcc.report.profile import Profile
+
+GROUPINGS = ("call", "operator", "node", "kernel")
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """How a profile is shown, and where else it is written to."""
+    parser.add_argument(
+        "--by",
+        choices=GROUPINGS,
+        default="call",
+        help="what the profile's rows are: calls; or, added up, the operators or nodes of the ONNX"
+        " model, or the kernels (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--profile-output",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="write the profile: .txt as the table, .csv, .json, or .trace.json for chrome://tracing"
+        " and Perfetto; may be given several times",
+    )
+
+
+def check_outputs(args: argparse.Namespace) -> None:
+    """Refuse, before any work, a file that cannot be written or whose form is not known."""
+    from tvm_megcc.host import files
+    from tvm_megcc.report import formats
+
+    for file in args.profile_output:
+        formats.form_of(file)
+        files.check_file(Path(file))
+
+
+def profile_of(trace: Mapping[str, Any], package: str) -> Profile:
+    """What a trace says of a package (directory or tar)."""
+    from tvm_megcc.host.package import opened
+    from tvm_megcc.report import profile
+
+    with opened(package) as found:
+        try:
+            return profile.profile(trace, found)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise InputError(
+                "the trace is damaged, or of another version; make it again with"
+                " run --trace FILE.json"
+            ) from error
+
+
+def show(profile: Profile, args: argparse.Namespace, *, print_table: bool) -> None:
+    """Print the table, where it is wanted, and write the files."""
+    from tvm_megcc.report import formats
+
+    formats.write(profile, args.profile_output, args.by)
+    if print_table:
+        print(formats.table(profile, args.by))

@@ -1,0 +1,41 @@
+"""Which of a package's programs serves given sizes: what the VM decides, from the manifest.
+
+Enters: an entry of the manifest's ``per_arch`` and the sizes of the open dims. Leaves: the number
+of the program and its facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tvm_megcc.dims import json_at
+from tvm_megcc.host.package import Port
+
+Facts = Mapping[str, Any]
+
+
+def dims_of(inputs: Sequence[Port], shapes: Mapping[str, Sequence[Any]]) -> dict[str, int]:
+    """The sizes of the open dims, from the inputs' shapes."""
+    values: dict[str, int] = {}
+    for port in inputs:
+        for dim, size in zip(port.shape, shapes[port.name], strict=True):
+            if isinstance(dim, str):
+                values[dim] = int(size)
+    return values
+
+
+def program_for(entry: Facts, values: Mapping[str, int]) -> tuple[int, Facts] | None:
+    """The first program that takes these sizes; None where there is none."""
+    if "functions" not in entry:
+        return 0, entry
+    for number, function in enumerate(entry["functions"]):
+        fits = all(_within(values[d], *ends) for d, ends in function["sizes"].items())
+        pairs = function.get("equal", ())
+        if fits and all(json_at(a, values) == json_at(b, values) for a, b in pairs):
+            return number, function
+    return None
+
+
+def _within(value: int, low: int, high: int | None) -> bool:
+    return low <= value and (high is None or value < high)
