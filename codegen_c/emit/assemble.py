@@ -20,7 +20,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tvm_megcc.codegen_c.emit import bytecode
+from tvm_megcc.codegen_c.emit import bytecode, cortexm
 from tvm_megcc.codegen_c.emit.build_files import cmake, makefile, pkg_config
 from tvm_megcc.codegen_c.emit.compiled import Compiled, can_fail, opcodes_of, runtime_parts
 from tvm_megcc.codegen_c.emit.header import header
@@ -171,6 +171,7 @@ def package(
     facts = manifest(name, ident, codes, layout, kernels.files, kernels.symbols, blobs, weights)
     out["manifest.json"] = json.dumps(facts, indent=1, sort_keys=True) + "\n"
     out["README.md"] = readme(name, ident, facts)
+    out |= cortexm.example(ident, codes, facts, weights)
     return dict(sorted(out.items()))
 
 

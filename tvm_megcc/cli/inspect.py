@@ -33,6 +33,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         ' "x:[1,3,320,320]"',
     )
     parser.add_argument(
+        "--for",
+        dest="cpu",
+        metavar="CPU",
+        help="flash, RAM and stack on a Cortex-M (cortex-m4, ...), of the program in the package's"
+        " examples/cortexm",
+    )
+    parser.add_argument(
         "--arch", metavar="A", help="whose plan to draw (default: this machine's, or the first)"
     )
     parser.add_argument(
@@ -44,7 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from tvm_megcc.host import package
+    from tvm_megcc.host import footprint, package
 
     if args.profile is not None:
         show_profile(args)
@@ -55,6 +62,9 @@ def run(args: argparse.Namespace) -> None:
         facts = summary(opened.manifest)
         arch = opened.choose(args.arch)
         inputs = opened.inputs
+        found = None if args.cpu is None else footprint.footprint(opened, args.cpu)
+    if found is not None:
+        facts["for"] = found.facts
     if args.shapes is not None:
         facts["at"] = changing.at_shapes(facts, inputs, options.shapes(args.shapes) or {})
     if args.plot is not None:
@@ -93,6 +103,8 @@ def run(args: argparse.Namespace) -> None:
         print(f"kernels for {arch}:")
         for symbol in a["kernels"]:
             print(f"  {symbol}")
+    for line in () if found is None else found.lines():
+        print(line)
 
 
 def show_profile(args: argparse.Namespace) -> None:

@@ -2,9 +2,10 @@
 // the four functions that a compiler calls by itself, and output by semihosting.
 #include "board.h"
 
-#include <stddef.h>
+extern uint32_t data_begin[], data_end[], data_stored[], bss_begin[], bss_end[];
+extern uint32_t stack_begin[], stack_end[];
 
-extern uint32_t data_begin[], data_end[], data_stored[], bss_begin[], bss_end[], stack_end[];
+#define PAINT 0xa5c3e187u  // what the stack holds where it has not been used
 
 int main(void);
 
@@ -17,6 +18,23 @@ static uint32_t debugger(uint32_t number, const void *argument) {
 }
 
 void board_print(const char *text) { debugger(4, text); }
+
+void board_print_number(size_t number) {
+  char text[12];
+  char *p = text + sizeof text;
+  *--p = 0;
+  do {
+    *--p = (char)('0' + number % 10);
+    number /= 10;
+  } while (number > 0);
+  board_print(p);
+}
+
+size_t board_stack_bytes(void) {
+  const volatile uint32_t *p = stack_begin;
+  while (*p == PAINT) ++p;
+  return (size_t)((const char *)stack_end - (const char *)p);
+}
 
 void board_exit(int status) {
   const uint32_t reason[2] = {0x20026, (uint32_t)status};
@@ -34,6 +52,10 @@ void reset(void) {
   *(volatile uint32_t *)0xe000ed88 |= 0xfu << 20;  // the floating-point unit is off at first
   __asm__ volatile("dsb\n isb" ::: "memory");
 #endif
+  // Of the stack, too, what is below this function's own part.
+  for (volatile uint32_t *p = stack_begin; (char *)p < (char *)__builtin_frame_address(0) - 64;) {
+    *p++ = PAINT;
+  }
   for (volatile uint32_t *p = data_begin; p < data_end;) *p++ = *from++;
   for (volatile uint32_t *p = bss_begin; p < bss_end;) *p++ = 0;
   board_exit(main());

@@ -1,0 +1,56 @@
+"""``examples/cortexm`` of a package: a whole program for a Cortex-M without an operating system.
+
+Enters: what was compiled, and the manifest's facts. Leaves: files, none for a package that the
+program cannot serve: of another architecture, or whose memory is not known before it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tvm_megcc.codegen_c.emit.compiled import Compiled, is_shaped
+from tvm_megcc.codegen_c.sources import generated, package_text
+from tvm_megcc.core.machine import machine
+
+FOLDER = "examples/cortexm"
+_FILES = ("Makefile", "board.c", "board.h", "board.ld", "main.c")
+
+
+def example(
+    ident: str, codes: Mapping[str, Compiled], facts: Mapping[str, Any], weights: str
+) -> dict[str, str | bytes]:
+    """The files of the example by path."""
+    boards = [a for a in codes if machine(a).arch.name == "cortexm"]
+    if not boards or weights == "bin" or is_shaped(codes) or "externs" in facts:
+        return {}
+    if any(len(facts["per_arch"][a].get("memory", {}).get("pools", "1")) > 1 for a in boards):
+        return {}
+    out: dict[str, str | bytes] = {
+        f"{FOLDER}/{name}": package_text(f"cortexm/{name}") for name in _FILES
+    }
+    out[f"{FOLDER}/model.h"] = _model_h(ident, facts)
+    return out
+
+
+def _model_h(ident: str, facts: Mapping[str, Any]) -> str:
+    macros = {
+        "HEADER": f"<{ident}.h>",
+        "IMAGE": f"{ident}_image",
+        "KERNELS": f"{ident}_kernels",
+        "CONTEXT_BYTES": f"{ident.upper()}_CONTEXT_BYTES",
+        "ARENA_BYTES": f"{ident.upper()}_ARENA_BYTES",
+        "INPUT_BYTES": _bytes(facts["inputs"]),
+        "OUTPUT_BYTES": _bytes(facts["outputs"]),
+    }
+    return (
+        generated("What the example has to know", ident)
+        + "#ifndef MEGCC_EXAMPLE_MODEL_H\n#define MEGCC_EXAMPLE_MODEL_H\n\n"
+        + "".join(f"#define MEGCC_EXAMPLE_{key} {value}\n" for key, value in macros.items())
+        + "\n#endif  // MEGCC_EXAMPLE_MODEL_H\n"
+    )
+
+
+def _bytes(ports: Sequence[Mapping[str, Any]]) -> int:
+    """Of all ports, each at a multiple of 8; C has no empty arrays."""
+    return max(8, sum((int(port["bytes"]) + 7) // 8 * 8 for port in ports))
