@@ -238,8 +238,10 @@ class _Rewriter(PyExprMutator):
         else:
             dtype = self._wanted(call, args) or self._followed(args)
             self.is_carried = dtype == FULL and self._has_any(args, self.carried)
-            self.is_kept = dtype == FULL and not self._is_said_full() and (
-                name in _FULL or self._has_any(args, self.kept)
+            self.is_kept = (
+                dtype == FULL
+                and not self._is_said_full()
+                and (name in _FULL or self._has_any(args, self.kept))
             )
             args = [self._in(new, old, dtype) for new, old in zip(args, call.args, strict=True)]
         return relax.Call(call.op, args, call.attrs, call.ty_args)
