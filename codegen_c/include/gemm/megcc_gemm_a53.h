@@ -1,10 +1,11 @@
 // Tiles of megcc_gemm.h for a Cortex-A53 (docs/machines.md): 8 rows by 8 columns of f32.
 //
 // This core completes instructions in order, and a multiply-add takes longer than a load: every
-// load among multiply-adds waits for those before it. So all that 64 of them read is loaded at once,
-// which takes all 32 registers: v0-v7 four k of the panel, v8-v15 four k of every row, v16-v31 the
-// sums. `ld1` of four registers goes first and last, as it takes longest: what waits for it waits
-// less. The loop's branch stands behind the first load, where nothing else could issue.
+// load among multiply-adds waits for those before it. So all that 64 of them read is loaded at
+// once, which takes all 32 registers: v0-v7 four k of the panel, v8-v15 four k of every row,
+// v16-v31 the sums. `ld1` of four registers goes first and last, as it takes longest: what waits
+// for it waits less. The loop's branch stands behind the first load, where nothing else could
+// issue.
 //
 // Rows that fill no such tile have those of megcc_gemm_arm64.h.
 #ifndef MEGCC_GEMM_A53_H
