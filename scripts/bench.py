@@ -22,15 +22,11 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import count_instructions as counter  # noqa: E402
-
-from tvm_megcc import driver, zoo  # noqa: E402
-from tvm_megcc.cli import options  # noqa: E402
-from tvm_megcc.core.preference import DEFAULT, OPTIMIZE, Preference  # noqa: E402
-from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
-from tvm_megcc.host import arrays, package, toolchain  # noqa: E402
+from tvm_megcc import driver, zoo
+from tvm_megcc.cli import options
+from tvm_megcc.core.preference import DEFAULT, OPTIMIZE, Preference
+from tvm_megcc.errors import InputError, MegccError, ToolError
+from tvm_megcc.host import arrays, instructions, package, toolchain
 
 #: For one inference under qemu.
 TIMEOUT_S = 1200
@@ -153,11 +149,11 @@ def count_instructions(
 ) -> None:
     """Executed instructions of one inference, between the runner's bench brackets."""
     opened = compile_for(model, arch, folder / arch, row, shapes, preference)
-    marks = ["-include", str(counter.MARKS)]
+    marks = ["-include", str(instructions.MARKS)]
     runner = toolchain.build(opened.path, arch, extra_cflags=marks)
     row.text_bytes[arch] = toolchain.text_bytes(runner.with_name("libmodel.a"), arch)
     inputs = arrays.fill(opened.inputs, "random")
-    _, counts = counter.of_inference(
+    _, counts = instructions.of_inference(
         runner, arch, inputs, opened.manifest, cpu=cpu, timeout=TIMEOUT_S
     )
     row.instructions[arch] = counts.totals["instructions"]

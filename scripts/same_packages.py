@@ -32,13 +32,12 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "models")]
 
 import corpus  # noqa: E402
-import count_instructions  # noqa: E402
 import package_facts  # noqa: E402
 import trees  # noqa: E402
 
 from tvm_megcc import zoo  # noqa: E402
 from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
-from tvm_megcc.host import arrays, package, toolchain  # noqa: E402
+from tvm_megcc.host import arrays, instructions, package, toolchain  # noqa: E402
 
 #: Growth of a model's instructions that is said in detail.
 NOTABLE = 0.005
@@ -137,7 +136,7 @@ class Side:
 
 
 def _build(opened: package.Package, arch: str, folder: Path) -> Path:
-    flags = ["-include", str(count_instructions.MARKS)]
+    flags = ["-include", str(instructions.MARKS)]
     return toolchain.build(opened.path, arch, build_dir=folder / "build", extra_cflags=flags)
 
 
@@ -176,7 +175,7 @@ def _results(subject: Subject, opened: package.Package, arch: str, folder: Path)
     runner = _build(opened, arch, folder)
     inputs, counts = subject.inputs(opened.inputs), None
     if arch in ("arm64", "armv7") and not toolchain.is_native(arch):
-        done, counts = count_instructions.of_inference(
+        done, counts = instructions.of_inference(
             runner, arch, inputs, opened.manifest, timeout=TIMEOUT_S
         )
     else:

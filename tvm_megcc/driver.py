@@ -30,6 +30,7 @@ from tvm_megcc.host import files
 from tvm_megcc.host.package import is_package
 from tvm_megcc.memory_options import DEFAULT, IO_PLACES, MemoryOptions
 from tvm_megcc.target import resolve
+from tvm_megcc.tuning import records
 
 if TYPE_CHECKING:
     import onnx
@@ -62,6 +63,7 @@ def compile_model(
     preference: Preference = BALANCED,
     dynamic: DynamicOptions = STATIC,
     externs: Sequence[str | os.PathLike[str]] = (),
+    tuning_records: Sequence[str | os.PathLike[str]] = (),
     dump_ir: str | os.PathLike[str] | None = None,
     compiler: str | None = None,
     progress: Progress | None = None,
@@ -102,6 +104,8 @@ def compile_model(
         Listed shapes or buckets, each served by a program of its own.
     externs : sequence of path
         C files with the functions that the model calls and that its package does not have.
+    tuning_records : sequence of path
+        What `tvmc tune` measured: each call gets the best kernel that is known for it.
     dump_ir : path, optional
         A directory for the module before and after each pass.
     compiler : str, optional
@@ -109,7 +113,8 @@ def compile_model(
     progress : callable, optional
         Called with the name of each stage as it begins, and with how far a long one is.
     advise : callable
-        Called with a line for each dim of which more knowledge would help.
+        Called with a line for each dim of which more knowledge would help, and for records that are
+        of no use.
     summarise : callable
         Called with a line on what was written.
 
@@ -137,20 +142,21 @@ def compile_model(
     if fmt == "so" and len(by_architecture(names)) > 1:
         raise InputError(f"'{out}': a library is for one architecture, not {', '.join(names)}")
     check_output(out, fmt)
-    programs = compile_programs(
-        model,
-        names,
-        input_shapes=input_shapes,
-        params=params,
-        name=name,
-        io=io,
-        memory=memory,
-        preference=preference,
-        dynamic=dynamic,
-        dump_ir=None if dump_ir is None else IrDump(dump_ir),
-        progress=progress,
-        advise=advise,
-    )
+    with records.applied_from(tuning_records, advise):
+        programs = compile_programs(
+            model,
+            names,
+            input_shapes=input_shapes,
+            params=params,
+            name=name,
+            io=io,
+            memory=memory,
+            preference=preference,
+            dynamic=dynamic,
+            dump_ir=None if dump_ir is None else IrDump(dump_ir),
+            progress=progress,
+            advise=advise,
+        )
     manifest = write_output(
         programs,
         out,

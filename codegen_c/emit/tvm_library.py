@@ -16,7 +16,7 @@ from tvm_megcc.codegen_c.sources import package_text
 
 #: The same for every model; what is not is in ``tvm_model.h``.
 _SHARED = ("tvm_library.h", "tvm_shapes.c", "tvm_tensors.c", "tvm_values.c")
-_LIBRARY = ("tvm_execution.c", "tvm_library.c", *_SHARED)
+_LIBRARY = ("tvm_execution.c", "tvm_library.c", "tvm_times.c", *_SHARED)
 _REGION = "tvm_region.c"
 
 

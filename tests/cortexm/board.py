@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.test_scripts import load
 from tvm_megcc.core import dtypes
+from tvm_megcc.host import instructions
 
-counter = load("count_instructions")
 COMPILER = "arm-none-eabi-gcc"
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-overlength-strings")
 
@@ -68,13 +67,13 @@ def run(package: Path, cpu: str, inputs: Mapping[str, np.ndarray]) -> Answer:
         "run",
         f"CPU={cpu}",
         f"INPUTS={package / 'inputs.bin'}",
-        f"CPPFLAGS=-include {counter.MARKS}",
-        f"QEMU=qemu-system-arm -plugin {counter.plugin()},out={report},marked=1",
+        f"CPPFLAGS=-include {instructions.MARKS}",
+        f"QEMU=qemu-system-arm -plugin {instructions.plugin()},out={report},marked=1",
     )
     *lines, stack = printed.strip().splitlines()
     match = re.fullmatch(r"stack: (\d+) bytes", stack)
     assert match is not None, printed
-    counts = counter.read(folder / "firmware.elf", report)
+    counts = instructions.read(folder / "firmware.elf", report)
     return Answer(_outputs(manifest, lines), int(match[1]), counts)
 
 

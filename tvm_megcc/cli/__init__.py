@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Sequence
 from types import FrameType
 
-from tvm_megcc.cli import bench, compare, compile, inspect, kernels, opt, quantize, run
+from tvm_megcc.cli import bench, compare, compile, inspect, kernels, opt, quantize, run, tune
 from tvm_megcc.core.version import VERSION
 from tvm_megcc.errors import MegccError
 
@@ -34,6 +34,7 @@ COMMANDS = {
     "opt": opt,
     "kernels": kernels,
     "quantize": quantize,
+    "tune": tune,
 }
 
 

@@ -65,6 +65,7 @@ def run(args: argparse.Namespace) -> None:
             weights=args.weights,
             externs=args.extern,
             name=args.module_name,
+            tuning_records=args.tuning_records,
             io=args.io,
             memory=memory.read(args),
             preference=options.preference(args),

@@ -24,6 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from tvm_megcc import driver
+    from tvm_megcc.tuning import records
 
     archs = options.architectures(args)
     if len(archs) > 1:
@@ -37,7 +38,8 @@ def run(args: argparse.Namespace) -> None:
             dump(stage, text)
 
     shapes, changing = dynamic.read(args)
-    with options.progress() as tell:
+    advise = dynamic.adviser(args)
+    with options.progress() as tell, records.applied_from(args.tuning_records, advise):
         driver.compile_programs(
             options.model(args),
             archs,

@@ -99,6 +99,14 @@ def add_compiling(parser: argparse.ArgumentParser) -> None:
         " f16, else fp32 (default: %(default)s)",
     )
     parser.add_argument(
+        "--tuning-records",
+        metavar="RECORDS.json",
+        action="append",
+        default=[],
+        help="what tvmc tune measured: each call gets the best kernel that is known for it"
+        " (repeatable)",
+    )
+    parser.add_argument(
         "--dump-ir", metavar="DIR", help="write the module before and after each pass to DIR"
     )
     for name, why in _NOT_NEEDED.items():

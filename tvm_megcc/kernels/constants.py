@@ -13,7 +13,7 @@ Example
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from tvm_megcc.codegen_c.sources import headers
@@ -23,11 +23,13 @@ _ENUM = re.compile(r"^[ \t]*enum[ \t]*\{[ \t]*(\w+)[ \t]*=[ \t]*(\w+)[ \t]*\};",
 _NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]+|\d+)")
 
 
-def of_text(text: str, without: Iterable[str] = ()) -> dict[str, int]:
+def of_text(
+    text: str, without: Iterable[str] = (), given: Mapping[str, int] | None = None
+) -> dict[str, int]:
     """The constants of a C text, without those that have several values, and without some names.
 
     A macro that an ``#if`` gives one value or another is no constant: the compiler does not know
-    which one holds.
+    which one holds. What `given` says holds in place of the text.
     """
     rows = {row for part in (text, *headers([text]).values()) for row in _defines(part)}
     values: dict[str, set[str]] = {}
@@ -36,6 +38,7 @@ def of_text(text: str, without: Iterable[str] = ()) -> dict[str, int]:
     single = {name: next(iter(found)) for name, found in values.items() if len(found) == 1}
     for name in without:
         single.pop(name, None)
+    single |= {name: str(value) for name, value in (given or {}).items()}
     numbers = ((name, _number(name, single)) for name in sorted(single))
     return {name: number for name, number in numbers if number is not None}
 

@@ -18,7 +18,7 @@ import hashlib
 import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import inf
 from pathlib import Path
@@ -39,7 +39,7 @@ KERNEL_DIR = Path(codegen_c.__file__).parent / "kernels"
 _KEYS = {
     "kernel", "op", "dtype", "arch", "isa", "when", "rank", "params", "pack", "workspace", "work",
     "inplace", "overlap", "tolerance", "cost", "instructions", "weights", "exact",
-    "optimize",
+    "optimize", "tune",
 }  # fmt: skip
 
 
@@ -53,7 +53,15 @@ class Packing:
 
 @dataclass(frozen=True, slots=True)
 class KernelFile:
-    """The facts of one kernel file."""
+    """The facts of one kernel file.
+
+    Attributes
+    ----------
+    tune : tuple of (macro, values)
+        What `tvmc tune` may set; without, the file's own values hold.
+    settings : tuple of (macro, value)
+        What is set of it: every formula of the header counts with it.
+    """
 
     stem: str
     op: str
@@ -75,6 +83,13 @@ class KernelFile:
     weight_bytes: Expression = field(default_factory=lambda: Expression("0"))
     exact: bool = True
     optimize: tuple[str, ...] = OPTIMIZE
+    tune: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    settings: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def candidate(self) -> str:
+        """The kernel and what is set of it, as records and reports name it."""
+        return " ".join([self.stem, *(f"{macro}={value}" for macro, value in self.settings)])
 
     @property
     def contract(self) -> Contract:
@@ -125,6 +140,7 @@ class KernelFile:
     def instance(self, facts: Mapping[str, Fact]) -> Kernel:
         """The kernel with its macros set: equal parameters give equal symbols."""
         defines = tuple((macro, str(_plain(value(facts)))) for macro, value in self.params)
+        defines += tuple((macro, str(value)) for macro, value in self.settings)
         suffix = "".join(f"_{m.lower()}{_identifier(v)}" for m, v in defines)
         symbol = f"megcc_{self.stem}{suffix}"
         inputs = [operand.name for operand in self.contract.inputs_of(facts)]
@@ -206,8 +222,14 @@ def _bits(value: Fact) -> Size:
     return int(value)
 
 
-def parse(path: Path) -> KernelFile:
+def parse(path: Path, settings: tuple[tuple[str, int], ...] = ()) -> KernelFile:
     """Read the header comment of a kernel file.
+
+    Parameters
+    ----------
+    path : path
+    settings : tuple of (macro, value)
+        Of what the header lets be tuned.
 
     Raises
     ------
@@ -228,7 +250,8 @@ def parse(path: Path) -> KernelFile:
     if keys["op"] != path.parent.name:
         raise ValueError(f"{path.name}: a kernel of {keys['op']} stands in {path.parent.name}/")
     given = {*_macros(keys), *contract(keys["op"]).variables}
-    made = _made(path.stem, archs, keys, constants.of_text(path.read_text(), given))
+    numbers = constants.of_text(path.read_text(), given, dict(settings))
+    made = replace(_made(path.stem, archs, keys, numbers), settings=settings)
     _check_names(made)
     return made
 
@@ -293,6 +316,7 @@ def _made(
         weight_bytes=formula("weights", "0"),
         exact=_exact(keys),
         optimize=_optimize(keys),
+        tune=_tune(keys, numbers),
         inplace=tuple(
             operator.operand(name.strip()).name
             for name in keys.get("inplace", "").split(",")
@@ -315,6 +339,26 @@ def _optimize(keys: Mapping[str, str]) -> tuple[str, ...]:
             names = ", ".join(OPTIMIZE)
             raise ValueError(f"{keys['kernel']}.c: optimize: {word!r} is none of {names}")
     return words
+
+
+def _tune(
+    keys: Mapping[str, str], numbers: Mapping[str, int]
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """``BLOCK=32,64 UNROLL=1,2``: macros that have one value in the file, and further ones.
+
+    A value that is the file's own is left out: of files that are alike each has its own.
+    """
+    found = []
+    for word in keys.get("tune", "").split():
+        match = re.fullmatch(r"(\w+)=(\d+(?:,\d+)*)", word)
+        if match is None or match[1] not in numbers:
+            raise ValueError(
+                f"{keys['kernel']}.c: tune: {word!r} is no macro of the file with values, as in"
+                " BLOCK=32,64"
+            )
+        values = (int(value) for value in match[2].split(","))
+        found.append((match[1], tuple(v for v in values if v != numbers[match[1]])))
+    return tuple(found)
 
 
 def _check_names(kernel: KernelFile) -> None:
@@ -407,6 +451,25 @@ def alternatives(op: str, arch: str, facts: Mapping[str, Fact]) -> tuple[KernelF
         return not k.exact, k.optimize != OPTIMIZE, k.instructions(facts) or 0, k.stem
 
     return tuple(sorted(best, key=order))
+
+
+def choices(op: str, arch: str, facts: Mapping[str, Fact]) -> tuple[KernelFile, ...]:
+    """All applicable kernels of any rank, best rank first, then what may be set of the best.
+
+    The first are those of `alternatives`, which are what there is without measuring.
+    """
+    first = alternatives(op, arch, facts)
+    others = [k for k, why in candidates(op, arch, facts) if not why and k not in first]
+    return (*first, *others, *(form for kernel in first for form in settings(kernel)))
+
+
+def settings(kernel: KernelFile) -> tuple[KernelFile, ...]:
+    """A kernel with each value that its header lets be set, one at a time."""
+    rows = [((macro, value),) for macro, values in kernel.tune for value in values]
+    return tuple(_set(kernel.path, row) for row in rows)
+
+
+_set = cache(parse)
 
 
 def find(op: str, arch: str, facts: Mapping[str, Fact]) -> KernelFile | None:

@@ -1,14 +1,16 @@
 """Which of several kernels serves each call: a decision over the whole module.
 
 Enters: functions with their matches (`tvm_megcc.fuse.match`) and what the user prefers. Leaves: a
-kernel for each match, and what that cost. The costs come from the kernels' headers, of usual sizes
-where dims are open; `tvm_megcc.kernels.choice` weighs them.
+kernel for each match, and what that cost. The costs are measured ones where there are
+(`tvm_megcc.kernels.tuned`); else they come from the kernels' headers, of usual sizes where dims are
+open. `tvm_megcc.kernels.choice` weighs them.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -21,9 +23,11 @@ from tvm_megcc.core.preference import Preference, Spending
 from tvm_megcc.dims import typical
 from tvm_megcc.fuse.graph import variables
 from tvm_megcc.fuse.match import Match
+from tvm_megcc.kernels import registry, tuned
 from tvm_megcc.kernels.choice import Call, Cost, choose
 from tvm_megcc.kernels.packing import byte_zero
 from tvm_megcc.kernels.registry import KernelFile
+from tvm_megcc.kernels.tuned import Task
 from tvm_megcc.relax_tools.exprs import constant, dtype_of, expressions, shape_of
 from tvm_megcc.relax_tools.shape_exprs import Symbols, symbols_of
 
@@ -39,20 +43,21 @@ def chosen(
 ) -> tuple[dict[relax.Var, KernelFile], Spending]:
     """The kernel of each match, by its variable, and what is spent on it."""
     found: dict[relax.Var, KernelFile] = {}
-    open_matches: list[Match] = []
+    open_matches: list[tuple[Match, tuple[KernelFile, ...]]] = []
     calls: list[Call] = []
     for func, matches in functions:
-        found.update({var: match.kernels[0] for var, match in matches.items()})
-        several = [match for match in matches.values() if len(match.kernels) > 1]
+        choices = {var: _choice(match, arch) for var, match in matches.items()}
+        found.update({var: choice.kernels[0] for var, choice in choices.items()})
+        several = [choice for choice in choices.values() if len(choice.kernels) > 1]
         if several:
             needs = _Memory(func, matches) if preference.bounds_memory else None
-            open_matches += several
-            calls += [_call(match, arch, preference, needs) for match in several]
+            open_matches += [(choice.match, choice.kernels) for choice in several]
+            calls += [_call(choice, arch, preference, needs) for choice in several]
     weights = _constant_bytes([func for func, _ in functions])
     allowed = preference.allowance(weights)
     numbers = choose(calls, allowed)
-    for match, number in zip(open_matches, numbers, strict=True):
-        found[match.var] = match.kernels[number]
+    for (match, kernels), number in zip(open_matches, numbers, strict=True):
+        found[match.var] = kernels[number]
     taken = [(call, call.costs[number]) for call, number in zip(calls, numbers, strict=True)]
     grown = {call.weights: cost.weights - call.costs[0].weights for call, cost in taken}
     return found, Spending(
@@ -66,30 +71,73 @@ def chosen(
     )
 
 
+#: Instructions of four lanes in a nanosecond: where some calls were timed and others were not.
+PER_NS = 2
+
+
 def _effort(arch: str, instructions: int, weights: int) -> int:
     """Instructions of a call, and those of the time in which its weights are read."""
     per, size = machine(arch).arch.reading
     return instructions + weights * per // size
 
 
-def _call(match: Match, arch: str, preference: Preference, memory: _Memory | None) -> Call:
-    facts = match.request.facts
-    packed = {name for kernel in match.kernels for name, _ in kernel.pack}
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The kernels that may serve a match, and what each was measured to take, where that is known.
+
+    The first is what is taken when nothing is spent.
+    """
+
+    match: Match
+    kernels: tuple[KernelFile, ...]
+    measured: tuple[int, ...] = ()
+
+
+def _choice(match: Match, arch: str) -> _Choice:
+    known = tuned.current()
+    if known is None:
+        return _Choice(match, match.kernels)
+    op, facts, usual = match.request.op, match.request.facts, match.kernels[0]
+    kernels = registry.choices(op, arch, facts)
+    found = known.figures(Task.of(op, arch, facts), facts, kernels, usual)
+    if found is not None and found.wanted is not None:
+        return _Choice(match, (kernels[found.wanted],))
+    costs = () if found is None else found.costs
+    rows = [(k, c) for k, c in zip(kernels, costs, strict=False) if c is not None]
+    if found is None or usual not in [kernel for kernel, _ in rows]:
+        return _Choice(match, match.kernels)  # there is nothing to compare with
+    rows.sort(key=lambda row: row[0] != usual)
+    rate = PER_NS if found.unit == "ns" else 1
+    measured = tuple(round(rate * cost) for _, cost in rows)
+    return _Choice(match, tuple(kernel for kernel, _ in rows), measured)
+
+
+def _call(choice: _Choice, arch: str, preference: Preference, memory: _Memory | None) -> Call:
+    match, facts = choice.match, choice.match.request.facts
+    packings = tuple(kernel.packings(facts) for kernel in choice.kernels)
+    arrays = [
+        np.ascontiguousarray(_array(match.request.operands[name]))
+        for name in sorted({name for rows in packings for name, _ in rows})
+    ]
     digest = hashlib.sha256()
-    for name in sorted(packed):
-        digest.update(np.ascontiguousarray(_array(match.request.operands[name])).tobytes())
+    for array in arrays:
+        digest.update(array.tobytes())
+    unpacked = sum(map(_packed_bytes, arrays))
     costs = []
-    for kernel in match.kernels:
+    for number, kernel in enumerate(choice.kernels):
         workspace = typical(kernel.workspace(facts))
         fits = memory is None or memory.has(match.var, workspace)
         is_wanted = preference.optimize in kernel.optimize
         is_allowed = fits and is_wanted and (kernel.exact or not preference.exact)
-        instructions = kernel.instructions(facts)
-        assert instructions is not None, kernel.stem
         weights = kernel.weights(facts)
-        effort = _effort(arch, instructions, weights)
+        if choice.measured:
+            effort, weights = choice.measured[number], weights or unpacked
+        else:
+            instructions = kernel.instructions(facts)
+            assert instructions is not None, kernel.stem
+            effort = _effort(arch, instructions, weights)
         costs.append(Cost(effort, weights, workspace, is_allowed))
-    return Call(digest.digest(), tuple(costs))
+    return Call(digest.digest(), tuple(costs), packings if choice.measured else ())
 
 
 def _array(operand: relax.Expr | np.ndarray) -> np.ndarray:

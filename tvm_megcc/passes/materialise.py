@@ -21,7 +21,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm_megcc.core.preference import DEFAULT, Preference
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.fuse.match import Match, find_matches
-from tvm_megcc.kernels import packing
+from tvm_megcc.kernels import packing, tuned
 from tvm_megcc.kernels.registry import KernelFile
 from tvm_megcc.passes.choosing import chosen
 from tvm_megcc.passes.sharing import with_shared_activations
@@ -57,7 +57,8 @@ class MaterialiseKernels:
         rows = [(f, matches) for _, f, matches in functions]
         kernels, spending = chosen(rows, self.arch, self.preference)
         found = [matches for _, _, matches in functions]
-        if self.preference.wants_little_code:
+        known = tuned.current()
+        if self.preference.wants_little_code and not (known and known.is_trial):
             found = with_shared_activations(found, kernels)
         for (gvar, func, _), matches in zip(functions, found, strict=True):
             rewriter.matches = {var: (match, kernels[var]) for var, match in matches.items()}

@@ -7,6 +7,7 @@ Enters: an ``IRModule`` from anywhere, with or without its weights as parameters
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,6 +31,7 @@ from tvm_megcc.relay.frontend import (
 )
 from tvm_megcc.relay.library import Library
 from tvm_megcc.target import architecture
+from tvm_megcc.tuning import records
 
 
 def build(
@@ -45,6 +47,7 @@ def build(
     optimize: str = "balanced",
     exact: bool = False,
     precision: str = "model",
+    tuning_records: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
 ) -> Library:
     """Compile a function of a Relax module, with what it calls.
 
@@ -75,6 +78,10 @@ def build(
         Only kernels that add and multiply what an operator's definition does.
     precision : {"model", "fp32", "fp16", "mixed"}
         In what floats are stored and computed with: see `core.preference.Preference`.
+    tuning_records : path or sequence of path
+        What ``tvmc tune`` measured: each call gets the best kernel that is known for it. Records
+        that are of no use are a warning. ``tvm_megcc.tuning.apply_best(path)`` is the same for
+        everything that is compiled in a ``with`` block.
 
     Returns
     -------
@@ -113,19 +120,21 @@ def build(
     if mod_name is not None:
         emit.module_name(mod_name)
     name = mod_name or str(attrs.get(MODEL_NAME, "model"))
-    program = pipeline.compile_module(
-        mod,
-        arch,
-        name=name,
-        input_names=inputs,
-        output_names=outputs,
-        input_dtypes=dtypes[0] if len(dtypes[0]) == len(inputs) else (),
-        output_dtypes=dtypes[1] if len(dtypes[1]) == count else (),
-        io=io,
-        memory_options=memory,
-        function=entry,
-        preference=preference,
-    )
+    paths = [tuning_records] if isinstance(tuning_records, str | os.PathLike) else tuning_records
+    with records.applied_from(paths, lambda line: warnings.warn(line, stacklevel=3)):
+        program = pipeline.compile_module(
+            mod,
+            arch,
+            name=name,
+            input_names=inputs,
+            output_names=outputs,
+            input_dtypes=dtypes[0] if len(dtypes[0]) == len(inputs) else (),
+            output_dtypes=dtypes[1] if len(dtypes[1]) == count else (),
+            io=io,
+            memory_options=memory,
+            function=entry,
+            preference=preference,
+        )
     return Library(program, externs)
 
 

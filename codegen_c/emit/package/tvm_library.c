@@ -12,6 +12,7 @@
 //   "get_device_tensor"                             -> an empty tensor, where inputs must be
 //   "profile" function|None                         calls function(end, call, name, kernel) before
 //                                                   and after every kernel call of the runs to come
+//   "times" n                                       -> str, how long n runs and their calls take
 //
 // An input whose shape is open takes that of the tensor it is set to; shapes of several inputs are
 // looked at together, by the next "run".
@@ -203,6 +204,12 @@ static int set_profile(execution_t *e, const TVMFFIAny *args) {
   return given ? TVMFFIObjectIncRef(e->profile) : 0;
 }
 
+static int times(execution_t *e, const TVMFFIAny *args, TVMFFIAny *result) {
+  const int status = execution_times(e, args, run, result);
+  (void)megcc_set_profile(e->context, e->profile != NULL ? on_call : NULL, e);
+  return status;
+}
+
 static int execution_call(void *self, const TVMFFIAny *args, int32_t count, TVMFFIAny *result) {
   execution_t *e = (execution_t *)self;
   TVMFFIByteArray method;
@@ -231,6 +238,7 @@ static int execution_call(void *self, const TVMFFIAny *args, int32_t count, TVMF
   if (equals(&method, "get_input_shape") && count == 1) return get_input_shape(e, rest, result);
   if (equals(&method, "get_device_tensor") && count == 0) return get_device_tensor(result);
   if (equals(&method, "profile") && count == 1) return set_profile(e, rest);
+  if (equals(&method, "times") && count == 1) return times(e, rest, result);
   if (equals(&method, "get_input_index") && count == 1) return get_input_index(e, rest, result);
   char message[kMessageBytes];
   snprintf(message, sizeof(message), "there is no method '%.*s' of %d arguments",

@@ -72,6 +72,14 @@ void execution_free(void *self);
 // Gives the context all the memory that the present shapes need.
 int execution_provide(execution_t *e);
 
+// ---- tvm_times.c -----------------------------------------------------------------------------
+
+typedef int (*run_fn)(execution_t *e);
+
+// Returns lines "-1 nanoseconds" of whole runs, then lines "call nanoseconds" of each of their
+// calls. The context's profile hook has to be set again afterwards.
+int execution_times(execution_t *e, const TVMFFIAny *count, run_fn run, TVMFFIAny *result);
+
 // ---- tvm_tensors.c ---------------------------------------------------------------------------
 
 // Bytes of the model's port.

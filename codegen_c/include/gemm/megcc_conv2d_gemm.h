@@ -19,7 +19,9 @@
 #include "gemm/megcc_gemm.h"
 #include "op/conv2d.h"
 
+#ifndef MEGCC_CONV_FEW
 #define MEGCC_CONV_FEW 16  // row taps up to this many channels
+#endif
 
 // Copies the floats of one kernel row that lie in the image, zeros where they do not.
 static void megcc_conv_patch(const megcc_elem_t *row, int32_t left, int32_t width, int32_t kw,

@@ -265,7 +265,9 @@ static void megcc_gemm_block(const megcc_gemm_t *g, int32_t rows, int32_t c0, in
 // A kernel's unit of work is a block of rows by MEGCC_GEMM_UNIT columns, blocks outside: few rows
 // of many columns split as well as many rows.
 #define MEGCC_GEMM_UNIT 16
+#ifndef MEGCC_GEMM_BLOCK
 #define MEGCC_GEMM_BLOCK 96
+#endif
 #define MEGCC_GEMM_ENTRY 8  // bytes that a row's address takes in a workspace, whatever the machine
 
 // Rows of a block: at most MEGCC_GEMM_BLOCK, whole tiles, all blocks equal, so that no short last

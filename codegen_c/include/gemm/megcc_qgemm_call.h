@@ -12,9 +12,11 @@
 // MEGCC_QGEMM_FLIP: 1 where unsigned bytes are made signed, by subtracting 128, before they are
 // multiplied, 2 where signed ones are made unsigned.
 
-#define MEGCC_QGEMM_UNIT 16   // columns of a unit of work
+#define MEGCC_QGEMM_UNIT 16  // columns of a unit of work
+#ifndef MEGCC_QGEMM_BLOCK
 #define MEGCC_QGEMM_BLOCK 96  // rows of a block, at most
-#define MEGCC_QGEMM_ENTRY 8   // bytes of a row's address in a workspace, whatever the machine
+#endif
+#define MEGCC_QGEMM_ENTRY 8  // bytes of a row's address in a workspace, whatever the machine
 
 #ifdef MEGCC_QGEMM_LANES
 #include "gemm/megcc_qgemm_panels.h"

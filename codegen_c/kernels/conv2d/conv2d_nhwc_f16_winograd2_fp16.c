@@ -9,8 +9,12 @@
 // Winograd's F(2 x 2, 3 x 3): megcc_winograd.h. Sums and transforms of f16, panels of 16 channels.
 #define MEGCC_F16 2
 #define MEGCC_WINOGRAD_M 2
+#ifndef MEGCC_WINOGRAD_TILES
 #define MEGCC_WINOGRAD_TILES 32
+#endif
+#ifndef MEGCC_WINOGRAD_COLS
 #define MEGCC_WINOGRAD_COLS 48
+#endif
 #define STEPS 6  // instructions of both passes of a transform, for each value
 #define NR 16
 

@@ -7,6 +7,7 @@
 // rank: 10
 // tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual
+// tune: MEGCC_GEMM_BLOCK=24,48,192 MEGCC_CONV_FEW=1,64
 // pack: w=gemm_panels(nr=NR)
 // workspace: MEGCC_GEMM_ENTRY * kh * min(MEGCC_GEMM_BLOCK, n * oh * ow)
 //   + sizeof(X) * kw * ic * (1 + kh * min(MEGCC_GEMM_BLOCK, n * oh * ow,

@@ -7,6 +7,7 @@
 // rank: 10
 // tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual
+// tune: MEGCC_WINOGRAD_TILES=16,64 MEGCC_WINOGRAD_COLS=8,16,24,48
 // pack: w=winograd_panels(m=MEGCC_WINOGRAD_M, nr=NR)
 // workspace: min(MEGCC_WINOGRAD_TILES, n * ((oh + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)
 //   * ((ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)) * (MEGCC_GEMM_ENTRY + sizeof(X)
@@ -35,8 +36,12 @@
 //
 // Winograd's F(2 x 2, 3 x 3): megcc_winograd.h.
 #define MEGCC_WINOGRAD_M 2
+#ifndef MEGCC_WINOGRAD_TILES
 #define MEGCC_WINOGRAD_TILES 32
+#endif
+#ifndef MEGCC_WINOGRAD_COLS
 #define MEGCC_WINOGRAD_COLS 24
+#endif
 #define STEPS 6  // instructions of both passes of a transform, for each value
 #define NR 8
 

@@ -7,6 +7,7 @@
 // rank: 10
 // tolerance: 3e-5
 // params: ACT=act RESIDUAL=residual
+// tune: MEGCC_WINOGRAD_TILES=12,48 MEGCC_WINOGRAD_COLS=8,16,24,48
 // pack: w=winograd_panels(m=MEGCC_WINOGRAD_M, nr=NR)
 // workspace: min(MEGCC_WINOGRAD_TILES, n * ((oh + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)
 //   * ((ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)) * (MEGCC_GEMM_ENTRY + sizeof(X)
@@ -35,8 +36,12 @@
 //
 // Winograd's F(6 x 6, 3 x 3): megcc_winograd.h.
 #define MEGCC_WINOGRAD_M 6
+#ifndef MEGCC_WINOGRAD_TILES
 #define MEGCC_WINOGRAD_TILES 24
+#endif
+#ifndef MEGCC_WINOGRAD_COLS
 #define MEGCC_WINOGRAD_COLS 24
+#endif
 #define STEPS 12  // instructions of both passes of a transform, for each value
 #define NR 8
 

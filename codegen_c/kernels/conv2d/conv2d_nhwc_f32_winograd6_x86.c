@@ -5,8 +5,12 @@
 //
 // Winograd's F(6 x 6, 3 x 3): megcc_winograd.h. Panels of 16 channels suit AVX2 and AVX-512.
 #define MEGCC_WINOGRAD_M 6
+#ifndef MEGCC_WINOGRAD_TILES
 #define MEGCC_WINOGRAD_TILES 24
+#endif
+#ifndef MEGCC_WINOGRAD_COLS
 #define MEGCC_WINOGRAD_COLS 48
+#endif
 #define STEPS 12  // instructions of both passes of a transform, for each value
 #define NR 16
 

@@ -7,6 +7,7 @@
 // rank: 11
 // tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual BIAS=bias TRANS_B=trans_b
+// tune: MEGCC_GEMM_BLOCK=24,48,192
 // workspace: 64 * min(MEGCC_GEMM_BLOCK // 8, (m + 7) // 8)
 //   + sizeof(L) * k * NR * min(MEGCC_MATMUL_COLS // NR, (n + NR - 1) // NR)
 // inplace: residual

@@ -7,6 +7,7 @@
 // rank: 10
 // tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual BIAS=bias
+// tune: MEGCC_GEMM_BLOCK=24,48,192
 // pack: rhs=matmul_panels(nr=NR)
 // workspace: MEGCC_GEMM_ENTRY * min(MEGCC_GEMM_BLOCK, b * m)
 // inplace: residual

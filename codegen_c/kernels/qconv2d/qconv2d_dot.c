@@ -8,6 +8,7 @@
 // tolerance: 1e-6 if out == MEGCC_QUANT_REAL and act else 0
 // params: X=X Y=Y OUT=out ACT=act SCALES=channel_scales OFFSET=offset ZERO=zero_operand
 //   LIMITS=(high - low < 255) TERMS=(w_zero != 0)
+// tune: MEGCC_QGEMM_BLOCK=24,48,192
 // pack: w=qgemm_panels(nr=NR, kr=MEGCC_QGEMM_KR, chunk=MEGCC_QGEMM_CHUNK, few=MEGCC_CONV_FEW)
 //   bias=qgemm_bias(flip=MEGCC_QGEMM_FLIP)
 // workspace: MEGCC_QGEMM_ENTRY * kh * min(MEGCC_QGEMM_BLOCK, n * oh * ow)

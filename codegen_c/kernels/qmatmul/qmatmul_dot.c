@@ -8,6 +8,7 @@
 // tolerance: 1e-6 if out == MEGCC_QUANT_REAL and act else 0
 // params: X=L Y=Y OUT=out ACT=act SCALES=channel_scales OFFSET=offset ZERO=zero_operand
 //   LIMITS=(high - low < 255) TERMS=(rhs_zero != 0)
+// tune: MEGCC_QGEMM_BLOCK=24,48,192
 // pack: rhs=qmatmul_panels(nr=NR, kr=MEGCC_QGEMM_KR, chunk=MEGCC_QGEMM_CHUNK)
 //   bias=qmatmul_bias(flip=MEGCC_QGEMM_FLIP)
 // workspace: MEGCC_QGEMM_ENTRY * min(MEGCC_QGEMM_BLOCK, b * m) + 2 * (k + MEGCC_RUN_PIECE)

@@ -2,6 +2,7 @@
 // like: qmatmul_dot
 // when: rhs_const == 1 and b * m == 1
 // rank: 22
+// tune:
 //
 // One row by a constant rhs, by sdot: megcc_qmatmul_gemm.h with tiles of one row only, so
 // little code.

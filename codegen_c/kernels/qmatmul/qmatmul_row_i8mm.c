@@ -3,6 +3,7 @@
 // isa: i8mm
 // when: rhs_const == 1 and b * m == 1
 // rank: 32
+// tune:
 //
 // One row by a constant rhs, by smmla: megcc_qmatmul_gemm.h with tiles of one row only, so
 // little code.

@@ -3,6 +3,7 @@
 // isa: none
 // when: rhs_const == 1 and b * m == 1
 // rank: 18
+// tune:
 // params: X=L Y=Y OUT=out ACT=act SCALES=channel_scales OFFSET=offset ZERO=zero_operand
 //   LIMITS=(high - low < 255) TERMS=(rhs_zero != 0) NARROW=narrow
 //

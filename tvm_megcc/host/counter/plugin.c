@@ -5,9 +5,9 @@
 //
 //   qemu-aarch64 -plugin plugin.so,out=FILE[,marked=1] PROGRAM ...
 //
-// marked=1 counts between the hints of marks.h, summed over all regions. Version 1 of the plugin
-// interface: qemu 4.2 to 8.1, linked dynamically. Of it, what is used is declared here, as no
-// package brings a header.
+// marked=1 counts between the hints of marks.h, each region and all together. Version 1 of the
+// plugin interface: qemu 4.2 to 8.1, linked dynamically. Of it, what is used is declared here, as
+// no package brings a header.
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -64,17 +64,27 @@ struct block {
 static struct block *blocks;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_64_bit, marked, inside;
-static uint64_t regions;
+static uint64_t regions, *region;  // how many have ended; the instructions of each
 static char out_path[4096];
+
+static void add_region(uint64_t length) {
+  if ((regions & (regions + 1)) == 0) {  // room for 1, 3, 7, 15, ... is used up
+    region = (uint64_t *)realloc(region, (size_t)(2 * regions + 1) * sizeof *region);
+    if (region == NULL) abort();
+  }
+  region[regions++] = length;
+}
 
 static void enter_or_leave(bool enter) {
   struct block *b;
+  uint64_t length = 0;
   pthread_mutex_lock(&lock);
   for (b = blocks; b && enter != inside; b = b->next) {
     if (!enter) b->counted += b->executed - b->at_begin;
+    if (!enter) length += (b->executed - b->at_begin) * b->length;
     b->at_begin = b->executed;
   }
-  regions += inside && !enter;
+  if (inside && !enter) add_region(length);
   inside = enter;
   pthread_mutex_unlock(&lock);
 }
@@ -156,7 +166,8 @@ static void on_translated(plugin_id id, struct qemu_plugin_tb *tb) {
 
 // ---- report --------------------------------------------------------------------------------
 
-// Lines: "T name value", "C class value text", "B address length executions", "M file map".
+// Lines: "T name value", "C class value text", "B address length executions", "M file map",
+// "R instructions" of each region in order.
 static void on_end(plugin_id id, void *data) {
   static const char *const names[] = {
 #define X(name, text) #name,
@@ -169,7 +180,7 @@ static void on_end(plugin_id id, void *data) {
 #undef X
   };
   uint64_t classes[CLASS_COUNT] = {0};
-  uint64_t total = 0, mac32 = 0, mac16 = 0, mac8 = 0, mac64 = 0, load = 0, store = 0;
+  uint64_t at, total = 0, mac32 = 0, mac16 = 0, mac8 = 0, mac64 = 0, load = 0, store = 0;
   char line[4352];
   struct block *b;
   FILE *f, *maps;
@@ -204,6 +215,7 @@ static void on_end(plugin_id id, void *data) {
   for (k = 0; k < CLASS_COUNT; ++k) {
     fprintf(f, "C %s %" PRIu64 " %s\n", names[k], classes[k], texts[k]);
   }
+  for (at = 0; at < regions; ++at) fprintf(f, "R %" PRIu64 "\n", region[at]);
   maps = fopen("/proc/self/maps", "r");
   while (maps && fgets(line, sizeof line, maps)) {
     if (strchr(line, '/')) fprintf(f, "M %s", line);

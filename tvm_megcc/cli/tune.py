@@ -1,0 +1,99 @@
+"""``tvmc tune``: measure what there is to choose of a model, and write records of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tvm_megcc.cli import dynamic, memory, options
+from tvm_megcc.errors import InputError, ToolError
+
+HELP = "measure the kernels that a model may use, and write records for tvmc compile"
+
+_CLEAR = "\r\x1b[K"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help=options.MODEL)
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="RECORDS.json",
+        help="the file that records are appended to; what it has already is not measured again",
+    )  # fmt: skip
+    options.add_compiling(parser)
+    parser.add_argument(
+        "--measure",
+        choices=("instructions", "time"),
+        help="executed instructions under qemu, or time on this machine or on boards (default:"
+        " time on boards and where this machine is of the architecture, else instructions)",
+    )
+    parser.add_argument(
+        "--rpc-tracker", metavar="HOST:PORT", help="measure on the boards of TVM's RPC tracker"
+    )
+    parser.add_argument("--rpc-key", metavar="KEY", help="of the boards at the tracker")
+    parser.add_argument(
+        "--trials", type=options.count, metavar="N", help="builds of the model, at most"
+    )
+    parser.add_argument(
+        "--time", type=float, metavar="SECONDS", help="after so many, no new build begins"
+    )
+    parser.add_argument("--inputs", metavar="IN.npz", help="the inputs, by name; else made up")
+    parser.add_argument(
+        "--shapes",
+        metavar="SHAPES",
+        action="append",
+        help='sizes of the inputs\' open dims to measure with, as in "x:[1,3,320,320]"; several'
+        " times for several sizes (default: those of each bucket)",
+    )
+    memory.add(parser)
+    dynamic.add(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    from tvm_megcc.tuning import boards, report, session
+
+    archs = options.architectures(args)
+    if len(archs) != 1:
+        raise InputError(f"a model is tuned for one machine at a time, not {', '.join(archs)}")
+    shapes, changing = dynamic.read(args)
+    with _progress() as tell:
+        found = session.tune_model(
+            args.model,
+            args.output,
+            arch=archs[0],
+            input_shapes=shapes,
+            params=options.params(args),
+            dynamic=changing,
+            preference=options.preference(args),
+            memory=memory.read(args),
+            io=args.io,
+            measure=args.measure,
+            tracker=None if args.rpc_tracker is None else boards.address(args.rpc_tracker),
+            key=args.rpc_key,
+            trials=args.trials,
+            seconds=args.time,
+            earlier=args.tuning_records,
+            inputs=None if args.inputs is None else Path(args.inputs),
+            sizes=[options.shapes(text) or {} for text in args.shapes or ()],
+            tell=tell,
+        )
+    if found.rows:
+        options.print_table(report.HEAD, found.table())
+    for line in found.lines():
+        print(line)
+    if found.stopped:
+        raise ToolError(f"{found.stopped}; what was measured is in '{args.output}'")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """A line on the terminal that says how far it is; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda line: None
+        return
+    try:
+        yield lambda line: print(f"{_CLEAR}{line}", end="", file=sys.stderr, flush=True)
+    finally:
+        print(_CLEAR, end="", file=sys.stderr, flush=True)

@@ -1,0 +1,124 @@
+"""What measuring says of the kernels that may serve a call, for whoever chooses between them.
+
+Enters: a call as a `Task`, and the kernels that can serve it. Leaves: what each was measured to
+cost. The one who knows is set for the extent of a ``with`` block, as TVM's own records are, so that
+nothing between the user and the choice passes it on.
+
+Example
+-------
+>>> with applied(Constant({"gemm": 7.0})):                         # doctest: +SKIP
+...     pipeline.compile_module(mod, "arm64", ...)
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from tvm_megcc.core.machine import machine
+from tvm_megcc.dims import Dim, symbols
+from tvm_megcc.kernels.expression import Fact
+from tvm_megcc.kernels.registry import KernelFile
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A call that kernels serve, as records name it: equal in every model that has it.
+
+    Attributes
+    ----------
+    op : str
+    machine : str
+        By its full name, as in ``arm64+dotprod``.
+    facts : str
+        JSON of the call's facts, types among them, in the order of their names. An open dim is
+        text: its formula and the bounds of its symbols.
+    """
+
+    op: str
+    machine: str
+    facts: str
+
+    @classmethod
+    def of(cls, op: str, arch: str, facts: Mapping[str, Fact]) -> Task:
+        plain = {name: _plain(facts[name]) for name in sorted(facts)}
+        return cls(op, machine(arch).name, json.dumps(plain))
+
+
+def _plain(value: Fact) -> int | float | str:
+    if isinstance(value, Dim):
+        rows = ((s.name, *s.bounds) for s in sorted(symbols(value), key=lambda s: s.name))
+        return f"{value} for " + ", ".join(f"{name} in {low}..{high}" for name, low, high in rows)
+    if isinstance(value, bool):
+        return int(value)
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What is known of a call's kernels.
+
+    Attributes
+    ----------
+    costs : tuple of float or None
+        For each kernel in the order in which they were given; None where nothing is known, or the
+        kernel is refused.
+    unit : str
+        Of the costs: ``instructions`` or ``ns``.
+    wanted : int or None
+        The kernel that is taken whatever it costs: while tuning, the one that is being measured.
+    """
+
+    costs: tuple[float | None, ...]
+    unit: str
+    wanted: int | None = None
+
+
+class Knowledge(Protocol):
+    """Who answers what kernels cost.
+
+    Attributes
+    ----------
+    is_trial : bool
+        Whether each call is to have the instance that it would have alone, so that what is measured
+        of it is its own.
+    """
+
+    is_trial: ClassVar[bool]
+
+    def figures(
+        self,
+        task: Task,
+        facts: Mapping[str, Fact],
+        kernels: Sequence[KernelFile],
+        usual: KernelFile,
+    ) -> Figures | None:
+        """What is known of a call, None where nothing is.
+
+        `kernels` are all that can serve it; `usual` is the one that is taken without knowledge,
+        as far as one call alone can say.
+        """
+        ...
+
+
+_KNOWLEDGE: ContextVar[Knowledge | None] = ContextVar("tvm_megcc.knowledge", default=None)
+
+
+@contextmanager
+def applied(knowledge: Knowledge | None) -> Iterator[None]:
+    """What is compiled within the block is chosen by this knowledge; None: without any."""
+    token = _KNOWLEDGE.set(knowledge)
+    try:
+        yield
+    finally:
+        _KNOWLEDGE.reset(token)
+
+
+def current() -> Knowledge | None:
+    """The knowledge of the block that we are in."""
+    return _KNOWLEDGE.get()

@@ -1,0 +1,120 @@
+"""What tuning found, as a value and as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tvm_megcc.kernels.tuned import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A tuned call.
+
+    Attributes
+    ----------
+    task : Task
+    default : str
+        The candidate that is taken without records.
+    costs : mapping of str to float
+        By candidate, the default among them.
+    """
+
+    task: Task
+    default: str
+    costs: Mapping[str, float]
+
+    @property
+    def best(self) -> str:
+        return min(self.costs, key=lambda name: (self.costs[name], name != self.default, name))
+
+    @property
+    def worst(self) -> str:
+        return max(self.costs, key=lambda name: (self.costs[name], name))
+
+    @property
+    def gain(self) -> float:
+        """What the best one saves of the default's cost."""
+        return self.costs[self.default] - self.costs[self.best]
+
+
+@dataclass(slots=True)
+class Report:
+    """Of one tuning.
+
+    Attributes
+    ----------
+    unit : str
+    before, after : float
+        The whole model, untuned and with the records; `after` is None where it was stopped.
+    builds, records : int
+        That were made.
+    seconds : float
+    rows : list of Row
+    refused : list of str
+        Candidates that are never taken, each with the reason.
+    unseen : set of Task
+        Calls that did not run with these inputs.
+    stopped : str
+        Why it ended early, else "": what was measured until then is kept.
+    """
+
+    unit: str = ""
+    before: float = 0.0
+    after: float | None = None
+    builds: int = 0
+    records: int = 0
+    seconds: float = 0.0
+    rows: list[Row] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    unseen: set[Task] = field(default_factory=set)
+    stopped: str = ""
+
+    def table(self) -> list[tuple[str, ...]]:
+        """A row for each tuned call, the largest gain first."""
+        rows = sorted(self.rows, key=lambda row: -row.gain)
+        return [
+            (
+                row.task.op,
+                _sizes(row.task),
+                *(_cell(row, name) for name in (row.worst, row.default, row.best)),
+            )
+            for row in rows
+        ]
+
+    def lines(self) -> Iterator[str]:
+        """What is said besides the table."""
+        for line in self.refused:
+            yield f"refused: {line}"
+        if self.unseen:
+            yield f"{len(self.unseen)} calls did not run with these inputs and are not tuned"
+        yield (
+            f"{len(self.rows)} different calls, {self.records} new records from {self.builds}"
+            f" builds in {self.seconds:.0f} s"
+        )
+        if self.after is not None:
+            ratio = self.after / self.before if self.before else 1.0
+            yield (
+                f"the whole model: {_number(self.before)} -> {_number(self.after)} {self.unit}"
+                f" ({ratio:.1%})"
+            )
+
+
+def _cell(row: Row, candidate: str) -> str:
+    return f"{_number(row.costs[candidate])} {candidate}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _sizes(task: Task) -> str:
+    """The sizes of a call, as far as they are not 0 or 1: its other facts are codes."""
+    facts = json.loads(task.facts)
+    words = [f"{k}={v}" for k, v in facts.items() if v not in (0, 1) and len(k) <= 4]
+    return " ".join(words)
+
+
+HEAD = ("operator", "sizes", "worst", "default", "best")

@@ -1,0 +1,197 @@
+"""Tuning of a model in a file: what `tvmc tune` does, for Python, too.
+
+Example
+-------
+>>> tune_model("model.onnx", "records.json", arch="arm64")         # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tvm_megcc.core.preference import DEFAULT as BALANCED
+from tvm_megcc.core.preference import Preference
+from tvm_megcc.core.program import Bundle, Program, bundle_of
+from tvm_megcc.core.this_machine import is_native
+from tvm_megcc.core.version import VERSION
+from tvm_megcc.dims import at, samples
+from tvm_megcc.dynamic_options import STATIC, DynamicOptions
+from tvm_megcc.errors import InputError
+from tvm_megcc.host import arrays
+from tvm_megcc.host.package import Port
+from tvm_megcc.memory.variants import sizes_of, variant_for
+from tvm_megcc.memory_options import DEFAULT, MemoryOptions
+from tvm_megcc.target import resolve
+from tvm_megcc.tuning.boards import Boards
+from tvm_megcc.tuning.measuring import Local, Measurer
+from tvm_megcc.tuning.report import Report
+from tvm_megcc.tuning.search import Job, tune
+
+Sizes = Mapping[str, Sequence[Any]]
+
+#: What is measured -> the unit of its records.
+MEASURES = {"instructions": "instructions", "time": "ns"}
+
+
+def tune_model(
+    model: Any,
+    records: str | os.PathLike[str],
+    *,
+    arch: str = "host",
+    input_shapes: Sizes | None = None,
+    params: Mapping[str, Any] | None = None,
+    dynamic: DynamicOptions = STATIC,
+    preference: Preference = BALANCED,
+    memory: MemoryOptions = DEFAULT,
+    io: str = "caller",
+    measure: str | None = None,
+    tracker: tuple[str, int] | None = None,
+    key: str | None = None,
+    trials: int | None = None,
+    seconds: float | None = None,
+    earlier: Sequence[str | os.PathLike[str]] = (),
+    inputs: Path | None = None,
+    sizes: Sequence[Sizes] = (),
+    tell: Callable[[str], None] = lambda line: None,
+) -> Report:
+    """Measure what there is to choose of a model.
+
+    Parameters
+    ----------
+    model, input_shapes, params, dynamic, preference, memory, io
+        As `driver.compile_model` takes them.
+    records : path
+        Records are appended to it after every build.
+    arch : str
+        A machine.
+    measure : {"instructions", "time"}, optional
+        By default time where this machine is of the architecture, and on boards.
+    tracker : (host, port), optional
+        Of TVM's RPC: its boards with the `key` measure.
+    key : str, optional
+    trials : int, optional
+        Builds at most.
+    seconds : float, optional
+        After so many no new build begins.
+    earlier : sequence of path
+        Further files of records, whose candidates are not measured again.
+    inputs : path, optional
+        An ``.npz``; by default inputs are made up.
+    sizes : sequence of shapes
+        Where dims are open, the shapes to measure with; by default those of each bucket.
+    tell : callable
+        Called with a line about how far it is.
+
+    Raises
+    ------
+    tvm_megcc.errors.MegccError
+        When the model cannot be compiled, or cannot be measured here.
+    """
+    from tvm_megcc import importers, pipeline
+
+    (arch,) = resolve([arch])
+    measurer = measurer_for(arch, measure, tracker, key)
+    imported = importers.import_model(model, dynamic.import_shapes(input_shapes), params)
+    dynamic.apply(imported)
+
+    def compiled() -> Program | Bundle:
+        return pipeline.compile_module(
+            imported.mod,
+            arch,
+            name=imported.name,
+            input_names=[port.name for port in imported.inputs],
+            output_names=[port.name for port in imported.outputs],
+            input_dtypes=[port.dtype for port in imported.inputs],
+            output_dtypes=[port.dtype for port in imported.outputs],
+            io=io,
+            memory_options=memory,
+            preference=preference,
+        )
+
+    return tune(
+        Job(
+            compiled,
+            cases(compiled(), inputs, sizes),
+            preference,
+            measurer,
+            Path(records),
+            [Path(path) for path in earlier],
+            trials,
+            seconds,
+            VERSION,
+            tell,
+        )
+    )
+
+
+def measurer_for(
+    arch: str, measure: str | None, tracker: tuple[str, int] | None = None, key: str | None = None
+) -> Measurer:
+    """What measures: this machine, an emulator, or boards.
+
+    Raises
+    ------
+    MegccError
+        When it cannot.
+    """
+    if (tracker is None) != (key is None):
+        raise InputError("a tracker and a key belong together: give --rpc-tracker and --rpc-key")
+    if tracker is not None and key is not None:
+        if measure not in (None, "time"):
+            raise InputError("boards measure time: leave out --measure, or the tracker")
+        return Boards(arch, *tracker, key)
+    if measure is None:
+        measure = "time" if is_native(arch) else "instructions"
+    if measure not in MEASURES:
+        raise InputError(f"measure {measure!r} is not known; choose from {', '.join(MEASURES)}")
+    return Local(arch, MEASURES[measure])
+
+
+def cases(
+    program: Program | Bundle, inputs: Path | None, sizes: Sequence[Sizes]
+) -> tuple[arrays.Arrays, ...]:
+    """The inputs that a program is measured with: for open sizes several.
+
+    Raises
+    ------
+    InputError
+        When the inputs or sizes do not fit the model.
+    """
+    bundle = program if isinstance(program, Bundle) else bundle_of(program)
+    ports = tuple(
+        Port(port.name, port.dtype, tuple(d if isinstance(d, int) else str(d) for d in port.dims))
+        for port in bundle.inputs
+    )
+    if inputs is not None:
+        return (arrays.check(ports, arrays.read_npz(inputs), f"'{inputs}'"),)
+    if sizes or not bundle.symbols:
+        return tuple(arrays.fill(arrays.sized(ports, given), "random") for given in sizes or [{}])
+    return tuple(
+        arrays.fill(arrays.sized(ports, given), "random") for given in bucket_sizes(bundle)
+    )
+
+
+def bucket_sizes(bundle: Bundle) -> list[dict[str, tuple[int, ...]]]:
+    """Shapes of the inputs for each program of a bundle: the largest of a bucket that has an end.
+
+    A program that none of the sizes that we can think of reaches has none.
+    """
+    found = []
+    for variant in bundle.variants:
+        ends = {
+            bundle.symbols[r.symbol].name: r.low if r.high is None else r.high - 1
+            for r in variant.guard
+        }
+        for row in samples(bundle.symbols):
+            values = {**row, **ends}
+            shapes = {p.name: tuple(at(d, values) for d in p.dims) for p in bundle.inputs}
+            try:
+                if variant_for(bundle, sizes_of(bundle, shapes)) is variant:
+                    found.append(shapes)
+                    break
+            except InputError:
+                continue
+    return found

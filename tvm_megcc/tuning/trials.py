@@ -1,0 +1,101 @@
+"""What can be tried of a model: its calls, each with the kernels that can serve it.
+
+A `Survey` listens while the model is compiled as ever; a `Trial` makes each call take a kernel of
+our choice. Both are `kernels.tuned.Knowledge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tvm_megcc.core.preference import Preference
+from tvm_megcc.kernels.expression import Fact
+from tvm_megcc.kernels.registry import KernelFile
+from tvm_megcc.kernels.tuned import Figures, Task
+
+#: What a call looks like in a program: the kernel's symbol and its attributes.
+Signature = tuple[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that has several candidates.
+
+    Attributes
+    ----------
+    task : Task
+    facts : mapping
+    kernels : tuple of KernelFile
+        The usual one first, then those that promise most.
+    """
+
+    task: Task
+    facts: Mapping[str, Fact]
+    kernels: tuple[KernelFile, ...]
+
+    @property
+    def usual(self) -> KernelFile:
+        return self.kernels[0]
+
+    def signature(self, kernel: KernelFile) -> Signature:
+        """What a program has where a kernel serves the call."""
+        attrs = tuple(str(attr) for attr in kernel.attrs(self.facts))
+        return kernel.instance(self.facts).symbol, attrs
+
+
+@dataclass(slots=True)
+class Survey:
+    """Hears of every call, and knows nothing.
+
+    Attributes
+    ----------
+    preference : Preference
+        Kernels that it rules out are no candidates.
+    calls : dict of Task to Call
+        Those with a choice.
+    """
+
+    is_trial: ClassVar[bool] = False
+
+    preference: Preference
+    calls: dict[Task, Call] = field(default_factory=dict)
+
+    def figures(
+        self,
+        task: Task,
+        facts: Mapping[str, Fact],
+        kernels: Sequence[KernelFile],
+        usual: KernelFile,
+    ) -> Figures | None:
+        others = [k for k in kernels if k != usual and self._may(k)]
+        if others:
+            self.calls[task] = Call(task, dict(facts), (usual, *others))
+        return None
+
+    def _may(self, kernel: KernelFile) -> bool:
+        if self.preference.exact and not kernel.exact:
+            return False
+        return self.preference.optimize in kernel.optimize
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Makes calls take these kernels; calls that are not named stay as they are."""
+
+    is_trial: ClassVar[bool] = True
+
+    kernels: Mapping[Task, KernelFile]
+
+    def figures(
+        self,
+        task: Task,
+        facts: Mapping[str, Fact],
+        kernels: Sequence[KernelFile],
+        usual: KernelFile,
+    ) -> Figures | None:
+        kernel = self.kernels.get(task)
+        if kernel is None:
+            return None
+        return Figures((None,) * len(kernels), "instructions", list(kernels).index(kernel))
