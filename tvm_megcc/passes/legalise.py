@@ -62,9 +62,9 @@ class ScalarsApart:
     """A TIR function that takes some dims as arguments, as ``arange`` does, is fused with nothing.
 
     FuseTIR (TVM 0.27) ends in an internal error (``VarRemapGet``) where one is fused with a tensor
-    whose shape has another dim that stands in no operand's shape. That needs two dims, and functions
-    that take different ones: behind a stride, where all sizes are computed of two dims, each function
-    takes both, and these are fused.
+    whose shape has another dim that stands in no operand's shape. That needs two dims, and
+    functions that take different ones: behind a stride, where all sizes are computed of two dims,
+    each function takes both, and these are fused.
     """
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
