@@ -110,6 +110,25 @@ def test_channels_last_result_used_twice_is_transposed_once() -> None:
     _check(body, 2, SHAPE)
 
 
+def test_pixels_of_open_sizes_stay_where_they_are() -> None:
+    """A deconvolution by products: two rows and columns of every pixel, of sizes that may be 0."""
+    height, width = (tirx.Var(name, "int64") for name in ("height", "width"))
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType([1, 3, 4 * height, width], "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = _conv(x, 3, 8)
+            split = relax.ShapeExpr([1, 2, 2, 2, 4 * height, width])
+            moved = relax.op.permute_dims(relax.op.reshape(y, split), [0, 1, 4, 2, 5, 3])
+            whole = relax.op.reshape(moved, relax.ShapeExpr([1, 2, 8 * height, 2 * width]))
+            result = builder.emit_output(relax.op.nn.relu(_conv(whole, 2, 2)))
+        builder.emit_func_output(result)
+    after = ChannelsLast()(builder.get())
+    permuted = [b.value for b in after["main"].body.blocks[0].bindings]
+    ranks = [v.ty.ndim for v in permuted if isinstance(v, relax.Call) and v.op.name == PERMUTE]
+    assert ranks == [4, 6, 4], after.script(show_meta=False)  # in, the pixels, out
+
+
 def test_a_size_that_is_checked_stays_between_the_transposes() -> None:
     height = tirx.Var("height", "int64")
     x = relax.Var("x", relax.TensorType((1, 3, height, 8), "float32"))

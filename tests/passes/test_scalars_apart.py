@@ -45,3 +45,17 @@ def test_one_dim_is_fused() -> None:
     before = legalised(one_dim=True)
     tvm.ir.assert_structural_equal(ScalarsApart()(before), before)
     assert len(functions(LegaliseRest()(product(one_dim=True)))) == 1
+
+
+def test_what_takes_the_same_dims_is_fused() -> None:
+    """Behind a stride every size is computed of h and w, which each function then takes."""
+    builder = relax.BlockBuilder()
+    h, w = (tirx.Var(name, "int64") for name in "hw")
+    x = relax.Var("x", relax.TensorType([h, w], "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            every = {"axes": [0, 1], "begin": [0, 0], "end": [1 << 30] * 2, "strides": [2, 2]}
+            half = builder.emit(relax.op.strided_slice(x, **every))
+            result = builder.emit_output(relax.op.exp(relax.op.tanh(half)))
+        builder.emit_func_output(result)
+    assert len(functions(LegaliseRest()(builder.get()))) == 2

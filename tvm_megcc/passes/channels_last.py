@@ -20,7 +20,7 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.dims import Size, Undecided, floormod
+from tvm_megcc.dims import Size, Undecided, floormod, typical
 from tvm_megcc.passes.channels_last_spatial import (
     NCHW_OF_NHWC,
     NHWC_OF_NCHW,
@@ -71,11 +71,17 @@ def _is_part(size: Size, whole: Size) -> bool:
     try:
         return size < whole
     except Undecided:
-        if floormod(whole, size) == 0:
+        if _is_multiple(whole, size):
             return True
-        if floormod(size, whole) == 0:
+        if _is_multiple(size, whole):
             return False
         raise
+
+
+def _is_multiple(whole: Size, size: Size) -> bool:
+    """Whether `whole` is `size` times an integer, which may be empty both."""
+    times = typical(whole) // max(1, typical(size))
+    return floormod(whole, size) == 0 or size * times == whole
 
 
 def _regroup(source: Sequence[Size], target: Sequence[Size]) -> list[tuple[list[int], list[int]]]:

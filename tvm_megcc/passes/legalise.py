@@ -59,21 +59,29 @@ class LegaliseRest:
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ScalarsApart")
 class ScalarsApart:
-    """A TIR function that takes a dim as an argument, as ``arange`` does, is fused with nothing.
+    """A TIR function that takes some dims as arguments, as ``arange`` does, is fused with nothing.
 
     FuseTIR (TVM 0.27) ends in an internal error (``VarRemapGet``) where one is fused with a tensor
-    whose shape has another dim that stands in no operand's shape. That needs two dims.
+    whose shape has another dim that stands in no operand's shape. That needs two dims, and
+    functions that take different ones: behind a stride, where all sizes are computed of two dims,
+    each function takes both, and these are fused.
     """
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         relax_functions = [f for f in mod.functions.values() if isinstance(f, relax.Function)]
         if all(len(variables_of(f)) < 2 for f in relax_functions):
             return mod
-        apart = {
-            gvar: func.with_attr("op_pattern", _OPAQUE)
+        taken = {
+            gvar: frozenset(p.name for p in func.params if isinstance(p.ty, tvm.ir.PrimType))
             for gvar, func in mod.functions_items()
             if isinstance(func, tirx.PrimFunc)
-            and any(isinstance(param.ty, tvm.ir.PrimType) for param in func.params)
+        }
+        every = frozenset().union(*taken.values())
+        alike = len(every) > 1
+        apart = {
+            gvar: mod[gvar].with_attr("op_pattern", _OPAQUE)
+            for gvar, dims in taken.items()
+            if dims and not (alike and dims == every)
         }
         if not apart:
             return mod

@@ -2,6 +2,8 @@
 //
 //   MEGCC_TILE                       rows and columns of a tile
 //   megcc_tile(x, x_step, y, y_step)  y[r * y_step + c] = x[c * x_step + r]; steps in elements
+//   megcc_tile_pair(x, x_step, y)     where MEGCC_TILE_PAIR is defined: a tile and the one below it
+//                                     in x, to the rows y[0] ... y[MEGCC_TILE - 1], which move on
 //
 // Rows are paired by elements, the pairs by pairs, and so on: log2(MEGCC_TILE) steps.
 #ifndef MEGCC_TILE_H
@@ -43,6 +45,32 @@ MEGCC_INLINE void megcc_tile(const megcc_tile_t *x, ptrdiff_t x_step, megcc_tile
   vst1q_u32(dst + 3 * y_step, vcombine_u32(vget_high_u32(a.val[1]), vget_high_u32(b.val[1])));
 #endif
 }
+
+// By name: `stp` that moves its address on. It takes lanes as 16 bytes, which is another order on a
+// big-endian machine.
+#if defined(__aarch64__) && !defined(__AARCH64EB__) && !defined(MEGCC_SMALL)
+#define MEGCC_TILE_PAIR
+MEGCC_INLINE void megcc_tile_two(megcc_tile_t **y, uint64x2_t a, uint64x2_t b) {
+  megcc_tile_t(*to)[8] = (megcc_tile_t(*)[8]) * y;
+  __asm__("stp %q2, %q3, [%1], #32" : "=m"(*to), "+r"(*y) : "w"(a), "w"(b));
+}
+
+MEGCC_INLINE void megcc_tile_pair(const megcc_tile_t *x, ptrdiff_t s, megcc_tile_t **y) {
+  const uint32_t *src = (const uint32_t *)x;
+  const uint32x4x2_t a = vtrnq_u32(vld1q_u32(src), vld1q_u32(src + s));
+  const uint32x4x2_t b = vtrnq_u32(vld1q_u32(src + 2 * s), vld1q_u32(src + 3 * s));
+  const uint32x4x2_t c = vtrnq_u32(vld1q_u32(src + 4 * s), vld1q_u32(src + 5 * s));
+  const uint32x4x2_t d = vtrnq_u32(vld1q_u32(src + 6 * s), vld1q_u32(src + 7 * s));
+  const uint64x2_t a0 = vreinterpretq_u64_u32(a.val[0]), a1 = vreinterpretq_u64_u32(a.val[1]);
+  const uint64x2_t b0 = vreinterpretq_u64_u32(b.val[0]), b1 = vreinterpretq_u64_u32(b.val[1]);
+  const uint64x2_t c0 = vreinterpretq_u64_u32(c.val[0]), c1 = vreinterpretq_u64_u32(c.val[1]);
+  const uint64x2_t d0 = vreinterpretq_u64_u32(d.val[0]), d1 = vreinterpretq_u64_u32(d.val[1]);
+  megcc_tile_two(y, vtrn1q_u64(a0, b0), vtrn1q_u64(c0, d0));
+  megcc_tile_two(y + 1, vtrn1q_u64(a1, b1), vtrn1q_u64(c1, d1));
+  megcc_tile_two(y + 2, vtrn2q_u64(a0, b0), vtrn2q_u64(c0, d0));
+  megcc_tile_two(y + 3, vtrn2q_u64(a1, b1), vtrn2q_u64(c1, d1));
+}
+#endif
 #elif ESIZE == 2
 // Rows r and r + 4 of what four rows have become.
 MEGCC_INLINE void megcc_tile_halves(uint16_t *y, ptrdiff_t far, uint32x4_t a, uint32x4_t b) {

@@ -70,6 +70,14 @@ MEGCC_HOT static void plane(const elem_t *x, ptrdiff_t x_step, elem_t *y, ptrdif
         const elem_t *from = x + c0 * x_step + r;
         elem_t *to = y + r * y_step + c0;
         int32_t left = c1 - c0;
+#ifdef MEGCC_TILE_PAIR
+        elem_t *rows_of[MEGCC_TILE] = {to, to + y_step, to + 2 * y_step, to + 3 * y_step};
+        for (; left >= 2 * MEGCC_TILE; left -= 2 * MEGCC_TILE) {
+          megcc_tile_pair(from, x_step, rows_of);
+          from += 2 * MEGCC_TILE * x_step;
+        }
+        to = rows_of[0];
+#endif
         for (; left >= MEGCC_TILE; left -= MEGCC_TILE, to += MEGCC_TILE) {
           megcc_tile(from, x_step, to, y_step);
           from += MEGCC_TILE * x_step;
