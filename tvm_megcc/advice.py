@@ -43,5 +43,12 @@ def advice(imported: ImportedModel, options: DynamicOptions) -> Iterator[str]:
 def _bounded(port: InputInfo, axis: int) -> str:
     """The input's shape with bounds at one axis, as the user would write it."""
     dims = [str(d) if isinstance(d, int) else "?" for d in port.shape]
-    dims[axis] = "1..64"
+    dims[axis] = _example(axis, len(dims))
     return f"{port.name}:[{','.join(dims)}]"
+
+
+def _example(axis: int, rank: int) -> str:
+    """Bounds that a dim of this place may well have."""
+    if axis == 0:
+        return "1..8"  # a batch
+    return "32..640" if rank == 4 else "1..256"  # pixels; steps of a sequence

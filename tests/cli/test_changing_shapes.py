@@ -141,7 +141,7 @@ def test_advice(tvmc, two: str, tmp_path: Path) -> None:
     told = tvmc("compile", two, "-o", tmp_path / "pkg").err.splitlines()
     assert told[0] == (
         "tvmc: hint: 'batch' is unbounded: what depends on it is planned at run time; give"
-        ' --input-shapes "a:[1..64,?,3]" for an arena of known size'
+        ' --input-shapes "a:[1..8,?,3]" for an arena of known size'
     )
     assert len(told) == 3
     bounded = ("--input-shapes", "a:[1..2,1..3,3] b:[?,1..4,3]")
