@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tvm_megcc.codegen_c.emit.dataflow import sources
 from tvm_megcc.core.program import Call, Kernel, Program, Tensor
 from tvm_megcc.dims import Size, to_json
 
@@ -23,13 +24,19 @@ def graph(program: Program, links: Mapping[Kernel, str]) -> dict[str, object]:
     """
     steps = [(n, step) for n, step in enumerate(program.calls) if isinstance(step, Call)]
     used = sorted({t for _, step in steps for t in step.operands})
+    after = sources(program)
+    # Calls of one node, or of what a pass has made of many, share the list of nodes.
+    groups = {nodes: k for k, nodes in enumerate(dict.fromkeys(c.nodes for _, c in steps))}
     number = {tensor: k for k, tensor in enumerate(used)}
     return {
         "tensors": [_tensor(program.tensors[t]) for t in used],
+        "nodes": [list(nodes) for nodes in groups],
         "calls": [
             {
                 "kernel": links[program.kernels[step.kernel]],
                 "step": n,
+                "nodes": groups[step.nodes],
+                "after": after[n],
                 **_call(program, step, number),
             }
             for n, step in steps
@@ -55,7 +62,6 @@ def _call(program: Program, call: Call, number: Mapping[int, int]) -> dict[str, 
     cut = len(tensors) - call.n_outputs
     return {
         "name": call.name,
-        "nodes": list(call.nodes),
         "reads": tensors[:cut],
         "writes": tensors[cut:],
         "workspace": to_json(scratch),

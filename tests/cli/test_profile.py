@@ -10,10 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import onnx
+import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
-from tests.runtime import threaded
+from tests.cli import tiny
 from tvm_megcc.report import formats
 
 NODES = {"MatMul 'product'", "Relu 'relu'", "ReduceSum 'sum'"}
@@ -119,8 +120,12 @@ def test_profile_of_open_sizes(tvmc, dynamic: Path, tmp_path: Path) -> None:
 
 
 def test_trace_has_a_row_for_each_thread(tvmc, tmp_path: Path) -> None:
-    onnx.save(threaded.model(size=32), tmp_path / "m.onnx")
-    assert tvmc("compile", tmp_path / "m.onnx", "-o", tmp_path / "p", "--threads", 2).status == 0
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [512, 256])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [512, 256])
+    w = numpy_helper.from_array(np.ones((256, 256), np.float32), "w")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"], name="product")]
+    model = tiny.save(tiny.finish(helper.make_graph(nodes, "m", [x], [y], [w])), tmp_path)
+    assert tvmc("compile", model, "-o", tmp_path / "p", "--threads", 2).status == 0
     out = tmp_path / "t.trace.json"
     ran = tvmc("run", tmp_path / "p", "--threads", 2, "--repeat", 5, "--profile-output", out)
     assert ran.status == 0, ran.err

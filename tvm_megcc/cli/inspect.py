@@ -6,13 +6,10 @@ import argparse
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tvm_megcc.cli import changing, options, profiling
+from tvm_megcc.cli import changing, options, profiling, report
 from tvm_megcc.errors import InputError
-
-if TYPE_CHECKING:
-    from tvm_megcc.memory import Problem, Solution
 
 HELP = "show a package's inputs, outputs, memory and kernels"
 
@@ -48,12 +45,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="show what the package's `run --trace TRACE.json` has measured, perhaps on a device",
     )
     profiling.add_output(parser)
+    report.arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     from tvm_megcc.host import footprint, package
 
-    if args.profile is not None:
+    report.check(args)
+    if args.profile is not None and args.html is None:
         show_profile(args)
         return
     if args.profile_output:
@@ -69,6 +68,9 @@ def run(args: argparse.Namespace) -> None:
         facts["at"] = changing.at_shapes(facts, inputs, options.shapes(args.shapes) or {})
     if args.plot is not None:
         plot(facts, arch, args.plot)
+    if args.html is not None:
+        report.write(args, facts)
+        return
     if args.json:
         print(json.dumps(facts, indent=2))
         return
@@ -143,7 +145,10 @@ def _facts(entry: Mapping[str, Any]) -> dict[str, Any]:
     facts = {key: entry[key] for key in keys}
     facts["threads"] = entry.get("threads", 1)
     if "functions" in entry:
-        facts["functions"] = entry["functions"]
+        facts["functions"] = [
+            {key: value for key, value in function.items() if key != "graph"}
+            for function in entry["functions"]
+        ]
     if "spending" in entry:
         facts["spending"] = entry["spending"]
     if "work" in entry:
@@ -223,39 +228,12 @@ def plot(facts: Mapping[str, Any], arch: str, file: str) -> None:
         how its memory was planned.
     """
     from tvm_megcc.host import files
-    from tvm_megcc.memory.plot import svg
+    from tvm_megcc.report.plan import plan_svg
 
-    memory = facts["archs"][arch].get("memory")
-    if "functions" in facts["archs"][arch]:
-        raise InputError(
-            "--plot: the shapes of this model can change, and the plan with them; compile it with"
-            " fixed --input-shapes to draw the plan for these"
-        )
-    if memory is None:
-        raise InputError("--plot: the package is of an earlier version; compile the model again")
+    try:
+        text = plan_svg(facts, arch)
+    except InputError as error:
+        raise InputError(f"--plot: {error}") from error
     if not file.endswith(".svg"):
         raise InputError(f"--plot: '{file}' must end in .svg, the only format; rename it")
-    problem, solution = _one_above_another(facts["archs"][arch]["arena_bytes"], memory)
-    title = f"{facts['name']} for {arch}"
-    text = svg(problem, solution, title=title, peak_name=memory["peak_call"])
     files.write_file(text.encode(), Path(file))
-
-
-def _one_above_another(arena: int, memory: Mapping[str, Any]) -> tuple[Problem, Solution]:
-    """The plan as one of a single arena: several pools are drawn above one another."""
-    from tvm_megcc.memory import Interval, Problem, Solution
-
-    pools = memory["pools"]
-    base = [sum(pool["bytes"] for pool in pools[:k]) for k in range(len(pools))]
-    blocks = memory["blocks"]
-    names = [
-        f"{pools[b['pool']]['name']}: {b['name']}" if len(pools) > 1 else b["name"] for b in blocks
-    ]
-    intervals = tuple(
-        Interval(name, b["first"], b["last"], b["bytes"])
-        for name, b in zip(names, blocks, strict=True)
-    )
-    offsets = tuple(base[b["pool"]] + b["offset"] for b in blocks)
-    bound = memory["lower_bound"]
-    solution = Solution(offsets, arena, memory["planner"], bound, memory["optimal"])
-    return Problem(intervals), solution

@@ -32,3 +32,19 @@ def json_at(size: object, values: Mapping[str, int]) -> int:
 
     assert isinstance(size, list)
     return sum(coefficient * math.prod(map(atom, atoms)) for coefficient, atoms in size)
+
+
+def json_text(size: object) -> str:
+    """A size of `to_json` for people: ``2*n + 1``, ``floordiv(n, 2)``."""
+    if isinstance(size, int):
+        return str(size)
+
+    def atom(a: Any) -> str:
+        return a if isinstance(a, str) else f"{a[0]}({json_text(a[1])}, {json_text(a[2])})"
+
+    assert isinstance(size, list)
+    terms = [
+        "*".join([*([str(c)] if c != 1 or not atoms else []), *map(atom, atoms)])
+        for c, atoms in size
+    ]
+    return " + ".join(terms).replace("+ -", "- ") or "0"

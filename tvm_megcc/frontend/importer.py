@@ -87,7 +87,7 @@ def import_graph(
             if isinstance(func, relax.Function):
                 mod.update_func(gvar, with_bounds(func, importer.symbols.values()))
     mod = with_names(mod, {v: n for v, n in importer.names.items() if v != n and n.isprintable()})
-    mod = with_nodes(mod, nodes(model.graph, set(importer.names.values())))
+    mod = with_nodes(mod, nodes(model.graph, importer.computed))
     full = full_names(model)
     if full is not None:
         mod = half.marked(mod, map(identifier, full))

@@ -68,6 +68,8 @@ class Walk(Importer):
                 continue
             for name, value in self._node(node, scope).items():
                 scope[name] = value
+                if isinstance(value, relax.Var):
+                    self.computed.add(name)
         self.weights = outside
 
     def _node(self, node: onnx.NodeProto, scope: Scope) -> Mapping[str, Value]:

@@ -15,16 +15,17 @@ WIDTH, HEIGHT = 1200, 640
 LEFT, RIGHT, TOP, BOTTOM = 90, 24, 56, 52
 #: Pixels of a character of the label's font, and of a line of it.
 CHARACTER, LINE = 5.6, 11
+#: Of this picture only: it may stand in a page with others.
 STYLE = (
-    "text{font-family:sans-serif;font-size:11px;fill:#222}"
-    ".label{font-size:9.5px;pointer-events:none}"
-    ".title{font-size:14px;font-weight:bold}"
-    ".grid{stroke:#ddd;stroke-width:1}"
-    ".arena{stroke:#222;stroke-width:1;stroke-dasharray:6 3}"
-    ".peak{fill:#d33;fill-opacity:0.13;stroke:#d33;stroke-width:0.7;pointer-events:none}"
-    ".peaktext{fill:#b11}"
-    "rect.t{stroke:#333;stroke-width:0.6}"
-    "rect.t:hover{stroke-width:2}"
+    ".plan text{font-family:sans-serif;font-size:11px;fill:#222}"
+    ".plan text.label{font-size:9.5px;pointer-events:none}"
+    ".plan text.title{font-size:14px;font-weight:bold}"
+    ".plan .grid{stroke:#ddd;stroke-width:1}"
+    ".plan .arena{stroke:#222;stroke-width:1;stroke-dasharray:6 3}"
+    ".plan .peak{fill:#d33;fill-opacity:0.13;stroke:#d33;stroke-width:0.7;pointer-events:none}"
+    ".plan text.peaktext{fill:#b11}"
+    ".plan rect.t{stroke:#333;stroke-width:0.6}"
+    ".plan rect.t:hover{stroke-width:2}"
 )
 
 
@@ -49,7 +50,7 @@ def svg(
     verdict = "optimal" if solution.optimal else f"lower bound {solution.lower_bound:,}"
     head = f"{title}: arena {solution.arena_bytes:,} bytes, {verdict} ({solution.planner})"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"'
+        f'<svg class="plan" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"'
         f' width="{WIDTH}" height="{HEIGHT}">',
         f"<style>{STYLE}</style>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
@@ -64,7 +65,8 @@ def svg(
                 f"{label}\n{block.size:,} bytes at {offset:,}\nsteps {block.first} to"
                 f" {block.last - 1}"
             )
-            parts.append(_rectangle(box, _colour(block.last - block.first, frame.steps), tip))
+            colour = _colour(block.last - block.first, frame.steps)
+            parts.append(_rectangle(box, (block.first, block.last), colour, tip))
             texts += _label(box, label, f"{block.size:,}")
     return "\n".join([*parts, *texts, *frame.arena_line(solution), "</svg>"]) + "\n"
 
@@ -134,11 +136,14 @@ class _Frame:
         return [f'<path class="arena" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>']
 
 
-def _rectangle(box: tuple[float, float, float, float], colour: str, tip: str) -> str:
+def _rectangle(
+    box: tuple[float, float, float, float], life: tuple[int, int], colour: str, tip: str
+) -> str:
     x, y, width, height = box
     return (
-        f'<rect class="t" x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height:.2f}"'
-        f' fill="{colour}"><title>{escape(tip)}</title></rect>'
+        f'<rect class="t" data-first="{life[0]}" data-last="{life[1]}" x="{x:.2f}" y="{y:.2f}"'
+        f' width="{width:.2f}" height="{height:.2f}" fill="{colour}"><title>{escape(tip)}</title>'
+        "</rect>"
     )
 
 

@@ -123,7 +123,7 @@ def as_csv(profile: Profile, grouping: str) -> str:
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()
     for row in profile.by(grouping):
-        writer.writerow({**record(profile, row), "nodes": row.node if row.nodes else ""})
+        writer.writerow({**record(profile, row), "nodes": " + ".join(row.nodes)})
     return out.getvalue()
 
 

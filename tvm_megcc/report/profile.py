@@ -22,6 +22,7 @@ from tvm_megcc.dims import json_at
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import serving
 from tvm_megcc.host.package import Package
+from tvm_megcc.report import labels
 
 #: What rows can be grouped by; ``call`` is each one by itself.
 GROUPINGS = ("call", "operator", "node", "kernel")
@@ -73,11 +74,11 @@ class Row:
     @property
     def operators(self) -> str:
         """ONNX's operators, or the kernel where no node is known."""
-        return " + ".join(node.split(" ")[0] for node in self.nodes) or f"({self.template})"
+        return labels.operators(self.nodes) or f"({self.template})"
 
     @property
     def node(self) -> str:
-        return " + ".join(self.nodes) or f"({self.template})"
+        return labels.nodes(self.nodes) or f"({self.template})"
 
     @property
     def gflops(self) -> float | None:
@@ -268,7 +269,7 @@ def _row(
     return Row(
         call=number,
         name=call["name"],
-        nodes=tuple(call["nodes"]),
+        nodes=tuple(graph["nodes"][call["nodes"]]),
         kernel=call["kernel"],
         template=package.manifest["kernels"][call["kernel"]]["template"] or "generated",
         ms=sum(by_run.values()) / runs,
@@ -298,7 +299,11 @@ def _explained(trace: Trace, package: Package, rows: Mapping[int | None, Row]) -
         if found.get("cat") != "call":
             return found
         row = rows[found["args"]["call"]]
-        more = {"nodes": list(row.nodes), "multiply_adds": row.multiply_adds, "bytes": row.bytes}
+        more = {
+            "nodes": labels.nodes(row.nodes),
+            "multiply_adds": row.multiply_adds,
+            "bytes": row.bytes,
+        }
         return {**found, "args": {**found["args"], **more}}
 
     return {

@@ -1,0 +1,159 @@
+"""What a report is about: everything that is known of one program of a package.
+
+Enters: a package, which of its machines and sizes are meant, and perhaps a profile. Leaves: a
+`Subject`, whose parts the page only has to lay out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tvm_megcc.codegen_c.sources import kernel_operator
+from tvm_megcc.dims import json_text
+from tvm_megcc.errors import InputError
+from tvm_megcc.host import serving
+from tvm_megcc.host.package import Package
+from tvm_megcc.report import labels
+from tvm_megcc.report.profile import Profile, Row, operands, size_at
+
+Facts = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One program of a package.
+
+    Attributes
+    ----------
+    facts : mapping
+        Of the whole package (`tvm_megcc.cli.inspect.summary`).
+    arch : str
+    entry : mapping
+        The manifest's facts of the program.
+    kernels : mapping
+        Link name -> its entry of the manifest.
+    sizes : mapping
+        The open dims that are given sizes.
+    program : str
+        Which of several programs it is; empty where there is one.
+    profile : Profile or None
+    code : mapping
+        Link name -> bytes of machine code, ``""`` the runtime; empty where it is not known.
+    code_unknown : str
+        Why it is not.
+    plan : str
+        The memory plan as SVG; empty where there is none.
+    plan_unknown : str
+        Why there is none.
+    advice : sequence of str
+        What could be better.
+    """
+
+    facts: Facts
+    arch: str
+    entry: Facts
+    kernels: Facts
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    program: str = ""
+    profile: Profile | None = None
+    code: Mapping[str, int] = field(default_factory=dict)
+    code_unknown: str = ""
+    plan: str = ""
+    plan_unknown: str = ""
+    advice: Sequence[str] = ()
+
+    @property
+    def calls(self) -> Sequence[Facts]:
+        found: Sequence[Facts] = self.entry["graph"]["calls"]
+        return found
+
+    @property
+    def tensors(self) -> Sequence[Facts]:
+        found: Sequence[Facts] = self.entry["graph"]["tensors"]
+        return found
+
+    @property
+    def rows(self) -> Mapping[int, Row]:
+        """What the profile says of each call."""
+        if self.profile is None:
+            return {}
+        return {row.call: row for row in self.profile.rows if row.call is not None}
+
+    def template(self, call: Facts) -> str:
+        """The kernel file of a call."""
+        return self.kernels[call["kernel"]]["template"] or "generated"
+
+    def operator(self, call: Facts) -> str:
+        """The kernel's operator."""
+        template = self.template(call)
+        try:
+            return kernel_operator(template)
+        except KeyError:  # of no file, or one of another version
+            return template
+
+    def nodes(self, call: Facts) -> Sequence[str]:
+        """The model's nodes that a call computes, or is a part of."""
+        found: Sequence[str] = self.entry["graph"]["nodes"][call["nodes"]]
+        return found
+
+    def operators(self, call: Facts) -> str:
+        """ONNX's operators, or the kernel's."""
+        return labels.operators(self.nodes(call)) or f"({self.operator(call)})"
+
+    def type_of(self, tensor: int) -> str:
+        """``f32 1x3x32x32``, with sizes for the dims that are known."""
+        found = self.tensors[tensor]
+        dims = [size_at(dim, self.sizes) for dim in found["shape"]]
+        texts = [
+            json_text(dim) if size is None else str(size)
+            for dim, size in zip(found["shape"], dims, strict=True)
+        ]
+        return f"{found['dtype']} {'×'.join(texts) or 'scalar'}"
+
+    def bytes_of(self, tensor: int) -> int | None:
+        return size_at(self.tensors[tensor]["bytes"], self.sizes)
+
+    def weights(self) -> list[tuple[str, str, int]]:
+        """Name, type and bytes of each weight, largest first; it is called by who reads it."""
+        readers: dict[int, list[str]] = {}
+        for call in self.calls:
+            for tensor in operands(call):
+                if self.tensors[tensor]["place"] == "weight":
+                    readers.setdefault(tensor, []).append(call["name"])
+        rows = [
+            (
+                names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else ""),
+                self.type_of(tensor),
+                self.bytes_of(tensor) or 0,
+            )
+            for tensor, names in readers.items()
+        ]
+        return sorted(rows, key=lambda row: -row[2])
+
+
+def program_of(
+    package: Package, arch: str, shapes: Mapping[str, Sequence[int]] | None
+) -> tuple[Facts, dict[str, int], str]:
+    """The facts of the program for some shapes, their sizes, and which of several it is.
+
+    Raises
+    ------
+    InputError
+        When the package serves no such shapes, or does not say what its calls are.
+    """
+    entry = package.manifest["per_arch"][arch]
+    programs = entry.get("functions", [entry])
+    number, found, sizes = 0, programs[0], dict[str, int]()
+    if shapes is not None:
+        sizes = serving.dims_of(package.inputs, shapes)
+        served = serving.program_for(entry, sizes)
+        if served is None:
+            given = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+            raise InputError(f"--shapes: the model was not compiled for {given}; give other sizes")
+        number, found = served
+    if "graph" not in found:
+        raise InputError(f"'{package.path}' is of an earlier version; compile the model again")
+    several = f"program {number} of {len(programs)}" if len(programs) > 1 else ""
+    return found, sizes, several
