@@ -303,7 +303,8 @@ def test_runner_random_inputs_follow_the_seed(runner):
         (["--inputs", "nowhere"], "nowhere: No such file"),
         (["--outputs", "nowhere/deep"], "nowhere/deep: No such file"),
         (["--trace"], "--trace: needs a value"),
-        (["--trace", "nowhere/t.json"], "nowhere/t.json.part: No such file"),
+        (["--trace", "/dev/full"], "/dev/full: cannot be written; make room"),
+        (["--trace", "nowhere/t.json"], "nowhere/t.json: No such file"),
         (["--model", "nowhere.bin"], "nowhere.bin: No such file"),
         (["--model", "/etc/passwd"], "/etc/passwd: this is not a model image"),
         (["--model", "/dev/null"], "/dev/null: not a regular file"),
@@ -331,6 +332,9 @@ def test_runner_traces_every_call_of_every_run(runner, tmp_path):
         around = rows["run"][event["args"]["run"]]
         assert around["ts"] <= event["ts"] and event["dur"] >= 0
     assert [path.name for path in tmp_path.iterdir()] == ["t.json"]
+    # What is no file is written to, not replaced.
+    done = run(runner, "--trace", "/dev/stdout")
+    assert done.returncode == 0 and '"traceEvents":' in done.stdout
 
 
 def test_runner_counts_instructions_where_it_may(tmp_path):

@@ -89,6 +89,13 @@ def write_file(data: bytes, out: Path) -> None:
 def replacing(out: Path) -> Iterator[Path]:
     """A path beside `out` for the body to write; it becomes `out` when the body succeeds."""
     out = Path(os.path.realpath(out))
+    if out.exists() and not out.is_file():  # a device, a pipe: nothing may take its place
+        with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as folder, _reporting(out):
+            fresh = Path(folder, "whole")
+            yield fresh
+            with fresh.open("rb") as data, out.open("wb") as device:
+                shutil.copyfileobj(data, device)
+        return
     with _reporting(out), _sibling_directory(out) as directory:
         fresh = directory / out.name
         yield fresh

@@ -32,21 +32,38 @@ void write_file(const char *path, const void *data, size_t bytes) {
   if (fclose(f) != 0) fail(strerror(errno), path);
 }
 
+// Whether something is there that no file may take the place of: a device, a pipe.
+static int is_special(const char *path) {
+  struct stat s;
+  return stat(path, &s) == 0 && !S_ISREG(s.st_mode);
+}
+
+static void part_of(char *part, const char *path) {
+  const char *end = is_special(path) ? "" : ".part";
+  if (snprintf(part, MAX_PATH, "%s%s", path, end) >= MAX_PATH) fail("path is too long", path);
+}
+
 FILE *create_file(const char *path) {
-  FILE *f = fopen(path, "wb");
+  char part[MAX_PATH];
+  FILE *f;
+  part_of(part, path);
+  f = fopen(part, "wb");
   if (f == NULL) fail(strerror(errno), path);
   return f;
 }
 
-void finish_file(FILE *f, const char *part, const char *path) {
+void finish_file(FILE *f, const char *path) {
+  char part[MAX_PATH];
   const int failed = ferror(f);
+  part_of(part, path);
   if (fclose(f) != 0 || failed) {
-    remove(part);
+    if (!is_special(path)) remove(part);
     fail("cannot be written; make room", path);
   }
-  if (rename(part, path) != 0) {
+  if (!is_special(path) && rename(part, path) != 0) {
+    const char *why = strerror(errno);
     remove(part);
-    fail(strerror(errno), path);
+    fail(why, path);
   }
 }
 

@@ -213,13 +213,14 @@ static void put_event(FILE *f, uint32_t row, const struct event *e, double start
 
 void write_trace(const struct options *o, const char *machine, const megcc_model_t *model,
                  const megcc_context_t *context, const double *begins, const double *times) {
-  char part[MAX_PATH];
   FILE *f;
   uint32_t row;
   size_t i;
   long r;
-  if (snprintf(part, MAX_PATH, "%s.part", o->trace) >= MAX_PATH) fail("path is too long", o->trace);
-  f = create_file(part);
+  for (row = 0; row < ROWS; ++row) {
+    if (rows[row].lost) fail("out of memory; trace fewer runs (--repeat)", "--trace");
+  }
+  f = create_file(o->trace);
   fprintf(f, "{\"displayTimeUnit\":\"ms\",\"otherData\":");
   put_facts(f, o, machine, model, context);
   fprintf(f, ",\n\"traceEvents\":[\n");
@@ -232,7 +233,6 @@ void write_trace(const struct options *o, const char *machine, const megcc_model
   }
   for (row = 0; row < ROWS; ++row) {
     const struct events *e = rows + row;
-    if (e->lost) fail("out of memory; trace fewer runs (--repeat)", "--trace");
     if (row > 0 && e->count > 0) {
       fprintf(f, ",\n");
       put_row_name(f, row);
@@ -240,5 +240,5 @@ void write_trace(const struct options *o, const char *machine, const megcc_model
     for (i = 0; i < e->count; ++i) put_event(f, row, e->at + i, begins[0]);
   }
   fprintf(f, "\n]}\n");
-  finish_file(f, part, o->trace);
+  finish_file(f, o->trace);
 }

@@ -70,9 +70,9 @@ void read_exactly(FILE *f, void *data, size_t bytes, const char *path);
 
 void write_file(const char *path, const void *data, size_t bytes);
 
-// A file that is to become `path` when it is complete: is written as `part`, and takes its place.
-FILE *create_file(const char *part);
-void finish_file(FILE *f, const char *part, const char *path);
+// A file that is there when it is complete: until then it is written as `path`.part.
+FILE *create_file(const char *path);
+void finish_file(FILE *f, const char *path);
 
 // Both write to `path`, of MAX_PATH bytes: <dir>/<name>, <dir>/<number>.bin.
 void join(char *path, const char *dir, const char *name);
