@@ -162,7 +162,9 @@ def test_report_of_a_trace_and_a_tar(tvmc, package: Path, model: Path, tmp_path:
     assert tvmc("run", package, "--profile-output", trace).status == 0
     assert tvmc("compile", model, "-o", tmp_path / "p.tar").status == 0
     args = ["inspect", tmp_path / "p.tar", "--no-build", "--html", tmp_path / "r.html"]
-    assert tvmc(*args, "--profile", trace).status == 0
+    csv = tmp_path / "p.csv"
+    assert tvmc(*args, "--profile", trace, "--profile-output", csv).status == 0
+    assert "MatMul" in csv.read_text()
     assert "median of a run" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
     if args.profile is not None and args.html is None:
         show_profile(args)
         return
-    if args.profile_output:
+    if args.profile_output and args.profile is None and args.measure is None:
         raise InputError("--profile-output: there is no profile; add --profile TRACE.json")
     with package.opened(args.package) as opened:
         facts = summary(opened.manifest)

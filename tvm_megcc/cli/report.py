@@ -49,6 +49,7 @@ def check(args: argparse.Namespace) -> None:
     if args.measure is not None and args.profile is not None:
         raise InputError("--measure makes a profile and --profile has one; give one of them")
     files.check_file(Path(args.html))
+    profiling.check_outputs(args)
 
 
 def write(args: argparse.Namespace, facts: Mapping[str, Any]) -> None:
@@ -81,6 +82,8 @@ def write(args: argparse.Namespace, facts: Mapping[str, Any]) -> None:
             advice=_advice(facts, arch, profile),
         )
     files.write_file(page.page(found).encode(), Path(args.html))
+    if profile is not None:
+        profiling.show(profile, args, print_table=False)
 
 
 def _profile(args: argparse.Namespace, tell: Any) -> Profile | None:
