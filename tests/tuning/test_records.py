@@ -49,7 +49,9 @@ def test_records_facts_that_are_no_numbers_name_a_task() -> None:
 
     n = symbol("n", 1, 8)
     one = Task.of("softmax", "arm64", {"outer": n * 4, "low": float("-inf")})
-    assert one.facts == '{"low": "-inf", "outer": "4*n for n in 1..8"}'
+    assert one.facts == '{"low": "-inf", "outer": "4*s0 for s0 in 1..8"}'
+    rows = symbol("rows", 1, 8)  # the name is the model's, and says nothing
+    assert one == Task.of("softmax", "arm64", {"outer": rows * 4, "low": float("-inf")})
     assert one != Task.of("softmax", "arm64", {"outer": symbol("n", 1, 9) * 4, "low": -1.0})
 
 

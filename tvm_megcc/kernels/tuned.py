@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -37,7 +38,7 @@ class Task:
         By its full name, as in ``arm64+dotprod``.
     facts : str
         JSON of the call's facts, types among them, in the order of their names. An open dim is
-        text: its formula and the bounds of its symbols.
+        text: its formula and the bounds of its symbols, s0, s1, ...
     """
 
     op: str
@@ -46,14 +47,19 @@ class Task:
 
     @classmethod
     def of(cls, op: str, arch: str, facts: Mapping[str, Fact]) -> Task:
-        plain = {name: _plain(facts[name]) for name in sorted(facts)}
+        dims = [value for _, value in sorted(facts.items()) if isinstance(value, Dim)]
+        found = [s for dim in dims for s in sorted(symbols(dim), key=lambda s: s.name)]
+        # A symbol is called by its place: its name is the model's.
+        places = {s.name: f"s{k}" for k, s in enumerate(dict.fromkeys(found))}
+        plain = {name: _plain(facts[name], places) for name in sorted(facts)}
         return cls(op, machine(arch).name, json.dumps(plain))
 
 
-def _plain(value: Fact) -> int | float | str:
+def _plain(value: Fact, places: Mapping[str, str]) -> int | float | str:
     if isinstance(value, Dim):
-        rows = ((s.name, *s.bounds) for s in sorted(symbols(value), key=lambda s: s.name))
-        return f"{value} for " + ", ".join(f"{name} in {low}..{high}" for name, low, high in rows)
+        rows = [(places[s.name], *s.bounds) for s in symbols(value)]
+        text = re.sub(r"[A-Za-z_]\w*", lambda m: places.get(m[0], m[0]), str(value))
+        return f"{text} for " + ", ".join(f"{n} in {low}..{high}" for n, low, high in sorted(rows))
     if isinstance(value, bool):
         return int(value)
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

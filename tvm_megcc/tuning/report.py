@@ -111,10 +111,13 @@ def _number(value: float) -> str:
 
 
 def _sizes(task: Task) -> str:
-    """The sizes of a call, as far as they are not 0 or 1: its other facts are codes."""
+    """The types and sizes of a call, as far as they are not 0 or 1; other facts are codes."""
     facts = json.loads(task.facts)
-    words = [f"{k}={v}" for k, v in facts.items() if v not in (0, 1) and len(k) <= 4]
-    return " ".join(words)
+    return " ".join(
+        f"{name}={str(value).partition(' for ')[0]}"
+        for name, value in facts.items()
+        if value not in (0, 1) and len(name) <= 2
+    )
 
 
 HEAD = ("operator", "sizes", "worst", "default", "best")
