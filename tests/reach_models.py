@@ -152,6 +152,11 @@ def halves() -> onnx.ModelProto:
         g.add(op, conv(32, 1, 1), kernel_shape=[2, 2])
     for rows in (1, 9):
         g.add("MatMul", x(rows, 64), half(64, 24))
+        w = np.arange(1536).reshape(64, 24) % 7 + rows
+        real = g.add("DequantizeLinear", g.w(w, "int8"), half(24), axis=1)
+        g.add("MatMul", x(rows, 64), real)
+    scales = g.w([1, 1, 2, 2])
+    g.add("Resize", conv(32, 1, 1), "", scales, mode="linear")
     g.add("MatMul", x(2, 9, 64), x(2, 64, 24))
     g.add("Softmax", x(4, 33))
     g.add("LayerNormalization", x(4, 33), half(33), half(33))

@@ -8,6 +8,7 @@
 //                               not told that the machine computes in it
 //
 //   float megcc_elem_f32(e), megcc_elem_t megcc_elem_of(float)
+//   vf megcc_vf_spread(const megcc_elem_t *p)   *p in all lanes; not with 2
 //   megcc_vf_lanes(float *, v), megcc_vf_lanes_n(float *, v, n), vf megcc_vf_of(const float *, n)
 //                               not with 2: lanes as they are
 #ifndef MEGCC_ELEM_H
@@ -20,6 +21,7 @@
 typedef float megcc_elem_t;
 MEGCC_INLINE float megcc_elem_f32(megcc_elem_t e) { return e; }
 MEGCC_INLINE megcc_elem_t megcc_elem_of(float x) { return x; }
+MEGCC_INLINE megcc_vf megcc_vf_spread(const float *p) { return megcc_vf_dup(*p); }
 MEGCC_INLINE void megcc_vf_lanes(float *lanes, megcc_vf v) { megcc_vf_store(lanes, v); }
 MEGCC_INLINE void megcc_vf_lanes_n(float *lanes, megcc_vf v, int32_t n) {
   megcc_vf_store_n(lanes, v, n);

@@ -14,6 +14,7 @@ import pytest
 from onnx import helper
 
 from tvm_megcc import driver
+from tvm_megcc.core.preference import DEFAULT, Preference
 from tvm_megcc.host import package, toolchain
 
 Arrays = Mapping[str, np.ndarray]
@@ -60,7 +61,9 @@ def answers(
             yield found[port.name], want
 
 
-def runner(proto: onnx.ModelProto, folder: Path, arch: str = "host") -> Callable[[Arrays], Arrays]:
+def runner(
+    proto: onnx.ModelProto, folder: Path, arch: str = "host", preference: Preference = DEFAULT
+) -> Callable[[Arrays], Arrays]:
     """The model's package, built: arrays by name in, arrays by name out.
 
     Memory is poisoned when a tensor dies; on the host sanitizers watch it, other architectures are
@@ -68,7 +71,7 @@ def runner(proto: onnx.ModelProto, folder: Path, arch: str = "host") -> Callable
     """
     if missing := [tool for tool in TOOLS[arch] if not shutil.which(tool)]:
         pytest.skip(f"{arch} needs {', '.join(missing)}")
-    driver.compile_model(proto, folder / "pkg", archs=(arch,))
+    driver.compile_model(proto, folder / "pkg", archs=(arch,), preference=preference)
     opened = package.load(folder / "pkg")
     on_host, arch = arch == "host", opened.choose(arch)
     exe = toolchain.build(

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import pytest
 from onnx import TensorProto, helper
 
 from tests.closeness import compare
 from tests.ops.packages import runner
 from tvm_megcc.core.dtypes import of, packed
+from tvm_megcc.core.preference import DEFAULT, Preference
 
 K, ROWS = 200, 7
 #: ONNX's name of a type -> ours, its least and its greatest number.
@@ -70,7 +72,9 @@ class Net:
             wide = [a.reshape((-1, 1) if axis == 0 else (1, -1)) for a in wide]
         return name, (numbers - wide[1]) * wide[0]
 
-    def nbits(self, x: str, n: int, bits: int, block: int, zero: bool, bias: bool) -> None:
+    def nbits(
+        self, x: str, n: int, bits: int, block: int, zero: bool, bias: bool, mixed: bool = False
+    ) -> None:
         blocks, kind = -(-K // block), f"UINT{bits}"
         numbers, scale = self.integers((n, blocks * block), kind), self.scales(n, blocks)
         point = self.integers((n, blocks), kind) if zero else np.full((n, blocks), 1 << bits - 1)
@@ -87,11 +91,15 @@ class Net:
             self.constant(scale),
             self.constant(rows(point), "UINT8") if zero else "",
         ]
-        operands += ["", self.constant(last)] if bias else []
+        groups = np.arange(K) // block
+        if mixed:  # places of K go by the scales of blocks elsewhere
+            self.rng.shuffle(groups)
+        operands.append(self.constant(groups.astype(np.int32), "INT32") if mixed else "")
+        operands += [self.constant(last)] if bias else []
         y = self.node("MatMulNBits", *operands, domain="com.microsoft", K=K, N=n, bits=bits,
                       block_size=block)  # fmt: skip
-        wide = [np.repeat(a.astype(np.float64), block, 1) for a in (point, scale)]
-        weights = ((numbers - wide[0]) * wide[1])[:, :K]
+        wide = [a.astype(np.float64)[:, groups] for a in (point, scale)]
+        weights = (numbers[:, :K] - wide[0]) * wide[1]
         self.answers[y] = (x, lambda v: v @ weights.T + last * bias)
 
     def model(self) -> onnx.ModelProto:
@@ -129,23 +137,27 @@ def products(net: Net) -> None:
     net.nbits("x", 48, 4, 32, zero=False, bias=True)
     net.nbits("v", 48, 4, 16, zero=True, bias=False)
     net.nbits("x", 48, 8, 64, zero=True, bias=True)
+    net.nbits("v", 32, 4, 32, zero=True, bias=True, mixed=True)
 
 
-def check(net: Net, folder: Path) -> onnx.ModelProto:
+def check(
+    net: Net, folder: Path, preference: Preference = DEFAULT, limit: float = 2e-6
+) -> onnx.ModelProto:
     """The compiled model gives what its products do in double."""
     model, draw = net.model(), np.random.default_rng(1).standard_normal
     feed = {"x": draw((ROWS, K)).astype(np.float32), "v": draw((1, K)).astype(np.float32)}
-    found = runner(model, folder)(feed)
+    found = runner(model, folder, preference=preference)(feed)
     for number, (name, (x, answer)) in enumerate(net.answers.items()):
-        complaint = compare(found[name], answer(feed[x].astype(np.float64)), 2e-6)
+        complaint = compare(found[name], answer(feed[x].astype(np.float64)), limit)
         assert not complaint, (number, name, complaint)
     return model
 
 
-def test_products_of_quantised_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("precision", "limit"), [("model", 2e-6), ("fp16", 2e-3)])
+def test_products_of_quantised_weights(precision: str, limit: float, tmp_path: Path) -> None:
     net = Net()
     products(net)
-    model = check(net, tmp_path)
+    model = check(net, tmp_path, Preference(precision=precision), limit)
     (facts,) = json.loads((tmp_path / "pkg" / "manifest.json").read_text())["per_arch"].values()
     assert facts["weight_bytes"] <= 1.1 * sum(len(t.raw_data) for t in model.graph.initializer)
 

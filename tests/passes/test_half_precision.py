@@ -129,15 +129,20 @@ def test_of_a_model_in_f16_what_the_rules_keep_in_f32_widens_no_weights() -> Non
     assert computed(after) == ["matmul float16", "exp float32", "matmul float16"]
 
 
-def test_products_by_dequantised_weights_stay_in_f32() -> None:
+@pytest.mark.parametrize(("scale", "stored"), [(0.125, "float16"), (0.1, "float32")])
+def test_quantised_weights_are_f16_where_their_product_is(scale: float, stored: str) -> None:
     def body(x: relax.Expr) -> relax.Expr:
-        packed = relax.const(RNG.integers(-8, 8, (3, 3)).astype("int8"))
-        scale, zero = relax.const(np.float32(0.1)), relax.const(np.int8(0))
-        first = op.matmul(x, op.dequantize(packed, scale, zero, axis=1))
-        return op.matmul(first, weights(3, 2))
+        packed = relax.const(RNG.integers(-8, 8, (2, 3)).astype("int8"))
+        given = relax.const(np.float32(scale)), relax.const(np.int8(0))
+        return op.matmul(x, op.permute_dims(op.dequantize(packed, *given, axis=1)))
 
     after = HalfPrecision("fp16")(support.build(body, (2, 3)))
-    assert computed(after) == ["dequantize float32", "matmul float32", "matmul float16"]
+    assert computed(after) == ["dequantize float16", "permute_dims float16", "matmul float16"]
+    (call,) = [
+        b.value for b in after["main"].body.blocks[0].bindings
+        if op_name(b.value) == "relax.dequantize"
+    ]  # fmt: skip
+    assert str(call.args[1].ty.dtype) == stored
 
 
 def test_a_function_that_is_called_keeps_its_types() -> None:

@@ -98,7 +98,7 @@ def _request(steps: int, parts: Parts, tail: Tail) -> Request | None:
     shapes = [parts.shape_of(e) for e in (lhs, root)]
     if numbers is None or scale is None or zero is None or None in shapes:
         return None
-    if any(dtype_of(e) != "f32" for e in (lhs, call, root)):
+    if {dtype_of(e) for e in (lhs, call, root)} not in ({"f32"}, {"f16"}):
         return None
     layout = [parts[f"layout{number}"] for number in range(steps)]
     found = _columns(numbers, scale, zero, int(call.attrs.axis), layout, parts)

@@ -18,7 +18,8 @@ class MatMulNBits(Composite):
     """``A @ B.T`` of a B that is packed, several numbers to a byte; the lowest bits come first.
 
     Operands: A, B ``[n, blocks, bytes of a block]``, a scale for each block, their zero points
-    (packed like B, or real numbers; the middle of the range where there are none), and a bias.
+    (packed like B, or real numbers; the middle of the range where there are none), the number of
+    the block by whose scale a place of K goes, and a bias.
     """
 
     name = "MatMulNBits"
@@ -29,20 +30,39 @@ class MatMulNBits(Composite):
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         op, bits = relax.op, attrs.get("bits", 4)
-        if bits not in _BITS or inputs.has(4):
-            fact = "an order of groups (g_idx)" if inputs.has(4) else f"{bits} bits"
-            raise ctx.unsupported(fact, "quantise to 2, 4 or 8 bits without g_idx")
+        if bits not in _BITS:
+            raise ctx.unsupported(f"{bits} bits", "quantise to 2, 4 or 8 bits")
         rows, length, size = attrs["N"], attrs["K"], attrs["block_size"]
-        weight = _constant(ctx, inputs, bits, (rows, length, size))
+        order = _order(ctx, inputs, length, size)
+        weight = _constant(ctx, inputs, bits, (rows, length, size), order)
+        if weight is None and order is not None:
+            raise ctx.unsupported("an order of groups (g_idx) of weights that are computed",
+                                  "make B, its scales and zero points constants")  # fmt: skip
         if weight is None:
             weight = _computed(ctx, inputs, bits, (rows, length, size))
         data = ctx.cast(inputs[0], [*inputs.shape(0)[:-1], length])
+        if order is not None:
+            data = ctx.emit(op.take(data, ctx.const(order, "int64"), axis=-1))
         result = ctx.emit(op.matmul(data, ctx.emit(op.permute_dims(weight))))
         return op.add(result, inputs[5]) if inputs.has(5) else result
 
 
+def _order(ctx: Context, inputs: Inputs, length: int, size: int) -> np.ndarray | None:
+    """The places of K by their blocks, None where they are so already."""
+    if not inputs.has(4):
+        return None
+    groups = inputs.known(4)
+    blocks = np.arange(length) // size
+    if groups is not None:
+        order = np.argsort(groups[:length], kind="stable")
+        if np.array_equal(groups[:length][order], blocks):
+            return None if np.array_equal(order, np.arange(length)) else order
+    raise ctx.unsupported("an order of groups (g_idx) that is computed or has other than"
+                          f" {size} places to a block", "quantise without g_idx")  # fmt: skip
+
+
 def _constant(
-    ctx: Context, inputs: Inputs, bits: int, sizes: tuple[int, int, int]
+    ctx: Context, inputs: Inputs, bits: int, sizes: tuple[int, int, int], order: np.ndarray | None
 ) -> relax.Expr | None:
     """B ``[N, K]`` of constants, None where it is not known or its zero points are no integers."""
     rows, length, size = sizes
@@ -63,6 +83,8 @@ def _constant(
     else:  # a row of zero points begins with a byte of its own
         zero = unpacked(point, blocks)
     numbers = unpacked(packed, length)
+    if order is not None:
+        numbers = numbers[:, order]
     return dequantised(ctx, numbers, scale.reshape(rows, blocks), zero, 1, size)
 
 

@@ -10,7 +10,8 @@ constants have been folded, so that a weight is rounded once.
   few elements, and what follows it, such as a softmax of logits near 20, would see its rounding.
 * Any other one is in f32 as long as all that it computes from is: integers, inputs of the model,
   results of `_FULL`. Else it is in f16. So is one of `_HALF` of which an operand is such a result.
-* What reads dequantised weights is in f32: kernels unpack them so.
+* Weights that alone are quantised become f16 where their product is in f16; their scales, where
+  f16 holds them. What reads other dequantised values is in f32.
 * What is no operator (a function, ``call_tir``) has the types that it was written for.
 
 A model in f16 (`relax_tools.half`) says itself what is f16: there the operators of `_PRODUCTS` and
@@ -24,6 +25,7 @@ and ``where``, for which it has no rule, in f32 between conversions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -235,6 +237,8 @@ class _Rewriter(PyExprMutator):
             return relax.Call(callee, [self._typed(arg, ty) for arg, ty in pairs])
         if not name or name.startswith(("relax.call_", "relax.vm.", "relax.builtin.")):
             args = [self._like(new, old) for new, old in zip(args, call.args, strict=True)]
+        elif name == "relax.dequantize" and all(constant(arg) is not None for arg in args):
+            return self._weights(call, args)
         else:
             dtype = self._wanted(call, args) or self._followed(args)
             self.is_carried = dtype == FULL and self._has_any(args, self.carried)
@@ -260,7 +264,7 @@ class _Rewriter(PyExprMutator):
         if self._is_said_full():
             return FULL
         if any(self._is_dequantised(arg) for arg in args):
-            return FULL  # a kernel unpacks such weights itself, to f32
+            return FULL  # between integer kernels
         if name == "relax.mean" and _over_pixels(call) and self._is_for_products():
             return None  # a global pool, whose kernels add in f32
         if name in _FULL:
@@ -282,21 +286,37 @@ class _Rewriter(PyExprMutator):
 
     def _is_for_products(self) -> bool:
         """Whether only products read the value that is being bound, as it is or moved."""
+        return all(op_name(value) in _PRODUCTS for _, value in self._readers())
+
+    def _readers(self) -> Iterator[tuple[relax.Var | None, relax.Expr | None]]:
+        """What reads the value that is being bound, as it is or moved; None where others may."""
         waiting = [self.var]
         while waiting:
             var = waiting.pop()
-            if not isinstance(var, relax.DataflowVar):  # others may
-                return False
+            if not isinstance(var, relax.DataflowVar):
+                yield None, None
             for user, value in self.users.get(var, ()):
                 if op_name(value) in MOVES:
                     waiting.append(user)
-                elif op_name(value) not in _PRODUCTS:
-                    return False
-        return True
+                else:
+                    yield user, value
+
+    def _weights(self, call: relax.Call, args: list[relax.Expr]) -> relax.Expr:
+        """Constant weights that are quantised, in the type that their product has."""
+        readers = [user for user, _ in self._readers() if user is not None]
+        if self.full is not None and any(user.name in self.full for user in readers):
+            return call
+        numbers, scale, zero = args
+        wide = constant(scale)
+        assert wide is not None
+        half = narrowed(wide)
+        if np.array_equal(half.astype(np.float32), wide):
+            scale = make_constant(half)
+        return relax.op.dequantize(numbers, scale, zero, int(call.attrs.axis), HALF)
 
     def _is_dequantised(self, arg: relax.Expr) -> bool:
         value = self.lookup_binding(arg) if isinstance(arg, relax.Var) else None
-        return op_name(value) == "relax.dequantize"
+        return op_name(value) == "relax.dequantize" and _is(arg, FULL)
 
     def _followed(self, args: list[relax.Expr]) -> str:
         """The type of an operator without a rule, by what its operands are computed in."""

@@ -34,11 +34,11 @@
 #define MEGCC_TILE_PTR(r) const megcc_elem_t *p##r = a[r] + g->a_skip;
 #define MEGCC_TILE_LOAD_B(_, j) const megcc_vf v##j = megcc_vf_load(MEGCC_TILE_B(j));
 #define MEGCC_TILE_FMA(r, j) c##r##_##j = megcc_vf_fma(c##r##_##j, x##r, v##j);
-#define MEGCC_TILE_STEP(r)                                     \
-  {                                                            \
-    const megcc_vf x##r = megcc_vf_dup(megcc_elem_f32(*p##r)); \
-    ++p##r;                                                    \
-    MEGCC_EACH_COL(MEGCC_TILE_FMA, r)                          \
+#define MEGCC_TILE_STEP(r)                       \
+  {                                              \
+    const megcc_vf x##r = megcc_vf_spread(p##r); \
+    ++p##r;                                      \
+    MEGCC_EACH_COL(MEGCC_TILE_FMA, r)            \
   }
 #define MEGCC_TILE_FINISH(r, j) \
   megcc_vf y##j = c##r##_##j;   \

@@ -2,13 +2,16 @@
 // blocks of k one after the other, of a block 16 bytes for each k, or for each two of them, the
 // first in the lower four bits. Scales and zero points of a block are 16 of each, or one for all.
 //
-// The including kernel defines BITS, ZERO, CHANNELS, BIAS, ACT and RESIDUAL.
+// The including kernel defines BITS, ZERO, CHANNELS, BIAS, ACT and RESIDUAL, and SCALE16 as 1 where
+// scales are f16.
 #ifndef MEGCC_MATMUL_WQ_H
 #define MEGCC_MATMUL_WQ_H
 
+// Sixteen floats are that whatever the elements of lhs and dst are: before megcc_elem.h.
+#include "simd/megcc_simd_wide.h"
+
 #include "megcc_epilogue.h"
 #include "op/matmul_wq.h"
-#include "simd/megcc_simd_wide.h"
 
 #ifndef BITS
 #define BITS 8
@@ -22,12 +25,36 @@
 #ifndef BIAS
 #define BIAS 1
 #endif
+#ifndef SCALE16
+#define SCALE16 0
+#endif
+
+#if SCALE16
+typedef megcc_elem_t megcc_wq_scale_t;
+#if defined(MEGCC_SIMD_FP16_H)
+#define MEGCC_WQ_SCALE(i) w.v##i = vcvt_f32_f16(vld1_f16(p + 4 * (i)));
+#else
+#define MEGCC_WQ_SCALE(i) w.v##i = megcc_vf_load(p + (i)*MEGCC_VL);
+#endif
+MEGCC_INLINE megcc_w16 megcc_wq_scales(const megcc_wq_scale_t *p) {
+  megcc_w16 w;
+  MEGCC_W16_EACH(MEGCC_WQ_SCALE)
+  return w;
+}
+MEGCC_INLINE megcc_w16 megcc_wq_one_scale(const megcc_wq_scale_t *p) {
+  return megcc_w16_dup(megcc_elem_f32(*p));
+}
+#else
+typedef float megcc_wq_scale_t;
+MEGCC_INLINE megcc_w16 megcc_wq_scales(const megcc_wq_scale_t *p) { return megcc_w16_load(p); }
+MEGCC_INLINE megcc_w16 megcc_wq_one_scale(const megcc_wq_scale_t *p) { return megcc_w16_dup(*p); }
+#endif
 
 #define MEGCC_WQ_COLS MEGCC_W16
 
 typedef struct {
   const int8_t *weights, *zero;
-  const float *scale;
+  const megcc_wq_scale_t *scale;
 } megcc_wq_at_t;
 
 // Bytes of a block of so many k.
@@ -43,13 +70,13 @@ MEGCC_INLINE megcc_wq_at_t megcc_wq_panel(void *const *ptr, const int32_t *attr,
   const size_t first = CHANNELS ? (size_t)panel * blocks * MEGCC_WQ_COLS : 0;
   megcc_wq_at_t at;
   at.weights = (const int8_t *)ptr[1] + (size_t)panel * bytes;
-  at.scale = (const float *)ptr[2] + first;
+  at.scale = (const megcc_wq_scale_t *)ptr[2] + first;
   at.zero = ZERO ? (const int8_t *)ptr[3] + first : NULL;
   return at;
 }
 
 MEGCC_INLINE megcc_w16 megcc_wq_scale(const megcc_wq_at_t *at) {
-  return CHANNELS ? megcc_w16_load(at->scale) : megcc_w16_dup(*at->scale);
+  return CHANNELS ? megcc_wq_scales(at->scale) : megcc_wq_one_scale(at->scale);
 }
 
 // The zero points of a block, and the numbers of one k less them: of the lower four bits, of the

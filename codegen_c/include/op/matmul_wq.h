@@ -2,7 +2,7 @@
 //
 //   in    lhs: L [m, k]
 //   in    rhs: i8 [n, k]
-//   in    scale: L [n * ((k + block - 1) // block) if channel_scales else 1]
+//   in    scale: S [n * ((k + block - 1) // block) if channel_scales else 1]
 //   in    zero: i8 [n * ((k + block - 1) // block) if channel_scales else 1] if zero
 //   in    bias: L [n] if bias
 //   in    residual: L [m, n] if residual

@@ -27,12 +27,14 @@ MEGCC_INLINE void megcc_vh_store(uint16_t *p, megcc_vf v) {
 }
 #elif defined(__ARM_NEON) && defined(__arm__) && (__ARM_FP & 2) && MEGCC_VL == 4
 // Compilers have no type for it without an option of its own.
-MEGCC_INLINE megcc_vf megcc_vh_load(const uint16_t *p) {
-  const uint16x4_t half = vld1_u16(p);
+MEGCC_INLINE megcc_vf megcc_vh_wide(uint16x4_t half) {
   megcc_vf v;
   __asm__("vcvt.f32.f16 %q0, %P1" : "=w"(v) : "w"(half));
   return v;
 }
+MEGCC_INLINE megcc_vf megcc_vh_load(const uint16_t *p) { return megcc_vh_wide(vld1_u16(p)); }
+#define MEGCC_VH_SPREAD
+MEGCC_INLINE megcc_vf megcc_vh_spread(const uint16_t *p) { return megcc_vh_wide(vld1_dup_u16(p)); }
 MEGCC_INLINE void megcc_vh_store(uint16_t *p, megcc_vf v) {
   uint16x4_t half;
   __asm__("vcvt.f16.f32 %P0, %q1" : "=w"(half) : "w"(v));
@@ -65,6 +67,12 @@ MEGCC_INLINE void megcc_vh_store(uint16_t *p, megcc_vf v) {
 }
 #endif
 
+#ifndef MEGCC_VH_SPREAD
+MEGCC_INLINE megcc_vf megcc_vh_spread(const uint16_t *p) {
+  return megcc_vf_dup(megcc_f16_to_f32(*p));
+}
+#endif
+
 MEGCC_INLINE megcc_vf megcc_vh_load_n(const uint16_t *p, int32_t n) {
   uint16_t lanes[MEGCC_VL] = {0};
   if (n >= MEGCC_VL) return megcc_vh_load(p);
@@ -92,6 +100,7 @@ MEGCC_INLINE void megcc_vh_store_move(uint16_t **p, megcc_vf v, ptrdiff_t bytes)
 
 #define megcc_vf_load megcc_vh_load
 #define megcc_vf_store megcc_vh_store
+#define megcc_vf_spread megcc_vh_spread
 #define megcc_vf_load_n megcc_vh_load_n
 #define megcc_vf_store_n megcc_vh_store_n
 #define megcc_vf_load_move megcc_vh_load_move

@@ -11,89 +11,14 @@
 // work: n * oh * (c if nchw else 1)
 // cost: 16 * ow * (1 if nchw else c)
 //
-// The columns' taps are computed once per call. NHWC mixes four pixels over vectors of channels;
-// NCHW mixes two rows into the workspace first, over vectors of columns, then gathers along it.
-#include "megcc_kernel.h"
-#include "megcc_resize.h"
-#include "simd/megcc_simd.h"
+// A row of the output at a time: megcc_resize_linear.h.
+#include "megcc_resize_linear.h"
 
 #ifndef MEGCC_SYMBOL
 #define MEGCC_SYMBOL megcc_resize2d_f32_linear
 #endif
-#ifndef NCHW
-#define NCHW 0
-#endif
-
-MEGCC_INLINE megcc_vf mix(megcc_vf a, megcc_vf b, megcc_vf weight) {
-  return megcc_vf_add(a, megcc_vf_mul(megcc_vf_sub(b, a), weight));
-}
-
-#if NCHW
-MEGCC_INLINE void mix_row(const float *a, const float *b, float weight, float *y, int32_t n) {
-  const megcc_vf w = megcc_vf_dup(weight);
-  int32_t i = 0;
-  for (; i + MEGCC_VL <= n; i += MEGCC_VL)
-    megcc_vf_store(y + i, mix(megcc_vf_load(a + i), megcc_vf_load(b + i), w));
-  if (i < n) {
-    const megcc_vf p = megcc_vf_load_n(a + i, n - i), q = megcc_vf_load_n(b + i, n - i);
-    megcc_vf_store_n(y + i, mix(p, q, w), n - i);
-  }
-}
-
-MEGCC_INLINE void resize_row(const float *upper, const float *lower, float weight,
-                             const megcc_resize_tap_t *taps, float *y, int32_t width, int32_t ow,
-                             int32_t channels, float *mixed) {
-  (void)channels;
-  mix_row(upper, lower, weight, mixed, width);
-  for (int32_t i = 0; i < ow; ++i) {
-    const float a = mixed[taps[i].lo], b = mixed[taps[i].hi];
-    y[i] = a + (b - a) * taps[i].weight;
-  }
-}
-#else
-// Corner k of a pixel is c[k]: upper left, upper right, lower left, lower right.
-MEGCC_INLINE void mix_pixel(const float *const c[4], megcc_vf u, megcc_vf v, float *y, int32_t i,
-                            int32_t lanes) {
-  const megcc_vf p = megcc_vf_load_n(c[0] + i, lanes), q = megcc_vf_load_n(c[1] + i, lanes);
-  const megcc_vf r = megcc_vf_load_n(c[2] + i, lanes), s = megcc_vf_load_n(c[3] + i, lanes);
-  megcc_vf_store_n(y + i, mix(mix(p, q, u), mix(r, s, u), v), lanes);
-}
-
-MEGCC_INLINE void resize_row(const float *upper, const float *lower, float weight,
-                             const megcc_resize_tap_t *taps, float *y, int32_t width, int32_t ow,
-                             int32_t channels, float *mixed) {
-  const megcc_vf v = megcc_vf_dup(weight);
-  (void)width, (void)mixed;
-  for (int32_t k = 0; k < ow; ++k, y += channels) {
-    const size_t lo = (size_t)taps[k].lo * (size_t)channels,
-                 hi = (size_t)taps[k].hi * (size_t)channels;
-    const float *const corner[4] = {upper + lo, upper + hi, lower + lo, lower + hi};
-    const megcc_vf u = megcc_vf_dup(taps[k].weight);
-    int32_t i = 0;
-    for (; i + MEGCC_VL <= channels; i += MEGCC_VL) mix_pixel(corner, u, v, y, i, MEGCC_VL);
-    if (i < channels) mix_pixel(corner, u, v, y, i, channels - i);
-  }
-}
-#endif
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {
-  const int32_t oh = attr[RESIZE2D_OH], ow = attr[RESIZE2D_OW];
-  const int32_t channels = NCHW ? 1 : attr[RESIZE2D_C];
-  const megcc_resize_axis_t rows =
-      megcc_resize_axis(attr[RESIZE2D_H], oh, attr[RESIZE2D_SCALE_H], attr[RESIZE2D_COORD]);
-  const megcc_resize_axis_t cols =
-      megcc_resize_axis(attr[RESIZE2D_W], ow, attr[RESIZE2D_SCALE_W], attr[RESIZE2D_COORD]);
-  megcc_resize_tap_t *taps = workspace;
-  float *mixed = (float *)(void *)(taps + ow);
-  const size_t row_size = (size_t)cols.in * (size_t)channels;
-  if (begin >= end) return;
-  for (int32_t i = 0; i < ow; ++i) taps[i] = megcc_resize_tap(&cols, i);
-  for (int32_t row = begin; row < end; ++row) {
-    const megcc_resize_tap_t t = megcc_resize_tap(&rows, row % oh);
-    const float *image = (const float *)ptr[0] + (size_t)(row / oh) * (size_t)rows.in * row_size;
-    float *y = (float *)ptr[1] + (size_t)row * (size_t)ow * (size_t)channels;
-    resize_row(image + (size_t)t.lo * row_size, image + (size_t)t.hi * row_size, t.weight, taps, y,
-               cols.in, ow, channels, mixed);
-  }
+  megcc_resize_linear(ptr, attr, workspace, begin, end);
 }

@@ -24,6 +24,9 @@ CASES = [
     *({"m": m, "n": 20, "k": 70, "block": 32, "bits": bits, "zero": 1, "weights": end}
       for m in (1, 4) for bits in (4, 8) for end in ("least", "most")),
 ]  # fmt: skip
+HALVES = CASES[::2]  # scales in f16, too
+#: Scales in f32 beside f16.
+CASES += [{**row, "half": 1} for row in CASES[1::4]]
 
 
 def facts(row):
@@ -50,6 +53,9 @@ def operands(f, rng):
         given.append(rng.standard_normal(n).astype(np.float32))
     if f["residual"]:
         given.append(rng.standard_normal((m, n)).astype(np.float32))
+    if f.get("half"):
+        given = [a.astype(np.float16) if a.dtype == np.float32 and k != 2 else a
+                 for k, a in enumerate(given)]  # fmt: skip
     return given
 
 
@@ -64,4 +70,5 @@ def reference(f, inputs):
     spread_zero, spread_scale = (a[:, : f["k"]] for a in spread)
     weights = (rhs.astype(np.int64) - spread_zero) * spread_scale
     sums = lhs.astype(np.float64) @ weights.T + (rest.pop(0) if f["bias"] else 0)
-    return finish(f, sums, rest[0] if f["residual"] else None)
+    found = finish(f, sums, rest[0] if f["residual"] else None)
+    return [a.astype(lhs.dtype) for a in found]
