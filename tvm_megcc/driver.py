@@ -56,6 +56,7 @@ def compile_model(
     params: Params | None = None,
     fmt: str | None = None,
     weights: str = "incbin",
+    stepping: bool = False,
     name: str | None = None,
     io: str = "caller",
     memory: MemoryOptions = DEFAULT,
@@ -89,6 +90,8 @@ def compile_model(
     weights : {"incbin", "c", "bin"}
         Weights in files that the C compiler takes into the objects, or as C source; or all of the
         model as one file to map.
+    stepping : bool
+        Whether the package can do a run in pieces (``megcc_step.h``).
     name : str, optional
         The model's name in the package: an identifier, with which its symbols, header and library
         begin; by default the file's name.
@@ -128,6 +131,8 @@ def compile_model(
     fmt = output_format(out, fmt)
     if fmt == "so" and weights == "bin":
         raise InputError(f"'{out}': a library has its weights inside; leave out --weights bin")
+    if fmt == "so" and stepping:
+        raise InputError(f"'{out}': a library runs a model as a whole; leave out --stepping")
     if fmt != "so" and compiler is not None:
         raise InputError(
             f"'{out}': a package is C source, which its own make compiles (make CC={compiler});"
@@ -156,6 +161,7 @@ def compile_model(
         out,
         fmt=fmt,
         weights=weights,
+        stepping=stepping,
         externs=externs,
         compiler=compiler,
         progress=progress,
@@ -291,13 +297,13 @@ def check_output(out: Path, fmt: str) -> None:
 
 
 def package_files(
-    programs: Mapping[str, Program | Bundle], weights: str = "incbin"
+    programs: Mapping[str, Program | Bundle], weights: str = "incbin", stepping: bool = False
 ) -> dict[str, Any]:
     """The package of some programs as ``{path: text or bytes}``."""
     from tvm_megcc.codegen_c import emit
 
     name = next(iter(programs.values())).name
-    return dict(emit.package(dict(programs), name=name, weights=weights))
+    return dict(emit.package(dict(programs), name=name, weights=weights, stepping=stepping))
 
 
 def write_output(
@@ -306,6 +312,7 @@ def write_output(
     *,
     fmt: str,
     weights: str = "incbin",
+    stepping: bool = False,
     externs: Sequence[str | os.PathLike[str]] = (),
     compiler: str | None = None,
     progress: Progress | None = None,
@@ -316,7 +323,8 @@ def write_output(
 
     tell = progress or (lambda stage: None)
     tell("emit C")
-    package = extern_sources.with_sources(package_files(programs, weights), externs)
+    emitted = package_files(programs, weights, stepping)
+    package = extern_sources.with_sources(emitted, externs)
     name = next(iter(programs.values())).name
     manifest: dict[str, Any] = json.loads(package["manifest.json"])
     if fmt == "so":

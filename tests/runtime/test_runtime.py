@@ -136,6 +136,14 @@ def test_program_is_small(tmp_path):
     assert toolchain.text_bytes(exe.with_name("libmodel.a"), HOST) < 16 * 1024
 
 
+def test_a_run_in_pieces(tmp_path):
+    files = emit.package({HOST: p.corners(HOST)}, name="corners", stepping=True)
+    compile_and_run("test_step.c", [p.write(files, tmp_path / "corners")], tmp_path)
+    plain = emit.package({HOST: p.corners(HOST)}, name="corners")
+    assert files.keys() - plain.keys() == {"include/megcc_step.h", "src/megcc_step.c"}
+    assert not plain.keys() - files.keys() and all(files[path] == plain[path] for path in plain)
+
+
 def test_two_pools(tmp_path):
     package = p.write_program(tmp_path / "corners", p.in_two_pools(p.planned(HOST)))
     compile_and_run("test_pools.c", [package], tmp_path)

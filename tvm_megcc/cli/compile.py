@@ -30,6 +30,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         " model as one file to map (default: %(default)s)",
     )
     parser.add_argument(
+        "--stepping",
+        action="store_true",
+        help="functions to run the next n calls and return, and to cancel the rest: megcc_step.h",
+    )
+    parser.add_argument(
         "--module-name",
         metavar="NAME",
         help="what the package's symbols, header, library and CMake target begin with (default: the"
@@ -63,6 +68,7 @@ def run(args: argparse.Namespace) -> None:
             dynamic=changing,
             fmt=args.output_format,
             weights=args.weights,
+            stepping=args.stepping,
             externs=args.extern,
             name=args.module_name,
             io=args.io,
