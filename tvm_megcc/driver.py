@@ -43,8 +43,8 @@ def _silent(line: str) -> None:
     """Nobody wants to know."""
 
 
-#: Output formats: a package, a TVM library, a Model Library Format tar.
-FORMATS = ("c", "so", "mlf")
+#: Output formats: a package, a TVM library, a Model Library Format tar, an Arduino library.
+FORMATS = ("c", "so", "mlf", "arduino")
 
 
 def compile_model(
@@ -85,7 +85,7 @@ def compile_model(
         See `tvm_megcc.frontend.from_onnx`.
     params : mapping of str to array, optional
         Values of a Relax module's inputs, which become constants.
-    fmt : {"c", "so", "mlf"}, optional
+    fmt : {"c", "so", "mlf", "arduino"}, optional
         By default a name that ends in ``.so`` is a TVM library, anything else a package.
     weights : {"incbin", "c", "bin"}
         Weights in files that the C compiler takes into the objects, or as C source; or all of the
@@ -131,6 +131,8 @@ def compile_model(
     fmt = output_format(out, fmt)
     if fmt == "so" and weights == "bin":
         raise InputError(f"'{out}': a library has its weights inside; leave out --weights bin")
+    if fmt == "arduino" and weights == "bin":
+        raise InputError(f"'{out}': a sketch has no file to map; leave out --weights bin")
     if fmt == "so" and stepping:
         raise InputError(f"'{out}': a library runs a model as a whole; leave out --stepping")
     if fmt != "so" and compiler is not None:
@@ -290,7 +292,7 @@ def check_output(out: Path, fmt: str) -> None:
     InputError
         When the place does not exist or holds something that is not ours.
     """
-    if fmt == "c" and out.suffix != ".tar":
+    if fmt in ("c", "arduino") and out.suffix != ".tar":
         files.check_directory(out, is_package)
     else:
         files.check_file(out)
@@ -323,8 +325,12 @@ def write_output(
 
     tell = progress or (lambda stage: None)
     tell("emit C")
+    if fmt == "arduino":
+        weights = "c"  # what builds it copies what it compiles, and no other files
     emitted = package_files(programs, weights, stepping)
     package = extern_sources.with_sources(emitted, externs)
+    if fmt == "arduino":
+        package = emit.arduino.layout(package)
     name = next(iter(programs.values())).name
     manifest: dict[str, Any] = json.loads(package["manifest.json"])
     if fmt == "so":

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tvm_megcc.codegen_c.emit import bytecode, cortexm
-from tvm_megcc.codegen_c.emit.build_files import cmake, makefile, pkg_config
+from tvm_megcc.codegen_c.emit.build_files import cmake, makefile, pkg_config, zephyr
 from tvm_megcc.codegen_c.emit.compiled import Compiled, can_fail, opcodes_of, runtime_parts
 from tvm_megcc.codegen_c.emit.header import header
 from tvm_megcc.codegen_c.emit.kernel_files import add_headers, kernel_files
@@ -177,6 +177,7 @@ def package(
     out["CMakeLists.txt"] = cmake(ident, machines, small=small)
     version = f"{bytecode.VERSION}.{bytecode.ABI}"
     out[f"megcc_{ident}.pc.in"] = pkg_config(ident, version)
+    out |= zephyr(ident, archs)
     facts = manifest(name, ident, codes, layout, kernels.files, kernels.symbols, blobs, weights)
     out["manifest.json"] = json.dumps(facts, indent=1, sort_keys=True) + "\n"
     out["README.md"] = readme(name, ident, facts)

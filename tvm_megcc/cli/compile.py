@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--output-format",
         metavar="FORMAT",
         help="c (package; default), tar (of a package; default for *.tar), so (TVM library; default"
-        " for *.so) or mlf (Model Library Format tar)",
+        " for *.so), mlf (Model Library Format tar) or arduino (a library for it)",
     )
     parser.add_argument(
         "--weights",
