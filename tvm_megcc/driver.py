@@ -44,8 +44,8 @@ def _silent(line: str) -> None:
     """Nobody wants to know."""
 
 
-#: Output formats: a package, a TVM library, a Model Library Format tar.
-FORMATS = ("c", "so", "mlf")
+#: Output formats: a package, a TVM library, a Model Library Format tar, an Arduino library.
+FORMATS = ("c", "so", "mlf", "arduino")
 
 
 def compile_model(
@@ -57,6 +57,7 @@ def compile_model(
     params: Params | None = None,
     fmt: str | None = None,
     weights: str = "incbin",
+    stepping: bool = False,
     name: str | None = None,
     io: str = "caller",
     memory: MemoryOptions = DEFAULT,
@@ -86,11 +87,13 @@ def compile_model(
         See `tvm_megcc.frontend.from_onnx`.
     params : mapping of str to array, optional
         Values of a Relax module's inputs, which become constants.
-    fmt : {"c", "so", "mlf"}, optional
+    fmt : {"c", "so", "mlf", "arduino"}, optional
         By default a name that ends in ``.so`` is a TVM library, anything else a package.
     weights : {"incbin", "c", "bin"}
         Weights in files that the C compiler takes into the objects, or as C source; or all of the
         model as one file to map.
+    stepping : bool
+        Whether the package can do a run in pieces (``megcc_step.h``).
     name : str, optional
         The model's name in the package: an identifier, with which its symbols, header and library
         begin; by default the file's name.
@@ -133,6 +136,10 @@ def compile_model(
     fmt = output_format(out, fmt)
     if fmt == "so" and weights == "bin":
         raise InputError(f"'{out}': a library has its weights inside; leave out --weights bin")
+    if fmt == "arduino" and weights == "bin":
+        raise InputError(f"'{out}': a sketch has no file to map; leave out --weights bin")
+    if fmt == "so" and stepping:
+        raise InputError(f"'{out}': a library runs a model as a whole; leave out --stepping")
     if fmt != "so" and compiler is not None:
         raise InputError(
             f"'{out}': a package is C source, which its own make compiles (make CC={compiler});"
@@ -162,6 +169,7 @@ def compile_model(
         out,
         fmt=fmt,
         weights=weights,
+        stepping=stepping,
         externs=externs,
         compiler=compiler,
         progress=progress,
@@ -290,20 +298,20 @@ def check_output(out: Path, fmt: str) -> None:
     InputError
         When the place does not exist or holds something that is not ours.
     """
-    if fmt == "c" and out.suffix != ".tar":
+    if fmt in ("c", "arduino") and out.suffix != ".tar":
         files.check_directory(out, is_package)
     else:
         files.check_file(out)
 
 
 def package_files(
-    programs: Mapping[str, Program | Bundle], weights: str = "incbin"
+    programs: Mapping[str, Program | Bundle], weights: str = "incbin", stepping: bool = False
 ) -> dict[str, Any]:
     """The package of some programs as ``{path: text or bytes}``."""
     from tvm_megcc.codegen_c import emit
 
     name = next(iter(programs.values())).name
-    return dict(emit.package(dict(programs), name=name, weights=weights))
+    return dict(emit.package(dict(programs), name=name, weights=weights, stepping=stepping))
 
 
 def write_output(
@@ -312,6 +320,7 @@ def write_output(
     *,
     fmt: str,
     weights: str = "incbin",
+    stepping: bool = False,
     externs: Sequence[str | os.PathLike[str]] = (),
     compiler: str | None = None,
     progress: Progress | None = None,
@@ -322,7 +331,12 @@ def write_output(
 
     tell = progress or (lambda stage: None)
     tell("emit C")
-    package = extern_sources.with_sources(package_files(programs, weights), externs)
+    if fmt == "arduino":
+        weights = "c"  # what builds it copies what it compiles, and no other files
+    emitted = package_files(programs, weights, stepping)
+    package = extern_sources.with_sources(emitted, externs)
+    if fmt == "arduino":
+        package = emit.arduino.layout(package)
     name = next(iter(programs.values())).name
     manifest: dict[str, Any] = json.loads(package["manifest.json"])
     if fmt == "so":

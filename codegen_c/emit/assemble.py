@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tvm_megcc.codegen_c.emit import bytecode, cortexm
-from tvm_megcc.codegen_c.emit.build_files import cmake, makefile, pkg_config
+from tvm_megcc.codegen_c.emit.build_files import cmake, makefile, pkg_config, zephyr
 from tvm_megcc.codegen_c.emit.compiled import Compiled, can_fail, opcodes_of, runtime_parts
 from tvm_megcc.codegen_c.emit.header import header
 from tvm_megcc.codegen_c.emit.kernel_files import add_headers, kernel_files
@@ -89,7 +89,11 @@ def module_name(name: str) -> str:
 
 
 def package(
-    programs: Mapping[str, Program | Bundle], *, name: str, weights: str = "incbin"
+    programs: Mapping[str, Program | Bundle],
+    *,
+    name: str,
+    weights: str = "incbin",
+    stepping: bool = False,
 ) -> dict[str, str | bytes]:
     """Emit the package of a model.
 
@@ -102,6 +106,8 @@ def package(
     weights : {"incbin", "c", "bin"}
         Weights in files that the compiler takes into the objects, or as literals in C, the program
         as a const array beside them; or both as one ``model/model_<arch>.bin`` per architecture.
+    stepping : bool
+        Whether it has the functions of ``megcc_step.h``, by which a run is done in pieces.
 
     Returns
     -------
@@ -138,6 +144,9 @@ def package(
         out[f"src/{path}"] = runtime_text(f"src/{path}")
     for path in (*runtime_parts(codes), *(("megcc_machine",) if has_builds(codes) else ())):
         out[f"src/{path}.c"] = runtime_text(f"src/{path}.c")
+    if stepping:
+        for path in ("include/megcc_step.h", "src/megcc_step.c"):
+            out[path] = runtime_text(path)
     for file in kernels.files:
         out[file.path] = file.text(archs)
     if any(file.extern for file in kernels.files):
@@ -168,6 +177,7 @@ def package(
     out["CMakeLists.txt"] = cmake(ident, machines, small=small)
     version = f"{bytecode.VERSION}.{bytecode.ABI}"
     out[f"megcc_{ident}.pc.in"] = pkg_config(ident, version)
+    out |= zephyr(ident, archs)
     facts = manifest(name, ident, codes, layout, kernels.files, kernels.symbols, blobs, weights)
     out["manifest.json"] = json.dumps(facts, indent=1, sort_keys=True) + "\n"
     out["README.md"] = readme(name, ident, facts)

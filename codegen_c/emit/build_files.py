@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvm_megcc.codegen_c.sources import package_text
-from tvm_megcc.core.machine import TABLE, Machine
+from tvm_megcc.core.machine import TABLE, Machine, machine
 
 #: What is optimised how. Of a small package the library's kernels are compiled for size: some leave
 #: out forms of their loops then (``MEGCC_SMALL``).
@@ -84,6 +84,14 @@ def cmake(ident: str, machines: Sequence[Machine], *, small: bool = False) -> st
 def pkg_config(ident: str, version: str) -> str:
     """The file that both fill with the place that the package is installed to."""
     return package_text("package.pc.in").replace("@IDENT@", ident).replace("@VERSION@", version)
+
+
+def zephyr(ident: str, machines: Sequence[str]) -> dict[str, str | bytes]:
+    """The files of a module of Zephyr, in packages for microcontrollers."""
+    if not {"cortexm", "portable"} & {machine(name).arch.name for name in machines}:
+        return {}
+    paths = ("zephyr/CMakeLists.txt", "zephyr/module.yml")
+    return {path: package_text(path).replace("@IDENT@", ident) for path in paths}
 
 
 def _filled(name: str, ident: str, opt: str, bases: list[str], rows: list[str]) -> str:

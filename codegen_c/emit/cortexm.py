@@ -40,8 +40,8 @@ def _model_h(ident: str, facts: Mapping[str, Any]) -> str:
         "KERNELS": f"{ident}_kernels",
         "CONTEXT_BYTES": f"{ident.upper()}_CONTEXT_BYTES",
         "ARENA_BYTES": f"{ident.upper()}_ARENA_BYTES",
-        "INPUT_BYTES": _bytes(facts["inputs"]),
-        "OUTPUT_BYTES": _bytes(facts["outputs"]),
+        "INPUT_BYTES": port_bytes(facts["inputs"]),
+        "OUTPUT_BYTES": port_bytes(facts["outputs"]),
     }
     return (
         generated("What the example has to know", ident)
@@ -51,6 +51,6 @@ def _model_h(ident: str, facts: Mapping[str, Any]) -> str:
     )
 
 
-def _bytes(ports: Sequence[Mapping[str, Any]]) -> int:
+def port_bytes(ports: Sequence[Mapping[str, Any]]) -> int:
     """Of all ports, each at a multiple of 8; C has no empty arrays."""
     return max(8, sum((int(port["bytes"]) + 7) // 8 * 8 for port in ports))

@@ -60,8 +60,7 @@ static void store_arena_outputs(megcc_context_t *c) {
   }
 }
 
-megcc_status_t megcc_run(megcc_context_t *c) {
-  const uint32_t *code;
+megcc_status_t megcc_begin_run(megcc_context_t *c) {
   megcc_status_t status;
   if (c == NULL) return MEGCC_ERR_NULL;
   c->next = NULL;
@@ -73,6 +72,20 @@ megcc_status_t megcc_run(megcc_context_t *c) {
   load_arena_inputs(c);
   c->call = 0;
   c->has_run = 0;
+  return MEGCC_OK;
+}
+
+megcc_status_t megcc_end_run(megcc_context_t *c) {
+  if (c->shaped != NULL && !c->model->kernels->shapes->complete(c)) return MEGCC_ERR_DATA;
+  store_arena_outputs(c);
+  c->has_run = 1;
+  return MEGCC_OK;
+}
+
+megcc_status_t megcc_run(megcc_context_t *c) {
+  const uint32_t *code;
+  megcc_status_t status = megcc_begin_run(c);
+  if (status != MEGCC_OK) return status;
   for (code = c->model->section[MEGCC_S_CODE]; (*code & 0xFF) != MEGCC_OP_END; code = c->next) {
     c->next = code + (*code >> 8);
     status = c->model->kernels->op[*code & 0xFF]->run(c, code);
@@ -81,8 +94,5 @@ megcc_status_t megcc_run(megcc_context_t *c) {
       return status;
     }
   }
-  if (c->shaped != NULL && !c->model->kernels->shapes->complete(c)) return MEGCC_ERR_DATA;
-  store_arena_outputs(c);
-  c->has_run = 1;
-  return MEGCC_OK;
+  return megcc_end_run(c);
 }

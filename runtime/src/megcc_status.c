@@ -1,35 +1,41 @@
 // Names for status codes and element types.
 #include "megcc.h"
 
+// In the order of the numbers, one behind the other: a table of addresses would be larger, and a
+// linker would have to fill it in.
+static const char sentences[] =
+    "success\0"                                                     // MEGCC_OK
+    "a required pointer is null\0"                                  // MEGCC_ERR_NULL
+    "no input, output or pool has this number\0"                    // MEGCC_ERR_INDEX
+    "no input or output has this name\0"                            // MEGCC_ERR_NAME
+    "the memory given is too small\0"                               // MEGCC_ERR_MEMORY
+    "the memory given is not aligned enough\0"                      // MEGCC_ERR_ALIGNMENT
+    "the model image ends too early\0"                              // MEGCC_ERR_TRUNCATED
+    "this is not a model image\0"                                   // MEGCC_ERR_MAGIC
+    "image, kernels and runtime are of different versions\0"        // MEGCC_ERR_VERSION
+    "bytes of the model image have changed\0"                       // MEGCC_ERR_CHECKSUM
+    "the model image contradicts itself\0"                          // MEGCC_ERR_CORRUPT
+    "the model image was compiled for other kernels than these\0"   // MEGCC_ERR_KERNELS
+    "the model image uses an instruction that is not linked in\0"   // MEGCC_ERR_OPCODE
+    "the model does not accept this shape\0"                        // MEGCC_ERR_SHAPE
+    "the number of bytes is not that of the tensor\0"               // MEGCC_ERR_SIZE
+    "an input or output has no memory yet\0"                        // MEGCC_ERR_UNBOUND
+    "the arena has not been set\0"                                  // MEGCC_ERR_NO_ARENA
+    "there is no output before a run\0"                             // MEGCC_ERR_NOT_RUN
+    "this machine cannot run the model image\0"                     // MEGCC_ERR_PLATFORM
+    "the model has several memory pools: set each of them\0"        // MEGCC_ERR_POOLS
+    "the shape of an input is not fixed and has not been set\0"     // MEGCC_ERR_NO_SHAPE
+    "a size or an index that data says is out of range\0"           // MEGCC_ERR_DATA
+    "sizes depend on data and no allocator was set\0"               // MEGCC_ERR_NO_ALLOC
+    "the allocator has no memory\0"                                 // MEGCC_ERR_ALLOC
+    "this CPU lacks instructions that the model was compiled for";  // MEGCC_ERR_MACHINE
+
 const char *megcc_status_string(megcc_status_t status) {
-  switch (status) {
-    case MEGCC_OK: return "success";
-    case MEGCC_ERR_NULL: return "a required pointer is null";
-    case MEGCC_ERR_INDEX: return "no input, output or pool has this number";
-    case MEGCC_ERR_NAME: return "no input or output has this name";
-    case MEGCC_ERR_MEMORY: return "the memory given is too small";
-    case MEGCC_ERR_ALIGNMENT: return "the memory given is not aligned enough";
-    case MEGCC_ERR_TRUNCATED: return "the model image ends too early";
-    case MEGCC_ERR_MAGIC: return "this is not a model image";
-    case MEGCC_ERR_VERSION: return "image, kernels and runtime are of different versions";
-    case MEGCC_ERR_CHECKSUM: return "bytes of the model image have changed";
-    case MEGCC_ERR_CORRUPT: return "the model image contradicts itself";
-    case MEGCC_ERR_KERNELS: return "the model image was compiled for other kernels than these";
-    case MEGCC_ERR_OPCODE: return "the model image uses an instruction that is not linked in";
-    case MEGCC_ERR_SHAPE: return "the model does not accept this shape";
-    case MEGCC_ERR_SIZE: return "the number of bytes is not that of the tensor";
-    case MEGCC_ERR_UNBOUND: return "an input or output has no memory yet";
-    case MEGCC_ERR_NO_ARENA: return "the arena has not been set";
-    case MEGCC_ERR_NOT_RUN: return "there is no output before a run";
-    case MEGCC_ERR_POOLS: return "the model has several memory pools: set each of them";
-    case MEGCC_ERR_NO_SHAPE: return "the shape of an input is not fixed and has not been set";
-    case MEGCC_ERR_DATA: return "a size or an index that data says is out of range";
-    case MEGCC_ERR_NO_ALLOC: return "sizes depend on data and no allocator was set";
-    case MEGCC_ERR_ALLOC: return "the allocator has no memory";
-    case MEGCC_ERR_MACHINE: return "this CPU lacks instructions that the model was compiled for";
-    case MEGCC_ERR_PLATFORM: return "this machine cannot run the model image";
-  }
-  return "unknown status";
+  const char *p = sentences;
+  unsigned left = (unsigned)status;
+  if (left > MEGCC_ERR_MACHINE) return "unknown status";
+  while (left > 0) left -= *p++ == 0;
+  return p;
 }
 
 // By the type's code: its name, and the bytes of an element by itself.

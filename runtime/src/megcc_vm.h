@@ -311,6 +311,10 @@ int megcc_is_fixed(const megcc_tensor_t *tensor);
 // Brings a context up to date with the shapes that were set.
 megcc_status_t megcc_ready(const megcc_context_t *context);
 
+// What megcc_run does before the first instruction and after the last: also of a run in pieces.
+megcc_status_t megcc_begin_run(megcc_context_t *context);
+megcc_status_t megcc_end_run(megcc_context_t *context);
+
 // Runs the kernel of a call over `work`, with these attributes.
 megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_t work,
                           const int32_t *attr, const uint32_t *operands);

@@ -28,6 +28,26 @@ def test_compile_directory(tvmc, model: Path, tmp_path: Path) -> None:
     assert [p["name"] for p in manifest["outputs"]] == ["y/0", "sum"]
 
 
+def test_compile_with_stepping(tvmc, model: Path, tmp_path: Path) -> None:
+    assert tvmc("compile", model, "-o", tmp_path / "pkg", "--stepping").status == 0
+    assert (tmp_path / "pkg" / "include" / "megcc_step.h").is_file()
+    ran = tvmc("compile", model, "-o", tmp_path / "m.so", "--stepping")
+    assert ran.status == 1 and "a library runs a model as a whole; leave out --stepping" in ran.err
+
+
+def test_compile_for_arduino(tvmc, model: Path, tmp_path: Path) -> None:
+    library = tmp_path / "library"
+    command = ["compile", model, "-o", library, "-f", "arduino", "--arch", "portable"]
+    for _ in range(2):  # an earlier one is replaced
+        assert tvmc(*command).status == 0
+    assert (library / "library.properties").is_file() and not (library / "Makefile").exists()
+    assert not list(library.rglob("*.bin")), "what is not compiled may not be copied"
+    ran = tvmc(*command, "--weights", "bin")
+    assert ran.status == 1 and "a sketch has no file to map; leave out --weights bin" in ran.err
+    ran = tvmc("run", library)
+    assert ran.status == 1 and "no Makefile" in ran.err
+
+
 def test_compile_names_the_module(tvmc, model: Path, tmp_path: Path) -> None:
     package = tmp_path / "pkg"
     given = ["compile", model, "-o", package, "--module-name"]

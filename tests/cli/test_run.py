@@ -84,8 +84,22 @@ def test_run_builds_once(tvmc, package: Path, tmp_path: Path, monkeypatch) -> No
 
     monkeypatch.setattr(toolchain, "build", build)
     assert tvmc("run", package).status == 0
-    monkeypatch.setenv("CFLAGS", "-O1")  # another program
-    assert "built again" in tvmc("run", package).err
+    assert "built again" in tvmc("run", package, "--cc", "gcc -O1").err, "another program"
+
+
+def test_run_ignores_flags_of_the_shell(tvmc, package: Path, tmp_path: Path, monkeypatch) -> None:
+    """What is timed is what the package says; other flags are named: --cc 'gcc -g'."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for name in ("CFLAGS", "CPPFLAGS", "LDFLAGS", "EXTRA_CFLAGS", "MAKEFLAGS", "OPT", "THREADS"):
+        monkeypatch.setenv(name, "-flag-of-the-shell")
+    assert tvmc("run", package).status == 0
+    assert len(list((tmp_path / "tvm_megcc").rglob("run"))) == 1
+    for name in ("CFLAGS", "CPPFLAGS", "LDFLAGS", "EXTRA_CFLAGS", "MAKEFLAGS", "OPT", "THREADS"):
+        monkeypatch.setenv(name, "-another-flag")
+    assert tvmc("bench", package, "--repeat", "2").status == 0
+    assert len(list((tmp_path / "tvm_megcc").rglob("run"))) == 1
+    ran = tvmc("run", package, "--cc", "gcc -flag-of-the-user")
+    assert ran.status == 1 and "-flag-of-the-user" in ran.err
 
 
 def test_run_without_a_cache(tvmc, package: Path, tmp_path: Path, monkeypatch) -> None:

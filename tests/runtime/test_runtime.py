@@ -136,6 +136,48 @@ def test_program_is_small(tmp_path):
     assert toolchain.text_bytes(exe.with_name("libmodel.a"), HOST) < 16 * 1024
 
 
+def test_every_status_has_its_sentence(tmp_path):
+    header = (HERE.parents[1] / "runtime/include/megcc.h").read_text()
+    names = re.findall(
+        r"^  (MEGCC_\w+)", header.partition("enum megcc_status {")[2].partition("}")[0], re.M
+    )
+    rows = "".join(f'  printf("{name} %s\\n", megcc_status_string({name}));\n' for name in names)
+    last = "  puts(megcc_status_string((megcc_status_t)99));\n"
+    source = tmp_path / "a.c"
+    source.write_text(
+        f'#include "megcc.h"\n#include <stdio.h>\nint main(void) {{\n{rows}{last}}}\n'
+    )
+    root = HERE.parents[1] / "runtime"
+    command = [
+        "cc",
+        f"-I{root / 'include'}",
+        source,
+        root / "src/megcc_status.c",
+        "-o",
+        tmp_path / "a",
+    ]
+    subprocess.run(command, check=True)
+    *lines, unknown = subprocess.run(
+        [tmp_path / "a"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    said = dict(line.split(" ", 1) for line in lines)
+    assert len(set(said.values())) == len(names) > 20 and unknown == "unknown status"
+    for name, words in (
+        ("OK", "success"), ("ERR_NULL", "pointer is null"), ("ERR_CHECKSUM", "bytes of the model"),
+        ("ERR_PLATFORM", "this machine cannot"), ("ERR_POOLS", "several memory pools"),
+        ("ERR_NO_ALLOC", "no allocator was set"), ("ERR_MACHINE", "this CPU lacks"),
+    ):  # fmt: skip
+        assert words in said[f"MEGCC_{name}"]
+
+
+def test_a_run_in_pieces(tmp_path):
+    files = emit.package({HOST: p.corners(HOST)}, name="corners", stepping=True)
+    compile_and_run("test_step.c", [p.write(files, tmp_path / "corners")], tmp_path)
+    plain = emit.package({HOST: p.corners(HOST)}, name="corners")
+    assert files.keys() - plain.keys() == {"include/megcc_step.h", "src/megcc_step.c"}
+    assert not plain.keys() - files.keys() and all(files[path] == plain[path] for path in plain)
+
+
 def test_two_pools(tmp_path):
     package = p.write_program(tmp_path / "corners", p.in_two_pools(p.planned(HOST)))
     compile_and_run("test_pools.c", [package], tmp_path)

@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--output-format",
         metavar="FORMAT",
         help="c (package; default), tar (of a package; default for *.tar), so (TVM library; default"
-        " for *.so) or mlf (Model Library Format tar)",
+        " for *.so), mlf (Model Library Format tar) or arduino (a library for it)",
     )
     parser.add_argument(
         "--weights",
@@ -28,6 +28,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="incbin",
         help="the weights as files that the C compiler takes in, or as C source; or all of the"
         " model as one file to map (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--stepping",
+        action="store_true",
+        help="functions to run the next n calls and return, and to cancel the rest: megcc_step.h",
     )
     parser.add_argument(
         "--module-name",
@@ -63,6 +68,7 @@ def run(args: argparse.Namespace) -> None:
             dynamic=changing,
             fmt=args.output_format,
             weights=args.weights,
+            stepping=args.stepping,
             externs=args.extern,
             name=args.module_name,
             tuning_records=args.tuning_records,

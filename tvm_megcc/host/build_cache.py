@@ -113,8 +113,6 @@ def _key(
     state = program.stat() if program.exists() else None
     add(f"{arch} {compiler} {program} {state and (state.st_size, state.st_mtime_ns)}".encode())
     add(str(threads).encode())
-    for name in ("CFLAGS", "CPPFLAGS", "LDFLAGS"):
-        add(os.environ.get(name, "").encode())
     for path, content in files.read_tree(package.path).items():
         if path.split("/")[0] in _PARTS:
             add(path.encode())

@@ -18,7 +18,7 @@ from typing import Any
 
 from tvm_megcc.core.machine import machine
 from tvm_megcc.errors import InputError, ToolError
-from tvm_megcc.host import call_graph
+from tvm_megcc.host import call_graph, toolchain
 from tvm_megcc.host.package import Package
 from tvm_megcc.target import resolve
 
@@ -173,7 +173,13 @@ def _make(folder: Path, cpu: str, goal: str) -> str:
     """Build or run; what was printed."""
     command = ["make", "-s", "-j2", goal, f"CPU={cpu}", "EXTRA_CFLAGS=-fcallgraph-info=su"]
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=600
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=600,
+        env=toolchain.make_environment(),
     )
     if done.returncode != 0:
         words = "\n".join((done.stdout + done.stderr).splitlines()[-10:])

@@ -44,6 +44,11 @@ PARTS = ("include", "src", "model", "main.c", "runner", "megcc_pool.c", "Makefil
 #: A line of a compiler's, linker's or make's that says what is wrong.
 _TELLING = re.compile(r"\berror\b|undefined (reference|symbol)|multiple definition|not found", re.I)
 
+_MAKE_VARIABLES = frozenset(
+    ("CFLAGS", "CPPFLAGS", "LDFLAGS", "EXTRA_CFLAGS", "OPT", "THREADS", "MAKEFLAGS", "MFLAGS",
+     "MAKELEVEL", "GNUMAKEFLAGS")
+)  # fmt: skip
+
 _SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
 
 
@@ -188,7 +193,7 @@ def _make(command: list[str], where: Path, arch: str, tell: Progress | None) -> 
     found: list[str] = []
     with subprocess.Popen(
         command, cwd=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        errors="replace",
+        errors="replace", env=make_environment(),
     ) as making:  # fmt: skip
         assert making.stdout is not None
         try:
@@ -205,8 +210,18 @@ def _make(command: list[str], where: Path, arch: str, tell: Progress | None) -> 
 
 
 def _start(command: list[str], where: Path) -> list[str]:
-    done = subprocess.run(command, cwd=where, capture_output=True, text=True, errors="replace")
+    done = subprocess.run(
+        command, cwd=where, capture_output=True, text=True, errors="replace", env=make_environment()
+    )
     return done.stdout.splitlines()
+
+
+def make_environment() -> dict[str, str]:
+    """This process's variables without those that a package's Makefile reads, and make's own.
+
+    What a shell has in CFLAGS would change what is built and timed, and nothing would say so.
+    """
+    return {name: value for name, value in os.environ.items() if name not in _MAKE_VARIABLES}
 
 
 def _count_compiled(lines: Sequence[str]) -> int:

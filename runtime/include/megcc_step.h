@@ -1,0 +1,43 @@
+/// megcc_step.h: a run in pieces, for programs that have other things to do meanwhile: run the next
+/// calls and return; cancel the rest, also from another thread or an interrupt. In packages made by
+/// `tvmc compile --stepping`.
+#ifndef MEGCC_STEP_H
+#define MEGCC_STEP_H
+
+#include "megcc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A run in pieces of one context. The members are the library's.
+typedef struct megcc_stepper {
+  megcc_context_t *context;
+  const uint32_t *next;  // the instruction to go on with, null where no run is going on
+  volatile uint32_t cancelled;
+} megcc_stepper_t;
+
+typedef enum megcc_step_state {
+  MEGCC_STEP_MORE,      // call megcc_step again
+  MEGCC_STEP_DONE,      // the outputs are there, as after megcc_run
+  MEGCC_STEP_CANCELLED  // by megcc_step_cancel: there are no outputs
+} megcc_step_state_t;
+
+/// Prepares a stepper for a context; no run is going on then.
+megcc_status_t megcc_stepper_init(megcc_stepper_t *stepper, megcc_context_t *context);
+
+/// Goes on with the run, or begins one where none is going on: executes at most `calls` kernel
+/// calls and says in `state` how things stand. An error ends the run. While a run is going on,
+/// inputs, outputs, shapes and memory of the context stay as they are, and it does no other run:
+/// after one, MEGCC_ERR_NOT_RUN is the answer, and the run in pieces is over.
+megcc_status_t megcc_step(megcc_stepper_t *stepper, uint32_t calls, megcc_step_state_t *state);
+
+/// Ends the run that is going on before its next call; the thread that runs it is told by
+/// megcc_step. Where none is going on, nothing happens. May be called at any time, by anyone.
+void megcc_step_cancel(megcc_stepper_t *stepper);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // MEGCC_STEP_H
