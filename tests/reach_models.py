@@ -96,6 +96,7 @@ def quantised() -> onnx.ModelProto:
         g.add("QuantizeLinear", g.add(op, *real), one, zero)
     real = g.add("Sigmoid", g.add("DequantizeLinear", g.x(1, 8, 6, 7), one, zero))
     g.add("QuantizeLinear", real, one, zero)
+    g.add("QuantizeLinear", g.x(1, 8, 6, 7, dtype=F32), one, zero)
     g.add("MaxPool", g.x(1, 8, 6, 7), kernel_shape=[2, 2])
     for count in (0, 1):
         real = g.add("DequantizeLinear", g.x(1, 8, 6, 7), one, zero)

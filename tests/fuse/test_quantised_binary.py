@@ -8,7 +8,7 @@ import pytest
 from tvm import relax
 
 from tests.passes.support import build
-from tests.passes.test_quantised import dequantize, held, quantize
+from tests.passes.test_quantised import dequantize, held, number, quantize
 from tvm_megcc.fuse.match import find_matches
 from tvm_megcc.kernels.contract import codes
 
@@ -51,7 +51,7 @@ def test_one_kernel_takes_it(name: str) -> None:
 LEFT: dict[str, tuple[Callable[..., relax.Expr], tuple[int, ...]]] = {
     "not quantised again": (lambda x, y: op.add(held(x), held(y)), SHAPE),
     "one side is real": (lambda x, y: quantize(op.add(held(x), y)), SHAPE),
-    "another shape": (lambda x, y: quantize(op.add(held(x), held(y))), (1, 1, 4)),
+    "ones before and behind": (lambda x, y: quantize(op.add(held(x), held(y))), (1, 3, 1)),
     "no limit": (lambda x, y: quantize(op.sigmoid(op.add(held(x), held(y)))), SHAPE),
     "more between": (lambda x, y: quantize(op.exp(op.add(held(x), held(y)))), SHAPE),
 }
@@ -70,3 +70,36 @@ def test_others_may_read_what_is_dequantised() -> None:
 
     (call,) = found(body, SHAPE)
     assert call["a_zero"] == call["b_zero"] == 3
+
+
+#: Shape of the other operand -> how it broadcasts over (2, 3, 4).
+SHAPES = {
+    (2, 3, 4): (1, 24), (4,): (6, 4), (1, 1, 4): (6, 4), (2, 1, 4): (3, 4), (1, 3, 4): (2, 12),
+    (2, 1, 1): (12, 1), (1,): (24, 1), (2, 3, 1): (4, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("is_left", [False, True])
+def test_one_operand_may_broadcast(shape: tuple[int, ...], is_left: bool) -> None:
+    def body(x: relax.Expr, y: relax.Expr) -> relax.Expr:
+        sides = [held(x, 0.1, 1), held(y, 0.2, 2)]
+        return quantize(op.multiply(*sides[:: -1 if is_left else 1]), 0.3)
+
+    (call,) = found(body, SHAPE, shape)
+    assert (call["inner"], call["period"], call["size"]) == (*SHAPES[shape], 24)
+    # Of two whole operands the left one stays it.
+    swapped = is_left and shape == SHAPE
+    assert (call["a_zero"], call["b_zero"]) == ((2, 1) if swapped else (1, 2))
+
+
+def test_a_zero_point_may_come_before_rounding() -> None:
+    """As in ONNX Runtime's QLinearAdd."""
+
+    def body(x: relax.Expr, y: relax.Expr) -> relax.Expr:
+        steps = op.divide(op.add(held(x), held(y)), number(0.3, "float32"))
+        return quantize(op.add(steps, number(-5, "float32")), 1.0, 0)
+
+    (call,) = found(body, SHAPE, SHAPE)
+    assert (call["offset"], call["y_zero"]) == (-5.0, 0)
+    assert call["y_scale"] == pytest.approx(0.3)

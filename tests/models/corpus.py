@@ -61,6 +61,12 @@ class Model:
     cases: tuple[Case, ...]
     macs: int
 
+    @property
+    def is_quantised(self) -> bool:
+        """Whether some of it is in integers of 8 bits."""
+        nodes = onnx.load(self.path, load_external_data=False).graph.node
+        return any("Quantize" in n.op_type or "Integer" in n.op_type for n in nodes)
+
     def shape_sets(self) -> list[tuple[Shapes, list[Case]]]:
         """The cases grouped by their input shapes: one compilation each."""
         groups: list[tuple[Shapes, list[Case]]] = []

@@ -28,6 +28,9 @@ POISON = "poison"
 ROUTES = (*ARCHS, POISON, TVM)
 DEBUG = ("-DMEGCC_DEBUG",)
 
+#: Weights of a quantised model's package may be so much larger than the model's file.
+GROWTH = 1.1
+
 #: For one run of one case; the largest model takes a tenth of it under qemu.
 TIMEOUT_S = 300
 
@@ -91,6 +94,16 @@ class Compiled:
             run = self._through_tvm(entry) if route == TVM else self._through_main(entry, route)
             for case in entry.cases:
                 found += compare(run(case.inputs()), case)
+        return found
+
+    def heavy(self) -> list[str]:
+        """The machines on which a quantised model's weights take more than its file's bytes."""
+        found = []
+        for entry in self.sets if self.model.is_quantised else ():
+            manifest = package.load(entry.package).manifest
+            limit = GROWTH * self.model.path.stat().st_size
+            bytes_of = {arch: row["weight_bytes"] for arch, row in manifest["per_arch"].items()}
+            found += [f"{arch}: {n} bytes of weights" for arch, n in bytes_of.items() if n > limit]
         return found
 
     def _through_main(self, entry: ShapeSet, route: str):

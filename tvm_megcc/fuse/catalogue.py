@@ -12,6 +12,7 @@ from tvm_megcc.fuse import (
     matmul_wq,
     movement,
     pool2d,
+    quantise,
     quantised,
     quantised_binary,
     quantised_pool,
@@ -23,7 +24,7 @@ from tvm_megcc.fuse.request import Anchor
 
 _OPERATORS = (
     quantised, quantised_binary, quantised_pool, quantised_softmax, lut, conv2d, matmul_wq, matmul,
-    pool2d, reduction, resize2d, movement, elementwise,
+    pool2d, reduction, resize2d, movement, elementwise, quantise,
 )  # fmt: skip
 
 

@@ -1,20 +1,22 @@
 """qbinary: sums and products of two dequantised tensors that are quantised again.
 
 quantize(add(dequantize(a), dequantize(b)))         a limit may stand before the quantize
+
+One of them may be one number for each channel, or one for all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from tvm.relax.dpl import DFPattern, is_const, is_op, wildcard
 
 from tvm_megcc.core.dtypes import EIGHT_BITS
-from tvm_megcc.dims import product
-from tvm_megcc.fuse.epilogue import Tail, activation
+from tvm_megcc.dims import Size, product
+from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Parts, Request
-from tvm_megcc.fuse.rescale import limits, quantised
+from tvm_megcc.fuse.rescale import NUMBER_STEPS, number_stored
 from tvm_megcc.kernels.contract import codes
 from tvm_megcc.kernels.expression import Fact
 from tvm_megcc.relax_tools.exprs import dtype_of, step_of
@@ -33,22 +35,47 @@ def anchors() -> Iterator[Anchor]:
             parts |= {side: raw, f"{side}_real": sides[-1]}
         pattern = is_op(f"relax.{name}")(*sides)
         build = partial(_binary, codes("qbinary")[code])
-        yield Anchor(
-            f"qbinary.{name}", pattern, parts, build, (activation, quantised), tuple(sides)
-        )
+        yield Anchor(f"qbinary.{name}", pattern, parts, build, NUMBER_STEPS, tuple(sides))
 
 
 def _binary(code: int, parts: Parts, tail: Tail) -> Request | None:
-    shape = parts.shape_of(parts["root"])
-    held = None if tail.stored is None else limits(tail)
+    shape, held = parts.shape_of(parts["root"]), number_stored(tail)
     if shape is None or held is None:
         return None
-    step, ends = held
-    facts: dict[str, Fact] = {"func": code, "size": product(shape), "y_scale": float(step), **ends}
-    for side in "ab":
+    order = "ab"
+    runs = _runs(shape, parts.shape_of(parts["b"]))
+    if parts.shape_of(parts["a"]) != shape:
+        order, runs = "ba", _runs(shape, parts.shape_of(parts["a"]))
+    if runs is None or parts.shape_of(parts[order[0]]) != shape:
+        return None
+    facts: dict[str, Fact] = {"func": code, "size": product(shape), **runs, **held.facts}
+    facts |= {"y_scale": float(held.step), "offset": float(held.offset)}
+    for name, side in zip("ab", order, strict=True):
         found = step_of(parts[f"{side}_real"])
-        is_held = dtype_of(parts[side]) in EIGHT_BITS
-        if found is None or not is_held or parts.shape_of(parts[side]) != shape:
+        if found is None or dtype_of(parts[side]) not in EIGHT_BITS:
             return None
-        facts |= {f"{side}_scale": float(found[0]), f"{side}_zero": found[1]}
-    return Request("qbinary", facts, {side: parts[side] for side in "ab"})
+        facts |= {f"{name}_scale": float(found[0]), f"{name}_zero": found[1]}
+    operands = {name: parts[side] for name, side in zip("ab", order, strict=True)}
+    return Request("qbinary", facts, operands)
+
+
+def _runs(shape: tuple[Size, ...], other: tuple[Size, ...] | None) -> dict[str, Size] | None:
+    """How an operand broadcasts: its last dims are those of the shape, then come ones, then the
+    shape's again (`op/qbinary.h`). None where it does so in another way."""
+    if other is None or len(other) > len(shape):
+        return None
+    pairs = list(zip(shape, (1,) * (len(shape) - len(other)) + other, strict=True))
+    period, inner = _taken(pairs, lambda s, o: s == o), _taken(pairs, lambda s, o: o == 1)
+    if not all(s == o for s, o in pairs):
+        return None
+    return (
+        {"inner": 1, "period": product(shape)} if inner == 1 else {"inner": inner, "period": period}
+    )
+
+
+def _taken(pairs: list[tuple[Size, Size]], test: Callable[[Size, Size], bool]) -> Size:
+    """The product of the last sizes that pass, which are no longer in the list then."""
+    sizes: list[Size] = []
+    while pairs and test(*pairs[-1]):
+        sizes.append(pairs.pop()[0])
+    return product(sizes)

@@ -4,13 +4,13 @@
 // arch: arm64, armv7
 // isa: none
 // rank: 10
-// params: A=A B=B Y=Y FUNC=func LIMITS=(high - low < 255)
+// params: A=A B=B Y=Y FUNC=func OFFSET=(offset != 0) LIMITS=(high - low < 255)
 // inplace: a, b
 // work: size
 // cost: 4
 //
 // Sixteen elements at a time, the last ones in a buffer.
-#include "op/qbinary.h"
+#include "megcc_qbinary.h"
 #include "simd/megcc_requant_neon.h"
 #include "simd/megcc_simd.h"
 
@@ -29,7 +29,7 @@
 
 typedef struct {
   uint8x16_t a_zero, b_zero;
-  float32x4_t a_scale, b_scale, scale;
+  float32x4_t a_scale, b_scale, scale, offset;
   megcc_narrow narrow;
 } megcc_qbinary_t;
 
@@ -59,7 +59,8 @@ MEGCC_INLINE float32x4_t megcc_qbinary_four(const megcc_qbinary_t *q, int32x4_t 
   const float32x4_t left = megcc_qbinary_real(a, q->a_scale);
   const float32x4_t right = megcc_qbinary_real(b, q->b_scale);
   const float32x4_t v = FUNC == QBINARY_MUL ? vmulq_f32(left, right) : vaddq_f32(left, right);
-  return megcc_vf_div(v, q->scale);
+  const float32x4_t steps = megcc_vf_div(v, q->scale);
+  return OFFSET ? vaddq_f32(steps, q->offset) : steps;
 }
 
 MEGCC_INLINE uint8x16_t megcc_qbinary_sixteen(const megcc_qbinary_t *q, const uint8_t *a,
@@ -76,10 +77,21 @@ MEGCC_INLINE uint8x16_t megcc_qbinary_sixteen(const megcc_qbinary_t *q, const ui
       megcc_qbinary_four(q, vmovl_s16(vget_high_s16(a1)), vmovl_s16(vget_high_s16(b1))));
 }
 
+static void megcc_qbinary_run(const void *how, const uint8_t *a, const uint8_t *b, uint8_t *y,
+                              int32_t n, int32_t step) {
+  const megcc_qbinary_t *q = how;
+  for (; n >= 16; n -= 16, a += 16, b += 16 * step, y += 16)
+    vst1q_u8(y, megcc_qbinary_sixteen(q, a, b));
+  if (n > 0) {
+    uint8_t left[16] = {0}, right[16] = {0};
+    for (int32_t k = 0; k < n; ++k) left[k] = a[k], right[k] = b[k];
+    vst1q_u8(left, megcc_qbinary_sixteen(q, left, right));
+    for (int32_t k = 0; k < n; ++k) y[k] = left[k];
+  }
+}
+
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {
-  const uint8_t *a = ptr[0], *b = ptr[1];
-  uint8_t *y = ptr[2];
   const megcc_rescale limits = {
       NULL, NULL, attr[QBINARY_Y_ZERO], attr[QBINARY_LOW], attr[QBINARY_HIGH], 0.0f, 0.0f};
   const megcc_qbinary_t q = {vdupq_n_u8((uint8_t)attr[QBINARY_A_ZERO]),
@@ -87,14 +99,8 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
                              vdupq_n_f32(megcc_attr_f32(attr[QBINARY_A_SCALE])),
                              vdupq_n_f32(megcc_attr_f32(attr[QBINARY_B_SCALE])),
                              vdupq_n_f32(megcc_attr_f32(attr[QBINARY_Y_SCALE])),
+                             vdupq_n_f32(megcc_attr_f32(attr[QBINARY_OFFSET])),
                              megcc_narrow_of(&limits)};
-  int32_t i = begin;
   (void)workspace;
-  for (; end - i >= 16; i += 16) vst1q_u8(y + i, megcc_qbinary_sixteen(&q, a + i, b + i));
-  if (i < end) {
-    uint8_t left[16] = {0}, right[16] = {0};
-    for (int32_t k = 0; k < end - i; ++k) left[k] = a[i + k], right[k] = b[i + k];
-    vst1q_u8(left, megcc_qbinary_sixteen(&q, left, right));
-    for (int32_t k = 0; k < end - i; ++k) y[i + k] = left[k];
-  }
+  megcc_qbinary(ptr, attr, begin, end, megcc_qbinary_run, &q);
 }
