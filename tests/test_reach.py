@@ -103,6 +103,7 @@ def everything() -> onnx.ModelProto:
     # Convolutions: by GEMM, of few channels a group, of one channel a group with each window.
     g.conv(group=4)
     g.add("Conv", g.x([1, 3, 32, 32]), g.w(np.full((8, 3, 3, 3), 0.1)), strides=[2, 2])
+    g.add("Conv", g.x([1, 1, 32, 32]), g.w(np.full((16, 1, 5, 5), 0.1)), pads=[2] * 4)
     for k in (3, 5, 7):
         g.conv(k=k, group=8)
     tail = g.add("Add", g.add("Relu", g.conv()), other := g.x())
