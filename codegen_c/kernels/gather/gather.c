@@ -26,13 +26,19 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   const MEGCC_CTYPE(INDEX) *index = ptr[1];
   const int32_t axis = attr[GATHER_AXIS], count = attr[GATHER_COUNT];
   const size_t row = (size_t)attr[GATHER_ROW_BYTES];
-  if (axis == 0) return;
-  for (int32_t item = begin; item < end; ++item) {
-    MEGCC_CTYPE(INDEX) k = index[item % count];
+  if (axis == 0 || begin >= end) return;
+  const uint8_t *from = (const uint8_t *)ptr[0] + (size_t)(begin / count) * (size_t)axis * row;
+  uint8_t *to = (uint8_t *)ptr[2] + (size_t)begin * row;
+  // Counted, because Armv7 and the small Cortex-M divide in software.
+  int32_t at = begin % count;
+  for (int32_t item = begin; item < end; ++item, to += row) {
+    MEGCC_CTYPE(INDEX) k = index[at];
     k = k < 0 ? k + axis : k;
     k = k < 0 ? 0 : k >= axis ? axis - 1 : k;
-    megcc_copy_bytes(
-        (uint8_t *)ptr[2] + (size_t)item * row,
-        (const uint8_t *)ptr[0] + ((size_t)(item / count) * (size_t)axis + (size_t)k) * row, row);
+    megcc_copy_bytes(to, from + (size_t)k * row, row);
+    if (++at == count) {
+      at = 0;
+      from += (size_t)axis * row;
+    }
   }
 }
