@@ -176,8 +176,8 @@ def _config(text: str) -> str | dict[str, Any]:
         name, _, value = word.lstrip("-").partition("=")
         if not word.startswith("-") or not value or name not in _WORDS:
             raise InputError(
-                f"target {text!r}: {word!r} says nothing about a machine; use"
-                f" {', '.join(f'-{name}=...' for name in _WORDS[:4])}"
+                f"target {text!r}: {word!r} says nothing about a machine; use {TAG!r}, with"
+                f" {', '.join(f'-{name}=...' for name in _WORDS[:4])} behind it where need be"
             )
         config[name] = value.split(",") if name == "mattr" else value
     return config
