@@ -144,6 +144,8 @@ def _fits_resize2d(shape: tuple[Size, ...], plan: Plan, options: Options) -> boo
     if options.mode == "nearest":
         return options.coordinates == "asymmetric" and options.rounding in ("floor", "simple")
     exact = options.coordinates in ("half_pixel", "align_corners", "asymmetric")
+    if options.coordinates == "align_corners" and 1 in plan.sizes[2:]:
+        exact = False  # TVM divides by the size less 1 while it compiles
     if not is_static([*shape[2:], *plan.sizes[2:]]):
         # TVM 0.27 cannot compile the other ones for symbolic dims (it makes a float an IntImm).
         exact = options.coordinates == "half_pixel"
