@@ -72,11 +72,11 @@ def test_adding_every_marked_fence_is_followed(page: str) -> None:
 MODEL = """
 import numpy as np, onnx
 from onnx import TensorProto, helper
-w = np.random.default_rng(0).standard_normal((8, 4, 3, 3)).astype(np.float32)
+w = np.random.default_rng(0).standard_normal((8, 16, 3, 3)).astype(np.float32)
 node = helper.make_node("{op}", {inputs}, ["y"], **{attributes})
 port = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 weights = [onnx.numpy_helper.from_array(w, "w")]
-graph = helper.make_graph([node], "one", [port("x", [1, 4, 17, 19])], [port("y", None)], weights)
+graph = helper.make_graph([node], "one", [port("x", [1, 16, 17, 19])], [port("y", None)], weights)
 opset = helper.make_opsetid("", 18)
 onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=9), "model.onnx")
 """

@@ -149,7 +149,9 @@ def test_a_rank_that_data_decides_is_refused() -> None:
 @pytest.mark.parametrize("axes", [[2], [-3], [0, -2]])
 def test_axes_that_there_are_not_are_refused(axes: list[int]) -> None:
     node = helper.make_node("ReduceMax", ["x"], ["y"], name="peak", axes=axes)
-    with pytest.raises(UnsupportedError, match="ReduceMax 'peak': axes .* of a tensor of rank 2"):
+    with pytest.raises(
+        UnsupportedError, match=r"ReduceMax 'peak': ax[ei]s .* of a tensor of rank 2"
+    ):
         frontend.from_onnx(model([node], [("x", T.FLOAT, [2, 3])], [("y", T.FLOAT)]))
 
 

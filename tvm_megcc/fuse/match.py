@@ -151,8 +151,8 @@ class _Matcher:
             asked = other.request.checked(value, self.graph.symbols)
             found = registry.alternatives(asked.op, self.arch, asked.facts)
             least = self._least(asked, found)
-            if least is None:
-                return True
+            if least is None:  # of a kernel that is better always, whatever it takes
+                return False
             total += least
         return mine < total
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tvm_megcc.codegen_c.emit.build_files import makefile
@@ -45,7 +45,7 @@ def build(regions: Mapping[str, Package], arch: str, out: Path, *, cc: str | Non
     objcopy = tvm_objects.run([*command, "-print-prog-name=objcopy"], what).strip()
     kept = [f"--keep-global-symbol=__tvm_ffi_{symbol}" for symbol in regions]
     with (
-        tvm_objects.compiled(joined(regions, arch), arch, compiler) as objects,
+        tvm_objects.compiled(joined(regions), arch, compiler) as objects,
         tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory,
     ):
         whole = f"{directory}/whole.o"
@@ -53,13 +53,19 @@ def build(regions: Mapping[str, Package], arch: str, out: Path, *, cc: str | Non
         tvm_objects.run([objcopy, *kept, whole, str(out)], what)
 
 
-def joined(regions: Mapping[str, Package], arch: str) -> dict[str, str | bytes]:
+def _machines(paths: Iterable[str]) -> list[str]:
+    """The machines whose kernels have folders of their own."""
+    parts = (path.split("/") for path in paths if path.startswith("src/kernels/"))
+    return sorted({part[2].replace("_", "+") for part in parts if len(part) == 4})
+
+
+def joined(regions: Mapping[str, Package]) -> dict[str, str | bytes]:
     """The files of one build of several packages, with a function for TVM around each.
 
     What packages have in common they have under the same path: a kernel's link name follows from
     all that it is made of. What is a region's own gets the region's name.
     """
-    made: dict[str, str | bytes] = {"Makefile": makefile("regions", (machine(arch),))}
+    made: dict[str, str | bytes] = {}
     shared: dict[bytes, str] = {}  # weights -> their symbol
     facts = [tvm_objects.facts(package) for package in regions.values()]
     assert [name for name, _, _ in facts] == list(regions)
@@ -80,5 +86,6 @@ def joined(regions: Mapping[str, Package], arch: str) -> dict[str, str | bytes]:
                     made[f"model/{own}.c"] = text.replace(f'"{stem}.inc"', f'"{own}.inc"')
                     made[f"model/{own}.c.bin"] = data
         made[f"model/{symbol}.c"] = model
+    made["Makefile"] = makefile("regions", [machine(name) for name in _machines(made)])
     made["manifest.json"] = "{}\n"
     return {**made, **wrappers}

@@ -8,6 +8,7 @@ attribute holds the C text; the TIR function goes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -84,7 +85,7 @@ class _Generator:
         callee, arguments = call.args[0], call.args[1].fields
         func, hint = self.mod[callee], callee.name_hint
         if hint not in self.made:
-            self.made[hint] = emit_prim_func(func, f"megcc_tir_{hint[:MAX_HINT]}")
+            self.made[hint] = emit_prim_func(func, f"megcc_tir_{_readable(hint)}")
         made = self.made[hint]
         dims = self._dims(func, arguments, call.ty_args[0], name) if made.symbolic else ()
         work, workspace, cost = (
@@ -128,3 +129,8 @@ def _unified(param: tirx.Var, shape: tuple[Size, ...]) -> dict[tirx.Var, Size | 
     """The variables that are whole extents of a parameter, and what they are in this shape."""
     pairs = zip(param.ty.shape, shape, strict=True)
     return {extent: size for extent, size in pairs if isinstance(extent, tvm.ir.Var)}
+
+
+def _readable(hint: str) -> str:
+    """A function's name without what TVM counts equal names with, which differs between runs."""
+    return re.sub(r"\d+(?=_|$)", "", hint)[:MAX_HINT]
