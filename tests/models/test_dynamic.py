@@ -33,6 +33,10 @@ ARCHS = ("host", "arm64")
 ROUTES = (*ARCHS, routes.POISON)
 #: The symbolic arena may be this much larger than the plan for the very size.
 WASTE = 1.15
+#: What is so small may be larger. Outputs that follow their input at a distance of 96 pixels (the
+#: block of a matrix product) share its memory, which is decided at usual sizes: where an image has
+#: hardly more pixels, a chain of such calls has each output behind the one before.
+SMALL = 200_000
 
 Sizes = Mapping[str, int]
 
@@ -259,7 +263,7 @@ def test_arena_is_near_the_plan_for_the_size(
         fixed = _program(frontend.from_onnx(dynamic_model.path, shapes), alike)
         assert fixed.arena_bytes is not None
         ours = arena_bytes(program, values)
-        assert ours <= WASTE * fixed.arena_bytes, (sizes, ours, fixed.arena_bytes)
+        assert ours <= max(WASTE * fixed.arena_bytes, SMALL), (sizes, ours, fixed.arena_bytes)
 
 
 def test_blocks_never_overlap(dynamic_model: corpus.Model) -> None:
