@@ -245,7 +245,7 @@ class _Rewriter(PyExprMutator):
             self.is_kept = (
                 dtype == FULL
                 and not self._is_said_full()
-                and (name in _FULL or self._has_any(args, self.kept))
+                and (self._widens(name, args) or self._has_any(args, self.kept))
             )
             args = [self._in(new, old, dtype) for new, old in zip(args, call.args, strict=True)]
         return relax.Call(call.op, args, call.attrs, call.ty_args)
@@ -275,6 +275,10 @@ class _Rewriter(PyExprMutator):
             return FULL
         is_kept = self._has_any(args, self.kept)
         return HALF if name in _HALF and self.full is None and not is_kept else None
+
+    def _widens(self, name: str, args: list[relax.Expr]) -> bool:
+        """Whether an operator is in f32 by the rules, not as a model in f16 has its operands so."""
+        return name in _FULL and (self.full is None or self._followed(args) == HALF)
 
     def _is_said_full(self) -> bool:
         """Whether a model in f16 has the value that is being bound in f32."""
