@@ -119,6 +119,11 @@ def opened(
             yield _Built(package, chosen, program, threads)
 
 
+def _warmup(repeat: int, asked: int | None) -> int:
+    """Untimed runs before `repeat` timed ones, where nothing else is asked for."""
+    return int(repeat > 1) if asked is None else asked
+
+
 class _Built:
     """A package's own runner."""
 
@@ -145,7 +150,7 @@ class _Built:
                 inputs,
                 self.package.manifest,
                 repeat=repeat,
-                warmup=(1 if repeat > 1 else 0) if warmup is None else warmup,
+                warmup=_warmup(repeat, warmup),
                 args=[*args, *(["--trace", str(trace)] if profile else [])],
             )
             found = read_trace(trace) if profile else None
@@ -204,7 +209,7 @@ class _Library:
             raise InputError("--profile: a library has no profile; run the package (-f c) instead")
         for name, value in inputs.items():
             self.module.set_input(name, value)
-        for _ in range((1 if repeat > 1 else 0) if warmup is None else warmup):
+        for _ in range(_warmup(repeat, warmup)):
             self.module.run()
         times = []
         for _ in range(repeat):

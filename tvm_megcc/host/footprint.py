@@ -182,8 +182,8 @@ def _make(folder: Path, cpu: str, goal: str) -> str:
         env=toolchain.make_environment(),
     )
     if done.returncode != 0:
-        words = "\n".join((done.stdout + done.stderr).splitlines()[-10:])
-        raise ToolError(f"examples/cortexm for {cpu} failed ({' '.join(command)}):\n{words}")
+        what = f"examples/cortexm for {cpu} ({' '.join(command)})"
+        raise toolchain.failure(what, done.stdout + done.stderr)
     return done.stdout + done.stderr
 
 

@@ -41,6 +41,9 @@ Progress = Callable[[str], None]
 #: What of a package takes part in its build.
 PARTS = ("include", "src", "model", "main.c", "runner", "megcc_pool.c", "Makefile")
 
+#: What make's lines that compile a file have in them.
+_COMPILES = " -c -o "
+
 #: A line of a compiler's, linker's or make's that says what is wrong.
 _TELLING = re.compile(r"\berror\b|undefined (reference|symbol)|multiple definition|not found", re.I)
 
@@ -189,8 +192,8 @@ def _explained(error: ToolError, package: Path) -> ToolError:
 
 
 def _make(command: list[str], where: Path, arch: str, tell: Progress | None) -> None:
-    total = _count_compiled(_start([*command, "-n"], where)) if tell else 0
-    found: list[str] = []
+    total = _compiled_by([*command, "-n"], where) if tell else 0
+    count, found = 0, []
     with subprocess.Popen(
         command, cwd=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         errors="replace", env=make_environment(),
@@ -199,8 +202,9 @@ def _make(command: list[str], where: Path, arch: str, tell: Progress | None) -> 
         try:
             for line in making.stdout:
                 found.append(line)
-                if tell and " -c -o " in line:
-                    tell(f"build for {arch}: {_count_compiled(found)} of {total} files")
+                if tell and _COMPILES in line:
+                    count += 1
+                    tell(f"build for {arch}: {count} of {total} files")
         except BaseException:
             making.kill()
             raise
@@ -209,11 +213,12 @@ def _make(command: list[str], where: Path, arch: str, tell: Progress | None) -> 
         raise failure(what, "".join(found))
 
 
-def _start(command: list[str], where: Path) -> list[str]:
+def _compiled_by(command: list[str], where: Path) -> int:
+    """How many files a dry run says that make compiles."""
     done = subprocess.run(
         command, cwd=where, capture_output=True, text=True, errors="replace", env=make_environment()
     )
-    return done.stdout.splitlines()
+    return sum(_COMPILES in line for line in done.stdout.splitlines())
 
 
 def make_environment() -> dict[str, str]:
@@ -222,10 +227,6 @@ def make_environment() -> dict[str, str]:
     What a shell has in CFLAGS would change what is built and timed, and nothing would say so.
     """
     return {name: value for name, value in os.environ.items() if name not in _MAKE_VARIABLES}
-
-
-def _count_compiled(lines: Sequence[str]) -> int:
-    return sum(" -c -o " in line for line in lines)
 
 
 def failure(what: str, words: str) -> ToolError:

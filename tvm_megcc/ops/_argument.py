@@ -13,8 +13,5 @@ class Argument(StockOp):
     """TVM's conversion, for an axis that is there and not empty."""
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        rank = inputs.rank(0)
-        axis = normal_axis(int(attrs.get("axis", 0)), rank)
-        if not 0 <= axis < rank:
-            raise ctx.ill_typed(f"axis {attrs.get('axis', 0)} of a tensor of rank {rank}")
+        axis = normal_axis(int(attrs.get("axis", 0)), inputs.rank(0))
         return convert(ctx, [ctx.at_least(inputs[0], axis, 1)], attrs)

@@ -28,8 +28,6 @@ class Cumulative(OnnxOp):
         shape, known = inputs.shape(0), inputs.ints(1)
         if known is not None and shape:
             axis = normal_axis(int(known[0]), len(shape))
-            if not 0 <= axis < len(shape):
-                raise ctx.ill_typed(f"axis {known[0]} of a tensor of rank {len(shape)}")
             return ctx.builder.emit_te(
                 lambda x: self._scanned(x, attrs, known_parts(x.shape, axis)),
                 inputs[0],

@@ -35,7 +35,7 @@ class Reduction(OnnxOp):
                 return self.reduce(ctx, inputs[0], [], keep)
             axes = range(rank)
         given, axes = list(axes), [normal_axis(a, rank) for a in axes]
-        if len(set(axes)) != len(axes) or not all(0 <= axis < rank for axis in axes):
+        if len(set(axes)) != len(axes):
             raise ctx.ill_typed(f"axes {given} of a tensor of rank {rank}")
         return self.reduce(ctx, inputs[0], axes, keep)
 
