@@ -16,7 +16,6 @@ import argparse
 import functools
 import hashlib
 import json
-import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -36,6 +35,7 @@ import package_facts  # noqa: E402
 import trees  # noqa: E402
 
 from tvm_megcc import zoo  # noqa: E402
+from tvm_megcc.core import user_cache  # noqa: E402
 from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
 from tvm_megcc.host import arrays, instructions, package, toolchain  # noqa: E402
 
@@ -298,8 +298,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared")
     parser.add_argument("--work", type=Path, help="default: tvm_megcc/same in the user's cache")
     args = parser.parse_args(argv)
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    work = args.work or Path(base, "tvm_megcc", "same")
+    work = args.work or user_cache.folder("same")
+    if work is None:
+        parser.error("no cache that only you write: give a --work folder")
     work.mkdir(parents=True, exist_ok=True)
     columns = "instructions before, now" if args.results else "bytes of runtime before, now"
     try:

@@ -87,6 +87,36 @@ def test_run_builds_once(tvmc, package: Path, tmp_path: Path, monkeypatch) -> No
     assert "built again" in tvmc("run", package, "--cc", "gcc -O1").err, "another program"
 
 
+def test_run_of_a_dropped_program(tvmc, package: Path, tmp_path: Path, monkeypatch) -> None:
+    """The cache keeps the latest programs only: another process may drop one that is to run."""
+    from tvm_megcc import execute
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    programs = tmp_path / "tvm_megcc" / "programs"
+    assert tvmc("run", package).status == 0
+    with execute.opened(package) as runner:
+        shutil.rmtree(next(programs.glob("[!.]*")))
+        outputs = runner.run({"x:0": np.zeros((2, 3), np.float32)}).outputs
+        assert not any(np.any(output) for output in outputs.values())
+    assert not list(programs.iterdir()), "nothing is left behind"
+
+    def gone(*args: object, **options: object) -> None:
+        raise FileNotFoundError("dropped")
+
+    assert tvmc("run", package).status == 0
+    monkeypatch.setattr(shutil, "copytree", gone)
+    assert tvmc("run", package).status == 0, "dropped before it was held: built again"
+
+
+def test_run_with_a_cache_of_others(tvmc, package: Path, tmp_path: Path, monkeypatch) -> None:
+    """What others can write is not run."""
+    (tmp_path / "tvm_megcc").mkdir()
+    (tmp_path / "tvm_megcc").chmod(0o777)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert tvmc("run", package).status == 0
+    assert not list(tmp_path.rglob("run"))
+
+
 def test_run_ignores_flags_of_the_shell(tvmc, package: Path, tmp_path: Path, monkeypatch) -> None:
     """What is timed is what the package says; other flags are named: --cc 'gcc -g'."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from tvm_megcc.core import user_cache
 from tvm_megcc.host import files, toolchain
 from tvm_megcc.host.package import Package
 
@@ -43,14 +44,14 @@ def built(
     tvm_megcc.errors.ToolError
         When the compiler or make is missing, or the build fails.
     """
-    root = _root()
+    root = user_cache.folder("programs")
     compiler = cc or toolchain.find_compiler(arch)
     key = _key(package, compiler, arch, threads, flags, sources)
     entry = None if root is None else root / key
-    if entry is not None and (entry / "run").is_file():
-        os.utime(entry)
-        yield entry / "run"
-        return
+    with _held(entry) as kept:
+        if kept is not None:
+            yield kept
+            return
     with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
         program = toolchain.build(
             package.path,
@@ -67,11 +68,38 @@ def built(
         yield program
 
 
+@contextmanager
+def _held(entry: Path | None) -> Iterator[Path | None]:
+    """The program of a cache's entry, None where there is none.
+
+    Another process may drop the entry at any moment, also between two runs of the body's: the body
+    has links to its files.
+    """
+    if entry is None or not (entry / "run").is_file():
+        yield None
+        return
+    with files.sibling_directory(entry) as own:
+        try:
+            os.utime(entry)
+            shutil.copytree(entry, own / "entry", copy_function=_link)
+        except OSError:  # it has just gone
+            yield None
+        else:
+            yield own / "entry" / "run"
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # a file system without links
+        shutil.copy2(source, target)
+
+
 def _keep(program: Path, package: Package, entry: Path) -> None:
     """Put a program, and the model file it reads, into the cache; a full disk is no error."""
     try:
-        with tempfile.TemporaryDirectory(dir=entry.parent) as fresh:
-            made = Path(fresh) / "entry"
+        with files.sibling_directory(entry) as fresh:
+            made = fresh / "entry"
             (made / "model").mkdir(parents=True)
             shutil.copy2(program, made / "run")
             for model in package.path.glob("model/model_*.bin"):
@@ -83,17 +111,6 @@ def _keep(program: Path, package: Package, entry: Path) -> None:
             shutil.rmtree(old, ignore_errors=True)
     except OSError:
         pass
-
-
-def _root() -> Path | None:
-    """The cache's directory, None where there can be none."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    root = Path(base) / "tvm_megcc" / "programs"
-    try:
-        root.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError:
-        return None
-    return root if os.access(root, os.W_OK) else None
 
 
 def _key(

@@ -69,7 +69,7 @@ def write_directory(files: Files, out: Path, *, is_ours: Callable[[Path], bool])
     """Make `out` a directory of exactly `files`, replacing a directory that `is_ours`."""
     out = Path(os.path.realpath(out))
     check_directory(out, is_ours)
-    with _reporting(out), _sibling_directory(out) as fresh:
+    with _reporting(out), sibling_directory(out) as fresh:
         write_tree(files, fresh)
         fresh.chmod(0o777 & ~_umask())
         if out.exists():
@@ -96,7 +96,7 @@ def replacing(out: Path) -> Iterator[Path]:
             with fresh.open("rb") as data, out.open("wb") as device:
                 shutil.copyfileobj(data, device)
         return
-    with _reporting(out), _sibling_directory(out) as directory:
+    with _reporting(out), sibling_directory(out) as directory:
         fresh = directory / out.name
         yield fresh
         os.replace(fresh, out)
@@ -163,7 +163,7 @@ def to_bytes(content: str | bytes) -> bytes:
 
 
 @contextmanager
-def _sibling_directory(out: Path) -> Iterator[Path]:
+def sibling_directory(out: Path) -> Iterator[Path]:
     """A new directory on the same file system as `out`, removed afterwards if it is still there.
 
     It is locked while it is in use, so that what a killed process left is known, and removed.

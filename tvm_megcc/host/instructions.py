@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import bisect
 import hashlib
-import os
 import re
 import shutil
 import subprocess
@@ -25,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tvm_megcc.core import user_cache
 from tvm_megcc.errors import InputError, ToolError
 from tvm_megcc.host import toolchain
 
@@ -69,14 +69,15 @@ def plugin() -> Path:
     """
     sources = sorted(HERE.iterdir())
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    built = Path(base, "tvm_megcc", f"counter_{digest}.so")
+    cache = user_cache.folder()
+    if cache is None:
+        raise ToolError("the counter's plugin needs a cache only you write; set XDG_CACHE_HOME")
+    built = cache / f"counter_{digest}.so"
     if built.exists():
         return built
     compiler = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), "")
     if not compiler:
         raise ToolError("the counter's plugin needs a C compiler; apt install gcc libc6-dev")
-    built.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=built.parent) as folder:
         fresh = Path(folder, "plugin.so")
         command = [compiler, "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-o", str(fresh)]

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tvm_megcc.core import user_cache
 from tvm_megcc.memory.branch_model import Attempt, Model
 from tvm_megcc.memory.flat import Flat, Ints
 
@@ -89,7 +90,10 @@ def _built(compiler: str) -> Path:
     source = SOURCE.read_bytes()
     facts = "\0".join((*FLAGS, compiler, platform.machine(), sys.platform)).encode()
     name = f"memory-{hashlib.sha256(source + facts).hexdigest()[:16]}.so"
-    library = _cache_folder() / name
+    cache = user_cache.folder()
+    if cache is None:
+        raise FileNotFoundError("no cache of this user alone")
+    library = cache / name
     if not library.exists():
         with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
             fresh = Path(scratch) / name
@@ -99,14 +103,3 @@ def _built(compiler: str) -> Path:
             )  # fmt: skip
             os.replace(fresh, library)  # atomic: whoever else builds it writes the same bytes
     return library
-
-
-def _cache_folder() -> Path:
-    """A folder of this user alone: what others can write is not ours to load."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(base) / "tvm_megcc"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    status = folder.stat()
-    if status.st_uid != os.getuid() or status.st_mode & 0o022:
-        raise PermissionError(f"'{folder}' can be written by others")
-    return folder
