@@ -80,6 +80,9 @@ def import_graph(
         raise error
     mod = builder.get()
     importer.functions.into(mod)
+    full = full_names(model)
+    if full is not None:
+        mod = half.marked(mod, map(identifier, full))
     mod = relax.transform.CanonicalizeBindings()(mod)
     mod = relax.transform.DeadCodeElimination()(mod)
     if importer.symbols:
@@ -88,9 +91,6 @@ def import_graph(
                 mod.update_func(gvar, with_bounds(func, importer.symbols.values()))
     mod = with_names(mod, {v: n for v, n in importer.names.items() if v != n and n.isprintable()})
     mod = with_nodes(mod, nodes(model.graph, importer.computed))
-    full = full_names(model)
-    if full is not None:
-        mod = half.marked(mod, map(identifier, full))
     outputs = output_infos(mod, output_names, importer.stored_ports, importer.sizes())
     return ImportedModel(mod, inputs, outputs, name)
 
