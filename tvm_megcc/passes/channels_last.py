@@ -60,6 +60,13 @@ def _inverse(axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argsort(axes))
 
 
+def _left(axes: Sequence[int], dropped: Sequence[int]) -> list[int]:
+    """The permutation of what is left of ``permute_dims(raw, axes)`` without its axes `dropped`."""
+    left = [axis for i, axis in enumerate(axes) if i not in dropped]
+    order = sorted(left)
+    return [order.index(axis) for axis in left]
+
+
 def _is_part(size: Size, whole: Size) -> bool:
     """Whether `size` is less than `whole`, of which one divides the other.
 
@@ -308,11 +315,16 @@ class _Rewriter(PyExprMutator):
         keep = bool(call.attrs.keepdims)
         function = getattr(relax.op, call.op.name.removeprefix("relax."))
         result = function(held.raw, sorted(held.raw_axis(a) for a in logical), keepdims=keep)
-        if keep:
-            return self._hold(result, held.axes)
-        left = [held.axes[a] for a in range(rank) if a not in logical]
-        order = sorted(left)
-        return self._hold(result, [order.index(a) for a in left])
+        return self._hold(result, _left(held.axes, () if keep else logical))
+
+    def _arg_extreme(self, call: relax.Call, held: Permuted) -> Permuted | None:
+        """The first of equal elements counts, and it is the first in `raw`, too."""
+        if call.attrs.axis is None:  # over all elements, in the logical order
+            return None
+        axis, keep = int(call.attrs.axis), bool(call.attrs.keepdims)
+        function = getattr(relax.op, call.op.name.removeprefix("relax."))
+        result = function(held.raw, axis=held.raw_axis(axis), keepdims=keep)
+        return self._hold(result, _left(held.axes, () if keep else (axis % len(held.axes),)))
 
     def _reshape(self, call: relax.Call, held: Permuted) -> Permuted | None:
         """Each run of axes that a reshape splits or merges only has to stay together in memory."""
@@ -388,5 +400,7 @@ _RULES = {
     "relax.quantize": "_quantize",
     "relax.dequantize": "_quantize",
     "relax.strided_slice": "_strided_slice",
+    "relax.argmax": "_arg_extreme",
+    "relax.argmin": "_arg_extreme",
     **dict.fromkeys(REDUCE, "_reduce"),
 }
