@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tvm_megcc.codegen_c.emit.scalars import Scalars
@@ -16,8 +16,8 @@ PLACED, ALIAS, DYNAMIC = range(3)  #: kinds of blocks
 class Blocks:
     """The blocks of a program with symbols: its storages, and parts of them at symbolic offsets.
 
-    An alias comes after its block; those of dynamic blocks after them, by the stage that sizes
-    them.
+    An alias comes after its block, among those of the stage that knows its offset, too; dynamic
+    blocks come by the stage that sizes them.
     """
 
     program: Program
@@ -37,13 +37,13 @@ class Blocks:
         for k, storage in enumerate(storages):
             if stage[k] == 0:
                 self._placed(k, storage)
-        self._aliases(lambda k: stage[k] == 0)
+        self._aliases(stage, 0)
         for number in range(1, len(self.scalars.stages)):
             start = len(self.numbers)
             for k in range(len(storages)):
                 if stage[k] == number:
                     self._add(k, 0, [DYNAMIC, 0, 0, 0])
-            self._aliases(lambda k, number=number: stage[k] == number)  # type: ignore[misc]
+            self._aliases(stage, number)
             self.spans.append((start, len(self.numbers)))
 
     def number(self, location: Location) -> tuple[int, int]:
@@ -82,12 +82,15 @@ class Blocks:
         shift = storage.alignment.bit_length() - 1
         self._add(number, 0, [PLACED | shift << 8, first, len(storage.below), 0])
 
-    def _aliases(self, wanted: Callable[[int], bool]) -> None:
+    def _aliases(self, stage: Sequence[int], wanted: int) -> None:
+        """The parts whose block and offset are both known from stage `wanted` on."""
         for t in self._tensors():
-            key = (t.location.index, t.location.offset)
-            if isinstance(key[1], Dim) and key not in self.numbers and wanted(key[0]):
-                parent = self.numbers[key[0], 0]
-                self._add(*key, [ALIAS, parent, self.scalars.number(key[1]), 0])
+            storage, offset = t.location.index, t.location.offset
+            if not isinstance(offset, Dim) or (storage, offset) in self.numbers:
+                continue
+            if max(stage[storage], self.scalars.stage_of(offset)) == wanted:
+                parent = self.numbers[storage, 0]
+                self._add(storage, offset, [ALIAS, parent, self.scalars.number(offset), 0])
 
     def _add(self, storage: int, offset: Size, words: list[int]) -> None:
         self.numbers[storage, offset] = len(self.numbers)

@@ -84,7 +84,8 @@ static int grow(size_t *size, size_t offset, size_t bytes) {
   return 1;
 }
 
-megcc_status_t megcc_size_blocks(struct megcc_shaped *s, uint32_t first, uint32_t last) {
+megcc_status_t megcc_size_blocks(struct megcc_shaped *s, uint32_t first, uint32_t last,
+                                 uint32_t unknown) {
   const megcc_model_t *m = &s->view;
   const uint32_t pools = m->count[MEGCC_S_POOLS];
   uint32_t id, b;
@@ -121,7 +122,7 @@ megcc_status_t megcc_size_blocks(struct megcc_shaped *s, uint32_t first, uint32_
   }
   for (b = last; b-- > first;) {
     const uint32_t *w = block_at(m, b);
-    if ((w[0] & 0xFF) != MEGCC_B_ALIAS || w[1] < first) continue;
+    if ((w[0] & 0xFF) != MEGCC_B_ALIAS || w[1] < first || w[2] >= unknown) continue;
     if (s->value[w[2]] < 0) {
       return refuse(s, MEGCC_SHAPE_NEGATIVE, s->value[w[2]], 0);
     }

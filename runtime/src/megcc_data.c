@@ -54,7 +54,7 @@ megcc_status_t megcc_adopt_sizes(megcc_context_t *c, const uint32_t *code) {
   megcc_status_t status = megcc_compute(s, code[SCALARS], code[SCALARS_END]);
   uint32_t k;
   if (status != MEGCC_OK) return MEGCC_ERR_DATA;
-  status = megcc_size_blocks(s, code[BLOCKS], code[BLOCKS_END]);
+  status = megcc_size_blocks(s, code[BLOCKS], code[BLOCKS_END], MEGCC_NONE);
   if (status != MEGCC_OK) return MEGCC_ERR_DATA;
   for (k = code[BLOCKS]; k < code[BLOCKS_END]; ++k) {
     const uint32_t *w = c->model->section[MEGCC_S_BLOCKS] + (size_t)k * MEGCC_BLOCK_WORDS;

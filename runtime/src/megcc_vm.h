@@ -387,9 +387,11 @@ megcc_status_t megcc_adopt_sizes(megcc_context_t *context, const uint32_t *code)
 
 // ---- where shapes can change -----------------------------------------------------------------
 
-// Evaluates scalars and sizes a range of blocks: for the shapes, or after a LOAD.
+// Evaluates scalars and sizes a range of blocks: for the shapes, or after a LOAD. Values from
+// `unknown` on wait for data.
 megcc_status_t megcc_compute(struct megcc_shaped *shaped, uint32_t first, uint32_t last);
-megcc_status_t megcc_size_blocks(struct megcc_shaped *shaped, uint32_t first, uint32_t last);
+megcc_status_t megcc_size_blocks(struct megcc_shaped *shaped, uint32_t first, uint32_t last,
+                                 uint32_t unknown);
 
 // Stacks the blocks that do not wait for data.
 megcc_status_t megcc_stack_blocks(struct megcc_shaped *shaped);

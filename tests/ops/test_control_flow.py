@@ -11,6 +11,8 @@ from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
 from tests.ops.packages import answers, ints, model
+from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.frontend import from_onnx
 
 F32 = np.float32
 RNG = np.random.default_rng(1)
@@ -189,6 +191,119 @@ def test_while_loop_without_a_limit(tmp_path: Path) -> None:
     )  # fmt: skip
     check_close(proto, tmp_path, *({"h0": np.array(1, F32), "most": np.array(m, F32)}
                              for m in (0, 1000)))  # fmt: skip
+
+
+#: The comparison of a counter `i` (`after` has grown by 2, `before` not yet) with `limit`.
+COUNTED = {
+    "less": [("Less", ["after", "limit"], "c1", {})],
+    "less_before": [("Less", ["before", "limit"], "c1", {})],
+    "less_or_equal": [("LessOrEqual", ["after", "limit"], "c1", {})],
+    "greater": [("Greater", ["limit", "after"], "c1", {})],
+    "greater_or_equal_before": [("GreaterOrEqual", ["limit", "before"], "c1", {})],
+    "floats": [
+        ("Cast", ["after"], "a", {"to": T.FLOAT}), ("Cast", ["limit"], "b", {"to": T.FLOAT}),
+        ("Less", ["a", "b"], "c0", {}), ("Identity", ["c0"], "c1", {}),
+    ],
+    "and": [
+        ("Less", ["after", "limit"], "a", {}), ("Less", ["h1", "most"], "b", {}),
+        ("And", ["b", "a"], "c1", {}),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("form", "limit"),
+    [
+        *((form, "open") for form in COUNTED),
+        *(("less", kind) for kind in ("known", "input", "state")),
+    ],
+)
+def test_while_loop_with_a_counter_gives_rows(tmp_path: Path, form: str, limit: str) -> None:
+    """What tf2onnx writes: no trip count, and as many rows as the condition lets through."""
+    states = ["i0", "h0", *(["limit0"] if limit == "state" else [])]
+    nodes = [
+        helper.make_node("Add", ["before", "two"], ["after"]),
+        helper.make_node("Add", ["h", "one"], ["h1"]),
+        *(helper.make_node(op, given, [made], **attrs) for op, given, made, attrs in COUNTED[form]),
+        helper.make_node("Neg", ["h1"], ["y"]),
+    ]
+    ports = [("i", T.INT64, []), ("c", T.BOOL, []), ("before", T.INT32, []), ("h", T.FLOAT, [])]
+    made = [("c1", T.BOOL), ("after", T.INT32), ("h1", T.FLOAT)]
+    if limit == "state":
+        ports, made = [*ports, ("limit", T.INT32, [])], [*made, ("limit", T.INT32)]
+    body = graph("body", nodes, ports, [*made, ("y", T.FLOAT)])
+    outputs = [("i_end", T.INT32), ("h_end", T.FLOAT), ("limit_end", T.INT32), ("ys", T.FLOAT)]
+    if limit != "state":
+        del outputs[2]
+    loop = helper.make_node("Loop", ["", "go", *states], [n for n, _ in outputs], body=body)
+    before = {
+        "known": [],
+        "input": [helper.make_node("Identity", ["m"], ["limit"])],
+        "open": [
+            helper.make_node("Shape", ["x"], ["size"]),
+            helper.make_node("Squeeze", ["size"], ["size0"]),
+            helper.make_node("Cast", ["size0"], ["limit"], to=T.INT32),
+        ],
+        "state": [helper.make_node("Identity", ["m"], ["limit0"])],
+    }[limit]
+    inputs = [("x", T.FLOAT, ["n"]), ("m", T.INT32, []), ("go", T.BOOL, []), ("most", T.FLOAT, [])]
+    weights = [
+        const("two", 2, np.int32),
+        const("i0", 1, np.int32),
+        const("one", 1, F32),
+        const("h0", 0, F32),
+    ]
+    weights += [const("limit", 8, np.int32)] if limit == "known" else []
+    proto = model([*before, loop], inputs, outputs, weights)
+    check_close(proto, tmp_path, *(
+        {"x": floats(n), "m": np.array(n, np.int32), "go": flag(go), "most": np.array(most, F32)}
+        for n, go, most in ((8, True, 9), (7, True, 2), (1, True, 9), (5, False, 9), (0, True, 9))
+    ))  # fmt: skip
+
+
+def test_last_row_of_a_while_loop(tmp_path: Path) -> None:
+    """A part of the rows' memory, at an offset that only the run shows."""
+    nodes = [
+        helper.make_node("Add", ["i0", "one"], ["i1"]),
+        helper.make_node("Less", ["i1", "n"], ["c1"]),
+        helper.make_node("Sin", ["h"], ["h1"]),
+        helper.make_node("Neg", ["h1"], ["y"]),
+    ]
+    body = graph(
+        "body", nodes,
+        [("i", T.INT64, []), ("c", T.BOOL, []), ("i0", T.INT64, []), ("h", T.FLOAT, [1, "k"])],
+        [("c1", T.BOOL), ("i1", T.INT64), ("h1", T.FLOAT), ("y", T.FLOAT)],
+    )  # fmt: skip
+    proto = model(
+        [
+            helper.make_node("Loop", ["", "", "zero", "x"], ["", "h_end", "ys"], body=body),
+            helper.make_node("Gather", ["ys", "last"], ["row"], axis=0),
+            helper.make_node("Exp", ["row"], ["y_end"]),
+        ],
+        [("x", T.FLOAT, [1, "k"]), ("n", T.INT64, [])], [("y_end", T.FLOAT)],
+        [const("zero", 0), const("one", 1), const("last", -1)],
+    )  # fmt: skip
+    check_close(proto, tmp_path, *({"x": floats(1, k), "n": np.array(n)}
+                             for k, n in ((3, 4), (5, 1), (2, 9))))  # fmt: skip
+
+
+@pytest.mark.parametrize("step", [0, -1])
+def test_while_loop_whose_counter_does_not_grow_is_refused(tmp_path: Path, step: int) -> None:
+    nodes = [
+        helper.make_node("Add", ["before", "step"], ["after"]),
+        helper.make_node("Less", ["after", "limit"], ["c1"]),
+        helper.make_node("Neg", ["after"], ["y"]),
+    ]
+    body = graph(
+        "body", nodes, [("i", T.INT64, []), ("c", T.BOOL, []), ("before", T.INT32, [])],
+        [("c1", T.BOOL), ("after", T.INT32), ("y", T.INT32)],
+    )  # fmt: skip
+    proto = loop_model(
+        body, [("h0", T.INT32, []), ("limit", T.INT32, [])], [("h", T.INT32), ("ys", T.INT32)],
+        trip="", weights=[const("step", step, np.int32)],
+    )  # fmt: skip
+    with pytest.raises(UnsupportedError, match="nothing limits their number; give the Loop a trip"):
+        from_onnx(proto)
 
 
 @pytest.mark.parametrize("start", [0, 2, "n"])

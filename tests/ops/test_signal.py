@@ -70,6 +70,8 @@ def test_stft(tmp_path, known):
     operand = Open(rand(2, 50, 1), ["batch", "samples", 1])
     give = Weight if known else (lambda v: v)
     cases += [Case("STFT", [operand, give(whole(4)), give(rand(11))], by="reference")]
+    for signal in (rand(2, 40), Open(rand(2, 30), ["rows", "length"])):  # without the last dim
+        cases += [Case("STFT", [signal, give(whole(5)), give(rand(9)), give(whole(9))])]
     check_together(cases, tmp_path)
 
 

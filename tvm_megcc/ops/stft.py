@@ -17,7 +17,10 @@ class STFT(OnnxOp):
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        batch, samples, parts = inputs.shape(0)
+        shape = inputs.shape(0)
+        if len(shape) not in (2, 3):
+            raise ctx.ill_typed(f"its signal has {len(shape)} dims, not [batch, samples, parts]")
+        batch, samples, parts = (*shape, 1)[:3]  # of real ones the last dim is often left out
         onesided = bool(attrs.get("onesided", 1))
         if onesided and parts != 1:
             raise ctx.unsupported("with onesided its signal is not real", "set onesided to 0")
@@ -28,7 +31,8 @@ class STFT(OnnxOp):
             length = inputs.shape(2)[0] if inputs.has(2) else samples
         count = floordiv(samples - length, step) + 1
         places = _places(ctx, count, length, step)
-        frames = ctx.emit(relax.op.take(inputs[0], places, axis=1, mode="clip"))
+        signal = ctx.reshape(inputs[0], [batch, samples, parts])
+        frames = ctx.emit(relax.op.take(signal, places, axis=1, mode="clip"))
         frames = ctx.cast(frames, [batch, count, length, parts])
         if inputs.has(2):
             window = ctx.cast(inputs[2], [length])

@@ -14,6 +14,7 @@ from ..sequences import Value, flat, shaped, tensor_count, words
 from ..state import Importer, Scope
 from ..unrolled import can_unroll, unrolled
 from ..values import attributes
+from .counted import most_iterations
 from .iterations import Count, Iterations, as_declared
 
 
@@ -29,6 +30,9 @@ def convert_loop(
         rest = [count, started, *(v for k, v in enumerate(initial) if k not in which)]
         return appended.together(convert_loop(importer, made, rest, scope), initial, which)
     counted = Count.of(importer, node, count)
+    if counted.limit is None:
+        most = most_iterations(importer.context(node), body, initial, scope.get)
+        counted = Count.of(importer, node, most)
     tensors, forms = flat(initial)
     if any(isinstance(form, int) for form in forms) and can_unroll(count, started):
         return unrolled(importer, node, body, [count, started, *initial], scope)
