@@ -266,7 +266,7 @@ class IrDump:
         path = self.directory / arch / f"{number:02d}_{stage}.txt"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text if text.endswith("\n") else text + "\n")
+            path.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
         except OSError as error:
             raise InputError(f"--dump-ir: '{path}' cannot be written ({error.strerror})") from error
         self.counts[arch] += 1

@@ -12,6 +12,7 @@ Example
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import signal
 import sys
@@ -72,6 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:  # we are the program, not a function of somebody else's
         signal.signal(signal.SIGINT, interrupts)
         signal.signal(signal.SIGTERM, interrupts)
+        if isinstance(sys.stdout, io.TextIOWrapper):  # names in a model are of any language
+            sys.stdout.reconfigure(errors="backslashreplace")
         if not args.verbose:
             _silence_libraries()
     try:

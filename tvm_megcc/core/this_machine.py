@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import platform
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from tvm_megcc.core.machine import architecture_in, machine, of_features
+from tvm_megcc.core.machine import Architecture, architecture_in, machine, of_features
 
 
 @cache
@@ -22,13 +24,22 @@ def host_arch() -> str:
     if row is None:
         return "portable"
     try:
-        words = set(Path("/proc/cpuinfo").read_text().split())
-    except OSError:  # no Linux: LLVM has other ways to ask
-        from tvm_ffi import get_global_func
-
-        found = get_global_func("codegen.llvm.GetHostCPUFeatures")()
-        return of_features(row, {str(name) for name, has in found.items() if has}).name
+        words = set(Path("/proc/cpuinfo").read_text(encoding="utf-8").split())
+    except OSError:  # no Linux
+        return of_features(row, _features_by_llvm(row)).name
     return of_features(row, words, cpuinfo=True).name
+
+
+def _features_by_llvm(row: Architecture) -> set[str]:
+    """What LLVM says that this CPU has, or, where it cannot ask, what a CPU of this name has."""
+    tvm: Any = import_module("tvm")  # it holds LLVM, and is loaded for nothing else here
+    ask = tvm.get_global_func
+    found = ask("tvm.codegen.llvm.GetHostCPUFeatures")()
+    if features := {str(name) for name, has in found.items() if has}:
+        return features
+    cpu = str(ask("tvm.codegen.llvm.GetHostCPUName")())
+    target = tvm.target.Target({"kind": "llvm", "mtriple": row.triple, "mcpu": cpu})
+    return {str(name) for name in tvm.target.codegen.llvm_get_cpu_features(target)}
 
 
 def is_native(arch: str) -> bool:

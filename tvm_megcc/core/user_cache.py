@@ -31,7 +31,7 @@ def folder(*names: str) -> Path | None:
 
 
 def _is_ours(path: Path) -> bool:
-    if os.name != "posix":  # a profile's folders on Windows are the user's alone
+    if not hasattr(os, "getuid"):  # a profile's folders on Windows are the user's alone
         return True
     status = path.stat()
     return status.st_uid == os.getuid() and not status.st_mode & 0o022

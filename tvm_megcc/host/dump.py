@@ -115,6 +115,6 @@ def by_name(found: Iterable[Record]) -> dict[str, np.ndarray]:
 def is_dump(folder: Path) -> bool:
     """Whether a folder holds a dump of ours, which may be replaced by a newer one."""
     try:
-        return (folder / CALLS).read_text().startswith(HEAD)
+        return (folder / CALLS).read_text(encoding="utf-8").startswith(HEAD)
     except (OSError, ValueError):
         return False

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from tvm_megcc.core import file_lock
 from tvm_megcc.errors import InputError
 
 Files = Mapping[str, str | bytes]
@@ -193,17 +194,13 @@ def _remove_abandoned(left: Path) -> None:
 def _lock(directory: Path) -> int | None:
     """A descriptor that holds a directory's lock; None where it is taken, or there are no locks."""
     try:
-        import fcntl
-
         opened = os.open(directory, os.O_RDONLY)
-    except (ImportError, OSError):  # Windows; or it has just gone
+    except OSError:  # it has just gone; or Windows, which opens no directories
         return None
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(opened)
-        return None
-    return opened
+    if file_lock.hold(opened, wait=False):
+        return opened
+    os.close(opened)
+    return None
 
 
 @contextmanager
@@ -224,7 +221,7 @@ def _exchange(a: Path, b: Path) -> None:
     flags, here = 2, -100  # RENAME_EXCHANGE, AT_FDCWD
     try:
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):
+    except (OSError, AttributeError, TypeError):  # TypeError: Windows has no library of all symbols
         pass
     else:
         if renameat2(here, os.fsencode(a), here, os.fsencode(b), flags) == 0:

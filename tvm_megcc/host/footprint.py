@@ -136,7 +136,8 @@ def footprint(package: Package, cpu: str) -> Footprint:
         shutil.copytree(package.path, root, ignore=shutil.ignore_patterns("obj", "*.a", "build"))
         folder = root / _EXAMPLE
         _make(folder, cpu, "firmware.elf")
-        graph = call_graph.read(path.read_text() for path in sorted(root.rglob("*.ci")))
+        texts = (path.read_text(encoding="utf-8") for path in sorted(root.rglob("*.ci")))
+        graph = call_graph.read(texts)
         bound = graph.deepest("reset", facts["kernels"])
         sizes = _sections(folder / "firmware.elf")
         stack, how = bound, "built"

@@ -188,7 +188,7 @@ def read(program: Path, report: Path) -> Counts:
             f"qemu-{name} wrote no counts: it must be one with plugins, as Debian 12's qemu-user"
             " is; qemu-user-static and Debian 13's are not"
         )
-    return _read(report.read_text(), prefix, base)
+    return _read(report.read_text(encoding="utf-8"), prefix, base)
 
 
 def _machine(program: Path) -> tuple[str, str, int]:

@@ -186,7 +186,7 @@ def build(
 
 def _explained(error: ToolError, package: Path) -> ToolError:
     """The error, or what its words mean where the model calls functions that nobody defines."""
-    externs = json.loads((package / "manifest.json").read_text()).get("externs", ())
+    externs = json.loads((package / "manifest.json").read_text(encoding="utf-8")).get("externs", ())
     missing = [name for name in externs if re.search(rf"ndefined .*\b_?{name}\b", error.words)]
     return ToolError(unsupplied(missing), error.words) if missing else error
 
@@ -305,7 +305,8 @@ def run_package(
             words = done.stderr.strip() or f"ended with status {done.returncode}"
             raise ToolError(words)
         outputs = _read_outputs(sink, manifest)
-        times = tuple(float(line) for line in (sink / "times.txt").read_text().split())
+        lines = (sink / "times.txt").read_text(encoding="utf-8").split()
+        times = tuple(float(line) for line in lines)
     return RunResult(outputs, times, done.stdout)
 
 

@@ -250,7 +250,7 @@ def parse(path: Path, settings: tuple[tuple[str, int], ...] = ()) -> KernelFile:
     if keys["op"] != path.parent.name:
         raise ValueError(f"{path.name}: a kernel of {keys['op']} stands in {path.parent.name}/")
     given = {*_macros(keys), *contract(keys["op"]).variables}
-    numbers = constants.of_text(path.read_text(), given, dict(settings))
+    numbers = constants.of_text(path.read_text(encoding="utf-8"), given, dict(settings))
     made = replace(_made(path.stem, archs, keys, numbers), settings=settings)
     _check_names(made)
     return made
@@ -262,7 +262,7 @@ def _keys(path: Path) -> dict[str, str]:
         raise ValueError(f"{path.name}: there is no such kernel to be like")
     keys: dict[str, str] = {}
     last = ""
-    for line in path.read_text().splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         match = re.fullmatch(r"// (\w+):\s*(.*?)\s*", line)
         more = re.fullmatch(r"//   +(.*?)\s*", line)
         if match:

@@ -159,7 +159,7 @@ class Local:
                 launcher=instructions.launcher(exe, report, marked=True) if counted else None,
                 environment={"MEGCC_TUNE": str(times)},
             )
-            rows = [line.split() for line in times.read_text().splitlines()]
+            rows = [line.split() for line in times.read_text(encoding="utf-8").splitlines()]
             numbers = [int(row[0]) for row in rows]
             if not counted:
                 costs = by_call(numbers, [float(row[1]) for row in rows])

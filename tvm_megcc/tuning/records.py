@@ -14,7 +14,6 @@ Example
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from tvm_megcc.codegen_c.sources import headers, kernel_text
+from tvm_megcc.core import file_lock
 from tvm_megcc.errors import InputError
 from tvm_megcc.kernels.expression import Fact
 from tvm_megcc.kernels.registry import KernelFile
@@ -193,7 +193,7 @@ def append(path: str | os.PathLike[str], records: Iterable[Record]) -> None:
     text = "".join(f"{record.line()}\n" for record in records)
     try:
         with open(path, "a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            file_lock.hold(file.fileno(), wait=True)
             size = file.seek(0, os.SEEK_END)
             if size:
                 file.seek(size - 1)
