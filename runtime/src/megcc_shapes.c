@@ -314,8 +314,8 @@ static megcc_status_t resolve(megcc_context_t *c) {
   if ((status = bind_symbols(s)) != MEGCC_OK) return status;
   if ((status = choose_function(s)) != MEGCC_OK) return status;
   if ((status = check_dims(s)) != MEGCC_OK) return status;
-  status = megcc_size_blocks(s, 0, m->count[MEGCC_S_BLOCKS],
-                             record_of(m, m->function)[MEGCC_F_DATA]);
+  status =
+      megcc_size_blocks(s, 0, m->count[MEGCC_S_BLOCKS], record_of(m, m->function)[MEGCC_F_DATA]);
   if (status != MEGCC_OK) return status;
   if ((status = megcc_stack_blocks(s)) != MEGCC_OK) return status;
   s->problem.reason = MEGCC_SHAPE_FINE;

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import onnx
 
-from .load import node_reads
+from .graphs import node_reads
 from .sequences import Rows, TensorList, Value
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import onnx
 
 from ..errors import InputError
+from .graphs import all_nodes
 from .load import sort
 from .values import label
 
@@ -107,7 +108,7 @@ class Functions:
                     f" ({' -> '.join((*callers, key[1]))}); export the model without functions"
                 )
             if key not in done:
-                for node in _all_nodes(self._own[key].node):
+                for node in all_nodes(self._own[key].node):
                     if _called(node) in self._own:
                         visit(_called(node), (*callers, key[1]))
                 done.add(key)
@@ -123,14 +124,6 @@ def _called(node: onnx.NodeProto) -> tuple[str, str, str]:
 def _newest(versions: Iterable[int], wanted: int) -> int:
     """The newest definition that a model of this opset may have; else the oldest one."""
     return max((v for v in versions if v <= wanted), default=min(versions))
-
-
-def _all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterable[onnx.NodeProto]:
-    for node in nodes:
-        yield node
-        for attr in node.attribute:
-            for sub in [attr.g] if attr.HasField("g") else attr.graphs:
-                yield from _all_nodes(sub.node)
 
 
 def _check(function: onnx.FunctionProto) -> None:

@@ -10,17 +10,19 @@ from collections.abc import Iterator
 import onnx
 from onnx import TensorProto
 
+from .graphs import graphs
+from .inference import inferred
 from .values import tensor_type
 
 
 def full_names(model: onnx.ModelProto) -> frozenset[str] | None:
     """Names of the values that are f32; None where nothing is f16."""
-    said = (kind for graph in _graphs(model.graph) for _, kind in _types(graph))
+    said = (kind for graph in graphs(model.graph) for _, kind in _types(graph))
     if TensorProto.FLOAT16 not in said:
         return None
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
-    for graph in _graphs(bare.graph):
+    for graph in graphs(bare.graph):
         known = {port.name for port in graph.input}
         for weight in graph.initializer:
             if weight.name not in known:
@@ -28,11 +30,7 @@ def full_names(model: onnx.ModelProto) -> frozenset[str] | None:
                 # Not among the inputs: those of a branch are none, and inference crashes on them.
                 graph.value_info.append(onnx.helper.make_tensor_value_info(weight.name, kind, dims))
         del graph.initializer[:]
-    try:
-        bare = onnx.shape_inference.infer_shapes(bare)
-    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
-        pass  # a node at fault is named when it is converted
-    found = (pair for graph in _graphs(bare.graph) for pair in _types(graph))
+    found = (pair for graph in graphs(inferred(bare).graph) for pair in _types(graph))
     return frozenset(name for name, kind in found if kind == TensorProto.FLOAT)
 
 
@@ -48,11 +46,3 @@ def _types(graph: onnx.GraphProto) -> Iterator[tuple[str, int]]:
                 yield node.output[0], attr.i
             if node.op_type == "Constant" and attr.name == "value":
                 yield node.output[0], attr.t.data_type
-
-
-def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    yield graph
-    for node in graph.node:
-        for attr in node.attribute:
-            for inner in (attr.g, *attr.graphs) if attr.HasField("g") else attr.graphs:
-                yield from _graphs(inner)

@@ -18,6 +18,8 @@ from tvm_megcc.core.dtypes import of_onnx
 
 from ..errors import InputError, UnsupportedError
 from . import text, wellformed
+from .graphs import graphs, node_reads
+from .inference import inferred
 from .text import REMEDY as _REMEDY
 from .values import tensor_type
 
@@ -125,11 +127,7 @@ def _type_outputs(proto: onnx.ModelProto) -> None:
     bare.graph.input.extend(
         onnx.helper.make_tensor_value_info(w.name, w.data_type, w.dims) for w in weights.values()
     )
-    try:
-        inferred = onnx.shape_inference.infer_shapes(bare)
-    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
-        return  # a node at fault is named when it is converted
-    found = {port.name: port.type for port in inferred.graph.output}
+    found = {port.name: port.type for port in inferred(bare).graph.output}
     for port in untyped:
         # The dims are the importer's to say.
         if elem := found[port.name].tensor_type.elem_type:
@@ -156,8 +154,7 @@ def _check_ports(graph: onnx.GraphProto) -> None:
 
 
 def _tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    graphs = [proto.graph, *_subgraphs(proto.graph)]
-    for graph in graphs:
+    for graph in graphs(proto.graph):
         yield from graph.initializer
         for node in graph.node:
             for attr in node.attribute:
@@ -189,31 +186,6 @@ def _load_external(proto: onnx.ModelProto, path: Path) -> None:
             ) from None
         tensor.data_location = onnx.TensorProto.DEFAULT
         del tensor.external_data[:]
-
-
-def _subgraphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    for node in graph.node:
-        for attr in node.attribute:
-            for sub in [attr.g] if attr.HasField("g") else attr.graphs:
-                yield sub
-                yield from _subgraphs(sub)
-
-
-def free_names(graph: onnx.GraphProto) -> set[str]:
-    """Names a subgraph reads from the graphs around it."""
-    bound = {p.name for p in graph.input} | {w.name for w in graph.initializer}
-    bound |= {name for node in graph.node for name in node.output}
-    read = {name for node in graph.node for name in node_reads(node)}
-    return (read | {p.name for p in graph.output}) - bound - {""}
-
-
-def node_reads(node: onnx.NodeProto) -> set[str]:
-    """Names a node reads: its inputs and what its subgraphs take from outside."""
-    names = set(node.input) - {""}
-    for attr in node.attribute:
-        for sub in [attr.g] if attr.HasField("g") else attr.graphs:
-            names |= free_names(sub)
-    return names
 
 
 def _label(node: onnx.NodeProto) -> str:

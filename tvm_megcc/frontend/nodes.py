@@ -8,7 +8,7 @@ import onnx
 
 from tvm_megcc.relax_tools.nodes import Node
 
-from .load import node_reads
+from .graphs import node_reads
 from .values import label
 
 

@@ -33,7 +33,7 @@ from ..ops._of_shape import OfShape
 from ..ops._sizes import SizeArray
 from ..ops._stored import restored
 from . import fold, functions, sequence_nodes, sequences, subgraphs, symbolic, weights
-from .load import node_reads
+from .graphs import node_reads
 from .reasons import reason
 from .rules import breaks_a_rule, refuse_types
 from .sequences import Value

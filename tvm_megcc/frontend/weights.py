@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from .load import node_reads
+from .graphs import node_reads
 from .values import Array, attributes
 
 #: Operands of an operator that may be quantised weights, or a quantised bias.

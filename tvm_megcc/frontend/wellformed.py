@@ -9,7 +9,7 @@ for what a file claims.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Any
 
@@ -19,6 +19,7 @@ from onnx import helper
 from tvm_megcc.core.dtypes import nbytes, of_onnx
 
 from ..errors import InputError
+from .graphs import all_nodes, graphs
 from .text import REMEDY
 from .values import label
 from .words import check_words
@@ -37,9 +38,9 @@ def check(proto: onnx.ModelProto) -> None:
     opsets = _opsets(proto.opset_import)
     for function in proto.functions:
         own = {**opsets, **_opsets(function.opset_import)}
-        for node in _nodes(function.node):
+        for node in all_nodes(function.node):
             _check_node(node, own)
-    for graph in _graphs(proto.graph):
+    for graph in graphs(proto.graph):
         _check_names(graph)
         for tensor in graph.initializer:
             if not tensor.name:
@@ -69,26 +70,6 @@ def type_name(elem_type: int) -> str:
     if elem_type in onnx.TensorProto.DataType.values():
         return str(onnx.TensorProto.DataType.Name(elem_type)).lower()
     return f"the unknown type {elem_type}"
-
-
-def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    yield graph
-    for node in graph.node:
-        for sub in _bodies(node):
-            yield from _graphs(sub)
-
-
-def _nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
-    """These nodes, and those of the graphs in them."""
-    for node in nodes:
-        yield node
-        for sub in _bodies(node):
-            yield from _nodes(sub.node)
-
-
-def _bodies(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
-    for attr in node.attribute:
-        yield from [attr.g] if attr.HasField("g") else attr.graphs
 
 
 # ---- tensors -----------------------------------------------------------------------------------
