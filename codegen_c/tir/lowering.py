@@ -27,15 +27,25 @@ def _hide(e: tvm.ir.Expr) -> tvm.ir.Expr:
     return e
 
 
+def _hide_cast(e: tirx.Cast) -> tvm.ir.Expr:
+    """A cast that wraps: TVM makes no unsigned constant of a negative one, and fails."""
+    dtype = str(e.ty.dtype)
+    if dtype.startswith("uint"):
+        return tirx.call_pure_extern(dtype, _HIDDEN + "Cast", e.value)
+    return e
+
+
 def _is_loaded(e: tvm.ir.Expr) -> bool:
     """Whether an expression has elements of tensors: what is over sizes and loops has none."""
     return any(isinstance(node, TensorLoad) for node in walk(e))
 
 
 def _show(e: Call) -> tvm.ir.Expr:
-    name = e.args[0] if len(e.args) == 3 else None
+    name = e.args[0] if len(e.args) in (2, 3) else None
     if not isinstance(name, StringImm) or not name.value.startswith(_HIDDEN):
         return e
+    if len(e.args) == 2:
+        return tirx.Cast(e.ty.dtype, e.args[1])
     return _NODES[name.value.removeprefix(_HIDDEN)](e.args[1], e.args[2])
 
 
@@ -85,6 +95,7 @@ def lower(func: tirx.PrimFunc) -> tirx.PrimFunc:
     """
     binary = tuple(_NODES.values())
     opaque = tvm_ffi.structural_map(func, (binary, _hide))
+    opaque = tvm_ffi.structural_map(opaque, (tirx.Cast, _hide_cast))
     hidden = _run(_flattening(), tvm_ffi.structural_map(opaque, (TensorLoad, _with_positions)))
     return _run(_finishing(), tvm_ffi.structural_map(hidden, (Call, _show)))
 

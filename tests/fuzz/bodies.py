@@ -28,6 +28,10 @@ class Endless(Exception):
     """A loop does not end, or not soon."""
 
 
+class Unseen(Exception):
+    """Of what shape the rows are that a body gives which never runs is not known."""
+
+
 def loop(
     node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Mapping[str, Array],
     evaluate: Evaluate, enter: Enter,
@@ -91,7 +95,11 @@ def scan(
             column.append(row)
     if columns[0].shape[0] == 0:
         empty = [np.zeros(c.shape[1:], c.dtype) for c in columns]
-        made = [r[None][:0] for r in step([*states, *empty])[len(states) :]]
+        try:
+            row = step([*states, *empty])[len(states) :]
+        except Exception as error:  # a fault in it is none of the node's: no iteration runs it
+            raise Unseen(str(error)) from error
+        made = [r[None][:0] for r in row]
     else:
         made = [
             np.stack(column[:: -1 if said("scan_output_directions", k) else 1])

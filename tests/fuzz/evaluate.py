@@ -18,7 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from tests.fuzz import faults, runtime, texts
-from tests.fuzz.bodies import BODIES, Endless
+from tests.fuzz.bodies import BODIES, Endless, Unseen
 
 #: An array of more has no data: it is there to be refused.
 MOST_BYTES = 1 << 24
@@ -141,6 +141,8 @@ def by_reference(
     """
     if text := faults.of_reference(node, opsets, arrays):
         raise Refused(text, missing=True)
+    if resize := faults.resized(node):
+        return by_reference(resize, {**opsets, "": 13}, arrays, double)
     if flat := faults.flattened(node, opsets, arrays):
         shape = arrays[node.input[0]].shape
         return [rows.reshape(shape) for rows in by_reference(flat[0], opsets, flat[1], double)]
@@ -234,6 +236,8 @@ def _by_text(
         return BODIES[node.op_type](node, opsets, arrays, inner, enter)
     except Endless:
         raise Refused("it does not end", missing=True) from None
+    except Unseen as error:
+        raise Refused(f"its body never runs: {error}", missing=True) from None
     except (ValueError, IndexError) as error:  # rows of several shapes, lengths that differ
         raise Refused(f"{type(error).__name__}: {error}", missing=False) from None
 

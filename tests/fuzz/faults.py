@@ -95,6 +95,17 @@ def for_reference(
     return made, {**arrays, sizes: np.floor(lengths).astype(np.int64)}
 
 
+def resized(node: onnx.NodeProto) -> onnx.NodeProto | None:
+    """An Upsample, which the reference does not have, as the Resize of opset 13 that it is."""
+    if node.op_type != "Upsample":
+        return None
+    data, scales = node.input
+    return helper.make_node(
+        "Resize", [data, "", scales], node.output, mode=_attributes(node).get("mode", b"nearest"),
+        coordinate_transformation_mode="asymmetric", nearest_mode="floor",
+    )  # fmt: skip
+
+
 def flattened(
     node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Mapping[str, Array]
 ) -> tuple[onnx.NodeProto, Mapping[str, Array]] | None:
