@@ -1,6 +1,6 @@
-"""Which values of a model are f16, as ONNX's own inference of types has it.
+"""Which values of a model are f16 or bf16, as ONNX's own inference of types has it.
 
-Enters: a ``ModelProto``. Leaves: the names of its f32 values, if it has f16 at all.
+Enters: a ``ModelProto``. Leaves: the names of what is not, if it has the type at all.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from onnx import TensorProto
 
 from .values import tensor_type
 
+_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
-def full_names(model: onnx.ModelProto) -> frozenset[str] | None:
-    """Names of the values that are f32; None where nothing is f16."""
+
+def full_names(model: onnx.ModelProto, half: int = TensorProto.FLOAT16) -> frozenset[str] | None:
+    """Names of the other floats' values; None where nothing is of the type `half`."""
     said = (kind for graph in _graphs(model.graph) for _, kind in _types(graph))
-    if TensorProto.FLOAT16 not in said:
+    if half not in said:
         return None
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
@@ -33,7 +35,7 @@ def full_names(model: onnx.ModelProto) -> frozenset[str] | None:
     except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
         pass  # a node at fault is named when it is converted
     found = (pair for graph in _graphs(bare.graph) for pair in _types(graph))
-    return frozenset(name for name, kind in found if kind == TensorProto.FLOAT)
+    return frozenset(name for name, kind in found if kind in _FLOATS and kind != half)
 
 
 def _types(graph: onnx.GraphProto) -> Iterator[tuple[str, int]]:
