@@ -218,6 +218,11 @@ MOVES: dict[str, tuple[Callable[[relax.Expr], relax.Expr], list[str]]] = {
     "reshape": (lambda v: op.reshape(v, (4, 30)), ["reshape"]),
     "permute": (lambda v: op.permute_dims(v, [0, 2, 3, 1]), ["permute_dims"]),
     "max_pool": (lambda v: op.nn.max_pool2d(v, 2), ["nn.max_pool2d"]),
+    "resize": (
+        lambda v: op.image.resize2d(v, (10, 12), layout="NCHW", method="nearest_neighbor"),
+        ["image.resize2d"]),
+    "take": (
+        lambda v: op.take(v, relax.const(np.array([0, 0, 3, 1], "int64")), 2, "clip"), ["take"]),
     "shuffle": (
         lambda v: op.reshape(op.permute_dims(op.reshape(v, (2, 2, 30)), [1, 0, 2]), (4, 30)),
         ["reshape", "permute_dims", "reshape"]),
@@ -239,6 +244,25 @@ def test_moves_work_on_8_bits(name: str) -> None:
         mod = build(body, X)
         x = RNG.standard_normal(X).astype("float32")
         assert (run(mod, x)[0] == run(QuantisedMoves()(mod), x)[0]).all()
+
+
+def test_what_computes_elements_stays() -> None:
+    """Between neighbours, and the NaN of an index that is outside."""
+    index = relax.const(np.array([0, 9], "int64"))
+    for between in (
+        lambda v: op.image.resize2d(v, (10, 12), layout="NCHW", method="linear"),
+        lambda v: op.take(v, index, 2, "nan"),
+    ):
+        mod = build(lambda x, f=between: quantize(f(held(x))), X)
+        tvm.ir.assert_structural_equal(QuantisedMoves()(mod), mod)
+
+
+def test_a_nearest_resize_is_a_kernel_of_bytes() -> None:
+    def body(x: relax.Var) -> relax.Expr:
+        y = op.image.resize2d(held(x), (10, 12), layout="NCHW", method="nearest_neighbor")
+        return quantize(y)
+
+    assert "resize2d" in served(body, X)
 
 
 def test_concatenation_of_other_steps_is_requantised_before() -> None:

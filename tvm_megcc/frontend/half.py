@@ -1,6 +1,6 @@
-"""Which values of a model are f16, as ONNX's own inference of types has it.
+"""Which values of a model are f16 or bf16, as ONNX's own inference of types has it.
 
-Enters: a ``ModelProto``. Leaves: the names of its f32 values, if it has f16 at all.
+Enters: a ``ModelProto``. Leaves: the names of what is not, if it has the type at all.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from .graphs import graphs
 from .inference import inferred
 from .values import tensor_type
 
+_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
-def full_names(model: onnx.ModelProto) -> frozenset[str] | None:
-    """Names of the values that are f32; None where nothing is f16."""
+
+def full_names(model: onnx.ModelProto, half: int = TensorProto.FLOAT16) -> frozenset[str] | None:
+    """Names of the other floats' values; None where nothing is of the type `half`."""
     said = (kind for graph in graphs(model.graph) for _, kind in _types(graph))
-    if TensorProto.FLOAT16 not in said:
+    if half not in said:
         return None
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
@@ -31,7 +33,7 @@ def full_names(model: onnx.ModelProto) -> frozenset[str] | None:
                 graph.value_info.append(onnx.helper.make_tensor_value_info(weight.name, kind, dims))
         del graph.initializer[:]
     found = (pair for graph in graphs(inferred(bare).graph) for pair in _types(graph))
-    return frozenset(name for name, kind in found if kind == TensorProto.FLOAT)
+    return frozenset(name for name, kind in found if kind in _FLOATS and kind != half)
 
 
 def _types(graph: onnx.GraphProto) -> Iterator[tuple[str, int]]:

@@ -3,7 +3,8 @@
 Half precision (f16, bf16) is a storage type here: such inputs are widened to f32 on entry, outputs
 narrowed on exit, and everything between is f32, as ONNX Runtime has it on a CPU. A Cast to half
 precision still rounds. A module of a model in f16 is marked as one, with what the model has in f32
-(`relax_tools.half`); a pass makes it f16 again.
+(`relax_tools.half`); a pass makes it f16 again. So is one of a model in bf16, whose weights passes
+make bf16 again.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ from .sequences import TensorList, Value
 from .state import Scope
 from .values import HALVES, empty, fits, identifier, is_empty, refuse_unheld, tensor_type
 from .walk import Walk
+
+#: The types that are widened, and how a module says that its model has them.
+_HALVES = ((onnx.TensorProto.FLOAT16, half.F16), (onnx.TensorProto.BFLOAT16, half.BF16))
 
 
 def import_graph(
@@ -80,9 +84,10 @@ def import_graph(
         raise error
     mod = builder.get()
     importer.functions.into(mod)
-    full = full_names(model)
-    if full is not None:
-        mod = half.marked(mod, map(identifier, full))
+    for kind, attribute in _HALVES:
+        full = full_names(model, kind)
+        if full is not None:
+            mod = half.marked(mod, map(identifier, full), attribute)
     mod = relax.transform.CanonicalizeBindings()(mod)
     mod = relax.transform.DeadCodeElimination()(mod)
     if importer.symbols:

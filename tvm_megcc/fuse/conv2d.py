@@ -1,4 +1,7 @@
-"""conv2d: ``nn.conv2d`` in NHWC/OHWI with constant weights; of an image held as planes, too."""
+"""conv2d: ``nn.conv2d`` in NHWC/OHWI with constant weights, also weights that a cast widens.
+
+Of an image held as planes, too.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ def anchors() -> Iterator[Anchor]:
         "conv2d_of_a_plane", pattern, {"x": x, "w": w}, _of_one_plane,
         (bias, activation), instead=_as_it_is,
     )  # fmt: skip
-    yield Anchor("conv2d", pattern, {"x": x, "w": w}, _request, (bias, residual, activation))
+    steps = (bias, residual, activation)
+    yield Anchor("conv2d", pattern, {"x": x, "w": w}, _request, steps)
+    narrow = is_op("relax.nn.conv2d")(x, is_op("relax.astype")(w))
+    yield Anchor("conv2d_of_narrow_weights", narrow, {"x": x, "w": w}, _request, steps)
 
 
 def _request(parts: Parts, tail: Tail) -> Request | None:

@@ -1,4 +1,6 @@
-"""matmul: ``relax.matmul`` with broadcast batches, and a transposed operand."""
+"""matmul: ``relax.matmul`` with broadcast batches, a transposed operand, or weights that a cast
+widens.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from tvm.ir import GenericConst
-from tvm.relax.dpl import is_op, wildcard
+from tvm.relax.dpl import is_const, is_op, wildcard
 
 from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
@@ -25,6 +27,10 @@ def anchors() -> Iterator[Anchor]:
     pattern = is_op("relax.matmul")(lhs, rhs)
     parts = {"lhs": lhs, "rhs": rhs}
     yield Anchor("matmul", pattern, parts, partial(_request, False), steps)
+    lhs, rhs = wildcard(), is_const()
+    narrow = is_op("relax.matmul")(lhs, is_op("relax.astype")(rhs))
+    parts = {"lhs": lhs, "rhs": rhs}
+    yield Anchor("matmul_by_narrow_weights", narrow, parts, partial(_request, False), steps)
 
 
 def _swaps_last_two(parts: Parts) -> bool:

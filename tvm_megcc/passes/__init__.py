@@ -16,6 +16,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.core.preference import DEFAULT, Preference
+from tvm_megcc.passes.bf16_weights import NarrowBf16Weights, RoundBf16Weights
 from tvm_megcc.passes.byte_tables import ByteTables
 from tvm_megcc.passes.channels_last import ChannelsLast
 from tvm_megcc.passes.expand_quantised import ExpandQuantised
@@ -42,9 +43,9 @@ from tvm_megcc.relax_tools import raising
 __all__ = [
     "ByteTables", "CallExterns", "ChannelsLast", "ExpandQuantised", "FoldConstants",
     "FoldScaleShift", "ForwardMemory", "Generate", "HalfPrecision", "ImplicitBroadcast",
-    "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowMoves", "PointwiseProducts",
-    "QuantisedMoves", "ReadSizes", "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d",
-    "pipeline", "stages",
+    "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowBf16Weights", "NarrowMoves",
+    "PointwiseProducts", "QuantisedMoves", "ReadSizes", "RoundBf16Weights", "SettleStretched",
+    "SizesFirst", "WidenWeights", "WindowsTo2d", "pipeline", "stages",
 ]  # fmt: skip
 
 raising.register()
@@ -86,12 +87,18 @@ def stages(
                 relax.transform.EliminateCommonSubexpr(),
                 relax.transform.CanonicalizeBindings(),
                 HalfPrecision(preference.precision),
+                RoundBf16Weights(preference.precision),
             ]
         ),
         "layout": sequential([ChannelsLast(), QuantisedMoves(), NarrowMoves(), ByteTables()]),
         "forward_memory": ForwardMemory(),
         "materialise": sequential(
-            [WidenWeights(computing), MaterialiseKernels(computing, preference), LegaliseRest()]
+            [
+                WidenWeights(computing),
+                NarrowBf16Weights(computing, preference.precision),
+                MaterialiseKernels(computing, preference),
+                LegaliseRest(),
+            ]
         ),
         "generate": sequential([CallExterns(), Generate(entries)]),
     }

@@ -4,7 +4,7 @@ Before: ``nn.conv2d(x, w)``, ``exp`` in f32. After: ``x`` and ``w`` as f16, ``nn
 ``astype`` to f32, ``exp``. Parameters and results of a function keep their types. It runs when
 constants have been folded, so that a weight is rounded once.
 
-* An operator of `_PRODUCTS` or `_HALF` has its operands and its result in f16.
+* An operator of `PRODUCTS` or `_HALF` has its operands and its result in f16.
 * One of `_FULL`, whose results f16 cannot hold (``exp`` is past 65504 from 11.1 on) or whose sums
   it would lose, has them in f32. A mean over pixels is one where more than products read it: it has
   few elements, and what follows it, such as a softmax of logits near 20, would see its rounding.
@@ -14,7 +14,7 @@ constants have been folded, so that a weight is rounded once.
   f16 holds them. What reads other dequantised values is in f32.
 * What is no operator (a function, ``call_tir``) has the types that it was written for.
 
-A model in f16 (`relax_tools.half`) says itself what is f16: there the operators of `_PRODUCTS` and
+A model in f16 (`relax_tools.half`) says itself what is f16: there the operators of `PRODUCTS` and
 `_HALF` are as any other one, and what the model has in f32 stays in it. A product of what is f32 by
 these rules alone is in f16, so that no weight becomes larger than the model has it.
 
@@ -45,7 +45,8 @@ HALF, FULL = "float16", "float32"
 #: The largest f16. A finite number beyond it only has to be large, as that of a mask.
 _LARGEST = float(np.finfo(np.float16).max)
 
-_PRODUCTS = {
+#: What multiplies by weights.
+PRODUCTS = {
     "relax.matmul", "relax.take",
     *(f"relax.nn.{name}" for name in (
         "conv1d", "conv2d", "conv3d", "conv1d_transpose", "conv2d_transpose", "conv3d_transpose",
@@ -269,7 +270,7 @@ class _Rewriter(PyExprMutator):
             return None  # a global pool, whose kernels add in f32
         if name in _FULL:
             return FULL
-        if name in _PRODUCTS:
+        if name in PRODUCTS:
             return HALF if self.full is None or self._has_any(args, self.kept) else None
         if self._has_any(args, self.carried):
             return FULL
@@ -290,7 +291,7 @@ class _Rewriter(PyExprMutator):
 
     def _is_for_products(self) -> bool:
         """Whether only products read the value that is being bound, as it is or moved."""
-        return all(op_name(value) in _PRODUCTS for _, value in self._readers())
+        return all(op_name(value) in PRODUCTS for _, value in self._readers())
 
     def _readers(self) -> Iterator[tuple[relax.Var | None, relax.Expr | None]]:
         """What reads the value that is being bound, as it is or moved; None where others may."""

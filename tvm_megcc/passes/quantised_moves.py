@@ -6,8 +6,8 @@
     quantize(dequantize(x, s, z), s, z)    ->  x
 
 so that quantising and dequantising stand where integer kernels begin and end. Moving is whatever
-gives some of its operand's elements, each as it is: also the largest one of a window. Scales are
-constants, one for the whole tensor.
+gives some of its operand's elements, each as it is: also the largest one of a window, or the
+nearest one. Scales are constants, one for the whole tensor.
 """
 
 from __future__ import annotations
@@ -32,6 +32,14 @@ _MOVES = frozenset(
         "nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d", "repeat", "tile", "flip",
     )
 )  # fmt: skip
+
+
+def _moves(call: relax.Expr) -> bool:
+    """Whether an expression gives elements of its first operand, each as it is."""
+    name = op_name(call)
+    if name == "relax.image.resize2d":
+        return str(call.attrs.method) == "nearest_neighbor"
+    return name in _MOVES or (name == "relax.take" and str(call.attrs.mode) != "nan")
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.QuantisedMoves")
@@ -67,7 +75,7 @@ class _Rewriter(PyExprMutator):
 
     def _rewritten(self, call: relax.Call, given: relax.Call) -> relax.Expr:
         name = op_name(call)
-        if name in _MOVES:
+        if _moves(call):
             return self._moved(call)
         if name == "relax.concat":
             return self._joined(call)
@@ -104,7 +112,7 @@ class _Rewriter(PyExprMutator):
             return source.args[0] if same and _is_by_one_step(source) else call
         if not is_only_user:
             return call
-        if op_name(source) in _MOVES and int(source.args[0].ty.ndim) > 0:
+        if _moves(source) and int(source.args[0].ty.ndim) > 0:
             args = [self._step(source.args[0], call), *source.args[1:]]
             return relax.Call(source.op, args, source.attrs, source.ty_args)
         if op_name(source) == "relax.concat" and isinstance(source.args[0], relax.Tuple):

@@ -1,7 +1,8 @@
-"""A module that the frontend has made of a model in f16, and which of its values were in f32.
+"""A module that the frontend has made of a model in f16 or bf16, and which values were in f32.
 
-The frontend widens f16 to f32 wherever something is computed (`tvm_megcc.frontend.importer`); the
-pass HalfPrecision takes that back. Models have f32 between the f16, and that is to stay.
+The frontend widens both to f32 wherever something is computed (`tvm_megcc.frontend.importer`); of
+f16 the pass HalfPrecision takes that back, of weights in bf16 those of `passes.bf16_weights`.
+Models have f32 between, and that is to stay.
 
 Example
 -------
@@ -18,11 +19,12 @@ from collections.abc import Iterable
 import tvm
 from tvm import relax
 
-ATTRIBUTE = "tvm_megcc.half"
+#: The attribute of a module of a model in f16, and of one in bf16.
+F16, BF16 = "tvm_megcc.half", "tvm_megcc.bf16"
 
 
-def marked(mod: tvm.IRModule, full: Iterable[str]) -> tvm.IRModule:
-    """`mod`, which says that it is of a model in f16, but for the variables `full`.
+def marked(mod: tvm.IRModule, full: Iterable[str], kind: str = F16) -> tvm.IRModule:
+    """`mod`, which says that it is of a model in such a type, but for the variables `full`.
 
     What is bound to one of them is one, too: a result of a block has a name of its own, by which
     the value is known from the first simplification on.
@@ -39,11 +41,11 @@ def marked(mod: tvm.IRModule, full: Iterable[str]) -> tvm.IRModule:
     for func in mod.functions.values():
         if isinstance(func, relax.Function):
             relax.analysis.post_order_visit(func, add_bound)
-    return mod.with_attr(ATTRIBUTE, json.dumps(sorted(names)))
+    return mod.with_attr(kind, json.dumps(sorted(names)))
 
 
-def full_values(mod: tvm.IRModule) -> frozenset[str] | None:
-    """Names of the variables that the model has in f32; None for a model without f16."""
-    if not mod.attrs or ATTRIBUTE not in mod.attrs:
+def full_values(mod: tvm.IRModule, kind: str = F16) -> frozenset[str] | None:
+    """Names of the variables that the model has not in the type; None for a model without it."""
+    if not mod.attrs or kind not in mod.attrs:
         return None
-    return frozenset(json.loads(str(mod.attrs[ATTRIBUTE])))
+    return frozenset(json.loads(str(mod.attrs[kind])))

@@ -11,7 +11,7 @@
 // pixels, zeros for one run, and for row taps a patch of KH * KW * IC floats per border pixel of a
 // block: an image row has at most ceil(PL / SW) + ceil(PR / SW) of them, and 96 pixels touch at
 // most 94 / OW + 2 rows. MEGCC_GEMM_PACKED_ROWS (one tap, one group, no padding) has a copy of the
-// block's pixels there instead.
+// block's pixels there instead. Panels that are widened (MEGCC_GEMM_PANELS) come before all of it.
 #ifndef MEGCC_CONV2D_GEMM_H
 #define MEGCC_CONV2D_GEMM_H
 
@@ -171,7 +171,8 @@ MEGCC_COLD static void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, 
   const int32_t pixels = attr[CONV2D_N] * attr[CONV2D_OH] * attr[CONV2D_OW];
   const int32_t group_units = (ocg + MEGCC_GEMM_UNIT - 1) / MEGCC_GEMM_UNIT;
   const int32_t units = groups * group_units;
-  const megcc_elem_t *b = ptr[1], *bias = ptr[2];
+  const megcc_gemm_b_t *b = ptr[1];
+  const megcc_elem_t *bias = ptr[2];
   megcc_elem_t *y = MEGCC_OUTPUT(ptr, 3), *zeros;
   const int32_t run_floats = ic * (row_taps ? attr[CONV2D_KW] : 1);
   megcc_conv_t v;
@@ -182,6 +183,7 @@ MEGCC_COLD static void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, 
   v.x = ptr[0];
   v.attr = attr;
   v.row_taps = row_taps;
+  workspace = megcc_gemm_take_panels(&g, workspace, depth);
   v.table = workspace;
   zeros = (megcc_elem_t *)((char *)workspace + (size_t)(block < pixels ? block : pixels) *
                                                    (size_t)runs * MEGCC_GEMM_ENTRY);

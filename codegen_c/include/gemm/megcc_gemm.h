@@ -10,6 +10,10 @@
 // output is summed in the order of k by one accumulator, whatever the tile, so results do not
 // depend on how the work is split. The including kernel defines NR (8 or 16), ACT, RESIDUAL and
 // BIAS.
+//
+// One whose `b` is in bf16 defines MEGCC_GEMM_BF16. Tiles of one row (MEGCC_GEMM_ONE_ROW) widen it
+// as they load it; for others the panels of a column of tiles, at most MEGCC_GEMM_PANELS, become
+// floats in the workspace, once for a block of rows.
 #ifndef MEGCC_GEMM_H
 #define MEGCC_GEMM_H
 
@@ -21,7 +25,24 @@
 #define BIAS 1
 #endif
 
-#if defined(__ARM_NEON) && NR == 2 * MEGCC_VL && !defined(MEGCC_SIMD_PORTABLE)
+// `b` in memory, and as tiles read it.
+#if defined(MEGCC_GEMM_BF16)
+#include "simd/megcc_bf16.h"
+typedef uint16_t megcc_gemm_b_t;
+#else
+typedef megcc_elem_t megcc_gemm_b_t;
+#endif
+#if defined(MEGCC_GEMM_BF16) && defined(MEGCC_GEMM_ONE_ROW)
+#define MEGCC_GEMM_WIDENS
+typedef uint16_t megcc_gemm_panel_t;
+#define MEGCC_GEMM_LOAD_B(p) megcc_vf_load_bf16(p)
+#else
+typedef megcc_elem_t megcc_gemm_panel_t;
+#define MEGCC_GEMM_LOAD_B(p) megcc_vf_load(p)
+#endif
+
+#if defined(__ARM_NEON) && NR == 2 * MEGCC_VL && !defined(MEGCC_SIMD_PORTABLE) && \
+    !defined(MEGCC_GEMM_WIDENS)
 #if defined(__aarch64__) && __SIZEOF_POINTER__ == 8
 #if defined(MEGCC_A53) && !defined(MEGCC_F16) && !defined(__AARCH64EB__) && \
     !defined(MEGCC_GEMM_ONE_ROW)
@@ -41,7 +62,7 @@
 #define MEGCC_GEMM_ROWS 8
 #define MEGCC_GEMM_ROWS_MID 4
 #define MEGCC_GEMM_NARROW 2
-#elif defined(MEGCC_GEMM_ARM64_H)
+#elif defined(MEGCC_GEMM_ARM64_H) || (defined(MEGCC_GEMM_WIDENS) && MEGCC_VL == 4)
 #define MEGCC_GEMM_ROWS 4
 #define MEGCC_GEMM_ROWS_MID 2
 #define MEGCC_GEMM_WIDE 6
@@ -81,6 +102,12 @@
 #undef MEGCC_GEMM_ROWS_MID
 #define MEGCC_GEMM_ROWS 1
 #endif
+#if defined(MEGCC_GEMM_PANELS) && MEGCC_GEMM_WIDE * MEGCC_VL > MEGCC_GEMM_PANELS * NR
+#undef MEGCC_GEMM_WIDE
+#endif
+#if defined(MEGCC_GEMM_PANELS) && MEGCC_GEMM_MIDDLE * MEGCC_VL > MEGCC_GEMM_PANELS * NR
+#undef MEGCC_GEMM_MIDDLE
+#endif
 
 #ifdef MEGCC_GEMM_WIDE
 #define MEGCC_GEMM_WIDTH (MEGCC_GEMM_WIDE * MEGCC_VL)
@@ -94,19 +121,23 @@ typedef struct {
   const megcc_elem_t *const *a;
   size_t a_stride, a_skip;
   size_t segments, length;  // at least one run
-  size_t panel;             // K * NR, floats from one panel of b to the next
-  const megcc_elem_t *b;
+  size_t panel;             // K * NR, elements from one panel of b to the next
+  const megcc_gemm_b_t *b;
   const megcc_elem_t *bias;      // N floats; read only when BIAS is 1
   const megcc_elem_t *residual;  // as dst; read only when RESIDUAL is not 0
   megcc_elem_t *dst;
   size_t ld;  // floats from row to row of dst and residual
   float act_a, act_b;
+#ifdef MEGCC_GEMM_PANELS
+  float *wide;
+#endif
 } megcc_gemm_t;
 
 // One tile: its first row's pointers, the first lane of its panel, and where its corner goes.
 typedef struct {
   const megcc_elem_t *const *a;
-  const megcc_elem_t *b, *bias, *residual;
+  const megcc_gemm_panel_t *b;
+  const megcc_elem_t *bias, *residual;
   megcc_elem_t *dst;
   size_t ld;
 } megcc_gemm_at_t;
@@ -240,6 +271,19 @@ MEGCC_COLD static void megcc_gemm_edge(const megcc_gemm_t *g, megcc_gemm_at_t at
   }
 }
 
+// Where the tiles of `width` columns find those from column c on.
+MEGCC_INLINE const megcc_gemm_panel_t *megcc_gemm_panels(const megcc_gemm_t *g, int32_t c,
+                                                         int32_t width) {
+  const megcc_gemm_b_t *b = g->b + (size_t)(c / NR) * g->panel;
+#ifdef MEGCC_GEMM_PANELS
+  megcc_bf16_widen(b, g->wide, (size_t)((c % NR + width + NR - 1) / NR) * g->panel);
+  return g->wide + c % NR;
+#else
+  (void)width;
+  return b + c % NR;
+#endif
+}
+
 // The block of `rows` rows and columns [c0, c1); c0 is a multiple of NR. Panels outside, rows
 // inside: a panel is read once per block while the block's rows stay in the cache.
 static void megcc_gemm_block(const megcc_gemm_t *g, int32_t rows, int32_t c0, int32_t c1) {
@@ -248,7 +292,7 @@ static void megcc_gemm_block(const megcc_gemm_t *g, int32_t rows, int32_t c0, in
     const int32_t cols = c1 - c < width ? c1 - c : width;
     megcc_gemm_at_t at;
     at.a = g->a;
-    at.b = g->b + (size_t)(c / NR) * g->panel + c % NR;
+    at.b = megcc_gemm_panels(g, c, width);
     at.bias = MEGCC_GEMM_BIAS(g, c);
     at.residual = RESIDUAL ? g->residual + c : NULL;
     at.dst = g->dst + c;
@@ -269,6 +313,17 @@ static void megcc_gemm_block(const megcc_gemm_t *g, int32_t rows, int32_t c0, in
 #define MEGCC_GEMM_BLOCK 96
 #endif
 #define MEGCC_GEMM_ENTRY 8  // bytes that a row's address takes in a workspace, whatever the machine
+
+// Gives panels of depth K that are widened their place in a workspace; the rest of it.
+MEGCC_INLINE void *megcc_gemm_take_panels(megcc_gemm_t *g, void *workspace, size_t k) {
+#ifdef MEGCC_GEMM_PANELS
+  g->wide = workspace;
+  return g->wide + k * NR * MEGCC_GEMM_PANELS;
+#else
+  (void)g, (void)k;
+  return workspace;
+#endif
+}
 
 // Rows of a block: at most MEGCC_GEMM_BLOCK, whole tiles, all blocks equal, so that no short last
 // block reads all of b again. There are as many as ceil(rows / MEGCC_GEMM_BLOCK).

@@ -1,6 +1,7 @@
 // matmul through megcc_gemm.h: one run of K floats per row of lhs, so lhs is not transposed.
 //
-// Workspace: a pointer per row of a block of at most 96 rows (8 bytes each, whatever the machine).
+// Workspace: a pointer per row of a block of at most 96 rows (8 bytes each, whatever the machine);
+// before them the panels that are widened (MEGCC_GEMM_PANELS), if any.
 #ifndef MEGCC_MATMUL_GEMM_H
 #define MEGCC_MATMUL_GEMM_H
 
@@ -43,12 +44,13 @@ MEGCC_INLINE void megcc_matmul_packed(void *const *ptr, const int32_t *attr, voi
                                       int32_t begin, int32_t end) {
   const int32_t m = attr[MATMUL_M], n = attr[MATMUL_N], rows = attr[MATMUL_B] * m;
   const int32_t units = (n + MEGCC_GEMM_UNIT - 1) / MEGCC_GEMM_UNIT;
-  const megcc_elem_t **table = workspace;
-  megcc_gemm_t g = megcc_matmul_setup(ptr, attr, table);
+  megcc_gemm_t g = megcc_matmul_setup(ptr, attr, NULL);
+  const megcc_elem_t **table = megcc_gemm_take_panels(&g, workspace, g.length);
   const megcc_elem_t *residual = g.residual;
   megcc_elem_t *dst = g.dst;
   int32_t block;
   if (begin >= end) return;
+  g.a = table;
   if (rows == 1) {  // recurrent models have thousands of these: nothing to find or divide
     table[0] = ptr[0];
     megcc_gemm_block(&g, 1, begin * MEGCC_GEMM_UNIT, end < units ? end * MEGCC_GEMM_UNIT : n);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 from cases.conv2d import ACT, PARAMETERS, finish
 
@@ -40,6 +41,8 @@ CASES = [
     *({"m": 3, "n": 13, "k": 6, "rhs_const": 1, "act": ACT[act]} for act in ("SIGMOID", "GELU")),
 ]  # fmt: skip
 HALVES = CASES[1::2]
+# Weights in bf16, which kernels take only as constants.
+CASES += [{**row, "weights": ml_dtypes.bfloat16} for row in CASES if row.get("rhs_const")]
 
 
 def facts(row):
@@ -61,7 +64,8 @@ def operands(f, rng):
     shapes = [lhs, rhs, *([(n,)] if f["bias"] else [])]
     if f["residual"]:
         shapes.append((f["b"], m, n))
-    return [rng.standard_normal(s).astype(np.float32) for s in shapes]
+    lhs, rhs, *rest = (rng.standard_normal(s).astype(np.float32) for s in shapes)
+    return [lhs, rhs.astype(f.get("weights", np.float32)), *rest]
 
 
 def reference(f, inputs):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tvm_megcc.core.dtypes import numpy_dtype
 from tvm_megcc.kernels.contract import codes
 
 _CODES = codes("resize2d")
@@ -36,13 +37,16 @@ CASES = [
     *({"grid": (3, 4, 5, 7), "c": 2, "n": 0, "mode": m, "nchw": k} for m in (0, 1) for k in (0, 1)),
     {"grid": (40, 30, 80, 60), "c": 24, "mode": LINEAR},
 ]
-HALVES = [row for row in CASES if row["mode"] == LINEAR][::3]
+# Whose elements only move: of bytes, too.
+CASES += [{**row, "dtype": d} for row in CASES[::5] if row["mode"] == NEAREST for d in ("i8", "u8")]
+HALVES = [row for row in CASES if "dtype" not in row][::3]
 
 
 def facts(row):
     h, w, oh, ow = row.pop("grid")
     defaults = {
         "n": 1,
+        "dtype": "f32",
         "coord": HALF_PIXEL,
         "round": FLOOR,
         "nchw": 0,
@@ -54,6 +58,9 @@ def facts(row):
 
 def operands(f, rng):
     shape = (f["n"], f["c"], f["h"], f["w"]) if f["nchw"] else (f["n"], f["h"], f["w"], f["c"])
+    if f["dtype"] != "f32":
+        info = np.iinfo(numpy_dtype(f["dtype"]))
+        return [rng.integers(info.min, info.max, shape, info.dtype, endpoint=True)]
     return [rng.standard_normal(shape).astype(np.float32)]
 
 
@@ -94,4 +101,4 @@ def reference(f, inputs):
             x = _linear(x, axis, s.astype(np.float64))
         else:
             x = x.take(_nearest(s, f[size], f["round"]), axis)
-    return [x.astype(np.float32)]
+    return [x.astype(inputs[0].dtype)]

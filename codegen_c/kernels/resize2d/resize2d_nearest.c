@@ -1,26 +1,31 @@
-// kernel: resize2d_f32_nearest
+// kernel: resize2d_nearest
 // op: resize2d
-// dtype: f32
+// dtype: f32, f16, i8, u8
 // arch: portable
 // isa: none
 // when: mode == RESIZE2D_NEAREST
 // rank: 0
-// params: NCHW=nchw
+// params: NCHW=nchw ESIZE=sizeof(T)
 // workspace: 4 * ow
 // work: n * oh * (c if nchw else 1)
-// cost: 8 * ow * (1 if nchw else c)
+// cost: ow * (8 if nchw else 8 + sizeof(T) * c // 4)
 //
-// The source columns are computed once per call, then rows are gathered.
+// Elements of any type. The source columns are computed once per call, then rows are gathered.
 #include "megcc_kernel.h"
 #include "megcc_move.h"
 #include "megcc_resize.h"
 
 #ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_resize2d_f32_nearest
+#define MEGCC_SYMBOL megcc_resize2d_nearest
 #endif
 #ifndef NCHW
 #define NCHW 0
 #endif
+#ifndef ESIZE
+#define ESIZE 4
+#endif
+
+typedef MEGCC_BYTES(ESIZE) elem_t;
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {
@@ -36,14 +41,14 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   for (int32_t row = begin; row < end; ++row) {
     const size_t source =
         (size_t)(row / oh) * (size_t)rows.in + (size_t)megcc_resize_nearest(&rows, row % oh, round);
-    const float *x = (const float *)ptr[0] + source * (size_t)cols.in * (size_t)channels;
-    float *y = (float *)ptr[1] + (size_t)row * (size_t)ow * (size_t)channels;
+    const elem_t *x = (const elem_t *)ptr[0] + source * (size_t)cols.in * (size_t)channels;
+    elem_t *y = (elem_t *)ptr[1] + (size_t)row * (size_t)ow * (size_t)channels;
     for (int32_t i = 0; i < ow; ++i) {
 #if NCHW
       y[i] = x[column[i]];
 #else
-      const float *pixel = x + (size_t)column[i] * (size_t)channels;
-      for (int32_t c = 0; c < channels; ++c) y[(size_t)i * (size_t)channels + (size_t)c] = pixel[c];
+      megcc_copy_apart(y + (size_t)i * (size_t)channels, x + (size_t)column[i] * (size_t)channels,
+                       (size_t)channels * ESIZE);
 #endif
     }
   }

@@ -1,0 +1,146 @@
+"""Weights of a model in bf16: two bytes each in the package, floats where they are multiplied.
+
+Enters: a module that says it is of a model in bf16 (`relax_tools.half`); any other one stays as it
+is. What is computed is f32, as the frontend has it.
+
+* `RoundBf16Weights`, where constants are folded: a batch normalisation may have gone into weights,
+  which then are no numbers of bf16 any more. They are rounded to it. What the model has in f32
+  stays.
+* `NarrowBf16Weights`, where kernels are chosen. Before: ``matmul(x, w)``. After: ``matmul(x,
+  astype(w, "float32"))`` with `w` in bf16, if it holds every number; ``take(w, i)`` becomes
+  ``astype(take(w, i), "float32")``. Kernels that read bf16 take the ``astype``; what is left of
+  them runs, but a 2-D convolution without such a kernel gets its f32 weights back.
+"""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from tvm_megcc.fuse.graph import Graph
+from tvm_megcc.fuse.match import find_matches
+from tvm_megcc.passes.fold_constants import folded
+from tvm_megcc.passes.half_precision import PRODUCTS
+from tvm_megcc.passes.rewriting import rewritten, with_blocks, with_calls
+from tvm_megcc.relax_tools import half
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.control_flow import plain_functions
+from tvm_megcc.relax_tools.exprs import constant, make_constant
+from tvm_megcc.relax_tools.work import with_widened
+
+_TAKE, _CAST, _CONV2D = "relax.take", "relax.astype", "relax.nn.conv2d"
+_FULL = "float32"
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.RoundBf16Weights")
+class RoundBf16Weights:
+    """See the module's docstring.
+
+    Parameters
+    ----------
+    precision : {"model", "fp32", "fp16", "mixed"}
+        All but ``model`` leave a module as it is.
+    """
+
+    def __init__(self, precision: str = "model") -> None:
+        self.precision = precision
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        full = half.full_values(mod, half.BF16)
+        if self.precision != "model" or full is None:
+            return mod
+
+        def rounded(call: relax.Call, name: str) -> relax.Call | None:
+            places = [] if name in full else _weights(call)
+            args = list(call.args)
+            for k in places:
+                args[k] = make_constant(_narrowed(args[k]).astype(np.float32))
+            return relax.Call(call.op, args, call.attrs, call.ty_args) if places else None
+
+        return with_blocks(mod, lambda block: with_calls(mod, block, rounded))
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.NarrowBf16Weights")
+class NarrowBf16Weights:
+    """See the module's docstring.
+
+    Parameters
+    ----------
+    arch : str
+        Architecture whose kernels count.
+    precision : {"model", "fp32", "fp16", "mixed"}
+        All but ``model`` leave a module as it is.
+    """
+
+    def __init__(self, arch: str, precision: str = "model") -> None:
+        self.arch = arch
+        self.precision = precision
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        if self.precision != "model" or half.full_values(mod, half.BF16) is None:
+            return mod
+        mod = rewritten(mod, _Narrower(mod))
+        kept: set[relax.Var] = set()
+        reasons: dict[str, str] = {}
+        for _, func in plain_functions(mod):
+            graph = Graph(func)
+            wide = [v for v, value in relax.analysis.get_var2val(func).items() if _widens(value)]
+            matches = find_matches(func, self.arch).values() if wide else ()
+            taken = set().union(*(match.inside for match in matches))
+            for var in wide:
+                users = graph.users_of(var)
+                if var in taken or all(op_name(graph.values[user]) != _CONV2D for user in users):
+                    kept.add(var)
+                else:
+                    numbers = _size(graph.values[users[0]].args[1], graph)
+                    reasons[users[0].name] = (
+                        f"{numbers} numbers of 4 bytes each, as no kernel of conv2d takes them in"
+                        " bf16"
+                    )
+        return with_widened(folded(mod, kept), reasons)
+
+
+def _size(wide: relax.Var, graph: Graph) -> int:
+    array = constant(graph.values[wide].args[0])
+    return 0 if array is None else array.size
+
+
+def _weights(call: relax.Expr) -> list[int]:
+    """Which operands of a product are constants in f32, but for vectors."""
+    if op_name(call) not in PRODUCTS:
+        return []
+    arrays = [constant(arg) for arg in call.args]
+    return [
+        k for k, a in enumerate(arrays) if a is not None and a.ndim > 1 and a.dtype == np.float32
+    ]
+
+
+def _narrowed(expr: relax.Expr) -> np.ndarray:
+    array = constant(expr)
+    assert array is not None, expr
+    return array.astype(ml_dtypes.bfloat16)
+
+
+def _widens(value: relax.Expr) -> bool:
+    """Whether a call makes floats of weights in bf16."""
+    array = constant(value.args[0]) if op_name(value) == _CAST else None
+    return array is not None and array.dtype == ml_dtypes.bfloat16
+
+
+@mutator
+class _Narrower(PyExprMutator):
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        call = self.visit_expr_post_order(call)
+        args = list(call.args)
+        for k in _weights(call):
+            array = _narrowed(args[k])
+            if (array.astype(np.float32) != constant(args[k])).any():
+                continue
+            if op_name(call) == _TAKE:
+                rows = relax.Call(call.op, [make_constant(array), *args[1:]], call.attrs)
+                return relax.op.astype(self.builder_.emit(rows), _FULL)
+            args[k] = self.builder_.emit(relax.op.astype(make_constant(array), _FULL))
+        return relax.Call(call.op, args, call.attrs, call.ty_args)
