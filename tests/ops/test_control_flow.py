@@ -287,6 +287,59 @@ def test_last_row_of_a_while_loop(tmp_path: Path) -> None:
                              for k, n in ((3, 4), (5, 1), (2, 9))))  # fmt: skip
 
 
+def _overwriting(*weights: onnx.TensorProto) -> onnx.ModelProto:
+    """The state is a scalar 0 at first, then what the first iteration writes: exp(x) * i."""
+    nodes = [
+        helper.make_node("Cast", ["i"], ["f"], to=T.FLOAT),
+        helper.make_node("Exp", ["x"], ["e"]),
+        helper.make_node("Mul", ["e", "f"], ["h1"]),
+        helper.make_node("ReduceMax", ["h1"], ["top"], keepdims=0),
+        helper.make_node("Less", ["top", "most"], ["c1"]),
+        helper.make_node("Add", ["h1", "one"], ["y"]),
+    ]
+    body = graph(
+        "body", nodes, [("i", T.INT64, []), ("c", T.BOOL, []), ("h", T.FLOAT, [])],
+        [("c1", T.BOOL), ("h1", T.FLOAT), ("y", T.FLOAT)],
+    )  # fmt: skip
+    inputs = [("x", T.FLOAT, ["n", 3]), ("most", T.FLOAT, [])]
+    inputs += [] if weights else [("m", T.INT64, [])]
+    constants = [const("zero", 0, F32), const("one", 1, F32), *weights]
+    outputs = [("h", T.FLOAT), ("ys", T.FLOAT)]
+    return loop_model(body, inputs, outputs, states=("zero",), weights=constants)
+
+
+def test_loop_whose_state_gets_its_rank_by_the_first_iteration(tmp_path: Path) -> None:
+    """What Paddle writes of a variable that only the loop assigns."""
+    check_close(_overwriting(const("m", 6)), tmp_path, *(
+        {"x": np.abs(floats(n, 3)), "most": np.array(most, F32)}
+        for n, most in ((2, 1e9), (4, 0), (1, -1), (3, 4))
+    ))  # fmt: skip
+
+
+def test_loop_that_may_not_run_keeps_the_rank_of_its_state() -> None:
+    with pytest.raises(UnsupportedError, match="state 0 has 0 dims before an iteration, 2 after"):
+        from_onnx(_overwriting())
+
+
+def test_if_of_a_scalar_and_one_element(tmp_path: Path) -> None:
+    """One branch adds a [0] of one dim to what both say is a scalar."""
+    three = helper.make_node("Constant", [], ["a"], value=const("", 3.0, F32))
+    then = graph("t", [three], [], [("a", T.FLOAT)])
+    added = helper.make_node("Add", ["first", "none"], ["b"])
+    other = graph("e", [added], [], [("b", T.FLOAT)])
+    for part in (then, other):
+        part.output[0].type.tensor_type.shape.SetInParent()
+    proto = model(
+        [
+            helper.make_node("ReduceMax", ["x"], ["first"], keepdims=0),
+            helper.make_node("If", ["c"], ["r"], then_branch=then, else_branch=other),
+            helper.make_node("Mul", ["x", "r"], ["y"]),
+        ],
+        [("x", T.FLOAT, ["n", 4]), ("c", T.BOOL, [])], [("y", T.FLOAT)], [const("none", [0], F32)],
+    )  # fmt: skip
+    check_close(proto, tmp_path, *({"x": floats(2, 4), "c": flag(c)} for c in (True, False)))
+
+
 @pytest.mark.parametrize("step", [0, -1])
 def test_while_loop_whose_counter_does_not_grow_is_refused(tmp_path: Path, step: int) -> None:
     nodes = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 import onnx
 from tvm import relax, tirx
 
@@ -55,6 +56,23 @@ def body_function(
             )
         shapes.append(shape)
     return control_flow.taken_out(builder.get(), "made", importer.main), shapes
+
+
+def of_rank(importer: Importer, value: Value, rank: int, port: onnx.ValueInfoProto) -> Value:
+    """A single element with another rank, where the port that it leaves by says that it has that.
+
+    Exporters of frameworks that knew no scalars add a ``[0]`` of one dim to what they call one, in
+    one branch or in the body of a loop.
+    """
+    said = port.type.tensor_type
+    if not said.HasField("shape") or len(said.shape.dim) != rank:
+        return value
+    if isinstance(value, np.ndarray):
+        return value.reshape([1] * rank) if value.size == 1 else value
+    shape = importer.shape_of(value) if isinstance(value, relax.Expr) else None
+    if shape is None or len(shape) == rank or any(dim != 1 for dim in shape):
+        return value
+    return importer.builder.emit(relax.op.reshape(value, [1] * rank))
 
 
 def refuse_storage(importer: Importer, values: Iterable[Value]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx
@@ -19,7 +19,15 @@ from ...ops._sizes import SizeArray
 from ..sequences import Form, Value, flat, shaped, words
 from ..state import Importer, Scope
 from ..values import attributes, label
-from .bodies import Shape, body_function, fields_of, function_name, is_known, with_dims
+from .bodies import (
+    Shape,
+    body_function,
+    fields_of,
+    function_name,
+    is_known,
+    of_rank,
+    with_dims,
+)
 
 
 def convert_if(
@@ -41,6 +49,8 @@ def convert_if(
         return importer.branch(then, scope)
     outside = set(importer.variables)
     made = [_possible(importer, graph, scope) for graph in graphs]
+    if ranks := _lower_ranks(*made):
+        made = [_possible(importer, graph, scope, ranks) for graph in graphs]
     if importer.missing:
         return []
     reasons = [found for found in made if isinstance(found, IllTypedError)]
@@ -84,15 +94,33 @@ def _only(
     return shaped([ctx.checked(importer.expr(value), taken) for value in tensors], forms)
 
 
+#: A branch as a function, the shapes of its results and what they are; or why it cannot be taken.
+_Branch = tuple[relax.Function, list[Shape], list[Form]] | IllTypedError
+
+
+def _lower_ranks(then: _Branch, other: _Branch) -> dict[int, int]:
+    """Number -> the lower rank, of results whose ranks differ."""
+    if isinstance(then, IllTypedError) or isinstance(other, IllTypedError):
+        return {}
+    pairs = enumerate(zip(then[1], other[1], strict=False))
+    return {k: min(len(a), len(b)) for k, (a, b) in pairs if len(a) != len(b)}
+
+
 def _possible(
-    importer: Importer, graph: onnx.GraphProto, scope: Scope
-) -> tuple[relax.Function, list[Shape], list[Form]] | IllTypedError:
-    """A branch that may be taken as a function, or why it cannot be taken."""
+    importer: Importer,
+    graph: onnx.GraphProto,
+    scope: Scope,
+    ranks: Mapping[int, int] | None = None,
+) -> _Branch:
+    """A branch that may be taken, with these ranks where the graph says that it has them."""
     forms: list[Form] = []
 
     def results() -> list[Value]:
         tensors, found = flat(importer.branch(graph, scope))
         forms.extend(found)
+        for k, rank in (ranks or {}).items():
+            if len(tensors) == len(graph.output):
+                tensors[k] = of_rank(importer, tensors[k], rank, graph.output[k])
         return tensors
 
     try:

@@ -12,6 +12,7 @@ from tvm import relax
 from tvm_megcc.relax_tools import control_flow
 
 from ...dims import Size, maximum
+from ...errors import UnsupportedError
 from ...ops import Context
 from ...ops._arithmetic import size as whole_size
 from ...ops._context import expr_dtype
@@ -27,12 +28,17 @@ from .bodies import (
     function_name,
     is_known,
     new_size,
+    of_rank,
     refuse_storage,
     with_dims,
 )
 
 #: More iterations than this are no limit: exporters write "for ever" so.
 MANY = 1 << 31
+
+
+class RankChangesError(UnsupportedError):
+    """A state has another rank after an iteration than before."""
 
 
 class Count:
@@ -108,6 +114,8 @@ class Iterations:
             nonlocal tested
             flag, *found = body(params) or [np.array(True)]
             tested = tested or not _is_true(flag)
+            for k, shape in enumerate(shapes):
+                found[k] = of_rank(importer, found[k], len(shape), self.ports[k])
             found = [self._declared(v, p) for v, p in zip(found, self.ports, strict=False)]
             return [self._flag(flag), *found] if tested else found
 
@@ -193,10 +201,9 @@ class Iterations:
         changed = False
         for k, (shape, new) in enumerate(zip(shapes, after, strict=True)):
             if len(shape) != len(new):
-                raise self.ctx.unsupported(
-                    f"its state {k} has {len(shape)} dims before an iteration and {len(new)} after",
-                    "export the model with states that keep their rank",
-                )
+                text = f"its state {k} has {len(shape)} dims before an iteration, {len(new)} after"
+                remedy = "export the model with states that keep their rank"
+                raise RankChangesError(str(self.ctx.unsupported(text, remedy)))
             for axis, (a, b) in enumerate(zip(shape, new, strict=True)):
                 if a != b and is_known(a, self.outside):
                     shape[axis] = new_size(self.importer, f"{self.name}_state{k}_dim{axis}")

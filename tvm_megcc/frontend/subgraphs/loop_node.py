@@ -10,18 +10,32 @@ import onnx
 from tvm import relax
 
 from .. import appended
+from ..peeled import can_peel, peeled
 from ..sequences import Value, flat, shaped, tensor_count, words
 from ..state import Importer, Scope
 from ..unrolled import can_unroll, unrolled
 from ..values import attributes
 from .counted import most_iterations
-from .iterations import Count, Iterations, as_declared
+from .iterations import Count, Iterations, RankChangesError, as_declared
 
 
 def convert_loop(
     importer: Importer, node: onnx.NodeProto, values: Sequence[Value | None], scope: Scope
 ) -> list[Value]:
     """The states after the last iteration, then the outputs that the iterations give by rows."""
+    count, started, *states = [*values, None, None][: max(len(values), 2)]
+    try:
+        return _converted(importer, node, values, scope)
+    except RankChangesError:
+        if not can_peel(count, started):
+            raise
+    return peeled(importer, node, [count, started, *states], scope, _converted)
+
+
+def _converted(
+    importer: Importer, node: onnx.NodeProto, values: Sequence[Value | None], scope: Scope
+) -> list[Value]:
+    """The results of a Loop whose states keep their rank."""
     body: onnx.GraphProto = attributes(node)["body"]
     count, started, *initial = [*values, None, None][: max(len(values), 2)]
     growing = appended.split(node, initial)
