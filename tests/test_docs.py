@@ -23,6 +23,8 @@ from pathlib import Path
 
 import pytest
 
+from tvm_megcc.core.version import VERSION
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
@@ -121,6 +123,23 @@ def test_docs_links_lead_somewhere():
         prose = re.sub(r"^```.*?^```$|`[^`\n]+`", "", document.read_text(), flags=re.M | re.S)
         for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", prose):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+#: Files that pages name without their being there: of the architecture that one describes on paper.
+ON_PAPER = {"codegen_c/include/simd/megcc_simd_rvv.h"}
+
+
+def test_docs_name_files_that_are_there():
+    for document in [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]:
+        prose = re.sub(r"^```.*?^```$", "", document.read_text(), flags=re.M | re.S)
+        folders = "scripts|tests|tvm_megcc|codegen_c|runtime|docs"
+        for path in re.findall(rf"`((?:{folders})/[\w./*-]*)(?=[` ])", prose):
+            assert path in ON_PAPER or any(ROOT.glob(path)), f"{document.name}: {path}"
+
+
+def test_docs_the_newest_version_of_the_changelog_is_this_one():
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert newest is not None and newest[1] == VERSION
 
 
 FENCE = "```"
