@@ -8,6 +8,7 @@ one empty directory, with the ``tvmc`` and the ``python`` of this environment fi
     ```c test               a complete file: compiled with -Wall -Wextra -Werror
     ```c test file=app.c    written to that file for a later block (any language)
     ```text test            what the block before it prints; "..." stands for anything
+    ```bash test needs=a,b  left out, with the text behind it, where a program is missing
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from pathlib import Path
 
 import pytest
 
+from tvm_megcc.core.version import VERSION
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
@@ -30,6 +33,7 @@ DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 class Block:
     language: str
     file: str
+    needs: tuple[str, ...]
     text: str
     line: int
 
@@ -39,24 +43,31 @@ def blocks(document: str) -> list[Block]:
     found = []
     for match in re.finditer(r"^```(\w+) +test\b(.*)\n((?s:.*?))^```$", document, re.M):
         language, options, text = match.groups()
-        file = dict(re.findall(r"(\w+)=(\S+)", options)).get("file", "")
-        found.append(Block(language, file, text, document[: match.start()].count("\n") + 1))
+        given = dict(re.findall(r"(\w+)=(\S+)", options))
+        needs = tuple(given.get("needs", "").split(",")) if "needs" in given else ()
+        line = document[: match.start()].count("\n") + 1
+        found.append(Block(language, given.get("file", ""), needs, text, line))
     return found
 
 
 def run_blocks(found: list[Block], folder: Path) -> None:
     """Run in `folder`; a block that fails is an `AssertionError` that names its line."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    printed = ""
+    printed: str | None = ""
     for block in found:
         if block.file:
             (folder / block.file).write_text(block.text)
             continue
         if block.language == "text":
+            if printed is None:  # nothing ran
+                continue
             pattern = ".*".join(map(re.escape, block.text.strip().split("...")))
             assert re.fullmatch(pattern, printed.strip(), re.S), (
                 f"line {block.line}: printed\n{printed}"
             )
+            continue
+        if not all(map(shutil.which, block.needs)):
+            printed = None
             continue
         result = subprocess.run(
             COMMANDS[block.language],
@@ -114,6 +125,23 @@ def test_docs_links_lead_somewhere():
             assert (document.parent / target).exists(), f"{document.name}: {target}"
 
 
+#: Files that pages name without their being there: of the architecture that one describes on paper.
+ON_PAPER = {"codegen_c/include/simd/megcc_simd_rvv.h"}
+
+
+def test_docs_name_files_that_are_there():
+    for document in [*DOCUMENTS, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]:
+        prose = re.sub(r"^```.*?^```$", "", document.read_text(), flags=re.M | re.S)
+        folders = "scripts|tests|tvm_megcc|codegen_c|runtime|docs"
+        for path in re.findall(rf"`((?:{folders})/[\w./*-]*)(?=[` ])", prose):
+            assert path in ON_PAPER or any(ROOT.glob(path)), f"{document.name}: {path}"
+
+
+def test_docs_the_newest_version_of_the_changelog_is_this_one():
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert newest is not None and newest[1] == VERSION
+
+
 FENCE = "```"
 
 
@@ -141,6 +169,16 @@ def test_docs_blocks_share_a_directory_and_output_is_compared(tmp_path):
     run_blocks([script, run, one("text test", "hello ...\n")], tmp_path)
     with pytest.raises(AssertionError, match="hello 42"):
         run_blocks([script, run, one("text test", "goodbye\n")], tmp_path)
+
+
+def test_docs_a_block_is_left_out_where_a_program_is_missing(tmp_path):
+    there, gone = (
+        one("bash test needs=sh", "false\n"),
+        one("bash test needs=sh,nobody-has-it", "false\n"),
+    )
+    run_blocks([gone, one("text test", "words\n")], tmp_path)
+    with pytest.raises(AssertionError, match="line 2"):
+        run_blocks([there], tmp_path)
 
 
 def test_docs_unmarked_blocks_are_left_alone():

@@ -65,20 +65,22 @@ def resolve(archs: Iterable[str], mcpus: Iterable[str] = ()) -> tuple[str, ...]:
         Machines.
     mcpus : iterable of str
         CPUs: a machine for each. `archs`, if there are any, are then the architectures (without
-        features) that a CPU of two architectures is looked up in.
+        features) that a CPU of two architectures is looked up in; "host" is this machine besides.
 
     Raises
     ------
     InputError
         For a name that is no machine or CPU, or when there is none.
     """
-    names = [host_arch() if a == "host" else machine(a).name for a in archs]
-    cpus = tuple(mcpus)
+    given, cpus = tuple(archs), tuple(mcpus)
+    names = [host_arch() if a == "host" else machine(a).name for a in given]
     if cpus:
-        plain = [ROWS[name] for name in names if name in ROWS]
-        if len(plain) < len(names):
+        others = [name for a, name in zip(given, names, strict=True) if a != "host"]
+        plain = [ROWS[name] for name in others if name in ROWS]
+        if len(plain) < len(others):
             raise InputError("an mcpu says the features: give them by name, or an mcpu, not both")
-        names = [of_cpu(cpu, plain or TABLE).name for cpu in cpus]
+        names = [host_arch()] if "host" in given else []
+        names += [of_cpu(cpu, plain or TABLE).name for cpu in cpus]
     if not names:
         raise InputError("no architecture is given; name at least one, for example host")
     return tuple(dict.fromkeys(names))

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper
 
 from tests.dispatch.support import two_expected, two_inputs
 from tvm_megcc.cli import dynamic, options
@@ -159,3 +160,22 @@ def test_fixed_arena(tvmc, two: str, tmp_path: Path) -> None:
     for shapes in ("a:[2,3,3] b:[2,4,3]", "a:[1,1,3] b:[1,1,3]"):
         found = json.loads(tvmc("inspect", tmp_path / "pkg", "--shapes", shapes, "--json").out)
         assert all(at["arena_bytes"] <= int(limit) for at in found["at"].values())
+    outside = tvmc("inspect", tmp_path / "pkg", "--shapes", "a:[3,3,3] b:[3,4,3]").sentence()
+    assert "dim 'batch' is 3; it must be 1 to 2" in outside
+
+
+def test_arena_beside_sizes_that_data_says(tvmc, tmp_path: Path) -> None:
+    """Where the shapes leave a part of a block open, something else of it is larger."""
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["i"]),
+        helper.make_node("Add", ["i", "i"], ["y"]),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])
+    y = helper.make_tensor_value_info("y", TensorProto.INT64, [2, "k"])
+    onnx.save(
+        helper.make_model(helper.make_graph(nodes, "found", [x], [y]), ir_version=8),
+        tmp_path / "found.onnx",
+    )
+    tvmc("compile", tmp_path / "found.onnx", "-o", tmp_path / "pkg")
+    found = json.loads(tvmc("inspect", tmp_path / "pkg", "--shapes", "x:[5,3]", "--json").out)
+    assert all(at["arena_bytes"] >= 5 * 3 * 8 for at in found["at"].values())

@@ -23,6 +23,23 @@ def test_nonzero(shape: list[int | str], tmp_path: Path) -> None:
           {"x": np.ones(sizes[1], "f4")})  # fmt: skip
 
 
+@pytest.mark.parametrize("shape", [[3, 4, 2], ["n", 4, 2]])
+def test_parts_whose_place_depends_on_data(shape: list[int | str], tmp_path: Path) -> None:
+    """Rows of [3, k] lie k elements apart, which is known once k is: as outputs, and for a call."""
+    nodes = [
+        helper.make_node("NonZero", ["x"], ["i"]),
+        helper.make_node("Split", ["i"], ["a", "b", "c"], axis=0),
+        helper.make_node("Slice", ["i", "one", "three", "zero"], ["d"]),
+        helper.make_node("Mul", ["b", "c"], ["e"]),
+    ]
+    limits = [
+        numpy_helper.from_array(ints(n), s) for s, n in (("zero", 0), ("one", 1), ("three", 3))
+    ]
+    proto = model(nodes, [("x", T.FLOAT, shape)], [(y, T.INT64) for y in "bcde"], limits)
+    sizes = [[n if isinstance(d, str) else d for d in shape] for n in (3, 1, 7)]
+    check(proto, tmp_path, *({"x": signs(*s)} for s in sizes), {"x": np.zeros(sizes[0], "f4")})
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1, -1])
 def test_compress(axis: int | None, tmp_path: Path) -> None:
     attrs = {} if axis is None else {"axis": axis}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tvm_megcc.dims import json_at
+from tvm_megcc.dims import json_at, json_symbols
 from tvm_megcc.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ def at_shapes(
 
     fixed = {port.name: port.shape for port in sized(inputs, shapes)}
     values = dims_of(inputs, fixed)
+    for symbol in facts["symbols"]:
+        value, high = values.get(symbol["name"]), symbol["high"]
+        if value is not None and not (symbol["low"] <= value <= (value if high is None else high)):
+            bounds = f"{symbol['low']} to {'any' if high is None else high}"
+            raise InputError(f"--shapes: dim '{symbol['name']}' is {value}; it must be {bounds}")
     return {arch: _at(entry, values) for arch, entry in facts["archs"].items()}
 
 
@@ -86,7 +91,9 @@ def _stacked(blocks: Sequence[Facts], values: Mapping[str, int]) -> int:
     ends: list[int] = []
     arena = 0
     for block in blocks:
-        size = 0 if block["dynamic"] else max(json_at(s, values) for s in block["sizes"])
+        # A part whose size only the run says lies within one whose size the shapes say.
+        known = [s for s in block["sizes"] if json_symbols(s) <= values.keys()]
+        size = 0 if block["dynamic"] else max((json_at(s, values) for s in known), default=0)
         under = max((ends[b] for b in block["below"]), default=0)
         start = -(-under // block["alignment"]) * block["alignment"]
         ends.append(start + size)

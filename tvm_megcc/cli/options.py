@@ -62,7 +62,7 @@ def add_compiling(parser: argparse.ArgumentParser) -> None:
         "--mcpu",
         metavar="CPU[,CPU]",
         help="the features that LLVM's table gives a CPU, e.g. cortex-a76; with --arch the one of"
-        " its architectures that is meant",
+        " its architectures that is meant, and host for this computer besides",
     )
     parser.add_argument(
         "--input-shapes",

@@ -34,6 +34,7 @@ from .functions import select as select
 from .functions import stretch as stretch
 from .functions import stretched_from as stretched_from
 from .json_form import json_at as json_at
+from .json_form import json_symbols as json_symbols
 from .json_form import json_text as json_text
 from .json_form import to_json as to_json
 from .size import INFINITY as INFINITY

@@ -34,6 +34,16 @@ def json_at(size: object, values: Mapping[str, int]) -> int:
     return sum(coefficient * math.prod(map(atom, atoms)) for coefficient, atoms in size)
 
 
+def json_symbols(size: object) -> set[str]:
+    """The names of the symbols in a size of `to_json`."""
+    if isinstance(size, int):
+        return set()
+    assert isinstance(size, list)
+    atoms = [a for _, atoms in size for a in atoms]
+    plain = {a for a in atoms if isinstance(a, str)}
+    return plain.union(*(json_symbols(b) for a in atoms if isinstance(a, list) for b in a[1:]))
+
+
 def json_text(size: object) -> str:
     """A size of `to_json` for people: ``2*n + 1``, ``floordiv(n, 2)``."""
     if isinstance(size, int):
