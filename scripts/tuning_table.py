@@ -70,9 +70,8 @@ class Result:
             Task(r.task.op, r.costs[r.worst], r.costs[r.default], r.costs[r.best])
             for r in report.rows
         )
-        return cls(
-            model, report.builds, report.before, report.after, len(report.refused), tasks
-        )
+        refused = len(report.refused)
+        return cls(model, report.builds, report.before, report.after, refused, tasks)
 
     @classmethod
     def of_json(cls, text: str) -> Result:
@@ -181,7 +180,9 @@ def table(results: Sequence[Result]) -> str:
         cells = (op, len(tasks), f"{worst / default:.2f}", f"{best / default:.3f}")
         lines.append(f"| {' | '.join(map(str, cells))} | {1 - least:.1%} |")
     without = [f"{r.model} ({r.problem})" for r in results if r.problem]
-    return "\n".join([*lines, *(["", f"Without figures: {', '.join(without)}."] if without else [])])
+    if without:
+        lines += ["", f"Without figures: {', '.join(without)}."]
+    return "\n".join(lines)
 
 
 def _by_operator(results: Iterable[Result]) -> dict[str, list[Task]]:

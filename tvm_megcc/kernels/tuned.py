@@ -24,7 +24,6 @@ from typing import ClassVar, Protocol
 from tvm_megcc.core.machine import machine
 from tvm_megcc.dims import Dim, symbols
 from tvm_megcc.kernels.expression import Fact
-from tvm_megcc.kernels.registry import KernelFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +84,45 @@ class Figures:
     wanted: int | None = None
 
 
+class Candidate(Protocol):
+    """What may serve a call: a kernel's file with what is set of it, or a way to generate one.
+
+    Attributes
+    ----------
+    stem : str
+        Its name in records, with `settings`.
+    settings : tuple of (name, value)
+    candidate : str
+        Both as one text.
+    exact : bool
+    optimize : tuple of str
+        The modes of ``--optimize`` that may take it.
+    """
+
+    @property
+    def stem(self) -> str: ...
+
+    @property
+    def settings(self) -> tuple[tuple[str, int], ...]: ...
+
+    @property
+    def candidate(self) -> str: ...
+
+    @property
+    def exact(self) -> bool: ...
+
+    @property
+    def optimize(self) -> tuple[str, ...]: ...
+
+    def signature(self, facts: Mapping[str, Fact]) -> tuple[str, tuple[str, ...]]:
+        """What a program has where it serves a call: its symbol, and its attributes."""
+        ...
+
+    def sources(self) -> str:
+        """The C text that it is compiled from, but for headers."""
+        ...
+
+
 class Knowledge(Protocol):
     """Who answers what kernels cost.
 
@@ -101,8 +139,8 @@ class Knowledge(Protocol):
         self,
         task: Task,
         facts: Mapping[str, Fact],
-        kernels: Sequence[KernelFile],
-        usual: KernelFile,
+        kernels: Sequence[Candidate],
+        usual: Candidate,
     ) -> Figures | None:
         """What is known of a call, None where nothing is.
 
