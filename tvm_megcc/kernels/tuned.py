@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 from tvm_megcc.core.machine import machine
 from tvm_megcc.dims import Dim, symbols
@@ -123,6 +123,9 @@ class Candidate(Protocol):
         ...
 
 
+T = TypeVar("T", bound=Candidate)
+
+
 class Knowledge(Protocol):
     """Who answers what kernels cost.
 
@@ -134,6 +137,10 @@ class Knowledge(Protocol):
     """
 
     is_trial: ClassVar[bool]
+
+    def knows(self, task: Task) -> bool:
+        """Whether `figures` may say anything: where candidates are costly to make."""
+        ...
 
     def figures(
         self,
@@ -166,3 +173,19 @@ def applied(knowledge: Knowledge | None) -> Iterator[None]:
 def current() -> Knowledge | None:
     """The knowledge of the block that we are in."""
     return _KNOWLEDGE.get()
+
+
+def best(known: Knowledge, task: Task, facts: Mapping[str, Fact], candidates: Sequence[T]) -> T:
+    """The candidate of least cost; the first, usual one where there is nothing to compare it with.
+
+    For candidates that differ in nothing but what they take.
+    """
+    figures = known.figures(task, facts, candidates, candidates[0])
+    if figures is None:
+        return candidates[0]
+    if figures.wanted is not None:
+        return candidates[figures.wanted]
+    rows = [(cost, k) for k, cost in enumerate(figures.costs) if cost is not None]
+    if figures.costs[0] is None:
+        return candidates[0]
+    return candidates[min(rows)[1]]

@@ -243,6 +243,10 @@ class Known:
                 where[record.unit, record.device, record.at] = rows
                 rows[record.candidate] = record
 
+    def knows(self, task: Task) -> bool:
+        self.asked.add(task.machine)
+        return task in self._rows
+
     def figures(
         self,
         task: Task,

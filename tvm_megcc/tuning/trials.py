@@ -60,6 +60,9 @@ class Survey:
     preference: Preference
     calls: dict[Task, Call] = field(default_factory=dict)
 
+    def knows(self, task: Task) -> bool:
+        return True
+
     def figures(
         self,
         task: Task,
@@ -86,6 +89,9 @@ class Trial:
 
     kernels: Mapping[Task, Candidate]
 
+    def knows(self, task: Task) -> bool:
+        return task in self.kernels
+
     def figures(
         self,
         task: Task,
@@ -96,4 +102,6 @@ class Trial:
         kernel = self.kernels.get(task)
         if kernel is None:
             return None
-        return Figures((None,) * len(kernels), "instructions", list(kernels).index(kernel))
+        # Generated kernels of one task may have several names.
+        number = [each.candidate for each in kernels].index(kernel.candidate)
+        return Figures((None,) * len(kernels), "instructions", number)
