@@ -47,9 +47,7 @@ _ABORTS = 20  # sanitizer reports after which a target is given up
 Job = tuple[KernelFile, Case]
 
 
-def run_target(
-    target: Target, kernels: list[KernelFile], cache_dir: Path
-) -> dict[str, list[str]]:
+def run_target(target: Target, kernels: list[KernelFile], cache_dir: Path) -> dict[str, list[str]]:
     """Run all `kernels` on all their cases.
 
     Returns

@@ -49,9 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(registry, "KERNEL_DIR", tmp_path)
     registry.kernels.cache_clear()
 
-    def add(
-        stem: str, rank: int | str = 1, text: str = HEADER, where: str = ""
-    ) -> KernelFile:
+    def add(stem: str, rank: int | str = 1, text: str = HEADER, where: str = "") -> KernelFile:
         op = re.findall(r"^// op: (\w+)", text, re.MULTILINE)
         path = tmp_path / (where or (op[0] if op else "pool2d")) / f"{stem}.c"
         path.parent.mkdir(exist_ok=True)

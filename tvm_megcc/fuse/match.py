@@ -163,9 +163,7 @@ class _Matcher:
         counts = [k.instructions(request.facts) for k in wanted]
         return min((c for c in counts if c is not None), default=None)
 
-    def _may_serve(
-        self, kernel: KernelFile, exact: KernelFile, request: Request
-    ) -> bool:
+    def _may_serve(self, kernel: KernelFile, exact: KernelFile, request: Request) -> bool:
         """Whether the user's preference lets a kernel be chosen, a model's budget aside."""
         mode, facts = self.preference, request.facts
         grows = kernel.weights(facts) > exact.weights(facts) and mode.allowance(1 << 30) == 0
