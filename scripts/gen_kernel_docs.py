@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tvm_megcc.kernels import registry
 from tvm_megcc.kernels.contract import contract
+from tvm_megcc.kernels.kernel_file import KernelFile, Packing
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "kernels.md"
 _HEAD = """# Kernels
@@ -42,12 +43,12 @@ def _code(text: str) -> str:
     return f"`{text}`" if text else ""
 
 
-def _packing(operand: str, how: registry.Packing) -> str:
+def _packing(operand: str, how: Packing) -> str:
     options = ", ".join(f"{k}={v}" for k, v in how.options)
     return f"{operand}={how.name}" + (f"({options})" if options else "")
 
 
-def _cells(kernel: registry.KernelFile) -> tuple[str, ...]:
+def _cells(kernel: KernelFile) -> tuple[str, ...]:
     every = {"1": "always", "0": "none"}
     workspace = kernel.workspace_bytes.text
     params = " ".join(f"{macro}={value.text}" for macro, value in kernel.params)

@@ -25,8 +25,8 @@ import corpus  # noqa: E402
 from tests import reach  # noqa: E402
 from tests.onnx_suite import cases  # noqa: E402
 from tvm_megcc import zoo  # noqa: E402
+from tvm_megcc.core.machine import ARCHITECTURES  # noqa: E402
 from tvm_megcc.errors import MegccError  # noqa: E402
-from tvm_megcc.kernels import registry  # noqa: E402
 
 Model = tuple[str, Callable[[], onnx.ModelProto | Path], dict]
 
@@ -56,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
     reached: dict[str, set[reach.Point]] = {}
     for name, build, shapes in models(args.shared, args.models):
         try:
-            reached[name] = reach.reached(build(), registry.ARCHITECTURES, shapes)
+            reached[name] = reach.reached(build(), ARCHITECTURES, shapes)
         except (MegccError, OSError):
             continue  # what is refused reaches nothing
     every = set().union(*reached.values())

@@ -15,8 +15,10 @@ import onnx
 import tvm
 
 from tvm_megcc import frontend, passes
+from tvm_megcc.core.machine import ARCHITECTURES
 from tvm_megcc.fuse.match import find_matches
-from tvm_megcc.kernels import contract, registry
+from tvm_megcc.kernels import contract
+from tvm_megcc.kernels.kernel_file import KERNEL_DIR
 from tvm_megcc.relax_tools.control_flow import plain_functions
 
 #: ``kernel reduce_f32``, ``reduce func REDUCE_MAX``, ``matmul trans_b 1``.
@@ -49,14 +51,14 @@ def _names(op: str, fact: str, name: str) -> bool:
 @cache
 def points() -> frozenset[Point]:
     """All that can be reached: to compute nothing by a kernel of its own (unary NONE) is none."""
-    found = {f"kernel {path.stem}" for path in registry.KERNEL_DIR.glob("*/*.c")}
+    found = {f"kernel {path.stem}" for path in KERNEL_DIR.glob("*/*.c")}
     found |= {point for op in contract.operators() for point in _points_of(op).values()}
     return frozenset(found - {"unary func MEGCC_ACT_NONE"})
 
 
 def reached(
     model: onnx.ModelProto | str | Path,
-    archs: Sequence[str] = registry.ARCHITECTURES,
+    archs: Sequence[str] = ARCHITECTURES,
     shapes: Mapping[str, Any] | None = None,
 ) -> set[Point]:
     """What a model reaches on some architectures.
@@ -72,7 +74,7 @@ def reached(
     return matched(mod, archs)
 
 
-def matched(mod: tvm.IRModule, archs: Sequence[str] = registry.ARCHITECTURES) -> set[Point]:
+def matched(mod: tvm.IRModule, archs: Sequence[str] = ARCHITECTURES) -> set[Point]:
     """What a Relax module reaches that is ready to be given kernels."""
     found: set[Point] = set()
     for _, func in plain_functions(mod):

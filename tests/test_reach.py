@@ -15,11 +15,11 @@ from onnx import TensorProto, helper, numpy_helper
 from tvm import relax
 
 from tests import reach, reach_models
-from tvm_megcc.kernels import registry
+from tvm_megcc.core.machine import ARCHITECTURES
 
 #: Machines with instructions for 8 and 16 bits, and those without.
 MACHINES = (
-    *registry.ARCHITECTURES, "arm64+dotprod", "arm64+dotprod+i8mm", "arm64+fp16", "cortexm+dsp",
+    *ARCHITECTURES, "arm64+dotprod", "arm64+dotprod+i8mm", "arm64+fp16", "cortexm+dsp",
     "x86+avx2", "x86+avxvnni", "x86+avx512vnni",
 )  # fmt: skip
 IMAGE = [1, 8, 12, 12]

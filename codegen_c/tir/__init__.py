@@ -12,5 +12,6 @@ Example
 """
 
 from .emitter import GeneratedKernel, emit_prim_func, symbolic_vars
+from .knobs import CANDIDATES, USUAL, Knobs
 
-__all__ = ["GeneratedKernel", "emit_prim_func", "symbolic_vars"]
+__all__ = ["CANDIDATES", "USUAL", "GeneratedKernel", "Knobs", "emit_prim_func", "symbolic_vars"]

@@ -18,6 +18,7 @@ from . import sizes, sorting
 from .aliasing import aliases, overwritable
 from .cost import unit_cost
 from .exprs import ExprPrinter
+from .knobs import USUAL, Knobs
 from .lowering import lower
 from .scalars import storage_type
 from .schedule import schedule
@@ -73,7 +74,9 @@ class GeneratedKernel:
         return known(sizes.evaluate(self.work_expr, dims), {})
 
 
-def emit_prim_func(func: tirx.PrimFunc, symbol_prefix: str = "megcc_tir") -> GeneratedKernel:
+def emit_prim_func(
+    func: tirx.PrimFunc, symbol_prefix: str = "megcc_tir", knobs: Knobs = USUAL
+) -> GeneratedKernel:
     """Compile `func` to C.
 
     Parameters
@@ -84,6 +87,8 @@ def emit_prim_func(func: tirx.PrimFunc, symbol_prefix: str = "megcc_tir") -> Gen
         Start of the symbol, for example ``megcc_tir_`` and the name of the global variable.
         A ``global_symbol`` attribute is appended; digits at the end, by which TVM tells namesakes
         apart, are dropped.
+    knobs : Knobs
+        How its loops are arranged, where they can be.
 
     Raises
     ------
@@ -93,7 +98,7 @@ def emit_prim_func(func: tirx.PrimFunc, symbol_prefix: str = "megcc_tir") -> Gen
     hint = str(func.attrs["global_symbol"]) if func.attrs and "global_symbol" in func.attrs else ""
     name = hint or symbol_prefix
     try:
-        return _emit(schedule(func), name, symbol_prefix, hint)
+        return _emit(schedule(func, knobs), name, symbol_prefix, hint, knobs.unroll)
     except UnsupportedError:
         # A schedule may need what the printer lacks; the plain loops may not.
         return _emit(func, name, symbol_prefix, hint)
@@ -117,7 +122,9 @@ def _is_buffer(param: tvm.ir.Var) -> bool:
     return isinstance(param.ty, tirx.BufferType)
 
 
-def _emit(func: tirx.PrimFunc, name: str, prefix: str, hint: str) -> GeneratedKernel:
+def _emit(
+    func: tirx.PrimFunc, name: str, prefix: str, hint: str, unroll: int = 1
+) -> GeneratedKernel:
     flat = lower(func)
     exprs = ExprPrinter(name)
     dims = symbolic_vars(flat)
@@ -131,7 +138,8 @@ def _emit(func: tirx.PrimFunc, name: str, prefix: str, hint: str) -> GeneratedKe
         if isinstance(buffer.ty.elem_offset, tvm.ir.Var):
             exprs.bind(buffer.ty.elem_offset, "0", index=True)  # operands start at their pointer
     inplace = overwritable(flat, buffers)
-    printer = StmtPrinter(exprs, symbols, dead=_never_read(flat, buffers), ivdep=bool(inplace))
+    dead = _never_read(flat, buffers)
+    printer = StmtPrinter(exprs, symbols, dead, ivdep=bool(inplace), unroll=unroll)
     printer.top(flat.body)
     head = _prologue(flat, buffers, symbols, printer, inplace)
     source = _file(exprs.uses, head + printer.lines)

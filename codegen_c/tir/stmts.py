@@ -26,7 +26,8 @@ class StmtPrinter(Body):
     """Prints the statements of one function into `lines`.
 
     ``parallel`` is the extent of the outermost loop when that loop is the kernel's work range.
-    ``ivdep`` says that no iteration reads what another one writes, although pointers may be equal.
+    ``ivdep`` says that no iteration reads what another one writes, although pointers may be equal;
+    ``unroll``, how many turns of an innermost loop the C compiler is told to take at once.
     """
 
     def __init__(
@@ -35,10 +36,12 @@ class StmtPrinter(Body):
         symbols: dict[tvm.ir.Var, str],
         dead: set[tvm.ir.Var],
         ivdep: bool = False,
+        unroll: int = 1,
     ) -> None:
         super().__init__(exprs, symbols)
         self.dead = dead
         self.ivdep = ivdep
+        self.unroll = unroll
         self.parallel: tvm.ir.Expr | None = None
         self._accumulators: dict[int, tuple[tirx.BufferStore, str]] = {}
 
@@ -93,6 +96,9 @@ class StmtPrinter(Body):
         accumulator = self._promote(s)
         if self.ivdep:
             self.put("MEGCC_IVDEP")
+        if self.unroll > 1 and not any(isinstance(node, tirx.For) for node in walk(s.body)):
+            self.exprs.uses.add("megcc_unroll.h")
+            self.put(f"MEGCC_UNROLL({self.unroll})")
         self.put(f"for ({ctype} {name} = {first}; {name} < {last}; {advance}) {{")
         self._block(s.body)
         if accumulator is not None:

@@ -51,8 +51,8 @@ from tvm_megcc.codegen_c.sources import headers
 from tvm_megcc.core.dtypes import of_numpy
 from tvm_megcc.core.machine import ROWS, machine
 from tvm_megcc.core.this_machine import host_arch, is_native
-from tvm_megcc.kernels import registry
 from tvm_megcc.kernels.contract import Tensor, contract
+from tvm_megcc.kernels.kernel_file import KernelFile
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))  # so that `cases` is found whatever directory pytest starts in
@@ -140,14 +140,14 @@ FORMS = {
 }
 
 
-def asks_for(kernel: registry.KernelFile, macro: str) -> bool:
+def asks_for(kernel: KernelFile, macro: str) -> bool:
     """Whether a kernel's text, or that of its headers, asks whether `macro` is defined."""
     body = kernel.path.read_text()
     texts = {"": body, **headers([body])}
     return any(macro in text for path, text in texts.items() if path != "megcc_kernel.h")
 
 
-def is_run(kernel: registry.KernelFile, target: Target) -> bool:
+def is_run(kernel: KernelFile, target: Target) -> bool:
     """Whether a target is to run a kernel: portable ones have targets enough."""
     return kernel.runs_on(target.arch) and not (target.own and "portable" in kernel.archs)
 
@@ -223,7 +223,7 @@ def completed(
     return known.completed(facts, tensors)
 
 
-def applicable(kernel: registry.KernelFile, target: Target) -> list[Case]:
+def applicable(kernel: KernelFile, target: Target) -> list[Case]:
     """The cases that a kernel file runs on a target."""
     cases = [c for c in cases_of(kernel.op) if not kernel.refusal(target.arch, c.facts)]
     symbols = sorted({kernel.instance(c.facts).symbol for c in cases})

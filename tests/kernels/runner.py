@@ -21,8 +21,9 @@ from harness import HERE, Case, Target, applicable
 
 from tvm_megcc.codegen_c.sources import headers
 from tvm_megcc.core.program import Kernel
-from tvm_megcc.kernels import packing, registry
+from tvm_megcc.kernels import packing
 from tvm_megcc.kernels.contract import OP_DIR
+from tvm_megcc.kernels.kernel_file import KERNEL_DIR, KernelFile
 
 WARNINGS = (
     "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-pedantic",
@@ -43,12 +44,10 @@ _INTRINSICS = """
 """
 _ABORTS = 20  # sanitizer reports after which a target is given up
 
-Job = tuple[registry.KernelFile, Case]
+Job = tuple[KernelFile, Case]
 
 
-def run_target(
-    target: Target, kernels: list[registry.KernelFile], cache_dir: Path
-) -> dict[str, list[str]]:
+def run_target(target: Target, kernels: list[KernelFile], cache_dir: Path) -> dict[str, list[str]]:
     """Run all `kernels` on all their cases.
 
     Returns
@@ -166,7 +165,7 @@ class Build:
 
 
 def _path(kernel: Kernel) -> Path:
-    return next(registry.KERNEL_DIR.glob(f"*/{kernel.template}.c"))
+    return next(KERNEL_DIR.glob(f"*/{kernel.template}.c"))
 
 
 def _defines(kernel: Kernel) -> list[str]:
@@ -231,7 +230,7 @@ def _padded(data: bytes) -> bytes:
     return data + bytes(-len(data) % 8)
 
 
-def encode(kernel: registry.KernelFile, case: Case, table: list[str]) -> bytes:
+def encode(kernel: KernelFile, case: Case, table: list[str]) -> bytes:
     """One case as driver.c reads it."""
     facts = case.facts
     names = [operand.name for operand in kernel.contract.inputs_of(facts)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from cases import conv2d
 
+from tvm_megcc.core.machine import ARCHITECTURES
 from tvm_megcc.kernels import constants, registry
 from tvm_megcc.kernels.contract import contract
 
@@ -20,7 +21,7 @@ def _chosen(arch: str, **row: int) -> str:
     return registry.select("conv2d", arch, _facts(**row)).stem
 
 
-@pytest.mark.parametrize("arch", registry.ARCHITECTURES)
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_conv2d_selection(arch: str) -> None:
     gemm = "conv2d_nhwc_f32_gemm" + ("_x86" if arch == "x86" else "")
     assert _chosen(arch, ic=3, oc=32, **_IMAGE) == gemm

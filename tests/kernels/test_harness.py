@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tvm_megcc.kernels import contract, registry
+from tvm_megcc.kernels.header import parse
 
 _HEADER = """// op copy: the same bytes.
 //
@@ -103,7 +104,7 @@ def test_fault_is_found(stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     path = tmp_path / "copy" / f"{stem}.c"
     path.parent.mkdir()
     path.write_text(_KERNEL.format(stem=stem, fault=fault))
-    kernel = registry.parse(path)
+    kernel = parse(path)
     found = runner.run_target(target, [kernel], tmp_path)[stem]
     if complaint:
         assert any(complaint in text for text in found), found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from cases import matmul
 
+from tvm_megcc.core.machine import ARCHITECTURES
 from tvm_megcc.dims import symbol
 from tvm_megcc.kernels import constants, registry
 from tvm_megcc.kernels.contract import contract
@@ -15,7 +16,7 @@ def _facts(**row: int) -> dict[str, object]:
     return {**types, **matmul.facts({"m": 5, "n": 40, "k": 9, **row})}
 
 
-@pytest.mark.parametrize("arch", registry.ARCHITECTURES)
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_matmul_selection(arch: str) -> None:
     own = "_x86" if arch == "x86" else ""
     for const, stem in ((1, f"matmul_f32_packed{own}"), (0, f"matmul_f32_dynamic{own}")):
@@ -24,7 +25,7 @@ def test_matmul_selection(arch: str) -> None:
             assert registry.select("matmul", arch, facts).stem == stem
 
 
-@pytest.mark.parametrize("arch", registry.ARCHITECTURES)
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_a_row_known_to_be_one_has_a_kernel_of_its_own(arch: str) -> None:
     facts = {**_facts(m=1, rhs_const=1), "m": symbol("m", 1, 100)}
     own = "_x86" if arch == "x86" else ""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tvm_megcc.kernels import packing, registry
+from tvm_megcc.kernels.kernel_file import Packing
 
 
 def _ramp(*shape: int) -> np.ndarray:
@@ -135,7 +136,7 @@ def test_packers_keep_the_dtype() -> None:
         ("gemm_panels", {"g": 1}, {"nr": 8}),
         ("dw_taps", {}, {}),
     ]:
-        how = registry.Packing(name, tuple(options.items()))
+        how = Packing(name, tuple(options.items()))
         packed = packing.apply((("w", how),), packing.Call(facts, {"w": w}))
         assert packed["w"].dtype == np.float16
 
@@ -146,7 +147,7 @@ def test_every_pack_line_names_a_packer() -> None:
 
 
 def test_unknown_packer_is_named() -> None:
-    how = registry.Packing("spiral")
+    how = Packing("spiral")
     with pytest.raises(ValueError, match=re.escape("'spiral'")):
         packing.apply((("w", how),), packing.Call({}, {"w": _ramp(2)}))
 
@@ -162,8 +163,8 @@ def test_packer_sees_all_constants(monkeypatch: pytest.MonkeyPatch) -> None:
     w = np.arange(-6, 6, dtype=np.int8).reshape(3, 2, 1, 2)
     bias = np.array([10, 20, 30], np.int32)
     lines = (
-        ("w", registry.Packing("backwards")),
-        ("bias", registry.Packing("less_zero_point", (("zero", 3),))),
+        ("w", Packing("backwards")),
+        ("bias", Packing("less_zero_point", (("zero", 3),))),
     )
     packed = packing.apply(lines, packing.Call({}, {"w": w, "bias": bias}))
     assert packed["bias"].tolist() == [10 + 3 * 18, 20 + 3 * 2, 30 - 3 * 14]
@@ -171,7 +172,7 @@ def test_packer_sees_all_constants(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_packed_is_constant() -> None:
-    how = registry.Packing("dw_taps")
+    how = Packing("dw_taps")
     with pytest.raises(ValueError, match="'w' is computed at run time, so dw_taps cannot"):
         packing.apply((("w", how),), packing.Call({}, {"bias": _ramp(2)}))
 

@@ -14,6 +14,8 @@ from tvm_megcc.kernels import registry, types
 from tvm_megcc.kernels.contract import contract, operators
 from tvm_megcc.kernels.contract import parse as parse_contract
 from tvm_megcc.kernels.expression import Expression
+from tvm_megcc.kernels.header import parse
+from tvm_megcc.kernels.kernel_file import KernelFile, Packing
 
 HEADER = """// kernel: {stem}
 // op: pool2d
@@ -47,15 +49,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(registry, "KERNEL_DIR", tmp_path)
     registry.kernels.cache_clear()
 
-    def add(
-        stem: str, rank: int | str = 1, text: str = HEADER, where: str = ""
-    ) -> registry.KernelFile:
+    def add(stem: str, rank: int | str = 1, text: str = HEADER, where: str = "") -> KernelFile:
         op = re.findall(r"^// op: (\w+)", text, re.MULTILINE)
         path = tmp_path / (where or (op[0] if op else "pool2d")) / f"{stem}.c"
         path.parent.mkdir(exist_ok=True)
         path.write_text(text.format(stem=stem, rank=rank))
         registry.kernels.cache_clear()
-        return registry.parse(path)
+        return parse(path)
 
     yield add
     registry.kernels.cache_clear()
@@ -70,7 +70,7 @@ def test_header_gives_the_facts(folder) -> None:
     assert kernel.workspace(FACTS) == 32
     assert kernel.cost(FACTS) == 128
     assert kernel.workspace({**FACTS, "T": "f16"}) == 16
-    assert kernel.pack == (("x", registry.Packing("gemm_panels", (("nr", 8),))),)
+    assert kernel.pack == (("x", Packing("gemm_panels", (("nr", 8),))),)
     assert kernel.tolerance(FACTS) == 1e-5 and kernel.tolerance({**FACTS, "func": 0}) == 0
     instance = kernel.instance(FACTS)
     assert instance.inplace == (0,)

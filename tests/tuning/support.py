@@ -14,8 +14,8 @@ from tvm_megcc.core.preference import DEFAULT, Preference
 from tvm_megcc.core.program import Bundle, Call, Program, bundle_of
 from tvm_megcc.errors import ToolError
 from tvm_megcc.memory.variants import sizes_of, variant_for
+from tvm_megcc.tuning.job import Job
 from tvm_megcc.tuning.measuring import Run
-from tvm_megcc.tuning.search import Job
 
 Cost = Callable[[str], float]
 

@@ -20,9 +20,10 @@ from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.errors import InputError, ToolError
 from tvm_megcc.tuning import boards
 from tvm_megcc.tuning.boards import Boards
+from tvm_megcc.tuning.job import Job
 from tvm_megcc.tuning.measuring import NoBoardError
 from tvm_megcc.tuning.records import read
-from tvm_megcc.tuning.search import Job, tune
+from tvm_megcc.tuning.search import tune
 
 pytest.importorskip("tornado", reason="TVM's tracker needs tornado")
 pytest.importorskip("psutil", reason="TVM's server needs psutil")

@@ -82,3 +82,41 @@ def test_buckets_are_measured_at_their_ends(model: Path) -> None:
     assert [case["input"].shape[0] for case in cases] == [1, 8, 9]
     asked = session.cases(program, None, [{"input": (3, 3, 8, 8)}])
     assert arrays.fill([], "random") == {} and [c["input"].shape[0] for c in asked] == [3]
+
+
+def test_open_sizes_are_measured_at_all_that_are_given(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A form that saves at few rows and loses more at many is taken where few are what counts."""
+
+    class ByRows(Fake):
+        rows = (2, 64)
+
+        def _run(self, found):
+            saves = self.rows[len(self.runs) % len(self.rows)] == 2  # the cases come in turns
+            self.cost = lambda symbol: 20 + (-15 if saves else 30) * (BLOCK in symbol)
+            return super()._run(found)
+
+    fake = ByRows()
+    monkeypatch.setattr(session, "measurer_for", lambda *_: fake)
+    path = tmp_path / "r.json"
+    for rows, is_taken in (((2, 64), False), ((2,), True)):
+        fake.rows = rows
+        fake.runs.clear()
+        report = session.tune_model(
+            model,
+            path,
+            arch="arm64",
+            input_shapes=SHAPES,
+            preference=Preference("size"),
+            sizes=[{"input": (n, 3, 8, 8)} for n in rows],
+        )
+        assert report.records > 0 and (report.after < report.before) is is_taken
+        with apply_best(path):
+            tuned = driver.compile_programs(
+                model, ["arm64"], input_shapes=SHAPES, preference=Preference("size")
+            )["arm64"]
+        assert any(BLOCK in symbol for symbol in kernels(tuned)) is is_taken
+    short = (("MEGCC_GEMM_BLOCK", 24),)
+    costs = {r.at: r.cost for r in read(path).records if r.parameters == short}
+    assert costs == {"m=2,64": (5 + 50) / 2, "m=2": 5}

@@ -11,12 +11,13 @@ import pytest
 from tvm_megcc.errors import InputError
 from tvm_megcc.kernels import registry
 from tvm_megcc.kernels.tuned import Task
-from tvm_megcc.tuning.records import Known, Record, append, digest, read
+from tvm_megcc.tuning.records import File, Known, Record, append, digest, read
 
 FACTS = {"T": "f32", "axis": 10, "inner": 1, "log": 0, "outer": 1}
 STEM = "softmax_f32_rows_simd"
+DIGEST, REF_DIGEST = (digest(k) for k in registry.choices("softmax", "arm64", FACTS))
 TASK = Task.of("softmax", "arm64", FACTS)
-RECORD = Record(TASK, STEM, (), 274.0, "instructions", 0.0, "qemu", "", "0.1.0", digest(STEM))
+RECORD = Record(TASK, STEM, (), 274.0, "instructions", 0.0, "qemu", "", "", "0.1.0", DIGEST)
 
 
 def kernels():
@@ -30,8 +31,6 @@ def figures(*records: Record) -> tuple[float | None, ...]:
 
 
 def replace_file(records):
-    from tvm_megcc.tuning.records import File
-
     return File("r.json", tuple(records))
 
 
@@ -93,7 +92,7 @@ def test_records_of_two_writers_are_all_there(tmp_path: Path) -> None:
 
 
 def test_records_answer_by_candidate_and_the_last_one_holds() -> None:
-    slow = replace(RECORD, kernel="softmax_f32", cost=907.0, digest=digest("softmax_f32"))
+    slow = replace(RECORD, kernel="softmax_f32", cost=907.0, digest=REF_DIGEST)
     assert [k.stem for k in kernels()] == [STEM, "softmax_f32"]
     assert figures(RECORD, slow) == (274.0, 907.0)
     assert figures(RECORD, slow, replace(RECORD, cost=11.0)) == (11.0, 907.0)
@@ -103,12 +102,22 @@ def test_records_answer_by_candidate_and_the_last_one_holds() -> None:
 
 
 def test_records_of_time_count_more_and_devices_are_not_mixed() -> None:
-    slow = replace(RECORD, kernel="softmax_f32", cost=907.0, digest=digest("softmax_f32"))
+    slow = replace(RECORD, kernel="softmax_f32", cost=907.0, digest=REF_DIGEST)
     timed = replace(RECORD, unit="ns", device="local", cost=9.0)
     assert figures(RECORD, slow, timed) == (9.0, None)
     board = replace(slow, unit="ns", device="board", cost=5.0, spread=1.0)
     assert figures(timed, board) == (None, 6.0)
     assert figures(board, timed) == (9.0, None)
+
+
+def test_records_of_other_sizes_are_not_compared() -> None:
+    """A call of open sizes costs what it costs at those that it was measured at."""
+    slow = replace(RECORD, kernel="softmax_f32", cost=907.0, digest=REF_DIGEST)
+    assert figures(RECORD, replace(slow, at="outer=1,64")) == (None, 907.0)
+    assert figures(replace(RECORD, at="outer=1,64"), replace(slow, at="outer=1,64")) == (274, 907)
+    row = replace(RECORD, at="outer=1,64").line()
+    assert Record.of_line(row).at == "outer=1,64"
+    assert Record.of_line(row.replace('"at": "outer=1,64", ', "")) == RECORD  # of earlier versions
 
 
 def test_records_that_are_of_no_use_are_said() -> None:

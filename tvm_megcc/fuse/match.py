@@ -22,6 +22,7 @@ from tvm_megcc.fuse.epilogue import Grown, grow
 from tvm_megcc.fuse.graph import Graph, variables
 from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.kernels import registry
+from tvm_megcc.kernels.kernel_file import KernelFile
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.elementwise import BROADCAST, UNARY
 from tvm_megcc.relax_tools.slices import slice_of
@@ -41,7 +42,7 @@ class Match:
 
     var: relax.Var
     request: Request
-    kernels: tuple[registry.KernelFile, ...]
+    kernels: tuple[KernelFile, ...]
     inside: frozenset[relax.Var] = frozenset()
 
 
@@ -135,7 +136,7 @@ class _Matcher:
         return True
 
     def _is_cheaper(
-        self, candidate: _Candidate, request: Request, kernels: Sequence[registry.KernelFile]
+        self, candidate: _Candidate, request: Request, kernels: Sequence[KernelFile]
     ) -> bool:
         """Whether an anchor takes fewer instructions than the calls that could stand instead."""
         grown = candidate.grown
@@ -156,15 +157,13 @@ class _Matcher:
             total += least
         return mine < total
 
-    def _least(self, request: Request, kernels: Sequence[registry.KernelFile]) -> int | None:
+    def _least(self, request: Request, kernels: Sequence[KernelFile]) -> int | None:
         """The fewest instructions that a call may take; None where no kernel says so."""
         wanted = [k for k in kernels if self._may_serve(k, kernels[0], request)]
         counts = [k.instructions(request.facts) for k in wanted]
         return min((c for c in counts if c is not None), default=None)
 
-    def _may_serve(
-        self, kernel: registry.KernelFile, exact: registry.KernelFile, request: Request
-    ) -> bool:
+    def _may_serve(self, kernel: KernelFile, exact: KernelFile, request: Request) -> bool:
         """Whether the user's preference lets a kernel be chosen, a model's budget aside."""
         mode, facts = self.preference, request.facts
         grows = kernel.weights(facts) > exact.weights(facts) and mode.allowance(1 << 30) == 0

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from tvm_megcc.kernels.registry import Packing
+    from tvm_megcc.kernels.kernel_file import Packing
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Packer = Callable[..., Array]

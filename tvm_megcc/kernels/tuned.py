@@ -19,12 +19,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 from tvm_megcc.core.machine import machine
 from tvm_megcc.dims import Dim, symbols
 from tvm_megcc.kernels.expression import Fact
-from tvm_megcc.kernels.registry import KernelFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +84,48 @@ class Figures:
     wanted: int | None = None
 
 
+class Candidate(Protocol):
+    """What may serve a call: a kernel's file with what is set of it, or a way to generate one.
+
+    Attributes
+    ----------
+    stem : str
+        Its name in records, with `settings`.
+    settings : tuple of (name, value)
+    candidate : str
+        Both as one text.
+    exact : bool
+    optimize : tuple of str
+        The modes of ``--optimize`` that may take it.
+    """
+
+    @property
+    def stem(self) -> str: ...
+
+    @property
+    def settings(self) -> tuple[tuple[str, int], ...]: ...
+
+    @property
+    def candidate(self) -> str: ...
+
+    @property
+    def exact(self) -> bool: ...
+
+    @property
+    def optimize(self) -> tuple[str, ...]: ...
+
+    def signature(self, facts: Mapping[str, Fact]) -> tuple[str, tuple[str, ...]]:
+        """What a program has where it serves a call: its symbol, and its attributes."""
+        ...
+
+    def sources(self) -> str:
+        """The C text that it is compiled from, but for headers."""
+        ...
+
+
+T = TypeVar("T", bound=Candidate)
+
+
 class Knowledge(Protocol):
     """Who answers what kernels cost.
 
@@ -97,12 +138,16 @@ class Knowledge(Protocol):
 
     is_trial: ClassVar[bool]
 
+    def knows(self, task: Task) -> bool:
+        """Whether `figures` may say anything: where candidates are costly to make."""
+        ...
+
     def figures(
         self,
         task: Task,
         facts: Mapping[str, Fact],
-        kernels: Sequence[KernelFile],
-        usual: KernelFile,
+        kernels: Sequence[Candidate],
+        usual: Candidate,
     ) -> Figures | None:
         """What is known of a call, None where nothing is.
 
@@ -128,3 +173,19 @@ def applied(knowledge: Knowledge | None) -> Iterator[None]:
 def current() -> Knowledge | None:
     """The knowledge of the block that we are in."""
     return _KNOWLEDGE.get()
+
+
+def best(known: Knowledge, task: Task, facts: Mapping[str, Fact], candidates: Sequence[T]) -> T:
+    """The candidate of least cost; the first, usual one where there is nothing to compare it with.
+
+    For candidates that differ in nothing but what they take.
+    """
+    figures = known.figures(task, facts, candidates, candidates[0])
+    if figures is None:
+        return candidates[0]
+    if figures.wanted is not None:
+        return candidates[figures.wanted]
+    rows = [(cost, k) for k, cost in enumerate(figures.costs) if cost is not None]
+    if figures.costs[0] is None:
+        return candidates[0]
+    return candidates[min(rows)[1]]

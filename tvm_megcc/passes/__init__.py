@@ -100,7 +100,7 @@ def stages(
                 LegaliseRest(),
             ]
         ),
-        "generate": sequential([CallExterns(), Generate(entries)]),
+        "generate": sequential([CallExterns(), Generate(entries, arch)]),
     }
 
 

@@ -25,8 +25,8 @@ from tvm_megcc.fuse.graph import variables
 from tvm_megcc.fuse.match import Match
 from tvm_megcc.kernels import registry, tuned
 from tvm_megcc.kernels.choice import Call, Cost, choose
+from tvm_megcc.kernels.kernel_file import KernelFile
 from tvm_megcc.kernels.packing import byte_zero
-from tvm_megcc.kernels.registry import KernelFile
 from tvm_megcc.kernels.tuned import Task
 from tvm_megcc.relax_tools.exprs import constant, dtype_of, expressions, shape_of
 from tvm_megcc.relax_tools.shape_exprs import Symbols, symbols_of

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 import tvm
 from tvm import relax, tirx
 
-from tvm_megcc.codegen_c.tir import GeneratedKernel, emit_prim_func, symbolic_vars
+from tvm_megcc.codegen_c.tir import GeneratedKernel, symbolic_vars
 from tvm_megcc.codegen_c.tir.sizes import evaluate
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Size
 from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.passes.generated_forms import generated
 from tvm_megcc.passes.rewriting import changed, with_calls, with_functions
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import called_by, plain_functions
@@ -40,6 +41,8 @@ class Generate:
     entries : sequence of str, optional
         Only what these functions reach is compiled: what has no C elsewhere is no error. Without
         them, every function of the module.
+    arch : str
+        The machine, for which records may know better loops (`passes.generated_forms`).
 
     Raises
     ------
@@ -47,8 +50,9 @@ class Generate:
         When a TIR function has no C, or a size of it follows from no operand.
     """
 
-    def __init__(self, entries: Sequence[str] | None = None) -> None:
+    def __init__(self, entries: Sequence[str] | None = None, arch: str = "portable") -> None:
         self.entries = entries
+        self.arch = arch
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         reached = None
@@ -58,7 +62,7 @@ class Generate:
         functions = {}
         for gvar, func in plain_functions(mod):
             if reached is None or gvar.name_hint in reached:
-                generator = _Generator(mod, variables_of(func), symbols_of(func), made)
+                generator = _Generator(mod, self.arch, variables_of(func), symbols_of(func), made)
                 functions[gvar] = changed(func, generator.block)
         result = with_functions(mod, functions)
         if not made:
@@ -72,6 +76,7 @@ class _Generator:
     """Calls of one function; ``made`` is what was made of each TIR function, by its name."""
 
     mod: tvm.IRModule
+    arch: str
     variables: dict[str, tirx.Var]
     symbols: Symbols
     made: dict[str, GeneratedKernel]
@@ -84,10 +89,10 @@ class _Generator:
             return None
         callee, arguments = call.args[0], call.args[1].fields
         func, hint = self.mod[callee], callee.name_hint
+        dims = self._dims(func, arguments, call.ty_args[0], name) if symbolic_vars(func) else ()
         if hint not in self.made:
-            self.made[hint] = emit_prim_func(func, f"megcc_tir_{_readable(hint)}")
+            self.made[hint] = generated(func, f"megcc_tir_{_readable(hint)}", self.arch, dims)
         made = self.made[hint]
-        dims = self._dims(func, arguments, call.ty_args[0], name) if made.symbolic else ()
         work, workspace, cost = (
             evaluate(e, dims) for e in (made.work_expr, made.workspace_expr, made.cost_expr)
         )

@@ -22,7 +22,7 @@ from tvm_megcc.core.preference import DEFAULT, Preference
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.fuse.match import Match, find_matches
 from tvm_megcc.kernels import packing, tuned
-from tvm_megcc.kernels.registry import KernelFile
+from tvm_megcc.kernels.kernel_file import KernelFile
 from tvm_megcc.passes.choosing import chosen
 from tvm_megcc.passes.sharing import with_shared_activations
 from tvm_megcc.passes.work import multiply_adds

@@ -23,7 +23,7 @@ from tvm_megcc.core.dtypes import numpy_dtype
 from tvm_megcc.fuse.match import Match
 from tvm_megcc.kernels.contract import activation_codes
 from tvm_megcc.kernels.expression import Fact
-from tvm_megcc.kernels.registry import KernelFile
+from tvm_megcc.kernels.kernel_file import KernelFile
 from tvm_megcc.relax_tools.exprs import dtype_of
 
 Matches = Mapping[relax.Var, Match]

@@ -1,7 +1,7 @@
 """Records of what kernels cost, in a file that several writers may append to.
 
 A line is a JSON object: what was called (operator, facts, machine), by what (kernel, parameters),
-what it cost (cost, unit, spread, device; a null cost with the reason where the kernel is refused),
+what it cost (cost, unit, spread, device, at; a null cost with the reason where it is refused),
 and of which sources (package, digest). Lines are only ever appended; of several for one candidate
 the last one holds. A writer that was killed leaves at most one line that is cut, which readers skip
 and the next writer ends.
@@ -24,15 +24,17 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from tvm_megcc.codegen_c.sources import headers, kernel_text
+from tvm_megcc.codegen_c.sources import headers
 from tvm_megcc.core import file_lock
 from tvm_megcc.errors import InputError
 from tvm_megcc.kernels.expression import Fact
-from tvm_megcc.kernels.registry import KernelFile
-from tvm_megcc.kernels.tuned import Figures, Task, applied
+from tvm_megcc.kernels.tuned import Candidate, Figures, Task, applied
 
 #: Of costs, the one that says more first.
 UNITS = ("ns", "instructions")
+
+#: Unit, device and sizes: candidates are compared where all three are equal.
+Where = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class Record:
         Difference of the slowest and the fastest quarter's border, in the same unit.
     device : str
         Where it was measured: ``qemu``, ``local``, or the key of boards at a tracker.
+    at : str
+        The sizes that a call of open ones was measured at, as in ``m=1,64``; else "".
     why : str
         Why it is refused.
     package : str
@@ -68,13 +72,14 @@ class Record:
     unit: str
     spread: float
     device: str
+    at: str
     why: str
     package: str
     digest: str
 
     @property
     def candidate(self) -> str:
-        """As `KernelFile.candidate`."""
+        """As `Candidate.candidate`."""
         return " ".join([self.kernel, *(f"{macro}={value}" for macro, value in self.parameters)])
 
     def line(self) -> str:
@@ -88,6 +93,7 @@ class Record:
             "unit": self.unit,
             "spread": self.spread,
             "device": self.device,
+            "at": self.at,
             "why": self.why,
             "package": self.package,
             "digest": self.digest,
@@ -120,16 +126,20 @@ class Record:
             row["unit"],
             float(row["spread"]),
             str(row["device"]),
+            str(row.get("at", "")),
             str(row["why"]),
             str(row["package"]),
             str(row["digest"]),
         )
 
 
-@cache
-def digest(stem: str) -> str:
+def digest(kernel: Candidate) -> str:
     """Of everything a kernel is compiled from."""
-    text = kernel_text(stem)
+    return _digest(kernel.sources())
+
+
+@cache
+def _digest(text: str) -> str:
     parts = [text, *headers([text]).values()]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
@@ -221,7 +231,7 @@ class Known:
     files: Sequence[File]
     asked: set[str] = field(default_factory=set)
     stale: set[tuple[Task, str]] = field(default_factory=set)
-    _rows: dict[Task, dict[tuple[str, str], dict[str, Record]]] = field(init=False)
+    _rows: dict[Task, dict[Where, dict[str, Record]]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._rows = {}
@@ -229,31 +239,35 @@ class Known:
             for record in file.records:
                 where = self._rows.setdefault(record.task, {})
                 # A newer record also makes its device the newest one.
-                rows = where.pop((record.unit, record.device), {})
-                where[record.unit, record.device] = rows
+                rows = where.pop((record.unit, record.device, record.at), {})
+                where[record.unit, record.device, record.at] = rows
                 rows[record.candidate] = record
+
+    def knows(self, task: Task) -> bool:
+        self.asked.add(task.machine)
+        return task in self._rows
 
     def figures(
         self,
         task: Task,
         facts: Mapping[str, Fact],
-        kernels: Sequence[KernelFile],
-        usual: KernelFile,
+        kernels: Sequence[Candidate],
+        usual: Candidate,
     ) -> Figures | None:
         self.asked.add(task.machine)
         for unit in UNITS:
-            devices = [d for u, d in self._rows.get(task, ()) if u == unit]
-            for device in reversed(devices):
-                found = [self.record(task, kernel, unit, device) for kernel in kernels]
+            places = [where for where in self._rows.get(task, ()) if where[0] == unit]
+            for where in reversed(places):
+                found = [self.record(task, kernel, where) for kernel in kernels]
                 if any(record is not None and record.cost is not None for record in found):
                     pairs = zip(kernels, found, strict=True)
                     return Figures(tuple(_figure(r, k == usual) for k, r in pairs), unit)
         return None
 
-    def record(self, task: Task, kernel: KernelFile, unit: str, device: str) -> Record | None:
+    def record(self, task: Task, kernel: Candidate, where: Where) -> Record | None:
         """The latest record of a candidate of these sources."""
-        record = self._rows.get(task, {}).get((unit, device), {}).get(kernel.candidate)
-        if record is None or record.digest == digest(kernel.stem):
+        record = self._rows.get(task, {}).get(where, {}).get(kernel.candidate)
+        if record is None or record.digest == digest(kernel):
             return record
         self.stale.add((task, kernel.candidate))
         return None

@@ -12,8 +12,7 @@ from typing import ClassVar
 
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.kernels.expression import Fact
-from tvm_megcc.kernels.registry import KernelFile
-from tvm_megcc.kernels.tuned import Figures, Task
+from tvm_megcc.kernels.tuned import Candidate, Figures, Task
 
 #: What a call looks like in a program: the kernel's symbol and its attributes.
 Signature = tuple[str, tuple[str, ...]]
@@ -27,22 +26,21 @@ class Call:
     ----------
     task : Task
     facts : mapping
-    kernels : tuple of KernelFile
+    kernels : tuple of Candidate
         The usual one first, then those that promise most.
     """
 
     task: Task
     facts: Mapping[str, Fact]
-    kernels: tuple[KernelFile, ...]
+    kernels: tuple[Candidate, ...]
 
     @property
-    def usual(self) -> KernelFile:
+    def usual(self) -> Candidate:
         return self.kernels[0]
 
-    def signature(self, kernel: KernelFile) -> Signature:
+    def signature(self, kernel: Candidate) -> Signature:
         """What a program has where a kernel serves the call."""
-        attrs = tuple(str(attr) for attr in kernel.attrs(self.facts))
-        return kernel.instance(self.facts).symbol, attrs
+        return kernel.signature(self.facts)
 
 
 @dataclass(slots=True)
@@ -62,19 +60,22 @@ class Survey:
     preference: Preference
     calls: dict[Task, Call] = field(default_factory=dict)
 
+    def knows(self, task: Task) -> bool:
+        return True
+
     def figures(
         self,
         task: Task,
         facts: Mapping[str, Fact],
-        kernels: Sequence[KernelFile],
-        usual: KernelFile,
+        kernels: Sequence[Candidate],
+        usual: Candidate,
     ) -> Figures | None:
         others = [k for k in kernels if k != usual and self._may(k)]
         if others:
             self.calls[task] = Call(task, dict(facts), (usual, *others))
         return None
 
-    def _may(self, kernel: KernelFile) -> bool:
+    def _may(self, kernel: Candidate) -> bool:
         if self.preference.exact and not kernel.exact:
             return False
         return self.preference.optimize in kernel.optimize
@@ -86,16 +87,21 @@ class Trial:
 
     is_trial: ClassVar[bool] = True
 
-    kernels: Mapping[Task, KernelFile]
+    kernels: Mapping[Task, Candidate]
+
+    def knows(self, task: Task) -> bool:
+        return task in self.kernels
 
     def figures(
         self,
         task: Task,
         facts: Mapping[str, Fact],
-        kernels: Sequence[KernelFile],
-        usual: KernelFile,
+        kernels: Sequence[Candidate],
+        usual: Candidate,
     ) -> Figures | None:
         kernel = self.kernels.get(task)
         if kernel is None:
             return None
-        return Figures((None,) * len(kernels), "instructions", list(kernels).index(kernel))
+        # Generated kernels of one task may have several names.
+        number = [each.candidate for each in kernels].index(kernel.candidate)
+        return Figures((None,) * len(kernels), "instructions", number)

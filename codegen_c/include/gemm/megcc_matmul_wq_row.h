@@ -1,5 +1,6 @@
-// The body of the matmul_wq kernels of one row: weights become floats in registers, and the scale
-// of a block multiplies its sum. A row of f16 becomes floats in the workspace.
+// The body of the matmul_wq kernels of one row, and of few rows one after the other: weights become
+// floats in registers, and the scale of a block multiplies its sum. A row of f16 becomes floats in
+// the workspace.
 #ifndef MEGCC_MATMUL_WQ_ROW_H
 #define MEGCC_MATMUL_WQ_ROW_H
 
@@ -54,21 +55,24 @@ MEGCC_INLINE megcc_w16 megcc_wq_block_sum(const float **row, const int8_t **weig
   return sum;
 }
 
+// Panels [begin, end) of row number `m`.
 MEGCC_INLINE void megcc_matmul_wq_row(void *const *ptr, const int32_t *attr, void *workspace,
-                                      int32_t begin, int32_t end) {
+                                      int32_t m, int32_t begin, int32_t end) {
+  const int32_t n = attr[MATMUL_WQ_N], k = attr[MATMUL_WQ_K], block = attr[MATMUL_WQ_BLOCK];
+  const size_t at_row = (size_t)m * (size_t)n;
+  const megcc_elem_t *lhs = (const megcc_elem_t *)ptr[0] + (size_t)m * (size_t)k;
   const megcc_elem_t *bias = BIAS ? ptr[3 + ZERO] : NULL;
   const megcc_elem_t *residual = MEGCC_RESIDUAL(ptr, 3 + ZERO + BIAS);
-  megcc_elem_t *dst = MEGCC_OUTPUT(ptr, 3 + ZERO + BIAS);
-  const int32_t n = attr[MATMUL_WQ_N], k = attr[MATMUL_WQ_K], block = attr[MATMUL_WQ_BLOCK];
+  megcc_elem_t *dst = MEGCC_OUTPUT(ptr, 3 + ZERO + BIAS) + at_row;
   const megcc_vf act_a = megcc_vf_dup(megcc_attr_f32(attr[MATMUL_WQ_ACT_A]));
   const megcc_vf act_b = megcc_vf_dup(megcc_attr_f32(attr[MATMUL_WQ_ACT_B]));
 #if defined(MEGCC_F16)  // one row is widened once
   float *row = workspace;
-  for (int32_t i = 0; begin < end && i < k; ++i)
-    row[i] = megcc_elem_f32(((megcc_elem_t *)ptr[0])[i]);
+  for (int32_t i = 0; begin < end && i < k; ++i) row[i] = megcc_elem_f32(lhs[i]);
 #else
-  const float *row = ptr[0];
+  const float *row = lhs;
 #endif
+  if (RESIDUAL) residual += at_row;
   (void)workspace, (void)bias, (void)residual, (void)act_a, (void)act_b;
   for (int32_t panel = begin; panel < end; ++panel) {
     const float *a = row;

@@ -1,6 +1,7 @@
 // The body of the matmul_wq kernels of several rows: the weights of 16 columns become elements of
 // lhs in the workspace, as panels of megcc_gemm.h, then all rows run over them. Of f32 they are the
-// floats that ONNX says, and the sums those of matmul_f32_packed.
+// floats that ONNX says, and the sums those of matmul_f32_packed. Few rows do without panels
+// (megcc_matmul_wq_row.h).
 //
 // The including kernel defines NR (8 or 16), and what megcc_gemm.h and megcc_matmul_wq.h want.
 #ifndef MEGCC_MATMUL_WQ_ROWS_H
@@ -10,6 +11,15 @@
 #include "gemm/megcc_matmul_wq.h"
 
 #include "gemm/megcc_gemm.h"
+
+#ifndef MEGCC_SIMD_FP16_H
+#include "gemm/megcc_matmul_wq_row.h"
+
+// Up to how many rows each takes the weights by itself.
+#ifndef MEGCC_WQ_FEW
+#define MEGCC_WQ_FEW 2
+#endif
+#endif
 
 // The weights of 16 columns and one k into panels of NR columns.
 MEGCC_INLINE void megcc_wq_put(megcc_elem_t *to, size_t panel, megcc_w16 w) {
@@ -65,6 +75,12 @@ MEGCC_INLINE void megcc_matmul_wq(void *const *ptr, const int32_t *attr, void *w
   const megcc_elem_t **table = workspace;
   megcc_elem_t *panels = (megcc_elem_t *)((char *)workspace + (rows + 7) / 8 * 64);
   megcc_gemm_t g;
+#ifdef MEGCC_WQ_FEW
+  if (m <= MEGCC_WQ_FEW) {
+    for (int32_t r = 0; r < m; ++r) megcc_matmul_wq_row(ptr, attr, workspace, r, begin, end);
+    return;
+  }
+#endif
   g.a = table;
   g.a_stride = g.a_skip = 0;
   g.segments = 1;

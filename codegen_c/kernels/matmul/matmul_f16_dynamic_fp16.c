@@ -5,6 +5,7 @@
 // isa: fp16
 // rank: 21
 // tolerance: 5e-3
+// tune: MEGCC_GEMM_BLOCK=24,48,192
 //
 // Any rhs: so many columns at a time go into panels in the workspace, then all rows of the batch
 // run over them (megcc_matmul_dynamic.h). Sums of f16.

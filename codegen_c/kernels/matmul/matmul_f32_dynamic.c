@@ -7,7 +7,7 @@
 // rank: 11
 // tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual BIAS=bias TRANS_B=trans_b
-// tune: MEGCC_GEMM_BLOCK=24,48,192
+// tune: MEGCC_GEMM_BLOCK=24,48,192 MEGCC_MATMUL_FEW=0,1,4
 // workspace: 64 * min(MEGCC_GEMM_BLOCK // 8, (m + 7) // 8)
 //   + sizeof(L) * k * NR * min(MEGCC_MATMUL_COLS // NR, (n + NR - 1) // NR)
 // inplace: residual
@@ -15,7 +15,8 @@
 // cost: (m + 8) * min(MEGCC_MATMUL_COLS, n) * k
 //
 // Any rhs: 24 columns at a time (Arm64's widest tile) go into panels in the workspace, then all
-// rows of the batch run over them (megcc_matmul_dynamic.h).
+// rows of the batch run over them (megcc_matmul_dynamic.h); up to MEGCC_MATMUL_FEW rows, four times
+// as many where rhs is transposed, read it where it is.
 #define NR 8
 #define MEGCC_MATMUL_COLS 24
 

@@ -5,6 +5,7 @@
 // isa: fp16
 // rank: 15
 // tolerance: 1e-2
+// tune:
 // params: ACT=act RESIDUAL=residual BIAS=bias BITS=bits ZERO=zero CHANNELS=channel_scales
 //   SCALE16=(sizeof(S) == 2)
 //

@@ -6,6 +6,7 @@
 // rank: 10
 // tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual BIAS=bias BITS=bits ZERO=zero CHANNELS=channel_scales
+// tune: MEGCC_WQ_FEW=0,1,4
 // pack: rhs=wq_panels(nr=MEGCC_WQ_COLS) scale=wq_blocks(nr=MEGCC_WQ_COLS)
 //   zero=wq_blocks(nr=MEGCC_WQ_COLS)
 // workspace: 64 * min(MEGCC_GEMM_BLOCK // 8, (m + 7) // 8) + sizeof(L) * k * MEGCC_WQ_COLS
@@ -13,7 +14,7 @@
 // work: (n + MEGCC_WQ_COLS - 1) // MEGCC_WQ_COLS
 // cost: (m + 8) * MEGCC_WQ_COLS * k
 //
-// Several rows: megcc_matmul_wq_rows.h.
+// Several rows: megcc_matmul_wq_rows.h; up to MEGCC_WQ_FEW as matmul_wq_f32_row.
 #if defined(__AVX2__)
 #define NR 16
 #else

@@ -22,5 +22,5 @@
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {
-  megcc_matmul_wq_row(ptr, attr, workspace, begin, end);
+  megcc_matmul_wq_row(ptr, attr, workspace, 0, begin, end);
 }

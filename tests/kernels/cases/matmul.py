@@ -38,6 +38,9 @@ CASES = [
     {"b": 2, "m": 5, "n": 64, "k": 64, "lhs_stride": 0, "rhs_const": 1, "residual": 2, **_RELU6},
     {"b": 2, "m": 3, "n": 21, "k": 6, "residual": 1},
     {"m": 1, "n": 50, "k": 6, "rhs_const": 1, "residual": 2, **_RELU},
+    # Few rows, which read a computed rhs where it is: vectors by four, single ones, columns left.
+    *({"b": 2, "m": m, "n": 61, "k": 11, "trans_b": t, "bias": 1, "residual": m, **_RELU6}
+      for m in (1, 2) for t in (0, 1)),
     *({"m": 3, "n": 13, "k": 6, "rhs_const": 1, "act": ACT[act]} for act in ("SIGMOID", "GELU")),
 ]  # fmt: skip
 HALVES = CASES[1::2]

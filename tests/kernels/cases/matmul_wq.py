@@ -18,7 +18,7 @@ CASES = [
     *({"m": m, "n": 21, "k": 30, "block": 30, "bits": bits, "zero": z, "channel_scales": 0}
       for m in (1, 5) for bits in (4, 8) for z in (0, 1)),
     *({"m": m, "n": 37, "k": 32, "block": 16, "bits": 4, "bias": 1, "residual": r, **act}
-      for m in (1, 6) for r in (1, 2) for act in (_RELU, _RELU6)),
+      for m in (1, 2, 6) for r in (1, 2) for act in (_RELU, _RELU6)),
     *({"m": m, "n": 13, "k": 6, "block": 6, "bits": 8, "act": ACT["GELU"]} for m in (1, 3)),
     # All weights are the least, or the greatest, number there is.
     *({"m": m, "n": 20, "k": 70, "block": 32, "bits": bits, "zero": 1, "weights": end}

@@ -1,0 +1,112 @@
+"""Which way of arranging its loops a generated kernel gets.
+
+Without measuring it is the usual one, and no other is made. With it (`kernels.tuned`) a TIR
+function is a task like a call of a library's kernel: its facts are the C that is made of it as
+usual, the types and shapes of its buffers, and what its open dims are in its first call; the other
+calls of the function get the same kernel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tvm import tirx
+from tvm.ir import PrimType
+
+from tvm_megcc.codegen_c.tir import CANDIDATES, USUAL, GeneratedKernel, Knobs, emit_prim_func
+from tvm_megcc.core.preference import OPTIMIZE
+from tvm_megcc.dims import Size
+from tvm_megcc.kernels import tuned
+from tvm_megcc.kernels.expression import Fact
+from tvm_megcc.kernels.tuned import Task
+
+#: The operator's name in records, and the kernel's.
+OPERATOR, STEM = "generated", "tir"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A generated kernel as `kernels.tuned.Candidate`.
+
+    Attributes
+    ----------
+    kernel : GeneratedKernel
+    knobs : Knobs
+    attrs : tuple of str
+        The attributes of a call of it.
+    """
+
+    kernel: GeneratedKernel
+    knobs: Knobs
+    attrs: tuple[str, ...]
+
+    @property
+    def stem(self) -> str:
+        return STEM
+
+    @property
+    def settings(self) -> tuple[tuple[str, int], ...]:
+        return self.knobs.settings
+
+    @property
+    def candidate(self) -> str:
+        return " ".join([STEM, *(f"{name}={value}" for name, value in self.settings)])
+
+    @property
+    def exact(self) -> bool:
+        """The knobs keep the order of sums."""
+        return True
+
+    @property
+    def optimize(self) -> tuple[str, ...]:
+        return OPTIMIZE
+
+    def signature(self, facts: object) -> tuple[str, tuple[str, ...]]:
+        return self.kernel.symbol, self.attrs
+
+    def sources(self) -> str:
+        return nameless(self.kernel)
+
+
+def nameless(kernel: GeneratedKernel) -> str:
+    """The C text without the symbol, which says where in a model it is."""
+    return kernel.source.replace(kernel.symbol, "kernel")
+
+
+def generated(func: tirx.PrimFunc, prefix: str, arch: str, dims: Sequence[Size]) -> GeneratedKernel:
+    """The kernel of a TIR function, whose open dims are `dims` in its first call."""
+    usual = emit_prim_func(func, prefix)
+    known = tuned.current()
+    if known is None:
+        return usual
+    facts = _facts(func, usual, dims)
+    task = Task.of(OPERATOR, arch, facts)
+    if not known.knows(task):
+        return usual
+    forms = _forms(func, prefix, usual, tuple(map(str, dims)))
+    return tuned.best(known, task, facts, forms).kernel
+
+
+def _facts(func: tirx.PrimFunc, usual: GeneratedKernel, dims: Sequence[Size]) -> dict[str, Fact]:
+    facts: dict[str, Fact] = {
+        "text": hashlib.sha256(nameless(usual).encode()).hexdigest()[:16],
+        **{f"s{k}": size for k, size in enumerate(dims)},
+    }
+    buffers = [param for param in func.params if not isinstance(param.ty, PrimType)]
+    for k, buffer in enumerate(buffers):
+        sizes = (str(d.value) if isinstance(d, tirx.IntImm) else "?" for d in buffer.ty.shape)
+        facts[f"p{k}"] = f"{buffer.ty.dtype}[{','.join(sizes)}]"
+    return facts
+
+
+def _forms(
+    func: tirx.PrimFunc, prefix: str, usual: GeneratedKernel, attrs: tuple[str, ...]
+) -> list[Form]:
+    """The different kernels that there are, the usual one first."""
+    found = {nameless(usual): Form(usual, USUAL, attrs)}
+    for knobs in CANDIDATES:
+        kernel = emit_prim_func(func, prefix, knobs)
+        found.setdefault(nameless(kernel), Form(kernel, knobs, attrs))
+    return list(found.values())

@@ -1,0 +1,140 @@
+"""What is tuned, and how its programs are built, run and compared.
+
+Enters: a `Job`. Leaves: a `Bench`, which compiles the model by any knowledge, measures what comes
+out, and says whether it computes what the untuned model does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tvm_megcc.compare import Tolerance, difference
+from tvm_megcc.core.preference import Preference
+from tvm_megcc.core.program import Bundle, Program, bundle_of
+from tvm_megcc.errors import ToolError
+from tvm_megcc.kernels.tuned import Knowledge, applied
+from tvm_megcc.tuning.measuring import Arrays, Measurer, NoBoardError, Run
+from tvm_megcc.tuning.trials import Survey
+
+#: How far outputs may be from those of the usual kernels: forms of sums that are equal but for
+#: rounding, through a whole model; and where some of it is in f16, which rounds to 2 ** -11.
+TOLERANCE, HALF_TOLERANCE = Tolerance(1e-3, 1e-6), Tolerance(1e-2, 1e-6)
+#: A build may take so many times what the usual kernels take, and so many seconds more.
+PATIENCE, GRACE_S = 30, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is tuned, and how.
+
+    Attributes
+    ----------
+    compile : callable
+        Compiles the model for the machine, with the knowledge that is applied then.
+    cases : tuple of arrays
+        Inputs; several where sizes are open, for each bucket its own.
+    preference : Preference
+        What the model is compiled with.
+    measurer : Measurer
+    records : path
+        Where records go; those that are there already are not measured again.
+    earlier : tuple of path
+        Further files whose records are used.
+    trials : int or None
+        Builds at most.
+    seconds : float or None
+        After so many no new build begins.
+    version : str
+        Of the package.
+    tell : callable
+        Called with a line about how far it is.
+    """
+
+    compile: Callable[[], Program | Bundle]
+    cases: Sequence[Arrays]
+    preference: Preference
+    measurer: Measurer
+    records: Path
+    earlier: Sequence[Path] = ()
+    trials: int | None = None
+    seconds: float | None = None
+    version: str = ""
+    tell: Callable[[str], None] = lambda line: None
+
+
+@dataclass(slots=True)
+class Bench:
+    """Compiles, measures and compares programs of a job.
+
+    Attributes
+    ----------
+    job : Job
+    folder : path
+        For builds.
+    base : list of Run
+        Of the untuned model, by case.
+    limit : float or None
+        Seconds that a run may take.
+    tolerance : Tolerance
+    """
+
+    job: Job
+    folder: Path
+    base: list[Run] = field(default_factory=list)
+    limit: float | None = None
+    tolerance: Tolerance = TOLERANCE
+
+    def compiled(self, knowledge: Knowledge) -> Program | Bundle:
+        with applied(knowledge):
+            return self.job.compile()
+
+    def begin(self, survey: Survey) -> Program | Bundle:
+        """Compile and measure the untuned model, which all others are compared with."""
+        self.job.tell("compiling")
+        program = self.compiled(survey)
+        self.job.tell("measuring the model as it is")
+        started = time.monotonic()
+        self.base = self.measured(program)
+        self.limit = GRACE_S + PATIENCE * (time.monotonic() - started)
+        self.tolerance = HALF_TOLERANCE if has_halves(program) else TOLERANCE
+        return program
+
+    @property
+    def before(self) -> float:
+        """What the untuned model takes."""
+        return sum(run.whole for run in self.base)
+
+    def measured(self, program: Program | Bundle, slot: int = 0) -> list[Run]:
+        folder = self.folder / str(slot)
+        return self.job.measurer.run(program, self.job.cases, self.limit, folder)
+
+    def wrong(self, runs: Sequence[Run]) -> str:
+        """Which output is not what the untuned model computes, or ""."""
+        for run, base in zip(runs, self.base, strict=True):
+            for name, want in base.outputs.items():
+                found = difference(name, run.outputs[name], want, self.tolerance)
+                if not found.ok:
+                    return f"output '{name}' differs: {found}"
+        return ""
+
+    def whole(self, program: Program | Bundle) -> tuple[float, str]:
+        """What a whole program takes, and why it is not better than the untuned one, or ""."""
+        try:
+            runs = self.measured(program)
+        except NoBoardError:
+            raise
+        except ToolError as error:
+            return 0.0, str(error)
+        after = sum(run.whole for run in runs)
+        noise = sum(run.spread for run in (*self.base, *runs))
+        slower = "the whole model takes more with it" if after > self.before + noise else ""
+        return after, self.wrong(runs) or slower
+
+
+def has_halves(program: Program | Bundle) -> bool:
+    """Whether some tensor of a program is in f16."""
+    bundle = program if isinstance(program, Bundle) else bundle_of(program)
+    return any(t.dtype == "f16" for v in bundle.variants for t in v.program.tensors)
