@@ -4,6 +4,7 @@
 there: a page of `SECTIONS`, or a source file, which the site then carries along.
 """
 
+import inspect
 import shutil
 import sys
 from pathlib import Path
@@ -89,6 +90,13 @@ def add_index(app, error):
         shutil.copyfile(Path(app.outdir, f"{root_doc}.html"), Path(app.outdir, "index.html"))
 
 
+def add_module_text(app, what, name, found, options, lines):
+    """What is the whole of its module is described there."""
+    if any("see the module's docstring" in line.lower() for line in lines):
+        lines[:] = inspect.cleandoc(sys.modules[found.__module__].__doc__).split("\n")
+
+
 def setup(app):
+    app.connect("autodoc-process-docstring", add_module_text, priority=100)  # before napoleon
     app.connect("source-read", add_contents)
     app.connect("build-finished", add_index)
