@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import onnx
+from numpy.typing import DTypeLike
 from onnx import TensorProto, helper, numpy_helper
 
 I8, U8, F32, F16 = TensorProto.INT8, TensorProto.UINT8, TensorProto.FLOAT, TensorProto.FLOAT16
@@ -21,7 +23,7 @@ class Nodes:
         self.inputs.append(helper.make_tensor_value_info(f"x{len(self.inputs)}", dtype, shape))
         return self.inputs[-1].name
 
-    def w(self, value: object, dtype: str = "float32") -> str:
+    def w(self, value: object, dtype: DTypeLike = "float32") -> str:
         array = np.asarray(value, dtype)
         self.weights.append(numpy_helper.from_array(array, f"w{len(self.weights)}"))
         return self.weights[-1].name
@@ -165,4 +167,20 @@ def halves() -> onnx.ModelProto:
     g.add("Add", x(4, 33), x(4, 33))
     g.add("Tanh", x(4, 33))
     g.add("Cast", x(4, 33), to=F32)
+    return g.model()
+
+
+def bf16() -> onnx.ModelProto:
+    """A model in bf16, whose weights stay so."""
+    g, kind = Nodes(), TensorProto.BFLOAT16
+
+    def w(*shape: int) -> str:
+        return g.w(np.full(shape, 0.125), ml_dtypes.bfloat16)
+
+    for channels, k, group in ((32, 3, 1), (32, 1, 1), (32, 3, 32), (32, 5, 32), (32, 7, 32)):
+        weights = w(channels, channels // group, k, k)
+        g.add("Conv", g.x(1, channels, 24, 24, dtype=kind), weights, group=group,
+              pads=[k // 2] * 4)  # fmt: skip
+    for rows in (1, 9):
+        g.add("MatMul", g.x(rows, 64, dtype=kind), w(64, 24))
     return g.model()

@@ -186,7 +186,8 @@ def of_relax() -> tvm.IRModule:
 
 def test_reach_is_everything() -> None:
     found = reach.reached(everything()) | reach.matched(of_relax())
-    for model in (reach_models.quantised(), reach_models.weights_alone(), reach_models.halves()):
+    models = reach_models
+    for model in (models.quantised(), models.weights_alone(), models.halves(), models.bf16()):
         found |= reach.reached(model, MACHINES)
     missing = reach.points() - found
     assert not missing, f"nothing reaches {', '.join(sorted(missing))}"
