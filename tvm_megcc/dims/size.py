@@ -178,6 +178,10 @@ class Dim:
         return frozenset(_symbols(self))
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         text = ""
         for coefficient, atoms in self.terms:
             factors = [str(a) for a in atoms]

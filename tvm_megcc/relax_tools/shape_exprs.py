@@ -133,6 +133,10 @@ _BINARY: dict[type, Callable[[Size, Size], Size]] = {
 
 def size_of(expr: object, symbols: Symbols) -> Size | None:
     """An expression over these dims as a `Size`; None when it is something else."""
+    rule = _BINARY.get(type(expr))
+    if rule is not None:
+        a, b = size_of(expr.a, symbols), size_of(expr.b, symbols)  # type: ignore[attr-defined]
+        return None if a is None or b is None else rule(a, b)
     if isinstance(expr, int):
         return int(expr)
     if isinstance(expr, tirx.IntImm):
@@ -149,11 +153,7 @@ def size_of(expr: object, symbols: Symbols) -> Size | None:
         return _select([expr.condition, expr.true_value, expr.false_value], symbols)
     if isinstance(expr, tvm.ir.Call) and getattr(expr.op, "name", "") == "prim.if_then_else":
         return _select(expr.args, symbols)
-    rule = _BINARY.get(type(expr))
-    if rule is None:
-        return None
-    a, b = (size_of(e, symbols) for e in (expr.a, expr.b))  # type: ignore[attr-defined]
-    return None if a is None or b is None else rule(a, b)
+    return None
 
 
 def _select(exprs: Iterable[object], symbols: Symbols) -> Size | None:
