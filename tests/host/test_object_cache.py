@@ -56,6 +56,10 @@ def test_headers_and_flags_count(build: Build, tmp_path: Path) -> None:
     runtime = {source for source in build(package) if source.startswith("src/")}
     assert runtime.isdisjoint(build(package))
     assert runtime <= set(build(package, "-DOTHER=1"))
+    first = tmp_path / "first.h"
+    for text in ("", "#define OTHER 1\n"):
+        first.write_text(text)
+        assert runtime <= set(build(package, "-include", str(first)))
     header = package / "src" / "megcc_port.h"
     header.write_text(header.read_text() + "\n// another text\n")
     changed = runtime & set(build(package))
@@ -91,7 +95,11 @@ def test_what_a_macro_names_is_not_known(tmp_path: Path) -> None:
     command = "cc -Isrc -c -o obj/a.o src/a.c".split()
     (one,) = object_cache.compilations([" ".join(command), "ar qcs x"])
     assert (one.source, one.object, one.is_shared) == ("src/a.c", "obj/a.o", True)
-    for flag in ("-g", "--coverage"):  # where it was built is in it, or another file is written
+    for flag in (
+        "-g",
+        "--coverage",
+        "-fcallgraph-info=su",
+    ):  # where it was built is in it, or another file is written
         assert not object_cache.Compilation(("cc", flag, *command[1:])).is_shared
     for text, known in {
         "#include <stdint.h>\n": True,
@@ -99,4 +107,4 @@ def test_what_a_macro_names_is_not_known(tmp_path: Path) -> None:
     }.items():
         source.write_text(text)
         texts = object_cache._Texts(tmp_path)
-        assert (texts.of("src/a.c", ["src"]) is not None) == known
+        assert (texts.of(["src/a.c"], ["src"]) is not None) == known

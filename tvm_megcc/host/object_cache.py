@@ -31,7 +31,10 @@ SHARED = "src/"
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(.)([^\">\n]*)", re.MULTILINE)
 
 #: Flags that write more than the object, or into it where it was built.
-_NOT_ALONE = re.compile(r"-g.*|--coverage|-ftest-coverage|-fprofile.*|-save-temps.*")
+_NOT_ALONE = re.compile(
+    r"-g.*|--coverage|-ftest-coverage|-fprofile.*|-save-temps.*|-fsave.*|-fdump.*|-fstack-usage"
+    r"|-fcallgraph-info.*|-ftime-trace.*|-Wa,.*"
+)
 
 #: Variables of the environment that compilers of the GCC family read.
 _VARIABLES = ("CPATH", "C_INCLUDE_PATH", "GCC_EXEC_PREFIX", "COMPILER_PATH", "SOURCE_DATE_EPOCH")
@@ -152,7 +155,9 @@ def _identity(compiler: str) -> str | None:
 def _key(texts: _Texts, one: Compilation, identity: str) -> str | None:
     """The name of an object; None where it is not known what it includes."""
     folders = [word.removeprefix("-I") for word in one.words if word.startswith("-I")]
-    found = texts.of(one.source, folders)
+    pairs = zip(one.words, one.words[1:], strict=False)
+    before = [word for option, word in pairs if option in ("-include", "-imacros")]
+    found = texts.of([*before, one.source], folders)
     if found is None:
         return None
     digest = hashlib.sha256(identity.encode())
@@ -168,13 +173,15 @@ class _Texts:
         self.where = where
         self.read: dict[str, tuple[bytes, list[tuple[bytes, bytes]]]] = {}
 
-    def of(self, source: str, folders: Sequence[str]) -> list[tuple[bytes, bytes]] | None:
-        """Path and digest of a source and of all that it may include, whatever the conditions are.
+    def of(
+        self, sources: Iterable[str], folders: Sequence[str]
+    ) -> list[tuple[bytes, bytes]] | None:
+        """Path and digest of sources and of all that they may include, whatever the conditions are.
 
         What is in none of the folders is the compiler's. None where a macro names a file.
         """
         found: dict[str, bytes] = {}
-        left = [source]
+        left = list(sources)
         while left:
             path = left.pop()
             if path in found:
