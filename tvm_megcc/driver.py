@@ -23,7 +23,7 @@ from tvm_megcc.core.machine import by_architecture
 from tvm_megcc.core.preference import DEFAULT as BALANCED
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.core.program import Bundle, Program
-from tvm_megcc.dims import Symbol
+from tvm_megcc.dims import GivenDim
 from tvm_megcc.dynamic_options import STATIC, DynamicOptions, check_arena
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import files
@@ -35,7 +35,7 @@ from tvm_megcc.tuning import records
 if TYPE_CHECKING:
     import onnx
 
-Shapes = Mapping[str, Sequence[int | str | Symbol | None]]
+Shapes = Mapping[str, Sequence[GivenDim]]
 Params = Mapping[str, Any]
 Progress = Callable[[str], None]
 
@@ -244,7 +244,7 @@ def compile_programs(
             preference=preference,
         )
     check_arena(dynamic, programs.values())
-    for line in advice(imported, dynamic):
+    for line in advice(imported, dynamic, programs[archs[0]]):
         advise(line)
     return programs
 

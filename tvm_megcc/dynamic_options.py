@@ -13,15 +13,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tvm_megcc.core.program import Bundle, Program, programs_of
-from tvm_megcc.dims import Symbol
+from tvm_megcc.dims import GivenDim
 from tvm_megcc.errors import InputError
 
 if TYPE_CHECKING:
     from tvm_megcc.dispatch.dispatchers import Buckets
     from tvm_megcc.frontend import ImportedModel, InputInfo
 
-Given = int | str | Symbol | None
-Shapes = Mapping[str, Sequence[Given]]
+Shapes = Mapping[str, Sequence[GivenDim]]
 
 #: As `tvm_megcc.dispatch` has them (repeated, as that room imports TVM).
 MAX_BUCKETS = 256
@@ -116,7 +115,7 @@ def check_arena(options: DynamicOptions, compiled: Iterable[Program | Bundle]) -
 STATIC = DynamicOptions()
 
 
-def _common(name: str, given: Sequence[Sequence[Given]]) -> tuple[Given, ...]:
+def _common(name: str, given: Sequence[Sequence[GivenDim]]) -> tuple[GivenDim, ...]:
     if len({len(dims) for dims in given}) > 1:
         raise InputError(
             f"input '{name}': the listed shapes have different ranks; compile one package for each"
@@ -132,7 +131,7 @@ def _ports(imported: ImportedModel) -> Iterator[tuple[InputInfo, Any]]:
 
 def _by_param(
     imported: ImportedModel, listed: Sequence[Shapes]
-) -> list[dict[str, Sequence[Given]]]:
+) -> list[dict[str, Sequence[GivenDim]]]:
     """Shapes by the names of the function's parameters."""
     names = {port.name: param.name for port, param in _ports(imported)}
     return [{names[name]: dims for name, dims in given.items()} for given in listed]

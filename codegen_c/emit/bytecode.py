@@ -23,7 +23,7 @@ from tvm_megcc.codegen_c.emit.function_words import Function as Function
 from tvm_megcc.codegen_c.emit.function_words import FunctionEncoder, Strings, i32
 from tvm_megcc.codegen_c.emit.function_words import pools as pools
 from tvm_megcc.core.program import ALIGNMENT, Bundle
-from tvm_megcc.dims import as_symbol
+from tvm_megcc.dims import as_multiple
 
 MAGIC = 0x4347454D
 VERSION = 4
@@ -85,12 +85,14 @@ def encode(
     for port in () if fixed else bundle.inputs:
         signature.append(len(port.dims))
         for dim in port.dims:
-            symbol = as_symbol(dim)
             if isinstance(dim, int):
                 signature.append(i32(dim, f"a dimension of {port.name!r}"))
             else:
-                assert symbol is not None, f"{port.name}: {dim}"
-                signature.append((-1 - number[symbol.name]) & NONE)
+                multiple = as_multiple(dim)
+                assert multiple is not None, f"{port.name}: {dim}"
+                factor, symbol = multiple
+                code = number[symbol.name] + len(number) * (factor - 1)
+                signature.append(i32(-1 - code, f"a factor of {port.name!r}") & NONE)
     segment_words = [w for s in segments for w in (len(s) & NONE, len(s) >> 32, zlib.crc32(s), 0)]
     encoders = [FunctionEncoder(f, bundle.symbols, strings) for f in functions]
     found = [encoder.sections() for encoder in encoders]

@@ -198,12 +198,15 @@ typedef enum megcc_shape_reason {
   MEGCC_SHAPE_NO_FUNCTION,  // the model was not compiled for these sizes together
   MEGCC_SHAPE_REQUIRED,     // two values that the model needs to be equal are `value` and `low`
   MEGCC_SHAPE_NEGATIVE,     // a dim inside the model would be `value`
-  MEGCC_SHAPE_TOO_LARGE     // a size does not fit in 31 bits, or there is none (division by 0)
+  MEGCC_SHAPE_TOO_LARGE,    // a size does not fit in 31 bits, or there is none (division by 0)
+  MEGCC_SHAPE_MULTIPLE      // dim `axis` is `value`; it must be a multiple of `low`
 } megcc_shape_reason_t;
 
 typedef struct megcc_shape_problem_t {
   megcc_shape_reason_t reason;
-  uint32_t input;  ///< number of the input, where one is to blame
+  uint32_t input;  ///< number of the input, where one is to blame; of two values that must be equal
+                   ///< and of a negative one, the first with a dim (`axis`) that they follow from;
+                   ///< else UINT32_MAX
   int32_t axis, value, low, high;
   const char *name;    ///< of the input, where one is to blame; where values must be equal, of the
                        ///< value inside the model whose dims they are; or null

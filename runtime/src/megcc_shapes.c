@@ -113,6 +113,23 @@ static const uint32_t *signature(const megcc_model_t *m, uint32_t input, size_t 
   return w;
 }
 
+// What a negative dim of the signature is: `factor` times `symbol`.
+struct open_dim {
+  uint32_t symbol;
+  int32_t factor;
+};
+
+static struct open_dim open_dim(const megcc_model_t *m, int32_t dim) {
+  const uint32_t code = (uint32_t)(-1 - dim), symbols = m->count[MEGCC_S_SYMBOLS];
+  const struct open_dim found = {code % symbols, (int32_t)(code / symbols) + 1};
+  return found;
+}
+
+// Bounds of a dim whose symbol has these; the greatest is no bound.
+static int32_t times(int32_t bound, int32_t factor) {
+  return bound > INT32_MAX / factor ? INT32_MAX : bound * factor;
+}
+
 static const uint32_t *symbol_at(const megcc_model_t *m, uint32_t symbol) {
   return m->section[MEGCC_S_SYMBOLS] + (size_t)symbol * MEGCC_SYMBOL_WORDS;
 }
@@ -132,10 +149,14 @@ static megcc_status_t set(megcc_context_t *c, uint32_t input, int32_t rank, cons
       if (dims[d] != dim)
         return megcc_shape_refuse(s, MEGCC_SHAPE_FIXED, input, d, dims[d], dim, dim);
     } else {
-      const uint32_t *symbol = symbol_at(m, (uint32_t)(-1 - dim));
-      const int32_t low = (int32_t)symbol[1], high = (int32_t)symbol[2];
-      if (dims[d] < low || dims[d] > high) {
-        (void)megcc_shape_refuse(s, MEGCC_SHAPE_BOUNDS, input, d, dims[d], low, high);
+      const struct open_dim found = open_dim(m, dim);
+      const uint32_t *symbol = symbol_at(m, found.symbol);
+      const int32_t low = times((int32_t)symbol[1], found.factor);
+      const int32_t high = times((int32_t)symbol[2], found.factor);
+      const int is_multiple = dims[d] % found.factor == 0;
+      if (dims[d] < low || dims[d] > high || !is_multiple) {
+        (void)megcc_shape_refuse(s, is_multiple ? MEGCC_SHAPE_BOUNDS : MEGCC_SHAPE_MULTIPLE, input,
+                                 d, dims[d], is_multiple ? low : found.factor, high);
         s->problem.symbol = megcc_string(m, symbol[0]);
         return MEGCC_ERR_SHAPE;
       }
@@ -157,19 +178,22 @@ static megcc_status_t bind_symbols(struct megcc_shaped *s) {
   for (i = 0; i < m->count[MEGCC_S_INPUTS]; ++i) {
     const uint32_t rank = *w++;
     for (d = 0; d < rank; ++d, ++w, ++given) {
+      struct open_dim found;
       if ((int32_t)*w >= 0) continue;
-      k = (uint32_t)(-1 - (int32_t)*w);
+      found = open_dim(m, (int32_t)*w);
+      k = found.symbol;
       if (*given < 0) {
         (void)megcc_shape_refuse(s, MEGCC_SHAPE_FINE, i, (int32_t)d, -1, 0, 0);
         s->problem.symbol = megcc_string(m, *symbol_at(m, k));
         return MEGCC_ERR_NO_SHAPE;
       }
-      if (s->symbol[k] >= 0 && s->symbol[k] != *given) {
-        (void)megcc_shape_refuse(s, MEGCC_SHAPE_DIFFERENT, i, (int32_t)d, *given, s->symbol[k], 0);
+      if (s->symbol[k] >= 0 && s->symbol[k] != *given / found.factor) {
+        (void)megcc_shape_refuse(s, MEGCC_SHAPE_DIFFERENT, i, (int32_t)d, *given,
+                                 times(s->symbol[k], found.factor), 0);
         s->problem.symbol = megcc_string(m, *symbol_at(m, k));
         return MEGCC_ERR_SHAPE;
       }
-      s->symbol[k] = *given;
+      s->symbol[k] = *given / found.factor;
     }
   }
   return MEGCC_OK;

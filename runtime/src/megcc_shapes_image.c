@@ -83,7 +83,8 @@ static megcc_status_t check_signature(const megcc_model_t *m) {
     if (rank > left - 1) return MEGCC_ERR_CORRUPT;
     for (k = 1; k <= rank; ++k) {
       const int32_t dim = (int32_t)w[k];
-      if (dim < 0 && (uint32_t)(-1 - dim) >= m->count[MEGCC_S_SYMBOLS]) return MEGCC_ERR_CORRUPT;
+      // Of INT32_MIN the factor would not fit.
+      if (dim == INT32_MIN || (dim < 0 && m->count[MEGCC_S_SYMBOLS] == 0)) return MEGCC_ERR_CORRUPT;
     }
     w += 1 + rank;
     left -= 1 + rank;

@@ -41,7 +41,8 @@ enum {
   MEGCC_S_SEGMENTS,   // bytes (2 words), CRC-32, 0
   MEGCC_S_KERNELS,    // name
   MEGCC_S_SYMBOLS,    // name, least and greatest value
-  MEGCC_S_SIGNATURE,  // of each input: rank, dims; a dim -1 - k is symbol k
+  MEGCC_S_SIGNATURE,  // of each input: rank, dims; a dim -1 - k - n * (f - 1) of n symbols is
+                      // f times symbol k
   MEGCC_S_FUNCTIONS,  // a program for some of the shapes
   // Of one function.
   MEGCC_S_DIMS,     // dimension; -1 - k is value k

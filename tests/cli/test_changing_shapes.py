@@ -11,9 +11,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from tests.dispatch.support import two_expected, two_inputs
+from tests.dispatch.support import scales, scales_expected, two_expected, two_inputs
 from tvm_megcc.cli import dynamic, options
-from tvm_megcc.dims import Symbol
+from tvm_megcc.dims import Multiple, Symbol
 from tvm_megcc.errors import InputError
 
 
@@ -59,6 +59,60 @@ def test_made_up_inputs_need_sizes(tvmc, two: str, tmp_path: Path) -> None:
     assert "y: float32[2, 5, 3]" in shown.out
     failed = tvmc(*run, "a:[2,1,3] b:[1,4,3]")
     assert "dim 'batch' is 2 elsewhere, not 1" in failed.sentence()
+
+
+def test_sizes_that_do_not_fit_name_the_dim_they_come_from(tvmc, tmp_path: Path) -> None:
+    onnx.save(scales(), tmp_path / "scales.onnx")
+    compile_ = ("compile", tmp_path / "scales.onnx", "-o", tmp_path / "pkg", "--input-shapes")
+    told = tvmc(*compile_, "x:[1,2,h,w=4..32]").err.splitlines()
+    assert told == [
+        "tvmc: hint: multiples of 4 of 'h' fit the model, not all other sizes do; give"
+        ' --input-shapes "x:[1,2,4*(8..160),?]" for an arena of known size',
+        "tvmc: hint: multiples of 4 of 'w' fit the model, not all other sizes do; give"
+        ' --input-shapes "x:[1,2,?,4*(1..8)]" to say so',
+    ]
+    for shape, problem in {
+        "8,13": "8 and 7; from input 'x', dim 3 = 13",
+        "5,16": "4 and 3; from input 'x', dim 2 = 5",
+    }.items():
+        sentence = tvmc("run", tmp_path / "pkg", "--shapes", f"x:[1,2,{shape}]").sentence()
+        assert "two sizes inside the model are not equal, as they must be: " in sentence
+        assert problem in sentence
+
+
+def test_multiples(tvmc, tmp_path: Path) -> None:
+    onnx.save(scales(), tmp_path / "scales.onnx")
+    words = ("--input-shapes", "x:[1,2,4*(h=1..8),4*w]", "--dispatch", "x:2=[4,8..16]")
+    told = tvmc("compile", tmp_path / "scales.onnx", "-o", tmp_path / "pkg", *words).err
+    assert told == (
+        "tvmc: hint: '4*w' is unbounded: what depends on it is planned at run time; give"
+        ' --input-shapes "x:[1,2,?,4*(w=8..160)]" for an arena of known size\n'
+    )
+    facts = json.loads(tvmc("inspect", tmp_path / "pkg", "--json").out)
+    (entry,) = facts["archs"].values()
+    assert [f["sizes"] for f in entry["functions"]] == [{"h": [1, 2]}, {"h": [2, 5]}, {}]
+    assert not any(f["equal"] for f in entry["functions"])  # nothing is left to compare
+    assert facts["outputs"][0]["shape"] == [1, 2, "2*h", "2*w"]
+    for sizes, program in (((4, 8), 0), ((8, 4), 1), ((32, 4), 2)):
+        x = np.random.default_rng(1).standard_normal((1, 2, *sizes)).astype("float32")
+        np.savez(tmp_path / "in.npz", x=x)
+        arrays = ("--inputs", tmp_path / "in.npz", "--outputs", tmp_path / "out.npz")
+        tvmc("run", tmp_path / "pkg", *arrays)
+        np.testing.assert_array_equal(np.load(tmp_path / "out.npz")["y"], scales_expected(x))
+        asked = ("--json", "--shapes", f"x:[1,2,{sizes[0]},{sizes[1]}]")
+        (at,) = json.loads(tvmc("inspect", tmp_path / "pkg", *asked).out)["at"].values()
+        assert at["function"] == program
+    for sizes, words in {
+        (6, 4): "input 'x', dim 2 ('h'): the dim is no multiple of what it must be: it is 6, the"
+        " model takes multiples of 4",
+        (36, 4): "input 'x', dim 2 ('h'): the dim is out of its bounds: it is 36, the model takes"
+        " 4 to 32",
+    }.items():
+        np.savez(tmp_path / "in.npz", x=np.zeros((1, 2, *sizes), "float32"))
+        sentence = tvmc("run", tmp_path / "pkg", "--inputs", tmp_path / "in.npz").sentence()
+        assert words in sentence
+    sentence = tvmc("run", tmp_path / "pkg", "--shapes", "x:[1,2,4,7]").sentence()
+    assert "'x': dim 3 is 7, which is no multiple of 4; give 4 or 8" in sentence
 
 
 def test_buckets_and_inspect(tvmc, two: str, tmp_path: Path) -> None:
@@ -134,8 +188,23 @@ def test_words_of_dispatch() -> None:
 def test_words_of_bounds() -> None:
     found = options.shapes("x:[1..64,3,?,n=2..,w]")
     assert found == {"x": (Symbol("", 1, 64), 3, -1, Symbol("n", 2, None), "w")}
-    with pytest.raises(InputError, match="nor bounds like 1..64"):
+    with pytest.raises(InputError, match="nor bounds like 1..64, nor a multiple like 32.h"):
         options.shapes("x:[1...3]")
+
+
+def test_words_of_multiples() -> None:
+    found = options.shapes("x:[32*h, 16*(w=1..20), 8*(2..), 4*?]")
+    assert found == {
+        "x": (
+            Multiple(32, Symbol("h")),
+            Multiple(16, Symbol("w", 1, 20)),
+            Multiple(8, Symbol("", 2)),
+            Multiple(4, Symbol("")),
+        )
+    }
+    for wrong in ("h*32", "0*h", "1*h", "32*", "32*(h)", "32*3"):
+        with pytest.raises(InputError, match="nor a multiple like"):
+            options.shapes(f"x:[{wrong}]")
 
 
 def test_advice(tvmc, two: str, tmp_path: Path) -> None:

@@ -66,5 +66,33 @@ def two_inputs() -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
+def scales() -> onnx.ModelProto:
+    """``y = half + up(quarter)``, maps of two scales of ``x``: they fit for multiples of 4."""
+    nodes = [
+        helper.make_node(
+            "MaxPool", [whole], [half], kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1
+        )
+        for whole, half in (("x", "half"), ("half", "quarter"))
+    ] + [
+        helper.make_node("Resize", ["quarter", "", "twice"], ["up"], mode="nearest"),
+        helper.make_node("Add", ["half", "up"], ["y"], name="sum"),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2, "h", "w"])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    twice = numpy_helper.from_array(np.float32([1, 1, 2, 2]), "twice")
+    graph = helper.make_graph(nodes, "scales", [x], [y], [twice])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def scales_expected(x: np.ndarray) -> np.ndarray:
+    """Of sizes that are multiples of 4."""
+
+    def pooled(a: np.ndarray) -> np.ndarray:
+        return a.reshape(*a.shape[:2], a.shape[2] // 2, 2, a.shape[3] // 2, 2).max((3, 5))
+
+    half = pooled(x)
+    return half + pooled(half).repeat(2, axis=2).repeat(2, axis=3)
+
+
 def two_expected(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.concatenate([np.maximum(a, 0), 2 * b], axis=1)

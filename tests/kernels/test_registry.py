@@ -48,6 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A kernel folder of the test's own; yields a function that adds a file to it."""
     monkeypatch.setattr(registry, "KERNEL_DIR", tmp_path)
     registry.kernels.cache_clear()
+    registry.kernels_of.cache_clear()
 
     def add(stem: str, rank: int | str = 1, text: str = HEADER, where: str = "") -> KernelFile:
         op = re.findall(r"^// op: (\w+)", text, re.MULTILINE)
@@ -55,10 +56,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text.format(stem=stem, rank=rank))
         registry.kernels.cache_clear()
+        registry.kernels_of.cache_clear()
         return parse(path)
 
     yield add
     registry.kernels.cache_clear()
+    registry.kernels_of.cache_clear()
 
 
 def test_header_gives_the_facts(folder) -> None:

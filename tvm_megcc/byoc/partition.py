@@ -34,7 +34,12 @@ from tvm_megcc.relax_tools.control_flow import called_by, region_of
 from tvm_megcc.relax_tools.exprs import expressions
 from tvm_megcc.relax_tools.inlining import Inlined
 from tvm_megcc.relax_tools.names import ATTRIBUTE as NAMES
-from tvm_megcc.relax_tools.shape_exprs import symbols_of, with_bounds
+from tvm_megcc.relax_tools.shape_exprs import (
+    bounds_of,
+    multiples_of,
+    with_bounds,
+    with_multiples,
+)
 from tvm_megcc.target import architecture
 
 #: Functions of ours that imported models call; in a package they are steps of the VM.
@@ -180,7 +185,8 @@ class _Partition:
         for key in dict(main.attrs or {}):
             main = main.without_attr(key)
         main = main.with_attr("global_symbol", "main")
-        bounds = symbols_of(self.mod[caller])
+        main = with_multiples(main, multiples_of(self.mod[caller]))
+        bounds = bounds_of(self.mod[caller])
         main = with_bounds(main, bounds.values()) if bounds else main
         inner = tvm.IRModule({**callees, relax.GlobalVar("main"): main}, attrs=attrs)
         return sealed(name, Region(inner, self.arch, self.threads))

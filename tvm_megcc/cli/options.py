@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from tvm_megcc.core import preference as preferences
 from tvm_megcc.core.preference import OPTIMIZE, PRECISIONS, Preference
-from tvm_megcc.dims import Symbol
+from tvm_megcc.dims import Multiple, Symbol, read
 from tvm_megcc.errors import InputError
 from tvm_megcc.target import TAG, architecture, resolve
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tvm_megcc.host.arrays import Arrays
     from tvm_megcc.host.package import Port
 
-Dims = tuple[int | str | Symbol, ...]
+Dims = tuple[int | str | Symbol | Multiple, ...]
 
 #: What is compiled.
 MODEL = (
@@ -69,8 +69,9 @@ def add_compiling(parser: argparse.ArgumentParser) -> None:
         metavar="SHAPES",
         action="append",
         help='sizes of the inputs\' dims, as in "x:[1,3,224,224] y:[-1,80]"; -1 or ? keeps the'
-        " model's own, a word names a symbolic dim, 1..64 or n=1..64 gives it bounds; given several"
-        " times, the model serves each of these shapes and no others",
+        " model's own, a word names a symbolic dim, 1..64 or n=1..64 gives it bounds, 32*h or"
+        " 32*(h=1..20) makes it a multiple; given several times, the model serves each of these"
+        " shapes and no others",
     )
     parser.add_argument(
         "--params",
@@ -252,11 +253,10 @@ def shapes(text: str | None) -> dict[str, Dims] | None:
     return result
 
 
-def _dim(name: str, text: str) -> int | str | Symbol:
-    bounds = re.fullmatch(r"(?:([A-Za-z_]\w*)\s*=\s*)?(\d+)\s*\.\.\s*(\d+)?", text)
-    if bounds:
-        high = None if bounds[3] is None else int(bounds[3])
-        return Symbol(bounds[1] or "", int(bounds[2]), high)
+def _dim(name: str, text: str) -> int | str | Symbol | Multiple:
+    found = read(text)
+    if not isinstance(found, str):
+        return found
     if re.fullmatch(r"-1|\d+", text):
         return int(text)
     if text == "?":
@@ -265,7 +265,7 @@ def _dim(name: str, text: str) -> int | str | Symbol:
         return text
     raise InputError(
         f"--input-shapes: dim {text!r} of input {name!r} is neither a size, nor -1, nor a word,"
-        " nor bounds like 1..64"
+        " nor bounds like 1..64, nor a multiple like 32*h or 32*(h=1..20)"
     )
 
 

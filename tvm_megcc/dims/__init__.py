@@ -33,6 +33,10 @@ from .functions import product as product
 from .functions import select as select
 from .functions import stretch as stretch
 from .functions import stretched_from as stretched_from
+from .given import GivenDim as GivenDim
+from .given import Multiple as Multiple
+from .given import factor_of as factor_of
+from .given import read as read
 from .json_form import json_at as json_at
 from .json_form import json_symbols as json_symbols
 from .json_form import json_text as json_text
@@ -44,6 +48,7 @@ from .size import Operation as Operation
 from .size import Size as Size
 from .size import Symbol as Symbol
 from .size import Undecided as Undecided
+from .size import as_multiple as as_multiple
 from .size import as_symbol as as_symbol
 from .size import at as at
 from .size import bounds as bounds

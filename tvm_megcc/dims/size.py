@@ -178,6 +178,10 @@ class Dim:
         return frozenset(_symbols(self))
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         text = ""
         for coefficient, atoms in self.terms:
             factors = [str(a) for a in atoms]
@@ -229,10 +233,16 @@ def symbols(size: Size) -> frozenset[Symbol]:
 
 def as_symbol(size: Size) -> Symbol | None:
     """The symbol that a size is, when it is nothing more."""
+    found = as_multiple(size)
+    return found[1] if found is not None and found[0] == 1 else None
+
+
+def as_multiple(size: Size) -> tuple[int, Symbol] | None:
+    """The factor and the symbol of a size that is a symbol, or a multiple of one."""
     if isinstance(size, Dim) and len(size.terms) == 1:
         coefficient, atoms = size.terms[0]
-        if coefficient == 1 and len(atoms) == 1 and isinstance(atoms[0], Symbol):
-            return atoms[0]
+        if coefficient > 0 and len(atoms) == 1 and isinstance(atoms[0], Symbol):
+            return coefficient, atoms[0]
     return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from tvm_megcc.dims import Size, Symbol, as_symbol
+from tvm_megcc.dims import Size, Symbol, as_multiple
 from tvm_megcc.dispatch.plan import Interval
 from tvm_megcc.errors import InputError
 
@@ -40,8 +40,11 @@ def by_symbol(
             known = ", ".join(f"'{n}'" for n in shapes)
             raise InputError(f"dispatch: '{name}' is no input of the function; they are {known}")
         for axis, intervals in axes.items():
-            symbol = _symbol(name, shapes[name], axis)
-            checked = _checked(name, axis, intervals)
+            factor, symbol = _symbol(name, shapes[name], axis)
+            checked = [
+                (-(-low // factor), None if high is None else -(-high // factor))
+                for low, high in _checked(name, axis, intervals)
+            ]
             if found.setdefault(symbol, checked) != checked:
                 raise InputError(
                     f"dispatch: axis {axis} of '{name}' is the dim '{symbol.name}', which has other"
@@ -70,16 +73,17 @@ def check_count(found: Mapping[Symbol, Sequence[Interval]], max_buckets: int) ->
     return count
 
 
-def _symbol(name: str, dims: Sequence[Size], axis: int) -> Symbol:
+def _symbol(name: str, dims: Sequence[Size], axis: int) -> tuple[int, Symbol]:
+    """The symbol of an axis, and how many times it the axis is."""
     if not -len(dims) <= axis < len(dims):
         raise InputError(f"dispatch: '{name}' has {len(dims)} axes and no axis {axis}")
-    symbol = as_symbol(dims[axis])
-    if symbol is None:
+    found = as_multiple(dims[axis])
+    if found is None:
         raise InputError(
             f"dispatch: axis {axis} of '{name}' is {dims[axis]}, which is not symbolic; give it no"
             ' buckets, or import the model with relay.Any() (--input-shapes "...?...") there'
         )
-    return symbol
+    return found
 
 
 def _checked(name: str, axis: int, intervals: Sequence[Interval]) -> list[Interval]:

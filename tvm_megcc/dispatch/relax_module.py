@@ -25,13 +25,19 @@ import tvm
 from tvm import relax, tirx
 from tvm.relax.utils import copy_with_new_vars
 
-from tvm_megcc.dims import Size, Symbol
+from tvm_megcc.dims import Size, Symbol, as_multiple
 from tvm_megcc.dispatch.buckets import MAX_BUCKETS, by_symbol, check_count
 from tvm_megcc.dispatch.dispatchers import Dispatcher, Shapes, is_open
 from tvm_megcc.dispatch.plan import ATTRIBUTE, DispatchPlan, Interval, plan_of
 from tvm_megcc.errors import InputError
 from tvm_megcc.relax_tools.control_flow import with_own_callees
-from tvm_megcc.relax_tools.shape_exprs import sizes_of, symbols_of, variables_of, with_bounds
+from tvm_megcc.relax_tools.shape_exprs import (
+    multiples_of,
+    sizes_of,
+    symbols_of,
+    variables_of,
+    with_bounds,
+)
 
 #: Attribute of a function imported from ONNX: its inputs' own names.
 INPUT_NAMES = "tvm_megcc.input_names"
@@ -107,15 +113,21 @@ def list_shapes(mod: tvm.IRModule, function: str, listed: Sequence[Shapes]) -> t
                 if isinstance(dim, int):
                     continue
                 size: Any = shapes[name][axis] if name in shapes else None
-                for symbol in dim.symbols:
-                    if size is None or is_open(size):
-                        if symbol not in sizes:
-                            continue
-                    elif sizes.setdefault(symbol, (int(size), int(size) + 1))[0] != int(size):
-                        raise InputError(
-                            f"'{name}': dim '{symbol.name}' is {size} here and {sizes[symbol][0]}"
-                            " elsewhere in one set of shapes; give one size"
-                        )
+                found = as_multiple(dim)
+                if found is None or size is None or is_open(size):
+                    continue
+                (factor, symbol), size = found, int(size)
+                if size % factor:
+                    raise InputError(
+                        f"'{name}': dim {axis} is {size}, which is no multiple of {factor}; give"
+                        " one that is"
+                    )
+                known = sizes.setdefault(symbol, (size // factor, size // factor + 1))[0]
+                if known * factor != size:
+                    raise InputError(
+                        f"'{name}': dim '{symbol.name}' is {size // factor} here and {known}"
+                        " elsewhere in one set of shapes; give one size"
+                    )
         for name, dims in inputs.items():
             for dim in dims:
                 missing = [] if isinstance(dim, int) else [s for s in dim.symbols if s not in sizes]
@@ -233,7 +245,11 @@ def _clone(
 
     def change(found: relax.Function) -> relax.Function:
         known = variables_of(found)
-        values = {known[n]: v for n, v in fixed.items() if n in known}
+        sizes = {n: v for n, v in fixed.items() if isinstance(known.get(n), tirx.Var)}
+        for name, multiple in multiples_of(found).items():
+            if name in known and multiple.of.name in fixed:
+                sizes[name] = fixed[multiple.of.name] * multiple.factor
+        values = {known[n]: v for n, v in sizes.items()}
         found = with_bounds(found, bounded)
         return found.bind_symbolic_vars(values) if values else found
 

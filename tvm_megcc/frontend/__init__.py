@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 
 import onnx
 
-from ..dims import Symbol
+from ..dims import GivenDim
 from .importer import import_graph
 from .load import load
 from .model import ImportedModel, InputInfo, OutputInfo
@@ -35,7 +35,7 @@ __all__ = ["ImportedModel", "InputInfo", "OutputInfo", "from_onnx"]
 
 def from_onnx(
     model: str | os.PathLike[str] | onnx.ModelProto,
-    shapes: Mapping[str, Sequence[int | str | Symbol | None]] | None = None,
+    shapes: Mapping[str, Sequence[GivenDim]] | None = None,
 ) -> ImportedModel:
     """Import an ONNX model as a Relax module.
 
@@ -45,10 +45,12 @@ def from_onnx(
         The model; a ``ModelProto`` is not modified.
     shapes : mapping of input name to dims, optional
         An int fixes a dim, a string names it (dims of one name are one symbolic dim), None (or -1)
-        keeps what the model says, and a `tvm_megcc.dims.Symbol` gives it bounds (and a name, unless
-        that is empty). A dim fixed in one input is fixed wherever the model uses its name. An
-        input ``x`` that is a sequence has a row for each element, ``x[0]`` and so on; None in place
-        of the dims keeps what the model says.
+        keeps what the model says, and a `tvm_megcc.dims.Symbol` or a string like "n=1..64" gives
+        it bounds (and a name, unless that is empty). "32*h", "32*(h=1..20)" (or a
+        `tvm_megcc.dims.Multiple`) makes it a multiple of a name that has bounds of its own. A dim
+        fixed in one input is fixed wherever the model uses its name. An input ``x`` that is a
+        sequence has a row for each element, ``x[0]`` and so on; None in place of the dims keeps
+        what the model says.
 
     Returns
     -------

@@ -20,9 +20,20 @@ from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.exprs import shape_of
 from tvm_megcc.relax_tools.names import with_names
 from tvm_megcc.relax_tools.nodes import with_nodes
-from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of, size_of, with_bounds
+from tvm_megcc.relax_tools.shape_exprs import (
+    Symbols,
+    base_of,
+    name_of_multiple,
+    prim_of,
+    size_of,
+    sizes_of,
+    symbol_of,
+    with_bounds,
+    with_multiples,
+)
 
 from ..dims import Dim, Size, Symbol, stretch
+from ..dims import of as of_symbol
 from ..errors import UnsupportedError
 from ..ops._context import expr_dtype
 from ..ops._stored import packed, restored, unpacked
@@ -90,10 +101,12 @@ def import_graph(
             mod = half.marked(mod, map(identifier, full), attribute)
     mod = relax.transform.CanonicalizeBindings()(mod)
     mod = relax.transform.DeadCodeElimination()(mod)
+    bounds = [found for found in importer.symbols.values() if isinstance(found, Symbol)]
     if importer.symbols:
         for gvar, func in mod.functions_items():
             if isinstance(func, relax.Function):
-                mod.update_func(gvar, with_bounds(func, importer.symbols.values()))
+                func = with_multiples(func, importer.multiples)
+                mod.update_func(gvar, with_bounds(func, bounds) if bounds else func)
     mod = with_names(mod, {v: n for v, n in importer.names.items() if v != n and n.isprintable()})
     mod = with_nodes(mod, nodes(model.graph, importer.computed))
     outputs = output_infos(mod, output_names, importer.stored_ports, importer.sizes())
@@ -136,15 +149,23 @@ class Model(Walk):
         """One variable per input; dims of one name are one symbolic dim."""
         dims = self.variables
         self.symbols.update({s.name: s for port in inputs for s in port.symbols})
+        multiples = {str(m): m for port in inputs for m in port.multiples}
+        named = {dim: name_of_multiple(m) for dim, m in multiples.items()}
+        self.multiples = {named[dim]: m for dim, m in multiples.items()}
         params = []
         for port in inputs:
             fits(f"input '{port.name}'", [0 if isinstance(d, str) else d for d in port.shape])
             shape = [
                 dims.setdefault(d, tvm.tirx.Var(d, "int64")) if isinstance(d, str) else d
-                for d in port.shape
+                for d in (named.get(d, d) if isinstance(d, str) else d for d in port.shape)
             ]
             ty = relax.TensorType(shape, of(port.dtype).held_numpy)
             params.append(relax.Var(identifier(port.name), ty))
+        for dim, multiple in self.multiples.items():
+            base = multiple.of.name
+            known = of_symbol(symbol_of(base, self.symbols))
+            self.variables.setdefault(base, base_of(multiple, self.variables[dim]))
+            self.symbols[dim] = known * multiple.factor
         return params
 
     def sizes(self) -> dict[str, Symbol | Size]:
@@ -188,11 +209,22 @@ class Model(Walk):
         if is_empty(param, self.symbols):
             array = empty(param, self.symbols)
             return restored(array, dtype) if dtype.is_storage else array
+        expr = self._cast_to_multiples(param)
         if dtype.is_packed:
-            return unpacked(self.place("unpack"), param, dtype)
+            return unpacked(self.place("unpack"), expr, dtype)
         if dtype.is_storage:
-            self.stored[param] = dtype.numpy
-        return self.widen(param)
+            self.stored[expr] = dtype.numpy
+        return self.widen(expr)
+
+    def _cast_to_multiples(self, param: relax.Var) -> relax.Expr:
+        """A parameter whose dims are multiples as what they are multiples of says it."""
+        names = [str(dim) for dim in param.ty.shape.values]
+        if not any(name in self.multiples for name in names):
+            return param
+        shape = [
+            prim_of(size, self.variables) for size in sizes_of(param.ty.shape, self.symbols) or ()
+        ]
+        return self.builder.match_cast(param, relax.TensorType(shape, param.ty.dtype), param.name)
 
     def _stored_result(
         self, name: str, expr: relax.Expr, row: DType | None, declared: DType | None

@@ -6,20 +6,22 @@ from dataclasses import dataclass
 
 import tvm
 
-from ..dims import Symbol
+from ..dims import Multiple, Symbol
 
 
 @dataclass(frozen=True, slots=True)
 class InputInfo:
     """One real input: ``name`` as in the model, ``dtype`` ours, ``shape`` of ints and dim names.
 
-    ``symbols`` are those of its named dims that have bounds.
+    ``symbols`` are those of its dims that have bounds. A dim that is a multiple of a symbol is the
+    text of one of ``multiples``.
     """
 
     name: str
     dtype: str
     shape: tuple[int | str, ...]
     symbols: tuple[Symbol, ...] = ()
+    multiples: tuple[Multiple, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

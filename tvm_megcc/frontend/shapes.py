@@ -2,25 +2,23 @@
 
 Enters: the graph and ``{input name: dims}``. Leaves: one `InputInfo` per real input with every dim
 an int or a name; equal names are one symbolic dim across all inputs, within the bounds that were
-given for it anywhere.
+given for it anywhere. A dim may be a multiple of a name (``32*h``), whose bounds are its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import onnx
 
 from tvm_megcc.core.dtypes import of_onnx
 
-from ..dims import Symbol
+from ..dims import GivenDim, Multiple, Symbol, read
 from ..errors import InputError
 from .model import InputInfo
 
 Dim = int | str
-#: What a user may give for a dim: a size, a name, None or -1 for the model's own, or bounds (a
-#: `Symbol`, whose name may be empty).
-GivenDim = int | str | Symbol | None
 #: Spellings of "unknown" that exporters write instead of leaving the dim's name out.
 _ANONYMOUS = {"", "?", "-1", "None"}
 
@@ -73,17 +71,21 @@ def bind(
     """
     check_names(shapes, list(declared))
     dims = {name: list(of_model) for name, (_, of_model) in declared.items()}
-    fixed: dict[str, Dim] = {}
-    bounds = dict(known or {})
-    for name in declared:
-        if shapes.get(name) is not None:
-            dims[name] = _merge(name, dims[name], shapes[name], fixed, bounds)
-    bounds = _resolved_bounds(bounds, fixed)
+    found = _Given(dict(known or {}))
+    for name, of_model in dims.items():
+        for dim in of_model:
+            found.declared(dim)
+        given = shapes.get(name)
+        if given is not None:
+            dims[name] = found.merged(name, of_model, given)
+    bounds = found.resolved_bounds()
     infos = []
     for name, (dtype, _) in declared.items():
-        shape = tuple(_resolve(dim, fixed) for dim in dims[name])
-        symbols = tuple(dict.fromkeys(bounds[d] for d in shape if d in bounds))
-        infos.append(InputInfo(name, dtype, shape, symbols))
+        shape = tuple(found.resolved(dim) for dim in dims[name])
+        multiples = tuple(dict.fromkeys(m for d in shape if (m := found.multiples.get(d))))
+        names = [found.multiples[d].of.name if d in found.multiples else d for d in shape]
+        symbols = tuple(dict.fromkeys(bounds[n] for n in names if n in bounds))
+        infos.append(InputInfo(name, dtype, shape, symbols, multiples))
     return tuple(infos)
 
 
@@ -110,29 +112,46 @@ def _anonymous(name: str, axis: int) -> str:
     return f"{name}_dim{axis}"
 
 
-def _merge(
-    name: str,
-    dims: list[Dim],
-    given: Sequence[GivenDim],
-    fixed: dict[str, Dim],
-    bounds: dict[str, Symbol],
-) -> list[Dim]:
-    if not dims and all(size == 1 for size in given):
-        return dims  # a scalar in an array of one element, as ONNX Runtime takes it
-    if len(given) != len(dims):
-        raise InputError(
-            f"input '{name}': {len(given)} dims given, the model has {len(dims)} "
-            f"({_print(dims)}); give {len(dims)}"
-        )
-    merged: list[Dim] = []
-    for axis, (dim, want) in enumerate(zip(dims, given, strict=True)):
+@dataclass(slots=True)
+class _Given:
+    """What is said of the dims of all inputs."""
+
+    bounds: dict[str, Symbol]
+    #: Dims of the model by name that are sizes, or have other names.
+    fixed: dict[str, Dim] = field(default_factory=dict)
+    #: Dims that are multiples, by their text.
+    multiples: dict[Dim, Multiple] = field(default_factory=dict)
+
+    def declared(self, dim: Dim) -> None:
+        """A dim that the model itself calls a multiple, as ``torch.export`` does."""
+        found = read(dim) if isinstance(dim, str) else None
+        if isinstance(found, Multiple) and str(found) == dim:
+            self.multiples[dim] = found
+
+    def merged(self, name: str, dims: list[Dim], given: Sequence[GivenDim]) -> list[Dim]:
+        """The dims that the model gives an input, with what the user says of them."""
+        if not dims and all(size == 1 for size in given):
+            return dims  # a scalar in an array of one element, as ONNX Runtime takes it
+        if len(given) != len(dims):
+            raise InputError(
+                f"input '{name}': {len(given)} dims given, the model has {len(dims)} "
+                f"({_print(dims)}); give {len(dims)}"
+            )
+        return [
+            self._merged(name, axis, dim, read(want) if isinstance(want, str) else want)
+            for axis, (dim, want) in enumerate(zip(dims, given, strict=True))
+        ]
+
+    def _merged(self, name: str, axis: int, dim: Dim, want: GivenDim) -> Dim:
         if isinstance(want, Symbol):
-            merged.append(_bounded(name, axis, dim, want, bounds))
-            want = want.name or None
+            label = self._bounded(name, axis, dim, want)
+            if not want.name:
+                return label
+            want = label
+        if isinstance(want, Multiple):
+            want = self._multiple(name, axis, dim, want)
         if want is None or want == -1:
-            if len(merged) == axis:
-                merged.append(dim)
-            continue
+            return dim
         if isinstance(want, int) and want < 0:
             raise InputError(f"input '{name}': dim {axis} is {want}; give a size or -1 for dynamic")
         if isinstance(dim, int):
@@ -140,33 +159,92 @@ def _merge(
                 raise InputError(
                     f"input '{name}': dim {axis} is {dim} in the model, not {want}; give {dim}"
                 )
-        elif fixed.setdefault(dim, want) != want:
+        elif dim in self.multiples and isinstance(want, int):
+            multiple = self.multiples[dim]
+            if want % multiple.factor:
+                raise InputError(
+                    f"input '{name}': dim {axis} is {dim} in the model, of which {want} is no"
+                    f" multiple; give a multiple of {multiple.factor}"
+                )
+            self._merged(name, axis, multiple.of.name, want // multiple.factor)
+        elif self.fixed.setdefault(dim, want) != want:
             raise InputError(
-                f"input '{name}': dim '{dim}' is {fixed[dim]} elsewhere, not {want}; give one size"
+                f"input '{name}': dim '{dim}' is {self.fixed[dim]} elsewhere, not {want};"
+                " give one size"
             )
-        if len(merged) == axis:
-            merged.append(want)
-    return merged
+        return want
+
+    def _bounded(self, name: str, axis: int, dim: Dim, want: Symbol) -> Dim:
+        """The name of a dim that gets bounds."""
+        _check_bounds(name, axis, want)
+        high = want.high
+        if isinstance(dim, int):
+            if dim < want.low or (high is not None and dim > high):
+                raise InputError(
+                    f"input '{name}': dim {axis} is {dim} in the model, which is not within"
+                    f" {want.low} to {high}; give {dim}"
+                )
+            return dim
+        label = want.name or dim
+        _intersect(name, label, Symbol(label, want.low, high), self.bounds)
+        return label
+
+    def _multiple(self, name: str, axis: int, dim: Dim, want: Multiple) -> str:
+        """The text of a dim that is a multiple, of which the symbol gets bounds."""
+        _check_bounds(name, axis, want.of)
+        found = want if want.of.name else want.named(f"{dim}_by_{want.factor}")
+        if want.of != Symbol(want.of.name):
+            _intersect(name, found.of.name, found.of, self.bounds)
+        self.multiples[str(found)] = found
+        return str(found)
+
+    def resolved(self, dim: Dim) -> Dim:
+        """What a dim is in the end."""
+        found = _resolve(dim, self.fixed)
+        multiple = self.multiples.get(found)
+        if multiple is None:
+            return found
+        base = self._base(multiple.of.name)
+        if isinstance(base, int):
+            return multiple.factor * base
+        inner = self.multiples.get(base)
+        if inner is not None:
+            multiple = Multiple(multiple.factor * inner.factor, inner.of)
+        else:
+            multiple = multiple.named(base)
+        self.multiples[str(multiple)] = multiple
+        return str(multiple)
+
+    def _base(self, name: str) -> Dim:
+        """What a symbol is in the end; the dim that is a multiple of it may have its name."""
+        found = _resolve(name, self.fixed)
+        multiple = self.multiples.get(found)
+        return name if multiple is not None and multiple.of.name == name else found
+
+    def resolved_bounds(self) -> dict[str, Symbol]:
+        """Bounds by the names that the dims have in the end, of those that are still symbolic."""
+        resolved: dict[str, Symbol] = {}
+        for label, found in self.bounds.items():
+            dim = self._base(label)
+            if isinstance(dim, str):
+                multiple = self.multiples.get(dim, Multiple(1, Symbol(dim)))
+                high = None if found.high is None else found.high // multiple.factor
+                low = -(-found.low // multiple.factor)
+                _intersect(dim, multiple.of.name, Symbol(multiple.of.name, low, high), resolved)
+            elif dim < found.low or (found.high is not None and dim > found.high):
+                raise InputError(
+                    f"dim '{label}' is {dim}, which is not within its bounds {found.low} to"
+                    f" {found.high}; give another size"
+                )
+        return resolved
 
 
-def _bounded(name: str, axis: int, dim: Dim, want: Symbol, bounds: dict[str, Symbol]) -> Dim:
-    """The name of a dim that gets bounds; several bounds of one name must leave something."""
-    high = want.high
-    if want.low < 0 or (high is not None and high < want.low):
+def _check_bounds(name: str, axis: int, found: Symbol) -> None:
+    if found.low < 0 or (found.high is not None and found.high < found.low):
         raise InputError(
-            f"input '{name}': dim {axis} has the bounds {want.low} to {high}, which hold no size;"
-            " give low..high"
+            f"input '{name}': dim {axis} has the bounds {found.low} to {found.high}, which hold no"
+            " size; give low..high"
         )
-    if isinstance(dim, int):
-        if dim < want.low or (high is not None and dim > high):
-            raise InputError(
-                f"input '{name}': dim {axis} is {dim} in the model, which is not within"
-                f" {want.low} to {high}; give {dim}"
-            )
-        return dim
-    label = want.name or dim
-    _intersect(name, label, Symbol(label, want.low, high), bounds)
-    return label
 
 
 def _intersect(where: str, label: str, found: Symbol, bounds: dict[str, Symbol]) -> None:
@@ -179,21 +257,6 @@ def _intersect(where: str, label: str, found: Symbol, bounds: dict[str, Symbol])
             f" {found.low} to {found.high} here, which have no size in common; give other bounds"
         )
     bounds[label] = both
-
-
-def _resolved_bounds(bounds: Mapping[str, Symbol], fixed: Mapping[str, Dim]) -> dict[str, Symbol]:
-    """Bounds by the names that the dims have in the end, of those that are still symbolic."""
-    resolved: dict[str, Symbol] = {}
-    for label, found in bounds.items():
-        dim = _resolve(label, fixed)
-        if isinstance(dim, str):
-            _intersect(dim, dim, Symbol(dim, found.low, found.high), resolved)
-        elif dim < found.low or (found.high is not None and dim > found.high):
-            raise InputError(
-                f"dim '{label}' is {dim}, which is not within its bounds {found.low} to"
-                f" {found.high}; give another size"
-            )
-    return resolved
 
 
 def _resolve(dim: Dim, fixed: Mapping[str, Dim]) -> Dim:

@@ -8,17 +8,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import onnx
-import tvm
 from tvm import relax
 
 from tvm_megcc.core.dtypes import DType
 from tvm_megcc.relax_tools.control_flow import Functions
 from tvm_megcc.relax_tools.exprs import shape_of
 
-from ..dims import Size, Symbol
+from ..dims import Multiple, Size, Symbol
 from ..ops import Context
 from ..ops._context import constant, expr_dtype
 from ..ops._sizes import Real, SizeArray
@@ -40,8 +40,10 @@ class Importer(ABC):
         self.definitions = functions.Functions(model)
         self.missing: list[str] = []
         #: The symbolic dims by name: TVM's variables, and their bounds where they have any.
-        self.variables: dict[str, tvm.tirx.Var] = {}
-        self.symbols: dict[str, Symbol] = {}
+        self.variables: dict[str, Any] = {}
+        self.symbols: dict[str, Symbol | Size] = {}
+        #: Those of them that are multiples.
+        self.multiples: dict[str, Multiple] = {}
         #: What If, Loop and Scan call.
         self.functions = Functions()
         #: The values of the model by their variables' names.

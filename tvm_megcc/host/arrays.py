@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from tvm_megcc.core.dtypes import numpy_dtype, of, of_numpy
+from tvm_megcc.dims import factor_of
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import files
 from tvm_megcc.host.package import Port, fits
@@ -135,21 +136,34 @@ def sized(ports: Sequence[Port], shapes: Mapping[str, Sequence[object]] | None) 
                 f"'{port.name}' cannot have shape {list(shape)}, the model takes"
                 f" {list(port.shape)}; give it sizes that fit"
             )
-        for dim, size in zip(port.shape, found, strict=False):
-            if isinstance(dim, str) and sizes.setdefault(dim, size) != size:
+        for axis, (dim, size) in enumerate(zip(port.shape, found, strict=False)):
+            if isinstance(dim, int):
+                continue
+            factor, symbol = factor_of(dim)
+            if size % factor:
                 raise InputError(
-                    f"'{port.name}': dim '{dim}' is {sizes[dim]} elsewhere, not {size};"
-                    " give one size"
+                    f"'{port.name}': dim {axis} is {size}, which is no multiple of {factor};"
+                    f" give {size - size % factor} or {size - size % factor + factor}"
                 )
+            known = sizes.setdefault(symbol, size // factor) * factor
+            if known != size:
+                raise InputError(
+                    f"'{port.name}': dim '{dim}' is {known} elsewhere, not {size}; give one size"
+                )
+
+    def number(dim: str) -> int | None:
+        factor, symbol = factor_of(dim)
+        return factor * sizes[symbol] if symbol in sizes else None
+
     for port in ports:
-        missing = [d for d in port.shape if isinstance(d, str) and d not in sizes]
+        missing = [d for d in port.shape if isinstance(d, str) and number(d) is None]
         if missing:
             raise InputError(
                 f"input '{port.name}' is {list(port.shape)} and '{missing[0]}' has no size;"
                 f' give one with --shapes "{port.name}:[...]", or arrays with --inputs'
             )
     return tuple(
-        replace(p, shape=tuple(sizes[d] if isinstance(d, str) else d for d in p.shape))
+        replace(p, shape=tuple(number(d) or 0 if isinstance(d, str) else d for d in p.shape))
         for p in ports
     )
 

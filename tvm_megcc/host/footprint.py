@@ -173,6 +173,8 @@ def _check_known(cpu: str) -> None:
 def _make(folder: Path, cpu: str, goal: str) -> str:
     """Build or run; what was printed."""
     command = ["make", "-s", "-j2", goal, f"CPU={cpu}", "EXTRA_CFLAGS=-fcallgraph-info=su"]
+    # ccache keeps objects, but not what gcc says of their functions.
+    environment = {**toolchain.make_environment(), "CCACHE_DISABLE": "1"}
     done = subprocess.run(
         command,
         cwd=folder,
@@ -180,7 +182,7 @@ def _make(folder: Path, cpu: str, goal: str) -> str:
         text=True,
         errors="replace",
         timeout=600,
-        env=toolchain.make_environment(),
+        env=environment,
     )
     if done.returncode != 0:
         what = f"examples/cortexm for {cpu} ({' '.join(command)})"

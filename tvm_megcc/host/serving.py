@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tvm_megcc.dims import json_at
+from tvm_megcc.dims import factor_of, json_at
 from tvm_megcc.host.package import Port
 
 Facts = Mapping[str, Any]
@@ -21,7 +21,8 @@ def dims_of(inputs: Sequence[Port], shapes: Mapping[str, Sequence[Any]]) -> dict
     for port in inputs:
         for dim, size in zip(port.shape, shapes[port.name], strict=True):
             if isinstance(dim, str):
-                values[dim] = int(size)
+                factor, name = factor_of(dim)
+                values[name] = int(size) // factor
     return values
 
 

@@ -32,6 +32,7 @@ from tvm_megcc.core.this_machine import host_arch as host_arch  # asked of this 
 from tvm_megcc.core.this_machine import is_native as is_native
 from tvm_megcc.core.this_machine import is_own_family
 from tvm_megcc.errors import InputError, ToolError
+from tvm_megcc.host import object_cache
 from tvm_megcc.host.extern_sources import unsupplied
 from tvm_megcc.host.package import fits
 
@@ -172,13 +173,13 @@ def build(
         link.symlink_to(target)
     flags = " ".join([*extra_cflags, *([_SANITIZE] if sanitize else [])])
     goal = "run" if runner else "libmodel.a"
-    command = ["make", f"-j{os.cpu_count() or 1}", f"CC={compiler}", goal]
+    command = ["make", f"-j{os.cpu_count() or 1}", f"CC={compiler}"]
     if threads:
         command.append("THREADS=1")
     if flags:
         command += [f"EXTRA_CFLAGS={flags}"]
     try:
-        _make(command, where, arch, progress)
+        _make(command, goal, where, arch, progress)
     except ToolError as error:
         raise _explained(error, package) from None
     return where / goal
@@ -191,11 +192,16 @@ def _explained(error: ToolError, package: Path) -> ToolError:
     return ToolError(unsupplied(missing), error.words) if missing else error
 
 
-def _make(command: list[str], where: Path, arch: str, tell: Progress | None) -> None:
-    total = _compiled_by([*command, "-n"], where) if tell else 0
+def _make(command: list[str], goal: str, where: Path, arch: str, tell: Progress | None) -> None:
+    # Objects are older than what says with which flags they were built: make that first.
+    _words_of([*command, "obj/flags"], where)
+    lines = _words_of([*command, goal, "-n"], where)
+    compiler = next(word for word in command if word.startswith("CC=")).removeprefix("CC=")
+    known, missing = object_cache.restore(where, object_cache.compilations(lines), compiler)
+    total = sum(_COMPILES in line for line in lines) - known
     count, found = 0, []
     with subprocess.Popen(
-        command, cwd=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        [*command, goal], cwd=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         errors="replace", env=make_environment(),
     ) as making:  # fmt: skip
         assert making.stdout is not None
@@ -209,16 +215,17 @@ def _make(command: list[str], where: Path, arch: str, tell: Progress | None) -> 
             making.kill()
             raise
     if making.returncode != 0:
-        what = f"building the package for {arch} ({' '.join(command)})"
+        what = f"building the package for {arch} ({' '.join([*command, goal])})"
         raise failure(what, "".join(found))
+    object_cache.keep(missing)
 
 
-def _compiled_by(command: list[str], where: Path) -> int:
-    """How many files a dry run says that make compiles."""
+def _words_of(command: list[str], where: Path) -> list[str]:
+    """What make prints; what is wrong the build itself says."""
     done = subprocess.run(
         command, cwd=where, capture_output=True, text=True, errors="replace", env=make_environment()
     )
-    return sum(_COMPILES in line for line in done.stdout.splitlines())
+    return done.stdout.splitlines()
 
 
 def make_environment() -> dict[str, str]:

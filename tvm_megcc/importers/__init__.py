@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..dims import Symbol
+from ..dims import GivenDim
 from ..errors import InputError
 from ..frontend import ImportedModel, from_onnx
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["import_model", "require_onnx"]
 
-Shapes = Mapping[str, Sequence[int | str | Symbol | None]]
+Shapes = Mapping[str, Sequence[GivenDim]]
 
 
 def import_model(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..dims import Symbol
+from ..dims import GivenDim
 from ..errors import ToolError, UnsupportedError
 from ..frontend import ImportedModel
 from ..frontend.load import read_bytes
@@ -21,7 +21,7 @@ _REMEDY = "export it again with torch.export.save, or to ONNX"
 
 
 def import_exported_program(
-    path: Path, shapes: Mapping[str, Sequence[int | str | Symbol | None]] | None
+    path: Path, shapes: Mapping[str, Sequence[GivenDim]] | None
 ) -> ImportedModel:
     """Import a PyTorch program; dims that it was exported with as dynamic are symbolic.
 

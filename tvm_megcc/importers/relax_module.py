@@ -13,9 +13,17 @@ import tvm
 from tvm import relax, tirx
 
 from tvm_megcc.core.dtypes import of_numpy
-from tvm_megcc.relax_tools.shape_exprs import symbols_of, variables_of, with_bounds
+from tvm_megcc.relax_tools.shape_exprs import (
+    base_of,
+    bounds_of,
+    name_of_multiple,
+    symbols_of,
+    variables_of,
+    with_bounds,
+    with_multiples,
+)
 
-from ..dims import Symbol
+from ..dims import GivenDim
 from ..errors import InputError, UnsupportedError
 from ..frontend import ImportedModel, InputInfo
 from ..frontend.importer import output_infos
@@ -25,7 +33,7 @@ from .flat import flat_values, input_count, result_names
 from .self_contained import self_contained
 from .values import bound
 
-Shapes = Mapping[str, Sequence[int | str | Symbol | None]]
+Shapes = Mapping[str, Sequence[GivenDim]]
 
 #: Attributes of TVM's importers: what is in the function itself too.
 _REDUNDANT = ("params", "num_input")
@@ -117,7 +125,7 @@ def _inputs(func: relax.Function, names: Sequence[str], shapes: Shapes) -> tuple
         assert row is not None, param  # `self_contained` refuses what is none of our types
         dims = [int(d) if isinstance(d, tirx.IntImm) else str(d) for d in param.ty.shape.values]
         declared[port] = row.name, dims
-    inputs = bind(declared, shapes, symbols_of(func))
+    inputs = bind(declared, shapes, bounds_of(func))
     plain = set(variables_of(func))
     for info in inputs:
         for axis, (old, new) in enumerate(zip(declared[info.name][1], info.shape, strict=True)):
@@ -132,26 +140,62 @@ def _inputs(func: relax.Function, names: Sequence[str], shapes: Shapes) -> tuple
 def _with_shapes(
     func: relax.Function, names: Sequence[str], inputs: Sequence[InputInfo]
 ) -> relax.Function:
-    """`func` with the dims and bounds of its inputs, and parameters that have identifiers."""
+    """`func` with the dims and bounds of its inputs, and parameters that have identifiers.
+
+    Of a dim that is a multiple the function knows what it is a multiple of, by a cast.
+    """
     variables = variables_of(func)
+    named = {str(m): (name_of_multiple(m), m) for info in inputs for m in info.multiples}
+    multiples = dict(named.values())
     values: dict[tirx.Var, Any] = {}
-    for param, info in zip(func.params, inputs, strict=True):
-        for old, new in zip(param.ty.shape.values, info.shape, strict=True):
-            if not isinstance(old, tirx.Var) or str(old.name) == new:
-                continue
-            if isinstance(new, str):
-                values[old] = variables.setdefault(new, tirx.Var(new, "int64"))
-            else:
-                values[old] = tirx.IntImm("int64", new)
-    if values:
+    whole: dict[str, tirx.Var] = {}
+
+    def known(dim: str) -> Any:
+        if dim not in named:
+            return variables.setdefault(dim, tirx.Var(dim, "int64"))
+        name, multiple = named[dim]
+        whole[dim] = variables.setdefault(name, tirx.Var(name, "int64"))
+        variables.setdefault(multiple.of.name, base_of(multiple, whole[dim]))
+        return variables[multiple.of.name] * tirx.IntImm("int64", multiple.factor)
+
+    # Names that stand alone first: what is a multiple of one is said by it.
+    every = [
+        (old, new)
+        for param, info in zip(func.params, inputs, strict=True)
+        for old, new in zip(param.ty.shape.values, info.shape, strict=True)
+    ]
+    for old, new in sorted(every, key=lambda pair: pair[1] in named):
+        if not isinstance(old, tirx.Var) or str(old.name) == new:
+            continue
+        values[old] = known(new) if isinstance(new, str) else tirx.IntImm("int64", new)
+    if values:  # TVM takes no dims but those of parameters
+        free = relax.Var("free", relax.ShapeType(list(whole.values())))
+        defining = [*func.params, free] if whole else list(func.params)
+        func = relax.Function(defining, func.body, func.ret_ty, func.is_pure, func.attrs)
         func = func.bind_symbolic_vars(values)
+    old_params = list(func.params)[: len(names)]
     taken = _distinct([identifier(port) for port in names])
-    params = [relax.Var(new, param.ty) for new, param in zip(taken, func.params, strict=True)]
-    body = func.bind_params(dict(zip(func.params, params, strict=True))).body
+    params: list[relax.Var] = []
+    inside: list[relax.Var] = []
+    casts: list[relax.Binding] = []
+    for name, param, info in zip(taken, old_params, inputs, strict=True):
+        dims = [
+            whole[new] if new in whole else dim
+            for dim, new in zip(param.ty.shape.values, info.shape, strict=True)
+        ]
+        params.append(relax.Var(name, relax.TensorType(dims, param.ty.dtype)))
+        inside.append(params[-1])
+        if any(new in whole for new in info.shape):
+            inside[-1] = relax.Var(name, param.ty)
+            casts.append(relax.MatchCast(inside[-1], params[-1], param.ty))
+    body = func.bind_params(dict(zip(old_params, inside, strict=True))).body
+    if casts:
+        body = relax.SeqExpr([relax.BindingBlock(casts), *body.blocks], body.body)
     attrs = {k: v for k, v in dict(func.attrs or {}).items() if k not in _REDUNDANT}
     made = relax.Function(params, body, func.ret_ty, func.is_pure)
     made = made.with_attrs({**attrs, "global_symbol": "main"})
     symbols = [symbol for info in inputs for symbol in info.symbols]
+    made = with_multiples(made, multiples)
     return with_bounds(made, symbols) if symbols else made
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import tvm
 
-from ..dims import Symbol
+from ..dims import GivenDim
 from ..errors import InputError
 from ..frontend import ImportedModel
 from ..frontend.load import read_bytes
@@ -43,7 +43,7 @@ _STATEMENTS = (ast.ImportFrom, ast.Import, ast.ClassDef, ast.FunctionDef, ast.As
 
 def import_script(
     path: Path,
-    shapes: Mapping[str, Sequence[int | str | Symbol | None]] | None,
+    shapes: Mapping[str, Sequence[GivenDim]] | None,
     params: Mapping[str, Any] | None,
 ) -> ImportedModel:
     """Import the text of a Relax module; `params` are values of parameters.

@@ -25,8 +25,14 @@ from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import CHECKED
 from tvm_megcc.relax_tools.control_flow import called_by, region_of
 from tvm_megcc.relax_tools.exprs import expressions
-from tvm_megcc.relax_tools.shape_exprs import symbols_of, with_bounds
+from tvm_megcc.relax_tools.shape_exprs import (
+    bounds_of,
+    multiples_of,
+    with_bounds,
+    with_multiples,
+)
 
+from ..dims import Multiple
 from ..errors import InputError, UnsupportedError
 
 #: How a module calls what the package's user supplies in C (`passes.externs`).
@@ -134,7 +140,8 @@ def _dims_apart(mod: tvm.IRModule, name: str) -> tvm.IRModule:
     func = mod[name]
     taken: set[str] = set()
     renamed: dict[tirx.Var, tirx.Var] = {}
-    known = symbols_of(func)
+    known, multiples = bounds_of(func), multiples_of(func)
+    kept: dict[str, Multiple] = {}
     bounds = []
     for variable in _dims(func):
         old = str(variable.name)
@@ -143,10 +150,12 @@ def _dims_apart(mod: tvm.IRModule, name: str) -> tvm.IRModule:
         if new != old:
             renamed[variable] = tirx.Var(new, "int64")
             bounds += [dataclasses.replace(known[old], name=new)] if old in known else []
+            kept |= {new: multiples[old]} if old in multiples else {}
     if not renamed:
         return mod
     mod = tvm.IRModule(dict(mod.functions_items()), mod.attrs, mod.global_infos)
     func = func.bind_symbolic_vars(renamed)
+    func = with_multiples(func, kept)
     mod[name] = with_bounds(func, bounds) if bounds else func
     return mod
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..dims import Symbol
+from ..dims import GivenDim
 from ..errors import InputError, ToolError, UnsupportedError
 from ..frontend import ImportedModel
 from ..frontend.load import read_bytes
@@ -29,9 +29,7 @@ _REMEDY = "convert the model again, or export it to ONNX"
 _MARK, _MARKED = slice(4, 8), b"TFL3"
 
 
-def import_tflite(
-    path: Path, shapes: Mapping[str, Sequence[int | str | Symbol | None]] | None
-) -> ImportedModel:
+def import_tflite(path: Path, shapes: Mapping[str, Sequence[GivenDim]] | None) -> ImportedModel:
     """Import a TFLite model; its sizes are those in the file.
 
     Raises

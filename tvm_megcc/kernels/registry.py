@@ -29,7 +29,15 @@ from tvm_megcc.kernels.kernel_file import KERNEL_DIR, KernelFile
 @cache
 def kernels() -> tuple[KernelFile, ...]:
     """All kernel files, sorted by name."""
-    return tuple(parse(path) for path in sorted(KERNEL_DIR.glob("*/*.c"), key=lambda p: p.stem))
+    every = (kernel for folder in KERNEL_DIR.iterdir() for kernel in kernels_of(folder.name))
+    return tuple(sorted(every, key=lambda kernel: kernel.stem))
+
+
+@cache
+def kernels_of(op: str) -> tuple[KernelFile, ...]:
+    """The kernel files of an operator, which are in a folder of its name, sorted by name."""
+    paths = sorted((KERNEL_DIR / op).glob("*.c"), key=lambda path: path.stem)
+    return tuple(parse(path) for path in paths)
 
 
 def listed() -> list[KernelFile]:
@@ -44,7 +52,7 @@ def _usual_rank(kernel: KernelFile) -> float:
 
 def candidates(op: str, arch: str, facts: Mapping[str, Fact]) -> list[tuple[KernelFile, str]]:
     """Kernels of `op`, best rank first, each with why it does not apply ("" when it does)."""
-    rows = [(k, k.refusal(arch, facts)) for k in kernels() if k.op == op]
+    rows = [(k, k.refusal(arch, facts)) for k in kernels_of(op)]
     return sorted(rows, key=lambda row: (bool(row[1]), -(row[0].ranked(facts) or 0), row[0].stem))
 
 

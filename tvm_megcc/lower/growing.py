@@ -63,6 +63,8 @@ class Growing(ABC):
     requirements: dict[tuple[Size, Size], Requirement] = field(default_factory=dict)
     #: The symbols of the inputs.
     given: frozenset[Symbol] = field(init=False, default=frozenset())
+    #: Where each of them stands first: words for messages.
+    places: dict[Symbol, str] = field(init=False, default_factory=dict)
     #: How many branches and bodies the step to come stands in.
     regions: int = field(init=False, default=0)
     #: What is known of the dims of the function at hand, and what dims are known to be.
@@ -135,8 +137,8 @@ class Growing(ABC):
         if not self.regions:
             if same == 0:
                 raise UnsupportedError(
-                    f"'{name}': a dim is {a} and the model needs {b}, which is never equal; give"
-                    " other sizes with --input-shapes"
+                    f"'{name}': a dim is {a} and the model needs {b}, which is never equal"
+                    f"{self._from(a, b)}; give other sizes with --input-shapes"
                 )
             self.requirement(a, b, name)
             return b
@@ -145,6 +147,11 @@ class Growing(ABC):
         self.let([symbol], [a], name)
         self.requirement(of(symbol), b, name)
         return of(symbol)
+
+    def _from(self, *sizes: Size) -> str:
+        """Which dims of the inputs some sizes follow from, for a message."""
+        found = sorted(self.places[s] for d in sizes for s in symbols(d) if s in self.places)
+        return f" (from {', '.join(dict.fromkeys(found))})" if found else ""
 
     def requirement(self, a: Size, b: Size, name: str) -> None:
         """Let a run with these shapes end where two sizes are not equal."""

@@ -73,6 +73,10 @@ def lower(
             inputs.append(Port(port_name, lowering.parameter(param, port_name, dtype)))
         lowering.symbols += symbols_in(lowering.tensors[p.tensor].shape for p in inputs)
         lowering.given = frozenset(lowering.symbols)
+        for port in inputs:
+            for axis, dim in enumerate(lowering.tensors[port.tensor].shape):
+                for symbol in symbols(dim):
+                    lowering.places.setdefault(symbol, f"input '{port.name}', dim {axis}")
         results = _flat(lowering.body(main))
     for tensor, dtype in zip(results, output_dtypes, strict=bool(output_dtypes)):
         lowering.tensors[tensor] = replace(lowering.tensors[tensor], dtype=dtype)

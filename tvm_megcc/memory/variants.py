@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tvm_megcc.core.program import Bundle, Program, Range, Variant
-from tvm_megcc.dims import as_symbol, at, symbols
+from tvm_megcc.dims import as_multiple, at, bounds, symbols
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory.symbolic import arena_bytes
 
@@ -34,25 +34,31 @@ def sizes_of(bundle: Bundle, shapes: Mapping[str, Sequence[int]]) -> dict[str, i
         if len(shape) != len(dims):
             raise InputError(f"input '{name}' has {len(dims)} dims, not {len(shape)}")
         for axis, (dim, size) in enumerate(zip(dims, shape, strict=True)):
-            symbol = as_symbol(dim)
-            if symbol is None:
+            found = as_multiple(dim)
+            if found is None:
                 if dim != size:
                     raise InputError(f"input '{name}': dim {axis} is {dim}, not {size}")
                 continue
-            low, high = symbol.bounds
+            (factor, symbol), (low, high) = found, bounds(dim)
             if not low <= size <= high:
                 raise InputError(
-                    f"input '{name}': dim '{symbol.name}' is {size}; give {low} to {high}"
+                    f"input '{name}': dim {axis} ('{dim}') is {size}; give {low} to {high}"
                 )
-            if values.setdefault(symbol.name, int(size)) != size:
+            if size % factor:
                 raise InputError(
-                    f"input '{name}': dim '{symbol.name}' is {values[symbol.name]} elsewhere,"
+                    f"input '{name}': dim {axis} ('{dim}') is {size}; give a multiple of {factor}"
+                )
+            other = values.setdefault(symbol.name, int(size) // factor) * factor
+            if other != size:
+                raise InputError(
+                    f"input '{name}': dim {axis} ('{dim}') is {other} by another dim of '{symbol}',"
                     f" not {size}; give one size"
                 )
-    missing = [s.name for port in bundle.inputs for d in port.dims if (s := as_symbol(d))]
-    for name in missing:
-        if name not in values:
-            raise InputError(f"no shape says the size of '{name}'; give the shapes of all inputs")
+    for missing in (s.name for port in bundle.inputs for d in port.dims for s in symbols(d)):
+        if missing not in values:
+            raise InputError(
+                f"no shape says the size of '{missing}'; give the shapes of all inputs"
+            )
     return values
 
 

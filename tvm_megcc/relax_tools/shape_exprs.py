@@ -25,29 +25,82 @@ from tvm_megcc.dims import Size
 #: Attributes of a Relax function: bounds of its dims by name; TVM's own planner reads the first.
 UPPER_BOUNDS, LOWER_BOUNDS = "tir_var_upper_bound", "tir_var_lower_bound"
 
+#: Attributes of a Relax function: dims that are multiples, by name; how many times a symbol, and
+#: its name. The function defines the dim, not the symbol, and casts its parameters to say so:
+#: ``x: (h_times_32,)`` to ``(h_times_32 // 32 * 32,)``.
+FACTORS, BASES = "tvm_megcc.factors", "tvm_megcc.bases"
+
 #: What a function says of its dims, by name: the symbol with its bounds, or the size that a dim is
 #: known to be. A dim of which it says nothing may have any size.
 Symbols = Mapping[str, dims.Symbol | Size]
 
 
-def symbols_of(func: relax.Function) -> dict[str, dims.Symbol]:
+def symbols_of(func: relax.Function) -> dict[str, dims.Symbol | Size]:
     """What the attributes of a function say of its dims."""
+    bounds = bounds_of(func)
+    found: dict[str, dims.Symbol | Size] = {**bounds}
+    for name, multiple in multiples_of(func).items():
+        base = multiple.of.name
+        found[name] = dims.of(bounds.get(base, dims.Symbol(base))) * multiple.factor
+    return found
+
+
+def bounds_of(func: relax.Function) -> dict[str, dims.Symbol]:
+    """The symbols that a function has bounds of, by name."""
     upper, lower = (_numbers(func, key) for key in (UPPER_BOUNDS, LOWER_BOUNDS))
     names = sorted({*upper, *lower})
     return {n: dims.Symbol(n, lower.get(n, 0), upper.get(n)) for n in names}
 
 
+def multiples_of(func: relax.Function) -> dict[str, dims.Multiple]:
+    """The dims of a function that are multiples, by name."""
+    bases = _attribute(func, BASES)
+    return {
+        name: dims.Multiple(factor, dims.Symbol(str(bases[name])))
+        for name, factor in _numbers(func, FACTORS).items()
+    }
+
+
 def _numbers(func: relax.Function, key: str) -> dict[str, int]:
+    return {name: int(value) for name, value in _attribute(func, key).items()}
+
+
+def _attribute(func: relax.Function, key: str) -> dict[str, Any]:
     found = func.attrs[key] if func.attrs and key in func.attrs else {}
-    return {str(name): int(value) for name, value in dict(found).items()}
+    return {str(name): value for name, value in dict(found).items()}
 
 
 def with_bounds(func: relax.Function, found: Iterable[dims.Symbol]) -> relax.Function:
     """A function with the bounds of these symbols added to those that it has."""
-    known = symbols_of(func) | {s.name: s for s in found}
+    known = bounds_of(func) | {s.name: s for s in found}
+    for name, multiple in multiples_of(func).items():
+        base = known.get(multiple.of.name)
+        if base is not None:  # TVM reads bounds of what it has a variable for
+            high = None if base.high is None else base.high * multiple.factor
+            known[name] = dims.Symbol(name, base.low * multiple.factor, high)
     lower = {s.name: s.low for s in known.values()}
     upper = {s.name: s.high for s in known.values() if s.high is not None}
     return func.with_attrs({LOWER_BOUNDS: lower, UPPER_BOUNDS: upper})
+
+
+def with_multiples(func: relax.Function, found: Mapping[str, dims.Multiple]) -> relax.Function:
+    """A function with dims that are multiples, by name, added to those that it has."""
+    known = multiples_of(func) | dict(found)
+    if not known:
+        return func
+    factors = {name: multiple.factor for name, multiple in known.items()}
+    bases = {name: multiple.of.name for name, multiple in known.items()}
+    return func.with_attrs({FACTORS: factors, BASES: bases})
+
+
+def name_of_multiple(multiple: dims.Multiple) -> str:
+    """What a function calls a dim that is a multiple."""
+    return f"{multiple.of.name}_times_{multiple.factor}"
+
+
+def base_of(multiple: dims.Multiple, variable: tirx.Var) -> Any:
+    """The symbol of a multiple, as TVM computes it from the dim."""
+    return tirx.FloorDiv(variable, tirx.IntImm("int64", multiple.factor))
 
 
 def symbol_of(name: str, symbols: Symbols) -> dims.Symbol:
@@ -80,6 +133,10 @@ _BINARY: dict[type, Callable[[Size, Size], Size]] = {
 
 def size_of(expr: object, symbols: Symbols) -> Size | None:
     """An expression over these dims as a `Size`; None when it is something else."""
+    rule = _BINARY.get(type(expr))
+    if rule is not None:
+        a, b = size_of(expr.a, symbols), size_of(expr.b, symbols)  # type: ignore[attr-defined]
+        return None if a is None or b is None else rule(a, b)
     if isinstance(expr, int):
         return int(expr)
     if isinstance(expr, tirx.IntImm):
@@ -96,11 +153,7 @@ def size_of(expr: object, symbols: Symbols) -> Size | None:
         return _select([expr.condition, expr.true_value, expr.false_value], symbols)
     if isinstance(expr, tvm.ir.Call) and getattr(expr.op, "name", "") == "prim.if_then_else":
         return _select(expr.args, symbols)
-    rule = _BINARY.get(type(expr))
-    if rule is None:
-        return None
-    a, b = (size_of(e, symbols) for e in (expr.a, expr.b))  # type: ignore[attr-defined]
-    return None if a is None or b is None else rule(a, b)
+    return None
 
 
 def _select(exprs: Iterable[object], symbols: Symbols) -> Size | None:
@@ -122,10 +175,17 @@ def sizes_of(shape: object, symbols: Symbols) -> tuple[Size, ...] | None:
     return None if None in found else tuple(found)  # type: ignore[arg-type]
 
 
-def variables_of(func: relax.Function) -> dict[str, tirx.Var]:
-    """The symbolic dims of a function by name: of its parameters and of its values."""
+def variables_of(func: relax.Function) -> dict[str, Any]:
+    """The symbolic dims of a function by name: of its parameters and of its values.
+
+    What a dim is a multiple of has no variable, but an expression.
+    """
     found = relax.analysis.free_symbolic_vars(func) + relax.analysis.defined_symbolic_vars(func)
-    return {str(v.name): v for v in found}
+    named: dict[str, Any] = {str(v.name): v for v in found}
+    for name, multiple in multiples_of(func).items():
+        if name in named:
+            named.setdefault(multiple.of.name, base_of(multiple, named[name]))
+    return named
 
 
 def prim_of(size: Size, variables: Mapping[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tvm_megcc.advice import of_ports
-from tvm_megcc.dims import Symbol
+from tvm_megcc.dims import Symbol, factor_of
 from tvm_megcc.report.profile import Profile
 
 #: Shares of a run's time from which on a sentence is worth it.
@@ -22,7 +22,7 @@ def better(facts: Mapping[str, Any], arch: str, profile: Profile | None) -> Iter
     """The sentences, what concerns the whole first."""
     entry = facts["archs"][arch]
     if not _is_listed(entry):
-        yield from _of_dims(facts)
+        yield from _of_dims(facts, entry)
     yield from _of_package(entry, arch)
     if profile is not None:
         yield from _of_profile(profile)
@@ -34,18 +34,24 @@ def _is_listed(entry: Mapping[str, Any]) -> bool:
     return bool(ranges) and all(high == low + 1 for low, high in ranges)
 
 
-def _of_dims(facts: Mapping[str, Any]) -> Iterator[str]:
+def _of_dims(facts: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[str]:
     symbols = {s["name"]: Symbol(s["name"], s["low"], s["high"]) for s in facts["symbols"]}
     ports = [
         SimpleNamespace(
             name=port["name"],
             shape=tuple(port["shape"]),
-            symbols=tuple(symbols[d] for d in port["shape"] if d in symbols),
+            symbols=tuple(
+                symbols[name]
+                for name in (factor_of(d)[1] for d in port["shape"] if isinstance(d, str))
+                if name in symbols
+            ),
         )
         for port in facts["inputs"]
     ]
     outputs = [SimpleNamespace(name=p["name"], shape=tuple(p["shape"])) for p in facts["outputs"]]
-    yield from of_ports(ports, outputs)
+    programs = entry.get("functions") or [{}]
+    equal = [(a, b) for a, b in programs[-1].get("equal", ())]
+    yield from of_ports(ports, outputs, equal)
 
 
 def _of_package(entry: Mapping[str, Any], arch: str) -> Iterator[str]:

@@ -31,12 +31,20 @@ int raise_problem(const megcc_context_t *context, megcc_status_t status) {
   }
   if (p.reason == MEGCC_SHAPE_BOUNDS) {
     snprintf(numbers, sizeof(numbers), " (%d; it takes %d to %d)", p.value, p.low, p.high);
+  } else if (p.reason == MEGCC_SHAPE_MULTIPLE) {
+    snprintf(numbers, sizeof(numbers), " (%d; it takes multiples of %d)", p.value, p.low);
   } else {
     snprintf(numbers, sizeof(numbers), " (%d and %d)", p.value, p.low);
   }
   if (p.reason == MEGCC_SHAPE_REQUIRED && p.name != NULL) {
-    snprintf(message, sizeof(message), "'%.200s': %s%s", p.name,
-             megcc_shape_reason_string(p.reason), numbers);
+    megcc_tensor_info_t from;
+    char origin[200] = "";
+    if (megcc_input_info(context, p.input, &from) == MEGCC_OK && p.axis < from.rank) {
+      snprintf(origin, sizeof(origin), "; from '%.100s', dim %d = %d", from.name, (int)p.axis,
+               (int)from.dims[p.axis]);
+    }
+    snprintf(message, sizeof(message), "'%.200s': %s%s%s", p.name,
+             megcc_shape_reason_string(p.reason), numbers, origin);
     return raise_error("ValueError", message);
   }
   snprintf(message, sizeof(message), "'%.200s', dim %d%s%.100s: %s%s",

@@ -25,6 +25,15 @@ void check_run(megcc_status_t status, megcc_context_t *context) {
 }
 
 #if MODEL_HAS_SHAPES
+// Which dim of an input a value inside the model follows from.
+static void print_origin(const megcc_context_t *context, const megcc_shape_problem_t *p) {
+  megcc_tensor_info_t info;
+  if (p->reason != MEGCC_SHAPE_REQUIRED && p->reason != MEGCC_SHAPE_NEGATIVE) return;
+  if (megcc_input_info(context, p->input, &info) != MEGCC_OK || p->axis >= info.rank) return;
+  fprintf(stderr, "; from input '%s', dim %ld = %ld", info.name, (long)p->axis,
+          (long)info.dims[p->axis]);
+}
+
 void check_shape(megcc_status_t status, const megcc_context_t *context) {
   megcc_shape_problem_t p;
   if (status != MEGCC_ERR_SHAPE && status != MEGCC_ERR_NO_SHAPE) {
@@ -50,12 +59,16 @@ void check_shape(megcc_status_t status, const megcc_context_t *context) {
       fprintf(stderr, ": it is %ld, the model takes %ld to %ld", (long)p.value, (long)p.low,
               (long)p.high);
       break;
+    case MEGCC_SHAPE_MULTIPLE:
+      fprintf(stderr, ": it is %ld, the model takes multiples of %ld", (long)p.value, (long)p.low);
+      break;
     case MEGCC_SHAPE_FIXED:
     case MEGCC_SHAPE_DIFFERENT:
     case MEGCC_SHAPE_REQUIRED: fprintf(stderr, ": %ld and %ld", (long)p.value, (long)p.low); break;
     case MEGCC_SHAPE_NEGATIVE: fprintf(stderr, ": %ld", (long)p.value); break;
     default: break;
   }
+  print_origin(context, &p);
   fprintf(stderr, "\n");
   exit(1);
 }

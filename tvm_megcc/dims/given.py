@@ -1,0 +1,60 @@
+"""What a user says of an input's dim: a size, a name, bounds, a multiple of something.
+
+Example
+-------
+>>> read("1..64"), str(read("32*h")), read("32*(h=1..20)").of.high, read("batch")
+(Symbol(name='', low=1, high=64), '32*h', 20, 'batch')
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from .size import Symbol
+
+_NAME = r"[A-Za-z_]\w*"
+_BOUNDS = rf"(?:({_NAME})\s*=\s*)?(\d+)\s*\.\.\s*(\d+)?"
+_MULTIPLE = rf"(\d+)\s*\*\s*(?:({_NAME})|\?|\(\s*{_BOUNDS}\s*\))"
+
+
+@dataclass(frozen=True, slots=True)
+class Multiple:
+    """A dim that is `factor` times a symbol, which has bounds of its own; its name may be empty."""
+
+    factor: int
+    of: Symbol
+
+    def __str__(self) -> str:
+        return f"{self.factor}*{self.of.name}"
+
+    def named(self, name: str) -> Multiple:
+        """The same with this name for the symbol."""
+        return replace(self, of=replace(self.of, name=name))
+
+
+#: A size, a name, bounds, a multiple; None or -1 is what the model says.
+GivenDim = int | str | Symbol | Multiple | None
+
+
+def read(text: str) -> str | Symbol | Multiple:
+    """Bounds (``1..64``, ``n=1..64``) or a multiple (``32*h``, ``32*(h=1..20)``, ``32*?``).
+
+    Any other text is a name.
+    """
+    if bounds := re.fullmatch(_BOUNDS, text):
+        return _symbol(bounds[1], bounds[2], bounds[3])
+    found = re.fullmatch(_MULTIPLE, text)
+    if found is None or int(found[1]) < 2:
+        return text
+    return Multiple(int(found[1]), _symbol(found[2] or found[3], found[4] or "0", found[5]))
+
+
+def factor_of(dim: str) -> tuple[int, str]:
+    """The text of a dim as a factor and a name: ``32*h`` is 32 times ``h``, any other is itself."""
+    found = read(dim)
+    return (found.factor, found.of.name) if isinstance(found, Multiple) else (1, dim)
+
+
+def _symbol(name: str | None, low: str, high: str | None) -> Symbol:
+    return Symbol(name or "", int(low), None if high is None else int(high))

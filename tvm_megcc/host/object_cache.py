@@ -1,0 +1,202 @@
+"""Compiled objects of packages, kept in the user's cache: packages share kernels and the runtime.
+
+Enters: a folder in which a package is built, and the commands that make would run there. Leaves:
+the objects of those that an earlier build ran. An object is found again by all that it depends on:
+the compiler, its flags, and the text of its source and of the package's headers that it includes.
+What the compiler brings itself counts as the compiler.
+
+ccache does the same: where it is the compiler, nothing is done here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tvm_megcc.core import user_cache
+from tvm_megcc.host import files
+
+#: How many objects are kept, the latest used ones; and by how many more there are some are dropped.
+KEEP, SLACK = 2048, 256
+
+#: What is shared among packages: the runtime and the kernels. What else there is reads the weights,
+#: or headers of the operating system, which are nothing of the compiler's.
+SHARED = "src/"
+
+_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(.)([^\">\n]*)", re.MULTILINE)
+
+#: Flags that write more than the object, or into it where it was built.
+_NOT_ALONE = re.compile(
+    r"-g.*|--coverage|-ftest-coverage|-fprofile.*|-save-temps.*|-fsave.*|-fdump.*|-fstack-usage"
+    r"|-fcallgraph-info.*|-ftime-trace.*|-Wa,.*"
+)
+
+#: Variables of the environment that compilers of the GCC family read.
+_VARIABLES = ("CPATH", "C_INCLUDE_PATH", "GCC_EXEC_PREFIX", "COMPILER_PATH", "SOURCE_DATE_EPOCH")
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """A command of make's that compiles a file; paths are relative to the folder of the build."""
+
+    words: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        return self.words[-1]
+
+    @property
+    def object(self) -> str:
+        return self.words[self.words.index("-o") + 1]
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the object may be of use for another package, and is all that is made."""
+        return self.source.startswith(SHARED) and not any(
+            _NOT_ALONE.fullmatch(word) for word in self.words
+        )
+
+
+def compilations(lines: Iterable[str]) -> list[Compilation]:
+    """What make, told to print its commands, would compile."""
+    found = []
+    for line in lines:
+        words = tuple(line.split())
+        if "-c" in words and "-o" in words[:-1] and words[-1].endswith(".c"):
+            found.append(Compilation(words))
+    return found
+
+
+def restore(
+    where: Path, wanted: Iterable[Compilation], compiler: str
+) -> tuple[int, dict[Path, Path]]:
+    """Put objects that are known into the folder `where`, as if make had just built them.
+
+    Returns
+    -------
+    int, dict of path to path
+        How many there were; the missing ones, and where `keep` puts them once they are built.
+    """
+    root = user_cache.folder("objects")
+    identity = _identity(compiler)
+    missing: dict[Path, Path] = {}
+    known = 0
+    texts = _Texts(where)
+    if root is None or identity is None:
+        return known, missing
+    for one in wanted:
+        target = where / one.object
+        if not one.is_shared or target.exists():  # make knows whether it is still right
+            continue
+        key = _key(texts, one, identity)
+        if key is None:
+            continue
+        entry = root / f"{key}.o"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.utime(entry)
+            _copy(entry, target)
+            known += 1
+        except OSError:
+            target.unlink(missing_ok=True)
+            missing[target] = entry
+    return known, missing
+
+
+def keep(built: Mapping[Path, Path]) -> None:
+    """Remember objects that were built; a full disk is no error."""
+    try:
+        for target, entry in built.items():
+            with files.sibling_directory(entry) as fresh:
+                _copy(target, fresh / entry.name)
+                for made in sorted(fresh.iterdir()):  # what make knows of an object before it
+                    made.rename(entry.with_name(made.name))
+        for folder in {entry.parent for entry in built.values()}:
+            _drop_old(folder)
+    except OSError:
+        pass
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy an object, not link it: make would change what is built again; and its dependencies."""
+    depends = source.with_suffix(".d")
+    if depends.exists():
+        shutil.copyfile(depends, target.with_suffix(".d"))
+    shutil.copyfile(source, target)
+
+
+def _drop_old(folder: Path) -> None:
+    entries = [Path(e) for e in os.scandir(folder) if e.name.endswith(".o")]
+    if len(entries) > KEEP + SLACK:
+        for old in sorted(entries, key=lambda path: path.stat().st_mtime)[:-KEEP]:
+            old.unlink(missing_ok=True)
+            old.with_suffix(".d").unlink(missing_ok=True)
+
+
+def _identity(compiler: str) -> str | None:
+    """What says that a compiler is the same one; None for ccache, and for one that is not found."""
+    words = compiler.split()
+    program = shutil.which(words[0]) if words else None
+    if program is None:
+        return None
+    path = Path(program).resolve()
+    if path.name == "ccache":
+        return None
+    state = path.stat()
+    variables = [f"{name}={os.environ[name]}" for name in _VARIABLES if name in os.environ]
+    return "\0".join([str(path), str(state.st_size), str(state.st_mtime_ns), *variables])
+
+
+def _key(texts: _Texts, one: Compilation, identity: str) -> str | None:
+    """The name of an object; None where it is not known what it includes."""
+    folders = [word.removeprefix("-I") for word in one.words if word.startswith("-I")]
+    pairs = zip(one.words, one.words[1:], strict=False)
+    before = [word for option, word in pairs if option in ("-include", "-imacros")]
+    found = texts.of([*before, one.source], folders)
+    if found is None:
+        return None
+    digest = hashlib.sha256(identity.encode())
+    for part in (" ".join(one.words).encode(), *(p for row in found for p in row)):
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()[:40]
+
+
+class _Texts:
+    """The files of a package as its sources include them, each read once."""
+
+    def __init__(self, where: Path) -> None:
+        self.where = where
+        self.read: dict[str, tuple[bytes, list[tuple[bytes, bytes]]]] = {}
+
+    def of(
+        self, sources: Iterable[str], folders: Sequence[str]
+    ) -> list[tuple[bytes, bytes]] | None:
+        """Path and digest of sources and of all that they may include, whatever the conditions are.
+
+        What is in none of the folders is the compiler's. None where a macro names a file.
+        """
+        found: dict[str, bytes] = {}
+        left = list(sources)
+        while left:
+            path = left.pop()
+            if path in found:
+                continue
+            found[path], included = self._file(path)
+            for mark, name in included:
+                if mark not in b'"<':
+                    return None
+                near = [os.path.dirname(path)] if mark == b'"' else []
+                places = (os.path.join(f, os.fsdecode(name)) for f in (*near, *folders))
+                left += [p for p in map(os.path.normpath, places) if (self.where / p).is_file()]
+        return [(os.fsencode(path), digest) for path, digest in sorted(found.items())]
+
+    def _file(self, path: str) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+        if path not in self.read:
+            content = (self.where / path).read_bytes()
+            self.read[path] = hashlib.sha256(content).digest(), _INCLUDE.findall(content)
+        return self.read[path]
