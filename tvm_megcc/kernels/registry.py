@@ -86,13 +86,14 @@ def alternatives(op: str, arch: str, facts: Mapping[str, Fact]) -> tuple[KernelF
 
 
 def choices(op: str, arch: str, facts: Mapping[str, Fact]) -> tuple[KernelFile, ...]:
-    """All applicable kernels of any rank, best rank first, then what may be set of the best.
+    """All applicable kernels of any rank, with what may be set of the best, by what they promise.
 
-    The first are those of `alternatives`, which are what there is without measuring.
+    The first are those of `alternatives`, which are what there is without measuring. Then come
+    their settings: a kernel of a lower rank is seldom better.
     """
     first = alternatives(op, arch, facts)
     others = [k for k, why in candidates(op, arch, facts) if not why and k not in first]
-    return (*first, *others, *(form for kernel in first for form in settings(kernel)))
+    return (*first, *(form for kernel in first for form in settings(kernel)), *others)
 
 
 def settings(kernel: KernelFile) -> tuple[KernelFile, ...]:
