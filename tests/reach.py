@@ -77,8 +77,8 @@ def reached(
 def matched(mod: tvm.IRModule, archs: Sequence[str] = ARCHITECTURES) -> set[Point]:
     """What a Relax module reaches that is ready to be given kernels."""
     found: set[Point] = set()
-    for _, func in plain_functions(mod):
-        for arch in archs:
+    for arch in archs:
+        for _, func in plain_functions(passes.NarrowBf16Weights(arch)(mod)):
             for match in find_matches(func, arch).values():
                 found.update(f"kernel {kernel.stem}" for kernel in match.kernels)
                 codes = _points_of(match.request.op)

@@ -92,6 +92,9 @@ def quantised() -> onnx.ModelProto:
     g.add("Mul", total, step)
     real = [g.add("DequantizeLinear", g.x(2, n, 40), one, zero) for n in (5, 30)]
     g.add("MatMul", real[0], g.add("Transpose", real[1], perm=[0, 2, 1]))
+    # Zero points of the data's on both sides, or one that no kernel packs.
+    total = g.add("MatMulInteger", data, g.x(40, 30), point)
+    g.add("Mul", g.add("Cast", total, to=F32), step)
     # What is beside them.
     for op in ("Add", "Mul"):
         real = [g.add("DequantizeLinear", g.x(1, 8, 6, 7), one, zero) for _ in range(2)]
