@@ -293,11 +293,17 @@ def without_unread(
     data = arrays[node.input[0]] if node.op_type == "Resize" else np.zeros(0, np.int8)
     if data.dtype.kind != "f" or np.isfinite(data).all():
         return results
-    known = np.isfinite(data)
-    zero, one = (
-        again(node, {**arrays, node.input[0]: np.where(known, data, data.dtype.type(v))})[0]
-        for v in (0, 1)
-    )
-    # A position within the rounding of f32 may be an element's own, too.
-    unread = (zero == one) | (np.abs(one - zero) <= 1e-4)
-    return [np.where(unread, zero, results[0]).astype(results[0].dtype)]
+
+    def weighted(array: Array) -> Array:
+        (found,) = again(node, {**arrays, node.input[0]: array.astype(data.dtype)})
+        return found
+
+    nothing = weighted(np.zeros(data.shape))  # what stands outside may be a constant
+    found = weighted(np.where(np.isfinite(data), data, 0))
+    with np.errstate(all="ignore"):
+        for there, is_it in ((np.inf, np.isposinf), (-np.inf, np.isneginf), (np.nan, np.isnan)):
+            weight = weighted(is_it(data)) - nothing
+            # A position within the rounding of f32 may be an element's own, too.
+            read = np.abs(weight) > 1e-4
+            found = np.where(read, found + np.sign(weight) * there, found)
+    return [found.astype(results[0].dtype)]
