@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tvm
 
+import tvm_megcc
 from tests.dispatch.support import call, dense, expected, machine, scales, scales_expected
 from tvm_megcc import driver, relay
 from tvm_megcc.dispatch import dispatch
@@ -25,6 +27,22 @@ def test_both_machines_take_multiples_and_nothing_else() -> None:
         np.testing.assert_array_equal(call(vm, x), scales_expected(x))
     with pytest.raises(Exception, match="match_cast"):
         call(vm, np.zeros((1, 2, 8, 6), "float32"))
+    graph = relay.GraphModule(relay.build(mod, target="tvm_megcc")["default"](tvm.cpu()))
+    graph.run(x=x)
+    np.testing.assert_array_equal(graph.get_output(0).numpy(), scales_expected(x))
+    with pytest.raises(ValueError, match="'x', dim 3, w: .* it takes multiples of 4"):
+        graph.set_input("x", np.zeros((1, 2, 8, 6), "float32"))
+    with pytest.raises(ValueError, match="'x', dim 2, h: .* it takes 4 to 32"):
+        graph.set_input("x", np.zeros((1, 2, 36, 8), "float32"))
+
+
+def test_regions_in_tvm_take_multiples() -> None:
+    mod, _ = relay.frontend.from_onnx(
+        scales(), shape={"x": (1, 2, "4*h", "4*w")}, freeze_params=True
+    )
+    mod = tvm_megcc.transform.CompileRegions()(tvm_megcc.partition_for_megcc(mod))
+    x = np.random.default_rng(0).standard_normal((1, 2, 4, 12)).astype("float32")
+    np.testing.assert_array_equal(call(machine(mod), x), scales_expected(x))
 
 
 def test_what_tells_sizes_apart_before_the_run() -> None:

@@ -69,7 +69,9 @@ class ScalarsApart:
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         relax_functions = [f for f in mod.functions.values() if isinstance(f, relax.Function)]
-        if all(len(variables_of(f)) < 2 for f in relax_functions):
+        dims = [[v for v in variables_of(f).values() if isinstance(v, tirx.Var)]
+                for f in relax_functions]  # fmt: skip
+        if all(len(found) < 2 for found in dims):
             return mod
         taken = {
             gvar: frozenset(p.name for p in func.params if isinstance(p.ty, tvm.ir.PrimType))

@@ -76,11 +76,13 @@ static int set_shape(execution_t *e, uint32_t index, const DLTensor *tensor,
     if (tensor->shape[i] < 0 || tensor->shape[i] > INT32_MAX) return raise_shape(tensor, info);
     dims[i] = (int32_t)tensor->shape[i];
   }
-  if (megcc_set_input_shape(e->context, index, tensor->ndim, dims) != MEGCC_OK) {
-    return raise_shape(tensor, info);
+  megcc_status_t status = megcc_set_input_shape(e->context, index, tensor->ndim, dims);
+  if (status != MEGCC_OK) {
+    return is_about_a_size(e->context) ? raise_problem(e->context, status)
+                                       : raise_shape(tensor, info);
   }
   e->provided = 0;
-  const megcc_status_t status = megcc_input_info(e->context, index, info);
+  status = megcc_input_info(e->context, index, info);
   return status == MEGCC_OK ? 0 : raise_status("input", status);
 }
 

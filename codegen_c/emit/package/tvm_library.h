@@ -39,6 +39,9 @@ void release(void *user, void *data, size_t bytes);
 // Sets TVM's error to what is wrong with the shapes, in words, and returns -1.
 int raise_problem(const megcc_context_t *context, megcc_status_t status);
 
+// Whether the shape that was refused last has a size that its dim, which is open, may not have.
+int is_about_a_size(const megcc_context_t *context);
+
 // ---- tvm_execution.c -------------------------------------------------------------------------
 // A result that is not 0 says that TVM's error is set.
 

@@ -22,6 +22,12 @@ void release(void *user, void *data, size_t bytes) {
   free(((void **)data)[-1]);
 }
 
+int is_about_a_size(const megcc_context_t *context) {
+  megcc_shape_problem_t p;
+  return megcc_shape_problem(context, &p) == MEGCC_OK &&
+         (p.reason == MEGCC_SHAPE_BOUNDS || p.reason == MEGCC_SHAPE_MULTIPLE);
+}
+
 int raise_problem(const megcc_context_t *context, megcc_status_t status) {
   char message[kMessageBytes], numbers[64];
   megcc_shape_problem_t p;
@@ -54,6 +60,11 @@ int raise_problem(const megcc_context_t *context, megcc_status_t status) {
   return raise_error("ValueError", message);
 }
 #else
+int is_about_a_size(const megcc_context_t *context) {
+  (void)context;
+  return 0;
+}
+
 int raise_problem(const megcc_context_t *context, megcc_status_t status) {
   (void)context;
   return raise_status("the model's shapes", status);
