@@ -101,10 +101,23 @@ MEGCC_INLINE megcc_vf megcc_vf_min(megcc_vf a, megcc_vf b) { return vminq_f32(a,
 MEGCC_INLINE megcc_vf megcc_vf_max(megcc_vf a, megcc_vf b) { return vmaxq_f32(a, b); }
 MEGCC_INLINE megcc_vf megcc_vf_neg(megcc_vf a) { return vnegq_f32(a); }
 MEGCC_INLINE megcc_vf megcc_vf_abs(megcc_vf a) { return vabsq_f32(a); }
+#if defined(__arm__)
+// gcc compares lane by lane where it is given the intrinsics: Armv7's vectors are not all of IEEE.
+#define MEGCC_NEON_COMPARE(name, instruction)          \
+  MEGCC_INLINE megcc_vm name(megcc_vf a, megcc_vf b) { \
+    megcc_vm m;                                        \
+    __asm__(instruction : "=w"(m) : "w"(a), "w"(b));   \
+    return m;                                          \
+  }
+MEGCC_NEON_COMPARE(megcc_vf_lt, "vcgt.f32 %q0, %q2, %q1")
+MEGCC_NEON_COMPARE(megcc_vf_le, "vcge.f32 %q0, %q2, %q1")
+MEGCC_NEON_COMPARE(megcc_vf_eq, "vceq.f32 %q0, %q1, %q2")
+#else
 MEGCC_INLINE megcc_vm megcc_vf_lt(megcc_vf a, megcc_vf b) { return vcltq_f32(a, b); }
 MEGCC_INLINE megcc_vm megcc_vf_le(megcc_vf a, megcc_vf b) { return vcleq_f32(a, b); }
 MEGCC_INLINE megcc_vm megcc_vf_eq(megcc_vf a, megcc_vf b) { return vceqq_f32(a, b); }
-MEGCC_INLINE megcc_vm megcc_vf_ne(megcc_vf a, megcc_vf b) { return vmvnq_u32(vceqq_f32(a, b)); }
+#endif
+MEGCC_INLINE megcc_vm megcc_vf_ne(megcc_vf a, megcc_vf b) { return vmvnq_u32(megcc_vf_eq(a, b)); }
 MEGCC_INLINE megcc_vm megcc_vm_and(megcc_vm a, megcc_vm b) { return vandq_u32(a, b); }
 MEGCC_INLINE megcc_vm megcc_vm_or(megcc_vm a, megcc_vm b) { return vorrq_u32(a, b); }
 MEGCC_INLINE megcc_vm megcc_vm_not(megcc_vm a) { return vmvnq_u32(a); }
@@ -180,17 +193,17 @@ MEGCC_INLINE megcc_vf megcc_vf_round(megcc_vf a) {
   const uint32x4_t sign = vdupq_n_u32(0x80000000u);
   const float32x4_t big = vdupq_n_f32(8388608.0f), mag = vabsq_f32(a);
   const float32x4_t r = vsubq_f32(vaddq_f32(mag, big), big);
-  return vbslq_f32(vcltq_f32(mag, big), vbslq_f32(sign, a, r), a);
+  return vbslq_f32(megcc_vf_lt(mag, big), vbslq_f32(sign, a, r), a);
 }
 MEGCC_INLINE megcc_vf megcc_vf_trunc(megcc_vf a) {
   const uint32x4_t sign = vdupq_n_u32(0x80000000u);
   const float32x4_t r = vcvtq_f32_s32(vcvtq_s32_f32(a));
-  const uint32x4_t small = vcltq_f32(vabsq_f32(a), vdupq_n_f32(8388608.0f));
+  const uint32x4_t small = megcc_vf_lt(vabsq_f32(a), vdupq_n_f32(8388608.0f));
   return vbslq_f32(small, vbslq_f32(sign, a, r), a);
 }
 MEGCC_INLINE megcc_vf megcc_vf_floor(megcc_vf a) {
   const float32x4_t r = megcc_vf_round(a);
-  const float32x4_t down = vbslq_f32(vcgtq_f32(r, a), vdupq_n_f32(1.0f), vdupq_n_f32(0.0f));
+  const float32x4_t down = vbslq_f32(megcc_vf_lt(a, r), vdupq_n_f32(1.0f), vdupq_n_f32(0.0f));
   return vbslq_f32(vdupq_n_u32(0x80000000u), a, vsubq_f32(r, down));
 }
 MEGCC_INLINE megcc_vf megcc_vf_ceil(megcc_vf a) { return vnegq_f32(megcc_vf_floor(vnegq_f32(a))); }

@@ -26,7 +26,7 @@ MEGCC_INLINE float32x4_t megcc_quantize_least(const megcc_quantize_t *q, float32
 #if defined(__aarch64__)
   return vmaxnmq_f32(v, q->low);
 #else
-  return vbslq_f32(vcgeq_f32(v, q->low), v, q->low);
+  return megcc_vf_select(megcc_vf_le(q->low, v), v, q->low);
 #endif
 }
 
