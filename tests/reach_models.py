@@ -107,8 +107,9 @@ def quantised() -> onnx.ModelProto:
         real = g.add("DequantizeLinear", g.x(1, 8, 6, 7), one, zero)
         window = {"kernel_shape": [2, 2], "pads": [1] * 4, "count_include_pad": count}
         g.add("QuantizeLinear", g.add("AveragePool", real, **window), one, zero)
-    real = g.add("Softmax", g.add("DequantizeLinear", g.x(3, 12), one, zero))
-    g.add("QuantizeLinear", real, one, zero)
+    for axis in (-1, 0):
+        real = g.add("Softmax", g.add("DequantizeLinear", g.x(3, 12), one, zero), axis=axis)
+        g.add("QuantizeLinear", real, one, zero)
     whole = [conv(8, 1, 1), one, zero, one, zero]
     g.add("QLinearGlobalAveragePool", *whole, domain="com.microsoft")
     return g.model()

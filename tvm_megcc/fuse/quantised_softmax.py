@@ -1,4 +1,4 @@
-"""qsoftmax: the softmax of an 8-bit tensor along its last axis that is quantised again.
+"""qsoftmax: the softmax of an 8-bit tensor that is quantised again.
 
 quantize(softmax(dequantize(x)))
 """
@@ -31,8 +31,11 @@ def _softmax(parts: Parts, tail: Tail) -> Request | None:
     if not shape or step is None or held is None or dtype_of(parts["x"]) not in EIGHT_BITS:
         return None
     axis = int(parts["root"].attrs.axis) % len(shape)
-    if product(shape[axis + 1 :]) != 1 or not step[0] > 0:
+    if not step[0] > 0:
         return None
     table = np.exp(-np.arange(256) * np.float64(step[0])).astype(np.float32)
-    facts = {"outer": product(shape[:axis]), "axis": shape[axis], "y_scale": float(held[0])}
+    facts = {
+        "outer": product(shape[:axis]), "axis": shape[axis], "inner": product(shape[axis + 1 :]),
+        "y_scale": float(held[0]),
+    }  # fmt: skip
     return Request("qsoftmax", {**facts, **held[1]}, {"x": parts["x"], "table": table})

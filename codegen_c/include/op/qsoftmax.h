@@ -1,19 +1,20 @@
-// op qsoftmax: softmax of rows of 8-bit integers, as 8-bit integers.
+// op qsoftmax: softmax of 8-bit integers along an axis, as 8-bit integers.
 //
-//   in    x: X [outer, axis]
+//   in    x: X [outer, axis, inner]
 //   in    table: T [256]
-//   out   y: Y [outer, axis]
+//   out   y: Y [outer, axis, inner]
 //
-// table[d] is exp(-d * scale of x), for every d that the largest element of a row is more than
-// another one: it is all that a softmax knows of x. With e[i] the entries of a row's elements and S
-// their sum, one after the other from the first on, y[i] is round(e[i] * (1 / (S * Y_SCALE))) +
-// Y_ZERO within LOW..HIGH: all of it is f32, every step rounded, halves to even. y may be the
-// memory of x.
+// table[d] is exp(-d * scale of x), for every d that the largest element along the axis is
+// more than another one: it is all that a softmax knows of x. With e[i] the entries of the elements
+// along it and S their sum, one after the other from the first on, y[i] is round(e[i] * (1 / (S *
+// Y_SCALE))) + Y_ZERO within LOW..HIGH: all of it is f32, every step rounded, halves to even. y may
+// be the memory of x.
 #ifndef MEGCC_OP_QSOFTMAX_H
 #define MEGCC_OP_QSOFTMAX_H
 enum {
   QSOFTMAX_OUTER,
   QSOFTMAX_AXIS,
+  QSOFTMAX_INNER,
   QSOFTMAX_Y_SCALE,  // float bits
   QSOFTMAX_Y_ZERO,
   QSOFTMAX_LOW,  // limits of y, of its type

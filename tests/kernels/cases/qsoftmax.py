@@ -1,4 +1,4 @@
-"""qsoftmax: rows of bytes: pairs of types, tails, halves, distances of 0 to 255, to the bit."""
+"""qsoftmax: rows and columns: pairs of types, tails, halves, distances of 0 to 255, to the bit."""
 
 from __future__ import annotations
 
@@ -15,18 +15,24 @@ CASES = [
     {"outer": 1, "axis": 7, "x": "u8", "y": "u8", "in": 30.0},
     {"outer": 0, "axis": 5, "x": "i8", "y": "i8"},
     {"outer": 4, "axis": 0, "x": "i8", "y": "i8"},
+    *({"outer": o, "axis": n, "inner": i, "x": x, "y": y} for (o, n, i), (x, y) in
+      zip(((1, 1, 3), (2, 5, 64), (3, 21, 65), (2, 3, 130)), _PAIRS, strict=True)),
+    {"outer": 2, "axis": 2, "inner": 5, "x": "i8", "y": "i8", "same": 1, "out": 1 / 255},
+    {"outer": 1, "axis": 7, "inner": 9, "x": "u8", "y": "u8", "in": 30.0},
+    *({"outer": o, "axis": n, "inner": i, "x": "u8", "y": "i8"}
+      for o, n, i in ((0, 5, 3), (4, 0, 2), (4, 3, 0))),
 ]  # fmt: skip
 
 
 def facts(row):
     ends = np.iinfo(TYPES[row["y"]])
     scale = float(np.float32(row.get("out", 1 / 256)))
-    return {**row, "y_scale": scale, "y_zero": int(ends.min), "low": int(ends.min),
+    return {"inner": 1, **row, "y_scale": scale, "y_zero": int(ends.min), "low": int(ends.min),
             "high": int(ends.max)}  # fmt: skip
 
 
 def operands(f, rng):
-    x = integers(rng, (f["outer"], f["axis"]), f["x"])
+    x = integers(rng, (f["outer"], f["axis"], f["inner"]), f["x"])
     x = np.full_like(x, 5) if f.get("same") else x
     return [x, np.exp(-np.arange(256) * f.get("in", 0.07)).astype(np.float32)]
 
