@@ -1,9 +1,13 @@
 """Integer operators against ONNX Runtime: exact, halves and saturation included."""
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
 from tests.ops.cases import Weight, check_node, rand
+from tvm_megcc.errors import MegccError
+from tvm_megcc.frontend import from_onnx
 
 HALVES = np.array([[-300, -2.5, -1.5, -0.5, 0.5], [1.5, 2.5, 127.5, 254.5, 400]], np.float32)
 
@@ -97,3 +101,18 @@ def test_one_quantised(op, attrs):
     operands = [rand(3, 4, dtype="int8"), scale(0.06), point(-11, "int8"),
                 scale(0.04), point(5, "int8")]  # fmt: skip
     check_node(op, operands, 11, domain="com.microsoft", **attrs)
+
+
+@pytest.mark.parametrize(("scale", "zero"), [([1, 1], [1]), ([3], [1, 3]), ([2, 3], [2, 3])])
+@pytest.mark.parametrize("op", ["QuantizeLinear", "DequantizeLinear"])
+def test_steps_of_several_dims_are_blocks(op: str, scale: list[int], zero: list[int]) -> None:
+    dtype = TensorProto.FLOAT if op == "QuantizeLinear" else TensorProto.INT8
+    ports = [("x", dtype, [2, 3]), ("s", TensorProto.FLOAT, scale), ("z", TensorProto.INT8, zero)]
+    graph = helper.make_graph(
+        [helper.make_node(op, ["x", "s", "z"], ["y"], name="step")], "steps",
+        [helper.make_tensor_value_info(*port) for port in ports],
+        [onnx.ValueInfoProto(name="y")],
+    )  # fmt: skip
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    with pytest.raises(MegccError, match=r"'step': its (scale|zero point) has 2 dims, and it has"):
+        from_onnx(made)

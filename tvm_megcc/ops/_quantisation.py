@@ -37,6 +37,10 @@ class Linear(StockOp):
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         plain = all(storage(inputs.dtype(k)) is None for k in range(len(inputs)) if inputs.has(k))
+        for index, what in ((1, "scale"), (2, "zero point")):
+            count = len(inputs.shape(index)) if inputs.has(index) else 0
+            if count > 1 and not attrs.get("block_size", 0):
+                raise ctx.ill_typed(f"its {what} has {count} dims, and it has no block_size")
         said = {"block_size", "output_dtype", "precision"} & {k for k, v in attrs.items() if v}
         if plain and not said:
             return super().convert(ctx, inputs, attrs)
