@@ -72,6 +72,39 @@ def test_topk(largest: int, tmp_path: Path) -> None:
     check(proto, tmp_path, *({"x": x, "k": ints(k)} for k in (1, 3, 6, 0)))
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_topk_over_an_open_axis(axis: int, tmp_path: Path) -> None:
+    """As many as data says, all there are, half of them, as many as another input has."""
+    nodes = [
+        helper.make_node("TopK", ["x", "k"], ["v", "i"], axis=axis),
+        helper.make_node("Shape", ["x"], ["all"], start=axis, end=axis + 1),
+        helper.make_node("TopK", ["x", "all"], ["v_all", "i_all"], axis=axis, largest=0),
+        helper.make_node("Div", ["all", "two"], ["half"]),
+        helper.make_node("TopK", ["x", "half"], ["v_half", "i_half"], axis=axis),
+        helper.make_node("Shape", ["z"], ["other"]),
+        helper.make_node("TopK", ["x", "other"], ["v_other", "i_other"], axis=axis),
+    ]
+    outputs = [out for node in nodes if node.op_type == "TopK" for out in node.output]
+    shape: list[object] = [3, 3]
+    shape[axis] = "n"
+    proto = model(
+        nodes, [("x", T.FLOAT, shape), ("k", T.INT64, [1]), ("z", T.FLOAT, ["m"])],
+        [(name, (T.FLOAT, T.INT64)[name[0] == "i"]) for name in outputs],
+        [numpy_helper.from_array(ints(2), "two")],
+    )  # fmt: skip
+
+    def feed(n: int, k: int, m: int) -> dict[str, np.ndarray]:
+        x = RNG.permutation(3 * n).reshape((n, 3) if axis == 0 else (3, n)).astype("float32")
+        return {"x": x, "k": ints(k), "z": signs(m)}
+
+    check(proto, tmp_path, feed(6, 2, 1), feed(3, 3, 3), feed(9, 0, 8), feed(1, 1, 1))
+    run = runner(proto, tmp_path)
+    with pytest.raises(ToolError, match="out of range"):
+        run(feed(4, 5, 1))
+    with pytest.raises(ToolError, match="are not equal"):
+        run(feed(4, 1, 5))
+
+
 def test_topk_of_more_than_there_are_is_refused(tmp_path: Path) -> None:
     node = helper.make_node("TopK", ["x", "k"], ["v", "i"])
     proto = model(

@@ -9,6 +9,9 @@ from tvm import relax
 from ..dims import Dim, Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
 
+#: What TVM calls the size of the axis.
+_ALL = -1
+
 
 class TopK(OnnxOp):
     """``topk``; where k is computed at run time, the first k of all elements sorted."""
@@ -24,11 +27,14 @@ class TopK(OnnxOp):
             return tuple(
                 relax.op.zeros(relax.ShapeExpr(dims), d) for d in (inputs.dtype(0), "int64")
             )
-        (size,) = ctx.static([shape[axis]]) if isinstance(wanted, Dim) else (wanted,)
+        # Of a number that is not known all elements are sorted, and the first ones taken.
+        size = shape[axis] if isinstance(wanted, Dim) else wanted
+        checked = inputs.has(1) and inputs.is_read(1)  # by `_count`
+        least = size if checked else wanted
         found = ctx.emit(
             relax.op.topk(
-                ctx.at_least(inputs[0], axis, size),
-                k=size,
+                ctx.at_least(inputs[0], axis, least),
+                k=_ALL if isinstance(size, Dim) else size,
                 axis=axis,
                 ret_type="both",
                 largest=bool(attrs.get("largest", 1)),
@@ -51,6 +57,6 @@ def _count(ctx: Context, inputs: Inputs, size: Size) -> Size:
     if not inputs.is_read(1):
         (count,) = inputs.need_ints(1, "k", 0)
         return cast(Size, count)
-    (limit,) = ctx.static([size])
-    fits = relax.op.less_equal(ctx.reshape(inputs[1], []), ctx.const(limit, inputs.dtype(1)))
+    limit = ctx.sizes([size], inputs.dtype(1))
+    fits = relax.op.less_equal(inputs[1], limit)
     return inputs.read(ctx.checked(inputs[1], ctx.emit(fits)), 1)[0]
