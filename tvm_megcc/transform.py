@@ -33,10 +33,12 @@ from tvm_megcc.passes import (
     IntegerForm,
     LegaliseRest,
     MaterialiseKernels,
+    NarrowBf16Weights,
     NarrowMoves,
     PointwiseProducts,
     QuantisedMoves,
     ReadSizes,
+    RoundBf16Weights,
     SettleStretched,
     SizesFirst,
     WidenWeights,
@@ -53,9 +55,10 @@ __all__ = [
     "ByteTables", "CallExterns", "CastsApart", "ChannelsLast", "CompileRegions",
     "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory", "FuseNamed",
     "Generate", "HalfPrecision", "ImplicitBroadcast", "IntegerForm", "LegaliseRest",
-    "MaterialiseKernels", "NarrowMoves", "OwnScans", "PartitionForMegcc", "PlanMemory",
-    "PointwiseProducts", "QuantisedMoves", "ReadSizes", "ScalarsApart", "SettleStretched",
-    "SizesFirst", "WidenWeights", "WindowsTo2d", "kernels", "pipeline", "stages",
+    "MaterialiseKernels", "NarrowBf16Weights", "NarrowMoves", "OwnScans", "PartitionForMegcc",
+    "PlanMemory", "PointwiseProducts", "QuantisedMoves", "ReadSizes", "RoundBf16Weights",
+    "ScalarsApart", "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d", "kernels",
+    "pipeline", "stages",
 ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import harness
 import numpy as np
 import pytest
 
-from tvm_megcc.kernels import contract, registry
+from tvm_megcc.kernels import contract, header, kernel_file
 from tvm_megcc.kernels.header import parse
 
 _HEADER = """// op copy: the same bytes.
@@ -95,9 +95,10 @@ def test_fault_is_found(stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     if target.missing():
         pytest.skip(target.missing())
     fault, complaint = _FAULTS[stem]
-    monkeypatch.setattr(registry, "KERNEL_DIR", tmp_path)
+    for module in (kernel_file, runner):
+        monkeypatch.setattr(module, "KERNEL_DIR", tmp_path)
     known = contract.parse("copy", _HEADER)
-    for module in (registry, harness):
+    for module in (header, kernel_file, harness):
         monkeypatch.setattr(module, "contract", lambda op: known)
     cases = harness.cases_from(copy)
     monkeypatch.setattr(harness, "cases_of", lambda op: cases)
