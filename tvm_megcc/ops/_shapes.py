@@ -24,6 +24,21 @@ def per_channel(ctx: Context, inputs: Inputs, index: int, rank: int) -> relax.Ex
     return reshaped(ctx, inputs, index, [1, -1] + [1] * (rank - 2))
 
 
+def with_bias(ctx: Context, inputs: Inputs, index: int, result: relax.Expr) -> relax.Expr:
+    """A convolution's result and operand `index`, which has a number for each of its channels.
+
+    Broadcasting would take any row for one channel, and one number for any channels.
+    """
+    result = ctx.emit(result)
+    rank, channels, have = len(ctx.shape(result)), ctx.shape(result)[1], inputs.shape(index)
+    if len(have) != 1:
+        raise ctx.ill_typed(f"its bias has {len(have)} dims, not one")
+    if have[0] == channels:
+        return relax.op.add(result, per_channel(ctx, inputs, index, rank))
+    bias = ctx.agreeing(inputs[index], [channels], "its kernel")
+    return relax.op.add(result, ctx.reshape(bias, [1, channels, *[1] * (rank - 2)]))
+
+
 def scalar(ctx: Context, inputs: Inputs, index: int) -> relax.Expr:
     """An operand with one element as a rank-0 tensor."""
     return reshaped(ctx, inputs, index, [])

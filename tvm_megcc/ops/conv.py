@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from tvm import relax
-
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._agree import convolution
 from ._convolution import convolve
-from ._shapes import per_channel
+from ._shapes import with_bias
 from ._window import window
 
 
@@ -23,5 +21,5 @@ class Conv(OnnxOp):
         win = window(ctx, attrs, list(inputs.static_shape(1)[2:]), dims)
         result = convolve(ctx, inputs[0], inputs[1], win, attrs.get("group", 1))
         if inputs.has(2):
-            result = relax.op.add(result, per_channel(ctx, inputs, 2, len(dims) + 2))
+            result = with_bias(ctx, inputs, 2, result)
         return result

@@ -11,7 +11,7 @@ from . import Attrs, Context, Inputs, OnnxOp, Result
 from . import _weights as weights
 from ._agree import convolution
 from ._convolution import convolve
-from ._shapes import per_channel
+from ._shapes import with_bias
 from ._slices import sliced
 from ._weights import Weight
 from ._window import Window, check_window
@@ -48,7 +48,7 @@ class ConvTranspose(OnnxOp):
         else:
             result = _spread(ctx, inputs[0], weight, inputs.dtype(1), win, extra, groups, shape)
         if inputs.has(2):
-            result = relax.op.add(result, per_channel(ctx, inputs, 2, rank + 2))
+            result = with_bias(ctx, inputs, 2, result)
         return result
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from tvm import relax, te, tirx
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._shapes import per_channel
+from ._shapes import with_bias
 from ._window import Window
 
 
@@ -57,7 +57,7 @@ class DeformConv(OnnxOp):
         result = ctx.reshape(result, [batch, outputs, *places])
         if not inputs.has(3):
             return result
-        return relax.op.add(result, per_channel(ctx, inputs, 3, 4))
+        return with_bias(ctx, inputs, 3, result)
 
 
 def _sampled(operands: tuple[te.Tensor, ...], win: Window, share: int) -> te.Tensor:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from tvm import relax
-
 from . import Attrs, Context, Inputs, Result
 from ._agree import convolution
 from ._composite import Composite
 from ._convolution import convolve
 from ._quantised import centred, factor, requantise
-from ._shapes import per_channel
+from ._shapes import with_bias
 from ._window import window
 
 
@@ -27,6 +25,6 @@ class QLinearConv(Composite):
         weight = centred(ctx, inputs, 3, 5, [-1] + [1] * (rank - 1))
         total = convolve(ctx, data, weight, win, attrs.get("group", 1))
         if inputs.has(8):
-            total = ctx.emit(relax.op.add(total, per_channel(ctx, inputs, 8, rank)))
+            total = ctx.emit(with_bias(ctx, inputs, 8, total))
         scale = factor(ctx, inputs, (1, 4, 6), [1, -1] + [1] * (rank - 2))
         return requantise(ctx, total, scale, inputs, 7, inputs.dtype(7))

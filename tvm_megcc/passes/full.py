@@ -1,10 +1,11 @@
 """How ``relax.full`` becomes TIR here: its value keeps its type.
 
-TVM's own makes a number of Python of it, and takes none that is beyond ``int64``.
+TVM's own makes a number of Python of it, and takes none that is beyond ``int64``, or NaN.
 """
 
 from __future__ import annotations
 
+import numpy as np
 import tvm
 from tvm import relax, tirx, topi
 
@@ -16,9 +17,15 @@ _TVMS = tvm.ir.Op.get("relax.full").get_attr("FLegalize")
 def _legalise(bb: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
     shape, value = call.args
     known = constant(value)
-    if known is None or known.dtype != "uint64" or not isinstance(shape, relax.ShapeExpr):
+    if known is None or not isinstance(shape, relax.ShapeExpr):
         return _TVMS(bb, call)
-    number, dtype = tirx.IntImm("uint64", int(known)), str(call.ty.dtype.dtype)
+    if known.dtype == "uint64":
+        number = tirx.IntImm("uint64", int(known))
+    elif known.dtype in ("float32", "float64") and not np.isfinite(known):
+        number = tirx.FloatImm(known.dtype.name, float(known))
+    else:
+        return _TVMS(bb, call)
+    dtype = str(call.ty.dtype.dtype)
     return bb.call_te(topi.full, shape.values, dtype, number, primfunc_name_hint="full")
 
 
