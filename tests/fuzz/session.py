@@ -146,7 +146,12 @@ def _shows(graph: Graph, name: str, outputs: Mapping[str, Array]) -> bool:
 
 
 def _needs(node: onnx.NodeProto, weights: Mapping[str, Array]) -> set[str]:
-    """What a node reads; of its graphs, what their results need, and of a known branch that one."""
+    """What a node reads; of its graphs, what their results need, and of a known branch that one.
+
+    A size says nothing of elements.
+    """
+    if node.op_type in ("Shape", "Size"):
+        return set()
     graphs = {a.name: a.g for a in node.attribute if a.HasField("g")}
     if node.op_type == "If" and node.input[0] in weights:
         taken = "then_branch" if weights[node.input[0]].all() else "else_branch"
