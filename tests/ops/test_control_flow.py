@@ -276,12 +276,12 @@ def test_last_row_of_a_while_loop(tmp_path: Path) -> None:
     )  # fmt: skip
     proto = model(
         [
-            helper.make_node("Loop", ["", "", "zero", "x"], ["", "h_end", "ys"], body=body),
+            helper.make_node("Loop", ["", "yes", "zero", "x"], ["i_end", "h_end", "ys"], body=body),
             helper.make_node("Gather", ["ys", "last"], ["row"], axis=0),
             helper.make_node("Exp", ["row"], ["y_end"]),
         ],
         [("x", T.FLOAT, [1, "k"]), ("n", T.INT64, [])], [("y_end", T.FLOAT)],
-        [const("zero", 0), const("one", 1), const("last", -1)],
+        [const("zero", 0), const("one", 1), const("last", -1), const("yes", True, np.bool_)],
     )  # fmt: skip
     check_close(proto, tmp_path, *({"x": floats(1, k), "n": np.array(n)}
                              for k, n in ((3, 4), (5, 1), (2, 9))))  # fmt: skip
