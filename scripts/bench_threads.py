@@ -24,12 +24,16 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from tvm_megcc import driver, zoo
-from tvm_megcc.errors import MegccError, ToolError
-from tvm_megcc.host import arrays, package, toolchain
-from tvm_megcc.memory_options import MemoryOptions
-
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import pages  # noqa: E402
+
+from tvm_megcc import driver, zoo  # noqa: E402
+from tvm_megcc.errors import MegccError, ToolError  # noqa: E402
+from tvm_megcc.host import arrays, package, toolchain  # noqa: E402
+from tvm_megcc.memory_options import MemoryOptions  # noqa: E402
+
 PAGE = ROOT / "docs" / "performance.md"
 BEGIN = "<!-- Written by scripts/bench_threads.py: begin -->"
 END = "<!-- end -->"
@@ -133,10 +137,8 @@ def table(rows: list[Row], threads: int) -> str:
 
 
 def write(page: Path, text: str, begin: str = BEGIN, end: str = END) -> None:
-    """Put `text` between two markers of the page."""
-    head, _, rest = page.read_text().partition(begin)
-    _, _, tail = rest.partition(end)
-    page.write_text(f"{head}{begin}\n\n{text}\n\n{end}{tail}")
+    """Put `text`, with blank lines around it, between two marks of the page."""
+    pages.write(page, f"\n{text}\n", begin, end)
 
 
 def main(argv: list[str] | None = None) -> int:

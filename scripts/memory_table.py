@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "models"), str(ROOT / "scripts")]
 
 import corpus  # noqa: E402
+import pages  # noqa: E402
 import plan_memory_table as tvm_table  # noqa: E402
 
 from tvm_megcc import driver, memory, passes, zoo  # noqa: E402
@@ -197,10 +198,8 @@ def count(number: int) -> str:
 
 
 def write(page: Path, text: str) -> None:
-    """Put `text` between the markers of the page."""
-    head, _, rest = page.read_text().partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    page.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}")
+    """Put `text` between the marks of the page."""
+    pages.write(page, text, BEGIN, END)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "models")]
 
 import corpus  # noqa: E402
+import pages  # noqa: E402
 
 from tvm_megcc import zoo  # noqa: E402
 from tvm_megcc.core import user_cache  # noqa: E402
@@ -195,8 +196,7 @@ def _by_operator(results: Iterable[Result]) -> dict[str, list[Task]]:
 
 def write(page: Path, text: str) -> None:
     """Put the text between the page's marks."""
-    before, rest = page.read_text().split(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}")
+    pages.write(page, text, BEGIN, END)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

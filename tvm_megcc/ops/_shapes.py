@@ -19,24 +19,21 @@ def reshaped(ctx: Context, inputs: Inputs, index: int, shape: Sequence[int]) -> 
     return ctx.emit(relax.op.reshape(inputs[index], list(shape)))
 
 
-def per_channel(ctx: Context, inputs: Inputs, index: int, rank: int) -> relax.Expr:
-    """A vector operand as ``[1, C, 1, ...]``, to go with activations of that rank."""
-    return reshaped(ctx, inputs, index, [1, -1] + [1] * (rank - 2))
-
-
 def with_bias(ctx: Context, inputs: Inputs, index: int, result: relax.Expr) -> relax.Expr:
     """A convolution's result and operand `index`, which has a number for each of its channels.
 
     Broadcasting would take any row for one channel, and one number for any channels.
     """
     result = ctx.emit(result)
-    rank, channels, have = len(ctx.shape(result)), ctx.shape(result)[1], inputs.shape(index)
+    _, channels, *pixels = ctx.shape(result)
+    have = inputs.shape(index)
     if len(have) != 1:
         raise ctx.ill_typed(f"its bias has {len(have)} dims, not one")
+    row = [1, -1, *[1] * len(pixels)]
     if have[0] == channels:
-        return relax.op.add(result, per_channel(ctx, inputs, index, rank))
+        return relax.op.add(result, reshaped(ctx, inputs, index, row))
     bias = ctx.agreeing(inputs[index], [channels], "its kernel")
-    return relax.op.add(result, ctx.reshape(bias, [1, channels, *[1] * (rank - 2)]))
+    return relax.op.add(result, ctx.emit(relax.op.reshape(bias, row)))
 
 
 def scalar(ctx: Context, inputs: Inputs, index: int) -> relax.Expr:

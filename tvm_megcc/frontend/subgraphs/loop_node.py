@@ -23,21 +23,21 @@ def convert_loop(
     importer: Importer, node: onnx.NodeProto, values: Sequence[Value | None], scope: Scope
 ) -> list[Value]:
     """The states after the last iteration, then the outputs that the iterations give by rows."""
-    count, started, *states = [*values, None, None][: max(len(values), 2)]
+    values = [*values, None, None][: max(len(values), 2)]
     try:
         return _converted(importer, node, values, scope)
     except RankChangesError:
-        if not can_peel(count, started):
+        if not can_peel(*values[:2]):
             raise
-    return peeled(importer, node, [count, started, *states], scope, _converted)
+    return peeled(importer, node, values, scope, _converted)
 
 
 def _converted(
     importer: Importer, node: onnx.NodeProto, values: Sequence[Value | None], scope: Scope
 ) -> list[Value]:
-    """The results of a Loop whose states keep their rank."""
+    """The results of a Loop whose states keep their rank; it has both operands before them."""
     body: onnx.GraphProto = attributes(node)["body"]
-    count, started, *initial = [*values, None, None][: max(len(values), 2)]
+    count, started, *initial = values
     growing = appended.split(node, initial)
     if growing is not None and not can_unroll(count, started):
         made, which = growing
