@@ -134,13 +134,14 @@ def _outputs(entry: relax.Function, region: Iterations) -> list[relax.Type]:
 
 
 def _only_narrowed(func: relax.Function) -> Iterator[int]:
-    """The parameters of which nothing but their f16 is used."""
+    """The parameters in f32 of which nothing but their f16 is used."""
     uses: dict[relax.Var, list[tuple[relax.Var, relax.Expr]]] = {}
     for block in func.body.blocks:
         for binding in block.bindings:
             for var in relax.analysis.free_vars(binding.value):
                 uses.setdefault(var, []).append((binding.var, binding.value))
-    return (k for k, param in enumerate(func.params) if _is_narrowed(param, uses))
+    floats = (k for k, param in enumerate(func.params) if dtype_of(param) == "f32")
+    return (k for k in floats if _is_narrowed(func.params[k], uses))
 
 
 def _is_narrowed(
