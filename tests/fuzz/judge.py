@@ -23,6 +23,13 @@ FACTOR = 8
 #: By what part of the largest result transforms of a 3 x 3 convolution are off: the tolerance of
 #: conv2d_nhwc_f32_winograd6, of which the factor is taken away again.
 TRANSFORMED = 3e-5 / FACTOR
+#: What adds up terms in an order, or from a start, of its own: the sign of a zero is anybody's.
+SUMS = {
+    "BatchNormalization", "BiasGelu", "Conv", "ConvTranspose", "CumSum", "DFT", "Einsum", "FusedConv",
+    "FusedGemm", "FusedMatMul", "Gemm", "GroupNormalization", "InstanceNormalization",
+    "LayerNormalization", "MatMul", "Mean", "MeanVarianceNormalization", "ReduceMean", "ReduceSum",
+    "SkipLayerNormalization",
+}  # fmt: skip
 #: (random numbers, limits, a result) -> an array of integers like the result.
 Pick = Callable[[Random, np.iinfo, Array], Array]
 _EPS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
@@ -56,6 +63,14 @@ def _off(shake: Random, data: Array, result: Array) -> Array:
     sizes = np.abs(result[np.isfinite(result)])
     reach = TRANSFORMED * float(sizes.max(initial=0))
     return result + reach * shake.bits.uniform(-1, 1, result.shape)
+
+
+def _signed(shake: Random, node: onnx.NodeProto, result: Array) -> Array:
+    """A result with zeros of any sign where those are what a sum comes to."""
+    if node.op_type not in SUMS or not is_float(result.dtype):
+        return result
+    signs = np.where(shake.bits.uniform(-1, 1, result.shape) < 0, -0.0, 0.0)
+    return np.where(result == 0, signs, result)
 
 
 def same(found: Array, want: Array) -> bool:
@@ -337,6 +352,7 @@ class Judge:
                 opsets = self.graph.opsets
                 any_ = _ANY[number or 0]
                 results = [_anyhow(shake, any_, node, opsets, values, r) for r in results]
+                results = [_signed(shake, node, r) for r in results]
             values.update(zip(names, results, strict=True))
         return values
 
