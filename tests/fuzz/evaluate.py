@@ -124,6 +124,8 @@ def by_ort(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> l
     return texts.with_nan(node, arrays, found, lambda n, a: by_ort(n, opsets, a))
 
 
+#: (a node of a body, the values that are there, its results) -> others in their place.
+After = Callable[[onnx.NodeProto, Arrays, list[Array]], list[Array]]
 #: In words of the reference: it lacks something.
 _MISSING = re.compile(r"(not|No) (yet )?(implement|support)", re.IGNORECASE)
 
@@ -131,9 +133,15 @@ _BF16 = helper.tensor_dtype_to_np_dtype(TensorProto.BFLOAT16)
 
 
 def by_reference(
-    node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays, double: bool = False
+    node: onnx.NodeProto,
+    opsets: Mapping[str, int],
+    arrays: Arrays,
+    double: bool = False,
+    inside: After | None = None,
 ) -> list[Array]:
     """The node's outputs by `onnx.reference`; with ``double``, every float is computed in f64.
+
+    What ``inside`` makes of the results of a body's nodes takes their place.
 
     Raises
     ------
@@ -157,7 +165,7 @@ def by_reference(
         with np.errstate(all="ignore"):
             return [real(node, opsets, arrays).astype(arrays[node.input[0]].dtype)]
     if node.op_type in BODIES and opsets[""] >= 9:
-        return _by_text(node, opsets, arrays, double)
+        return _by_text(node, opsets, arrays, double, inside)
     if texts.has(node, arrays):
         try:
             return texts.run(node, arrays)
@@ -217,17 +225,25 @@ def real(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> Arr
 
 
 def _by_text(
-    node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays, double: bool
+    node: onnx.NodeProto,
+    opsets: Mapping[str, int],
+    arrays: Arrays,
+    double: bool,
+    inside: After | None,
 ) -> list[Array]:
     """A Loop or a Scan, of whose body each node is evaluated by the reference."""
 
-    def inner(node: onnx.NodeProto, opsets: Mapping[str, int], values: Arrays) -> list[Array]:
+    def once(node: onnx.NodeProto, opsets: Mapping[str, int], values: Arrays) -> list[Array]:
         try:
-            return by_reference(node, opsets, values, double)
+            return by_reference(node, opsets, values, double, inside)
         except Refused as refusal:
             if double or not refusal.missing:
                 raise
         return by_ort(node, opsets, values)
+
+    def inner(node: onnx.NodeProto, opsets: Mapping[str, int], values: Arrays) -> list[Array]:
+        results = once(node, opsets, values)
+        return inside(node, values, results) if inside else results
 
     def enter(array: Array) -> Array:
         return array.astype(np.float64) if double and is_float(array.dtype) else array
