@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 import traceback
@@ -12,6 +13,7 @@ from pathlib import Path
 from tests.fuzz import findings
 from tests.fuzz.building import MODES
 from tests.fuzz.session import Finding, Session
+from tvm_megcc.core import file_lock
 from tvm_megcc.core.preference import OPTIMIZE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,8 +29,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--optimize", choices=OPTIMIZE, default="balanced", help="as of tvmc")
     parser.add_argument("--batch", type=int, default=40, help="graphs in a program")
     parser.add_argument("--keep", type=Path, help="write minimised findings to this folder")
-    parser.add_argument("--work", type=Path, default=ROOT / "build" / "fuzz")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument(
+        "--work", type=Path, default=ROOT / "build" / "fuzz", help="programs, objects: of one run"
+    )
+    parser.add_argument("--threads", type=int, default=2, help="compilers at once")
     options = parser.parse_args(arguments)
     names = options.arch.split(",")
     if unknown := [n for n in names if n not in MODES]:
@@ -38,6 +42,10 @@ def main(arguments: list[str] | None = None) -> int:
     others += (
         ("sanitized",) if options.sanitize or options.arch == parser.get_default("arch") else ()
     )
+    options.work.mkdir(parents=True, exist_ok=True)
+    lock = os.open(options.work, os.O_RDONLY)
+    if file_lock.fcntl and not file_lock.hold(lock, wait=False):
+        parser.error(f"{options.work} is in use by another run: give this one --work FOLDER")
     first, last = _seeds(options)
     session = Session(options.work, always, others, options.threads, options.optimize)
     begin = time.monotonic()
@@ -65,6 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
             )
     finally:
         session.close()
+        os.close(lock)
     _report(session)
     print(
         f"{session.tally.seeds} seeds, {session.tally.answers} answers compared, {count} findings"

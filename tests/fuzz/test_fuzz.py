@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from tests.fuzz.minimise import minimise
 from tests.fuzz.process import Died, Process
 from tests.fuzz.session import Case, Finding, sentence_class, without
 from tests.fuzz.sketch import Graph, Sketch
+from tvm_megcc.core import file_lock
 
 
 def graph(*nodes: tuple[str, list[str]], opset: int = 17, **inputs: np.ndarray) -> Graph:
@@ -201,3 +203,14 @@ def test_a_normalisation_in_f64_is_no_f32(op: str) -> None:
     arrays = {"x": np.array([[3e38, 0, 1]]), "s": np.ones(3), "b": np.zeros(3)}
     (found,) = evaluate.by_reference(node, {"": 21}, arrays, double=True)
     np.testing.assert_allclose(found, [[2**0.5, -(0.5**0.5), -(0.5**0.5)]], rtol=1e-6)
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path, capsys) -> None:
+    held = os.open(tmp_path, os.O_RDONLY)
+    try:
+        assert file_lock.hold(held, wait=True)
+        with pytest.raises(SystemExit):
+            main.main(["--seeds", "1..1", "--arch", "host", "--work", str(tmp_path)])
+    finally:
+        os.close(held)
+    assert "in use by another run" in capsys.readouterr().err
