@@ -113,11 +113,14 @@ def test_of_a_model_in_f16_the_named_values_stay_in_f32() -> None:
         return op.add(op.matmul(wide, weights(3, 2)), relax.const(1.0))
 
     mod = support.build(body, (2, 3))
-    assert computed(HalfPrecision("model")(half.marked(mod, ()))) == [
+    assert computed(HalfPrecision("model")(half.marked(mod, half.Said(frozenset())))) == [
         "matmul float16", "add float16",
     ]  # fmt: skip
     named = [b.var.name for b in mod["main"].body.blocks[0].bindings if "matmul" in str(b.value.op)]
-    assert computed(HalfPrecision("model")(half.marked(mod, named)))[0] == "matmul float32"
+    assert (
+        computed(HalfPrecision("model")(half.marked(mod, half.Said(frozenset(named)))))[0]
+        == "matmul float32"
+    )
 
 
 def test_of_a_model_in_f16_what_the_rules_keep_in_f32_widens_no_weights() -> None:
@@ -125,7 +128,7 @@ def test_of_a_model_in_f16_what_the_rules_keep_in_f32_widens_no_weights() -> Non
         wide = op.astype(op.astype(x, "float16"), "float32")
         return op.matmul(op.exp(op.matmul(wide, weights(3, 3))), weights(3, 2))
 
-    after = HalfPrecision("model")(half.marked(support.build(body, (2, 3)), ()))
+    after = HalfPrecision("model")(half.marked(support.build(body, (2, 3)), half.Said(frozenset())))
     assert computed(after) == ["matmul float16", "exp float32", "matmul float16"]
 
 

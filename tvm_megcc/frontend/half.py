@@ -1,6 +1,7 @@
 """Which values of a model are f16 or bf16, as ONNX's own inference of types has it.
 
-Enters: a ``ModelProto``. Leaves: the names of what is not, if it has the type at all.
+Enters: a ``ModelProto``. Leaves: the names of what is another float, and of all the rest, if it has
+the type at all.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from .values import tensor_type
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 
-def full_names(model: onnx.ModelProto, half: int = TensorProto.FLOAT16) -> frozenset[str] | None:
-    """Names of the other floats' values; None where nothing is of the type `half`."""
+def names_by_type(
+    model: onnx.ModelProto, half: int = TensorProto.FLOAT16
+) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Names of the other floats' values, and of all others; None where nothing is `half`."""
     said = (kind for graph in graphs(model.graph) for _, kind in _types(graph))
     if half not in said:
         return None
@@ -32,8 +35,10 @@ def full_names(model: onnx.ModelProto, half: int = TensorProto.FLOAT16) -> froze
                 # Not among the inputs: those of a branch are none, and inference crashes on them.
                 graph.value_info.append(onnx.helper.make_tensor_value_info(weight.name, kind, dims))
         del graph.initializer[:]
-    found = (pair for graph in graphs(inferred(bare).graph) for pair in _types(graph))
-    return frozenset(name for name, kind in found if kind in _FLOATS and kind != half)
+    found = [pair for graph in graphs(inferred(bare).graph) for pair in _types(graph)]
+    full = frozenset(name for name, kind in found if kind in _FLOATS and kind != half)
+    made = {v for graph in graphs(model.graph) for node in graph.node for v in node.output}
+    return full, (made | {name for name, _ in found}) - full
 
 
 def _types(graph: onnx.GraphProto) -> Iterator[tuple[str, int]]:

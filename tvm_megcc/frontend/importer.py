@@ -38,7 +38,7 @@ from ..errors import UnsupportedError
 from ..ops._context import expr_dtype
 from ..ops._stored import packed, restored, unpacked
 from . import sequences
-from .half import full_names
+from .half import names_by_type
 from .model import ImportedModel, InputInfo, OutputInfo
 from .nodes import nodes
 from .sequences import TensorList, Value
@@ -96,9 +96,10 @@ def import_graph(
     mod = builder.get()
     importer.functions.into(mod)
     for kind, attribute in _HALVES:
-        full = full_names(model, kind)
-        if full is not None:
-            mod = half.marked(mod, map(identifier, full), attribute)
+        names = names_by_type(model, kind)
+        if names is not None:
+            said = half.Said(*(frozenset(map(identifier, part)) for part in names))
+            mod = half.marked(mod, said, attribute)
     mod = relax.transform.CanonicalizeBindings()(mod)
     mod = relax.transform.DeadCodeElimination()(mod)
     bounds = [found for found in importer.symbols.values() if isinstance(found, Symbol)]

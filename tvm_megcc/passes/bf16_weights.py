@@ -49,9 +49,10 @@ class RoundBf16Weights:
         self.precision = precision
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        full = half.full_values(mod, half.BF16)
-        if self.precision != "model" or full is None:
+        said = half.said(mod, half.BF16)
+        if self.precision != "model" or said is None:
             return mod
+        full = {v.name for _, func in plain_functions(mod) for v in said.variables(func)}
 
         def rounded(call: relax.Call, name: str) -> relax.Call | None:
             places = [] if name in full else _weights(call)
@@ -80,7 +81,7 @@ class NarrowBf16Weights:
         self.precision = precision
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        if self.precision != "model" or half.full_values(mod, half.BF16) is None:
+        if self.precision != "model" or half.said(mod, half.BF16) is None:
             return mod
         mod = rewritten(mod, _Narrower(mod))
         kept: set[relax.Var] = set()

@@ -81,10 +81,10 @@ class HalfPrecision:
         self.precision = precision
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        full = half.full_values(mod)
-        if self.precision == "fp32" or (self.precision == "model" and full is None):
+        said = half.said(mod)
+        if self.precision == "fp32" or (self.precision == "model" and said is None):
             return mod
-        rewriter = _Rewriter(mod, full)
+        rewriter = _Rewriter(mod, said)
         for name, region in loops(mod):
             rewriter.loops.add(mod, name, region, rewriter)
         for gvar, func in plain_functions(mod):
@@ -148,10 +148,12 @@ def _with_narrow_results(
 
 @mutator
 class _Rewriter(PyExprMutator):
-    def __init__(self, mod: tvm.IRModule, full: frozenset[str] | None) -> None:
+    def __init__(self, mod: tvm.IRModule, said: half.Said | None) -> None:
         super().__init__(mod)
-        #: Variables that a model in f16 has in f32; None for a model without f16.
-        self.full = full
+        #: What a model in f16 has in which type; None for a model without f16.
+        self.said = said
+        #: Variables of this function that it has in f32.
+        self.full: set[relax.Var] = set()
         self.var: relax.Var | None = None  # that is being bound
         #: Of this block: (value, type) -> the same value in that type.
         self.forms: dict[tuple[relax.Var, str], relax.Var] = {}
@@ -174,6 +176,7 @@ class _Rewriter(PyExprMutator):
     ) -> relax.Function:
         """See `half_loops.Rewriter`."""
         func = copy_with_new_vars(func)
+        self.full = self.said.variables(func) if self.said else set()
         self.carried = {func.params[k] for k in states}
         func, self.narrow = _with_narrow_results(func, results)
         params = list(func.params)
@@ -271,19 +274,19 @@ class _Rewriter(PyExprMutator):
         if name in _FULL:
             return FULL
         if name in PRODUCTS:
-            return HALF if self.full is None or self._has_any(args, self.kept) else None
+            return HALF if self.said is None or self._has_any(args, self.kept) else None
         if self._has_any(args, self.carried):
             return FULL
         is_kept = self._has_any(args, self.kept)
-        return HALF if name in _HALF and self.full is None and not is_kept else None
+        return HALF if name in _HALF and self.said is None and not is_kept else None
 
     def _widens(self, name: str, args: list[relax.Expr]) -> bool:
         """Whether an operator is in f32 by the rules, not as a model in f16 has its operands so."""
-        return name in _FULL and (self.full is None or self._followed(args) == HALF)
+        return name in _FULL and (self.said is None or self._followed(args) == HALF)
 
     def _is_said_full(self) -> bool:
         """Whether a model in f16 has the value that is being bound in f32."""
-        return self.full is not None and self.var is not None and self.var.name in self.full
+        return self.var in self.full
 
     @staticmethod
     def _has_any(args: list[relax.Expr], values: set[relax.Var]) -> bool:
@@ -309,7 +312,7 @@ class _Rewriter(PyExprMutator):
     def _weights(self, call: relax.Call, args: list[relax.Expr]) -> relax.Expr:
         """Constant weights that are quantised, in the type that their product has."""
         readers = [user for user, _ in self._readers() if user is not None]
-        if self.full is not None and any(user.name in self.full for user in readers):
+        if any(user in self.full for user in readers):
             return call
         numbers, scale, zero = args
         wide = constant(scale)

@@ -7,45 +7,97 @@ Models have f32 between, and that is to stay.
 Example
 -------
 >>> import tvm
->>> full_values(marked(tvm.IRModule(), {"logits"}))
+>>> said(marked(tvm.IRModule(), Said(frozenset({'logits'})))).full
 frozenset({'logits'})
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from dataclasses import dataclass
 
 import tvm
 from tvm import relax
+
+from tvm_megcc.relax_tools.calls import op_name
 
 #: The attribute of a module of a model in f16, and of one in bf16.
 F16, BF16 = "tvm_megcc.half", "tvm_megcc.bf16"
 
 
-def marked(mod: tvm.IRModule, full: Iterable[str], kind: str = F16) -> tvm.IRModule:
-    """`mod`, which says that it is of a model in such a type, but for the variables `full`.
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the model says of its values, by the names of variables.
 
-    What is bound to one of them is one, too: a result of a block has a name of its own, by which
-    the value is known from the first simplification on.
+    Attributes
+    ----------
+    full : frozenset of str
+        Those in another float.
+    others : frozenset of str
+        All others: halves, integers, conditions.
     """
-    names = set(full)
+
+    full: frozenset[str]
+    others: frozenset[str] = frozenset()
+
+    def variables(self, func: relax.Function) -> set[relax.Var]:
+        """Those of a function that the model has in another float.
+
+        One without a name of the model's is among them if nothing else is computed from it: it is
+        a step on the way. What is cast may be a half.
+        """
+        bound: dict[relax.Var, relax.Expr] = {}
+        results = set(func.params)  # and what a block gives: read by what is not seen here
+
+        def collect(expr: relax.Expr) -> None:
+            if isinstance(expr, relax.SeqExpr):
+                bound.update((b.var, b.value) for block in expr.blocks for b in block.bindings)
+                results.update(relax.analysis.free_vars(expr.body))
+
+        relax.analysis.post_order_visit(func, collect)
+        readers: dict[relax.Var, list[relax.Var]] = {}
+        for user, value in bound.items():
+            for var in relax.analysis.free_vars(value):
+                readers.setdefault(var, []).append(user)
+        found = {var for var in (*bound, *func.params) if var.name in self.full}
+        waiting = list(found)
+        while waiting:
+            value = bound.get(waiting.pop())
+            for var in relax.analysis.free_vars(value) if value is not None else ():
+                is_step = var not in found | results and var.name not in self.others
+                if is_step and all(
+                    user in found and op_name(bound[user]) != "relax.astype"
+                    for user in readers[var]
+                ):
+                    found.add(var)
+                    waiting.append(var)
+        return found
+
+
+def marked(mod: tvm.IRModule, said: Said, kind: str = F16) -> tvm.IRModule:
+    """`mod`, which says that it is of a model in such a type, and what the model has otherwise.
+
+    What is bound to a variable of the model is one, too: a result of a block has a name of its own,
+    by which the value is known from the first simplification on.
+    """
+    full, others = set(said.full), set(said.others)
 
     def add_bound(expr: relax.Expr) -> None:
         for block in expr.blocks if isinstance(expr, relax.SeqExpr) else ():
             for binding in block.bindings:
                 value = binding.value
-                if isinstance(value, relax.Var) and value.name in names:
-                    names.add(binding.var.name)
+                for names in (full, others):
+                    if isinstance(value, relax.Var) and value.name in names:
+                        names.add(binding.var.name)
 
     for func in mod.functions.values():
         if isinstance(func, relax.Function):
             relax.analysis.post_order_visit(func, add_bound)
-    return mod.with_attr(kind, json.dumps(sorted(names)))
+    return mod.with_attr(kind, json.dumps([sorted(full), sorted(others - full)]))
 
 
-def full_values(mod: tvm.IRModule, kind: str = F16) -> frozenset[str] | None:
-    """Names of the variables that the model has not in the type; None for a model without it."""
+def said(mod: tvm.IRModule, kind: str = F16) -> Said | None:
+    """What the model says of its values; None for a model without the type."""
     if not mod.attrs or kind not in mod.attrs:
         return None
-    return frozenset(json.loads(str(mod.attrs[kind])))
+    return Said(*(frozenset(names) for names in json.loads(str(mod.attrs[kind]))))
