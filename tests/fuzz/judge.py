@@ -253,7 +253,7 @@ class Judge:
                 near = np.abs(a - b) <= FACTOR * spread + floor
             right = near | (a == b) | (np.isnan(a) & np.isnan(b)) | loose
             if name in self.overflowing:
-                right |= ~np.isfinite(a)
+                right |= ~np.isfinite(a) | ~np.isfinite(b)
         else:
             right = np.asarray(found == want) | loose
         return np.asarray(right)

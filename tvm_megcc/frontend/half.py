@@ -37,8 +37,8 @@ def names_by_type(
         del graph.initializer[:]
     found = [pair for graph in graphs(inferred(bare).graph) for pair in _types(graph)]
     full = frozenset(name for name, kind in found if kind in _FLOATS and kind != half)
-    made = {v for graph in graphs(model.graph) for node in graph.node for v in node.output}
-    return full, (made | {name for name, _ in found}) - full
+    made = (v for graph in graphs(model.graph) for node in graph.node for v in node.output)
+    return full, frozenset({*made, *(name for name, _ in found)}) - full
 
 
 def _types(graph: onnx.GraphProto) -> Iterator[tuple[str, int]]:

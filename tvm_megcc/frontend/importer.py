@@ -96,9 +96,9 @@ def import_graph(
     mod = builder.get()
     importer.functions.into(mod)
     for kind, attribute in _HALVES:
-        names = names_by_type(model, kind)
-        if names is not None:
-            said = half.Said(*(frozenset(map(identifier, part)) for part in names))
+        by_type = names_by_type(model, kind)
+        if by_type is not None:
+            said = half.Said(*(frozenset(map(identifier, names)) for names in by_type))
             mod = half.marked(mod, said, attribute)
     mod = relax.transform.CanonicalizeBindings()(mod)
     mod = relax.transform.DeadCodeElimination()(mod)
