@@ -251,6 +251,28 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
         for name in ("kernel_shape", "strides")
     },
     "negative_window": (lambda: window(kernel_shape=[-2, 2]), ["kernel_shape=[-2, 2]"]),
+    **{
+        f"{op}_{name}": (
+            lambda op=op, name=name, number=number: node(op, "x", **{name: number}),
+            [f"{op} 'odd'", f"{name}={number}"],
+        )
+        for op, name, number in (
+            ("LRN", "size", -2),
+            ("SpaceToDepth", "blocksize", 0),
+            ("DepthToSpace", "blocksize", -1 << 63),
+        )
+    },
+    **{
+        f"RoiAlign_of_{size}": (
+            lambda size=size: make_model(
+                [helper.make_node("RoiAlign", ["x", "r", "b"], ["y"], output_height=size)],
+                {"x": ("float32", [1, 2, 8, 8]), "r": ("float32", [2, 4]), "b": ("int64", [2])},
+                ["y"],
+            ),
+            ["'y'", str(size)],
+        )
+        for size in (-1, -1 << 63, 1 << 40)
+    },
     "axes_of_window": (lambda: window(kernel_shape=[2, 2], strides=[1]), ["strides=[1]"]),
     "kernel_shape_of_another_weight": (lambda: conv(kernel_shape=[5, 5]), ["[5, 5]", "[3, 3]"]),
     "axes_of_strides": (lambda: conv(strides=[1]), ["Conv 'odd'", "strides is [1]"]),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.ops.cases import Weight, check_node, node_model, rand
+from tvm_megcc.errors import InputError, UnsupportedError
 from tvm_megcc.frontend import from_onnx
 from tvm_megcc.ops import _recurrent
 from tvm_megcc.relax_tools.control_flow import Iterations, region_of
@@ -104,6 +105,30 @@ def test_activations(op, names, params):
 @pytest.mark.parametrize("wanted", [["y"], ["", "y_h"], ["", "", "y_c"]])
 def test_some_outputs(wanted):
     check_node("LSTM", operands("LSTM", 1), 14, outputs=wanted, hidden_size=HIDDEN)
+
+
+WRONG = {
+    "hidden_size": (0, None, {"hidden_size": 3}),
+    "hidden_size_below_one": (0, None, {"hidden_size": -HIDDEN}),
+    "directions": (0, None, {"direction": "bidirectional"}),
+    "gates": (1, 1, {}),
+    "recurrent_gates": (2, 1, {}),
+    "recurrent_size": (2, 2, {}),
+    "bias": (3, 1, {}),
+}
+
+
+@pytest.mark.parametrize("op", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_weights_of_other_dims_are_refused(op, wrong):
+    number, axis, attrs = WRONG[wrong]
+    given = operands(op, 1)
+    if axis is not None:
+        value = given[number].value
+        given[number] = Weight(np.concatenate([value, value], axis))
+    model, _ = node_model(op, given, 14, **{"hidden_size": HIDDEN, **attrs})
+    with pytest.raises((InputError, UnsupportedError), match=f"{op} 'node'"):
+        from_onnx(model)
 
 
 def test_many_steps_are_a_loop():

@@ -60,12 +60,16 @@ def is_empty(expr: relax.Expr, symbols: Symbols) -> bool:
 
 
 def fits(what: str, shape: Sequence[Size] | None) -> None:
-    """Raise where a tensor has more elements than a number of 32 bits counts, or too many dims."""
+    """Raise where a tensor has more elements than a number of 32 bits counts, too many dims, or
+    negative ones."""
     if len(shape or ()) > MAX_RANK:
         raise UnsupportedError(
             f"{what} has {len(shape or ())} dims; a tensor has {MAX_RANK} at most, reshape it"
         )
     known = [d for d in shape or () if isinstance(d, int)]
+    if min(known, default=0) < 0:
+        dims = ", ".join(map(str, shape or ()))
+        raise UnsupportedError(f"{what} has dims [{dims}]; give attributes that make none negative")
     if prod(known) > MAX_ELEMENTS or max(known, default=0) > MAX_ELEMENTS:
         dims = ", ".join(map(str, shape or ()))
         raise UnsupportedError(

@@ -29,6 +29,8 @@ MOST_DENSE = 1 << 26
 
 #: Attributes whose numbers are sizes of a window, which has no size 0.
 _WINDOW = ("kernel_shape", "strides", "dilations")
+#: Attributes that are one such size.
+_SIZES = ("blocksize", "hidden_size", "size")
 
 _AttributeType = onnx.AttributeProto.AttributeType
 
@@ -212,6 +214,10 @@ def _check_schema(
 
 def _check_window(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> None:
     """A window of size 0 has no elements; kernel, strides, dilations, pads have as many axes."""
+    for name in _SIZES:
+        attr = given.get(name)
+        if attr is not None and attr.type == attr.INT and attr.i < 1:
+            raise InputError(f"{label(node)}: {name}={attr.i} must be at least 1; {REMEDY}")
     axes: dict[str, float] = {}
     for name in _WINDOW:
         attr = given.get(name)

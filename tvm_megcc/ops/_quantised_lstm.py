@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from tvm import relax
 
+from ..dims import Size
 from ._context import Attrs, Context
 from ._inputs import Inputs
 from ._quantised import by_its_range
@@ -48,6 +49,11 @@ class _QuantisedCell(Cell):
 
 class QuantisedLayer(LSTM):
     """Operands: those of LSTM, its weights transposed, then their scales and zero points."""
+
+    def wanted(self, directions: int, hidden: Size) -> dict[int, list[Size | None]]:
+        dims = super().wanted(directions, hidden)
+        turned = {k: [directions, *dims[k][:0:-1]] for k in (1, 2)}
+        return {**dims, **turned}
 
     def entered(self, ctx: Context, inputs: Inputs, rows: Expr, d: int, cell: Cell) -> Expr:
         weight = _Weight.of(inputs, 1, 8, d, "its weight")

@@ -15,10 +15,10 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from tvm import relax
 
-from ..dims import Size
+from ..dims import Size, compare
 from . import _weights as weights
 from ._activations import activate, clip
-from ._agree import Labels, Shape
+from ._agree import EXACTLY, Labels, Shape
 from ._context import Attrs, Context
 from ._indexing import in_bounds
 from ._inputs import Inputs
@@ -102,24 +102,51 @@ class Recurrent(OnnxOp):
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         batch_first = attrs.get("layout", 0) == 1
+        size = attrs.get("hidden_size")
+        hidden: Hashable = "hidden" if size is None else (EXACTLY, size)
         data: list[Hashable] = ["steps", "batch", "size"]
-        state: list[Hashable] = [None, "batch", "hidden"]
+        state: list[Hashable] = [None, "batch", hidden]
         if batch_first:
-            data, state = ["batch", "steps", "size"], ["batch", None, "hidden"]
-        given: Labels = [[None, None, "size"], [None, None, "hidden"], []]
+            data, state = ["batch", "steps", "size"], ["batch", None, hidden]
+        given: Labels = [[None, None, "size"], [None, None, hidden], []]
         rows: Labels = [data, *given, ["batch"], state, state, []]
         return rows[: len(shapes)]
+
+    def wanted(self, directions: int, hidden: Size) -> dict[int, list[Size | None]]:
+        """Number of an operand -> its dims, None for those that others say."""
+        rows = self.gates * hidden
+        return {
+            1: [directions, rows, None],
+            2: [directions, rows, hidden],
+            3: [directions, 2 * rows],
+            7: [directions, 3 * hidden],
+        }
+
+    def _check_weights(self, ctx: Context, inputs: Inputs, attrs: Attrs, directions: int) -> None:
+        """Raise where a weight has other dims than the layer's size and directions make."""
+        hidden = attrs.get("hidden_size", inputs.shape(2)[-1])
+        for number, dims in self.wanted(directions, hidden).items():
+            found = inputs.shape(number) if inputs.has(number) else dims
+            if len(found) != len(dims) or any(
+                compare("eq", a, b) == 0 for a, b in zip(found, dims, strict=True) if b is not None
+            ):
+                said = ", ".join("any" if d is None else str(d) for d in dims)
+                raise ctx.ill_typed(
+                    f"operand {number} has dims {list(found)}, which must be [{said}] for {hidden} "
+                    f"hidden numbers and {directions} direction{'s' * (directions > 1)}"
+                )
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if inputs.rank(0) != 3:
             raise ctx.ill_typed(f"its input has {inputs.rank(0)} dims, not 3")
+        directions = 2 if attrs.get("direction", "forward") == "bidirectional" else 1
+        self._check_weights(ctx, inputs, attrs, directions)
         batch_first = attrs.get("layout", 0) == 1
         data = relax.op.permute_dims(inputs[0], [1, 0, 2]) if batch_first else inputs[0]
         data = ctx.emit(data) if batch_first else data
         steps, batch, _ = ctx.shape(data)
         if inputs.has(4):
             data, inputs = _with_lengths(ctx, data, inputs, steps)
-        directions = 2 if attrs.get("direction", "forward") == "bidirectional" else 1
         sequences, finals = [], []
         for d in range(directions):
             backward = attrs.get("direction", "forward") == "reverse" or d == 1

@@ -140,8 +140,13 @@ def _only_narrowed(func: relax.Function) -> Iterator[int]:
         for binding in block.bindings:
             for var in relax.analysis.free_vars(binding.value):
                 uses.setdefault(var, []).append((binding.var, binding.value))
-    floats = (k for k, param in enumerate(func.params) if dtype_of(param) == "f32")
-    return (k for k in floats if _is_narrowed(func.params[k], uses))
+    return (
+        k
+        for k, param in enumerate(func.params)
+        if isinstance(param.ty, relax.TensorType)  # not a shape
+        and dtype_of(param) == "f32"
+        and _is_narrowed(param, uses)
+    )
 
 
 def _is_narrowed(
