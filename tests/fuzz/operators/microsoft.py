@@ -253,11 +253,10 @@ def nbits(s: Sketch) -> None:
         width = -(-blocks * bits // 8)
         row = s.rng.bits.integers(0, 256, (columns * width)).astype(np.uint8)
         point = s.give(row, 0.1)
-    bias = _maybe(s, _floats(s, columns), 0.3)
     lead = s.rng.shape(s.rng.between(1, 2))
     s.node(
         "MatMulNBits", [_floats(s, *lead, length, run_time=0.9), s.give(packed, 0.1),
-                        s.give(scales, 0.1), point, None, bias],
+                        s.give(scales, 0.1), point],
         domain=_DOMAIN, K=length, N=columns, bits=bits, block_size=size,
     )  # fmt: skip
 
