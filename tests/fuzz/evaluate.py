@@ -27,7 +27,7 @@ Array = np.ndarray
 Arrays = Mapping[str, Array]
 
 #: ONNX Runtime takes an open dim for 0 there: Resize, and the rows of a loop that never ran.
-_SIZED = ("Resize", "Loop", "Scan")
+_SIZED = ("Resize", "Loop", "Scan", "EmbedLayerNormalization", "MatMulNBits")
 
 #: ONNX Runtime refuses models of later opsets than it knows.
 NEWEST_OF_ORT = 26

@@ -22,6 +22,8 @@ _OF_SOMETHING = {f"Reduce{kind}" for kind in ("LogSum", "LogSumExp", "Max", "Mea
 #: Functions of reals, which ONNX has for integers before opset 28: theirs is cut to an integer.
 REAL = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
 
+_LOSSES = ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
+
 #: No f64 tells integers beyond this apart.
 _EXACT = 2.0**53
 
@@ -169,6 +171,8 @@ def of_reference(
         return "it pads by less than 0, which moves the result"
     if node.op_type == "Mean" and _is_stretched(*(arrays[name].shape for name in node.input)):
         return "it adds to the first operand in place, which is the smaller one"
+    if node.op_type in _LOSSES and not arrays[node.input[0]].size:
+        return "it infers a dim of a tensor without elements"
     if node.op_type == "Unique" and not given.get("sorted", 1):
         floats = arrays[node.input[0]].dtype.kind == "f"  # which the text evaluates
         if not floats and (given.get("axis", -1) != 0 or len(node.output) == 1):
@@ -219,7 +223,24 @@ def undefined(node: onnx.NodeProto, values: Mapping[str, Array]) -> str:
         reduction = _attributes(node).get("reduction", b"none")
         if reduction in (b"min", b"max") and any(_has_nan(array) for array in operands):
             return "whether a NaN among what is scattered is an extreme depends on the order"
+    if node.op_type == "GroupQueryAttention" and len(node.input) > 6:
+        last, total = (values[name] for name in node.input[5:7])
+        if total.max(initial=0) == operands[0].shape[1] and (last + 1 < total).any():
+            return "in a prompt, the rows behind a sequence's end are padding"
+    if node.op_type == "DynamicQuantizeLSTM" and len(node.input) > 4 and node.input[4]:
+        if np.unique(values[node.input[4]]).size > 1:
+            return "it says not which steps of sequences of several lengths share a range"
+    if node.op_type == "Inverse" and _is_singular(operands[0]):
+        return "a singular matrix has no inverse"
     return ""
+
+
+def _is_singular(matrices: Array) -> bool:
+    """Whether rounding decides on the inverse of a matrix of these."""
+    whole = matrices.astype(np.float64)
+    if not np.isfinite(whole).all():
+        return True
+    return bool((np.linalg.cond(whole) > 1e4).any()) if whole.size else False
 
 
 def _most(array: Array) -> float:

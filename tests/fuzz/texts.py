@@ -215,12 +215,21 @@ def _rnn(
 
 _STEPS = {"LSTM": _lstm, "GRU": _gru, "RNN": _rnn}
 
+
+def quick_gelu(given: Mapping[str, Any], operands: Operands) -> list[Array]:
+    """``x * sigmoid(alpha * x)``, by ONNX Runtime's document: the reference does not have it."""
+    (x,) = operands
+    assert x is not None
+    return [x / (1 + np.exp(-x.dtype.type(given.get("alpha", 1.702)) * x))]
+
+
 _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "LRN": lrn,
     "Erf": erf,
     "OneHot": one_hot,
     "Unique": unique,
     "Pow": power,
+    "QuickGelu": quick_gelu,
     **{op: layer(op) for op in _STEPS},
 }
 
@@ -231,7 +240,7 @@ _TYPED_BY = {"OneHot": 2}
 
 def has(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
     """Whether an operator is evaluated here, for these types."""
-    if node.op_type not in _TEXTS or node.domain:
+    if node.op_type not in _TEXTS:
         return False
     if node.op_type == "Pow":
         return all(arrays[name].dtype.kind in "iu" for name in node.input)

@@ -6,13 +6,14 @@ scores, and broadcasts to ``[batch, heads, queries, keys]``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import reduce
 from math import sqrt
 
 import numpy as np
 from tvm import relax
 
 from ..dims import Size
+from ._agree import agreed, broadcast
 from ._context import Context, expr_dtype
 
 
@@ -32,14 +33,25 @@ def joined(ctx: Context, x: relax.Expr) -> relax.Expr:
 
 
 def scores(
-    ctx: Context, q: relax.Expr, k: relax.Expr, scale: float, mask: relax.Expr | None
+    ctx: Context, q: relax.Expr, k: relax.Expr, scale: float, *masks: relax.Expr | None
 ) -> relax.Expr:
     """What the softmax is taken of; a scale of 0 stands for that by the size of a head."""
     op, dtype = relax.op, expr_dtype(q)
     factor = scale or 1 / sqrt(ctx.static(ctx.shape(q)[3:])[0])
     turned = ctx.emit(op.permute_dims(k, [0, 1, 3, 2]))
     found = ctx.emit(op.multiply(op.matmul(q, turned), ctx.const(np.float32(factor), dtype)))
-    return found if mask is None else ctx.emit(op.add(found, mask))
+    return masked(ctx, found, *masks)
+
+
+def masked(ctx: Context, found: relax.Expr, *masks: relax.Expr | None) -> relax.Expr:
+    """Scores and the masks that there are, whose dims are those of the scores, or 1."""
+    there = [mask for mask in masks if mask is not None]
+    if not there:
+        return found
+    # What one of them says of its dims holds for all.
+    scored, *there = agreed(ctx, broadcast(whole=0), [found, *there], {})
+    total = reduce(lambda a, b: ctx.emit(relax.op.add(a, b)), there)
+    return ctx.cast(relax.op.add(scored, total), ctx.shape(found))
 
 
 def attended(ctx: Context, weights: relax.Expr, v: relax.Expr) -> relax.Expr:
@@ -58,29 +70,15 @@ def appended(ctx: Context, past: relax.Expr | None, new: relax.Expr) -> relax.Ex
     return ctx.cast(whole, [batch, count, before + length, size])
 
 
-def added(ctx: Context, *masks: relax.Expr | None) -> relax.Expr | None:
-    """The sum of the masks that there are."""
-    found = None
-    for mask in masks:
-        if mask is not None:
-            found = mask if found is None else ctx.emit(relax.op.add(found, mask))
-    return found
-
-
-def bias(ctx: Context, given: relax.Expr | None, dims: Sequence[Size]) -> relax.Expr | None:
-    """An attention bias, whose dims are these, or 1."""
-    if given is None:
-        return None
-    return ctx.cast(
-        given, [1 if d == 1 else e for d, e in zip(ctx.shape(given), dims, strict=True)]
-    )
-
-
-def causal(ctx: Context, queries: Size, keys: Size, dtype: str) -> relax.Expr:
-    """``[1, 1, queries, keys]``: no query sees keys behind it; the last of both are one token."""
+def causal(
+    ctx: Context, queries: Size, keys: Size, past: relax.Expr | None, dtype: str
+) -> relax.Expr:
+    """``[1, 1, queries, keys]``: no query sees keys behind it; the first of both after the past
+    are one token, also where there are more of the one than of the other."""
     op = relax.op
     row = ctx.emit(op.arange(0, ctx.prim(queries), 1, "int64"))
-    row = ctx.emit(op.add(row, ctx.sizes([keys - queries], "int64")))
+    if past is not None:
+        row = ctx.emit(op.add(row, ctx.sizes([ctx.shape(past)[2]], "int64")))
     column = ctx.emit(op.arange(0, ctx.prim(keys), 1, "int64"))
     seen = op.greater_equal(ctx.reshape(row, [queries, 1]), column)
     return _filter(ctx, ctx.reshape(ctx.emit(seen), [1, 1, queries, keys]), LOWEST, dtype)

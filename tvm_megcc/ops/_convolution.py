@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tvm import relax
 
-from ..dims import Size
-from ._context import Context
+from ..dims import Size, floordiv
+from ._context import Context, expr_dtype
 from ._window import Window, padded_window
 
 _CONV = {
@@ -32,12 +32,21 @@ def convolve(
     function, data_layout, kernel_layout = _CONV[rank]
     if padding is None:
         data, win = padded_window(ctx, data, win, 0.0)
+    padding = win.padding if padding is None else padding
+    batch, _, *dims = ctx.shape(data)
+    places = [
+        floordiv(size + padding[k] + padding[rank + k] - win.reach(k), win.strides[k]) + 1
+        for k, size in enumerate(dims)
+    ]
+    if 0 in places:  # TVM has no convolution whose result is empty
+        shape = ctx.prims([batch, ctx.shape(weight)[0], *places])
+        return ctx.emit(relax.op.zeros(relax.ShapeExpr(shape), expr_dtype(data)))
     return ctx.emit(
         function(
             data,
             weight,
             strides=win.strides,
-            padding=list(win.padding if padding is None else padding),
+            padding=list(padding),
             dilation=win.dilations,
             groups=groups,
             data_layout=data_layout,

@@ -58,14 +58,27 @@ class QuantisedLayer(LSTM):
     def entered(self, ctx: Context, inputs: Inputs, rows: Expr, d: int, cell: Cell) -> Expr:
         weight = _Weight.of(inputs, 1, 8, d, "its weight")
         rows = ctx.agreeing(rows, [ctx.shape(rows)[0], weight.values.shape[0]], "its weight")
-        return weight.times(ctx, rows)
+        return weight.times(ctx, _reached(ctx, inputs, rows))
 
     def _cell(self, ctx: Context, inputs: Inputs, attrs: Attrs, d: int) -> Cell:
         weight = _Weight.of(inputs, 2, 10, d, "its recurrent weight")
         turned = inputs.need(2, "its recurrent weight").transpose(0, 2, 1)
-        known = [inputs.known(k) if k in (3, 7) else None for k in range(8)]
-        known[2] = turned
-        like = Inputs(ctx, [inputs[0], *known[1:]], lambda k: inputs[k])
+        like = inputs.replaced(2, turned)
         cell = super()._cell(ctx, like, attrs, d)
         given = {f.name: getattr(cell, f.name) for f in fields(Cell)}
         return _QuantisedCell(**given, weight=weight)
+
+
+def _reached(ctx: Context, inputs: Inputs, rows: Expr) -> Expr:
+    """``[steps * batch, size]`` with 0 in the steps that no sequence has: they have no range."""
+    if not inputs.has(4):
+        return rows
+    op, (steps, batch, _) = relax.op, inputs.shape(0)
+    lengths = inputs.known(4)
+    if lengths is not None and isinstance(steps, int) and lengths.max(initial=0) == steps:
+        return rows
+    number = ctx.emit(op.arange(0, ctx.prim(steps), 1, inputs.dtype(4)))
+    alive = ctx.emit(op.less(number, ctx.emit(op.max(inputs[4]))))
+    whole = ctx.reshape(rows, [steps, batch, ctx.shape(rows)[1]])
+    kept = op.where(ctx.reshape(alive, [steps, 1, 1]), whole, ctx.const(0, "float32"))
+    return ctx.reshape(ctx.emit(kept), ctx.shape(rows))

@@ -6,7 +6,7 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._agree import Labels, Shape
-from ._attention import added, appended, attended, bias, causal, heads, padding, scores
+from ._attention import appended, attended, causal, heads, padding, scores
 
 
 class Attention(OnnxOp):
@@ -41,7 +41,7 @@ class Attention(OnnxOp):
             heads(ctx, ctx.emit(op.strided_slice(merged, [2], [a], [b], [1])), attrs["num_heads"])
             for a, b in zip(ends, ends[1:], strict=False)
         )
-        past = [None, None]
+        past: list[relax.Expr | None] = [None, None]
         if inputs.has(4):
             past = [ctx.emit(op.take(inputs[4], ctx.const(i, "int64"), axis=0)) for i in (0, 1)]
         k, v = appended(ctx, past[0], k), appended(ctx, past[1], v)
@@ -50,9 +50,8 @@ class Attention(OnnxOp):
             value = attrs.get("mask_filter_value", -10000.0)
             masks.append(padding(ctx, inputs[3], batch, keys, value, dtype))
         if attrs.get("unidirectional", 0):
-            masks.append(causal(ctx, queries, keys, dtype))
-        extra = bias(ctx, inputs[5], [batch, attrs["num_heads"], queries, keys])
-        found = scores(ctx, q, k, attrs.get("scale", 0.0), added(ctx, extra, *masks))
+            masks.append(causal(ctx, queries, keys, past[0], dtype))
+        found = scores(ctx, q, k, attrs.get("scale", 0.0), inputs[5], *masks)
         output = attended(ctx, ctx.emit(op.nn.softmax(found, -1)), v)
         if not ctx.wants(1):
             return output

@@ -44,7 +44,8 @@ class EmbedLayerNormalization(OnnxOp):
             x = ctx.emit(relax.op.add(x, rows_inside(ctx, inputs[4], inputs[1])))
         result, _, _ = layer(ctx, x, inputs[5], inputs[6], attrs.get("epsilon", EPSILON))
         if inputs.has(7):
-            kept = ctx.emit(relax.op.astype(inputs[7], "int32"))
+            one = relax.op.equal(inputs[7], ctx.const(1, inputs.dtype(7)))
+            kept = ctx.emit(relax.op.astype(ctx.emit(one), "int32"))
             count = ctx.emit(relax.op.sum(kept, [1]))
         else:
             count = ctx.emit(relax.op.zeros(relax.ShapeExpr(ctx.prims([batch])), "int32"))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from tvm import relax
+from typing import Any
+
+from tvm import relax, te, tirx
 
 from ..dims import Size, maximum
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._agree import Labels, Shape
-from ._attention import LOWEST, attended, heads, scores
+from ._attention import LOWEST, attended, heads, masked, scores
 from ._context import expr_dtype
 from ._normed import simple
 from ._rotary import rotated, table
@@ -110,12 +112,12 @@ class GroupQueryAttention(OnnxOp):
         op, dtype = relax.op, expr_dtype(q)
         batch, _, queries, _ = ctx.shape(q)
         keys = ctx.shape(k)[2]
-        found = scores(ctx, q, k, attrs.get("scale", 0.0), None)
+        found = scores(ctx, q, k, attrs.get("scale", 0.0))
         if attrs.get("softcap", 0.0):
             cap = ctx.const(attrs["softcap"], dtype)
             found = ctx.emit(op.multiply(ctx.emit(op.tanh(op.divide(found, cap))), cap))
         if inputs.has(10):
-            found = ctx.emit(op.add(found, inputs[10]))
+            found = masked(ctx, found, _bias(ctx, inputs, keys))
         number = ctx.emit(op.arange(0, ctx.prim(queries), 1, "int64"))
         place = ctx.emit(op.add(ctx.reshape(before, [batch, 1]), number))
         place = ctx.reshape(place, [batch, 1, queries, 1])
@@ -136,6 +138,18 @@ class GroupQueryAttention(OnnxOp):
         return ctx.emit(op.divide(parts, total))
 
 
+def _bias(ctx: Context, inputs: Inputs, keys: Size) -> relax.Expr:
+    """The attention bias, which has no columns for the room behind the keys that there are."""
+    shape = inputs.shape(10)
+    if shape[3] == keys:
+        return inputs[10]
+    (total,) = inputs.need_ints(6, "total_sequence_length", low=1)
+    given = ctx.agreeing(inputs[10], [*shape[:3], total], "total_sequence_length")
+    columns = relax.ShapeExpr(ctx.prims([*shape[:3], keys - total]))
+    empty = ctx.emit(relax.op.zeros(columns, inputs.dtype(10)))
+    return ctx.cast(ctx.emit(relax.op.concat([given, empty], 3)), [*shape[:3], keys])
+
+
 def _repeated(ctx: Context, x: relax.Expr, times: int) -> relax.Expr:
     """Each head of keys or values as often as queries share it."""
     return x if times == 1 else ctx.emit(relax.op.repeat(x, times, 1))
@@ -145,34 +159,22 @@ def _cached(
     ctx: Context, past: relax.Expr | None, new: relax.Expr, before: relax.Expr, room: Size
 ) -> relax.Expr:
     """``[batch, heads, room, size]``: the past, the new ones where it ends, and zeros."""
-    op, dtype = relax.op, expr_dtype(new)
-    batch, count, length, size = ctx.shape(new)
-    column = ctx.emit(op.arange(0, ctx.prim(room), 1, "int64"))
-    start = ctx.reshape(before, [batch, 1])
-    behind = ctx.emit(op.subtract(column, start))
-    last = ctx.sizes([length - 1], "int64")
-    place = ctx.emit(op.minimum(op.maximum(behind, ctx.const(0, "int64")), last))
-    found = _picked(ctx, new, place, room)
-    is_new = op.logical_and(
-        op.greater_equal(behind, ctx.const(0, "int64")), op.less_equal(behind, last)
-    )
-    is_new = ctx.reshape(ctx.emit(is_new), [batch, 1, room, 1])
-    rest = ctx.const(0, dtype)
-    if past is not None and ctx.shape(past)[2] != 0:
-        old = ctx.shape(past)[2]
-        past = ctx.cast(past, [batch, count, old, size])
-        final = ctx.sizes([old - 1], "int64")
-        kept = _picked(
-            ctx, past, op.broadcast_to(op.minimum(column, final), ctx.prims([batch, room])), room
-        )
-        is_old = ctx.reshape(ctx.emit(op.less(behind, ctx.const(0, "int64"))), [batch, 1, room, 1])
-        rest = ctx.emit(op.where(is_old, kept, rest))
-    return ctx.emit(op.where(is_new, found, rest))
+    batch, count, _, size = ctx.shape(new)
+    shape = ctx.prims([batch, count, room, size])
 
+    def element(at: tuple[Any, ...], new: te.Tensor, before: te.Tensor, past: Any) -> Any:
+        row = tirx.Cast("int64", at[2]) - before[at[0]]
+        rest: Any = tirx.const(0, new.dtype)
+        if past is not None:
+            kept = tirx.all(row < 0, at[2] < past.shape[2])
+            rest = tirx.if_then_else(kept, past[at], rest)
+        there = tirx.all(row >= 0, row < new.shape[2])
+        return tirx.if_then_else(there, new[at[0], at[1], row, at[3]], rest)
 
-def _picked(ctx: Context, x: relax.Expr, place: relax.Expr, room: Size) -> relax.Expr:
-    """Of each batch the keys at ``[batch, room]``."""
-    batch, count, _, size = ctx.shape(x)
-    place = ctx.reshape(ctx.emit(place), [batch, 1, room, 1])
-    spread = ctx.emit(relax.op.broadcast_to(place, ctx.prims([batch, count, room, size])))
-    return ctx.emit(relax.op.gather_elements(x, spread, 2))
+    def cached(new: te.Tensor, before: te.Tensor, past: te.Tensor | None = None) -> te.Tensor:
+        return te.compute(shape, lambda *at: element(at, new, before, past), name="cached")
+
+    if past is None:
+        return ctx.builder.emit_te(cached, new, before)
+    past = ctx.cast(past, [batch, count, ctx.shape(past)[2], size])
+    return ctx.builder.emit_te(cached, new, before, past)

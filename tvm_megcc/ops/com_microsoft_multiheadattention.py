@@ -6,7 +6,7 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._agree import Labels, Shape
-from ._attention import added, appended, attended, bias, causal, heads, padding, scores
+from ._attention import appended, attended, causal, heads, padding, scores
 
 
 class MultiHeadAttention(OnnxOp):
@@ -39,9 +39,8 @@ class MultiHeadAttention(OnnxOp):
             value = attrs.get("mask_filter_value", -10000.0)
             masks.append(padding(ctx, inputs[4], batch, keys, value, dtype))
         if attrs.get("unidirectional", 0):
-            masks.append(causal(ctx, queries, keys, dtype))
-        extra = bias(ctx, inputs[5], [batch, attrs["num_heads"], queries, keys])
-        found = scores(ctx, q, k, attrs.get("scale", 0.0), added(ctx, extra, *masks))
+            masks.append(causal(ctx, queries, keys, past[0], dtype))
+        found = scores(ctx, q, k, attrs.get("scale", 0.0), inputs[5], *masks)
         weights = ctx.emit(relax.op.nn.softmax(found, -1))
         return attended(ctx, weights, v), k, v, found
 

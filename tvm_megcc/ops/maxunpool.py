@@ -33,6 +33,7 @@ class MaxUnpool(OnnxOp):
         wanted = inputs.need_ints(2, "its output shape", 0) if inputs.has(2) else pooled
         if len(wanted) != len(shape):
             raise ctx.ill_typed(f"an output shape of {len(wanted)} dims for {len(shape)}")
+        data = ctx.agreeing(data, wanted[:2], "its output shape")
         outer = ctx.prims(wanted)
         places = in_bounds(ctx, indices, 0, volume(pooled) - 1)
         indices = ctx.checked(indices, places)

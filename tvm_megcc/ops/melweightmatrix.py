@@ -7,8 +7,9 @@ from math import log
 import onnx
 from tvm import relax
 
-from ..dims import floordiv
+from ..dims import Size, floordiv
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._indexing import in_bounds
 from ._shapes import scalar
 
 #: mel = 2595 * log10(1 + hertz / 700)
@@ -31,7 +32,7 @@ class MelWeightMatrix(OnnxOp):
         )
         edges = self._edges(ctx, count, low, high)
         place = op.divide(op.multiply(op.add(size, ctx.const(1, "float64")), edges), rate)
-        edges = ctx.emit(op.floor(ctx.emit(place)))
+        edges = self._inside(ctx, ctx.emit(op.floor(ctx.emit(place))), count, bins)
         left, middle, right = (
             ctx.reshape(op.strided_slice(edges, [0], [k], [ctx.prim(count + k)], [1]), [1, count])
             for k in range(3)
@@ -42,7 +43,15 @@ class MelWeightMatrix(OnnxOp):
         return op.astype(result, dtype)
 
     @staticmethod
-    def _edges(ctx: Context, count: object, low: relax.Expr, high: relax.Expr) -> relax.Expr:
+    def _inside(ctx: Context, edges: relax.Expr, count: Size, bins: Size) -> relax.Expr:
+        """The edges, for a run in which each filter has bins between its own."""
+        middles = relax.op.strided_slice(edges, [0], [1], [ctx.prim(count + 1)], [1])
+        holds = in_bounds(ctx, ctx.emit(middles), 0, bins - 1)
+        both = relax.op.logical_and(holds, in_bounds(ctx, edges, 0, bins))
+        return ctx.checked(edges, ctx.emit(both))
+
+    @staticmethod
+    def _edges(ctx: Context, count: Size, low: relax.Expr, high: relax.Expr) -> relax.Expr:
         """The edges of all filters in hertz."""
         op = relax.op
 
@@ -51,7 +60,7 @@ class MelWeightMatrix(OnnxOp):
             return ctx.emit(op.multiply(op.log(ratio), ctx.const(_MEL / log(10), "float64")))
 
         first, last = mel(low), mel(high)
-        steps = count + 2  # type: ignore[operator]
+        steps = count + 2
         number = ctx.emit(op.astype(op.arange(0, ctx.prim(steps), 1, "int64"), "float64"))
         step = op.divide(op.subtract(last, first), ctx.reshape(ctx.sizes([steps], "float64"), []))
         mels = ctx.emit(op.add(op.multiply(number, ctx.emit(step)), first))
