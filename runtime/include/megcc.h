@@ -26,7 +26,7 @@ extern "C" {
 #define MEGCC_ALIGNMENT 64
 
 /// Bytes of the memory that `megcc_model_open` needs, on every platform.
-#define MEGCC_MODEL_BYTES 512
+#define MEGCC_MODEL_BYTES 320
 
 /// Most weight segments that one image has.
 #define MEGCC_MAX_SEGMENTS 8

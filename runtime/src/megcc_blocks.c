@@ -57,22 +57,16 @@ megcc_status_t megcc_compute(struct megcc_shaped *s, uint32_t first, uint32_t la
   return MEGCC_OK;
 }
 
-// As megcc_value_bytes, of elements of `n` bytes.
-static int value_bytes(const struct megcc_shaped *s, const megcc_tensor_t *t, size_t n,
-                       size_t *bytes) {
+int megcc_value_bytes(const struct megcc_shaped *s, const megcc_tensor_t *t, size_t *bytes) {
+  size_t n = t->element;
   uint32_t d;
   for (d = 0; d < t->rank; ++d) {
     const int32_t dim = t->dims[d] >= 0 ? t->dims[d] : s->value[-1 - t->dims[d]];
     if (dim < 0) return 0;
-    if (dim != 0 && n > SIZE_MAX / (size_t)dim) return -1;
-    n *= (size_t)dim;
+    if (!megcc_times(&n, (size_t)dim)) return -1;
   }
   *bytes = megcc_packed(t->dtype, n);
   return 1;
-}
-
-int megcc_value_bytes(const struct megcc_shaped *s, const megcc_tensor_t *t, size_t *bytes) {
-  return value_bytes(s, t, megcc_dtype_bytes((megcc_dtype_t)t->dtype), bytes);
 }
 
 // ---- addresses -------------------------------------------------------------------------------
@@ -91,9 +85,10 @@ megcc_status_t megcc_size_blocks(struct megcc_shaped *s, uint32_t first, uint32_
   uint32_t id, b;
   for (b = first; b < last; ++b) s->size[b] = 0;
   for (id = 0; id < m->count[MEGCC_S_TENSORS]; ++id) {
-    const megcc_tensor_t t = megcc_tensor_at(m, id);
+    megcc_tensor_t t;
     size_t bytes = 0;
     int known;
+    megcc_decode_tensor(m, megcc_tensor_words(m, id), &t);
     if (t.space == MEGCC_WEIGHT || (t.space == MEGCC_ARENA && t.index < pools)) continue;
     // Its block is sized later, when no size is of an earlier run.
     if (t.space == MEGCC_ARENA && t.index - pools >= last) continue;
@@ -134,7 +129,7 @@ megcc_status_t megcc_size_blocks(struct megcc_shaped *s, uint32_t first, uint32_
 megcc_status_t megcc_stack_blocks(struct megcc_shaped *s) {
   const megcc_model_t *m = &s->view;
   const uint32_t *below = m->section[MEGCC_S_BELOW];
-  size_t arena = m->pool_bytes[0];
+  size_t arena = megcc_pool_bytes(m, 0);
   uint32_t b, k;
   for (b = 0; b < m->count[MEGCC_S_BLOCKS]; ++b) {
     const uint32_t *w = block_at(m, b);
@@ -193,9 +188,9 @@ int megcc_reaches(const megcc_context_t *c, const uint32_t *tensors, uint32_t co
   // Once for every call of a loop: what it takes is seen.
   for (i = 0; i < count; ++i) {
     megcc_tensor_t t;
-    size_t bytes = 0, room, element;
+    size_t bytes = 0, room;
     if (tensors[i] == MEGCC_NONE) continue;
-    t = megcc_decode_tensor(m, tensors[i]);
+    megcc_decode_tensor(m, megcc_tensor_words(m, tensors[i]), &t);
     if (t.space == MEGCC_ARENA && t.index >= m->count[MEGCC_S_POOLS]) {
       room = s->room[t.index - m->count[MEGCC_S_POOLS]];
     } else if (t.space == MEGCC_INPUT || t.space == MEGCC_OUTPUT) {
@@ -203,10 +198,9 @@ int megcc_reaches(const megcc_context_t *c, const uint32_t *tensors, uint32_t co
     } else {
       continue;  // as fixed as in a model whose shapes are: checked when it was opened
     }
-    element = megcc_dtype_bytes((megcc_dtype_t)t.dtype);
-    if (value_bytes(s, &t, element, &bytes) <= 0) return 0;
+    if (megcc_value_bytes(s, &t, &bytes) <= 0) return 0;
     if (t.offset > room || bytes > room - t.offset) return 0;
-    if ((uintptr_t)megcc_tensor_data(c, tensors[i]) % element != 0) return 0;
+    if ((uintptr_t)megcc_tensor_data(c, tensors[i]) % t.element != 0) return 0;
   }
   return 1;
 }

@@ -41,7 +41,7 @@ static void trace(struct megcc_shaped *s, uint32_t a, uint32_t b, uint32_t opera
 
 static void trace_problem(struct megcc_shaped *s) {
   const megcc_model_t *m = &s->view;
-  const uint32_t *record = m->section[MEGCC_S_FUNCTIONS] + (size_t)m->function * MEGCC_F_WORDS;
+  const uint32_t *record = m->record;
   const uint32_t operations = record[MEGCC_F_SCALARS], data = record[MEGCC_F_DATA];
   const uint32_t *w = m->section[MEGCC_S_SCALARS];
   uint32_t k;
