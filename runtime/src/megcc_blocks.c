@@ -17,6 +17,16 @@ static megcc_status_t too_large(struct megcc_shaped *s) {
   return refuse(s, MEGCC_SHAPE_TOO_LARGE, 0, 0);
 }
 
+// A tensor's bytes are too many: its first open dim stands for it.
+static megcc_status_t tensor_too_large(struct megcc_shaped *s, const megcc_tensor_t *t) {
+  struct megcc_cause cause = {{0, 0}, 0, s->view.record[MEGCC_F_SCALARS]};
+  uint32_t d = 0;
+  while (d < t->rank && t->dims[d] >= 0) ++d;
+  if (d == t->rank) return too_large(s);
+  cause.value[0] = cause.value[1] = cause.size = (uint32_t)(-1 - t->dims[d]);
+  return megcc_size_refuse(s, MEGCC_SHAPE_TOO_LARGE, &cause, 0, 0);
+}
+
 // ---- values ----------------------------------------------------------------------------------
 
 static int64_t floor_quotient(int64_t a, int64_t b) {
@@ -29,6 +39,7 @@ megcc_status_t megcc_compute(struct megcc_shaped *s, uint32_t first, uint32_t la
   uint32_t i;
   for (i = first; i < last; ++i, w += MEGCC_SCALAR_WORDS) {
     const int64_t a = s->value[w[1]], b = s->value[w[2]];
+    const struct megcc_cause cause = {{w[1], w[2]}, w[0] >> 8, i};
     int64_t x = 0;
     switch (w[0] & 0xFF) {
       case MEGCC_V_MOVE: x = a; break;
@@ -37,7 +48,7 @@ megcc_status_t megcc_compute(struct megcc_shaped *s, uint32_t first, uint32_t la
       case MEGCC_V_MUL: x = a * b; break;
       case MEGCC_V_FLOORDIV:
       case MEGCC_V_FLOORMOD:
-        if (b == 0) return refuse(s, MEGCC_SHAPE_TOO_LARGE, (int32_t)a, 0);
+        if (b == 0) return megcc_size_refuse(s, MEGCC_SHAPE_TOO_LARGE, &cause, (int32_t)a, 0);
         x = floor_quotient(a, b);
         if ((w[0] & 0xFF) == MEGCC_V_FLOORMOD) x = a - x * b;
         break;
@@ -47,11 +58,13 @@ megcc_status_t megcc_compute(struct megcc_shaped *s, uint32_t first, uint32_t la
       case MEGCC_V_LT: x = a < b; break;
       default:  // MEGCC_V_REQUIRE
         if (a == b) continue;
-        (void)refuse(s, MEGCC_SHAPE_REQUIRED, (int32_t)a, (int32_t)b);
+        (void)megcc_size_refuse(s, MEGCC_SHAPE_REQUIRED, &cause, (int32_t)a, (int32_t)b);
         s->problem.name = megcc_string(&s->view, w[0] >> 8);
         return MEGCC_ERR_SHAPE;
     }
-    if (x < INT32_MIN || x > INT32_MAX) return too_large(s);
+    if (x < INT32_MIN || x > INT32_MAX) {
+      return megcc_size_refuse(s, MEGCC_SHAPE_TOO_LARGE, &cause, 0, 0);
+    }
     s->value[w[0] >> 8] = (int32_t)x;
   }
   return MEGCC_OK;
@@ -93,7 +106,7 @@ megcc_status_t megcc_size_blocks(struct megcc_shaped *s, uint32_t first, uint32_
     // Its block is sized later, when no size is of an earlier run.
     if (t.space == MEGCC_ARENA && t.index - pools >= last) continue;
     known = megcc_value_bytes(s, &t, &bytes);
-    if (known < 0) return too_large(s);
+    if (known < 0) return tensor_too_large(s, &t);
     if (t.space == MEGCC_ARENA && t.index - pools < first) {
       // After a LOAD: what it made known must lie within what has its size already.
       const size_t room = s->size[t.index - pools];
@@ -103,7 +116,9 @@ megcc_status_t megcc_size_blocks(struct megcc_shaped *s, uint32_t first, uint32_
     } else if (t.space == MEGCC_ARENA) {
       // What LOAD has not read yet has no size; it lies in a block that is sized later, or
       // within a part of the block that something else makes large enough.
-      if (known && !grow(s->size + (t.index - pools), t.offset, bytes)) return too_large(s);
+      if (known && !grow(s->size + (t.index - pools), t.offset, bytes)) {
+        return tensor_too_large(s, &t);
+      }
     } else if (known) {
       // A view of a port must lie within it.
       const int section = t.space == MEGCC_INPUT ? MEGCC_S_INPUTS : MEGCC_S_OUTPUTS;

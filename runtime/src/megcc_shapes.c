@@ -77,6 +77,7 @@ static void create(megcc_context_t *c, void *mem) {
   s->free = NULL;
   s->alloc_user = NULL;
   s->problem.reason = MEGCC_SHAPE_FINE;
+  s->cause.value[0] = MEGCC_NONE;
   s->resolved = 0;
   for (i = 0; i < n.blocks; ++i) {
     s->dynamic[i].data = NULL;
@@ -106,10 +107,18 @@ megcc_status_t megcc_shape_refuse(struct megcc_shaped *s, megcc_shape_reason_t r
   p->high = high;
   p->symbol = NULL;
   p->name = NULL;
+  s->cause.value[0] = MEGCC_NONE;
   if (input < m->count[MEGCC_S_INPUTS]) {
     p->name = megcc_string(m, m->section[MEGCC_S_INPUTS][input * MEGCC_PORT_WORDS]);
   }
   return MEGCC_ERR_SHAPE;
+}
+
+megcc_status_t megcc_size_refuse(struct megcc_shaped *s, megcc_shape_reason_t reason,
+                                 const struct megcc_cause *cause, int32_t value, int32_t low) {
+  const megcc_status_t status = megcc_shape_refuse(s, reason, MEGCC_NONE, 0, value, low, 0);
+  s->cause = *cause;
+  return status;
 }
 
 // The words of an input in the signature, and the place of its dims among those of all inputs.
@@ -317,8 +326,11 @@ static megcc_status_t check_dims(struct megcc_shaped *s) {
   uint32_t d;
   for (d = 0; d < m->count[MEGCC_S_DIMS]; ++d) {
     const int32_t dim = (int32_t)m->section[MEGCC_S_DIMS][d];
-    if (dim >= 0 || (uint32_t)(-1 - dim) >= data || s->value[-1 - dim] >= 0) continue;
-    return megcc_shape_refuse(s, MEGCC_SHAPE_NEGATIVE, MEGCC_NONE, 0, s->value[-1 - dim], 0, 0);
+    const uint32_t size = (uint32_t)(-1 - dim);
+    if (dim < 0 && size < data && s->value[size] < 0) {
+      const struct megcc_cause cause = {{size, size}, size, m->record[MEGCC_F_SCALARS]};
+      return megcc_size_refuse(s, MEGCC_SHAPE_NEGATIVE, &cause, s->value[size], 0);
+    }
   }
   return MEGCC_OK;
 }

@@ -239,6 +239,13 @@ struct megcc_port {
 // Bytes that <NAME>_CONTEXT_BYTES counts for the struct below, on every platform.
 #define MEGCC_SHAPED_BYTES 512
 
+// What inside a model shapes were refused for, until somebody asks.
+struct megcc_cause {
+  uint32_t value[2];    // that a size is computed from; MEGCC_NONE: it follows from no values
+  uint32_t size;        // the value of the size, where it is one
+  uint32_t operations;  // how many scalars come before it
+};
+
 // What a context keeps where shapes can change.
 struct megcc_shaped {
   const megcc_shapes_t *ops;  // the package's
@@ -259,6 +266,7 @@ struct megcc_shaped {
   megcc_free_fn free;
   void *alloc_user;
   megcc_shape_problem_t problem;
+  struct megcc_cause cause;  // of the problem
   uint32_t resolved;
 };
 
@@ -478,6 +486,10 @@ int megcc_waits_for_data(const megcc_model_t *function, const megcc_tensor_t *te
 megcc_status_t megcc_shape_refuse(struct megcc_shaped *shaped, megcc_shape_reason_t reason,
                                   uint32_t input, int32_t axis, int32_t value, int32_t low,
                                   int32_t high);
+
+// The same for a size inside the model, which follows from two values.
+megcc_status_t megcc_size_refuse(struct megcc_shaped *shaped, megcc_shape_reason_t reason,
+                                 const struct megcc_cause *cause, int32_t value, int32_t low);
 
 // The two library functions that a freestanding compiler supplies anyway.
 static inline void megcc_copy(void *dst, const void *src, size_t bytes) {
