@@ -69,8 +69,8 @@ def fits(what: str, shape: Sequence[Size] | None) -> None:
         if bounds(dim)[1] < 0:
             text = dim if isinstance(dim, int) else f"{dim}, at most {bounds(dim)[1]:.0f}"
             raise UnsupportedError(
-                f"{what} would have dim {axis} = {text}, which is negative; give larger sizes of the"
-                " inputs with --input-shapes"
+                f"{what} would have dim {axis} = {text}, which is negative; give larger sizes of"
+                " the inputs with --input-shapes"
             )
     known = [d for d in shape or () if isinstance(d, int)]
     if prod(known) > MAX_ELEMENTS or max(known, default=0) > MAX_ELEMENTS:
