@@ -151,6 +151,8 @@ def build(
             f"{arch} has no operating system, so there is no runner for it; build the library with"
             f" make lib CC={machine(arch).arch.compiler} and link it with a program of the device"
         )
+    if cc and shutil.which(cc.split()[0]) is None:
+        raise ToolError(f"there is no C compiler {cc.split()[0]!r}; name one that is installed")
     compiler = cc or find_compiler(arch)
     if shutil.which("make") is None:
         raise ToolError("make is missing; apt install make")
