@@ -11,14 +11,13 @@ from collections.abc import Mapping, Sequence
 from tvm_megcc.codegen_c.emit import bytecode, guards
 from tvm_megcc.codegen_c.emit.blocks import counts
 from tvm_megcc.codegen_c.emit.compiled import Compiled
-from tvm_megcc.codegen_c.emit.weights import MAX_SEGMENTS
 from tvm_megcc.codegen_c.sources import generated
 from tvm_megcc.core.machine import by_architecture
 from tvm_megcc.core.program import Call, Program
 from tvm_megcc.errors import InputError
 
 MAX_POOLS = 8  #: MEGCC_MAX_POOLS
-SHAPED_BYTES = 768  #: MEGCC_SHAPED_BYTES
+SHAPED_BYTES = 512  #: MEGCC_SHAPED_BYTES
 
 
 _KERNELS = """\
@@ -131,7 +130,7 @@ def _context_bytes(code: Compiled) -> str:
     operands = max((len(call.operands) for call in calls), default=0)
     ports = len(programs[0].inputs) + len(programs[0].outputs)
     pools = max(len(bytecode.pools(p)) for p in programs)
-    words = 16 + 2 * ports + pools + MAX_SEGMENTS + ports + operands
+    words = 16 + 2 * ports + pools + ports + operands
     if not code.is_shaped:
         return f"{words} * sizeof(void *)"
     found = [counts(p, code.bundle.symbols) for p in programs]

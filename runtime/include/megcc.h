@@ -26,7 +26,7 @@ extern "C" {
 #define MEGCC_ALIGNMENT 64
 
 /// Bytes of the memory that `megcc_model_open` needs, on every platform.
-#define MEGCC_MODEL_BYTES 512
+#define MEGCC_MODEL_BYTES 320
 
 /// Most weight segments that one image has.
 #define MEGCC_MAX_SEGMENTS 8
@@ -204,12 +204,11 @@ typedef enum megcc_shape_reason {
 
 typedef struct megcc_shape_problem_t {
   megcc_shape_reason_t reason;
-  uint32_t input;  ///< number of the input, where one is to blame; of two values that must be equal
-                   ///< and of a negative one, the first with a dim (`axis`) that they follow from;
-                   ///< else UINT32_MAX
+  uint32_t input;  ///< number of the input, where one is to blame; of sizes inside the model the
+                   ///< first with a dim (`axis`) that they follow from; else UINT32_MAX
   int32_t axis, value, low, high;
-  const char *name;    ///< of the input, where one is to blame; where values must be equal, of the
-                       ///< value inside the model whose dims they are; or null
+  const char *name;    ///< of the input, where one is to blame; where the reason is a size inside
+                       ///< the model, of the value whose dim it is; or null
   const char *symbol;  ///< name of the dim, or null
 } megcc_shape_problem_t;
 

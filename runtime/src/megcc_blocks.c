@@ -17,6 +17,16 @@ static megcc_status_t too_large(struct megcc_shaped *s) {
   return refuse(s, MEGCC_SHAPE_TOO_LARGE, 0, 0);
 }
 
+// A tensor's bytes are too many: its first open dim stands for it.
+static megcc_status_t tensor_too_large(struct megcc_shaped *s, const megcc_tensor_t *t) {
+  struct megcc_cause cause = {{0, 0}, 0, s->view.record[MEGCC_F_SCALARS]};
+  uint32_t d = 0;
+  while (d < t->rank && t->dims[d] >= 0) ++d;
+  if (d == t->rank) return too_large(s);
+  cause.value[0] = cause.value[1] = cause.size = (uint32_t)(-1 - t->dims[d]);
+  return megcc_size_refuse(s, MEGCC_SHAPE_TOO_LARGE, &cause, 0, 0);
+}
+
 // ---- values ----------------------------------------------------------------------------------
 
 static int64_t floor_quotient(int64_t a, int64_t b) {
@@ -29,6 +39,7 @@ megcc_status_t megcc_compute(struct megcc_shaped *s, uint32_t first, uint32_t la
   uint32_t i;
   for (i = first; i < last; ++i, w += MEGCC_SCALAR_WORDS) {
     const int64_t a = s->value[w[1]], b = s->value[w[2]];
+    const struct megcc_cause cause = {{w[1], w[2]}, w[0] >> 8, i};
     int64_t x = 0;
     switch (w[0] & 0xFF) {
       case MEGCC_V_MOVE: x = a; break;
@@ -37,7 +48,7 @@ megcc_status_t megcc_compute(struct megcc_shaped *s, uint32_t first, uint32_t la
       case MEGCC_V_MUL: x = a * b; break;
       case MEGCC_V_FLOORDIV:
       case MEGCC_V_FLOORMOD:
-        if (b == 0) return refuse(s, MEGCC_SHAPE_TOO_LARGE, (int32_t)a, 0);
+        if (b == 0) return megcc_size_refuse(s, MEGCC_SHAPE_TOO_LARGE, &cause, (int32_t)a, 0);
         x = floor_quotient(a, b);
         if ((w[0] & 0xFF) == MEGCC_V_FLOORMOD) x = a - x * b;
         break;
@@ -47,32 +58,28 @@ megcc_status_t megcc_compute(struct megcc_shaped *s, uint32_t first, uint32_t la
       case MEGCC_V_LT: x = a < b; break;
       default:  // MEGCC_V_REQUIRE
         if (a == b) continue;
-        (void)refuse(s, MEGCC_SHAPE_REQUIRED, (int32_t)a, (int32_t)b);
+        (void)megcc_size_refuse(s, MEGCC_SHAPE_REQUIRED, &cause, (int32_t)a, (int32_t)b);
         s->problem.name = megcc_string(&s->view, w[0] >> 8);
         return MEGCC_ERR_SHAPE;
     }
-    if (x < INT32_MIN || x > INT32_MAX) return too_large(s);
+    if (x < INT32_MIN || x > INT32_MAX) {
+      return megcc_size_refuse(s, MEGCC_SHAPE_TOO_LARGE, &cause, 0, 0);
+    }
     s->value[w[0] >> 8] = (int32_t)x;
   }
   return MEGCC_OK;
 }
 
-// As megcc_value_bytes, of elements of `n` bytes.
-static int value_bytes(const struct megcc_shaped *s, const megcc_tensor_t *t, size_t n,
-                       size_t *bytes) {
+int megcc_value_bytes(const struct megcc_shaped *s, const megcc_tensor_t *t, size_t *bytes) {
+  size_t n = t->element;
   uint32_t d;
   for (d = 0; d < t->rank; ++d) {
     const int32_t dim = t->dims[d] >= 0 ? t->dims[d] : s->value[-1 - t->dims[d]];
     if (dim < 0) return 0;
-    if (dim != 0 && n > SIZE_MAX / (size_t)dim) return -1;
-    n *= (size_t)dim;
+    if (!megcc_times(&n, (size_t)dim)) return -1;
   }
   *bytes = megcc_packed(t->dtype, n);
   return 1;
-}
-
-int megcc_value_bytes(const struct megcc_shaped *s, const megcc_tensor_t *t, size_t *bytes) {
-  return value_bytes(s, t, megcc_dtype_bytes((megcc_dtype_t)t->dtype), bytes);
 }
 
 // ---- addresses -------------------------------------------------------------------------------
@@ -91,14 +98,15 @@ megcc_status_t megcc_size_blocks(struct megcc_shaped *s, uint32_t first, uint32_
   uint32_t id, b;
   for (b = first; b < last; ++b) s->size[b] = 0;
   for (id = 0; id < m->count[MEGCC_S_TENSORS]; ++id) {
-    const megcc_tensor_t t = megcc_tensor_at(m, id);
+    megcc_tensor_t t;
     size_t bytes = 0;
     int known;
+    megcc_decode_tensor(m, megcc_tensor_words(m, id), &t);
     if (t.space == MEGCC_WEIGHT || (t.space == MEGCC_ARENA && t.index < pools)) continue;
     // Its block is sized later, when no size is of an earlier run.
     if (t.space == MEGCC_ARENA && t.index - pools >= last) continue;
     known = megcc_value_bytes(s, &t, &bytes);
-    if (known < 0) return too_large(s);
+    if (known < 0) return tensor_too_large(s, &t);
     if (t.space == MEGCC_ARENA && t.index - pools < first) {
       // After a LOAD: what it made known must lie within what has its size already.
       const size_t room = s->size[t.index - pools];
@@ -108,7 +116,9 @@ megcc_status_t megcc_size_blocks(struct megcc_shaped *s, uint32_t first, uint32_
     } else if (t.space == MEGCC_ARENA) {
       // What LOAD has not read yet has no size; it lies in a block that is sized later, or
       // within a part of the block that something else makes large enough.
-      if (known && !grow(s->size + (t.index - pools), t.offset, bytes)) return too_large(s);
+      if (known && !grow(s->size + (t.index - pools), t.offset, bytes)) {
+        return tensor_too_large(s, &t);
+      }
     } else if (known) {
       // A view of a port must lie within it.
       const int section = t.space == MEGCC_INPUT ? MEGCC_S_INPUTS : MEGCC_S_OUTPUTS;
@@ -134,7 +144,7 @@ megcc_status_t megcc_size_blocks(struct megcc_shaped *s, uint32_t first, uint32_
 megcc_status_t megcc_stack_blocks(struct megcc_shaped *s) {
   const megcc_model_t *m = &s->view;
   const uint32_t *below = m->section[MEGCC_S_BELOW];
-  size_t arena = m->pool_bytes[0];
+  size_t arena = megcc_pool_bytes(m, 0);
   uint32_t b, k;
   for (b = 0; b < m->count[MEGCC_S_BLOCKS]; ++b) {
     const uint32_t *w = block_at(m, b);
@@ -193,9 +203,9 @@ int megcc_reaches(const megcc_context_t *c, const uint32_t *tensors, uint32_t co
   // Once for every call of a loop: what it takes is seen.
   for (i = 0; i < count; ++i) {
     megcc_tensor_t t;
-    size_t bytes = 0, room, element;
+    size_t bytes = 0, room;
     if (tensors[i] == MEGCC_NONE) continue;
-    t = megcc_decode_tensor(m, tensors[i]);
+    megcc_decode_tensor(m, megcc_tensor_words(m, tensors[i]), &t);
     if (t.space == MEGCC_ARENA && t.index >= m->count[MEGCC_S_POOLS]) {
       room = s->room[t.index - m->count[MEGCC_S_POOLS]];
     } else if (t.space == MEGCC_INPUT || t.space == MEGCC_OUTPUT) {
@@ -203,10 +213,9 @@ int megcc_reaches(const megcc_context_t *c, const uint32_t *tensors, uint32_t co
     } else {
       continue;  // as fixed as in a model whose shapes are: checked when it was opened
     }
-    element = megcc_dtype_bytes((megcc_dtype_t)t.dtype);
-    if (value_bytes(s, &t, element, &bytes) <= 0) return 0;
+    if (megcc_value_bytes(s, &t, &bytes) <= 0) return 0;
     if (t.offset > room || bytes > room - t.offset) return 0;
-    if ((uintptr_t)megcc_tensor_data(c, tensors[i]) % element != 0) return 0;
+    if ((uintptr_t)megcc_tensor_data(c, tensors[i]) % t.element != 0) return 0;
   }
   return 1;
 }

@@ -6,7 +6,7 @@
 enum { VALUE, COUNT, SCALARS, SCALARS_END, BLOCKS, BLOCKS_END, FIRST };
 
 megcc_status_t megcc_check_sizes(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
-  const uint32_t *record = m->section[MEGCC_S_FUNCTIONS] + (size_t)m->function * MEGCC_F_WORDS;
+  const uint32_t *record = m->record;
   const uint32_t values = m->count[MEGCC_S_VALUES];
   uint32_t k;
   if (m->kernels->shapes == NULL) return MEGCC_ERR_CORRUPT;

@@ -18,9 +18,7 @@ const uint32_t *megcc_instruction(const megcc_model_t *m, const uint32_t *code, 
 
 int megcc_is_counter(const megcc_model_t *m, uint32_t id) {
   megcc_tensor_t t;
-  if (id >= m->count[MEGCC_S_TENSORS]) return 0;
-  t = megcc_tensor_at(m, id);
-  return t.dtype == MEGCC_I64 && t.bytes == 8;
+  return megcc_find_tensor(m, id, &t) && t.dtype == MEGCC_I64 && t.bytes == 8;
 }
 
 int64_t megcc_counter(const megcc_context_t *c, uint32_t id) {

@@ -3,19 +3,21 @@
 
 typedef char megcc_model_fits[sizeof(struct megcc_model) <= MEGCC_MODEL_BYTES ? 1 : -1];
 
-static const uint8_t kSectionBytes[MEGCC_SECTIONS] = {
+// Bytes of a section's entries, and whether their first word is a string.
+enum { NAMED = 0x80 };
+static const uint8_t kSection[MEGCC_SECTIONS] = {
     1,  // strings
     4 * MEGCC_SEGMENT_WORDS,
-    4,  // kernels
-    4 * MEGCC_SYMBOL_WORDS,
+    NAMED | 4,  // kernels
+    NAMED | 4 * MEGCC_SYMBOL_WORDS,
     4,  // signature
     4 * MEGCC_F_WORDS,
     4,  // dims
     4 * MEGCC_TENSOR_WORDS,
-    4 * MEGCC_PORT_WORDS,
-    4 * MEGCC_PORT_WORDS,
+    NAMED | 4 * MEGCC_PORT_WORDS,
+    NAMED | 4 * MEGCC_PORT_WORDS,
     4,  // code
-    4 * MEGCC_POOL_WORDS,
+    NAMED | 4 * MEGCC_POOL_WORDS,
     4,  // values
     4 * MEGCC_SCALAR_WORDS,
     4 * MEGCC_BLOCK_WORDS,
@@ -39,8 +41,6 @@ uint32_t megcc_crc32(const void *data, size_t bytes) {
   }
   return ~crc;
 }
-
-static uint64_t read_u64(const uint32_t *word) { return (uint64_t)word[1] << 32 | word[0]; }
 
 static int is_little_endian(void) {
   const union {
@@ -71,15 +71,25 @@ static megcc_status_t check_header(const megcc_bytes_t *program) {
   return MEGCC_OK;
 }
 
-static megcc_status_t find_sections(megcc_model_t *m, const uint32_t *table, int first, int last) {
+static int is_string(const megcc_model_t *m, uint32_t ref) {
+  return ref < m->count[MEGCC_S_STRINGS];
+}
+
+static megcc_status_t find_sections(megcc_model_t *m, const uint32_t *table, uint32_t s,
+                                    uint32_t last) {
   const uint32_t *h = m->program;
-  int s;
-  for (s = first; s < last; ++s, table += 2) {
-    const uint32_t offset = table[0], count = table[1];
+  for (; s < last; ++s, table += 2) {
+    const uint32_t offset = table[0], count = table[1], bytes = kSection[s] & (NAMED - 1);
+    const uint32_t *w = h + offset / 4;
+    uint32_t k;
     if (offset % 4 != 0 || offset > h[MEGCC_H_BYTES]) return MEGCC_ERR_CORRUPT;
-    if (count > (h[MEGCC_H_BYTES] - offset) / kSectionBytes[s]) return MEGCC_ERR_CORRUPT;
-    m->section[s] = h + offset / 4;
+    if (count > (h[MEGCC_H_BYTES] - offset) / bytes) return MEGCC_ERR_CORRUPT;
+    m->section[s] = w;
     m->count[s] = count;
+    if (!(kSection[s] & NAMED)) continue;
+    for (k = 0; k < count; ++k, w += bytes / 4) {
+      if (!is_string(m, *w)) return MEGCC_ERR_CORRUPT;
+    }
   }
   return MEGCC_OK;
 }
@@ -88,45 +98,30 @@ static megcc_status_t find_shared(megcc_model_t *m) {
   return find_sections(m, m->program + MEGCC_H_SECTIONS, 0, MEGCC_S_FIRST_OF_FUNCTION);
 }
 
-static megcc_status_t find_function(megcc_model_t *m, uint32_t function) {
-  const uint32_t *record = m->section[MEGCC_S_FUNCTIONS] + (size_t)function * MEGCC_F_WORDS;
+megcc_status_t megcc_select(megcc_model_t *m, uint32_t function) {
   m->function = function;
-  return find_sections(m, record + MEGCC_F_SECTIONS, MEGCC_S_FIRST_OF_FUNCTION, MEGCC_SECTIONS);
-}
-
-static int is_string(const megcc_model_t *m, uint32_t ref) {
-  return ref < m->count[MEGCC_S_STRINGS];
+  m->record = megcc_function_record(m, function);
+  return find_sections(m, m->record + MEGCC_F_SECTIONS, MEGCC_S_FIRST_OF_FUNCTION, MEGCC_SECTIONS);
 }
 
 static megcc_status_t check_strings(const megcc_model_t *m) {
   const uint32_t count = m->count[MEGCC_S_STRINGS];
-  uint32_t k;
   if (count == 0 || megcc_string(m, 0)[count - 1] != 0) return MEGCC_ERR_CORRUPT;
   if (!is_string(m, m->program[MEGCC_H_ARCH]) || !is_string(m, m->program[MEGCC_H_NAME])) {
     return MEGCC_ERR_CORRUPT;
   }
-  for (k = 0; k < m->count[MEGCC_S_KERNELS]; ++k) {
-    if (!is_string(m, m->section[MEGCC_S_KERNELS][k])) return MEGCC_ERR_CORRUPT;
-  }
   return MEGCC_OK;
 }
 
-static megcc_status_t check_pools(megcc_model_t *m) {
-  const uint32_t *pool = m->section[MEGCC_S_POOLS];
+static megcc_status_t check_pools(const megcc_model_t *m) {
   uint32_t i;
   if (m->count[MEGCC_S_POOLS] - 1 >= MEGCC_MAX_POOLS) return MEGCC_ERR_CORRUPT;  // nor none
-  for (i = 0; i < m->count[MEGCC_S_POOLS]; ++i, pool += MEGCC_POOL_WORDS) {
-    const uint64_t bytes = read_u64(pool + 1);
-    if (!is_string(m, pool[0])) return MEGCC_ERR_CORRUPT;
-    if (bytes > SIZE_MAX) return MEGCC_ERR_PLATFORM;
-    m->pool_bytes[i] = (size_t)bytes;
+  for (i = 0; i < m->count[MEGCC_S_POOLS]; ++i) {
+    if (megcc_u64(m->section[MEGCC_S_POOLS] + i * MEGCC_POOL_WORDS + 1) > SIZE_MAX) {
+      return MEGCC_ERR_PLATFORM;
+    }
   }
   return MEGCC_OK;
-}
-
-void megcc_select(megcc_model_t *m, uint32_t function) {
-  (void)find_function(m, function);
-  (void)check_pools(m);  // which writes down their bytes
 }
 
 // Locates the weights; their bytes are `megcc_model_verify`'s business.
@@ -134,108 +129,90 @@ static megcc_status_t check_segments(megcc_model_t *m, const megcc_image_t *imag
   uint32_t s;
   if (m->count[MEGCC_S_SEGMENTS] > MEGCC_MAX_SEGMENTS) return MEGCC_ERR_CORRUPT;
   for (s = 0; s < m->count[MEGCC_S_SEGMENTS]; ++s) {
-    const uint64_t bytes = read_u64(m->section[MEGCC_S_SEGMENTS] + s * MEGCC_SEGMENT_WORDS);
+    const uint64_t bytes = megcc_u64(m->section[MEGCC_S_SEGMENTS] + s * MEGCC_SEGMENT_WORDS);
     if (bytes > SIZE_MAX) return MEGCC_ERR_PLATFORM;
     if (image->segment[s].data == NULL) return MEGCC_ERR_NULL;
     if ((uintptr_t)image->segment[s].data % 8 != 0) return MEGCC_ERR_ALIGNMENT;
     if (image->segment[s].bytes < bytes) return MEGCC_ERR_TRUNCATED;
-    m->segment[s].data = image->segment[s].data;
-    m->segment[s].bytes = (size_t)bytes;
+    m->segment[s] = image->segment[s].data;
   }
   return MEGCC_OK;
 }
 
-// Bytes of a tensor whose dimensions are known to exist; false when they do not fit in a size_t.
-static int tensor_bytes(const megcc_tensor_t *t, size_t *bytes) {
-  size_t n = megcc_dtype_bytes((megcc_dtype_t)t->dtype);
+int megcc_find_tensor(const megcc_model_t *m, uint32_t id, megcc_tensor_t *t) {
+  const uint32_t *w = megcc_tensor_words(m, id);
+  size_t n;
   uint32_t d;
+  if (id >= m->count[MEGCC_S_TENSORS]) return 0;
+  megcc_decode_tensor(m, w, t);
+  n = t->element;
+  if (n == 0 || (uint64_t)w[1] + t->rank > m->count[MEGCC_S_DIMS]) return 0;
   for (d = 0; d < t->rank; ++d) {
-    const size_t dim = (size_t)t->dims[d];
-    if (dim != 0 && n > SIZE_MAX / dim) return 0;
-    n *= dim;
+    int32_t dim = t->dims[d];
+    if (dim < 0) {  // a value, which static models do not have
+      if ((uint32_t)(-1 - dim) >= m->count[MEGCC_S_VALUES]) return 0;
+      dim = 0;
+    }
+    if (!megcc_times(&n, (size_t)dim)) return 0;
   }
-  *bytes = megcc_packed(t->dtype, n);
+  t->bytes = megcc_packed(t->dtype, n);
   return 1;
 }
 
-megcc_tensor_t megcc_tensor_at(const megcc_model_t *m, uint32_t id) {
-  megcc_tensor_t t = megcc_decode_tensor(m, id);
-  (void)tensor_bytes(&t, &t.bytes);
-  return t;
-}
-
-// Bytes of the memory that holds tensor `t`, or false where there is no such memory.
-static int space_bytes(const megcc_model_t *m, const megcc_tensor_t *t, size_t *bytes) {
-  const int ports = t->space == MEGCC_INPUT ? MEGCC_S_INPUTS : MEGCC_S_OUTPUTS;
-  switch (t->space) {
-    case MEGCC_ARENA:
-      if (t->index >= m->count[MEGCC_S_POOLS]) return 0;
-      *bytes = m->pool_bytes[t->index];
-      return 1;
-    case MEGCC_WEIGHT:
-      if (t->index >= m->count[MEGCC_S_SEGMENTS]) return 0;
-      *bytes = m->segment[t->index].bytes;
-      return 1;
-    case MEGCC_INPUT:
-    case MEGCC_OUTPUT: {
-      megcc_tensor_t port;
-      uint32_t id;
-      if (t->index >= m->count[ports]) return 0;
-      id = m->section[ports][t->index * MEGCC_PORT_WORDS + 1];
-      if (id >= m->count[MEGCC_S_TENSORS]) return 0;
-      port = megcc_decode_tensor(m, id);
-      // The port's own tensor must be exactly this memory, or there would be none.
-      if (port.space != t->space || port.index != t->index || port.offset != 0) return 0;
-      return tensor_bytes(&port, bytes);
-    }
-    default: return 0;
+const uint32_t *megcc_port_words(const megcc_model_t *m, uint32_t number) {
+  const uint32_t *w = m->section[MEGCC_S_INPUTS];
+  if (number >= m->count[MEGCC_S_INPUTS]) {
+    number -= m->count[MEGCC_S_INPUTS];
+    w = m->section[MEGCC_S_OUTPUTS];
   }
+  return w + number * MEGCC_PORT_WORDS;
 }
 
 // Whether `t` lies within its memory; where shapes can change that may be found out later.
 static int lies_within(const megcc_model_t *m, const megcc_tensor_t *t) {
-  size_t bytes = 0, space = 0;
+  static const uint8_t memory[MEGCC_SPACES] = {MEGCC_S_POOLS, MEGCC_S_SEGMENTS, MEGCC_S_INPUTS,
+                                               MEGCC_S_OUTPUTS};
+  size_t bytes;
   if (m->kernels->shapes != NULL) {
     const int answer = m->kernels->shapes->may_lie(m, t);
     if (answer >= 0) return answer;
   }
-  if (!tensor_bytes(t, &bytes) || !space_bytes(m, t, &space)) return 0;
-  return t->offset <= space && bytes <= space - t->offset;
+  if (t->space >= MEGCC_SPACES || t->index >= m->count[memory[t->space]]) return 0;
+  if (t->space == MEGCC_ARENA) {
+    bytes = megcc_pool_bytes(m, t->index);
+  } else if (t->space == MEGCC_WEIGHT) {
+    bytes = megcc_segment_bytes(m, t->index);
+  } else {
+    const uint32_t *port = m->section[memory[t->space]] + t->index * MEGCC_PORT_WORDS;
+    megcc_tensor_t whole;
+    (void)megcc_find_tensor(m, port[1], &whole);
+    if (whole.space != t->space) return 0;  // then the port has no memory of its own
+    bytes = whole.bytes;
+  }
+  return t->offset <= bytes && t->bytes <= bytes - t->offset;
 }
 
 static megcc_status_t check_tensors(const megcc_model_t *m) {
-  const uint32_t dims = m->count[MEGCC_S_DIMS];
-  uint32_t id, d;
-  // The second loop looks at other tensors' dimensions: these must exist first.
-  for (id = 0; id < m->count[MEGCC_S_TENSORS]; ++id) {
-    const uint32_t *w = m->section[MEGCC_S_TENSORS] + (size_t)id * MEGCC_TENSOR_WORDS;
-    if (w[1] > dims || (w[0] >> 16) > dims - w[1]) return MEGCC_ERR_CORRUPT;
-    if (megcc_dtype_bytes((megcc_dtype_t)(w[0] & 0xFF)) == 0) return MEGCC_ERR_CORRUPT;
-  }
-  for (d = 0; d < dims; ++d) {
-    const int32_t dim = (int32_t)m->section[MEGCC_S_DIMS][d];
-    // A negative dim is a value, which static models do not have.
-    if (dim < 0 && (uint32_t)(-1 - dim) >= m->count[MEGCC_S_VALUES]) return MEGCC_ERR_CORRUPT;
-  }
-  for (id = 0; id < m->count[MEGCC_S_TENSORS]; ++id) {
-    const uint32_t *w = m->section[MEGCC_S_TENSORS] + (size_t)id * MEGCC_TENSOR_WORDS;
-    const megcc_tensor_t t = megcc_decode_tensor(m, id);
-    if (read_u64(w + 3) > SIZE_MAX || !lies_within(m, &t)) return MEGCC_ERR_CORRUPT;
-    if (t.offset % megcc_dtype_bytes((megcc_dtype_t)t.dtype) != 0) return MEGCC_ERR_CORRUPT;
+  uint32_t id;
+  for (id = m->count[MEGCC_S_TENSORS]; id-- > 0;) {
+    megcc_tensor_t t;
+    if (!megcc_find_tensor(m, id, &t) || !lies_within(m, &t)) return MEGCC_ERR_CORRUPT;
+    if (megcc_u64(megcc_tensor_words(m, id) + 3) > SIZE_MAX) return MEGCC_ERR_CORRUPT;
+    if ((t.offset & (t.element - 1)) != 0) return MEGCC_ERR_CORRUPT;
   }
   return MEGCC_OK;
 }
 
-static megcc_status_t check_ports(const megcc_model_t *m, int section, uint32_t space) {
-  uint32_t i;
-  for (i = 0; i < m->count[section]; ++i) {
-    const uint32_t *port = m->section[section] + i * MEGCC_PORT_WORDS;
+// A port lies in the arena, or its tensor is exactly the memory of the port (whose index is checked
+// with those of all tensors).
+static megcc_status_t check_ports(const megcc_model_t *m) {
+  uint32_t k;
+  for (k = megcc_port_count(m); k-- > 0;) {
     megcc_tensor_t t;
-    if (!is_string(m, port[0]) || port[1] >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
-    t = megcc_decode_tensor(m, port[1]);
-    if (t.space != MEGCC_ARENA && (t.space != space || t.index != i || t.offset != 0)) {
-      return MEGCC_ERR_CORRUPT;
-    }
+    if (!megcc_find_tensor(m, megcc_port_words(m, k)[1], &t)) return MEGCC_ERR_CORRUPT;
+    if (t.space == MEGCC_ARENA) continue;
+    if (t.space == MEGCC_OUTPUT) t.index += m->count[MEGCC_S_INPUTS];
+    if (t.space < MEGCC_INPUT || t.index != k || t.offset != 0) return MEGCC_ERR_CORRUPT;
   }
   return MEGCC_OK;
 }
@@ -243,7 +220,7 @@ static megcc_status_t check_ports(const megcc_model_t *m, int section, uint32_t 
 int megcc_tensor_is_writable(const megcc_model_t *m, uint32_t id) {
   uint32_t space;
   if (id >= m->count[MEGCC_S_TENSORS]) return 0;
-  space = megcc_decode_tensor(m, id).space;
+  space = *megcc_tensor_words(m, id) >> 8 & 0xFF;
   return space == MEGCC_ARENA || space == MEGCC_OUTPUT;
 }
 
@@ -276,27 +253,27 @@ static megcc_status_t check_plan(const megcc_model_t *m) {
       if (b->pool - m->count[MEGCC_S_POOLS] >= m->count[MEGCC_S_BLOCKS]) return MEGCC_ERR_CORRUPT;
       continue;
     }
-    if (b->offset > m->pool_bytes[b->pool]) return MEGCC_ERR_CORRUPT;
-    if (b->bytes > m->pool_bytes[b->pool] - b->offset) return MEGCC_ERR_CORRUPT;
+    if (b->offset > megcc_pool_bytes(m, b->pool)) return MEGCC_ERR_CORRUPT;
+    if (b->bytes > megcc_pool_bytes(m, b->pool) - b->offset) return MEGCC_ERR_CORRUPT;
   }
   return MEGCC_OK;
 }
 #endif
 
-static megcc_status_t check_function(megcc_model_t *m, uint32_t function, const uint32_t *ports) {
+static megcc_status_t check_function(megcc_model_t *m, uint32_t function) {
   megcc_status_t status;
-  if ((status = find_function(m, function)) != MEGCC_OK) return status;
-  if (m->count[MEGCC_S_INPUTS] != ports[0] || m->count[MEGCC_S_OUTPUTS] != ports[1]) {
-    return MEGCC_ERR_CORRUPT;
+  if ((status = megcc_select(m, function)) != MEGCC_OK) return status;
+  if (m->kernels->shapes == NULL && m->count[MEGCC_S_FUNCTIONS] + m->count[MEGCC_S_SYMBOLS] +
+                                            m->count[MEGCC_S_VALUES] + m->count[MEGCC_S_BLOCKS] +
+                                            m->count[MEGCC_S_GUARDS] !=
+                                        1) {
+    return MEGCC_ERR_OPCODE;
   }
   if ((status = check_pools(m)) != MEGCC_OK) return status;
+  if ((status = check_ports(m)) != MEGCC_OK) return status;
   if ((status = check_tensors(m)) != MEGCC_OK) return status;
-  if ((status = check_ports(m, MEGCC_S_INPUTS, MEGCC_INPUT)) != MEGCC_OK) return status;
-  if ((status = check_ports(m, MEGCC_S_OUTPUTS, MEGCC_OUTPUT)) != MEGCC_OK) return status;
-  if (m->kernels->shapes != NULL) {
-    if ((status = m->kernels->shapes->check(m)) != MEGCC_OK) return status;
-  } else if (m->count[MEGCC_S_VALUES] + m->count[MEGCC_S_BLOCKS] + m->count[MEGCC_S_GUARDS] > 0) {
-    return MEGCC_ERR_OPCODE;
+  if (m->kernels->shapes != NULL && (status = m->kernels->shapes->check(m)) != MEGCC_OK) {
+    return status;
   }
 #if defined(MEGCC_DEBUG)
   if ((status = check_plan(m)) != MEGCC_OK) return status;
@@ -307,13 +284,13 @@ static megcc_status_t check_function(megcc_model_t *m, uint32_t function, const 
 static megcc_status_t check_model(megcc_model_t *m, const megcc_image_t *image) {
   const uint32_t *h = m->program;
   megcc_status_t status;
-  uint32_t f, ports[2];
+  uint32_t f, reserved = h[MEGCC_H_NAME + 1] | h[MEGCC_H_NAME + 2];
   int w;
   // Reserved words: whatever a later version says there, this runtime would not do it.
-  if (h[MEGCC_H_NAME + 1] != 0 || h[MEGCC_H_NAME + 2] != 0) return MEGCC_ERR_VERSION;
   for (w = MEGCC_H_SECTIONS + 2 * MEGCC_S_FIRST_OF_FUNCTION; w < MEGCC_H_WORDS; ++w) {
-    if (h[w] != 0) return MEGCC_ERR_VERSION;
+    reserved |= h[w];
   }
+  if (reserved != 0) return MEGCC_ERR_VERSION;
   if (h[MEGCC_H_FINGERPRINT] != m->kernels->fingerprint[0] ||
       h[MEGCC_H_FINGERPRINT + 1] != m->kernels->fingerprint[1]) {
     return MEGCC_ERR_KERNELS;
@@ -323,15 +300,8 @@ static megcc_status_t check_model(megcc_model_t *m, const megcc_image_t *image) 
   if ((status = check_strings(m)) != MEGCC_OK) return status;
   if ((status = check_segments(m, image)) != MEGCC_OK) return status;
   if (m->count[MEGCC_S_FUNCTIONS] == 0) return MEGCC_ERR_CORRUPT;
-  if (m->kernels->shapes == NULL &&
-      (m->count[MEGCC_S_FUNCTIONS] > 1 || m->count[MEGCC_S_SYMBOLS] > 0)) {
-    return MEGCC_ERR_OPCODE;
-  }
-  if ((status = find_function(m, 0)) != MEGCC_OK) return status;
-  ports[0] = m->count[MEGCC_S_INPUTS];
-  ports[1] = m->count[MEGCC_S_OUTPUTS];
   for (f = m->count[MEGCC_S_FUNCTIONS]; f-- > 0;) {  // ends with the first one selected
-    if ((status = check_function(m, f, ports)) != MEGCC_OK) return status;
+    if ((status = check_function(m, f)) != MEGCC_OK) return status;
   }
   return MEGCC_OK;
 }
@@ -375,17 +345,18 @@ megcc_status_t megcc_image_from_bytes(const void *data, size_t bytes, megcc_imag
   at = m.program[MEGCC_H_BYTES];
   image->program.data = data;
   image->program.bytes = at;
-  for (s = 0; s < m.count[MEGCC_S_SEGMENTS]; ++s) {
-    const uint64_t size = read_u64(m.section[MEGCC_S_SEGMENTS] + s * MEGCC_SEGMENT_WORDS);
-    const size_t pad = (MEGCC_ALIGNMENT - at % MEGCC_ALIGNMENT) % MEGCC_ALIGNMENT;
-    if (pad > bytes - at || size > bytes - at - pad) return MEGCC_ERR_TRUNCATED;
-    image->segment[s].data = (const uint8_t *)data + at + pad;
-    image->segment[s].bytes = (size_t)size;
-    at += pad + (size_t)size;
-  }
-  for (; s < MEGCC_MAX_SEGMENTS; ++s) {
-    image->segment[s].data = NULL;
-    image->segment[s].bytes = 0;
+  for (s = 0; s < MEGCC_MAX_SEGMENTS; ++s) {
+    megcc_bytes_t *segment = &image->segment[s];
+    segment->data = NULL;
+    segment->bytes = 0;
+    if (s < m.count[MEGCC_S_SEGMENTS]) {
+      const uint64_t size = megcc_u64(m.section[MEGCC_S_SEGMENTS] + s * MEGCC_SEGMENT_WORDS);
+      at += (MEGCC_ALIGNMENT - at % MEGCC_ALIGNMENT) % MEGCC_ALIGNMENT;
+      if (at > bytes || size > bytes - at) return MEGCC_ERR_TRUNCATED;
+      segment->data = (const uint8_t *)data + at;
+      segment->bytes = (size_t)size;
+      at += (size_t)size;
+    }
   }
   return MEGCC_OK;
 }
@@ -394,10 +365,8 @@ megcc_status_t megcc_model_verify(const megcc_model_t *m) {
   uint32_t s;
   if (m == NULL) return MEGCC_ERR_NULL;
   for (s = 0; s < m->count[MEGCC_S_SEGMENTS]; ++s) {
-    const uint32_t expected = m->section[MEGCC_S_SEGMENTS][s * MEGCC_SEGMENT_WORDS + 2];
-    if (megcc_crc32(m->segment[s].data, m->segment[s].bytes) != expected) {
-      return MEGCC_ERR_CHECKSUM;
-    }
+    const uint32_t *w = m->section[MEGCC_S_SEGMENTS] + s * MEGCC_SEGMENT_WORDS;
+    if (megcc_crc32(m->segment[s], (size_t)megcc_u64(w)) != w[2]) return MEGCC_ERR_CHECKSUM;
   }
   return MEGCC_OK;
 }

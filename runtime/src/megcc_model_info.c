@@ -1,25 +1,26 @@
 // What an open model can be asked: how many ports and pools it has, and which port has a name.
 #include "megcc_vm.h"
 
-static megcc_status_t section_count(const megcc_model_t *m, int section, uint32_t *count) {
+static MEGCC_NOINLINE megcc_status_t section_count(const megcc_model_t *m, uint32_t *count,
+                                                   uint32_t section) {
   if (m == NULL || count == NULL) return MEGCC_ERR_NULL;
   *count = m->count[section];
   return MEGCC_OK;
 }
 
 megcc_status_t megcc_input_count(const megcc_model_t *m, uint32_t *count) {
-  return section_count(m, MEGCC_S_INPUTS, count);
+  return section_count(m, count, MEGCC_S_INPUTS);
 }
 
 megcc_status_t megcc_output_count(const megcc_model_t *m, uint32_t *count) {
-  return section_count(m, MEGCC_S_OUTPUTS, count);
+  return section_count(m, count, MEGCC_S_OUTPUTS);
 }
 
 megcc_status_t megcc_pool_count(const megcc_model_t *m, uint32_t *count) {
-  return section_count(m, MEGCC_S_POOLS, count);
+  return section_count(m, count, MEGCC_S_POOLS);
 }
 
-static megcc_status_t port_index(const megcc_model_t *m, int section, const char *name,
+static megcc_status_t port_index(const megcc_model_t *m, uint32_t section, const char *name,
                                  uint32_t *index) {
   uint32_t i;
   if (m == NULL || name == NULL || index == NULL) return MEGCC_ERR_NULL;

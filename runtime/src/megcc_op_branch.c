@@ -14,8 +14,7 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
   if (words != 6) return MEGCC_ERR_CORRUPT;
   if (code[CONDITION] != MEGCC_NONE) {
     megcc_tensor_t t;
-    if (code[CONDITION] >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
-    t = megcc_tensor_at(m, code[CONDITION]);
+    if (!megcc_find_tensor(m, code[CONDITION], &t)) return MEGCC_ERR_CORRUPT;
     if (t.dtype != MEGCC_BOOL || t.bytes != 1) return MEGCC_ERR_CORRUPT;
   }
   if ((code[COUNTER] == MEGCC_NONE) != (code[LIMIT] == MEGCC_NONE)) return MEGCC_ERR_CORRUPT;

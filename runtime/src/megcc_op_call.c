@@ -10,24 +10,24 @@
 
 megcc_status_t megcc_check_call(const megcc_model_t *m, const uint32_t *code, uint32_t words,
                                 uint32_t first) {
-  const uint32_t *record = m->section[MEGCC_S_FUNCTIONS] + (size_t)m->function * MEGCC_F_WORDS;
   uint32_t i;
   if (words < first || code[MEGCC_C_OPERANDS] > words - first) return MEGCC_ERR_CORRUPT;
-  if (code[MEGCC_C_KERNEL] >= m->kernels->count) return MEGCC_ERR_CORRUPT;
+  if (code[MEGCC_C_KERNEL] >= m->count[MEGCC_S_KERNELS]) return MEGCC_ERR_CORRUPT;
   if (code[MEGCC_C_NAME] >= m->count[MEGCC_S_STRINGS]) return MEGCC_ERR_CORRUPT;
-  if (code[MEGCC_C_OPERANDS] > record[MEGCC_F_MAX_OPERANDS]) return MEGCC_ERR_CORRUPT;
+  if (code[MEGCC_C_OPERANDS] > m->record[MEGCC_F_MAX_OPERANDS]) return MEGCC_ERR_CORRUPT;
   if (code[MEGCC_C_OUTPUTS] > code[MEGCC_C_OPERANDS]) return MEGCC_ERR_CORRUPT;
-  for (i = 0; i < code[MEGCC_C_OPERANDS]; ++i) {
-    const int writes = i >= code[MEGCC_C_OPERANDS] - code[MEGCC_C_OUTPUTS];
+  for (i = code[MEGCC_C_OPERANDS]; i-- > 0;) {
     const uint32_t id = code[first + i];
     if (id >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
-    if (writes && !megcc_tensor_is_writable(m, id)) return MEGCC_ERR_CORRUPT;
+    if (i < code[MEGCC_C_OPERANDS] - code[MEGCC_C_OUTPUTS]) continue;
+    if (!megcc_tensor_is_writable(m, id)) return MEGCC_ERR_CORRUPT;
   }
+  // The work, or the value that says it: neither is as large.
+  if (code[MEGCC_C_WORK] > INT32_MAX) return MEGCC_ERR_CORRUPT;
   if ((code[MEGCC_C_SPLIT] & 0xFF) == 0) return MEGCC_ERR_CORRUPT;
   if (code[MEGCC_C_WORKSPACE] != MEGCC_NONE) {
     megcc_tensor_t t;
-    if (code[MEGCC_C_WORKSPACE] >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
-    t = megcc_tensor_at(m, code[MEGCC_C_WORKSPACE]);
+    if (!megcc_find_tensor(m, code[MEGCC_C_WORKSPACE], &t)) return MEGCC_ERR_CORRUPT;
     if (t.space != MEGCC_ARENA || t.offset % MEGCC_ALIGNMENT != 0) return MEGCC_ERR_CORRUPT;
   }
   return MEGCC_OK;
@@ -48,40 +48,45 @@ static void run_range(const void *arg, uint32_t worker, int32_t begin, int32_t e
   task->kernel(task->operand, task->attr, workspace, begin, end);
 }
 
+static void tell(const megcc_context_t *c, megcc_event_t event, const uint32_t *code) {
+  const megcc_model_t *m = c->model;
+  if (c->profile == NULL) return;
+  c->profile(c->profile_user, event, c->call, megcc_string(m, code[MEGCC_C_NAME]),
+             megcc_string(m, m->section[MEGCC_S_KERNELS][code[MEGCC_C_KERNEL]]));
+}
+
+// Hands the work to the workers of the context, where both are for several.
+static int split(const megcc_context_t *c, const uint32_t *code, struct task *task, int32_t work) {
+  const uint32_t workers = code[MEGCC_C_SPLIT] & 0xFF;
+  const int32_t grain = (int32_t)(code[MEGCC_C_SPLIT] >> 8);
+  if (c->parallel == NULL || workers <= 1 || work <= 1 || work >> 1 < grain) return 0;
+  if (task->workspace != NULL) {
+    megcc_tensor_t t;
+    megcc_measure_tensor(c, code[MEGCC_C_WORKSPACE], &t);
+    task->stride = t.bytes / workers;
+  }
+  c->parallel(c->parallel_user, run_range, task, work, grain, workers);
+  return 1;
+}
+
 megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_t work,
                           const int32_t *attr, const uint32_t *operands) {
-  const megcc_model_t *m = context->model;
-  const char *name = megcc_string(m, code[MEGCC_C_NAME]);
-  const char *kernel = megcc_string(m, m->section[MEGCC_S_KERNELS][code[MEGCC_C_KERNEL]]);
   struct task task;
   uint32_t i;
-  task.kernel = m->kernels->fn[code[MEGCC_C_KERNEL]];
+  task.kernel = context->model->kernels->fn[code[MEGCC_C_KERNEL]];
   task.operand = context->operand;
   task.attr = attr;
-  for (i = 0; i < code[MEGCC_C_OPERANDS]; ++i) {
+  task.workspace = NULL;
+  task.stride = 0;
+  for (i = code[MEGCC_C_OPERANDS]; i-- > 0;) {
     context->operand[i] = megcc_tensor_data(context, operands[i]);
   }
-  if (context->profile != NULL) {
-    context->profile(context->profile_user, MEGCC_CALL_BEGIN, context->call, name, kernel);
+  if (code[MEGCC_C_WORKSPACE] != MEGCC_NONE) {
+    task.workspace = megcc_tensor_data(context, code[MEGCC_C_WORKSPACE]);
   }
-  if (work > 0) {
-    const uint32_t workspace = code[MEGCC_C_WORKSPACE];
-    const uint32_t workers = code[MEGCC_C_SPLIT] & 0xFF;
-    const int32_t grain = (int32_t)(code[MEGCC_C_SPLIT] >> 8);
-    task.workspace = NULL;
-    if (workspace != MEGCC_NONE) {
-      task.workspace = megcc_tensor_data(context, workspace);
-      task.stride = megcc_tensor_in(context, workspace).bytes / workers;
-    }
-    if (context->parallel != NULL && workers > 1 && work / 2 >= grain && work > 1) {
-      context->parallel(context->parallel_user, run_range, &task, work, grain, workers);
-    } else {
-      run_range(&task, 0, 0, work);
-    }
-  }
-  if (context->profile != NULL) {
-    context->profile(context->profile_user, MEGCC_CALL_END, context->call, name, kernel);
-  }
+  tell(context, MEGCC_CALL_BEGIN, code);
+  if (work > 0 && !split(context, code, &task, work)) run_range(&task, 0, 0, work);
+  tell(context, MEGCC_CALL_END, code);
 #if defined(MEGCC_DEBUG)
   megcc_poison_dead(context);
 #endif
@@ -90,9 +95,7 @@ megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_
 }
 
 static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
-  const megcc_status_t status = megcc_check_call(m, code, words, MEGCC_C_FIRST);
-  if (status != MEGCC_OK) return status;
-  return code[MEGCC_C_WORK] > INT32_MAX ? MEGCC_ERR_CORRUPT : MEGCC_OK;
+  return megcc_check_call(m, code, words, MEGCC_C_FIRST);
 }
 
 static megcc_status_t run(megcc_context_t *context, const uint32_t *code) {

@@ -8,8 +8,7 @@ enum { NAME = 1, CONDITION };
 static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
   megcc_tensor_t t;
   if (words != 3 || code[NAME] >= m->count[MEGCC_S_STRINGS]) return MEGCC_ERR_CORRUPT;
-  if (code[CONDITION] >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
-  t = megcc_tensor_at(m, code[CONDITION]);
+  if (!megcc_find_tensor(m, code[CONDITION], &t)) return MEGCC_ERR_CORRUPT;
   return t.dtype == MEGCC_BOOL && t.bytes == 1 ? MEGCC_OK : MEGCC_ERR_CORRUPT;
 }
 

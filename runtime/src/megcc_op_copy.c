@@ -4,22 +4,22 @@
 static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
   megcc_tensor_t dst, src;
   uint32_t d;
-  if (words != 3 || code[2] >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
-  if (!megcc_tensor_is_writable(m, code[1])) return MEGCC_ERR_CORRUPT;
-  dst = megcc_tensor_at(m, code[1]);
-  src = megcc_tensor_at(m, code[2]);
+  if (words != 3 || !megcc_tensor_is_writable(m, code[1])) return MEGCC_ERR_CORRUPT;
+  if (!megcc_find_tensor(m, code[2], &src)) return MEGCC_ERR_CORRUPT;
+  (void)megcc_find_tensor(m, code[1], &dst);
   // The same dims, not only as many bytes; those that are values are compared when it runs
   // (megcc_op_copy_shaped).
   if (dst.dtype != src.dtype || dst.rank != src.rank) return MEGCC_ERR_CORRUPT;
-  for (d = 0; d < dst.rank; ++d) {
+  for (d = dst.rank; d-- > 0;) {
     if (dst.dims[d] != src.dims[d] && (dst.dims[d] | src.dims[d]) >= 0) return MEGCC_ERR_CORRUPT;
   }
   return MEGCC_OK;
 }
 
 static megcc_status_t run(megcc_context_t *context, const uint32_t *code) {
-  const size_t bytes = megcc_tensor_in(context, code[1]).bytes;
-  megcc_copy(megcc_tensor_data(context, code[1]), megcc_tensor_data(context, code[2]), bytes);
+  megcc_tensor_t t;
+  megcc_measure_tensor(context, code[1], &t);
+  megcc_copy(megcc_tensor_data(context, code[1]), megcc_tensor_data(context, code[2]), t.bytes);
   return MEGCC_OK;
 }
 

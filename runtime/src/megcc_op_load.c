@@ -17,11 +17,10 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
   status = megcc_check_sizes(m, code + SIZES, words - SIZES);
   if (status != MEGCC_OK) return status;
   if (code[NAME] >= m->count[MEGCC_S_STRINGS]) return MEGCC_ERR_CORRUPT;
-  if (code[TENSOR] >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
-  t = megcc_tensor_at(m, code[TENSOR]);
+  if (!megcc_find_tensor(m, code[TENSOR], &t)) return MEGCC_ERR_CORRUPT;
   if (t.dtype != MEGCC_I32 && t.dtype != MEGCC_I64) return MEGCC_ERR_CORRUPT;
   if (!megcc_is_fixed(&t)) return MEGCC_ERR_CORRUPT;
-  if (t.bytes / megcc_dtype_bytes((megcc_dtype_t)t.dtype) < code[SIZES + 1]) {
+  if (t.bytes / t.element < code[SIZES + 1]) {
     return MEGCC_ERR_CORRUPT;
   }
   return MEGCC_OK;

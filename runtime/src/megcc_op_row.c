@@ -12,10 +12,9 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
   megcc_tensor_t to, from;
   if (words != 6 || code[HOW] > 3) return MEGCC_ERR_CORRUPT;
   if (code[NAME] >= m->count[MEGCC_S_STRINGS]) return MEGCC_ERR_CORRUPT;
-  if (code[FROM] >= m->count[MEGCC_S_TENSORS]) return MEGCC_ERR_CORRUPT;
   if (!megcc_tensor_is_writable(m, code[TO])) return MEGCC_ERR_CORRUPT;
+  if (!megcc_find_tensor(m, code[FROM], &from)) return MEGCC_ERR_CORRUPT;
   to = megcc_tensor_at(m, code[TO]);
-  from = megcc_tensor_at(m, code[FROM]);
   if (to.dtype != from.dtype) return MEGCC_ERR_CORRUPT;
   if ((code[HOW] & INTO ? to.rank : from.rank) == 0) return MEGCC_ERR_CORRUPT;
   return megcc_is_counter(m, code[NUMBER]) ? MEGCC_OK : MEGCC_ERR_CORRUPT;

@@ -10,14 +10,16 @@ void megcc_poison_arena(megcc_context_t *c) {
   const megcc_model_t *m = c->model;
   uint32_t pool, i;
   for (pool = 0; pool < m->count[MEGCC_S_POOLS]; ++pool) {
-    const size_t bytes = c->shaped != NULL ? c->shaped->arena_bytes : m->pool_bytes[pool];
+    const size_t bytes = c->shaped != NULL ? c->shaped->arena_bytes : megcc_pool_bytes(m, pool);
     size_t at = 0;
     while (at < bytes) {
       // Up to the next waiting input, then past it; inputs may lie in any order.
       size_t end = bytes, next = bytes;
       for (i = 0; i < m->count[MEGCC_S_INPUTS]; ++i) {
-        const struct port p = megcc_port_at(c, MEGCC_S_INPUTS, i);
-        size_t start = p.tensor.offset, stop;
+        struct port p;
+        size_t start, stop;
+        megcc_find_port(c, i, &p);
+        start = p.tensor.offset;
         if (!(p.state->flags & MEGCC_PORT_FILLED)) continue;
         if (p.tensor.index >= m->count[MEGCC_S_POOLS]) {  // in a block of the only pool
           start += (size_t)(*megcc_pool(c, p.tensor.index) - *megcc_pool(c, 0));

@@ -4,14 +4,16 @@
 
 #include "megcc_vm.h"
 
-// A port: its tensor and its two places in the context.
+// A port, whose number counts inputs, then outputs: its tensor, where its value lies, and its two
+// places in the context.
 struct port {
   megcc_tensor_t tensor;
   const char *name;
+  void *data;
   struct megcc_port *state;
-  uint8_t **base;
+  uint8_t **place;
 };
 
-struct port megcc_port_at(const megcc_context_t *c, int section, uint32_t index);
+void megcc_find_port(const megcc_context_t *c, uint32_t number, struct port *port);
 
 #endif  // MEGCC_PORT_H

@@ -19,80 +19,71 @@ megcc_status_t megcc_set_parallel(megcc_context_t *c, megcc_parallel_fn parallel
 static megcc_status_t check_memory(megcc_context_t *c) {
   const megcc_model_t *m = c->model;
   uint32_t i;
+  if (c->shaped != NULL) {
+    const megcc_status_t status = c->shaped->ops->begin(c);
+    if (status != MEGCC_OK) return status;
+  }
   for (i = 0; i < m->count[MEGCC_S_POOLS]; ++i) {
     if (*megcc_pool(c, i) != NULL) continue;
-    if (c->shaped != NULL && c->shaped->arena_bytes > c->shaped->arena_capacity) {
-      return c->shaped->arena == NULL ? MEGCC_ERR_NO_ARENA : MEGCC_ERR_MEMORY;
-    }
-    if (m->pool_bytes[i] > 0) return MEGCC_ERR_NO_ARENA;
+    if (megcc_pool_bytes(m, i) > 0) return MEGCC_ERR_NO_ARENA;
     *megcc_pool(c, i) = (uint8_t *)c;  // empty tensors only; kernels get no null
   }
-  for (i = 0; i < m->count[MEGCC_S_INPUTS]; ++i) {
-    const struct port p = megcc_port_at(c, MEGCC_S_INPUTS, i);
-    if (p.state->bound == NULL && !(p.state->flags & MEGCC_PORT_FILLED)) return MEGCC_ERR_UNBOUND;
-  }
-  for (i = 0; i < m->count[MEGCC_S_OUTPUTS]; ++i) {
-    const struct port p = megcc_port_at(c, MEGCC_S_OUTPUTS, i);
-    if (p.state->bound == NULL && p.tensor.space != MEGCC_ARENA) return MEGCC_ERR_UNBOUND;
+  for (i = megcc_port_count(m); i-- > 0;) {
+    struct port p;
+    megcc_find_port(c, i, &p);
+    if (p.state->bound != NULL || (p.state->flags & MEGCC_PORT_FILLED)) continue;
+    // An output in the arena is read there.
+    if (i < m->count[MEGCC_S_INPUTS] || p.tensor.space != MEGCC_ARENA) return MEGCC_ERR_UNBOUND;
   }
   return MEGCC_OK;
 }
 
-static void load_arena_inputs(megcc_context_t *c) {
-  uint32_t i;
-  for (i = 0; i < c->model->count[MEGCC_S_INPUTS]; ++i) {
-    const struct port p = megcc_port_at(c, MEGCC_S_INPUTS, i);
-    if (p.tensor.space != MEGCC_ARENA) continue;
-    if (p.state->bound != NULL) {
-      megcc_copy(*megcc_pool(c, p.tensor.index) + p.tensor.offset, p.state->bound, p.tensor.bytes);
-    }
-    p.state->flags = 0;  // the run may overwrite the input
-  }
-}
+enum direction { LOAD, STORE };
 
-static void store_arena_outputs(megcc_context_t *c) {
-  uint32_t i;
-  for (i = 0; i < c->model->count[MEGCC_S_OUTPUTS]; ++i) {
-    const struct port p = megcc_port_at(c, MEGCC_S_OUTPUTS, i);
-    if (p.tensor.space == MEGCC_ARENA && p.state->bound != NULL) {
-      megcc_copy(p.state->bound, *megcc_pool(c, p.tensor.index) + p.tensor.offset, p.tensor.bytes);
-    }
+// Copies ports in the arena from or to the memory that they are bound to; the run may overwrite
+// what was filled in.
+static void copy_ports(megcc_context_t *c, enum direction how, uint32_t first, uint32_t last) {
+  while (last-- > first) {
+    struct port p;
+    megcc_find_port(c, last, &p);
+    if (p.tensor.space != MEGCC_ARENA) continue;
+    p.state->flags = 0;
+    if (p.state->bound == NULL) continue;
+    megcc_copy(how == LOAD ? p.data : p.state->bound, how == LOAD ? p.state->bound : p.data,
+               p.tensor.bytes);
   }
 }
 
 megcc_status_t megcc_begin_run(megcc_context_t *c) {
-  megcc_status_t status;
-  if (c == NULL) return MEGCC_ERR_NULL;
+  megcc_status_t status = megcc_ready(c);
+  if (status != MEGCC_OK) return status;
   c->next = NULL;
-  if ((status = megcc_ready(c)) != MEGCC_OK) return status;
   if ((status = check_memory(c)) != MEGCC_OK) return status;
 #if defined(MEGCC_DEBUG)
   megcc_poison_arena(c);
 #endif
-  load_arena_inputs(c);
+  copy_ports(c, LOAD, 0, c->model->count[MEGCC_S_INPUTS]);
+  c->next = c->model->section[MEGCC_S_CODE];
   c->call = 0;
   c->has_run = 0;
   return MEGCC_OK;
 }
 
 megcc_status_t megcc_end_run(megcc_context_t *c) {
-  if (c->shaped != NULL && !c->model->kernels->shapes->complete(c)) return MEGCC_ERR_DATA;
-  store_arena_outputs(c);
+  if (c->shaped != NULL && !c->shaped->ops->complete(c)) return MEGCC_ERR_DATA;
+  copy_ports(c, STORE, c->model->count[MEGCC_S_INPUTS], megcc_port_count(c->model));
   c->has_run = 1;
   return MEGCC_OK;
 }
 
 megcc_status_t megcc_run(megcc_context_t *c) {
-  const uint32_t *code;
   megcc_status_t status = megcc_begin_run(c);
-  if (status != MEGCC_OK) return status;
-  for (code = c->model->section[MEGCC_S_CODE]; (*code & 0xFF) != MEGCC_OP_END; code = c->next) {
+  while (status == MEGCC_OK) {
+    const uint32_t *code = c->next;
+    if ((*code & 0xFF) == MEGCC_OP_END) return megcc_end_run(c);
     c->next = code + (*code >> 8);
     status = c->model->kernels->op[*code & 0xFF]->run(c, code);
-    if (status != MEGCC_OK) {
-      c->next = code;
-      return status;
-    }
+    if (status != MEGCC_OK) c->next = code;
   }
-  return megcc_end_run(c);
+  return status;
 }

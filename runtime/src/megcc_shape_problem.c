@@ -17,6 +17,24 @@ static void blame(struct megcc_shaped *s, uint32_t symbol) {
   }
 }
 
+// The value of the model that a call computes or reads, of which a dim is this value; or null.
+static const char *name_of(const megcc_model_t *m, uint32_t size) {
+  const uint32_t *code = m->section[MEGCC_S_CODE];
+  for (; (*code & 0xFF) != MEGCC_OP_END; code += *code >> 8) {
+    const uint32_t opcode = *code & 0xFF;
+    const uint32_t *operand = code + (opcode == MEGCC_OP_CALL ? MEGCC_C_FIRST : MEGCC_C_FIRST + 2);
+    uint32_t i, d;
+    if (opcode != MEGCC_OP_CALL && opcode != MEGCC_OP_CALL_SIZED) continue;
+    for (i = 0; i < code[MEGCC_C_OPERANDS]; ++i) {
+      const megcc_tensor_t t = megcc_tensor_at(m, operand[i]);
+      for (d = 0; d < t.rank; ++d) {
+        if (t.dims[d] == -1 - (int32_t)size) return megcc_string(m, code[MEGCC_C_NAME]);
+      }
+    }
+  }
+  return NULL;
+}
+
 // Finds the dim of an input that two values follow from. The values are lost: they are those of
 // shapes that were refused, and the next shapes compute them anew.
 static void trace(struct megcc_shaped *s, uint32_t a, uint32_t b, uint32_t operations) {
@@ -40,27 +58,11 @@ static void trace(struct megcc_shaped *s, uint32_t a, uint32_t b, uint32_t opera
 }
 
 static void trace_problem(struct megcc_shaped *s) {
-  const megcc_model_t *m = &s->view;
-  const uint32_t *record = m->section[MEGCC_S_FUNCTIONS] + (size_t)m->function * MEGCC_F_WORDS;
-  const uint32_t operations = record[MEGCC_F_SCALARS], data = record[MEGCC_F_DATA];
-  const uint32_t *w = m->section[MEGCC_S_SCALARS];
-  uint32_t k;
-  if (s->problem.reason == MEGCC_SHAPE_REQUIRED) {
-    for (k = 0; k < operations; ++k, w += MEGCC_SCALAR_WORDS) {
-      if ((w[0] & 0xFF) == MEGCC_V_REQUIRE && s->value[w[1]] != s->value[w[2]]) {
-        trace(s, w[1], w[2], k);
-        return;
-      }
-    }
-  } else if (s->problem.reason == MEGCC_SHAPE_NEGATIVE) {
-    for (k = 0; k < m->count[MEGCC_S_DIMS]; ++k) {
-      const uint32_t value = (uint32_t)(-1 - (int32_t)m->section[MEGCC_S_DIMS][k]);
-      if ((int32_t)m->section[MEGCC_S_DIMS][k] < 0 && value < data && s->value[value] < 0) {
-        trace(s, value, value, operations);
-        return;
-      }
-    }
-  }
+  const struct megcc_cause cause = s->cause;
+  if (cause.value[0] == MEGCC_NONE) return;
+  s->cause.value[0] = MEGCC_NONE;
+  if (s->problem.name == NULL) s->problem.name = name_of(&s->view, cause.size);
+  trace(s, cause.value[0], cause.value[1], cause.operations);
 }
 
 megcc_status_t megcc_shape_problem(const megcc_context_t *c, megcc_shape_problem_t *problem) {

@@ -6,10 +6,6 @@
 // <NAME>_CONTEXT_BYTES of a package's header counts as many bytes for this struct.
 typedef char megcc_shaped_fits[sizeof(struct megcc_shaped) <= MEGCC_SHAPED_BYTES ? 1 : -1];
 
-static const uint32_t *record_of(const megcc_model_t *m, uint32_t function) {
-  return m->section[MEGCC_S_FUNCTIONS] + (size_t)function * MEGCC_F_WORDS;
-}
-
 // ---- the context's memory --------------------------------------------------------------------
 
 // How many of each thing the function that has the most of them needs.
@@ -17,30 +13,43 @@ struct counts {
   size_t values, blocks, input_dims, output_dims, ports;
 };
 
-static uint32_t rank_of(const megcc_model_t *m, int section, uint32_t port) {
-  return megcc_tensor_at(m, m->section[section][port * MEGCC_PORT_WORDS + 1]).rank;
+static uint32_t rank_of(const megcc_model_t *m, uint32_t port) {
+  return megcc_tensor_at(m, megcc_port_words(m, port)[1]).rank;
+}
+
+static void raise(size_t *most, size_t n) {
+  if (n > *most) *most = n;
 }
 
 static struct counts counts_of(const megcc_model_t *model) {
   struct counts n = {0, 0, 0, 0, 0};
   megcc_model_t m = *model;
   uint32_t f, i;
+  n.ports = megcc_port_count(model);
+  for (i = 0; i < m.count[MEGCC_S_INPUTS]; ++i) n.input_dims += rank_of(&m, i);
   for (f = 0; f < m.count[MEGCC_S_FUNCTIONS]; ++f) {
     size_t dims = 0;
-    megcc_select(&m, f);
-    for (i = 0; i < m.count[MEGCC_S_OUTPUTS]; ++i) dims += rank_of(&m, MEGCC_S_OUTPUTS, i);
-    if (dims > n.output_dims) n.output_dims = dims;
-    if (m.count[MEGCC_S_VALUES] > n.values) n.values = m.count[MEGCC_S_VALUES];
-    if (m.count[MEGCC_S_BLOCKS] > n.blocks) n.blocks = m.count[MEGCC_S_BLOCKS];
+    (void)megcc_select(&m, f);
+    for (i = m.count[MEGCC_S_INPUTS]; i < n.ports; ++i) dims += rank_of(&m, i);
+    raise(&n.output_dims, dims);
+    raise(&n.values, m.count[MEGCC_S_VALUES]);
+    raise(&n.blocks, m.count[MEGCC_S_BLOCKS]);
   }
-  for (i = 0; i < m.count[MEGCC_S_INPUTS]; ++i) n.input_dims += rank_of(&m, MEGCC_S_INPUTS, i);
-  n.ports = (size_t)m.count[MEGCC_S_INPUTS] + m.count[MEGCC_S_OUTPUTS];
   return n;
 }
 
-static size_t bytes(const megcc_model_t *m) {
-  const struct counts n = counts_of(m);
-  const size_t words = m->count[MEGCC_S_SYMBOLS] + n.values + 2 * n.input_dims + n.output_dims;
+static size_t lay_out(const megcc_model_t *model, struct megcc_layout *layout) {
+  const struct counts n = counts_of(model);
+  const size_t words = model->count[MEGCC_S_SYMBOLS] + n.values + 2 * n.input_dims + n.output_dims;
+  megcc_model_t m = *model;
+  uint32_t f;
+  for (f = 0; f < m.count[MEGCC_S_FUNCTIONS]; ++f) {
+    size_t operands = megcc_function_record(&m, f)[MEGCC_F_MAX_OPERANDS];
+    (void)megcc_select(&m, f);
+    if (operands > m.count[MEGCC_S_CODE]) operands = m.count[MEGCC_S_CODE];
+    raise(&layout->operands, operands);
+    raise(&layout->pools, (size_t)m.count[MEGCC_S_POOLS] + m.count[MEGCC_S_BLOCKS]);
+  }
   return sizeof(struct megcc_shaped) + n.blocks * sizeof(struct megcc_dynamic) +
          (3 * n.blocks + n.ports) * sizeof(size_t) + (words + 1) / 2 * 8;
 }
@@ -50,6 +59,7 @@ static void create(megcc_context_t *c, void *mem) {
   const struct counts n = counts_of(m);
   struct megcc_shaped *s = (struct megcc_shaped *)mem;
   size_t i;
+  s->ops = m->kernels->shapes;
   s->view = *m;
   s->model = m;
   s->dynamic = (struct megcc_dynamic *)(s + 1);
@@ -67,6 +77,7 @@ static void create(megcc_context_t *c, void *mem) {
   s->free = NULL;
   s->alloc_user = NULL;
   s->problem.reason = MEGCC_SHAPE_FINE;
+  s->cause.value[0] = MEGCC_NONE;
   s->resolved = 0;
   for (i = 0; i < n.blocks; ++i) {
     s->dynamic[i].data = NULL;
@@ -96,10 +107,18 @@ megcc_status_t megcc_shape_refuse(struct megcc_shaped *s, megcc_shape_reason_t r
   p->high = high;
   p->symbol = NULL;
   p->name = NULL;
+  s->cause.value[0] = MEGCC_NONE;
   if (input < m->count[MEGCC_S_INPUTS]) {
     p->name = megcc_string(m, m->section[MEGCC_S_INPUTS][input * MEGCC_PORT_WORDS]);
   }
   return MEGCC_ERR_SHAPE;
+}
+
+megcc_status_t megcc_size_refuse(struct megcc_shaped *s, megcc_shape_reason_t reason,
+                                 const struct megcc_cause *cause, int32_t value, int32_t low) {
+  const megcc_status_t status = megcc_shape_refuse(s, reason, MEGCC_NONE, 0, value, low, 0);
+  s->cause = *cause;
+  return status;
 }
 
 // The words of an input in the signature, and the place of its dims among those of all inputs.
@@ -201,7 +220,7 @@ static megcc_status_t bind_symbols(struct megcc_shaped *s) {
 
 static int accepts(const struct megcc_shaped *s, uint32_t function) {
   const megcc_model_t *m = s->model;
-  const uint32_t *record = record_of(m, function);
+  const uint32_t *record = megcc_function_record(m, function);
   const uint32_t *at = record + MEGCC_F_SECTIONS + 2 * (MEGCC_S_GUARDS - MEGCC_S_FIRST_OF_FUNCTION);
   const uint32_t *w = m->program + at[0] / 4;
   uint32_t k;
@@ -228,14 +247,14 @@ static megcc_status_t choose_function(struct megcc_shaped *s) {
     return megcc_shape_refuse(s, MEGCC_SHAPE_NO_FUNCTION, MEGCC_NONE, 0, 0, 0, 0);
   }
   do {
-    if (f != s->view.function) megcc_select(&s->view, f);
+    if (f != s->view.function) (void)megcc_select(&s->view, f);
     for (k = 0; k < m->count[MEGCC_S_VALUES]; ++k) {
       s->value[k] = (int32_t)m->section[MEGCC_S_VALUES][k];
     }
     if (m->count[MEGCC_S_VALUES] > 0) {
       for (k = 0; k < m->count[MEGCC_S_SYMBOLS]; ++k) s->value[k] = s->symbol[k];
     }
-    status = megcc_compute(s, 0, record_of(m, m->function)[MEGCC_F_SCALARS]);
+    status = megcc_compute(s, 0, m->record[MEGCC_F_SCALARS]);
     f = function_from(s, f + 1);
   } while (status != MEGCC_OK && s->problem.reason == MEGCC_SHAPE_REQUIRED &&
            f < s->model->count[MEGCC_S_FUNCTIONS]);
@@ -244,32 +263,30 @@ static megcc_status_t choose_function(struct megcc_shaped *s) {
 
 // ---- ports -----------------------------------------------------------------------------------
 
-static size_t dims_at(const megcc_model_t *m, int section, uint32_t port) {
+static size_t dims_at(const megcc_model_t *m, uint32_t port) {
   size_t at = 0;
-  uint32_t i;
-  const uint32_t inputs = section == MEGCC_S_INPUTS ? port : m->count[MEGCC_S_INPUTS];
-  for (i = 0; i < inputs; ++i) at += rank_of(m, MEGCC_S_INPUTS, i);
-  if (section == MEGCC_S_INPUTS) return at;
-  for (i = 0; i < port; ++i) at += rank_of(m, MEGCC_S_OUTPUTS, i);
+  while (port-- > 0) at += rank_of(m, port);
   return at;
 }
 
-// The dims of a port as they are known at present.
-static const int32_t *dims(const megcc_context_t *c, int section, uint32_t port) {
+// The dims of a port as they are known at present, and no bytes before a run says them.
+static void describe(const megcc_context_t *c, uint32_t port, megcc_tensor_info_t *info) {
   const struct megcc_shaped *s = c->shaped;
   const megcc_model_t *m = &s->view;
-  const megcc_tensor_t t = megcc_tensor_at(m, m->section[section][port * MEGCC_PORT_WORDS + 1]);
-  const uint32_t data = record_of(m, m->function)[MEGCC_F_DATA];
-  int32_t *to = s->dims + dims_at(m, section, port);
+  const megcc_tensor_t t = megcc_tensor_at(m, megcc_port_words(m, port)[1]);
+  const uint32_t data = m->record[MEGCC_F_DATA];
+  int32_t *to = s->dims + dims_at(m, port);
   uint32_t d;
-  if (section == MEGCC_S_INPUTS && !s->resolved) {
+  info->dims = to;
+  if (!c->has_run && megcc_waits_for_data(m, &t)) info->bytes = 0;
+  if (port < m->count[MEGCC_S_INPUTS] && !s->resolved) {
     size_t at;
     const uint32_t *w = signature(s->model, port, &at);
     for (d = 0; d < t.rank; ++d) {
       to[d] = s->given[at + d];
       if (to[d] < 0 && (int32_t)w[1 + d] >= 0) to[d] = (int32_t)w[1 + d];
     }
-    return to;
+    return;
   }
   for (d = 0; d < t.rank; ++d) {
     to[d] = t.dims[d];
@@ -278,7 +295,6 @@ static const int32_t *dims(const megcc_context_t *c, int section, uint32_t port)
     to[d] =
         s->resolved && (c->has_run || (uint32_t)(-1 - to[d]) < data) ? s->value[-1 - to[d]] : -1;
   }
-  return to;
 }
 
 // Ports whose bytes have changed lose their memory; so do those for which it is not what they need
@@ -286,35 +302,35 @@ static const int32_t *dims(const megcc_context_t *c, int section, uint32_t port)
 static void unbind_changed(megcc_context_t *c) {
   struct megcc_shaped *s = c->shaped;
   const megcc_model_t *m = &s->view;
-  const uint32_t inputs = m->count[MEGCC_S_INPUTS];
   uint32_t i;
-  for (i = 0; i < inputs + m->count[MEGCC_S_OUTPUTS]; ++i) {
-    const int section = i < inputs ? MEGCC_S_INPUTS : MEGCC_S_OUTPUTS;
-    const uint32_t port = i < inputs ? i : i - inputs;
-    const megcc_tensor_t t = megcc_tensor_at(m, m->section[section][port * MEGCC_PORT_WORDS + 1]);
+  for (i = 0; i < megcc_port_count(m); ++i) {
+    const megcc_tensor_t t = megcc_tensor_at(m, megcc_port_words(m, i)[1]);
     size_t now = 0;
     (void)megcc_value_bytes(s, &t, &now);
-    c->input[i].flags &= ~(uint32_t)MEGCC_PORT_FILLED;
+    c->port[i].flags &= ~(uint32_t)MEGCC_PORT_FILLED;
     if (now == s->port_bytes[i] && !megcc_waits_for_data(m, &t) &&
-        (uintptr_t)c->input[i].bound % megcc_dtype_bytes((megcc_dtype_t)t.dtype) == 0) {
+        (uintptr_t)c->port[i].bound % t.element == 0) {
       continue;
     }
     s->port_bytes[i] = now;
-    c->input[i].bound = NULL;
-    c->input[i].flags = 0;
-    c->base[m->count[MEGCC_S_SEGMENTS] + i] = NULL;
+    c->port[i].bound = NULL;
+    c->port[i].flags = 0;
+    c->place[MEGCC_INPUT][i] = NULL;
   }
 }
 
 // No dim that does not wait for data may be negative.
 static megcc_status_t check_dims(struct megcc_shaped *s) {
   const megcc_model_t *m = &s->view;
-  const uint32_t data = record_of(m, m->function)[MEGCC_F_DATA];
+  const uint32_t data = m->record[MEGCC_F_DATA];
   uint32_t d;
   for (d = 0; d < m->count[MEGCC_S_DIMS]; ++d) {
     const int32_t dim = (int32_t)m->section[MEGCC_S_DIMS][d];
-    if (dim >= 0 || (uint32_t)(-1 - dim) >= data || s->value[-1 - dim] >= 0) continue;
-    return megcc_shape_refuse(s, MEGCC_SHAPE_NEGATIVE, MEGCC_NONE, 0, s->value[-1 - dim], 0, 0);
+    const uint32_t size = (uint32_t)(-1 - dim);
+    if (dim < 0 && size < data && s->value[size] < 0) {
+      const struct megcc_cause cause = {{size, size}, size, m->record[MEGCC_F_SCALARS]};
+      return megcc_size_refuse(s, MEGCC_SHAPE_NEGATIVE, &cause, s->value[size], 0);
+    }
   }
   return MEGCC_OK;
 }
@@ -323,6 +339,18 @@ static void place(megcc_context_t *c) {
   struct megcc_shaped *s = c->shaped;
   *megcc_pool(c, 0) = s->arena_capacity >= s->arena_bytes ? s->arena : NULL;
   megcc_place_blocks(c, 0);
+}
+
+static megcc_status_t begin(const megcc_context_t *c) {
+  const struct megcc_shaped *s = c->shaped;
+  if (s->arena_bytes <= s->arena_capacity) return MEGCC_OK;
+  return s->arena == NULL ? MEGCC_ERR_NO_ARENA : MEGCC_ERR_MEMORY;
+}
+
+static void set_arena(megcc_context_t *c, void *mem, size_t bytes) {
+  c->shaped->arena = (uint8_t *)mem;
+  c->shaped->arena_capacity = mem == NULL ? 0 : bytes;
+  place(c);
 }
 
 static void measure(const megcc_context_t *c, struct megcc_tensor *t) {
@@ -338,8 +366,7 @@ static megcc_status_t resolve(megcc_context_t *c) {
   if ((status = bind_symbols(s)) != MEGCC_OK) return status;
   if ((status = choose_function(s)) != MEGCC_OK) return status;
   if ((status = check_dims(s)) != MEGCC_OK) return status;
-  status =
-      megcc_size_blocks(s, 0, m->count[MEGCC_S_BLOCKS], record_of(m, m->function)[MEGCC_F_DATA]);
+  status = megcc_size_blocks(s, 0, m->count[MEGCC_S_BLOCKS], m->record[MEGCC_F_DATA]);
   if (status != MEGCC_OK) return status;
   if ((status = megcc_stack_blocks(s)) != MEGCC_OK) return status;
   s->problem.reason = MEGCC_SHAPE_FINE;
@@ -366,13 +393,14 @@ static void release(megcc_context_t *c) {
 
 const megcc_shapes_t megcc_shapes = {megcc_may_lie,
                                      megcc_check_shapes,
-                                     bytes,
+                                     lay_out,
                                      create,
                                      set,
                                      resolve,
-                                     place,
+                                     begin,
+                                     set_arena,
                                      measure,
-                                     dims,
+                                     describe,
                                      megcc_reaches,
                                      megcc_complete,
                                      megcc_waits_for_data};

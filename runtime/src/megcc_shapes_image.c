@@ -12,13 +12,9 @@ int megcc_is_fixed(const megcc_tensor_t *t) {
   return 1;
 }
 
-static const uint32_t *record_of(const megcc_model_t *m, uint32_t function) {
-  return m->section[MEGCC_S_FUNCTIONS] + (size_t)function * MEGCC_F_WORDS;
-}
-
 static megcc_status_t check_scalars(const megcc_model_t *m) {
   const uint32_t *w = m->section[MEGCC_S_SCALARS];
-  const uint32_t *record = record_of(m, m->function);
+  const uint32_t *record = m->record;
   const uint32_t values = m->count[MEGCC_S_VALUES], symbols = m->count[MEGCC_S_SYMBOLS];
   uint32_t i;
   if (values > 0 && record[MEGCC_F_DATA] < symbols) return MEGCC_ERR_CORRUPT;
@@ -74,9 +70,7 @@ static megcc_status_t check_signature(const megcc_model_t *m) {
   const uint32_t *w = m->section[MEGCC_S_SIGNATURE];
   uint32_t left = m->count[MEGCC_S_SIGNATURE], k;
   for (k = 0; k < m->count[MEGCC_S_SYMBOLS]; ++k, symbol += MEGCC_SYMBOL_WORDS) {
-    if (symbol[0] >= m->count[MEGCC_S_STRINGS] || symbol[1] > INT32_MAX || symbol[2] > INT32_MAX) {
-      return MEGCC_ERR_CORRUPT;
-    }
+    if (symbol[1] > INT32_MAX || symbol[2] > INT32_MAX) return MEGCC_ERR_CORRUPT;
   }
   while (left > 0) {
     const uint32_t rank = *w;
@@ -108,23 +102,19 @@ static megcc_status_t check_ranks(const megcc_model_t *m) {
 int megcc_may_lie(const megcc_model_t *m, const megcc_tensor_t *t) {
   const int section = t->space == MEGCC_INPUT ? MEGCC_S_INPUTS : MEGCC_S_OUTPUTS;
   megcc_tensor_t port;
-  uint32_t id;
   if (t->space == MEGCC_ARENA && t->index >= m->count[MEGCC_S_POOLS]) {
     return t->index - m->count[MEGCC_S_POOLS] < m->count[MEGCC_S_BLOCKS];
   }
   if (t->space != MEGCC_INPUT && t->space != MEGCC_OUTPUT) return megcc_is_fixed(t) ? -1 : 0;
   if (t->index >= m->count[section]) return 0;
-  id = m->section[section][t->index * MEGCC_PORT_WORDS + 1];
-  if (id >= m->count[MEGCC_S_TENSORS]) return 0;
-  port = megcc_tensor_at(m, id);
+  port = megcc_tensor_at(m, m->section[section][t->index * MEGCC_PORT_WORDS + 1]);
   if (megcc_is_fixed(t) && megcc_is_fixed(&port)) return -1;
-  // The port's own tensor must be exactly this memory, or there would be none.
-  return port.space == t->space && port.index == t->index && port.offset == 0;
+  return port.space == t->space;  // else the port has no memory of its own
 }
 
 // Whether a block's address or size is decided during a run.
 static int block_waits(const megcc_model_t *m, uint32_t block) {
-  const uint32_t data = record_of(m, m->function)[MEGCC_F_DATA];
+  const uint32_t data = m->record[MEGCC_F_DATA];
   const uint32_t *w = m->section[MEGCC_S_BLOCKS] + (size_t)block * MEGCC_BLOCK_WORDS;
   while ((w[0] & 0xFF) == MEGCC_B_ALIAS) {
     if (w[2] >= data) return 1;
@@ -134,7 +124,7 @@ static int block_waits(const megcc_model_t *m, uint32_t block) {
 }
 
 int megcc_waits_for_data(const megcc_model_t *m, const megcc_tensor_t *t) {
-  const uint32_t data = record_of(m, m->function)[MEGCC_F_DATA];
+  const uint32_t data = m->record[MEGCC_F_DATA];
   const uint32_t pools = m->count[MEGCC_S_POOLS];
   uint32_t d;
   for (d = 0; d < t->rank; ++d) {
@@ -147,17 +137,28 @@ int megcc_waits_for_data(const megcc_model_t *m, const megcc_tensor_t *t) {
 // caller gives has its size before a run. Every output has dims of its own.
 static megcc_status_t check_ports(const megcc_model_t *m) {
   uint32_t left = m->count[MEGCC_S_DIMS], i;
-  for (i = 0; i < m->count[MEGCC_S_INPUTS]; ++i) {
-    const megcc_tensor_t t =
-        megcc_tensor_at(m, m->section[MEGCC_S_INPUTS][i * MEGCC_PORT_WORDS + 1]);
-    if (megcc_waits_for_data(m, &t)) return MEGCC_ERR_CORRUPT;
-  }
-  for (i = 0; i < m->count[MEGCC_S_OUTPUTS]; ++i) {
-    const megcc_tensor_t t =
-        megcc_tensor_at(m, m->section[MEGCC_S_OUTPUTS][i * MEGCC_PORT_WORDS + 1]);
-    if (t.space != MEGCC_ARENA && megcc_waits_for_data(m, &t)) return MEGCC_ERR_CORRUPT;
+  for (i = 0; i < megcc_port_count(m); ++i) {
+    const int is_output = i >= m->count[MEGCC_S_INPUTS];
+    const megcc_tensor_t t = megcc_tensor_at(m, megcc_port_words(m, i)[1]);
+    const int is_bound = !is_output || t.space != MEGCC_ARENA;
+    if (is_bound && megcc_waits_for_data(m, &t)) return MEGCC_ERR_CORRUPT;
+    if (!is_output) continue;
     if (t.rank > left) return MEGCC_ERR_CORRUPT;
     left -= t.rank;
+  }
+  return MEGCC_OK;
+}
+
+// Dims are numbers or values, also those of no tensor; every function has as many outputs.
+static megcc_status_t check_dims(const megcc_model_t *m) {
+  const uint32_t *table = megcc_function_record(m, 0) + MEGCC_F_SECTIONS;
+  uint32_t d;
+  if (table[2 * (MEGCC_S_OUTPUTS - MEGCC_S_FIRST_OF_FUNCTION) + 1] != m->count[MEGCC_S_OUTPUTS]) {
+    return MEGCC_ERR_CORRUPT;
+  }
+  for (d = 0; d < m->count[MEGCC_S_DIMS]; ++d) {
+    const int32_t dim = (int32_t)m->section[MEGCC_S_DIMS][d];
+    if (dim < 0 && (uint32_t)(-1 - dim) >= m->count[MEGCC_S_VALUES]) return MEGCC_ERR_CORRUPT;
   }
   return MEGCC_OK;
 }
@@ -167,6 +168,7 @@ megcc_status_t megcc_check_shapes(const megcc_model_t *m) {
   megcc_status_t status;
   uint32_t i;
   if (m->count[MEGCC_S_POOLS] != 1) return MEGCC_ERR_CORRUPT;
+  if ((status = check_dims(m)) != MEGCC_OK) return status;
   if ((status = check_signature(m)) != MEGCC_OK) return status;
   if ((status = check_ranks(m)) != MEGCC_OK) return status;
   for (i = 0; i < m->count[MEGCC_S_GUARDS]; ++i, w += MEGCC_GUARD_WORDS) {

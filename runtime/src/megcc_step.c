@@ -51,7 +51,7 @@ megcc_status_t megcc_step(megcc_stepper_t *s, uint32_t calls, megcc_step_state_t
   if (s->next == NULL) {
     s->cancelled = 0;
     if ((status = megcc_begin_run(s->context)) != MEGCC_OK) return status;
-    s->context->next = s->next = s->context->model->section[MEGCC_S_CODE];
+    s->next = s->context->next;
   } else if (s->context->next != s->next) {
     s->next = NULL;
     return MEGCC_ERR_NOT_RUN;

@@ -7,7 +7,7 @@
 
 // Raised whenever anything in this file or the kernel's type changes: packages of different ABIs
 // in one program refuse each other's models instead of misreading them.
-#define MEGCC_ABI 7
+#define MEGCC_ABI 8
 
 // A debug build (-DMEGCC_DEBUG) adds to the structs below; a program half of one, half of the other
 // refuses its models, too.
@@ -22,6 +22,13 @@
 #define MEGCC_MAGIC 0x4347454Du  // "MEGC"
 #define MEGCC_VERSION 4u
 #define MEGCC_NONE 0xFFFFFFFFu  // "no tensor"
+
+// For functions that are smaller called than put in place.
+#if defined(__GNUC__)
+#define MEGCC_NOINLINE __attribute__((noinline))
+#else
+#define MEGCC_NOINLINE
+#endif
 
 enum {  // words of the header
   MEGCC_H_MAGIC,
@@ -149,19 +156,25 @@ typedef struct megcc_plan {
 struct megcc_port;
 struct megcc_tensor;
 
+// Pointers that a context has behind its struct, and its bytes but for what changing shapes want.
+struct megcc_layout {
+  size_t pools, operands, bytes;
+};
+
 // What a model needs whose shapes can change: reached through the package's table, so that others
 // do not link it.
 typedef struct megcc_shapes {
   int (*may_lie)(const megcc_model_t *function, const struct megcc_tensor *tensor);
   megcc_status_t (*check)(const megcc_model_t *function);
-  size_t (*bytes)(const megcc_model_t *model);
+  size_t (*lay_out)(const megcc_model_t *model, struct megcc_layout *layout);
   void (*create)(megcc_context_t *context, void *mem);
   megcc_status_t (*set)(megcc_context_t *context, uint32_t input, int32_t rank,
                         const int32_t *dims);
   megcc_status_t (*resolve)(megcc_context_t *context);
-  void (*place)(megcc_context_t *context);
+  megcc_status_t (*begin)(const megcc_context_t *context);
+  void (*set_arena)(megcc_context_t *context, void *mem, size_t bytes);
   void (*measure)(const megcc_context_t *context, struct megcc_tensor *tensor);
-  const int32_t *(*dims)(const megcc_context_t *context, int section, uint32_t port);
+  void (*describe)(const megcc_context_t *context, uint32_t port, megcc_tensor_info_t *info);
   int (*reaches)(const megcc_context_t *context, const uint32_t *tensors, uint32_t count);
   int (*complete)(const megcc_context_t *context);
   int (*waits)(const megcc_model_t *function, const struct megcc_tensor *tensor);
@@ -206,11 +219,11 @@ struct megcc_kernels {
 struct megcc_model {
   const uint32_t *program;
   const megcc_kernels_t *kernels;
-  megcc_bytes_t segment[MEGCC_MAX_SEGMENTS];
+  const void *segment[MEGCC_MAX_SEGMENTS];
   const uint32_t *section[MEGCC_SECTIONS];
   uint32_t count[MEGCC_SECTIONS];
-  size_t pool_bytes[MEGCC_MAX_POOLS];
-  uint32_t function;  // whose sections these are
+  uint32_t function;       // whose sections these are
+  const uint32_t *record;  // of the function
 };
 
 enum {
@@ -224,11 +237,19 @@ struct megcc_port {
 };
 
 // Bytes that <NAME>_CONTEXT_BYTES counts for the struct below, on every platform.
-#define MEGCC_SHAPED_BYTES 768
+#define MEGCC_SHAPED_BYTES 512
+
+// What inside a model shapes were refused for, until somebody asks.
+struct megcc_cause {
+  uint32_t value[2];    // that a size is computed from; MEGCC_NONE: it follows from no values
+  uint32_t size;        // the value of the size, where it is one
+  uint32_t operations;  // how many scalars come before it
+};
 
 // What a context keeps where shapes can change.
 struct megcc_shaped {
-  megcc_model_t view;  // the model with the function that serves these shapes
+  const megcc_shapes_t *ops;  // the package's
+  megcc_model_t view;         // the model with the function that serves these shapes
   const megcc_model_t *model;
   int32_t *given;                 // dims of all inputs in order, as they were set; -1: not yet
   int32_t *symbol;                // value of each symbol
@@ -245,6 +266,7 @@ struct megcc_shaped {
   megcc_free_fn free;
   void *alloc_user;
   megcc_shape_problem_t problem;
+  struct megcc_cause cause;  // of the problem
   uint32_t resolved;
 };
 
@@ -255,12 +277,13 @@ struct megcc_dynamic {
 
 struct megcc_context {
   const megcc_model_t *model;
-  struct megcc_shaped *shaped;  // null where every shape is fixed
-  uint8_t **base;        // first byte of each segment, input, output; before them, of pool k at ~k
-  void **operand;        // of the running call
-  const uint32_t *next;  // instruction that follows the running one; the one that failed
-  struct megcc_port *input, *output;
-  uint32_t call;  // number of the running call, for the profile
+  struct megcc_shaped *shaped;    // null where every shape is fixed
+  uint8_t **place[MEGCC_SPACES];  // by space: first byte of each pool, segment, input, output;
+                                  // segments are those of the model
+  void **operand;                 // of the running call
+  const uint32_t *next;           // instruction that follows the running one; the one that failed
+  struct megcc_port *port;        // inputs, then outputs
+  uint32_t call;                  // number of the running call, for the profile
   uint32_t has_run;
   megcc_profile_fn profile;
   void *profile_user;
@@ -273,29 +296,64 @@ typedef struct megcc_tensor {
   uint32_t dtype, space, rank, index;
   const int32_t *dims;
   size_t offset;
+  size_t element;  // bytes of an element by itself
   size_t bytes;
 } megcc_tensor_t;
 
+static inline uint64_t megcc_u64(const uint32_t *word) { return (uint64_t)word[1] << 32 | word[0]; }
+
+// Bytes of a segment, and of a pool where every shape is fixed.
+static inline size_t megcc_segment_bytes(const megcc_model_t *m, uint32_t segment) {
+  return (size_t)megcc_u64(m->section[MEGCC_S_SEGMENTS] + (size_t)segment * MEGCC_SEGMENT_WORDS);
+}
+
+static inline size_t megcc_pool_bytes(const megcc_model_t *m, uint32_t pool) {
+  return (size_t)megcc_u64(m->section[MEGCC_S_POOLS] + (size_t)pool * MEGCC_POOL_WORDS + 1);
+}
+
+// Name and tensor of a port, whose number counts inputs, then outputs.
+const uint32_t *megcc_port_words(const megcc_model_t *model, uint32_t number);
+
+static inline const uint32_t *megcc_function_record(const megcc_model_t *m, uint32_t function) {
+  return m->section[MEGCC_S_FUNCTIONS] + (size_t)function * MEGCC_F_WORDS;
+}
+
+static inline const uint32_t *megcc_tensor_words(const megcc_model_t *m, uint32_t id) {
+  return m->section[MEGCC_S_TENSORS] + (size_t)id * MEGCC_TENSOR_WORDS;
+}
+
+static inline uint32_t megcc_port_count(const megcc_model_t *m) {
+  return m->count[MEGCC_S_INPUTS] + m->count[MEGCC_S_OUTPUTS];
+}
+
 // Finds the sections of a function of a model.
-void megcc_select(megcc_model_t *model, uint32_t function);
+megcc_status_t megcc_select(megcc_model_t *model, uint32_t function);
 
 uint32_t megcc_crc32(const void *data, size_t bytes);
 
-// Decodes a tensor of a validated model; its bytes are those of fixed dims.
-megcc_tensor_t megcc_tensor_at(const megcc_model_t *model, uint32_t id);
+// Decodes a tensor of an image that need not be trusted: false unless it is one of the function's,
+// whose type is known, whose dims and values are there, and whose bytes fit in a size_t; these are
+// 0 where a dim is a value.
+int megcc_find_tensor(const megcc_model_t *model, uint32_t id, megcc_tensor_t *tensor);
 
-// The same without its bytes.
-static inline megcc_tensor_t megcc_decode_tensor(const megcc_model_t *m, uint32_t id) {
-  const uint32_t *w = m->section[MEGCC_S_TENSORS] + (size_t)id * MEGCC_TENSOR_WORDS;
+// The same for a tensor that was found when the model was opened.
+static inline megcc_tensor_t megcc_tensor_at(const megcc_model_t *model, uint32_t id) {
   megcc_tensor_t t;
-  t.dtype = w[0] & 0xFF;
-  t.space = w[0] >> 8 & 0xFF;
-  t.rank = w[0] >> 16;
-  t.index = w[2];
-  t.dims = (const int32_t *)m->section[MEGCC_S_DIMS] + w[1];
-  t.offset = (size_t)((uint64_t)w[4] << 32 | w[3]);
-  t.bytes = 0;
+  (void)megcc_find_tensor(model, id, &t);
   return t;
+}
+
+// The same without the bytes.
+static inline void megcc_decode_tensor(const megcc_model_t *m, const uint32_t *w,
+                                       megcc_tensor_t *t) {
+  const uint32_t head = w[0], first_dim = w[1];
+  t->index = w[2];
+  t->offset = (size_t)megcc_u64(w + 3);
+  t->dtype = head & 0xFF;
+  t->space = head >> 8 & 0xFF;
+  t->rank = head >> 16;
+  t->dims = (const int32_t *)m->section[MEGCC_S_DIMS] + first_dim;
+  t->element = megcc_dtype_bytes((megcc_dtype_t)t->dtype);
 }
 
 // Bytes of `n` elements that would have a byte each: packed ones share theirs, the last byte may
@@ -306,10 +364,21 @@ static inline size_t megcc_packed(uint32_t dtype, size_t n) {
   return n;
 }
 
+// Multiplies `n`, false where it does not fit.
+static inline int megcc_times(size_t *n, size_t by) {
+#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)
+  return !__builtin_mul_overflow(*n, by, n);
+#else
+  if (by != 0 && *n > SIZE_MAX / by) return 0;
+  *n *= by;
+  return 1;
+#endif
+}
+
 // Whether all dims of a tensor are fixed.
 int megcc_is_fixed(const megcc_tensor_t *tensor);
 
-// Brings a context up to date with the shapes that were set.
+// Brings a context up to date with the shapes that were set; MEGCC_ERR_NULL without a context.
 megcc_status_t megcc_ready(const megcc_context_t *context);
 
 // What megcc_run does before the first instruction and after the last: also of a run in pieces.
@@ -339,34 +408,26 @@ static inline const char *megcc_string(const megcc_model_t *model, uint32_t ref)
   return (const char *)model->section[MEGCC_S_STRINGS] + ref;
 }
 
-// Where the context keeps the first byte of a pool.
+// Where the context keeps the first byte of a pool or block.
 static inline uint8_t **megcc_pool(const megcc_context_t *context, uint32_t pool) {
-  return context->base + ~(ptrdiff_t)pool;
+  return context->place[MEGCC_ARENA] + pool;
 }
 
-static inline uint8_t *megcc_tensor_data(const megcc_context_t *context, uint32_t id) {
-  const megcc_model_t *m = context->model;
-  const uint32_t *t = m->section[MEGCC_S_TENSORS] + (size_t)id * MEGCC_TENSOR_WORDS;
-  const uint32_t space = (t[0] >> 8) & 0xFF;
-  ptrdiff_t base = (ptrdiff_t)t[2];
-  if (space == MEGCC_ARENA) base = ~base;
-  if (space >= MEGCC_INPUT) base += m->count[MEGCC_S_SEGMENTS];
-  if (space == MEGCC_OUTPUT) base += m->count[MEGCC_S_INPUTS];
-  return context->base[base] + (size_t)((uint64_t)t[4] << 32 | t[3]);
-}
+uint8_t *megcc_tensor_data(const megcc_context_t *context, uint32_t id);
 
 // Whether tensors have memory for the present values, as each has where every shape is fixed. What
 // lies in memory that a LOAD allocates has none before; a forged image may want it nevertheless.
 static inline int megcc_has_memory(const megcc_context_t *context, const uint32_t *tensors,
                                    uint32_t count) {
-  return context->shaped == NULL ||
-         context->model->kernels->shapes->reaches(context, tensors, count);
+  return context->shaped == NULL || context->shaped->ops->reaches(context, tensors, count);
 }
 
 // A tensor with its bytes for the present shapes; a dim that is not known yet counts as 0 bytes.
+void megcc_measure_tensor(const megcc_context_t *context, uint32_t id, megcc_tensor_t *tensor);
+
 static inline megcc_tensor_t megcc_tensor_in(const megcc_context_t *context, uint32_t id) {
-  megcc_tensor_t t = megcc_tensor_at(context->model, id);
-  if (context->shaped != NULL) context->model->kernels->shapes->measure(context, &t);
+  megcc_tensor_t t;
+  megcc_measure_tensor(context, id, &t);
   return t;
 }
 
@@ -426,13 +487,26 @@ megcc_status_t megcc_shape_refuse(struct megcc_shaped *shaped, megcc_shape_reaso
                                   uint32_t input, int32_t axis, int32_t value, int32_t low,
                                   int32_t high);
 
-// The one library function a freestanding compiler supplies anyway.
+// The same for a size inside the model, which follows from two values.
+megcc_status_t megcc_size_refuse(struct megcc_shaped *shaped, megcc_shape_reason_t reason,
+                                 const struct megcc_cause *cause, int32_t value, int32_t low);
+
+// The two library functions that a freestanding compiler supplies anyway.
 static inline void megcc_copy(void *dst, const void *src, size_t bytes) {
 #if defined(__GNUC__)
   __builtin_memmove(dst, src, bytes);
 #else
   size_t i;
   for (i = 0; i < bytes; ++i) ((uint8_t *)dst)[i] = ((const uint8_t *)src)[i];
+#endif
+}
+
+static inline void megcc_zero(void *dst, size_t bytes) {
+#if defined(__GNUC__)
+  __builtin_memset(dst, 0, bytes);
+#else
+  size_t i;
+  for (i = 0; i < bytes; ++i) ((uint8_t *)dst)[i] = 0;
 #endif
 }
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from tests.dispatch.support import scales, scales_expected, two_expected, two_inputs
 from tvm_megcc.cli import dynamic, options
 from tvm_megcc.dims import Multiple, Symbol
 from tvm_megcc.errors import InputError
+from tvm_megcc.host import toolchain
 
 
 @pytest.fixture
@@ -78,6 +80,50 @@ def test_sizes_that_do_not_fit_name_the_dim_they_come_from(tvmc, tmp_path: Path)
         sentence = tvmc("run", tmp_path / "pkg", "--shapes", f"x:[1,2,{shape}]").sentence()
         assert "two sizes inside the model are not equal, as they must be: " in sentence
         assert problem in sentence
+
+
+def test_sizes_inside_a_model_that_cannot_be_are_named(tvmc, tmp_path: Path) -> None:
+    ones = numpy_helper.from_array(np.ones((1, 1, 5, 5), np.float32), "w")
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], "first"),
+        helper.make_node("Concat", ["c"] * 4, ["y"], "joined", axis=3),
+    ]
+    ports = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1, *dims])
+        for name, dims in (("x", ["h", "w"]), ("y", ["a", "b"]))
+    ]
+    graph = helper.make_graph(nodes, "cut", ports[:1], ports[1:], [ones])
+    opset = helper.make_opsetid("", 13)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), tmp_path / "m.onnx")
+    compile_ = ("compile", tmp_path / "m.onnx", "-o", tmp_path / "pkg", "--input-shapes")
+    for shape, dim in {"3,8": "2 = -1", "8,4": None, "h,3": "3 = -1", "0..2,8": "2 = h"}.items():
+        done = tvmc(*compile_, f"x:[1,1,{shape}]")
+        assert (done.status == 0) == (dim is None)
+        if dim is not None:
+            assert f"Conv 'first': its output 'c' would have dim {dim}" in done.sentence()
+    assert tvmc(*compile_, "x:[1,1,h,w]").status == 0
+    for shape, problem in {
+        "8,3": "': a dim inside the model would be negative: -1; from input 'x', dim 3 = 3",
+        "2,8": "': a dim inside the model would be negative: -2; from input 'x', dim 2 = 2",
+        "5,2000000000": "a size inside the model is too large; from input 'x', dim 3 = 2000000000",
+    }.items():
+        run = ("run", tmp_path / "pkg", "--shapes", f"x:[1,1,{shape}]")
+        if "large" in problem:  # what is made up for it would not fit the machine
+            assert problem in _refused_at(tmp_path / "pkg", shape)
+        else:
+            assert problem in tvmc(*run).sentence()
+    huge = tvmc("run", tmp_path / "pkg", "--shapes", "x:[1,1,1000000,2000000000]")
+    assert "not enough memory" in huge.sentence()
+
+
+def _refused_at(package: Path, shape: str) -> str:
+    """What the runner says of a shape, for which it is given no inputs."""
+    exe = toolchain.build(package, toolchain.host_arch())
+    done = subprocess.run(
+        [exe, "--shape", f"x=1,1,{shape}"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    return done.stderr
 
 
 def test_multiples(tvmc, tmp_path: Path) -> None:

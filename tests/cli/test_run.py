@@ -189,3 +189,24 @@ def test_run_scalar_and_integer_inputs(tvmc, dynamic: Path, tmp_path: Path) -> N
     args = ["--inputs", tmp_path / "in.npz", "--outputs", out]
     assert tvmc("run", tmp_path / "p", *args).status == 0
     np.testing.assert_array_equal(outputs_of(out)["y"], x - 3)
+
+
+def test_run_beside_what_is_expected(tvmc, package: Path, inputs: Path, tmp_path: Path) -> None:
+    wanted = tmp_path / "wanted.npz"
+    run = ("run", package, "--inputs", inputs)
+    assert tvmc(*run, "--outputs", wanted).status == 0
+    arrays = outputs_of(wanted)
+    ran = tvmc(*run, "--expected", wanted)
+    assert ran.status == 0 and ran.out.count("largest difference 0") == len(arrays)
+    np.savez(wanted, **{"y/0": arrays["y/0"] + 0.5})
+    ran = tvmc(*run, "--expected", wanted)
+    assert "beyond the tolerance: 'y/0'; tvmc compare MODEL" in ran.sentence()
+    assert "BEYOND" in ran.out and "'sum': the reference has no such value" in ran.out
+    assert tvmc(*run, "--expected", wanted, "--atol", 0.6).status == 0
+    np.savez(wanted, z=arrays["y/0"])
+    assert "has 'z', the outputs are 'y/0'" in tvmc(*run, "--expected", wanted).sentence()
+
+
+def test_a_compiler_that_is_not_there(tvmc, package: Path, tmp_path: Path) -> None:
+    said = tvmc("run", package, "--cc", "no-such-cc -O1").sentence()
+    assert said == "tvmc: there is no C compiler 'no-such-cc'; name one that is installed"

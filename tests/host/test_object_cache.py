@@ -106,5 +106,5 @@ def test_what_a_macro_names_is_not_known(tmp_path: Path) -> None:
         "# include NAME\n": False,
     }.items():
         source.write_text(text)
-        texts = object_cache._Texts(tmp_path)
+        texts = object_cache.Texts(tmp_path)
         assert (texts.of(["src/a.c"], ["src"]) is not None) == known

@@ -97,6 +97,8 @@ def _sentence(error: Exception) -> str:
         what = f"'{error.filename}': " if error.filename else ""
         return f"{what}{error.strerror or error}; check the file and the disk"
     summary = " ".join(str(error).split()).rstrip(".")[:300]
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({summary or 'of this machine'}); give smaller sizes"
     return (
         f"internal error: {type(error).__name__}: {summary};"
         " run again with --verbose and report what it shows"

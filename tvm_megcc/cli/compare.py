@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tvm_megcc.cli import options
+from tvm_megcc.cli import differences, options
 from tvm_megcc.errors import DifferenceError
 
 if TYPE_CHECKING:
@@ -26,28 +25,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--per-layer", action="store_true", help="compare what each call computes, too"
     )
-    parser.add_argument(
-        "--rtol", type=_tolerance, default=1e-3, metavar="R",
-        help="accepted difference relative to the reference's largest magnitude (default: 1e-3)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--atol", type=_tolerance, default=1e-6, metavar="A",
-        help="accepted difference besides (default: 1e-6)",
-    )  # fmt: skip
-
-
-def _tolerance(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
-    return value
+    differences.add_tolerance(parser)
 
 
 def run(args: argparse.Namespace) -> None:
-    from tvm_megcc import compare, execute, reference
+    from tvm_megcc import execute, reference
     from tvm_megcc.frontend.load import load
     from tvm_megcc.host import dump
     from tvm_megcc.host.package import opened
@@ -55,7 +37,7 @@ def run(args: argparse.Namespace) -> None:
 
     require_onnx(args.model, "compare has references for ONNX models only")
     model, _ = load(args.model)
-    tolerance = compare.Tolerance(args.rtol, args.atol)
+    tolerance = differences.tolerance_of(args)
     records: list[Record] = []
     with options.progress() as tell:
         if args.per_layer:
@@ -71,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
         who, wanted = reference.values(model, inputs, names)
     print(f"reference: {who}")
     first = per_layer(model, records, wanted, tolerance) if args.per_layer else ""
-    wrong = per_output(outputs, wanted, tolerance)
+    wrong = differences.per_output(outputs, wanted, tolerance)
     if wrong:
         hint = first or "--per-layer names the first call that is"
         if args.per_layer and not first:
@@ -79,24 +61,6 @@ def run(args: argparse.Namespace) -> None:
         raise DifferenceError(f"beyond the tolerance: {', '.join(wrong)}; {hint}")
     if first:
         raise DifferenceError(f"the outputs are within the tolerance, but {first}")
-
-
-def per_output(
-    outputs: Mapping[str, np.ndarray], wanted: Mapping[str, np.ndarray], tolerance: Tolerance
-) -> list[str]:
-    """Print a line for each output; the names of those beyond the tolerance."""
-    from tvm_megcc.compare import difference
-
-    wrong = []
-    for name, got in outputs.items():
-        if name not in wanted:  # an input or a constant of the model, passed on
-            print(f"output '{name}': the reference has no such value")
-            continue
-        found = difference(name, got, wanted[name], tolerance)
-        print(f"output '{name}': {found}{'' if found.ok else '  BEYOND'}")
-        if not found.ok:
-            wrong.append(f"'{name}'")
-    return wrong
 
 
 def per_layer(

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tvm_megcc.cli import options, profiling
+from tvm_megcc.cli import differences, options, profiling
+from tvm_megcc.errors import DifferenceError, InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,6 +18,10 @@ HELP = "run what tvmc compile wrote"
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.add_running(parser)
     parser.add_argument("--outputs", metavar="OUT.npz", help="write the outputs, by name")
+    parser.add_argument(
+        "--expected", metavar="WANTED.npz", help="what the outputs should be, by name"
+    )
+    differences.add_tolerance(parser)
     parser.add_argument(
         "--dump",
         metavar="DIR",
@@ -39,6 +44,7 @@ def run(args: argparse.Namespace) -> None:
 
     if args.outputs:
         files.check_file(Path(args.outputs))
+    wanted = arrays.read_npz(Path(args.expected)) if args.expected else {}
     profiling.check_outputs(args)
     if args.dump:
         dump_to(Path(args.dump), args)
@@ -58,6 +64,34 @@ def run(args: argparse.Namespace) -> None:
         profiling.show(profile, args, print_table=args.profile)
     if args.print_time:
         options.print_times(runnable.arch, result.times_ms, runnable.emulated)
+    if args.expected:
+        check(result.outputs, wanted, args)
+
+
+def check(
+    outputs: dict[str, np.ndarray], wanted: dict[str, np.ndarray], args: argparse.Namespace
+) -> None:
+    """Print how far each output is from what it should be.
+
+    Raises
+    ------
+    DifferenceError
+        When one is beyond the tolerance.
+    InputError
+        When something is expected that is no output.
+    """
+    unknown = [repr(name) for name in wanted if name not in outputs]
+    if unknown or not wanted:
+        raise InputError(
+            f"--expected: '{args.expected}' has {', '.join(unknown) or 'nothing'}, the outputs are"
+            f" {', '.join(map(repr, outputs))}"
+        )
+    wrong = differences.per_output(outputs, wanted, differences.tolerance_of(args))
+    if wrong:
+        raise DifferenceError(
+            f"beyond the tolerance: {', '.join(wrong)}; tvmc compare MODEL {args.package}"
+            " --per-layer names the first call that is"
+        )
 
 
 def dump_to(folder: Path, args: argparse.Namespace) -> None:

@@ -17,7 +17,7 @@ from tvm_megcc.relax_tools.exprs import shape_of, static_shape
 from tvm_megcc.relax_tools.names import ANONYMOUS
 from tvm_megcc.relax_tools.shape_exprs import Symbols
 
-from ..dims import Size
+from ..dims import Size, bounds
 from ..errors import UnsupportedError
 from ..ops._context import expr_dtype
 from ..ops._sizes import SizeArray
@@ -60,16 +60,19 @@ def is_empty(expr: relax.Expr, symbols: Symbols) -> bool:
 
 
 def fits(what: str, shape: Sequence[Size] | None) -> None:
-    """Raise where a tensor has more elements than a number of 32 bits counts, too many dims, or
-    negative ones."""
+    """Raise where a tensor has a negative dim, or more dims or elements than are counted."""
     if len(shape or ()) > MAX_RANK:
         raise UnsupportedError(
             f"{what} has {len(shape or ())} dims; a tensor has {MAX_RANK} at most, reshape it"
         )
+    for axis, dim in enumerate(shape or ()):
+        if bounds(dim)[1] < 0:
+            text = dim if isinstance(dim, int) else f"{dim}, at most {bounds(dim)[1]:.0f}"
+            raise UnsupportedError(
+                f"{what} would have dim {axis} = {text}, which is negative; give larger sizes of"
+                " the inputs with --input-shapes"
+            )
     known = [d for d in shape or () if isinstance(d, int)]
-    if min(known, default=0) < 0:
-        dims = ", ".join(map(str, shape or ()))
-        raise UnsupportedError(f"{what} has dims [{dims}]; give attributes that make none negative")
     if prod(known) > MAX_ELEMENTS or max(known, default=0) > MAX_ELEMENTS:
         dims = ", ".join(map(str, shape or ()))
         raise UnsupportedError(

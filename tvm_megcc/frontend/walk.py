@@ -249,7 +249,7 @@ class Walk(Importer):
             raise UnsupportedError(
                 f"{label(node)}: its output {len(items)} has no conversion; do without that output"
             )
-        values = {name: self._emit(items[i], name) for i, name in wanted.items()}
+        values = {name: self._emit(items[i], name, node) for i, name in wanted.items()}
         op = ops.find(node.domain, node.op_type)
         if (
             op is not None
@@ -262,9 +262,10 @@ class Walk(Importer):
             )
         return values
 
-    def _emit(self, expr: relax.Expr, name: str) -> Value:
+    def _emit(self, expr: relax.Expr, name: str, node: onnx.NodeProto) -> Value:
+        what = f"{label(node)}: its output '{name}'"
         if isinstance(expr, relax.Var):
-            fits(f"'{name}'", self.shape_of(expr))
+            fits(what, self.shape_of(expr))
             return expr
         if isinstance(expr, tvm.ir.GenericConst):
             array: Array = expr.data.numpy() if hasattr(expr, "data") else expr.value.numpy()
@@ -281,9 +282,9 @@ class Walk(Importer):
             )
         if not isinstance(var.ty, relax.TensorType):
             return var
+        fits(what, self.shape_of(var))
         if is_empty(var, self.symbols):
             return empty(var, self.symbols)
-        fits(f"'{name}'", self.shape_of(var))
         return self.widen(var)
 
     def _shape(self, value: Value | None) -> tuple[Size, ...] | None:

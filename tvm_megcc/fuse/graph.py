@@ -56,8 +56,9 @@ class Graph:
         self.symbols = symbols_of(func)
         self._bound = {value: var for var, value in self.values.items()}
         self._users: dict[relax.Var, dict[relax.Var, None]] = {}
-        for var, value in self.values.items():
-            for used in variables(value):
+        self._used = {var: tuple(variables(value)) for var, value in self.values.items()}
+        for var, found in self._used.items():
+            for used in found:
                 self._users.setdefault(used, {})[var] = None
 
     def shape_of(self, expr: relax.Expr) -> tuple[Size, ...] | None:
@@ -109,6 +110,6 @@ class Graph:
             for var in level:
                 if var not in near and var in self.values and var not in self.claimed:
                     near[var] = self.values[var]
-                    below += variables(self.values[var])
+                    below += self._used[var]
             level = below
         return near

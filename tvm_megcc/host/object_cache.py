@@ -55,6 +55,11 @@ class Compilation:
         return self.words[self.words.index("-o") + 1]
 
     @property
+    def folders(self) -> list[str]:
+        """Where it looks for headers."""
+        return [word.removeprefix("-I") for word in self.words if word.startswith("-I")]
+
+    @property
     def is_shared(self) -> bool:
         """Whether the object may be of use for another package, and is all that is made."""
         return self.source.startswith(SHARED) and not any(
@@ -83,17 +88,17 @@ def restore(
         How many there were; the missing ones, and where `keep` puts them once they are built.
     """
     root = user_cache.folder("objects")
-    identity = _identity(compiler)
+    who = identity(compiler)
     missing: dict[Path, Path] = {}
     known = 0
-    texts = _Texts(where)
-    if root is None or identity is None:
+    texts = Texts(where)
+    if root is None or who is None:
         return known, missing
     for one in wanted:
         target = where / one.object
         if not one.is_shared or target.exists():  # make knows whether it is still right
             continue
-        key = _key(texts, one, identity)
+        key = _key(texts, one, who)
         if key is None:
             continue
         entry = root / f"{key}.o"
@@ -138,7 +143,7 @@ def _drop_old(folder: Path) -> None:
             old.with_suffix(".d").unlink(missing_ok=True)
 
 
-def _identity(compiler: str) -> str | None:
+def identity(compiler: str) -> str | None:
     """What says that a compiler is the same one; None for ccache, and for one that is not found."""
     words = compiler.split()
     program = shutil.which(words[0]) if words else None
@@ -152,21 +157,20 @@ def _identity(compiler: str) -> str | None:
     return "\0".join([str(path), str(state.st_size), str(state.st_mtime_ns), *variables])
 
 
-def _key(texts: _Texts, one: Compilation, identity: str) -> str | None:
+def _key(texts: Texts, one: Compilation, who: str) -> str | None:
     """The name of an object; None where it is not known what it includes."""
-    folders = [word.removeprefix("-I") for word in one.words if word.startswith("-I")]
     pairs = zip(one.words, one.words[1:], strict=False)
     before = [word for option, word in pairs if option in ("-include", "-imacros")]
-    found = texts.of([*before, one.source], folders)
+    found = texts.of([*before, one.source], one.folders)
     if found is None:
         return None
-    digest = hashlib.sha256(identity.encode())
+    digest = hashlib.sha256(who.encode())
     for part in (" ".join(one.words).encode(), *(p for row in found for p in row)):
         digest.update(len(part).to_bytes(8, "little") + part)
     return digest.hexdigest()[:40]
 
 
-class _Texts:
+class Texts:
     """The files of a package as its sources include them, each read once."""
 
     def __init__(self, where: Path) -> None:
@@ -194,6 +198,12 @@ class _Texts:
                 places = (os.path.join(f, os.fsdecode(name)) for f in (*near, *folders))
                 left += [p for p in map(os.path.normpath, places) if (self.where / p).is_file()]
         return [(os.fsencode(path), digest) for path, digest in sorted(found.items())]
+
+    def foreign(self, one: Compilation) -> set[str]:
+        """Headers in angle brackets that a source and what it includes may ask for."""
+        files = self.of([one.source], one.folders) or []
+        marked = (include for path, _ in files for include in self._file(os.fsdecode(path))[1])
+        return {os.fsdecode(name) for mark, name in marked if mark == b"<"}
 
     def _file(self, path: str) -> tuple[bytes, list[tuple[bytes, bytes]]]:
         if path not in self.read:

@@ -32,7 +32,7 @@ from tvm_megcc.core.this_machine import host_arch as host_arch  # asked of this 
 from tvm_megcc.core.this_machine import is_native as is_native
 from tvm_megcc.core.this_machine import is_own_family
 from tvm_megcc.errors import InputError, ToolError
-from tvm_megcc.host import object_cache
+from tvm_megcc.host import object_cache, vector_headers
 from tvm_megcc.host.extern_sources import unsupplied
 from tvm_megcc.host.package import fits
 
@@ -151,6 +151,8 @@ def build(
             f"{arch} has no operating system, so there is no runner for it; build the library with"
             f" make lib CC={machine(arch).arch.compiler} and link it with a program of the device"
         )
+    if cc and shutil.which(cc.split()[0]) is None:
+        raise ToolError(f"there is no C compiler {cc.split()[0]!r}; name one that is installed")
     compiler = cc or find_compiler(arch)
     if shutil.which("make") is None:
         raise ToolError("make is missing; apt install make")
@@ -197,12 +199,15 @@ def _make(command: list[str], goal: str, where: Path, arch: str, tell: Progress 
     _words_of([*command, "obj/flags"], where)
     lines = _words_of([*command, goal, "-n"], where)
     compiler = next(word for word in command if word.startswith("CC=")).removeprefix("CC=")
-    known, missing = object_cache.restore(where, object_cache.compilations(lines), compiler)
+    wanted = object_cache.compilations(lines)
+    known, missing = object_cache.restore(where, wanted, compiler)
+    new = [one for one in wanted if where / one.object in missing]
+    rules = vector_headers.rules(where, new, compiler)
     total = sum(_COMPILES in line for line in lines) - known
     count, found = 0, []
     with subprocess.Popen(
-        [*command, goal], cwd=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        errors="replace", env=make_environment(),
+        [*command, *rules, goal], cwd=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace", env=make_environment(),
     ) as making:  # fmt: skip
         assert making.stdout is not None
         try:

@@ -180,6 +180,7 @@ class _Memory:
         bindings = [b for block in func.body.blocks for b in block.bindings]
         self._live: dict[relax.Var, int] = {}
         self._least = 0
+        known: dict[relax.Var, int] = {}
         for binding in reversed(bindings):
             var = binding.var
             if var not in live:
@@ -190,7 +191,8 @@ class _Memory:
             else:
                 used = {o for o in match.request.operands.values() if isinstance(o, relax.Var)}
             live |= used
-            sizes = {v: _bytes(v, self._symbols) for v in live - outside}
+            known.update((v, _bytes(v, self._symbols)) for v in live - outside - known.keys())
+            sizes = {v: known[v] for v in live - outside}
             self._live[var] = sum(sizes.values())
             if match is not None:
                 self._least = max(self._least, _least(match, sizes))

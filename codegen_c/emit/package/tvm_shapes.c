@@ -39,17 +39,22 @@ int raise_problem(const megcc_context_t *context, megcc_status_t status) {
     snprintf(numbers, sizeof(numbers), " (%d; it takes %d to %d)", p.value, p.low, p.high);
   } else if (p.reason == MEGCC_SHAPE_MULTIPLE) {
     snprintf(numbers, sizeof(numbers), " (%d; it takes multiples of %d)", p.value, p.low);
+  } else if (p.reason == MEGCC_SHAPE_NEGATIVE) {
+    snprintf(numbers, sizeof(numbers), " (%d)", p.value);
+  } else if (p.reason == MEGCC_SHAPE_TOO_LARGE) {
+    numbers[0] = 0;
   } else {
     snprintf(numbers, sizeof(numbers), " (%d and %d)", p.value, p.low);
   }
-  if (p.reason == MEGCC_SHAPE_REQUIRED && p.name != NULL) {
+  if (p.reason == MEGCC_SHAPE_REQUIRED || p.reason == MEGCC_SHAPE_NEGATIVE ||
+      p.reason == MEGCC_SHAPE_TOO_LARGE) {
     megcc_tensor_info_t from;
     char origin[200] = "";
     if (megcc_input_info(context, p.input, &from) == MEGCC_OK && p.axis < from.rank) {
       snprintf(origin, sizeof(origin), "; from '%.100s', dim %d = %d", from.name, (int)p.axis,
                (int)from.dims[p.axis]);
     }
-    snprintf(message, sizeof(message), "'%.200s': %s%s%s", p.name,
+    snprintf(message, sizeof(message), "'%.200s': %s%s%s", p.name != NULL ? p.name : "the model",
              megcc_shape_reason_string(p.reason), numbers, origin);
     return raise_error("ValueError", message);
   }

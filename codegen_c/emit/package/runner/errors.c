@@ -25,10 +25,16 @@ void check_run(megcc_status_t status, megcc_context_t *context) {
 }
 
 #if MODEL_HAS_SHAPES
+// Whether a problem is one of a size inside the model, whose value it names.
+static int is_inside(const megcc_shape_problem_t *p) {
+  return p->reason == MEGCC_SHAPE_REQUIRED || p->reason == MEGCC_SHAPE_NEGATIVE ||
+         p->reason == MEGCC_SHAPE_TOO_LARGE;
+}
+
 // Which dim of an input a value inside the model follows from.
 static void print_origin(const megcc_context_t *context, const megcc_shape_problem_t *p) {
   megcc_tensor_info_t info;
-  if (p->reason != MEGCC_SHAPE_REQUIRED && p->reason != MEGCC_SHAPE_NEGATIVE) return;
+  if (!is_inside(p)) return;
   if (megcc_input_info(context, p->input, &info) != MEGCC_OK || p->axis >= info.rank) return;
   fprintf(stderr, "; from input '%s', dim %ld = %ld", info.name, (long)p->axis,
           (long)info.dims[p->axis]);
@@ -42,7 +48,7 @@ void check_shape(megcc_status_t status, const megcc_context_t *context) {
   }
   check(megcc_shape_problem(context, &p), NULL);
   fprintf(stderr, "run: error: ");
-  if (p.reason == MEGCC_SHAPE_REQUIRED) {
+  if (is_inside(&p)) {
     if (p.name != NULL) fprintf(stderr, "'%s'", p.name);
   } else if (p.name != NULL) {
     fprintf(stderr, "input '%s', dim %ld", p.name, (long)p.axis);

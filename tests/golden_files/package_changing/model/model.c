@@ -18,13 +18,13 @@ static const megcc_kernel_fn kKernels[] = {
     megcc_concat_e268b317,
 };
 #define KERNEL_COUNT 6
-#define FINGERPRINT {0xff64168du, 0x62314072u}
+#define FINGERPRINT {0xabbdc990u, 0xbbf81f35u}
 
 extern const unsigned char changing_weights0[];
 #define SEGMENTS {changing_weights0, 64}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x4, 0x800, 0xa6270daa, 0xff64168d, 0x62314072, 0x0, 0x9,
+    0x4347454d, 0x4, 0x800, 0xc07e180, 0xabbdc990, 0xbbf81f35, 0x0, 0x9,
     0x0, 0x0, 0x620, 0x117, 0x738, 0x1, 0x748, 0x6,
     0x760, 0x1, 0x76c, 0x5, 0x780, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -97,7 +97,7 @@ static const megcc_block_t kBlocks0[] = {
     {2, 4, 1, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0xa6270daa, 1, kBlocks0},
+    {0xc07e180, 1, kBlocks0},
 };
 #endif
 
@@ -129,5 +129,5 @@ const char megcc_two_packages_are_called_changing_so_change_a_module_name = 0;
 // The table's plain name, for programs that do not read the header.
 #if defined(__GNUC__) && !defined(__APPLE__) && !defined(__TINYC__)
 #undef changing_kernels
-extern const megcc_kernels_t changing_kernels __attribute__((alias("changing_kernels_d6c4b247")));
+extern const megcc_kernels_t changing_kernels __attribute__((alias("changing_kernels_58bc524c")));
 #endif
