@@ -12,6 +12,7 @@
 // bytes without a sign, times weights of together 256, fill 16 bits. Where both scales and zero
 // points are equal, they become bytes again without floats.
 #include "megcc_qresize.h"
+#include "simd/megcc_centred_neon.h"
 #include "simd/megcc_requant_neon.h"
 
 #ifndef MEGCC_SYMBOL
@@ -35,7 +36,7 @@ enum { PIXELS = 16 };  // of few channels, side by side
 
 typedef struct {
   uint16x8_t whole, odd;  // 256 times x's zero point; it, of which the last bit matters
-  int16x8_t zero;         // x's
+  uint8x16_t zero;        // x's
   float32x4_t scale;
   megcc_narrow narrow;
   uint8x16_t low, high;
@@ -44,12 +45,12 @@ typedef struct {
 // 128 where that makes bytes of X ones without a sign.
 #define MEGCC_QRESIZE_SIGN (MEGCC_IS_UNSIGNED(X) ? 0 : 128)
 
+#if SIXTEENTHS
+
 MEGCC_INLINE uint8x16_t megcc_qresize_load(const uint8_t *x) {
   const uint8x16_t v = vld1q_u8(x);
   return MEGCC_IS_UNSIGNED(X) ? v : veorq_u8(v, vdupq_n_u8(128));
 }
-
-#if SIXTEENTHS
 
 typedef uint16_t megcc_qresize_value_t;  // 16 times a byte without a sign, then 256 times
 
@@ -144,9 +145,9 @@ MEGCC_INLINE void megcc_qresize_put(float *y, const megcc_qresize_values_t *v) {
 
 MEGCC_INLINE megcc_qresize_values_t megcc_qresize_numbers(const megcc_qresize_t *q,
                                                           const uint8_t *x) {
-  const uint8x16_t v = megcc_qresize_load(x);
-  const int16x8_t low = vsubq_s16(vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(v))), q->zero);
-  const int16x8_t high = vsubq_s16(vreinterpretq_s16_u16(vmovl_u8(vget_high_u8(v))), q->zero);
+  const uint8x16_t v = vld1q_u8(x);
+  const int16x8_t low = megcc_centred_low(v, q->zero, MEGCC_IS_UNSIGNED(X));
+  const int16x8_t high = megcc_centred_high(v, q->zero, MEGCC_IS_UNSIGNED(X));
   const megcc_qresize_values_t n = {
       vcvtq_f32_s32(vmovl_s16(vget_low_s16(low))), vcvtq_f32_s32(vmovl_s16(vget_high_s16(low))),
       vcvtq_f32_s32(vmovl_s16(vget_low_s16(high))), vcvtq_f32_s32(vmovl_s16(vget_high_s16(high)))};
@@ -278,10 +279,12 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   const int32_t low = attr[QRESIZE2D_LOW], high = attr[QRESIZE2D_HIGH];
   const int32_t zero = attr[QRESIZE2D_X_ZERO] + MEGCC_QRESIZE_SIGN;
   const megcc_rescale limits = {NULL, NULL, attr[QRESIZE2D_Y_ZERO], low, high, 0.0f, 0.0f};
-  const megcc_qresize_t q = {
-      vdupq_n_u16((uint16_t)(zero << 8)), vdupq_n_u16((uint16_t)zero),
-      vdupq_n_s16((int16_t)zero),         vdupq_n_f32(megcc_attr_f32(attr[QRESIZE2D_SCALE])),
-      megcc_narrow_of(&limits),           vdupq_n_u8((uint8_t)low),
-      vdupq_n_u8((uint8_t)high)};
+  const megcc_qresize_t q = {vdupq_n_u16((uint16_t)(zero << 8)),
+                             vdupq_n_u16((uint16_t)zero),
+                             vdupq_n_u8((uint8_t)attr[QRESIZE2D_X_ZERO]),
+                             vdupq_n_f32(megcc_attr_f32(attr[QRESIZE2D_SCALE])),
+                             megcc_narrow_of(&limits),
+                             vdupq_n_u8((uint8_t)low),
+                             vdupq_n_u8((uint8_t)high)};
   megcc_qresize(ptr, attr, workspace, begin, end, megcc_qresize_row, &q);
 }
