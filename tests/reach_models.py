@@ -107,6 +107,15 @@ def quantised() -> onnx.ModelProto:
         real = g.add("DequantizeLinear", g.x(1, 8, 6, 7), one, zero)
         window = {"kernel_shape": [2, 2], "pads": [1] * 4, "count_include_pad": count}
         g.add("QuantizeLinear", g.add("AveragePool", real, **window), one, zero)
+    for rule in ("half_pixel", "asymmetric", "align_corners"):
+        scales = g.w([1, 1, 2, 1.5])
+        attrs = {"mode": "linear", "coordinate_transformation_mode": rule}
+        data = conv(8, 1, 1)
+        g.add("Resize", data, "", scales, **attrs)
+        real = g.add("Resize", g.add("DequantizeLinear", data, one, zero), "", scales, **attrs)
+        g.add("QuantizeLinear", real, one, zero)
+    scales = g.w([1, 1, 2, 2])
+    g.add("Resize", conv(8, 1, 1), "", scales, mode="linear")
     for axis in (-1, 0):
         real = g.add("Softmax", g.add("DequantizeLinear", g.x(3, 12), one, zero), axis=axis)
         g.add("QuantizeLinear", real, one, zero)

@@ -155,11 +155,13 @@ def everything() -> onnx.ModelProto:
     return g.model()
 
 
-def resized(x: relax.Expr, method: str, coordinates: str, rounding: str) -> relax.Expr:
+def resized(
+    x: relax.Expr, method: str, coordinates: str, rounding: str, layout: str = "NCHW"
+) -> relax.Expr:
     return relax.op.image.resize2d(
         x,
         (24, 24),
-        layout="NCHW",
+        layout=layout,
         method=method,
         coordinate_transformation_mode=coordinates,
         rounding_method=rounding,
@@ -179,6 +181,8 @@ def of_relax() -> tvm.IRModule:
             found.append(op.nn.rms_norm(x, one, -1))
             found += [resized(x, "nearest_neighbor", "half_pixel", r) for r in ROUNDING]
             found.append(resized(x, "linear", "pytorch_half_pixel", ""))
+            bytes_ = op.quantize(x, relax.const(np.float32(0.1)), relax.const(np.int8(0)), axis=0)
+            found.append(resized(bytes_, "linear", "pytorch_half_pixel", "", "NHWC"))
             ends = [builder.emit_output(builder.normalize(value)) for value in found]
         builder.emit_func_output(relax.Tuple(ends))
     return builder.get()

@@ -16,6 +16,7 @@ from tvm_megcc.fuse import (
     quantised,
     quantised_binary,
     quantised_pool,
+    quantised_resize,
     quantised_softmax,
     reduction,
     resize2d,
@@ -23,8 +24,8 @@ from tvm_megcc.fuse import (
 from tvm_megcc.fuse.request import Anchor
 
 _OPERATORS = (
-    quantised, quantised_binary, quantised_pool, quantised_softmax, lut, conv2d, matmul_wq, matmul,
-    pool2d, reduction, resize2d, movement, elementwise, quantise,
+    quantised, quantised_binary, quantised_pool, quantised_resize, quantised_softmax, lut, conv2d,
+    matmul_wq, matmul, pool2d, reduction, resize2d, movement, elementwise, quantise,
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tvm.relax.dpl import is_op, wildcard
 
+from tvm_megcc.dims import Size
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.kernels.contract import codes
@@ -30,6 +31,12 @@ def anchors() -> Iterator[Anchor]:
 
 
 def _request(parts: Parts, tail: Tail) -> Request | None:
+    facts = sampling(parts)
+    return None if facts is None else Request("resize2d", facts, {"x": parts["x"]})
+
+
+def sampling(parts: Parts) -> dict[str, Size | float] | None:
+    """The facts of a call, but for types; None where ``op/resize2d.h`` has no code for one."""
     x, attrs = parts["x"], parts["root"].attrs
     shape, out = parts.shape_of(x), parts.shape_of(parts["root"])
     mode = MODES.get(str(attrs.method))
@@ -45,10 +52,9 @@ def _request(parts: Parts, tail: Tail) -> Request | None:
     code = codes("resize2d")
     nchw = int(layout == "NCHW")
     at = (2, 3, 1) if nchw else (1, 2, 3)
-    facts = {
+    return {
         "nchw": nchw, "mode": code[mode], "n": shape[0], "c": shape[at[2]],
         "h": shape[at[0]], "w": shape[at[1]], "oh": out[at[0]], "ow": out[at[1]],
         "scale_h": 0.0, "scale_w": 0.0, "coord": code[coordinates],
         "round": code[rounding],
     }  # fmt: skip
-    return Request("resize2d", facts, {"x": x})

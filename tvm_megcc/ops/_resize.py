@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tvm import relax
@@ -42,6 +42,7 @@ def resize(
     inputs = inputs.replaced(0, _with_elements(ctx, inputs[0], plan))
     if plan.sizes == shape and not cropping and all(_is_one(scale) for scale in plan.scales):
         return inputs[0]
+    options = replace(options, coordinates=_coordinates(shape, plan, options))
     if _fits_resize2d(shape, plan, options):
         return relax.op.image.resize2d(
             inputs[0],
@@ -120,6 +121,16 @@ def _rounded(ctx: Context, data: relax.Expr, dtype: str) -> relax.Expr:
     if limits.bits > 16:  # of which a float does not hold the limits
         return nearest
     return ctx.emit(relax.op.clip(nearest, int(limits.min), int(limits.max)))
+
+
+def _coordinates(shape: tuple[Size, ...], plan: Plan, options: Options) -> str:
+    """``pytorch_half_pixel`` is another rule than ``half_pixel`` only where one element is left."""
+    several = all(
+        out == size or (isinstance(out, int) and out > 1)
+        for size, out in zip(shape, plan.sizes, strict=True)
+    )
+    is_alike = options.coordinates == "pytorch_half_pixel" and several
+    return "half_pixel" if is_alike else options.coordinates
 
 
 def _is_one(scale: Number | None) -> bool:

@@ -11,6 +11,7 @@
 //
 // Sixteen elements at a time, the last ones in a buffer.
 #include "megcc_qbinary.h"
+#include "simd/megcc_centred_neon.h"
 #include "simd/megcc_requant_neon.h"
 #include "simd/megcc_simd.h"
 
@@ -33,21 +34,6 @@ typedef struct {
   megcc_narrow narrow;
 } megcc_qbinary_t;
 
-// Eight bytes less their zero point: the lower ones, the upper ones.
-MEGCC_INLINE int16x8_t megcc_qbinary_low(uint8x16_t v, uint8x16_t zero, int is_unsigned) {
-  if (is_unsigned) return vreinterpretq_s16_u16(vsubl_u8(vget_low_u8(v), vget_low_u8(zero)));
-  return vsubl_s8(vreinterpret_s8_u8(vget_low_u8(v)), vreinterpret_s8_u8(vget_low_u8(zero)));
-}
-MEGCC_INLINE int16x8_t megcc_qbinary_high(uint8x16_t v, uint8x16_t zero, int is_unsigned) {
-#if defined(__aarch64__)
-  if (is_unsigned) return vreinterpretq_s16_u16(vsubl_high_u8(v, zero));
-  return vsubl_high_s8(vreinterpretq_s8_u8(v), vreinterpretq_s8_u8(zero));
-#else
-  if (is_unsigned) return vreinterpretq_s16_u16(vsubl_u8(vget_high_u8(v), vget_high_u8(zero)));
-  return vsubl_s8(vreinterpret_s8_u8(vget_high_u8(v)), vreinterpret_s8_u8(vget_high_u8(zero)));
-#endif
-}
-
 // The real number of four elements; it is rounded, whatever the compiler may contract.
 MEGCC_INLINE float32x4_t megcc_qbinary_real(int32x4_t v, float32x4_t scale) {
   float32x4_t real = vmulq_f32(vcvtq_f32_s32(v), scale);
@@ -66,10 +52,10 @@ MEGCC_INLINE float32x4_t megcc_qbinary_four(const megcc_qbinary_t *q, int32x4_t 
 MEGCC_INLINE uint8x16_t megcc_qbinary_sixteen(const megcc_qbinary_t *q, const uint8_t *a,
                                               const uint8_t *b) {
   const uint8x16_t x = vld1q_u8(a), y = vld1q_u8(b);
-  const int16x8_t a0 = megcc_qbinary_low(x, q->a_zero, MEGCC_IS_UNSIGNED(A));
-  const int16x8_t a1 = megcc_qbinary_high(x, q->a_zero, MEGCC_IS_UNSIGNED(A));
-  const int16x8_t b0 = megcc_qbinary_low(y, q->b_zero, MEGCC_IS_UNSIGNED(B));
-  const int16x8_t b1 = megcc_qbinary_high(y, q->b_zero, MEGCC_IS_UNSIGNED(B));
+  const int16x8_t a0 = megcc_centred_low(x, q->a_zero, MEGCC_IS_UNSIGNED(A));
+  const int16x8_t a1 = megcc_centred_high(x, q->a_zero, MEGCC_IS_UNSIGNED(A));
+  const int16x8_t b0 = megcc_centred_low(y, q->b_zero, MEGCC_IS_UNSIGNED(B));
+  const int16x8_t b1 = megcc_centred_high(y, q->b_zero, MEGCC_IS_UNSIGNED(B));
   return megcc_stored_16(
       &q->narrow, megcc_qbinary_four(q, vmovl_s16(vget_low_s16(a0)), vmovl_s16(vget_low_s16(b0))),
       megcc_qbinary_four(q, vmovl_s16(vget_high_s16(a0)), vmovl_s16(vget_high_s16(b0))),
