@@ -202,3 +202,17 @@ def test_rows_of_a_loop_are_f16_and_its_states_f32() -> None:
     for want, got in zip(support.run(mod, x), support.run(after, x), strict=True):
         assert got.dtype == np.float32
         np.testing.assert_allclose(got, want, atol=1e-2)
+
+
+def test_quantised_weights_whose_product_the_model_has_in_f32_stay_so() -> None:
+    """Also where a bias comes between the product and the value that the model names."""
+
+    def body(x: relax.Expr) -> relax.Expr:
+        packed = relax.const(RNG.integers(-8, 8, (3, 2)).astype("int8"))
+        scale, zero = relax.const(np.float32(0.1)), relax.const(np.int8(0))
+        return op.add(op.matmul(x, op.dequantize(packed, scale, zero, 1)), relax.const(1.0))
+
+    mod = support.build(body, (2, 3))
+    said = half.Said(frozenset({mod["main"].body.blocks[-1].bindings[-1].var.name}))
+    after = HalfPrecision("model")(half.marked(mod, said))
+    assert "float16" not in " ".join(computed(after))

@@ -125,12 +125,14 @@ class Recurrent(OnnxOp):
     def _check_weights(self, ctx: Context, inputs: Inputs, attrs: Attrs, directions: int) -> None:
         """Raise where a weight has other dims than the layer's size and directions make."""
         hidden = attrs.get("hidden_size", inputs.shape(2)[-1])
-        for number, dims in self.wanted(directions, hidden).items():
-            found = inputs.shape(number) if inputs.has(number) else dims
-            if len(found) != len(dims) or any(
-                compare("eq", a, b) == 0 for a, b in zip(found, dims, strict=True) if b is not None
-            ):
-                said = ", ".join("any" if d is None else str(d) for d in dims)
+        for number, wanted in self.wanted(directions, hidden).items():
+            if not inputs.has(number):
+                continue
+            found = inputs.shape(number)
+            # What None stands for is right whatever it is.
+            dims = [b if b is not None else a for a, b in zip(found, wanted, strict=False)]
+            if len(found) != len(wanted) or any(map(_differ, found, dims)):
+                said = ", ".join("any" if d is None else str(d) for d in wanted)
                 raise ctx.ill_typed(
                     f"operand {number} has dims {list(found)}, which must be [{said}] for {hidden} "
                     f"hidden numbers and {directions} direction{'s' * (directions > 1)}"
@@ -331,6 +333,10 @@ class Recurrent(OnnxOp):
             state = _joined(ctx, [final[index] for final in finals], 0, [directions, batch, hidden])
             results.append(relax.op.permute_dims(state, [1, 0, 2]) if first else state)
         return tuple(results)
+
+
+def _differ(a: Size, b: Size) -> bool:
+    return compare("eq", a, b) == 0
 
 
 def _with_lengths(ctx: Context, data: Expr, inputs: Inputs, steps: Size) -> tuple[Expr, Inputs]:

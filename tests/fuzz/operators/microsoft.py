@@ -254,9 +254,10 @@ def nbits(s: Sketch) -> None:
         row = s.rng.bits.integers(0, 256, (columns * width)).astype(np.uint8)
         point = s.give(row, 0.1)
     lead = s.rng.shape(s.rng.between(1, 2))
+    bias = _floats(s, columns, run_time=0.3) if s.rng.chance(0.4) else None
     s.node(
         "MatMulNBits", [_floats(s, *lead, length, run_time=0.9), s.give(packed, 0.1),
-                        s.give(scales, 0.1), point],
+                        s.give(scales, 0.1), point, None, bias],
         domain=_DOMAIN, K=length, N=columns, bits=bits, block_size=size,
     )  # fmt: skip
 
