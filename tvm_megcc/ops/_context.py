@@ -212,7 +212,11 @@ class Context:
         have = expr.ty.shape.values
         dims = [cast_dim(a, b) for a, b in zip(have, self.prims(shape), strict=True)]
         ty = relax.TensorType(dims, expr_dtype(expr))
-        return self.builder.match_cast(expr, ty, self.identifier)
+        found = self.builder.match_cast(expr, ty, self.identifier)
+        if isinstance(expr, tvm.ir.GenericConst):
+            # CanonicalizeBindings puts the constant, which has its own dims, where it is used.
+            return self.emit(relax.op.reshape(found, dims))
+        return found
 
     @property
     def identifier(self) -> str:

@@ -36,6 +36,8 @@ class Inputs(Sequence[Any]):
         self._ctx = ctx
         self._values = values
         self._materialise = materialise
+        #: (operand, least) -> its elements, which are read once.
+        self._read: dict[tuple[int, int], list[Any]] = {}
 
     @staticmethod
     def of(ctx: Context, values: Sequence[relax.Expr | None]) -> Inputs:
@@ -111,7 +113,9 @@ class Inputs(Sequence[Any]):
         """
         values = self.ints(index)
         if low is not None and self.is_read(index):
-            return self._read_unknown(index, low)
+            if (index, low) not in self._read:
+                self._read[index, low] = self._read_unknown(index, low)
+            return list(self._read[index, low])
         if values is None:
             self.need(index, what)
         assert values is not None

@@ -24,7 +24,7 @@ class QLinearSoftmax(Composite):
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape, opset = list(inputs.shape(0)), attrs["opset"]
-        axis = normal_axis(attrs.get("axis", -1 if opset >= 13 else 1), len(shape))
+        axis = normal_axis(attrs.get("axis", -1), len(shape))
         data = inputs[0]
         if opset < 13:
             data = ctx.reshape(data, [volume(shape[:axis]), volume(shape[axis:])])
