@@ -36,9 +36,26 @@ def names_by_type(
                 graph.value_info.append(onnx.helper.make_tensor_value_info(weight.name, kind, dims))
         del graph.initializer[:]
     found = [pair for graph in graphs(inferred(bare).graph) for pair in _types(graph)]
+    found += _guessed(model, {name for name, kind in found if kind}, dict(found))
     full = frozenset(name for name, kind in found if kind in _FLOATS and kind != half)
     made = (v for graph in graphs(model.graph) for node in graph.node for v in node.output)
     return full, frozenset({*made, *(name for name, _ in found)}) - full
+
+
+def _guessed(
+    model: onnx.ModelProto, known: set[str], kinds: dict[str, int]
+) -> Iterator[tuple[str, int]]:
+    """Types of the values that onnx's inference does not reach: it has no com.microsoft.
+
+    Such an operator computes in the type of the first float that it is given.
+    """
+    for graph in graphs(model.graph):
+        for node in graph.node:
+            operands = [kinds[name] for name in node.input if kinds.get(name) in _FLOATS]
+            for name in node.output if operands else ():
+                if name not in known:
+                    kinds[name] = operands[0]
+                    yield name, operands[0]
 
 
 def _types(graph: onnx.GraphProto) -> Iterator[tuple[str, int]]:

@@ -9,16 +9,28 @@ import onnx
 
 from .graphs import all_nodes
 
+#: (domain, operator) of which onnx 1.23 dies where its operand has no type or no shape.
+_DEADLY = {
+    ("", "EyeLike"),
+    ("", "RegexFullMatch"),
+    ("ai.onnx.ml", "DictVectorizer"),
+    ("ai.onnx.ml", "LabelEncoder"),
+}
+_VALUES = {
+    "values_floats": onnx.TensorProto.FLOAT,
+    "values_int64s": onnx.TensorProto.INT64,
+    "values_strings": onnx.TensorProto.STRING,
+}
+
 
 def inferred(bare: onnx.ModelProto) -> onnx.ModelProto:
     """A model with the types that follow from its nodes, or as it is where a node is at fault.
 
-    `bare` is changed: an EyeLike of an operand without a known shape, of which onnx 1.23 dies, is
-    the Cast of its operand, which has its type and shape.
+    `bare` is changed: a node of `_DEADLY` is the Cast of its operand, which has its type and shape.
     """
     owners = (bare.graph, *bare.functions)
     for node in all_nodes(node for owner in owners for node in owner.node):
-        if node.op_type == "EyeLike" and not node.domain:
+        if (node.domain, node.op_type) in _DEADLY:
             _as_cast(node)
     try:
         return onnx.shape_inference.infer_shapes(bare)
@@ -27,7 +39,14 @@ def inferred(bare: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _as_cast(node: onnx.NodeProto) -> None:
-    to = [a.i for a in node.attribute if a.name == "dtype"]
+    to = [found for attr in node.attribute if (found := _result_type(attr)) is not None]
     del node.attribute[:]
-    node.op_type = "Cast" if to else "Identity"
-    node.attribute.extend(onnx.helper.make_attribute("to", dtype) for dtype in to)
+    node.op_type, node.domain = ("Cast" if to else "Identity"), ""
+    node.attribute.extend(onnx.helper.make_attribute("to", dtype) for dtype in to[:1])
+
+
+def _result_type(attr: onnx.AttributeProto) -> int | None:
+    """The type of a result, if this is the attribute that says it."""
+    if attr.name == "dtype":
+        return attr.i
+    return attr.t.data_type if attr.name == "values_tensor" else _VALUES.get(attr.name)
