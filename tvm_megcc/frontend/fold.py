@@ -90,7 +90,7 @@ def _is_misread(
     node: onnx.NodeProto, operands: Sequence[Array | None], opsets: Mapping[str, int]
 ) -> bool:
     """Whether onnx.reference does something else than ONNX says."""
-    rule = None if node.domain else _MISREAD.get(node.op_type)
+    rule = _MISREAD.get(node.op_type)
     return rule is not None and rule(attributes(node), operands, opsets.get("", 1))
 
 
@@ -139,6 +139,8 @@ _MISREAD: dict[str, _Rule] = {
     "MaxPool": _has_nan,
     # It counts the channels up to the batch size.
     "LRN": _has_more_channels_than_images,
+    # It has the largest size, not the size of the largest, for MAX.
+    "Normalizer": lambda given, operands, v: True,
     # It adds `on - off` to `off`, which is `on` only without rounding and infinities.
     "OneHot": _is_kind(2, "fV"),
     # It makes 32-bit integers of quotients before it saturates.
