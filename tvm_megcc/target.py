@@ -127,7 +127,7 @@ def architecture(target: Any = None) -> str:
     Parameters
     ----------
     target : tvm.target.Target, str, Mapping or None
-        Also the plain name of a machine, or "host".
+        Also the plain name of a machine or of a CPU, or "host".
 
     Raises
     ------
@@ -147,13 +147,23 @@ def architecture(target: Any = None) -> str:
         try:
             target = tvm.target.Target(config)
         except Exception as error:
+            if isinstance(config, str) and (cpu := _if_cpu(config)) is not None:
+                return cpu
             raise InputError(
                 f"target {config!r} is not known; use {TAG!r}, {{'tag': {TAG!r}, 'mcpu':"
-                f" 'cortex-a76'}} or one of {', '.join(ROWS)}"
+                f" 'cortex-a76'}}, a CPU such as cortex-a53, or one of {', '.join(ROWS)}"
             ) from error
     if target.kind.name not in ("c", "llvm"):
         raise InputError(f"target {target.kind.name!r} is no CPU; use {TAG!r}")
     return _of_attrs(dict(target.attrs))
+
+
+def _if_cpu(word: str) -> str | None:
+    """The machine that a word means which may be a CPU; None where it is none."""
+    try:
+        return of_cpu(word).name
+    except InputError:
+        return None
 
 
 #: Options of a target in words, as TVM's tvmc has them, that say something about a machine.

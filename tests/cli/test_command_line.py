@@ -61,6 +61,7 @@ def test_a_tar_by_its_format(tvmc: Callable, model: Path, tmp_path: Path) -> Non
         '{"tag": "tvm_megcc", "mcpu": "cortex-a76"}',
         "tvm_megcc -mcpu=cortex-a76",
         "arm64+dotprod+fp16",
+        "cortex-a76",
     ],
 )
 def test_targets_as_python_and_tvmc_write_them(
