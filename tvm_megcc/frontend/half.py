@@ -47,15 +47,18 @@ def _guessed(
 ) -> Iterator[tuple[str, int]]:
     """Types of the values that onnx's inference does not reach: it has no com.microsoft.
 
-    Such an operator computes in the type of the first float that it is given.
+    Such an operator computes in the type of the first float that it is given; one of ai.onnx.ml,
+    where inference is silent, in f32.
     """
     for graph in graphs(model.graph):
         for node in graph.node:
-            operands = [kinds[name] for name in node.input if kinds.get(name) in _FLOATS]
-            for name in node.output if operands else ():
+            found = [kinds[name] for name in node.input if kinds.get(name) in _FLOATS]
+            if node.domain == "ai.onnx.ml":
+                found = [TensorProto.FLOAT]
+            for name in node.output if found else ():
                 if name not in known:
-                    kinds[name] = operands[0]
-                    yield name, operands[0]
+                    kinds[name] = found[0]
+                    yield name, found[0]
 
 
 def _types(graph: onnx.GraphProto) -> Iterator[tuple[str, int]]:
