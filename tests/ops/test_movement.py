@@ -150,3 +150,20 @@ def test_bools_are_scattered_as_numpy_reduces_them(op, reduction):
     model, feeds = node_model(op, [data, indices, updates], 18, reduction=reduction)
     want = ReferenceEvaluator(model).run(None, feeds)
     assert_close(run(from_onnx(model), feeds), want)
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(
+    ("dims", "axes", "wanted"),
+    [
+        ((5, 6), None, (3, 9)),
+        ((5, 6), [1], (7,)),
+        ((4, 7, 2), [-1, 0], (5, 1)),
+        ((7, 3), [0], (4,)),
+        ((4,), None, (0,)),
+    ],
+)
+def test_center_crop_pad(dims, axes, wanted, known):
+    sizes = np.array(wanted, np.int64)
+    attrs = {} if axes is None else {"axes": axes}
+    check_node("CenterCropPad", [rand(*dims), Weight(sizes) if known else sizes], 18, **attrs)
