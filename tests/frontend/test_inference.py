@@ -17,6 +17,7 @@ from onnx import helper
 from tvm_megcc.frontend.inference import inferred
 
 GIVEN = {"INT": 1, "INTS": [1, 1], "FLOAT": 1.0, "FLOATS": [1.0], "STRING": "x", "STRINGS": ["x"]}
+GIVEN["TENSOR"] = helper.make_tensor("t", onnx.TensorProto.FLOAT, [1], [1.0])
 
 
 def attributes(schema, all_of_them):

@@ -15,6 +15,7 @@ _DEADLY = {
     ("", "RegexFullMatch"),
     ("ai.onnx.ml", "DictVectorizer"),
     ("ai.onnx.ml", "LabelEncoder"),
+    ("ai.onnx.ml", "TreeEnsemble"),
 }
 _VALUES = {
     "values_floats": onnx.TensorProto.FLOAT,
@@ -26,7 +27,8 @@ _VALUES = {
 def inferred(bare: onnx.ModelProto) -> onnx.ModelProto:
     """A model with the types that follow from its nodes, or as it is where a node is at fault.
 
-    `bare` is changed: a node of `_DEADLY` is the Cast of its operand, which has its type and shape.
+    `bare` is changed: a node of `_DEADLY` is the Cast of its operand, which has its type. Dims are
+    not to be read from this: those of an ensemble of trees are others.
     """
     owners = (bare.graph, *bare.functions)
     for node in all_nodes(node for owner in owners for node in owner.node):
