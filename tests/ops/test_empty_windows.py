@@ -36,3 +36,18 @@ def cases(rank: int) -> Iterator[Case]:
 @pytest.mark.parametrize("rank", (1, 2, 3))
 def test_a_window_that_fits_nowhere(rank: int, tmp_path: Path) -> None:
     check_together(cases(rank), tmp_path)
+
+
+def test_a_mean_over_nothing_beside_an_open_dim(tmp_path: Path) -> None:
+    shape, names = (4, 5, 3, 0), [4, 5, "h", 0]
+    data, five = Open(np.ones(shape, "float32"), names), Weight(np.ones(5), "float32")
+    none = [np.zeros(shape, "float32")]
+    rows = [
+        Case("InstanceNormalization", [data, five, five], {}, opset=22, want=none),
+        Case("GroupNormalization", [data, five, five], {"num_groups": 1}, opset=22, want=none),
+        Case("MeanVarianceNormalization", [data], {}, opset=22, want=none),
+        Case("LpNormalization", [data], {}, opset=22, want=none),
+        Case("Softmax", [data], {}, opset=22, want=none),
+        Case("LRN", [data], {"size": 3}, opset=22, want=none),
+    ]
+    check_together(rows, tmp_path)
