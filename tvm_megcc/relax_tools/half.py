@@ -64,8 +64,9 @@ class Said:
         while waiting:
             value = bound.get(waiting.pop())
             for var in relax.analysis.free_vars(value) if value is not None else ():
-                is_step = var not in found | results and var.name not in self.others
-                if is_step and all(
+                if var in found or var in results or var.name in self.others:
+                    continue
+                if all(
                     user in found and op_name(bound[user]) != "relax.astype"
                     for user in readers[var]
                 ):

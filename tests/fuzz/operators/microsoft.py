@@ -150,14 +150,7 @@ def multi_head_attention(s: Sketch) -> None:
     wide = s.rng.between(1, 4) if s.rng.chance(0.3) else size
     keys = s.rng.one((queries, s.rng.between(1, 5)))
     kind = s.rng.one(("plain", "plain", "heads"))
-    if kind == "packed":
-        keys, wide = queries, size
-        operands = [_floats(s, batch, queries, count, 3, size, run_time=0.9), None, None]
-    elif kind == "kv":
-        wide = size
-        operands = [_floats(s, batch, queries, count * size, run_time=0.9),
-                    _floats(s, batch, keys, count, 2, size, run_time=0.9), None]  # fmt: skip
-    elif kind == "heads":
+    if kind == "heads":
         operands = [_floats(s, batch, queries, count * size, run_time=0.9),
                     _floats(s, batch, count, keys, size, run_time=0.9),
                     _floats(s, batch, count, keys, wide, run_time=0.9)]  # fmt: skip
