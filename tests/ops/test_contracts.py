@@ -151,6 +151,8 @@ ROWS: dict[str, Row] = {
     "Pad": Row("Pad", [Port(("n", 3)), ints(-2, 0, -1, 0)], {"n": 4}, [{"n": 2}]),
     "Pad_reflect": Row("Pad", [Port(("n", "m")), ints(1, -1, 0, 2)], {"n": 3, "m": 4},
                        [{"n": 0}, {"m": 1}], {"mode": "reflect"}),
+    "CenterCropPad": Row("CenterCropPad", [Port(("n", 3)), Port((2,), "int64", [2, 5])], {"n": 4},
+                         [{"1": [-1, 5]}, {"1": [2, -3]}]),
     "Squeeze": Row("Squeeze", [Port(("n", 3)), ints(0)], {"n": 1}, [{"n": 2}, {"n": 0}]),
     "Gather": Row("Gather", [Port(("n", 3)), ints(0, 3)], {"n": 4}, [{"n": 3}, {"n": 0}]),
     "Gather_one": Row("Gather", [Port(("n", 3)), np.array(-3)], {"n": 3}, [{"n": 2}]),
