@@ -1,8 +1,8 @@
-"""Loop and Scan by ONNX's text, node by node, where `onnx.reference` does something else.
+"""If, Loop and Scan by ONNX's text, node by node, where `onnx.reference` does something else.
 
 The reference (onnx 1.23) joins a Loop's rows instead of stacking them, never begins a Loop without
 a condition, and has no Scan that goes backwards, by other axes, or of no rows. Here the nodes of
-the body are evaluated one by one, by whatever evaluates the graph.
+the body are evaluated one by one, by whatever evaluates the graph; bodies in bodies, too.
 """
 
 from __future__ import annotations
@@ -30,6 +30,16 @@ class Endless(Exception):
 
 class Unseen(Exception):
     """Of what shape the rows are that a body gives which never runs is not known."""
+
+
+def if_(
+    node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Mapping[str, Array],
+    evaluate: Evaluate, enter: Enter,
+) -> list[Array]:  # fmt: skip
+    """The outputs of an If: those of the branch that its condition chooses."""
+    holds = bool(arrays[node.input[0]].reshape(-1)[0])
+    body = _attributes(node)["then_branch" if holds else "else_branch"]
+    return _step(body, opsets, arrays, evaluate, enter)([])
 
 
 def loop(
@@ -137,4 +147,13 @@ def _read(arrays: Mapping[str, Array], name: str) -> Array | None:
 
 
 #: What is evaluated here.
-BODIES = {"Loop": loop, "Scan": scan}
+BODIES = {"If": if_, "Loop": loop, "Scan": scan}
+
+
+def has_lists(node: onnx.NodeProto) -> bool:
+    """Whether a node's bodies have sequences or optionals: values that are no arrays."""
+    return any(
+        "Sequence" in inner.op_type or "Optional" in inner.op_type or has_lists(inner)
+        for attr in node.attribute
+        for inner in attr.g.node
+    )

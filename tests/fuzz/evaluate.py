@@ -18,7 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from tests.fuzz import faults, runtime, texts
-from tests.fuzz.bodies import BODIES, Endless, Unseen
+from tests.fuzz.bodies import BODIES, Endless, Unseen, has_lists
 
 #: An array of more has no data: it is there to be refused.
 MOST_BYTES = 1 << 24
@@ -164,7 +164,7 @@ def by_reference(
     if is_cut(node, arrays):
         with np.errstate(all="ignore"):
             return [real(node, opsets, arrays).astype(arrays[node.input[0]].dtype)]
-    if node.op_type in BODIES and opsets[""] >= 9:
+    if node.op_type in BODIES and opsets[""] >= 9 and not has_lists(node):
         return _by_text(node, opsets, arrays, double, inside)
     if texts.has(node, arrays):
         try:
@@ -231,7 +231,7 @@ def _by_text(
     double: bool,
     inside: After | None,
 ) -> list[Array]:
-    """A Loop or a Scan, of whose body each node is evaluated by the reference."""
+    """An If, a Loop or a Scan, of whose body each node is evaluated by the reference."""
 
     def once(node: onnx.NodeProto, opsets: Mapping[str, int], values: Arrays) -> list[Array]:
         try:

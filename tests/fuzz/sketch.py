@@ -92,6 +92,8 @@ class Sketch:
         Name -> concrete value, of operands and of results.
     number : int
         Of the latest name.
+    depth : int
+        In how many bodies it stands.
     """
 
     def __init__(self, rng: Random, opset: int) -> None:
@@ -105,6 +107,7 @@ class Sketch:
         self.made: list[str] = []
         self.refusals: list[tuple[str, str]] = []
         self.number = 0
+        self.depth = 0
 
     def fresh(self, prefix: str) -> str:
         self.number += 1
@@ -199,6 +202,9 @@ class Sketch:
         """The graph, with the values that nobody reads and some others as outputs."""
         read = {name for node in self.nodes for name in evaluate.reads(node)}
         outputs = [n for n in self.made if n not in read or self.rng.chance(0.15)]
+        given = [*self.inputs, *self.weights]
+        if given and self.rng.chance(0.06):
+            outputs.append(self.rng.one(given))
         graph = Graph(self.nodes, self.opsets, self.inputs, self.weights, outputs)
         graph.values = self.values
         return graph.pruned(outputs)

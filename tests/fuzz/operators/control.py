@@ -13,6 +13,9 @@ from tests.fuzz.data import BOOL, F32, I32, I64
 from tests.fuzz.operators._common import often
 from tests.fuzz.sketch import Sketch, Unfit
 
+#: How many bodies stand in one another.
+_DEEPEST = 2
+
 
 def _inner(s: Sketch, given: dict[str, np.ndarray], nodes: int) -> Sketch:
     """A sketch of a graph in a node: it sees the values outside, and its own parameters."""
@@ -21,18 +24,20 @@ def _inner(s: Sketch, given: dict[str, np.ndarray], nodes: int) -> Sketch:
     inner = Sketch(s.rng, s.opset)
     inner.number = s.number + 1000
     inner.opsets = dict(s.opsets)
+    inner.depth = s.depth + 1
     inner.values = {**s.values, **given}
     inner.made = [*given, *s.rng.some([n for n in s.made if s.values[n].size < 100])[:2]]
-    simple = [
-        g for g in operators.table()
-        if g.__module__.endswith(("elementwise", "movement", "reduction"))
-        and g.__name__ != "dropout"
-    ]  # fmt: skip
+    known = [g for g in operators.table() if g.__name__ != "dropout"]
+    simple = [g for g in known if g.__module__.endswith(("elementwise", "movement", "reduction"))]
+    flat = [g for g in known if g.__module__ != __name__]
     attempts = 0
     while len(inner.nodes) < nodes and attempts < 5 * nodes:
         attempts += 1
+        family = simple if s.rng.chance(0.8) else flat
+        if inner.depth < _DEEPEST and s.rng.chance(0.12):
+            family = [if_, loop, scan]
         with contextlib.suppress(Unfit):
-            s.rng.one(simple)(inner)
+            s.rng.one(family)(inner)
     # What the inner nodes ask to be given is an initialiser of the inner graph.
     inner.weights.update(inner.inputs)
     s.number = inner.number + 1000
