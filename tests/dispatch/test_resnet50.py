@@ -55,7 +55,7 @@ def test_virtual_machine(example) -> None:  # noqa: ANN001
     mod, params, answers = example
     bound = relax.transform.BindParams("main", params)(mod)
     vm = relax.VirtualMachine(tvm.compile(bound, "llvm"), tvm.cpu())
-    for batch in (1, 3):  # an image takes TVM's own loops seconds; the package runs all batches
+    for batch in (1, 2):  # an image takes TVM's own loops seconds; the package runs all batches
         x, want = answers[batch]
         got = vm["main"](tvm.runtime.tensor(x)).numpy()
         assert_close(got, want, 1e-4)

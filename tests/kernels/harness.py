@@ -69,6 +69,7 @@ class Target:
     runner: tuple[str, ...] = ()
     packages: str = "gcc"
     most: int = 1000  # instances per kernel file, where compiling all would take too long
+    portable: int = 1000  # the same, of portable kernels, all of which one target has
     own: bool = False  # `flags` are all: the machine's would be for no operating system
 
     def flags_for(self, features: Collection[str] = ()) -> tuple[str, ...]:
@@ -102,11 +103,11 @@ def _every_feature(arch: str) -> str:
 
 TARGETS = (
     Target("host_gcc", _HOST, "gcc", ("-O2",)),
-    Target("host_clang", _BASE, "clang", ("-O1",), (), "clang"),
+    Target("host_clang", _BASE, "clang", ("-O1",), (), "clang", portable=5),
     Target("host_sanitizers", _MIDDLE, "gcc", ("-O1", *_SANITIZE), most=6),
     *(
         Target(a, _every(a), ROWS[a].compiler, ("-O2", "-static"), (ROWS[a].qemu,),
-               f"qemu-user {ROWS[a].packages}")
+               f"qemu-user {ROWS[a].packages}", portable=5)
         for a in ("arm64", "armv7")
     ),
     # The instructions of a Cortex-M's DSP extension are those of every Armv7-A, in Thumb-2, too.
@@ -227,5 +228,6 @@ def applicable(kernel: KernelFile, target: Target) -> list[Case]:
     """The cases that a kernel file runs on a target."""
     cases = [c for c in cases_of(kernel.op) if not kernel.refusal(target.arch, c.facts)]
     symbols = sorted({kernel.instance(c.facts).symbol for c in cases})
-    kept = set(symbols[:: max(1, -(-len(symbols) // target.most))])  # evenly over the names
+    most = min(target.most, target.portable if "portable" in kernel.archs else target.most)
+    kept = set(symbols[:: max(1, -(-len(symbols) // most))])  # evenly over the names
     return [c for c in cases if kernel.instance(c.facts).symbol in kept]

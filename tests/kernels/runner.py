@@ -45,6 +45,7 @@ _INTRINSICS = """
 _ABORTS = 20  # sanitizer reports after which a target is given up
 
 Job = tuple[KernelFile, Case]
+Features = tuple[str, ...]
 
 
 def run_target(target: Target, kernels: list[KernelFile], cache_dir: Path) -> dict[str, list[str]]:
@@ -87,7 +88,8 @@ class Build:
 
     def compile(self, instances: Mapping[str, Kernel]) -> dict[str, str]:
         """Symbol -> what the compiler said, for the instances that do not compile."""
-        self._precompile()
+        for features in {kernel.features for kernel in instances.values()}:
+            self._precompile(features)
         with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
             texts = list(pool.map(self._compile_kernel, instances.values()))
         return {s: t for s, t in zip(instances, texts, strict=True) if t}
@@ -115,14 +117,19 @@ class Build:
         return self._object(kernel.symbol, *self._arguments(kernel), _text(_path(kernel)))
 
     def _arguments(self, kernel: Kernel) -> list[str]:
-        flags = self.target.flags_for(kernel.features) if kernel.features else ()
-        return [*flags, *_defines(kernel)]
+        return [*self._flags(kernel.features), *_defines(kernel)]
+
+    def _flags(self, features: Features) -> tuple[str, ...]:
+        """What the compiler is told of features besides the target's flags."""
+        return self.target.flags_for(features) if features else ()
 
     def _compile_kernel(self, kernel: Kernel) -> str:
+        arguments = self._arguments(kernel)
+        header = self._intrinsics(kernel.features)
+        if _has_intrinsics(_path(kernel)) and header.with_suffix(".h.gch").exists():
+            arguments += ["-include", str(header)]
         # The file itself is compiled, not included: only then do compilers see unused functions.
-        return self._compile(
-            self._kernel_object(kernel), [*self._arguments(kernel), str(_path(kernel))]
-        )
+        return self._compile(self._kernel_object(kernel), [*arguments, str(_path(kernel))])
 
     def _object(self, name: str, *texts: str) -> Path:
         """Where the object made from `texts`, the last one of which is C, is kept."""
@@ -136,8 +143,6 @@ class Build:
             return ""
         partial = obj.with_suffix(f".{os.getpid()}.partial")
         command = [self.target.cc, *WARNINGS, *self.target.flags_for(), f"-I{self.include}"]
-        if self._intrinsics.with_suffix(".h.gch").exists() and source is None:
-            command += ["-include", str(self._intrinsics)]
         command += [*arguments, "-c", "-o", str(partial)]
         done = subprocess.run(command, input=source, capture_output=True, text=True)
         if done.returncode:
@@ -147,21 +152,21 @@ class Build:
         partial.replace(obj)
         return ""
 
-    @property
-    def _intrinsics(self) -> Path:
-        return self._object("intrinsics", _INTRINSICS).with_suffix(".h")
+    def _intrinsics(self, features: Features) -> Path:
+        return self._object("intrinsics", *self._flags(features), _INTRINSICS).with_suffix(".h")
 
-    def _precompile(self) -> None:
+    def _precompile(self, features: Features) -> None:
         """Gcc needs most of its time for the headers of intrinsics: read them once."""
-        header = self._intrinsics.with_suffix(".h.gch")
-        if "gcc" not in self.target.cc or header.exists():
+        header = self._intrinsics(features)
+        compiled = header.with_suffix(".h.gch")
+        if "gcc" not in self.target.cc or compiled.exists():
             return
-        self._intrinsics.write_text(_INTRINSICS)
-        partial = header.with_suffix(f".{os.getpid()}.partial")
-        command = [self.target.cc, *WARNINGS, *self.target.flags_for(), "-x", "c-header"]
-        done = subprocess.run([*command, str(self._intrinsics), "-o", str(partial)])
+        header.write_text(_INTRINSICS)
+        partial = compiled.with_suffix(f".{os.getpid()}.partial")
+        command = [self.target.cc, *WARNINGS, *self.target.flags_for(), *self._flags(features)]
+        done = subprocess.run([*command, "-x", "c-header", str(header), "-o", str(partial)])
         if done.returncode == 0:
-            partial.replace(header)
+            partial.replace(compiled)
 
 
 def _path(kernel: Kernel) -> Path:
@@ -170,6 +175,13 @@ def _path(kernel: Kernel) -> Path:
 
 def _defines(kernel: Kernel) -> list[str]:
     return [f"-D{m}={v}" for m, v in (("MEGCC_SYMBOL", kernel.symbol), *kernel.defines)]
+
+
+@cache
+def _has_intrinsics(path: Path) -> bool:
+    body = _text(path)
+    texts = [body, *headers([body]).values()]
+    return any(f"<{h}.h>" in text for text in texts for h in ("immintrin", "arm_neon"))
 
 
 @cache

@@ -92,7 +92,9 @@ def test_boards_tune_side_by_side(compile, tracker: int, tmp_path: Path) -> None
     with servers(tracker, "pair", 2):
         found = ready(tracker, "pair", 2)
         report = tune(job(compile, found, path, trials=2))
-    assert not report.stopped and not report.refused
+    # By times, and few of them: what looks faster by itself may not look so in the whole model.
+    assert not report.stopped
+    assert all("the whole model takes more" in text for text in report.refused)
     assert report.rows and report.builds > 0 and report.after is not None
     records = read(path).records
     assert {(r.unit, r.device) for r in records} == {("ns", "pair")}
