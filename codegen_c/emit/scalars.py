@@ -10,7 +10,8 @@ Values are numbered so that everything that depends on data comes last.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tvm_megcc.core.program import Call, Let, Load, Program
@@ -87,8 +88,9 @@ class Scalars:
                     self._value(dim)
         for number, step in enumerate(self.program.calls):
             if isinstance(step, Call) and is_sized(step):
-                self._value(step.work)
-                self.attributes[number] = self._block(step)
+                with _named(step):
+                    self._value(step.work)
+                    self.attributes[number] = self._block(step)
             if isinstance(step, Let):
                 for size in step.sizes:
                     self._value(size)
@@ -217,6 +219,15 @@ class Scalars:
 def is_sized(call: Call) -> bool:
     """Whether a call's work or attributes follow from the shapes."""
     return not all(isinstance(size, int) for size in (call.work, *call.attrs))
+
+
+@contextmanager
+def _named(call: Call) -> Iterator[None]:
+    """Let what is said of a call's sizes name the node."""
+    try:
+        yield
+    except UnsupportedError as err:
+        raise UnsupportedError(f"{', '.join(call.nodes) or call.name}: {err}") from None
 
 
 def _int32(value: int) -> int:

@@ -58,6 +58,7 @@ def for_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto
     ONNX says that a SAME ConvTranspose has input * stride elements; ONNX Runtime gives fewer where
     the kernel reaches no further, unless their number is given.
     """
+    node = _counted_from_the_start(node, arrays)
     given = _attributes(node)
     if node.op_type != "ConvTranspose" or "output_shape" in given or not _is_short(node, arrays):
         return node
@@ -70,6 +71,21 @@ def for_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto
     return made
 
 
+def _counted_from_the_start(
+    node: onnx.NodeProto, arrays: Mapping[str, Array]
+) -> onnx.NodeProto:  # fmt: skip
+    """A Resize whose axes neither evaluator has to count from the end: both do so in part only."""
+    if node.op_type != "Resize" or min(_attributes(node).get("axes", [0])) >= 0:
+        return node
+    rank = arrays[node.input[0]].ndim
+    made = onnx.NodeProto()
+    made.CopyFrom(node)
+    for attr in made.attribute:
+        if attr.name == "axes":
+            attr.ints[:] = [axis % max(rank, 1) for axis in attr.ints]
+    return made
+
+
 def for_reference(
     node: onnx.NodeProto, arrays: Mapping[str, Array]
 ) -> tuple[onnx.NodeProto, Mapping[str, Array]]:
@@ -77,6 +93,7 @@ def for_reference(
 
     It aligns the corners of a length that is no integer, ``scale * dim``: so it is told the sizes.
     """
+    node = _counted_from_the_start(node, arrays)
     given = _attributes(node)
     mode = given.get("coordinate_transformation_mode", b"")
     if node.op_type != "Resize" or mode != b"align_corners" or len(node.input) < 3:

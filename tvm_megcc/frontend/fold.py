@@ -147,6 +147,8 @@ _MISREAD: dict[str, _Rule] = {
     "QuantizeLinear": lambda given, operands, v: not _fits_int32(operands[0], operands[1]),
     # It squares integers in their own type, whose limits the norm may well be within.
     "ReduceL2": _is_kind(0, "iu"),
+    # It gives integers for integers.
+    "Scaler": _is_kind(0, "iu"),
     # It aligns the corners of a length that is no integer, `scale * dim`.
     "Resize": lambda given, operands, v: (
         given.get("coordinate_transformation_mode") == "align_corners"

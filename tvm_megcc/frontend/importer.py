@@ -98,7 +98,7 @@ def import_graph(
     for kind, attribute in _HALVES:
         by_type = names_by_type(model, kind)
         if by_type is not None:
-            said = half.Said(*(frozenset(map(identifier, names)) for names in by_type))
+            said = half.Said(*(importer.variables_of(names) for names in by_type))
             mod = half.marked(mod, said, attribute)
     mod = relax.transform.CanonicalizeBindings()(mod)
     mod = relax.transform.DeadCodeElimination()(mod)
@@ -177,6 +177,11 @@ class Model(Walk):
             assert a is not None and b is not None, parts
             found[str(size)] = stretch(a, b)
         return found
+
+    def variables_of(self, names: frozenset[str]) -> frozenset[str]:
+        """What the variables of these values are called."""
+        others = (variable for variable, name in self.unnamed.items() if name in names)
+        return frozenset({*map(identifier, names), *others})
 
     def raise_missing(self) -> None:
         """Report every operator that nothing converts in one error."""

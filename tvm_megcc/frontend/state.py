@@ -48,6 +48,8 @@ class Importer(ABC):
         self.functions = Functions()
         #: The values of the model by their variables' names.
         self.names: dict[str, str] = {}
+        #: Those whose variable has a name of a converter's.
+        self.unnamed: dict[str, str] = {}
         #: The values of the model that are computed when it runs, not known before.
         self.computed: set[str] = set()
         #: Values of storage types, and outputs of such types: TVM's name of the type.

@@ -266,6 +266,8 @@ class Walk(Importer):
         what = f"{label(node)}: its output '{name}'"
         if isinstance(expr, relax.Var):
             fits(what, self.shape_of(expr))
+            if expr.name not in self.names:
+                self.unnamed.setdefault(expr.name, name)
             return expr
         if isinstance(expr, tvm.ir.GenericConst):
             array: Array = expr.data.numpy() if hasattr(expr, "data") else expr.value.numpy()

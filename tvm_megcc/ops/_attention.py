@@ -74,11 +74,16 @@ def causal(
     ctx: Context, queries: Size, keys: Size, past: relax.Expr | None, dtype: str
 ) -> relax.Expr:
     """``[1, 1, queries, keys]``: no query sees keys behind it; the first of both after the past
-    are one token, also where there are more of the one than of the other."""
+    are one token, also where there are more of the one than of the other. As ONNX Runtime has it,
+    the last query sees all keys."""
     op = relax.op
     row = ctx.emit(op.arange(0, ctx.prim(queries), 1, "int64"))
+    before = 0 if past is None else ctx.shape(past)[2]
+    if keys - before != queries:
+        last = ctx.emit(op.equal(row, ctx.sizes([queries - 1], "int64")))
+        row = ctx.emit(op.where(last, ctx.sizes([keys], "int64"), row))
     if past is not None:
-        row = ctx.emit(op.add(row, ctx.sizes([ctx.shape(past)[2]], "int64")))
+        row = ctx.emit(op.add(row, ctx.sizes([before], "int64")))
     column = ctx.emit(op.arange(0, ctx.prim(keys), 1, "int64"))
     seen = op.greater_equal(ctx.reshape(row, [queries, 1]), column)
     return _filter(ctx, ctx.reshape(ctx.emit(seen), [1, 1, queries, keys]), LOWEST, dtype)

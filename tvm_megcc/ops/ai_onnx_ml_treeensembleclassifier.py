@@ -32,7 +32,9 @@ class TreeEnsembleClassifier(OnnxOp):
             total = scores(ctx, data, trees, len(names), base)
             label = ctx.emit(relax.op.argmax(total, 1))
             result = transformed(ctx, total, post)
-        return labels(ctx, label, names), relax.op.astype(result, "float32")
+        if expr_dtype(result) != "float32":
+            result = ctx.emit(relax.op.astype(result, "float32"))
+        return labels(ctx, label, names), result
 
     @staticmethod
     def _binary(

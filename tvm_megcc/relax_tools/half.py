@@ -43,8 +43,8 @@ class Said:
     def variables(self, func: relax.Function) -> set[relax.Var]:
         """Those of a function that the model has in another float.
 
-        One without a name of the model's is among them if nothing else is computed from it: it is
-        a step on the way. What is cast may be a half.
+        One without a name of the model's is among them if nothing is computed from it but those,
+        integers and conditions: it is a step on the way. What is cast may be a half.
         """
         bound: dict[relax.Var, relax.Expr] = {}
         results = set(func.params)  # and what a block gives: read by what is not seen here
@@ -59,7 +59,7 @@ class Said:
         for user, value in bound.items():
             for var in relax.analysis.free_vars(value):
                 readers.setdefault(var, []).append(user)
-        found = {var for var in (*bound, *func.params) if var.name in self.full}
+        found = {v for v in (*bound, *func.params) if v.name in self.full or not _is_float(v)}
         waiting = list(found)
         while waiting:
             value = bound.get(waiting.pop())
@@ -72,7 +72,12 @@ class Said:
                 ):
                     found.add(var)
                     waiting.append(var)
-        return found
+        return {var for var in found if _is_float(var)}
+
+
+def _is_float(var: relax.Var) -> bool:
+    """Whether it may hold floats: what is no tensor may."""
+    return not isinstance(var.ty, relax.TensorType) or "float" in str(var.ty.dtype)
 
 
 def marked(mod: tvm.IRModule, said: Said, kind: str = F16) -> tvm.IRModule:
