@@ -5,7 +5,7 @@ is. What is computed is f32, as the frontend has it.
 
 * `RoundBf16Weights`, where constants are folded: a batch normalisation may have gone into weights,
   which then are no numbers of bf16 any more. They are rounded to it. What the model has in f32
-  stays.
+  stays, and what is repeated.
 * `NarrowBf16Weights`, where kernels are chosen. Before: ``matmul(x, w)``. After: ``matmul(x,
   astype(w, "float32"))`` with `w` in bf16, if it holds every number; ``take(w, i)`` becomes
   ``astype(take(w, i), "float32")``. Kernels that read bf16 take the ``astype``; what is left of
@@ -24,10 +24,10 @@ from tvm_megcc.fuse.graph import Graph
 from tvm_megcc.fuse.match import find_matches
 from tvm_megcc.passes.fold_constants import folded
 from tvm_megcc.passes.half_precision import PRODUCTS
-from tvm_megcc.passes.rewriting import rewritten, with_blocks, with_calls
+from tvm_megcc.passes.rewriting import changed, rewritten, with_calls, with_functions
 from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.control_flow import plain_functions
+from tvm_megcc.relax_tools.control_flow import Iterations, plain_functions, region_of
 from tvm_megcc.relax_tools.exprs import constant, make_constant
 from tvm_megcc.relax_tools.work import with_widened
 
@@ -52,7 +52,11 @@ class RoundBf16Weights:
         said = half.said(mod, half.BF16)
         if self.precision != "model" or said is None:
             return mod
-        full = {v.name for _, func in plain_functions(mod) for v in said.variables(func)}
+        # What is repeated has the weights of the model; those of an LSTM say not of what type.
+        regions = map(region_of, mod.functions.values())
+        repeated = {region.body for region in regions if isinstance(region, Iterations)}
+        functions = {g: f for g, f in plain_functions(mod) if g.name_hint not in repeated}
+        full = {v.name for func in functions.values() for v in said.variables(func)}
 
         def rounded(call: relax.Call, name: str) -> relax.Call | None:
             places = [] if name in full else _weights(call)
@@ -61,7 +65,10 @@ class RoundBf16Weights:
                 args[k] = make_constant(_narrowed(args[k]).astype(np.float32))
             return relax.Call(call.op, args, call.attrs, call.ty_args) if places else None
 
-        return with_blocks(mod, lambda block: with_calls(mod, block, rounded))
+        def change(block: relax.BindingBlock) -> relax.BindingBlock:
+            return with_calls(mod, block, rounded)
+
+        return with_functions(mod, {g: changed(f, change) for g, f in functions.items()})
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.NarrowBf16Weights")
