@@ -36,7 +36,11 @@ def test_seed_decides_everything(seed: int) -> None:
     first, second = generate.graph(seed), generate.graph(seed)
     assert first.model() == second.model()
     for a, b in zip(runs(first, Random(1)), runs(second, Random(1)), strict=True):
-        assert all(x.tobytes() == b.feed[n].tobytes() for n, x in a.feed.items())
+        for name, x in a.feed.items():
+            y = b.feed[name]
+            assert (x.shape, x.dtype) == (y.shape, y.dtype)
+            # Of what nobody has memory for all elements are one.
+            assert x.nbytes >= MOST_BYTES or x.tobytes() == y.tobytes()
 
 
 def test_table_has_every_family() -> None:
