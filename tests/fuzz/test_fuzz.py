@@ -12,6 +12,7 @@ from onnx import helper
 from tests.fuzz import __main__ as main
 from tests.fuzz import evaluate, findings, generate, operators, runtime
 from tests.fuzz.data import Random
+from tests.fuzz.evaluate import MOST_BYTES
 from tests.fuzz.feeds import Run, runs
 from tests.fuzz.judge import Judge
 from tests.fuzz.minimise import minimise
