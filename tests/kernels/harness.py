@@ -229,6 +229,6 @@ def applicable(kernel: KernelFile, target: Target) -> list[Case]:
     """The cases that a kernel file runs on a target."""
     cases = [c for c in cases_of(kernel.op) if not kernel.refusal(target.arch, c.facts)]
     symbols = sorted({kernel.instance(c.facts).symbol for c in cases})
-    most = min(target.most, target.portable if "portable" in kernel.archs else target.most)
+    most = min(target.most, target.portable) if "portable" in kernel.archs else target.most
     kept = set(symbols[:: max(1, -(-len(symbols) // most))])  # evenly over the names
     return [c for c in cases if kernel.instance(c.facts).symbol in kept]

@@ -21,6 +21,7 @@ from harness import HERE, Case, Target, applicable
 
 from tvm_megcc.codegen_c.sources import headers
 from tvm_megcc.core.program import Kernel
+from tvm_megcc.host.vector_headers import HEADERS
 from tvm_megcc.kernels import packing
 from tvm_megcc.kernels.contract import OP_DIR
 from tvm_megcc.kernels.kernel_file import KERNEL_DIR, KernelFile
@@ -181,7 +182,7 @@ def _defines(kernel: Kernel) -> list[str]:
 def _has_intrinsics(path: Path) -> bool:
     body = _text(path)
     texts = [body, *headers([body]).values()]
-    return any(f"<{h}.h>" in text for text in texts for h in ("immintrin", "arm_neon"))
+    return any(f"<{header}>" in text for text in texts for header in HEADERS)
 
 
 @cache

@@ -113,6 +113,12 @@ class Context:
         self.stored[var] = dtype
         return var
 
+    def as_f32(self, expr: relax.Expr) -> relax.Expr:
+        """A tensor in f32: itself where it is that."""
+        if expr_dtype(expr) == "float32":
+            return expr
+        return self.emit(relax.op.astype(expr, "float32"))
+
     def const(self, value: Any, dtype: str) -> relax.Expr:
         """A constant of the given TVM dtype."""
         return constant(self.builder, np.asarray(value).astype(dtype))

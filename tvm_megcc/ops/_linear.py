@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 from tvm import relax
 
-from ._context import Attrs, Context, expr_dtype
+from ._context import Attrs, Context
 from ._inputs import Inputs
 from ._scores import as_real
 
 
 def linear(ctx: Context, inputs: Inputs, attrs: Attrs, targets: int | None) -> relax.Expr:
     """``[rows, targets]`` scores; without `targets` there are as many as intercepts."""
-    data = as_real(ctx, inputs[0])
-    if expr_dtype(data) != "float32":
-        data = ctx.emit(relax.op.astype(data, "float32"))
+    data = ctx.as_f32(as_real(ctx, inputs[0]))
     weights = np.array(attrs["coefficients"], np.float32)
     intercepts = attrs.get("intercepts") or []
     if targets is None:

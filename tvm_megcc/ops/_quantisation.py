@@ -11,7 +11,7 @@ from tvm import relax
 
 from ..dims import Size
 from ._agree import Labels, Shape
-from ._context import Attrs, Context, expr_dtype
+from ._context import Attrs, Context
 from ._inputs import Inputs
 from ._operator import Result
 from ._shapes import normal_axis
@@ -55,7 +55,7 @@ def numbers(ctx: Context, inputs: Inputs, index: int) -> relax.Expr:
     """An operand as f32 numbers, of whatever type it is."""
     row = storage(inputs.dtype(index))
     x = inputs[index] if row is None else decoded(ctx, inputs[index], row)
-    return x if expr_dtype(x) == "float32" else ctx.emit(relax.op.astype(x, "float32"))
+    return ctx.as_f32(x)
 
 
 def beside(ctx: Context, inputs: Inputs, index: int, attrs: Attrs) -> relax.Expr:

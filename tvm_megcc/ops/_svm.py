@@ -13,7 +13,7 @@ from tvm import relax
 
 from tvm_megcc.relax_tools.control_flow import loop
 
-from ._context import Attrs, Context, expr_dtype
+from ._context import Attrs, Context
 
 
 def kernel(ctx: Context, data: relax.Expr, vectors: np.ndarray, attrs: Attrs) -> relax.Expr:
@@ -133,5 +133,4 @@ def features(ctx: Context, x: relax.Expr) -> relax.Expr:
     """The features in f32, in which the machines compute."""
     from ._scores import as_real
 
-    data = as_real(ctx, x)
-    return data if expr_dtype(data) == "float32" else ctx.emit(relax.op.astype(data, "float32"))
+    return ctx.as_f32(as_real(ctx, x))

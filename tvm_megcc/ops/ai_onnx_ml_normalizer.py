@@ -19,9 +19,7 @@ class Normalizer(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         op, norm = relax.op, attrs.get("norm", "MAX")
         axis = [inputs.rank(0) - 1]
-        x = inputs[0]
-        if inputs.dtype(0) != "float32":
-            x = ctx.emit(op.astype(x, "float32"))
+        x = ctx.as_f32(inputs[0])
         if norm == "MAX":
             size = op.max(x, axis, keepdims=True)
         elif norm == "L1":

@@ -15,9 +15,7 @@ class Scaler(OnnxOp):
     domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        x = inputs[0]
-        if inputs.dtype(0) != "float32":
-            x = ctx.emit(relax.op.astype(x, "float32"))
+        x = ctx.as_f32(inputs[0])
         if attrs.get("offset"):
             offset = ctx.const(np.array(attrs["offset"]), "float32")
             x = ctx.emit(relax.op.subtract(x, offset))

@@ -32,9 +32,7 @@ class TreeEnsembleClassifier(OnnxOp):
             total = scores(ctx, data, trees, len(names), base)
             label = ctx.emit(relax.op.argmax(total, 1))
             result = transformed(ctx, total, post)
-        if expr_dtype(result) != "float32":
-            result = ctx.emit(relax.op.astype(result, "float32"))
-        return labels(ctx, label, names), result
+        return labels(ctx, label, names), ctx.as_f32(result)
 
     @staticmethod
     def _binary(

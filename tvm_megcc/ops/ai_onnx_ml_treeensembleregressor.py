@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from tvm import relax
-
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._context import expr_dtype
 from ._scores import as_real, transformed
 from ._tree_lists import forest, reals
 from ._trees import scores
@@ -26,5 +23,4 @@ class TreeEnsembleRegressor(OnnxOp):
             reals(attrs, "base_values"),
             attrs.get("aggregate_function", "SUM"),
         )
-        result = transformed(ctx, total, attrs.get("post_transform", "NONE"))
-        return result if expr_dtype(result) == "float32" else relax.op.astype(result, "float32")
+        return ctx.as_f32(transformed(ctx, total, attrs.get("post_transform", "NONE")))

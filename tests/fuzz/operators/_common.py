@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tests.fuzz.data import Random
+from tests.fuzz.data import BOOL, Random
 from tests.fuzz.sketch import Sketch
 
 Function = TypeVar("Function", bound=Callable[[Sketch], None])
@@ -31,6 +31,14 @@ def broadcast_shape(rng: Random, shape: Sequence[int]) -> tuple[int, ...]:
     elif rng.chance(0.08) and len(dims) < 5:
         dims = [rng.between(1, 3), *dims]
     return tuple(dims)
+
+
+def condition(s: Sketch, holds: float, at_run_time: float) -> str:
+    """A condition that is there, or a new one which holds, and is given at run time, so often."""
+    chosen = [n for n in s.made if s.values[n].dtype == BOOL and s.values[n].size == 1]
+    if chosen and s.rng.chance(0.5):
+        return s.rng.one(chosen)
+    return s.give(np.array(s.rng.chance(holds)), at_run_time)
 
 
 def partner(

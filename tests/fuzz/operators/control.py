@@ -9,8 +9,8 @@ import onnx
 from onnx import helper
 
 from tests.fuzz import evaluate
-from tests.fuzz.data import BOOL, F32, I32, I64
-from tests.fuzz.operators._common import often
+from tests.fuzz.data import F32, I32, I64
+from tests.fuzz.operators._common import condition, often
 from tests.fuzz.sketch import Sketch, Unfit
 
 #: How many bodies stand in one another.
@@ -93,13 +93,7 @@ def if_(s: Sketch) -> None:
         "then_branch": _graph(then, "then", {}, [_identity(then, name)]),
         "else_branch": _graph(other, "else", {}, [result]),
     }
-    chosen = [n for n in s.made if s.values[n].dtype == BOOL and s.values[n].size == 1]
-    condition = (
-        s.rng.one(chosen)
-        if chosen and s.rng.chance(0.5)
-        else s.give(np.array(s.rng.chance(0.5)), 0.8)
-    )
-    s.node("If", [condition], **graphs)
+    s.node("If", [condition(s, holds=0.5, at_run_time=0.8)], **graphs)
 
 
 @often(3)

@@ -9,8 +9,8 @@ import onnx
 from onnx import helper
 
 from tests.fuzz import evaluate
-from tests.fuzz.data import BOOL, F32, I32, I64, U8
-from tests.fuzz.operators._common import often
+from tests.fuzz.data import F32, I32, I64, U8
+from tests.fuzz.operators._common import condition, often
 from tests.fuzz.sketch import Sketch, Unfit
 
 
@@ -67,7 +67,6 @@ def _begin(b: _Branch) -> np.dtype:
                        shape=lambda: rng.shape(rng.between(1, 3), 1))  # fmt: skip
         _split(b, whole)
     else:
-        b.rows = []
         element = evaluate.element(np.zeros(0, dtype))
         b.latest = b.node("SequenceEmpty", dtype=None if dtype == F32 else element)
         for _ in range(rng.between(1, 3)):
@@ -181,9 +180,9 @@ _STEPS: tuple[Callable[[_Branch, np.dtype], None], ...] = (_insert, _insert, _er
 _ENDS: tuple[Callable[[_Branch], str | None], ...] = (_joined, _joined, _taken, _taken, _counted)
 
 
-def _other(s: Sketch, branch: onnx.GraphProto, condition: str) -> onnx.GraphProto:
+def _other(s: Sketch, branch: onnx.GraphProto, holds: str) -> onnx.GraphProto:
     """A branch whose result is of the same type and dims: a value that is there, or a constant."""
-    node = helper.make_node("If", [condition], ["q"], then_branch=branch, else_branch=branch)
+    node = helper.make_node("If", [holds], ["q"], then_branch=branch, else_branch=branch)
     try:
         (want,) = evaluate.either(node, s.opsets, s.values)
     except evaluate.Refused:
@@ -204,11 +203,9 @@ def _finish(b: _Branch, result: str) -> None:
     s = b.s
     port = helper.make_empty_tensor_value_info(result)
     branch = helper.make_graph(b.nodes, "branch", [], [port], b.weights)
-    chosen = [n for n in s.made if s.values[n].dtype == BOOL and s.values[n].size == 1]
-    reuse = chosen and s.rng.chance(0.5)
-    condition = s.rng.one(chosen) if reuse else s.give(np.array(s.rng.chance(0.7)), 0.5)
-    other = branch if s.rng.chance(0.4) else _other(s, branch, condition)
-    s.node("If", [condition], then_branch=branch, else_branch=other)
+    holds = condition(s, holds=0.7, at_run_time=0.5)
+    other = branch if s.rng.chance(0.4) else _other(s, branch, holds)
+    s.node("If", [holds], then_branch=branch, else_branch=other)
 
 
 @often(3)
