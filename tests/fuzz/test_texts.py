@@ -64,6 +64,20 @@ def test_lrn(size: int) -> None:
     np.testing.assert_allclose(found, want, rtol=1e-5)
 
 
+@pytest.mark.parametrize("axes", [None, [1], [-3, 3]])
+def test_normalised(axes: list[int] | None) -> None:
+    feed = {"x": _f32(np.random.default_rng(1), 2, 5, 3, 2)}
+    made = helper.make_node("MeanVarianceNormalization", ["x"], ["y"], axes=axes)
+    (found,), (want,) = texts.run(made, feed), evaluate.by_ort(made, {"": 14}, feed)
+    np.testing.assert_allclose(found, want, rtol=1e-3, atol=1e-6)
+
+
+def test_equal_halves_have_no_deviation() -> None:
+    feed = {"x": np.full((1, 1, 1, 1), -0.7183, np.float16)}
+    made = helper.make_node("MeanVarianceNormalization", ["x"], ["y"])
+    assert texts.run(made, feed)[0] == 0
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_one_hot(axis: int) -> None:
     values = np.array([-0.5, -np.inf], np.float32)

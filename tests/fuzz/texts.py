@@ -223,6 +223,19 @@ def quick_gelu(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     return [x / (1 + np.exp(-x.dtype.type(given.get("alpha", 1.702)) * x))]
 
 
+def normalised(given: Mapping[str, Any], operands: Operands) -> list[Array]:
+    """``(x - mean) / (deviation + 1e-9)``: no f16 has that number, so in f64.
+
+    ONNX's function takes the squared mean from the mean square, which is below 0 by rounding where
+    the elements are alike, and adds an f32 to the type of its operand, whatever that is.
+    """
+    (x,) = operands
+    assert x is not None
+    axes = tuple(given.get("axes", (0, 2, 3)))
+    apart = x.astype(np.float64) - x.mean(axes, np.float64, keepdims=True)
+    return [apart / (np.sqrt((apart**2).mean(axes, keepdims=True)) + np.float32(1e-9))]
+
+
 _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "LRN": lrn,
     "Erf": erf,
@@ -230,6 +243,7 @@ _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "Unique": unique,
     "Pow": power,
     "QuickGelu": quick_gelu,
+    "MeanVarianceNormalization": normalised,
     **{op: layer(op) for op in _STEPS},
 }
 
