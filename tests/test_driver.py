@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
 import sys
 import tarfile
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,26 @@ def test_failure_while_writing_keeps_the_earlier_output(
         driver.compile_model(model, out)
     monkeypatch.undo()
     assert files.read_tree(tmp_path) == before
+
+
+@pytest.mark.parametrize(("full", "said"), [("tmp", "or set TMPDIR"), ("out", "another place")])
+def test_a_full_disk_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: str, said: str
+) -> None:
+    places = {name: tmp_path / name for name in ("tmp", "out")}
+    for place in places.values():
+        place.mkdir()
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(places["tmp"]))
+    monkeypatch.setattr(
+        shutil, "disk_usage", lambda path: usage._replace(free=int(Path(path) != places[full]))
+    )
+    with (
+        pytest.raises(InputError, match="No space left") as caught,
+        files.replacing(places["out"] / "m.so"),
+    ):
+        raise OSError(28, "No space left on device")
+    assert said in str(caught.value)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

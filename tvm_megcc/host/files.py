@@ -209,11 +209,18 @@ def _reporting(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        remedy = "make room or choose" if full else "choose"
-        raise InputError(
-            f"'{out}' cannot be written ({error.strerror}); {remedy} another place"
-        ) from error
+        remedy = "choose another place"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            remedy = _room_for(out)
+        raise InputError(f"'{out}' cannot be written ({error.strerror}); {remedy}") from error
+
+
+def _room_for(out: Path) -> str:
+    """What to do on a full disk: it may be that of the output, or of what is built on the way."""
+    folder = tempfile.gettempdir()
+    if shutil.disk_usage(folder).free < shutil.disk_usage(out.parent).free:
+        return f"make room in {folder}, or set TMPDIR"
+    return "make room or choose another place"
 
 
 def _exchange(a: Path, b: Path) -> None:
