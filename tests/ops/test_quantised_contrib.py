@@ -1,6 +1,9 @@
 """Quantised operators of com.microsoft through compiled packages: integers are equal."""
 
+from itertools import product
+
 import numpy as np
+import pytest
 
 from tests.ops.cases import Weight, rand
 from tests.ops.together import Case, Open, check_together
@@ -41,6 +44,24 @@ def test_pooling_and_movement(tmp_path):
               for axis, opset in ((1, 12), (-1, 13), (2, 13))]  # fmt: skip
     signed = (real(1 / 64), np.array(-20, np.int8))
     cases += [contrib("QLinearSoftmax", [i8[0], real(0.1), i8[2], *signed], axis=1, opset=13)]
+    check_together(cases, tmp_path)
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["at run time", "constant"])
+def test_average_pool_of_every_padding(tmp_path, held):
+    """ONNX Runtime counts the window with `count_include_pad`, also where it leaves the padding."""
+    x, *of_x = quantised((2, 3, 4, 9), "int8", 1, 0.0517, -5)
+    result = (real(0.0413), np.array(-7, np.int8))
+    steps = [Weight(v) if held else v for v in (*of_x, *result)]
+    sides = ({"pads": [0, 1, 0, 1]}, {"pads": [1, 0, 1, 1]}, {"auto_pad": "SAME_UPPER"}, {})
+    cases = [
+        contrib("QLinearAveragePool", [x, *steps], kernel_shape=[2, 2], strides=[2, 1],
+                channels_last=last, ceil_mode=ceil, count_include_pad=count, **side)
+        for last, ceil, count, side in product((0, 1), (0, 1), (0, 1), sides)
+    ]  # fmt: skip
+    opened = Open(x, ["n", 3, "h", "w"])
+    cases += [contrib("QLinearAveragePool", [opened, *steps], kernel_shape=[2, 2], strides=[2, 1],
+                      pads=[1, 1, 0, 1], count_include_pad=count) for count in (0, 1)]  # fmt: skip
     check_together(cases, tmp_path)
 
 

@@ -24,13 +24,19 @@ class AveragePool(OnnxOp):
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        return self.pooled(ctx, inputs, attrs)
+
+    @staticmethod
+    def pooled(ctx: Context, inputs: Inputs, attrs: Attrs, whole: bool = False) -> relax.Expr:
+        """The averages; with ``whole``, ``count_include_pad`` counts all elements of a window."""
         dims = inputs.shape(0)[2:]
         if len(dims) not in _POOL:
             raise ctx.unsupported(f"{len(dims)} spatial dims", "pool over 1, 2 or 3 dims")
         asked = window(ctx, attrs, attrs["kernel_shape"], dims)
         win, grown = pooled_sizes(asked, dims, attrs)
         include = bool(attrs.get("count_include_pad", 0))
-        if not is_static(win.padding) or (grown and include):
+        corrected = grown and include and not whole
+        if not is_static(win.padding) or corrected:
             ctx.static(dims)
         result = _POOL[len(dims)](
             inputs[0],
@@ -40,7 +46,7 @@ class AveragePool(OnnxOp):
             win.dilations,
             count_include_pad=include,
         )
-        if grown and include:
+        if corrected:
             factor = _counted(asked, win, dims)
             result = relax.op.multiply(result, ctx.const(factor, inputs.dtype(0)))
         return result

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from tvm import relax
 
-from . import Attrs, Context, Inputs, Result, find
+from . import Attrs, Context, Inputs, Result
 from ._composite import Composite
 from ._moved import channels_first, channels_last
 from ._quantised import real, saturate
 from ._shapes import reshaped
+from .averagepool import AveragePool
 
 
 class QLinearAveragePool(Composite):
-    """AveragePool of the real value, quantised; with ``channels_last`` of NHWC."""
+    """AveragePool of the real value, quantised; with ``channels_last`` of NHWC.
+
+    ``count_include_pad`` divides by the size of the window, as ONNX Runtime does here: also where
+    ``ceil_mode`` lets it leave the padding.
+    """
 
     name = "QLinearAveragePool"
     domain = "com.microsoft"
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        pool, value = find("", "AveragePool"), real(ctx, inputs, 0)
-        assert pool is not None
+        value = real(ctx, inputs, 0)
         last = bool(attrs.get("channels_last", 0))
         if last:
             value = channels_first(ctx, value)
-        value = ctx.emit(pool.convert(ctx.at_opset(19), inputs.of(ctx, [value]), attrs))
+        value = ctx.emit(AveragePool.pooled(ctx, inputs.of(ctx, [value]), attrs, whole=True))
         if last:
             value = channels_last(ctx, value)
         return self._rounded(ctx, inputs, value)
