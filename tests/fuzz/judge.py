@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import onnx
+from onnx import numpy_helper
 
 from tests.fuzz import evaluate
 from tests.fuzz.bodies import BODIES
@@ -30,6 +31,11 @@ SUMS = {
     "FusedConv", "FusedGemm", "FusedMatMul", "Gemm", "GroupNormalization", "InstanceNormalization",
     "LayerNormalization", "MatMul", "Mean", "MeanVarianceNormalization", "ReduceMean", "ReduceSum",
     "SkipLayerNormalization",
+}  # fmt: skip
+#: Trees: an operand decides for a leaf, and what is rounded are sums of these numbers.
+LEAVES = {
+    "TreeEnsemble": "leaf_weights", "TreeEnsembleClassifier": "class_weights",
+    "TreeEnsembleRegressor": "target_weights",
 }  # fmt: skip
 #: (random numbers, limits, a result) -> an array of integers like the result.
 Pick = Callable[[Random, np.iinfo, Array], Array]
@@ -64,6 +70,22 @@ def _off(shake: Random, data: Array, result: Array) -> Array:
     sizes = np.abs(result[np.isfinite(result)])
     reach = TRANSFORMED * float(sizes.max(initial=0))
     return result + reach * shake.bits.uniform(-1, 1, result.shape)
+
+
+def _weighed(shake: Random, node: onnx.NodeProto) -> onnx.NodeProto:
+    """Trees whose leaves are moved by a few units of their last place."""
+    made = onnx.NodeProto()
+    made.CopyFrom(node)
+    for attr in made.attribute:
+        if attr.name == LEAVES[node.op_type]:
+            given = onnx.helper.get_attribute_value(attr)
+            array = numpy_helper.to_array(given) if attr.HasField("t") else np.array(given, "f4")
+            moved = array * (1 + 2 * _EPS[array.dtype.name] * shake.bits.uniform(-1, 1, len(array)))
+            if attr.HasField("t"):
+                attr.t.CopyFrom(numpy_helper.from_array(moved.astype(array.dtype)))
+            else:
+                attr.floats[:] = moved
+    return made
 
 
 def _signed(shake: Random, node: onnx.NodeProto, result: Array) -> Array:
@@ -359,6 +381,9 @@ class Judge:
                 break
             if number is not None and _cuts(node, values):
                 results = self._cut(node, values, results, -1 if number % 2 else 1)
+            elif shake is not None and node.op_type in LEAVES:
+                again, _ = self._double(_weighed(shake, node), values, names)
+                results = results if again is None else again
             elif shake is not None and not (exactly and self._is_exact(node, names, results)):
                 moved = {n: self._moved(shake, n, a) for n, a in values.items()}
                 again, _ = self._double(node, moved, names)

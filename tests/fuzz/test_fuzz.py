@@ -105,6 +105,23 @@ def test_judge_wants_the_low_bits_of_a_sum() -> None:
     assert Judge(made, made.values).wrong({"v0": np.array([82], np.int32)})
 
 
+def test_judge_grants_what_a_sum_of_leaves_rounds_and_no_other_leaf() -> None:
+    trees = helper.make_node(
+        "TreeEnsembleRegressor", ["x"], ["v0"], name="n0", domain="ai.onnx.ml", n_targets=1,
+        nodes_treeids=[0] * 3 + [1] * 3, nodes_nodeids=[0, 1, 2] * 2, nodes_featureids=[0] * 6,
+        nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"] * 2, nodes_values=[0.5, 0.0, 0.0] * 2,
+        nodes_truenodeids=[1, 0, 0] * 2, nodes_falsenodeids=[2, 0, 0] * 2,
+        target_treeids=[0, 0, 1, 1],
+        target_nodeids=[1, 2, 1, 2], target_ids=[0] * 4, target_weights=[1000.1, 7, -1000, 8.0],
+    )  # fmt: skip
+    made = Graph([trees], {"": 17, "ai.onnx.ml": 3}, {"x": np.array([[0.5]], "f4")}, {}, ["v0"])
+    made.values = evaluate.run([trees], made.opsets, made.inputs)
+    right = made.values["v0"]
+    assert not Judge(made, made.values).wrong({"v0": right + np.float32(2e-4)})
+    assert Judge(made, made.values).wrong({"v0": right + np.float32(2e-2)})
+    assert Judge(made, made.values).wrong({"v0": np.full_like(right, 15)})
+
+
 def test_judge_sees_shape_and_type() -> None:
     made = graph(("Relu", ["x"]), x=X)
     assert "shape" in Judge(made, made.values).wrong({"v0": X.reshape(2, 2)}).text
