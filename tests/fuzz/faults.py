@@ -22,6 +22,7 @@ _OF_SOMETHING = {f"Reduce{kind}" for kind in ("LogSum", "LogSumExp", "Max", "Mea
 #: Functions of reals, which ONNX has for integers before opset 28: theirs is cut to an integer.
 REAL = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
 
+_LAYERS = ("LSTM", "GRU", "RNN", "DynamicQuantizeLSTM")
 _LOSSES = ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 
 #: No f64 tells integers beyond this apart.
@@ -40,7 +41,7 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return "it divides by zero in a Scan of no rows"
     if node.op_type == "ReduceLogSumExp" and arrays[node.input[0]].dtype.kind in "iu":
         return "it cuts every exponential to an integer, not the result"
-    if node.op_type in ("LSTM", "GRU", "RNN") and _has_no_step(node, arrays):
+    if node.op_type in _LAYERS and _has_no_step(node, arrays):
         return "of no steps it gives 0 or what was in its memory as states; GRU aborts the process"
     if node.op_type == "Unique" and _has_nan(arrays[node.input[0]]):
         return "it finds NaN equal to whatever it compares it with"

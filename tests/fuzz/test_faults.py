@@ -33,6 +33,20 @@ OF_ORT: dict[str, tuple[onnx.NodeProto, dict[str, Array], Wrong]] = {
         },
         lambda y: bool((y != 1).all()),
     ),
+    "DynamicQuantizeLSTM": (
+        helper.make_node(
+            "DynamicQuantizeLSTM", ["x", "w", "r", "", "", "h", "", "", "s", "z", "s", "z"],
+            ["", "y"], hidden_size=1, domain="com.microsoft",
+        ),
+        {
+            "x": np.ones((0, 1, 1), np.float32),
+            **{n: np.ones((1, 1, 4), np.int8) for n in "wr"},
+            "h": np.ones((1, 1, 1), np.float32),
+            "s": np.ones(1, np.float32),
+            "z": np.zeros(1, np.int8),
+        },
+        lambda y: bool((y != 1).all()),
+    ),
     "Unique": (
         node("Unique", "x", sorted=0),
         {"x": np.array([1, np.nan], np.float32)},

@@ -72,6 +72,16 @@ def test_normalised(axes: list[int] | None) -> None:
     np.testing.assert_allclose(found, want, rtol=1e-3, atol=1e-6)
 
 
+def test_fast_gelu() -> None:
+    feed = {"x": _f32(np.random.default_rng(1), 9, 5), "b": _f32(np.random.default_rng(2), 5)}
+    made = helper.make_node("FastGelu", ["x", "b"], ["y"], domain="com.microsoft")
+    (found,), (want,) = (
+        texts.run(made, feed),
+        evaluate.by_ort(made, {"": 14, "com.microsoft": 1}, feed),
+    )
+    np.testing.assert_allclose(found, want, atol=3e-7)
+
+
 def test_equal_halves_have_no_deviation() -> None:
     feed = {"x": np.full((1, 1, 1, 1), -0.7183, np.float16)}
     made = helper.make_node("MeanVarianceNormalization", ["x"], ["y"])
@@ -104,6 +114,13 @@ def test_power_of_integers() -> None:
     assert found.dtype == want.dtype
     large = {"x": np.array([2**60 + 1, 3**39]), "y": np.array([1, 2], np.uint8)}
     assert texts.run(made, large)[0].tolist() == [2**60 + 1, 3**78 % 2**64 - 2**64]
+
+
+def test_gemm_of_large_integers() -> None:
+    feed = {"a": np.array([[3, -1]]), "b": np.array([[1, 2]]), "c": np.array([7161820305378072347])}
+    made = helper.make_node("Gemm", ["a", "b", "c"], ["y"], transB=1, alpha=2.0)
+    (found,) = texts.run(made, feed)
+    assert found.tolist() == [[7161820305378072349]]
 
 
 @pytest.mark.parametrize("attrs", [{}, {"axis": 0}, {"axis": 1}])

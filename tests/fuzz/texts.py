@@ -92,6 +92,15 @@ def power(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     return [np.where(y < 0, fraction, whole).astype(x.dtype)]
 
 
+def gemm(given: Mapping[str, Any], operands: Operands) -> list[Array]:
+    """Of integers, whose products the reference scales in f64; ONNX Runtime has no kernel."""
+    a, b, c = [*operands, None][:3]
+    assert a is not None and b is not None
+    a, b = (x.T if given.get(n, 0) else x for n, x in (("transA", a), ("transB", b)))
+    alpha, beta = (a.dtype.type(given.get(name, 1)) for name in ("alpha", "beta"))
+    return [alpha * (a @ b) + (0 if c is None else beta * c)]
+
+
 # ---- layers with a state -----------------------------------------------------------------------
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -223,6 +232,18 @@ def quick_gelu(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     return [x / (1 + np.exp(-x.dtype.type(given.get("alpha", 1.702)) * x))]
 
 
+def fast_gelu(given: Mapping[str, Any], operands: Operands) -> list[Array]:
+    """``x / 2 (1 + tanh(t))``, which cancels for x << 0; with ``x sigmoid(2 t)`` nothing does.
+
+    The reference does not have it, and ONNX Runtime (1.30) computes the former in f32.
+    """
+    x, bias = [*operands, None][:2]
+    assert x is not None
+    x = x if bias is None else x + bias
+    t = np.sqrt(2 / np.pi) * (x + 0.044715 * x.astype(np.float64) ** 3)
+    return [x / (1 + np.exp(-2 * t))]
+
+
 def normalised(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     """``(x - mean) / (deviation + 1e-9)``: no f16 has that number, so in f64.
 
@@ -242,7 +263,9 @@ _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "OneHot": one_hot,
     "Unique": unique,
     "Pow": power,
+    "Gemm": gemm,
     "QuickGelu": quick_gelu,
+    "FastGelu": fast_gelu,
     "MeanVarianceNormalization": normalised,
     **{op: layer(op) for op in _STEPS},
 }
@@ -256,8 +279,8 @@ def has(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
     """Whether an operator is evaluated here, for these types."""
     if node.op_type not in _TEXTS:
         return False
-    if node.op_type == "Pow":
-        return all(arrays[name].dtype.kind in "iu" for name in node.input)
+    if node.op_type in ("Pow", "Gemm"):
+        return all(arrays[name].dtype.kind in "iu" for name in node.input if name)
     if node.op_type == "OneHot":
         return True
     return _dtype(node, arrays).kind == "f"

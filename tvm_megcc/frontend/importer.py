@@ -205,10 +205,8 @@ class Model(Walk):
         elif declared is not None and declared.numpy in HALVES and expr_dtype(expr) == "float32":
             original = [p for p in params if self._widened.get(p) is expr]
             narrow = relax.op.astype(expr, declared.numpy)
-            expr = original[0] if original else self.builder.emit(narrow)
-        if any(expr.same_as(param) for param in params) or not isinstance(expr, relax.Var):
-            return expr
-        return self.builder.emit_output(expr)
+            expr = original[0] if original else self.emit(narrow)
+        return expr if any(expr.same_as(param) for param in params) else self.returned(expr)
 
     def entered(self, param: relax.Var, dtype: DType) -> Value:
         """A parameter as the nodes see it."""

@@ -102,8 +102,19 @@ class Importer(ABC):
     def place(self, name: str) -> Context:
         """Where something is computed that is no node."""
         return Context(
-            self.builder, 1, name, name, (), self.variables, self.symbols, stored=self.stored
-        )
+            self.builder, 1, name, name, (), self.variables, self.symbols, self.functions,
+            self.stored,
+        )  # fmt: skip
+
+    def emit(self, expr: relax.Expr) -> relax.Var:
+        """Bind a value that the model has no name for."""
+        return self.builder.emit(expr, self.functions.unused())
+
+    def returned(self, expr: relax.Expr) -> relax.Expr:
+        """A result of the function that is being converted into."""
+        if not isinstance(expr, relax.Var):
+            return expr
+        return self.builder.emit_output(expr, self.functions.unused("gv"))
 
     def shape_of(self, expr: relax.Expr) -> tuple[Size, ...] | None:
         """The dims of an expression, None where they are known at run time only."""
@@ -113,7 +124,7 @@ class Importer(ABC):
         """A half precision value as f32, any other as it is."""
         if expr_dtype(expr) not in HALVES:
             return expr
-        wide = self.builder.emit(relax.op.astype(expr, "float32"))
+        wide = self.emit(relax.op.astype(expr, "float32"))
         self._widened[expr] = wide
         return wide
 

@@ -239,7 +239,7 @@ class Walk(Importer):
         if isinstance(results, relax.Expr) and not isinstance(results, relax.Tuple):
             results = self.builder.normalize(results)
             if isinstance(results.ty, relax.TupleType):
-                bound = self.builder.emit(results)
+                bound = self.emit(results)
                 results = [relax.TupleGetItem(bound, i) for i in range(len(results.ty.fields))]
             else:
                 results = [results]

@@ -52,7 +52,9 @@ class Composite(OnnxOp):
                     made = self.expand(inner, inputs, attrs)
                     made = made if isinstance(made, tuple) else (made,)
                     results = [inner.emit(expr) for expr in made]
-                    returned = [inner.builder.emit_output(expr) for expr in results]
+                    returned = [
+                        inner.builder.emit_output(e, inner.functions.unused("gv")) for e in results
+                    ]
                 except Exception as err:  # raised below: a builder left open prints a warning
                     error, returned = err, []
             inner.builder.emit_func_output(

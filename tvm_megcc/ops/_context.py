@@ -95,7 +95,11 @@ class Context:
 
     def emit(self, expr: relax.Expr) -> relax.Var:
         """Bind an intermediate result to a variable, whose type is then known."""
-        return self.builder.emit(expr)
+        return self.builder.emit(expr, self.functions.unused())
+
+    def emit_output(self, expr: relax.Expr) -> relax.Var:
+        """Bind a result of the function under construction."""
+        return self.builder.emit_output(self.emit(expr), self.functions.unused("gv"))
 
     def new_dim(self, symbol: Symbol, variable: tirx.Var) -> Size:
         """A symbolic dim that is new in the function, with its bounds."""
@@ -109,7 +113,7 @@ class Context:
 
     def stored_as(self, expr: relax.Expr, dtype: str) -> relax.Var:
         """Bind a result that holds values of a storage type."""
-        var = self.builder.emit(expr)
+        var = self.emit(expr)
         self.stored[var] = dtype
         return var
 

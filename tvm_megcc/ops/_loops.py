@@ -57,7 +57,7 @@ def over_rows(
             cut = 1 + len(states)
             after, made = step(inner, params[0], params[1:cut], params[cut:])
             # A parameter as it is, too, is a result of the block.
-            results = [inner.builder.emit_output(inner.emit(e)) for e in (*after, *made)]
+            results = [inner.emit_output(e) for e in (*after, *made)]
         inner.builder.emit_func_output(relax.Tuple(results))
     types = [
         relax.TensorType(ctx.prims([steps, *inner.shape(row)]), expr_dtype(row)) for row in made

@@ -82,7 +82,7 @@ def _coupled(ctx: Context, won: relax.Expr, classes: int) -> relax.Expr:
     with inner.builder.function("made", [counter, state]):
         with inner.builder.dataflow():
             again, after = _step(inner, matrix, own, state, classes)
-            results = [inner.builder.emit_output(inner.emit(e)) for e in (again, after)]
+            results = [inner.emit_output(e) for e in (again, after)]
         inner.builder.emit_func_output(relax.Tuple(results))
     result = loop(
         ctx.builder,

@@ -26,6 +26,8 @@ class Gemm(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         alpha, beta = attrs.get("alpha", 1.0), attrs.get("beta", 1.0)
         dtype = inputs.dtype(0)
+        if "int" in dtype:
+            alpha, beta = (self._whole(ctx, n, v) for n, v in (("alpha", alpha), ("beta", beta)))
         lhs = relax.op.permute_dims(inputs[0]) if attrs.get("transA", 0) else inputs[0]
         known = inputs.known(1)
         if known is not None:
@@ -47,3 +49,12 @@ class Gemm(OnnxOp):
         else:
             bias = relax.op.multiply(inputs[2], ctx.const(beta, dtype))
         return relax.op.add(result, bias)
+
+    @staticmethod
+    def _whole(ctx: Context, name: str, factor: float) -> int:
+        """A factor of integers, as one: a product with a real number has no bits above 2^53."""
+        if factor != int(factor):
+            raise ctx.unsupported(
+                f"{name} is {factor} and its operands are integers", "give a whole number"
+            )
+        return int(factor)

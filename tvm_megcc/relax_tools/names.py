@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ATTRIBUTE = "tvm_megcc.names"
 
 #: Names that TVM gives variables: no value of a model is called so.
-ANONYMOUS = re.compile(r"(lv|gv)\d*")
+ANONYMOUS = re.compile(r"(lv|gv)(_?\d+)?")
 
 
 def with_names(mod: tvm.IRModule, names: Mapping[str, str]) -> tvm.IRModule:

@@ -49,7 +49,7 @@ MEGCC_INLINE float apply(float x, float a, float b) {
 #elif FUNC == MEGCC_ACT_GELU
   return 0.5f * x * (1.0f + megcc_erff(x * 0.70710678f));
 #elif FUNC == MEGCC_ACT_GELU_TANH
-  return 0.5f * x * (1.0f + megcc_tanhf(0.79788456f * (x + 0.044715f * (x * x * x))));
+  return x / (1.0f + megcc_expf(-1.5957691f * (x + 0.044715f * (x * x * x))));
 #elif FUNC == MEGCC_ACT_ELU
   return x < 0.0f ? a * megcc_expm1f(x) : x;
 #elif FUNC == UNARY_EXP

@@ -60,7 +60,7 @@ _REFERENCES = {
     "hardswish": lambda x, a, b: x * np.clip(x / 6 + 0.5, 0, 1),
     "leaky_relu": lambda x, a, b: np.where(x < 0, a * x, x),
     "gelu": lambda x, a, b: x / 2 * (1 + _ERF(x / np.sqrt(2))),
-    "gelu_tanh": lambda x, a, b: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+    "gelu_tanh": lambda x, a, b: x / (1 + np.exp(-np.sqrt(8 / np.pi) * (x + 0.044715 * x**3))),
     "elu": lambda x, a, b: np.where(x < 0, a * np.expm1(x), x),
     "exp": lambda x, a, b: np.exp(x),
     "log": lambda x, a, b: np.log(x),
@@ -89,14 +89,19 @@ def reference(f, inputs):
 def check(f, got, want):
     """Relative 5e-7 (four ulps) or absolute 2e-7 (1 + |x|) where results cancel or underflow.
 
-    In f16 both are rounded: two ulps.
+    In f16 both are rounded: two ulps. That of gelu_tanh does not cancel: as far as exp's argument
+    is exact, its result is.
     """
     (g,), (w,) = got, want
-    relative = 2e-3 if g.dtype == np.float16 else 5e-7
+    relative, slack = 5e-7, 3e-7 * _slack(f)
+    if g.dtype == np.float16:
+        relative = 2e-3
+    elif _NAMES[f["func"]] == "gelu_tanh":
+        relative, slack = 1.2e-5, 1e-36
     same = (g == w) | (np.isnan(g) & np.isnan(w))
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(g.astype(np.float64) - w)
-        close = error <= relative * np.abs(w.astype(np.float64)) + 3e-7 * _slack(f)
+        close = error <= relative * np.abs(w.astype(np.float64)) + slack
     bad = np.flatnonzero(~(same | (np.isfinite(w) & close)))
     if not bad.size:
         return ""

@@ -38,9 +38,7 @@ def body_function(
                     values = convert()
                     refuse_storage(importer, values)
                     results = [importer.expr(value) for value in values]
-                    returned = [
-                        builder.emit_output(r) if isinstance(r, relax.Var) else r for r in results
-                    ]
+                    returned = [importer.returned(r) for r in results]
                 except Exception as err:  # raised below: a builder left open prints a warning
                     error, returned = err, []
             builder.emit_func_output(returned[0] if len(returned) == 1 else relax.Tuple(returned))
@@ -72,7 +70,7 @@ def of_rank(importer: Importer, value: Value, rank: int, port: onnx.ValueInfoPro
     shape = importer.shape_of(value) if isinstance(value, relax.Expr) else None
     if shape is None or len(shape) == rank or any(dim != 1 for dim in shape):
         return value
-    return importer.builder.emit(relax.op.reshape(value, [1] * rank))
+    return importer.emit(relax.op.reshape(value, [1] * rank))
 
 
 def refuse_storage(importer: Importer, values: Iterable[Value]) -> None:
@@ -102,7 +100,7 @@ def with_dims(
     importer: Importer, value: relax.Expr, shape: Iterable[Size | None], name: str
 ) -> relax.Expr:
     """A result with its dims; those that are None are sizes of their own, read during the run."""
-    value = importer.builder.emit(value)
+    value = importer.emit(value)
     if importer.shape_of(value) is not None:
         return value
     dims: list[Any] = []

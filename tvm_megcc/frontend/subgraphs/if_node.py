@@ -66,7 +66,7 @@ def convert_if(
         return _only(importer, node, condition, fits, importer.branch(graphs[fits], scope))
     (first, shapes, forms), (second, other_shapes, other_forms) = made  # type: ignore[misc]
     _check_forms(importer.context(node), forms, other_forms)
-    choice = importer.builder.emit(relax.op.reshape(importer.expr(condition), []))
+    choice = importer.emit(relax.op.reshape(importer.expr(condition), []))
     name = function_name(node)
     result = control_flow.branches(
         importer.builder, importer.functions, name, choice, first, second

@@ -223,7 +223,7 @@ class Iterations:
 
     def _flag(self, value: Value) -> relax.Expr:
         """A condition as the loop takes it."""
-        return self.importer.builder.emit(relax.op.reshape(self.importer.expr(value), []))
+        return self.importer.emit(relax.op.reshape(self.importer.expr(value), []))
 
     def _flag_expr(self, started: Value | None) -> relax.Expr:
         return self.ctx.const(True, "bool") if started is None else self._flag(started)

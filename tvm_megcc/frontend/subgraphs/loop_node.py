@@ -66,7 +66,7 @@ def _converted(
     def convert(params: Sequence[relax.Expr]) -> list[Value]:
         number, *given = params
         if _declared_rank(body.input[0]) == 1:
-            number = importer.builder.emit(relax.op.reshape(number, [1]))
+            number = importer.emit(relax.op.reshape(number, [1]))
         # In an iteration the condition holds.
         known: dict[str, Value] = {first: number, condition: np.array(True)}
         known |= zip(states, shaped(given, forms), strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import count
 
 import tvm
 from tvm import relax
@@ -74,6 +75,15 @@ class Functions:
 
     def __init__(self) -> None:
         self._found: dict[relax.GlobalVar, relax.Function] = {}
+        self._names = count()
+
+    def unused(self, prefix: str = "lv") -> str:
+        """A name for a variable that none has, of whichever function of the module.
+
+        Those that a builder gives begin anew in every function: by such a name, what is known of
+        one function's variable is believed of another's.
+        """
+        return f"{prefix}_{next(self._names)}"
 
     def add(self, name: str, func: relax.Function) -> relax.GlobalVar:
         """What to call the function by; its name is changed where it is taken."""
