@@ -115,13 +115,25 @@ def by_ort(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> l
     operands = {
         n: (a.view(np.uint16) if a.dtype == _BF16 else a, element(a)) for n, a in feeds.items()
     }
-    answer, more = runtime.run(single(node, opsets, arrays).SerializeToString(), operands)
+    model = single(node, opsets, arrays)
+    answer, more = runtime.run(model.SerializeToString(), operands)
     if isinstance(answer, str):
         raise Refused(answer, bool(more))
+    if node.op_type == "Loop" and _is_guessed(model, answer):
+        raise Refused("it takes what a loop that never ran did not make for scalars", missing=True)
     found = [
         r.view(_BF16) if t == "tensor(bfloat16)" else r for r, t in zip(answer, more, strict=True)
     ]
     return texts.with_nan(node, arrays, found, lambda n, a: by_ort(n, opsets, a))
+
+
+def _is_guessed(model: onnx.ModelProto, results: Sequence[Array]) -> bool:
+    """Whether a loop's output has no elements, and nobody knows of how many axes it has none."""
+    ports = onnx.shape_inference.infer_shapes(model, data_prop=True).graph.output
+    return any(
+        result.shape == (0,) and len(port.type.tensor_type.shape.dim) != 1
+        for port, result in zip(ports, results, strict=True)
+    )
 
 
 #: (a node of a body, the values that are there, its results) -> others in their place.

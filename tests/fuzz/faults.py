@@ -22,6 +22,7 @@ _OF_SOMETHING = {f"Reduce{kind}" for kind in ("LogSum", "LogSumExp", "Max", "Mea
 #: Functions of reals, which ONNX has for integers before opset 28: theirs is cut to an integer.
 REAL = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
 
+_POOLS = ("AveragePool", "LpPool", "MaxPool")
 _LAYERS = ("LSTM", "GRU", "RNN", "DynamicQuantizeLSTM")
 _LOSSES = ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 
@@ -57,9 +58,10 @@ def for_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto
     """The node as ONNX Runtime takes it as it is meant.
 
     ONNX says that a SAME ConvTranspose has input * stride elements; ONNX Runtime gives fewer where
-    the kernel reaches no further, unless their number is given.
+    the kernel reaches no further, unless their number is given. A SAME pool it pads as if the
+    window had no dilations.
     """
-    node = _counted_from_the_start(node, arrays)
+    node = _padded(_counted_from_the_start(node, arrays), arrays)
     given = _attributes(node)
     if node.op_type != "ConvTranspose" or "output_shape" in given or not _is_short(node, arrays):
         return node
@@ -70,6 +72,23 @@ def for_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto
     sizes = [size * stride for size, stride in zip(dims, strides, strict=True)]
     made.attribute.append(helper.make_attribute("output_shape", sizes))
     return made
+
+
+def _padded(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto:
+    """A SAME pool with dilations, padded as ONNX says, in numbers."""
+    given = _attributes(node)
+    dilations = given.get("dilations", [1])
+    if node.op_type not in _POOLS or not _is_same(node) or max(dilations) == 1:
+        return node
+    sizes, kernel = arrays[node.input[0]].shape[2:], given["kernel_shape"]
+    rows = zip(sizes, kernel, given.get("strides", [1] * len(kernel)), dilations, strict=True)
+    totals = [max((-(-n // s) - 1) * s + (k - 1) * d + 1 - n, 0) for n, k, s, d in rows]
+    small, large = [t // 2 for t in totals], [t - t // 2 for t in totals]
+    pads = [*large, *small] if given["auto_pad"] == b"SAME_LOWER" else [*small, *large]
+    kept = {name: value for name, value in given.items() if name not in ("auto_pad", "ceil_mode")}
+    return helper.make_node(
+        node.op_type, node.input, node.output, node.name, domain=node.domain, **kept, pads=pads
+    )
 
 
 def _counted_from_the_start(
@@ -93,8 +112,9 @@ def for_reference(
     """The node and its operands as the reference takes them as they are meant.
 
     It aligns the corners of a length that is no integer, ``scale * dim``: so it is told the sizes.
+    Of a SAME_LOWER pool it leaves the last window out where the stride does not divide the size.
     """
-    node = _counted_from_the_start(node, arrays)
+    node = _padded(_counted_from_the_start(node, arrays), arrays)
     given = _attributes(node)
     mode = given.get("coordinate_transformation_mode", b"")
     if node.op_type != "Resize" or mode != b"align_corners" or len(node.input) < 3:
@@ -165,7 +185,12 @@ def _is_short(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
     extra = given.get("output_padding", [0] * rank)
     rows = zip(kernel, dilations, extra, strides, strict=True)
     short = any((k - 1) * d + 1 + e < s for k, d, e, s in rows)
-    return b"SAME" in given.get("auto_pad", b"") and short
+    return _is_same(node) and short
+
+
+def _is_same(node: onnx.NodeProto) -> bool:
+    """Whether a node has as many windows as strides, whatever padding that takes."""
+    return b"SAME" in _attributes(node).get("auto_pad", b"")
 
 
 def of_reference(
@@ -251,6 +276,32 @@ def undefined(node: onnx.NodeProto, values: Mapping[str, Array]) -> str:
     if node.op_type == "Inverse" and _is_singular(operands[0]):
         return "a singular matrix has no inverse"
     return ""
+
+
+#: The operand of these that says which keys are padding.
+_PADDING = {"Attention": 3, "MultiHeadAttention": 4}
+
+
+def blind(node: onnx.NodeProto, values: Mapping[str, Array]) -> Array:
+    """``[batch]``: whether all keys that a query sees are padding.
+
+    It is told by adding -10000 to their scores, of which three digits are left in f32 then: their
+    softmax, which is over nothing else there, is one of roundings.
+    """
+    batch, index = values[node.input[0]].shape[0], _PADDING.get(node.op_type, len(node.input))
+    none, given = np.zeros(batch, bool), _attributes(node)
+    if node.domain != "com.microsoft" or index >= len(node.input) or not node.input[index]:
+        return none
+    mask, causal = values[node.input[index]], given.get("unidirectional", 0)
+    if abs(given.get("mask_filter_value", -1e4)) < 1e3 or mask.ndim not in (1, 2, 3):
+        return none
+    if mask.ndim == 1:
+        starts = mask[batch:] if mask.size == 2 * batch else np.zeros(batch, np.int32)
+        return (mask[:batch] <= starts) | (causal and starts > 0)
+    seen = (mask != 0).reshape(len(mask), -1, mask.shape[-1])
+    if causal:  # a later query sees more, and this one at least the first key
+        return ~seen[..., :1].all(axis=(1, 2))
+    return ~seen.any(axis=2).all(axis=1)
 
 
 def _is_singular(matrices: Array) -> bool:

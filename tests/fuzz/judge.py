@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from tests.fuzz import evaluate
+from tests.fuzz import evaluate, faults
 from tests.fuzz.bodies import BODIES
 from tests.fuzz.data import Random
 from tests.fuzz.evaluate import Array, Refused, is_float
@@ -97,7 +97,12 @@ def _signed(shake: Random, node: onnx.NodeProto, result: Array) -> Array:
 
 
 def _nowhere(node: onnx.NodeProto, values: Mapping[str, Array], result: Array) -> Array:
-    """Samples of a grid, NaN for those at a position that is none: of these ONNX says nothing."""
+    """NaN for what the texts say nothing of: samples of a grid at a position that is none, and
+    what a query is given that sees no key."""
+    if node.op_type in ("Attention", "MultiHeadAttention") and is_float(result.dtype):
+        lost = faults.blind(node, values)
+        lost = lost.reshape(-1, *[1] * (result.ndim - 1))
+        return np.where(lost, np.nan, result) if result.shape[:1] == lost.shape[:1] else result
     if node.op_type != "GridSample":
         return result
     lost = np.isnan(values[node.input[1]].astype(np.float64)).any(axis=-1)

@@ -157,3 +157,30 @@ def test_corners_are_those_of_a_length_that_is_an_integer(
     np.testing.assert_allclose(found, want, rtol=1e-6)
     monkeypatch.setattr(faults, "for_reference", lambda *given: given)
     assert not np.allclose(evaluate.by_reference(made, {"": 19}, feed)[0], want)
+
+
+@pytest.mark.parametrize("op", ["AveragePool", "LpPool", "MaxPool"])
+@pytest.mark.parametrize("side", ["SAME_UPPER", "SAME_LOWER"])
+def test_a_same_pool_has_as_many_windows_as_strides(op: str, side: str) -> None:
+    made = node(op, "x", kernel_shape=[2, 3], strides=[2, 1], dilations=[1, 2], auto_pad=side)
+    feed = {"x": np.random.default_rng(1).random((1, 2, 5, 7), np.float32)}
+    found = [f(made, {"": 22}, feed)[0] for f in (evaluate.by_ort, evaluate.by_reference)]
+    assert found[0].shape == (1, 2, 3, 7)
+    np.testing.assert_allclose(*found, rtol=1e-6)
+
+
+def test_a_query_that_sees_no_key_is_blind() -> None:
+    names = ["q", "k", "v", "", "m"]
+    made = helper.make_node("MultiHeadAttention", names, ["y"], domain="com.microsoft", num_heads=1)
+    causal = helper.make_node(
+        "MultiHeadAttention", names, ["y"], domain="com.microsoft", num_heads=1, unidirectional=1
+    )
+    for mask, plain, later in (
+        ([2, 0], [0, 1], [0, 1]),
+        ([2, 3, 0, 1], [0, 0], [0, 1]),
+        ([[1, 0, 0], [0, 0, 1]], [0, 0], [0, 1]),
+        ([[0, 0, 0], [1, 1, 1]], [1, 0], [1, 0]),
+    ):
+        values = {"q": np.zeros((2, 3, 4)), "m": np.array(mask, np.int32)}
+        assert faults.blind(made, values).tolist() == plain
+        assert faults.blind(causal, values).tolist() == later

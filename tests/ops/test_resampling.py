@@ -43,6 +43,15 @@ def test_resize_nearest(coordinates, rounding):
     check_node("Resize", scales(1, 1, 2, 0.6), opset, mode="nearest", **attrs)
 
 
+@pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil"])
+def test_resize_nearest_takes_what_is_next_to_the_middle_for_it(rounding):
+    """2 / (4 / 7) is 3.5, and 3.4999998 in f32."""
+    given = [rand(1, 9, 7, 17), NOTHING, NOTHING, Weight([1, 10, 4, 5], "int64")]
+    for coordinates in ("asymmetric", "half_pixel"):
+        attrs = dict(coordinate_transformation_mode=coordinates, nearest_mode=rounding)
+        check_node("Resize", given, 19, mode="nearest", **attrs)
+
+
 def test_resize_nearest_doubled():
     attrs = dict(coordinate_transformation_mode="asymmetric", nearest_mode="floor")
     imported = check_node("Resize", scales(1, 1, 2, 2), 13, mode="nearest", **attrs)

@@ -64,6 +64,20 @@ def test_resize_nearest(rounding: str, tmp_path: Path) -> None:
     check(resize("scales", OPEN, **attrs), tmp_path, feeds("scales", SCALES), close=0)
 
 
+@pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil"])
+def test_resize_nearest_takes_what_is_next_to_the_middle_for_it(
+    rounding: str, tmp_path: Path
+) -> None:
+    """2 / (4 / 7) is 3.5, and 3.4999998 in f32."""
+    image = RNG.uniform(size=(1, 2, 7, 17)).astype("f4")
+    rows = [(1, 2, 4, 5), (1, 2, 5, 9), (1, 2, 6, 12)]
+    for coordinates in ("asymmetric", "half_pixel"):
+        attrs = dict(nearest_mode=rounding, coordinate_transformation_mode=coordinates)
+        proto = resize("sizes", OPEN, mode="nearest", **attrs)
+        (folder := tmp_path / coordinates).mkdir()
+        check(proto, folder, feeds("sizes", rows, image), close=0)
+
+
 def test_resize_as_tensorflow_does_nearest(tmp_path: Path) -> None:
     attrs = dict(nearest_mode="floor", coordinate_transformation_mode="tf_half_pixel_for_nn")
     node = helper.make_node("Resize", ["x", "roi", "s"], ["y"], mode="nearest", **attrs)

@@ -191,6 +191,7 @@ class Walk(Importer):
                 values = agreed(ctx, own.labels, values, attrs)
             inputs = Inputs(ctx, values, lambda i: self.expr(values[i]))
             if own is not None:
+                own.refuse_several(ctx, inputs)
                 results = own.convert(ctx, inputs, attrs)
             elif _stock.has(node.domain, node.op_type):
                 results = _stock.convert(ctx, inputs, attrs)

@@ -307,13 +307,18 @@ class Context:
 
     def unsupported(self, fact: str, remedy: str) -> UnsupportedError:
         """The error to raise: node, fact, remedy."""
-        return UnsupportedError(f"{self.label}: {fact}; {remedy}")
+        return UnsupportedError(f"{self.label}: {_brief(fact)}; {remedy}")
 
     def ill_typed(self, fact: str) -> IllTypedError:
         """The error to raise where no implementation could run the node with these shapes."""
         return IllTypedError(
-            f"{self.label}: {fact}; give other --input-shapes or correct the model"
+            f"{self.label}: {_brief(fact)}; give other --input-shapes or correct the model"
         )
+
+
+def _brief(fact: str) -> str:
+    """A fact without the middle of a list that nobody reads."""
+    return fact if len(fact) <= 400 else f"{fact[:200]} ... {fact[-100:]}"
 
 
 _FIX_SHAPE = "fix the model's dims with --input-shapes"

@@ -17,6 +17,7 @@ class CosineWindow(OnnxOp):
     """``sum(weights[k] * cos(2 * pi * k * n / length))``, in f64; symmetric ones are 1 shorter."""
 
     weights: ClassVar[tuple[float, ...]]
+    single = {0: "size"}
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         op = relax.op

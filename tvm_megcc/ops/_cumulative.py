@@ -23,9 +23,12 @@ class Cumulative(OnnxOp):
     #: What two elements become, and what goes with any element.
     combine: ClassVar[Callable[[Any, Any], Any]]
     neutral: ClassVar[int]
+    single = {1: "axis"}
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape, known = inputs.shape(0), inputs.ints(1)
+        if 0 in shape:
+            return inputs[0]
         if known is not None and shape:
             axis = normal_axis(int(known[0]), len(shape))
             return ctx.builder.emit_te(

@@ -170,6 +170,11 @@ class Inputs(Sequence[Any]):
         value = self._values[index]
         return value.shape if isinstance(value, _ARRAYS) else self._ctx.shape(value)
 
+    def shape_or_none(self, index: int) -> tuple[Size, ...] | None:
+        """Dims of an operand, None where they are known at run time only."""
+        value = self._values[index]
+        return value.shape if isinstance(value, _ARRAYS) else self._ctx.shape_or_none(value)
+
     def static_shape(self, index: int) -> tuple[int, ...]:
         """Dims of an operand, all ints, else an `UnsupportedError`."""
         return self._ctx.static(self.shape(index))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any, ClassVar, TypeAlias
 
 from tvm import relax
 
+from ..dims import is_static
 from ._agree import Labels, Shape
 from ._arithmetic import Known
 from ._context import Attrs, Context
@@ -38,6 +40,8 @@ class OnnxOp(ABC):
         operands are folded.
     random : bool
         The same operands may give other results: never folded.
+    single : mapping of int to str
+        The operands that have one element, and what ONNX calls them.
     data_dependent : bool
         Its results have dims that are known at run time only, whatever TVM infers for some of them.
     """
@@ -49,11 +53,19 @@ class OnnxOp(ABC):
     moves: ClassVar[Sequence[int]] = ()
     carries: ClassVar[Sequence[int]] = ()
     takes_storage: ClassVar[bool] = False
+    single: ClassVar[Mapping[int, str]] = {}
     data_dependent: ClassVar[bool] = False
 
     @abstractmethod
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         """Build the node's outputs; an output the node leaves out may be left out at the end."""
+
+    def refuse_several(self, ctx: Context, inputs: Inputs) -> None:
+        """Raise an `IllTypedError` where an operand of the `single` has not one element."""
+        for index, name in self.single.items():
+            shape = inputs.shape_or_none(index) if inputs.has(index) else None
+            if shape is not None and is_static(shape) and prod(shape) != 1:
+                raise ctx.ill_typed(f"its {name} has {prod(shape)} elements, not one")
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         """For each operand its axes' labels: dims of one label have to be equal (see `_agree`).

@@ -21,6 +21,7 @@ class Optimiser(OnnxOp):
     domain = "ai.onnx.preview.training"
     #: How many states there are to a tensor.
     states: ClassVar[int]
+    single = {0: "learning rate", 1: "number of updates"}
 
     @abstractmethod
     def update(

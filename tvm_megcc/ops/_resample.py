@@ -107,10 +107,14 @@ _COORDINATES: dict[str, Callable[[Floats, f32, Axis], Floats]] = {
     "tf_crop_and_resize": _crop,
 }
 
+#: So far from the middle between two elements is the middle, as ONNX Runtime has it: by how the
+#: f32 of a scale was rounded, a position would be on one side of it or the other.
+NEAR = 1e-6
+
 #: ``simple`` is what Upsample and Resize did before opset 11.
 _ROUND: dict[str, Callable[[Floats, float], Any]] = {
-    "round_prefer_floor": lambda x, scale: np.ceil(x - f32(0.5)),
-    "round_prefer_ceil": lambda x, scale: np.floor(x + f32(0.5)),
+    "round_prefer_floor": lambda x, scale: np.ceil(x - f32(0.5) - f32(NEAR)),
+    "round_prefer_ceil": lambda x, scale: np.floor(x + f32(0.5) + f32(NEAR)),
     "floor": lambda x, scale: np.floor(x),
     "ceil": lambda x, scale: np.ceil(x),
     "simple": lambda x, scale: np.ceil(x) if scale < 1 else np.trunc(x),

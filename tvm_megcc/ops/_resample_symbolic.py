@@ -17,7 +17,7 @@ from ..dims import Size
 from ._antialias_data import filtered
 from ._context import Context, expr_dtype
 from ._fixed_point import table_at_run_time
-from ._resample import Options
+from ._resample import NEAR, Options
 
 Expr: TypeAlias = relax.Expr
 op = relax.op
@@ -170,6 +170,10 @@ _COORDINATES: dict[str, Callable[[_Table], Expr]] = {
 }
 
 
+def _less(t: _Table, x: Expr, number: float) -> Expr:
+    return op.subtract(x, t.number(number))
+
+
 def _simple(t: _Table, x: Expr) -> Expr:
     if isinstance(t.given, float):
         return op.ceil(x) if t.given < 1 else op.floor(x)
@@ -177,8 +181,8 @@ def _simple(t: _Table, x: Expr) -> Expr:
 
 
 _ROUND: dict[str, Callable[[_Table, Any], Expr]] = {
-    "round_prefer_floor": lambda t, x: op.ceil(op.subtract(x, t.number(0.5))),
-    "round_prefer_ceil": lambda t, x: op.floor(op.add(x, t.number(0.5))),
+    "round_prefer_floor": lambda t, x: op.ceil(_less(t, _less(t, x, 0.5), NEAR)),
+    "round_prefer_ceil": lambda t, x: op.floor(_less(t, _less(t, x, -0.5), -NEAR)),
     "floor": lambda t, x: op.floor(x),
     "ceil": lambda t, x: op.ceil(x),
     "simple": _simple,

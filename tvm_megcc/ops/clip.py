@@ -19,6 +19,7 @@ class Clip(OnnxOp):
     """``clip`` with constant bounds, ``nn.relu`` for a lone lower bound of 0, else max and min."""
 
     name = "Clip"
+    single = {1: "min", 2: "max"}
 
     def on_sizes(self, operands: Sequence[Any], attrs: Attrs) -> Known:
         low, high = (single(operands[k]) if k < len(operands) else None for k in (1, 2))

@@ -38,6 +38,7 @@ class DFT(OnnxOp):
 
     name = "DFT"
     slow = True
+    single = {1: "dft_length", 2: "axis"}
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)

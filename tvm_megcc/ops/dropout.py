@@ -15,6 +15,7 @@ class Dropout(OnnxOp):
     """
 
     name = "Dropout"
+    single = {1: "ratio", 2: "training_mode"}
     random = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -20,6 +20,13 @@ class MelWeightMatrix(OnnxOp):
     """Triangles between neighbouring edges, which are as far apart in mel, in whole bins."""
 
     name = "MelWeightMatrix"
+    single = {
+        0: "num_mel_bins",
+        1: "dft_length",
+        2: "sample_rate",
+        3: "lower_edge_hertz",
+        4: "upper_edge_hertz",
+    }
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         op = relax.op

@@ -23,6 +23,7 @@ class NonMaxSuppression(OnnxOp):
 
     name = "NonMaxSuppression"
     slow = True
+    single = {2: "max_output_boxes_per_class", 3: "iou_threshold", 4: "score_threshold"}
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         return [["batch", "box"], ["batch", None, "box"], *([] for _ in shapes[2:])]

@@ -21,6 +21,7 @@ class OneHot(OnnxOp):
     """
 
     name = "OneHot"
+    single = {1: "depth"}
 
     def generated(self, operands: Sequence[Any]) -> int:
         return int(operands[0].size) * int(operands[1].reshape(-1)[0])

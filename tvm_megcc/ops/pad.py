@@ -23,6 +23,7 @@ class Pad(OnnxOp):
 
     name = "Pad"
     moves = (0, 2)
+    single = {2: "constant_value"}
 
     def only_moves(self, attrs: Attrs) -> bool:
         return "value" not in attrs  # opset 2: a number besides the elements

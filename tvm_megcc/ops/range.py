@@ -22,6 +22,7 @@ class Range(OnnxOp):
     """``arange`` from 0, times the step, plus the start."""
 
     name = "Range"
+    single = {0: "start", 1: "limit", 2: "delta"}
 
     def on_sizes(self, operands: Sequence[Any], attrs: Attrs) -> Known:
         start, limit, delta = (Real.of(items_of(o).reshape(-1)[0]) for o in operands)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import add
 
+import numpy as np
 from tvm import relax
 
 from . import Context
@@ -29,10 +30,13 @@ class ReduceMean(Reduction):
     def reduce(self, ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
         if not axes:
             return x
-        dtype = expr_dtype(x)
+        dtype, shape = expr_dtype(x), ctx.shape(x)
+        of = volume([shape[a] for a in axes])
+        if of == 0:  # TVM divides by it when it compiles
+            none = 0 if "int" in dtype else np.nan
+            return relax.op.add(relax.op.sum(x, axes, keep), ctx.const(none, dtype))
         if "int" not in dtype:
             return relax.op.mean(x, axes, keep)
         # TVM's mean of int32 is int64 once it is legalised.
-        shape = ctx.shape(x)
-        count = ctx.reshape(ctx.sizes([volume([shape[a] for a in axes])], dtype), [])
+        count = ctx.reshape(ctx.sizes([of], dtype), [])
         return relax.op.divide(relax.op.sum(x, axes, keep), count)

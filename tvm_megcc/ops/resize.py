@@ -62,6 +62,8 @@ class Resize(OnnxOp):
         if inputs.is_read(3):
             return plan_by_sizes(ctx, inputs, 3, axes, policy)
         wanted = inputs.need_ints(3, "its sizes")
+        if len(wanted) != len(axes):
+            raise ctx.unsupported(f"{len(wanted)} sizes for {len(axes)} axes", "give one for each")
         sizes: list[Size] = list(shape)
         for axis, size in zip(axes, wanted, strict=True):
             sizes[axis] = size

@@ -15,6 +15,7 @@ class STFT(OnnxOp):
 
     name = "STFT"
     slow = True
+    single = {1: "frame_step", 3: "frame_length"}
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)

@@ -17,6 +17,7 @@ class TopK(OnnxOp):
     """``topk``; where k is computed at run time, the first k of all elements sorted."""
 
     name = "TopK"
+    single = {1: "k"}
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)

@@ -13,6 +13,7 @@ class Trilu(OnnxOp):
     """``triu`` or ``tril``; one ``where`` over places if the diagonal is computed at run time."""
 
     name = "Trilu"
+    single = {1: "k"}
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         upper, shape = bool(attrs.get("upper", 1)), inputs.shape(0)
