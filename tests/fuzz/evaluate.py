@@ -159,7 +159,7 @@ def by_reference(
     ------
     Refused
     """
-    if text := faults.of_reference(node, opsets, arrays):
+    if text := faults.of_reference(node, arrays):
         raise Refused(text, missing=True)
     if resize := faults.resized(node):
         return by_reference(resize, {**opsets, "": 13}, arrays, double)

@@ -193,13 +193,9 @@ def _is_same(node: onnx.NodeProto) -> bool:
     return b"SAME" in _attributes(node).get("auto_pad", b"")
 
 
-def of_reference(
-    node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Mapping[str, Array]
-) -> str:
+def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
     """Why the answer of `onnx.reference` is none; empty where it is one."""
     given = _attributes(node)
-    if node.op_type == "BatchNormalization" and opsets[""] < 14:
-        return "it moves the running statistics towards the operand's own before it uses them"
     if node.op_type == "Resize" and given.get("antialias", 0):
         if arrays[node.input[0]].dtype.kind in "iu":
             return "it cuts once what ONNX Runtime rounds after every axis; ONNX says nothing of it"

@@ -7,6 +7,7 @@ the spread; an integer that is not the same in all of them is anybody's.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -399,7 +400,8 @@ class Judge:
             if shake is not None:
                 loosen = self._loosening(shake, _ANY[number or 0])
                 if node.op_type in BODIES:
-                    results = self._loose_inside(node, values, results, loosen)
+                    inside = self._moving(shake, loosen)
+                    results = self._loose_inside(node, values, results, inside)
                 results = loosen(node, values, results)
             values.update(zip(names, results, strict=True))
         return values
@@ -416,6 +418,25 @@ class Judge:
 
         return loosen
 
+    def _moving(self, shake: Random, loosen: evaluate.After) -> evaluate.After:
+        """What also moves the operands and results of a body's nodes that round."""
+
+        def moved(
+            node: onnx.NodeProto, values: Mapping[str, Array], results: list[Array]
+        ) -> list[Array]:
+            floats = [r for r in results if is_float(r.dtype)]
+            if node.op_type not in BODIES and not all(map(_is_narrow, floats)):
+                operands = {n: self._moved(shake, n, values[n]) for n in evaluate.reads(node) if n}
+                with contextlib.suppress(Refused):
+                    again = evaluate.by_reference(
+                        node, self.graph.opsets, {**values, **operands}, double=True
+                    )
+                    if [a.shape for a in again] == [r.shape for r in results]:
+                        results = [self._moved(shake, "", a) for a in again]
+            return loosen(node, values, results)
+
+        return moved
+
     def _loose_inside(
         self,
         node: onnx.NodeProto,
@@ -423,7 +444,7 @@ class Judge:
         results: list[Array],
         loosen: evaluate.After,
     ) -> list[Array]:
-        """A Loop's results, those of them other that depend on an element which may be any."""
+        """A body's results, those of them other that depend on what is rounded, or may be any."""
         opsets = self.graph.opsets
         try:
             plain = evaluate.by_reference(node, opsets, values, double=True)

@@ -67,11 +67,6 @@ OF_ORT: dict[str, tuple[onnx.NodeProto, dict[str, Array], Wrong]] = {
     ),
 }  # fmt: skip
 OF_REFERENCE: dict[str, tuple[onnx.NodeProto, int, dict[str, Array], Wrong]] = {
-    "BatchNormalization": (
-        node("BatchNormalization", "x s b m v"), 13,
-        {"x": ROW, **{n: np.full(3, n in "sv", np.float32) for n in "sbmv"}},
-        lambda y: not np.allclose(y, ROW, rtol=1e-4),
-    ),
     "Pad": (
         node("Pad", "x w", mode="reflect"), 17, {"x": np.arange(4), "w": np.array([-1, 1])},
         lambda y: list(y) != [1, 2, 3, 2],

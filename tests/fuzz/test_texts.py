@@ -82,6 +82,16 @@ def test_fast_gelu() -> None:
     np.testing.assert_allclose(found, want, atol=3e-7)
 
 
+@pytest.mark.parametrize("opset", [9, 13, 15])
+def test_batch_normalised(opset: int) -> None:
+    rng = np.random.default_rng(1)
+    feed = {"x": _f32(rng, 2, 3, 4), **{n: abs(_f32(rng, 3)) for n in "sbmv"}}
+    made = helper.make_node("BatchNormalization", ["x", *"sbmv"], ["y"], epsilon=1e-2)
+    (found,), (want,) = texts.run(made, feed), evaluate.by_ort(made, {"": opset}, feed)
+    assert texts.has(made, feed)
+    np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-6)
+
+
 def test_equal_halves_have_no_deviation() -> None:
     feed = {"x": np.full((1, 1, 1, 1), -0.7183, np.float16)}
     made = helper.make_node("MeanVarianceNormalization", ["x"], ["y"])

@@ -244,6 +244,16 @@ def fast_gelu(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     return [x / (1 + np.exp(-2 * t))]
 
 
+def batch_normalised(given: Mapping[str, Any], operands: Operands) -> list[Array]:
+    """By the statistics that are given; the reference (onnx 1.23) moves them before opset 14."""
+    x, *rest = operands
+    assert x is not None
+    row = [1, -1, *[1] * (x.ndim - 2)]
+    scale, shift, mean, variance = (a.reshape(row) for a in rest if a is not None)
+    epsilon = variance.dtype.type(np.float32(given.get("epsilon", 1e-5)))
+    return [(x - mean) / np.sqrt(variance + epsilon) * scale + shift]
+
+
 def normalised(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     """``(x - mean) / (deviation + 1e-9)``: no f16 has that number, so in f64.
 
@@ -267,6 +277,7 @@ _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "QuickGelu": quick_gelu,
     "FastGelu": fast_gelu,
     "MeanVarianceNormalization": normalised,
+    "BatchNormalization": batch_normalised,
     **{op: layer(op) for op in _STEPS},
 }
 
@@ -283,6 +294,9 @@ def has(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
         return all(arrays[name].dtype.kind in "iu" for name in node.input if name)
     if node.op_type == "OneHot":
         return True
+    if node.op_type == "BatchNormalization":  # not in training
+        trains = any(a.name == "training_mode" and a.i for a in node.attribute)
+        return not trains and not any(node.output[1:]) and arrays[node.input[0]].ndim > 1
     return _dtype(node, arrays).kind == "f"
 
 

@@ -60,6 +60,10 @@ class Said:
             for var in relax.analysis.free_vars(value):
                 readers.setdefault(var, []).append(user)
         found = {v for v in (*bound, *func.params) if v.name in self.full or not _is_float(v)}
+        # What is checked but not read says nothing of what it is made of.
+        found |= (
+            bound.keys() - readers.keys() - results - {v for v in bound if v.name in self.others}
+        )
         waiting = list(found)
         while waiting:
             value = bound.get(waiting.pop())
