@@ -156,7 +156,7 @@ def scan(s: Sketch) -> None:
         return
     made = {o for node in inner.nodes for o in node.output}
     rows = [n for n in inner.made if n in made and inner.values[n].size < 60]
-    scanned = [_identity(inner, s.rng.one(rows))]
+    scanned = [_identity(inner, s.rng.one(rows or merged))]
     body = _graph(inner, "body", given, [_identity(inner, merged[0]), *scanned])
     attrs: dict[str, object] = {"num_scan_inputs": 1, "body": body}
     if axis or s.rng.chance(0.3):
