@@ -266,6 +266,9 @@ def undefined(node: onnx.NodeProto, values: Mapping[str, Array]) -> str:
         last, total = (values[name] for name in node.input[5:7])
         if total.max(initial=0) == operands[0].shape[1] and (last + 1 < total).any():
             return "in a prompt, the rows behind a sequence's end are padding"
+    if node.op_type in ("DynamicQuantizeLSTM", "DynamicQuantizeMatMul"):
+        if not np.isfinite(operands[0]).all():
+            return "numbers that are none have no range to be quantised in"
     if node.op_type == "DynamicQuantizeLSTM" and len(node.input) > 4 and node.input[4]:
         if np.unique(values[node.input[4]]).size > 1:
             return "it says not which steps of sequences of several lengths share a range"

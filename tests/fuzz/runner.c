@@ -46,9 +46,12 @@ static void *block(size_t n) {
   return data;
 }
 
+// What has more bytes is there to be refused.
+static int fits(size_t n) { return n <= (size_t)1 << 28; }
+
 static void *allocate(void *user, size_t n) {
   (void)user;
-  return n > (size_t)1 << 28 ? NULL : block(n);
+  return fits(n) ? block(n) : NULL;
 }
 
 static void release(void *user, void *data, size_t n) {
@@ -93,10 +96,7 @@ static megcc_status_t prepare(struct run *r, const uint32_t *const *inputs, enum
                                      (const int32_t *)(inputs[i] + 1)));
   }
   TRY(ARENA, megcc_arena_bytes(r->context, &n));
-  if (n > (size_t)1 << 28) {
-    *stage = ARENA;
-    return MEGCC_ERR_MEMORY;
-  }
+  TRY(ARENA, fits(n) ? MEGCC_OK : MEGCC_ERR_MEMORY);
   r->arena = block(n);
   TRY(ARENA, megcc_set_arena(r->context, r->arena, n));
   for (i = 0; i < r->n_inputs; ++i) {
@@ -109,6 +109,7 @@ static megcc_status_t prepare(struct run *r, const uint32_t *const *inputs, enum
     megcc_tensor_info_t t;
     megcc_status_t status;
     TRY(OUTPUT, megcc_output_info(r->context, i, &t));
+    TRY(OUTPUT, fits(t.bytes) ? MEGCC_OK : MEGCC_ERR_MEMORY);
     r->outputs[i] = block(t.bytes);
     status = megcc_bind_output(r->context, i, r->outputs[i], t.bytes);
     if (status != MEGCC_ERR_DATA) TRY(OUTPUT, status);
