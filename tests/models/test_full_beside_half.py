@@ -64,6 +64,10 @@ ROWS: dict[str, tuple[list[onnx.NodeProto], tuple[int, ...], Mapping[str, np.nda
         [helper.make_node("Resize", ["x", "", "s"], ["y"], mode="linear")],
         (1, 2, 5, 5), {"s": np.array([1, 1, 1.4, 1.7], np.float32)},
     ),
+    "Attention": (  # by the functions that ONNX has of it
+        [helper.make_node("Attention", ["x", "k", "v"], ["y"])],
+        (1, 2, 4, 6), {"k": _numbers(1, 2, 5, 6), "v": _numbers(1, 2, 5, 3)},
+    ),
     "If": (_if(), (3, 4), {"w": _numbers(4, 5), "v": _numbers(4, 5), "zero": np.float32(0)}),
     **{
         f"{op}_{steps}": _recurrent(op, gates, steps)
@@ -103,8 +107,8 @@ def _row(name: str) -> onnx.ModelProto:
         nodes, name, [port("x", TensorProto.FLOAT, dims)], [port("y", TensorProto.FLOAT, None)],
         [numpy_helper.from_array(np.asarray(w), n) for n, w in weights.items()],
     )  # fmt: skip
-    opsets = [helper.make_opsetid("", 19), helper.make_opsetid(_ML, 3)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    opsets = [helper.make_opsetid("", 24), helper.make_opsetid(_ML, 3)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     _prefix(model.graph, f"{name}_")
     return model
 

@@ -98,8 +98,7 @@ def import_graph(
     for kind, attribute in _HALVES:
         by_type = names_by_type(model, kind)
         if by_type is not None:
-            said = half.Said(*(importer.variables_of(names) for names in by_type))
-            mod = half.marked(mod, said, attribute)
+            mod = half.marked(mod, importer.said(*by_type), attribute)
     mod = relax.transform.CanonicalizeBindings()(mod)
     mod = relax.transform.DeadCodeElimination()(mod)
     bounds = [found for found in importer.symbols.values() if isinstance(found, Symbol)]
@@ -178,10 +177,26 @@ class Model(Walk):
             found[str(size)] = stretch(a, b)
         return found
 
-    def variables_of(self, names: frozenset[str]) -> frozenset[str]:
-        """What the variables of these values are called."""
-        others = (variable for variable, name in self.unnamed.items() if name in names)
-        return frozenset({*map(identifier, names), *others})
+    def _values_of(self, variable: str) -> set[str]:
+        """The values that a variable stands for, those of functions' callers among them."""
+        found: set[str] = set()
+        waiting = [variable]
+        while waiting:
+            new = self.aliases.get(waiting.pop(), set()) - found
+            found |= new
+            waiting += map(identifier, new)
+        return found
+
+    def said(self, full: frozenset[str], others: frozenset[str]) -> half.Said:
+        """What the model says of these values, by what their variables are called.
+
+        A half that is cast to another float is the same variable, and a half.
+        """
+        found = {v: self._values_of(v) for v in self.aliases}
+        apart = {v for v, names in found.items() if names & full}
+        alike = {v for v, names in found.items() if names & others}
+        named = {*map(identifier, others)} | alike
+        return half.Said(frozenset({*map(identifier, full)} | (apart - named)), frozenset(named))
 
     def raise_missing(self) -> None:
         """Report every operator that nothing converts in one error."""

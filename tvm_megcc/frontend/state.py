@@ -48,8 +48,9 @@ class Importer(ABC):
         self.functions = Functions()
         #: The values of the model by their variables' names.
         self.names: dict[str, str] = {}
-        #: Those whose variable has a name of a converter's.
-        self.unnamed: dict[str, str] = {}
+        #: Values by the names of variables that are not called after them: a converter's, another
+        #: value's that is the same, or that of a function's result.
+        self.aliases: dict[str, set[str]] = {}
         #: The values of the model that are computed when it runs, not known before.
         self.computed: set[str] = set()
         #: Values of storage types, and outputs of such types: TVM's name of the type.

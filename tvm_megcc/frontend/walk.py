@@ -52,6 +52,12 @@ from .values import (
 )
 
 
+def _holds_floats(value: Value | None) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind == "f"
+    return isinstance(value, relax.Var) and "float" in expr_dtype(value)
+
+
 class Walk(Importer):
     """The nodes of a model, one after another."""
 
@@ -70,6 +76,8 @@ class Walk(Importer):
                 scope[name] = value
                 if isinstance(value, relax.Var):
                     self.computed.add(name)
+                    if self.names.get(value.name) != name:
+                        self.aliases.setdefault(value.name, set()).add(name)
         self.weights = outside
 
     def _node(self, node: onnx.NodeProto, scope: Scope) -> Mapping[str, Value]:
@@ -117,6 +125,13 @@ class Walk(Importer):
     ) -> Mapping[str, Value]:
         """The node's results, computed by what it stands for."""
         found = self.expanded(body, values)
+        # What is computed on the way is of the type that the floats around it are of.
+        names = [n for n, v in zip(node.input, values, strict=True) if n and _holds_floats(v)]
+        for value in found.values():
+            if isinstance(value, relax.Var) and not any(value is given for given in values):
+                self.aliases.setdefault(value.name, set()).update(
+                    [*names, *filter(None, node.output)]
+                )
         # A result is absent where a node is missing a converter, which is reported later.
         wanted = zip(filter(None, node.output), body.graph.output, strict=True)
         return {name: found[port.name] for name, port in wanted if port.name in found}
@@ -267,8 +282,6 @@ class Walk(Importer):
         what = f"{label(node)}: its output '{name}'"
         if isinstance(expr, relax.Var):
             fits(what, self.shape_of(expr))
-            if expr.name not in self.names:
-                self.unnamed.setdefault(expr.name, name)
             return expr
         if isinstance(expr, tvm.ir.GenericConst):
             array: Array = expr.data.numpy() if hasattr(expr, "data") else expr.value.numpy()
