@@ -111,11 +111,6 @@ def _is_kind(index: int, kinds: str) -> _Rule:
     return rule
 
 
-def _has_nan(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
-    data = operands[0]
-    return data is not None and data.dtype.kind == "f" and bool(np.isnan(data).any())
-
-
 def _has_more_channels_than_images(
     given: Mapping[str, Any], operands: Sequence[Array | None], v: int
 ) -> bool:
@@ -123,24 +118,42 @@ def _has_more_channels_than_images(
     return data is not None and data.shape[1] > data.shape[0]
 
 
+def _is_any(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
+    return True
+
+
+def _has_unsorted_axes(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
+    """It inserts one axis after the other, where each number is of the result's axes."""
+    told = operands[1] if len(operands) > 1 else None
+    axes = [*given.get("axes", ())] if told is None else told.reshape(-1).tolist()
+    return axes != sorted(axes)
+
+
+#: What it computes otherwise than ONNX Runtime and the text here and there: scores and ties of
+#: trees, probabilities of support vectors, signs and axes of norms, windows that `auto_pad` and
+#: `ceil_mode` add, samples outside an image, the variance of elements that are nearly equal. The
+#: converters are compared with both.
+_OTHERWISE = (
+    "AffineGrid", "ConvTranspose", "GlobalMaxPool", "GridSample", "LinearRegressor",
+    "LpNormalization", "LpPool", "MaxPool", "MeanVarianceNormalization", "QLinearConv", "Resize",
+    "RoiAlign", "SVMClassifier", "SVMRegressor", "TreeEnsemble", "TreeEnsembleClassifier",
+    "TreeEnsembleRegressor",
+)  # fmt: skip
+
 #: Operators, and for which attributes, operands and opset the reference (onnx 1.23) is wrong.
 _MISREAD: dict[str, _Rule] = {
     **dict.fromkeys(_OF_TWO_AXES, _takes_one_axis),
     # It knows no lengths of sequences, activations, `clip` or `input_forget`, and one direction.
-    **dict.fromkeys(("GRU", "LSTM", "RNN"), lambda given, operands, v: True),
+    **dict.fromkeys(("GRU", "LSTM", "RNN", *_OTHERWISE), _is_any),
+    "Unsqueeze": _has_unsorted_axes,
     # It moves the running statistics towards the operand's own before it uses them.
     "BatchNormalization": lambda given, operands, v: v < 14,
-    # It pads by less than 0 where the kernel reaches less far than the stride.
-    "ConvTranspose": lambda given, operands, v: "SAME" in given.get("auto_pad", ""),
     # It rounds to f32.
     "Erf": lambda given, operands, v: operands[0] is not None and operands[0].dtype.itemsize == 8,
-    # It keeps a NaN only where it comes first in a window.
-    "GlobalMaxPool": _has_nan,
-    "MaxPool": _has_nan,
     # It counts the channels up to the batch size.
     "LRN": _has_more_channels_than_images,
     # It has the largest size, not the size of the largest, for MAX.
-    "Normalizer": lambda given, operands, v: True,
+    "Normalizer": _is_any,
     # It adds `on - off` to `off`, which is `on` only without rounding and infinities.
     "OneHot": _is_kind(2, "fV"),
     # It makes 32-bit integers of quotients before it saturates.
@@ -149,10 +162,6 @@ _MISREAD: dict[str, _Rule] = {
     "ReduceL2": _is_kind(0, "iu"),
     # It gives integers for integers.
     "Scaler": _is_kind(0, "iu"),
-    # It aligns the corners of a length that is no integer, `scale * dim`.
-    "Resize": lambda given, operands, v: (
-        given.get("coordinate_transformation_mode") == "align_corners"
-    ),
     # It takes the elements of an unsorted result along axis 0, and a result alone is sorted.
     "Unique": lambda given, operands, v: not given.get("sorted", 1),
 }
