@@ -170,8 +170,8 @@ _COORDINATES: dict[str, Callable[[_Table], Expr]] = {
 }
 
 
-def _less(t: _Table, x: Expr, number: float) -> Expr:
-    return op.subtract(x, t.number(number))
+def _plus(t: _Table, x: Expr, number: float) -> Expr:
+    return op.add(x, t.number(number))
 
 
 def _simple(t: _Table, x: Expr) -> Expr:
@@ -181,8 +181,8 @@ def _simple(t: _Table, x: Expr) -> Expr:
 
 
 _ROUND: dict[str, Callable[[_Table, Any], Expr]] = {
-    "round_prefer_floor": lambda t, x: op.ceil(_less(t, _less(t, x, 0.5), NEAR)),
-    "round_prefer_ceil": lambda t, x: op.floor(_less(t, _less(t, x, -0.5), -NEAR)),
+    "round_prefer_floor": lambda t, x: op.ceil(_plus(t, _plus(t, x, -0.5), -NEAR)),
+    "round_prefer_ceil": lambda t, x: op.floor(_plus(t, _plus(t, x, 0.5), NEAR)),
     "floor": lambda t, x: op.floor(x),
     "ceil": lambda t, x: op.ceil(x),
     "simple": _simple,

@@ -61,9 +61,10 @@ class Said:
                 readers.setdefault(var, []).append(user)
         found = {v for v in (*bound, *func.params) if v.name in self.full or not _is_float(v)}
         # What is checked but not read says nothing of what it is made of.
-        found |= (
-            bound.keys() - readers.keys() - results - {v for v in bound if v.name in self.others}
-        )
+        found |= {
+            v for v in bound
+            if v not in readers and v not in results and v.name not in self.others
+        }  # fmt: skip
         waiting = list(found)
         while waiting:
             value = bound.get(waiting.pop())
