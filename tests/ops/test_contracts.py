@@ -337,6 +337,22 @@ OLD = {
     for op in ("Add", "Pow")
 }  # fmt: skip
 
+#: Operators that came later.
+LATE = {
+    "RotaryEmbedding_whole": Row(
+        "RotaryEmbedding",
+        [Port(("a", 2, "l", "d")), Port((9, "h")), Port((9, "i")), Port(("b", "m"), "int64", 1)],
+        {**SAME, "l": 3, "m": 3, "d": 4, "h": 2, "i": 2},
+        [*OTHER, {"m": 2}, {"h": 1}, {"i": 1}, {"d": 5}, {"h": 3}, {"3": 9}, {"3": -1},
+         {"h": 1, "i": 1}]),
+    "RotaryEmbedding_part": Row(
+        "RotaryEmbedding",
+        [Port(("a", "l", "d")), Port(("b", "m", "h")), Port(("b", "m", "i"))],
+        {**SAME, "l": 3, "m": 3, "d": 12, "h": 2, "i": 2},
+        [*OTHER, {"m": 1}, {"b": 1}, {"h": 1}, {"i": 1}, {"d": 6}, {"d": 11}, {"h": 1, "i": 1},
+         {"h": 3, "i": 3}], {"num_heads": 2, "rotary_embedding_dim": 4}),
+}  # fmt: skip
+
 #: Why an operator needs no row.
 WITHOUT = {
     "one operand, of any dims": """
@@ -377,7 +393,8 @@ def test_every_operator_has_a_row() -> None:
     assert not rows & reasons
 
 
-@pytest.mark.parametrize(("rows", "opset"), [(ROWS, OPSET), (OLD, 6)], ids=["new", "old"])
+@pytest.mark.parametrize(("rows", "opset"), [(ROWS, OPSET), (OLD, 6), (LATE, 23)],
+                         ids=["new", "old", "late"])
 def test_operands_that_disagree(tmp_path: Path, rows: dict[str, Row], opset: int) -> None:
     run = runner(joined(rows, opset), tmp_path)
     good = {k: v for name, row in rows.items() for k, v in feed(name, row, {}).items()}

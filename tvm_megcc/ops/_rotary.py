@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ..dims import Size
 from ._context import Context
 from ._indexing import rows_inside
 
@@ -15,31 +16,34 @@ def rotated(
     sin: relax.Expr,
     interleaved: bool,
 ) -> relax.Expr:
-    """``[batch, heads, length, size]`` by ``[batch or 1, 1, length, half]`` of the tables' rows.
+    """Heads ``[batch, ., ., size]`` by tables of rank 4 that broadcast to ``[batch, ., ., half]``.
 
     The pairs are the first elements and those half of the turned part further, or, interleaved,
     neighbours. What the tables are too short for stays.
     """
     op, shape = relax.op, ctx.shape(x)
-    half, size = ctx.static([ctx.shape(cos)[3], shape[3]])
+    half, size = ctx.shape(cos)[3], shape[3]
+    turned: Size = 2 * half
     head, rest = x, None
-    if 2 * half < size:
-        head = ctx.emit(op.strided_slice(x, [3], [0], [2 * half], [1]))
-        rest = ctx.emit(op.strided_slice(x, [3], [2 * half], [size], [1]))
-    begins = ([0], [1]) if interleaved else ([0], [half])
-    ends = ([2 * half],) * 2 if interleaved else ([half], [2 * half])
-    step = [2 if interleaved else 1]
-    a, b = (
-        ctx.emit(op.strided_slice(head, [3], begin, end, step))
-        for begin, end in zip(begins, ends, strict=True)
-    )
+    if turned != size:
+        head = _part(ctx, x, 0, turned)
+        rest = _part(ctx, x, turned, size)
+    if interleaved:
+        a, b = (_part(ctx, head, start, turned, 2) for start in (0, 1))
+    else:
+        a, b = _part(ctx, head, 0, half), _part(ctx, head, half, turned)
     first = ctx.emit(op.subtract(op.multiply(a, cos), op.multiply(b, sin)))
     second = ctx.emit(op.add(op.multiply(a, sin), op.multiply(b, cos)))
     if interleaved:
-        turned = ctx.reshape(ctx.emit(op.stack([first, second], axis=4)), [*shape[:3], 2 * half])
+        result = ctx.reshape(ctx.emit(op.stack([first, second], axis=4)), [*shape[:3], turned])
     else:
-        turned = ctx.emit(op.concat([first, second], 3))
-    return turned if rest is None else ctx.emit(op.concat([turned, rest], 3))
+        result = ctx.emit(op.concat([first, second], 3))
+    return result if rest is None else ctx.emit(op.concat([result, rest], 3))
+
+
+def _part(ctx: Context, x: relax.Expr, begin: Size, end: Size, step: int = 1) -> relax.Expr:
+    limits = ctx.prims([begin]), ctx.prims([end])
+    return ctx.emit(relax.op.strided_slice(x, [3], *limits, [step], assume_inbound=True))
 
 
 def table(ctx: Context, values: relax.Expr, places: relax.Expr) -> relax.Expr:
