@@ -120,7 +120,7 @@ def by_ort(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> l
     if isinstance(answer, str):
         raise Refused(answer, bool(more))
     if node.op_type == "Loop" and _is_guessed(model, answer):
-        raise Refused("it takes what a loop that never ran did not make for scalars", missing=True)
+        raise Refused("it takes unknown axes and sizes of what a loop never made for 0", missing=True)
     found = [
         r.view(_BF16) if t == "tensor(bfloat16)" else r for r, t in zip(answer, more, strict=True)
     ]
@@ -128,12 +128,14 @@ def by_ort(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> l
 
 
 def _is_guessed(model: onnx.ModelProto, results: Sequence[Array]) -> bool:
-    """Whether a loop's output has no elements, and nobody knows of how many axes it has none."""
+    """Whether a loop's output has no rows, and nobody knows of how many axes or of what sizes."""
     ports = onnx.shape_inference.infer_shapes(model, data_prop=True).graph.output
-    return any(
-        result.shape == (0,) and len(port.type.tensor_type.shape.dim) != 1
-        for port, result in zip(ports, results, strict=True)
-    )
+    for port, result in zip(ports, results, strict=True):
+        dims = port.type.tensor_type.shape.dim
+        known = [dim.dim_value if dim.HasField("dim_value") else None for dim in dims[1:]]
+        if result.shape[:1] == (0,) and (not dims or known != [*result.shape[1:]]):
+            return True
+    return False
 
 
 #: (a node of a body, the values that are there, its results) -> others in their place.

@@ -48,10 +48,20 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return "it finds NaN equal to whatever it compares it with"
     if node.op_type == "LRN" and not np.isfinite(arrays[node.input[0]]).all():
         return "it slides a sum over the channels, in which NaN and infinity stay"
+    if node.op_type == "Normalizer" and _wraps(node, arrays[node.input[0]]):
+        return "it squares integers in their own type"
     if node.op_type == "Resize" and arrays[node.input[0]].dtype == np.int8:
         if _attributes(node).get("antialias", 0):
             return "it looks up what an unsigned byte is limited to, also for signed ones"
     return ""
+
+
+def _wraps(node: onnx.NodeProto, x: Array) -> bool:
+    """Whether squares of a Normalizer's integers add up to what their type does not hold."""
+    if x.dtype.kind not in "iu" or _attributes(node).get("norm") != b"L2":
+        return False
+    sums = (x.astype(np.float64) ** 2).sum(-1)
+    return float(sums.max(initial=0)) >= np.iinfo(x.dtype).max
 
 
 def for_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto:
@@ -199,6 +209,8 @@ def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
     if node.op_type == "Resize" and given.get("antialias", 0):
         if arrays[node.input[0]].dtype.kind in "iu":
             return "it cuts once what ONNX Runtime rounds after every axis; ONNX says nothing of it"
+    if node.op_type == "Normalizer" and arrays[node.input[0]].dtype.kind in "iu":
+        return "it divides integers in place"
     if node.op_type == "Pad" and min(_widths(node, arrays, given), default=0) < 0:
         return "negative widths crop, which NumPy's padding does not"
     if node.op_type == "QuantizeLinear" and _is_far(node, arrays):

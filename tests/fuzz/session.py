@@ -150,7 +150,7 @@ def _needs(node: onnx.NodeProto, weights: Mapping[str, Array]) -> set[str]:
 
     A size says nothing of elements.
     """
-    if node.op_type in ("Shape", "Size"):
+    if node.op_type in ("SequenceLength", "Shape", "Size"):
         return set()
     graphs = {a.name: a.g for a in node.attribute if a.HasField("g")}
     if node.op_type == "If" and node.input[0] in weights:

@@ -52,6 +52,11 @@ OF_ORT: dict[str, tuple[onnx.NodeProto, dict[str, Array], Wrong]] = {
         {"x": np.array([1, np.nan], np.float32)},
         lambda y: y.size != 2,
     ),
+    "Normalizer": (
+        helper.make_node("Normalizer", ["x"], ["y"], norm="L2", domain="ai.onnx.ml"),
+        {"x": np.array([[3 * 2**32, 2**34]])},
+        lambda y: not np.allclose(y, [0.6, 0.8]),
+    ),
     "LRN": (
         node("LRN", "x", size=1),
         {"x": np.array([[np.inf, 1]], np.float32).reshape(1, 2, 1, 1)},
@@ -86,20 +91,27 @@ OF_REFERENCE: dict[str, tuple[onnx.NodeProto, int, dict[str, Array], Wrong]] = {
         {"x": np.arange(6).reshape(3, 2)}, lambda y: y.shape != (3, 2),
     ),
     "Mean": (node("Mean", "x z"), 17, {"x": np.ones(1), "z": ROW}, lambda y: y.shape != (2, 3)),
+    "Normalizer": (
+        helper.make_node("Normalizer", ["x"], ["y"], norm="L1", domain="ai.onnx.ml"), 17,
+        {"x": np.ones((1, 2), np.int64)}, lambda y: y.dtype != np.float32,
+    ),
     "Unique_alone": (
         node("Unique", "x", sorted=0), 17, {"x": np.array([3, 1, 2])}, lambda y: y[0] != 3
     ),
 }  # fmt: skip
 
 
+OPSETS = {"": 19, "ai.onnx.ml": 3}
+
+
 @pytest.mark.parametrize("name", OF_ORT)
 def test_onnx_runtime_is_still_wrong(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made, feed, wrong = OF_ORT[name]
     with pytest.raises(Refused) as caught:
-        evaluate.by_ort(made, {"": 19}, feed)
+        evaluate.by_ort(made, OPSETS, feed)
     assert caught.value.missing
     monkeypatch.setattr(faults, "of_ort", lambda *_: "")
-    assert wrong(evaluate.by_ort(made, {"": 19}, feed)[0])
+    assert wrong(evaluate.by_ort(made, OPSETS, feed)[0])
 
 
 @pytest.mark.parametrize("name", OF_REFERENCE)

@@ -26,6 +26,10 @@ def test_features(tmp_path):
     cases += [ml("Binarizer", [OPEN], threshold=0.1)]
     cases += [ml("Normalizer", [data], norm=norm) for norm in ("MAX", "L1", "L2")
               for data in (X, whole)]  # fmt: skip
+    large = np.array([[2**63 - 1, -(2**62), 2**62 + 1, -(2**63) + 1, 2**60]])
+    share = large / np.sqrt(np.sum(large.astype("float64") ** 2))
+    cases += [replace(ml("Normalizer", [data], norm="L2"), want=[share.astype("float32")])
+              for data in (large, large.astype("float64"))]  # fmt: skip
     cases += [ml("Scaler", [OPEN], offset=[1.0, 2, 3, 4], scale=[0.5, 1, 2, 4])]
     cases += [ml("Scaler", [whole], offset=[1.0], scale=[0.5])]
     holes = X.copy()

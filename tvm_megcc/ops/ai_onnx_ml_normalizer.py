@@ -10,7 +10,8 @@ from . import Attrs, Context, Inputs, OnnxOp, Result
 class Normalizer(OnnxOp):
     """Each row by its largest element (MAX), its sum (L1) or its length (L2); not by 0.
 
-    MAX is that of the elements with their signs, as ONNX Runtime has it.
+    MAX is that of the elements with their signs, as ONNX Runtime has it. Numbers of 64 bits have
+    sums that f32 does not hold.
     """
 
     name = "Normalizer"
@@ -19,17 +20,20 @@ class Normalizer(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         op, norm = relax.op, attrs.get("norm", "MAX")
         axis = [inputs.rank(0) - 1]
-        x = ctx.as_f32(inputs[0])
+        wide = inputs.dtype(0) in ("int64", "float64")
+        dtype = "float64" if wide else "float32"
+        x = ctx.emit(op.astype(inputs[0], dtype))
         if norm == "MAX":
             size = op.max(x, axis, keepdims=True)
         elif norm == "L1":
             size = op.sum(ctx.emit(op.abs(x)), axis, keepdims=True)
         elif norm == "L2":
             squares = ctx.emit(op.sum(ctx.emit(op.multiply(x, x)), axis, keepdims=True))
-            # ONNX Runtime gives the root of the share of each square, with the element's sign.
             size = op.sqrt(squares)
         else:
             raise ctx.unsupported(f"norm '{norm}'", "use MAX, L1 or L2")
         size = ctx.emit(size)
-        none = ctx.emit(op.equal(size, ctx.const(0, "float32")))
-        return op.divide(x, ctx.emit(op.where(none, ctx.const(1, "float32"), size)))
+        none = ctx.emit(op.equal(size, ctx.const(0, dtype)))
+        return op.astype(
+            ctx.emit(op.divide(x, ctx.emit(op.where(none, ctx.const(1, dtype), size)))), "float32"
+        )

@@ -10,6 +10,8 @@ constants have been folded, so that a weight is rounded once.
   few elements, and what follows it, such as a softmax of logits near 20, would see its rounding.
 * Any other one is in f32 as long as all that it computes from is: integers, inputs of the model,
   results of `_FULL`. Else it is in f16. So is one of `_HALF` of which an operand is such a result.
+* What a mean is taken from is in f32 until it has been: of elements that are alike the mean's
+  rounding would be all that is left. The difference is in f16 again.
 * Weights that alone are quantised become f16 where their product is in f16; their scales, where
   f16 holds them. What reads other dequantised values is in f32.
 * What is no operator (a function, ``call_tir``) has the types that it was written for.
@@ -251,7 +253,12 @@ class _Rewriter(PyExprMutator):
                 and not self._is_said_full()
                 and (self._widens(name, args) or self._has_any(args, self.kept))
             )
-            args = [self._in(new, old, dtype) for new, old in zip(args, call.args, strict=True)]
+            centres = dtype == HALF and name == "relax.subtract" and self._is_mean(args[1])
+            inner = FULL if centres else dtype
+            args = [self._in(new, old, inner) for new, old in zip(args, call.args, strict=True)]
+            if centres:
+                apart = relax.Call(call.op, args, call.attrs, call.ty_args)
+                return relax.op.astype(self.builder_.emit(apart), HALF)
         return relax.Call(call.op, args, call.attrs, call.ty_args)
 
     def _cast(self, call: relax.Call, arg: relax.Expr) -> relax.Expr:
@@ -325,6 +332,10 @@ class _Rewriter(PyExprMutator):
     def _is_dequantised(self, arg: relax.Expr) -> bool:
         value = self.lookup_binding(arg) if isinstance(arg, relax.Var) else None
         return op_name(value) == "relax.dequantize" and _is(arg, FULL)
+
+    def _is_mean(self, arg: relax.Expr) -> bool:
+        value = self.lookup_binding(arg) if isinstance(arg, relax.Var) else None
+        return op_name(value) == "relax.mean" and _is(arg, FULL)
 
     def _followed(self, args: list[relax.Expr]) -> str:
         """The type of an operator without a rule, by what its operands are computed in."""
