@@ -259,7 +259,19 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
         for op, name, number in (
             ("LRN", "size", -2),
             ("SpaceToDepth", "blocksize", 0),
-            ("DepthToSpace", "blocksize", -1 << 63),
+            ("DepthToSpace", "blocksize", -7),
+        )
+    },
+    **{
+        f"{op}_{name}_of_32_bits": (
+            lambda op=op, name=name, number=number: node(op, "x", **{name: number}),
+            [f"{op} 'odd'", name, str((1 << 32) + 1)],
+        )
+        for op, name, number in (
+            ("Concat", "axis", (1 << 32) + 1),
+            ("Softmax", "axis", (1 << 32) + 1),
+            ("Transpose", "perm", [0, (1 << 32) + 1, 2]),
+            ("MaxPool", "kernel_shape", [1, (1 << 32) + 1]),
         )
     },
     **{

@@ -24,9 +24,6 @@ from .values import attributes, type_of
 
 Array = npt.NDArray[Any]
 
-#: Until opset 12 these took their operand for a matrix.
-_OF_TWO_AXES = ("Hardmax", "LogSoftmax", "Softmax")
-
 #: Elements that the operands of a slow reference implementation may have together.
 MAX_SLOW = 1 << 15
 
@@ -42,6 +39,9 @@ def fold(
 ) -> list[Array] | None:
     """The node's results, or None where it is not to be folded or cannot be."""
     if node.domain not in ("", "ai.onnx.ml") or _has_graph(node) or _is_random(node, opsets):
+        return None
+    is_right = not node.domain and node.op_type in _RIGHT
+    if not is_right and (_is_converted(node) or _is_function(node, opsets)):
         return None
     if _is_misread(node, operands, opsets):
         return None
@@ -78,12 +78,31 @@ def _is_random(node: onnx.NodeProto, opsets: Mapping[str, int]) -> bool:
     op = ops.find(node.domain, node.op_type)
     if op is not None:
         return op.random
+    schema = _schema(node, opsets)
+    return schema is not None and bool(
+        schema.node_determinism == schema.NodeDeterminism.NonDeterministic
+    )
+
+
+def _is_converted(node: onnx.NodeProto) -> bool:
+    found = ops.find(node.domain, node.op_type)
+    return found is not None or _stock.has(node.domain, node.op_type)
+
+
+def _is_function(node: onnx.NodeProto, opsets: Mapping[str, int]) -> bool:
+    """Whether ONNX defines it by simpler operators."""
+    schema = _schema(node, opsets)
+    return schema is not None and bool(
+        schema.has_function or schema.has_context_dependent_function
+    )
+
+
+def _schema(node: onnx.NodeProto, opsets: Mapping[str, int]) -> Any:
+    """None where ONNX has no such operator; onnx's stubs lack what a schema says of itself."""
     try:
-        # onnx's stubs lack `node_determinism`.
-        schema: Any = onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
+        return onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
     except onnx.defs.SchemaError:
-        return False  # onnx.reference has no such operator either
-    return bool(schema.node_determinism == schema.NodeDeterminism.NonDeterministic)
+        return None
 
 
 def _is_misread(
@@ -111,57 +130,80 @@ def _is_kind(index: int, kinds: str) -> _Rule:
     return rule
 
 
-def _has_more_channels_than_images(
-    given: Mapping[str, Any], operands: Sequence[Array | None], v: int
-) -> bool:
-    data = operands[0]
-    return data is not None and data.shape[1] > data.shape[0]
-
-
-def _is_any(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
-    return True
+def _has_nan(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
+    """NumPy's extreme of a NaN is NaN, or the NaN's place."""
+    return any(a is not None and a.dtype.kind in "fV" and bool((a != a).any()) for a in operands)
 
 
 def _has_unsorted_axes(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
     """It inserts one axis after the other, where each number is of the result's axes."""
-    told = operands[1] if len(operands) > 1 else None
-    axes = [*given.get("axes", ())] if told is None else told.reshape(-1).tolist()
+    axes = _numbers(given, operands, "axes", 1)
     return axes != sorted(axes)
 
 
-#: What it computes otherwise than ONNX Runtime and the text here and there: scores and ties of
-#: trees, probabilities of support vectors, signs and axes of norms, windows that `auto_pad` and
-#: `ceil_mode` add, samples outside an image, the variance of elements that are nearly equal. The
-#: converters are compared with both.
-_OTHERWISE = (
-    "AffineGrid", "ConvTranspose", "GlobalMaxPool", "GridSample", "LinearRegressor",
-    "LpNormalization", "LpPool", "MaxPool", "MeanVarianceNormalization", "QLinearConv", "Resize",
-    "RoiAlign", "SVMClassifier", "SVMRegressor", "TreeEnsemble", "TreeEnsembleClassifier",
-    "TreeEnsembleRegressor",
-)  # fmt: skip
+def _crops(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
+    """NumPy pads by no negative width."""
+    return min(_numbers(given, operands, "pads", 1), default=0) < 0
 
-#: Operators, and for which attributes, operands and opset the reference (onnx 1.23) is wrong.
+
+def _starts_before(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
+    """Going back, a start before the first element is the first one; NumPy's is before it."""
+    data, steps = operands[0], _numbers(given, operands, "steps", 4)
+    if data is None or min(steps, default=1) > 0:
+        return False
+    starts = _numbers(given, operands, "starts", 1)
+    axes = _numbers(given, operands, "axes", 3) or range(len(starts))
+    rows = zip(starts, axes, steps, strict=True)
+    return any(step < 0 and start < -data.shape[axis] for start, axis, step in rows)
+
+
+def _is_cut(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
+    """Limits beyond the rank are the ends; it counts them from the other end once more."""
+    return "start" in given or "end" in given
+
+
+def _numbers(
+    given: Mapping[str, Any], operands: Sequence[Array | None], name: str, index: int
+) -> list[int]:
+    """What is an attribute in old opsets, an operand in new ones."""
+    told = operands[index] if len(operands) > index else None
+    numbers: list[int] = [*given.get(name, ())] if told is None else told.reshape(-1).tolist()
+    return numbers
+
+
+#: What it computes as ONNX and ONNX Runtime do, but by the rules below: shape arithmetic, and what
+#: exporters leave of weights. Where there is a converter every other operator is left to it, as
+#: the reference (onnx 1.23) has ties, windows, probabilities and samples of its own.
+_RIGHT = frozenset("""
+    Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh BitCast BitShift BitwiseAnd
+    BitwiseNot BitwiseOr BitwiseXor BlackmanWindow Cast CastLike Ceil Celu Clip Compress Concat
+    Constant ConstantOfShape Cos Cosh CumProd CumSum DepthToSpace DequantizeLinear Div Einsum Elu
+    Equal Erf Exp Expand EyeLike Flatten Floor Gather GatherElements GatherND Gemm Greater
+    GreaterOrEqual HammingWindow HannWindow HardSigmoid HardSwish Hardmax Identity IsInf IsNaN
+    LeakyRelu Less LessOrEqual Log MatMul Max Mean Min Mish Mod Mul Neg NonZero Not OneHot Or PRelu
+    Pad Pow QuantizeLinear Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
+    ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Round Scatter
+    ScatterElements ScatterND Selu Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax Softplus
+    Softsign SpaceToDepth Split Sqrt Squeeze Sub Sum Tan Tanh ThresholdedRelu Tile TopK Transpose
+    Trilu Unique Unsqueeze Where Xor
+""".split())
+
+#: Operators of those, and for which attributes, operands and opset the reference is wrong.
 _MISREAD: dict[str, _Rule] = {
-    **dict.fromkeys(_OF_TWO_AXES, _takes_one_axis),
-    # It knows no lengths of sequences, activations, `clip` or `input_forget`, and one direction.
-    **dict.fromkeys(("GRU", "LSTM", "RNN", *_OTHERWISE), _is_any),
+    **dict.fromkeys(("Hardmax", "Softmax"), _takes_one_axis),
+    **dict.fromkeys(("ArgMax", "ArgMin", "Max", "Min", "ReduceMax", "ReduceMin", "TopK"), _has_nan),
     "Unsqueeze": _has_unsorted_axes,
-    # It moves the running statistics towards the operand's own before it uses them.
-    "BatchNormalization": lambda given, operands, v: v < 14,
+    "Pad": _crops,
+    "Slice": _starts_before,
+    "Shape": _is_cut,
     # It rounds to f32.
     "Erf": lambda given, operands, v: operands[0] is not None and operands[0].dtype.itemsize == 8,
-    # It counts the channels up to the batch size.
-    "LRN": _has_more_channels_than_images,
-    # It has the largest size, not the size of the largest, for MAX.
-    "Normalizer": _is_any,
     # It adds `on - off` to `off`, which is `on` only without rounding and infinities.
     "OneHot": _is_kind(2, "fV"),
     # It makes 32-bit integers of quotients before it saturates.
     "QuantizeLinear": lambda given, operands, v: not _fits_int32(operands[0], operands[1]),
     # It squares integers in their own type, whose limits the norm may well be within.
     "ReduceL2": _is_kind(0, "iu"),
-    # It gives integers for integers.
-    "Scaler": _is_kind(0, "iu"),
     # It takes the elements of an unsorted result along axis 0, and a result alone is sorted.
     "Unique": lambda given, operands, v: not given.get("sorted", 1),
 }
@@ -178,7 +220,7 @@ def _fits_int32(data: Array | None, scale: Array | None) -> bool:
 def _is_slow(node: onnx.NodeProto) -> bool:
     """Also an operator that nobody converts: nothing is known of it."""
     op = ops.find(node.domain, node.op_type)
-    return not _stock.has(node.domain, node.op_type) if op is None else op.slow
+    return not _is_converted(node) if op is None else op.slow
 
 
 def _inferred(

@@ -32,6 +32,14 @@ _WINDOW = ("kernel_shape", "strides", "dilations")
 #: Attributes that are one such size.
 _SIZES = ("blocksize", "hidden_size", "size")
 
+#: Attributes whose numbers are data, or limits that may be beyond everything.
+_DATA = frozenset("""
+    cats_int64s classlabels_int64s classlabels_ints default_int64 end ends ignore_index
+    imputed_value_int64s k keys_int64s left_window_size max_gram_length max_skip_count pool_int64s
+    replaced_value_int64 right_window_size sample_size shape split start starts value_int value_ints
+    values_int64s
+""".split())
+
 _AttributeType = onnx.AttributeProto.AttributeType
 
 
@@ -171,6 +179,8 @@ def _check_node(node: onnx.NodeProto, opsets: Mapping[str, int]) -> None:
             check_tensor(attr.t, f"{label(node)}, its {attr.name}")
         if attr.type == attr.SPARSE_TENSOR:
             check_sparse(attr.sparse_tensor, f"{label(node)}, its {attr.name}")
+        if attr.name not in _DATA and domain in ("", "ai.onnx.ml", "com.microsoft"):
+            _check_width(node, attr)
     check_words(node, domain)
     try:
         schema = onnx.defs.get_schema(node.op_type, opsets.get(domain, 1), domain)
@@ -210,6 +220,14 @@ def _check_schema(
             raise InputError(
                 f"{label(node)}: its attribute '{name}' is {found} and must be {wanted}; {REMEDY}"
             )
+
+
+def _check_width(node: onnx.NodeProto, attr: onnx.AttributeProto) -> None:
+    """An axis, a size or a switch is of 32 bits: what is longer is cut in ONNX's own code."""
+    numbers = [attr.i] if attr.type == attr.INT else attr.ints
+    for number in numbers:
+        if not -(1 << 31) <= number < 1 << 31:
+            raise InputError(f"{label(node)}: its {attr.name} of {number} is too large; {REMEDY}")
 
 
 def _check_window(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> None:
