@@ -262,6 +262,10 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
             ("DepthToSpace", "blocksize", -7),
         )
     },
+    "GatherND_batch_dims": (
+        lambda: node("GatherND", "x", "k", known={"k": i64(0)}, batch_dims=-9),
+        ["GatherND 'odd'", "batch_dims=-9"],
+    ),
     **{
         f"{op}_{name}_of_32_bits": (
             lambda op=op, name=name, number=number: node(op, "x", **{name: number}),

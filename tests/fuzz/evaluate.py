@@ -119,8 +119,12 @@ def by_ort(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> l
     answer, more = runtime.run(model.SerializeToString(), operands)
     if isinstance(answer, str):
         raise Refused(answer, bool(more))
+    if node.op_type == "Resize" and faults.is_copy(node, arrays[node.input[0]], answer[0]):
+        raise Refused("it copies an image whose dims stay what they are", missing=True)
     if node.op_type == "Loop" and _is_guessed(model, answer):
-        raise Refused("it takes unknown axes and sizes of what a loop never made for 0", missing=True)
+        raise Refused(
+            "it takes unknown axes and sizes of what a loop never made for 0", missing=True
+        )
     found = [
         r.view(_BF16) if t == "tensor(bfloat16)" else r for r, t in zip(answer, more, strict=True)
     ]

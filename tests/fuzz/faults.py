@@ -50,10 +50,18 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return "it slides a sum over the channels, in which NaN and infinity stay"
     if node.op_type == "Normalizer" and _wraps(node, arrays[node.input[0]]):
         return "it squares integers in their own type"
+    if node.op_type == "DynamicQuantizeMatMul" and 0 in arrays[node.input[0]].shape:
+        return "it has what was in its memory for products of no terms"
     if node.op_type == "Resize" and arrays[node.input[0]].dtype == np.int8:
         if _attributes(node).get("antialias", 0):
             return "it looks up what an unsigned byte is limited to, also for signed ones"
     return ""
+
+
+def is_copy(node: onnx.NodeProto, data: Array, result: Array) -> bool:
+    """Whether ONNX Runtime has copied what is to be cropped, as its dims stay what they are."""
+    mode = _attributes(node).get("coordinate_transformation_mode", b"")
+    return node.op_type == "Resize" and mode == b"tf_crop_and_resize" and data.shape == result.shape
 
 
 def _wraps(node: onnx.NodeProto, x: Array) -> bool:
@@ -211,6 +219,9 @@ def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
             return "it cuts once what ONNX Runtime rounds after every axis; ONNX says nothing of it"
     if node.op_type == "Normalizer" and arrays[node.input[0]].dtype.kind in "iu":
         return "it divides integers in place"
+    mode = given.get("coordinate_transformation_mode", b"")
+    if node.op_type == "Resize" and mode == b"tf_crop_and_resize" and "axes" in given:
+        return "it transposes the image by the axes of which there is a region"
     if node.op_type == "Pad" and min(_widths(node, arrays, given), default=0) < 0:
         return "negative widths crop, which NumPy's padding does not"
     if node.op_type == "QuantizeLinear" and _is_far(node, arrays):

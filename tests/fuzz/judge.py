@@ -40,6 +40,8 @@ LEAVES = {
 }  # fmt: skip
 #: (random numbers, limits, a result) -> an array of integers like the result.
 Pick = Callable[[Random, np.iinfo, Array], Array]
+#: Positions of a grid, in halves of the image.
+_FAR = 2.0**20
 _EPS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
@@ -71,6 +73,20 @@ def _off(shake: Random, data: Array, result: Array) -> Array:
     sizes = np.abs(result[np.isfinite(result)])
     reach = TRANSFORMED * float(sizes.max(initial=0))
     return result + reach * shake.bits.uniform(-1, 1, result.shape)
+
+
+def _astray(number: int, node: onnx.NodeProto, data: Array, result: Array) -> Array:
+    """A result as other positions, or other roots of unity, give it: not by parts of each element,
+    but of the largest. By an odd number elements go where by the even one before they do not."""
+    if node.op_type not in ("Resize", "Upsample", "DFT", "STFT") or not is_float(result.dtype):
+        return result
+    is_sampled = node.op_type in ("Resize", "Upsample")
+    size = max(data.shape, default=1) if is_sampled else 4
+    whole = data if is_sampled else result
+    sizes = np.abs(whole[np.isfinite(whole)])
+    reach = _EPS["float32"] * size * float(sizes.max(initial=0))
+    way = Random(19, number // 2).bits.uniform(-1, 1, result.shape)
+    return result + reach * np.copysign(1, way) * (-1 if number % 2 else 1)
 
 
 def _weighed(shake: Random, node: onnx.NodeProto) -> onnx.NodeProto:
@@ -106,7 +122,11 @@ def _nowhere(node: onnx.NodeProto, values: Mapping[str, Array], result: Array) -
         return np.where(lost, np.nan, result) if result.shape[:1] == lost.shape[:1] else result
     if node.op_type != "GridSample":
         return result
-    lost = np.isnan(values[node.input[1]].astype(np.float64)).any(axis=-1)
+    grid = values[node.input[1]].astype(np.float64)
+    lost = np.isnan(grid).any(axis=-1)
+    given = {a.name: a.s for a in node.attribute}
+    if given.get("padding_mode") == b"reflection":  # f32 has no part of a pixel there
+        lost |= (np.abs(grid) >= _FAR).any(axis=-1)
     return np.where(lost[:, None], np.nan, result)
 
 
@@ -390,11 +410,12 @@ class Judge:
             elif shake is not None and node.op_type in LEAVES:
                 again, _ = self._double(_weighed(shake, node), values, names)
                 results = results if again is None else again
-            elif shake is not None and not (exactly and self._is_exact(node, names, results)):
+            elif number is not None and not (exactly and self._is_exact(node, names, results)):
                 moved = {n: self._moved(shake, n, a) for n, a in values.items()}
                 again, _ = self._double(node, moved, names)
                 results = results if again is None else again
                 results = [self._moved(shake, n, r) for n, r in zip(names, results, strict=True)]
+                results = [_astray(number, node, values[node.input[0]], r) for r in results]
             if shake is not None and _is_transformed(node, values):
                 results = [_off(shake, values[node.input[0]], r) for r in results]
             if shake is not None:

@@ -393,8 +393,9 @@ def test_every_operator_has_a_row() -> None:
     assert not rows & reasons
 
 
-@pytest.mark.parametrize(("rows", "opset"), [(ROWS, OPSET), (OLD, 6), (LATE, 23)],
-                         ids=["new", "old", "late"])
+@pytest.mark.parametrize(
+    ("rows", "opset"), [(ROWS, OPSET), (OLD, 6), (LATE, 23)], ids=["new", "old", "late"]
+)
 def test_operands_that_disagree(tmp_path: Path, rows: dict[str, Row], opset: int) -> None:
     run = runner(joined(rows, opset), tmp_path)
     good = {k: v for name, row in rows.items() for k, v in feed(name, row, {}).items()}

@@ -92,9 +92,7 @@ def _is_converted(node: onnx.NodeProto) -> bool:
 def _is_function(node: onnx.NodeProto, opsets: Mapping[str, int]) -> bool:
     """Whether ONNX defines it by simpler operators."""
     schema = _schema(node, opsets)
-    return schema is not None and bool(
-        schema.has_function or schema.has_context_dependent_function
-    )
+    return schema is not None and bool(schema.has_function or schema.has_context_dependent_function)
 
 
 def _schema(node: onnx.NodeProto, opsets: Mapping[str, int]) -> Any:
@@ -174,7 +172,8 @@ def _numbers(
 #: What it computes as ONNX and ONNX Runtime do, but by the rules below: shape arithmetic, and what
 #: exporters leave of weights. Where there is a converter every other operator is left to it, as
 #: the reference (onnx 1.23) has ties, windows, probabilities and samples of its own.
-_RIGHT = frozenset("""
+_RIGHT = frozenset(
+    """
     Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh BitCast BitShift BitwiseAnd
     BitwiseNot BitwiseOr BitwiseXor BlackmanWindow Cast CastLike Ceil Celu Clip Compress Concat
     Constant ConstantOfShape Cos Cosh CumProd CumSum DepthToSpace DequantizeLinear Div Einsum Elu
@@ -186,7 +185,8 @@ _RIGHT = frozenset("""
     ScatterElements ScatterND Selu Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax Softplus
     Softsign SpaceToDepth Split Sqrt Squeeze Sub Sum Tan Tanh ThresholdedRelu Tile TopK Transpose
     Trilu Unique Unsqueeze Where Xor
-""".split())
+""".split()
+)
 
 #: Operators of those, and for which attributes, operands and opset the reference is wrong.
 _MISREAD: dict[str, _Rule] = {

@@ -16,6 +16,7 @@ from onnx import helper
 
 from ..errors import InputError, UnsupportedError
 from ..ops import Context
+from ..ops._shapes import normal_axis
 from .functions import Body
 from .sequences import ABSENT, Absent, Rows, TensorList, Value
 from .state import Importer, Scope
@@ -71,7 +72,8 @@ def _insert(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Va
     for k in range(len(items) + 1):
         # Before the new one elements keep their places, after it they are one further.
         choices = [("Less", k, item) for item in items[k : k + 1]]
-        choices += [("Equal", k, new)] if k > 0 else []
+        # Of none there is one place, which is asked for as well: another ends the run.
+        choices += [("Equal", k, new)] if k > 0 or not items else []
         made.append(_chosen(importer, node, at, choices, items[k - 1] if k > 0 else new))
     return TensorList(tuple(made))
 
@@ -219,7 +221,7 @@ def _joined_rows(
         concat = helper.make_node("Concat", ["a", "b"], ["whole"], axis=0)
         whole = _run(importer, node, [concat], [first, whole], ["whole"])[0]
     rank = len(_shape(ctx, whole)) - 1
-    axis %= rank + bool(new)
+    axis = normal_axis(axis, rank + bool(new))
     # The rows are counted by axis 0; that goes to where the elements are joined.
     order = [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)]
     moved = _run(
@@ -273,7 +275,7 @@ def joined(
         rank = len(_shape(importer.context(node), items[0]))
         parts = [f"{n}_row" for n in names]
         nodes = [helper.make_node("Unsqueeze", [n, "ax"], [f"{n}_row"]) for n in names]
-        operands.append(np.array([axis % (rank + 1)], np.int64))
+        operands.append(np.array([normal_axis(axis, rank + 1)], np.int64))
     nodes.append(helper.make_node("Concat", parts, ["joined"], axis=axis))
     given = [*names, "ax"] if new else names
     return _run(importer, node, nodes, operands, ["joined"], given)[0]

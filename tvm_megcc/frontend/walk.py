@@ -30,6 +30,7 @@ from ..ops._agree import agreed
 from ..ops._arithmetic import dims_array
 from ..ops._context import expr_dtype
 from ..ops._of_shape import OfShape
+from ..ops._shapes import NoAxis
 from ..ops._sizes import SizeArray
 from ..ops._stored import restored
 from . import fold, functions, sequence_nodes, sequences, subgraphs, symbolic, weights
@@ -153,6 +154,8 @@ class Walk(Importer):
             yield
         except MegccError:
             raise
+        except NoAxis as err:
+            raise self.context(node).ill_typed(str(err)) from err
         except Undecided as err:
             what = self.context(node).unsupported(
                 str(err), "fix the model's dims with --input-shapes"

@@ -29,16 +29,19 @@ MOST_DENSE = 1 << 26
 
 #: Attributes whose numbers are sizes of a window, which has no size 0.
 _WINDOW = ("kernel_shape", "strides", "dilations")
-#: Attributes that are one such size.
-_SIZES = ("blocksize", "hidden_size", "size")
+#: Attributes that are one number, and the least that it may be: onnx's inference reads outside of
+#: the dims for another.
+_LEAST = {"batch_dims": 0, "blocksize": 1, "hidden_size": 1, "size": 1}
 
 #: Attributes whose numbers are data, or limits that may be beyond everything.
-_DATA = frozenset("""
+_DATA = frozenset(
+    """
     cats_int64s classlabels_int64s classlabels_ints default_int64 end ends ignore_index
     imputed_value_int64s k keys_int64s left_window_size max_gram_length max_skip_count pool_int64s
     replaced_value_int64 right_window_size sample_size shape split start starts value_int value_ints
     values_int64s
-""".split())
+""".split()
+)
 
 _AttributeType = onnx.AttributeProto.AttributeType
 
@@ -232,10 +235,10 @@ def _check_width(node: onnx.NodeProto, attr: onnx.AttributeProto) -> None:
 
 def _check_window(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> None:
     """A window of size 0 has no elements; kernel, strides, dilations, pads have as many axes."""
-    for name in _SIZES:
+    for name, least in _LEAST.items():
         attr = given.get(name)
-        if attr is not None and attr.type == attr.INT and attr.i < 1:
-            raise InputError(f"{label(node)}: {name}={attr.i} must be at least 1; {REMEDY}")
+        if attr is not None and attr.type == attr.INT and attr.i < least:
+            raise InputError(f"{label(node)}: {name}={attr.i} must be at least {least}; {REMEDY}")
     axes: dict[str, float] = {}
     for name in _WINDOW:
         attr = given.get(name)

@@ -41,6 +41,8 @@ class Linear(StockOp):
             count = len(inputs.shape(index)) if inputs.has(index) else 0
             if count > 1 and not attrs.get("block_size", 0):
                 raise ctx.ill_typed(f"its {what} has {count} dims, and it has no block_size")
+        if inputs.shape(1) not in ((), (1,)) and inputs.rank(0) > 1:
+            normal_axis(attrs.get("axis", 1), inputs.rank(0))
         said = {"block_size", "output_dtype", "precision"} & {k for k, v in attrs.items() if v}
         if plain and not said:
             return super().convert(ctx, inputs, attrs)

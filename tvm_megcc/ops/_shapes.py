@@ -49,16 +49,20 @@ def is_zero(inputs: Inputs, index: int) -> bool:
     return known is not None and not np.any(known)
 
 
+class NoAxis(IndexError):
+    """A tensor has no axis of that number."""
+
+
 def normal_axis(axis: int, rank: int) -> int:
     """An axis counted from the front.
 
     Raises
     ------
-    IndexError
+    NoAxis
         A tensor of that rank has none of that number.
     """
     if not -rank <= axis < rank:
-        raise IndexError(f"axis {axis} of a tensor of rank {rank}")
+        raise NoAxis(f"takes axis {axis} of a tensor of rank {rank}")
     return axis + rank if axis < 0 else axis
 
 

@@ -7,6 +7,7 @@ from tvm import relax
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._context import volume
 from ._data_sizes import where_true
+from ._shapes import normal_axis
 
 
 class Compress(OnnxOp):
@@ -23,7 +24,7 @@ class Compress(OnnxOp):
         data, axis = inputs[0], attrs.get("axis")
         if axis is None:
             data, axis = ctx.reshape(data, [volume(inputs.shape(0))]), 0
-        axis %= len(ctx.shape(data))
+        axis = normal_axis(axis, len(ctx.shape(data)))
         (conditions,) = inputs.shape(1)
         data = ctx.at_least(data, axis, conditions)
         positions, _ = where_true(ctx, inputs[1])

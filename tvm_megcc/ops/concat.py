@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable
 
-from . import Attrs
+from . import Attrs, Context, Inputs, Result
 from ._agree import Labels, Shape
+from ._shapes import normal_axis
 from ._stock import StockOp
 
 
@@ -23,3 +24,7 @@ class Concat(StockOp):
             return [None if k == axis % max(rank, 1) else k for k in range(rank)]
 
         return [row(shape) for shape in shapes]
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        axis = normal_axis(attrs.get("axis", 1), inputs.rank(0))
+        return super().convert(ctx, inputs, {**attrs, "axis": axis})

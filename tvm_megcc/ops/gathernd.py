@@ -16,7 +16,10 @@ class GatherND(OnnxOp):
         batch = attrs.get("batch_dims", 0)
         count = inputs.shape(1)[-1]
         if not isinstance(count, int) or batch + count > inputs.rank(0):
-            raise ctx.ill_typed(f"rows of {count} indices for {inputs.rank(0)} dims")
+            raise ctx.ill_typed(
+                f"has rows of {count} indices, behind {batch} common axes, for a tensor of rank"
+                f" {inputs.rank(0)}"
+            )
         data = ctx.agreeing(inputs[0], inputs.shape(1)[:batch], "its indices")
         axes = range(batch, batch + count)
         data, indices = checked(ctx, inputs, list(axes), data=data, columns=True)

@@ -6,6 +6,7 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._context import expr_dtype
+from ._shapes import normal_axis
 
 
 class LpNormalization(OnnxOp):
@@ -14,7 +15,8 @@ class LpNormalization(OnnxOp):
     name = "LpNormalization"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        x, axis, p = inputs[0], [int(attrs.get("axis", -1))], attrs.get("p", 2)
+        axis = [normal_axis(int(attrs.get("axis", -1)), inputs.rank(0))]
+        x, p = inputs[0], attrs.get("p", 2)
         if p not in (1, 2):
             raise ctx.unsupported(f"p is {p}", "use 1 or 2")
         if p == 1:

@@ -10,6 +10,7 @@ from tvm import relax, te, tirx
 from ..dims import compare
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._agree import Labels, Shape
+from ._shapes import normal_axis
 
 
 class ReverseSequence(OnnxOp):
@@ -20,11 +21,17 @@ class ReverseSequence(OnnxOp):
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         labels: Labels = [[None] * len(shapes[0] or ()), ["batch"]]
         if shapes[0] is not None:
-            labels[0][attrs.get("batch_axis", 1)] = "batch"
+            labels[0][normal_axis(attrs.get("batch_axis", 1), len(shapes[0]))] = "batch"
         return labels
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        time, batch = attrs.get("time_axis", 0), attrs.get("batch_axis", 1)
+        rank = inputs.rank(0)
+        time, batch = (
+            normal_axis(attrs.get(f"{name}_axis", default), rank)
+            for default, name in enumerate(("time", "batch"))
+        )
+        if time == batch:
+            raise ctx.ill_typed(f"has time and batch on axis {time}")
         shape, (count,) = inputs.shape(0), inputs.shape(1)
         if compare("eq", shape[batch], count) == 0:
             raise ctx.ill_typed(f"has {count} lengths for {shape[batch]} sequences")

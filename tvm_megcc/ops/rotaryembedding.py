@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from tvm import relax
 
 from ..dims import compare
@@ -22,33 +24,35 @@ class RotaryEmbedding(OnnxOp):
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         x, cos = (shape or () for shape in shapes[:2])
-        half = (EXACTLY, turned // 2) if (turned := attrs.get("rotary_embedding_dim", 0)) else "half"
+        turned = attrs.get("rotary_embedding_dim", 0)
+        half: Hashable = (EXACTLY, turned // 2) if turned else "half"
         rows = ["batch", "length"] if len(cos) == 3 else ["places"]
         data = ["batch", None, "length", None] if len(x) == 4 else ["batch", "length", None]
-        return [data, [*rows, half], [*rows, half], ["batch", "length"]][: len(shapes)]
+        labels: Labels = [[*data], [*rows, half], [*rows, half], ["batch", "length"]]
+        return labels[: len(shapes)]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         turned = attrs.get("rotary_embedding_dim", 0)
-        tables = [self._rows(ctx, inputs, k) for k in (1, 2)]
-        half = ctx.shape(tables[0])[2]
+        cos, sin = (self._rows(ctx, inputs, k) for k in (1, 2))
+        half = ctx.shape(cos)[2]
         if turned and compare("eq", turned, 2 * half) == 0:
             raise ctx.ill_typed(f"turns {turned} elements by tables of {half}, not of half as many")
         x, shape = inputs[0], inputs.shape(0)
         if len(shape) == 4:
-            tables = [ctx.reshape(t, [shape[0], 1, shape[2], half]) for t in tables]
-            size = shape[3]
+            table = [shape[0], 1, shape[2], half]
         else:
             count = attrs.get("num_heads", 0)
             if count < 1:
                 raise ctx.ill_typed("has heads that are no axis of its input, but no num_heads")
             size = shape[2] // count if turned else 2 * half
             x = ctx.reshape(x, [*shape[:2], count, size])
-            tables = [ctx.reshape(t, [*shape[:2], 1, half]) for t in tables]
+            table = [*shape[:2], 1, half]
         if turned:
             x = ctx.at_least(x, 3, turned)
         else:
             x = ctx.agreeing(x, [*ctx.shape(x)[:3], 2 * half], "twice its tables")
-        result = rotated(ctx, x, *tables, bool(attrs.get("interleaved", 0)))
+        cos, sin = ctx.reshape(cos, table), ctx.reshape(sin, table)
+        result = rotated(ctx, x, cos, sin, bool(attrs.get("interleaved", 0)))
         return ctx.reshape(result, shape)
 
     @staticmethod

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..dims import Size, bounds, ceildiv, compare, is_static, maximum, minimum, select
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._shapes import normal_axis
 from ._slice_data import sliced_by_data
 from ._slices import backwards, sliced
 
@@ -32,7 +33,7 @@ class Slice(OnnxOp):
         data = inputs[0]
         forward: list[tuple[int, Size, Size, int]] = []
         for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-            axis %= len(shape)
+            axis = normal_axis(axis, len(shape))
             size = shape[axis]
             if step < 0:
                 first = maximum(minimum(_from_front(start, size), size - 1), 0)

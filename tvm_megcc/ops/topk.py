@@ -8,6 +8,7 @@ from tvm import relax
 
 from ..dims import Dim, Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._shapes import normal_axis
 
 #: What TVM calls the size of the axis.
 _ALL = -1
@@ -21,7 +22,7 @@ class TopK(OnnxOp):
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)
-        axis = int(attrs.get("axis", -1)) % len(shape)
+        axis = normal_axis(int(attrs.get("axis", -1)), len(shape))
         wanted = attrs["k"] if "k" in attrs else _count(ctx, inputs, shape[axis])
         if isinstance(wanted, int) and wanted == 0:  # TVM's topk gives all elements then
             dims = ctx.prims([*shape[:axis], 0, *shape[axis + 1 :]])

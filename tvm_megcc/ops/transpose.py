@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from . import Attrs, Context, Inputs, Result
+from ._shapes import normal_axis
 from ._stock import StockOp
 
 
@@ -10,3 +12,10 @@ class Transpose(StockOp):
 
     name = "Transpose"
     moves = (0,)
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        rank = inputs.rank(0)
+        order = [normal_axis(axis, rank) for axis in attrs.get("perm", ())]
+        if order and sorted(order) != [*range(rank)]:
+            raise ctx.ill_typed(f"has a perm of axes {order} for a tensor of rank {rank}")
+        return super().convert(ctx, inputs, attrs)

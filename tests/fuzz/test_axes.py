@@ -1,0 +1,61 @@
+"""Every operator says that a tensor has no such axis, whichever of its attributes names it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import onnx
+import pytest
+
+from tests.fuzz import generate
+from tests.fuzz.sketch import Graph
+from tvm_megcc.errors import InputError, MegccError
+from tvm_megcc.frontend import from_onnx
+
+NAMES = ("axis", "axes", "batch_axis", "batch_dims", "perm", "time_axis")
+SEEDS = range(900_000, 900_400)
+
+
+def _nodes() -> Iterator[tuple[str, onnx.NodeProto, int, Graph]]:
+    """Of each operator and attribute one node that the fuzzer draws: (what, node, which, graph)."""
+    seen = set()
+    for graph in map(generate.graph, SEEDS):
+        for node in graph.nodes:
+            is_plain = not any(a.HasField("g") for a in node.attribute)
+            is_plain &= not any(isinstance(graph.values[n], list) for n in node.input if n)
+            for k, attr in enumerate(node.attribute):
+                what = f"{node.op_type}_{attr.name}"
+                if is_plain and attr.name in NAMES and (attr.ints or attr.type == attr.INT):
+                    # Of one scale nobody asks for which axis.
+                    by_axis = "uantizeLinear" not in what or graph.values[node.input[1]].size > 1
+                    if what not in seen and by_axis:
+                        seen.add(what)
+                        yield what, node, k, graph
+
+
+FOUND = {what: row for what, *row in _nodes()}
+
+
+def test_the_fuzzer_draws_the_operators_that_have_axes() -> None:
+    assert len(FOUND) >= 38
+
+
+@pytest.mark.parametrize("what", sorted(FOUND))
+@pytest.mark.parametrize("axis", [9, -9, (1 << 32) + 1])
+def test_no_tensor_has_that_axis(what: str, axis: int) -> None:
+    drawn, number, graph = FOUND[what]
+    node = onnx.NodeProto()
+    node.CopyFrom(drawn)
+    attr = node.attribute[number]
+    if attr.type == attr.INT:
+        attr.i = axis
+    else:
+        attr.ints[0] = axis
+    inputs = {n: graph.values[n] for n in node.input if n}
+    outputs = [name for name in node.output if name]
+    alone = Graph([node], graph.opsets, inputs, {}, outputs, values=graph.values)
+    with pytest.raises(MegccError) as caught:
+        from_onnx(alone.model())
+    text = str(caught.value)
+    assert node.name in text and "tvm_megcc/ops" not in text and "\n" not in text
+    assert isinstance(caught.value, InputError) or "axis" in text or "rank" in text, text
