@@ -21,6 +21,7 @@ from tvm import relax
 
 from tvm_megcc.relax_tools.calls import op_name
 
+_CAST = "relax.astype"
 #: The attribute of a module of a model in f16, and of one in bf16.
 F16, BF16 = "tvm_megcc.half", "tvm_megcc.bf16"
 
@@ -44,7 +45,7 @@ class Said:
         """Those of a function that the model has in another float.
 
         One without a name of the model's is among them if nothing is computed from it but those,
-        integers and conditions: it is a step on the way. What is cast may be a half.
+        integers and conditions: it is a step on the way. What is cast to floats may be a half.
         """
         bound: dict[relax.Var, relax.Expr] = {}
         results = set(func.params)  # and what a block gives: read by what is not seen here
@@ -72,7 +73,7 @@ class Said:
                 if var in found or var in results or var.name in self.others:
                     continue
                 if all(
-                    user in found and op_name(bound[user]) != "relax.astype"
+                    user in found and not (_is_float(user) and op_name(bound[user]) == _CAST)
                     for user in readers[var]
                 ):
                     found.add(var)
