@@ -48,6 +48,8 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return "it finds NaN equal to whatever it compares it with"
     if node.op_type == "LRN" and not np.isfinite(arrays[node.input[0]]).all():
         return "it slides a sum over the channels, in which NaN and infinity stay"
+    if node.op_type == "RotaryEmbedding" and _has_odd_heads(node, arrays):
+        return "it leaves the last element of a head as it is in its memory"
     if node.op_type == "Normalizer" and _wraps(node, arrays[node.input[0]]):
         return "it squares integers in their own type"
     if node.op_type == "DynamicQuantizeMatMul" and 0 in arrays[node.input[0]].shape:
@@ -62,6 +64,13 @@ def is_copy(node: onnx.NodeProto, data: Array, result: Array) -> bool:
     """Whether ONNX Runtime has copied what is to be cropped, as its dims stay what they are."""
     mode = _attributes(node).get("coordinate_transformation_mode", b"")
     return node.op_type == "Resize" and mode == b"tf_crop_and_resize" and data.shape == result.shape
+
+
+def _has_odd_heads(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
+    given, shape = _attributes(node), arrays[node.input[0]].shape
+    if given.get("rotary_embedding_dim", 0):
+        return False
+    return bool((shape[-1] // (1 if len(shape) == 4 else given.get("num_heads", 0) or 1)) % 2)
 
 
 def _wraps(node: onnx.NodeProto, x: Array) -> bool:

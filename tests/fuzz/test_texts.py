@@ -82,6 +82,19 @@ def test_fast_gelu() -> None:
     np.testing.assert_allclose(found, want, atol=3e-7)
 
 
+@pytest.mark.parametrize("op", ["Gelu", "BiasGelu"])
+def test_gelu(op: str) -> None:
+    feed = {"x": _f32(np.random.default_rng(1), 9, 5), "b": _f32(np.random.default_rng(2), 5)}
+    names = ["x"] if op == "Gelu" else ["x", "b"]
+    made = helper.make_node(op, names, ["y"], domain="com.microsoft")
+    (found,), (want,) = (
+        texts.run(made, feed),
+        evaluate.by_ort(made, {"": 14, "com.microsoft": 1}, feed),
+    )
+    assert texts.has(made, feed)
+    np.testing.assert_allclose(found, want, atol=3e-7)
+
+
 @pytest.mark.parametrize("opset", [9, 13, 15])
 def test_batch_normalised(opset: int) -> None:
     rng = np.random.default_rng(1)

@@ -267,6 +267,15 @@ def normalised(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     return [apart / (np.sqrt((apart**2).mean(axes, keepdims=True)) + np.float32(1e-9))]
 
 
+def gelu(given: Mapping[str, Any], operands: Operands) -> list[Array]:
+    """com.microsoft's, perhaps of a sum; the reference has none of that domain."""
+    x, bias = [*operands, None][:2]
+    assert x is not None
+    x = x if bias is None else x + bias
+    half = x.dtype.type(0.5)
+    return [half * x * (1 + np.vectorize(math.erf, otypes=[x.dtype])(x * math.sqrt(0.5)))]
+
+
 _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "LRN": lrn,
     "Erf": erf,
@@ -275,6 +284,8 @@ _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "Pow": power,
     "Gemm": gemm,
     "QuickGelu": quick_gelu,
+    "BiasGelu": gelu,
+    "Gelu": gelu,
     "FastGelu": fast_gelu,
     "MeanVarianceNormalization": normalised,
     "BatchNormalization": batch_normalised,
@@ -294,6 +305,8 @@ def has(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
         return all(arrays[name].dtype.kind in "iu" for name in node.input if name)
     if node.op_type == "OneHot":
         return True
+    if node.op_type == "Gelu" and not node.domain:  # which the reference has
+        return False
     if node.op_type == "BatchNormalization":  # not in training
         trains = any(a.name == "training_mode" and a.i for a in node.attribute)
         return not trains and not any(node.output[1:]) and arrays[node.input[0]].ndim > 1

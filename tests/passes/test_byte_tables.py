@@ -68,6 +68,9 @@ KEPT: dict[str, Callable[..., relax.Expr]] = {
     "a constant of several numbers": lambda x, y: quantize(
         op.add(held(x), relax.const(np.ones(SHAPE[1], np.float32)))
     ),
+    "a constant of more axes": lambda x, y: quantize(
+        op.add(held(x), relax.const(np.ones((1, 1, 1), np.float32)))
+    ),
     "what is not elementwise": lambda x, y: quantize(op.nn.softmax(held(x))),
     "what has no number": lambda x, y: quantize(op.log(held(x))),
 }

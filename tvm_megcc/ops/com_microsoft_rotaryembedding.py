@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import Labels, Shape
 from ._attention import heads, joined
 from ._rotary import rotated, table
 
@@ -14,6 +15,9 @@ class RotaryEmbedding(OnnxOp):
 
     name = "RotaryEmbedding"
     domain = "com.microsoft"
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        return [[], [], ["places", "half"], ["places", "half"]]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if attrs.get("is_packed_batching", 0) or attrs.get("scale", 1.0) != 1.0:
@@ -29,6 +33,8 @@ class RotaryEmbedding(OnnxOp):
         else:
             places = ctx.cast(places, [ctx.shape(x)[0], length])
         cos, sin = (table(ctx, inputs[k], places) for k in (2, 3))
+        if not attrs.get("rotary_embedding_dim", 0):
+            x = ctx.agreeing(x, [*ctx.shape(x)[:3], 2 * ctx.shape(cos)[3]], "twice its tables")
         result = rotated(ctx, x, cos, sin, bool(attrs.get("interleaved", 0)))
         return result if by_heads else joined(ctx, result)
 

@@ -103,6 +103,8 @@ class _Rewriter(PyExprMutator):
         except _NoTableError:
             return call
         (raw,) = found.raw
+        if raw.ty.ndim != call.ty.ndim:  # by a constant of one element and more axes
+            return call
         place = relax.op.astype(raw, "int32")
         if dtype_of(raw) == "i8":
             place = relax.op.add(self.builder_.emit(place), make_constant(np.array(128, np.int32)))
