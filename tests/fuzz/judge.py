@@ -76,17 +76,32 @@ def _off(shake: Random, data: Array, result: Array) -> Array:
 
 
 def _astray(number: int, node: onnx.NodeProto, data: Array, result: Array) -> Array:
-    """A result as other positions, or other roots of unity, give it: not by parts of each element,
-    but of the largest. By an odd number elements go where by the even one before they do not."""
-    if node.op_type not in ("Resize", "Upsample", "DFT", "STFT") or not is_float(result.dtype):
+    """A result as other positions, other roots of unity or a rounded mean give it: not by parts of
+    each element, but of the largest. By an odd number elements go where by the even one before they
+    do not."""
+    reach = _reach(node, data, result)
+    if reach is None or not is_float(result.dtype):
         return result
-    is_sampled = node.op_type in ("Resize", "Upsample")
-    size = max(data.shape, default=1) if is_sampled else 4
-    whole = data if is_sampled else result
-    sizes = np.abs(whole[np.isfinite(whole)])
-    reach = _EPS["float32"] * size * float(sizes.max(initial=0))
     way = Random(19, number // 2).bits.uniform(-1, 1, result.shape)
     return result + reach * np.copysign(1, way) * (-1 if number % 2 else 1)
+
+
+def _reach(node: onnx.NodeProto, data: Array, result: Array) -> Array | float | None:
+    """How far elements may be off whatever size they have; None for what rounds each by itself."""
+    if node.op_type in ("DFT", "STFT"):
+        return 4 * _EPS["float32"] * _peak(result)
+    if node.op_type in ("Resize", "Upsample"):
+        return max(data.shape, default=1) * _EPS["float32"] * _peak(data)
+    if node.op_type == "MeanVarianceNormalization":
+        axes = next((tuple(a.ints) for a in node.attribute if a.name == "axes"), (0, 2, 3))
+        with np.errstate(all="ignore"):
+            reach = _EPS["float32"] * np.abs(data) / data.std(axes, keepdims=True)
+        return np.where(np.isfinite(reach), reach, 0)
+    return None
+
+
+def _peak(data: Array) -> float:
+    return float(np.abs(data[np.isfinite(data)]).max(initial=0))
 
 
 def _weighed(shake: Random, node: onnx.NodeProto) -> onnx.NodeProto:

@@ -15,9 +15,10 @@ from tvm_megcc.relax_tools.shape_exprs import Symbols
 from ..ops._context import expr_dtype
 from ..ops._sizes import SizeArray
 
-#: What only says something to whoever knows TVM.
+#: What only says something to whoever knows TVM, or Python.
 _OF_TVM = re.compile(
     r"relax|\bR\.|\bir\.|tirx?\b|prim\.|Check failed|Mismatched type|Type of|TVM|'"
+    r"|\bzip\(|index out of range|values? to unpack|cannot reshape array|broadcast together"
 )
 
 

@@ -166,7 +166,7 @@ class Walk(Importer):
                 raise self.context(node).ill_typed(reason(err, values, self.symbols)) from err
             raise UnsupportedError(
                 f"{label(node)}: cannot be converted ({reason(err, values, self.symbols)}); "
-                f"add {node.op_type.lower()}.py under tvm_megcc/ops or change the model"
+                "give it operands that fit together, or change the model"
             ) from err
 
     def _known(

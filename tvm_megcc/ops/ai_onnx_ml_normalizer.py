@@ -20,9 +20,10 @@ class Normalizer(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         op, norm = relax.op, attrs.get("norm", "MAX")
         axis = [inputs.rank(0) - 1]
-        wide = inputs.dtype(0) in ("int64", "float64")
-        dtype = "float64" if wide else "float32"
-        x = ctx.emit(op.astype(inputs[0], dtype))
+        dtype = "float64" if inputs.dtype(0) in ("int64", "float64") else "float32"
+        x = inputs[0]
+        if inputs.dtype(0) != dtype:
+            x = ctx.emit(op.astype(x, dtype))
         if norm == "MAX":
             size = op.max(x, axis, keepdims=True)
         elif norm == "L1":
@@ -34,6 +35,5 @@ class Normalizer(OnnxOp):
             raise ctx.unsupported(f"norm '{norm}'", "use MAX, L1 or L2")
         size = ctx.emit(size)
         none = ctx.emit(op.equal(size, ctx.const(0, dtype)))
-        return op.astype(
-            ctx.emit(op.divide(x, ctx.emit(op.where(none, ctx.const(1, dtype), size)))), "float32"
-        )
+        result = op.divide(x, ctx.emit(op.where(none, ctx.const(1, dtype), size)))
+        return ctx.as_f32(ctx.emit(result))
