@@ -309,3 +309,22 @@ def test_scan_of_opset_8_scans_each_example():
     want = start[:, None] + x[:, ::-1].cumsum(1)
     np.testing.assert_allclose(sums, want, rtol=1e-6)
     np.testing.assert_allclose(last, want[:, -1], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("op", "known"), [
+    ("Slice", {"a": np.array([0, 1]), "b": np.array([1])}),
+    ("Pad", {"p": np.array([1])}),
+    ("OneHot", {"d": np.array(5), "v": np.ones(0, np.float32)}),
+])  # fmt: skip
+def test_operands_that_do_not_fit_are_named_by_their_types(op, known):
+    model = make_model(
+        [helper.make_node(op, ["x", *known], ["y"], "odd")],
+        {"x": ("float32", [2, 3])},
+        ["y"],
+        known,
+    )
+    with pytest.raises(
+        UnsupportedError, match=rf"^{op} 'odd': .*float32\[2, 3\] and .*;"
+    ) as caught:
+        from_onnx(model)
+    assert "\n" not in str(caught.value)

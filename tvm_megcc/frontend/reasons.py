@@ -18,7 +18,8 @@ from ..ops._sizes import SizeArray
 #: What only says something to whoever knows TVM, or Python.
 _OF_TVM = re.compile(
     r"relax|\bR\.|\bir\.|tirx?\b|prim\.|Check failed|Mismatched type|Type of|TVM|'"
-    r"|\bzip\(|index out of range|values? to unpack|cannot reshape array|broadcast together"
+    r"|\bzip\(|index out of range|out of bounds for axis|to unpack|cannot reshape array"
+    r"|broadcast together|Cannot broadcast|PermuteDims|\bndim\b|axis remapping"
 )
 
 
