@@ -267,7 +267,7 @@ def _by_text(
         return array.astype(np.float64) if double and is_float(array.dtype) else array
 
     try:
-        return BODIES[node.op_type](node, opsets, arrays, inner, enter)
+        return BODIES[node.op_type](_live(node), opsets, arrays, inner, enter)
     except Endless:
         raise Refused("it does not end", missing=True) from None
     except Unseen as error:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper
+from onnx import helper, numpy_helper
 
 Array = np.ndarray
 
@@ -284,9 +284,10 @@ def undefined(node: onnx.NodeProto, values: Mapping[str, Array]) -> str:
             return "no integer is the extreme or the mean of none"
         if node.op_type in {*_OF_SOMETHING, *REAL} and _most(operands[0]) > _EXACT:
             return "a real function of integers that no f64 has"
-    inner = {n.op_type for a in node.attribute if a.HasField("g") for n in a.g.node}
-    if inner & {*_OF_SOMETHING, *REAL}:
-        if any(array.dtype.kind in "iu" and _most(array) > _EXACT for array in operands):
+    graphs = [a.g for a in node.attribute if a.HasField("g")]
+    if {n.op_type for g in graphs for n in g.node} & {*_OF_SOMETHING, *REAL}:
+        given = [*operands, *(numpy_helper.to_array(w) for g in graphs for w in g.initializer)]
+        if any(array.dtype.kind in "iu" and _most(array) > _EXACT for array in given):
             return "a body has a real function, and is given integers that no f64 has"
     if node.op_type == "MaxPool" and len(node.output) > 1 and np.isnan(operands[0]).any():
         return "ONNX does not say which NaN of a window is the largest"

@@ -61,6 +61,30 @@ def agreed(ctx: Context, rule: Rule, values: Sequence[Any], attrs: Attrs) -> lis
     ]
 
 
+def disagreement(ctx: Context, rule: Rule, values: Sequence[Any], attrs: Attrs) -> str:
+    """What is wrong with dims that have to agree and are known; empty where nothing is."""
+    shapes = [_shape(ctx, v) for v in values]
+    found: dict[Hashable, tuple[int, int, Size]] = {}
+    for k, (shape, row) in enumerate(zip(shapes, rule(shapes, attrs), strict=False)):
+        for axis, (size, label) in enumerate(zip(shape or (), row, strict=False)):
+            if _is(EXACTLY, label) and isinstance(label, tuple) and _differ(size, label[1]):
+                return f"dim {axis} of operand {k} is {size}, and must be {label[1]}"
+            if label is None or not isinstance(size, int) or (size == 1 and _is(STRETCHED, label)):
+                continue
+            # What is not 1 is as large as what it is stretched beside.
+            key = (STRETCHED, label[1]) if isinstance(label, tuple) and _is(WHOLE, label) else label
+            other, at, wanted = found.setdefault(key, (k, axis, size))
+            if wanted != size:
+                return (
+                    f"dim {axis} of operand {k} is {size}, and dim {at} of operand {other} {wanted}"
+                )
+    return ""
+
+
+def _differ(a: Size, b: Size) -> bool:
+    return isinstance(a, int) and isinstance(b, int) and a != b
+
+
 def _shape(ctx: Context, value: Any) -> Shape | None:
     if isinstance(value, np.ndarray | SizeArray):
         return value.shape
