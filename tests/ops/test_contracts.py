@@ -333,9 +333,10 @@ OPSET = 18
 
 #: Before opset 7 an attribute said where the second operand stands in the first one's dims.
 OLD = {
-    op: Row(op, [Port((2, "a", 4)), Port(("b",))], {"a": 3, "b": 3}, [{"a": 4}, {"b": 30}],
-            {"broadcast": 1, "axis": 1})
-    for op in ("Add", "Pow")
+    "PRelu": Row("PRelu", [Port((2, "c", 4)), floats(3)], {"c": 3}, [{"c": 2}, {"c": 4}]),
+    "PRelu_length": Row("PRelu", [Port((2, 3, "l")), floats(3)], {"l": 4}, []),
+    **{op: Row(op, [Port((2, "a", 4)), Port(("b",))], {"a": 3, "b": 3}, [{"a": 4}, {"b": 30}],
+               {"broadcast": 1, "axis": 1}) for op in ("Add", "Pow")},
 }  # fmt: skip
 
 #: Operators that came later.

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import numpy as np
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._activations import leaky
-from ._agree import broadcast
+from ._agree import agreed, broadcast, disagreement
 from ._shapes import reshaped
+
+_RULE = broadcast(whole=0)
 
 
 class PRelu(OnnxOp):
     """``nn.prelu`` for one slope per channel, ``nn.leakyrelu`` for one in all, else a ``where``."""
 
     name = "PRelu"
-    labels = staticmethod(broadcast(whole=0))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        data, rank = inputs[0], inputs.rank(0)
-        slope = inputs.static_shape(1)
+        rank, slope = inputs.rank(0), inputs.static_shape(1)
         if ctx.opset < 7 and len(slope) == 1 and rank > 1:
             slope = (slope[0], *[1] * (rank - 2))  # opset 6: along the channels
+        # Which axes have to agree depends on the opset, so the labels are not the class's.
+        operands = [inputs[0], np.empty(slope)]
+        if text := disagreement(ctx, _RULE, operands, attrs):
+            raise ctx.ill_typed(text)
+        data = agreed(ctx, _RULE, operands, attrs)[0]
         varying = [axis for axis, size in enumerate(slope) if size != 1]
         known = inputs.known(1)
         if not varying and known is not None:
