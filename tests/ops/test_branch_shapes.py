@@ -43,7 +43,9 @@ def built(folder: Path, **options: Any) -> Any:
         driver.compile_model(model, folder / "pkg", archs=("host",), **options)
     opened = package.load(folder / "pkg")
     arch = opened.choose("host")
-    exe = toolchain.build(opened.path, arch, build_dir=folder / "build", sanitize=True)
+    exe = toolchain.build(
+        opened.path, arch, build_dir=folder / "build", sanitize=True, extra_cflags=["-O1"]
+    )
     return lambda feed: toolchain.run_package(exe, arch, feed, opened.manifest).outputs
 
 
