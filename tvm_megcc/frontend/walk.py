@@ -36,7 +36,7 @@ from ..ops._stored import restored
 from . import fold, functions, sequence_nodes, sequences, subgraphs, symbolic, weights
 from .graphs import node_reads
 from .reasons import reason
-from .rules import broken_rule, refuse_types
+from .rules import breaks_a_rule, refuse_types
 from .sequences import Value
 from .state import Importer, Scope
 from .values import (
@@ -57,10 +57,6 @@ def _holds_floats(value: Value | None) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype.kind == "f"
     return isinstance(value, relax.Var) and "float" in expr_dtype(value)
-
-
-#: Elements of an operand that may be a shape, or limits.
-_FEW = 64
 
 
 class Walk(Importer):
@@ -100,7 +96,6 @@ class Walk(Importer):
             sequences.refuse(node, values)
         known = self._known(node, values)
         if known is not None:
-            self._refuse_misfits(node, values)
             pairs = zip(node.output, known, strict=False)
             return {n: v if isinstance(v, SizeArray) else wide(v) for n, v in pairs if n}
         for number, value in enumerate(values):
@@ -167,7 +162,7 @@ class Walk(Importer):
             )
             raise what from err
         except Exception as err:  # TVM raises many kinds
-            if broken_rule(node, [self.type_of_value(v) for v in values], self.opsets):
+            if breaks_a_rule(node, [self.type_of_value(v) for v in values], self.opsets):
                 raise self.context(node).ill_typed(reason(err, values, self.symbols)) from err
             raise UnsupportedError(
                 f"{label(node)}: cannot be converted ({reason(err, values, self.symbols)}); "
@@ -223,15 +218,8 @@ class Walk(Importer):
             else:
                 self._note_if_missing(node)
                 return {}
-            self._refuse_misfits(node, values)
             bound = self._bind(node, results)
             return {n: self._of_type(v, carried) for n, v in bound.items()} if carried else bound
-
-    def _refuse_misfits(self, node: onnx.NodeProto, values: Sequence[Value | None]) -> None:
-        """Raise for operands that break a rule of ONNX's, though there is an answer."""
-        known = [v if isinstance(v, np.ndarray) and v.size <= _FEW else None for v in values]
-        if text := broken_rule(node, [self._kind(v) for v in values], self.opsets, known):
-            raise self.context(node).ill_typed(text)
 
     def _refuse_growth(
         self, ctx: Context, node: onnx.NodeProto, values: Sequence[Value | None]
