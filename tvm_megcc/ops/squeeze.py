@@ -25,6 +25,8 @@ class Squeeze(OnnxOp):
             axes = [i for i, d in enumerate(shape) if isinstance(d, int) and d == 1]
             return _squeezed(_others_are_larger(ctx, inputs[0]), axes)
         axes = [normal_axis(axis, len(shape)) for axis in axes]
+        if wrong := [k for k in axes if isinstance(shape[k], int) and shape[k] != 1]:
+            raise ctx.ill_typed(f"drops dim {wrong[0]}, which is {shape[wrong[0]]}")
         # A symbolic dim that is squeezed has to be 1.
         ones = [1 if k in axes and d != 1 else d for k, d in enumerate(shape)]
         data = inputs[0] if is_static(shape) else ctx.cast(inputs[0], ones)
