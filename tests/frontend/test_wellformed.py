@@ -266,6 +266,10 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
         lambda: node("GatherND", "x", "k", known={"k": i64(0)}, batch_dims=-9),
         ["GatherND 'odd'", "batch_dims=-9"],
     ),
+    "DepthToSpace_blocksize_of_64_bits": (
+        lambda: node("DepthToSpace", "x", blocksize=-1 << 63),
+        ["DepthToSpace 'odd'", "blocksize", str(-1 << 63)],
+    ),
     **{
         f"{op}_{name}_of_32_bits": (
             lambda op=op, name=name, number=number: node(op, "x", **{name: number}),

@@ -29,8 +29,8 @@ MOST_DENSE = 1 << 26
 
 #: Attributes whose numbers are sizes of a window, which has no size 0.
 _WINDOW = ("kernel_shape", "strides", "dilations")
-#: Attributes that are one number, and the least that it may be: onnx's inference reads outside of
-#: the dims for another.
+#: Attributes that are one number, and the least that it may be. Sizes are not 0; for fewer common
+#: axes than none onnx's inference reads outside of the dims.
 _LEAST = {"batch_dims": 0, "blocksize": 1, "hidden_size": 1, "size": 1}
 
 #: Attributes whose numbers are data, or limits that may be beyond everything.

@@ -137,7 +137,7 @@ def _agreeing(
         for size, label in zip(shape, labels, strict=True)
     ]
     pairs = list(zip(shape, wanted, strict=True))
-    if any(isinstance(s, int) and isinstance(w, int) and s != w for s, w in pairs):
+    if any(_differ(*pair) for pair in pairs):
         return value  # can never agree: the operator says so better
     meeting = [w if _is(STRETCHED, k) else s for (s, w), k in zip(pairs, labels, strict=True)]
     value = stretched(ctx, value, shape, meeting)

@@ -253,7 +253,8 @@ class _Rewriter(PyExprMutator):
                 and not self._is_said_full()
                 and (self._widens(name, args) or self._has_any(args, self.kept))
             )
-            centres = dtype == HALF and name == "relax.subtract" and self._is_mean(args[1])
+            centres = dtype == HALF and name == "relax.subtract"
+            centres = centres and self._is_full_result(args[1], "relax.mean")
             inner = FULL if centres else dtype
             args = [self._in(new, old, inner) for new, old in zip(args, call.args, strict=True)]
             if centres:
@@ -274,7 +275,7 @@ class _Rewriter(PyExprMutator):
         name = op_name(call)
         if self._is_said_full():
             return FULL
-        if any(self._is_dequantised(arg) for arg in args):
+        if any(self._is_full_result(arg, "relax.dequantize") for arg in args):
             return FULL  # between integer kernels
         if name == "relax.mean" and _over_pixels(call) and self._is_for_products():
             return None  # a global pool, whose kernels add in f32
@@ -329,13 +330,10 @@ class _Rewriter(PyExprMutator):
             scale = make_constant(half)
         return relax.op.dequantize(numbers, scale, zero, int(call.attrs.axis), HALF)
 
-    def _is_dequantised(self, arg: relax.Expr) -> bool:
+    def _is_full_result(self, arg: relax.Expr, name: str) -> bool:
+        """Whether it is an operator's result, in f32."""
         value = self.lookup_binding(arg) if isinstance(arg, relax.Var) else None
-        return op_name(value) == "relax.dequantize" and _is(arg, FULL)
-
-    def _is_mean(self, arg: relax.Expr) -> bool:
-        value = self.lookup_binding(arg) if isinstance(arg, relax.Var) else None
-        return op_name(value) == "relax.mean" and _is(arg, FULL)
+        return op_name(value) == name and _is(arg, FULL)
 
     def _followed(self, args: list[relax.Expr]) -> str:
         """The type of an operator without a rule, by what its operands are computed in."""
