@@ -2,9 +2,10 @@
 
 Models are those of the corpus (../shared/models), at the shapes of their first case, and of the
 zoo. Each is tuned in a process of its own, which is ended after --limit seconds; all use one file
-of records. What was measured stays in --work, so that an interrupted run goes on where it was, and
---write puts the table of all results that are there into docs/tuning.md. The exit status is 1 when
-a tuned model takes more instructions than an untuned one.
+of records. What was measured stays in --work, so that an interrupted run goes on where it was.
+--write puts it into scripts/tuning_results.jsonl, a line for each model, and the table of all that
+is there into docs/tuning.md. The exit status is 1 when a tuned model takes more instructions than
+an untuned one.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from tvm_megcc.tuning import session  # noqa: E402
 from tvm_megcc.tuning.report import Report  # noqa: E402
 
 PAGE = ROOT / "docs" / "tuning.md"
+KEPT = ROOT / "scripts" / "tuning_results.jsonl"
 BEGIN = "<!-- Written by scripts/tuning_table.py: begin -->"
 END = "<!-- Written by scripts/tuning_table.py: end -->"
 ARCH = "arm64"
@@ -42,42 +44,57 @@ ZOO_SIZE = 96
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """A tuned call: its operator, and what its worst, default and best candidate took."""
+class Sums:
+    """Calls that were tuned: what their worst, default and best candidates took together.
 
-    op: str
-    worst: float
-    default: float
-    best: float
+    `least` is the smallest share of its default that a call's best candidate takes.
+    """
+
+    calls: int = 0
+    worst: float = 0.0
+    default: float = 0.0
+    best: float = 0.0
+    least: float = 1.0
+
+    def __add__(self, other: Sums) -> Sums:
+        sums = (self.worst + other.worst, self.default + other.default, self.best + other.best)
+        return Sums(self.calls + other.calls, *sums, min(self.least, other.least))
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What tuning a model gave; `problem` is why it has no figures."""
+    """What tuning a model gave; `problem` is why it has no figures.
+
+    `operators` is empty for models that were tuned before operators were told apart.
+    """
 
     model: str
     builds: int = 0
     untuned: float = 0.0
     tuned: float = 0.0
     refused: int = 0
-    tasks: tuple[Task, ...] = field(default_factory=tuple)
+    all: Sums = field(default_factory=Sums)
+    operators: dict[str, Sums] = field(default_factory=dict)
     problem: str = ""
 
     @classmethod
     def of_report(cls, model: str, report: Report) -> Result:
         if report.after is None:
             return cls(model, problem=report.stopped)
-        tasks = tuple(
-            Task(r.task.op, r.costs[r.worst], r.costs[r.default], r.costs[r.best])
-            for r in report.rows
-        )
+        operators: dict[str, Sums] = {}
+        for r in report.rows:
+            worst, default, best = (r.costs[k] for k in (r.worst, r.default, r.best))
+            one = Sums(1, worst, default, best, best / default)
+            operators[r.task.op] = operators.get(r.task.op, Sums()) + one
+        total = sum(operators.values(), Sums())
         refused = len(report.refused)
-        return cls(model, report.builds, report.before, report.after, refused, tasks)
+        return cls(model, report.builds, report.before, report.after, refused, total, operators)
 
     @classmethod
     def of_json(cls, text: str) -> Result:
         row = json.loads(text)
-        return cls(**{**row, "tasks": tuple(Task(**task) for task in row["tasks"])})
+        operators = {op: Sums(**sums) for op, sums in row["operators"].items()}
+        return cls(**{**row, "all": Sums(**row["all"]), "operators": operators})
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -163,35 +180,44 @@ def table(results: Sequence[Result]) -> str:
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for r in good:
-        sums = [sum(getattr(t, key) for t in r.tasks) for key in ("worst", "default", "best")]
-        cells = (r.model, len(r.tasks), r.builds, *(f"{v:,.0f}" for v in (*sums, r.untuned)))
+        figures = (r.all.worst, r.all.default, r.all.best, r.untuned)
+        cells = (r.model, r.all.calls, r.builds, *(f"{v:,.0f}" for v in figures))
         share = f"{r.tuned / r.untuned:.1%}" if r.untuned else ""
         lines.append(f"| {' | '.join(map(str, cells))} | {r.tuned:,.0f} | {share} |")
-    lines += ["", "By operator, over all its different calls, what the default takes:", ""]
+    told = [r for r in good if r.operators]
+    lines += ["", f"By operator, over all different calls of {len(told)} of the models, what the"
+              " default takes:", ""]  # fmt: skip
     lines += [
         "| operator | calls | the worst candidate's share | the best one's share | the best one's"
         " largest gain |",
         "|---|--:|--:|--:|--:|",
     ]
-    for op, tasks in sorted(_by_operator(good).items()):
-        worst, default, best = (
-            sum(getattr(t, key) for t in tasks) for key in ("worst", "default", "best")
-        )
-        least = min(t.best / t.default for t in tasks)
-        cells = (op, len(tasks), f"{worst / default:.2f}", f"{best / default:.3f}")
-        lines.append(f"| {' | '.join(map(str, cells))} | {1 - least:.1%} |")
+    for op, sums in sorted(_by_operator(told).items()):
+        shares = (f"{sums.worst / sums.default:.2f}", f"{sums.best / sums.default:.3f}")
+        lines.append(f"| {op} | {sums.calls} | {' | '.join(shares)} | {1 - sums.least:.1%} |")
     without = [f"{r.model} ({r.problem})" for r in results if r.problem]
     if without:
         lines += ["", f"Without figures: {', '.join(without)}."]
     return "\n".join(lines)
 
 
-def _by_operator(results: Iterable[Result]) -> dict[str, list[Task]]:
-    found: dict[str, list[Task]] = {}
+def _by_operator(results: Iterable[Result]) -> dict[str, Sums]:
+    found: dict[str, Sums] = {}
     for result in results:
-        for task in result.tasks:
-            found.setdefault(task.op, []).append(task)
+        for op, sums in result.operators.items():
+            found[op] = found.get(op, Sums()) + sums
     return found
+
+
+def merged(kept: Path, fresh: Iterable[Result], order: Sequence[str]) -> list[Result]:
+    """What is kept of each model, with what is new in its place, which is kept from now on."""
+    lines = kept.read_text().splitlines() if kept.is_file() else []
+    tried = {result.model: result for result in fresh}
+    found = {result.model: result for result in map(Result.of_json, lines)}
+    found |= {name: result for name, result in tried.items() if not result.problem}
+    kept.write_text("".join(f"{found[name].to_json()}\n" for name in order if name in found))
+    all_results = {name: Result(name, problem="not tried yet") for name in order} | tried | found
+    return [all_results[name] for name in order]
 
 
 def write(page: Path, text: str) -> None:
@@ -226,7 +252,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         said = result.problem or f"{result.untuned:>14,.0f}{result.tuned:>14,.0f}"
         print(f"{name:26}{said}", flush=True)
     if args.write:
-        write(PAGE, table(results))
+        write(PAGE, table(merged(KEPT, results, known)))
     return int(any(r.tuned > r.untuned for r in results))
 
 

@@ -171,14 +171,13 @@ def test_erf_is_no_f32_of_f64() -> None:
     assert found.dtype == np.float64 and found != np.float32(found)
 
 
-def test_a_window_with_nan_is_nan() -> None:
-    x = np.array([1, np.nan, 2, 3, 4, np.nan], np.float32).reshape(1, 1, 6)
-    made = helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2], strides=[2])
-    for found in (
-        evaluate.by_ort(made, {"": 14}, {"x": x}),
-        evaluate.by_reference(made, {"": 14}, {"x": x}),
-    ):
-        np.testing.assert_array_equal(found[0].reshape(-1), [np.nan, 3, np.nan])
+@pytest.mark.parametrize(("op", "whole"), [("AveragePool", 3.5), ("LpPool", 5), ("MaxPool", 4)])
+def test_a_window_with_nan_is_nan(op: str, whole: float) -> None:
+    x = np.array([1, np.nan, 3, 4, 4, np.nan], np.float32).reshape(1, 1, 6)
+    made = helper.make_node(op, ["x"], ["y"], kernel_shape=[2], strides=[2])
+    for evaluator in (evaluate.by_ort, evaluate.by_reference):
+        (found,) = evaluator(made, {"": 18}, {"x": x})
+        np.testing.assert_array_equal(found.reshape(-1), [np.nan, whole, np.nan])
 
 
 def test_what_has_no_weight_is_not_read() -> None:

@@ -334,17 +334,19 @@ def run(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> list[Array]:
 # ---- NaN ---------------------------------------------------------------------------------------
 
 Evaluate = Callable[[onnx.NodeProto, Mapping[str, Array]], list[Array]]
+_POOLS = ("AveragePool", "GlobalMaxPool", "LpPool", "MaxPool")
 
 
 def with_nan(
     node: onnx.NodeProto, arrays: Mapping[str, Array], results: list[Array], again: Evaluate
 ) -> list[Array]:
-    """A maximum over windows, NaN where a window has one.
+    """A pool over windows, NaN where a window has one.
 
-    ONNX says nothing of it. ONNX Runtime and the reference keep a NaN where it comes first, or
-    last, by how they go through a window; ReduceMax of both has NaN wherever there is one.
+    ONNX says nothing of it. ONNX Runtime and the reference keep a maximum's NaN where it comes
+    first, or last, by how they go through a window; ReduceMax of both has NaN wherever there is
+    one. The reference's padding is NaN, which it leaves out of a mean with all others.
     """
-    if node.op_type not in ("MaxPool", "GlobalMaxPool") or len(results) != 1:
+    if node.op_type not in _POOLS or len(results) != 1:
         return results
     name = node.input[0]
     data = arrays[name]
