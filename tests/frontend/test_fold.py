@@ -68,6 +68,7 @@ NAN = np.where(X == 2, np.float32(np.nan), X)
 MISREAD = {
     "LSTM": ("LSTM", [X, X.reshape(1, 4, 2)[:, :, [0, 1, 0, 1]], np.ones((1, 4, 1), "f4")],
              {"hidden_size": 1, "clip": 0.5}),
+    "GatherElements": ("GatherElements", [X, np.full(X.shape, -2**63)], {}),
     "GRU": ("GRU", [X, np.ones((1, 3, 4), "f4"), np.ones((1, 3, 1), "f4")], {"hidden_size": 1}),
     "RNN": ("RNN", [X, np.ones((1, 1, 4), "f4"), np.ones((1, 1, 1), "f4")], {"hidden_size": 1}),
     "ConvTranspose": ("ConvTranspose", [X, np.ones((2, 1, 1), "f4")],

@@ -165,6 +165,16 @@ def test_nan_is_one_element() -> None:
     assert back.tolist() == [0, 1, 0, 2]
 
 
+def test_a_position_that_is_not_there_is_an_error() -> None:
+    made = helper.make_node("GatherElements", ["x", "i"], ["y"], axis=-1)
+    x = np.arange(6, dtype=np.int8).reshape(2, 3)
+    (found,) = texts.run(made, {"x": x, "i": np.array([[-3, 2]])})
+    assert found.tolist() == [[0, 2]] and found.dtype == np.int8
+    for indices in ([[3]], [[-4]], [[-(2**63)]], [[0], [0], [0]], [0]):
+        with pytest.raises(evaluate.Refused):
+            evaluate.by_reference(made, {"": 18}, {"x": x, "i": np.array(indices)})
+
+
 def test_erf_is_no_f32_of_f64() -> None:
     made = helper.make_node("Erf", ["x"], ["y"])
     (found,) = texts.run(made, {"x": np.array([0.3])})

@@ -77,6 +77,24 @@ def unique(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     return [taken, first[order], rank[back.reshape(-1)], counts[order]]
 
 
+def gather_elements(given: Mapping[str, Any], operands: Operands) -> list[Array]:
+    """Elements along an axis; positions that are not there are an error.
+
+    The reference takes positions modulo the length, one length after the other: of -2**63 for ever.
+    """
+    data, indices = operands
+    assert data is not None and indices is not None
+    axis = range(data.ndim)[given.get("axis", 0)]
+    size = data.shape[axis]
+    beside = [slice(None) if k == axis else slice(n) for k, n in enumerate(indices.shape)]
+    rows = data[tuple(beside)]
+    if np.delete(rows.shape, axis).tolist() != np.delete(indices.shape, axis).tolist():
+        raise ValueError("the indices have other dims")
+    if ((indices < -size) | (indices >= size)).any():
+        raise IndexError("a position is not there")
+    return [np.take_along_axis(rows, indices % max(size, 1), axis)]
+
+
 def power(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     """Of integers to integers: the low bits of what there is, and 0 for fractions.
 
@@ -281,6 +299,7 @@ _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "Erf": erf,
     "OneHot": one_hot,
     "Unique": unique,
+    "GatherElements": gather_elements,
     "Pow": power,
     "Gemm": gemm,
     "QuickGelu": quick_gelu,
@@ -303,7 +322,7 @@ def has(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
         return False
     if node.op_type in ("Pow", "Gemm"):
         return all(arrays[name].dtype.kind in "iu" for name in node.input if name)
-    if node.op_type == "OneHot":
+    if node.op_type in ("GatherElements", "OneHot"):
         return True
     if node.op_type == "Gelu" and not node.domain:  # which the reference has
         return False

@@ -158,6 +158,15 @@ def _starts_before(given: Mapping[str, Any], operands: Sequence[Array | None], v
     return any(step < 0 and start < -data.shape[axis] for start, axis, step in rows)
 
 
+def _is_beyond(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
+    """Positions that are not there it counts back by one length after the other."""
+    data, indices = operands
+    if data is None or indices is None:
+        return True
+    size = data.shape[given.get("axis", 0)]
+    return bool(((indices < -size) | (indices >= size)).any())
+
+
 def _is_cut(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
     """Limits beyond the rank are the ends; it counts them from the other end once more."""
     return "start" in given or "end" in given
@@ -195,6 +204,7 @@ _RIGHT = frozenset(
 _MISREAD: dict[str, _Rule] = {
     **dict.fromkeys(("Hardmax", "Softmax"), _takes_one_axis),
     **dict.fromkeys(("ArgMax", "ArgMin", "Max", "Min", "ReduceMax", "ReduceMin", "TopK"), _has_nan),
+    "GatherElements": _is_beyond,
     "Unsqueeze": _has_unsorted_axes,
     "Pad": _crops,
     "Slice": _starts_before,
