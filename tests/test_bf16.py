@@ -151,3 +151,16 @@ def test_weights_without_a_kernel_are_named() -> None:
     mod = tvm.transform.Sequential(list(stages("portable").values()))(from_onnx(net).mod)
     (said,) = work_of(mod).widened.values()
     assert said == "108 numbers of 4 bytes each, as no kernel of conv2d takes them in bf16"
+
+
+def test_an_image_of_constants_is_no_weight() -> None:
+    """What is convolved is known, and the weights are computed."""
+    text = "g (bfloat16[4, 3, 3, 3] w) => (bfloat16[1, 4, 3, 3] y) { y = Conv (x, w) }"
+    graph = parser.parse_graph(text)
+    x = RNG.standard_normal((1, 3, 5, 5)).astype(ml_dtypes.bfloat16)
+    graph.initializer.append(numpy_helper.from_array(x, "x"))
+    net = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    mod = tvm.transform.Sequential(list(stages("portable").values()))(from_onnx(net).mod)
+    assert list(work_of(mod).widened.values()) == [
+        "75 numbers of 4 bytes each, as no kernel of conv2d takes them in bf16"
+    ]

@@ -20,6 +20,7 @@ from tvm_megcc.byoc.default import CompileRegions
 from tvm_megcc.byoc.default import with_regions as _with_regions
 from tvm_megcc.byoc.partition import PartitionForMegcc
 from tvm_megcc.passes import (
+    AdjacentAxes,
     ByteTables,
     CallExterns,
     ChannelsLast,
@@ -52,7 +53,7 @@ from tvm_megcc.passes.own_scans import OwnScans
 from tvm_megcc.passes.plan_memory import PlanMemory
 
 __all__ = [
-    "ByteTables", "CallExterns", "CastsApart", "ChannelsLast", "CompileRegions",
+    "AdjacentAxes", "ByteTables", "CallExterns", "CastsApart", "ChannelsLast", "CompileRegions",
     "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory", "FuseNamed",
     "Generate", "HalfPrecision", "ImplicitBroadcast", "IntegerForm", "LegaliseRest",
     "MaterialiseKernels", "NarrowBf16Weights", "NarrowMoves", "OwnScans", "PartitionForMegcc",

@@ -66,6 +66,12 @@ def is_copy(node: onnx.NodeProto, data: Array, result: Array) -> bool:
     return node.op_type == "Resize" and mode == b"tf_crop_and_resize" and data.shape == result.shape
 
 
+def is_no_label(node: onnx.NodeProto, labels: Array) -> bool:
+    """Whether ONNX Runtime has 0 or 1 for one of two classes, whatever they are called."""
+    known = _attributes(node).get("classlabels_int64s") or labels
+    return node.op_type == "TreeEnsembleClassifier" and not np.isin(labels, known).all()
+
+
 def _has_odd_heads(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
     given, shape = _attributes(node), arrays[node.input[0]].shape
     if given.get("rotary_embedding_dim", 0):
@@ -305,6 +311,9 @@ def undefined(node: onnx.NodeProto, values: Mapping[str, Array]) -> str:
     if node.op_type == "DynamicQuantizeLSTM" and len(node.input) > 4 and node.input[4]:
         if np.unique(values[node.input[4]]).size > 1:
             return "it says not which steps of sequences of several lengths share a range"
+    if node.op_type in _LOSSES and not operands[1].size:
+        if _attributes(node).get("reduction", b"mean") == b"mean":
+            return "the mean of no losses is 0, as ONNX Runtime has it, or NaN, as of other numbers"
     if node.op_type == "Inverse" and _is_singular(operands[0]):
         return "a singular matrix has no inverse"
     return ""

@@ -51,14 +51,38 @@ def _softmax(log: int, parts: Parts, tail: Tail) -> Request | None:
     return Request("softmax", facts, {"x": x})
 
 
+def runs_of(shape: Sequence[Size], axes: Sequence[int]) -> list[list[int]]:
+    """Those of the sorted `axes` that stand side by side, axes of one element not counted.
+
+    An axis of one element goes with the run before it, or behind it where there is none before.
+    """
+    runs: list[list[int]] = []
+    ones: list[int] = []
+    last = None  # axis of a run, which nothing of more than one element separates from the next
+    for axis, size in enumerate(shape):
+        if axis not in axes:
+            last = last if size == 1 else None
+        elif size == 1:
+            (runs[-1] if runs else ones).append(axis)
+        elif last is None:
+            runs.append([axis])
+            last = axis
+        else:
+            runs[-1].append(axis)
+    return [[*ones, *runs[0]], *runs[1:]] if runs else [ones]
+
+
 def _reduce(code: int, parts: Parts, tail: Tail) -> Request | None:
     x, shape, axes = parts["x"], parts.shape_of(parts["x"]), parts["root"].attrs.axis
     if not shape:
         return None
     lines = sorted({int(a) % len(shape) for a in axes} if axes is not None else range(len(shape)))
-    if not lines or lines != list(range(lines[0], lines[-1] + 1)):
+    runs = runs_of(shape, lines)
+    if not lines or len(runs) > 1:
         return None
-    facts = {"func": code, **_split(shape, lines[0], lines[-1] + 1)}
+    (run,) = runs
+    line = [axis for axis in run if shape[axis] != 1] or run
+    facts = {"func": code, **_split(shape, line[0], line[-1] + 1)}
     return Request("reduce", facts, {"x": x})
 
 

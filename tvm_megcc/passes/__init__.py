@@ -16,6 +16,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.core.preference import DEFAULT, Preference
+from tvm_megcc.passes.adjacent_axes import AdjacentAxes
 from tvm_megcc.passes.bf16_weights import NarrowBf16Weights, RoundBf16Weights
 from tvm_megcc.passes.byte_tables import ByteTables
 from tvm_megcc.passes.channels_last import ChannelsLast
@@ -41,7 +42,7 @@ from tvm_megcc.passes.widen_weights import WidenWeights
 from tvm_megcc.relax_tools import raising
 
 __all__ = [
-    "ByteTables", "CallExterns", "ChannelsLast", "ExpandQuantised", "FoldConstants",
+    "AdjacentAxes", "ByteTables", "CallExterns", "ChannelsLast", "ExpandQuantised", "FoldConstants",
     "FoldScaleShift", "ForwardMemory", "Generate", "HalfPrecision", "ImplicitBroadcast",
     "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowBf16Weights", "NarrowMoves",
     "PointwiseProducts", "QuantisedMoves", "ReadSizes", "RoundBf16Weights", "SettleStretched",
@@ -90,7 +91,9 @@ def stages(
                 RoundBf16Weights(preference.precision),
             ]
         ),
-        "layout": sequential([ChannelsLast(), QuantisedMoves(), NarrowMoves(), ByteTables()]),
+        "layout": sequential(
+            [ChannelsLast(), QuantisedMoves(), NarrowMoves(), ByteTables(), AdjacentAxes()]
+        ),
         "forward_memory": ForwardMemory(),
         "materialise": sequential(
             [

@@ -99,21 +99,16 @@ class NarrowBf16Weights:
             matches = find_matches(func, self.arch).values() if wide else ()
             taken = set().union(*(match.inside for match in matches))
             for var in wide:
-                users = graph.users_of(var)
-                if var in taken or all(op_name(graph.values[user]) != _CONV2D for user in users):
+                users = [u for u in graph.users_of(var) if op_name(graph.values[u]) == _CONV2D]
+                array = constant(graph.values[var].args[0])
+                if var in taken or not users or array is None:
                     kept.add(var)
                 else:
-                    numbers = _size(graph.values[users[0]].args[1], graph)
                     reasons[users[0].name] = (
-                        f"{numbers} numbers of 4 bytes each, as no kernel of conv2d takes them in"
-                        " bf16"
+                        f"{array.size} numbers of 4 bytes each, as no kernel of conv2d takes them"
+                        " in bf16"
                     )
         return with_widened(folded(mod, kept), reasons)
-
-
-def _size(wide: relax.Var, graph: Graph) -> int:
-    array = constant(graph.values[wide].args[0])
-    return 0 if array is None else array.size
 
 
 def _weights(call: relax.Expr) -> list[int]:

@@ -14,12 +14,15 @@ frozenset({'logits'})
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import tvm
 from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.names import ANONYMOUS
 
 _CAST = "relax.astype"
 #: The attribute of a module of a model in f16, and of one in bf16.
@@ -90,22 +93,56 @@ def marked(mod: tvm.IRModule, said: Said, kind: str = F16) -> tvm.IRModule:
     """`mod`, which says that it is of a model in such a type, and what the model has otherwise.
 
     What is bound to a variable of the model is one, too: a result of a block has a name of its own,
-    by which the value is known from the first simplification on.
+    by which the value is known from the first simplification on. Variables inside of which TVM
+    chose the names get others: a pass may call something else so by then.
     """
     full, others = set(said.full), set(said.others)
+    chosen: set[str] = set()  # by TVM, of floats inside a block
 
     def add_bound(expr: relax.Expr) -> None:
         for block in expr.blocks if isinstance(expr, relax.SeqExpr) else ():
             for binding in block.bindings:
-                value = binding.value
+                var, value = binding.var, binding.value
                 for names in (full, others):
                     if isinstance(value, relax.Var) and value.name in names:
-                        names.add(binding.var.name)
+                        names.add(var.name)
+                if isinstance(var, relax.DataflowVar) and _is_float(var):
+                    chosen.update({var.name} if _is_local(var.name) else ())
 
-    for func in mod.functions.values():
-        if isinstance(func, relax.Function):
-            relax.analysis.post_order_visit(func, add_bound)
-    return mod.with_attr(kind, json.dumps([sorted(full), sorted(others - full)]))
+    functions = {v: f for v, f in mod.functions.items() if isinstance(f, relax.Function)}
+    for func in functions.values():
+        relax.analysis.post_order_visit(func, add_bound)
+    renamed = {name: f"said_{name}" for name in chosen & (full | others)}
+    if renamed:
+        mod = mod.clone()
+        for gvar, func in functions.items():
+            mod.update_func(gvar, _Renamer(renamed).visit_expr(func))
+    lists = [
+        sorted({renamed.get(n, n) for n in names if n in renamed or not _is_local(n)})
+        for names in (full, others - full)
+    ]
+    return mod.with_attr(kind, json.dumps(lists))
+
+
+def _is_local(name: str) -> bool:
+    """Whether TVM chose the name, of a variable inside a block."""
+    return name.startswith("lv") and ANONYMOUS.fullmatch(name) is not None
+
+
+@mutator
+class _Renamer(PyExprMutator):
+    """Gives variables inside blocks other names."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        super().__init__()
+        self.names = names
+
+    def visit_dataflow_var_def_(self, var: relax.DataflowVar) -> relax.Var:
+        if var.name not in self.names:
+            return super().visit_dataflow_var_def_(var)
+        new = relax.DataflowVar(self.names[var.name], var.ty)
+        self.set_var_remap(var, new)
+        return new
 
 
 def said(mod: tvm.IRModule, kind: str = F16) -> Said | None:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 ATTRIBUTE = "tvm_megcc.names"
 
-#: Names that TVM gives variables: no value of a model is called so.
-ANONYMOUS = re.compile(r"(lv|gv)(_?\d+)?")
+#: Names that TVM gives variables, and `relax_tools.half`: no value of a model is called so.
+ANONYMOUS = re.compile(r"(said_)?(lv|gv)(_?\d+)?")
 
 
 def with_names(mod: tvm.IRModule, names: Mapping[str, str]) -> tvm.IRModule:

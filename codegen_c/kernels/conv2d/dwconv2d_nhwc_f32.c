@@ -3,7 +3,7 @@
 // dtype: f32
 // arch: portable
 // isa: simd
-// when: g == ic and oc == ic
+// when: g == ic == oc and oc > 1
 // rank: 15
 // tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual

@@ -3,7 +3,7 @@
 // dtype: f32
 // arch: portable
 // isa: simd
-// when: g == ic == oc and kh == kw == 5 and (sh == sw == 1 or sh == sw == 2 and dw == 1)
+// when: g == ic == oc and oc > 1 and kh == kw == 5 and (sh == sw == 1 or sh == sw == 2 and dw == 1)
 //   and pl <= (kw - sw) * dw and pr <= (kw - 1) * dw
 // rank: 30
 // tolerance: 2e-6

@@ -1,0 +1,46 @@
+"""AdjacentAxes: a reduction over axes that are not side by side becomes one for each run of axes.
+
+    sum(x [N, C, H, W], [0, 2, 3])  ->  sum(sum(x, [2, 3]) [N, C, 1, 1], [0])
+
+Each of them is a kernel of the library, whose partial sums round less than one long sum does. What
+is nearest in memory goes first. Axes of one element stand in nobody's way.
+"""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from tvm_megcc.fuse.reduction import REDUCE, runs_of
+from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.exprs import shape_of
+
+_OPS = {f"relax.{name}": getattr(relax.op, name) for name in REDUCE}
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.AdjacentAxes")
+class AdjacentAxes:
+    """See the module's docstring."""
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        return rewritten(mod, _Rewriter(mod))
+
+
+@mutator
+class _Rewriter(PyExprMutator):
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        call = self.visit_expr_post_order(call)
+        reduce = _OPS.get(op_name(call))
+        shape = None if reduce is None else shape_of(call.args[0], self.symbols)
+        if reduce is None or not shape or call.attrs.axis is None:
+            return call
+        axes = sorted({int(axis) % len(shape) for axis in call.attrs.axis})
+        runs = runs_of(shape, axes)
+        if len(runs) < 2:
+            return call
+        x = call.args[0]
+        for run in reversed(runs):
+            x = self.builder_.emit(reduce(x, run, keepdims=True))
+        return x if call.attrs.keepdims else relax.op.squeeze(x, axes)
