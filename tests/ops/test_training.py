@@ -19,6 +19,18 @@ def batch_norm(data, **attrs):
     return Case("BatchNormalization", operands, attrs, 15, outputs=3, by="reference")
 
 
+def five_outputs(opset):
+    """Until opset 13 that is what says that a node is in training."""
+    x, scale, bias, old = rand(4, 2, 3), *(rand(2, seed=k) for k in (1, 2, 3))
+    variance, momentum = abs(rand(2, seed=4)), 0.75
+    mean, var = x.mean((0, 2)), x.var((0, 2))
+    normed = (x - mean[:, None]) / np.sqrt(var + 1e-5)[:, None]
+    moved = [momentum * a + (1 - momentum) * b for a, b in ((old, mean), (variance, var))]
+    want = [normed * scale[:, None] + bias[:, None], *moved, mean, var]
+    operands, attrs = [x, scale, bias, old, variance], {"momentum": momentum}
+    return Case("BatchNormalization", operands, attrs, opset, outputs=5, want=want)
+
+
 def optimiser(op, count, updates, states, **attrs):
     tensors = [rand(2, k + 1, seed=k) for k in range(count)]
     gradients = [rand(2, k + 1, seed=10 + k) for k in range(count)]
@@ -33,6 +45,7 @@ def test_training(tmp_path):
     cases = [batch_norm(rand(2, 3, 4, 5)), batch_norm(rand(4, 3), epsilon=0.1, momentum=0.25)]
     cases += [batch_norm(Open(rand(3, 2, 6), ["n", 2, "w"]))]
     decay = dict(alpha=0.9, beta=0.8, norm_coefficient=0.01)
+    cases += [five_outputs(9), five_outputs(13)]
     cases += [optimiser("Momentum", count, updates, 1, mode=mode, **decay)
               for count, updates, mode in ((1, 0, "standard"), (2, 3, "nesterov"))]  # fmt: skip
     cases += [optimiser("Adagrad", 2, 4, 1, epsilon=1e-3, decay_factor=0.1, norm_coefficient=0.02)]

@@ -13,7 +13,8 @@ from ._defaults import EPSILON, f32
 class BatchNormalization(OnnxOp):
     """``nn.batch_norm(...)[0]`` with the running statistics, for the passes to fold.
 
-    In training the statistics are the batch's own, and the running ones move towards them.
+    In training the statistics are the batch's own, and the running ones move towards them. Until
+    opset 13 a node is in training that has all five outputs: the last two are what the batch had.
     """
 
     name = "BatchNormalization"
@@ -28,6 +29,8 @@ class BatchNormalization(OnnxOp):
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         training = bool(attrs.get("training_mode", 0))
+        if 7 <= ctx.opset < 14:
+            training = all(ctx.wants(i) for i in range(1, 5))
         if not training and any(ctx.wants(i) for i in range(1, 5)):
             raise ctx.unsupported(
                 f"gives statistics without training_mode (opset {ctx.opset})",
@@ -74,4 +77,4 @@ def _trained(
         part = op.multiply(new, ctx.const(1 - momentum, dtype))
         result = ctx.emit(op.add(ctx.emit(kept), ctx.emit(part)))
         moved.append(ctx.emit(op.astype(result, inputs.dtype(k))))
-    return y, *moved
+    return y, *moved, mean, variance
