@@ -121,6 +121,8 @@ def by_ort(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> l
         raise Refused(answer, bool(more))
     if node.op_type == "Resize" and faults.is_copy(node, arrays[node.input[0]], answer[0]):
         raise Refused("it copies an image whose dims stay what they are", missing=True)
+    if answer and faults.is_no_window(node, arrays[node.input[0]], answer[0]):
+        raise Refused("it has a window of an image that is shorter", missing=True)
     if answer and faults.is_no_label(node, answer[0]):
         raise Refused("it numbers two classes, whatever they are called", missing=True)
     if node.op_type == "Loop" and _is_guessed(model, answer):

@@ -66,6 +66,23 @@ def is_copy(node: onnx.NodeProto, data: Array, result: Array) -> bool:
     return node.op_type == "Resize" and mode == b"tf_crop_and_resize" and data.shape == result.shape
 
 
+def is_no_window(node: onnx.NodeProto, data: Array, result: Array) -> bool:
+    """Whether ONNX Runtime has a window where the image, padded, is shorter than one.
+
+    It divides what is missing by the stride, which gives 0 and one window; ONNX rounds down.
+    """
+    given = _attributes(node)
+    if node.op_type.removeprefix("QLinear") not in _POOLS or data.ndim < 3:
+        return False
+    first = 1 if given.get("channels_last", 0) else 2
+    sizes, kernel = data.shape[first : data.ndim + first - 2], given["kernel_shape"]
+    dilations = given.get("dilations", [1] * len(kernel))
+    pads = given.get("pads", [0] * 2 * len(kernel))
+    rows = zip(sizes, kernel, dilations, pads, pads[len(kernel) :], strict=False)
+    short = any(n + low + high < (k - 1) * d + 1 for n, k, d, low, high in rows)
+    return short and not _is_same(node) and bool(result.size)
+
+
 def is_no_label(node: onnx.NodeProto, labels: Array) -> bool:
     """Whether ONNX Runtime has 0 or 1 for one of two classes, whatever they are called."""
     known = _attributes(node).get("classlabels_int64s") or labels

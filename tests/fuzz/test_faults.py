@@ -176,6 +176,30 @@ def test_a_same_pool_has_as_many_windows_as_strides(op: str, side: str) -> None:
     np.testing.assert_allclose(*found, rtol=1e-6)
 
 
+@pytest.mark.parametrize("op", ["AveragePool", "LpPool", "MaxPool"])
+def test_a_window_that_does_not_fit_is_none(op: str) -> None:
+    made = node(op, "x", kernel_shape=[2], strides=[2])
+    with pytest.raises(evaluate.Refused, match="shorter"):
+        evaluate.by_ort(made, {"": 18}, {"x": np.ones((1, 1, 1), np.float32)})
+    for pads in ([0, 1], [1, 0]):
+        padded = node(op, "x", kernel_shape=[2], strides=[2], pads=pads)
+        feed = {"x": np.ones((1, 1, 1), np.float32)}
+        assert evaluate.by_ort(padded, {"": 18}, feed)[0].shape == (1, 1, 1)
+
+
+def test_two_classes_are_not_numbered() -> None:
+    labels = helper.make_node("TreeEnsembleClassifier", ["x"], ["y"], classlabels_int64s=[6, 8])
+    assert faults.is_no_label(labels, np.array([6, 1]))
+    assert not faults.is_no_label(labels, np.array([6, 8]))
+
+
+def test_the_mean_of_no_losses_is_undefined() -> None:
+    for reduction in ("mean", "sum"):
+        made = node("NegativeLogLikelihoodLoss", "x t", reduction=reduction)
+        values = {"x": np.zeros((2, 3, 0), np.float32), "t": np.zeros((2, 0), np.int64)}
+        assert bool(faults.undefined(made, values)) == (reduction == "mean")
+
+
 def test_a_query_that_sees_no_key_is_blind() -> None:
     names = ["q", "k", "v", "", "m"]
     made = helper.make_node("MultiHeadAttention", names, ["y"], domain="com.microsoft", num_heads=1)

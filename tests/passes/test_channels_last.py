@@ -53,6 +53,9 @@ CHAINS: dict[str, tuple[Callable[[relax.Expr], relax.Expr], int]] = {
     "argmax_all": (relax.op.argmax, 2),
     "divide_by_maximum": (lambda y: relax.op.divide(y, relax.op.max(y)), 2),
     "scale_of_all": (lambda y: relax.op.multiply(relax.op.max(y), relax.op.min(y)), 1),
+    "scalar_quantised": (lambda y: relax.op.dequantize(
+        relax.op.quantize(relax.op.max(y), relax.const(0.5), relax.const(3, "int8")),
+        relax.const(0.5), relax.const(3, "int8")), 1),
     "softmax_channels": (lambda y: relax.op.nn.softmax(y, axis=1), 2),
     "prelu": (lambda y: relax.op.nn.prelu(y, _const(4), axis=1), 2),
     "pad": (lambda y: relax.op.nn.pad(y, [0, 0, 0, 1, 1, 2, 3, 0]), 2),

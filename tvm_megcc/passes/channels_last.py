@@ -43,8 +43,8 @@ class Permuted:
     axes: tuple[int, ...]
 
     def raw_axis(self, logical: int) -> int:
-        """The axis of `raw` that is axis `logical` of the value."""
-        return self.axes[logical % len(self.axes)]
+        """The axis of `raw` that is axis `logical` of the value; nobody reads that of a scalar."""
+        return self.axes[logical % len(self.axes)] if self.axes else logical
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ChannelsLast")
