@@ -325,6 +325,12 @@ ROWS: dict[str, Row] = {
                          [Port(("b", "s", 2)), Port(("c", "t", 2)), Port(("i",), "int64", 1)],
                          {"b": 2, "s": 4, "c": 2, "t": 2, "i": 2},
                          [{"b": 3}, {"c": 1}, {"i": 3}, {"s": 2}, {"t": 4}, {"2": 3}, {"2": -1}]),
+    **{
+        op: Row(op, [Port(("n", "c", "d")), Port(("m", "e"), "int64", 0), Port(("w",))],
+                {"n": 2, "c": 3, "d": 4, "m": 2, "e": 4, "w": 3},
+                [{"m": 1}, {"m": 3}, {"e": 3}, {"d": 5}, {"w": 4}, {"c": 2}, {"1": 3}])
+        for op in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
+    },
     "Col2Im": Row("Col2Im", [Port(("n", "c", "l")), ints(5, 5), ints(1, 5)],
                   {"n": 1, "c": 5, "l": 5}, [{"c": 4}, {"c": 6}, {"l": 4}, {"l": 6}]),
 }  # fmt: skip
@@ -353,6 +359,41 @@ LATE = {
         {**SAME, "l": 3, "m": 3, "d": 12, "h": 2, "i": 2},
         [*OTHER, {"m": 1}, {"b": 1}, {"h": 1}, {"i": 1}, {"d": 6}, {"d": 11}, {"h": 1, "i": 1},
          {"h": 3, "i": 3}], {"num_heads": 2, "rotary_embedding_dim": 4}),
+    "Attention_heads": Row(
+        "Attention",
+        [Port(("a", 4, 3, "h")), Port(("b", "k", "t", "g")), Port((2, "l", "u", 5))],
+        {**SAME, "h": 8, "k": 2, "t": 6, "g": 8, "l": 2, "u": 6},
+        [*OTHER, {"b": 1}, {"h": 7}, {"g": 1}, {"k": 4}, {"l": 1}, {"u": 5}, {"u": 1}]),
+    "Attention_packed": Row(
+        "Attention",
+        [floats(2, 4, 12), Port(("b", "t", "d")), Port((2, "u", 5)), Port((2, 1, 4, "t"))],
+        {"b": 2, "t": 6, "d": 4, "u": 6}, [{"b": 1}, {"d": 1}, {"d": 5}, {"u": 5}, {"u": 1}],
+        {"q_num_heads": 3, "kv_num_heads": 1}),
+    "Attention_keys": Row(
+        "Attention", [Port((2, 4, "d")), floats(2, 6, 8), floats(2, 6, 10)], {"d": 16},
+        [{"d": 8}, {"d": 4}, {"d": 15}], {"q_num_heads": 4, "kv_num_heads": 2}),
+    "Attention_past": Row(
+        "Attention",
+        [floats(2, 4, 3, 8), floats(2, 4, 6, 8), floats(2, 4, 6, 5), None,
+         Port(("b", 4, "p", "h")), Port((2, "c", "r", "v"))],
+        {"b": 2, "p": 3, "h": 8, "c": 4, "r": 3, "v": 5},
+        [{"b": 1}, {"h": 1}, {"c": 1}, {"r": 2}, {"v": 1}]),
+}  # fmt: skip
+
+#: Those of the newest opset.
+NEWEST = {
+    "SwiGLU": Row("SwiGLU", [X, Y], SAME, [*OTHER, {"a": 1}, {"b": 1}]),
+    "CausalConvWithState": Row(
+        "CausalConvWithState",
+        [Port(("a", "c", 6)), floats(3, 1, 4), Port(("w",)), Port(("b", "d", "k"))],
+        {**SAME, "c": 3, "d": 3, "w": 3, "k": 3},
+        [*OTHER, {"b": 1}, {"c": 4}, {"w": 1}, {"d": 1}, {"k": 2}, {"k": 4}], outputs=2),
+    "LinearAttention": Row(
+        "LinearAttention",
+        [floats(2, 5, 16), Port(("b", "t", "d")), Port((2, "s", 10)), Port(("c", "h", 4, 5))],
+        {"b": 2, "t": 5, "d": 8, "s": 5, "c": 2, "h": 2},
+        [{"b": 1}, {"t": 1}, {"d": 4}, {"d": 9}, {"s": 1}, {"c": 1}, {"h": 1}],
+        {"q_num_heads": 4, "kv_num_heads": 2, "update_rule": "linear"}, 2),
 }  # fmt: skip
 
 #: Why an operator needs no row.
@@ -396,7 +437,9 @@ def test_every_operator_has_a_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "opset"), [(ROWS, OPSET), (OLD, 6), (LATE, 23)], ids=["new", "old", "late"]
+    ("rows", "opset"),
+    [(ROWS, OPSET), (OLD, 6), (LATE, 23), (NEWEST, 28)],
+    ids=["new", "old", "late", "newest"],
 )
 def test_operands_that_disagree(tmp_path: Path, rows: dict[str, Row], opset: int) -> None:
     run = runner(joined(rows, opset), tmp_path)
@@ -434,10 +477,13 @@ BY_VALUES = set(
 )
 
 
-@pytest.mark.parametrize("name", [name for name in (*ROWS, *LATE) if name not in BY_VALUES])
+@pytest.mark.parametrize(
+    "name", [name for name in (*ROWS, *LATE, *NEWEST) if name not in BY_VALUES]
+)
 def test_operands_that_never_agree(name: str) -> None:
     """The same sizes, known when compiling."""
-    row, opset = (LATE[name], 23) if name in LATE else (ROWS[name], OPSET)
+    found = ((LATE, 23), (NEWEST, 28), (ROWS, OPSET))
+    row, opset = next((rows[name], opset) for rows, opset in found if name in rows)
     from_onnx(joined({name: _fixed(row, row.good)}, opset))
     answered = []
     for changed in row.bad:

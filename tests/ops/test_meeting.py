@@ -245,3 +245,18 @@ def test_one_operand_is_stretched(tmp_path: Path) -> None:
         for sizes in bad:
             with pytest.raises(ToolError, match=rf"__{name}'.* not equal"):
                 answer({**usual, **sizes})
+
+
+def test_a_quotient_meets_another_dim(tmp_path: Path) -> None:
+    """What a division by an open size may be has no end, below either: `s*t//r` and `u`."""
+    graph = Graph()
+    rest = graph.operand(np.array([-1], np.int64))
+    rows = graph.node("Shape", [graph.operand(("r",))])
+    shape = graph.node("Concat", [rows, rest], axis=0)
+    table = graph.node("Reshape", [graph.operand(("s", "t")), shape])
+    graph.outputs = [graph.node("Add", [table, graph.operand(("u",))])]
+    answer = graph.runner(tmp_path)
+    for sizes in ({"u": 6}, {"u": 1}, {"r": 12, "u": 5}):
+        check(answer, {"r": 2, "s": 3, "t": 4, **sizes})
+    with pytest.raises(ToolError, match="not equal"):
+        answer({"r": 2, "s": 3, "t": 4, "u": 5})

@@ -29,6 +29,7 @@ from ..ops import Context, Inputs, _stock
 from ..ops._agree import agreed, disagreement
 from ..ops._arithmetic import dims_array
 from ..ops._context import expr_dtype
+from ..ops._defined import rule_of
 from ..ops._of_shape import OfShape
 from ..ops._shapes import NoAxis
 from ..ops._sizes import SizeArray
@@ -125,6 +126,13 @@ class Walk(Importer):
         self, node: onnx.NodeProto, body: functions.Body, values: list[Value | None]
     ) -> Mapping[str, Value]:
         """The node's results, computed by what it stands for."""
+        rule = rule_of(node.domain, node.op_type)
+        if rule is not None:
+            ctx, attrs = self.context(node), attributes(node)
+            with self._named(node, values):
+                values = agreed(ctx, rule, values, attrs)
+                if text := disagreement(ctx, rule, values, attrs):
+                    raise ctx.ill_typed(text)
         found = self.expanded(body, values)
         # What is computed on the way is of the type that the floats around it are of.
         names = [n for n, v in zip(node.input, values, strict=True) if n and _holds_floats(v)]

@@ -69,7 +69,8 @@ def _meeting(ctx: Context, a: Size, b: Size) -> Size:
         variable = stretching.size(
             ctx.builder, ctx.prim(a), ctx.prim(b), name, f"{ctx.identifier}_size"
         )
-        symbol = Symbol(name, int(low), None if high == inf else int(high))
+        # What a division says of itself may be below 0; a dim is not.
+        symbol = Symbol(name, int(max(low, 0)), None if high == inf else int(high))
         made = ctx.new_dim(symbol, variable)
         ctx.met[made] = (a, b)
     return made
