@@ -7,7 +7,7 @@ import json
 import tvm
 from tvm import relax
 
-from tvm_megcc.relax_tools.half import F16, Said, marked
+from tvm_megcc.relax_tools.half import BF16, F16, Said, marked
 
 
 def module() -> tvm.IRModule:
@@ -32,6 +32,13 @@ def test_names_that_tvm_chose_are_changed() -> None:
     mod = marked(module(), Said(frozenset({"lv", "lv7", "x"}), frozenset({"lv1", "lv2", "y"})))
     assert names(mod) == ["said_lv", "said_lv1", "lv2", "gv"]
     assert json.loads(str(mod.attrs[F16])) == [["said_lv", "x"], ["said_lv1", "y"]]
+
+
+def test_a_module_of_both_types_is_marked_twice() -> None:
+    once = marked(module(), Said(frozenset({"lv"}), frozenset({"lv1"})))
+    mod = marked(once, Said(frozenset({"lv1", "lv7"}), frozenset({"lv"})), BF16)
+    assert names(mod) == names(once) == ["said_lv", "said_lv1", "lv2", "gv"]
+    assert json.loads(str(mod.attrs[BF16])) == [["said_lv1"], ["said_lv"]]
 
 
 def test_what_nothing_is_said_of_stays() -> None:

@@ -93,11 +93,11 @@ def marked(mod: tvm.IRModule, said: Said, kind: str = F16) -> tvm.IRModule:
     """`mod`, which says that it is of a model in such a type, and what the model has otherwise.
 
     What is bound to a variable of the model is one, too: a result of a block has a name of its own,
-    by which the value is known from the first simplification on. Variables inside of which TVM
-    chose the names get others: a pass may call something else so by then.
+    by which the value is known from the first simplification on. Variables inside a block whose
+    names TVM chose get others: a pass may call something else so by then.
     """
     full, others = set(said.full), set(said.others)
-    chosen: set[str] = set()  # by TVM, of floats inside a block
+    inside: set[str] = set()  # names of floats inside a block
 
     def add_bound(expr: relax.Expr) -> None:
         for block in expr.blocks if isinstance(expr, relax.SeqExpr) else ():
@@ -107,20 +107,19 @@ def marked(mod: tvm.IRModule, said: Said, kind: str = F16) -> tvm.IRModule:
                     if isinstance(value, relax.Var) and value.name in names:
                         names.add(var.name)
                 if isinstance(var, relax.DataflowVar) and _is_float(var):
-                    chosen.update({var.name} if _is_local(var.name) else ())
+                    inside.add(var.name)
 
     functions = {v: f for v, f in mod.functions.items() if isinstance(f, relax.Function)}
     for func in functions.values():
         relax.analysis.post_order_visit(func, add_bound)
-    renamed = {name: f"said_{name}" for name in chosen & (full | others)}
-    if renamed:
+    own = {name: f"said_{name}" for name in full | others if _is_local(name)}
+    if renamed := {name: own[name] for name in own.keys() & inside}:
         mod = mod.clone()
         for gvar, func in functions.items():
             mod.update_func(gvar, _Renamer(renamed).visit_expr(func))
-    lists = [
-        sorted({renamed.get(n, n) for n in names if n in renamed or not _is_local(n)})
-        for names in (full, others - full)
-    ]
+    # One that is not there is nothing any more; one may have been renamed for another type.
+    gone = {name for name in own if name not in inside and own[name] not in inside}
+    lists = [sorted({own.get(n, n) for n in names - gone}) for names in (full, others - full)]
     return mod.with_attr(kind, json.dumps(lists))
 
 
