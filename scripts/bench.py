@@ -146,13 +146,17 @@ def count_instructions(
     shapes,
     preference: Preference = DEFAULT,
     cpu: str | None = None,
+    given: Arrays | None = None,
 ) -> None:
-    """Executed instructions of one inference, between the runner's bench brackets."""
+    """Executed instructions of one inference, between the runner's bench brackets.
+
+    Of the inputs that are given, else of random ones.
+    """
     opened = compile_for(model, arch, folder / arch, row, shapes, preference)
     marks = ["-include", str(instructions.MARKS)]
     runner = toolchain.build(opened.path, arch, extra_cflags=marks)
     row.text_bytes[arch] = toolchain.text_bytes(runner.with_name("libmodel.a"), arch)
-    inputs = arrays.fill(opened.inputs, "random")
+    inputs = given or arrays.fill(opened.inputs, "random")
     _, counts = instructions.of_inference(
         runner, arch, inputs, opened.manifest, cpu=cpu, timeout=TIMEOUT_S
     )

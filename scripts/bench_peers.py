@@ -78,12 +78,16 @@ def conv3x3() -> onnx.ModelProto:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model to compile, and the shapes of its inputs where the file leaves them open."""
+    """A model to compile, and the shapes of its inputs where the file leaves them open.
+
+    `inputs` are its own: random ones may be none that it takes.
+    """
 
     name: str
     path: Path
     shapes: dict[str, list[int]] | None = None
     precision: str = "model"
+    inputs: Arrays | None = None
 
 
 def model_of(name: str, folder: Path, shared: Path) -> Model:
@@ -109,8 +113,18 @@ def model_of(name: str, folder: Path, shared: Path) -> Model:
     for entry in corpus(shared):
         if entry["name"] == name:
             (path,) = (shared / "models" / name).glob("*.onnx")
-            return Model(name, path, entry["cases"][0]["input_shapes"])
+            case = entry["cases"][0]
+            return Model(name, path, case["input_shapes"], inputs=stored(path.parent, case))
     raise InputError(f"{name!r} is no network of the zoo, no model of the corpus and no file")
+
+
+def stored(folder: Path, case: dict[str, Any]) -> Arrays | None:
+    """The inputs of a stored case; None where there are none. Some scalars have one element."""
+    paths = sorted((folder / case["dir"]).glob("input_*.pb")) if "dir" in case else []
+    tensors = [onnx.load_tensor(path) for path in paths]
+    found = {t.name: numpy_helper.to_array(t) for t in tensors}
+    shapes = case["input_shapes"]
+    return {n: a.reshape(shapes.get(n, a.shape)) for n, a in found.items()} or None
 
 
 def quantised(network: str, folder: Path) -> Path:
@@ -216,14 +230,14 @@ def time_host(
     row = Timed(model.name)
     ours = {mode: Ours(model, mode, folder) for mode in modes}
     first = ours[modes[0]]
-    inputs = arrays.fill(arrays.sized(first.inputs, None), "random")
-    stored = folder / "inputs.npz"
-    np.savez(stored, **inputs)
+    inputs = model.inputs or arrays.fill(arrays.sized(first.inputs, None), "random")
+    given = folder / "inputs.npz"
+    np.savez(given, **inputs)
     with ExitStack() as stack:
         running = []
         for name in peers:
             try:
-                running.append(Peer(name, model, stored, folder))
+                running.append(Peer(name, model, given, folder))
             except ToolError as error:
                 print(f"    {error}", flush=True)
                 continue
@@ -260,7 +274,9 @@ def count(model: Model, arch: str, cpu: str, mode: str, folder: Path) -> Counted
     where = folder / f"{arch}_{mode}"
     where.mkdir()
     preference = Preference(mode, precision=model.precision)
-    bench.count_instructions(model.path, arch, where, row, model.shapes, preference, cpu)
+    bench.count_instructions(
+        model.path, arch, where, row, model.shapes, preference, cpu, model.inputs
+    )
     return Counted(row.instructions[arch] / 1e6, *(b / 1e6 for b in row.moved_bytes[arch]))
 
 
