@@ -27,6 +27,8 @@ from tvm_megcc.relax_tools.names import ANONYMOUS
 _CAST = "relax.astype"
 #: The attribute of a module of a model in f16, and of one in bf16.
 F16, BF16 = "tvm_megcc.half", "tvm_megcc.bf16"
+#: What own names begin with (`relax_tools.names` knows it, too).
+_OWN = "said_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,8 @@ def marked(mod: tvm.IRModule, said: Said, kind: str = F16) -> tvm.IRModule:
     by which the value is known from the first simplification on. Variables inside a block whose
     names TVM chose get others: a pass may call something else so by then.
     """
-    full, others = set(said.full), set(said.others)
+    # Those of a module that is marked for its second type have their own names already.
+    full, others = ({*names, *map(_own, names)} for names in (said.full, said.others))
     inside: set[str] = set()  # names of floats inside a block
 
     def add_bound(expr: relax.Expr) -> None:
@@ -112,20 +115,21 @@ def marked(mod: tvm.IRModule, said: Said, kind: str = F16) -> tvm.IRModule:
     functions = {v: f for v, f in mod.functions.items() if isinstance(f, relax.Function)}
     for func in functions.values():
         relax.analysis.post_order_visit(func, add_bound)
-    own = {name: f"said_{name}" for name in full | others if _is_local(name)}
-    if renamed := {name: own[name] for name in own.keys() & inside}:
+    if renamed := {name: _own(name) for name in inside & (full | others) if _own(name) != name}:
         mod = mod.clone()
         for gvar, func in functions.items():
             mod.update_func(gvar, _Renamer(renamed).visit_expr(func))
-    # One that is not there is nothing any more; one may have been renamed for another type.
-    gone = {name for name in own if name not in inside and own[name] not in inside}
-    lists = [sorted({own.get(n, n) for n in names - gone}) for names in (full, others - full)]
+    there = {renamed.get(name, name) for name in inside}
+    lists = [
+        sorted(n for n in {*map(_own, names)} if n in there or not n.startswith(_OWN))
+        for names in (full, others - full)
+    ]
     return mod.with_attr(kind, json.dumps(lists))
 
 
-def _is_local(name: str) -> bool:
-    """Whether TVM chose the name, of a variable inside a block."""
-    return name.startswith("lv") and ANONYMOUS.fullmatch(name) is not None
+def _own(name: str) -> str:
+    """Another name for one that TVM chose inside a block; any other one itself."""
+    return _OWN + name if name.startswith("lv") and ANONYMOUS.fullmatch(name) else name
 
 
 @mutator
