@@ -80,7 +80,8 @@ def is_no_window(node: onnx.NodeProto, data: Array, result: Array) -> bool:
     pads = given.get("pads", [0] * 2 * len(kernel))
     rows = zip(sizes, kernel, dilations, pads, pads[len(kernel) :], strict=False)
     short = any(n + low + high < (k - 1) * d + 1 for n, k, d, low, high in rows)
-    return short and not _is_same(node) and bool(result.size)
+    is_cut = not _is_same(node) and not given.get("ceil_mode", 0)
+    return short and is_cut and bool(result.size)
 
 
 def is_no_label(node: onnx.NodeProto, labels: Array) -> bool:
@@ -265,6 +266,9 @@ def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return "it pads by less than 0, which moves the result"
     if node.op_type == "Mean" and _is_stretched(*(arrays[name].shape for name in node.input)):
         return "it adds to the first operand in place, which is the smaller one"
+    if node.op_type in ("Conv", "FusedConv") and max(given.get("dilations", [1])) > 1:
+        if not np.isfinite(arrays[node.input[0]].astype(np.float64)).all():
+            return "it fills dilated weights with zeros, which times an infinity are NaN"
     if node.op_type in _LOSSES and not arrays[node.input[0]].size:
         return "it infers a dim of a tensor without elements"
     if node.op_type == "Unique" and not given.get("sorted", 1):

@@ -181,10 +181,19 @@ def test_a_window_that_does_not_fit_is_none(op: str) -> None:
     made = node(op, "x", kernel_shape=[2], strides=[2])
     with pytest.raises(evaluate.Refused, match="shorter"):
         evaluate.by_ort(made, {"": 18}, {"x": np.ones((1, 1, 1), np.float32)})
-    for pads in ([0, 1], [1, 0]):
-        padded = node(op, "x", kernel_shape=[2], strides=[2], pads=pads)
+    for more in ({"pads": [0, 1]}, {"pads": [1, 0]}, {"ceil_mode": 1}):
+        padded = node(op, "x", kernel_shape=[2], strides=[2], **more)
         feed = {"x": np.ones((1, 1, 1), np.float32)}
         assert evaluate.by_ort(padded, {"": 18}, feed)[0].shape == (1, 1, 1)
+
+
+def test_dilated_weights_are_not_filled() -> None:
+    made = node("Conv", "x w", dilations=[2])
+    values = {"x": np.array([[[1, np.inf, 2]]]), "w": np.ones((1, 1, 2))}
+    with pytest.raises(evaluate.Refused, match="zeros"):
+        evaluate.by_reference(made, {"": 22}, values)
+    (found,) = evaluate.by_ort(made, {"": 22}, {k: v.astype("f4") for k, v in values.items()})
+    assert found.tolist() == [[[3]]]
 
 
 def test_two_classes_are_not_numbered() -> None:

@@ -306,6 +306,12 @@ ROWS: dict[str, Row] = {
                             [{"f": 2}, {"f": 30}],
                             {"coefficients": [1.0, 2.0, 3.0] * 2, "intercepts": [0.0, 1.0],
                              "classlabels_ints": [0, 1]}, 2, "ai.onnx.ml"),
+    "SVMClassifier": Row("SVMClassifier", [Port(("n", "f"))], {"n": 2, "f": 3},
+                         [{"f": 2}, {"f": 30}],
+                         {"coefficients": [1.0, -2.0, 3.0], "rho": [0.5], "prob_a": [-1.0],
+                          "vectors_per_class": [2, 1], "support_vectors": [1.0, 2.0, 3.0] * 3,
+                          "classlabels_ints": [4, 2], "prob_b": [0.5], "kernel_type": "RBF",
+                          "kernel_params": [0.5, 0.1, 3.0]}, 2, "ai.onnx.ml"),
     "SVMRegressor": Row("SVMRegressor", [Port(("n", "f"))], {"n": 2, "f": 3},
                         [{"f": 2}, {"f": 30}],
                         {"coefficients": [1.0, 2.0, 3.0], "rho": [0.5], "n_supports": 0,
@@ -418,7 +424,7 @@ WITHOUT = {
         ConstantOfShape Upsample""",
     "the dims that must agree may not be open": """
         DeformConv FeatureVectorizer Imputer OneHot
-        RMSNormalization SVMClassifier Scaler TreeEnsemble
+        RMSNormalization Scaler TreeEnsemble
         TreeEnsembleClassifier TreeEnsembleRegressor Adagrad Adam Momentum""",
     "another name of ScatterElements": "Scatter",
     "tests of branches and loops have them": "If Loop Scan",

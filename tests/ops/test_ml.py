@@ -86,7 +86,7 @@ def machine(kernel, counts, probable=False, post="NONE", seed=0):
         attrs |= dict(
             prob_a=(-abs(rng.normal(size=pairs))).tolist(), prob_b=rng.normal(size=pairs).tolist()
         )
-    return ml("SVMClassifier", [X], outputs=2, **attrs)
+    return ml("SVMClassifier", [OPEN], outputs=2, **attrs)
 
 
 def test_support_vector_machines(tmp_path):
@@ -97,7 +97,7 @@ def test_support_vector_machines(tmp_path):
         linear = dict(coefficients=rand(4 * count, seed=1).tolist(), rho=[0.2],
                       classlabels_ints=[1, 5, 3][:count], kernel_type="LINEAR",
                       kernel_params=[0.0] * 3)  # fmt: skip
-        cases += [ml("SVMClassifier", [X], outputs=2, **linear)]
+        cases += [ml("SVMClassifier", [OPEN], outputs=2, **linear)]
     for kernel, one in (("RBF", 0), ("POLY", 0), ("SIGMOID", 1), ("LINEAR", 0)):
         attrs = dict(n_supports=3, support_vectors=rand(12, seed=4).tolist(), rho=[0.3],
                      coefficients=rand(3, seed=5).tolist(),

@@ -219,7 +219,8 @@ class Context:
     def match_cast(self, expr: relax.Expr, shape: Sequence[Size]) -> relax.Expr:
         """The same tensor under this shape: that it has it is checked at run time."""
         expr = self._typed(expr)
-        have = expr.ty.shape.values
+        # A loop's state may have any dims.
+        have = [None] * len(shape) if expr.ty.shape is None else expr.ty.shape.values
         dims = [cast_dim(a, b) for a, b in zip(have, self.prims(shape), strict=True)]
         ty = relax.TensorType(dims, expr_dtype(expr))
         found = self.builder.match_cast(expr, ty, self.identifier)
@@ -331,7 +332,7 @@ def cast_dim(have: Any, want: Any) -> Any:
     replaces it by what is cast, without end where that holds the variable itself. A product with 1
     keeps it from being alone.
     """
-    if not isinstance(want, tvm.ir.Var) or want.same_as(have):
+    if not isinstance(want, tvm.ir.Var) or (have is not None and want.same_as(have)):
         return want
     return tirx.Mul(want, tirx.IntImm("int64", 1))
 
