@@ -30,10 +30,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "models")]
 
 import bench  # noqa: E402
 from bench_threads import write  # noqa: E402
+from corpus import Case  # noqa: E402
 
 from tvm_megcc import driver, zoo  # noqa: E402
 from tvm_megcc.cli import options  # noqa: E402
@@ -43,7 +45,6 @@ from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
 from tvm_megcc.host import arrays, package, toolchain  # noqa: E402
 from tvm_megcc.quantisation import quantise  # noqa: E402
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "performance.md"
 FIGURES = ROOT / "docs" / "peers.json"
 PEER_PYTHON = ROOT / ".venv-peers" / "bin" / "python"
@@ -120,10 +121,8 @@ def model_of(name: str, folder: Path, shared: Path) -> Model:
 
 def stored(folder: Path, case: dict[str, Any]) -> Arrays | None:
     """The inputs of a stored case; None where there are none. Some scalars have one element."""
-    paths = sorted((folder / case["dir"]).glob("input_*.pb")) if "dir" in case else []
-    tensors = [onnx.load_tensor(path) for path in paths]
-    found = {t.name: numpy_helper.to_array(t) for t in tensors}
     shapes = case["input_shapes"]
+    found = Case(case.get("name", ""), folder / case.get("dir", ""), shapes, {}).inputs()
     return {n: a.reshape(shapes.get(n, a.shape)) for n, a in found.items()} or None
 
 

@@ -58,17 +58,17 @@ def runs_of(shape: Sequence[Size], axes: Sequence[int]) -> list[list[int]]:
     """
     runs: list[list[int]] = []
     ones: list[int] = []
-    last = None  # axis of a run, which nothing of more than one element separates from the next
+    goes_on = False  # nothing of more than one element separates the last run from this axis
     for axis, size in enumerate(shape):
         if axis not in axes:
-            last = last if size == 1 else None
+            goes_on = goes_on and size == 1
         elif size == 1:
             (runs[-1] if runs else ones).append(axis)
-        elif last is None:
-            runs.append([axis])
-            last = axis
-        else:
+        elif goes_on:
             runs[-1].append(axis)
+        else:
+            runs.append([axis])
+            goes_on = True
     return [[*ones, *runs[0]], *runs[1:]] if runs else [ones]
 
 

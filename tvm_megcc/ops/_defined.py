@@ -57,8 +57,7 @@ def _attention(shapes: list[Shape | None], attrs: Attrs) -> Labels:
     else:
         query, key = _packed(shapes, attrs)
         q, k, v = ["batch", None, query], ["batch", "keys", key], ["batch", "keys", None]
-    return _rows(shapes, q, k, v, [None] * len(shapes[3] or ()) if len(shapes) > 3 else [],
-                 *past, ["batch"])  # fmt: skip
+    return _rows(shapes, q, k, v, [], *past, ["batch"])  # a mask broadcasts
 
 
 def _linear_attention(shapes: list[Shape | None], attrs: Attrs) -> Labels:

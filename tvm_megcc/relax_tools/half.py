@@ -22,13 +22,11 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.names import ANONYMOUS
+from tvm_megcc.relax_tools.names import ANONYMOUS, SAID
 
 _CAST = "relax.astype"
 #: The attribute of a module of a model in f16, and of one in bf16.
 F16, BF16 = "tvm_megcc.half", "tvm_megcc.bf16"
-#: What own names begin with (`relax_tools.names` knows it, too).
-_OWN = "said_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +119,7 @@ def marked(mod: tvm.IRModule, said: Said, kind: str = F16) -> tvm.IRModule:
             mod.update_func(gvar, _Renamer(renamed).visit_expr(func))
     there = {renamed.get(name, name) for name in inside}
     lists = [
-        sorted(n for n in {*map(_own, names)} if n in there or not n.startswith(_OWN))
+        sorted(n for n in {*map(_own, names)} if n in there or not n.startswith(SAID))
         for names in (full, others - full)
     ]
     return mod.with_attr(kind, json.dumps(lists))
@@ -129,7 +127,7 @@ def marked(mod: tvm.IRModule, said: Said, kind: str = F16) -> tvm.IRModule:
 
 def _own(name: str) -> str:
     """Another name for one that TVM chose inside a block; any other one itself."""
-    return _OWN + name if name.startswith("lv") and ANONYMOUS.fullmatch(name) else name
+    return SAID + name if name.startswith("lv") and ANONYMOUS.fullmatch(name) else name
 
 
 @mutator

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 ATTRIBUTE = "tvm_megcc.names"
 
+#: What `relax_tools.half` puts before names that TVM gave.
+SAID = "said_"
 #: Names that TVM gives variables, and `relax_tools.half`: no value of a model is called so.
-ANONYMOUS = re.compile(r"(said_)?(lv|gv)(_?\d+)?")
+ANONYMOUS = re.compile(rf"({SAID})?(lv|gv)(_?\d+)?")
 
 
 def with_names(mod: tvm.IRModule, names: Mapping[str, str]) -> tvm.IRModule:
