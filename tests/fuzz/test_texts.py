@@ -95,6 +95,16 @@ def test_gelu(op: str) -> None:
     np.testing.assert_allclose(found, want, atol=3e-7)
 
 
+def test_gelu_by_tanh() -> None:
+    """ONNX's, without the cancellation of ``1 + tanh(t)`` at the far left."""
+    feed = {"x": np.append(_f32(np.random.default_rng(1), 9), np.float32(-7.94))}
+    made = helper.make_node("Gelu", ["x"], ["y"], approximate="tanh")
+    (found,), (want,) = texts.run(made, feed), evaluate.by_ort(made, {"": 20}, feed)
+    assert texts.has(made, feed)
+    np.testing.assert_allclose(found, want, atol=3e-7)
+    assert -1e-19 < found[-1] < 0
+
+
 @pytest.mark.parametrize("opset", [9, 13, 15])
 def test_batch_normalised(opset: int) -> None:
     rng = np.random.default_rng(1)

@@ -286,7 +286,9 @@ def normalised(given: Mapping[str, Any], operands: Operands) -> list[Array]:
 
 
 def gelu(given: Mapping[str, Any], operands: Operands) -> list[Array]:
-    """com.microsoft's, perhaps of a sum; the reference has none of that domain."""
+    """com.microsoft's, perhaps of a sum, and ai.onnx's by ``tanh``, which is `fast_gelu`."""
+    if given.get("approximate") == b"tanh":
+        return fast_gelu(given, operands)
     x, bias = [*operands, None][:2]
     assert x is not None
     x = x if bias is None else x + bias
@@ -324,8 +326,8 @@ def has(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
         return all(arrays[name].dtype.kind in "iu" for name in node.input if name)
     if node.op_type in ("GatherElements", "OneHot"):
         return True
-    if node.op_type == "Gelu" and not node.domain:  # which the reference has
-        return False
+    if node.op_type == "Gelu" and not node.domain:  # the reference has the other form
+        return any(a.name == "approximate" and a.s == b"tanh" for a in node.attribute)
     if node.op_type == "BatchNormalization":  # not in training
         trains = any(a.name == "training_mode" and a.i for a in node.attribute)
         return not trains and not any(node.output[1:]) and arrays[node.input[0]].ndim > 1

@@ -111,6 +111,9 @@ def test_unpooled(tmp_path: Path) -> None:
             run({**feed, "given": stray})
     with pytest.raises(ToolError, match="out of range"):
         run({**feed, "dims": ints(1, 2, -1, 4)})
+    for smaller in ((h - 1, w), (h, w - 1), (h - 1, 2 * w)):
+        with pytest.raises(ToolError, match="out of range"):
+            run({**feed, "dims": ints(n, 2, *smaller)})
 
 
 def test_columns_to_an_image(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from .. import ops
 from ..dims import Size, Undecided
 from ..errors import MegccError, UnsupportedError
 from ..ops import Context, Inputs, _stock
-from ..ops._agree import agreed, disagreement
+from ..ops._agree import agreed, disagreement, fitting
 from ..ops._arithmetic import dims_array
 from ..ops._context import expr_dtype
 from ..ops._defined import rule_of
@@ -130,9 +130,7 @@ class Walk(Importer):
         if rule is not None:
             ctx, attrs = self.context(node), attributes(node)
             with self._named(node, values):
-                values = agreed(ctx, rule, values, attrs)
-                if text := disagreement(ctx, rule, values, attrs):
-                    raise ctx.ill_typed(text)
+                values = fitting(ctx, rule, values, attrs)
         found = self.expanded(body, values)
         # What is computed on the way is of the type that the floats around it are of.
         names = [n for n, v in zip(node.input, values, strict=True) if n and _holds_floats(v)]

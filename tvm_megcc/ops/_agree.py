@@ -81,6 +81,19 @@ def disagreement(ctx: Context, rule: Rule, values: Sequence[Any], attrs: Attrs) 
     return ""
 
 
+def fitting(ctx: Context, rule: Rule, values: Sequence[Any], attrs: Attrs) -> list[Any]:
+    """`agreed`, of operands that may agree.
+
+    Raises
+    ------
+    IllTypedError
+        They never do.
+    """
+    if text := disagreement(ctx, rule, values, attrs):
+        raise ctx.ill_typed(text)
+    return agreed(ctx, rule, values, attrs)
+
+
 def _differ(a: Size, b: Size) -> bool:
     return isinstance(a, int) and isinstance(b, int) and a != b
 

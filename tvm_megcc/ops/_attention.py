@@ -13,7 +13,7 @@ import numpy as np
 from tvm import relax
 
 from ..dims import Size
-from ._agree import agreed, broadcast
+from ._agree import agreed, broadcast, disagreement
 from ._context import Context, expr_dtype
 
 
@@ -48,8 +48,13 @@ def masked(ctx: Context, found: relax.Expr, *masks: relax.Expr | None) -> relax.
     there = [mask for mask in masks if mask is not None]
     if not there:
         return found
+    rule = broadcast(whole=0)
+    for mask in there:
+        if disagreement(ctx, rule, [found, mask], {}):
+            dims, wanted = (", ".join(map(str, ctx.shape(x))) for x in (mask, found))
+            raise ctx.ill_typed(f"a mask of [{dims}] does not fit scores of [{wanted}]")
     # What one of them says of its dims holds for all.
-    scored, *there = agreed(ctx, broadcast(whole=0), [found, *there], {})
+    scored, *there = agreed(ctx, rule, [found, *there], {})
     total = reduce(lambda a, b: ctx.emit(relax.op.add(a, b)), there)
     return ctx.cast(relax.op.add(scored, total), ctx.shape(found))
 

@@ -19,8 +19,8 @@ class MaxUnpool(OnnxOp):
     """Zeros, and each element where its index says; of equal indices the last one counts.
 
     An index numbers the places of the tensor that was pooled, as the window's attributes give it.
-    With an ``output_shape`` that tensor stands in the corner of a larger one. An index that names
-    no place of the result ends the run.
+    With an ``output_shape`` that tensor stands in the corner of a larger one: a smaller one is
+    refused, as is an index that names no place of the tensor that was pooled.
     """
 
     name = "MaxUnpool"
@@ -47,7 +47,10 @@ class MaxUnpool(OnnxOp):
                 name="unpool",
             )
 
-        return ctx.builder.emit_te(unpool, data, indices, ctx.sizes(pooled, "int64"))
+        result = ctx.builder.emit_te(unpool, data, indices, ctx.sizes(pooled, "int64"))
+        for axis in range(2, len(shape)):
+            result = ctx.at_least(result, axis, pooled[axis])
+        return result
 
 
 def _pooled(ctx: Context, shape: Sequence[Size], attrs: Attrs) -> list[Size]:

@@ -7,7 +7,7 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._activations import leaky
-from ._agree import agreed, broadcast, disagreement
+from ._agree import broadcast, fitting
 from ._shapes import reshaped
 
 _RULE = broadcast(whole=0)
@@ -23,10 +23,7 @@ class PRelu(OnnxOp):
         if ctx.opset < 7 and len(slope) == 1 and rank > 1:
             slope = (slope[0], *[1] * (rank - 2))  # opset 6: along the channels
         # Which axes have to agree depends on the opset, so the labels are not the class's.
-        operands = [inputs[0], np.empty(slope)]
-        if text := disagreement(ctx, _RULE, operands, attrs):
-            raise ctx.ill_typed(text)
-        data = agreed(ctx, _RULE, operands, attrs)[0]
+        data = fitting(ctx, _RULE, [inputs[0], np.empty(slope)], attrs)[0]
         varying = [axis for axis, size in enumerate(slope) if size != 1]
         known = inputs.known(1)
         if not varying and known is not None:
