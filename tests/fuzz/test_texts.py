@@ -95,6 +95,27 @@ def test_gelu(op: str) -> None:
     np.testing.assert_allclose(found, want, atol=3e-7)
 
 
+@pytest.mark.parametrize(
+    ("shape", "attrs"),
+    [
+        ((4, 2, 3), {}),
+        ((4, 2, 3), {"strides": [2], "pads": [1, 0], "output_padding": [1]}),
+        ((4, 3, 3, 2), {"strides": [3, 2], "dilations": [1, 3], "pads": [0, 2, 1, 0]}),
+        ((4, 3, 2, 2), {"group": 2, "strides": [1, 2], "auto_pad": "VALID"}),
+    ],
+)
+@pytest.mark.parametrize("bias", [False, True])
+def test_conv_transpose(shape: tuple[int, ...], attrs: dict[str, Any], bias: bool) -> None:
+    rng = np.random.default_rng(1)
+    feed = {"x": _f32(rng, 2, 4, *[5, 6][: len(shape) - 2]), "w": _f32(rng, *shape)}
+    if bias:
+        feed["b"] = _f32(rng, shape[1] * attrs.get("group", 1))
+    made = helper.make_node("ConvTranspose", list(feed), ["y"], **attrs)
+    (found,), (want,) = texts.run(made, feed), evaluate.by_ort(made, {"": 14}, feed)
+    assert texts.has(made, feed)
+    np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-5)
+
+
 def test_gelu_by_tanh() -> None:
     """ONNX's, without the cancellation of ``1 + tanh(t)`` at the far left."""
     feed = {"x": np.append(_f32(np.random.default_rng(1), 9), np.float32(-7.94))}

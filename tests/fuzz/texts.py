@@ -296,6 +296,40 @@ def gelu(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     return [half * x * (1 + np.vectorize(math.erf, otypes=[x.dtype])(x * math.sqrt(0.5)))]
 
 
+def conv_transpose(given: Mapping[str, Any], operands: Operands) -> list[Array]:
+    """Each input pixel adds its window; the padding is cut off at the end.
+
+    The reference (onnx 1.23) visits window after window in Python, minutes for a large image.
+    """
+    x, w, bias = [*operands, None][:3]
+    assert x is not None and w is not None
+    rank, groups = x.ndim - 2, given.get("group", 1)
+    ones, kernel = [1] * rank, w.shape[2:]
+    strides, dilations = given.get("strides", ones), given.get("dilations", ones)
+    pads, more = given.get("pads", [0] * 2 * rank), given.get("output_padding", [0] * rank)
+    whole = [
+        (size - 1) * step + (k - 1) * apart + 1 + rest
+        for size, step, k, apart, rest in zip(
+            x.shape[2:], strides, kernel, dilations, more, strict=True
+        )
+    ]
+    parts = []
+    for rows, taps in zip(np.split(x, groups, 1), np.split(w, groups), strict=True):
+        part = np.zeros([len(x), w.shape[1], *whole], x.dtype)
+        for tap in np.ndindex(*kernel):
+            places = tuple(
+                slice(t * apart, t * apart + (size - 1) * step + 1, step)
+                for t, apart, size, step in zip(tap, dilations, x.shape[2:], strides, strict=True)
+            )
+            product = np.einsum("nc...,cm->nm...", rows, taps[(..., *tap)])
+            part[(..., *places)] += product
+        parts.append(part)
+    ends = (size - after for size, after in zip(whole, pads[rank:], strict=True))
+    kept = tuple(slice(before, end) for before, end in zip(pads, ends, strict=False))
+    found = np.concatenate(parts, 1)[(..., *kept)]
+    return [found if bias is None else found + bias.reshape([-1, *ones])]
+
+
 _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "LRN": lrn,
     "Erf": erf,
@@ -310,6 +344,7 @@ _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "FastGelu": fast_gelu,
     "MeanVarianceNormalization": normalised,
     "BatchNormalization": batch_normalised,
+    "ConvTranspose": conv_transpose,
     **{op: layer(op) for op in _STEPS},
 }
 
@@ -328,6 +363,10 @@ def has(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
         return True
     if node.op_type == "Gelu" and not node.domain:  # the reference has the other form
         return any(a.name == "approximate" and a.s == b"tanh" for a in node.attribute)
+    if node.op_type == "ConvTranspose":  # padded as it says itself, and of something
+        given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+        sized = "output_shape" in given or b"SAME" in given.get("auto_pad", b"")
+        return not sized and arrays[node.input[0]].size > 0 and _dtype(node, arrays).kind == "f"
     if node.op_type == "BatchNormalization":  # not in training
         trains = any(a.name == "training_mode" and a.i for a in node.attribute)
         return not trains and not any(node.output[1:]) and arrays[node.input[0]].ndim > 1
