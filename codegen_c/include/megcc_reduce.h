@@ -1,5 +1,5 @@
 // The body of the reduce kernels on floats. FUNC says what is computed, ROWS that lines are
-// contiguous.
+// contiguous. A line is taken in runs: a sum of runs rounds by far less than one sum of thousands.
 #ifndef MEGCC_REDUCE_H
 #define MEGCC_REDUCE_H
 
@@ -29,6 +29,9 @@
 #define MERGE megcc_vf_add
 #endif
 
+// Of what one accumulator takes before it is added to the others.
+enum { RUN = 32 };
+
 MEGCC_INLINE megcc_vf megcc_reduce_finish(megcc_vf v, int32_t n) {
   (void)n;
 #if FUNC == REDUCE_MEAN
@@ -45,18 +48,23 @@ MEGCC_INLINE megcc_vf megcc_reduce_add(megcc_vf acc, const megcc_elem_t *p) {
 }
 
 static float megcc_reduce_line(const megcc_elem_t *x, int32_t n) {
-  megcc_vf a0 = megcc_vf_dup(EMPTY), a1 = a0, a2 = a0, a3 = a0;
+  const megcc_vf empty = megcc_vf_dup(EMPTY);
+  megcc_vf all = empty;
   float lanes[MEGCC_VL];
   int32_t i = 0;
-  for (; i + 4 * MEGCC_VL <= n; i += 4 * MEGCC_VL) {
-    a0 = megcc_reduce_add(a0, x + i);
-    a1 = megcc_reduce_add(a1, x + i + MEGCC_VL);
-    a2 = megcc_reduce_add(a2, x + i + 2 * MEGCC_VL);
-    a3 = megcc_reduce_add(a3, x + i + 3 * MEGCC_VL);
+  while (n - i >= MEGCC_VL) {
+    megcc_vf a0 = empty, a1 = empty, a2 = empty, a3 = empty;
+    const int32_t end = n - i < RUN * 4 * MEGCC_VL ? n : i + RUN * 4 * MEGCC_VL;
+    for (; i + 4 * MEGCC_VL <= end; i += 4 * MEGCC_VL) {
+      a0 = megcc_reduce_add(a0, x + i);
+      a1 = megcc_reduce_add(a1, x + i + MEGCC_VL);
+      a2 = megcc_reduce_add(a2, x + i + 2 * MEGCC_VL);
+      a3 = megcc_reduce_add(a3, x + i + 3 * MEGCC_VL);
+    }
+    for (; i + MEGCC_VL <= end; i += MEGCC_VL) a0 = megcc_reduce_add(a0, x + i);
+    all = MERGE(all, MERGE(MERGE(a0, a1), MERGE(a2, a3)));
   }
-  for (; i + MEGCC_VL <= n; i += MEGCC_VL) a0 = megcc_reduce_add(a0, x + i);
-  a0 = MERGE(MERGE(a0, a1), MERGE(a2, a3));
-  megcc_vf_lanes(lanes, a0);
+  megcc_vf_lanes(lanes, all);
   megcc_vf total = megcc_vf_dup(lanes[0]);
   for (int k = 1; k < MEGCC_VL; ++k) total = MERGE(total, megcc_vf_dup(lanes[k]));
   for (; i < n; ++i) {
@@ -68,18 +76,24 @@ static float megcc_reduce_line(const megcc_elem_t *x, int32_t n) {
 #else
 MEGCC_INLINE void megcc_reduce_columns(const megcc_elem_t *x, megcc_elem_t *y, int32_t n,
                                        ptrdiff_t step, int32_t lanes) {
-  megcc_vf a0 = megcc_vf_dup(EMPTY), a1 = a0;
-  int32_t i = 0;
-  for (; i + 2 <= n; i += 2, x += 2 * step) {
-    const megcc_vf p = megcc_vf_load_n(x, lanes), q = megcc_vf_load_n(x + step, lanes);
-    a0 = MERGE(a0, p);
-    a1 = MERGE(a1, q);
+  const megcc_vf empty = megcc_vf_dup(EMPTY);
+  megcc_vf all = empty;
+  for (int32_t i = 0; i < n;) {
+    megcc_vf a0 = empty, a1 = empty;
+    const int32_t end = n - i < 2 * RUN ? n : i + 2 * RUN;
+    for (; i + 2 <= end; i += 2, x += 2 * step) {
+      const megcc_vf p = megcc_vf_load_n(x, lanes), q = megcc_vf_load_n(x + step, lanes);
+      a0 = MERGE(a0, p);
+      a1 = MERGE(a1, q);
+    }
+    if (i < end) {
+      const megcc_vf p = megcc_vf_load_n(x, lanes);
+      a0 = MERGE(a0, p);
+      ++i;
+    }
+    all = MERGE(all, MERGE(a0, a1));
   }
-  if (i < n) {
-    const megcc_vf p = megcc_vf_load_n(x, lanes);
-    a0 = MERGE(a0, p);
-  }
-  megcc_vf_store_n(y, megcc_reduce_finish(MERGE(a0, a1), n), lanes);
+  megcc_vf_store_n(y, megcc_reduce_finish(all, n), lanes);
 }
 #endif
 

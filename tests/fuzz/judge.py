@@ -412,15 +412,15 @@ class Judge:
         values: dict[str, Array] = {}
         feeds = {**self.graph.weights, **{n: self.values[n] for n in self.graph.inputs}}
         for name, array in feeds.items():
-            values[name] = array.astype(np.float64) if is_float(array.dtype) else array
+            values[name] = self._wide(array)
         for node in self.graph.nodes:
             names = [n for n in node.output if n]
             if self._is_empty(names):  # the evaluators refuse some of those
                 values.update((n, self.values[n]) for n in names)
                 continue
             results, exactly = self._double(node, values, names)
-            if results is None:
-                break
+            if results is None:  # no evaluator takes what the others made: from here as f32 has it
+                results = [self._wide(self.values[n]) for n in names]
             if number is not None and _cuts(node, values):
                 results = self._cut(node, values, results, -1 if number % 2 else 1)
             elif shake is not None and node.op_type in LEAVES:
@@ -566,7 +566,11 @@ class Judge:
             results = evaluate.either(node, self.graph.opsets, self._narrow(node, values))
         except Refused:
             return None, False
-        return [r.astype(np.float64) if is_float(r.dtype) else r for r in results], False
+        return [self._wide(r) for r in results], False
+
+    @staticmethod
+    def _wide(array: Array) -> Array:
+        return array.astype(np.float64) if is_float(array.dtype) else array
 
     def _narrow(self, node: onnx.NodeProto, values: dict[str, Array]) -> dict[str, Array]:
         """What a node reads, as the model has it."""
@@ -590,6 +594,8 @@ class Judge:
                 np.mean(result != want) <= 0.5 if result.size else True
             )
         b = np.asarray(want).astype(np.float64)
+        if not np.isfinite(result[np.isfinite(b)]).all():
+            return False  # in f64 nothing overflows that is finite in f32
         with np.errstate(all="ignore"):
             finite = np.isfinite(b) & np.isfinite(result)
             gap = np.where(finite, np.abs(result - b), 0)

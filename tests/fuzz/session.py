@@ -137,7 +137,7 @@ def without(graph: Graph, names: set[str]) -> Graph | None:
     return replace(graph, nodes=kept).pruned(outputs)
 
 
-def _shows(graph: Graph, name: str, outputs: Mapping[str, Array]) -> bool:
+def shows(graph: Graph, name: str, outputs: Mapping[str, Array]) -> bool:
     """Whether an output has elements that come of a node; else nobody had to compute the node."""
     reached: set[str] = set()
     for node in graph.nodes:
@@ -151,13 +151,14 @@ def _needs(node: onnx.NodeProto, weights: Mapping[str, Array]) -> set[str]:
 
     A size says nothing of elements.
     """
-    if node.op_type in ("SequenceLength", "Shape", "Size"):
+    if node.op_type in ("EyeLike", "SequenceLength", "Shape", "Size"):
         return set()
     graphs = {a.name: a.g for a in node.attribute if a.HasField("g")}
     if node.op_type == "If" and node.input[0] in weights:
         taken = "then_branch" if weights[node.input[0]].all() else "else_branch"
         graphs = {taken: graphs[taken]}
-    found = set(node.input)
+    # Of what CastLike is like, the type is enough.
+    found = set(node.input[:1] if node.op_type == "CastLike" else node.input)
     for graph in graphs.values():
         wanted = {port.name for port in graph.output}
         for inner in reversed(graph.node):
@@ -348,7 +349,7 @@ class Session:
                     ] += 1
                 continue
             if run.values is None:
-                if run.certain and _shows(case.graph, run.node, answer.outputs):
+                if run.certain and shows(case.graph, run.node, answer.outputs):
                     return Finding(
                         "contract",
                         f"an answer where there is none: {run.error}",
@@ -380,7 +381,7 @@ class Session:
         late = run.values or partly(case.graph, run.feed)
         kept: dict[int, Finding] = {}
 
-        def shows(graphs: Sequence[Graph]) -> list[bool]:
+        def still(graphs: Sequence[Graph]) -> list[bool]:
             modes = (finding.mode,) if finding.mode else case.modes
             cases = [Case(case.seed, g, self._runs(g, finding, late), modes) for g in graphs]
             found = self.judge(cases, count=False)
@@ -389,7 +390,7 @@ class Session:
                     kept[id(f.case.graph)] = f
             return [id(g) in kept for g in graphs]
 
-        smallest = minimise(case.graph, late, shows)
+        smallest = minimise(case.graph, late, still)
         return kept.get(id(smallest), finding)
 
     @staticmethod

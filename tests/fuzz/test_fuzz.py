@@ -17,7 +17,7 @@ from tests.fuzz.feeds import Run, runs
 from tests.fuzz.judge import Judge
 from tests.fuzz.minimise import minimise
 from tests.fuzz.process import Died, Process
-from tests.fuzz.session import Case, Finding, sentence_class, without
+from tests.fuzz.session import Case, Finding, sentence_class, shows, without
 from tests.fuzz.sketch import Graph, Sketch
 from tvm_megcc.core import file_lock
 
@@ -128,13 +128,38 @@ def test_judge_sees_shape_and_type() -> None:
     assert "float64" in Judge(made, made.values).wrong({"v0": X.astype("f8")}).text
 
 
+def test_judge_goes_on_where_an_evaluator_is_wrong() -> None:
+    """onnx.reference has NaN for a LinearRegressor in f64, and no evaluator binarises that."""
+    weights = [1.7, -0.9, 1.4, 0.6, -0.7, -0.4, -0.1, 0.5, -0.4, 1.0, 2.9, -0.4]
+    ml = {"domain": "ai.onnx.ml"}
+    protos = [
+        helper.make_node("LinearRegressor", ["x"], ["v"], targets=3, coefficients=weights, **ml),
+        helper.make_node("Binarizer", ["v"], ["b"], **ml),
+        helper.make_node("MatMul", ["m", "m"], ["y"]),
+    ]
+    rng = np.random.default_rng(1)
+    feed = {"x": rng.random((1, 4), np.float32), "m": rng.random((40, 40), np.float32)}
+    made = Graph(protos, {"": 17, "ai.onnx.ml": 1}, feed, {}, ["y"])
+    made.values = evaluate.run(protos, made.opsets, feed)
+    assert Judge(made, made.values).spreads["y"][0].max() > 0
+
+
+@pytest.mark.parametrize("like", [("EyeLike", ["v0"]), ("CastLike", ["x", "v0"])])
+def test_what_only_lends_its_shape_or_type_shows_nothing(like: tuple[str, list[str]]) -> None:
+    """Nobody has to compute it, and so nobody has to refuse its indices."""
+    feed = {"x": X.reshape(2, 2), "i": np.array([0, 1])}
+    output = {"v1": np.ones((2, 2), np.float32)}
+    assert not shows(graph(("Gather", ["x", "i"]), like, **feed), "n0", output)
+    assert shows(graph(("Gather", ["x", "i"]), ("Neg", ["v0"]), **feed), "n0", output)
+
+
 def test_minimise_keeps_what_shows() -> None:
     made = graph(("Exp", ["x"]), ("Neg", ["v0"]), ("Abs", ["v1"]), ("Log", ["v2"]), x=X[1:2])
 
-    def shows(graphs: list[Graph]) -> list[bool]:
+    def still(graphs: list[Graph]) -> list[bool]:
         return [{"Neg", "Abs"} <= {n.op_type for n in g.nodes} for g in graphs]
 
-    small = minimise(made, made.values, shows)
+    small = minimise(made, made.values, still)
     assert [n.op_type for n in small.nodes] == ["Neg", "Abs"]
     assert list(small.inputs) == ["v0"]
 

@@ -149,7 +149,15 @@ ROWS: dict[str, Row] = {
     "Expand_given": Row("Expand", [Port(("n", 3)), Port((2,), "int64", [4, 3])], {"n": 4},
                         [{"n": 3}, {"1": [2, 3]}, {"1": [4, 2]}]),
     "Tile": Row("Tile", [Port(("n", 3)), Port((2,), "int64", 2)], {"n": 2}, [{"1": [1, -1]}]),
+    "Slice_starts": Row("Slice", [Port((2, 3)), Port(("s",), "int64", 0), ints(2, 2), ints(0, 1)],
+                        {"s": 2}, [{"s": 1}, {"s": 3}]),
+    "Slice_lists": Row("Slice", [Port((2, 3)), Port((2,), "int64", 0), Port(("e",), "int64", 2),
+                                 Port(("a",), "int64", [0, 1]), Port(("p",), "int64", 1)],
+                       {"e": 2, "a": 2, "p": 2}, [{"e": 1}, {"e": 3}, {"a": 1, "3": 0}, {"p": 1}]),
     "Pad": Row("Pad", [Port(("n", 3)), ints(-2, 0, -1, 0)], {"n": 4}, [{"n": 2}]),
+    "Pad_read_axes": Row("Pad", [Port((2, 3)), Port(("w",), "int64", 1), None,
+                                 Port((1,), "int64", 1)], {"w": 2},
+                         [{"w": 5}, {"w": 1}, {"3": 2}]),
     "Pad_reflect": Row("Pad", [Port(("n", "m")), ints(1, -1, 0, 2)], {"n": 3, "m": 4},
                        [{"n": 0}, {"m": 1}], {"mode": "reflect"}),
     "CenterCropPad": Row("CenterCropPad", [Port(("n", 3)), Port((2,), "int64", [2, 5])], {"n": 4},
@@ -442,7 +450,6 @@ WITHOUT = {
     "the other operands are axes: those that are computed are looked at when they are read": """
         ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
         ReduceSum ReduceSumSquare Unsqueeze DFT""",
-    "limits are clamped": "Slice",
     "any sizes do; those that are computed are looked at when they are read": """
         ConstantOfShape Upsample""",
     "the dims that must agree may not be open": """

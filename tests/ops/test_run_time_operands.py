@@ -167,7 +167,7 @@ def test_pad_with_a_value_and_known_widths(tmp_path: Path) -> None:
 def test_pad_with_a_number_of_widths_that_fits_no_axes_says_so() -> None:
     node = helper.make_node("Pad", ["x", "p"], ["y"], name="border")
     proto = model([node], [("x", T.FLOAT, [2, 3]), ("p", T.INT64, [2])], [("y", T.FLOAT)])
-    with pytest.raises(UnsupportedError, match="Pad 'border': 2 widths for 2 axes; give two"):
+    with pytest.raises(UnsupportedError, match="Pad 'border': there are 2 widths for 2 axes"):
         frontend.from_onnx(proto)
 
 

@@ -212,12 +212,12 @@ class Walk(Importer):
             attrs = attributes(node)
             carried = self._carried(ctx, own, values)
             if own is not None:
-                values = agreed(ctx, own.labels, values, attrs)
+                values = agreed(ctx, own.contract, values, attrs)
             inputs = Inputs(ctx, values, lambda i: self.expr(values[i]))
             if own is not None:
                 own.refuse_several(ctx, inputs)
                 results = own.convert(ctx, inputs, attrs)
-                if text := disagreement(ctx, own.labels, values, attrs):
+                if text := disagreement(ctx, own.contract, values, attrs):
                     raise ctx.ill_typed(text)
             elif _stock.has(node.domain, node.op_type):
                 results = _stock.convert(ctx, inputs, attrs)

@@ -46,7 +46,7 @@ class Rule(Protocol):
 def agreed(ctx: Context, rule: Rule, values: Sequence[Any], attrs: Attrs) -> list[Any]:
     """The operands of a node, cast where their dims have to agree and are written differently.
 
-    ``rule`` is the operator's `OnnxOp.labels`.
+    ``rule`` is the operator's `OnnxOp.contract`.
     """
     shapes = [_shape(ctx, v) for v in values]
     if not any(isinstance(d, Dim) for s in shapes if s is not None for d in s):

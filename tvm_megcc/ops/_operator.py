@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 from tvm import relax
 
 from ..dims import is_static
-from ._agree import Labels, Shape
+from ._agree import EXACTLY, Labels, Shape
 from ._arithmetic import Known
 from ._context import Attrs, Context
 from ._inputs import Inputs
@@ -73,6 +73,14 @@ class OnnxOp(ABC):
         ``shapes`` are those of the operands, None where absent or unknown.
         """
         return [[] for _ in shapes]
+
+    def contract(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        """The `labels`, and what the `single` operands have to be, as far as they have dims."""
+        found = self.labels(shapes, attrs)
+        for index in self.single:
+            if index < len(shapes) and shapes[index]:
+                found[index] = [(EXACTLY, 1)] * len(shapes[index] or ())
+        return found
 
     def only_moves(self, attrs: Attrs) -> bool:
         """Whether a node with these attributes leaves the elements of the `moves` as they are."""

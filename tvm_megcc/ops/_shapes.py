@@ -38,7 +38,9 @@ def with_bias(ctx: Context, inputs: Inputs, index: int, result: relax.Expr) -> r
 
 def scalar(ctx: Context, inputs: Inputs, index: int) -> relax.Expr:
     """An operand with one element as a rank-0 tensor."""
-    return reshaped(ctx, inputs, index, [])
+    if inputs.known(index) is not None:
+        return reshaped(ctx, inputs, index, [])
+    return ctx.reshape(inputs[index], [])
 
 
 def is_zero(inputs: Inputs, index: int) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._agree import Labels, Shape
+from ._agree import EXACTLY, Labels, Shape
 from ._attention import appended, attended, causal, heads, padding, scores
 
 
@@ -25,6 +27,8 @@ class MultiHeadAttention(OnnxOp):
             shape = shapes[k] if len(shapes) > k else None
             if shape is not None and len(shape) == 4:
                 row[1:] = [None, "keys"]
+        past: list[Hashable] = ["batch", (EXACTLY, attrs["num_heads"]), "past"]
+        labels += [[], [], [], past, past]
         return [*labels, *([] for _ in shapes)][: len(shapes)]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -36,7 +36,7 @@ class Pad(OnnxOp):
         value = _value(inputs, attrs, mode)
         if inputs.is_read(1) or inputs.is_read(3):
             return _by_data(ctx, inputs, mode, value)
-        before, after = _widths(inputs, attrs, rank)
+        before, after = _widths(ctx, inputs, attrs, rank)
         data = _cropped(ctx, inputs[0], before, after)
         before, after = ([maximum(v, 0) for v in widths] for widths in (before, after))
         width = [v for pair in zip(before, after, strict=True) for v in pair]
@@ -79,12 +79,11 @@ def _by_data(ctx: Context, inputs: Inputs, mode: str, value: float | None) -> re
     widths = ctx.emit(relax.op.astype(inputs[1], "int64"))
     axes = list(range(rank))
     if inputs.has(3) and inputs.is_read(3):
-        widths = spread(ctx, widths, inputs, 3, rank)
+        (count,) = inputs.static_shape(3)
+        widths = spread(ctx, _two_each(ctx, widths, count), inputs, 3, rank)
     elif inputs.has(3):
         axes = [normal_axis(axis, rank) for axis in inputs.need_ints(3, "axes")]
-    (count,) = ctx.static_shape(widths)
-    if count != 2 * len(axes):
-        raise ctx.unsupported(f"{count} widths for {len(axes)} axes", "give two for each axis")
+    widths = _two_each(ctx, widths, len(axes))
     known = elements(ctx, widths)
     kept = [k for k in range(len(axes)) if (known[k], known[k + len(axes)]) != (0, 0)]
     if not kept:
@@ -95,7 +94,20 @@ def _by_data(ctx: Context, inputs: Inputs, mode: str, value: float | None) -> re
     return padded_by_data(ctx, inputs[0], widths, axes, mode, ctx.reshape(fill, [1]))
 
 
-def _widths(inputs: Inputs, attrs: Attrs, rank: int) -> tuple[list[Size], list[Size]]:
+def _two_each(ctx: Context, widths: relax.Expr, axes: int) -> relax.Expr:
+    """Widths, of which there have to be two for each axis."""
+    (count,) = ctx.shape(widths)
+    if isinstance(count, int):
+        _count(ctx, count, axes)
+    return ctx.cast(widths, [2 * axes])
+
+
+def _count(ctx: Context, widths: int, axes: int) -> None:
+    if widths != 2 * axes:
+        raise ctx.ill_typed(f"there are {widths} widths for {axes} axes, which need two each")
+
+
+def _widths(ctx: Context, inputs: Inputs, attrs: Attrs, rank: int) -> tuple[list[Size], list[Size]]:
     if inputs.has(1) or not ("pads" in attrs or "paddings" in attrs):
         flat = inputs.need_ints(1, "its widths")
     else:
@@ -103,6 +115,7 @@ def _widths(inputs: Inputs, attrs: Attrs, rank: int) -> tuple[list[Size], list[S
     axes = list(range(rank))
     if inputs.has(3):
         axes = [normal_axis(axis, rank) for axis in inputs.need_ints(3, "axes")]
+    _count(ctx, len(flat), len(axes))
     before: list[Size] = [0] * rank
     after: list[Size] = [0] * rank
     for position, axis in enumerate(axes):

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..dims import Size, bounds, ceildiv, compare, is_static, maximum, minimum, select
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._agree import Labels, Shape
 from ._shapes import normal_axis
 from ._slice_data import sliced_by_data
 from ._slices import backwards, sliced
@@ -22,6 +23,9 @@ class Slice(OnnxOp):
 
     name = "Slice"
     moves = (0,)
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        return [["axes"] if k and shape else [] for k, shape in enumerate(shapes)]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if "starts" not in attrs and any(inputs.is_read(k) for k in range(1, 5)):

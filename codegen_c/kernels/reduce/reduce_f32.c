@@ -4,7 +4,7 @@
 // arch: portable
 // isa: simd
 // rank: 0
-// tolerance: 3e-6
+// tolerance: 1e-6
 // params: FUNC=func ROWS=(inner == 1)
 // work: outer * inner
 // cost: 4 * axis
