@@ -119,31 +119,12 @@ def by_ort(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> l
     answer, more = runtime.run(model.SerializeToString(), operands)
     if isinstance(answer, str):
         raise Refused(answer, bool(more))
-    if node.op_type == "Resize" and faults.is_copy(node, arrays[node.input[0]], answer[0]):
-        raise Refused("it copies an image whose dims stay what they are", missing=True)
-    if answer and faults.is_no_window(node, arrays[node.input[0]], answer[0]):
-        raise Refused("it has a window of an image that is shorter", missing=True)
-    if answer and faults.is_no_label(node, answer[0]):
-        raise Refused("it numbers two classes, whatever they are called", missing=True)
-    if node.op_type == "Loop" and _is_guessed(model, answer):
-        raise Refused(
-            "it takes unknown axes and sizes of what a loop never made for 0", missing=True
-        )
+    if text := faults.of_answer(node, model, arrays, answer):
+        raise Refused(text, missing=True)
     found = [
         r.view(_BF16) if t == "tensor(bfloat16)" else r for r, t in zip(answer, more, strict=True)
     ]
     return texts.with_nan(node, arrays, found, lambda n, a: by_ort(n, opsets, a))
-
-
-def _is_guessed(model: onnx.ModelProto, results: Sequence[Array]) -> bool:
-    """Whether a loop's output has no rows, and nobody knows of how many axes or of what sizes."""
-    ports = onnx.shape_inference.infer_shapes(model, data_prop=True).graph.output
-    for port, result in zip(ports, results, strict=True):
-        dims = port.type.tensor_type.shape.dim
-        known = [dim.dim_value if dim.HasField("dim_value") else None for dim in dims[1:]]
-        if result.shape[:1] == (0,) and (not dims or known != [*result.shape[1:]]):
-            return True
-    return False
 
 
 #: (a node of a body, the values that are there, its results) -> others in their place.

@@ -60,13 +60,42 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
     return ""
 
 
-def is_copy(node: onnx.NodeProto, data: Array, result: Array) -> bool:
+def of_answer(
+    node: onnx.NodeProto,
+    model: onnx.ModelProto,
+    arrays: Mapping[str, Array],
+    answer: Sequence[Array],
+) -> str:
+    """Why this answer of ONNX Runtime to the node's `model` is none; empty where it is one."""
+    if answer and _is_copy(node, arrays[node.input[0]], answer[0]):
+        return "it copies an image whose dims stay what they are"
+    if answer and _is_no_window(node, arrays[node.input[0]], answer[0]):
+        return "it has a window of an image that is shorter"
+    if answer and _is_no_label(node, answer[0]):
+        return "it numbers two classes, whatever they are called"
+    if node.op_type == "Loop" and _is_guessed(model, answer):
+        return "it takes unknown axes and sizes of what a loop never made for 0"
+    return ""
+
+
+def _is_guessed(model: onnx.ModelProto, results: Sequence[Array]) -> bool:
+    """Whether a loop's output has no rows, and nobody knows of how many axes or of what sizes."""
+    ports = onnx.shape_inference.infer_shapes(model, data_prop=True).graph.output
+    for port, result in zip(ports, results, strict=True):
+        dims = port.type.tensor_type.shape.dim
+        known = [dim.dim_value if dim.HasField("dim_value") else None for dim in dims[1:]]
+        if result.shape[:1] == (0,) and (not dims or known != [*result.shape[1:]]):
+            return True
+    return False
+
+
+def _is_copy(node: onnx.NodeProto, data: Array, result: Array) -> bool:
     """Whether ONNX Runtime has copied what is to be cropped, as its dims stay what they are."""
     mode = _attributes(node).get("coordinate_transformation_mode", b"")
     return node.op_type == "Resize" and mode == b"tf_crop_and_resize" and data.shape == result.shape
 
 
-def is_no_window(node: onnx.NodeProto, data: Array, result: Array) -> bool:
+def _is_no_window(node: onnx.NodeProto, data: Array, result: Array) -> bool:
     """Whether ONNX Runtime has a window where the image, padded, is shorter than one.
 
     It divides what is missing by the stride, which gives 0 and one window; ONNX rounds down.
@@ -84,7 +113,7 @@ def is_no_window(node: onnx.NodeProto, data: Array, result: Array) -> bool:
     return short and is_cut and bool(result.size)
 
 
-def is_no_label(node: onnx.NodeProto, labels: Array) -> bool:
+def _is_no_label(node: onnx.NodeProto, labels: Array) -> bool:
     """Whether ONNX Runtime has 0 or 1 for one of two classes, whatever they are called."""
     known = _attributes(node).get("classlabels_int64s") or labels
     return node.op_type == "TreeEnsembleClassifier" and not np.isin(labels, known).all()

@@ -198,8 +198,9 @@ def test_dilated_weights_are_not_filled() -> None:
 
 def test_two_classes_are_not_numbered() -> None:
     labels = helper.make_node("TreeEnsembleClassifier", ["x"], ["y"], classlabels_int64s=[6, 8])
-    assert faults.is_no_label(labels, np.array([6, 1]))
-    assert not faults.is_no_label(labels, np.array([6, 8]))
+    feed = {"x": np.ones((2, 3), np.float32)}
+    for found, text in (([6, 1], "it numbers two classes, whatever they are called"), ([6, 8], "")):
+        assert faults.of_answer(labels, onnx.ModelProto(), feed, [np.array(found)]) == text
 
 
 def test_the_mean_of_no_losses_is_undefined() -> None:
