@@ -9,6 +9,7 @@ import pytest
 
 from tests.ops.cases import Weight, check_node, rand
 from tests.ops.together import Case, check_together, right_answer
+from tvm_megcc.errors import UnsupportedError
 
 MODES = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric"]
 NOTHING = Weight(np.zeros(0, np.float32))
@@ -76,6 +77,14 @@ def test_resize_keeps_aspect_ratio(policy):
     given = [rand(1, 2, 5, 6), None, None, Weight([8, 8], "int64")]
     attrs = dict(axes=[2, 3], keep_aspect_ratio_policy=policy)
     check_node("Resize", given, 18, mode="nearest", **attrs)
+
+
+@pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
+def test_resize_of_an_empty_image_keeps_no_ratio(policy):
+    given = [rand(1, 2, 0, 6), None, None, Weight([8, 8], "int64")]
+    attrs = dict(axes=[2, 3], keep_aspect_ratio_policy=policy)
+    with pytest.raises(UnsupportedError, match="of an empty image; use 'stretch'"):
+        check_node("Resize", given, 18, mode="nearest", **attrs)
 
 
 def test_resize_other_ranks():

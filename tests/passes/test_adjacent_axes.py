@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tvm import relax
 
+from tests.ops.together import case, check_together
 from tests.passes.support import build, operators, run
 from tvm_megcc.fuse.reduction import REDUCE, runs_of
 from tvm_megcc.passes import AdjacentAxes, stages
@@ -59,3 +62,16 @@ def test_each_is_a_kernel_of_the_library(
         mod = stage(mod)
         if name == "materialise":
             assert [k.template for k in kernels_of(mod).values()] == ["reduce_f32"] * calls
+
+
+def test_axes_of_one_element(tmp_path: Path) -> None:
+    """All subsets of axes, of shapes most axes of which have one element."""
+    shapes = [(1, 8, 1, 1), (2, 1, 1, 3), (1, 1, 1, 1), (1, 2, 1, 3), (3, 1, 2, 1)]
+    subsets = [axes for n in range(1, 5) for axes in combinations(range(4), n)]
+    check_together(
+        [
+            case("ReduceMean", [RNG.uniform(1, 2, shape).astype("f4")], 13, axes=axes)
+            for shape, axes in product(shapes, subsets)
+        ],
+        tmp_path,
+    )

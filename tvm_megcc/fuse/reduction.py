@@ -81,7 +81,7 @@ def _reduce(code: int, parts: Parts, tail: Tail) -> Request | None:
     if not lines or len(runs) > 1:
         return None
     (run,) = runs
-    line = [axis for axis in run if shape[axis] != 1] or run
+    line = [axis for axis in run if shape[axis] != 1] or run[:1]
     facts = {"func": code, **_split(shape, line[0], line[-1] + 1)}
     return Request("reduce", facts, {"x": x})
 

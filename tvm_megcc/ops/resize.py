@@ -69,6 +69,10 @@ class Resize(OnnxOp):
             sizes[axis] = size
         if policy != "stretch":
             old, new = ctx.static(shape), ctx.static(sizes)
+            if 0 in (old[a] for a in axes):
+                raise ctx.unsupported(
+                    f"keep_aspect_ratio_policy '{policy}' of an empty image", "use 'stretch'"
+                )
             ratios = [np.float32(new[a]) / np.float32(old[a]) for a in axes]
             ratio = min(ratios) if policy == "not_larger" else max(ratios)
             for axis in axes:
@@ -76,8 +80,10 @@ class Resize(OnnxOp):
             kept = [float(ratio) if a in axes else 1.0 for a in range(rank)]
             return Plan(tuple(sizes), tuple(kept))
         both = zip(sizes, shape, strict=True)
-        found = [float(np.float32(n) / np.float32(d)) if isinstance(d, int) and isinstance(n, int)
-                 else None for n, d in both]  # fmt: skip
+        with np.errstate(divide="ignore", invalid="ignore"):  # of an empty axis
+            found = [float(np.float32(n) / np.float32(d))
+                     if isinstance(d, int) and isinstance(n, int) else None
+                     for n, d in both]  # fmt: skip
         return Plan(tuple(sizes), tuple(found))
 
 
