@@ -313,7 +313,6 @@ def test_scan_of_opset_8_scans_each_example():
 
 @pytest.mark.parametrize(("op", "known"), [
     ("Slice", {"a": np.array([0, 1]), "b": np.array([1])}),
-    ("Pad", {"p": np.array([1])}),
     ("OneHot", {"d": np.array(5), "v": np.ones(0, np.float32)}),
 ])  # fmt: skip
 def test_operands_that_do_not_fit_are_named_by_their_types(op, known):

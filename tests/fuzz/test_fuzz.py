@@ -76,6 +76,12 @@ def test_judge_grants_what_another_order_of_a_sum_gives() -> None:
         assert not Judge(made, made.values).wrong({"v0": total.reshape(1)})
 
 
+def test_judge_grants_any_order_of_what_f64_cannot_hold() -> None:
+    made = graph(("ReduceSum", ["x"]), x=np.array([4, 1e-40, 2, -3e38, 3, -3, 3e38, 1], np.float32))
+    for value in (0, 1, 4, 8):
+        assert not Judge(made, made.values).wrong({"v0": np.array([value], np.float32)})
+
+
 def test_judge_wants_integers_that_no_rounding_decides() -> None:
     made = graph(("Round", ["x"]), x=np.array([0.5, 1.5], np.float32))
     assert Judge(made, made.values).wrong({"v0": np.array([1, 2], np.float32)})

@@ -219,9 +219,10 @@ class Context:
     def match_cast(self, expr: relax.Expr, shape: Sequence[Size]) -> relax.Expr:
         """The same tensor under this shape: that it has it is checked at run time."""
         expr = self._typed(expr)
-        # A loop's state may have any dims.
-        have = [None] * len(shape) if expr.ty.shape is None else expr.ty.shape.values
-        dims = [cast_dim(a, b) for a, b in zip(have, self.prims(shape), strict=True)]
+        have = self.shape_or_none(expr)  # a loop's state may have any dims
+        if have is not None and len(have) != len(shape):
+            raise self.ill_typed(f"an operand has {len(have)} dims, and needs {len(shape)}")
+        dims = [cast_dim(prim) for prim in self.prims(shape)]
         ty = relax.TensorType(dims, expr_dtype(expr))
         found = self.builder.match_cast(expr, ty, self.identifier)
         if isinstance(expr, tvm.ir.GenericConst):
@@ -293,7 +294,7 @@ class Context:
 
     def cast_type(self, like: relax.Expr) -> relax.TensorType:
         """The type of an expression with dims, as a ``match_cast`` may have it."""
-        dims = [cast_dim(None, prim) for prim in self.prims(self.shape(like))]
+        dims = [cast_dim(prim) for prim in self.prims(self.shape(like))]
         return relax.TensorType(dims, expr_dtype(like))
 
     def sizes(self, values: Sequence[Size], dtype: str) -> relax.Expr:
@@ -325,16 +326,14 @@ def _brief(fact: str) -> str:
 _FIX_SHAPE = "fix the model's dims with --input-shapes"
 
 
-def cast_dim(have: Any, want: Any) -> Any:
+def cast_dim(want: Any) -> Any:
     """A dim as a ``match_cast`` may have it.
 
     TVM's CanonicalizeBindings takes a variable that stands alone for one that is defined here, and
-    replaces it by what is cast, without end where that holds the variable itself. A product with 1
-    keeps it from being alone.
+    replaces it by what is cast, without end where that holds the variable itself, as a product with
+    1 does. Such a product keeps it from being alone.
     """
-    if not isinstance(want, tvm.ir.Var) or (have is not None and want.same_as(have)):
-        return want
-    return tirx.Mul(want, tirx.IntImm("int64", 1))
+    return tirx.Mul(want, tirx.IntImm("int64", 1)) if isinstance(want, tvm.ir.Var) else want
 
 
 def volume(shape: Sequence[Size]) -> Size:

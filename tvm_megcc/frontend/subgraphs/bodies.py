@@ -109,7 +109,7 @@ def with_dims(
             size = new_size(importer, f"{name}_dim{axis}")
             dims.append(prim_of(size, importer.variables))
         else:
-            dims.append(cast_dim(None, prim_of(size, importer.variables)))
+            dims.append(cast_dim(prim_of(size, importer.variables)))
     return importer.builder.match_cast(value, relax.TensorType(dims, expr_dtype(value)))
 
 
