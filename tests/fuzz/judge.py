@@ -8,41 +8,17 @@ the spread; an integer that is not the same in all of them is anybody's.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
 
-from tests.fuzz import evaluate, faults
+from tests.fuzz import evaluate, rounding
 from tests.fuzz.bodies import BODIES
 from tests.fuzz.data import Random
 from tests.fuzz.evaluate import Array, Refused, is_float
 from tests.fuzz.sketch import Graph
-
-#: A wrong float is further away than so many times the spread.
-FACTOR = 8
-#: By what part of the largest result transforms of a 3 x 3 convolution are off: the tolerance of
-#: conv2d_nhwc_f32_winograd6, of which the factor is taken away again.
-TRANSFORMED = 3e-5 / FACTOR
-#: What adds up terms in an order, or from a start, of its own: the sign of a zero is anybody's.
-SUMS = {
-    "BatchNormalization", "BiasGelu", "Conv", "ConvTranspose", "CumSum", "DFT", "Einsum",
-    "FusedConv", "FusedGemm", "FusedMatMul", "Gemm", "GroupNormalization", "InstanceNormalization",
-    "LayerNormalization", "MatMul", "Mean", "MeanVarianceNormalization", "ReduceMean", "ReduceSum",
-    "SkipLayerNormalization",
-}  # fmt: skip
-#: Trees: an operand decides for a leaf, and what is rounded are sums of these numbers.
-LEAVES = {
-    "TreeEnsemble": "leaf_weights", "TreeEnsembleClassifier": "class_weights",
-    "TreeEnsembleRegressor": "target_weights",
-}  # fmt: skip
-#: (random numbers, limits, a result) -> an array of integers like the result.
-Pick = Callable[[Random, np.iinfo, Array], Array]
-#: Positions of a grid, in halves of the image.
-_FAR = 2.0**20
-_EPS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
 @dataclass(frozen=True)
@@ -54,105 +30,6 @@ class Verdict:
 
     def __bool__(self) -> bool:
         return bool(self.text)
-
-
-def _is_wide(array: Array) -> bool:
-    """Whether f64 cannot hold a sum of these numbers, the largest and the least of them."""
-    if not is_float(array.dtype):
-        return False
-    sizes = np.abs(array.astype(np.float64))
-    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-    return bool(sizes.size) and float(sizes.max()) > 2.0**50 * float(sizes.min())
-
-
-def _is_transformed(node: onnx.NodeProto, values: Mapping[str, Array]) -> bool:
-    """Whether a kernel may compute a convolution by Winograd's transforms."""
-    kinds = {"Conv": ("strides", "dilations"), "FusedConv": ("strides", "dilations"),
-             "ConvTranspose": ("dilations",)}  # fmt: skip
-    if node.op_type not in kinds or values[node.input[1]].shape[2:] != (3, 3):
-        return False
-    steps = [list(a.ints) for a in node.attribute if a.name in kinds[node.op_type]]
-    return all(n == 1 for step in steps for n in step)
-
-
-def _off(shake: Random, data: Array, result: Array) -> Array:
-    """A result as transforms may give it: those of an infinity or a NaN are NaN, in whole tiles."""
-    if not np.isfinite(data).all():
-        return np.full_like(result, np.nan)
-    sizes = np.abs(result[np.isfinite(result)])
-    reach = TRANSFORMED * float(sizes.max(initial=0))
-    return result + reach * shake.bits.uniform(-1, 1, result.shape)
-
-
-def _astray(number: int, node: onnx.NodeProto, data: Array, result: Array) -> Array:
-    """A result as other positions, other roots of unity or a rounded mean give it: not by parts of
-    each element, but of the largest. By an odd number elements go where by the even one before they
-    do not; by every fourth those that may be nothing are: no root is off there."""
-    reach = _reach(node, data, result)
-    if reach is None or not is_float(result.dtype):
-        return result
-    way = Random(19, number // 2).bits.uniform(-1, 1, result.shape)
-    moved = result + reach * np.copysign(1, way) * (-1 if number % 2 else 1)
-    return np.where((np.abs(result) <= reach) & (number % 4 == 3), 0, moved)
-
-
-def _reach(node: onnx.NodeProto, data: Array, result: Array) -> Array | float | None:
-    """How far elements may be off whatever size they have; None for what rounds each by itself."""
-    if node.op_type in ("DFT", "STFT"):
-        return 4 * _EPS["float32"] * _peak(result)
-    if node.op_type in ("Resize", "Upsample"):
-        return max(data.shape, default=1) * _EPS["float32"] * _peak(data)
-    if node.op_type == "MeanVarianceNormalization":
-        axes = next((tuple(a.ints) for a in node.attribute if a.name == "axes"), (0, 2, 3))
-        with np.errstate(all="ignore"):
-            reach = _EPS["float32"] * np.abs(data) / data.std(axes, keepdims=True)
-        return np.where(np.isfinite(reach), reach, 0)
-    return None
-
-
-def _peak(data: Array) -> float:
-    return float(np.abs(data[np.isfinite(data)]).max(initial=0))
-
-
-def _weighed(shake: Random, node: onnx.NodeProto) -> onnx.NodeProto:
-    """Trees whose leaves are moved by a few units of their last place."""
-    made = onnx.NodeProto()
-    made.CopyFrom(node)
-    for attr in made.attribute:
-        if attr.name == LEAVES[node.op_type]:
-            given = onnx.helper.get_attribute_value(attr)
-            array = numpy_helper.to_array(given) if attr.HasField("t") else np.array(given, "f4")
-            moved = array * (1 + 2 * _EPS[array.dtype.name] * shake.bits.uniform(-1, 1, len(array)))
-            if attr.HasField("t"):
-                attr.t.CopyFrom(numpy_helper.from_array(moved.astype(array.dtype)))
-            else:
-                attr.floats[:] = moved
-    return made
-
-
-def _signed(shake: Random, node: onnx.NodeProto, result: Array) -> Array:
-    """A result with zeros of any sign where those are what a sum comes to."""
-    if node.op_type not in SUMS or not is_float(result.dtype):
-        return result
-    signs = np.where(shake.bits.uniform(-1, 1, result.shape) < 0, -0.0, 0.0)
-    return np.where(result == 0, signs, result)
-
-
-def _nowhere(node: onnx.NodeProto, values: Mapping[str, Array], result: Array) -> Array:
-    """NaN for what the texts say nothing of: samples of a grid at a position that is none, and
-    what a query is given that sees no key."""
-    if node.op_type in ("Attention", "MultiHeadAttention") and is_float(result.dtype):
-        lost = faults.blind(node, values)
-        lost = lost.reshape(-1, *[1] * (result.ndim - 1))
-        return np.where(lost, np.nan, result) if result.shape[:1] == lost.shape[:1] else result
-    if node.op_type != "GridSample":
-        return result
-    grid = values[node.input[1]].astype(np.float64)
-    lost = np.isnan(grid).any(axis=-1)
-    given = {a.name: a.s for a in node.attribute}
-    if given.get("padding_mode") == b"reflection":  # f32 has no part of a pixel there
-        lost |= (np.abs(grid) >= _FAR).any(axis=-1)
-    return np.where(lost[:, None], np.nan, result)
 
 
 def _alike(a: Array, b: Array) -> Array:
@@ -172,7 +49,7 @@ def same(found: Array, want: Array) -> bool:
         return bool((found == want).all())
     a, b = (np.asarray(v).astype(np.float64) for v in (found, want))
     with np.errstate(all="ignore"):
-        near = np.abs(a - b) <= 2 * _EPS[want.dtype.name] * np.abs(b)
+        near = np.abs(a - b) <= 2 * rounding.EPS[want.dtype.name] * np.abs(b)
     return bool((near | (a == b) | (np.isnan(a) & np.isnan(b))).all())
 
 
@@ -186,63 +63,6 @@ def _is_narrow(values: Array) -> bool:
 def _is_huge(values: Array) -> bool:
     sizes = np.abs(np.asarray(values).astype(np.float64))
     return bool((np.isfinite(sizes) & (sizes > 1e18)).any())
-
-
-def _anyhow(
-    shake: Random, any_: Pick, node: onnx.NodeProto, opsets: Mapping[str, int],
-    values: Mapping[str, Array], result: Array,
-) -> Array:  # fmt: skip
-    """A result with any number in it where a real number was cut to an integer that it is not.
-
-    ONNX on casts from floating to fixed point: "undefined if OOR". An infinity and NaN are.
-    """
-    if result.dtype.kind not in "iu":
-        return result
-    given = [values[name] for name in node.input if name]
-    with np.errstate(all="ignore"):
-        if node.op_type in ("Cast", "CastLike") and is_float(given[0].dtype):
-            real = given[0].astype(np.float64)
-        elif node.op_type == "Pow" and is_float(given[1].dtype):
-            real = np.power(given[0].astype(np.float64), given[1].astype(np.float64))
-        elif node.op_type == "Pow":  # of integers: only 1 / 0 is no number
-            real = np.where((given[0] == 0) & (given[1] < 0), np.inf, 0.0)
-        elif node.op_type == "QuantizeLinear" and is_float(given[0].dtype):
-            # It saturates, which says what becomes of infinities, and nothing of NaN.
-            scale = given[1].astype(np.float64) if given[1].size == 1 else 1.0
-            real = np.where(np.isnan(given[0].astype(np.float64) / scale), np.nan, 0.0)
-        elif evaluate.is_cut(node, values):
-            real = evaluate.real(node, opsets, values)
-        else:
-            return result
-        real = np.broadcast_to(np.trunc(real), result.shape)
-    info = np.iinfo(result.dtype)
-    fits = (real >= info.min) & (real < float(info.max) + 1)
-    return np.where(fits, result, any_(shake, info, result))
-
-
-def _least(_: Random, info: np.iinfo, result: Array) -> Array:
-    return np.full_like(result, info.min)
-
-
-def _largest(_: Random, info: np.iinfo, result: Array) -> Array:
-    return np.full_like(result, info.max)
-
-
-def _random(shake: Random, info: np.iinfo, result: Array) -> Array:
-    return shake.bits.integers(info.min, info.max, result.shape, result.dtype, endpoint=True)
-
-
-#: What stands for any integer in each evaluation: what follows from many of them, a mean for one,
-#: is as far from what it could be as it gets where all are the least or the largest.
-_ANY = (_least, _largest, _random, _random)
-
-
-def _cuts(node: onnx.NodeProto, values: Mapping[str, Array]) -> bool:
-    """Whether a node computes real numbers of integers and cuts them: Resize between elements."""
-    if node.op_type not in ("Resize", "Upsample") or values[node.input[0]].dtype.kind not in "iu":
-        return False
-    given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-    return given.get("mode", b"nearest") != b"nearest" and not given.get("antialias", 0)
 
 
 class Judge:
@@ -316,14 +136,14 @@ class Judge:
         if is_float(want.dtype):
             # What few evaluations happen to agree in may still be as uncertain as its neighbours.
             spread = np.maximum(spread, np.quantile(spread, 0.75))
-            eps = _EPS[want.dtype.name]
+            eps = rounding.EPS[want.dtype.name]
             if want.dtype.name == "float64" and _is_narrow(b):
-                eps = _EPS["float32"]  # some kernels for f64 compute in f32
+                eps = rounding.EPS["float32"]  # some kernels for f64 compute in f32
             with np.errstate(all="ignore"):
                 floor = 4 * eps * np.where(np.isfinite(b), np.abs(b), 0) + 1e-37
                 if want.dtype.name == "float16":
                     floor = np.maximum(floor, 2.0**-23)
-                near = np.abs(a - b) <= FACTOR * spread + floor
+                near = np.abs(a - b) <= rounding.FACTOR * spread + floor
             right = near | (a == b) | (np.isnan(a) & np.isnan(b)) | loose
             if name in self.overflowing:
                 right |= ~np.isfinite(a) | ~np.isfinite(b)
@@ -388,7 +208,7 @@ class Judge:
         """For each output: the spread of each element, and whether any value is as good."""
         if self._spreads is None:
             self._exact = exact = self._doubles(None)
-            shaken = [self._doubles(k) for k in range(len(_ANY))]
+            shaken = [self._doubles(k) for k in range(len(rounding.ANY))]
             self._spreads = {n: self._spread(n, [exact, *shaken]) for n in self.graph.outputs}
         return self._spreads
 
@@ -430,21 +250,21 @@ class Judge:
             results, exactly = self._double(node, values, names)
             if results is None:  # no evaluator takes what the others made: from here as f32 has it
                 results = [self._wide(self.values[n]) for n in names]
-            if number is not None and _cuts(node, values):
+            if number is not None and rounding.cuts(node, values):
                 results = self._cut(node, values, results, -1 if number % 2 else 1)
-            elif shake is not None and node.op_type in LEAVES:
-                again, _ = self._double(_weighed(shake, node), values, names)
+            elif shake is not None and node.op_type in rounding.LEAVES:
+                again, _ = self._double(rounding.weighed(shake, node), values, names)
                 results = results if again is None else again
             elif number is not None and not (exactly and self._is_exact(node, names, results)):
                 moved = {n: self._moved(shake, n, a) for n, a in values.items()}
                 again, _ = self._double(node, moved, names)
                 results = results if again is None else again
                 results = [self._moved(shake, n, r) for n, r in zip(names, results, strict=True)]
-                results = [_astray(number, node, values[node.input[0]], r) for r in results]
-            if shake is not None and _is_transformed(node, values):
-                results = [_off(shake, values[node.input[0]], r) for r in results]
+                results = [rounding.astray(number, node, values[node.input[0]], r) for r in results]
+            if shake is not None and rounding.is_transformed(node, values):
+                results = [rounding.transformed(shake, values[node.input[0]], r) for r in results]
             if shake is not None:
-                loosen = self._loosening(shake, _ANY[number or 0])
+                loosen = self._loosening(shake, rounding.ANY[number or 0])
                 if node.op_type in BODIES:
                     inside = self._moving(shake, loosen)
                     results = self._loose_inside(node, values, results, inside)
@@ -452,15 +272,17 @@ class Judge:
             values.update(zip(names, results, strict=True))
         return values
 
-    def _loosening(self, shake: Random, any_: Pick) -> evaluate.After:
+    def _loosening(self, shake: Random, any_: rounding.Pick) -> evaluate.After:
         """What has any number in place of the elements of which a text says nothing."""
 
         def loosen(
             node: onnx.NodeProto, values: Mapping[str, Array], results: list[Array]
         ) -> list[Array]:
             opsets = self.graph.opsets
-            results = [_anyhow(shake, any_, node, opsets, values, r) for r in results]
-            return [_nowhere(node, values, _signed(shake, node, r)) for r in results]
+            results = [rounding.anyhow(shake, any_, node, opsets, values, r) for r in results]
+            return [
+                rounding.nowhere(node, values, rounding.signed(shake, node, r)) for r in results
+            ]
 
         return loosen
 
@@ -507,7 +329,9 @@ class Judge:
 
     def _is_exact(self, node: onnx.NodeProto, names: list[str], results: list[Array]) -> bool:
         """Whether a node's results are in f64 what they are in f32: nothing was rounded."""
-        if node.op_type in SUMS and any(_is_wide(self.values[n]) for n in node.input if n):
+        if node.op_type in rounding.SUMS and any(
+            rounding.is_wide(self.values[n]) for n in node.input if n
+        ):
             return False  # f64 rounds, too
         for name, result in zip(names, results, strict=True):
             want = self.values[name]
@@ -547,7 +371,7 @@ class Judge:
             return results
         # Sums of products, and the coordinates, whose error grows with the dims.
         most = float(np.abs(given[name]).max(initial=0))
-        reach = 4 * (4 + max(real.shape)) * _EPS["float32"] * most
+        reach = 4 * (4 + max(real.shape)) * rounding.EPS["float32"] * most
         info = np.iinfo(whole.dtype)
         moved = np.clip(np.trunc(real + sign * reach), info.min, info.max).astype(whole.dtype)
         near = np.trunc(real - reach) != np.trunc(real + reach)
@@ -557,7 +381,7 @@ class Judge:
         if not is_float(array.dtype):
             return array
         dtype = self.values[name].dtype if name in self.values else np.dtype("f4")
-        eps = _EPS.get(dtype.name, 2.0**-23)
+        eps = rounding.EPS.get(dtype.name, 2.0**-23)
         return array * (1 + 2 * eps * shake.bits.uniform(-1, 1, array.shape))
 
     def _double(

@@ -1,0 +1,195 @@
+"""What else a node's result may be: by rounding, or where ONNX's text says nothing of it.
+
+The judge evaluates a graph several times with these in the place of what one evaluator has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from tests.fuzz import evaluate, faults
+from tests.fuzz.data import Random
+from tests.fuzz.evaluate import Array, is_float
+
+#: A wrong float is further away than so many times the spread.
+FACTOR = 8
+#: By what part of the largest result transforms of a 3 x 3 convolution are off: the tolerance of
+#: conv2d_nhwc_f32_winograd6, of which the factor is taken away again.
+TRANSFORMED = 3e-5 / FACTOR
+#: What adds up terms in an order, or from a start, of its own: the sign of a zero is anybody's.
+SUMS = {
+    "BatchNormalization", "BiasGelu", "Conv", "ConvTranspose", "CumSum", "DFT", "Einsum",
+    "FusedConv", "FusedGemm", "FusedMatMul", "Gemm", "GroupNormalization", "InstanceNormalization",
+    "LayerNormalization", "MatMul", "Mean", "MeanVarianceNormalization", "ReduceMean", "ReduceSum",
+    "SkipLayerNormalization",
+}  # fmt: skip
+#: Trees: an operand decides for a leaf, and what is rounded are sums of these numbers.
+LEAVES = {
+    "TreeEnsemble": "leaf_weights", "TreeEnsembleClassifier": "class_weights",
+    "TreeEnsembleRegressor": "target_weights",
+}  # fmt: skip
+#: (random numbers, limits, a result) -> an array of integers like the result.
+Pick = Callable[[Random, np.iinfo, Array], Array]
+#: Positions of a grid, in halves of the image.
+_FAR = 2.0**20
+EPS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+
+
+def is_wide(array: Array) -> bool:
+    """Whether f64 cannot hold a sum of these numbers, the largest and the least of them."""
+    if not is_float(array.dtype):
+        return False
+    sizes = np.abs(array.astype(np.float64))
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    return bool(sizes.size) and float(sizes.max()) > 2.0**50 * float(sizes.min())
+
+
+def is_transformed(node: onnx.NodeProto, values: Mapping[str, Array]) -> bool:
+    """Whether a kernel may compute a convolution by Winograd's transforms."""
+    kinds = {"Conv": ("strides", "dilations"), "FusedConv": ("strides", "dilations"),
+             "ConvTranspose": ("dilations",)}  # fmt: skip
+    if node.op_type not in kinds or values[node.input[1]].shape[2:] != (3, 3):
+        return False
+    steps = [list(a.ints) for a in node.attribute if a.name in kinds[node.op_type]]
+    return all(n == 1 for step in steps for n in step)
+
+
+def transformed(shake: Random, data: Array, result: Array) -> Array:
+    """A result as transforms may give it: those of an infinity or a NaN are NaN, in whole tiles."""
+    if not np.isfinite(data).all():
+        return np.full_like(result, np.nan)
+    sizes = np.abs(result[np.isfinite(result)])
+    reach = TRANSFORMED * float(sizes.max(initial=0))
+    return result + reach * shake.bits.uniform(-1, 1, result.shape)
+
+
+def astray(number: int, node: onnx.NodeProto, data: Array, result: Array) -> Array:
+    """A result as other positions, other roots of unity or a rounded mean give it: not by parts of
+    each element, but of the largest. By an odd number elements go where by the even one before they
+    do not; by every fourth those that may be nothing are: no root is off there."""
+    reach = _reach(node, data, result)
+    if reach is None or not is_float(result.dtype):
+        return result
+    way = Random(19, number // 2).bits.uniform(-1, 1, result.shape)
+    moved = result + reach * np.copysign(1, way) * (-1 if number % 2 else 1)
+    return np.where((np.abs(result) <= reach) & (number % 4 == 3), 0, moved)
+
+
+def _reach(node: onnx.NodeProto, data: Array, result: Array) -> Array | float | None:
+    """How far elements may be off whatever size they have; None for what rounds each by itself."""
+    if node.op_type in ("DFT", "STFT"):
+        return 4 * EPS["float32"] * _peak(result)
+    if node.op_type in ("Resize", "Upsample"):
+        return max(data.shape, default=1) * EPS["float32"] * _peak(data)
+    if node.op_type == "MeanVarianceNormalization":
+        axes = next((tuple(a.ints) for a in node.attribute if a.name == "axes"), (0, 2, 3))
+        with np.errstate(all="ignore"):
+            reach = EPS["float32"] * np.abs(data) / data.std(axes, keepdims=True)
+        return np.where(np.isfinite(reach), reach, 0)
+    return None
+
+
+def _peak(data: Array) -> float:
+    return float(np.abs(data[np.isfinite(data)]).max(initial=0))
+
+
+def weighed(shake: Random, node: onnx.NodeProto) -> onnx.NodeProto:
+    """Trees whose leaves are moved by a few units of their last place."""
+    made = onnx.NodeProto()
+    made.CopyFrom(node)
+    for attr in made.attribute:
+        if attr.name == LEAVES[node.op_type]:
+            given = onnx.helper.get_attribute_value(attr)
+            array = numpy_helper.to_array(given) if attr.HasField("t") else np.array(given, "f4")
+            moved = array * (1 + 2 * EPS[array.dtype.name] * shake.bits.uniform(-1, 1, len(array)))
+            if attr.HasField("t"):
+                attr.t.CopyFrom(numpy_helper.from_array(moved.astype(array.dtype)))
+            else:
+                attr.floats[:] = moved
+    return made
+
+
+def signed(shake: Random, node: onnx.NodeProto, result: Array) -> Array:
+    """A result with zeros of any sign where those are what a sum comes to."""
+    if node.op_type not in SUMS or not is_float(result.dtype):
+        return result
+    signs = np.where(shake.bits.uniform(-1, 1, result.shape) < 0, -0.0, 0.0)
+    return np.where(result == 0, signs, result)
+
+
+def nowhere(node: onnx.NodeProto, values: Mapping[str, Array], result: Array) -> Array:
+    """NaN for what the texts say nothing of: samples of a grid at a position that is none, and
+    what a query is given that sees no key."""
+    if node.op_type in ("Attention", "MultiHeadAttention") and is_float(result.dtype):
+        lost = faults.blind(node, values)
+        lost = lost.reshape(-1, *[1] * (result.ndim - 1))
+        return np.where(lost, np.nan, result) if result.shape[:1] == lost.shape[:1] else result
+    if node.op_type != "GridSample":
+        return result
+    grid = values[node.input[1]].astype(np.float64)
+    lost = np.isnan(grid).any(axis=-1)
+    given = {a.name: a.s for a in node.attribute}
+    if given.get("padding_mode") == b"reflection":  # f32 has no part of a pixel there
+        lost |= (np.abs(grid) >= _FAR).any(axis=-1)
+    return np.where(lost[:, None], np.nan, result)
+
+
+def anyhow(
+    shake: Random, any_: Pick, node: onnx.NodeProto, opsets: Mapping[str, int],
+    values: Mapping[str, Array], result: Array,
+) -> Array:  # fmt: skip
+    """A result with any number in it where a real number was cut to an integer that it is not.
+
+    ONNX on casts from floating to fixed point: "undefined if OOR". An infinity and NaN are.
+    """
+    if result.dtype.kind not in "iu":
+        return result
+    given = [values[name] for name in node.input if name]
+    with np.errstate(all="ignore"):
+        if node.op_type in ("Cast", "CastLike") and is_float(given[0].dtype):
+            real = given[0].astype(np.float64)
+        elif node.op_type == "Pow" and is_float(given[1].dtype):
+            real = np.power(given[0].astype(np.float64), given[1].astype(np.float64))
+        elif node.op_type == "Pow":  # of integers: only 1 / 0 is no number
+            real = np.where((given[0] == 0) & (given[1] < 0), np.inf, 0.0)
+        elif node.op_type == "QuantizeLinear" and is_float(given[0].dtype):
+            # It saturates, which says what becomes of infinities, and nothing of NaN.
+            scale = given[1].astype(np.float64) if given[1].size == 1 else 1.0
+            real = np.where(np.isnan(given[0].astype(np.float64) / scale), np.nan, 0.0)
+        elif evaluate.is_cut(node, values):
+            real = evaluate.real(node, opsets, values)
+        else:
+            return result
+        real = np.broadcast_to(np.trunc(real), result.shape)
+    info = np.iinfo(result.dtype)
+    fits = (real >= info.min) & (real < float(info.max) + 1)
+    return np.where(fits, result, any_(shake, info, result))
+
+
+def _least(_: Random, info: np.iinfo, result: Array) -> Array:
+    return np.full_like(result, info.min)
+
+
+def _largest(_: Random, info: np.iinfo, result: Array) -> Array:
+    return np.full_like(result, info.max)
+
+
+def _random(shake: Random, info: np.iinfo, result: Array) -> Array:
+    return shake.bits.integers(info.min, info.max, result.shape, result.dtype, endpoint=True)
+
+
+#: What stands for any integer in each evaluation: what follows from many of them, a mean for one,
+#: is as far from what it could be as it gets where all are the least or the largest.
+ANY = (_least, _largest, _random, _random)
+
+
+def cuts(node: onnx.NodeProto, values: Mapping[str, Array]) -> bool:
+    """Whether a node computes real numbers of integers and cuts them: Resize between elements."""
+    if node.op_type not in ("Resize", "Upsample") or values[node.input[0]].dtype.kind not in "iu":
+        return False
+    given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    return given.get("mode", b"nearest") != b"nearest" and not given.get("antialias", 0)
