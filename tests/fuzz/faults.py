@@ -52,6 +52,8 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return "it leaves the last element of a head as it is in its memory"
     if node.op_type == "Normalizer" and _wraps(node, arrays[node.input[0]]):
         return "it squares integers in their own type"
+    if node.op_type == "MaxUnpool" and _is_larger(node, arrays):
+        return "it takes an index for a place of the result, and not of what was pooled"
     if node.op_type == "DynamicQuantizeMatMul" and 0 in arrays[node.input[0]].shape:
         return "it has what was in its memory for products of no terms"
     if node.op_type == "Resize" and arrays[node.input[0]].dtype == np.int8:
@@ -132,6 +134,23 @@ def _wraps(node: onnx.NodeProto, x: Array) -> bool:
         return False
     sums = (x.astype(np.float64) ** 2).sum(-1)
     return float(sums.max(initial=0)) >= np.iinfo(x.dtype).max
+
+
+def _is_larger(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
+    """Whether a MaxUnpool's output shape is not that of the tensor that was pooled."""
+    if len(node.input) < 3 or not node.input[2]:
+        return False
+    given, places = _attributes(node), arrays[node.input[0]].shape[2:]
+    ones = [1] * len(places)
+    steps, pads = given.get("strides", ones), given.get("pads", [0] * 2 * len(places))
+    widths = [a + b for a, b in zip(pads, pads[len(places) :], strict=False)]
+    whole = [
+        (count - 1) * step + size - width
+        for count, step, size, width in zip(
+            places, steps, given["kernel_shape"], widths, strict=True
+        )
+    ]
+    return arrays[node.input[2]].tolist()[2:] != whole
 
 
 def for_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto:

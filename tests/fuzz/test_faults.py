@@ -52,6 +52,15 @@ OF_ORT: dict[str, tuple[onnx.NodeProto, dict[str, Array], Wrong]] = {
         {"x": np.array([1, np.nan], np.float32)},
         lambda y: y.size != 2,
     ),
+    "MaxUnpool": (
+        node("MaxUnpool", "x i s", kernel_shape=[2, 2]),
+        {
+            "x": np.ones((1, 1, 1, 1), np.float32),
+            "i": np.array([[[[3]]]]),
+            "s": np.array([1, 1, 3, 3]),
+        },
+        lambda y: y[0, 0, 1, 1] != 1,
+    ),
     "Normalizer": (
         helper.make_node("Normalizer", ["x"], ["y"], norm="L2", domain="ai.onnx.ml"),
         {"x": np.array([[3 * 2**32, 2**34]])},
