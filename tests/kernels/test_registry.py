@@ -183,6 +183,11 @@ def test_kernels_of_equal_rank_that_say_what_they_cost_are_alternatives(folder) 
         f"fast (rank 1): alternative, about 40 {cost}, not with --exact, only with --optimize speed"
         in said
     )
+    more = "// workspace: 2 * sizeof(T) * c"
+    text = text.replace("// workspace: sizeof(T) * c", more)
+    folder("wide", text=text.replace("{cost}", "1 * c"))
+    found = registry.alternatives("pool2d", "x86", FACTS)  # memory is spent where there is some
+    assert [k.stem for k in found] == ["direct", "slow", "wide", "fast"]
     folder("silent")
     with pytest.raises(ValueError, match="direct and silent both apply .* or both `instructions`"):
         registry.alternatives("pool2d", "x86", FACTS)

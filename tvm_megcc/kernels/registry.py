@@ -60,7 +60,7 @@ def alternatives(op: str, arch: str, facts: Mapping[str, Fact]) -> tuple[KernelF
     """The applicable kernels of the highest rank: between several, `choice` decides by their costs.
 
     The first is the one that all others are compared with: exact, of every mode of `--optimize`,
-    and of the fewest instructions.
+    of the smallest workspace, and of the fewest instructions.
 
     Raises
     ------
@@ -79,8 +79,9 @@ def alternatives(op: str, arch: str, facts: Mapping[str, Fact]) -> tuple[KernelF
             f" give one of them another rank, or both `instructions` (facts: {dict(facts)})"
         )
 
-    def order(k: KernelFile) -> tuple[bool, bool, int | Dim, str]:
-        return not k.exact, k.optimize != OPTIMIZE, k.instructions(facts) or 0, k.stem
+    def order(k: KernelFile) -> tuple[bool, bool, int, int | Dim, str]:
+        cost = typical(k.workspace(facts)), k.instructions(facts) or 0
+        return not k.exact, k.optimize != OPTIMIZE, *cost, k.stem
 
     return tuple(sorted(best, key=order))
 

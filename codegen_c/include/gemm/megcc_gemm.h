@@ -13,7 +13,8 @@
 //
 // One whose `b` is in bf16 defines MEGCC_GEMM_BF16. Tiles of one row (MEGCC_GEMM_ONE_ROW) widen it
 // as they load it; for others the panels of a column of tiles, at most MEGCC_GEMM_PANELS, become
-// floats in the workspace, once for a block of rows.
+// floats in the workspace, once for a block of rows. f16 that is stored only is widened the one way
+// or the other.
 #ifndef MEGCC_GEMM_H
 #define MEGCC_GEMM_H
 
@@ -28,14 +29,19 @@
 // `b` in memory, and as tiles read it.
 #if defined(MEGCC_GEMM_BF16)
 #include "simd/megcc_bf16.h"
+#define MEGCC_GEMM_WIDEN megcc_bf16_widen
 typedef uint16_t megcc_gemm_b_t;
 #else
+#define MEGCC_GEMM_WIDEN megcc_vh_widen
 typedef megcc_elem_t megcc_gemm_b_t;
 #endif
 #if defined(MEGCC_GEMM_BF16) && defined(MEGCC_GEMM_ONE_ROW)
 #define MEGCC_GEMM_WIDENS
 typedef uint16_t megcc_gemm_panel_t;
 #define MEGCC_GEMM_LOAD_B(p) megcc_vf_load_bf16(p)
+#elif defined(MEGCC_GEMM_PANELS)
+typedef float megcc_gemm_panel_t;
+#define MEGCC_GEMM_LOAD_B(p) megcc_vf_of(p, MEGCC_VL)
 #else
 typedef megcc_elem_t megcc_gemm_panel_t;
 #define MEGCC_GEMM_LOAD_B(p) megcc_vf_load(p)
@@ -276,7 +282,7 @@ MEGCC_INLINE const megcc_gemm_panel_t *megcc_gemm_panels(const megcc_gemm_t *g, 
                                                          int32_t width) {
   const megcc_gemm_b_t *b = g->b + (size_t)(c / NR) * g->panel;
 #ifdef MEGCC_GEMM_PANELS
-  megcc_bf16_widen(b, g->wide, (size_t)((c % NR + width + NR - 1) / NR) * g->panel);
+  MEGCC_GEMM_WIDEN(b, g->wide, (size_t)((c % NR + width + NR - 1) / NR) * g->panel);
   return g->wide + c % NR;
 #else
   (void)width;

@@ -22,7 +22,8 @@
 
 // A vector: its lanes, the type of one, and what is loaded; the size of an element in memory and
 // the logarithm of it; bytes of one, two and four vectors in memory. f16 that is only stored is
-// widened as soon as it is loaded.
+// widened as soon as it is loaded. Then of a panel, which may be wider than what it was packed as
+// (MEGCC_GEMM_PANELS): what is loaded, bytes of two and four vectors, the logarithm.
 #if defined(MEGCC_SIMD_HALF_H)
 #define MEGCC_ARM64_V ".4s"
 #define MEGCC_ARM64_L ".s"
@@ -64,6 +65,20 @@
 #define MEGCC_ARM64_VECTOR "#16"
 #define MEGCC_ARM64_VECTORS_2 "#32"
 #define MEGCC_ARM64_VECTORS_4 "#64"
+#endif
+
+#if defined(MEGCC_GEMM_PANELS)
+#define MEGCC_ARM64_B ".4s"
+#define MEGCC_ARM64_B_2 "#32"
+#define MEGCC_ARM64_B_4 "#64"
+#define MEGCC_ARM64_B_SHIFT "#2"
+#define MEGCC_ARM64_WIDEN_B(v, w)
+#else
+#define MEGCC_ARM64_B MEGCC_ARM64_M
+#define MEGCC_ARM64_B_2 MEGCC_ARM64_VECTORS_2
+#define MEGCC_ARM64_B_4 MEGCC_ARM64_VECTORS_4
+#define MEGCC_ARM64_B_SHIFT MEGCC_ARM64_SHIFT
+#define MEGCC_ARM64_WIDEN_B(v, w) MEGCC_ARM64_WIDEN_TWO(v, w)
 #endif
 
 // Loads in the order that a Cortex-A55 or A53 wants (docs/machines.md). `ldp` takes the lanes of a
@@ -123,16 +138,16 @@
 #else
 #define MEGCC_ARM64_LOAD_K(b0, b1, p)
 #define MEGCC_ARM64_TWO_K(rows, p, j0, j1, next)                                  \
-  "ld1 {v0" MEGCC_ARM64_M "-v3" MEGCC_ARM64_M "}, [" p "], " MEGCC_ARM64_VECTORS_4 "\n" \
-  MEGCC_ARM64_WIDEN_TWO("v0", "v1") MEGCC_ARM64_WIDEN_TWO("v2", "v3")             \
+  "ld1 {v0" MEGCC_ARM64_B "-v3" MEGCC_ARM64_B "}, [" p "], " MEGCC_ARM64_B_4 "\n" \
+  MEGCC_ARM64_WIDEN_B("v0", "v1") MEGCC_ARM64_WIDEN_B("v2", "v3")                 \
   MEGCC_ARM64_COL_##rows(j0, "v0", "\\l0") MEGCC_ARM64_COL_##rows(j1, "v1", "\\l0") \
   MEGCC_ARM64_COL_##rows(j0, "v2", "\\l1") MEGCC_ARM64_COL_##rows(j1, "v3", "\\l1")
 #endif
 #define MEGCC_ARM64_FIRST_K(p) MEGCC_ARM64_LOAD_K("q0", "q1", p)
 #define MEGCC_ARM64_AGAIN ".if \\l1 < 3\n" MEGCC_ARM64_FIRST_K("x2") ".endif\n"
 #define MEGCC_ARM64_ONE_K(rows, p, j0, j1)                                    \
-  "ld1 {v0" MEGCC_ARM64_M "-v1" MEGCC_ARM64_M "}, [" p "], " MEGCC_ARM64_VECTORS_2 "\n" \
-  MEGCC_ARM64_WIDEN_TWO("v0", "v1")                                         \
+  "ld1 {v0" MEGCC_ARM64_B "-v1" MEGCC_ARM64_B "}, [" p "], " MEGCC_ARM64_B_2 "\n" \
+  MEGCC_ARM64_WIDEN_B("v0", "v1")                                           \
   MEGCC_ARM64_COL_##rows(j0, "v0", "0") MEGCC_ARM64_COL_##rows(j1, "v1", "0")
 
 // The same for all panels of a tile of 2, 4 or 6 vectors.
@@ -220,8 +235,8 @@
   "ldp x12, x13, [%[g], #24]\n"                                               \
   "ldr x4, [%[g], #40]\n"                                                     \
   "add x14, %[bias], " MEGCC_ARM64_VECTORS_4 "\n"                                                   \
-  "add x3, x2, x4, lsl " MEGCC_ARM64_SHIFT "\n"                                                  \
-  "add x4, x3, x4, lsl " MEGCC_ARM64_SHIFT "\n"                                                  \
+  "add x3, x2, x4, lsl " MEGCC_ARM64_B_SHIFT "\n"                                                  \
+  "add x4, x3, x4, lsl " MEGCC_ARM64_B_SHIFT "\n"                                                  \
   MEGCC_FOR_ROWS(rows)(MEGCC_ARM64_BIAS_##vectors)                            \
   "cbz x12, 6f\n"                                                             \
   "1:\n"                                                                      \

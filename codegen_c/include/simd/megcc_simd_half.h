@@ -44,12 +44,20 @@ MEGCC_INLINE void megcc_vh_store(uint16_t *p, megcc_vf v) {
 MEGCC_INLINE megcc_vf megcc_vh_load(const uint16_t *p) {
   return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
 }
+#define MEGCC_VH_SPREAD
+MEGCC_INLINE megcc_vf megcc_vh_spread(const uint16_t *p) {
+  return _mm256_cvtph_ps(_mm_set1_epi16((short)*p));
+}
 MEGCC_INLINE void megcc_vh_store(uint16_t *p, megcc_vf v) {
   _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph(v, 0));
 }
 #elif defined(__AVX512F__) && MEGCC_VL == 16
 MEGCC_INLINE megcc_vf megcc_vh_load(const uint16_t *p) {
   return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+#define MEGCC_VH_SPREAD
+MEGCC_INLINE megcc_vf megcc_vh_spread(const uint16_t *p) {
+  return _mm512_cvtph_ps(_mm256_set1_epi16((short)*p));
 }
 MEGCC_INLINE void megcc_vh_store(uint16_t *p, megcc_vf v) {
   _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(v, 0));
@@ -72,6 +80,19 @@ MEGCC_INLINE megcc_vf megcc_vh_spread(const uint16_t *p) {
   return megcc_vf_dup(megcc_f16_to_f32(*p));
 }
 #endif
+
+// n f16 as floats, n a multiple of 8.
+MEGCC_INLINE void megcc_vh_widen(const uint16_t *from, float *to, size_t n) {
+  for (; n > 0; n -= 8, from += 8, to += 8) {
+#if defined(__aarch64__) && !defined(MEGCC_SIMD_PORTABLE) && !defined(MEGCC_SIMD_SCALAR)
+    const float16x8_t half = vreinterpretq_f16_u16(vld1q_u16(from));
+    vst1q_f32(to, vcvt_f32_f16(vget_low_f16(half)));
+    vst1q_f32(to + 4, vcvt_high_f32_f16(half));
+#else
+    for (int k = 0; k < 8; k += MEGCC_VL) megcc_vf_store(to + k, megcc_vh_load(from + k));
+#endif
+  }
+}
 
 MEGCC_INLINE megcc_vf megcc_vh_load_n(const uint16_t *p, int32_t n) {
   uint16_t lanes[MEGCC_VL] = {0};
