@@ -107,6 +107,15 @@ def test_simd_keeps_the_sign_of_zero(run: Run) -> None:
     assert np.signbit(run(14, a, a)[1]).tolist() == [True, True, False, False]
 
 
+def test_simd_floor_and_ceil_of_what_is_next_to_zero(run: Run) -> None:
+    """Numbers that Armv7's NEON takes for 0 where it adds or compares them."""
+    a = np.array([1e-40, -1e-40, 1e-45, -1e-45, 1.1e-38, -1.1e-38, 0.0, -0.0], np.float32)
+    for function, reference in [(12, np.floor), (13, np.ceil)]:
+        got = run(function, a, a)[1]
+        np.testing.assert_array_equal(got, reference(a))
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(reference(a)))
+
+
 def test_simd_rounded(run: Run) -> None:
     """Operations that a machine may round twice (no fused multiply-add) or by a last bit."""
     a, b = _values()

@@ -201,9 +201,14 @@ MEGCC_INLINE megcc_vf megcc_vf_trunc(megcc_vf a) {
   const uint32x4_t small = megcc_vf_lt(vabsq_f32(a), vdupq_n_f32(8388608.0f));
   return vbslq_f32(small, vbslq_f32(sign, a, r), a);
 }
+// a < r of equal signs, as integers: a comparison of floats takes a subnormal number for 0.
+MEGCC_INLINE megcc_vm megcc_vf_below(megcc_vf a, megcc_vf r) {
+  const int32x4_t bits = vreinterpretq_s32_f32(a), sign = vshrq_n_s32(bits, 31);
+  return vcltq_s32(veorq_s32(bits, sign), veorq_s32(vreinterpretq_s32_f32(r), sign));
+}
 MEGCC_INLINE megcc_vf megcc_vf_floor(megcc_vf a) {
   const float32x4_t r = megcc_vf_round(a);
-  const float32x4_t down = vbslq_f32(megcc_vf_lt(a, r), vdupq_n_f32(1.0f), vdupq_n_f32(0.0f));
+  const float32x4_t down = vbslq_f32(megcc_vf_below(a, r), vdupq_n_f32(1.0f), vdupq_n_f32(0.0f));
   return vbslq_f32(vdupq_n_u32(0x80000000u), a, vsubq_f32(r, down));
 }
 MEGCC_INLINE megcc_vf megcc_vf_ceil(megcc_vf a) { return vnegq_f32(megcc_vf_floor(vnegq_f32(a))); }
