@@ -359,6 +359,8 @@ def undefined(node: onnx.NodeProto, values: Mapping[str, Array]) -> str:
             return "no integer is the extreme or the mean of none"
         if node.op_type in {*_OF_SOMETHING, *REAL} and _most(operands[0]) > _EXACT:
             return "a real function of integers that no f64 has"
+    if node.op_type == "ReduceMean" and not operands[0].size:
+        return "ONNX leaves it open what the mean of none is: 0 in ONNX Runtime, else NaN"
     graphs = [a.g for a in node.attribute if a.HasField("g")]
     if {n.op_type for g in graphs for n in g.node} & {*_OF_SOMETHING, *REAL}:
         given = [*operands, *(numpy_helper.to_array(w) for g in graphs for w in g.initializer)]
@@ -408,7 +410,7 @@ def blind(node: onnx.NodeProto, values: Mapping[str, Array]) -> Array:
     if mask.ndim == 1:
         starts = mask[batch:] if mask.size == 2 * batch else np.zeros(batch, np.int32)
         return (mask[:batch] <= starts) | (causal and starts > 0)
-    seen = (mask != 0).reshape(len(mask), -1, mask.shape[-1])
+    seen = (mask > 0).reshape(len(mask), -1, mask.shape[-1])
     if causal:  # a later query sees more, and this one at least the first key
         return ~seen[..., :1].all(axis=(1, 2))
     return ~seen.any(axis=2).all(axis=1)

@@ -219,6 +219,12 @@ def test_the_mean_of_no_losses_is_undefined() -> None:
         assert bool(faults.undefined(made, values)) == (reduction == "mean")
 
 
+def test_the_mean_of_none_is_undefined() -> None:
+    made = node("ReduceMean", "x")
+    empty, one = np.zeros((0, 2), np.float32), np.zeros((1, 2), np.float32)
+    assert faults.undefined(made, {"x": empty}) and not faults.undefined(made, {"x": one})
+
+
 def test_a_query_that_sees_no_key_is_blind() -> None:
     names = ["q", "k", "v", "", "m"]
     made = helper.make_node("MultiHeadAttention", names, ["y"], domain="com.microsoft", num_heads=1)
@@ -230,6 +236,7 @@ def test_a_query_that_sees_no_key_is_blind() -> None:
         ([2, 3, 0, 1], [0, 0], [0, 1]),
         ([[1, 0, 0], [0, 0, 1]], [0, 0], [0, 1]),
         ([[0, 0, 0], [1, 1, 1]], [1, 0], [1, 0]),
+        ([[0, -5, 0], [-1, 1, 1]], [1, 0], [1, 1]),
     ):
         values = {"q": np.zeros((2, 3, 4)), "m": np.array(mask, np.int32)}
         assert faults.blind(made, values).tolist() == plain

@@ -126,6 +126,22 @@ def test_gelu_by_tanh() -> None:
     assert -1e-19 < found[-1] < 0
 
 
+@pytest.mark.parametrize("kind", ["Relu", "LeakyRelu", "Sigmoid", "Tanh"])
+def test_fused_gemm(kind: str) -> None:
+    """com.microsoft's, whose sigmoid is no 0 of what is left of -18."""
+    rng = np.random.default_rng(1)
+    feed = {n: _f32(rng, *shape) for n, shape in (("a", (4, 3)), ("b", (3, 5)), ("c", (5,)))}
+    slope = {"activation_alpha": 0.25} if kind == "LeakyRelu" else {}
+    made = helper.make_node(
+        "FusedGemm", [*"abc"], ["y"], domain="com.microsoft", activation=kind, alpha=2.0, **slope
+    )
+    (found,), (want,) = texts.run(made, feed), evaluate.by_ort(made, {"": 14}, feed)
+    assert texts.has(made, feed)
+    np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-6)
+    feed["c"] = np.full(5, -50, np.float32)
+    assert kind != "Sigmoid" or (texts.run(made, feed)[0] > 0).all()
+
+
 @pytest.mark.parametrize("opset", [9, 13, 15])
 def test_batch_normalised(opset: int) -> None:
     rng = np.random.default_rng(1)

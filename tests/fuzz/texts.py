@@ -119,6 +119,24 @@ def gemm(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     return [alpha * (a @ b) + (0 if c is None else beta * c)]
 
 
+def fused_gemm(given: Mapping[str, Any], operands: Operands) -> list[Array]:
+    """An activation of a Gemm.
+
+    ONNX Runtime (1.30) has 0 for the sigmoid of -19, by a rational function; the reference does not
+    have the operator.
+    """
+    (product,) = gemm(given, operands)
+    return [_activated(given)(product)]
+
+
+def _activated(given: Mapping[str, Any]) -> Callable[[Array], Array]:
+    kind = given["activation"].decode()
+    if kind != "LeakyRelu":
+        return _FUNCTIONS[kind]
+    slope = np.float32(given["activation_alpha"])
+    return lambda x: np.where(x < 0, x.dtype.type(slope) * x, x)
+
+
 # ---- layers with a state -----------------------------------------------------------------------
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -338,6 +356,7 @@ _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "GatherElements": gather_elements,
     "Pow": power,
     "Gemm": gemm,
+    "FusedGemm": fused_gemm,
     "QuickGelu": quick_gelu,
     "BiasGelu": gelu,
     "Gelu": gelu,

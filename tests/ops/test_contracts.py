@@ -136,6 +136,8 @@ ROWS: dict[str, Row] = {
     "Reshape_all": Row("Reshape", [Port(("n", 3)), ints(2, 6)], {"n": 4}, [{"n": 3}, {"n": 5}]),
     "Reshape_given": Row("Reshape", [Port(("n", 3)), Port((2,), "int64", [-1, 4])], {"n": 4},
                          [{"n": 3}, {"1": [5, 2]}, {"1": [-2, 6]}, {"1": [-1, -1]}]),
+    "Reshape_rest": Row("Reshape", [Port(("n", 3)), Port((2,), "int64", [0, -1])], {"n": 4},
+                        [{"n": 0}]),
     "Reshape_one": Row("Reshape", [Port(("n", 1)), Port((2,), "int64", [-1, 1])], {"n": 1},
                        [{"1": [-1, -1]}]),
     **{
@@ -508,7 +510,7 @@ def _fixed(row: Row, sizes: dict[str, int]) -> Row:
 BY_VALUES = set(
     """
     ArrayFeatureExtractor EmbedLayerNormalization Expand_given GRU GatherElements LSTM RNN
-    Reshape_given Reshape_zero ScatterElements Split_given TensorScatter
+    Reshape_given Reshape_rest Reshape_zero ScatterElements Split_given TensorScatter
 """.split()
 )
 

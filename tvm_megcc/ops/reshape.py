@@ -12,6 +12,9 @@ from ._elements import elements
 from ._shapes import product
 
 
+_ANY = "its shape has a 0 and leaves a dim open (-1), which may be any"
+
+
 class Reshape(OnnxOp):
     """``reshape`` to dims that are all spelled out."""
 
@@ -33,7 +36,7 @@ class Reshape(OnnxOp):
             return ctx.reshape(inputs[0], dims)
         wanted = attrs["shape"] if "shape" in attrs else inputs.need_ints(1, "its shape")
         _check(ctx, wanted, len(shape), allow_zero)
-        dims = _resolve(wanted, shape, allow_zero)
+        dims = _resolve(ctx, wanted, shape, allow_zero)
         return ctx.reshape(inputs[0], dims)
 
 
@@ -44,7 +47,7 @@ def _check(ctx: Context, wanted: Sequence[Size], rank: int, allow_zero: bool) ->
     if known.count(-1) > 1:
         raise ctx.ill_typed("its shape leaves more than one dim open (-1)")
     if allow_zero and -1 in known and 0 in known:
-        raise ctx.ill_typed("its shape has a 0 and leaves a dim open (-1), which may be any")
+        raise ctx.ill_typed(_ANY)
     if not allow_zero and 0 in wanted[rank:]:
         raise ctx.ill_typed(f"its shape keeps (0) a dim that an operand of rank {rank} lacks")
 
@@ -67,14 +70,15 @@ def _resolved(
     total = ctx.sizes([product(list(shape))], "int64")
     rest = ctx.emit(op.floor_divide(total, ctx.emit(op.maximum(others, one))))
     count = ctx.emit(op.sum(ctx.emit(op.astype(free, "int64")), axis=[0], keepdims=True))
-    many = ctx.emit(op.greater(count, one))
-    if allow_zero:
-        many = ctx.emit(op.logical_or(many, ctx.emit(op.equal(others, zero))))
+    many, empty = ctx.emit(op.greater(count, one)), ctx.emit(op.equal(others, zero))
+    many = ctx.emit(op.logical_or(many, empty))
     rest = ctx.emit(op.where(many, ctx.const(-1, "int64"), rest))
     return ctx.emit(op.where(free, rest, target))
 
 
-def _resolve(wanted: Sequence[Size], shape: tuple[Size, ...], allow_zero: bool) -> list[Size]:
+def _resolve(
+    ctx: Context, wanted: Sequence[Size], shape: tuple[Size, ...], allow_zero: bool
+) -> list[Size]:
     dims = [
         shape[i] if isinstance(d, int) and d == 0 and not allow_zero else d
         for i, d in enumerate(wanted)
@@ -88,5 +92,7 @@ def _resolve(wanted: Sequence[Size], shape: tuple[Size, ...], allow_zero: bool) 
                 kept.remove(dim)
                 others.remove(dim)
         rest, total = product(others), product(kept)
-        dims[free[0]] = total // rest if rest != 0 else 0
+        if rest == 0:
+            raise ctx.ill_typed(_ANY)
+        dims[free[0]] = total // rest
     return dims
