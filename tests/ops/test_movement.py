@@ -96,6 +96,12 @@ def test_a_shape_that_does_not_fit_is_refused(target, allow_zero, fact):
         from_onnx(model)
 
 
+def test_what_is_left_of_nothing_is_refused():
+    model, _ = node_model("Reshape", [np.zeros((0, 6), np.float32), ints(0, -1)], 14)
+    with pytest.raises(UnsupportedError, match="Reshape 'node': .*which may be any"):
+        from_onnx(model)
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2, 3, -1])
 def test_flatten(axis):
     check_node("Flatten", [rand(2, 3, 4)], 13, axis=axis)

@@ -11,7 +11,6 @@ from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._elements import elements
 from ._shapes import product
 
-
 _ANY = "its shape has a 0 and leaves a dim open (-1), which may be any"
 
 
