@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from tvm import relax
 
 from ..dims import Dim, Size, bounds
+from ..errors import UnsupportedError
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._elements import elements
 from ._shapes import product
-
-_ANY = "its shape has a 0 and leaves a dim open (-1), which may be any"
 
 
 class Reshape(OnnxOp):
@@ -46,9 +45,13 @@ def _check(ctx: Context, wanted: Sequence[Size], rank: int, allow_zero: bool) ->
     if known.count(-1) > 1:
         raise ctx.ill_typed("its shape leaves more than one dim open (-1)")
     if allow_zero and -1 in known and 0 in known:
-        raise ctx.ill_typed(_ANY)
+        raise _any_rest(ctx)
     if not allow_zero and 0 in wanted[rank:]:
         raise ctx.ill_typed(f"its shape keeps (0) a dim that an operand of rank {rank} lacks")
+
+
+def _any_rest(ctx: Context) -> UnsupportedError:
+    return ctx.ill_typed("its shape has a 0 and leaves a dim open (-1), which may be any")
 
 
 def _resolved(
@@ -92,6 +95,6 @@ def _resolve(
                 others.remove(dim)
         rest, total = product(others), product(kept)
         if rest == 0:
-            raise ctx.ill_typed(_ANY)
+            raise _any_rest(ctx)
         dims[free[0]] = total // rest
     return dims
