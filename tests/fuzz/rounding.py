@@ -70,11 +70,12 @@ def transformed(shake: Random, data: Array, result: Array) -> Array:
 def astray(number: int, node: onnx.NodeProto, data: Array, result: Array) -> Array:
     """A result as other positions, other roots of unity or a rounded mean give it: not by parts of
     each element, but of the largest. By an odd number elements go where by the even one before they
-    do not; by every fourth those that may be nothing are: no root is off there."""
+    do not, all the same way by the first two; by every fourth those that may be nothing are: no root
+    is off there."""
     reach = _reach(node, data, result)
     if reach is None or not is_float(result.dtype):
         return result
-    way = Random(19, number // 2).bits.uniform(-1, 1, result.shape)
+    way = Random(19, number // 2).bits.uniform(-1 if number > 1 else 0, 1, result.shape)
     moved = result + reach * np.copysign(1, way) * (-1 if number % 2 else 1)
     return np.where((np.abs(result) <= reach) & (number % 4 == 3), 0, moved)
 
