@@ -70,8 +70,8 @@ def transformed(shake: Random, data: Array, result: Array) -> Array:
 def astray(number: int, node: onnx.NodeProto, data: Array, result: Array) -> Array:
     """A result as other positions, other roots of unity or a rounded mean give it: not by parts of
     each element, but of the largest. By an odd number elements go where by the even one before they
-    do not, all the same way by the first two; by every fourth those that may be nothing are: no root
-    is off there."""
+    do not, all the same way by the first two; by every fourth those that may be nothing are: no
+    root is off there."""
     reach = _reach(node, data, result)
     if reach is None or not is_float(result.dtype):
         return result
@@ -149,26 +149,35 @@ def anyhow(
     """
     if result.dtype.kind not in "iu":
         return result
-    given = [values[name] for name in node.input if name]
-    with np.errstate(all="ignore"):
-        if node.op_type in ("Cast", "CastLike") and is_float(given[0].dtype):
-            real = given[0].astype(np.float64)
-        elif node.op_type == "Pow" and is_float(given[1].dtype):
-            real = np.power(given[0].astype(np.float64), given[1].astype(np.float64))
-        elif node.op_type == "Pow":  # of integers: only 1 / 0 is no number
-            real = np.where((given[0] == 0) & (given[1] < 0), np.inf, 0.0)
-        elif node.op_type == "QuantizeLinear" and is_float(given[0].dtype):
-            # It saturates, which says what becomes of infinities, and nothing of NaN.
-            scale = given[1].astype(np.float64) if given[1].size == 1 else 1.0
-            real = np.where(np.isnan(given[0].astype(np.float64) / scale), np.nan, 0.0)
-        elif evaluate.is_cut(node, values):
-            real = evaluate.real(node, opsets, values)
-        else:
+    try:
+        real = _uncut(node, opsets, values)
+        if real is None:
             return result
         real = np.broadcast_to(np.trunc(real), result.shape)
+    except ValueError:  # the result is another evaluation's, as none takes operands of these sizes
+        return result
     info = np.iinfo(result.dtype)
     fits = (real >= info.min) & (real < float(info.max) + 1)
     return np.where(fits, result, any_(shake, info, result))
+
+
+def _uncut(
+    node: onnx.NodeProto, opsets: Mapping[str, int], values: Mapping[str, Array]
+) -> Array | None:
+    """What a node cuts to integers, 0 where it is one; None of a node that cuts nothing."""
+    given = [values[name] for name in node.input if name]
+    with np.errstate(all="ignore"):
+        if node.op_type in ("Cast", "CastLike") and is_float(given[0].dtype):
+            return given[0].astype(np.float64)
+        if node.op_type == "Pow" and is_float(given[1].dtype):
+            return np.asarray(np.power(given[0].astype(np.float64), given[1].astype(np.float64)))
+        if node.op_type == "Pow":  # of integers: only 1 / 0 is no number
+            return np.where((given[0] == 0) & (given[1] < 0), np.inf, 0.0)
+        if node.op_type == "QuantizeLinear" and is_float(given[0].dtype):
+            # It saturates, which says what becomes of infinities, and nothing of NaN.
+            scale = given[1].astype(np.float64) if given[1].size == 1 else 1.0
+            return np.where(np.isnan(given[0].astype(np.float64) / scale), np.nan, 0.0)
+        return evaluate.real(node, opsets, values) if evaluate.is_cut(node, values) else None
 
 
 def _least(_: Random, info: np.iinfo, result: Array) -> Array:

@@ -253,9 +253,12 @@ def _flat(index: Any, shape: Any) -> Any:
 
 
 def _spread(at: Any, shape: Any) -> list[Any]:
-    """The index of an element by its number."""
+    """The index of an element by its number; of a tensor without elements, which is never asked
+    for, any one."""
     index = []
     for dim in reversed(list(shape)[1:]):
+        if isinstance(dim, tirx.IntImm) and dim.value == 0:
+            return [tirx.const(0, "int64")] * len(shape)
         index.append(at % dim)
         at = at // dim
     return [at, *reversed(index)] if len(shape) else []

@@ -6,8 +6,7 @@ from tvm import relax
 
 from ..dims import Size, floordiv
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._context import expr_dtype
-from ._defaults import EPSILON
+from ._normalised import apart_and_deviation
 
 
 class GroupNormalization(OnnxOp):
@@ -25,12 +24,7 @@ class GroupNormalization(OnnxOp):
         if isinstance(channels, int) and each * groups != channels:
             raise ctx.ill_typed(f"{channels} channels are no {groups} groups of equal size")
         parts = ctx.reshape(inputs[0], [batch, groups, each, *rest])
-        axes = list(range(2, 3 + len(rest)))
-        mean = ctx.emit(relax.op.mean(parts, axes, True))
-        apart = ctx.emit(relax.op.subtract(parts, mean))
-        variance = ctx.emit(relax.op.mean(relax.op.multiply(apart, apart), axes, True))
-        epsilon = ctx.const(attrs.get("epsilon", EPSILON), expr_dtype(parts))
-        deviation = ctx.emit(relax.op.sqrt(relax.op.add(variance, epsilon)))
+        apart, deviation = apart_and_deviation(ctx, parts, range(2, 3 + len(rest)), attrs)
         normal = ctx.emit(relax.op.divide(apart, deviation))
         per_group = ctx.opset < 21
         if not per_group:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from . import Attrs, Context, Inputs, Result
+from tvm import relax
+
+from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._agree import Labels, Shape
-from ._defaults import EPSILON
-from ._stock import StockOp
+from ._normalised import apart_and_deviation
 
 
-class InstanceNormalization(StockOp):
-    """``instance_norm``, with a scale and a bias for each channel."""
+class InstanceNormalization(OnnxOp):
+    """``(x - mean) / sqrt(variance + epsilon)`` of each channel, with its scale and bias."""
 
     name = "InstanceNormalization"
 
@@ -17,6 +18,11 @@ class InstanceNormalization(StockOp):
         return [[None, "channels"], ["channels"], ["channels"]]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        if 0 in inputs.shape(0):  # TVM divides by the number of elements
+        _, channels, *rest = inputs.shape(0)
+        if 0 in inputs.shape(0):  # a mean divides by the number of elements
             return inputs[0]
-        return super().convert(ctx, inputs, {"epsilon": EPSILON, **attrs})
+        apart, deviation = apart_and_deviation(ctx, inputs[0], range(2, 2 + len(rest)), attrs)
+        wanted = [1, channels, *[1] * len(rest)]
+        scale, bias = (ctx.reshape(inputs[k], wanted) for k in (1, 2))
+        factor = ctx.emit(relax.op.divide(scale, deviation))
+        return ctx.emit(relax.op.add(ctx.emit(relax.op.multiply(apart, factor)), bias))
