@@ -16,7 +16,7 @@ def apart_and_deviation(
 ) -> tuple[relax.Expr, relax.Expr]:
     """``x`` less its mean over the axes, which stay as ones, and the root of its variance.
 
-    As two means, which kernels of the library add up in runs: TVM's `instance_norm` is one long sum.
+    Of two means, which kernels of the library add up in runs: TVM's own is one long sum.
     """
     op, over = relax.op, list(axes)
     apart = ctx.emit(op.subtract(x, ctx.emit(op.mean(x, over, True))))
