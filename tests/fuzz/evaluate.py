@@ -184,6 +184,8 @@ def by_reference(
     except Exception as error:  # the reference asserts, indexes and divides as it comes
         missing = isinstance(error, NotImplementedError) or bool(_MISSING.search(str(error)))
         raise Refused(f"{type(error).__name__}: {error}", missing) from None
+    if text := faults.of_reference_answer(node, results):
+        raise Refused(text, missing=True)
     found = []
     for result, kind in zip(results, kinds, strict=True):
         if not isinstance(result, np.ndarray | np.generic):

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper
+from onnx.reference import ReferenceEvaluator
 
 from tests.fuzz import evaluate, faults
 from tests.fuzz.evaluate import Array, Refused
@@ -217,6 +218,29 @@ def test_the_mean_of_no_losses_is_undefined() -> None:
         made = node("NegativeLogLikelihoodLoss", "x t", reduction=reduction)
         values = {"x": np.zeros((2, 3, 0), np.float32), "t": np.zeros((2, 0), np.int64)}
         assert bool(faults.undefined(made, values)) == (reduction == "mean")
+
+
+def test_the_reference_stacks_numbers_as_a_column() -> None:
+    """Of a body with sequences, which is evaluated by the reference whole."""
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["keep"], ["go"]), helper.make_node("Abs", ["x"], ["y"])],
+        "body",
+        [helper.make_tensor_value_info("i", onnx.TensorProto.INT64, []),
+         helper.make_tensor_value_info("keep", onnx.TensorProto.BOOL, [])],
+        [helper.make_tensor_value_info("go", onnx.TensorProto.BOOL, []),
+         helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [])],
+    )  # fmt: skip
+    made = helper.make_node("Loop", ["n", "c"], ["y"], body=body)
+    ports = [
+        helper.make_tensor_value_info(name, kind, [])
+        for name, kind in (("n", 7), ("c", 9), ("x", 1))
+    ]
+    graph = helper.make_graph([made], "loop", ports, [helper.make_empty_tensor_value_info("y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    feed = {"n": np.array(3), "c": np.array(True), "x": np.array(-2, np.float32)}
+    (found,) = ReferenceEvaluator(model).run(None, feed)
+    assert found.shape == (3, 1) and faults.of_reference_answer(made, [found])
+    assert not faults.of_reference_answer(made, [found[:, 0]])
 
 
 def test_the_mean_of_none_is_undefined() -> None:

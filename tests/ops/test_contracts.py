@@ -29,14 +29,18 @@ ZEROS = np.zeros(3, np.uint8)
 
 def cell(op: str, gates: int, states: int = 1) -> dict[str, Row]:
     """A recurrent layer, whose operands are all given when it runs but for the weights."""
-    state = Port((1, "other", "hidden"))
+    state = Port(("directions", "other", "hidden"))
     weights = [floats(1, gates * 5, 4), floats(1, gates * 5, 5), floats(1, 2 * gates * 5)]
     operands = [Port(("steps", "batch", "size")), *weights, Port(("lens",), "int32", 2)]
     bad = [{"size": 40}, {"size": 3}, {"lens": 1}, {"other": 3}, {"hidden": 4}, {"batch": 1},
-           {"4": 4}, {"4": -1}, {"steps": 1}]  # fmt: skip
+           {"4": 4}, {"4": -1}, {"steps": 1}, {"directions": 2}]  # fmt: skip
     operands += [state] * states
-    known = Row(op, operands, SEQUENCE, bad, {"hidden_size": 5}, 2)
-    return {op: known}
+    good = {**SEQUENCE, "directions": 1}
+    known = Row(op, operands, good, bad, {"hidden_size": 5}, 2)
+    rows = {"d": 1, "w": gates * 5, "r": gates * 5, "b": gates * 10, "k": 4, "h": 5}
+    given = [Port((2, 3, 4)), Port(("d", "w", "k")), Port((1, "r", "h")), Port((1, "b"))]
+    wrong = [{key: size + 1} for key, size in rows.items()] + [{"w": 5 * gates - 1}, {"b": 1}]
+    return {op: known, f"{op}_given": Row(op, given, rows, wrong, {"hidden_size": 5}, 2)}
 
 
 def elementwise(names: str, dtype: str = "float32", count: int = 2) -> dict[str, Row]:

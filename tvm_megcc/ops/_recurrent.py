@@ -78,6 +78,10 @@ class Cell:
         return self.ctx.emit(relax.op.matmul(state, self.constants[key]))
 
 
+def directions_of(attrs: Attrs) -> int:
+    return 2 if attrs.get("direction", "forward") == "bidirectional" else 1
+
+
 class Recurrent(OnnxOp):
     """The part that the three layers share; a subclass gives the step."""
 
@@ -104,13 +108,18 @@ class Recurrent(OnnxOp):
         batch_first = attrs.get("layout", 0) == 1
         size = attrs.get("hidden_size")
         hidden: Hashable = "hidden" if size is None else (EXACTLY, size)
+        directions: Hashable = (EXACTLY, directions_of(attrs))
         data: list[Hashable] = ["steps", "batch", "size"]
-        state: list[Hashable] = [None, "batch", hidden]
+        state: list[Hashable] = [directions, "batch", hidden]
         if batch_first:
-            data, state = ["batch", "steps", "size"], ["batch", None, hidden]
-        given: Labels = [[None, None, "size"], [None, None, hidden], []]
-        rows: Labels = [data, *given, ["batch"], state, state, []]
-        return rows[: len(shapes)]
+            data, state = ["batch", "steps", "size"], ["batch", directions, hidden]
+        gates, biases, peepholes = (
+            None if size is None else (EXACTLY, count * size)
+            for count in (self.gates, 2 * self.gates, 3)
+        )
+        given: Labels = [[directions, gates, "size"], [directions, gates, hidden]]
+        ends: Labels = [[directions, biases], ["batch"], state, state, [directions, peepholes]]
+        return [data, *given, *ends][: len(shapes)]
 
     def wanted(self, directions: int, hidden: Size) -> dict[int, list[Size | None]]:
         """Number of an operand -> its dims, None for those that others say."""
@@ -141,7 +150,7 @@ class Recurrent(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if inputs.rank(0) != 3:
             raise ctx.ill_typed(f"its input has {inputs.rank(0)} dims, not 3")
-        directions = 2 if attrs.get("direction", "forward") == "bidirectional" else 1
+        directions = directions_of(attrs)
         self._check_weights(ctx, inputs, attrs, directions)
         batch_first = attrs.get("layout", 0) == 1
         data = relax.op.permute_dims(inputs[0], [1, 0, 2]) if batch_first else inputs[0]

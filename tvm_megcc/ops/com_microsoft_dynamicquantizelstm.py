@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from . import Attrs, Context, Inputs, Result
-from ._agree import Labels, Shape
+from ._agree import EXACTLY, Labels, Shape
 from ._composite import Composite
 from ._quantised_lstm import QuantisedLayer
+from ._recurrent import directions_of
 
 
 class DynamicQuantizeLSTM(Composite):
@@ -15,8 +18,11 @@ class DynamicQuantizeLSTM(Composite):
     domain = "com.microsoft"
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
-        labels: Labels = [["steps", "batch", "size"], [None, "size"], [], [], ["batch"]]
-        labels += [[None, "batch", "hidden"]] * 2
+        directions: Hashable = (EXACTLY, directions_of(attrs))
+        weights: Labels = [[directions, "size", None], [directions, "hidden", None]]
+        data: Labels = [["steps", "batch", "size"]]
+        labels: Labels = [*data, *weights, [directions, None], ["batch"]]
+        labels += [[directions, "batch", "hidden"]] * 2
         return [*labels, *([] for _ in shapes)][: len(shapes)]
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

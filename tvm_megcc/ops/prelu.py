@@ -14,7 +14,10 @@ _RULE = broadcast(whole=0)
 
 
 class PRelu(OnnxOp):
-    """``nn.prelu`` for one slope per channel, ``nn.leakyrelu`` for one in all, else a ``where``."""
+    """``nn.prelu`` for one slope per channel, ``nn.leakyrelu`` for one in all, else a ``where``.
+
+    Of integers always that: TVM has the others for floats, and no float has every slope.
+    """
 
     name = "PRelu"
 
@@ -25,10 +28,10 @@ class PRelu(OnnxOp):
         # Which axes have to agree depends on the opset, so the labels are not the class's.
         data = fitting(ctx, _RULE, [inputs[0], np.empty(slope)], attrs)[0]
         varying = [axis for axis, size in enumerate(slope) if size != 1]
-        known = inputs.known(1)
-        if not varying and known is not None:
+        known, of_floats = inputs.known(1), "float" in inputs.dtype(0)
+        if not varying and known is not None and of_floats:
             return leaky(ctx, data, float(known.reshape(-1)[0]))
-        if len(varying) == 1 and len(slope) <= rank:
+        if len(varying) == 1 and len(slope) <= rank and of_floats:
             axis = varying[0] + rank - len(slope)
             return relax.op.nn.prelu(data, reshaped(ctx, inputs, 1, [-1]), axis)
         below = relax.op.less(data, ctx.const(0, inputs.dtype(0)))
