@@ -110,14 +110,9 @@ def test_slopes_of_integers(tmp_path: Path) -> None:
     """A slope that no f64 has, for all elements, for one channel each, and given when it runs."""
     slope = np.array([-5836436717384958301, 2**53 + 1, 3])
     x = np.array([[-1, 4, -7], [5, -1, 2**62 + 1]])
-    check_together(
-        [
-            Case("PRelu", [x, s], opset=OPSET, want=[np.where(x < 0, x * np.array(s), x)])
-            for s in (slope[:1], slope)
-        ]
-        + [
-            Case("PRelu", [x, Weight(s)], opset=OPSET, want=[np.where(x < 0, x * s, x)])
-            for s in (slope[:1], slope)
-        ],
-        tmp_path,
-    )
+    cases = [
+        Case("PRelu", [x, operand], opset=OPSET, want=[np.where(x < 0, x * s, x)])
+        for s in (slope[:1], slope)
+        for operand in (s, Weight(s))
+    ]
+    check_together(cases, tmp_path)

@@ -6,7 +6,7 @@ from tvm import relax
 
 from ..dims import Size, floordiv
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._normalised import apart_and_deviation
+from ._centred import centred
 
 
 class GroupNormalization(OnnxOp):
@@ -24,8 +24,8 @@ class GroupNormalization(OnnxOp):
         if isinstance(channels, int) and each * groups != channels:
             raise ctx.ill_typed(f"{channels} channels are no {groups} groups of equal size")
         parts = ctx.reshape(inputs[0], [batch, groups, each, *rest])
-        apart, deviation = apart_and_deviation(ctx, parts, range(2, 3 + len(rest)), attrs)
-        normal = ctx.emit(relax.op.divide(apart, deviation))
+        found = centred(ctx, parts, list(range(2, 3 + len(rest))))
+        normal = ctx.emit(relax.op.divide(found.value, found.deviation(ctx, attrs)))
         per_group = ctx.opset < 21
         if not per_group:
             normal = ctx.reshape(normal, [batch, channels, *rest])

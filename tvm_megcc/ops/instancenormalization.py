@@ -6,7 +6,7 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._agree import Labels, Shape
-from ._normalised import apart_and_deviation
+from ._centred import centred
 
 
 class InstanceNormalization(OnnxOp):
@@ -18,11 +18,11 @@ class InstanceNormalization(OnnxOp):
         return [[None, "channels"], ["channels"], ["channels"]]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        _, channels, *rest = inputs.shape(0)
-        if 0 in inputs.shape(0):  # a mean divides by the number of elements
+        shape = inputs.shape(0)
+        if 0 in shape:  # a mean divides by the number of elements
             return inputs[0]
-        apart, deviation = apart_and_deviation(ctx, inputs[0], range(2, 2 + len(rest)), attrs)
-        wanted = [1, channels, *[1] * len(rest)]
+        found = centred(ctx, inputs[0], list(range(2, len(shape))))
+        wanted = [1, shape[1], *[1] * (len(shape) - 2)]
         scale, bias = (ctx.reshape(inputs[k], wanted) for k in (1, 2))
-        factor = ctx.emit(relax.op.divide(scale, deviation))
-        return ctx.emit(relax.op.add(ctx.emit(relax.op.multiply(apart, factor)), bias))
+        factor = ctx.emit(relax.op.divide(scale, found.deviation(ctx, attrs)))
+        return ctx.emit(relax.op.add(ctx.emit(relax.op.multiply(found.value, factor)), bias))

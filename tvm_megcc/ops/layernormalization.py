@@ -7,6 +7,7 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._agree import broadcast
+from ._centred import centred
 from ._defaults import EPSILON
 from ._shapes import normal_axis
 
@@ -31,12 +32,10 @@ class LayerNormalization(OnnxOp):
         data = relax.op.astype(inputs[0], "float32") if inputs.dtype(0) == "float16" else inputs[0]
         data = ctx.emit(data) if data is not inputs[0] else data
         work = "float32" if inputs.dtype(0) == "float16" else inputs.dtype(0)
-        mean = ctx.emit(relax.op.mean(data, axes, True))
-        centred = ctx.emit(relax.op.subtract(data, mean))
-        spread = relax.op.mean(relax.op.multiply(centred, centred), axes, True)
-        deviation = relax.op.sqrt(relax.op.add(spread, ctx.const(epsilon, work)))
+        value, mean, variance = centred(ctx, data, axes)
+        deviation = relax.op.sqrt(relax.op.add(variance, ctx.const(epsilon, work)))
         inverse = ctx.emit(relax.op.divide(ctx.const(1, work), deviation))
-        result = relax.op.multiply(centred, inverse)
+        result = relax.op.multiply(value, inverse)
         if work != inputs.dtype(0):
             result = relax.op.astype(result, inputs.dtype(0))
         result = relax.op.multiply(result, inputs[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._centred import centred
 from ._context import expr_dtype
 from ._shapes import normal_axis
 
@@ -26,8 +27,6 @@ class MeanVarianceNormalization(OnnxOp):
         if 0 in inputs.shape(0):  # TVM divides by the number of elements
             return x
         axes = [normal_axis(a, rank) for a in attrs.get("axes", [0, 2, 3])]
-        mean = ctx.emit(relax.op.mean(x, axes, True))
-        apart = ctx.emit(relax.op.subtract(x, mean))
-        variance = ctx.emit(relax.op.mean(relax.op.multiply(apart, apart), axes, True))
+        apart, _, variance = centred(ctx, x, axes)
         deviation = relax.op.add(relax.op.sqrt(variance), ctx.const(EPSILON, expr_dtype(x)))
         return relax.op.divide(apart, deviation)
