@@ -12,6 +12,8 @@ from tests.ops.together import Case, Open, check_together, right_answer
 X = rand(6, 4)
 OPEN = Open(X, ["rows", 4])
 POSTS = ["NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"]
+#: Rows whose scores are infinite, and NaN.
+FAR = np.array([[a, b, 1, 2] for a in (np.inf, -np.inf) for b in (1, np.inf, np.nan)], "f4")
 #: Numbers in [0, 1], for which PROBIT has a value.
 SHARES = np.random.default_rng(3).random((5, 4)).astype("float32")
 
@@ -65,6 +67,7 @@ def test_linear(tmp_path):
     cases = [classifier(3, [5, 7, 9], post) for post in POSTS]
     cases += [classifier(1, [5, 7], post) for post in POSTS]
     cases += [classifier(2, [0, 1], "NONE", rand(3, 4, dtype="int64"))]
+    cases += [classifier(count, [5, 7, 9][:count], "NONE", FAR) for count in (2, 3)]
     regressor = dict(coefficients=rand(8, seed=3).tolist(), targets=2)
     cases += [ml("LinearRegressor", [X], post_transform=post, **regressor) for post in POSTS]
     share = dict(coefficients=[0.2, 0.3, 0.1, 0.2], intercepts=[0.05])
@@ -97,7 +100,7 @@ def test_support_vector_machines(tmp_path):
         linear = dict(coefficients=rand(4 * count, seed=1).tolist(), rho=[0.2],
                       classlabels_ints=[1, 5, 3][:count], kernel_type="LINEAR",
                       kernel_params=[0.0] * 3)  # fmt: skip
-        cases += [ml("SVMClassifier", [OPEN], outputs=2, **linear)]
+        cases += [ml("SVMClassifier", [x], outputs=2, **linear) for x in (OPEN, FAR)]
     for kernel, one in (("RBF", 0), ("POLY", 0), ("SIGMOID", 1), ("LINEAR", 0)):
         attrs = dict(n_supports=3, support_vectors=rand(12, seed=4).tolist(), rho=[0.3],
                      coefficients=rand(3, seed=5).tolist(),

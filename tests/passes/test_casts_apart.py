@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import tvm
+from onnx import parser
 from tvm import relax, tirx
 
+from tests.ops.packages import check
 from tvm_megcc.passes.casts_apart import CastsApart
 from tvm_megcc.passes.legalise import LegaliseRest
 
@@ -59,6 +64,20 @@ def test_a_value_that_is_cast_and_used_is_computed() -> None:
     assert free - {"n"} == {"x", "y"}
     before = summed(cast=False)
     assert CastsApart()(before)["main"].same_as(before["main"])
+
+
+def test_a_field_that_a_cast_call_reads_is_compiled(tmp_path: Path) -> None:
+    # The call of an If is all that a cast has, and reads the field that is compared, too.
+    model = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[2, 3] x, bool c) => (float[a, b] y, bool[1, 3] z) {
+            p, q = Split <axis: int = 0> (x)
+            y = If (c) <then_branch: graph = t () => (float[1, 3] y1) { y1 = Neg(p) },
+                else_branch: graph = e () => (float[1, 1] y2) { y2 = ReduceSum(q) }>
+            z = LessOrEqual(p, p)
+        }""")
+    feeds = [{"x": np.ones([2, 3], "f4"), "c": np.array(c)} for c in (True, False)]
+    check(model, tmp_path, *feeds)
 
 
 def test_nothing_changes_without_one() -> None:

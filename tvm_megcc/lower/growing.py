@@ -12,7 +12,7 @@ import tvm
 from tvm import relax
 from tvm.ir import GenericConst
 
-from tvm_megcc.core.program import Kernel, Let, Location, Requirement, Step, Tensor, Weight
+from tvm_megcc.core.program import Copy, Kernel, Let, Location, Requirement, Step, Tensor, Weight
 from tvm_megcc.dims import Size, Symbol, compare, of, symbols
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.relax_tools.exprs import dtype_name, make_constant
@@ -161,6 +161,19 @@ class Growing(ABC):
         """A tensor with a storage of its own."""
         self.tensors.append(Tensor(name, dtype, shape, Location("arena", self._new_storage())))
         return len(self.tensors) - 1
+
+    def movable(self, tensor: int, sizes: Iterable[Size], name: str) -> int:
+        """The tensor, or a copy of it where it is constant and gets sizes that a run decides.
+
+        What an image has in its weights it has under a fixed shape. Constants come here as what
+        both branches of an If give, or as what a function is called with.
+        """
+        known = self.tensors[tensor]
+        if known.location.space != "weight" or all(isinstance(size, int) for size in sizes):
+            return tensor
+        copy = self.new_tensor(f"{name}.copy", known.dtype, known.shape)
+        self.calls.append(Copy(copy, tensor, name=name))
+        return copy
 
     def constant(self, array: np.ndarray) -> int:
         """A tensor of constant bytes."""

@@ -181,6 +181,7 @@ class Lowering(Growing):
             size = size_of(prim, self.scope)
             assert size is not None, prim
             found.append(size)
+        tensor = self.tensors[self.movable(value, found, binding.var.name)]
         self.tensors.append(replace(tensor, name=binding.var.name, shape=tuple(found)))
         return len(self.tensors) - 1
 
@@ -256,12 +257,13 @@ class Lowering(Growing):
         )
 
     def _view(self, call: relax.Call, var: relax.Var) -> int:
-        source = self.tensors[single(self.value(call.args[0]))]
         start = call.args[3] if len(call.args) > 3 else None
         found = size_of(start, self.scope) if start is not None else None
         offset = 0 if found is None else found
         shape = shape_of(call, self.scope)
         assert shape is not None
+        given = single(self.value(call.args[0]))
+        source = self.tensors[self.movable(given, [*shape, offset], var.name)]
         at = Location(source.location.space, source.location.index, source.location.offset + offset)
         view = Tensor(var.name, source.dtype, shape, at)
         self.check_read([*shape, offset], var.name)

@@ -61,6 +61,19 @@ def _probit(ctx: Context, x: relax.Expr) -> relax.Expr:
     return ctx.emit(op.multiply(op.multiply(size, sign), number(1.41421356)))
 
 
+def highest(ctx: Context, scores: relax.Expr) -> relax.Expr:
+    """The column of each row's highest score; NaN is that of the first column only.
+
+    So it is where every score is compared by ``>`` with the best one before, as in ONNX Runtime.
+    """
+    dtype, columns = expr_dtype(scores), ctx.static(ctx.shape(scores)[1:])[0]
+    instead = np.full(columns, -np.inf, dtype)
+    instead[:1] = np.inf
+    nan = ctx.emit(relax.op.isnan(scores))
+    ordered = ctx.emit(relax.op.where(nan, ctx.const(instead, dtype), scores))
+    return ctx.emit(relax.op.argmax(ordered, 1))
+
+
 def labels(ctx: Context, index: relax.Expr, names: Sequence[int] | None) -> relax.Expr:
     """The labels of the classes of these numbers; the numbers where the labels are just those."""
     index = ctx.emit(relax.op.astype(index, "int64"))

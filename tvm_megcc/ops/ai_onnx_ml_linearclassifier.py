@@ -6,7 +6,7 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._linear import linear
-from ._scores import integer_labels, labels, transformed
+from ._scores import highest, integer_labels, labels, transformed
 
 
 class LinearClassifier(OnnxOp):
@@ -24,7 +24,7 @@ class LinearClassifier(OnnxOp):
         scores = linear(ctx, inputs, attrs, None)
         classes = ctx.shape(scores)[1]
         if classes > 1:
-            label = ctx.emit(relax.op.argmax(scores, 1))
+            label = highest(ctx, scores)
             return labels(ctx, label, names), transformed(ctx, scores, post)
         positive = ctx.emit(relax.op.greater(scores, ctx.const(0, "float32")))
         label = ctx.emit(relax.op.squeeze(positive, [1]))

@@ -8,7 +8,7 @@ import numpy as np
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._scores import integer_labels, labels, transformed
+from ._scores import highest, integer_labels, labels, transformed
 from ._svm import features, kernel, pairs, probabilities
 
 
@@ -84,7 +84,7 @@ def _linear_label(
     positive, at least a half; with none the sign is the label. So ONNX Runtime has it.
     """
     op, one = relax.op, ctx.const(1, "int64")
-    best = ctx.emit(op.astype(op.argmax(scores, 1), "int64"))
+    best = ctx.emit(op.astype(highest(ctx, scores), "int64"))
     top = ctx.emit(op.max(scores, [1]))
     if len(names or []) > 2:
         return labels(ctx, best, names)

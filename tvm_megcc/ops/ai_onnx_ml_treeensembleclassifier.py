@@ -8,7 +8,7 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._context import expr_dtype
-from ._scores import as_real, integer_labels, labels, transformed
+from ._scores import as_real, highest, integer_labels, labels, transformed
 from ._tree_lists import forest, reals
 from ._trees import scores
 
@@ -30,7 +30,7 @@ class TreeEnsembleClassifier(OnnxOp):
         else:
             trees = forest(ctx, attrs, "class", "class_ids")
             total = scores(ctx, data, trees, len(names), base)
-            label = ctx.emit(relax.op.argmax(total, 1))
+            label = highest(ctx, total)
             result = transformed(ctx, total, post)
         return labels(ctx, label, names), ctx.as_f32(result)
 

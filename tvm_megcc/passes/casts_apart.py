@@ -4,7 +4,8 @@ Before: ``x = R.add(...); R.match_cast(x, ...); R.power(z, x)``. After: ``x = R.
 R.memory.ensure_zero_offset(x); R.match_cast(y, ...); R.power(z, x)``. TVM's FuseOps (0.27) does not
 look at what a ``match_cast`` reads: it takes ``x`` for one that a single other call reads and fuses
 it with that, so that nothing computes what is cast (or, for a field of a tuple, has the function
-return its own parameter).
+return its own parameter). Nor does it see what a call reads that stands in a ``match_cast``, as
+that of an If: such a call gets a variable of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tvm_megcc.passes.rewriting import with_blocks
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.CastsApart")
 class CastsApart:
-    """Put a call that costs nothing between a value and the ``match_cast`` of it."""
+    """Casts are of variables, and a call that costs nothing is between these and others' reads."""
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         return with_blocks(mod, _apart)
@@ -37,6 +38,10 @@ def _apart(block: relax.BindingBlock) -> relax.BindingBlock:
     hidden = fields | computed & read
     bindings: list[relax.Binding] = []
     for binding in block.bindings:
+        if isinstance(binding, relax.MatchCast) and isinstance(binding.value, relax.Call):
+            made = relax.DataflowVar("made", binding.value.ty)
+            bindings.append(relax.VarBinding(made, binding.value))
+            binding = relax.MatchCast(binding.var, made, binding.ty)
         value = binding.value
         is_cast = isinstance(binding, relax.MatchCast) and value in hidden
         if is_cast and isinstance(value.ty, relax.TensorType):
