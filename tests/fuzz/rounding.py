@@ -170,7 +170,9 @@ def _uncut(
         if node.op_type in ("Cast", "CastLike") and is_float(given[0].dtype):
             return given[0].astype(np.float64)
         if node.op_type == "Pow" and is_float(given[1].dtype):
-            return np.asarray(np.power(given[0].astype(np.float64), given[1].astype(np.float64)))
+            real = np.power(given[0].astype(np.float64), given[1].astype(np.float64))
+            # Past that, whoever computes in f64 has lost bits that x * x has.
+            return np.where(np.abs(real) > 2.0**53, np.inf, real)
         if node.op_type == "Pow":  # of integers: only 1 / 0 is no number
             return np.where((given[0] == 0) & (given[1] < 0), np.inf, 0.0)
         if node.op_type == "QuantizeLinear" and is_float(given[0].dtype):
