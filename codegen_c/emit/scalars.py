@@ -79,21 +79,24 @@ class Scalars:
                 self._stage[name] = stage
                 self._of[name] = self._new(-1, stage)
         for requirement in self.program.requirements:
-            a, b = self._value(requirement.a), self._value(requirement.b)
+            with _named(f"'{requirement.name}'"):
+                a, b = self._value(requirement.a), self._value(requirement.b)
             stage = max(a.stage, b.stage)
             self.stages[stage].append(_Operation("require", a, a, b, requirement.name))
         for tensor in self.program.tensors:
-            for dim in (*tensor.shape, tensor.location.offset):
-                if isinstance(dim, Dim):
-                    self._value(dim)
+            with _named(f"'{tensor.name}'"):
+                for dim in (*tensor.shape, tensor.location.offset):
+                    if isinstance(dim, Dim):
+                        self._value(dim)
         for number, step in enumerate(self.program.calls):
             if isinstance(step, Call) and is_sized(step):
-                with _named(step):
+                with _named(", ".join(step.nodes) or step.name):
                     self._value(step.work)
                     self.attributes[number] = self._block(step)
             if isinstance(step, Let):
-                for size in step.sizes:
-                    self._value(size)
+                with _named(step.name):
+                    for size in step.sizes:
+                        self._value(size)
         self._number()
 
     @property
@@ -222,12 +225,12 @@ def is_sized(call: Call) -> bool:
 
 
 @contextmanager
-def _named(call: Call) -> Iterator[None]:
-    """Let what is said of a call's sizes name the node."""
+def _named(what: str) -> Iterator[None]:
+    """Let what is said of sizes name the node, or the value, that has them."""
     try:
         yield
     except UnsupportedError as err:
-        raise UnsupportedError(f"{', '.join(call.nodes) or call.name}: {err}") from None
+        raise UnsupportedError(f"{what}: {err}") from None
 
 
 def _int32(value: int) -> int:

@@ -73,7 +73,8 @@ def fits(what: str, shape: Sequence[Size] | None) -> None:
                 " the inputs with --input-shapes"
             )
     known = [d for d in shape or () if isinstance(d, int)]
-    if prod(known) > MAX_ELEMENTS or max(known, default=0) > MAX_ELEMENTS:
+    factors = [abs(c) for d in shape or () if not isinstance(d, int) for c, _ in d.terms]
+    if prod(known) > MAX_ELEMENTS or max((*known, *factors), default=0) > MAX_ELEMENTS:
         dims = ", ".join(map(str, shape or ()))
         raise UnsupportedError(
             f"{what} has dims [{dims}]; a tensor has 2147483647 elements at most, give other sizes"
