@@ -229,6 +229,30 @@ def real(node: onnx.NodeProto, opsets: Mapping[str, int], arrays: Arrays) -> Arr
     return result
 
 
+def in_f64(node: onnx.NodeProto, opsets: Mapping[str, int], values: Arrays) -> list[Array]:
+    """A node in f64 by the reference; an operator of ONNX Runtime's own in f32.
+
+    Raises
+    ------
+    Refused
+        None takes it.
+    """
+    try:
+        return by_reference(node, opsets, values, double=True)
+    except Refused as refusal:
+        if not refusal.missing or not node.domain:
+            raise
+    return _in_f32(node, opsets, values)
+
+
+def _in_f32(node: onnx.NodeProto, opsets: Mapping[str, int], values: Arrays) -> list[Array]:
+    """By ONNX Runtime: what is in f64 becomes f32 before, and is f64 again after."""
+    read = {n: values[n] for n in reads(node) if n}
+    narrow = {n: a.astype("f4") if a.dtype == "f8" else a for n, a in read.items()}
+    found = by_ort(node, opsets, narrow)
+    return [a.astype("f8") if is_float(a.dtype) else a for a in found]
+
+
 def _by_text(
     node: onnx.NodeProto,
     opsets: Mapping[str, int],
@@ -242,9 +266,9 @@ def _by_text(
         try:
             return by_reference(node, opsets, values, double, inside)
         except Refused as refusal:
-            if double or not refusal.missing:
+            if not refusal.missing or (double and not node.domain):
                 raise
-        return by_ort(node, opsets, values)
+        return _in_f32(node, opsets, values) if double else by_ort(node, opsets, values)
 
     def inner(node: onnx.NodeProto, opsets: Mapping[str, int], values: Arrays) -> list[Array]:
         results = once(node, opsets, values)
