@@ -331,8 +331,8 @@ def of_reference_answer(node: onnx.NodeProto, results: Sequence[object]) -> str:
     if node.op_type != "Loop":
         return ""
     rows = results[max(0, len(node.input) - 2) :]
-    if any(isinstance(r, np.ndarray) and r.ndim == 2 and r.shape[1] == 1 for r in rows):
-        return "it stacks numbers as a column"
+    if any(isinstance(r, np.ndarray) and r.ndim >= 2 for r in rows):
+        return "it stacks numbers as a column, and joins what has two axes or more"
     return ""
 
 
