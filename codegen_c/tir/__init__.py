@@ -12,6 +12,15 @@ Example
 """
 
 from .emitter import GeneratedKernel, emit_prim_func, symbolic_vars
+from .fused import FUSED
 from .knobs import CANDIDATES, USUAL, Knobs
 
-__all__ = ["CANDIDATES", "USUAL", "GeneratedKernel", "Knobs", "emit_prim_func", "symbolic_vars"]
+__all__ = [
+    "CANDIDATES",
+    "FUSED",
+    "USUAL",
+    "GeneratedKernel",
+    "Knobs",
+    "emit_prim_func",
+    "symbolic_vars",
+]

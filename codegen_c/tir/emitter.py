@@ -18,6 +18,7 @@ from . import sizes, sorting
 from .aliasing import aliases, overwritable
 from .cost import unit_cost
 from .exprs import ExprPrinter
+from .fused import FUSED, with_fused_products
 from .knobs import USUAL, Knobs
 from .lowering import lower
 from .scalars import storage_type
@@ -126,6 +127,7 @@ def _emit(
     func: tirx.PrimFunc, name: str, prefix: str, hint: str, unroll: int = 1
 ) -> GeneratedKernel:
     flat = lower(func)
+    is_fused = bool(func.attrs) and FUSED in func.attrs
     exprs = ExprPrinter(name)
     dims = symbolic_vars(flat)
     symbols = {var: f"s{k}" for k, var in enumerate(dims)}
@@ -140,7 +142,7 @@ def _emit(
     inplace = overwritable(flat, buffers)
     dead = _never_read(flat, buffers)
     printer = StmtPrinter(exprs, symbols, dead, ivdep=bool(inplace), unroll=unroll)
-    printer.top(flat.body)
+    printer.top((with_fused_products(flat) if is_fused else flat).body)
     head = _prologue(flat, buffers, symbols, printer, inplace)
     source = _file(exprs.uses, head + printer.lines)
     symbol = _symbol(prefix, hint, source)

@@ -261,7 +261,11 @@ class ExprPrinter(IndexPrinter):
         }
         if name in special:
             return special[name](args, dtype)
+        if name in intrinsics.FUSED:
+            return self._fused(args, dtype)
         if name in ("call_extern", "call_pure_extern") and isinstance(args[0], StringImm):
+            if args[0].value in intrinsics.FUSED:
+                return self._fused(args[1:], dtype)
             if args[0].value in intrinsics.EXTERN:
                 return self._real(intrinsics.EXTERN[args[0].value], args[1:], dtype)
             raise self.unsupported(f"call of the external function '{args[0].value}'")
@@ -274,6 +278,12 @@ class ExprPrinter(IndexPrinter):
             raise self.unsupported(f"{stem} on dtype {dtype}")
         end = "" if dtype == "float64" else "f"
         return f"{stem}{end}({', '.join(self.value(a) for a in args)})"
+
+    def _fused(self, args: list[tvm.ir.Expr], dtype: str) -> str:
+        if dtype != "float32":
+            raise self.unsupported(f"a fused multiply-add on dtype {dtype}")
+        self.uses.add("math/megcc_fma.h")
+        return f"megcc_fmaf({', '.join(self.value(a) for a in args)})"
 
     def _bitwise_not(self, args: list[tvm.ir.Expr], dtype: str) -> str:
         text = self.value(args[0])

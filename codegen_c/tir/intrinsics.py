@@ -22,7 +22,6 @@ REAL: dict[str, str] = {
     "expm1": "megcc_expm1",
     "fabs": "megcc_fabs",
     "floor": "megcc_floor",
-    "fma": "megcc_fma",
     "fmod": "megcc_fmod",
     "hypot": "megcc_hypot",
     "log": "megcc_log",
@@ -57,6 +56,9 @@ EXTERN: dict[str, str] = {
     "rint": "megcc_round",
     "rintf": "megcc_round",
 }
+
+#: Names of a * b + c, rounded once.
+FUSED = frozenset({"fma", "fmaf"})
 
 #: Calls that mean their only argument.
 TRANSPARENT = frozenset({"likely", "tvm_thread_invariant", "assume", "ignore_loop_partition"})

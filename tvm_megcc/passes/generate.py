@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import tvm
 from tvm import relax, tirx
 
-from tvm_megcc.codegen_c.tir import GeneratedKernel, symbolic_vars
+from tvm_megcc.codegen_c.tir import FUSED, GeneratedKernel, symbolic_vars
 from tvm_megcc.codegen_c.tir.sizes import evaluate
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Size
@@ -26,10 +26,13 @@ from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import called_by, plain_functions
 from tvm_megcc.relax_tools.exprs import known_shape
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, with_kernels
+from tvm_megcc.relax_tools.nodes import nodes_of
 from tvm_megcc.relax_tools.shape_exprs import Symbols, size_of, symbols_of, variables_of
 
 #: Characters of a fused function's name that go into its symbol.
 MAX_HINT = 40
+#: How the labels of nodes begin that quantise by the range of their data.
+MEASURING = "DynamicQuantize"
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.Generate")
@@ -59,10 +62,13 @@ class Generate:
         if self.entries is not None:
             reached = {*self.entries, *called_by(mod, self.entries)}
         made: dict[str, GeneratedKernel] = {}
+        measures = any(node.label.startswith(MEASURING) for node in nodes_of(mod))
         functions = {}
         for gvar, func in plain_functions(mod):
             if reached is None or gvar.name_hint in reached:
-                generator = _Generator(mod, self.arch, variables_of(func), symbols_of(func), made)
+                generator = _Generator(
+                    mod, self.arch, variables_of(func), symbols_of(func), made, measures
+                )
                 functions[gvar] = changed(func, generator.block)
         result = with_functions(mod, functions)
         if not made:
@@ -73,13 +79,22 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class _Generator:
-    """Calls of one function; ``made`` is what was made of each TIR function, by its name."""
+    """Calls of one function.
+
+    Attributes
+    ----------
+    made : dict
+        What was made of each TIR function, by its name.
+    measures : bool
+        The model measures ranges when it runs: what is computed is to be the same on all machines.
+    """
 
     mod: tvm.IRModule
     arch: str
     variables: dict[str, tirx.Var]
     symbols: Symbols
     made: dict[str, GeneratedKernel]
+    measures: bool
 
     def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
         return with_calls(self.mod, block, self._call)
@@ -90,6 +105,8 @@ class _Generator:
         callee, arguments = call.args[0], call.args[1].fields
         func, hint = self.mod[callee], callee.name_hint
         dims = self._dims(func, arguments, call.ty_args[0], name) if symbolic_vars(func) else ()
+        if self.measures:
+            func = func.with_attr(FUSED, True)
         if hint not in self.made:
             self.made[hint] = generated(func, f"megcc_tir_{_readable(hint)}", self.arch, dims)
         made = self.made[hint]
