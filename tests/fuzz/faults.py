@@ -23,6 +23,9 @@ _OF_SOMETHING = {f"Reduce{kind}" for kind in ("LogSum", "LogSumExp", "Max", "Mea
 REAL = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
 
 _POOLS = ("AveragePool", "LpPool", "MaxPool")
+_INTEGER_PRODUCTS = (
+    "DynamicQuantizeMatMul", "MatMulInteger", "MatMulIntegerToFloat", "QGemm", "QLinearMatMul",
+)  # fmt: skip
 _LAYERS = ("LSTM", "GRU", "RNN", "DynamicQuantizeLSTM")
 _LOSSES = ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 
@@ -54,7 +57,7 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return "it squares integers in their own type"
     if node.op_type == "MaxUnpool" and _is_larger(node, arrays):
         return "it takes an index for a place of the result, and not of what was pooled"
-    if node.op_type == "DynamicQuantizeMatMul" and 0 in arrays[node.input[0]].shape:
+    if node.op_type in _INTEGER_PRODUCTS and 0 in arrays[node.input[0]].shape:
         return "it has what was in its memory for products of no terms"
     if node.op_type == "Resize" and arrays[node.input[0]].dtype == np.int8:
         if _attributes(node).get("antialias", 0):
@@ -382,6 +385,10 @@ def undefined(node: onnx.NodeProto, values: Mapping[str, Array]) -> str:
         reduction = _attributes(node).get("reduction", b"none")
         if reduction in (b"min", b"max") and any(_has_nan(array) for array in operands):
             return "whether a NaN among what is scattered is an extreme depends on the order"
+    if node.op_type == "NonMaxSuppression" and np.isnan(operands[1]).any():
+        return "a score that is NaN has no place among the others"
+    if node.op_type == "RoiAlign" and not np.isfinite(operands[0][..., :1, :1]).all():
+        return "a sample outside is 0 times the first pixel, or nothing"
     if node.op_type == "GroupQueryAttention" and len(node.input) > 6:
         last, total = (values[name] for name in node.input[5:7])
         if total.max(initial=0) == operands[0].shape[1] and (last + 1 < total).any():

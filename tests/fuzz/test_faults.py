@@ -249,6 +249,18 @@ def test_the_mean_of_none_is_undefined() -> None:
     assert faults.undefined(made, {"x": empty}) and not faults.undefined(made, {"x": one})
 
 
+def test_what_is_no_number_has_no_rank_and_no_weight() -> None:
+    boxes, scores = np.zeros((1, 2, 4), np.float32), np.zeros((1, 1, 2), np.float32)
+    made, holed = node("NonMaxSuppression", "b s"), np.full_like(scores, np.nan)
+    assert faults.undefined(made, {"b": boxes, "s": holed})
+    assert not faults.undefined(made, {"b": boxes, "s": scores})
+    made, rows = node("RoiAlign", "x r i"), {"r": boxes[0], "i": np.zeros(2, np.int64)}
+    image = np.zeros((1, 1, 2, 2), np.float32)
+    assert not faults.undefined(made, {"x": image, **rows})
+    image[0, 0, 0, 0] = np.inf
+    assert faults.undefined(made, {"x": image, **rows})
+
+
 def test_a_query_that_sees_no_key_is_blind() -> None:
     names = ["q", "k", "v", "", "m"]
     made = helper.make_node("MultiHeadAttention", names, ["y"], domain="com.microsoft", num_heads=1)

@@ -230,6 +230,14 @@ ROWS: dict[str, Row] = {
                           [{"c": 2}, {"c": 4}], {"axis": 1}),
     "QuantizeLinear_row": Row("QuantizeLinear", [Port(("n",)), floats(3), ZEROS], {"n": 3},
                               [{"n": 2}, {"n": 4}], {"axis": 0}),
+    "QuantizeLinear_blocks": Row(
+        "QuantizeLinear", [Port(("n", 4, "m")), Port(("k", 2, 3), values=1),
+                           Port(("z", 2, 3), "uint8", 0)],
+        {"n": 2, "k": 2, "z": 2, "m": 3}, [{"n": 1}, {"n": 3}, {"k": 1}, {"z": 1}, {"m": 4}],
+        {"axis": 1, "block_size": 2}),
+    "DequantizeLinear_blocks": Row(
+        "DequantizeLinear", [Port(("n", 4, "m"), "uint8"), floats(1, 2, 3)], {"n": 1, "m": 3},
+        [{"n": 2}, {"n": 0}, {"m": 1}], {"axis": 1, "block_size": 2}),
     "DequantizeLinear": Row("DequantizeLinear", [Port(("n", "c"), "uint8"), floats(3), ZEROS],
                             {"n": 2, "c": 3}, [{"c": 2}, {"c": 4}], {"axis": 1}),
     "DequantizeLinear_row": Row("DequantizeLinear", [Port(("n",), "uint8"), floats(3), ZEROS],

@@ -27,6 +27,15 @@ class Linear(StockOp):
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         labels: list[list[Hashable]] = [[None] * len(shape or ()) for shape in shapes]
         rank, scale = len(labels[0]), shapes[1]
+        if attrs.get("block_size", 0):
+            axis = attrs.get("axis", 1) % max(rank, 1)
+            for row in labels:
+                if len(row) == rank:
+                    row[:] = [k if k != axis else None for k in range(rank)]
+            for row in labels[1:]:
+                if len(row) == rank:
+                    row[axis] = "blocks"
+            return labels
         if rank and scale is not None and len(scale) == 1 and scale[0] != 1:
             axis = attrs.get("axis", 1) if rank > 1 else 0  # which one is no question
             if -rank <= axis < rank:
