@@ -68,6 +68,24 @@ def test_sizes_must_be_equal() -> None:
     assert _storages(run_in_place(_program(calls, [(64,), (1,), (64,)], [2]))) == [0, 1, 2]
 
 
+def test_the_first_rows_of_the_same_storage_forbid_it() -> None:
+    # All rows divided by the first one: its own quotient, 1, must not take its place before.
+    calls = [
+        Call(1, (0, 1), 1),
+        Call(0, (1, 2, 3), 1),
+        Call(0, (2, 1, 4), 1),
+        Call(1, (3, 4, 5), 1),
+    ]
+    program = _program(calls, [(64,), (64,), (1,), (64,), (64,), (64,)], [5])
+    tensors = list(program.tensors)
+    tensors[2] = replace(tensors[2], location=Location("arena", 1, 0))
+    program = run_in_place(replace(program, tensors=tuple(tensors)))
+    assert program.tensors[4].location == Location("arena", 4)
+    tensors[2] = replace(tensors[2], shape=(64,))  # all of it, by another name
+    program = run_in_place(replace(program, tensors=tuple(tensors)))
+    assert program.tensors[4].location == Location("arena", 1)
+
+
 def test_the_same_storage_read_at_another_place_forbids_it() -> None:
     calls = [Call(1, (0, 1), 1), Call(0, (2, 3, 4), 1)]
     program = _program(calls, [(64,), (128,), (64,), (64,), (64,)], [4])

@@ -43,9 +43,10 @@ def _forward(storages: Storages, step: int, call: Call, operand: int) -> bool:
         return False
     allowed = storages.program.kernels[call.kernel].inplace
     for position, other in enumerate(reads):
-        at = storages.tensors[other].location
-        here = position in allowed and at == read.location
-        if storages.storage(other) == source and not here:
+        # The same elements at the same place; the first rows alone are read again for all others.
+        tensor = storages.tensors[other]
+        here = tensor.location == read.location and tensor.nbytes == read.nbytes
+        if storages.storage(other) == source and not (here and position in allowed):
             return False
     storages.merge(target, source, read.location.offset)
     return True

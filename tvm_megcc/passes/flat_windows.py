@@ -95,8 +95,8 @@ class _Rewriter(PyExprMutator):
     def _plane_by_plane(self, call: relax.Call, build: Build) -> relax.Expr:
         data, *weights = call.args
         shape, result = (shape_of(v, self.symbols) for v in (data, call))
-        if shape is None or result is None:
-            return call
+        if shape is None or result is None or 0 in (*shape, *result):
+            return call  # to `reshape` a 0 is the operand's own dim
         n, c, d, h, w = shape
         flat = [self._emit(relax.op.squeeze(k, axis=[_AXIS])) for k in weights]
         if d == 1:
