@@ -339,7 +339,7 @@ def without_elements(
     """
     if all(arrays[name].size for name in reads(node) if name):
         raise Refused("no operand is empty", missing=False)
-    model = single(node, opsets, arrays)
+    model = single(faults.for_ort(node, arrays), opsets, arrays)
     for port in model.graph.input:
         for dim, size in zip(port.type.tensor_type.shape.dim, arrays[port.name].shape, strict=True):
             dim.dim_value = size
