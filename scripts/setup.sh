@@ -12,6 +12,11 @@ compiles() {
   command -v "$1" >/dev/null && echo '#include <stdio.h>' | "$1" -x c -fsyntax-only - 2>/dev/null
 }
 
+# Does this C compiler find the sanitizers' libraries?
+sanitises() {
+  command -v "$1" >/dev/null && [ -n "$(compgen -G "$("$1" -print-runtime-dir 2>/dev/null)/libclang_rt.asan*")" ]
+}
+
 # One line per missing Debian package among those that the given needs stand for.
 missing_packages() {
   local need
@@ -22,6 +27,8 @@ missing_packages() {
       arm64) compiles aarch64-linux-gnu-gcc || echo "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
       armv7) compiles arm-linux-gnueabihf-gcc || echo "gcc-arm-linux-gnueabihf libc6-dev-armhf-cross" ;;
       arm64cxx) command -v aarch64-linux-gnu-g++ >/dev/null || echo "g++-aarch64-linux-gnu" ;;
+      # With what -fsanitize links, which the compiler's package only recommends.
+      clang) sanitises clang || echo "clang libclang-rt-dev" ;;
       qemu) command -v qemu-aarch64 >/dev/null && command -v qemu-arm >/dev/null || echo "qemu-user" ;;
       # Without newlib, which tests go without: 67 MB to load, half a minute.
       cortexm)
