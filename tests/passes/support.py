@@ -9,10 +9,12 @@ import tvm
 from tvm import relax
 
 
-def build(body: Callable[..., relax.Expr], *shapes: tuple[int, ...]) -> tvm.IRModule:
-    """A dataflow function ``main`` over float32 inputs of the shapes given."""
+def build(
+    body: Callable[..., relax.Expr], *shapes: tuple[int, ...], dtype: str = "float32"
+) -> tvm.IRModule:
+    """A dataflow function ``main`` over inputs of the shapes given."""
     builder = relax.BlockBuilder()
-    params = [relax.Var(f"x{i}", relax.TensorType(s, "float32")) for i, s in enumerate(shapes)]
+    params = [relax.Var(f"x{i}", relax.TensorType(s, dtype)) for i, s in enumerate(shapes)]
     with builder.function("main", params):
         with builder.dataflow():
             out = builder.emit_output(builder.normalize(body(*params)))

@@ -161,3 +161,54 @@ def test_a_bias_stays_with_its_convolution() -> None:
 
     after = _fold(build(body, (1, 3, 5, 6)))
     assert operators(after) == ["relax.nn.conv2d", "relax.add", "relax.nn.conv2d"]
+
+
+def test_integers_wrap_in_weights_as_in_products() -> None:
+    weights = RNG.integers(0, 255, (4, 5)).astype("int32")
+    factor, bias = np.int32(-1226100112), np.full(5, 2**30, "int32")
+
+    def body(x: relax.Var) -> relax.Expr:
+        y = relax.op.add(relax.op.matmul(x, relax.const(weights)), relax.const(bias))
+        return relax.op.multiply(y, relax.const(factor))
+
+    before = build(body, (3, 4), dtype="int32")
+    x = RNG.integers(-128, 127, (3, 4)).astype("int32")
+    (found,) = run(_fold(before), x)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(found, (x @ weights + bias) * factor)
+
+
+@pytest.mark.parametrize("factor", [1e30, np.inf, np.nan, 1e-30])
+def test_what_the_type_does_not_hold_stays(factor: float) -> None:
+    size = 1e20 if factor > 1 else 1e-20
+
+    def body(x: relax.Var) -> relax.Expr:
+        weights = relax.const((np.eye(5, 4) * size).astype("float32"))
+        return relax.op.multiply(relax.op.matmul(x, weights), relax.const(np.float32(factor)))
+
+    before = build(body, (2, 5))
+    after = _fold(before)
+    assert operators(after) == ["relax.matmul", "relax.multiply"]
+    inputs = (np.eye(2, 5) / size).astype("float32")
+    (a,), (b,) = run(before, inputs), run(after, inputs)
+    np.testing.assert_array_equal(a, b)
+
+
+def test_biases_whose_sum_overflows_stay() -> None:
+    def body(x: relax.Var) -> relax.Expr:
+        half = relax.const(np.full(5, 2e38, "float32"))
+        return relax.op.add(relax.op.add(relax.op.matmul(x, _const(6, 5)), half), half)
+
+    after = _fold(build(body, (2, 6)))
+    assert operators(after) == ["relax.matmul", "relax.add", "relax.add"]
+
+
+def test_a_division_of_integers_is_no_factor() -> None:
+    weights = RNG.integers(-9, 9, (2, 3, 1, 1)).astype("int32")
+
+    def body(x: relax.Var) -> relax.Expr:
+        y = relax.op.divide(x, relax.const(np.full((1, 3, 1, 1), 3, "int32")))
+        return relax.op.nn.conv2d(y, relax.const(weights), out_dtype="int32")
+
+    after = _fold(build(body, (1, 3, 2, 2), dtype="int32"))
+    assert operators(after) == ["relax.divide", "relax.nn.conv2d"]

@@ -13,7 +13,9 @@ stays where there is some:
     conv2d(x * s + b, W)    ->  conv2d(x, W * s) + sum(W * b)        without padding
     conv2d(x * s + b, W)    ->  conv2d(x + b / s, W * s)             with it
 
-Works on NCHW/OIHW, before the layout pass, and only where the inner value has no other use.
+Works on NCHW/OIHW, before the layout pass, and only where the inner value has no other use. A
+constant that the type does not hold (an infinity of two numbers, weights that underflow) is not
+made. Integers wrap, here as when they run; a division of integers has no factor.
 """
 
 from __future__ import annotations
@@ -106,6 +108,8 @@ class _Folder(PyExprMutator):
         layouts = str(call.attrs.data_layout), str(call.attrs.kernel_layout)
         if weights is None or shape is None or layouts != ("NCHW", "OIHW"):
             return call
+        if not _is_real(weights):
+            return call
         affine = self._affine(call.args[0], fixed(shape[1])) if is_static(shape[1:2]) else None
         if affine is None:
             return call
@@ -117,12 +121,15 @@ class _Folder(PyExprMutator):
         rows = weights.astype(np.float64).reshape(groups, -1, *weights.shape[1:])
         inputs = (groups, 1, weights.shape[1], 1, 1)
         dtype = weights.dtype
-        scaled = (rows * scale.reshape(inputs)).reshape(weights.shape).astype(dtype)
+        scaled = _of_two(np.multiply, weights.reshape(rows.shape), scale.reshape(inputs))
+        if scaled is None:
+            return call
         added = (rows * shift.reshape(inputs)).sum((2, 3, 4)).reshape(1, -1, 1, 1)
         if padded and shift.any():
             kept = (shift / scale).astype(dtype).reshape(1, -1, 1, 1)
             x = self._emit(relax.op.add(x, make_constant(kept)))
-        result = relax.Call(call.op, [x, make_constant(scaled)], call.attrs, call.ty_args)
+        args = [x, make_constant(scaled.reshape(weights.shape))]
+        result = relax.Call(call.op, args, call.attrs, call.ty_args)
         if padded or not shift.any():
             return result
         return self._shifted(self._emit(result), added.astype(dtype))
@@ -172,8 +179,10 @@ class _Folder(PyExprMutator):
             weighted = (
                 _scaled_weights(source, self._shape(source), factor) if source is not None else None
             )
-            if weighted is not None and self._shape(value) == self._shape(inner):
-                return self._shifted(self._emit(weighted), shift * factor)
+            scaled = _of_two(np.multiply, shift, factor)
+            same = self._shape(value) == self._shape(inner)
+            if weighted is not None and scaled is not None and same:
+                return self._shifted(self._emit(weighted), scaled)
         weighted = _scaled_weights(inner, self._shape(inner), factor) if inner is not None else None
         return weighted if weighted is not None else relax.op.multiply(x, make_constant(factor))
 
@@ -182,10 +191,14 @@ class _Folder(PyExprMutator):
         inner = self._sole(x)
         before = _added(inner)
         if inner is not None and before is not None:
-            total = before + shift
-            fits = total.size <= max(before.size, shift.size)
-            if fits and self._shape(inner.args[0]) == self._shape(inner):
-                return relax.op.add(inner.args[0], make_constant(total.astype(shift.dtype)))
+            total = _of_two(np.add, before, shift)
+            largest = max(before.size, shift.size)
+            if (
+                total is not None
+                and total.size <= largest
+                and self._shape(inner.args[0]) == self._shape(inner)
+            ):
+                return relax.op.add(inner.args[0], make_constant(total))
         return relax.op.add(x, make_constant(shift))
 
 
@@ -239,5 +252,27 @@ def _scaled_weights(
     vector = np.broadcast_to(factor.reshape(-1), (fixed(shape[axis]),)).reshape(
         -1, *[1] * rank_behind
     )
-    scaled = (weights.astype(np.float64) * vector).astype(weights.dtype)
+    if not _is_real(weights) and weights.dtype != vector.dtype:
+        return None
+    scaled = _of_two(np.multiply, weights, vector)
+    if scaled is None:
+        return None
     return relax.Call(call.op, [call.args[0], make_constant(scaled)], call.attrs, call.ty_args)
+
+
+def _of_two(function: np.ufunc, one: np.ndarray, other: np.ndarray) -> np.ndarray | None:
+    """The sum or product of constants, in the first one's type; None where it does not hold it."""
+    dtype = one.dtype
+    with np.errstate(all="ignore"):
+        if not _is_real(one):
+            return np.asarray(function(one, other))
+        exact = function(one.astype(np.float64), other)
+        result = exact.astype(dtype)
+    if not np.isfinite(result.astype(np.float64)).all():
+        return None
+    least = 2.0**-14 if dtype == np.float16 else 2.0**-126  # what is not subnormal
+    return None if 0 < np.abs(exact).max(initial=0.0) < least else result
+
+
+def _is_real(array: np.ndarray) -> bool:
+    return array.dtype.kind not in "iub"
