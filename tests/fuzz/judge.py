@@ -75,10 +75,12 @@ class Judge:
         Inputs and weights.
     values : dict
         Every value of the graph, as ONNX Runtime computes it.
+    flushes : bool
+        Whether the machine may take subnormal numbers of f32 for 0, as NEON of Armv7 does.
     """
 
-    def __init__(self, graph: Graph, values: Mapping[str, Array]) -> None:
-        self.graph, self.values = graph, values
+    def __init__(self, graph: Graph, values: Mapping[str, Array], flushes: bool = False) -> None:
+        self.graph, self.values, self.flushes = graph, values, flushes
         self._spreads: dict[str, tuple[Array, Array]] | None = None
         self._reference: Mapping[str, Array] | None = None
         self._exact: dict[str, Array] | None = None
@@ -209,6 +211,8 @@ class Judge:
         if self._spreads is None:
             self._exact = exact = self._doubles(None)
             shaken = [self._doubles(k) for k in range(len(rounding.ANY))]
+            if self.flushes:
+                shaken.append(self._doubles(None, flushed=True))
             self._spreads = {n: self._spread(n, [exact, *shaken]) for n in self.graph.outputs}
         return self._spreads
 
@@ -235,13 +239,14 @@ class Judge:
             loose |= ~finite & ~equal
         return spread, loose
 
-    def _doubles(self, number: int | None) -> dict[str, Array]:
+    def _doubles(self, number: int | None, flushed: bool = False) -> dict[str, Array]:
         """Every value with floats in f64; by a number, with operands moved where nodes round."""
+        kept = self._flushed if flushed else lambda name, array: array
         shake = None if number is None else Random(17, number)
         values: dict[str, Array] = {}
         feeds = {**self.graph.weights, **{n: self.values[n] for n in self.graph.inputs}}
         for name, array in feeds.items():
-            values[name] = self._wide(array)
+            values[name] = kept(name, self._wide(array))
         for node in self.graph.nodes:
             names = [n for n in node.output if n]
             if self._is_empty(names):  # the evaluators refuse some of those
@@ -269,7 +274,7 @@ class Judge:
                     inside = self._moving(shake, loosen)
                     results = self._loose_inside(node, values, results, inside)
                 results = loosen(node, values, results)
-            values.update(zip(names, results, strict=True))
+            values.update((n, kept(n, r)) for n, r in zip(names, results, strict=True))
         return values
 
     def _loosening(self, shake: Random, any_: rounding.Pick) -> evaluate.After:
@@ -387,10 +392,14 @@ class Judge:
     def _rounded(self, shake: Random, name: str, array: Array) -> Array:
         """A result, moved; or 0 where f32 has subnormal numbers, which approximations leave out."""
         array = self._moved(shake, name, array)
-        if not is_float(array.dtype) or shake.bits.random() < 0.5:
+        return array if shake.bits.random() < 0.5 else self._flushed(name, array)
+
+    def _flushed(self, name: str, array: Array) -> Array:
+        """0 in place of what f32 has as subnormal numbers."""
+        dtype = self.values[name].dtype if name in self.values else np.dtype("f4")
+        if not is_float(array.dtype) or dtype != np.float32:
             return array
-        least = np.finfo(np.float32).tiny
-        return np.where(np.abs(array) < least, np.copysign(0.0, array), array)
+        return np.where(np.abs(array) < np.finfo(dtype).tiny, np.copysign(0.0, array), array)
 
     def _double(
         self, node: onnx.NodeProto, values: dict[str, Array], names: list[str]

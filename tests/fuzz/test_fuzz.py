@@ -238,6 +238,23 @@ def test_any_integer_is_an_extreme_one_too() -> None:
         assert not Judge(made, made.values).wrong(found)
 
 
+def test_a_subnormal_result_that_is_rounded_may_be_zero() -> None:
+    """The exponential of -88.5 is 3.7e-39; a power of -1 by it is NaN, by 0 it is 1."""
+    x = np.array([-1, 87.5], np.float32)
+    made = graph(("Softmax", ["x"]), ("Pow", ["x", "v0"]), x=x)
+    right = made.values["v1"]
+    assert np.isnan(right[0])
+    assert not Judge(made, made.values).wrong({"v1": np.array([1, right[1]], np.float32)})
+    assert Judge(made, made.values).wrong({"v1": np.array([2, right[1]], np.float32)})
+
+
+def test_subnormal_numbers_are_zero_on_a_machine_that_has_none() -> None:
+    made = graph(("Sign", ["x"]), x=np.array([1e-40, 1], np.float32))
+    zero = {"v0": np.array([0, 1], np.float32)}
+    assert Judge(made, made.values).wrong(zero)
+    assert not Judge(made, made.values, flushes=True).wrong(zero)
+
+
 def test_the_fuzzers_own_failures_do_not_end_it(capsys: pytest.CaptureFixture[str]) -> None:
     class Failing:
         def batch(self, seeds: list[int]) -> list[int]:
