@@ -245,7 +245,7 @@ def test_a_subnormal_result_that_is_rounded_may_be_zero() -> None:
     right = made.values["v1"]
     assert np.isnan(right[0])
     assert not Judge(made, made.values).wrong({"v1": np.array([1, right[1]], np.float32)})
-    assert Judge(made, made.values).wrong({"v1": np.array([2, right[1]], np.float32)})
+    assert Judge(made, made.values).wrong({"v1": np.array([1, 80], np.float32)})
 
 
 def test_subnormal_numbers_are_zero_on_a_machine_that_has_none() -> None:
