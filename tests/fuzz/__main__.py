@@ -111,6 +111,7 @@ def _report(session: Session) -> None:
         print(f"{title}: {sum(rows.values())}")
         for text, n in rows.most_common(60):
             print(f"  {n:5} {text}")
+    print(f"far from the evaluators' by what right nodes carry on: {tally.carried}")
     print("nodes:", " ".join(f"{op}:{n}" for op, n in sorted(tally.nodes.items())))
 
 
