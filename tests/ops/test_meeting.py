@@ -280,3 +280,19 @@ def test_a_row_meets_several(other: str, tmp_path: Path) -> None:
             np.testing.assert_array_equal(found[port.name], want)
     with pytest.raises(ToolError, match="'Mul__t'.* not equal"):
         run({**feed, "x": np.zeros((0, 3), "float32")})
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 2**31 - 1), (-2, -1), (0, 1)])
+def test_all_rows_meet_one_of_them(start: int, end: int, tmp_path: Path) -> None:
+    """The last row, which is none where there is none: dims of one symbol that are not equal."""
+    proto = parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[2, n, 3] x) => (float[2, k, 3] y)
+        <int64[1] start = {{{start}}}, int64[1] end = {{{end}}}, int64[1] axis = {{1}}> {{
+            row = Slice(x, start, end, axis) y = Sub(x, row)
+        }}""")
+    run, session = runner(proto, tmp_path), ort.InferenceSession(proto.SerializeToString())
+    for n in (4, 2, 7):
+        x = np.random.default_rng(n).random((2, n, 3), "float32")
+        (want,) = session.run(None, {"x": x})
+        np.testing.assert_array_equal(run({"x": x})["y"], want)
