@@ -175,11 +175,11 @@ class Dim:
         # What an extreme is of may cancel: n - max(n - 1, 0) is the smaller one of 1 and n.
         if len(self.terms) > 1 and 0 < _extremes(self) <= _MOST_EXTREMES:
             for coefficient, atoms in self.terms:
-                atom = atoms[0] if len(atoms) == 1 else None
-                if abs(coefficient) == 1 and isinstance(atom, Operation) and _is_extreme(atom):
-                    rest = self - coefficient * Dim(((1, (atom,)),))
-                    parts = [bounds(rest + coefficient * part) for part in (atom.a, atom.b)]
-                    choose = min if (atom.kind == "min") == (coefficient == 1) else max
+                only = atoms[0] if len(atoms) == 1 else None
+                if abs(coefficient) == 1 and isinstance(only, Operation) and _is_extreme(only):
+                    rest = self - coefficient * Dim(((1, atoms),))
+                    parts = [bounds(rest + coefficient * part) for part in (only.a, only.b)]
+                    choose = min if (only.kind == "min") == (coefficient == 1) else max
                     low = max(low, choose(parts[0][0], parts[1][0]))
                     high = min(high, choose(parts[0][1], parts[1][1]))
         return low, high
