@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.models_support import check_blocks
-from tvm_megcc.core.program import Call, Kernel, Location, Port, Program, Tensor, sized
+from tvm_megcc.core.program import Call, Kernel, Load, Location, Port, Program, Tensor, sized
 from tvm_megcc.dims import Size, Symbol, floordiv, maximum, of
 from tvm_megcc.memory import arena_bytes, place, stack
 
@@ -78,3 +78,22 @@ def test_every_planner_gives_an_order(planner: str) -> None:
     stacked = stack(program, planner)
     for n in range(10):
         check_blocks(stacked, {"n": n})
+
+
+def test_an_input_has_its_size_whoever_reads_it_first() -> None:
+    """By the dims that data gives it: those of the input itself are known before."""
+    rows = Symbol("rows")
+    tensors = (
+        Tensor("x", "f32", (12,), Location("arena", 0)),
+        Tensor("v", "f32", (of(rows), 3), Location("arena", 0)),
+        Tensor("y", "f32", (of(rows), 3), Location("arena", 1)),
+        Tensor("count", "i64", (1,), Location("input", 1)),
+    )
+    calls = (Load(3, (0,)), Call(0, (1, 2), 1))
+    program = Program(
+        "p", "portable", (Port("x", 0), Port("count", 3)), (Port("y", 2),), tensors, (Kernel("k"),),
+        calls, (), symbols=(rows,),
+    )  # fmt: skip
+    stacked = stack(program)
+    assert [s.dynamic for s in stacked.storages] == [False, True]
+    assert arena_bytes(stacked, {}) == 48

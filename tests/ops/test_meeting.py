@@ -16,7 +16,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from onnx import TensorProto as T
-from onnx import helper, numpy_helper
+from onnx import helper, numpy_helper, parser
 from tvm import tirx
 
 from tests.ops.contracts import TYPES, floats
@@ -260,3 +260,39 @@ def test_a_quotient_meets_another_dim(tmp_path: Path) -> None:
         check(answer, {"r": 2, "s": 3, "t": 4, **sizes})
     with pytest.raises(ToolError, match="not equal"):
         answer({"r": 2, "s": 3, "t": 4, "u": 5})
+
+
+@pytest.mark.parametrize("other", ["Identity(y)", "Add(x, y)"])
+def test_a_row_meets_several(other: str, tmp_path: Path) -> None:
+    """One row of an open tensor, or none, is never as many as two: it is stretched, never equal."""
+    proto = parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[n, 3] x, float[m, 3] y, float[2, 3] z) => (float[2, 3] t, float[k, 3] s)
+        <int64[1] zero = {{0}}, int64[1] one = {{1}}> {{
+            row = Slice(x, zero, one, zero) t = Mul(row, z) s = {other}
+        }}""")
+    run, session = runner(proto, tmp_path), ort.InferenceSession(proto.SerializeToString())
+    for n, m in ((4, 4), (4, 1), (1, 4), (1, 1)):
+        rng = np.random.default_rng(n + 7 * m)
+        feed = {k: rng.random((d, 3), "float32") for k, d in (("x", n), ("y", m), ("z", 2))}
+        found = run(feed)
+        for port, want in zip(session.get_outputs(), session.run(None, feed), strict=True):
+            np.testing.assert_array_equal(found[port.name], want)
+    with pytest.raises(ToolError, match="'Mul__t'.* not equal"):
+        run({**feed, "x": np.zeros((0, 3), "float32")})
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 2**31 - 1), (-2, -1), (0, 1)])
+def test_all_rows_meet_one_of_them(start: int, end: int, tmp_path: Path) -> None:
+    """The last row, which is none where there is none: dims of one symbol that are not equal."""
+    proto = parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[2, n, 3] x) => (float[2, k, 3] y)
+        <int64[1] start = {{{start}}}, int64[1] end = {{{end}}}, int64[1] axis = {{1}}> {{
+            row = Slice(x, start, end, axis) y = Sub(x, row)
+        }}""")
+    run, session = runner(proto, tmp_path), ort.InferenceSession(proto.SerializeToString())
+    for n in (4, 2, 7):
+        x = np.random.default_rng(n).random((2, n, 3), "float32")
+        (want,) = session.run(None, {"x": x})
+        np.testing.assert_array_equal(run({"x": x})["y"], want)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto as T
-from onnx import helper, numpy_helper
+from onnx import helper, numpy_helper, parser
 
 from tests.ops.packages import Arrays, check, ints, model, runner, signs
 from tvm_megcc import frontend
@@ -190,3 +190,15 @@ def test_what_is_known_of_an_operand_is_not_read(tmp_path: Path) -> None:
     assert {(s[0], s[2]) for name, s in shapes.items() if name != "c"} == {("n", 4)}
     assert shapes["c"][0] == "n"
     check(proto, tmp_path, *({"x": signs(n, 1, 4), "k": ints(k)} for n, k in ((3, 2), (1, 4))))
+
+
+def test_rows_of_an_input_whose_dims_the_run_gives(tmp_path: Path) -> None:
+    """A part of the input that begins where data says, beside all of it: it stays in the arena."""
+    proto = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[12] x, int64[2] dims) => (float[a, b] y, float[c, b] z)
+        <int64[1] zero = {0}, int64[1] one = {1}, int64[1] end = {99}> {
+            v = Reshape(x, dims) y = Mul(v, v) z = Slice(v, one, end, zero)
+        }""")
+    feeds = [(3, 4), (12, 1), (1, 12), (4, -1)]
+    check(proto, tmp_path, *({"x": np.arange(12.0, dtype="f4"), "dims": ints(*d)} for d in feeds))

@@ -185,6 +185,15 @@ def test_computing_with_one_is_refused(tmp_path):
         runner(proto, tmp_path)
 
 
+@pytest.mark.parametrize("to", ["FLOAT8E4M3FN", "FLOAT8E8M0", "INT4"])
+def test_the_bits_of_one_are_not_made(to, tmp_path):
+    kind = TensorProto.DataType.Value(to)
+    node = helper.make_node("BitCast", ["x"], ["y"], to=kind)
+    proto = model([node], [("x", TensorProto.UINT8, [2])], [("y", kind)], opset=26)
+    with pytest.raises(UnsupportedError, match="BitCast 'y': uint8 as .* is only stored; give"):
+        runner(proto, tmp_path)
+
+
 def test_a_loop_does_not_carry_one(tmp_path):
     f8 = TensorProto.FLOAT8E4M3FN
     body = helper.make_graph(

@@ -70,6 +70,8 @@ class Operation:
 
 Atom = Symbol | Operation
 _INFIX = {"floordiv": "//", "floormod": "%"}
+#: Extremes of which a size's bounds are found one by one: each doubles the sizes to look at.
+_MOST_EXTREMES = 3
 
 
 class Dim:
@@ -170,6 +172,16 @@ class Dim:
                 ends = [_times(x, y) for x in one for y in atom.bounds]
                 one = min(ends), max(ends)
             low, high = low + one[0], high + one[1]
+        # What an extreme is of may cancel: n - max(n - 1, 0) is the smaller one of 1 and n.
+        if len(self.terms) > 1 and 0 < _extremes(self) <= _MOST_EXTREMES:
+            for coefficient, atoms in self.terms:
+                only = atoms[0] if len(atoms) == 1 else None
+                if abs(coefficient) == 1 and isinstance(only, Operation) and _is_extreme(only):
+                    rest = self - coefficient * Dim(((1, atoms),))
+                    parts = [bounds(rest + coefficient * part) for part in (only.a, only.b)]
+                    choose = min if (only.kind == "min") == (coefficient == 1) else max
+                    low = max(low, choose(parts[0][0], parts[1][0]))
+                    high = min(high, choose(parts[0][1], parts[1][1]))
         return low, high
 
     @cached_property
@@ -377,6 +389,18 @@ def _symbols(size: Size) -> Iterator[Symbol]:
                 else:
                     yield from _symbols(atom.a)
                     yield from _symbols(atom.b)
+
+
+def _is_extreme(atom: Atom) -> bool:
+    return isinstance(atom, Operation) and atom.kind in ("min", "max")
+
+
+def _extremes(size: Size) -> int:
+    """How many extremes a size is written with."""
+    if isinstance(size, int):
+        return 0
+    inner = [atom for _, atoms in size.terms for atom in atoms if isinstance(atom, Operation)]
+    return sum(_is_extreme(atom) + _extremes(atom.a) + _extremes(atom.b) for atom in inner)
 
 
 def _times(a: float, b: float) -> float:

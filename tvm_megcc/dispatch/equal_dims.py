@@ -15,7 +15,7 @@ from tvm import relax, tirx
 from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.utils import copy_with_new_vars
 
-from tvm_megcc.dims import Size, effort, is_static, stretch, stretched_from, symbols
+from tvm_megcc.dims import Size, compare, effort, is_static, stretch, stretched_from, symbols
 from tvm_megcc.relax_tools.control_flow import called_by
 from tvm_megcc.relax_tools.shape_exprs import (
     Symbols,
@@ -102,18 +102,21 @@ class _Settled:
             for binding in block.bindings:
                 if isinstance(binding, relax.VarBinding):
                     calls[binding.var] = binding.value
-                    if copied(mod, binding.value) is not None:
-                        found.some |= found.needs(sizes_of(binding.var.ty.shape, dims) or ())
+                    source = copied(mod, binding.value)
+                    if source is not None:
+                        pair = (sizes_of(v.ty.shape, dims) or () for v in (source, binding.var))
+                        found.some |= found.needs(*pair)
                 elif parts := parts_of(calls.get(binding.value)):
                     z = str(binding.ty.values[0].name)
                     if z not in named:
                         found.add(z, *parts)
         return found
 
-    def needs(self, sizes: Sequence[Size]) -> bool:
-        """Whether a copy to these dims follows from the inputs' shapes, which are open."""
+    def needs(self, have: Sequence[Size], sizes: Sequence[Size]) -> bool:
+        """Whether a copy to these dims may be a cast, and follows from the inputs' open shapes."""
         found = [self.values.get(str(size), size) for size in sizes]
-        return self.knows(sizes) and not is_static(found)
+        pairs = [pair for pair in zip(have, sizes, strict=True) if pair[0] != pair[1]]
+        return self.knows(sizes) and not is_static(found) and not all(map(_never, pairs))
 
     def knows(self, sizes: Sequence[Size]) -> bool:
         return all(s.name in self.names for size in sizes for s in symbols(size))
@@ -129,6 +132,17 @@ class _Settled:
             known = stretch(*sizes)
             self.names.add(name)
             self.values[name] = min(stretched_from(known), default=known, key=effort)
+
+
+def _beside(size: Size) -> Size:
+    """The dim that another one has met, where it has become that size."""
+    return (stretched_from(size) or (0, size))[1]
+
+
+def _never(pair: tuple[Size, Size]) -> bool:
+    """Whether a dim is never the one that it has met: ``min(n, 1)`` is not 2."""
+    have, size = pair
+    return compare("eq", have, _beside(size)) == 0
 
 
 @mutator
@@ -154,18 +168,23 @@ class _Copies(PyExprMutator):
         if value is None or not self.settled.knows(self._sizes(binding.var)):
             super().visit_var_binding_(binding)
             return
-        # What is 1 or another dim is just that one, but for what is always 1.
+        # What is 1 or another dim is just that one, but for what is always 1, or never that one.
         have_dims, new_dims = (self._sizes(v) for v in (value, binding.var))
-        pairs = list(zip(have_dims, new_dims, strict=True))
-        wanted = [(stretched_from(size) or (0, size))[1] for _, size in pairs]
-        ones = {k for k, (have, size) in enumerate(pairs) if have == 1 != size}
-        dims = [_checking(prim_of(1 if k in ones else size, self.variables))
-                for k, size in enumerate(wanted)]  # fmt: skip
-        ty = relax.TensorType(dims, binding.var.ty.dtype)
+        dims: list[Size] = []
+        copies: dict[int, Size] = {}
+        for k, (have, size) in enumerate(zip(have_dims, new_dims, strict=True)):
+            wanted = _beside(size)
+            if have == 1 != size:
+                copies[k] = wanted
+            elif _never((have, size)):
+                copies[k] = size
+            dims.append(have if k in copies else wanted)
+        ty = relax.TensorType([_checking(prim_of(d, self.variables)) for d in dims],
+                              binding.var.ty.dtype)  # fmt: skip
         result = self.builder_.match_cast(self.visit_expr(value), ty, binding.var.name)
-        if ones:
+        if copies:
             result = copy(
-                self.builder_, result, {k: prim_of(wanted[k], self.variables) for k in ones}
+                self.builder_, result, {k: prim_of(d, self.variables) for k, d in copies.items()}
             )
         self.set_var_remap(binding.var, result)
 

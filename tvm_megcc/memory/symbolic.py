@@ -109,10 +109,12 @@ def placed(program: Program, values: Mapping[str, int]) -> tuple[tuple[int, ...]
 def _dynamic(program: Program) -> frozenset[int]:
     """Storages whose size depends on data: they are not in the arena.
 
-    That of its first tensor decides: what comes later is a part of that or takes its place.
+    That of its first tensor decides: what comes later is a part of that or takes its place. An
+    input comes before all steps, the first of which may read it by other dims.
     """
     data = data_symbols(program)
-    seen: set[int] = set()
+    inputs = (program.tensors[p.tensor].location for p in program.inputs)
+    seen = {at.index for at in inputs if at.space == "arena"}
     found: set[int] = set()
     for step in program.calls if data else ():
         for tensor_id in operands_of(step):

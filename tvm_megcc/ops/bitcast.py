@@ -12,6 +12,7 @@ from tvm_megcc.relax_tools.calls import op_name
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._context import expr_dtype
+from ._stored import storage
 
 
 class BitCast(OnnxOp):
@@ -25,6 +26,11 @@ class BitCast(OnnxOp):
         if np.dtype(wanted).itemsize == 2 and expr_dtype(x) == "float32":
             x = _half(ctx, x)
         have = expr_dtype(x)
+        if storage(target) is not None:
+            raise ctx.unsupported(
+                f"{have} as {target}, which is a type that is only stored",
+                f"give bits of {target} as an input of that type",
+            )
         if _bytes(have) != np.dtype(wanted).itemsize:
             raise ctx.unsupported(
                 f"{have} as {target}, which has another width", "cast to a type of the same width"

@@ -1,0 +1,48 @@
+"""Bounds of sizes: nothing that a size can be lies outside of them."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tvm_megcc import dims
+
+N = dims.symbol("n")
+M = dims.symbol("m", 1, 8)
+
+#: A size, and its least and greatest value.
+KNOWN = [
+    (N - dims.maximum(N - 1, 0), 0, 1),
+    (dims.maximum(N - 1, 0) - dims.maximum(N - 2, 0), 0, 1),
+    (dims.maximum(dims.minimum(N, 1) - dims.maximum(N - 2, 0), 0), 0, 1),
+    (dims.maximum(N - 1, 0) - N, -1, 0),
+    (N - dims.minimum(N, 3), 0, dims.INFINITY),
+    (M + dims.minimum(3 - M, M), 2, 3),
+]
+
+
+@pytest.mark.parametrize(("size", "low", "high"), KNOWN, ids=str)
+def test_what_extremes_are_of_cancels(size: dims.Size, low: float, high: float) -> None:
+    assert dims.bounds(size) == (low, high)
+
+
+def test_bounds_hold() -> None:
+    """Random sums of products and extremes, for all values of the symbols."""
+    rng = np.random.default_rng(0)
+
+    def drawn(depth: int) -> dims.Size:
+        kind = rng.integers(6 if depth else 2)
+        if kind < 2:
+            return (N, M, int(rng.integers(-3, 4)))[rng.integers(3)]
+        a, b = drawn(depth - 1), drawn(depth - 1)
+        if kind < 4:
+            return (dims.minimum, dims.maximum)[kind % 2](a, b)
+        return a + int(rng.integers(-2, 3)) * b
+
+    values = list(itertools.product(range(12), range(1, 9)))
+    for _ in range(300):
+        size = drawn(4)
+        low, high = dims.bounds(size)
+        assert all(low <= dims.at(size, {"n": n, "m": m}) <= high for n, m in values), size
