@@ -305,6 +305,20 @@ def test_the_mean_of_no_losses_is_undefined() -> None:
         assert bool(faults.undefined(made, values)) == (reduction == "mean")
 
 
+def test_a_target_of_no_leaf_has_no_extreme() -> None:
+    made = helper.make_node(
+        "TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", n_targets=2,
+        aggregate_function="MIN", nodes_treeids=[0] * 3, nodes_nodeids=[0, 1, 2],
+        nodes_featureids=[0] * 3, nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
+        nodes_values=[0.5, 0, 0], nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0],
+        target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0], target_weights=[2.0, 3.0],
+    )  # fmt: skip
+    feed = {"x": np.zeros((1, 1), np.float32)}
+    assert evaluate.by_ort(made, OPSETS, feed)[0].tolist() == [[2, 0]]
+    with pytest.raises(Refused, match="no leaf"):
+        evaluate.by_reference(made, OPSETS, feed)
+
+
 def test_the_reference_stacks_numbers_as_a_column() -> None:
     """Of a body with sequences, which is evaluated by the reference whole."""
     body = helper.make_graph(
