@@ -54,6 +54,8 @@ def test_much_out_of_little_is_left_to_the_converter(op, operands):
     *((op, 13, {"axis": 0}, True) for op in ("Hardmax", "Softmax")),
     ("Shape", 18, {"end": -3}, False),
     ("Shape", 18, {}, True),
+    ("Unsqueeze", 11, {"axes": [-2, -1]}, False),
+    ("Unsqueeze", 11, {"axes": [0, 1]}, True),
     ("Unique", 18, {"sorted": 0}, False),
     ("Unique", 18, {}, True),
 ])  # fmt: skip

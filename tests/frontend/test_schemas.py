@@ -143,6 +143,24 @@ def test_an_operand_is_of_a_type_that_its_operator_takes(op: str, inputs: list, 
         from_onnx(make_model([node], read, ["y"]))
 
 
+@pytest.mark.parametrize(
+    ("op", "inputs", "attrs"),
+    [
+        ("BiasGelu", ["m", "c"], {}),
+        ("FastGelu", ["m", "c"], {}),
+        ("FusedMatMul", ["m", "c"], {}),
+        ("FusedGemm", ["m", "c"], {"activation": "Relu"}),
+        ("SkipLayerNormalization", ["m", "c", "c"], {}),
+    ],
+)
+def test_no_number_of_com_microsoft_is_a_bool(op: str, inputs: list[str], attrs: dict) -> None:
+    ports = {"m": ("float32", [4, 4]), "c": ("bool", [4])}
+    node = helper.make_node(op, inputs, ["y"], "odd", domain="com.microsoft", **attrs)
+    model = make_model([node], ports, ["y"], domains={"com.microsoft": 1})
+    with pytest.raises(MegccError, match=f"{op} 'odd': its input 1 is bool and may be a number"):
+        from_onnx(model)
+
+
 def loop_body() -> onnx.GraphProto:
     port = helper.make_tensor_value_info
     ports = [("i", TensorProto.INT64), ("k", TensorProto.BOOL), ("s", TensorProto.FLOAT)]

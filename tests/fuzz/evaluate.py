@@ -154,6 +154,8 @@ def by_reference(
         raise Refused(text, missing=True)
     if resize := faults.resized(node):
         return by_reference(resize, {**opsets, "": 13}, arrays, double)
+    if align := faults.half_pixel(node, opsets):
+        return by_reference(align, {**opsets, "": 16}, arrays, double)
     if flat := faults.flattened(node, opsets, arrays):
         shape = arrays[node.input[0]].shape
         return [rows.reshape(shape) for rows in by_reference(flat[0], opsets, flat[1], double)]
@@ -195,6 +197,7 @@ def by_reference(
             # NumPy's sums of i32 are i64: what ONNX's type does not hold is cut off.
             array = array.astype(kind, copy=False)
         found.append(array.astype(np.float64) if double and is_float(array.dtype) else array)
+    found = faults.counted_in_all(node, arrays, found)
 
     def again(node: onnx.NodeProto, arrays: Arrays) -> list[Array]:
         return by_reference(node, opsets, arrays, double)

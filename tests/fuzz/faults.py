@@ -62,7 +62,40 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
     if node.op_type == "Resize" and arrays[node.input[0]].dtype == np.int8:
         if _attributes(node).get("antialias", 0):
             return "it looks up what an unsigned byte is limited to, also for signed ones"
+    if node.op_type in (*_BOUNDS, "Pow") and _outgrows(node, arrays):
+        return (
+            "it computes integers in real numbers, or limits them, where they keep their low bits"
+        )
     return ""
+
+
+#: Reductions of integers to integers -> no smaller a number than any part of the result.
+_BOUNDS = {
+    "ReduceL1": lambda x: x.sum(),
+    "ReduceProd": lambda x: np.maximum(x, 1).prod(),
+    "ReduceSum": lambda x: x.sum(),
+    "ReduceSumSquare": lambda x: (x**2).sum(),
+}
+
+
+def _outgrows(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
+    """Whether a reduction or a power of integers may not fit, or may be one that no f64 has."""
+    x, *more = (arrays[name] for name in node.input if name)
+    if x.dtype.kind not in "iu":
+        return False
+    sizes = np.abs(x.astype(np.float64))
+    with np.errstate(all="ignore"):
+        if node.op_type != "Pow":
+            most = _BOUNDS[node.op_type](sizes)
+        elif more[0].dtype.kind in "iu":
+            try:
+                powers = sizes ** more[0].astype(np.float64)
+            except ValueError:  # shapes that do not go together
+                return False
+            most = powers.max(initial=0)
+        else:
+            return False
+    return float(most) > min(_EXACT, float(np.iinfo(x.dtype).max))
 
 
 def of_answer(
@@ -215,8 +248,12 @@ def for_reference(
 
     It aligns the corners of a length that is no integer, ``scale * dim``: so it is told the sizes.
     Of a SAME_LOWER pool it leaves the last window out where the stride does not divide the size.
+    Axes of an Unsqueeze that is told by an attribute it inserts as they come, not as the result
+    has them.
     """
     node = _padded(_counted_from_the_start(node, arrays), arrays)
+    if node.op_type == "Unsqueeze" and len(node.input) == 1:
+        return _in_order(node, arrays), arrays
     given = _attributes(node)
     mode = given.get("coordinate_transformation_mode", b"")
     if node.op_type != "Resize" or mode != b"align_corners" or len(node.input) < 3:
@@ -235,6 +272,39 @@ def for_reference(
     sizes = f"{name}_sizes"
     made.input[:] = [*node.input[:2], "", sizes]
     return made, {**arrays, sizes: np.floor(lengths).astype(np.int64)}
+
+
+def _in_order(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto:
+    made = onnx.NodeProto()
+    made.CopyFrom(node)
+    for attr in made.attribute:
+        rank = arrays[node.input[0]].ndim + len(attr.ints)
+        if all(-rank <= axis < rank for axis in attr.ints):
+            attr.ints[:] = sorted(axis % rank for axis in attr.ints)
+    return made
+
+
+def half_pixel(node: onnx.NodeProto, opsets: Mapping[str, int]) -> onnx.NodeProto | None:
+    """A RoiAlign before opset 16 as one of opset 16, where the reference has another default."""
+    if node.op_type != "RoiAlign" or opsets[""] >= 16:
+        return None
+    made = onnx.NodeProto()
+    made.CopyFrom(node)
+    mode = "coordinate_transformation_mode"
+    made.attribute.append(helper.make_attribute(mode, "output_half_pixel"))
+    return made
+
+
+def counted_in_all(
+    node: onnx.NodeProto, arrays: Mapping[str, Array], results: list[Array]
+) -> list[Array]:
+    """The places of a MaxPool are of the whole tensor; the reference has those of each plane."""
+    if node.op_type != "MaxPool" or not any(node.output[1:]) or not results[-1].size:
+        return results
+    batch, channels, *sizes = arrays[node.input[0]].shape
+    plane = math.prod(sizes)
+    first = plane * np.arange(batch * channels).reshape(batch, channels, *[1] * len(sizes))
+    return [*results[:-1], results[-1] % plane + first]
 
 
 def resized(node: onnx.NodeProto) -> onnx.NodeProto | None:
@@ -303,6 +373,19 @@ def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
             return "it cuts once what ONNX Runtime rounds after every axis; ONNX says nothing of it"
     if node.op_type == "Normalizer" and arrays[node.input[0]].dtype.kind in "iu":
         return "it divides integers in place"
+    if node.op_type == "LinearRegressor" and "intercepts" not in given:
+        return "it adds NaN where there are no intercepts"
+    if node.op_type == "LpNormalization" and given.get("p", 2) == 1:
+        return "it adds up numbers, not their absolute values"
+    if node.op_type == "OneHotEncoder" and arrays[node.input[0]].dtype.kind == "f":
+        return "it looks up real numbers that ONNX makes integers of"
+    if node.op_type == "MaxPool" and len(node.output) > 1 and _is_dense(given):
+        return "it counts places otherwise where every window begins beside the one before"
+    if node.op_type == "GlobalMaxPool" and arrays[node.input[0]].ndim != 4:
+        return "it takes the maximum over two axes, whatever the rank"
+    if node.op_type == "QLinearConv" and arrays[node.input[0]].ndim != 4:
+        if arrays[node.input[4]].size > 1:
+            return "it scales the channels of an image of two axes, whatever the rank"
     mode = given.get("coordinate_transformation_mode", b"")
     if node.op_type == "Resize" and mode == b"tf_crop_and_resize" and "axes" in given:
         return "it transposes the image by the axes of which there is a region"
@@ -315,6 +398,8 @@ def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         # than or equal to 0"). With `output_shape`, ONNX Runtime adds elements at the end, as the
         # reference does without `auto_pad`.
         return "it pads by less than 0, which moves the result"
+    if node.op_type == "ConvTranspose" and given.get("group", 1) > 1 and len(node.input) > 2:
+        return "it adds the biases of the first group to all of them"
     if node.op_type == "Mean" and _is_stretched(*(arrays[name].shape for name in node.input)):
         return "it adds to the first operand in place, which is the smaller one"
     if node.op_type in ("Conv", "FusedConv") and max(given.get("dilations", [1])) > 1:
@@ -329,8 +414,18 @@ def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
     return ""
 
 
+def _is_dense(given: Mapping[str, Any]) -> bool:
+    """Whether a pool over two axes or more has neither strides nor dilations."""
+    steps = [*given.get("strides", ()), *given.get("dilations", ())]
+    return len(given["kernel_shape"]) > 1 and max(steps, default=1) == 1
+
+
 def of_reference_answer(node: onnx.NodeProto, results: Sequence[object]) -> str:
     """Why what `onnx.reference` (1.23) answers is none; empty where it is one."""
+    if node.op_type.startswith("TreeEnsemble"):
+        ends = np.finfo(np.float32).max
+        if any(isinstance(r, np.ndarray) and (np.abs(r) == ends).any() for r in results):
+            return "it has what an extreme begins with where no leaf is of a target"
     if node.op_type != "Loop":
         return ""
     rows = results[max(0, len(node.input) - 2) :]

@@ -49,7 +49,9 @@ def same(found: Array, want: Array) -> bool:
         return bool((found == want).all())
     a, b = (np.asarray(v).astype(np.float64) for v in (found, want))
     with np.errstate(all="ignore"):
-        near = np.abs(a - b) <= 2 * rounding.EPS[want.dtype.name] * np.abs(b)
+        # Nothing but itself is near an infinity.
+        size = np.where(np.isfinite(b), np.abs(b), 0)
+        near = np.abs(a - b) <= 2 * rounding.EPS[want.dtype.name] * size
     return bool((near | (a == b) | (np.isnan(a) & np.isnan(b))).all())
 
 
@@ -60,9 +62,20 @@ def _is_narrow(values: Array) -> bool:
     return bool(((narrow == values) | np.isnan(values)).all())
 
 
-def _is_huge(values: Array) -> bool:
+def _huge(values: Array) -> Array:
+    """Where finite numbers of f32 or less have squares that no f32 holds."""
+    if values.dtype.name not in ("float32", "float16", "bfloat16"):
+        return np.zeros(values.shape, bool)
     sizes = np.abs(np.asarray(values).astype(np.float64))
-    return bool((np.isfinite(sizes) & (sizes > 1e18)).any())
+    return np.asarray(np.isfinite(sizes) & (sizes > 1e18))
+
+
+def _mirrored(values: Array, moved: Array) -> Array:
+    """Values moved as far the other way."""
+    if not is_float(values.dtype):
+        return values
+    with np.errstate(all="ignore"):
+        return np.where(np.isfinite(values), 2 * values - moved, values)
 
 
 class Judge:
@@ -84,6 +97,7 @@ class Judge:
         self._spreads: dict[str, tuple[Array, Array]] | None = None
         self._reference: Mapping[str, Array] | None = None
         self._exact: dict[str, Array] | None = None
+        self._overflowing: Mapping[str, Array] | None = None
 
     def wrong(self, found: Mapping[str, Array]) -> Verdict:
         """The first output with an element with which no evaluator agrees.
@@ -147,23 +161,35 @@ class Judge:
                     floor = np.maximum(floor, 2.0**-23)
                 near = np.abs(a - b) <= rounding.FACTOR * spread + floor
             right = near | (a == b) | (np.isnan(a) & np.isnan(b)) | loose
-            if name in self.overflowing:
-                right |= ~np.isfinite(a) | ~np.isfinite(b)
+            right |= self.overflowing[name] & (~np.isfinite(a) | ~np.isfinite(b))
         else:
             right = np.asarray(found == want) | loose
         return np.asarray(right)
 
     @property
-    def overflowing(self) -> set[str]:
-        """Values that depend on numbers whose squares no f32 holds: what overflows is anybody's."""
-        found = {
-            name
-            for name, array in self.values.items()
-            if array.dtype.name in ("float32", "float16") and _is_huge(array)
-        }
+    def overflowing(self) -> Mapping[str, Array]:
+        """Which elements depend on numbers whose squares no f32 holds: any of them may overflow.
+
+        Those that are computed from an operand's element in their own place depend on that one.
+        """
+        if self._overflowing is not None:
+            return self._overflowing
+        huge = {n: _huge(array) for n, array in self.values.items()}
+        found = {n: np.zeros(array.shape, bool) for n, array in self.values.items()}
         for node in self.graph.nodes:
-            if found.intersection(evaluate.reads(node)):
-                found.update(name for name in node.output if name)
+            is_moved = node.op_type in rounding.MOVES
+            read = [n for n in evaluate.reads(node) if n in found]
+            rows = [found[n] if is_moved else found[n] | huge[n] for n in read]
+            for name in found.keys() & set(node.output):
+                mask, shape = found[name], found[name].shape
+                if node.op_type in rounding.ELEMENTWISE:
+                    for row in rows:
+                        mask |= np.broadcast_to(row, shape)
+                elif any(row.any() for row in rows):
+                    mask[...] = True
+                if not is_moved:
+                    mask |= huge[name]
+        self._overflowing = found
         return found
 
     # ---- what rounding may do ----------------------------------------------------------------
@@ -261,8 +287,7 @@ class Judge:
                 again, _ = self._double(rounding.weighed(shake, node), values, names)
                 results = results if again is None else again
             elif number is not None and not (exactly and self._is_exact(node, names, results)):
-                moved = {n: self._moved(shake, n, a) for n, a in values.items()}
-                again, _ = self._double(node, moved, names)
+                again = self._moved_operands(shake, node, values, names, results)
                 results = results if again is None else again
                 results = [self._rounded(shake, n, r) for n, r in zip(names, results, strict=True)]
                 results = [rounding.astray(number, node, values[node.input[0]], r) for r in results]
@@ -276,6 +301,25 @@ class Judge:
                 results = loosen(node, values, results)
             values.update((n, kept(n, r)) for n, r in zip(names, results, strict=True))
         return values
+
+    def _moved_operands(
+        self, shake: Random, node: onnx.NodeProto, values: dict[str, Array], names: list[str],
+        results: list[Array],
+    ) -> list[Array] | None:  # fmt: skip
+        """A node's results of operands that are moved; of as many elements, if one way gives so.
+
+        A scale of a Resize, a step of a Range is where the size is decided: 5 * 3 is no 14.
+        """
+        moved = {n: self._moved(shake, n, a) for n, a in values.items()}
+        if (name := rounding.scales(node)) and is_float(values[name].dtype):
+            moved[name] = np.maximum(moved[name], _mirrored(values[name], moved[name]))
+        first, _ = self._double(node, moved, names)
+        shapes = [r.shape for r in results]
+        if first is None or [a.shape for a in first] == shapes:
+            return first
+        other = {n: _mirrored(values[n], a) for n, a in moved.items()}
+        again, _ = self._double(node, other, names)
+        return again if again and [a.shape for a in again] == shapes else first
 
     def _loosening(self, shake: Random, any_: rounding.Pick) -> evaluate.After:
         """What has any number in place of the elements of which a text says nothing."""

@@ -32,6 +32,22 @@ LEAVES = {
     "TreeEnsemble": "leaf_weights", "TreeEnsembleClassifier": "class_weights",
     "TreeEnsembleRegressor": "target_weights",
 }  # fmt: skip
+#: What has no element that is not an operand's: no number overflows in it.
+MOVES = set(
+    """
+    Compress Concat DepthToSpace Expand Flatten Gather GatherElements GatherND Identity Reshape
+    Slice SpaceToDepth Split Squeeze Tile Transpose Trilu Unsqueeze
+""".split()
+)
+#: What computes each element of the elements in its place.
+ELEMENTWISE = set(
+    """
+    Abs Acos Acosh Add Asin Asinh Atan Atanh Cast Ceil Celu Clip Cos Cosh Div Elu Erf Exp
+    Floor HardSigmoid HardSwish LeakyRelu Log Max Mean Min Mish Mod Mul Neg PRelu Pow Reciprocal
+    Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Tan Tanh
+    ThresholdedRelu Where
+""".split()
+)
 #: (random numbers, limits, a result) -> an array of integers like the result.
 Pick = Callable[[Random, np.iinfo, Array], Array]
 #: Positions of a grid, in halves of the image.
@@ -197,6 +213,12 @@ def _random(shake: Random, info: np.iinfo, result: Array) -> Array:
 #: What stands for any integer in each evaluation: what follows from many of them, a mean for one,
 #: is as far from what it could be as it gets where all are the least or the largest.
 ANY = (_least, _largest, _random, _random)
+
+
+def scales(node: onnx.NodeProto) -> str:
+    """The operand of which the size of an image is a multiple."""
+    place = {"Resize": 2, "Upsample": 1}.get(node.op_type, len(node.input))
+    return node.input[place] if place < len(node.input) else ""
 
 
 def cuts(node: onnx.NodeProto, values: Mapping[str, Array]) -> bool:

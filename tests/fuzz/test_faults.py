@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -80,6 +81,18 @@ OF_ORT: dict[str, tuple[onnx.NodeProto, dict[str, Array], Wrong]] = {
     "ReduceLogSumExp": (
         node("ReduceLogSumExp", "x"), {"x": np.array([-1, -3])}, lambda y: y.item() != 0
     ),
+    "ReduceSum": (
+        node("ReduceSum", "x"), {"x": np.array([2**62 + 1, 2**62, -(2**62)])},
+        lambda y: y.item() != 2**62 + 1,
+    ),
+    "ReduceProd": (
+        node("ReduceProd", "x"), {"x": np.full(3, 2**20 + 1, np.int32)},
+        lambda y: y.item() != 3 * 2**20 + 1,
+    ),
+    "Pow": (
+        node("Pow", "x n"), {"x": np.array([50], np.int32), "n": np.array([7], np.int32)},
+        lambda y: int(y[0]) % 2**32 != 50**7 % 2**32,
+    ),
 }  # fmt: skip
 OF_REFERENCE: dict[str, tuple[onnx.NodeProto, int, dict[str, Array], Wrong]] = {
     "Pad": (
@@ -104,6 +117,31 @@ OF_REFERENCE: dict[str, tuple[onnx.NodeProto, int, dict[str, Array], Wrong]] = {
     "Normalizer": (
         helper.make_node("Normalizer", ["x"], ["y"], norm="L1", domain="ai.onnx.ml"), 17,
         {"x": np.ones((1, 2), np.int64)}, lambda y: y.dtype != np.float32,
+    ),
+    "LinearRegressor": (
+        helper.make_node("LinearRegressor", ["x"], ["y"], coefficients=[1.0, 2.0, 0.5],
+                         domain="ai.onnx.ml"), 17, {"x": ROW}, lambda y: bool(np.isnan(y).all()),
+    ),
+    "LpNormalization": (
+        node("LpNormalization", "x", p=1), 17, {"x": np.array([-2, 1, 1], np.float32)},
+        lambda y: not np.allclose(y, [-0.5, 0.25, 0.25]),
+    ),
+    "OneHotEncoder": (
+        helper.make_node("OneHotEncoder", ["x"], ["y"], cats_int64s=[1, 2], domain="ai.onnx.ml"),
+        17, {"x": np.array([1.5], np.float32)}, lambda y: y[0, 0] != 1,
+    ),
+    "GlobalMaxPool": (node("GlobalMaxPool", "x"), 17, {"x": ROW[None]}, lambda y: y.ndim != 3),
+    "QLinearConv": (
+        node("QLinearConv", "x s z w t u s z"), 17,
+        {"x": np.ones((1, 1, 3), np.uint8), "s": np.array(1, "f4"), "z": np.array(0, np.uint8),
+         "w": np.ones((2, 1, 1), np.int8), "t": np.array([1, 3], "f4"), "u": np.zeros(2, np.int8)},
+        lambda y: y.shape != (1, 2, 3),
+    ),
+    "ConvTranspose_biases": (
+        node("ConvTranspose", "x w b", auto_pad="SAME_LOWER", group=2), 18,
+        {"x": np.zeros((1, 2, 2), "f4"), "w": np.ones((2, 1, 1), "f4"),
+         "b": np.array([1, 2], "f4")},
+        lambda y: y[0, 1, 0] != 2,
     ),
     "Unique_alone": (
         node("Unique", "x", sorted=0), 17, {"x": np.array([3, 1, 2])}, lambda y: y[0] != 3
@@ -176,6 +214,53 @@ def test_corners_are_those_of_a_length_that_is_an_integer(
     assert not np.allclose(evaluate.by_reference(made, {"": 19}, feed)[0], want)
 
 
+@pytest.mark.parametrize("axes", [[-2, -1], [3, 0]])
+def test_axes_are_those_of_the_result(axes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    made, feed = node("Unsqueeze", "x", axes=axes), {"x": ROW}
+    (want,), (found,) = (e(made, {"": 11}, feed) for e in (evaluate.by_ort, evaluate.by_reference))
+    assert found.shape == want.shape
+    monkeypatch.setattr(faults, "_in_order", lambda made, _: made)
+    with contextlib.suppress(Refused):
+        assert evaluate.by_reference(made, {"": 11}, feed)[0].shape != want.shape
+
+
+def test_regions_have_half_a_pixel_more_before_opset_16(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = node("RoiAlign", "x r i", output_height=2, output_width=2, sampling_ratio=2)
+    rng = np.random.default_rng(2)
+    feed = {"x": rng.random((1, 1, 5, 5), np.float32), "i": np.zeros(1, np.int64),
+            "r": np.array([[0.5, 1, 3, 4]], np.float32)}  # fmt: skip
+    (want,), (found,) = (e(made, {"": 10}, feed) for e in (evaluate.by_ort, evaluate.by_reference))
+    np.testing.assert_allclose(found, want, rtol=1e-5)
+    monkeypatch.setattr(faults, "half_pixel", lambda *_: None)
+    assert not np.allclose(evaluate.by_reference(made, {"": 10}, feed)[0], want)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("order", [0, 1])
+def test_places_are_those_of_the_whole_tensor(rank: int, order: int) -> None:
+    made = helper.make_node(
+        "MaxPool",
+        ["x"],
+        ["y", "i"],
+        kernel_shape=[2] * rank,
+        storage_order=order,
+        strides=[2] * rank,
+    )
+    feed = {"x": np.random.default_rng(3).random((2, 3, *[4] * rank), np.float32)}
+    want, found = (e(made, {"": 12}, feed) for e in (evaluate.by_ort, evaluate.by_reference))
+    np.testing.assert_array_equal(found[1], want[1])
+
+
+def test_places_of_dense_windows_are_not_the_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = helper.make_node("MaxPool", ["x"], ["y", "i"], kernel_shape=[2, 2])
+    feed = {"x": np.random.default_rng(3).random((2, 3, 4, 4), np.float32)}
+    (_, want) = evaluate.by_ort(made, {"": 17}, feed)
+    with pytest.raises(Refused, match="places"):
+        evaluate.by_reference(made, {"": 17}, feed)
+    monkeypatch.setattr(faults, "of_reference", lambda *_: "")
+    assert (evaluate.by_reference(made, {"": 17}, feed)[1] != want).any()
+
+
 @pytest.mark.parametrize("op", ["AveragePool", "LpPool", "MaxPool"])
 @pytest.mark.parametrize("side", ["SAME_UPPER", "SAME_LOWER"])
 def test_a_same_pool_has_as_many_windows_as_strides(op: str, side: str) -> None:
@@ -218,6 +303,20 @@ def test_the_mean_of_no_losses_is_undefined() -> None:
         made = node("NegativeLogLikelihoodLoss", "x t", reduction=reduction)
         values = {"x": np.zeros((2, 3, 0), np.float32), "t": np.zeros((2, 0), np.int64)}
         assert bool(faults.undefined(made, values)) == (reduction == "mean")
+
+
+def test_a_target_of_no_leaf_has_no_extreme() -> None:
+    made = helper.make_node(
+        "TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", n_targets=2,
+        aggregate_function="MIN", nodes_treeids=[0] * 3, nodes_nodeids=[0, 1, 2],
+        nodes_featureids=[0] * 3, nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
+        nodes_values=[0.5, 0, 0], nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0],
+        target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0], target_weights=[2.0, 3.0],
+    )  # fmt: skip
+    feed = {"x": np.zeros((1, 1), np.float32)}
+    assert evaluate.by_ort(made, OPSETS, feed)[0].tolist() == [[2, 0]]
+    with pytest.raises(Refused, match="no leaf"):
+        evaluate.by_reference(made, OPSETS, feed)
 
 
 def test_the_reference_stacks_numbers_as_a_column() -> None:

@@ -128,6 +128,29 @@ def test_judge_grants_what_a_sum_of_leaves_rounds_and_no_other_leaf() -> None:
     assert Judge(made, made.values).wrong({"v0": np.full_like(right, 15)})
 
 
+def test_judge_wants_the_elements_of_an_image_whose_scales_it_moves() -> None:
+    """A scale that is a little less than 3 would make 14 of 5, and any element be right."""
+    resize = helper.make_node("Resize", ["x", "", "s"], ["v0"], name="n0", mode="linear")
+    feed = {"x": np.array([[0.1, 0.7, -0.4, 0.2, 1.3]], "f4"), "s": np.array([1.0, 3.0], "f4")}
+    made = Graph([resize], {"": 19}, feed, {}, ["v0"])
+    made.values = evaluate.run([resize], made.opsets, made.inputs)
+    right = made.values["v0"]
+    assert not Judge(made, made.values).wrong({"v0": right * np.float32(1 + 1e-6)})
+    assert Judge(made, made.values).wrong({"v0": np.roll(right, 1)})
+
+
+def test_judge_grants_an_overflow_where_a_number_is_huge_and_nowhere_else() -> None:
+    x = np.array([1e30, np.inf, np.nan, 1], np.float32)
+    made = graph(("Neg", ["x"]), ("ReduceSumSquare", ["x"]), x=x.reshape(2, 2).T, opset=17)
+    made.outputs = ["v0"]
+    huge, inf, nan, one = made.values["v0"].T.reshape(-1)
+    for wrong in ([huge, 0, nan, one], [huge, inf, 0, one], [huge, inf, nan, np.nan]):
+        found = np.array(wrong, np.float32).reshape(2, 2).T
+        assert Judge(made, made.values).wrong({"v0": found})
+    far = graph(("Exp", ["x"]), x=np.array([1e30, 1], np.float32), opset=17)
+    assert Judge(far, far.values).wrong({"v0": np.array([np.inf, np.inf], np.float32)})
+
+
 def test_judge_sees_shape_and_type() -> None:
     made = graph(("Relu", ["x"]), x=X)
     assert "shape" in Judge(made, made.values).wrong({"v0": X.reshape(2, 2)}).text
@@ -135,7 +158,7 @@ def test_judge_sees_shape_and_type() -> None:
 
 
 def test_judge_goes_on_where_an_evaluator_is_wrong() -> None:
-    """onnx.reference has NaN for a LinearRegressor in f64, and no evaluator binarises that."""
+    """The reference has no LinearRegressor without intercepts, and no evaluator binarises f64."""
     weights = [1.7, -0.9, 1.4, 0.6, -0.7, -0.4, -0.1, 0.5, -0.4, 1.0, 2.9, -0.4]
     ml = {"domain": "ai.onnx.ml"}
     protos = [

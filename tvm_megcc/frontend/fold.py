@@ -137,9 +137,12 @@ def _has_nan(given: Mapping[str, Any], operands: Sequence[Array | None], v: int)
 
 
 def _has_unsorted_axes(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
-    """It inserts one axis after the other, where each number is of the result's axes."""
+    """It inserts one axis after the other, where each number is of the result's axes.
+
+    Of two from the end the first is counted before the second axis is there.
+    """
     axes = _numbers(given, operands, "axes", 1)
-    return axes != sorted(axes)
+    return axes != sorted(axes) or (v < 13 and len(axes) > 1 and min(axes) < 0)
 
 
 def _crops(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:

@@ -71,8 +71,22 @@ def refuse_types(node: onnx.NodeProto, operands: Sequence[onnx.TypeProto]) -> No
             f"{label(node)}: its input {k} is {names[0]} and may be {', '.join(names[1:])};"
             " correct the model"
         )
+    if domain == "com.microsoft":
+        _refuse_flags(node, operands)
 
 
+def _refuse_flags(node: onnx.NodeProto, operands: Sequence[onnx.TypeProto]) -> None:
+    """Raise for a bool in the place of a number, which TVM takes; there are no schemas here."""
+    for k, kind in enumerate(operands):
+        is_flag = (node.op_type, k) in _FLAGS
+        if not is_flag and kind.tensor_type.elem_type == onnx.TensorProto.BOOL:
+            raise InputError(
+                f"{label(node)}: its input {k} is bool and may be a number; correct the model"
+            )
+
+
+#: Operands of com.microsoft's operators that are bools.
+_FLAGS = {("QLinearWhere", 0)}
 _FLOAT = onnx.TensorProto.FLOAT
 _HALVES = {onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
 
