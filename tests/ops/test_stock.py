@@ -225,6 +225,20 @@ def unary() -> Iterator[Case]:
     yield case("Sign", [np.array([0, 1, 255], "uint8")])
 
 
+def shrunk_integers() -> Iterator[Case]:
+    """The edge and the bias of integers are real numbers, and may be none of theirs."""
+    rows = [(0.5, 0.0), (1.5, 0.0), (1.5, 1.5), (-1.5, 1.0), (1.0, 0.5), (-300.0, 2.0), (INF, 1.0)]
+    for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
+        x = np.array([0, 1, 2, 3, 5, 100, *([-1, -2, -3, -100] if dtype[0] == "i" else [])], dtype)
+        for lambd, bias in rows:
+            real = x.astype("f8")
+            moved = np.where(real > lambd, real - bias, 0)
+            want = np.where(real < -lambd, real + bias, moved)
+            # Of what is negative, low bits: C casts no negative real to an unsigned type.
+            wants = [want.astype("i8").astype(dtype)]
+            yield case("Shrink", [x], lambd=lambd, bias=bias, wants=wants)
+
+
 def bits() -> Iterator[Case]:
     for dtype in ("uint8", "uint32", "uint64"):
         x = np.array([1, 2, 255, 128], dtype)
@@ -291,7 +305,7 @@ def grids() -> Iterator[Case]:
 
 
 CASES: list[Callable[[], Iterator[Case]]] = [
-    mod, regions, blocks, pools, topk, resizes, normalisations, positions, unary, bits, casts,
+    mod, regions, blocks, pools, topk, resizes, normalisations, positions, unary, shrunk_integers, bits, casts,
     quantised, grids,
 ]  # fmt: skip
 
