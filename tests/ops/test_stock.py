@@ -239,6 +239,16 @@ def shrunk_integers() -> Iterator[Case]:
             yield case("Shrink", [x], lambd=lambd, bias=bias, wants=wants)
 
 
+def powers() -> Iterator[Case]:
+    """Exponents that f32 would round: to even ones, or to whole ones."""
+    x = np.array([1, -1, -2.5, 2.5, 0.999999, -0.999999, -0.0, -INF, NAN], F32)
+    exponents = [(2**24 + 1, t) for t in ("int32", "uint32", "int64", "uint64", "float64")]
+    exponents += [(-(2**24) - 1, "int64"), (3 + 1e-11, "float64"), (0.1, "float64"), (3, "int64")]
+    for exponent, dtype in exponents:
+        for make in (np.asarray, Weight):
+            yield case("Pow", [x, make(np.asarray(exponent, dtype))])
+
+
 def bits() -> Iterator[Case]:
     for dtype in ("uint8", "uint32", "uint64"):
         x = np.array([1, 2, 255, 128], dtype)
@@ -305,8 +315,8 @@ def grids() -> Iterator[Case]:
 
 
 CASES: list[Callable[[], Iterator[Case]]] = [
-    mod, regions, blocks, pools, topk, resizes, normalisations, positions, unary, shrunk_integers, bits, casts,
-    quantised, grids,
+    mod, regions, blocks, pools, topk, resizes, normalisations, positions, unary, shrunk_integers,
+    powers, bits, casts, quantised, grids,
 ]  # fmt: skip
 
 
