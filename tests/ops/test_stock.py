@@ -249,6 +249,18 @@ def powers() -> Iterator[Case]:
             yield case("Pow", [x, make(np.asarray(exponent, dtype))])
 
 
+def clips() -> Iterator[Case]:
+    """The largest finite number is a bound like any other: what is infinite becomes it."""
+    for dtype in ("float32", "float64", "float16"):
+        last = np.finfo(dtype).max
+        x = np.array([0, -0.0, 1, -1, last, -last, INF, -INF, NAN], dtype)
+        for low, high in ((-last, last), (0, last), (-last, -INF), (INF, last)):
+            bounds = [Weight(v, dtype) for v in (low, high)]
+            yield case("Clip", [x, *bounds], wants=[np.minimum(np.maximum(x, low), high)])
+    for attrs in ({}, {"min": 0.0}, {"max": 3.0}):
+        yield case("Clip", [SPECIAL], 9, **attrs)
+
+
 def bits() -> Iterator[Case]:
     for dtype in ("uint8", "uint32", "uint64"):
         x = np.array([1, 2, 255, 128], dtype)
@@ -316,7 +328,7 @@ def grids() -> Iterator[Case]:
 
 CASES: list[Callable[[], Iterator[Case]]] = [
     mod, regions, blocks, pools, topk, resizes, normalisations, positions, unary, shrunk_integers,
-    powers, bits, casts, quantised, grids,
+    powers, clips, bits, casts, quantised, grids,
 ]  # fmt: skip
 
 
