@@ -76,6 +76,10 @@ def regions() -> Iterator[Case]:
     boxes = np.array([[0, 0, 0, 8, 6], [1, 2, 2, 5, 4], [0, 1, 1, 3, 3]], F32)
     yield case("MaxRoiPool", [x, boxes], pooled_shape=[2, 2])
     yield case("MaxRoiPool", [x, boxes], pooled_shape=[3, 2], spatial_scale=0.5)
+    # Halves are rounded away from 0, on both sides of it, and what is just below one is not.
+    near = np.array([[0, -3, -1, 5, 3], [0, -1, -5, 3, 1], [0, 0.49999997, 0, 2, 2]], F32)
+    for scale in (1.0, 0.5):
+        yield case("MaxRoiPool", [x, near], pooled_shape=[4, 3], spatial_scale=scale)
 
 
 def blocks() -> Iterator[Case]:
