@@ -147,3 +147,24 @@ def test_trees(tmp_path):
     double = trees("class", "ids", 3) | dict(classlabels_int64s=[0, 5, 7])
     cases += [ml("TreeEnsembleClassifier", [rand(6, 4, dtype="float64")], 3, 2, **double)]
     check_together(cases, tmp_path)
+
+
+def test_numbers_that_no_f32_has(tmp_path):
+    """f64 beside an offset, a weight or a threshold of f32; integers beside a threshold."""
+    far, other = 1e9 + 1, 2.0**24 + 1
+    cases = [
+        replace(ml("Scaler", [np.array([[far]])], offset=[1e9], scale=[2.0]),
+                want=[np.full((1, 1), 2, "float32")])
+    ]  # fmt: skip
+    cases += [replace(ml("LinearRegressor", [np.array([[far, 1e9]])], coefficients=[1.0, -1.0]),
+                      want=[np.ones((1, 1), "float32")])]  # fmt: skip
+    for dtype, values in {
+        "float64": [other, 1 + 1e-12],
+        "int32": [other],
+        "int64": [other],
+    }.items():
+        x = np.array([[*values, *(np.floor(v) - 1 for v in values)]], dtype)
+        for limit in (2.0**24, 1.0, 0.5, -1e30, 1e30, float("inf"), float("nan")):
+            above = (x > np.float64(limit)).astype(dtype)
+            cases += [replace(ml("Binarizer", [x], threshold=limit), want=[above])]
+    check_together(cases, tmp_path)

@@ -76,6 +76,10 @@ def regions() -> Iterator[Case]:
     boxes = np.array([[0, 0, 0, 8, 6], [1, 2, 2, 5, 4], [0, 1, 1, 3, 3]], F32)
     yield case("MaxRoiPool", [x, boxes], pooled_shape=[2, 2])
     yield case("MaxRoiPool", [x, boxes], pooled_shape=[3, 2], spatial_scale=0.5)
+    # Halves are rounded away from 0, on both sides of it, and what is just below one is not.
+    near = np.array([[0, -3, -1, 5, 3], [0, -1, -5, 3, 1], [0, 0.49999997, 0, 2, 2]], F32)
+    for scale in (1.0, 0.5):
+        yield case("MaxRoiPool", [x, near], pooled_shape=[4, 3], spatial_scale=scale)
 
 
 def blocks() -> Iterator[Case]:
@@ -225,6 +229,42 @@ def unary() -> Iterator[Case]:
     yield case("Sign", [np.array([0, 1, 255], "uint8")])
 
 
+def shrunk_integers() -> Iterator[Case]:
+    """The edge and the bias of integers are real numbers, and may be none of theirs."""
+    rows = [(0.5, 0.0), (1.5, 0.0), (1.5, 1.5), (-1.5, 1.0), (1.0, 0.5), (-300.0, 2.0), (INF, 1.0)]
+    for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
+        x = np.array([0, 1, 2, 3, 5, 100, *([-1, -2, -3, -100] if dtype[0] == "i" else [])], dtype)
+        for lambd, bias in rows:
+            real = x.astype("f8")
+            moved = np.where(real > lambd, real - bias, 0)
+            want = np.where(real < -lambd, real + bias, moved)
+            # Of what is negative, low bits: C casts no negative real to an unsigned type.
+            wants = [want.astype("i8").astype(dtype)]
+            yield case("Shrink", [x], lambd=lambd, bias=bias, wants=wants)
+
+
+def powers() -> Iterator[Case]:
+    """Exponents that f32 would round: to even ones, or to whole ones."""
+    x = np.array([1, -1, -2.5, 2.5, 0.999999, -0.999999, -0.0, -INF, NAN], F32)
+    exponents = [(2**24 + 1, t) for t in ("int32", "uint32", "int64", "uint64", "float64")]
+    exponents += [(-(2**24) - 1, "int64"), (3 + 1e-11, "float64"), (0.1, "float64"), (3, "int64")]
+    for exponent, dtype in exponents:
+        for make in (np.asarray, Weight):
+            yield case("Pow", [x, make(np.asarray(exponent, dtype))])
+
+
+def clips() -> Iterator[Case]:
+    """The largest finite number is a bound like any other: what is infinite becomes it."""
+    for dtype in ("float32", "float64", "float16"):
+        last = np.finfo(dtype).max
+        x = np.array([0, -0.0, 1, -1, last, -last, INF, -INF, NAN], dtype)
+        for low, high in ((-last, last), (0, last), (-last, -INF), (INF, last)):
+            bounds = [Weight(v, dtype) for v in (low, high)]
+            yield case("Clip", [x, *bounds], wants=[np.minimum(np.maximum(x, low), high)])
+    for attrs in ({}, {"min": 0.0}, {"max": 3.0}):
+        yield case("Clip", [SPECIAL], 9, **attrs)
+
+
 def bits() -> Iterator[Case]:
     for dtype in ("uint8", "uint32", "uint64"):
         x = np.array([1, 2, 255, 128], dtype)
@@ -291,8 +331,8 @@ def grids() -> Iterator[Case]:
 
 
 CASES: list[Callable[[], Iterator[Case]]] = [
-    mod, regions, blocks, pools, topk, resizes, normalisations, positions, unary, bits, casts,
-    quantised, grids,
+    mod, regions, blocks, pools, topk, resizes, normalisations, positions, unary, shrunk_integers,
+    powers, clips, bits, casts, quantised, grids,
 ]  # fmt: skip
 
 

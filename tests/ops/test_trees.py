@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from onnx import numpy_helper
 
-from tests.ops.cases import check_node, rand
+from tests.ops.cases import check_node, node_model, rand
+from tvm_megcc.errors import MegccError
+from tvm_megcc.frontend import from_onnx
 
 
 def trees(prefix, ids, columns, seed=0, count=3):
@@ -48,3 +51,50 @@ def test_regressor(aggregate):
     attrs = trees("target", "ids", 2)
     attrs |= {"n_targets": 2, "aggregate_function": aggregate, "base_values": [0.5, -0.5]}
     check_node("TreeEnsembleRegressor", [rand(6, 4)], domain="ai.onnx.ml", **attrs)
+
+
+def stump(**changed):
+    """Attributes of one tree of one level, in which node 3 is reached by none."""
+    attrs = dict(
+        nodes_treeids=[0] * 4, nodes_nodeids=[0, 1, 2, 3], nodes_featureids=[1, 0, 0, 0],
+        nodes_values=[0.5, 0.0, 0.0, 0.0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF", "LEAF"],
+        nodes_truenodeids=[1, 0, 0, 0], nodes_falsenodeids=[2, 0, 0, 0], n_targets=1,
+        target_treeids=[0, 0, 0], target_nodeids=[1, 2, 3], target_ids=[0, 0, 0],
+        target_weights=[1.0, 2.0, 4.0],
+    )  # fmt: skip
+    return attrs | changed
+
+
+def test_a_leaf_that_no_node_leads_to():
+    check_node("TreeEnsembleRegressor", [rand(6, 4)], domain="ai.onnx.ml", **stump())
+
+
+@pytest.mark.parametrize(
+    ("changed", "fact"),
+    [({"nodes_truenodeids": [0, 0, 0, 0], "nodes_modes": ["BRANCH_LEQ"] + ["BRANCH_LT"] * 3},
+      "leads back to itself"),
+     ({"nodes_featureids": [-1, 0, 0, 0]}, "feature -1 of 4"),
+     ({"nodes_featureids": [4, 0, 0, 0]}, "feature 4 of 4")],
+)  # fmt: skip
+def test_trees_that_are_none(changed, fact):
+    proto, _ = node_model(
+        "TreeEnsembleRegressor", [rand(6, 4)], 17, domain="ai.onnx.ml", **stump(**changed)
+    )
+    with pytest.raises(MegccError, match=fact):
+        from_onnx(proto)
+
+
+def test_trees_of_opset_5_that_have_no_leaf():
+    def tensor(values, dtype="f4"):
+        return numpy_helper.from_array(np.array(values, dtype), "")
+
+    attrs = dict(
+        n_targets=1, tree_roots=[0], nodes_modes=tensor([0, 0], "u1"), nodes_featureids=[0, 0],
+        nodes_splits=tensor([0.5, 0.2]), nodes_truenodeids=[1, 0], nodes_trueleafs=[0, 0],
+        nodes_falsenodeids=[0, 0], nodes_falseleafs=[1, 1], leaf_targetids=[0],
+        leaf_weights=tensor([1.0]),
+    )  # fmt: skip
+    proto, _ = node_model("TreeEnsemble", [rand(6, 1)], 17, domain="ai.onnx.ml", **attrs)
+    proto.opset_import[1].version = 5
+    with pytest.raises(MegccError, match="leads back to itself"):
+        from_onnx(proto)

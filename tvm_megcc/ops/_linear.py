@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 from tvm import relax
 
-from ._context import Attrs, Context
+from ._context import Attrs, Context, expr_dtype
 from ._inputs import Inputs
 from ._scores import as_real
 
 
-def linear(ctx: Context, inputs: Inputs, attrs: Attrs, targets: int | None) -> relax.Expr:
-    """``[rows, targets]`` scores; without `targets` there are as many as intercepts."""
-    data = ctx.as_f32(as_real(ctx, inputs[0]))
+def linear(
+    ctx: Context, inputs: Inputs, attrs: Attrs, targets: int | None, dtype: str = "float32"
+) -> relax.Expr:
+    """``[rows, targets]`` scores in `dtype`; without `targets` there are as many as intercepts."""
+    data = as_real(ctx, inputs[0])
+    data = data if expr_dtype(data) == dtype else ctx.as_f32(data)
     weights = np.array(attrs["coefficients"], np.float32)
     intercepts = attrs.get("intercepts") or []
     if targets is None:
@@ -20,8 +23,8 @@ def linear(ctx: Context, inputs: Inputs, attrs: Attrs, targets: int | None) -> r
     weights = weights.reshape(targets, -1)
     wanted = [*ctx.shape(data)[:-1], weights.shape[1]]
     data = ctx.agreeing(data, wanted, "its coefficients")
-    matrix = ctx.const(weights.T, "float32")
+    matrix = ctx.const(weights.T, dtype)
     scores = ctx.emit(relax.op.matmul(data, matrix))
     if not intercepts:
         return scores
-    return ctx.emit(relax.op.add(scores, ctx.const(np.array(intercepts), "float32")))
+    return ctx.emit(relax.op.add(scores, ctx.const(np.array(intercepts), dtype)))

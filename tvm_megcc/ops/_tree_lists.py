@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ._context import Attrs, Context
-from ._trees import MODES, Forest
+from ._trees import CYCLE, MODES, Forest
 
 
 def forest(ctx: Context, attrs: Attrs, prefix: str, ids: str) -> Forest:
@@ -38,7 +38,14 @@ def forest(ctx: Context, attrs: Attrs, prefix: str, ids: str) -> Forest:
             no = index[tree, attrs["nodes_falsenodeids"][i]]
             children |= {yes, no}
             result.branch(i, modes[i], bool(missing[i]), yes, no)
-    result.roots = [i for i in range(len(keys)) if i not in children]
+    # Of several nodes of a tree that none leads to, the first one: the others are never reached.
+    roots: dict[int, int] = {}
+    for i, (tree, _) in enumerate(keys):
+        if i not in children:
+            roots.setdefault(tree, i)
+    result.roots = list(roots.values())
+    if len(roots) != len({tree for tree, _ in keys}):
+        raise ctx.ill_typed(CYCLE)
     return result
 
 

@@ -27,6 +27,9 @@ MODES = {
     "BRANCH_NEQ": (True, False, True, True),
 }
 
+#: What is wrong with a tree in which a walk does not end.
+CYCLE = "has a tree with a node that leads back to itself"
+
 #: For a target that no leaf votes for, in a sum, a minimum and a maximum.
 _MOST = float(np.finfo(np.float32).max)
 _NOTHING = {"SUM": 0.0, "AVERAGE": 0.0, "MIN": _MOST, "MAX": -_MOST}
@@ -58,14 +61,15 @@ class Forest:
         taken = (less, equal, greater, nan or missing)
         self.successors[number] = [yes if outcome else no for outcome in taken]
 
-    def depth(self) -> int:
-        """Steps from a root to the deepest leaf."""
-        level, depth = set(self.roots), 0
-        while True:
-            level = {j for i in level for j in self.successors[i] if j != i}
-            if not level:
+    def depth(self) -> int | None:
+        """Steps from a root to the deepest leaf; None where a node leads back to itself."""
+        level = set(self.roots)
+        for depth in range(len(self.features)):
+            inner = [self.successors[i] for i in level if self.successors[i] != [i] * 4]
+            if not inner:
                 return depth
-            depth += 1
+            level = set().union(*inner)
+        return None
 
     def _added(self, feature: int, threshold: float, votes: list[tuple[int, float]]) -> int:
         self.features.append(feature)
@@ -86,16 +90,20 @@ def scores(
     """``[rows, outputs]``: the leaves' votes, aggregated over the trees, plus the base values."""
     op, dtype = relax.op, expr_dtype(data)
     rows, columns = ctx.shape(data)
-    if max(trees.features) >= ctx.static([columns])[0]:
-        raise ctx.ill_typed(f"has feature {max(trees.features)} of {columns}")
+    wrong = [f for f in trees.features if not 0 <= f < ctx.static([columns])[0]]
+    if wrong:
+        raise ctx.ill_typed(f"has feature {max(wrong)} of {columns}")
     if aggregate not in _NOTHING:
         raise ctx.unsupported(f"aggregate_function '{aggregate}'", f"use {', '.join(_NOTHING)}")
+    depth = trees.depth()
+    if depth is None:
+        raise ctx.ill_typed(CYCLE)
     at = op.broadcast_to(
         ctx.const(np.array(trees.roots)[None], "int64"), ctx.prims([rows, len(trees.roots)])
     )
     at = ctx.emit(at)
     features, successors = np.array(trees.features), np.array(trees.successors).reshape(-1)
-    for _ in range(trees.depth()):
+    for _ in range(depth):
         value = ctx.emit(op.gather_elements(data, _lookup(ctx, features, at, "int64"), 1))
         threshold = _lookup(ctx, np.array(trees.thresholds), at, dtype)
         outcome = _outcome(ctx, value, threshold)

@@ -8,11 +8,12 @@ from ._scores import transformed
 
 
 class LinearRegressor(OnnxOp):
-    """``x @ coefficients.T + intercepts``."""
+    """``x @ coefficients.T + intercepts``; of f64 in f64, rounded at the end."""
 
     name = "LinearRegressor"
     domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        scores = linear(ctx, inputs, attrs, attrs.get("targets", 1))
-        return transformed(ctx, scores, attrs.get("post_transform", "NONE"))
+        dtype = "float64" if inputs.dtype(0) == "float64" else "float32"
+        scores = linear(ctx, inputs, attrs, attrs.get("targets", 1), dtype)
+        return ctx.as_f32(transformed(ctx, scores, attrs.get("post_transform", "NONE")))

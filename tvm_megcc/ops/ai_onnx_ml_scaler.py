@@ -9,16 +9,15 @@ from . import Attrs, Context, Inputs, OnnxOp, Result
 
 
 class Scaler(OnnxOp):
-    """``(x - offset) * scale`` in f32, each one number or one for each column."""
+    """``(x - offset) * scale``, each one number or one for each column; in f32, of f64 in f64."""
 
     name = "Scaler"
     domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        x = ctx.as_f32(inputs[0])
-        if attrs.get("offset"):
-            offset = ctx.const(np.array(attrs["offset"]), "float32")
-            x = ctx.emit(relax.op.subtract(x, offset))
-        if attrs.get("scale"):
-            x = ctx.emit(relax.op.multiply(x, ctx.const(np.array(attrs["scale"]), "float32")))
-        return x
+        dtype = "float64" if inputs.dtype(0) == "float64" else "float32"
+        x = inputs[0] if inputs.dtype(0) == dtype else ctx.as_f32(inputs[0])
+        for function, name in ((relax.op.subtract, "offset"), (relax.op.multiply, "scale")):
+            if attrs.get(name):
+                x = ctx.emit(function(x, ctx.const(np.array(attrs[name]), dtype)))
+        return ctx.as_f32(x)

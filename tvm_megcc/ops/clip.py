@@ -14,6 +14,10 @@ from ._arithmetic import Known, dtype_of, mapped, maximum, minimum, single
 from ._shapes import scalar
 from ._sizes import Item, Real
 
+_LARGEST = float(np.finfo(np.float32).max)
+#: Of the attributes, until opset 10.
+_DEFAULTS = {"min": -_LARGEST, "max": _LARGEST}
+
 
 class Clip(OnnxOp):
     """``clip`` with constant bounds, ``nn.relu`` for a lone lower bound of 0, else max and min."""
@@ -34,7 +38,7 @@ class Clip(OnnxOp):
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         data, dtype = inputs[0], inputs.dtype(0)
-        low, high = _bound(inputs, attrs, 1, "min"), _bound(inputs, attrs, 2, "max")
+        low, high = (_bound(ctx, inputs, attrs, k, name) for k, name in ((1, "min"), (2, "max")))
         if low is not None and high is not None:
             # ONNX: where the bounds cross, everything is the upper one.
             return clip(ctx, data, min(low, high), high)
@@ -52,13 +56,16 @@ class Clip(OnnxOp):
         return data
 
 
-def _bound(inputs: Inputs, attrs: Attrs, index: int, name: str) -> Any:
-    """A bound that is known and bounds: neither NaN nor an infinity (or the dtype's last)."""
+def _bound(ctx: Context, inputs: Inputs, attrs: Attrs, index: int, name: str) -> Any:
+    """A bound that is known and bounds: neither NaN nor an infinity.
+
+    The largest finite number does bound: what is infinite becomes it. Until opset 10 that of f32 is
+    the default.
+    """
     known = inputs.known(index)
     value = known.reshape(-1)[0].item() if known is not None else attrs.get(name)
-    dtype = inputs.dtype(0)
-    if value is None or "float" not in dtype or dtype == "bfloat16":
+    if value is None and 6 <= ctx.opset < 11:
+        value = _DEFAULTS[name]
+    if value is None or "float" not in inputs.dtype(0):
         return value
-    last = float(np.finfo(dtype).max)
-    beyond = value <= -last if name == "min" else value >= last
-    return None if np.isnan(value) or beyond else value
+    return None if np.isnan(value) or value == (-np.inf if name == "min" else np.inf) else value

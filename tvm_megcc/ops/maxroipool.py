@@ -6,6 +6,7 @@ from tvm import relax
 
 from ..dims import compare
 from . import Attrs, Context, Inputs, Result
+from ._context import expr_dtype
 from ._indexing import in_bounds
 from ._stock import StockOp
 
@@ -21,7 +22,22 @@ class MaxRoiPool(StockOp):
         rois = ctx.cast(inputs[1], [inputs.shape(1)[0], 5])
         column = ctx.emit(relax.op.strided_slice(rois, [1], [0], [1]))
         holds = in_bounds(ctx, column, 0, inputs.shape(0)[0] - 1)
-        inputs = inputs.replaced(1, ctx.checked(rois, holds))
+        rois = _in_pixels(ctx, ctx.checked(rois, holds), attrs.get("spatial_scale", 1.0))
+        inputs = inputs.replaced(1, rois)
         for axis in (2, 3):  # of nothing there is no largest element
             inputs = inputs.replaced(0, ctx.at_least(inputs[0], axis, 1))
-        return super().convert(ctx, inputs, attrs)
+        return super().convert(ctx, inputs, {**attrs, "spatial_scale": 1.0})
+
+
+def _in_pixels(ctx: Context, rois: relax.Expr, scale: float) -> relax.Expr:
+    """The regions in whole pixels, halves away from 0: TVM rounds those below 0 up."""
+    op, dtype = relax.op, expr_dtype(rois)
+    scaled = ctx.emit(op.multiply(rois, ctx.const(scale, dtype)))
+    whole = ctx.emit(op.trunc(scaled))
+    part = ctx.emit(op.subtract(scaled, whole))
+    half, zero = ctx.const(0.5, dtype), ctx.const(0, dtype)
+    up = op.where(op.less_equal(half, part), ctx.const(1, dtype), zero)
+    down = op.where(op.less_equal(part, op.negative(half)), ctx.const(-1, dtype), zero)
+    rounded = ctx.emit(op.add(whole, ctx.emit(op.add(up, down))))
+    is_image = ctx.const([[True, False, False, False, False]], "bool")
+    return ctx.emit(op.where(is_image, rois, rounded))

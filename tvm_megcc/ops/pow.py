@@ -7,6 +7,7 @@ from functools import reduce
 from operator import mul
 from typing import Any
 
+import numpy as np
 from tvm import relax
 
 from ..dims import Dim
@@ -15,6 +16,9 @@ from ._arithmetic import Known, elementwise
 from ._elementwise import Binary
 from ._powers import whole_power
 from ._sizes import Item, NotShapes, Real
+
+#: Types each of whose numbers is an f32.
+_SMALL = ("int8", "uint8", "int16", "uint16", "float16", "bfloat16", "float32")
 
 
 class Pow(Binary):
@@ -51,12 +55,27 @@ class Pow(Binary):
         exponents = self._second(ctx, inputs, attrs)
         if "int" in dtype and "int" in inputs.dtype(1):
             return whole_power(ctx, base, exponents)
-        if inputs.dtype(1) != dtype and "float" in dtype:
-            exponents = relax.op.astype(exponents, dtype)
-        elif inputs.dtype(1) != dtype:
-            # A real power of integers, cut to an integer.
-            real = relax.op.power(
-                relax.op.astype(base, "float64"), relax.op.astype(exponents, "float64")
-            )
-            return relax.op.astype(real, dtype)
-        return relax.op.power(base, exponents)
+        if inputs.dtype(1) == dtype:
+            return relax.op.power(base, exponents)
+        if "float" in dtype and _is_exact(known, inputs.dtype(1), dtype):
+            return relax.op.power(base, relax.op.astype(exponents, dtype))
+        # The real power, rounded or cut to the type of the base: an exponent that is rounded first
+        # may be even instead of odd, or whole.
+        real = relax.op.power(
+            relax.op.astype(base, "float64"), relax.op.astype(exponents, "float64")
+        )
+        return relax.op.astype(real, dtype)
+
+
+def _is_exact(known: np.ndarray | None, exponent: str, dtype: str) -> bool:
+    """Whether exponents of another type are numbers of the float type `dtype`, too.
+
+    In f64 they are computed with in any case, by ONNX Runtime and NumPy as well.
+    """
+    if dtype == "float64" or exponent in _SMALL:
+        return True
+    if known is None:
+        return False
+    with np.errstate(over="ignore"):
+        rounded = known.astype(dtype).astype("float64")
+    return np.array_equal(rounded, known.astype("float64"), equal_nan=True)
