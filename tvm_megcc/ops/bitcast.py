@@ -12,6 +12,7 @@ from tvm_megcc.relax_tools.calls import op_name
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._context import expr_dtype
+from ._stored import storage
 
 
 class BitCast(OnnxOp):
@@ -22,6 +23,8 @@ class BitCast(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         wanted = helper.tensor_dtype_to_np_dtype(attrs["to"])
         x, target = inputs[0], str(wanted)
+        if storage(target):
+            raise ctx.unsupported(f"bits as {target}", "use a type that is computed with")
         if np.dtype(wanted).itemsize == 2 and expr_dtype(x) == "float32":
             x = _half(ctx, x)
         have = expr_dtype(x)
