@@ -65,6 +65,12 @@ def test_what_the_reference_misreads_is_left_to_the_converter(op, opset, attrs, 
     assert (found is not None) == folds
 
 
+@pytest.mark.parametrize(("step", "folds"), [(0.1, True), (np.inf, False), (-np.inf, False)])
+def test_an_endless_step_is_left_to_the_converter(step, folds):
+    found = folded("Range", *(np.array(v, np.float32) for v in (0, 3, step)))
+    assert (found is not None) == folds
+
+
 X = np.arange(1, 9, dtype=np.float32).reshape(1, 2, 4)
 NAN = np.where(X == 2, np.float32(np.nan), X)
 MISREAD = {

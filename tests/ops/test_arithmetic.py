@@ -154,7 +154,10 @@ def test_gemm(flags, known):
      ("ijk,ik->j", [(2, 3, 4), (2, 4)]),
      # One of a letter's dims is 1.
      ("ij,jk->ik", [(2, 1), (3, 4)]), ("ij,j->i", [(2, 3), (1,)]), ("ii,i->i", [(3, 3), (1,)]),
-     ("ij,ij,jk->ik", [(2, 1), (1, 3), (3, 2)])],
+     ("ij,ij,jk->ik", [(2, 1), (1, 3), (3, 2)]),
+     # An implied output begins with the axes of the ellipses.
+     ("...ij,...jk", [(2, 3, 4), (2, 4, 5)]), ("...ii", [(2, 3, 3)]),
+     ("b...,...a", [(3, 2), (2, 4)])],
 )  # fmt: skip
 def test_einsum(equation, shapes):
     operands = [rand(*shape, seed=i) for i, shape in enumerate(shapes)]

@@ -6,7 +6,7 @@ from onnx.reference import ReferenceEvaluator
 
 from tests.frontend.running import assert_close, run
 from tests.ops.cases import Weight, check_node, node_model, rand
-from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.errors import MegccError, UnsupportedError
 from tvm_megcc.frontend import from_onnx
 
 
@@ -134,6 +134,13 @@ def test_onehot(axis, values):
     pair = Weight(pair) if values == "known" else pair
     indices = np.array([[0, 3, -1], [9, 2, -9]], np.int64)
     check_node("OneHot", [indices, Weight(4, "int64"), pair], 11, axis=axis)
+
+
+@pytest.mark.parametrize("depth", [0, -3])
+def test_onehot_of_no_depth(depth):
+    operands = [np.array([0, 1, 2]), Weight(np.array(depth)), np.array([0, 1], np.float32)]
+    with pytest.raises(MegccError, match=f"OneHot '.*': .*depth.* {depth}.*; "):
+        from_onnx(node_model("OneHot", operands, 11)[0])
 
 
 @pytest.mark.parametrize("lengths", [[4, 4, 4], [1, 4, 2]])

@@ -42,6 +42,14 @@ def test_range(dtype: str, tmp_path: Path) -> None:
     check(range_of(dtype), tmp_path, *limits(dtype, *rows))
 
 
+@pytest.mark.parametrize("step", [2.0**-13, np.inf])
+def test_range_by_a_known_step_that_is_no_fraction(step: float, tmp_path: Path) -> None:
+    known = [numpy_helper.from_array(np.array(v, "f4"), k) for k, v in (("a", 0), ("c", step))]
+    node = helper.make_node("Range", ["a", "b", "c"], ["y"])
+    proto = model([node], [("b", 1, [])], [("y", 1)], known)
+    check(proto, tmp_path, {"b": np.array(2.0**-9, "f4")})
+
+
 NAN, INF = np.nan, np.inf
 
 

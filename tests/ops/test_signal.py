@@ -5,6 +5,8 @@ import pytest
 
 from tests.ops.cases import Weight, rand
 from tests.ops.together import Case, Open, check_together
+from tvm_megcc.errors import MegccError
+from tvm_megcc.frontend import from_onnx
 
 
 def whole(value):
@@ -106,7 +108,29 @@ def test_tfidfvectorizer(tmp_path):
     shared = dict(pool_int64s=[5, 6, 7, 8, 6, 7, 8], ngram_counts=[0, 1],
                   ngram_indexes=[0, 2, 2, 0])  # fmt: skip
     cases += [count(rows, pool=shared), count(rows[:, :1], skip=2)]
+    # The i-th weight is that of the i-th n-gram, wherever its count stands.
+    turned = {**POOL, "ngram_indexes": [3, 2, 6, 1, 0, 5, 4]}
+    cases += [count(rows, mode, 1, 2, 5, turned, weights=weights) for mode in ("IDF", "TFIDF")]
+    cases += [count(rows, "TFIDF", pool=shared, weights=[2.0, 3.0, 5.0, 7.0]),
+              count(rows, "IDF", pool=shared, weights=[2.0, 3.0, 3.0, 2.0])]  # fmt: skip
     check_together(cases, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("attrs", "words"),
+    [
+        (dict(mode="IDF", weights=[2.0, 3.0, 5.0, 7.0]), "several weights"),
+        (dict(mode="IDF", weights=[2.0, 3.0]), "2 weights for 4 n-grams"),
+        (dict(ngram_indexes=[0, -1, 2, 1]), "no places"),
+    ],
+)
+def test_tfidfvectorizer_refused(attrs, words):
+    given = dict(mode="TF", min_gram_length=1, max_gram_length=2, max_skip_count=0,
+                 pool_int64s=[5, 6, 7, 8, 6, 7, 8], ngram_counts=[0, 1],
+                 ngram_indexes=[0, 2, 2, 0])  # fmt: skip
+    model, _ = Case("TfIdfVectorizer", [TEXT], {**given, **attrs}, 9).model()
+    with pytest.raises(MegccError, match=rf"^TfIdfVectorizer 'node': .*{words}.*; "):
+        from_onnx(model)
 
 
 def test_windows(tmp_path):

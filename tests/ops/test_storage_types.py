@@ -129,6 +129,30 @@ def test_casts_of_every_code(arch, tmp_path):
         np.testing.assert_array_equal(*signs, err_msg=f"{name}: signs of zeros")
 
 
+@pytest.mark.parametrize("read", [False, True])
+def test_pad_fills_in_the_value(tmp_path, read):
+    """A fill value that is known is the number that it says, not its code."""
+    rows = [*FLOATS, *INTEGERS]
+    nodes, inputs, outputs, weights = [], [], [], []
+    pads, feeds = np.array([1, 0, 2, 0]), {}
+    for row in rows:
+        fill = np.array(1, np.float32).astype(dtypes.numpy_dtype(row.name))
+        weights.append(onnx.numpy_helper.from_array(fill, f"fill_{row.name}"))
+        operands = [f"x_{row.name}", "pads", f"fill_{row.name}"]
+        nodes.append(helper.make_node("Pad", operands, [f"y_{row.name}"]))
+        inputs.append((f"x_{row.name}", row.onnx, [3, 3]))
+        outputs.append((f"y_{row.name}", row.onnx))
+        feeds[operands[0]] = np.tile(codes(row)[:3], (3, 1))
+    if read:
+        inputs, feeds = [*inputs, ("pads", TensorProto.INT64, [4])], {**feeds, "pads": pads}
+    else:
+        weights.append(onnx.numpy_helper.from_array(pads, "pads"))
+    found = runner(model(nodes, inputs, outputs, weights, opset=25), tmp_path)(feeds)
+    for row in rows:
+        want = np.pad(value(feeds[f"x_{row.name}"]), [(1, 2), (0, 0)], constant_values=1)
+        np.testing.assert_array_equal(value(found[f"y_{row.name}"]), want, err_msg=row.name)
+
+
 def test_moved_values_keep_their_type(tmp_path):
     """Operators that only move elements carry storage types, constants of them included."""
     f8, i4 = dtypes.of("f8e5m2"), dtypes.of("i4")

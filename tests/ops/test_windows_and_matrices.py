@@ -205,3 +205,22 @@ def test_widths_that_differ_are_refused() -> None:
     proto = model([node], [("x", T.FLOAT, [2])], [("y", T.INT64)], opset=26)
     with pytest.raises(UnsupportedError, match="BitCast 'bits': float32 as int64"):
         frontend.from_onnx(proto)
+
+
+@pytest.mark.parametrize(
+    ("node", "ports", "opset", "words"),
+    [
+        (helper.make_node("BitCast", ["x"], ["y"], name="n", to=T.FLOAT8E4M3FN),
+         [("x", T.UINT8, [2])], 26, "float8_e4m3fn"),
+        (helper.make_node("TensorScatter", ["x", "u"], ["y"], name="n", axis=0),
+         [("x", T.FLOAT, [2, 4, 3]), ("u", T.FLOAT, [2, 4, 3])], 24, "axis is 0"),
+        (helper.make_node("Col2Im", ["x", "image", "block"], ["y"], name="n"),
+         [("x", T.BOOL, [1, 4, 4])], 18, "sums of bools"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_says_why(node, ports, opset, words) -> None:
+    sizes = {"image": ints(3, 3), "block": ints(2, 2)}
+    weights = [numpy_helper.from_array(v, k) for k, v in sizes.items() if k in node.input]
+    proto = model([node], ports, [("y", T.UNDEFINED)], weights, opset=opset)
+    with pytest.raises(UnsupportedError, match=f"{node.op_type} 'n': .*{words}.*; "):
+        frontend.from_onnx(proto)

@@ -136,6 +136,11 @@ def _has_nan(given: Mapping[str, Any], operands: Sequence[Array | None], v: int)
     return any(a is not None and a.dtype.kind in "fV" and bool((a != a).any()) for a in operands)
 
 
+def _is_endless(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
+    """NumPy has a first element also where the step is infinite."""
+    return any(a is not None and a.dtype.kind == "f" and not np.isfinite(a).all() for a in operands)
+
+
 def _has_unsorted_axes(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
     """It inserts one axis after the other, where each number is of the result's axes.
 
@@ -218,6 +223,7 @@ _MISREAD: dict[str, _Rule] = {
     "OneHot": _is_kind(2, "fV"),
     # It makes 32-bit integers of quotients before it saturates.
     "QuantizeLinear": lambda given, operands, v: not _fits_int32(operands[0], operands[1]),
+    "Range": _is_endless,
     # It squares integers in their own type, whose limits the norm may well be within.
     "ReduceL2": _is_kind(0, "iu"),
     # It takes the elements of an unsorted result along axis 0, and a result alone is sorted.

@@ -19,6 +19,8 @@ class Col2Im(OnnxOp):
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        if inputs.dtype(0) == "bool":
+            raise ctx.unsupported("sums of bools", "cast its columns to a number")
         image = inputs.need_ints(1, "its image shape", 0)
         block = inputs.need_ints(2, "its block shape", 1)
         rank = len(image)

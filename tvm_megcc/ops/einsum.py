@@ -33,10 +33,7 @@ class Einsum(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         equation = attrs["equation"].replace(" ", "")
         terms = equation.split("->")[0].split(",")
-        if "->" not in equation:
-            once = sorted(c for c in set("".join(terms)) if "".join(terms).count(c) == 1)
-            equation = f"{equation}->{''.join(once)}"
-        output = equation.split("->")[1]
+        output = equation.split("->")[1] if "->" in equation else _implied(terms)
         inputs, terms = _without_ones(ctx, inputs, terms)
         equation = f"{','.join(terms)}->{output}"
         plain = "." not in equation and all(len(set(t)) == len(t) for t in terms)
@@ -45,6 +42,13 @@ class Einsum(OnnxOp):
             if result is not None:
                 return result
         return relax.op.einsum(list(inputs), equation)
+
+
+def _implied(terms: Sequence[str]) -> str:
+    """The output of an equation without one: the axes of ellipses, then letters that stand once."""
+    every = "".join(terms)
+    once = sorted(c for c in set(every) - {"."} if every.count(c) == 1)
+    return "".join(["..." if "." in every else "", *once])
 
 
 def _labels(term: str, rank: int) -> list[Hashable]:

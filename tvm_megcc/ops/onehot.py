@@ -53,7 +53,10 @@ def _depth(ctx: Context, inputs: Inputs) -> int | Dim:
     """How many classes there are; a number of any type, of which there has to be one."""
     known = inputs.known(1)
     if known is not None:
-        return int(known.reshape(-1)[0])
+        depth = int(known.reshape(-1)[0])
+        if depth < 1:
+            raise ctx.ill_typed(f"its depth is {depth} where it takes at least 1")
+        return depth
     sizes = inputs.ints(1)
     return sizes[0] if sizes else inputs.read(_whole(ctx, inputs[1]), 1, 1)[0]
 

@@ -6,10 +6,12 @@ from tvm import relax
 
 from ..dims import Size, is_static, maximum
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._context import expr_dtype
 from ._elements import elements, picked
 from ._pad_data import padded_by_data, spread
 from ._shapes import normal_axis, scalar
 from ._slices import padded, sliced
+from ._stored import held
 
 _MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}
 
@@ -32,7 +34,7 @@ class Pad(OnnxOp):
         mode = attrs.get("mode", "constant")
         if mode not in _MODES:
             raise ctx.unsupported(f"mode '{mode}'", f"use one of {', '.join(_MODES)}")
-        rank, dtype = inputs.rank(0), inputs.dtype(0)
+        rank, dtype = inputs.rank(0), expr_dtype(inputs[0])
         value = _value(inputs, attrs, mode)
         if inputs.is_read(1) or inputs.is_read(3):
             return _by_data(ctx, inputs, mode, value)
@@ -63,19 +65,22 @@ class Pad(OnnxOp):
 
 
 def _value(inputs: Inputs, attrs: Attrs, mode: str) -> int | float | None:
-    """The fill value, None where it is computed at run time; an int keeps all of its digits."""
+    """The fill value, None where it is computed at run time; an int keeps all of its digits.
+
+    One of a storage type is its code, as the elements are.
+    """
     if not inputs.has(2) or mode != "constant":
         return float(attrs.get("value", 0.0))
     known = inputs.known(2)
     if known is None:
         return None
-    value: int | float = known.reshape(-1)[0].item()
+    value: int | float = held(known).reshape(-1)[0].item()
     return value
 
 
 def _by_data(ctx: Context, inputs: Inputs, mode: str, value: float | None) -> relax.Expr:
     """Widths, or axes, that are computed at run time."""
-    rank, dtype = inputs.rank(0), inputs.dtype(0)
+    rank, dtype = inputs.rank(0), expr_dtype(inputs[0])
     widths = ctx.emit(relax.op.astype(inputs[1], "int64"))
     axes = list(range(rank))
     if inputs.has(3) and inputs.is_read(3):

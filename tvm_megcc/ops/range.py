@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from tvm import relax
 
 from ..dims import Size, maximum
@@ -41,14 +42,24 @@ class Range(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         dtype = inputs.dtype(0)
         given = [inputs.reals(k) for k in range(3)]
-        count = _length_from_data(ctx, inputs) if None in given else _length(ctx, given)
+        known = [inputs.known(k) for k in range(3)]
+        numbers = [array.reshape(-1)[0] for array in known if array is not None]
+        if len(numbers) == 3 and "float" in dtype:
+            count: Size = _length_of_floats(ctx, *numbers)
+        else:
+            count = _length_from_data(ctx, inputs) if None in given else _length(ctx, given)
         start, step = (None if values is None else values[0] for values in given[::2])
         result = relax.op.arange(0, ctx.prim(count), 1, dtype)
-        if step is None or Real.of(step) != Real(1):
+        if not _is(step, 1):
             result = relax.op.multiply(ctx.emit(result), scalar(ctx, inputs, 2))
-        if start is None or Real.of(start) != Real(0):
+        if not _is(start, 0):
             result = relax.op.add(ctx.emit(result), scalar(ctx, inputs, 0))
         return result
+
+
+def _is(value: float | Real | None, number: int) -> bool:
+    """Whether it is known and this number; not every float is a quotient."""
+    return value == (Real(number) if isinstance(value, Real) else number)
 
 
 def _length(ctx: Context, given: list[list[float | Real] | None]) -> Size:
@@ -59,6 +70,17 @@ def _length(ctx: Context, given: list[list[float | Real] | None]) -> Size:
         raise ctx.unsupported(
             "its length is no quotient of sizes", "make its operands constants of the model"
         ) from None
+
+
+def _length_of_floats(
+    ctx: Context, start: np.floating, limit: np.floating, step: np.floating
+) -> int:
+    """Of known floats: as `_quotient_of_floats` has it."""
+    with np.errstate(all="ignore"):
+        number = np.ceil(np.float64(limit - start) / np.float64(step))
+    if not abs(number) < _TOO_FAR:
+        raise ctx.ill_typed(f"from {start} to {limit} there is no number of steps of {step}")
+    return max(int(number), 0)
 
 
 def _whole(value: float | Real) -> float | int | Real:

@@ -32,6 +32,8 @@ class TensorScatter(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)
         axis = normal_axis(attrs.get("axis", -2), len(shape))
+        if axis == 0:
+            raise ctx.ill_typed("its axis is 0, which is that of the batch")
         circular = attrs.get("mode", "linear") == "circular"
         count = inputs.shape(1)[axis]
         if compare("lt", shape[axis], count) == 1:

@@ -15,7 +15,11 @@ Gram = tuple[int, ...]
 
 
 class TfIdfVectorizer(OnnxOp):
-    """Each n-gram of the pool is compared with what stands at every place of every row."""
+    """Each n-gram of the pool is compared with what stands at every place of every row.
+
+    A weight is that of an n-gram, as ONNX's text and ONNX Runtime have it; onnx.reference takes it
+    for that of a place of the output.
+    """
 
     name = "TfIdfVectorizer"
     slow = True
@@ -28,9 +32,13 @@ class TfIdfVectorizer(OnnxOp):
             raise ctx.ill_typed(f"its operand has {len(shape)} dims, not 1 or 2")
         batch, length = (1, *shape)[-2:]
         data = ctx.reshape(ctx.emit(relax.op.astype(inputs[0], "int64")), [batch, length])
+        if min(places, default=-1) < 0:
+            raise ctx.ill_typed(f"its ngram_indexes {list(places)} are no places of a result")
         size, outputs = attrs["max_gram_length"], max(places) + 1
+        weights = _weights(ctx, attrs)
         columns: list[list[int]] = [[] for _ in range(outputs)]
         counts: list[relax.Expr] = []
+        scales: list[float] = []
         number = 0
         for count, grams in _pool(attrs).items():
             if not attrs["min_gram_length"] <= count <= size or not grams:
@@ -39,15 +47,50 @@ class TfIdfVectorizer(OnnxOp):
             # A place of the output counts all n-grams that name it.
             for gram in grams:
                 columns[places[grams[gram]]].append(number)
+                scales.append(weights[grams[gram]])
                 number += 1
             found = [_found(ctx, data, length, list(grams), skip + 1) for skip in skips]
             total = found[0]
             for other in found[1:]:
                 total = ctx.emit(relax.op.add(total, other))
+            if attrs["mode"] == "TFIDF":
+                total = _scaled(ctx, total, [weights[k] for k in grams.values()])
             counts.append(total)
         result = _placed(ctx, counts, columns, batch, number)
-        result = _weighted(ctx, result, attrs)
-        return ctx.reshape(ctx.emit(result), [*shape[:-1], outputs])
+        if attrs["mode"] == "IDF":
+            result = ctx.emit(relax.op.minimum(result, ctx.const(1, expr_dtype(result))))
+            result = _scaled(ctx, result, _of_places(ctx, columns, scales))
+        return ctx.reshape(result, [*shape[:-1], outputs])
+
+
+def _weights(ctx: Context, attrs: Attrs) -> Sequence[float]:
+    """A weight for each n-gram of the pool."""
+    if attrs["mode"] not in ("TF", "IDF", "TFIDF"):
+        raise ctx.unsupported(f"mode '{attrs['mode']}'", "use TF, IDF or TFIDF")
+    places = attrs["ngram_indexes"]
+    weights: Sequence[float] = attrs.get("weights") or [1.0] * len(places)
+    if len(weights) != len(places):
+        raise ctx.ill_typed(f"{len(weights)} weights for {len(places)} n-grams")
+    return weights
+
+
+def _of_places(
+    ctx: Context, columns: Sequence[Sequence[int]], scales: Sequence[float]
+) -> list[float]:
+    """The weight of each place of the output, by those of its n-grams."""
+    found = [{scales[k] for k in column} or {1.0} for column in columns]
+    if any(len(own) > 1 for own in found):
+        raise ctx.unsupported(
+            "n-grams of one place of the output have several weights, of which mode IDF takes one",
+            "give them the same weight",
+        )
+    return [own.pop() for own in found]
+
+
+def _scaled(ctx: Context, counts: relax.Expr, scales: Sequence[float]) -> relax.Expr:
+    if all(scale == 1 for scale in scales):
+        return counts
+    return ctx.emit(relax.op.multiply(counts, ctx.const(np.array(scales), expr_dtype(counts))))
 
 
 def _pool(attrs: Attrs) -> dict[int, dict[Gram, int]]:
@@ -104,15 +147,3 @@ def _placed(
         part = ctx.emit(relax.op.take(together, ctx.const(places, "int64"), 1, "clip"))
         result = part if result is None else ctx.emit(relax.op.add(result, part))
     return result
-
-
-def _weighted(ctx: Context, counts: relax.Expr, attrs: Attrs) -> relax.Expr:
-    """The counts (TF), whether there are any (IDF), both times the weights."""
-    op, dtype = relax.op, expr_dtype(counts)
-    if attrs["mode"] not in ("TF", "IDF", "TFIDF"):
-        raise ctx.unsupported(f"mode '{attrs['mode']}'", "use TF, IDF or TFIDF")
-    if attrs["mode"] == "IDF":
-        counts = ctx.emit(op.minimum(counts, ctx.const(1, dtype)))
-    if attrs["mode"] == "TF" or not attrs.get("weights"):
-        return counts
-    return op.multiply(counts, ctx.const(np.array(attrs["weights"]), dtype))
