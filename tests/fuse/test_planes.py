@@ -47,3 +47,24 @@ def test_an_image_of_planes_is_convolved(channels: int, normalised: bool) -> Non
     (got,) = backend.prepare(model).run([image])
     (want,) = ReferenceEvaluator(model).run(None, {"x": image})
     assert_close(got, want)
+
+
+@pytest.mark.parametrize("shift", [np.inf, -3e38])
+def test_a_shift_that_sums_do_not_hold_is_added_first(shift: float) -> None:
+    """Padding would be its negative, and of a window's padding and pixels the sum no number."""
+    held = {
+        "shift": np.array([shift, 0, 0], "f4").reshape(3, 1, 1),
+        "w": (RNG.random((12, 3, 3, 3)) + 0.5).astype("f4"),
+    }
+    nodes = [
+        helper.make_node("Add", ["x", "shift"], ["image"]),
+        helper.make_node("Conv", ["image", "w"], ["y"], pads=[1, 1, 1, 1], strides=[2, 2]),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (2, 3, 19, 45))
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, (2, 12, 10, 23))
+    constants = [numpy_helper.from_array(v, n) for n, v in held.items()]
+    graph = helper.make_graph(nodes, "planes", [x], [y], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (got,) = backend.prepare(model).run([np.ones((2, 3, 19, 45), "f4")])
+    assert not np.isnan(got).any()
+    assert (got == np.float32(np.sign(shift) * np.inf)).all()

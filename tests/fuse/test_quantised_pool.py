@@ -108,3 +108,9 @@ def test_the_image_may_have_any_size() -> None:
     sizes = (1, *(tirx.Var(name, "int64") for name in "hw"), 8)
     (call,) = found(lambda x: quantize(op.mean(held(x), [1, 2])), sizes)
     assert (call["kh"], call["kw"], call["c"]) == (call["h"], call["w"], 8)
+
+
+def test_sums_that_32_bits_may_not_hold_are_of_floats() -> None:
+    for side, calls in ((2900, 1), (2904, 0)):
+        shape = (1, side, side, 1)
+        assert len(found(lambda x: quantize(op.mean(held(x), [1, 2])), shape)) == calls

@@ -30,6 +30,9 @@ def cases(dtype: str) -> Iterator[Case]:
     x = np.array(FAR, dtype)
     for op, attrs in UNARY:
         yield Case(op, [x], attrs)
+    if dtype == "float32":
+        for point in ("uint8", "int8"):
+            yield Case("QuantizeLinear", [x, Weight(0.0, dtype), Weight(3, point)])
     for value in CONSTANTS:
         weight = Weight(value, dtype)  # without dims: such a one TVM writes into the expression
         for op, attrs in BINARY.items():

@@ -214,6 +214,70 @@ def test_a_bias_of_another_scale_is_added_to_the_number() -> None:
     assert "qconv2d out=2 offset=1 narrow=1 low=-128" in served(body, X)
 
 
+def _product(k: int, step: float, weight: int, of_weights: float) -> Callable[..., relax.Expr]:
+    """Of `k` terms, by one constant number of 8 bits."""
+
+    def body(x: relax.Var) -> relax.Expr:
+        w = relax.const(np.full((k, 2), weight, "int8"))
+        w = op.dequantize(w, number(of_weights, "float32"), number(0, "int8"), axis=0)
+        return op.matmul(held(x, step, 0, "uint8"), w)
+
+    return body
+
+
+#: Why a product stays in floats -> terms, step of the data, number and step of the weights.
+FAR = {
+    "its sums may need more than 32 bits": [(70_000, 0.01, -128, 0.01)],
+    "the product of its scales is no number that f32 holds": [
+        (8, 1e30, 1, 1e30), (8, np.inf, 1, 1), (8, np.nan, 1, 1), (8, 1e-22, 1, 1e-23),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "row"), [(why, row) for why in FAR for row in FAR[why]])
+def test_integers_that_are_another_number_stay_in_float(why: str, row: tuple) -> None:
+    made = IntegerForm()(build(_product(*row), (2, row[0])))
+    assert list(json.loads(str(made.attrs["tvm_megcc.in_float"])).values()) == [why]
+
+
+def test_a_product_of_two_tensors_that_is_too_long_stays_in_float() -> None:
+    def body(x: relax.Var, y: relax.Var) -> relax.Expr:
+        return op.matmul(held(x, 0.1, 0, "uint8"), held(y, 0.1, 0, "uint8"))
+
+    for k, is_in_float in ((33_000, False), (34_000, True)):
+        made = IntegerForm()(build(body, (1, k), (k, 1)))
+        assert ("tvm_megcc.in_float" in made.attrs) == is_in_float
+
+
+def test_a_bias_joins_only_sums_that_hold_it() -> None:
+    """The largest int32, beside a sum that is made here, and beside anybody's integers."""
+    most = relax.const(np.full(2, 2**31 - 1, "int32"))
+    step, zero = number(0.25, "float32"), number(0, "int32")
+    large = op.dequantize(most, step, zero, axis=0)
+    small = op.dequantize(relax.const(np.full(2, 5, "int32")), step, zero, axis=0)
+
+    def sums(x: relax.Var) -> relax.Expr:
+        return op.add(_product(8, 0.5, 3, 0.5)(x), large)
+
+    def others(x: relax.Var) -> relax.Expr:
+        whole = op.astype(op.astype(x, "int32"), "float32")
+        return op.add(op.multiply(whole, step), small)
+
+    for body, shape in ((sums, (2, 8)), (others, (2, 2))):
+        made = IntegerForm()(build(body, shape))
+        value = relax.analysis.get_var2val(made["main"])
+        last = [v for v in value.values() if isinstance(v, relax.Call)][-1]
+        assert last.op.name == "relax.add" and str(last.ty.dtype) == "float32"
+
+
+def test_steps_by_which_bytes_are_infinite_do_not_cancel() -> None:
+    for step in (3e38, np.inf):
+        mod = build(lambda x, step=step: quantize(op.negative(held(x, step)), step), X)
+        again = build(lambda x, step=step: quantize(held(x, step), step), X)
+        for given in (mod, again):
+            assert operators(QuantisedMoves()(given)) == operators(given)
+
+
 MOVES: dict[str, tuple[Callable[[relax.Expr], relax.Expr], list[str]]] = {
     "reshape": (lambda v: op.reshape(v, (4, 30)), ["reshape"]),
     "permute": (lambda v: op.permute_dims(v, [0, 2, 3, 1]), ["permute_dims"]),

@@ -95,7 +95,11 @@ def _planes(
     outside = np.zeros(fixed(facts["ic"]), dtype)
     if shift is not None:
         outside = -shift.astype(dtype)
-        added = (added + weights.astype(np.float64).sum((1, 2)) @ -outside).astype(added.dtype)
+        with np.errstate(all="ignore"):
+            moved = added + weights.astype(np.float64).sum((1, 2)) @ -outside
+            added = moved.astype(added.dtype)
+        if not np.isfinite(added).all():  # inf * 0, which the sum of some windows is not
+            return None
     operands = {"x": planes, "w": parts["w"], "bias": added, "pad": outside}
     return Request("conv2d_planes", {**facts, **tail.activation}, operands)
 

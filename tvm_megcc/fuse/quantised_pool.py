@@ -27,6 +27,8 @@ from tvm_megcc.kernels.expression import Fact
 from tvm_megcc.relax_tools.exprs import constant, dtype_of, step_of
 
 _FUNCS = codes("qpool2d")
+#: Of a window whose sum, of bytes less a zero point, an i32 holds.
+_MOST_TAPS = ((1 << 31) - 1) // 255
 Windows = Callable[[Parts], Mapping[str, Size] | None]
 
 
@@ -71,6 +73,9 @@ def _average(windows: Windows, parts: Parts, tail: Tail) -> Request | None:
         return None
     with np.errstate(all="ignore"):
         factor = step[0] / held.step
+    taps = facts["kh"] * facts["kw"]
+    if isinstance(taps, int) and taps > _MOST_TAPS:
+        return None
     known = {"func": _FUNCS["AVG"], "offset": float(held.offset), **held.facts}
     return _request(parts, {**facts, **known}, step[1], factor)
 

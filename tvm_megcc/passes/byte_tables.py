@@ -153,7 +153,9 @@ class _Chain:
             raise _NoTableError
         info = np.iinfo(numpy_dtype(dtype_of(raw)))
         integers = np.arange(info.min, info.max + 1) - zero
-        return integers.astype(np.float32) * scale
+        with np.errstate(all="ignore"):
+            found: Array = integers.astype(np.float32) * scale
+        return found
 
 
 def _quantised(real: Array, call: relax.Call) -> Array:

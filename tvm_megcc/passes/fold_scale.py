@@ -13,9 +13,9 @@ stays where there is some:
     conv2d(x * s + b, W)    ->  conv2d(x, W * s) + sum(W * b)        without padding
     conv2d(x * s + b, W)    ->  conv2d(x + b / s, W * s)             with it
 
-Works on NCHW/OIHW, before the layout pass, and only where the inner value has no other use. A
-constant that the type does not hold (an infinity of two numbers, weights that underflow) is not
-made. Integers wrap, here as when they run; a division of integers has no factor.
+Works on NCHW/OIHW, before the layout pass, and only where the inner value has no other use. Scales
+are of floats that the weights' type holds when they are multiplied: integers wrap, and ``0 * inf``
+is no number. Summands that all but cancel stay apart: ``y + 2**23 - 2**23`` rounds.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class FoldScaleShift:
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         for gvar, func in plain_functions(mod):
             folder = _Folder(mod, use_counts(func), symbols_of(func))
-            mod = _updated(mod, gvar, folder.visit_expr(func))
+            with np.errstate(all="ignore"):
+                mod = _updated(mod, gvar, folder.visit_expr(func))
         return relax.transform.DeadCodeElimination()(mod)
 
 
@@ -118,21 +119,22 @@ class _Folder(PyExprMutator):
         if padded and affine.steps == 1 and _added(self._sole(call.args[0])) is not None:
             return call  # it is in this form
         groups = int(call.attrs.groups)
-        rows = weights.astype(np.float64).reshape(groups, -1, *weights.shape[1:])
+        rows = weights.astype(np.float64).reshape(
+            groups, weights.shape[0] // groups, *weights.shape[1:]
+        )
         inputs = (groups, 1, weights.shape[1], 1, 1)
         dtype = weights.dtype
-        scaled = _of_two(np.multiply, weights.reshape(rows.shape), scale.reshape(inputs))
-        if scaled is None:
+        scaled = _held((rows * scale.reshape(inputs)).reshape(weights.shape), dtype)
+        added = _held((rows * shift.reshape(inputs)).sum((2, 3, 4)).reshape(1, -1, 1, 1), dtype)
+        kept = _held((shift / scale).reshape(1, -1, 1, 1), dtype)
+        if scaled is None or added is None or kept is None:
             return call
-        added = (rows * shift.reshape(inputs)).sum((2, 3, 4)).reshape(1, -1, 1, 1)
         if padded and shift.any():
-            kept = (shift / scale).astype(dtype).reshape(1, -1, 1, 1)
             x = self._emit(relax.op.add(x, make_constant(kept)))
-        args = [x, make_constant(scaled.reshape(weights.shape))]
-        result = relax.Call(call.op, args, call.attrs, call.ty_args)
+        result = relax.Call(call.op, [x, make_constant(scaled)], call.attrs, call.ty_args)
         if padded or not shift.any():
             return result
-        return self._shifted(self._emit(result), added.astype(dtype))
+        return self._shifted(self._emit(result), added)
 
     def _affine(self, expr: relax.Expr, channels: int) -> _Affine | None:
         """`expr` as a value that constants scale and shift by channel; None where it is none."""
@@ -147,11 +149,9 @@ class _Folder(PyExprMutator):
                 break
             if op_name(self._value(value)) in _BIASED:
                 break
-            with np.errstate(all="ignore"):
-                one, other = _AFFINE[op_name(inner)](array)  # value * one + other
-                shift, scale = shift + scale * other, scale * one
-                usable = np.isfinite(scale).all() and np.isfinite(shift / scale).all()
-            if not usable:
+            one, other = _AFFINE[op_name(inner)](array)  # value * one + other
+            shift, scale = shift + scale * other, scale * one
+            if not (np.isfinite(scale).all() and np.isfinite(shift / scale).all()):
                 return None
             expr, steps = value, steps + 1
         return _Affine(expr, scale, shift, steps) if steps else None
@@ -171,6 +171,8 @@ class _Folder(PyExprMutator):
         return var
 
     def _scaled(self, x: relax.Expr, factor: np.ndarray) -> relax.Expr:
+        if not _is_real(factor):
+            return relax.op.multiply(x, make_constant(factor))
         inner = self._sole(x)
         shift = _added(inner)
         if inner is not None and shift is not None:
@@ -179,10 +181,10 @@ class _Folder(PyExprMutator):
             weighted = (
                 _scaled_weights(source, self._shape(source), factor) if source is not None else None
             )
-            scaled = _of_two(np.multiply, shift, factor)
+            moved = _held(shift.astype(np.float64) * factor, shift.dtype)
             same = self._shape(value) == self._shape(inner)
-            if weighted is not None and scaled is not None and same:
-                return self._shifted(self._emit(weighted), scaled)
+            if weighted is not None and moved is not None and same:
+                return self._shifted(self._emit(weighted), moved)
         weighted = _scaled_weights(inner, self._shape(inner), factor) if inner is not None else None
         return weighted if weighted is not None else relax.op.multiply(x, make_constant(factor))
 
@@ -191,14 +193,10 @@ class _Folder(PyExprMutator):
         inner = self._sole(x)
         before = _added(inner)
         if inner is not None and before is not None:
-            total = _of_two(np.add, before, shift)
-            largest = max(before.size, shift.size)
-            if (
-                total is not None
-                and total.size <= largest
-                and self._shape(inner.args[0]) == self._shape(inner)
-            ):
-                return relax.op.add(inner.args[0], make_constant(total))
+            total = np.asarray(before + shift)
+            fits = total.size <= max(before.size, shift.size) and _is_sum(total, before, shift)
+            if fits and self._shape(inner.args[0]) == self._shape(inner):
+                return relax.op.add(inner.args[0], make_constant(total.astype(shift.dtype)))
         return relax.op.add(x, make_constant(shift))
 
 
@@ -230,6 +228,37 @@ def _added(call: relax.Call | None) -> np.ndarray | None:
     return constant(call.args[1]) if call is not None and op_name(call) == "relax.add" else None
 
 
+def _held(array: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
+    """Doubles in a type of floats, None where it does not hold them.
+
+    What is lost of small ones has to be less than the rounding of the largest.
+    """
+    held = array.astype(dtype)
+    least = 2.0**-14 if dtype == np.float16 else 2.0**-126  # what is not subnormal
+    if not np.isfinite(held.astype(np.float64)).all():
+        return None
+    return None if 0 < np.abs(array).max(initial=0) < least else held
+
+
+def _is_real(array: np.ndarray) -> bool:
+    return array.dtype.kind not in "iub"
+
+
+def _is_sum(total: np.ndarray, *summands: np.ndarray) -> bool:
+    """Whether constants may be added first: of floats, they are finite and do not all but cancel.
+
+    ``y + 2**23 - 2**23`` rounds `y` to an integer.
+    """
+    if not _is_real(total):
+        return True
+    most, left = (max(np.abs(a).max(initial=0) for a in arrays) for arrays in (summands, [total]))
+    return bool(np.isfinite(left) and left * _CANCELLED >= most)
+
+
+#: By how much a sum may be smaller than what it is of.
+_CANCELLED = 1 << 12
+
+
 def _scaled_weights(
     call: relax.Call, shape: tuple[Size, ...] | None, factor: np.ndarray
 ) -> relax.Call | None:
@@ -252,27 +281,7 @@ def _scaled_weights(
     vector = np.broadcast_to(factor.reshape(-1), (fixed(shape[axis]),)).reshape(
         -1, *[1] * rank_behind
     )
-    if not _is_real(weights) and weights.dtype != vector.dtype:
-        return None
-    scaled = _of_two(np.multiply, weights, vector)
+    scaled = _held(weights.astype(np.float64) * vector, weights.dtype)
     if scaled is None:
         return None
     return relax.Call(call.op, [call.args[0], make_constant(scaled)], call.attrs, call.ty_args)
-
-
-def _of_two(function: np.ufunc, one: np.ndarray, other: np.ndarray) -> np.ndarray | None:
-    """The sum or product of constants, in the first one's type; None where it does not hold it."""
-    dtype = one.dtype
-    with np.errstate(all="ignore"):
-        if not _is_real(one):
-            return np.asarray(function(one, other))
-        exact = function(one.astype(np.float64), other)
-        result = exact.astype(dtype)
-    if not np.isfinite(result.astype(np.float64)).all():
-        return None
-    least = 2.0**-14 if dtype == np.float16 else 2.0**-126  # what is not subnormal
-    return None if 0 < np.abs(exact).max(initial=0.0) < least else result
-
-
-def _is_real(array: np.ndarray) -> bool:
-    return array.dtype.kind not in "iub"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import tvm
 from tvm import relax, te, tirx
 
@@ -24,6 +25,8 @@ def _legalise(bb: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
         return _TVMS(bb, call)
     axis = int(call.attrs.axis) % max(len(x.ty.shape.values), 1)
     numbers = [_number(param) for param in params]
+    if constant(params[0]) is not None and not np.all(constant(params[0])):
+        numbers[0] = None  # dividing by a 0 that TVM knows is an internal error
 
     def quantise(x: te.Tensor, *given: te.Tensor) -> te.Tensor:
         tensors = iter(given)
