@@ -153,7 +153,7 @@ _BETWEEN = {
 }
 
 
-@pytest.mark.parametrize("far", [np.nan, np.inf, 1e37])
+@pytest.mark.parametrize("far", [0.0, np.nan, np.inf, 1e37])
 def test_scales_that_are_no_steps(far: float, tmp_path: Path) -> None:
     """Dividing by 0, by infinity or by NaN, and numbers that no f32 has: as in real numbers."""
     x = np.array([-128, -3, 0, 1, 3, 100, 127, 5], np.int8).reshape(1, 2, 2, 2)
