@@ -1,11 +1,15 @@
 """Integer operators against ONNX Runtime: exact, halves and saturation included."""
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, compose, helper
 
+from tests.frontend.running import by_onnxruntime
 from tests.ops.cases import Weight, check_node, rand
+from tests.ops.packages import runner
 from tvm_megcc.errors import MegccError
 from tvm_megcc.frontend import from_onnx
 
@@ -116,3 +120,70 @@ def test_steps_of_several_dims_are_blocks(op: str, scale: list[int], zero: list[
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
     with pytest.raises(MegccError, match=r"'step': its (scale|zero point) has 2 dims, and it has"):
         from_onnx(made)
+
+
+@pytest.mark.parametrize("op", ["QuantizeLinear", "DequantizeLinear"])
+def test_a_zero_point_of_another_type_is_refused(op: str) -> None:
+    dtype, said = (TensorProto.FLOAT, {"output_dtype": TensorProto.UINT8})
+    if op == "DequantizeLinear":
+        dtype, said = TensorProto.UINT8, {}
+    x = helper.make_tensor_value_info("x", dtype, [2])
+    values = {"step": np.float32(0.5), "zero": np.int8(3)}
+    weights = [onnx.numpy_helper.from_array(np.asarray(v), n) for n, v in values.items()]
+    node = helper.make_node(op, ["x", "step", "zero"], ["y"], name="node", **said)
+    y = helper.make_empty_tensor_value_info("y")
+    graph = helper.make_graph([node], "g", [x], [y], weights)
+    opsets = [helper.make_opsetid("", 21)]
+    with pytest.raises(MegccError, match=f"{op} 'node': its zero point is int8"):
+        from_onnx(helper.make_model(graph, opset_imports=opsets, ir_version=10))
+
+
+def _quantised_again(nodes: list, step: float, far: float) -> onnx.ModelProto:
+    """Int8 data by `step`, through nodes from ``d`` to ``e``, and int8 again by `far`."""
+    given = {"step": np.float32(step), "far": np.float32(far), "zero": np.int8(3)}
+    weights = [onnx.numpy_helper.from_array(np.asarray(v), n) for n, v in given.items()]
+    nodes = [
+        helper.make_node("DequantizeLinear", ["x", "step", "zero"], ["d"]),
+        *nodes,
+        helper.make_node("QuantizeLinear", ["e", "far", "zero"], ["y"]),
+    ]
+    w = onnx.numpy_helper.from_array(np.ones((2, 2, 1, 1), np.float32), "w")
+    i8 = TensorProto.INT8
+    dims = ([1, 2, 2, 2], None)
+    ports = [helper.make_tensor_value_info(n, i8, d) for n, d in zip("xy", dims, strict=True)]
+    graph = helper.make_graph(nodes, "g", ports[:1], ports[1:], [*weights, w])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+_BETWEEN = {
+    "nothing": [helper.make_node("Identity", ["d"], ["e"])],
+    "a table": [helper.make_node("Relu", ["d"], ["e"])],
+    "a sum": [helper.make_node("Add", ["d", "d"], ["e"])],
+    "averages": [helper.make_node("GlobalAveragePool", ["d"], ["e"])],
+    "softmax": [helper.make_node("Softmax", ["d"], ["e"])],
+    "a convolution": [
+        helper.make_node("QuantizeLinear", ["w", "far", "zero"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "step", "zero"], ["r"]),
+        helper.make_node("Conv", ["d", "r"], ["e"]),
+    ],
+}
+
+
+@pytest.mark.parametrize("far", [0.0, np.nan, np.inf, 1e37])
+def test_scales_that_are_no_steps(far: float, tmp_path: Path) -> None:
+    """Dividing by 0, by infinity or by NaN, and numbers that no f32 has: as in real numbers."""
+    x = np.array([-128, -3, 0, 1, 3, 100, 127, 5], np.int8).reshape(1, 2, 2, 2)
+    cases = []
+    for nodes in _BETWEEN.values():
+        for pair in ((0.5, far), (far, 0.5)):
+            model = _quantised_again(nodes, *pair)
+            cases.append(compose.add_prefix(model, f"c{len(cases)}_"))
+    graph = onnx.GraphProto(name="g")
+    for part in ("node", "input", "output", "initializer"):
+        for case in cases:
+            getattr(graph, part).extend(getattr(case.graph, part))
+    joined = helper.make_model(graph, opset_imports=cases[0].opset_import, ir_version=9)
+    feeds = {f"c{k}_x": x for k in range(len(cases))}
+    found = runner(joined, tmp_path)(feeds)
+    for name, want in zip(found, by_onnxruntime(joined, feeds), strict=True):
+        np.testing.assert_array_equal(found[name], want, name)

@@ -7,14 +7,17 @@ which is the same real number, rounded once instead of once for each product. It
 of ONNX's QLinearConv and QLinearMatMul, as `tvm_megcc.ops` emits it, so that what the integer
 kernels serve is one form (`tvm_megcc.fuse.quantised`). It is made only where they serve it: weights
 are constants of 8 bits that one zero point, or none, makes signed bytes of; scales are constants,
-one for the data and one for the weights or for each output channel. And only where it is the same
-number: the sums fit into 32 bits, whatever the data is, and so do the products of the scales into
-f32.
+one for the data and one for the weights or for each output channel.
+
+A real number does not wrap, so no sum may reach 2^31, whatever the data is: the sum of the sizes of
+a channel's weights says how large it can be. Nor may a scale make infinities or denormals of what
+the product of two scales does not (`exprs.STEPS`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 import tvm
@@ -22,10 +25,12 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
+from tvm_megcc.dims import bounds
 from tvm_megcc.kernels.packing import byte_zero
 from tvm_megcc.passes.rewriting import bound, rewritten
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import (
+    STEPS,
     constant,
     dtype_of,
     make_constant,
@@ -45,7 +50,6 @@ _CONVOLUTIONS = {
 _MATMUL = "relax.matmul"
 #: By how much the scale of a bias may differ from the product of the other two.
 _SAME_SCALE = 1e-6
-_MOST = (1 << 31) - 1
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.IntegerForm")
@@ -75,10 +79,10 @@ class _Data:
     scale: np.float32
 
     @property
-    def most(self) -> int:
-        """The largest magnitude of a byte less the zero point."""
-        info = np.iinfo(numpy_dtype(dtype_of(self.raw)))
-        return max(abs(int(info.min) - self.zero), abs(int(info.max) - self.zero))
+    def largest(self) -> int:
+        """How large its integers are at most, also before the zero point is taken off."""
+        ends = np.iinfo(numpy_dtype(dtype_of(self.raw)))
+        return int(max(abs(int(e) - z) for e in (ends.min, ends.max) for z in (0, self.zero)))
 
 
 @mutator
@@ -89,8 +93,8 @@ class _Rewriter(PyExprMutator):
         self.name = ""  # of the variable being bound
         self.names = names_of(mod)
         self.in_float: dict[str, str] = {}
-        #: Sums of integers that are made here -> their largest magnitude, None where K is open.
-        self.sums: dict[relax.Expr, int | None] = {}
+        #: Sums in i32 -> how large they are at most, as an array that broadcasts to them.
+        self.largest: dict[relax.Var, np.ndarray] = {}
 
     def visit_var_binding_(self, binding: relax.VarBinding) -> None:
         self.name = binding.var.name
@@ -116,10 +120,12 @@ class _Rewriter(PyExprMutator):
             return self._in_float(call, "its weights or their scales are not constant")
         rank = weights.values.ndim
         scales = _one_of_each(weights.scales, 0)
-        rows = weights.values.reshape(len(weights.values), -1)
-        most = _largest_sum(data, rows, 1) if rows.size else 0
-        if (why := _unfit(weights, data.scale, scales, most)) or scales is None:
+        if (why := _unfit(data, weights, scales)) or scales is None:
             return self._in_float(call, why)
+        taps = np.abs(weights.values.astype(np.int64)).sum(tuple(range(1, rank)))
+        largest = data.largest * taps.reshape(-1, *[1] * (rank - 2))
+        if _wraps(largest):
+            return self._in_float(call, _TOO_MANY)
         function = getattr(relax.op.nn, op_name(call).removeprefix("relax.nn."))
         total = function(
             self._centred(data),
@@ -131,7 +137,7 @@ class _Rewriter(PyExprMutator):
             data_layout=layouts[0],
             kernel_layout=layouts[1],
         )
-        return self._real(total, data.scale * scales.reshape(-1, *[1] * (rank - 2)), most)
+        return self._real(total, data.scale * scales.reshape(-1, *[1] * (rank - 2)), largest)
 
     def _product(self, call: relax.Call) -> relax.Expr:
         lhs, weights = self._data(call.args[0]), self._integers(call.args[1])
@@ -141,25 +147,24 @@ class _Rewriter(PyExprMutator):
             rhs = self._data(call.args[1])
             if rhs is None:
                 return self._in_float(call, "its other operand is not of 8 bits with one scale")
-            terms = self._terms(call)
-            most = None if terms is None else terms * lhs.most * rhs.most
-            if why := _unfit_product(lhs.scale, np.asarray(rhs.scale), most):
-                return self._in_float(call, why)
+            # Of a dim that has no bound, as many terms as any real model sums.
+            terms = bounds((shape_of(call.args[0], self.symbols) or (1,))[-1])[1]
+            largest = np.asarray(lhs.largest * rhs.largest * (terms if isfinite(terms) else 1))
+            if _wraps(largest):
+                return self._in_float(call, _TOO_MANY)
             total = relax.op.matmul(self._centred(lhs), self._centred(rhs))
-            return self._real(total, np.asarray(lhs.scale * rhs.scale), most)
+            return self._real(total, np.asarray(lhs.scale * rhs.scale), largest)
         if weights.values.ndim < 2:
             return self._in_float(call, "its right-hand side is a vector")
         scales = _one_of_each(weights.scales, weights.values.ndim - 1)
-        most = _largest_sum(lhs, weights.values, -2)
-        if (why := _unfit(weights, lhs.scale, scales, most)) or scales is None:
+        if (why := _unfit(lhs, weights, scales)) or scales is None:
             return self._in_float(call, why)
+        sizes = np.abs(weights.values.astype(np.int64)).sum(-2)
+        largest = lhs.largest * sizes.reshape(-1, sizes.shape[-1]).max(0, initial=0)
+        if _wraps(largest):
+            return self._in_float(call, _TOO_MANY)
         total = relax.op.matmul(self._centred(lhs), make_constant(weights.values))
-        return self._real(total, lhs.scale * scales, most)
-
-    def _terms(self, product: relax.Call) -> int | None:
-        """How many terms the sums of a matrix product have; None where that is open."""
-        shape = shape_of(product.args[0], self.symbols)
-        return shape[-1] if shape and isinstance(shape[-1], int) else None
+        return self._real(total, lhs.scale * scales, largest)
 
     def _biased(self, call: relax.Call) -> relax.Expr:
         """A bias of the sum's own scale joins the sum."""
@@ -169,10 +174,7 @@ class _Rewriter(PyExprMutator):
             if added is None or op_name(times) != "relax.multiply":
                 continue
             cast, scales = bound(self, times.args[0]), constant(times.args[1])
-            if op_name(cast) != "relax.astype" or (most := self.sums.get(cast.args[0])) is None:
-                continue
-            most += int(np.abs(added.values.astype(np.int64)).max(initial=0))
-            if most > _MOST:
+            if op_name(cast) != "relax.astype" or dtype_of(cast.args[0]) != "i32":
                 continue
             if scales is None or added.values.ndim > int(value.ty.ndim):
                 continue
@@ -182,8 +184,14 @@ class _Rewriter(PyExprMutator):
                 continue
             if not np.allclose(added.scales, spread, rtol=_SAME_SCALE, atol=0):
                 continue
+            largest = self.largest.get(cast.args[0])
+            if largest is None:
+                continue
+            largest = largest + np.abs(added.values.astype(np.int64))
+            if _wraps(largest):
+                continue
             total = relax.op.add(cast.args[0], make_constant(added.values))
-            return self._real(total, scales, most)
+            return self._real(total, scales, largest)
         return call
 
     def _in_float(self, call: relax.Call, why: str) -> relax.Call:
@@ -192,10 +200,10 @@ class _Rewriter(PyExprMutator):
         self.in_float[found or f"{operator} {self.name}"] = why
         return call
 
-    def _real(self, total: relax.Expr, scales: np.ndarray, most: int | None) -> relax.Expr:
-        value = self.builder_.emit(total)
-        self.sums[value] = most
-        number = self.builder_.emit(relax.op.astype(value, "float32"))
+    def _real(self, total: relax.Expr, scales: np.ndarray, largest: np.ndarray) -> relax.Expr:
+        total = self.builder_.emit(total)
+        self.largest[total] = largest
+        number = self.builder_.emit(relax.op.astype(total, "float32"))
         scales = scales.reshape(()) if scales.size == 1 else scales
         return relax.op.multiply(number, make_constant(scales.astype(np.float32)))
 
@@ -259,30 +267,33 @@ _MOVES = {
 }
 
 
-def _largest_sum(data: _Data, weights: np.ndarray, axis: int) -> int:
-    """The largest magnitude of a sum of data by weights along an axis of these."""
-    return data.most * int(np.abs(weights.astype(np.int64)).sum(axis).max(initial=0))
+#: Why a sum stays a float that i32 might not hold.
+_TOO_MANY = "a sum of so many products may not fit into 32 bits"
 
 
-def _unfit(weights: _Integers, scale: np.float32, scales: np.ndarray | None, most: int) -> str:
+def _wraps(largest: np.ndarray) -> bool:
+    """Whether a sum that is so large at most may not fit into i32."""
+    return bool(largest.max(initial=0) >= 1 << 31)
+
+
+def _unfit(data: _Data, weights: _Integers, scales: np.ndarray | None) -> str:
     """Why no integer kernel has such weights, or an empty string."""
     if scales is None:
         return "its scales differ within an output channel"
     if byte_zero(weights.values) is None:
         return "its weights have zero points so far apart that no 8 bits hold them"
-    return _unfit_product(scale, scales, most)
-
-
-def _unfit_product(scale: np.float32, scales: np.ndarray, most: int | None) -> str:
-    """Why products with these scales and this largest sum are other numbers in integers."""
-    if most is not None and most > _MOST:
-        return "its sums may need more than 32 bits"
-    with np.errstate(all="ignore"):
-        largest = np.abs(scale * scales).max(initial=0)
-    has_digits = largest >= np.finfo(np.float32).tiny or not (scale and scales.any())
-    if not (np.isfinite(scale) and np.isfinite(largest) and has_digits):
-        return "the product of its scales is no number that f32 holds"
+    if not _is_plain(data, weights):
+        return "its scales are so small or so large that f32 does not have their products"
     return ""
+
+
+def _is_plain(data: _Data, weights: _Integers) -> bool:
+    """Whether the products of the scales are reals, as far as weights other than 0 go by them."""
+    sizes = np.abs(weights.scales).astype(np.float64)
+    if not (sizes <= STEPS[1]).all():  # a NaN is not
+        return False
+    normal = sizes * abs(float(data.scale)) >= np.finfo(np.float32).tiny
+    return bool((normal | (sizes == 0) | (weights.values == 0)).all())
 
 
 def _one_of_each(scales: np.ndarray, axis: int) -> np.ndarray | None:

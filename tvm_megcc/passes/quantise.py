@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import tvm
 from tvm import relax, te, tirx
 
@@ -24,9 +23,7 @@ def _legalise(bb: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
     if "int" not in dtype:
         return _TVMS(bb, call)
     axis = int(call.attrs.axis) % max(len(x.ty.shape.values), 1)
-    numbers = [_number(param) for param in params]
-    if constant(params[0]) is not None and not np.all(constant(params[0])):
-        numbers[0] = None  # dividing by a 0 that TVM knows is an internal error
+    numbers = [_number(params[0], divides=True), _number(params[1])]
 
     def quantise(x: te.Tensor, *given: te.Tensor) -> te.Tensor:
         tensors = iter(given)
@@ -58,10 +55,12 @@ def _legalise(bb: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
     return bb.call_te(quantise, x, *given, primfunc_name_hint="quantize")
 
 
-def _number(param: relax.Expr) -> tvm.ir.Expr | None:
-    """A constant without dims."""
+def _number(param: relax.Expr, divides: bool = False) -> tvm.ir.Expr | None:
+    """A constant without dims; not a 0 that divides, which TVM refuses in an expression."""
     known = constant(param)
-    return None if known is None or known.ndim else tirx.const(known.item(), str(known.dtype))
+    if known is None or known.ndim or (divides and known == 0):
+        return None
+    return tirx.const(known.item(), str(known.dtype))
 
 
 def _at(param: te.Tensor | tvm.ir.Expr, axis: int) -> Callable[[Sequence[Any]], tvm.ir.Expr]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
@@ -33,8 +32,6 @@ _MOVES = frozenset(
         "nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d", "repeat", "tile", "flip",
     )
 )  # fmt: skip
-
-_LARGEST_STEP = np.finfo(np.float32).max / 256
 
 
 def _moves(call: relax.Expr) -> bool:
@@ -139,9 +136,8 @@ class _Rewriter(PyExprMutator):
 
 
 def _is_by_one_step(call: relax.Call) -> bool:
-    """Whether there is one scale, by which no byte becomes infinite."""
     step = step_of(call)
-    return step is not None and bool(0 < step[0] <= _LARGEST_STEP)
+    return step is not None and bool(step[0] > 0)
 
 
 def _same_steps(one: relax.Call, other: relax.Call) -> bool:

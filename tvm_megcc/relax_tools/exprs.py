@@ -117,10 +117,20 @@ def of_channels(array: np.ndarray | None, channels: int) -> np.ndarray | None:
     return np.broadcast_to(array.reshape(-1).astype(np.float64), (channels,))
 
 
+#: Between these, numbers of 8 bits times a scale, the products of two such numbers and sums of them
+#: are finite and, but for 0, no denormals: f32 has them as reals, whatever the order of the steps.
+STEPS = (2.0**-60, 2.0**40)
+
+
 def step_of(call: relax.Call) -> tuple[np.float32, int] | None:
-    """Scale and zero point of a ``quantize`` or ``dequantize`` by one constant step for all."""
+    """Scale and zero point of a ``quantize`` or ``dequantize`` by one constant step for all.
+
+    None for a scale outside of `STEPS`, where what is made of steps would not be what they say.
+    """
     scale, zero = (constant(arg) for arg in call.args[1:])
     if scale is None or zero is None or scale.size != 1 or zero.size != 1:
+        return None
+    if not STEPS[0] <= abs(scale.item()) <= STEPS[1]:  # a NaN is not
         return None
     return np.float32(scale.item()), int(zero.item())
 
