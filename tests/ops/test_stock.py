@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.ops.cases import Weight, rand
-from tests.ops.together import Case, case, check_together
+from tests.ops.together import Case, case, check_together, right_answer
 
 F32 = np.float32
 INF, NAN = np.inf, np.nan
@@ -322,6 +322,14 @@ def grids() -> Iterator[Case]:
         yield case(
             "GridSample", [x, grid], 20, mode=mode, padding_mode=padding, align_corners=align
         )
+    for dtype in ("float16", "float64", "int8", "uint8", "int32", "int64"):  # beside a grid of f32
+        image = np.abs(x * 20).astype(dtype)
+        for mode in ("linear", "cubic", "nearest"):
+            real = case("GridSample", [image.astype(F32), grid], 20, mode=mode)
+            found = right_answer(real)[0]
+            wants = [found.astype("f8").astype("i8").astype(dtype)]
+            wants = [found.astype(dtype)] if dtype[0] == "f" else wants
+            yield case("GridSample", [image, grid], 20, mode=mode, wants=wants, relative=2e-3)
     for shape, align in product([(1, 1, 1, 4), (1, 1, 1, 1)], [0, 1]):
         yield case("GridSample", [rand(*shape), grid], 20, padding_mode="reflection",
                    align_corners=align)  # fmt: skip

@@ -39,4 +39,11 @@ class GridSample(StockOp):
                     values[0] = ctx.emit(twice)
                 elif not isinstance(size, int):
                     values[0] = ctx.at_least(values[0], axis, 2)
-        return convert(ctx, values, attrs)
+        # TVM mixes elements of the image's type with weights of the grid's: both have one type.
+        dtype, wide = inputs.dtype(0), inputs.dtype(1)
+        if attrs.get("mode", "linear") == "nearest" or dtype == wide:
+            return convert(ctx, values, attrs)
+        if dtype in ("float64", "int64", "uint64", "int32", "uint32"):
+            wide = "float64"
+        values = [ctx.emit(relax.op.astype(value, wide)) for value in values]
+        return relax.op.astype(ctx.emit(convert(ctx, values, attrs)), dtype)
