@@ -23,6 +23,7 @@ from tvm_megcc.core.preference import Preference
 from tvm_megcc.core.program import Bundle, Call, PortType, Program, Range, Variant
 from tvm_megcc.dispatch.equal_dims import with_equal_dims
 from tvm_megcc.dispatch.plan import DispatchPlan, plan_of
+from tvm_megcc.errors import InputError
 from tvm_megcc.forward import forward
 from tvm_megcc.kernels.work import of_call
 from tvm_megcc.lower import lower, symbols_in
@@ -57,6 +58,13 @@ def compile_module(
     list of shapes has given several functions (`tvm_megcc.dispatch`). `input_dtypes` and
     `output_dtypes` are our names of the ports' types, where they are not the module's. `function`
     is the one that is compiled.
+
+    Raises
+    ------
+    InputError
+        When a dispatched module's memory is to be several pools.
+    UnsupportedError
+        As `to_program`.
     """
     ports = _Ports(input_names, output_names, input_dtypes, output_dtypes)
     compiler = _Compiler(arch, name, ports, io, memory_options, dump_ir, preference)
@@ -66,6 +74,11 @@ def compile_module(
     functions = [f for one in found.functions for f in (equal.get(one), one) if f]
     if functions == [function]:
         return compiler.programs(mod, functions)[function]
+    if len(memory_options.pools) > 1:
+        raise InputError(
+            f"model '{name}': memory pools need fixed shapes, and it is compiled for those that are"
+            " listed or in buckets; compile a package for each, or leave out --memory-pools"
+        )
     programs = compiler.programs(_only(mod, functions), functions)
     bounds = symbols_of(signature)
     inputs = tuple(

@@ -15,6 +15,7 @@ from tvm_megcc.dims import Symbol
 from tvm_megcc.dynamic_options import DynamicOptions
 from tvm_megcc.errors import InputError, ToolError
 from tvm_megcc.host import package, toolchain
+from tvm_megcc.memory_options import MemoryOptions
 
 RNG = np.random.default_rng(5)
 
@@ -110,6 +111,23 @@ def test_options_that_contradict() -> None:
         DynamicOptions(listed=({"a": (1,)},), buckets={"a": {0: [(1, 2)]}})
     with pytest.raises(InputError, match="different ranks"):
         DynamicOptions(listed=({"a": (1,)}, {"a": (1, 2)})).import_shapes(None)
+
+
+@pytest.mark.parametrize(
+    "dynamic",
+    [
+        DynamicOptions(listed=({"a": (1, 2, 3), "b": (1, 5, 3)}, {"a": (4, 7, 3), "b": (4, 1, 3)})),
+        DynamicOptions(buckets={"a": {0: [(1, 2)]}}, fallback="none"),
+    ],
+)
+def test_pools_are_for_fixed_shapes(tmp_path: Path, dynamic: DynamicOptions) -> None:
+    """The VM has one pool where shapes can change."""
+    pools = MemoryOptions(pools=(("a", 64), ("b", None)))
+    with pytest.raises(InputError, match="'two': memory pools need fixed shapes.*leave out"):
+        driver.compile_model(two_inputs(), tmp_path / "pkg", memory=pools, dynamic=dynamic)
+    one = MemoryOptions(pools=(("a", None),))
+    if dynamic.listed:
+        driver.compile_model(two_inputs(), tmp_path / "pkg", memory=one, dynamic=dynamic)
 
 
 def test_arena_of_shapes_from_python() -> None:

@@ -8,7 +8,18 @@ from itertools import permutations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tvm_megcc.core.program import Call, Kernel, Location, Port, Program, Tensor
+from tvm_megcc.core.program import (
+    Call,
+    Copy,
+    End,
+    Kernel,
+    Location,
+    Loop,
+    Port,
+    Program,
+    Step,
+    Tensor,
+)
 from tvm_megcc.forward import caller_ports, concat_in_place, forward, order, reorder, run_in_place
 from tvm_megcc.forward.storages import Storages
 from tvm_megcc.memory import place
@@ -18,7 +29,7 @@ PLAIN = Kernel("plain", source="x")
 CONCAT = Kernel("megcc_concat", template="concat")
 
 
-def _program(calls: list[Call], shapes: list[tuple[int, ...]], outputs: list[int]) -> Program:
+def _program(calls: list[Step], shapes: list[tuple[int, ...]], outputs: list[int]) -> Program:
     tensors = [Tensor(f"t{i}", "f32", s, Location("arena", i)) for i, s in enumerate(shapes)]
     return Program(
         "m", "portable", (Port("x", 0),), tuple(Port(f"y{o}", o) for o in outputs),
@@ -144,6 +155,17 @@ def test_concat_of_an_input_stays() -> None:
     calls = [Call(1, (0, 1), 1), Call(2, (0, 1, 2), 1, (2, 1, 256, 256))]
     program = _program(calls, [(64,), (64,), (128,)], [2])
     assert concat_in_place(program, "arena") == program
+
+
+def test_concat_of_a_loops_state_stays() -> None:
+    """Tensor 1 is the state: it has the next value when the concat, tensor 4, is read."""
+    body = [Call(1, (1, 2), 1), Call(1, (1, 3), 1), Call(2, (1, 3, 4), 1, (2, 1, 256, 256))]
+    steps = [Copy(1, 0), Loop(6), *body, Copy(1, 2), Call(1, (4, 5), 1), End()]
+    shapes = [(64,), (64,), (64,), (64,), (128,), (64,), (2,)]
+    program = _program(steps, shapes, [5])
+    assert concat_in_place(program, "arena") == program
+    kept = replace(program, calls=tuple(s for s in steps if s != Copy(1, 2)))
+    assert len(concat_in_place(kept, "arena").calls) == len(kept.calls) - 1
 
 
 def test_concat_that_would_raise_the_peak_stays() -> None:

@@ -406,6 +406,31 @@ def test_loop_that_swaps_its_states(tmp_path: Path) -> None:
                               "b0": np.array([1, 5], F32)} for k in (0, 1, 2, 9)))  # fmt: skip
 
 
+def test_loop_that_joins_a_state_which_has_its_next_value_first(tmp_path: Path) -> None:
+    """``b`` becomes ``(a, exp(b[:2]))`` of this iteration's ``a``."""
+    nodes = [
+        helper.make_node("Identity", ["c"], ["c1"]),
+        helper.make_node("Add", ["a", "one"], ["a1"]),
+        helper.make_node("Slice", ["b", "begin", "end"], ["head"]),
+        helper.make_node("Exp", ["head"], ["e"]),
+        helper.make_node("Concat", ["a", "e"], ["b1"], axis=0),
+    ]
+    body = graph(
+        "body", nodes,
+        [("i", T.INT64, []), ("c", T.BOOL, []), ("a", T.FLOAT, [2]), ("b", T.FLOAT, [4])],
+        [("c1", T.BOOL), ("a1", T.FLOAT), ("b1", T.FLOAT)],
+        [const("one", 1.5, F32), const("begin", [0]), const("end", [2])],
+    )  # fmt: skip
+    loop = helper.make_node("Loop", ["m", "", "a0", "b0"], ["a2", "b2"], body=body)
+    proto = model(
+        [loop, helper.make_node("ReduceSum", ["a2"], ["sum"], keepdims=0)],
+        [("m", T.INT64, []), ("a0", T.FLOAT, [2]), ("b0", T.FLOAT, [4])],
+        [("sum", T.FLOAT), ("b2", T.FLOAT)],
+    )
+    check_close(proto, tmp_path, *({"m": np.array(k), "a0": np.array([0, 1], F32),
+                              "b0": np.array([1, 0, 2, 5], F32)} for k in (0, 1, 2)))  # fmt: skip
+
+
 def test_loop_in_loop_with_if(tmp_path: Path) -> None:
     """The inner loop's count is the outer one's number; the If takes turns."""
     inner = graph(

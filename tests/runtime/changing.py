@@ -20,7 +20,7 @@ HOST = toolchain.host_arch()
 MAX_N = 8
 
 
-def program(name: str = "changing", arch: str = HOST) -> Program:
+def program(name: str = "changing", arch: str = HOST, io: str = "caller") -> Program:
     """Inputs ``x (n, 4)`` and ``b (n,)``, n from 0 to 8; outputs ``a``, ``z2``, ``z3``.
 
     ``a = exp(x) + b``; z is the first m of exp(x), where m is how many of `x` are positive, ``z2``
@@ -48,7 +48,8 @@ def program(name: str = "changing", arch: str = HOST) -> Program:
     mod = builder.get()
     bounds = [Symbol("n", 0, MAX_N), Symbol("m", 0, 4 * MAX_N)]
     mod.update_func(mod.get_global_var("main"), with_bounds(mod["main"], bounds))
-    return to_program(mod, arch, name=name, input_names=["x", "b"], output_names=["a", "z2", "z3"])
+    names = {"input_names": ["x", "b"], "output_names": ["a", "z2", "z3"]}
+    return to_program(mod, arch, name=name, io=io, **names)
 
 
 def expected(x: np.ndarray, b: np.ndarray) -> dict[str, np.ndarray]:
@@ -57,7 +58,7 @@ def expected(x: np.ndarray, b: np.ndarray) -> dict[str, np.ndarray]:
     return {"a": power + b[:, None], "z2": np.tile(z, 2), "z3": np.tile(z, 3)}
 
 
-def write(folder: Path, weights: str = "c", arch: str = HOST) -> Path:
+def write(folder: Path, weights: str = "c", arch: str = HOST, io: str = "caller") -> Path:
     """The package of `program`."""
-    files = emit.package({arch: program(arch=arch)}, name="changing", weights=weights)
+    files = emit.package({arch: program(arch=arch, io=io)}, name="changing", weights=weights)
     return p.write(files, folder)

@@ -22,6 +22,11 @@ def test_api_and_failing_allocators(tmp_path: Path) -> None:
     compile_and_run("test_shapes.c", [changing.write(tmp_path / "changing")], tmp_path)
 
 
+def test_inputs_that_wait_in_the_arena(tmp_path: Path) -> None:
+    where = changing.write(tmp_path / "changing", io="arena")
+    compile_and_run("test_shapes_io.c", [where], tmp_path)
+
+
 @pytest.mark.parametrize("flags", [(), ("-DMEGCC_DEBUG",)], ids=["release", "poison"])
 def test_outputs_of_any_size(tmp_path: Path, flags: tuple[str, ...]) -> None:
     where = changing.write(tmp_path / "changing")

@@ -1,15 +1,25 @@
 """Concat without copies: the producers write straight into their part of the result.
 
 Holds where the parts are contiguous in the result (nothing but ones before the axis) and each part
-is a value of its own that nobody else has placed. The call disappears. As the whole result then
-lives from the first part on, it is done only where the peak of live bytes does not rise.
+is a value of its own that nobody else has placed and that stays what it is: a loop's state becomes
+another one while the result may still be read. The call disappears. As the whole result then lives
+from the first part on, it is done only where the peak of live bytes does not rise.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tvm_megcc.core.program import Call, Program, data_symbols, sized, usual_sizes
+from tvm_megcc.core.program import (
+    Call,
+    Copy,
+    Loop,
+    Program,
+    Step,
+    data_symbols,
+    sized,
+    usual_sizes,
+)
 from tvm_megcc.dims import Size, symbols
 from tvm_megcc.forward.storages import Storages
 
@@ -48,6 +58,8 @@ def _placed(program: Program, call: Call, io: str) -> Program | None:
         return None
     if symbols(storages.tensors[output].nbytes) & data_symbols(program):
         return None  # there is no such block yet when the first part is written
+    if _changed_after(storages, call) & set(owners):
+        return None
     offset = storages.tensors[output].location.offset
     moves: list[tuple[int, Size]] = []
     for part, owner in zip(parts, owners, strict=True):
@@ -66,3 +78,18 @@ def _placed(program: Program, call: Call, io: str) -> Program | None:
         storages.merge(owner, target, at)
     calls = tuple(c for c in program.calls if c is not call)
     return replace(storages.result(), calls=calls)
+
+
+def _changed_after(storages: Storages, call: Call) -> set[int | None]:
+    """The storages that are written once more after `call`: by a later step, or as a counter."""
+    steps = storages.program.calls
+    place = next(number for number, step in enumerate(steps) if step is call)
+    counters = [step.counter for step in steps if isinstance(step, Loop)]
+    later = [tensor for step in steps[place + 1 :] for tensor in _written(step)]
+    return {storages.storage(tensor) for tensor in (*counters, *later)}
+
+
+def _written(step: Step) -> tuple[int, ...]:
+    if isinstance(step, Copy):
+        return (step.target,)
+    return step.operands[-step.n_outputs :] if isinstance(step, Call) and step.n_outputs else ()
