@@ -36,7 +36,7 @@ class Pad(OnnxOp):
             raise ctx.unsupported(f"mode '{mode}'", f"use one of {', '.join(_MODES)}")
         rank, dtype = inputs.rank(0), expr_dtype(inputs[0])
         value = _value(inputs, attrs, mode)
-        if inputs.is_read(1) or inputs.is_read(3):
+        if inputs.is_read(1) or inputs.is_computed(3):
             return _by_data(ctx, inputs, mode, value)
         before, after = _widths(ctx, inputs, attrs, rank)
         data = _cropped(ctx, inputs[0], before, after)
@@ -83,7 +83,7 @@ def _by_data(ctx: Context, inputs: Inputs, mode: str, value: float | None) -> re
     rank, dtype = inputs.rank(0), expr_dtype(inputs[0])
     widths = ctx.emit(relax.op.astype(inputs[1], "int64"))
     axes = list(range(rank))
-    if inputs.has(3) and inputs.is_read(3):
+    if inputs.is_computed(3):
         (count,) = inputs.static_shape(3)
         widths = spread(ctx, _two_each(ctx, widths, count), inputs, 3, rank)
     elif inputs.has(3):
