@@ -52,6 +52,25 @@ def test_slice_by_no_step_is_refused():
         from_onnx(proto)
 
 
+@pytest.mark.parametrize("rows", [2, "n"])
+def test_pad_that_crops_past_the_end(rows, tmp_path):
+    """What one side crops more than there is, is taken from the fill of the other one."""
+    widths = [(-3, 1), (-3, 3), (3, -4), (1, -3), (-1, 2), (2, -1)]
+    nodes = [helper.make_node("Pad", ["x", f"w{k}"], [f"y{k}"]) for k in range(len(widths))]
+    weights = [
+        numpy_helper.from_array(np.array([a, 0, b, 0]), f"w{k}") for k, (a, b) in enumerate(widths)
+    ]
+    outputs = [(f"y{k}", T.FLOAT) for k in range(len(widths))]
+    proto = model(nodes, [("x", T.FLOAT, [rows, 2])], outputs, weights)
+    check(proto, tmp_path, *({"x": rand(n, 2)} for n in ([2] if rows == 2 else [2, 3, 5])))
+
+
+def test_pad_that_crops_more_than_there_is_is_refused():
+    proto, _ = node_model("Pad", [rand(2, 3), ints(-3, 0, 0, 0)], 13)
+    with pytest.raises(UnsupportedError, match="Pad 'node': crops 3 elements of dim 0, which is 2"):
+        from_onnx(proto)
+
+
 def test_slice_opset_1():
     check_node("Slice", [rand(5, 6)], 9, starts=[1, -4], ends=[1000, -1], axes=[0, 1])
     check_node("Slice", [rand(5, 6)], 9, starts=[1, 2], ends=[3, 4])
