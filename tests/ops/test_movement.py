@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from onnx import TensorProto as T
+from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from tests.frontend.running import assert_close, run
 from tests.ops.cases import Weight, check_node, node_model, rand
+from tests.ops.packages import check, model
 from tvm_megcc.errors import MegccError, UnsupportedError
 from tvm_megcc.frontend import from_onnx
 
@@ -27,6 +30,45 @@ def ints(*values):
 )
 def test_slice(starts, ends, axes, steps):
     check_node("Slice", [rand(5, 6, 4), ints(*starts), ints(*ends), ints(*axes), ints(*steps)], 13)
+
+
+@pytest.mark.parametrize("step", [2**63 - 1, 1 << 62, -(1 << 31), -(2**63)])
+@pytest.mark.parametrize("rows", [5, "n"])
+def test_slice_by_steps_past_every_dim(rows, step, tmp_path):
+    start, end = (1, 2**63 - 1) if step > 0 else (-1, -(2**63))
+    names = ["x", "s", "e", "a", "t"]
+    weights = [
+        numpy_helper.from_array(np.array([v]), n)
+        for n, v in zip(names[1:], (start, end, 0, step), strict=True)
+    ]
+    nodes = [helper.make_node("Slice", names, ["y"])]
+    proto = model(nodes, [("x", T.FLOAT, [rows, 2])], [("y", T.FLOAT)], weights)
+    check(proto, tmp_path, *({"x": rand(n, 2)} for n in ([5] if rows == 5 else [0, 1, 2, 7])))
+
+
+def test_slice_by_no_step_is_refused():
+    proto, _ = node_model("Slice", [rand(5, 6), ints(0), ints(4), ints(1), ints(0)], 13)
+    with pytest.raises(UnsupportedError, match="Slice 'node': its step along axis 1 is 0"):
+        from_onnx(proto)
+
+
+@pytest.mark.parametrize("rows", [2, "n"])
+def test_pad_that_crops_past_the_end(rows, tmp_path):
+    """What one side crops more than there is, is taken from the fill of the other one."""
+    widths = [(-3, 1), (-3, 3), (3, -4), (1, -3), (-1, 2), (2, -1)]
+    nodes = [helper.make_node("Pad", ["x", f"w{k}"], [f"y{k}"]) for k in range(len(widths))]
+    weights = [
+        numpy_helper.from_array(np.array([a, 0, b, 0]), f"w{k}") for k, (a, b) in enumerate(widths)
+    ]
+    outputs = [(f"y{k}", T.FLOAT) for k in range(len(widths))]
+    proto = model(nodes, [("x", T.FLOAT, [rows, 2])], outputs, weights)
+    check(proto, tmp_path, *({"x": rand(n, 2)} for n in ([2] if rows == 2 else [2, 3, 5])))
+
+
+def test_pad_that_crops_more_than_there_is_is_refused():
+    proto, _ = node_model("Pad", [rand(2, 3), ints(-3, 0, 0, 0)], 13)
+    with pytest.raises(UnsupportedError, match="Pad 'node': crops 3 elements of dim 0, which is 2"):
+        from_onnx(proto)
 
 
 def test_slice_opset_1():

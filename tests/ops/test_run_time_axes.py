@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto as T
-from onnx import helper
+from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from tests.ops.packages import Arrays, ints, model, runner
@@ -145,6 +145,25 @@ def test_a_rank_that_data_decides_is_refused() -> None:
     ports = [("x", T.FLOAT, [2, 3]), ("axes", T.INT64, ["k"])]
     with pytest.raises(UnsupportedError, match="ReduceSum 'sum': how many axes it drops"):
         frontend.from_onnx(model([node], ports, [("y", T.FLOAT)]))
+
+
+def test_axes_that_follow_from_open_dims(tmp_path: Path) -> None:
+    """One less than the first dim, the run of which decides, too, whether there is such an axis."""
+    ops = ["ReduceSum", "ReduceMax", "Unsqueeze", "CumSum", "Pad"]
+    nodes = [
+        helper.make_node("Shape", ["x"], ["dims"], start=0, end=1),
+        helper.make_node("Sub", ["dims", "one"], ["axis"]),
+        helper.make_node("Squeeze", ["axis"], ["number"]),
+        *(helper.make_node(op, ["x", "axis"], [op]) for op in ops[:-2]),
+        helper.make_node("CumSum", ["x", "number"], ["CumSum"]),
+        helper.make_node("Pad", ["x", "pads", "", "axis"], ["Pad"]),
+    ]
+    weights = [numpy_helper.from_array(ints(1), "one"), numpy_helper.from_array(ints(1, 2), "pads")]
+    outputs = [(op, T.FLOAT) for op in ops]
+    proto = model(nodes, [("x", T.FLOAT, ["n", 3])], outputs, weights, opset=18)
+    run = runner(proto, tmp_path)
+    same_as_reference(proto, run, *({"x": RNG.random((n, 3), "f4")} for n in (1, 2, 0)))
+    refused(run, {"x": RNG.random((4, 3), "f4")})
 
 
 @pytest.mark.parametrize("axes", [[2], [-3], [0, -2]])

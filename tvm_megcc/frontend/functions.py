@@ -14,6 +14,7 @@ from typing import Any
 import onnx
 
 from ..errors import InputError
+from . import wellformed
 from .graphs import all_nodes
 from .load import sort
 from .values import label
@@ -42,6 +43,7 @@ class Functions:
     """The functions of a model, and those of the standard."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
+        self._opsets = {entry.domain: entry.version for entry in model.opset_import}
         self._own = {(f.domain, f.name, f.overload): f for f in model.functions}
         for function in model.functions:
             _check(function)
@@ -50,7 +52,21 @@ class Functions:
     def own(self, node: onnx.NodeProto) -> Body | None:
         """What a node that calls a function of the model stands for, else None."""
         function = self._own.get(_called(node))
-        return None if function is None else _body(function, node, {})
+        if function is None:
+            return None
+        for kind, given, takes in (
+            ("inputs", node.input, function.input),
+            ("outputs", node.output, function.output),
+        ):
+            if len(given) > len(takes):
+                raise InputError(
+                    f"{label(node)}: it has {len(given)} {kind}, and the function {function.name}"
+                    f" has {len(takes)}; correct the node"
+                )
+        body = _body(function, node, {})
+        # What the caller gives for an attribute is seen here for the first time.
+        wellformed.check_nodes(body.graph, {**self._opsets, **body.opsets})
+        return body
 
     def standard(
         self,

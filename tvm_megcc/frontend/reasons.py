@@ -38,7 +38,7 @@ def _described(value: Any, symbols: Symbols) -> str:
         return "nothing"
     if isinstance(value, np.ndarray | SizeArray):
         return f"{value.dtype}{list(value.shape)}"
-    if not isinstance(value.ty, relax.TensorType):
+    if not isinstance(value, relax.Expr) or not isinstance(value.ty, relax.TensorType):
         return "no tensor"
     dims = shape_of(value, symbols)
     return f"{expr_dtype(value)}[{'?' if dims is None else ', '.join(map(str, dims))}]"

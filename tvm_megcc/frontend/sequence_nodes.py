@@ -8,22 +8,27 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import helper
 
+from ..dims import is_static
 from ..errors import InputError, UnsupportedError
 from ..ops import Context
 from ..ops._shapes import normal_axis
 from .functions import Body
-from .sequences import ABSENT, Absent, Rows, TensorList, Value
+from .sequences import ABSENT, Absent, Rows, TensorList, Value, refuse
 from .state import Importer, Scope
 from .values import attributes, dtype_of, label
 
 #: The opset of the nodes that computations on elements are made of.
 OPSET = 18
+
+#: Elements that one node may make of a tensor: each is a value of its own in the package.
+MOST_PIECES = 1 << 12
 
 
 def _construct(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
@@ -51,6 +56,7 @@ def _at(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
     place = _known_place(node, values[1], len(items))
     if place is not None:
         return items[place]
+    _refuse_none(node, items)
     at = _wrapped(importer, node, values[1], len(items))
     if len({_kind(importer, node, item) for item in items}) > 1:
         choices = [("Equal", k, item) for k, item in enumerate(items[:-1])]
@@ -86,6 +92,7 @@ def _erase(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Val
         place = _known_place(node, values[1], len(items))
     if place is not None:
         return TensorList((*items[:place], *items[place + 1 :]))
+    _refuse_none(node, items)
     at = _wrapped(importer, node, values[1], len(items))
     rows = zip(items, items[1:], strict=False)
     return TensorList(
@@ -101,9 +108,10 @@ def _split(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Val
     attrs = attributes(node)
     whole, split = (*values, None)[:2]
     shape = _shape(ctx, whole)
-    axis = attrs.get("axis", 0) % max(len(shape), 1)
+    axis = normal_axis(attrs.get("axis", 0), len(shape))
     lengths = _lengths(ctx, shape[axis], split)
     (count,) = _shape(ctx, lengths)
+    _refuse_many(ctx, count)
     if count == 0:
         return TensorList(())
     names = [f"p{k}" for k in range(count)]
@@ -119,11 +127,14 @@ def _split(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Val
 def _lengths(ctx: Context, size: Any, split: Value | None) -> Value:
     """The lengths of the pieces of a dim of this size, as many as are known."""
     if split is None:
-        return np.ones(ctx.static([size])[0], np.int64)
+        (total,) = ctx.static([size])
+        _refuse_many(ctx, total)
+        return np.ones(total, np.int64)
     if isinstance(split, np.ndarray) and split.ndim == 0:
         total, step = ctx.static([size])[0], int(split)
         if step < 1:
             raise InputError(f"{ctx.label}: splits into pieces of {step}; give at least 1")
+        _refuse_many(ctx, total // step)
         return np.array([min(step, total - k) for k in range(0, total, step)], np.int64)
     dims = _shape(ctx, split)
     if len(dims) != 1 or not isinstance(dims[0], int):
@@ -132,6 +143,20 @@ def _lengths(ctx: Context, size: Any, split: Value | None) -> Value:
             "make its split a constant, or a vector of fixed length",
         )
     return split
+
+
+def _refuse_many(ctx: Context, count: int) -> None:
+    if count > MOST_PIECES:
+        raise ctx.unsupported(
+            f"makes {count} tensors of one, and {MOST_PIECES} are the most", "make larger pieces"
+        )
+
+
+def _refuse_none(node: onnx.NodeProto, items: Sequence[Value]) -> None:
+    if not items:
+        raise InputError(
+            f"{label(node)}: takes an element of a sequence without elements; give it some"
+        )
 
 
 def _concat(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
@@ -155,7 +180,9 @@ def _has_element(importer: Importer, node: onnx.NodeProto, values: list[Value]) 
 
 def _get_element(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
     if isinstance(values[0], Absent):
-        raise InputError(f"{label(node)}: takes the element of an optional that has none")
+        raise InputError(
+            f"{label(node)}: takes the element of an optional that has none; give it one"
+        )
     return values[0]
 
 
@@ -166,6 +193,8 @@ def convert_map(
     body: onnx.GraphProto = attributes(node)["body"]
     first = _items(node, values[0])
     for value in values[1:]:
+        if isinstance(value, Rows):
+            _items(node, value)
         if isinstance(value, TensorList) and len(value.items) != len(first):
             raise InputError(
                 f"{label(node)}: maps sequences of {len(first)} and {len(value.items)} elements;"
@@ -176,6 +205,8 @@ def convert_map(
         given = [v.items[k] if isinstance(v, TensorList) else v for v in values]
         known = {p.name: v for p, v in zip(body.input, given, strict=True) if v is not None}
         rows.append(importer.branch(body, ChainMap(known, scope)))
+        if any(isinstance(v, TensorList | Rows | Absent) for v in rows[-1]):
+            raise InputError(f"{label(node)}: its body gives a sequence; let it give tensors")
     if importer.missing:
         return []
     return [TensorList(tuple(row[k] for row in rows)) for k in range(len(body.output))]
@@ -194,6 +225,11 @@ _SIMPLE = {
     "OptionalHasElement": _has_element,
     "OptionalGetElement": _get_element,
 }
+#: The operands of these operators that are no tensors; those of optionals are anything.
+_SEQUENCES = {
+    **dict.fromkeys(_SIMPLE, {0}),
+    **dict.fromkeys(("SequenceConstruct", "SequenceEmpty", "SplitToSequence"), set()),
+}
 #: Operators of this file.
 NAMES = frozenset({*_SIMPLE, "SequenceMap"})
 
@@ -204,6 +240,8 @@ def convert(
     """The results of a node of `NAMES`."""
     if node.op_type == "SequenceMap":
         return convert_map(importer, node, values, scope)
+    taken = _SEQUENCES[node.op_type]
+    refuse(node, [None if k in taken else value for k, value in enumerate(values)])
     return [_SIMPLE[node.op_type](importer, node, values)]
 
 
@@ -253,12 +291,21 @@ def _known_place(node: onnx.NodeProto, value: Value, count: int, end: int = 0) -
     """
     if not isinstance(value, np.ndarray):
         return None
+    _refuse_several(node, value.shape)
     place = int(value.reshape(-1)[0])
     if not -count <= place < count + end:
         raise InputError(
             f"{label(node)}: position {place} in a sequence of {count}; give one that it has"
         )
     return place + count if place < 0 else place
+
+
+def _refuse_several(node: onnx.NodeProto, dims: Sequence[Any]) -> None:
+    """Raise for a position that is not one number."""
+    if is_static(dims) and prod(dims) != 1:
+        raise InputError(
+            f"{label(node)}: its position has {prod(dims)} elements; give it one of a sequence"
+        )
 
 
 def _kind(importer: Importer, node: onnx.NodeProto, value: Value) -> tuple[Any, ...]:
@@ -285,6 +332,7 @@ def _wrapped(
     importer: Importer, node: onnx.NodeProto, value: Value, count: int, end: int = 0
 ) -> Value:
     """As `_known_place`, for a position that is computed; the run ends where there is none."""
+    _refuse_several(node, _shape(importer.context(node), value))
     dtype = dtype_of(value)
     numbers = [np.array(n, dtype) for n in (0, count, -count, count + end)]
     nodes = [

@@ -52,8 +52,8 @@ Form = int | Absent | None
 # ---- flat lists of values, for what knows tensors only -------------------------------------------
 
 
-def flat(values: Iterable[Value]) -> tuple[list[Value], list[Form]]:
-    """The tensors of some values in order, and what each value was."""
+def flat(node: onnx.NodeProto, values: Iterable[Value]) -> tuple[list[Value], list[Form]]:
+    """The tensors of values of a node with graphs in order, and what each value was."""
     tensors: list[Value] = []
     forms: list[Form] = []
     for value in values:
@@ -64,8 +64,8 @@ def flat(values: Iterable[Value]) -> tuple[list[Value], list[Form]]:
             forms.append(value)
         elif isinstance(value, Rows):
             raise UnsupportedError(
-                "a sequence whose length only the run shows enters or leaves a branch or a loop's"
-                " body; join it with ConcatFromSequence before"
+                f"{label(node)}: a sequence whose length only the run shows enters or leaves its"
+                " graph; join it with ConcatFromSequence before"
             )
         else:
             tensors.append(value)

@@ -17,6 +17,7 @@ import numpy as np
 import onnx
 
 from .. import ops
+from ..dims import Undecided
 from ..ops._arithmetic import Array, Attrs, Known, dtype_of, items_of
 from ..ops._sizes import Item, NotShapes, Real, SizeArray, size_array
 from . import fold
@@ -36,8 +37,8 @@ def evaluate(
         if not op.moves:
             return [op.on_sizes(operands, attrs)]
         return _moved(node, operands, op.moves, opsets) if op.only_moves(attrs) else None
-    except NotShapes:
-        return None
+    except (NotShapes, Undecided, ArithmeticError, LookupError, ValueError):
+        return None  # operands that do not fit, too, of which the converter says what is wrong
 
 
 def _moved(

@@ -74,7 +74,10 @@ class Walk(Importer):
             if any(name not in scope for name in node_reads(node)):
                 self._note_if_missing(node)
                 continue
-            for name, value in self._node(node, scope).items():
+            values = [scope[name] if name else None for name in node.input]
+            with self._named(node, values):
+                results = self._node(node, values, scope)
+            for name, value in results.items():
                 scope[name] = value
                 if isinstance(value, relax.Var):
                     self.computed.add(name)
@@ -82,8 +85,9 @@ class Walk(Importer):
                         self.aliases.setdefault(value.name, set()).add(name)
         self.weights = outside
 
-    def _node(self, node: onnx.NodeProto, scope: Scope) -> Mapping[str, Value]:
-        values = [scope[name] if name else None for name in node.input]
+    def _node(
+        self, node: onnx.NodeProto, values: list[Value | None], scope: Scope
+    ) -> Mapping[str, Value]:
         if node.op_type == "Identity" and not node.domain:
             assert values[0] is not None
             return {node.output[0]: values[0]}
@@ -91,6 +95,7 @@ class Walk(Importer):
         if called is not None:
             return self._called(node, called, values)
         if node.op_type in sequence_nodes.NAMES and not node.domain:
+            refuse_types(node, [self._kind(v) for v in values])
             results = sequence_nodes.convert(self, node, values, scope)
             return {n: v for n, v in zip(node.output, results, strict=False) if n}
         if node.op_type not in subgraphs.CONVERTERS:
@@ -104,8 +109,7 @@ class Walk(Importer):
         refuse_types(node, [self._kind(v) for v in values])
         control = subgraphs.CONVERTERS.get(node.op_type) if not node.domain else None
         if control is not None:
-            with self._named(node, values):
-                results = control(self, node, values, scope)
+            results = control(self, node, values, scope)
             return {n: v for n, v in zip(node.output, results, strict=False) if n}
         if not _has_converter(node):
             definition = self.definitions.standard(
@@ -128,9 +132,7 @@ class Walk(Importer):
         """The node's results, computed by what it stands for."""
         rule = rule_of(node.domain, node.op_type)
         if rule is not None:
-            ctx, attrs = self.context(node), attributes(node)
-            with self._named(node, values):
-                values = fitting(ctx, rule, values, attrs)
+            values = fitting(self.context(node), rule, values, attributes(node))
         found = self.expanded(body, values)
         # What is computed on the way is of the type that the floats around it are of.
         names = [n for n, v in zip(node.input, values, strict=True) if n and _holds_floats(v)]
@@ -168,7 +170,7 @@ class Walk(Importer):
             )
             raise what from err
         except Exception as err:  # TVM raises many kinds
-            if breaks_a_rule(node, [self.type_of_value(v) for v in values], self.opsets):
+            if breaks_a_rule(node, [self._kind(v) for v in values], self.opsets):
                 raise self.context(node).ill_typed(reason(err, values, self.symbols)) from err
             raise UnsupportedError(
                 f"{label(node)}: cannot be converted ({reason(err, values, self.symbols)}); "
@@ -208,24 +210,23 @@ class Walk(Importer):
         if own is None or isinstance(own, _stock.StockOp):
             # TVM's converters compute with what is known.
             self._refuse_growth(ctx, node, values)
-        with self._named(node, values):
-            attrs = attributes(node)
-            carried = self._carried(ctx, own, values)
-            if own is not None:
-                values = agreed(ctx, own.contract, values, attrs)
-            inputs = Inputs(ctx, values, lambda i: self.expr(values[i]))
-            if own is not None:
-                own.refuse_several(ctx, inputs)
-                results = own.convert(ctx, inputs, attrs)
-                if text := disagreement(ctx, own.contract, values, attrs):
-                    raise ctx.ill_typed(text)
-            elif _stock.has(node.domain, node.op_type):
-                results = _stock.convert(ctx, inputs, attrs)
-            else:
-                self._note_if_missing(node)
-                return {}
-            bound = self._bind(node, results)
-            return {n: self._of_type(v, carried) for n, v in bound.items()} if carried else bound
+        attrs = attributes(node)
+        carried = self._carried(ctx, own, values)
+        if own is not None:
+            values = agreed(ctx, own.contract, values, attrs)
+        inputs = Inputs(ctx, values, lambda i: self.expr(values[i]))
+        if own is not None:
+            own.refuse_several(ctx, inputs)
+            results = own.convert(ctx, inputs, attrs)
+            if text := disagreement(ctx, own.contract, values, attrs):
+                raise ctx.ill_typed(text)
+        elif _stock.has(node.domain, node.op_type):
+            results = _stock.convert(ctx, inputs, attrs)
+        else:
+            self._note_if_missing(node)
+            return {}
+        bound = self._bind(node, results)
+        return {n: self._of_type(v, carried) for n, v in bound.items()} if carried else bound
 
     def _refuse_growth(
         self, ctx: Context, node: onnx.NodeProto, values: Sequence[Value | None]

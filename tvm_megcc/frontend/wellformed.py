@@ -19,7 +19,7 @@ from onnx import helper
 from tvm_megcc.core.dtypes import nbytes, of_onnx
 
 from ..errors import InputError
-from .graphs import all_nodes, graphs
+from .graphs import all_nodes, bodies, graphs
 from .text import REMEDY
 from .values import label
 from .words import check_words
@@ -62,7 +62,16 @@ def check(proto: onnx.ModelProto) -> None:
         for sparse in graph.sparse_initializer:
             check_sparse(sparse, f"weight '{sparse.values.name}'")
         for node in graph.node:
+            _check_bound(node)
             _check_node(node, opsets)
+            for body in bodies(node):
+                _check_given(body)
+
+
+def check_nodes(graph: onnx.GraphProto, opsets: Mapping[str, int]) -> None:
+    """Raise an `InputError` for the first node of a graph that is not as it says."""
+    for node in all_nodes(graph.node):
+        _check_node(node, opsets)
 
 
 def _opsets(entries: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
@@ -70,7 +79,7 @@ def _opsets(entries: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
     found = {}
     for entry in entries:
         domain = "" if entry.domain == "ai.onnx" else entry.domain
-        if not 0 <= entry.version < 1 << 31:
+        if not (0 if domain else 1) <= entry.version < 1 << 31:
             raise InputError(
                 f"opset '{domain or 'ai.onnx'}' is of version {entry.version}; {REMEDY}"
             )
@@ -163,6 +172,15 @@ def _check_names(graph: onnx.GraphProto) -> None:
     _check_once("output", (p.name for p in graph.output))
 
 
+def _check_given(body: onnx.GraphProto) -> None:
+    """What a body is given has no other value."""
+    for port in body.input:
+        if any(weight.name == port.name for weight in body.initializer):
+            raise InputError(
+                f"graph '{body.name}': '{port.name}' is an input and a weight of it; {REMEDY}"
+            )
+
+
 def _check_once(kind: str, names: Iterable[str]) -> None:
     for name, count in Counter(names).items():
         if count > 1:
@@ -196,6 +214,16 @@ def _check_node(node: onnx.NodeProto, opsets: Mapping[str, int]) -> None:
     _check_window(node, given)
     if node.op_type in _BODIES:
         _BODIES[node.op_type](node, given)
+
+
+def _check_bound(node: onnx.NodeProto) -> None:
+    """Only a node of a function has attributes that its caller gives."""
+    for attr in node.attribute:
+        if attr.ref_attr_name:
+            raise InputError(
+                f"{label(node)}: its attribute '{attr.name}' is one of a function, in which it does"
+                f" not stand; {REMEDY}"
+            )
 
 
 def _check_schema(
@@ -291,8 +319,32 @@ def _check_scan(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) 
     # Scan of opset 8 has the lengths of its sequences in front, perhaps as an empty name.
     if len(body.input) != len(node.input) - 1:
         _check_ports(node, "body", "inputs", len(body.input), len(node.input))
+    states = len(body.input) - rows
+    if len(body.output) < max(len(node.output), states):
+        wanted = max(len(node.output), states)
+        _check_ports(node, "body", "outputs", len(body.output), wanted)
+    for name, wanted in (
+        ("directions", rows),
+        ("scan_input_axes", rows),
+        ("scan_input_directions", rows),
+        ("scan_output_axes", len(body.output) - states),
+        ("scan_output_directions", len(body.output) - states),
+    ):
+        found = list(given[name].ints) if name in given else []
+        if found and len(found) != wanted:
+            raise InputError(
+                f"{label(node)}: its {name} are {found} and must be {wanted}, one for each tensor"
+                f" that it counts by rows; {REMEDY}"
+            )
+        if "directions" in name and not {0, 1}.issuperset(found):
+            raise InputError(f"{label(node)}: its {name} are {found}, not 0 or 1; {REMEDY}")
+
+
+def _check_map(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> None:
+    body = given["body"].g
+    _check_ports(node, "body", "inputs", len(body.input), len(node.input))
     if len(body.output) < len(node.output):
         _check_ports(node, "body", "outputs", len(body.output), len(node.output))
 
 
-_BODIES = {"If": _check_if, "Loop": _check_loop, "Scan": _check_scan}
+_BODIES = {"If": _check_if, "Loop": _check_loop, "Scan": _check_scan, "SequenceMap": _check_map}

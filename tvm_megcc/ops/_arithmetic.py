@@ -196,6 +196,8 @@ def reduced(function: Callable[[Sequence[Item]], Item]) -> OnSizes:
             axes = [dims.fixed(size(a)) for a in items_of(operands[1]).reshape(-1)]
         if not axes and attrs.get("noop_with_empty_axes", 0):
             return data
+        if any(not -rank <= a < rank for a in axes):
+            raise NotShapes  # the converter says that there is no such axis
         gone = {a % rank for a in axes} if axes else set(range(rank))
         kept = [a for a in range(rank) if a not in gone]
         rows = items.transpose([*kept, *sorted(gone)])

@@ -26,11 +26,11 @@ class Cumulative(OnnxOp):
     single = {1: "axis"}
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        shape, known = inputs.shape(0), inputs.ints(1)
+        shape, known = inputs.shape(0), inputs.known(1)
         if 0 in shape:
             return inputs[0]
         if known is not None and shape:
-            axis = normal_axis(int(known[0]), len(shape))
+            axis = normal_axis(int(known.reshape(-1)[0]), len(shape))
             return ctx.builder.emit_te(
                 lambda x: self._scanned(x, attrs, known_parts(x.shape, axis)),
                 inputs[0],

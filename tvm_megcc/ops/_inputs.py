@@ -129,6 +129,10 @@ class Inputs(Sequence[Any]):
         short = shape is not None and len(shape) <= 1 and is_static(shape)
         return short and self.dtype(index) in ("int32", "int64")
 
+    def is_computed(self, index: int) -> bool:
+        """Whether an operand is there and no constant: data, or the shapes, say what it holds."""
+        return self.has(index) and self.known(index) is None
+
     def need_few(self, index: int) -> None:
         """Refuse an operand that has more elements, one for each dim of a result, than dims go."""
         (count,) = self._ctx.static(self.shape(index)) or (1,)

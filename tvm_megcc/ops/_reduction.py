@@ -27,7 +27,7 @@ class Reduction(OnnxOp):
         shape = inputs.shape(0)
         rank = len(shape)
         keep, noop = bool(attrs.get("keepdims", 1)), bool(attrs.get("noop_with_empty_axes", 0))
-        if inputs.has(1) and inputs.ints(1) is None and inputs.shape(1) != (0,) and rank:
+        if inputs.is_computed(1) and inputs.shape(1) != (0,) and rank:
             return self._by_data(ctx, inputs, keep, noop)
         axes = inputs.ints(1) if inputs.has(1) else attrs.get("axes")
         if not axes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvm import relax
 
-from ..dims import Size, is_static, maximum
+from ..dims import Size, compare, is_static, maximum
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._context import expr_dtype
 from ._elements import elements, picked
@@ -36,9 +36,12 @@ class Pad(OnnxOp):
             raise ctx.unsupported(f"mode '{mode}'", f"use one of {', '.join(_MODES)}")
         rank, dtype = inputs.rank(0), expr_dtype(inputs[0])
         value = _value(inputs, attrs, mode)
-        if inputs.is_read(1) or inputs.is_read(3):
+        if inputs.is_read(1) or inputs.is_computed(3):
             return _by_data(ctx, inputs, mode, value)
         before, after = _widths(ctx, inputs, attrs, rank)
+        if mode == "constant":
+            for axis, size in enumerate(inputs.shape(0)):
+                before[axis], after[axis] = _within(size, before[axis], after[axis])
         data = _cropped(ctx, inputs[0], before, after)
         before, after = ([maximum(v, 0) for v in widths] for widths in (before, after))
         width = [v for pair in zip(before, after, strict=True) for v in pair]
@@ -83,7 +86,7 @@ def _by_data(ctx: Context, inputs: Inputs, mode: str, value: float | None) -> re
     rank, dtype = inputs.rank(0), expr_dtype(inputs[0])
     widths = ctx.emit(relax.op.astype(inputs[1], "int64"))
     axes = list(range(rank))
-    if inputs.has(3) and inputs.is_read(3):
+    if inputs.is_computed(3):
         (count,) = inputs.static_shape(3)
         widths = spread(ctx, _two_each(ctx, widths, count), inputs, 3, rank)
     elif inputs.has(3):
@@ -128,10 +131,20 @@ def _widths(ctx: Context, inputs: Inputs, attrs: Attrs, rank: int) -> tuple[list
     return before, after
 
 
+def _within(size: Size, before: Size, after: Size) -> tuple[Size, Size]:
+    """Widths of one axis: what one side crops beyond the other end is taken from the fill there."""
+    if not isinstance(before, int) or not isinstance(after, int) or before * after >= 0:
+        return before, after
+    beyond = maximum(-min(before, after) - size, 0)
+    return (before + beyond, after - beyond) if before < 0 else (before - beyond, after + beyond)
+
+
 def _cropped(ctx: Context, data: relax.Expr, before: list[Size], after: list[Size]) -> relax.Expr:
     parts: list[tuple[int, Size, Size, int]] = []
     for axis, size in enumerate(ctx.shape(data)):
         first, last = maximum(-before[axis], 0), maximum(-after[axis], 0)
+        if compare("lt", size, first + last) == 1:
+            raise ctx.ill_typed(f"crops {first + last} elements of dim {axis}, which is {size}")
         if (first, last) != (0, 0):
             parts.append((axis, first, size - last, 1))
     return sliced(ctx, data, parts)

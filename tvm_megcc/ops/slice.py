@@ -39,10 +39,17 @@ class Slice(OnnxOp):
         for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
             axis = normal_axis(axis, len(shape))
             size = shape[axis]
+            if step == 0:
+                raise ctx.ill_typed(f"its step along axis {axis} is 0")
+            # No dim is longer, and sizes do not count further.
+            only_first = abs(step) >= _TO_THE_END
+            if only_first:
+                step = 1 if step > 0 else -1
             if step < 0:
                 first = maximum(minimum(_from_front(start, size), size - 1), 0)
                 last = minimum(maximum(_from_front(end, size), -1), size - 1)
-                count = ceildiv(minimum(maximum(first - last, 0), size), -step)
+                span = minimum(maximum(first - last, 0), size)
+                count = minimum(span, 1) if only_first else ceildiv(span, -step)
                 data = backwards(ctx, data, axis, first, step, count)
                 continue
             last = minimum(_from_front(end, size, 0), size)
@@ -52,8 +59,11 @@ class Slice(OnnxOp):
             else:  # a tensor's dim is not negative, whatever its bounds say
                 count = last if first == 0 else maximum(last - first, 0)
             # Where nothing is left, any start will do.
-            if (last - count, last, step) != (0, size, 1):
-                forward.append((axis, last - count, last, step))
+            first = last - count
+            if only_first:
+                last = first + minimum(count, 1)
+            if (first, last, step) != (0, size, 1):
+                forward.append((axis, first, last, step))
         return sliced(ctx, data, forward)
 
 

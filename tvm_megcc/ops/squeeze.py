@@ -18,7 +18,7 @@ class Squeeze(OnnxOp):
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)
-        if inputs.has(1) and inputs.ints(1) is None and inputs.shape(1) != (0,):
+        if inputs.is_computed(1) and inputs.shape(1) != (0,):
             return dropped(ctx, inputs[0], inputs[1], shape, ones=True)
         axes = (inputs.ints(1) or []) if inputs.has(1) else attrs.get("axes")
         if axes is None:

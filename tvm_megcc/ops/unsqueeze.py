@@ -16,7 +16,7 @@ class Unsqueeze(OnnxOp):
     moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        if inputs.has(1) and inputs.ints(1) is None and inputs.shape(1) != (0,):
+        if inputs.is_computed(1) and inputs.shape(1) != (0,):
             inputs.need_few(1)
             return ctx.reshape(inputs[0], widened(ctx, inputs[1], inputs.shape(0)))
         axes = (inputs.ints(1) or []) if inputs.has(1) else attrs["axes"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from tvm import relax, tirx
 from tvm_megcc.relax_tools import control_flow
 from tvm_megcc.relax_tools.shape_exprs import prim_of
 
-from ...dims import Size, Symbol, symbols
+from ...dims import Size, Symbol, is_static, symbols
 from ...errors import UnsupportedError
 from ...ops._context import cast_dim, expr_dtype
+from ...ops._sizes import SizeArray
 from ..sequences import Value
 from ..state import Importer
 from ..values import identifier
@@ -71,6 +73,19 @@ def of_rank(importer: Importer, value: Value, rank: int, port: onnx.ValueInfoPro
     if shape is None or len(shape) == rank or any(dim != 1 for dim in shape):
         return value
     return importer.emit(relax.op.reshape(value, [1] * rank))
+
+
+def refuse_several(
+    importer: Importer, node: onnx.NodeProto, value: Value | None, what: str
+) -> None:
+    """Raise for a condition or a trip count that has another number of elements than one."""
+    shape: tuple[Size, ...] | None = None
+    if isinstance(value, np.ndarray | SizeArray):
+        shape = value.shape
+    elif isinstance(value, relax.Expr):
+        shape = importer.shape_of(value)
+    if shape is not None and is_static(shape) and prod(shape) != 1:
+        raise importer.context(node).ill_typed(f"its {what} has {prod(shape)} elements, not one")
 
 
 def refuse_storage(importer: Importer, values: Iterable[Value]) -> None:

@@ -12,7 +12,7 @@ from tvm import relax
 from tvm_megcc.relax_tools import control_flow
 
 from ...dims import Size
-from ...errors import UnsupportedError
+from ...errors import InputError, UnsupportedError
 from ...ops import Context
 from ...ops._context import IllTypedError
 from ...ops._sizes import SizeArray
@@ -22,10 +22,12 @@ from ..values import attributes, label
 from .bodies import (
     Shape,
     body_function,
+    dtype_of,
     fields_of,
     function_name,
     is_known,
     of_rank,
+    refuse_several,
     with_dims,
 )
 
@@ -39,6 +41,7 @@ def convert_if(
     left out: a run that would take it ends with ``MEGCC_ERR_DATA``.
     """
     (condition,) = values
+    refuse_several(importer, node, condition, "condition")
     attrs = attributes(node)
     then, other = graphs = [attrs["then_branch"], attrs["else_branch"]]
     if isinstance(condition, np.ndarray):
@@ -48,9 +51,9 @@ def convert_if(
         # that at run time.
         return importer.branch(then, scope)
     outside = set(importer.variables)
-    made = [_possible(importer, graph, scope) for graph in graphs]
+    made = [_possible(importer, node, graph, scope) for graph in graphs]
     if ranks := _lower_ranks(*made):
-        made = [_possible(importer, graph, scope, ranks) for graph in graphs]
+        made = [_possible(importer, node, graph, scope, ranks) for graph in graphs]
     if importer.missing:
         return []
     reasons = [found for found in made if isinstance(found, IllTypedError)]
@@ -66,6 +69,13 @@ def convert_if(
         return _only(importer, node, condition, fits, importer.branch(graphs[fits], scope))
     (first, shapes, forms), (second, other_shapes, other_forms) = made  # type: ignore[misc]
     _check_forms(importer.context(node), forms, other_forms)
+    for k in range(len(shapes)):
+        types = [dtype_of(function, k) for function in (first, second)]
+        if types[0] != types[1]:
+            raise InputError(
+                f"{label(node)}: its result {k} is {types[0]} in one branch and {types[1]} in the"
+                " other; correct the model"
+            )
     choice = importer.emit(relax.op.reshape(importer.expr(condition), []))
     name = function_name(node)
     result = control_flow.branches(
@@ -90,7 +100,7 @@ def _only(
     taken = ctx.emit(relax.op.reshape(importer.expr(condition), []))
     if number == 1:
         taken = ctx.emit(relax.op.logical_not(taken))
-    tensors, forms = flat(results)
+    tensors, forms = flat(node, results)
     return shaped([ctx.checked(importer.expr(value), taken) for value in tensors], forms)
 
 
@@ -108,6 +118,7 @@ def _lower_ranks(then: _Branch, other: _Branch) -> dict[int, int]:
 
 def _possible(
     importer: Importer,
+    node: onnx.NodeProto,
     graph: onnx.GraphProto,
     scope: Scope,
     ranks: Mapping[int, int] | None = None,
@@ -116,7 +127,7 @@ def _possible(
     forms: list[Form] = []
 
     def results() -> list[Value]:
-        tensors, found = flat(importer.branch(graph, scope))
+        tensors, found = flat(node, importer.branch(graph, scope))
         forms.extend(found)
         for k, rank in (ranks or {}).items():
             if len(tensors) == len(graph.output):

@@ -20,6 +20,7 @@ from ...ops._data_sizes import sizes_from
 from ...ops._sizes import SizeArray
 from ..sequences import Value
 from ..state import Importer
+from ..values import dtype_of as dtype_of_value
 from .bodies import (
     Shape,
     body_function,
@@ -29,6 +30,7 @@ from .bodies import (
     is_known,
     new_size,
     of_rank,
+    refuse_several,
     refuse_storage,
     with_dims,
 )
@@ -125,6 +127,7 @@ class Iterations:
             if importer.missing:
                 return []
             after = after[1:] if tested else after
+            self._check_types(states, [dtype_of(function, k + tested) for k in range(len(states))])
             if not self._changed(shapes, after[: self.n_states]):
                 break
         if self.count.limit is None and not tested:
@@ -182,6 +185,14 @@ class Iterations:
             params.append(relax.Var(f"{self.name}_row{k}", ty))
         return params
 
+    def _check_types(self, states: Sequence[relax.Expr], after: Sequence[str]) -> None:
+        """A state keeps its type."""
+        for k, (state, dtype) in enumerate(zip(states, after, strict=True)):
+            if expr_dtype(state) != dtype:
+                raise self.ctx.ill_typed(
+                    f"its state {k} is {expr_dtype(state)} before an iteration and {dtype} after it"
+                )
+
     def _declared(self, value: Value, port: onnx.ValueInfoProto) -> Value:
         """A result of the body with the dims that the model says, where data decides them here."""
         shape = None if isinstance(value, np.ndarray | SizeArray) else self.importer.shape_of(value)
@@ -223,6 +234,9 @@ class Iterations:
 
     def _flag(self, value: Value) -> relax.Expr:
         """A condition as the loop takes it."""
+        refuse_several(self.importer, self.node, value, "condition")
+        if dtype_of_value(value) != "bool":
+            raise self.ctx.ill_typed(f"its condition is {dtype_of_value(value)}, not bool")
         return self.importer.emit(relax.op.reshape(self.importer.expr(value), []))
 
     def _flag_expr(self, started: Value | None) -> relax.Expr:

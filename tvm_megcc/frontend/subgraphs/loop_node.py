@@ -15,6 +15,7 @@ from ..sequences import Value, flat, shaped, tensor_count, words
 from ..state import Importer, Scope
 from ..unrolled import can_unroll, unrolled
 from ..values import attributes
+from .bodies import refuse_several
 from .counted import most_iterations
 from .iterations import Count, Iterations, RankChangesError, as_declared
 
@@ -24,6 +25,8 @@ def convert_loop(
 ) -> list[Value]:
     """The states after the last iteration, then the outputs that the iterations give by rows."""
     values = [*values, None, None][: max(len(values), 2)]
+    refuse_several(importer, node, values[0], "trip count")
+    refuse_several(importer, node, values[1], "condition")
     try:
         return _converted(importer, node, values, scope)
     except RankChangesError:
@@ -47,7 +50,7 @@ def _converted(
     if counted.limit is None:
         most = most_iterations(importer.context(node), body, initial, scope.get)
         counted = Count.of(importer, node, most)
-    tensors, forms = flat(initial)
+    tensors, forms = flat(node, initial)
     if any(isinstance(form, int) for form in forms) and can_unroll(count, started):
         return unrolled(importer, node, body, [count, started, *initial], scope)
     ports = [
@@ -71,7 +74,7 @@ def _converted(
         known: dict[str, Value] = {first: number, condition: np.array(True)}
         known |= zip(states, shaped(given, forms), strict=True)
         flag, *found = importer.branch(body, ChainMap(known, scope)) or [np.array(True)]
-        after, found_forms = flat(found[: len(forms)])
+        after, found_forms = flat(node, found[: len(forms)])
         for name, before, now in zip(states, forms, found_forms, strict=False):
             if before != now:
                 raise loop.ctx.unsupported(
