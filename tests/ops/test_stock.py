@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import numpy_helper
 
 from tests.ops.cases import Weight, rand
 from tests.ops.together import Case, case, check_together, right_answer
@@ -265,6 +266,13 @@ def clips() -> Iterator[Case]:
         yield case("Clip", [SPECIAL], 9, **attrs)
 
 
+def filled() -> Iterator[Case]:
+    """The f64 that the model has, also one that no f32 is."""
+    for value in (1e300, -1e39, 0.1, 5e-324, INF, NAN):
+        tensor = numpy_helper.from_array(np.array([value]))
+        yield case("ConstantOfShape", [np.array([2, 3])], value=tensor, relative=0)
+
+
 def bits() -> Iterator[Case]:
     for dtype in ("uint8", "uint32", "uint64"):
         x = np.array([1, 2, 255, 128], dtype)
@@ -340,7 +348,7 @@ def grids() -> Iterator[Case]:
 
 CASES: list[Callable[[], Iterator[Case]]] = [
     mod, regions, blocks, pools, topk, resizes, normalisations, positions, unary, shrunk_integers,
-    powers, clips, bits, casts, quantised, grids,
+    powers, clips, filled, bits, casts, quantised, grids,
 ]  # fmt: skip
 
 
