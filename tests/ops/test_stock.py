@@ -262,6 +262,11 @@ def clips() -> Iterator[Case]:
         for low, high in ((-last, last), (0, last), (-last, -INF), (INF, last)):
             bounds = [Weight(v, dtype) for v in (low, high)]
             yield case("Clip", [x, *bounds], wants=[np.minimum(np.maximum(x, low), high)])
+        for low, high in ((NAN, 2), (-2, NAN), (NAN, NAN)):  # NaN bounds nothing: no x is beyond it
+            want = np.fmin(np.fmax(x, np.array(low, dtype)), np.array(high, dtype))
+            want[np.isnan(x)] = NAN
+            for make in (np.array, Weight):
+                yield case("Clip", [x, make(low, dtype), make(high, dtype)], wants=[want])
     for attrs in ({}, {"min": 0.0}, {"max": 3.0}):
         yield case("Clip", [SPECIAL], 9, **attrs)
 
