@@ -5,8 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
+import onnx
+import pytest
 from onnx import TensorProto, helper
 
+from tests.ops.cases import Weight
+from tests.ops.together import Case
+from tvm_megcc.frontend import from_onnx
 from tvm_megcc.frontend.half import names_by_type
 
 #: Run by itself: what dies names itself in its last line.
@@ -80,3 +86,30 @@ def test_types_of_a_model_in_f16_go_on_behind_operators_that_onnx_does_not_know(
     model = helper.make_model(helper.make_graph(nodes, "g", ports, results))
     found = names_by_type(model)
     assert found == ({"s", "g", "r"}, {"i", "c", "h", "y"})
+
+
+X = np.ones((2, 4, 3), np.float16)
+GROUPS = {"num_groups": 2}
+
+#: Of what ONNX's inference is silent: domains that it does not know, and what an opset deprecates.
+SILENT = {
+    "BiasGelu": Case("BiasGelu", [X, X[0, 0]], domain="com.microsoft"),
+    "QuickGelu": Case("QuickGelu", [X], domain="com.microsoft"),
+    "Scatter": Case("Scatter", [X, np.zeros((1, 1, 1), np.int64), X[:1, :1, :1]], opset=13),
+    "GroupNormalization": Case("GroupNormalization", [X, X[0, :2, 0], X[0, :2, 0]], GROUPS, 18),
+    "GroupNormalization, weights": Case(
+        "GroupNormalization", [X, *[Weight(X[0, :, 0])] * 2], GROUPS, 21
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_an_output_in_f16_that_says_no_type_is_in_f16(name: str) -> None:
+    model, _ = SILENT[name].model()
+    assert [port.dtype for port in from_onnx(model).outputs] == ["f16"]
+
+
+def test_an_input_in_f16_is_an_output_in_f16() -> None:
+    port = helper.make_tensor_value_info("x", TensorProto.FLOAT16, [2, 3])
+    graph = helper.make_graph([], "g", [port], [onnx.ValueInfoProto(name="x")])
+    assert [port.dtype for port in from_onnx(helper.make_model(graph)).outputs] == ["f16"]

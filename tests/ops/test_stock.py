@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import numpy_helper
 
 from tests.ops.cases import Weight, rand
 from tests.ops.together import Case, case, check_together, right_answer
@@ -261,8 +262,20 @@ def clips() -> Iterator[Case]:
         for low, high in ((-last, last), (0, last), (-last, -INF), (INF, last)):
             bounds = [Weight(v, dtype) for v in (low, high)]
             yield case("Clip", [x, *bounds], wants=[np.minimum(np.maximum(x, low), high)])
+        for low, high in ((NAN, 2), (-2, NAN), (NAN, NAN)):  # NaN bounds nothing: no x is beyond it
+            want = np.fmin(np.fmax(x, np.array(low, dtype)), np.array(high, dtype))
+            want[np.isnan(x)] = NAN
+            for make in (np.array, Weight):
+                yield case("Clip", [x, make(low, dtype), make(high, dtype)], wants=[want])
     for attrs in ({}, {"min": 0.0}, {"max": 3.0}):
         yield case("Clip", [SPECIAL], 9, **attrs)
+
+
+def filled() -> Iterator[Case]:
+    """The f64 that the model has, also one that no f32 is."""
+    for value in (1e300, -1e39, 0.1, 5e-324, INF, NAN):
+        tensor = numpy_helper.from_array(np.array([value]))
+        yield case("ConstantOfShape", [np.array([2, 3])], value=tensor, relative=0)
 
 
 def bits() -> Iterator[Case]:
@@ -340,7 +353,7 @@ def grids() -> Iterator[Case]:
 
 CASES: list[Callable[[], Iterator[Case]]] = [
     mod, regions, blocks, pools, topk, resizes, normalisations, positions, unary, shrunk_integers,
-    powers, clips, bits, casts, quantised, grids,
+    powers, clips, filled, bits, casts, quantised, grids,
 ]  # fmt: skip
 
 

@@ -92,6 +92,19 @@ def test_finite_constants_stay_finite() -> None:
     np.testing.assert_array_equal(narrowed(array), want)
 
 
+@pytest.mark.parametrize("fill", [1e30, -3.4e38, -np.inf, 0.1])
+def test_a_fill_value_is_narrowed_as_constants_are(fill: float) -> None:
+    """It is an attribute, and TVM takes none that is beyond f16."""
+
+    def body(x: relax.Expr) -> relax.Expr:
+        return op.nn.pad(op.matmul(x, weights(3, 2)), [1, 0, 0, 1], "constant", fill)
+
+    after = HalfPrecision("fp16")(support.build(body, (2, 3)))
+    assert computed(after) == ["matmul float16", "pad float16"]
+    (found,) = support.run(after, np.ones((2, 3), np.float32))
+    assert found[0, 0] == found[1, 2] == narrowed(np.float32(fill))
+
+
 def test_a_constant_is_narrowed_where_it_stands() -> None:
     mod = support.build(lambda x: op.matmul(x, weights(3, 2)), (2, 3))
     (call,) = [

@@ -17,9 +17,8 @@ from google.protobuf.message import DecodeError
 from tvm_megcc.core.dtypes import of_onnx
 
 from ..errors import InputError, UnsupportedError
-from . import text, wellformed
+from . import kinds, text, wellformed
 from .graphs import graphs, node_reads
-from .inference import inferred
 from .text import REMEDY as _REMEDY
 from .values import tensor_type
 
@@ -127,11 +126,14 @@ def _type_outputs(proto: onnx.ModelProto) -> None:
     bare.graph.input.extend(
         onnx.helper.make_tensor_value_info(w.name, w.data_type, w.dims) for w in weights.values()
     )
-    found = {port.name: port.type for port in inferred(bare).graph.output}
+    found: dict[str, int] = {}
+    for name, kind in kinds.found(proto, bare):
+        if kind:
+            found.setdefault(name, kind)
     for port in untyped:
         # The dims are the importer's to say.
-        if elem := found[port.name].tensor_type.elem_type:
-            port.type.tensor_type.elem_type = elem
+        if port.name in found:
+            port.type.tensor_type.elem_type = found[port.name]
 
 
 def _check_ports(graph: onnx.GraphProto) -> None:

@@ -48,11 +48,11 @@ class Clip(OnnxOp):
         if low is not None:
             data = relax.op.maximum(data, ctx.const(low, dtype))
         elif 1 in runtime:
-            data = relax.op.maximum(data, scalar(ctx, inputs, 1))
+            data = relax.op.maximum(data, _computed(ctx, inputs, 1, -np.inf))
         if high is not None:
             data = relax.op.minimum(data, ctx.const(high, dtype))
         elif 2 in runtime:
-            data = relax.op.minimum(data, scalar(ctx, inputs, 2))
+            data = relax.op.minimum(data, _computed(ctx, inputs, 2, np.inf))
         return data
 
 
@@ -69,3 +69,12 @@ def _bound(ctx: Context, inputs: Inputs, attrs: Attrs, index: int, name: str) ->
     if value is None or "float" not in inputs.dtype(0):
         return value
     return None if np.isnan(value) or value == (-np.inf if name == "min" else np.inf) else value
+
+
+def _computed(ctx: Context, inputs: Inputs, index: int, none: float) -> relax.Expr:
+    """A bound that is computed at run time; where it is NaN, which bounds nothing, it is `none`."""
+    bound, dtype = scalar(ctx, inputs, index), inputs.dtype(index)
+    if "float" not in dtype:
+        return bound
+    is_nan = ctx.emit(relax.op.isnan(bound))
+    return ctx.emit(relax.op.where(is_nan, ctx.const(none, dtype), bound))

@@ -1,11 +1,11 @@
 """How ``relax.full`` becomes TIR here: its value keeps its type.
 
-TVM's own makes a number of Python of it, and takes none that is beyond ``int64``, or NaN.
+TVM's own makes a number of Python of it, which is an f32 or an ``int64``: it takes none that these
+do not hold, or NaN.
 """
 
 from __future__ import annotations
 
-import numpy as np
 import tvm
 from tvm import relax, tirx, topi
 
@@ -21,7 +21,7 @@ def _legalise(bb: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
         return _TVMS(bb, call)
     if known.dtype == "uint64":
         number = tirx.IntImm("uint64", int(known))
-    elif known.dtype in ("float32", "float64") and not np.isfinite(known):
+    elif known.dtype in ("float32", "float64"):
         number = tirx.FloatImm(known.dtype.name, float(known))
     else:
         return _TVMS(bb, call)

@@ -113,6 +113,13 @@ def narrowed(array: np.ndarray) -> np.ndarray:
     return finite.astype(np.float16, order="C").reshape(array.shape)
 
 
+def _padded(call: relax.Call, data: relax.Expr) -> relax.Call:
+    """An ``nn.pad`` of f16, whose fill value is an attribute: it is narrowed as constants are."""
+    attrs = call.attrs
+    fill = float(narrowed(np.asarray(attrs.pad_value, np.float64)))
+    return relax.op.nn.pad(data, attrs.pad_width, str(attrs.pad_mode), fill)
+
+
 def _is(expr: relax.Expr, dtype: str) -> bool:
     return isinstance(expr.ty, relax.TensorType) and str(expr.ty.dtype) == dtype
 
@@ -262,6 +269,8 @@ class _Rewriter(PyExprMutator):
             if centres:
                 apart = relax.Call(call.op, args, call.attrs, call.ty_args)
                 return relax.op.astype(self.builder_.emit(apart), HALF)
+            if dtype == HALF and name == "relax.nn.pad":
+                return _padded(call, args[0])
         return relax.Call(call.op, args, call.attrs, call.ty_args)
 
     def _cast(self, call: relax.Call, arg: relax.Expr) -> relax.Expr:
