@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from tvm import relax
 
 from . import Attrs, Context, Inputs, Result
-from ._agree import STRETCHED, WHOLE, Labels, Shape
+from ._agree import EXACTLY, STRETCHED, WHOLE, Labels, Shape
 from ._composite import Composite
 from ._quantised import centred, requantise, shaped
 from ._shapes import reshaped
@@ -25,10 +25,14 @@ class QGemm(Composite):
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         rows, columns = (WHOLE, "m"), (WHOLE, "n")
         labels: Labels = [[] for _ in shapes]
+        last: list[Hashable]
         labels[0] = ["k", rows] if attrs.get("transA", 0) else [rows, "k"]
         labels[3] = [columns, "k"] if attrs.get("transB", 0) else ["k", columns]
+        for k in (4, 5):
+            last = [(EXACTLY, 1)] * (len(shapes[k] or ()) - 1) + [(STRETCHED, "n")]
+            labels[k] = last if shapes[k] else []
         if len(shapes) > 6:
-            last: list[Hashable] = [(STRETCHED, "m"), (STRETCHED, "n")]
+            last = [(STRETCHED, "m"), (STRETCHED, "n")]
             labels[6] = last[2 - len(shapes[6] or ()) :]
         return labels
 
