@@ -93,3 +93,10 @@ def test_several_matrices_have_numbers_of_their_own(tmp_path: Path, known: bool)
         operands = [u8(3, m, 4), u8(4, 2), u8(3, m, 1), ZERO]
         cases += [case("MatMulInteger", "", operands, "reference")]
     check_together(cases, tmp_path)
+
+
+def test_a_scale_alone_divides_qgemm(tmp_path: Path) -> None:
+    operands = [A, SCALE, ZERO, u8(3, 4), SCALE, ZERO, None]
+    cases = [Case("QGemm", [*operands, *rest], domain=MS) for rest in (RESULT[:1], [None], RESULT)]
+    cases += [Case("QGemm", [*operands, None, RESULT[1]], domain=MS)]
+    check_together(cases, tmp_path)

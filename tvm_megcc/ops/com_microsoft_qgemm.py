@@ -16,6 +16,8 @@ from ._shapes import reshaped
 class QGemm(Composite):
     """An i32 ``matmul`` plus C, times the scales: requantised, or f32 without a zero point.
 
+    A scale of the result divides by it, also without a zero point, as in ONNX Runtime.
+
     Operands: A, its scale and zero point; B, its own; C; scale and zero point of the result.
     """
 
@@ -49,7 +51,8 @@ class QGemm(Composite):
         if attrs.get("alpha", 1.0) != 1.0:
             scale = ctx.emit(relax.op.multiply(ctx.const(attrs["alpha"], "float32"), scale))
         scale = ctx.emit(relax.op.multiply(scale, shaped(ctx, inputs, 4, [1, -1])))
+        if inputs.has(7):
+            scale = ctx.emit(relax.op.divide(scale, reshaped(ctx, inputs, 7, [])))
         if not inputs.has(8):
             return relax.op.multiply(relax.op.astype(total, "float32"), scale)
-        scale = ctx.emit(relax.op.divide(scale, reshaped(ctx, inputs, 7, [])))
         return requantise(ctx, total, scale, inputs, 8, inputs.dtype(8))
