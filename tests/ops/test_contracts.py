@@ -25,6 +25,8 @@ OTHER = [{"b": 3}, {"a": 4}]
 SEQUENCE = {"steps": 3, "batch": 2, "size": 4, "lens": 2, "other": 2, "hidden": 5}
 SCALE, ZERO = np.array(0.5, "float32"), np.array(3, "uint8")
 ZEROS = np.zeros(3, np.uint8)
+#: A matrix's columns of which four have a scale each: sizes that fit, and that do not.
+COLUMNS = {"n": 4}, [{"n": 1}, {"n": 5}]
 
 
 def cell(op: str, gates: int, states: int = 1) -> dict[str, Row]:
@@ -272,6 +274,32 @@ ROWS: dict[str, Row] = {
     "DynamicQuantizeMatMul": Row("DynamicQuantizeMatMul",
                                  [Port((2, "a")), Port(("b", 4), "uint8"), SCALE, ZERO], SAME,
                                  OTHER, domain="com.microsoft"),
+    "QLinearAdd_scale": Row("QLinearAdd",
+                            [Port((2, 3), "uint8"), Port(("s",)), ZERO, Port((2, 3), "uint8"),
+                             SCALE, ZERO, SCALE, ZERO], {"s": 1}, [{"s": 3}, {"s": 0}],
+                            domain="com.microsoft"),
+    "QGemm_columns": Row("QGemm", [Port((2, 3), "uint8"), SCALE, ZERO, Port((3, "n"), "uint8"),
+                                   floats(4), ZERO, None, SCALE, ZERO], *COLUMNS,
+                         domain="com.microsoft"),
+    "MatMulIntegerToFloat_columns": Row(
+        "MatMulIntegerToFloat", [Port((2, 3), "uint8"), Port((3, "n"), "uint8"), SCALE, floats(4),
+                                 None, None, Port(("b",))], {"n": 4, "b": 4},
+        [{"n": 1}, {"b": 1}, {"n": 1, "b": 1}, {"b": 5}], domain="com.microsoft"),
+    "DynamicQuantizeMatMul_columns": Row(
+        "DynamicQuantizeMatMul", [Port((2, 3)), Port((3, "n"), "uint8"), floats(4)], *COLUMNS,
+        domain="com.microsoft"),
+    "QLinearMatMul_columns": Row(
+        "QLinearMatMul", [Port((2, 3), "uint8"), SCALE, ZERO, Port((3, "n"), "uint8"), floats(4),
+                          np.ones(4, "uint8"), SCALE, ZERO], *COLUMNS),
+    "MatMulInteger_columns": Row(
+        "MatMulInteger", [Port(("m", 3), "uint8"), Port((3, "n"), "uint8"), np.ones(2, "uint8"),
+                          np.ones(4, "uint8")], {"m": 2, "n": 4},
+        [{"m": 1}, {"m": 3}, {"n": 1}, {"n": 5}]),
+    "MatMulNBits_bias": Row("MatMulNBits",
+                            [Port((2, 16)), np.ones((4, 1, 8), "uint8"), floats(4), None, None,
+                             Port(("b",))], {"b": 4}, [{"b": 1}, {"b": 5}],
+                            {"K": 16, "N": 4, "bits": 4, "block_size": 16},
+                            domain="com.microsoft"),
     "DynamicQuantizeLSTM": Row(
         "DynamicQuantizeLSTM",
         [Port(("steps", "batch", "size")), np.ones((1, 4, 20), "uint8"),

@@ -3,9 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from tests.ops.cases import Weight, rand
+from tests.ops.cases import Weight, node_model, rand
 from tests.ops.together import Case, Open, check_together, right_answer
+from tvm_megcc import importers
+from tvm_megcc.errors import UnsupportedError
 
 X = rand(2, 3, 8)
 OPEN = Open(X, ["batch", "words", 8])
@@ -137,3 +140,38 @@ def test_matmulnbits(tmp_path):
     cases += [product(4, 48, 16, "packed", known=True, data=Open(rand(2, 3, 48), ["n", 3, 48]))]
     cases += [product(4, 32, 16, "real")]
     check_together(cases, tmp_path)
+
+
+WORDS, PLACES = np.array([[0, 1]], np.int32), np.array([[0, 1, 2]])
+TABLES = [rand(3, 4), rand(5, 1), None, rand(4), rand(4)]
+SHARED = [rand(1, 2, 64), rand(1, 2, 32), rand(1, 2, 32), None, None]
+SHARED += [Weight(1 + np.zeros(1, np.int32)), Weight(np.array(2, np.int32))]
+TURN, GROUPS = {"num_heads": 2}, {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1}
+UNFIT = {
+    "tables wider than a head": ("RotaryEmbedding", [rand(1, 3, 8), PLACES, rand(5, 4), rand(5, 4)],
+                                 {**TURN, "rotary_embedding_dim": 8}),
+    "other tables": ("RotaryEmbedding", [rand(1, 3, 16), PLACES, rand(5, 2), rand(5, 2)],
+                     {**TURN, "rotary_embedding_dim": 8}),
+    "several first places": ("RotaryEmbedding", [rand(1, 3, 8), PLACES[0], rand(9, 2), rand(9, 2)],
+                             {}),
+    "a head's tables": ("GroupQueryAttention", [*SHARED, rand(5, 12), rand(5, 12)], GROUPS),
+    "a sine": ("GroupQueryAttention", [*SHARED, rand(5, 8), rand(5, 1)], GROUPS),
+    "heads of keys": ("MultiHeadAttention", [rand(1, 3, 8), rand(1, 1, 5, 4), rand(1, 1, 5, 4)],
+                      TURN),
+    "a long bias": ("MultiHeadAttention", [X, X, X, rand(30)], TURN),
+    "merged weights": ("Attention", [X, rand(8, 13), rand(13)], TURN),
+    "their parts": ("Attention", [X, rand(8, 12), rand(12)],
+                    {**TURN, "qkv_hidden_sizes": [4, 4, 2]}),
+    "places of one number": ("EmbedLayerNormalization", [WORDS, None, *TABLES], {}),
+    "a residual": ("FusedConv", [rand(1, 3, 4, 4), rand(2, 3, 1, 1), rand(2), rand(1, 2, 1, 1)],
+                   {"activation": "Relu"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_operands_that_do_not_fit_are_refused(name):
+    """They broadcast, or were cut, or read past their ends."""
+    op, operands, attrs = UNFIT[name]
+    model, _ = node_model(op, operands, 17, domain="com.microsoft", **attrs)
+    with pytest.raises(UnsupportedError, match=f"{op} 'node': .+; "):
+        importers.import_model(model)

@@ -215,6 +215,40 @@ def matmul(a: int, b: int) -> Rule:
     return rule
 
 
+def numbered(rule: Rule, *groups: tuple[int, int, Sequence[int]]) -> Rule:
+    """`rule`, and operands with one number for all, or one for each place of another one's axis.
+
+    A group is that other operand, its axis (the first one, or one of a matrix, from behind) and
+    the operands with numbers. Those of several dims have 1 in the place of the matrix's other axis.
+    """
+
+    def labelled(shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        labels = rule(shapes, attrs)
+        for k, axis, operands in groups:
+            shape = shapes[k] or ()
+            row = labels[k] = _filled(list(labels[k]), len(shape))
+            is_there = -len(shape) <= axis < len(shape) and row[axis] is None
+            if is_there:
+                row[axis] = (WHOLE, ("places", k, axis))
+            for number in filter(len(shapes).__gt__, operands):
+                rank = len(shapes[number] or ())
+                labels[number] = _places(rank, k, axis, row if is_there else [])
+        return labels
+
+    return labelled
+
+
+def _places(rank: int, k: int, axis: int, row: list[Hashable]) -> list[Hashable]:
+    """Labels of `rank` dims with numbers for an axis of operand `k`, whose labels are `row`."""
+    labels: list[Hashable] = [(EXACTLY, 1)] * rank
+    if row and rank:
+        labels[0 if rank == 1 else axis] = (STRETCHED, ("places", k, axis))
+        if axis < 0:
+            for lead in range(3, min(rank, len(row)) + 1):
+                labels[-lead] = row[-lead]
+    return labels
+
+
 def convolution(data: int, weight: int, transposed: bool = False) -> Rule:
     """The data's channels are what the weight says; nothing else is shared."""
 

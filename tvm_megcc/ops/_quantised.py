@@ -35,13 +35,22 @@ def centred(ctx: Context, inputs: Inputs, data: int, zero_point: int, shape: Seq
 
 
 def _spread(point: np.ndarray, shape: Sequence[int]) -> np.ndarray:
-    return (point.reshape(()) if point.size == 1 else point.reshape(shape)).astype(np.int32)
+    return point.reshape(_beside(point.shape, shape)).astype(np.int32)
 
 
 def shaped(ctx: Context, inputs: Inputs, index: int, shape: Sequence[int]) -> Expr:
     """Operand ``index``, one number or, in the given shape, one for each channel."""
-    single = all(d == 1 for d in inputs.static_shape(index))
-    return reshaped(ctx, inputs, index, [] if single else shape)
+    return reshaped(ctx, inputs, index, _beside(inputs.static_shape(index), shape))
+
+
+def _beside(dims: Sequence[int], shape: Sequence[int]) -> Sequence[int]:
+    """The shape in which one number, or one for each channel, broadcasts.
+
+    Where a matrix is one of several, so may be the numbers of its rows or columns.
+    """
+    if all(dim == 1 for dim in dims):
+        return []
+    return dims if len(dims) > 2 and len(shape) == 2 else shape
 
 
 def real(ctx: Context, inputs: Inputs, data: int) -> Expr:
@@ -135,7 +144,11 @@ def by_its_range(ctx: Context, x: Expr) -> tuple[Expr, Expr]:
 def scaled(ctx: Context, total: Expr, factor: Expr, inputs: Inputs, bias: int) -> Expr:
     """An i32 sum times ``factor`` as f32, plus operand ``bias`` where there is one."""
     value = ctx.emit(relax.op.multiply(relax.op.astype(total, "float32"), factor))
-    return relax.op.add(value, inputs[bias]) if inputs.has(bias) else value
+    if not inputs.has(bias):
+        return value
+    if (count := inputs.rank(bias)) != 1:
+        raise ctx.ill_typed(f"its bias has {count} dims, not one")
+    return relax.op.add(value, ctx.agreeing(inputs[bias], ctx.shape(value)[-1:], "its product"))
 
 
 def requantise(
@@ -157,6 +170,6 @@ def factor(
     if all(k is not None for k in known):
         first, second, last = (np.asarray(k, np.float32) for k in known)
         value = first.reshape(()) * second / last.reshape(())
-        return ctx.const(value.reshape(() if value.size == 1 else shape), "float32")
+        return ctx.const(value.reshape(_beside(value.shape, shape)), "float32")
     product = relax.op.multiply(reshaped(ctx, inputs, a, []), shaped(ctx, inputs, b, shape))
     return ctx.emit(relax.op.divide(product, reshaped(ctx, inputs, y, [])))

@@ -12,10 +12,12 @@ from ._inputs import Inputs
 
 
 def reshaped(ctx: Context, inputs: Inputs, index: int, shape: Sequence[int]) -> relax.Expr:
-    """Operand ``index`` in the given static shape."""
+    """Operand ``index`` in the given static shape; that it has such an open one is checked."""
     known = inputs.known(index)
     if known is not None:
         return ctx.const(known.reshape(shape), inputs.dtype(index))
+    if -1 not in shape:
+        return ctx.reshape(inputs[index], shape)
     return ctx.emit(relax.op.reshape(inputs[index], list(shape)))
 
 

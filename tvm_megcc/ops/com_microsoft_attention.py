@@ -36,6 +36,8 @@ class Attention(OnnxOp):
             merged = ctx.emit(op.add(merged, inputs[2]))
         (width,) = ctx.static(inputs.shape(1)[1:])
         sizes = attrs.get("qkv_hidden_sizes") or [width // 3] * 3
+        if len(sizes) != 3 or sum(sizes) != width:
+            raise ctx.ill_typed(f"its weights have {width} columns for heads of {sizes}")
         ends = [0, sizes[0], sizes[0] + sizes[1], sum(sizes)]
         q, k, v = (
             heads(ctx, ctx.emit(op.strided_slice(merged, [2], [a], [b], [1])), attrs["num_heads"])

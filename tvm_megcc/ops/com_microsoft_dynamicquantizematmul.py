@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, Result
-from ._agree import matmul
+from ._agree import matmul, numbered
 from ._composite import Composite
 from ._quantised import by_its_range, centred, scaled, shaped
 
@@ -18,7 +18,7 @@ class DynamicQuantizeMatMul(Composite):
 
     name = "DynamicQuantizeMatMul"
     domain = "com.microsoft"
-    labels = staticmethod(matmul(0, 1))
+    labels = staticmethod(numbered(matmul(0, 1), (1, -1, (2, 3))))
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         lhs, scale = by_its_range(ctx, inputs[0])

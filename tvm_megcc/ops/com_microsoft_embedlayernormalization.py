@@ -27,6 +27,8 @@ class EmbedLayerNormalization(OnnxOp):
         own: dict[int, list[Hashable]] = {
             0: ids,
             1: ids,
+            **dict.fromkeys((2, 3, 4), [None, "size"]),
+            **dict.fromkeys((5, 6), ["size"]),
             7: ids,
             8: [(STRETCHED, "batch"), "words"],
         }

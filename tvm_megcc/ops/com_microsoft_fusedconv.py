@@ -21,7 +21,8 @@ class FusedConv(OnnxOp):
         assert conv is not None
         result = ctx.emit(conv.convert(ctx, inputs, attrs))
         if inputs.has(3):
-            result = ctx.emit(relax.op.add(result, inputs[3]))
+            other = ctx.agreeing(inputs[3], ctx.shape(result), "its convolution")
+            result = ctx.emit(relax.op.add(result, other))
         if "activation" not in attrs:
             return result
         return activate(ctx, attrs["activation"], result, attrs.get("activation_params", []))

@@ -34,6 +34,7 @@ class GroupQueryAttention(OnnxOp):
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         labels: Labels = [["batch", "length"]] * 3
         labels += [["batch", None, "past"]] * 2
+        labels += [[], [], ["places", "half"], ["places", "half"]]
         return [*labels, *([] for _ in shapes)][: len(shapes)]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
@@ -47,8 +48,8 @@ class GroupQueryAttention(OnnxOp):
         if attrs.get("do_rotary", 0):
             places = self._places(ctx, inputs, before, batch, length)
             cos, sin = (table(ctx, inputs[i], places) for i in (7, 8))
-            turn = bool(attrs.get("rotary_interleaved", 0))
-            q, k = (rotated(ctx, x, cos, sin, turn) for x in (q, k))
+            turn, turned = bool(attrs.get("rotary_interleaved", 0)), 2 * ctx.shape(cos)[3]
+            q, k = (rotated(ctx, ctx.at_least(x, 3, turned), cos, sin, turn) for x in (q, k))
         room = self._room(inputs, length)
         most = ctx.sizes([room - length], "int64")
         fits = relax.op.less_equal(relax.op.max(before), ctx.reshape(most, []))

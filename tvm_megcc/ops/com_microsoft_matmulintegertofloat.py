@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, Result
-from ._agree import matmul
+from ._agree import matmul, numbered
 from ._composite import Composite
 from ._quantised import centred, scaled, shaped
 
@@ -18,7 +18,7 @@ class MatMulIntegerToFloat(Composite):
 
     name = "MatMulIntegerToFloat"
     domain = "com.microsoft"
-    labels = staticmethod(matmul(0, 1))
+    labels = staticmethod(numbered(matmul(0, 1), (0, -2, (2, 4)), (1, -1, (3, 5))))
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         lhs, rhs = centred(ctx, inputs, 0, 4, [-1, 1]), centred(ctx, inputs, 1, 5, [1, -1])

@@ -40,11 +40,15 @@ class MatMulNBits(Composite):
                                   "make B, its scales and zero points constants")  # fmt: skip
         if weight is None:
             weight = _computed(ctx, inputs, bits, (rows, length, size))
-        data = ctx.cast(inputs[0], [*inputs.shape(0)[:-1], length])
+        data = ctx.agreeing(inputs[0], [*inputs.shape(0)[:-1], length], "its attribute K")
         if order is not None:
             data = ctx.emit(op.take(data, ctx.const(order, "int64"), axis=-1))
         result = ctx.emit(op.matmul(data, ctx.emit(op.permute_dims(weight))))
-        return op.add(result, inputs[5]) if inputs.has(5) else result
+        if not inputs.has(5):
+            return result
+        if (count := inputs.rank(5)) != 1:
+            raise ctx.ill_typed(f"its bias has {count} dims, not one")
+        return op.add(result, ctx.agreeing(inputs[5], [rows], "its attribute N"))
 
 
 def _order(ctx: Context, inputs: Inputs, length: int, size: int) -> np.ndarray | None:
@@ -74,15 +78,17 @@ def _constant(
         return None
     each = np.arange(8 // bits, dtype=np.uint8) * bits
 
-    def unpacked(array: np.ndarray, width: int) -> np.ndarray:
+    def unpacked(array: np.ndarray, width: int, held: int) -> np.ndarray:
+        if array.size != rows * held:
+            raise ctx.ill_typed(f"has {array.size} bytes for {rows} rows of {held}")
         numbers = array.reshape(-1, 1) >> each & ((1 << bits) - 1)
         return numbers.astype(np.uint8).reshape(rows, -1)[:, :width]
 
     if point is None:
         zero = np.full((rows, blocks), 1 << (bits - 1), np.uint8)
     else:  # a row of zero points begins with a byte of its own
-        zero = unpacked(point, blocks)
-    numbers = unpacked(packed, length)
+        zero = unpacked(point, blocks, -(-blocks * bits // 8))
+    numbers = unpacked(packed, length, blocks * size * bits // 8)
     if order is not None:
         numbers = numbers[:, order]
     return dequantised(ctx, numbers, scale.reshape(rows, blocks), zero, 1, size)

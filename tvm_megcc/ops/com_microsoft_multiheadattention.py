@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from math import prod
 
 from tvm import relax
 
@@ -26,7 +27,7 @@ class MultiHeadAttention(OnnxOp):
         for k, row in enumerate(labels[1:], start=1):
             shape = shapes[k] if len(shapes) > k else None
             if shape is not None and len(shape) == 4:
-                row[1:] = [None, "keys"]
+                row[1:] = [(EXACTLY, attrs["num_heads"]), "keys"]
         past: list[Hashable] = ["batch", (EXACTLY, attrs["num_heads"]), "past"]
         labels += [[], [], [], past, past]
         return [*labels, *([] for _ in shapes)][: len(shapes)]
@@ -58,20 +59,27 @@ class MultiHeadAttention(OnnxOp):
             parts = [inputs[0], inputs[1], inputs[1]]
         else:
             parts = [inputs[0], inputs[1], inputs[2]]
+        wide = [MultiHeadAttention._width(ctx, part) for part in parts]
+        bias = None
+        if inputs.has(3):
+            bias = ctx.agreeing(inputs[3], [sum(wide)], "queries, keys and values together")
         found, start = [], 0
-        for k, part in enumerate(parts):
+        for k, (part, width) in enumerate(zip(parts, wide, strict=True)):
             shape = ctx.shape(part)
             if len(shape) == 5:
                 which = k if inputs.rank(0) == 5 else k - 1
                 part = ctx.emit(op.take(part, ctx.const(which, "int64"), axis=3))
-                part = ctx.reshape(part, [*shape[:2], shape[2] * shape[4]])
-            width = ctx.shape(part)[2]
-            if len(shape) == 4:  # keys or values that are there by heads
-                width = shape[1] * shape[3]
-            (width,) = ctx.static([width])
-            if inputs.has(3) and len(shape) != 4:
-                bias = op.strided_slice(inputs[3], [0], [start], [start + width], [1])
-                part = ctx.emit(op.add(part, ctx.emit(bias)))
+                part = ctx.reshape(part, [*shape[:2], width])
+            if bias is not None and len(shape) != 4:
+                own = op.strided_slice(bias, [0], [start], [start + width], [1])
+                part = ctx.emit(op.add(part, ctx.emit(own)))
             start += width
             found.append(part if len(shape) == 4 else heads(ctx, part, count))
         return found
+
+    @staticmethod
+    def _width(ctx: Context, part: relax.Expr) -> int:
+        """The size of all heads of queries, keys or values, which may be there by heads."""
+        shape = ctx.shape(part)
+        sizes = {4: shape[1:4:2], 5: shape[2:5:2]}.get(len(shape), shape[2:3])
+        return prod(ctx.static(sizes))

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from tvm import relax
 
 from . import Attrs, Context, Inputs, Result
-from ._agree import STRETCHED, WHOLE, Labels, Shape
+from ._agree import EXACTLY, STRETCHED, WHOLE, Labels, Shape
 from ._composite import Composite
 from ._quantised import centred, requantise, shaped
 from ._shapes import reshaped
@@ -15,6 +15,8 @@ from ._shapes import reshaped
 
 class QGemm(Composite):
     """An i32 ``matmul`` plus C, times the scales: requantised, or f32 without a zero point.
+
+    A scale of the result divides by it, also without a zero point, as in ONNX Runtime.
 
     Operands: A, its scale and zero point; B, its own; C; scale and zero point of the result.
     """
@@ -25,10 +27,14 @@ class QGemm(Composite):
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         rows, columns = (WHOLE, "m"), (WHOLE, "n")
         labels: Labels = [[] for _ in shapes]
+        last: list[Hashable]
         labels[0] = ["k", rows] if attrs.get("transA", 0) else [rows, "k"]
         labels[3] = [columns, "k"] if attrs.get("transB", 0) else ["k", columns]
+        for k in (4, 5):
+            last = [(EXACTLY, 1)] * (len(shapes[k] or ()) - 1) + [(STRETCHED, "n")]
+            labels[k] = last if shapes[k] else []
         if len(shapes) > 6:
-            last: list[Hashable] = [(STRETCHED, "m"), (STRETCHED, "n")]
+            last = [(STRETCHED, "m"), (STRETCHED, "n")]
             labels[6] = last[2 - len(shapes[6] or ()) :]
         return labels
 
@@ -45,7 +51,8 @@ class QGemm(Composite):
         if attrs.get("alpha", 1.0) != 1.0:
             scale = ctx.emit(relax.op.multiply(ctx.const(attrs["alpha"], "float32"), scale))
         scale = ctx.emit(relax.op.multiply(scale, shaped(ctx, inputs, 4, [1, -1])))
+        if inputs.has(7):
+            scale = ctx.emit(relax.op.divide(scale, reshaped(ctx, inputs, 7, [])))
         if not inputs.has(8):
             return relax.op.multiply(relax.op.astype(total, "float32"), scale)
-        scale = ctx.emit(relax.op.divide(scale, reshaped(ctx, inputs, 7, [])))
         return requantise(ctx, total, scale, inputs, 8, inputs.dtype(8))

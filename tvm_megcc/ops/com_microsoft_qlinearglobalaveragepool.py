@@ -21,6 +21,8 @@ class QLinearGlobalAveragePool(Composite):
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         op, rank = relax.op, inputs.rank(0)
+        if rank < 3:
+            raise ctx.ill_typed(f"averages over the image of an input that has {rank} dims")
         first = 1 if attrs.get("channels_last", 0) else 2
         axes = list(range(first, first + rank - 2))
         total = ctx.emit(op.sum(centred(ctx, inputs, 0, 2, []), axes, keepdims=True))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._agree import Labels, Shape
+from ._agree import EXACTLY, Labels, Shape
 from ._attention import heads, joined
 from ._rotary import rotated, table
 
@@ -17,7 +19,9 @@ class RotaryEmbedding(OnnxOp):
     domain = "com.microsoft"
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
-        return [[], [], ["places", "half"], ["places", "half"]]
+        turned = attrs.get("rotary_embedding_dim", 0)
+        half: Hashable = (EXACTLY, turned // 2) if turned else "half"
+        return [[], [], ["places", half], ["places", half]]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if attrs.get("is_packed_batching", 0) or attrs.get("scale", 1.0) != 1.0:
@@ -28,12 +32,15 @@ class RotaryEmbedding(OnnxOp):
         length = ctx.shape(x)[2]
         places = ctx.emit(relax.op.astype(inputs[1], "int64"))
         if inputs.rank(1) == 1:
+            places = ctx.agreeing(places, [1], "the first of its places")
             number = ctx.emit(relax.op.arange(0, ctx.prim(length), 1, "int64"))
             places = ctx.reshape(ctx.emit(relax.op.add(number, places)), [1, length])
         else:
             places = ctx.cast(places, [ctx.shape(x)[0], length])
         cos, sin = (table(ctx, inputs[k], places) for k in (2, 3))
-        if not attrs.get("rotary_embedding_dim", 0):
+        if turned := attrs.get("rotary_embedding_dim", 0):
+            x = ctx.at_least(x, 3, turned)
+        else:
             x = ctx.agreeing(x, [*ctx.shape(x)[:3], 2 * ctx.shape(cos)[3]], "twice its tables")
         result = rotated(ctx, x, cos, sin, bool(attrs.get("interleaved", 0)))
         return result if by_heads else joined(ctx, result)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import Attrs, Context, Inputs, Result
-from ._agree import convolution
+from ._agree import convolution, numbered
 from ._composite import Composite
 from ._convolution import convolve
 from ._quantised import centred
@@ -15,7 +15,7 @@ class ConvInteger(Composite):
 
     name = "ConvInteger"
     slow = True
-    labels = staticmethod(convolution(0, 1))
+    labels = staticmethod(numbered(convolution(0, 1), (1, 0, (3,))))
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         rank = inputs.rank(0)

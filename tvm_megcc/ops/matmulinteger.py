@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, Result
-from ._agree import matmul
+from ._agree import matmul, numbered
 from ._composite import Composite
 from ._quantised import centred
 
@@ -14,7 +14,7 @@ class MatMulInteger(Composite):
     """An i32 ``matmul`` of the operands less their zero points (per row of A, per column of B)."""
 
     name = "MatMulInteger"
-    labels = staticmethod(matmul(0, 1))
+    labels = staticmethod(numbered(matmul(0, 1), (0, -2, (2,)), (1, -1, (3,))))
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         return relax.op.matmul(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import Attrs, Context, Inputs, Result
-from ._agree import convolution
+from ._agree import convolution, numbered
 from ._composite import Composite
 from ._convolution import convolve
 from ._quantised import centred, factor, requantise
@@ -16,7 +16,7 @@ class QLinearConv(Composite):
 
     name = "QLinearConv"
     slow = True
-    labels = staticmethod(convolution(0, 3))
+    labels = staticmethod(numbered(convolution(0, 3), (3, 0, (4, 5))))
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         rank = inputs.rank(0)

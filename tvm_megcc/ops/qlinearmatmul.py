@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from . import Attrs, Context, Inputs, Result
-from ._agree import matmul
+from ._agree import matmul, numbered
 from ._composite import Composite
 from ._quantised import centred, factor, requantise
 
@@ -14,7 +14,7 @@ class QLinearMatMul(Composite):
     """An i32 ``matmul`` of the operands less their zero points, then requantised."""
 
     name = "QLinearMatMul"
-    labels = staticmethod(matmul(0, 3))
+    labels = staticmethod(numbered(matmul(0, 3), (3, -1, (4, 5))))
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         lhs, rhs = centred(ctx, inputs, 0, 2, []), centred(ctx, inputs, 3, 5, [1, -1])
