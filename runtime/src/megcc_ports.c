@@ -210,13 +210,12 @@ megcc_status_t megcc_set_io(megcc_context_t *c, void *mem, size_t bytes) {
 megcc_status_t megcc_copy_input(megcc_context_t *c, uint32_t index, const void *data,
                                 size_t bytes) {
   struct port p;
-  megcc_status_t status = find_for(c, index, data, bytes, MEGCC_S_INPUTS, &p);
+  const megcc_status_t status = find_for(c, index, data, bytes, MEGCC_S_INPUTS, &p);
   if (status != MEGCC_OK) return status;
   if (p.tensor.space == MEGCC_ARENA) {
-    // A block has an address that is not null where the arena is too small for it, too.
-    if (c->shaped != NULL && bytes > 0) status = c->shaped->ops->begin(c);
-    if (status != MEGCC_OK) return status;
-    if (*megcc_pool(c, p.tensor.index) == NULL && bytes > 0) return MEGCC_ERR_NO_ARENA;
+    // A block has an address where the arena is too small for the shapes, too; the pool has none.
+    const uint32_t pool = c->shaped != NULL ? 0 : p.tensor.index;
+    if (*megcc_pool(c, pool) == NULL && bytes > 0) return MEGCC_ERR_NO_ARENA;
     p.state->bound = NULL;
     p.state->flags = MEGCC_PORT_FILLED;
   } else if (!(p.state->flags & MEGCC_PORT_OWNED)) {

@@ -27,6 +27,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--arch", default="host,portable,arm64,armv7", help="where to run")
     parser.add_argument("--sanitize", action="store_true", help="under sanitizers, too")
     parser.add_argument("--optimize", choices=OPTIMIZE, default="balanced", help="as of tvmc")
+    parser.add_argument(
+        "--rotate", action="store_true", help="ports in the arena, several workers: in turn"
+    )
     parser.add_argument("--batch", type=int, default=40, help="graphs in a program")
     parser.add_argument("--keep", type=Path, help="write minimised findings to this folder")
     parser.add_argument(
@@ -47,7 +50,9 @@ def main(arguments: list[str] | None = None) -> int:
     if file_lock.fcntl and not file_lock.hold(lock, wait=False):
         parser.error(f"{options.work} is in use by another run: give this one --work FOLDER")
     first, last = _seeds(options)
-    session = Session(options.work, always, others, options.threads, options.optimize)
+    session = Session(
+        options.work, always, others, options.threads, options.optimize, options.rotate
+    )
     begin = time.monotonic()
     count, seed = 0, first
     try:

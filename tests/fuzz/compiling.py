@@ -16,6 +16,7 @@ from typing import Any
 
 from tests.fuzz import process
 from tests.fuzz.process import ROOT, Died
+from tvm_megcc.core.splitting import PIECE
 
 #: What one compilation may take: seconds of processor time, and bytes.
 SECONDS, BYTES = 60, 4 << 30
@@ -66,18 +67,45 @@ class Compiled:
     seconds: float = 0.0
 
 
-def _compile(path: str, name: str, archs: Sequence[str], optimize: str) -> Compiled:
+@dataclass(frozen=True)
+class Places:
+    """Where ports live, whether their memory may be used again, and for how many threads.
+
+    For several, a call is worth splitting however little it does.
+    """
+
+    io: str = "caller"
+    clobber_inputs: bool = False
+    threads: int = 1
+
+
+#: What seeds rotate through; the first is what holds when nothing is said.
+PLACES = (
+    Places(),
+    Places("arena", threads=2),
+    Places("caller", threads=3),
+    Places("arena", clobber_inputs=True, threads=7),
+)
+
+
+def _compile(path: str, name: str, archs: Sequence[str], optimize: str, places: Places) -> Compiled:
     from tvm_megcc import driver
     from tvm_megcc.codegen_c import emit
+    from tvm_megcc.core import splitting
     from tvm_megcc.core.preference import Preference
     from tvm_megcc.errors import MegccError
+    from tvm_megcc.memory_options import MemoryOptions
     from tvm_megcc.target import resolve
 
     begin = time.process_time()
     found = Compiled()
+    splitting.PIECE = 1 if places.threads > 1 else PIECE
     try:
         preference = Preference(optimize)
-        programs = driver.compile_programs(path, resolve(archs), name=name, preference=preference)
+        memory = MemoryOptions(clobber_inputs=places.clobber_inputs, threads=places.threads)
+        programs = driver.compile_programs(
+            path, resolve(archs), name=name, preference=preference, io=places.io, memory=memory
+        )
         for arch, program in zip(archs, programs.values(), strict=True):
             files = emit.package({resolve([arch])[0]: program}, name=name, weights="bin")
             found.packages[arch] = _package(name, arch, files)
@@ -112,12 +140,14 @@ class Compiler:
         entry = "from tests.fuzz.compiling import serve; serve()"
         self._process = process.Process(entry, folder / "compiler.log")
 
-    def compile(self, model: bytes, name: str, archs: Sequence[str]) -> Compiled:
+    def compile(
+        self, model: bytes, name: str, archs: Sequence[str], places: Places = PLACES[0]
+    ) -> Compiled:
         """Compile one model; never raises for what the model does."""
         path = self.folder / f"{name}.onnx"
         path.write_bytes(model)
         try:
-            return self._request(str(path), name, tuple(archs), self.optimize)
+            return self._request(str(path), name, tuple(archs), self.optimize, places)
         finally:
             path.unlink(missing_ok=True)
 

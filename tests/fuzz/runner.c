@@ -60,14 +60,16 @@ static void release(void *user, void *data, size_t n) {
   free(data);
 }
 
-// Seven pieces, the last one first: what a pool of threads may do, in an order that is never usual.
+// Seven pieces, the last one first, each by another worker: what a pool of threads may do, in an
+// order that is never usual.
 static void backwards(void *user, megcc_range_fn range, const void *task, int32_t work,
                       int32_t grain, uint32_t workers) {
   const int32_t step = work / 7 + 1;
   int32_t begin = (work - 1) / step * step;
-  (void)user, (void)grain, (void)workers;
+  uint32_t worker = 0;
+  (void)user, (void)grain;
   for (; work > 0 && begin >= 0; begin -= step) {
-    range(task, 0, begin, begin + step < work ? begin + step : work);
+    range(task, worker++ % workers, begin, begin + step < work ? begin + step : work);
   }
 }
 

@@ -17,7 +17,7 @@ import onnx
 
 from tests.fuzz import carried, evaluate, generate, mutate
 from tests.fuzz.building import MODES, Answer, Builder, Job
-from tests.fuzz.compiling import SECONDS, Compiled, Compiler
+from tests.fuzz.compiling import PLACES, SECONDS, Compiled, Compiler
 from tests.fuzz.data import Random
 from tests.fuzz.evaluate import Array
 from tests.fuzz.feeds import Run, evaluated, partly, runs
@@ -194,6 +194,8 @@ class Session:
         Modes of which each seed runs in one, by rotation, besides ``always``.
     optimize : str
         As of ``tvmc compile``.
+    rotate : bool
+        Whether ports in the arena and calls for several workers take turns, by the seed.
     """
 
     def __init__(
@@ -203,10 +205,12 @@ class Session:
         others: Sequence[str] = (),
         threads: int = 2,
         optimize: str = "balanced",
+        rotate: bool = False,
     ) -> None:
         self.folder, self.always, self.others = folder, tuple(always), tuple(others)
         folder.mkdir(parents=True, exist_ok=True)
         self.threads = threads
+        self.places = PLACES if rotate else PLACES[:1]
         self.compilers = [
             Compiler(_made(folder / f"compiler{k}"), optimize) for k in range(threads)
         ]
@@ -326,7 +330,8 @@ class Session:
                 archs = dict.fromkeys(MODES[m].arch for m in case.modes)
                 name = f"g{self._number}"
                 model = case.graph.model(name).SerializeToString()
-                case.compiled = compiler.compile(model, name, list(archs))
+                places = self.places[case.seed % len(self.places)]
+                case.compiled = compiler.compile(model, name, list(archs), places)
                 self._salvage(case, compiler, list(archs))
             finally:
                 free.append(compiler)
@@ -347,7 +352,9 @@ class Session:
             case.runs = [_restricted(rest, run) for run in case.runs]
             self._number += 1
             name = f"g{self._number}"
-            case.compiled = compiler.compile(rest.model(name).SerializeToString(), name, archs)
+            places = self.places[case.seed % len(self.places)]
+            model = rest.model(name).SerializeToString()
+            case.compiled = compiler.compile(model, name, archs, places)
 
     def _of_compiling(self, case: Case, count: bool) -> Finding | None:
         compiled = case.compiled

@@ -54,7 +54,7 @@ int main(void) {
   small = set_arena(context);
   check_run(context, 2);
   set_n(context, 8);
-  CHECK_STATUS(MEGCC_ERR_MEMORY, megcc_copy_input(context, X, zeros, 128));
+  CHECK_STATUS(MEGCC_ERR_NO_ARENA, megcc_copy_input(context, X, zeros, 128));
   large = set_arena(context);
   check_run(context, 8);
   set_n(context, 0);
