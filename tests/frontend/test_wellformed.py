@@ -316,6 +316,27 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
         lambda: node("Where", "c", "k", "x", known={"k": np.ones(1, bool)}),
         ["Where 'odd'", "bool", "float32"],
     ),
+    **{
+        f"{op}_of_many": (
+            lambda op=op: node(op, "k", known={"k": np.array((1 << 31) - 1)}),
+            [f"{op} 'odd'", "2147483647 elements"],
+        )
+        for op in ("BlackmanWindow", "HammingWindow", "HannWindow")
+    },
+    "Range_of_many": (
+        lambda: node(
+            "Range",
+            "k",
+            "m",
+            "o",
+            known={
+                "k": np.array(0),
+                "m": np.array((1 << 31) - 1),
+                "o": np.array(1),
+            },
+        ),
+        ["Range 'odd'", "2147483647 elements"],
+    ),
     "huge_sum": (
         lambda: make_model(
             [helper.make_node("Add", ["x", "z"], ["y"])],

@@ -323,6 +323,9 @@ def _brief(fact: str) -> str:
     return fact if len(fact) <= 400 else f"{fact[:200]} ... {fact[-100:]}"
 
 
+#: Numbers that a constant may count.
+MAX_COUNTED = 1 << 26
+
 _FIX_SHAPE = "fix the model's dims with --input-shapes"
 
 
@@ -334,6 +337,14 @@ def cast_dim(want: Any) -> Any:
     1 does. Such a product keeps it from being alone.
     """
     return tirx.Mul(want, tirx.IntImm("int64", 1)) if isinstance(want, tvm.ir.Var) else want
+
+
+def counted(ctx: Context, count: Size) -> None:
+    """Raise for too many numbers from 0 on, which TVM makes a constant where it knows how many."""
+    if isinstance(count, int) and count > MAX_COUNTED:
+        raise ctx.unsupported(
+            f"makes {count} elements of constants", "give them as an input of the model"
+        )
 
 
 def volume(shape: Sequence[Size]) -> Size:

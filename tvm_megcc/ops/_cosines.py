@@ -8,7 +8,7 @@ from typing import ClassVar
 import onnx
 from tvm import relax
 
-from ._context import Attrs, Context
+from ._context import Attrs, Context, counted
 from ._inputs import Inputs
 from ._operator import OnnxOp, Result
 
@@ -23,6 +23,9 @@ class CosineWindow(OnnxOp):
         op = relax.op
         dtype = onnx.helper.tensor_dtype_to_np_dtype(attrs.get("output_datatype", 1)).name
         (size,) = inputs.need_ints(0, "its size", low=0)
+        if isinstance(size, int) and size < 0:
+            raise ctx.ill_typed(f"its size is {size}")
+        counted(ctx, size)
         number = ctx.emit(op.astype(op.arange(0, ctx.prim(size), 1, "int64"), "float64"))
         length = size if attrs.get("periodic", 1) else size - 1
         turn = op.divide(ctx.const(2 * pi, "float64"), ctx.sizes([length], "float64"))

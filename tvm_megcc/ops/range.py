@@ -11,6 +11,7 @@ from tvm import relax
 from ..dims import Size, maximum
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._arithmetic import MAX_GENERATED, Known, dtype_of, items_of
+from ._context import counted
 from ._data_sizes import sizes_from
 from ._shapes import scalar
 from ._sizes import Item, NotShapes, Real, size_array
@@ -48,6 +49,7 @@ class Range(OnnxOp):
             count: Size = _length_of_floats(ctx, *numbers)
         else:
             count = _length_from_data(ctx, inputs) if None in given else _length(ctx, given)
+        counted(ctx, count)
         start, step = (None if values is None else values[0] for values in given[::2])
         result = relax.op.arange(0, ctx.prim(count), 1, dtype)
         if not _is(step, 1):
