@@ -92,7 +92,9 @@ def compile_module(
     )
     symbols = symbols_in(port.dims for port in inputs)
     number = {symbol.name: k for k, symbol in enumerate(symbols)}
-    rows = [*found.variants, *([(found.fallback, {})] if found.fallback else [])]
+    # What the program for all other sizes takes is no row of its own.
+    rows = [row for row in found.variants if row[0] != found.fallback]
+    rows += [(found.fallback, {})] if found.fallback else []
     variants = []
     for variant, ranges in rows:
         guard = tuple(Range(number[dim], low, high) for dim, (low, high) in ranges.items())

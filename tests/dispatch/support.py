@@ -96,3 +96,36 @@ def scales_expected(x: np.ndarray) -> np.ndarray:
 
 def two_expected(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.concatenate([np.maximum(a, 0), 2 * b], axis=1)
+
+
+def windows() -> onnx.ModelProto:
+    """Windows of 3 x 3 over ``x``, by weights that are known and by such that are given.
+
+    They fit into images of 3 rows and more; of 2 there is an answer without elements.
+    """
+    ports = [
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2, "h", 4]),
+        helper.make_tensor_value_info("w", TensorProto.FLOAT, [5, 2, 3, 3]),
+    ]
+    known = numpy_helper.from_array(np.ones((5, 2, 3, 3), "float32"), "known")
+    nodes = [
+        helper.make_node("Conv", ["x", "known"], ["a"], name="by_known"),
+        helper.make_node("Conv", ["x", "w"], ["b"], name="by_given"),
+        helper.make_node("Add", ["a", "b"], ["c"]),
+        helper.make_node("GlobalMaxPool", ["x"], ["most"], name="most"),
+        helper.make_node("ReduceSum", ["most"], ["sum"]),
+        helper.make_node("Add", ["c", "sum"], ["y"]),
+    ]
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph(nodes, "windows", ports, [y], [known])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def windows_expected(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Of 2 rows or more."""
+    rows, columns = x.shape[2] - 2, x.shape[3] - 2
+    y = np.zeros((1, 5, rows, columns), "float32")
+    for i in range(rows):
+        for j in range(columns):
+            y[0, :, i, j] = ((w + 1) * x[:, :, i : i + 3, j : j + 3]).sum((1, 2, 3))
+    return y + x.max((2, 3)).sum()

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from tests.closeness import assert_close
-from tests.dispatch.support import dense, expected, two_expected, two_inputs
+from tests.dispatch.support import (
+    dense,
+    expected,
+    two_expected,
+    two_inputs,
+    windows,
+    windows_expected,
+)
 from tvm_megcc import driver, relay
 from tvm_megcc.dims import Symbol
 from tvm_megcc.dynamic_options import DynamicOptions
@@ -143,3 +150,37 @@ def test_arena_of_shapes_from_python() -> None:
     ):
         with pytest.raises(InputError, match=words):
             lib.arena_bytes(shapes)
+
+
+def check_windows(path: Path, rows: tuple[int, ...]) -> None:
+    run, _ = built(path)
+    w = RNG.standard_normal((5, 2, 3, 3)).astype("float32")
+    for h in rows:
+        x = RNG.standard_normal((1, 2, h, 4)).astype("float32")
+        if h < 2:
+            with pytest.raises(ToolError, match="MEGCC_ERR_SHAPE|-1|has to be|size"):
+                run(x=x, w=w)
+        else:
+            assert_close(run(x=x, w=w)["y"], windows_expected(x, w))
+
+
+@pytest.mark.parametrize("fallback", ["symbolic", "none"])
+@pytest.mark.parametrize("ends", [(1, 2, 3, 4, None), (0, 1, 3, 5), (0, 2, None)])
+def test_buckets_of_sizes_without_a_result(
+    ends: tuple[int | None, ...], fallback: str, tmp_path: Path
+) -> None:
+    """No window stands in one row, and of two TVM compiles none: the package was refused whole."""
+    intervals = list(zip(ends, ends[1:], strict=False))
+    options = DynamicOptions(buckets={"x": {2: intervals}}, fallback=fallback)
+    driver.compile_model(windows(), tmp_path / "pkg", dynamic=options)
+    check_windows(tmp_path / "pkg", (3, 0, 1, 2, 4))
+
+
+def test_listed_shapes_without_a_result(tmp_path: Path) -> None:
+    def listed(*rows: int) -> DynamicOptions:
+        return DynamicOptions(listed=tuple({"x": (1, 2, h, 4)} for h in rows))
+
+    driver.compile_model(windows(), tmp_path / "pkg", dynamic=listed(2, 3, 4))
+    check_windows(tmp_path / "pkg", (3, 2, 4))
+    with pytest.raises(InputError, match="no result for 'h' = 1 of the listed shapes"):
+        driver.compile_model(windows(), tmp_path / "none", dynamic=listed(3, 1))

@@ -222,6 +222,7 @@ ROWS: dict[str, Row] = {
                   [{"h": 0}], {"mode": "linear"}),
     "Resize_cubic": Row("Resize", [Port((1, 1, "h", 4)), None, None, ints(1, 1, 6, 4)],
                         {"h": 3}, [{"h": 0}], {"mode": "cubic"}),
+    "DFT": Row("DFT", [Port((2, "m", 1))], {"m": 4}, [{"m": 0}], {"onesided": 1}),
     "MaxUnpool": Row("MaxUnpool", [Port((1, 1, 2, "w")), Port((1, 1, 2, "w"), "int64", 3)],
                      {"w": 2}, [{"1": 16}, {"1": -1}, {"1": 10**6}],
                      {"kernel_shape": [2, 2], "strides": [2, 2]}),
@@ -491,7 +492,7 @@ WITHOUT = {
     "the other operand gives its type only": "CastLike",
     "the other operands are axes: those that are computed are looked at when they are read": """
         ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd
-        ReduceSum ReduceSumSquare Unsqueeze DFT""",
+        ReduceSum ReduceSumSquare Unsqueeze""",
     "any sizes do; those that are computed are looked at when they are read": """
         ConstantOfShape Upsample""",
     "the dims that must agree may not be open": """

@@ -232,3 +232,30 @@ def test_antialiased_bytes_are_rounded_as_everywhere(tmp_path: Path) -> None:
         )
     ]
     check(model(nodes, ports, results, weights, opset=18), tmp_path, feeds)
+
+
+@pytest.mark.parametrize(
+    "attrs",
+    [
+        {"mode": "nearest", "coordinate_transformation_mode": "asymmetric",
+         "nearest_mode": "floor"},
+        {"mode": "linear"},
+        {"mode": "cubic"},
+    ],
+    ids=["nearest", "linear", "cubic"],
+)  # fmt: skip
+def test_resize_of_nothing_to_the_size_of_another(attrs: dict[str, str], tmp_path: Path) -> None:
+    """Sizes that are another image's dims, as feature pyramids have them."""
+    nodes = [
+        helper.make_node("Shape", ["other"], ["s"]),
+        helper.make_node("Resize", ["x", "", "", "s"], ["y"], name="grow", **attrs),
+    ]
+    ports = [("x", T.FLOAT, [1, 2, "h", 6]), ("other", T.FLOAT, [1, 2, "p", 7])]
+    proto = model(nodes, ports, [("y", T.FLOAT)], opset=19)
+    other = np.ones((1, 2, 4, 7), "f4")
+    run = runner(proto, tmp_path)
+    (want,) = ReferenceEvaluator(proto).run(None, {"x": IMAGE, "other": other})
+    np.testing.assert_allclose(run({"x": IMAGE, "other": other})["y"], want, rtol=1e-5, atol=1e-5)
+    with pytest.raises(ToolError, match="grow"):
+        run({"x": IMAGE[:, :, :0], "other": other})
+    assert run({"x": IMAGE[:, :, :0], "other": other[:, :, :0]})["y"].shape == (1, 2, 0, 7)

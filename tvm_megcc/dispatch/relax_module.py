@@ -28,6 +28,7 @@ from tvm.relax.utils import copy_with_new_vars
 from tvm_megcc.dims import Size, Symbol, as_multiple
 from tvm_megcc.dispatch.buckets import MAX_BUCKETS, by_symbol, check_count
 from tvm_megcc.dispatch.dispatchers import Dispatcher, Shapes, is_open
+from tvm_megcc.dispatch.own_program import has_own_program, no_result
 from tvm_megcc.dispatch.plan import ATTRIBUTE, DispatchPlan, Interval, plan_of
 from tvm_megcc.errors import InputError
 from tvm_megcc.relax_tools.control_flow import with_own_callees
@@ -136,6 +137,11 @@ def list_shapes(mod: tvm.IRModule, function: str, listed: Sequence[Shapes]) -> t
                         f"input '{name}': a set of listed shapes does not say the size of"
                         f" '{missing[0].name}'; give it in every --input-shapes"
                     )
+        if fact := no_result(func, _dims(sizes)):
+            raise InputError(
+                f"the model has no result for {_listed(sizes)} of the listed shapes ({fact});"
+                " list other shapes"
+            )
         if sizes not in combinations:
             combinations.append(sizes)
     return _dispatched(mod, function, combinations, "none")
@@ -198,19 +204,36 @@ def _dispatched(
     if fallback not in FALLBACKS:
         raise InputError(f"fallback {fallback!r} is not known; choose from {', '.join(FALLBACKS)}")
     func = mod[function]
-    variants = []
+    names: list[str | None] = []
     for ranges in combinations:
-        name = _unused(mod, function + "".join(_suffix(s, i) for s, i in ranges.items()))
-        _add(mod, name, _clone(mod, name, func, ranges))
-        variants.append((name, {s.name: interval for s, interval in ranges.items()}))
-    rest = None
-    if fallback == "symbolic":
-        rest = _unused(mod, f"{function}_any")
+        name = None
+        if has_own_program(mod, func, _dims(ranges)):
+            name = _unused(mod, function + "".join(_suffix(s, i) for s, i in ranges.items()))
+            _add(mod, name, _clone(mod, name, func, ranges))
+        names.append(name)
+    rest = _unused(mod, f"{function}_any")
+    if fallback == "symbolic" or None in names:
         _add(mod, rest, _clone(mod, rest, func, {}))
-    plan = DispatchPlan(tuple(variants), rest)
+    variants = tuple(
+        (name or rest, {s.name: interval for s, interval in ranges.items()})
+        for name, ranges in zip(names, combinations, strict=True)
+    )
+    plan = DispatchPlan(variants, rest if fallback == "symbolic" else None)
     main = _Conditionals(mod, func, combinations, plan).function()
     mod.update_func(mod.get_global_var(function), main.with_attr(ATTRIBUTE, plan.to_json()))
     return mod
+
+
+def _dims(ranges: Mapping[Symbol, Interval]) -> dict[str, Symbol | int]:
+    """The dims by name: a size where there is one, else bounds."""
+    return {
+        s.name: low if high == low + 1 else Symbol(s.name, low, None if high is None else high - 1)
+        for s, (low, high) in ranges.items()
+    }
+
+
+def _listed(ranges: Mapping[Symbol, Interval]) -> str:
+    return ", ".join(f"'{symbol.name}' = {low}" for symbol, (low, _) in ranges.items())
 
 
 def _suffix(symbol: Symbol, interval: Interval) -> str:
@@ -236,12 +259,9 @@ def _clone(
     mod: tvm.IRModule, name: str, func: relax.Function, ranges: Mapping[Symbol, Interval]
 ) -> relax.Function:
     """The function for some sizes: fixed where there is one, with bounds where there are more."""
-    fixed = {s.name: low for s, (low, high) in ranges.items() if high == low + 1}
-    bounded = [
-        Symbol(s.name, low, None if high is None else high - 1)
-        for s, (low, high) in ranges.items()
-        if s.name not in fixed
-    ]
+    dims = _dims(ranges)
+    fixed = {name: size for name, size in dims.items() if isinstance(size, int)}
+    bounded = [size for size in dims.values() if isinstance(size, Symbol)]
 
     def change(found: relax.Function) -> relax.Function:
         known = variables_of(found)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from tvm import relax
 
-from ..dims import Size, fixed, is_static
+from ..dims import Size, fixed, is_static, minimum
 from . import _fixed_point as fixed_point
 from . import _resample_symbolic as at_run_time
 from ._context import Context, expr_dtype
 from ._inputs import Inputs
 from ._resample import Axis, Options, Table, outside, taps
 from ._resample_symbolic import Number, OpenAxis
+from ._sizes import divides
 from ._weighted import weighted
 
 #: From so many weights per element on, a matrix product is smaller than the sum of shifted copies.
@@ -25,12 +26,13 @@ class Plan:
     """The output's dims and the scale of each axis, None where it is the quotient of the dims.
 
     ``roi`` is the part of each axis that ``tf_crop_and_resize`` takes. Scales and parts may be
-    computed at run time.
+    computed at run time. ``read`` are the axes whose sizes are looked at when they are read.
     """
 
     sizes: tuple[Size, ...]
     scales: tuple[Number | None, ...]
     roi: tuple[tuple[Number, Number], ...] = ()
+    read: frozenset[int] = frozenset()
 
 
 def resize(
@@ -102,9 +104,14 @@ def resize(
 
 def _with_elements(ctx: Context, data: relax.Expr, plan: Plan) -> relax.Expr:
     """The data, for shapes with which no elements are made from none."""
-    for axis, out in enumerate(plan.sizes):
-        if isinstance(out, int) and out > 0:
-            data = ctx.at_least(data, axis, 1)
+    rows = zip(ctx.shape(data), plan.sizes, plan.scales, strict=True)
+    for axis, (size, out, scale) in enumerate(rows):
+        # By a scale there are none made from none, nor is a multiple of none more.
+        if not isinstance(out, int) and (
+            axis in plan.read or scale is not None or (size != 0 and divides(out, size) is not None)
+        ):
+            continue
+        data = ctx.at_least(data, axis, minimum(1, out))
     return data
 
 

@@ -116,4 +116,4 @@ def _with_read(
         outs[axis], kept[axis] = size, None
         if scales is not None:
             kept[axis] = ctx.emit(op.strided_slice(scales, [0], [k], [k + 1]))
-    return Plan(tuple(outs), tuple(kept))
+    return Plan(tuple(outs), tuple(kept), read=plan.read | frozenset(axes))

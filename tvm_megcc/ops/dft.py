@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 from tvm import relax
 
-from ..dims import Size, floordiv
+from ..dims import Size, floordiv, minimum
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._context import expr_dtype, volume
 from ._data_sizes import sizes_from
@@ -51,7 +51,12 @@ class DFT(OnnxOp):
             raise ctx.unsupported(f"with onesided its operand is no {kind}", "leave onesided out")
         axis = self._axis(ctx, inputs, attrs)
         length = self._length(inputs, axis, inverse and onesided)
-        rows = ctx.reshape(inputs[0], [axis.before, axis.length, axis.behind, parts])
+        data = inputs[0]
+        if onesided and not inverse and length == axis.length and isinstance(axis.position, int):
+            # Of no element there is no bin, where ``length // 2 + 1`` would be one.
+            others = minimum(1, axis.before * axis.behind)
+            data = ctx.at_least(data, axis.position, others)
+        rows = ctx.reshape(data, [axis.before, axis.length, axis.behind, parts])
         rows = ctx.emit(relax.op.permute_dims(rows, [0, 2, 1, 3]))
         rows = ctx.reshape(rows, [axis.before * axis.behind, axis.length, parts])
         half = floordiv(length, 2) + 1
