@@ -14,6 +14,7 @@ from tvm_megcc.passes.casts_apart import CastsApart
 from tvm_megcc.passes.fuse_named import FuseNamed
 from tvm_megcc.passes.own_scans import OwnScans
 from tvm_megcc.passes.sizes_first import SizesFirst
+from tvm_megcc.passes.typed import typed
 from tvm_megcc.relax_tools.shape_exprs import variables_of
 
 #: Left as Relax operators: `ForwardMemory` has turned every free one into a view.
@@ -44,7 +45,7 @@ class LegaliseRest:
                 [
                     OwnScans(),
                     relax.backend.DispatchSortScan(),
-                    relax.transform.LegalizeOps(OWN, skip_ops=KEPT),
+                    relax.transform.LegalizeOps(typed(OWN), skip_ops=KEPT),
                     relax.transform.AnnotateTIROpPattern(),
                     ScalarsApart(),
                     CastsApart(),
