@@ -1,18 +1,19 @@
 """What becomes TIR has the element type that its operator has.
 
-TVM's legalisers compute in whatever type their operands have together: of an image in f16 and a
-grid in f32 `topi.image.grid_sample` makes f32, in place of the f16 that the call is. What reads
-such a result, or the model's user, would take its bytes for other numbers.
+TVM's legalisers compute in whatever type their operands have together, or sums and counts: of an
+image in f16 and a grid in f32 `topi.image.grid_sample` makes f32, of an average of i32 there is an
+i64. What reads such a result, or the model's user, would take its bytes for other numbers: it is
+cast to the type that the call has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import tvm
-from tvm import relax
+from tvm import relax, topi
 
 from tvm_megcc.relax_tools.calls import op_name
 
@@ -28,26 +29,32 @@ def _tvms() -> dict[str, Legaliser]:
 
 
 def typed(own: Mapping[str, Legaliser]) -> dict[str, Legaliser]:
-    """TVM's legalisers and our `own`, for `relax.transform.LegalizeOps`; each of them is watched.
-
-    A result of another type ends the compilation with an ``AssertionError``.
-    """
-    return {name: _typed(name, function) for name, function in {**_tvms(), **own}.items()}
+    """TVM's legalisers and our `own`, for `relax.transform.LegalizeOps`, with the calls' types."""
+    return {name: _typed(function) for name, function in {**_tvms(), **own}.items()}
 
 
-def _typed(name: str, function: Legaliser) -> Legaliser:
+def _typed(function: Legaliser) -> Legaliser:
     def legalise(bb: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
         made = function(bb, call)
-        if op_name(made) == "relax.call_tir":
-            found, wanted = _dtypes(made.ty_args[0]), _dtypes(call.ty)
-            assert found == wanted, f"{name} became {found} instead of {wanted}"
-        return made
+        if op_name(made) != "relax.call_tir" or _is_like(made.ty_args[0], call.ty):
+            return made
+        return _cast(bb, bb.emit(made), call.ty)
 
     return legalise
 
 
-def _dtypes(ty: relax.Type) -> list[Any]:
-    """The element types of a tensor, or of the tensors of a tuple."""
-    if isinstance(ty, relax.TupleType):
-        return [_dtypes(field) for field in ty.fields]
-    return [str(ty.dtype)]
+def _is_like(found: relax.Type, wanted: relax.Type) -> bool:
+    """Whether tensors, or those of tuples, have the same element types."""
+    if isinstance(wanted, relax.TupleType):
+        return all(map(_is_like, found.fields, wanted.fields))
+    return str(found.dtype) == str(wanted.dtype)
+
+
+def _cast(bb: relax.BlockBuilder, value: relax.Var, wanted: relax.Type) -> relax.Expr:
+    if isinstance(wanted, relax.TupleType):
+        fields = [bb.emit(relax.TupleGetItem(value, k)) for k in range(len(wanted.fields))]
+        cast = [_cast(bb, *pair) for pair in zip(fields, wanted.fields, strict=True)]
+        return relax.Tuple([bb.emit(field) for field in cast])
+    if _is_like(value.ty, wanted):
+        return value
+    return bb.call_te(topi.cast, value, str(wanted.dtype), primfunc_name_hint="cast")
