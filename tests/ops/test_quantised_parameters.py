@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import onnxruntime as ort
 import pytest
 
 from tests.ops.cases import Weight, node_model, rand
+from tests.ops.packages import runner
 from tests.ops.together import Case, check_together
 from tvm_megcc import importers
-from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.errors import ToolError, UnsupportedError
 
 Array = np.ndarray
 SCALE, ZERO = np.array(0.5, np.float32), np.array(3, np.uint8)
@@ -100,3 +102,18 @@ def test_a_scale_alone_divides_qgemm(tmp_path: Path) -> None:
     cases = [Case("QGemm", [*operands, *rest], domain=MS) for rest in (RESULT[:1], [None], RESULT)]
     cases += [Case("QGemm", [*operands, None, RESULT[1]], domain=MS)]
     check_together(cases, tmp_path)
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["at run time", "constant"])
+@pytest.mark.parametrize("op", ["DynamicQuantizeMatMul", "MatMulIntegerToFloat"])
+def test_a_bias_says_how_many_open_columns_there_are(op: str, known: bool, tmp_path: Path) -> None:
+    bias = Weight(f32(4)) if known else f32(4)
+    operands: list[Array | Weight | None] = [f32(2, 3), u8(3, 4), Weight(SCALE), None, bias]
+    if op == "MatMulIntegerToFloat":
+        operands = [A, u8(3, 4), Weight(SCALE), Weight(SCALE), None, None, bias]
+    model, feeds = node_model(op, operands, 17, domain=MS)
+    model.graph.input[1].type.tensor_type.shape.dim[1].dim_param = "n"
+    run, session = runner(model, tmp_path), ort.InferenceSession(model.SerializeToString())
+    np.testing.assert_allclose(run(feeds)["y0"], session.run(None, feeds)[0], rtol=1e-5)
+    with pytest.raises(ToolError):
+        run({**feeds, "x1": u8(3, 3)})

@@ -146,9 +146,14 @@ def scaled(ctx: Context, total: Expr, factor: Expr, inputs: Inputs, bias: int) -
     value = ctx.emit(relax.op.multiply(relax.op.astype(total, "float32"), factor))
     if not inputs.has(bias):
         return value
-    if (count := inputs.rank(bias)) != 1:
-        raise ctx.ill_typed(f"its bias has {count} dims, not one")
-    return relax.op.add(value, ctx.agreeing(inputs[bias], ctx.shape(value)[-1:], "its product"))
+    if (rank := inputs.rank(bias)) != 1:
+        raise ctx.ill_typed(f"its bias has {rank} dims, not one")
+    *rows, columns = ctx.shape(value)
+    (count,) = inputs.shape(bias)
+    # The side that is open is cast: a constant would be put, as it is, in the place of its cast.
+    if isinstance(count, int) and not isinstance(columns, int):
+        return relax.op.add(ctx.cast(value, [*rows, count]), inputs[bias])
+    return relax.op.add(value, ctx.agreeing(inputs[bias], [columns], "its product"))
 
 
 def requantise(
