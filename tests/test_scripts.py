@@ -159,6 +159,7 @@ def test_scripts_name_the_packages_of_missing_tools(bare_path):
     assert said == [
         "make", "gcc", "libc6-dev", "gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross",
         "gcc-arm-linux-gnueabihf", "libc6-dev-armhf-cross", "qemu-user", "clang",
+        "libclang-rt-dev",
     ]  # fmt: skip
 
 

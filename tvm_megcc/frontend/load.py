@@ -128,7 +128,7 @@ def _type_outputs(proto: onnx.ModelProto) -> None:
     )
     found: dict[str, int] = {}
     for name, kind in kinds.found(proto, bare):
-        if kind:
+        if of_onnx(kind) is not None:  # another one is for its node to refuse
             found.setdefault(name, kind)
     for port in untyped:
         # The dims are the importer's to say.
