@@ -23,6 +23,7 @@ from tvm_megcc.tuning.boards import Boards
 from tvm_megcc.tuning.job import Job
 from tvm_megcc.tuning.measuring import NoBoardError
 from tvm_megcc.tuning.records import read
+from tvm_megcc.tuning.report import Report
 from tvm_megcc.tuning.search import tune
 
 pytest.importorskip("tornado", reason="TVM's tracker needs tornado")
@@ -87,18 +88,25 @@ def job(compile, measurer: Boards, path: Path, **more) -> Job:
     return Job(compile, [{port.name: x}], DEFAULT, measurer, path, version="test", **more)
 
 
+def refused_by_time(report: Report) -> bool:
+    """Whether nothing was refused for more than its time.
+
+    Of few and short runs: what looks faster by itself may not look so in the whole model.
+    """
+    return all("the whole model takes more" in text for text in report.refused)
+
+
 def test_boards_tune_side_by_side(compile, tracker: int, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     with servers(tracker, "pair", 2):
         found = ready(tracker, "pair", 2)
         report = tune(job(compile, found, path, trials=2))
-    # By times, and few of them: what looks faster by itself may not look so in the whole model.
-    assert not report.stopped
-    assert all("the whole model takes more" in text for text in report.refused)
+    assert not report.stopped and refused_by_time(report)
     assert report.rows and report.builds > 0 and report.after is not None
     records = read(path).records
     assert {(r.unit, r.device) for r in records} == {("ns", "pair")}
-    assert all(record.cost for record in records)
+    assert all(record.cost for record in records if not record.why)
+    assert sum(bool(record.why) for record in records) == len(report.refused)
     with tuning.apply_best(path) as known:
         compile()
     assert not known.notes()
@@ -118,7 +126,7 @@ def test_boards_one_that_dies_loses_nothing(compile, tracker: int, tmp_path: Pat
                 first.wait()
 
         report = tune(job(compile, found, path, tell=tell, trials=2))
-        assert not report.stopped and not report.refused, report
+        assert not report.stopped and refused_by_time(report), report
         count = len(read(path).records)
         assert count == report.records > 0
         second.kill()
