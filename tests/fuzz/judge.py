@@ -185,7 +185,7 @@ class Judge:
                 if node.op_type in rounding.ELEMENTWISE:
                     for row in rows:
                         mask |= np.broadcast_to(row, shape)
-                elif any(row.any() for row in rows):
+                elif any(row.any() for row in rows) or rounding.outgrows(node, self.values):
                     mask[...] = True
                 if not is_moved:
                     mask |= huge[name]

@@ -74,6 +74,17 @@ def is_transformed(node: onnx.NodeProto, values: Mapping[str, Array]) -> bool:
     return all(n == 1 for step in steps for n in step)
 
 
+def outgrows(node: onnx.NodeProto, values: Mapping[str, Array]) -> bool:
+    """Whether factors of a product may overflow, in some order, before one of them makes it small.
+
+    A zero that comes first gives 0, and after an infinity it gives NaN.
+    """
+    data = values[node.input[0]] if node.op_type == "ReduceProd" else np.zeros(0)
+    sizes = np.maximum(np.abs(data.astype(np.float64)), 1)
+    with np.errstate(all="ignore"):
+        return is_float(data.dtype) and bool(sizes.prod() > np.finfo(np.float32).max)
+
+
 def transformed(shake: Random, data: Array, result: Array) -> Array:
     """A result as transforms may give it: those of an infinity or a NaN are NaN, in whole tiles."""
     if not np.isfinite(data).all():

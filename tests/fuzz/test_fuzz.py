@@ -151,6 +151,16 @@ def test_judge_grants_an_overflow_where_a_number_is_huge_and_nowhere_else() -> N
     assert Judge(far, far.values).wrong({"v0": np.array([np.inf, np.inf], np.float32)})
 
 
+def test_judge_grants_a_product_that_overflows_before_its_zero() -> None:
+    many, few = np.full(64, 9, np.float32), np.full(16, 9, np.float32)
+    many[7] = few[7] = 0
+    for x, is_granted in ((many, True), (few, False)):
+        made = graph(("ReduceProd", ["x"]), x=x, opset=17)
+        nothing, one = np.full(1, np.nan, np.float32), np.ones(1, np.float32)
+        assert bool(Judge(made, made.values).wrong({"v0": nothing})) != is_granted
+        assert Judge(made, made.values).wrong({"v0": one})
+
+
 def test_judge_sees_shape_and_type() -> None:
     made = graph(("Relu", ["x"]), x=X)
     assert "shape" in Judge(made, made.values).wrong({"v0": X.reshape(2, 2)}).text
