@@ -12,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.frontend.running import make_model
 from tvm_megcc.errors import MegccError
 from tvm_megcc.frontend import from_onnx, wellformed
+from tvm_megcc.frontend.rules import refuse_types
 from tvm_megcc.frontend.words import WORDS, check_words
 
 LISTS = {"nodes_modes"}
@@ -176,3 +177,99 @@ def test_more_dims_than_a_tensor_has() -> None:
     node = helper.make_node("ConstantOfShape", ["n"], ["y"], "odd")
     with pytest.raises(MegccError, match="'odd': its operand 0 has 46341 elements"):
         from_onnx(make_model([node], {"n": ("int64", [46341])}, ["y"]))
+
+
+def _kinds(elems: list[int]) -> list[onnx.TypeProto]:
+    return [
+        helper.make_tensor_type_proto(elem, None) if elem else onnx.TypeProto() for elem in elems
+    ]
+
+
+def test_operands_of_one_type_have_one() -> None:
+    halves = {"tensor(float16)", "tensor(bfloat16)"}  # f32 here
+    seen = 0
+    for schema in onnx.defs.get_all_schemas():
+        for constraint in schema.type_constraints:
+            group = [
+                k for k, f in enumerate(schema.inputs) if f.type_str == constraint.type_param_str
+            ]
+            texts = sorted(set(constraint.allowed_type_strs) - halves)
+            texts = [t for t in texts if t.startswith("tensor(") and "string" not in t]
+            if schema.domain not in ("", "ai.onnx.ml") or len(group) < 2 or len(texts) < 2:
+                continue
+            first, other = (TensorProto.DataType.Value(t[7:-1].upper()) for t in texts[:2])
+            node = helper.make_node(schema.name, ["x"] * len(schema.inputs), ["y"], "odd")
+            node.domain = schema.domain
+            elems = [first if k in group else 0 for k in range(len(schema.inputs))]
+            opsets = {schema.domain: schema.since_version}
+            refuse_types(node, _kinds(elems), opsets)
+            elems[group[-1]] = other
+            with pytest.raises(MegccError, match=f"{schema.name} 'odd'.* one type; correct"):
+                refuse_types(node, _kinds(elems), opsets)
+            seen += 1
+    assert seen > 50
+
+
+_STEP, _POINT = np.array(0.5, np.float32), np.array(3, np.uint8)
+_ROW = [np.ones((1, 2, 3, 3), np.uint8), _STEP, _POINT]
+_TWO = [np.ones((3, 3), np.uint8), _STEP, _POINT]
+#: com.microsoft's operator -> its operands, attributes, and which are like others of them.
+QUANTISED: dict[str, tuple[list[np.ndarray | None], dict[str, object], tuple[int, ...]]] = {
+    "QLinearAdd": ([*_ROW, *_ROW, *_ROW[1:]], {}, (0, 2, 3, 5, 7)),
+    "QLinearMul": ([*_ROW, *_ROW, *_ROW[1:]], {}, (0, 2, 3, 5, 7)),
+    "QLinearLeakyRelu": ([*_ROW, *_ROW[1:]], {}, (0, 2, 4)),
+    "QLinearSigmoid": ([*_ROW, *_ROW[1:]], {}, (0, 2, 4)),
+    "QLinearSoftmax": ([*_ROW, *_ROW[1:]], {"opset": 13}, (0, 2, 4)),
+    "QLinearAveragePool": ([*_ROW, *_ROW[1:]], {"kernel_shape": [1, 1]}, (0, 2, 4)),
+    "QLinearGlobalAveragePool": ([*_ROW, *_ROW[1:]], {}, (0, 2, 4)),
+    "QLinearWhere": (
+        [np.ones((1, 2, 3, 3), bool), *_ROW, *_ROW, *_ROW[1:]], {}, (1, 3, 4, 6, 8),
+    ),
+    "QGemm": ([*_TWO, *_TWO, np.ones(3, np.int32), *_ROW[1:]], {}, (2, 5)),
+    "MatMulIntegerToFloat": ([_TWO[0], _TWO[0], _STEP, _STEP, _POINT, _POINT], {}, (4, 5)),
+    "DynamicQuantizeLSTM": (
+        [np.ones((1, 1, 2), np.float32), np.ones((1, 2, 4), np.uint8), np.ones((1, 1, 4), np.uint8),
+         *[None] * 5, _STEP[None], _POINT[None], _STEP[None], _POINT[None]],
+        {"hidden_size": 1}, (2, 9, 11),
+    ),
+    "DynamicQuantizeMatMul": ([np.ones((3, 3), np.float32), *_TWO], {}, (3,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("op", QUANTISED)
+def test_operands_of_one_type_of_an_operator_without_schema(op: str) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    operands, attrs, others = QUANTISED[op]
+
+    def model(arrays: list[np.ndarray | None]) -> onnx.ModelProto:
+        names = ["" if a is None else f"x{k}" for k, a in enumerate(arrays)]
+        node = helper.make_node(op, names, ["y"], "odd", domain="com.microsoft", **attrs)
+        known = [
+            numpy_helper.from_array(a, n)
+            for n, a in zip(names[1:], arrays[1:], strict=True)
+            if a is not None
+        ]
+        first = arrays[0]
+        assert first is not None
+        kind = helper.np_dtype_to_tensor_dtype(first.dtype)
+        port = helper.make_tensor_value_info(names[0], kind, first.shape)
+        result = TensorProto.FLOAT if "Float" in op or "Dynamic" in op else TensorProto.UINT8
+        graph = helper.make_graph(
+            [node], "g", [port], [helper.make_tensor_value_info("y", result, None)], known
+        )
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+
+    def loaded(made: onnx.ModelProto) -> object:
+        return runtime.InferenceSession(
+            made.SerializeToString(), providers=["CPUExecutionProvider"]
+        )
+
+    from_onnx(model(operands))
+    loaded(model(operands))
+    for k in others:
+        odd = [a.astype(np.int8) if j == k and a is not None else a for j, a in enumerate(operands)]
+        with pytest.raises(Exception, match=r"[Tt]ype"):
+            loaded(model(odd))
+        with pytest.raises(MegccError, match=f"{op} 'odd'.* one type; correct the model"):
+            from_onnx(model(odd))

@@ -314,7 +314,7 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
     ),
     "where_of_two_types": (
         lambda: node("Where", "c", "k", "x", known={"k": np.ones(1, bool)}),
-        ["Where 'odd'", "bool", "float32"],
+        ["Where 'odd'", "bool", "float"],
     ),
     **{
         f"{op}_of_many": (

@@ -50,8 +50,11 @@ def result_types(
         return {}
 
 
-def refuse_types(node: onnx.NodeProto, operands: Sequence[onnx.TypeProto]) -> None:
-    """Raise for an operand of a type that the operator takes in no version of it.
+def refuse_types(
+    node: onnx.NodeProto, operands: Sequence[onnx.TypeProto], opsets: Mapping[str, int]
+) -> None:
+    """Raise for an operand of a type that the operator takes in no version of it, or of another
+    type than an operand that it has to be like.
 
     Halves are seen as f32 here, so one float type is as good as another. Storage types are the
     importer's affair: more operators hand them on here than in ONNX.
@@ -73,6 +76,24 @@ def refuse_types(node: onnx.NodeProto, operands: Sequence[onnx.TypeProto]) -> No
         )
     if domain == "com.microsoft":
         _refuse_flags(node, operands)
+    for group in _alike(node.op_type, domain, opsets.get(node.domain, 1), len(operands)):
+        _refuse_others(node, operands, group)
+
+
+def _refuse_others(
+    node: onnx.NodeProto, operands: Sequence[onnx.TypeProto], group: Sequence[int]
+) -> None:
+    """Raise where two operands of a group have types that are not the same."""
+    given = [(k, operands[k].tensor_type.elem_type) for k in group if k < len(operands)]
+    given = [(k, _FLOAT if elem in _HALVES else elem) for k, elem in given if elem]
+    for k, elem in given[1:]:
+        first, wanted = given[0]
+        if elem != wanted:
+            name, other = (onnx.TensorProto.DataType.Name(t).lower() for t in (elem, wanted))
+            raise InputError(
+                f"{label(node)}: its input {k} is {name} and its input {first} {other}, where they"
+                " have one type; correct the model"
+            )
 
 
 def _refuse_flags(node: onnx.NodeProto, operands: Sequence[onnx.TypeProto]) -> None:
@@ -87,6 +108,19 @@ def _refuse_flags(node: onnx.NodeProto, operands: Sequence[onnx.TypeProto]) -> N
 
 #: Operands of com.microsoft's operators that are bools.
 _FLAGS = {("QLinearWhere", 0)}
+#: Operands of com.microsoft's operators that have one type, by ONNX Runtime's document.
+_ALIKE: dict[str, tuple[tuple[int, ...], ...]] = {
+    **dict.fromkeys(("QLinearAdd", "QLinearMul"), ((0, 2, 3, 5, 7),)),
+    **dict.fromkeys(
+        ("QLinearAveragePool", "QLinearGlobalAveragePool", "QLinearLeakyRelu", "QLinearSigmoid",
+         "QLinearSoftmax"), ((0, 2, 4),),
+    ),
+    "QLinearWhere": ((1, 3, 4, 6, 8),),
+    "QGemm": ((0, 2), (3, 5)),
+    "MatMulIntegerToFloat": ((0, 4), (1, 5)),
+    "DynamicQuantizeMatMul": ((1, 3),),
+    "DynamicQuantizeLSTM": ((1, 2, 9, 11),),
+}  # fmt: skip
 _FLOAT = onnx.TensorProto.FLOAT
 _HALVES = {onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
 
@@ -104,6 +138,24 @@ def _allowed(op: str, domain: str) -> list[set[int]]:
                 if text.startswith("tensor(")
             }
     return found
+
+
+@cache
+def _alike(op: str, domain: str, opset: int, count: int) -> Sequence[Sequence[int]]:
+    """Which of so many operands have one type, whichever it is."""
+    if domain == "com.microsoft":
+        return _ALIKE.get(op, ())
+    try:
+        schema = onnx.defs.get_schema(op, opset, domain)
+    except onnx.defs.SchemaError:
+        return ()
+    named = {constraint.type_param_str for constraint in schema.type_constraints}
+    groups: dict[str, list[int]] = {}
+    for k in range(count if schema.inputs else 0):
+        formal = schema.inputs[min(k, len(schema.inputs) - 1)]
+        if formal.type_str in named and (k < len(schema.inputs) or formal.is_homogeneous):
+            groups.setdefault(formal.type_str, []).append(k)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 @cache

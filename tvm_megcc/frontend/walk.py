@@ -95,7 +95,7 @@ class Walk(Importer):
         if called is not None:
             return self._called(node, called, values)
         if node.op_type in sequence_nodes.NAMES and not node.domain:
-            refuse_types(node, [self._kind(v) for v in values])
+            refuse_types(node, [self._kind(v) for v in values], self.opsets)
             results = sequence_nodes.convert(self, node, values, scope)
             return {n: v for n, v in zip(node.output, results, strict=False) if n}
         if node.op_type not in subgraphs.CONVERTERS:
@@ -106,7 +106,7 @@ class Walk(Importer):
             return {n: v if isinstance(v, SizeArray) else wide(v) for n, v in pairs if n}
         for number, value in enumerate(values):
             refuse_unheld(f"{label(node)}: its operand {number}", value)
-        refuse_types(node, [self._kind(v) for v in values])
+        refuse_types(node, [self._kind(v) for v in values], self.opsets)
         control = subgraphs.CONVERTERS.get(node.op_type) if not node.domain else None
         if control is not None:
             results = control(self, node, values, scope)
