@@ -93,12 +93,17 @@ def without_type(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def window(op: str = "MaxPool", **attrs: object) -> onnx.ModelProto:
-    made = helper.make_node(op, ["x"], ["y"], name="odd", **attrs)
+    domain, _, name = op.rpartition("::")
+    made = helper.make_node(name, ["x"], ["y"], name="odd", domain=domain, **attrs)
     return make_model([made], {"x": ("float32", [1, 1, 8, 8])}, ["y"])
 
 
-def conv(window: tuple[int, int] = (3, 3), **attrs: object) -> onnx.ModelProto:
-    made = helper.make_node("Conv", ["x", "w"], ["y"], name="odd", **attrs)
+def transposed(**attrs: object) -> onnx.ModelProto:
+    return conv(op="ConvTranspose", **attrs)
+
+
+def conv(window: tuple[int, int] = (3, 3), op: str = "Conv", **attrs: object) -> onnx.ModelProto:
+    made = helper.make_node(op, ["x", "w"], ["y"], name="odd", **attrs)
     weight = np.ones((1, 1, *window), np.float32)
     return make_model([made], {"x": ("float32", [1, 1, 8, 8])}, ["y"], {"w": weight})
 
@@ -250,6 +255,22 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
         for op in ("MaxPool", "AveragePool", "LpPool")
         for name in ("kernel_shape", "strides")
     },
+    **{
+        f"{op}_pads": (
+            lambda op=op: window(op, kernel_shape=[2, 2], pads=[0, -1, 0, 0]),
+            [f"{op.rpartition('::')[2]} 'odd'", "pads=[0, -1, 0, 0]", "at least 0"],
+        )
+        for op in ("MaxPool", "AveragePool", "LpPool", "com.microsoft::NhwcMaxPool")
+    },
+    "Conv_pads": (lambda: conv(pads=[0, 0, -1, -1]), ["pads=[0, 0, -1, -1]", "at least 0"]),
+    "output_padding": (
+        lambda: transposed(output_padding=[-1, 0], strides=[2, 2]),
+        ["output_padding=[-1, 0]", "at least 0"],
+    ),
+    "output_padding_of_a_stride": (
+        lambda: transposed(output_padding=[2, 0], strides=[2, 2]),
+        ["ConvTranspose 'odd'", "output_padding [2, 0]", "strides"],
+    ),
     "negative_window": (lambda: window(kernel_shape=[-2, 2]), ["kernel_shape=[-2, 2]"]),
     **{
         f"{op}_{name}": (

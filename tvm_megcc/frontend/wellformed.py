@@ -29,6 +29,8 @@ MOST_DENSE = 1 << 26
 
 #: Attributes whose numbers are sizes of a window, which has no size 0.
 _WINDOW = ("kernel_shape", "strides", "dilations")
+#: Attributes whose numbers are how much there is around an image.
+_AROUND = ("pads", "output_padding")
 #: Attributes that are one number, and the least that it may be. Sizes are not 0; for fewer common
 #: axes than none onnx's inference reads outside of the dims.
 _LEAST = {"batch_dims": 0, "blocksize": 1, "hidden_size": 1, "size": 1}
@@ -203,6 +205,8 @@ def _check_node(node: onnx.NodeProto, opsets: Mapping[str, int]) -> None:
         if attr.name not in _DATA and domain in ("", "ai.onnx.ml", "com.microsoft"):
             _check_width(node, attr)
     check_words(node, domain)
+    if domain == "com.microsoft":  # which has no schemas here
+        _check_window(node, given)
     try:
         schema = onnx.defs.get_schema(node.op_type, opsets.get(domain, 1), domain)
     except onnx.defs.SchemaError:
@@ -262,11 +266,18 @@ def _check_width(node: onnx.NodeProto, attr: onnx.AttributeProto) -> None:
 
 
 def _check_window(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> None:
-    """A window of size 0 has no elements; kernel, strides, dilations, pads have as many axes."""
+    """A window of size 0 has no elements; kernel, strides, dilations, pads have as many axes.
+
+    Only Pad crops: what is below 0 in the pads of a window is an error by ONNX's inference.
+    """
     for name, least in _LEAST.items():
         attr = given.get(name)
         if attr is not None and attr.type == attr.INT and attr.i < least:
             raise InputError(f"{label(node)}: {name}={attr.i} must be at least {least}; {REMEDY}")
+    for name in _AROUND if node.op_type != "Pad" else ():
+        widths = given[name].ints if name in given else []
+        if any(width < 0 for width in widths):
+            raise InputError(f"{label(node)}: {name}={list(widths)} must be at least 0; {REMEDY}")
     axes: dict[str, float] = {}
     for name in _WINDOW:
         attr = given.get(name)

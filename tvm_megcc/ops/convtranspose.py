@@ -60,6 +60,8 @@ def _resolve(
     strides = list(attrs.get("strides", [1] * rank))
     dilations = list(attrs.get("dilations", [1] * rank))
     pads = list(attrs.get("pads", [0] * (2 * rank)))
+    if any(n >= max(step, apart) for n, step, apart in zip(extra, strides, dilations, strict=True)):
+        raise ctx.ill_typed(f"its output_padding {extra} is not below its strides or dilations")
     win = Window(kernel, strides, dilations, pads[:rank], pads[rank:])
     auto = attrs.get("auto_pad", "NOTSET")
     wanted = attrs.get("output_shape")
