@@ -179,6 +179,14 @@ def test_more_dims_than_a_tensor_has() -> None:
         from_onnx(make_model([node], {"n": ("int64", [46341])}, ["y"]))
 
 
+@pytest.mark.parametrize("op", ["NhwcMaxPool", "QLinearAveragePool"])
+@pytest.mark.parametrize("name", ["pads", "strides"])
+def test_windows_without_a_schema_are_windows(op: str, name: str) -> None:
+    given = {"kernel_shape": [2, 2], name: [-1, 1, 1, 1][: 2 if name == "strides" else 4]}
+    with pytest.raises(MegccError, match=f"{op} 'odd': {name}=.* must be at least"):
+        checked(helper.make_node(op, ["x"], ["y"], "odd", domain="com.microsoft", **given))
+
+
 def _kinds(elems: list[int]) -> list[onnx.TypeProto]:
     return [
         helper.make_tensor_type_proto(elem, None) if elem else onnx.TypeProto() for elem in elems
