@@ -381,6 +381,8 @@ def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return "it looks up real numbers that ONNX makes integers of"
     if node.op_type == "MaxPool" and len(node.output) > 1 and _is_dense(given):
         return "it counts places otherwise where every window begins beside the one before"
+    if node.op_type in _POOLS and _is_moved(node, arrays):
+        return "it pads the start by half of what is missing behind the last window"
     if node.op_type == "GlobalMaxPool" and arrays[node.input[0]].ndim != 4:
         return "it takes the maximum over two axes, whatever the rank"
     if node.op_type == "QLinearConv" and arrays[node.input[0]].ndim != 4:
@@ -412,6 +414,18 @@ def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         if not floats and (given.get("axis", -1) != 0 or len(node.output) == 1):
             return "it takes the unsorted elements along axis 0, whatever the axis"
     return ""
+
+
+def _is_moved(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
+    """Whether the last window of a pool ends so far behind the padding that all are moved."""
+    given, sizes = _attributes(node), arrays[node.input[0]].shape[2:]
+    if node.op_type == "MaxPool" or not given.get("ceil_mode", 0) or _is_same(node):
+        return False
+    kernel, ones = given["kernel_shape"], [1] * len(sizes)
+    pads = given.get("pads", [0] * 2 * len(sizes))
+    strides, dilations = given.get("strides", ones), given.get("dilations", ones)
+    rows = zip(sizes, kernel, strides, dilations, pads, pads[len(sizes) :], strict=False)
+    return any(-(n + low + high - (k - 1) * d - 1) % s > 1 for n, k, s, d, low, high in rows)
 
 
 def _is_dense(given: Mapping[str, Any]) -> bool:

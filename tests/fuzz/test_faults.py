@@ -143,6 +143,14 @@ OF_REFERENCE: dict[str, tuple[onnx.NodeProto, int, dict[str, Array], Wrong]] = {
          "b": np.array([1, 2], "f4")},
         lambda y: y[0, 1, 0] != 2,
     ),
+    "AveragePool": (
+        node("AveragePool", "x", kernel_shape=[3], dilations=[2], strides=[3], pads=[1, 1],
+             ceil_mode=1), 19, {"x": np.arange(7.0).reshape(1, 1, 7)}, lambda y: y[0, 0, 0] != 2,
+    ),
+    "LpPool": (
+        node("LpPool", "x", kernel_shape=[3], strides=[3], ceil_mode=1, p=1), 18,
+        {"x": np.arange(4.0).reshape(1, 1, 4)}, lambda y: y[0, 0, 0] != 3,
+    ),
     "Unique_alone": (
         node("Unique", "x", sorted=0), 17, {"x": np.array([3, 1, 2])}, lambda y: y[0] != 3
     ),

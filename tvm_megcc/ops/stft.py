@@ -30,9 +30,10 @@ class STFT(OnnxOp):
             (length,) = inputs.need_ints(3, "frame_length", low=1)
         else:
             length = inputs.shape(2)[0] if inputs.has(2) else samples
+        signal = ctx.at_least(inputs[0], 1, length)
         count = floordiv(samples - length, step) + 1
         places = _places(ctx, count, length, step)
-        signal = ctx.reshape(inputs[0], [batch, samples, parts])
+        signal = ctx.reshape(signal, [batch, ctx.shape(signal)[1], parts])
         frames = ctx.emit(relax.op.take(signal, places, axis=1, mode="clip"))
         frames = ctx.cast(frames, [batch, count, length, parts])
         if inputs.has(2):
