@@ -59,3 +59,18 @@ def test_what_takes_the_same_dims_is_fused() -> None:
             result = builder.emit_output(relax.op.exp(relax.op.tanh(half)))
         builder.emit_func_output(result)
     assert len(functions(LegaliseRest()(builder.get()))) == 2
+
+
+def test_a_group_does_not_tell_dims_twice() -> None:
+    """One function takes h and w, another one has w in its result's shape alone."""
+    builder = relax.BlockBuilder()
+    h, w = (tirx.Var(name, "int64") for name in "hw")
+    x = relax.Var("x", relax.TensorType([h, w], "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            ramp = builder.emit(relax.op.arange(0, w, 1, "int64"))
+            size = builder.emit(relax.op.arange(h + w, h + w + 1, 1, "int64"))
+            result = builder.emit_output(relax.op.add(ramp, size))
+        builder.emit_func_output(result)
+    # FuseOps alone: "Check failed: (VarRemapGet(source) == nullptr) is false".
+    assert len(functions(LegaliseRest()(builder.get()))) == 2

@@ -11,15 +11,18 @@ Zadeck, POPL 1988).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.relax_tools.names import ANONYMOUS
+
+#: TVM's kind of a function that is fused with nothing (``OpPatternKind::kOpaque``).
+_OPAQUE = 8
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.FuseNamed")
@@ -31,7 +34,7 @@ class FuseNamed:
         names = {
             n: var.name for var, n in numbers.bindings(mod) if not ANONYMOUS.fullmatch(var.name)
         }
-        mod = relax.transform.FuseOps()(mod)
+        mod = _fused(mod)
         found = list(numbers.bindings(mod))
         taken = {var.name for var, _ in found}
         renamed: dict[relax.Var, str] = {}
@@ -41,6 +44,44 @@ class FuseNamed:
                 renamed[var] = name
                 taken.add(name)
         return _Renamer(mod, renamed).run() if renamed else mod
+
+
+def set_apart(mod: tvm.IRModule, names: Iterable[tvm.ir.GlobalVar]) -> tvm.IRModule:
+    """A module where these TIR functions are fused with nothing; the same one if there are none."""
+    apart = {name: mod[name].with_attr("op_pattern", _OPAQUE) for name in names}
+    if not apart:
+        return mod
+    mod = mod.clone()
+    mod.update(tvm.IRModule(apart))
+    return mod
+
+
+def _fused(mod: tvm.IRModule) -> tvm.IRModule:
+    """FuseOps, without groups that FuseTIR (TVM 0.27) cannot take.
+
+    A dim that a TIR function takes as an argument is a parameter of its group, and one that only
+    shapes have is told with all such dims. FuseTIR ends in an internal error (``VarRemapGet``)
+    where a group has both kinds.
+    """
+    while True:
+        fused = relax.transform.FuseOps()(mod)
+        split = [f for _, f in fused.functions_items() if _is_fused(f) and _tells_twice(f)]
+        called = [b.value.args[0] for f in split for block in f.body.blocks for b in block.bindings]
+        taking = [
+            gvar for gvar in mod.get_global_vars() if gvar in called and _takes_dims(mod[gvar])
+        ]
+        if not taking:
+            return fused
+        mod = set_apart(mod, taking)
+
+
+def _takes_dims(func: relax.Function | tirx.PrimFunc) -> bool:
+    return any(isinstance(p.ty, tvm.ir.PrimType) for p in func.params)
+
+
+def _tells_twice(func: relax.Function) -> bool:
+    """Whether a group has some dims as parameters, and others in one for all of them."""
+    return _takes_dims(func) and any(isinstance(p.ty, relax.ShapeType) for p in func.params)
 
 
 class _Numbers:
@@ -94,14 +135,14 @@ class _Numbers:
         if isinstance(expr.op, tvm.ir.GlobalVar):
             assert self._mod is not None
             func = self._mod[expr.op]
-            if isinstance(func, relax.Function) and _is_fused(func):
+            if _is_fused(func):
                 return self._function(func, arguments)[1]
             return self._number("call", expr.op.name_hint, *arguments)
         return self._number("call", str(expr.op), str(expr.attrs), *arguments)
 
 
-def _is_fused(func: relax.Function) -> bool:
-    return bool(func.attrs) and "Primitive" in func.attrs
+def _is_fused(func: relax.Function | tirx.PrimFunc) -> bool:
+    return isinstance(func, relax.Function) and bool(func.attrs) and "Primitive" in func.attrs
 
 
 @mutator

@@ -11,7 +11,7 @@ from tvm import relax, tirx
 
 from tvm_megcc.passes import arg_extreme, by_zero, extreme, full, index_tensor, quantise
 from tvm_megcc.passes.casts_apart import CastsApart
-from tvm_megcc.passes.fuse_named import FuseNamed
+from tvm_megcc.passes.fuse_named import FuseNamed, set_apart
 from tvm_megcc.passes.own_scans import OwnScans
 from tvm_megcc.passes.sizes_first import SizesFirst
 from tvm_megcc.passes.typed import typed
@@ -29,9 +29,6 @@ OWN = {
     **index_tensor.LEGALISE,
     **quantise.LEGALISE,
 }
-
-#: TVM's kind of a function that is fused with nothing (``OpPatternKind::kOpaque``).
-_OPAQUE = 8
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.LegaliseRest")
@@ -81,13 +78,6 @@ class ScalarsApart:
         }
         every = frozenset().union(*taken.values())
         alike = len(every) > 1
-        apart = {
-            gvar: mod[gvar].with_attr("op_pattern", _OPAQUE)
-            for gvar, dims in taken.items()
-            if dims and not (alike and dims == every)
-        }
-        if not apart:
-            return mod
-        mod = mod.clone()
-        mod.update(tvm.IRModule(apart))
-        return mod
+        return set_apart(
+            mod, [gvar for gvar, dims in taken.items() if dims and not (alike and dims == every)]
+        )
