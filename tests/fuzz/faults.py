@@ -7,6 +7,7 @@ is undefined has any result.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -139,16 +140,16 @@ def _is_no_window(node: onnx.NodeProto, data: Array, result: Array) -> bool:
     It divides what is missing by the stride, which gives 0 and one window; ONNX rounds down.
     """
     given = _attributes(node)
-    if node.op_type.removeprefix("QLinear") not in _POOLS or data.ndim < 3:
+    if re.sub("^(QLinear|Nhwc)", "", node.op_type) not in _POOLS or data.ndim < 3:
         return False
-    first = 1 if given.get("channels_last", 0) else 2
-    sizes, kernel = data.shape[first : data.ndim + first - 2], given["kernel_shape"]
+    first = 1 if given.get("channels_last", 0) or node.op_type == "NhwcMaxPool" else 2
+    sizes, found = (a.shape[first : data.ndim + first - 2] for a in (data, result))
+    kernel = given["kernel_shape"]
     dilations = given.get("dilations", [1] * len(kernel))
     pads = given.get("pads", [0] * 2 * len(kernel))
-    rows = zip(sizes, kernel, dilations, pads, pads[len(kernel) :], strict=False)
-    short = any(n + low + high < (k - 1) * d + 1 for n, k, d, low, high in rows)
-    is_cut = not _is_same(node) and not given.get("ceil_mode", 0)
-    return short and is_cut and bool(result.size)
+    rows = zip(sizes, found, kernel, dilations, pads, pads[len(kernel) :], strict=False)
+    has_one = any(m and n + low + high < (k - 1) * d + 1 for n, m, k, d, low, high in rows)
+    return has_one and not _is_same(node) and not given.get("ceil_mode", 0)
 
 
 def _is_no_label(node: onnx.NodeProto, labels: Array) -> bool:

@@ -151,7 +151,10 @@ def signed(shake: Random, node: onnx.NodeProto, result: Array) -> Array:
 
 def nowhere(node: onnx.NodeProto, values: Mapping[str, Array], result: Array) -> Array:
     """NaN for what the texts say nothing of: samples of a grid at a position that is none, and
-    what a query is given that sees no key."""
+    what a query is given that sees no key. An infinity times a root of unity's part that is about
+    nothing is an infinity or NaN, whichever the part is."""
+    if node.op_type in ("DFT", "STFT"):
+        return np.where(np.isfinite(result), result, 0)
     if node.op_type in ("Attention", "MultiHeadAttention") and is_float(result.dtype):
         lost = faults.blind(node, values)
         lost = lost.reshape(-1, *[1] * (result.ndim - 1))

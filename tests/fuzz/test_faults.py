@@ -290,6 +290,15 @@ def test_a_window_that_does_not_fit_is_none(op: str) -> None:
         assert evaluate.by_ort(padded, {"": 18}, feed)[0].shape == (1, 1, 1)
 
 
+def test_a_window_that_does_not_fit_is_none_of_no_images() -> None:
+    made = helper.make_node(
+        "NhwcMaxPool", ["x"], ["y"], domain="com.microsoft", kernel_shape=[1, 2], strides=[2, 2],
+        pads=[0, 1, 0, 0],
+    )  # fmt: skip
+    with pytest.raises(evaluate.Refused, match="shorter"):
+        evaluate.by_ort(made, {"": 18, "com.microsoft": 1}, {"x": np.ones((0, 0, 0, 6), np.int8)})
+
+
 def test_dilated_weights_are_not_filled() -> None:
     made = node("Conv", "x w", dilations=[2])
     values = {"x": np.array([[[1, np.inf, 2]]]), "w": np.ones((1, 1, 2))}

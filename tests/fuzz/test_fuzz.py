@@ -161,6 +161,18 @@ def test_judge_grants_a_product_that_overflows_before_its_zero() -> None:
         assert Judge(made, made.values).wrong({"v0": one})
 
 
+def test_judge_leaves_open_what_a_transform_makes_of_infinities() -> None:
+    """An infinity times a cosine of a right angle, which is 0 or 6e-17."""
+    x = np.zeros((2, 4, 1), np.float32)
+    x[0, 1], x[1] = np.inf, [[1], [2], [3], [4]]
+    made = graph(("DFT", ["x"]), x=x, opset=19)
+    (right,) = (made.values[n] for n in made.outputs)
+    other = np.where(np.isfinite(right), right, -np.inf).astype(np.float32)
+    assert not Judge(made, made.values).wrong({made.outputs[0]: other})
+    other[1, 1] = np.inf
+    assert Judge(made, made.values).wrong({made.outputs[0]: other})
+
+
 def test_judge_sees_shape_and_type() -> None:
     made = graph(("Relu", ["x"]), x=X)
     assert "shape" in Judge(made, made.values).wrong({"v0": X.reshape(2, 2)}).text
