@@ -144,6 +144,33 @@ def test_pad_modes(mode):
     check(nodes, [["n", 3]], SIZES[1:], {"w": [2, 0, 1, 1]})
 
 
+@pytest.mark.parametrize(
+    ("dims", "said", "shapes"),
+    [(["n", 1], [], [(1, 1)]), (["n", 1, "m"], [], [(1, 1, 1)]), (["n", "m", 4], [4], [(1, 1, 4)]),
+     (["n", 1], ["n"], [(3, 1), (2, 1)]), (["n", 1], None, [(3, 1)])],
+)  # fmt: skip
+@pytest.mark.parametrize("behind", ["nothing", "scalars", "value"])
+def test_squeeze_without_axes_gives_the_rank_that_the_model_says(dims, said, shapes, behind):
+    nodes = [
+        node("Squeeze", ["x"], ["y"]),
+        *([node("Sigmoid", ["y"], ["s"]), node("Mul", ["k", "s"], ["z"])] * (behind == "scalars")),
+        *([node("Softmax", ["y"], ["z"], axis=0)] * (behind == "value" and said != [])),
+    ]
+    result = nodes[-1].output[0]
+    model = make_model(nodes, {"x": ("float32", dims)}, [result], {"k": np.float32(4)}, opset=12)
+    port = helper.make_tensor_value_info("y" if behind == "value" else result, 1, said)
+    if port.name == result:
+        model.graph.output[0].CopyFrom(port)
+    else:
+        model.graph.value_info.append(port)
+    check_sizes(model, [{"x": rand(*shape)} for shape in shapes])
+
+
+def test_squeeze_without_axes_of_an_open_dim_warns():
+    with pytest.warns(UserWarning, match="make_z.*a run with n of 1 ends with an error"):
+        check([node("Squeeze", ["x"], ["z"])], [["n", 1, 3]], [((2, 1, 3),)])
+
+
 @pytest.mark.parametrize(("start", "step"), [(0, 1), (2, 1), (1, 3), (9, -1)])
 def test_range(start, step):
     nodes = [

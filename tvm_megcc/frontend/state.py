@@ -58,6 +58,8 @@ class Importer(ABC):
         self.stored_ports: dict[str, str] = {}
         #: Weights of the graph that is being converted which stay quantised.
         self.weights: frozenset[str] = frozenset()
+        #: How many dims that graph says its values have.
+        self.ranks: dict[str, int] = {}
         #: What open dims that met have become, as the function that is being converted into knows.
         self.met: dict[Size, tuple[Size, ...]] = {}
         self._constants: dict[int, tuple[Array, relax.Expr]] = {}
@@ -87,6 +89,7 @@ class Importer(ABC):
             self.functions,
             self.stored,
             self.met,
+            tuple(self.ranks.get(name) for name in node.output),
         )
 
     def storage(self, value: Value | None) -> DType | None:

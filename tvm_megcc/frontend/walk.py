@@ -34,7 +34,7 @@ from ..ops._of_shape import OfShape
 from ..ops._shapes import NoAxis
 from ..ops._sizes import SizeArray
 from ..ops._stored import restored
-from . import fold, functions, sequence_nodes, sequences, subgraphs, symbolic, weights
+from . import fold, functions, ranks, sequence_nodes, sequences, subgraphs, symbolic, weights
 from .graphs import node_reads
 from .reasons import reason
 from .rules import breaks_a_rule, refuse_types
@@ -69,7 +69,8 @@ class Walk(Importer):
             scope[tensor.name] = wide(numpy_helper.to_array(tensor))
         for sparse in graph.sparse_initializer:
             scope[sparse.values.name] = wide(dense(sparse))
-        outside, self.weights = self.weights, weights.kept(graph)
+        outside = self.weights, self.ranks
+        self.weights, self.ranks = weights.kept(graph), ranks.said(graph)
         for node in _needed(graph):
             if any(name not in scope for name in node_reads(node)):
                 self._note_if_missing(node)
@@ -83,7 +84,7 @@ class Walk(Importer):
                     self.computed.add(name)
                     if self.names.get(value.name) != name:
                         self.aliases.setdefault(value.name, set()).add(name)
-        self.weights = outside
+        self.weights, self.ranks = outside
 
     def _node(
         self, node: onnx.NodeProto, values: list[Value | None], scope: Scope

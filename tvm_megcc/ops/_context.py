@@ -47,6 +47,8 @@ class Context:
         The values of storage types, and the type (TVM's name) of each (see `_stored`).
     met : mapping of Size to tuple of Size
         The dims that open dims which met have become (see `_stretched`), and those two dims.
+    ranks : tuple of int or None
+        How many dims the model says each of the outputs has; None or missing where it says nothing.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Context:
         functions: Functions | None = None,
         stored: dict[relax.Expr, str] | None = None,
         met: dict[Size, tuple[Size, ...]] | None = None,
+        ranks: tuple[int | None, ...] = (),
     ) -> None:
         self.builder = builder
         self.opset = opset
@@ -71,6 +74,7 @@ class Context:
         self.functions = Functions() if functions is None else functions
         self.stored = {} if stored is None else stored
         self.met = {} if met is None else met
+        self.ranks = ranks
 
     def inside(self, builder: relax.BlockBuilder) -> Context:
         """The same node's place in another function."""
@@ -85,6 +89,7 @@ class Context:
             self.functions,
             self.stored,
             self.met if builder is self.builder else dict(self.met),
+            self.ranks,
         )
 
     def at_opset(self, opset: int) -> Context:
