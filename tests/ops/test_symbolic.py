@@ -146,6 +146,20 @@ def test_average_pool_of_open_images(window, include):
     check(nodes, [["n", 2, "h", "w"]], shapes, opset=19)
 
 
+def test_average_pool_of_a_row_and_the_others():
+    """As funnel does: the pooled dim is a long expression."""
+    nodes = [
+        node("Slice", ["x", "zero", "one", "two"], ["first"]),
+        node("Slice", ["x", "zero", "last", "two"], ["others"]),
+        node("Concat", ["first", "others"], ["r"], axis=2),
+        node("AveragePool", ["r"], ["p"], count_include_pad=1, kernel_shape=[2, 1], strides=[2, 1],
+             ceil_mode=1),
+        node("Gather", ["p", "zero"], ["z"], axis=1),
+    ]  # fmt: skip
+    weights = {"zero": [0], "one": [1], "two": [2], "last": [-1]}
+    check(nodes, [["n", 2, "s", 4]], [((1, 2, 5, 4),), ((2, 2, 8, 4),)], weights)
+
+
 def test_pad_to_a_size():
     nodes = [
         node("Shape", ["x"], ["n"], start=0, end=1),

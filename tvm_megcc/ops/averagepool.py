@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
-from tvm import relax
+from tvm import relax, te
 
 from ..dims import Size, fixed, is_static
 from . import Attrs, Context, Inputs, OnnxOp, Result
@@ -100,8 +101,19 @@ def _over_open(
         factor = ctx.emit(relax.op.divide(ctx.const(win.kernel[axis], dtype), count))
         shape: list[Size] = [1] * (2 + len(dims))
         shape[2 + axis] = places
-        result = ctx.emit(relax.op.multiply(result, ctx.reshape(factor, shape)))
+        # In TE, as TVM does not see that dims are equal that are long expressions.
+        factor = ctx.reshape(factor, shape)
+        result = ctx.builder.emit_te(_scaled, result, factor, 2 + axis)
     return result
+
+
+def _scaled(data: te.Tensor, factor: te.Tensor, axis: int) -> te.Tensor:
+    """The data times factors that differ along one axis."""
+
+    def element(*at: Any) -> Any:
+        return data(*at) * factor(*(i if k == axis else 0 for k, i in enumerate(at)))
+
+    return te.compute(data.shape, element, name="scaled")
 
 
 def _counted(asked: Window, win: Window, dims: tuple[Size, ...]) -> np.ndarray:
