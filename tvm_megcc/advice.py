@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from tvm_megcc.core.program import Bundle, Program, programs_of
-from tvm_megcc.dims import Symbol, factor_of, json_at, to_json
+from tvm_megcc.dims import Symbol, factor_of, json_at, json_symbols, to_json
 from tvm_megcc.dynamic_options import DynamicOptions
 
 #: The largest factor that a model's dims are tried for, and of how many multiples of it.
@@ -113,11 +113,7 @@ def _factor(name: str, equal: Sequence[Equal], bound: Symbol) -> int:
 
 def _follows(pair: Equal, name: str) -> bool:
     """Whether two sizes follow from one symbol alone."""
-    try:
-        _are_equal(pair, {name: 1})
-    except KeyError:
-        return False
-    return True
+    return json_symbols(pair[0]) | json_symbols(pair[1]) <= {name}
 
 
 def _are_equal(pair: Equal, values: Mapping[str, int]) -> bool:

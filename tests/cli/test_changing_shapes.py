@@ -13,6 +13,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.dispatch.support import scales, scales_expected, two_expected, two_inputs
+from tvm_megcc.advice import of_ports
 from tvm_megcc.cli import dynamic, options
 from tvm_megcc.dims import Multiple, Symbol
 from tvm_megcc.errors import InputError
@@ -263,6 +264,17 @@ def test_advice(tvmc, two: str, tmp_path: Path) -> None:
     bounded = ("--input-shapes", "a:[1..2,1..3,3] b:[?,1..4,3]")
     assert tvmc("compile", two, "-o", tmp_path / "pkg", *bounded).err == ""
     assert tvmc("compile", two, "-o", tmp_path / "pkg", "--quiet").err == ""
+
+
+def test_advice_beside_a_quotient_of_nothing() -> None:
+    """A pair of sizes of two symbols, one side of which has no value where the first is 1."""
+
+    class Port:
+        name, shape, symbols = "x", ("n", "b"), (Symbol("n"), Symbol("b"))
+
+    quotient = [[1, [["floordiv", 7, [[1, ["n"]], [-1, []]]]]]]
+    told = list(of_ports([Port()], [], [(quotient, [[1, ["b"]]])]))
+    assert [line.split(":")[0] for line in told] == ["'n' is unbounded", "'b' is unbounded"]
 
 
 def test_fixed_arena(tvmc, two: str, tmp_path: Path) -> None:

@@ -128,6 +128,38 @@ def test_pad_by_sizes():
     check(nodes, [["n", 3], ["a", "b"]], [((2, 3), (1, 2)), ((1, 3), (3, 1))], weights)
 
 
+@pytest.mark.parametrize("include", [0, 1])
+@pytest.mark.parametrize(
+    "window",
+    [
+        {"kernel_shape": [2, 3], "strides": [2, 2], "ceil_mode": 1},
+        {"kernel_shape": [3, 3], "strides": [2, 3], "ceil_mode": 1, "pads": [1, 0, 1, 1]},
+        {"kernel_shape": [2, 2], "strides": [3, 2], "ceil_mode": 1, "dilations": [2, 1]},
+        {"kernel_shape": [3, 2], "strides": [2, 2], "auto_pad": "SAME_UPPER"},
+        {"kernel_shape": [3, 4], "strides": [2, 3], "auto_pad": "SAME_LOWER"},
+    ],
+)
+def test_average_pool_of_open_images(window, include):
+    """How much padding ``ceil_mode`` and SAME add, and so how many elements count, sizes say."""
+    nodes = [node("AveragePool", ["x"], ["z"], count_include_pad=include, **window)]
+    shapes = [((1, 2, 5, 7),), ((2, 2, 8, 6),), ((1, 2, 6, 9),)]
+    check(nodes, [["n", 2, "h", "w"]], shapes, opset=19)
+
+
+def test_average_pool_of_a_row_and_the_others():
+    """As funnel does: the pooled dim is a long expression."""
+    nodes = [
+        node("Slice", ["x", "zero", "one", "two"], ["first"]),
+        node("Slice", ["x", "zero", "last", "two"], ["others"]),
+        node("Concat", ["first", "others"], ["r"], axis=2),
+        node("AveragePool", ["r"], ["p"], count_include_pad=1, kernel_shape=[2, 1], strides=[2, 1],
+             ceil_mode=1),
+        node("Gather", ["p", "zero"], ["z"], axis=1),
+    ]  # fmt: skip
+    weights = {"zero": [0], "one": [1], "two": [2], "last": [-1]}
+    check(nodes, [["n", 2, "s", 4]], [((1, 2, 5, 4),), ((2, 2, 8, 4),)], weights)
+
+
 def test_pad_to_a_size():
     nodes = [
         node("Shape", ["x"], ["n"], start=0, end=1),
@@ -169,6 +201,19 @@ def test_squeeze_without_axes_gives_the_rank_that_the_model_says(dims, said, sha
 def test_squeeze_without_axes_of_an_open_dim_warns():
     with pytest.warns(UserWarning, match="make_z.*a run with n of 1 ends with an error"):
         check([node("Squeeze", ["x"], ["z"])], [["n", 1, 3]], [((2, 1, 3),)])
+
+
+@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap"])
+def test_pad_modes_by_sizes(mode):
+    """As encodec does to make its signal a multiple of the stride: by what the length asks for."""
+    nodes = [
+        node("Shape", ["x"], ["n"], start=0, end=1),
+        node("Sub", ["nine", "n"], ["rest"]),
+        node("Concat", ["one", "zero", "rest", "two"], ["w"], axis=0),
+        node("Pad", ["x", "w"], ["z"], mode=mode),
+    ]
+    weights = {"nine": [9], "one": [1], "zero": [0], "two": [2]}
+    check(nodes, [["n", 3]], [((5, 3),), ((7, 3),), ((12, 3),)], weights, opset=19)
 
 
 @pytest.mark.parametrize(("start", "step"), [(0, 1), (2, 1), (1, 3), (9, -1)])

@@ -1,8 +1,9 @@
-"""Padding by widths that are computed at run time.
+"""Padding by widths that are computed at run time, or depend on the shapes.
 
 Enters: a tensor, and widths before and after each of some axes. Leaves: the padded tensor, whose
-dims are read. Each axis gets a table that says which element stands at each position of the result,
--1 where the fill value does; one kernel then gathers along all axes.
+dims are read, or expressions of the shapes. Each axis gets a table that says which element stands
+at each position of the result, -1 where the fill value does; one kernel then gathers along all
+axes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, TypeAlias
 from tvm import relax, te, tirx
 
 from ..dims import Size
-from ._context import Context
+from ._context import Context, expr_dtype
 from ._data_sizes import sizes_from
 from ._inputs import Inputs
 
@@ -59,6 +60,27 @@ def padded_by_data(
         own = [ctx.emit(op.strided_slice(v, [0], [k], [k + 1])) for v in (before, first, kept)]
         tables.append(_table(ctx, size, own[0], own[1], own[2], mode))
     return _gathered(ctx, data, axes, sizes, tables, fill)
+
+
+def padded_by_sizes(
+    ctx: Context, data: Expr, before: Sequence[Size], after: Sequence[Size], mode: str
+) -> Expr:
+    """``data`` padded by widths of every axis that depend on the shapes and are not negative.
+
+    Parameters
+    ----------
+    mode : str
+        ``edge``, ``reflect`` or ``wrap``; an axis that is padded has at least one element.
+    """
+    shape = ctx.shape(data)
+    axes = [k for k in range(len(shape)) if (before[k], after[k]) != (0, 0)]
+    sizes = [before[k] + shape[k] + after[k] for k in axes]
+    zero = ctx.const([0], "int64")
+    tables = [
+        _table(ctx, n, ctx.sizes([before[k]], "int64"), zero, ctx.sizes([shape[k]], "int64"), mode)
+        for k, n in zip(axes, sizes, strict=True)
+    ]
+    return _gathered(ctx, data, axes, sizes, tables, ctx.const([0], expr_dtype(data)))
 
 
 def spread(ctx: Context, widths: Expr, inputs: Inputs, index: int, rank: int) -> Expr:

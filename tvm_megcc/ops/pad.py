@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tvm import relax
 
-from ..dims import Size, compare, is_static, maximum
+from ..dims import Size, compare, is_static, maximum, minimum
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._context import expr_dtype
 from ._elements import elements, picked
-from ._pad_data import padded_by_data, spread
+from ._pad_data import padded_by_data, padded_by_sizes, spread
 from ._shapes import normal_axis, scalar
 from ._slices import padded, sliced
 from ._stored import held
@@ -20,7 +20,8 @@ class Pad(OnnxOp):
     """``nn.pad``, after a ``strided_slice`` where widths are negative.
 
     Widths that depend on the shapes, or a fill value that is computed at run time, make a
-    ``concat`` with blocks of the fill value; widths that are computed at run time a gather.
+    ``concat`` with blocks of the fill value; widths that are computed at run time a gather, and so
+    do those that depend on the shapes in the other modes.
     """
 
     name = "Pad"
@@ -47,13 +48,12 @@ class Pad(OnnxOp):
         width = [v for pair in zip(before, after, strict=True) for v in pair]
         if all(w == 0 for w in width):
             return data
-        if mode != "constant" and not is_static(width):
-            raise ctx.unsupported(
-                f"mode '{mode}' with widths that depend on the shapes", "use mode 'constant'"
-            )
         for axis in range(rank):
             if mode != "constant" and (before[axis], after[axis]) != (0, 0):
-                data = ctx.at_least(data, axis, 1)  # of nothing there is nothing to repeat
+                # Of nothing there is nothing to repeat.
+                data = ctx.at_least(data, axis, minimum(before[axis] + after[axis], 1))
+        if mode != "constant" and not is_static(width):
+            return padded_by_sizes(ctx, data, before, after, mode)
         # nn.pad holds its fill value in f64.
         exact = value is not None and abs(value) <= 1 << 53 or mode != "constant"
         if not is_static(width) or value is None or not ("float" in dtype or exact):
