@@ -30,6 +30,9 @@ _INTEGER_PRODUCTS = (
 _LAYERS = ("LSTM", "GRU", "RNN", "DynamicQuantizeLSTM")
 _LOSSES = ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 
+#: Elements of a sequence that nobody waits for.
+_LONG = 1 << 16
+
 #: No f64 tells integers beyond this apart.
 _EXACT = 2.0**53
 
@@ -372,6 +375,8 @@ def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
     if node.op_type == "Resize" and given.get("antialias", 0):
         if arrays[node.input[0]].dtype.kind in "iu":
             return "it cuts once what ONNX Runtime rounds after every axis; ONNX says nothing of it"
+    if node.op_type in _LAYERS and arrays[node.input[0]].size > _LONG:
+        return "in Python so many steps take minutes"
     if node.op_type == "Normalizer" and arrays[node.input[0]].dtype.kind in "iu":
         return "it divides integers in place"
     if node.op_type == "LinearRegressor" and "intercepts" not in given:

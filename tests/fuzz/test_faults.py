@@ -299,6 +299,16 @@ def test_a_window_that_does_not_fit_is_none_of_no_images() -> None:
         evaluate.by_ort(made, {"": 18, "com.microsoft": 1}, {"x": np.ones((0, 0, 0, 6), np.int8)})
 
 
+@pytest.mark.parametrize(("op", "gates"), [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+def test_long_sequences_are_left_to_onnx_runtime(op: str, gates: int) -> None:
+    made = helper.make_node(op, ["x", "w", "r"], ["y"], hidden_size=1)
+    feed = {"x": np.ones((1 << 17, 1, 1), np.float32)}
+    feed |= {name: np.ones((1, gates, 1), np.float32) for name in "wr"}
+    with pytest.raises(evaluate.Refused, match="minutes"):
+        evaluate.by_reference(made, {"": 17}, feed)
+    assert len(evaluate.by_ort(made, {"": 17}, feed)[0]) == 1 << 17
+
+
 def test_dilated_weights_are_not_filled() -> None:
     made = node("Conv", "x w", dilations=[2])
     values = {"x": np.array([[[1, np.inf, 2]]]), "w": np.ones((1, 1, 2))}
