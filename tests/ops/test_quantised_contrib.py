@@ -7,6 +7,8 @@ import pytest
 
 from tests.ops.cases import Weight, rand
 from tests.ops.together import Case, Open, check_together
+from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.frontend import from_onnx
 
 
 def real(value):
@@ -130,3 +132,16 @@ def test_constant_steps(tmp_path):
         cases += [contrib("QLinearSoftmax", [*x, *share], axis=axis, opset=opset)
                   for axis, opset in ((1, 12), (-1, 13), (2, 13))]  # fmt: skip
     check_together(cases, tmp_path)
+
+
+def test_windows_that_depend_on_open_sizes(tmp_path):
+    """Where all of a window counts, the mean is rounded once; else it is not taken."""
+    x, *steps = quantised((1, 2, 9, 12), "uint8", 3, 0.5, 7)
+    window = {"kernel_shape": [3, 2], "strides": [2, 2], "ceil_mode": 1}
+    operands = [Open(x, [1, 2, "h", "w"]), *steps, *steps]
+    check_together(
+        [contrib("QLinearAveragePool", operands, **window, count_include_pad=1)], tmp_path
+    )
+    model, _ = contrib("QLinearAveragePool", operands, **window).model()
+    with pytest.raises(UnsupportedError, match="QLinearAveragePool 'node'"):
+        from_onnx(model)

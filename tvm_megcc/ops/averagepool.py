@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
-from tvm import relax, te
+from tvm import relax
 
 from ..dims import Size, fixed, is_static
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._window import Window, padded_window, pooled_sizes, window
+from ._slices import padded
+from ._window import Window, pooled_sizes, window
 
 _POOL = {1: relax.op.nn.avg_pool1d, 2: relax.op.nn.avg_pool2d, 3: relax.op.nn.avg_pool3d}
 
@@ -38,7 +38,9 @@ class AveragePool(OnnxOp):
         include = bool(attrs.get("count_include_pad", 0))
         corrected = grown and include and not whole
         if not is_static(win.padding) or (corrected and not is_static(dims)):
-            counted = None if include and not (grown and not whole) else include
+            counted = None if include and not corrected else include
+            if whole and counted is not None:
+                ctx.static(dims)  # what is quantised has ties, which two roundings may move
             return _over_open(ctx, inputs, asked, win, counted)
         result = _POOL[len(dims)](
             inputs[0],
@@ -59,7 +61,9 @@ def _over_open(
 ) -> relax.Expr:
     """The averages where paddings, or how much of a window they are, depend on the shapes.
 
-    Zeros are averaged like elements, and the result is corrected axis by axis.
+    Zeros are averaged like elements. An image of ones, padded and averaged in the same way, says
+    which part of each window counts: TVM sees that both have as many windows, however long the
+    expressions for these are.
 
     Parameters
     ----------
@@ -68,52 +72,26 @@ def _over_open(
     counted : bool, optional
         Whether the padding asked for counts; by default everything does, and nothing is corrected.
     """
-    dims, dtype = inputs.shape(0)[2:], inputs.dtype(0)
-    data, plain = padded_window(ctx, inputs[0], win, 0)
-    result = ctx.emit(
-        _POOL[len(dims)](
-            data,
-            plain.kernel,
-            plain.strides,
-            plain.padding,
-            plain.dilations,
-            count_include_pad=True,
-        )
-    )
-    if counted is None:
-        return result
-    for axis, size in enumerate(dims):
-        if (win.before[axis], win.after[axis]) == (0, 0):
-            continue
-        first, end = win.before[axis], win.before[axis] + size
-        if counted:
-            first, end = 0, end + asked.after[axis]
-        places = ctx.shape(result)[2 + axis]
-        starts = relax.op.arange(0, ctx.prim(places), 1, "int64")
-        starts = ctx.emit(relax.op.multiply(starts, ctx.const(win.strides[axis], "int64")))
-        taps = np.arange(win.kernel[axis]) * win.dilations[axis]
-        at = ctx.emit(relax.op.add(ctx.reshape(starts, [places, 1]), ctx.const([taps], "int64")))
-        inside = relax.op.logical_and(
-            relax.op.greater_equal(at, ctx.sizes([first], "int64")),
-            relax.op.less(at, ctx.sizes([end], "int64")),
-        )
-        count = ctx.emit(relax.op.sum(relax.op.astype(inside, dtype), axis=[1]))
-        factor = ctx.emit(relax.op.divide(ctx.const(win.kernel[axis], dtype), count))
-        shape: list[Size] = [1] * (2 + len(dims))
-        shape[2 + axis] = places
-        # In TE, as TVM does not see that dims are equal that are long expressions.
-        factor = ctx.reshape(factor, shape)
-        result = ctx.builder.emit_te(_scaled, result, factor, 2 + axis)
-    return result
+    dtype, rank = inputs.dtype(0), len(win.kernel)
+    one, zero = (ctx.const(v, dtype) for v in (1, 0))
+    data = inputs[0]
+    image = ctx.emit(relax.op.broadcast_to(one, [1, 1, *list(data.ty.shape.values)[2:]]))
+    more = [after - had for after, had in zip(win.after, asked.after, strict=True)]
+    for before, after, fill in (
+        (asked.before, asked.after, one if counted else zero),
+        ([0] * rank, more, zero),
+    ):
+        widths = [0, 0, *before], [0, 0, *after]
+        data, image = padded(ctx, data, *widths, zero), padded(ctx, image, *widths, fill)
 
+    sizes = ctx.shape(data)
+    data, image = ctx.match_cast(data, sizes), ctx.match_cast(image, [1, 1, *sizes[2:]])
 
-def _scaled(data: te.Tensor, factor: te.Tensor, axis: int) -> te.Tensor:
-    """The data times factors that differ along one axis."""
+    def averages(x: relax.Expr) -> relax.Var:
+        steps = [0] * 2 * rank, win.dilations
+        return ctx.emit(_POOL[rank](x, win.kernel, win.strides, *steps, count_include_pad=True))
 
-    def element(*at: Any) -> Any:
-        return data(*at) * factor(*(i if k == axis else 0 for k, i in enumerate(at)))
-
-    return te.compute(data.shape, element, name="scaled")
+    return averages(data) if counted is None else relax.op.divide(averages(data), averages(image))
 
 
 def _counted(asked: Window, win: Window, dims: tuple[Size, ...]) -> np.ndarray:
