@@ -124,9 +124,11 @@ def test_steps_of_several_dims_are_blocks(op: str, scale: list[int], zero: list[
 
 @pytest.mark.parametrize("op", ["QuantizeLinear", "DequantizeLinear"])
 def test_a_zero_point_of_another_type_is_refused(op: str) -> None:
-    dtype, said = (TensorProto.FLOAT, {"output_dtype": TensorProto.UINT8})
+    dtype, said = TensorProto.FLOAT, {"output_dtype": TensorProto.UINT8}
+    words = "its zero point is int8"
     if op == "DequantizeLinear":
         dtype, said = TensorProto.UINT8, {}
+        words = "its input 2 is int8 and its input 0 uint8"
     x = helper.make_tensor_value_info("x", dtype, [2])
     values = {"step": np.float32(0.5), "zero": np.int8(3)}
     weights = [onnx.numpy_helper.from_array(np.asarray(v), n) for n, v in values.items()]
@@ -134,7 +136,7 @@ def test_a_zero_point_of_another_type_is_refused(op: str) -> None:
     y = helper.make_empty_tensor_value_info("y")
     graph = helper.make_graph([node], "g", [x], [y], weights)
     opsets = [helper.make_opsetid("", 21)]
-    with pytest.raises(MegccError, match=f"{op} 'node': its zero point is int8"):
+    with pytest.raises(MegccError, match=f"{op} 'node': {words}"):
         from_onnx(helper.make_model(graph, opset_imports=opsets, ir_version=10))
 
 

@@ -19,11 +19,6 @@ class DequantizeLinear(Linear):
 
     name = "DequantizeLinear"
 
-    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        if inputs.has(2) and inputs.dtype(2) != inputs.dtype(0):
-            raise ctx.ill_typed(f"its zero point is {inputs.dtype(2)}, its data {inputs.dtype(0)}")
-        return super().convert(ctx, inputs, attrs)
-
     def general(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         weights = _weights(ctx, inputs, attrs)
         if weights is not None:
