@@ -244,3 +244,14 @@ def test_what_has_no_weight_is_not_read() -> None:
     feed = {"x": x, "s": np.array([1, 2], np.float32)}
     (found,) = evaluate.by_reference(made, {"": 19}, feed)
     np.testing.assert_array_equal(found[0, [0, 2, 4, 6]], x[0])
+
+
+@pytest.mark.parametrize(("axis", "opset"), [(0, 13), (-1, 13), (1, 13), (None, 13), (2, 12)])
+def test_log_softmax(axis: int | None, opset: int) -> None:
+    """Far from the largest one, where the probability is 0, too."""
+    feed = {"x": 300 * _f32(np.random.default_rng(1), 3, 4, 5)}
+    feed["x"][0, 0, 0] = -np.inf
+    made = helper.make_node("LogSoftmax", ["x"], ["y"], **({} if axis is None else {"axis": axis}))
+    (found,), (want,) = texts.run(made, feed), evaluate.by_ort(made, {"": opset}, feed)
+    assert texts.has(made, feed)
+    np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-5)

@@ -348,8 +348,21 @@ def conv_transpose(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     return [found if bias is None else found + bias.reshape([-1, *ones])]
 
 
+def log_softmax(given: Mapping[str, Any], operands: Operands) -> list[Array]:
+    """Before opset 13 of two axes, the last of which it is taken along (`faults.flattened`).
+
+    The reference has the logarithm of what may have become 0.
+    """
+    (x,) = operands
+    assert x is not None
+    axis, x = given.get("axis", -1), x.astype(np.float64)
+    apart = x - x.max(axis, keepdims=True, initial=-np.inf)
+    return [apart - np.log(np.exp(apart).sum(axis, keepdims=True))]
+
+
 _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "LRN": lrn,
+    "LogSoftmax": log_softmax,
     "Erf": erf,
     "OneHot": one_hot,
     "Unique": unique,
