@@ -147,12 +147,17 @@ def _is_no_window(node: onnx.NodeProto, data: Array, result: Array) -> bool:
         return False
     first = 1 if given.get("channels_last", 0) or node.op_type == "NhwcMaxPool" else 2
     sizes, found = (a.shape[first : data.ndim + first - 2] for a in (data, result))
-    kernel = given["kernel_shape"]
-    dilations = given.get("dilations", [1] * len(kernel))
-    pads = given.get("pads", [0] * 2 * len(kernel))
-    rows = zip(sizes, found, kernel, dilations, pads, pads[len(kernel) :], strict=False)
-    has_one = any(m and n + low + high < (k - 1) * d + 1 for n, m, k, d, low, high in rows)
+    has_one = any(m and room < 0 for m, (room, _) in zip(found, _rooms(given, sizes), strict=False))
     return has_one and not _is_same(node) and not given.get("ceil_mode", 0)
+
+
+def _rooms(given: Mapping[str, Any], sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """For each axis what the first window leaves of the padded image, and the stride."""
+    kernel, ones = given["kernel_shape"], [1] * len(given["kernel_shape"])
+    strides, dilations = given.get("strides", ones), given.get("dilations", ones)
+    pads = given.get("pads", [0, 0] * len(kernel))
+    rows = zip(sizes, kernel, strides, dilations, pads, pads[len(kernel) :], strict=False)
+    return [(n + low + high - (k - 1) * d - 1, s) for n, k, s, d, low, high in rows]
 
 
 def _is_no_label(node: onnx.NodeProto, labels: Array) -> bool:
@@ -427,11 +432,7 @@ def _is_moved(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
     given, sizes = _attributes(node), arrays[node.input[0]].shape[2:]
     if node.op_type == "MaxPool" or not given.get("ceil_mode", 0) or _is_same(node):
         return False
-    kernel, ones = given["kernel_shape"], [1] * len(sizes)
-    pads = given.get("pads", [0] * 2 * len(sizes))
-    strides, dilations = given.get("strides", ones), given.get("dilations", ones)
-    rows = zip(sizes, kernel, strides, dilations, pads, pads[len(sizes) :], strict=False)
-    return any(-(n + low + high - (k - 1) * d - 1) % s > 1 for n, k, s, d, low, high in rows)
+    return any(-room % stride > 1 for room, stride in _rooms(given, sizes))
 
 
 def _is_dense(given: Mapping[str, Any]) -> bool:

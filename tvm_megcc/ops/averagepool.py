@@ -10,7 +10,7 @@ from tvm import relax
 from ..dims import Size, fixed, is_static
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._slices import padded
-from ._window import Window, pooled_sizes, window
+from ._window import Window, padded_window, pooled_sizes, window
 
 _POOL = {1: relax.op.nn.avg_pool1d, 2: relax.op.nn.avg_pool2d, 3: relax.op.nn.avg_pool3d}
 
@@ -37,13 +37,14 @@ class AveragePool(OnnxOp):
         win, grown = pooled_sizes(asked, dims, attrs)
         include = bool(attrs.get("count_include_pad", 0))
         corrected = grown and include and not whole
-        if not is_static(win.padding) or (corrected and not is_static(dims)):
-            counted = None if include and not corrected else include
-            if whole and counted is not None:
+        is_open = not is_static(win.padding) or (corrected and not is_static(dims))
+        if is_open and (corrected or not include):
+            if whole:
                 ctx.static(dims)  # what is quantised has ties, which two roundings may move
-            return _over_open(ctx, inputs, asked, win, counted)
+            return _weighed(ctx, inputs, asked, win, include)
+        data, win = padded_window(ctx, inputs[0], win, 0)
         result = _POOL[len(dims)](
-            inputs[0],
+            data,
             win.kernel,
             win.strides,
             win.padding,
@@ -56,10 +57,8 @@ class AveragePool(OnnxOp):
         return result
 
 
-def _over_open(
-    ctx: Context, inputs: Inputs, asked: Window, win: Window, counted: bool | None
-) -> relax.Expr:
-    """The averages where paddings, or how much of a window they are, depend on the shapes.
+def _weighed(ctx: Context, inputs: Inputs, asked: Window, win: Window, counted: bool) -> relax.Expr:
+    """The averages where how much of a window counts depends on the shapes.
 
     Zeros are averaged like elements. An image of ones, padded and averaged in the same way, says
     which part of each window counts: TVM sees that both have as many windows, however long the
@@ -69,8 +68,8 @@ def _over_open(
     ----------
     asked, win : Window
         With the paddings that the model asks for; with those of ``ceil_mode``, too.
-    counted : bool, optional
-        Whether the padding asked for counts; by default everything does, and nothing is corrected.
+    counted : bool
+        Whether the padding asked for counts.
     """
     dtype, rank = inputs.dtype(0), len(win.kernel)
     one, zero = (ctx.const(v, dtype) for v in (1, 0))
@@ -91,7 +90,7 @@ def _over_open(
         steps = [0] * 2 * rank, win.dilations
         return ctx.emit(_POOL[rank](x, win.kernel, win.strides, *steps, count_include_pad=True))
 
-    return averages(data) if counted is None else relax.op.divide(averages(data), averages(image))
+    return relax.op.divide(averages(data), averages(image))
 
 
 def _counted(asked: Window, win: Window, dims: tuple[Size, ...]) -> np.ndarray:
