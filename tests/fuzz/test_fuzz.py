@@ -204,6 +204,23 @@ def test_what_only_lends_its_shape_or_type_shows_nothing(like: tuple[str, list[s
     assert shows(graph(("Gather", ["x", "i"]), ("Neg", ["v0"]), **feed), "n0", output)
 
 
+def test_what_is_erased_again_shows_nothing() -> None:
+    """Nobody has to look at the position that it was inserted at."""
+    value = helper.make_empty_tensor_value_info
+    nodes = [
+        helper.make_node("SequenceConstruct", ["x"], ["q0"]),
+        helper.make_node("SequenceInsert", ["q0", "x", "i"], ["q1"]),
+        helper.make_node("SequenceErase", ["q1", "j"], ["q2"]),
+    ]
+    feed = {"x": X, "i": np.array(0), "j": np.array(0), "c": np.array(True)}
+    for kept, shown in ((nodes, False), (nodes[:2], True)):
+        last = helper.make_node("ConcatFromSequence", [kept[-1].output[0]], ["r"], axis=0)
+        branch = helper.make_graph([*kept, last], "branch", [], [value("r")])
+        node = helper.make_node("If", ["c"], ["y"], "n0", then_branch=branch, else_branch=branch)
+        made = Graph([node], {"": 17}, feed, {}, ["y"])
+        assert shows(made, "n0", {"y": X}) == shown
+
+
 def test_minimise_keeps_what_shows() -> None:
     made = graph(("Exp", ["x"]), ("Neg", ["v0"]), ("Abs", ["v1"]), ("Log", ["v2"]), x=X[1:2])
 
