@@ -31,6 +31,17 @@ def test_a_slow_one_only_where_it_is_small(op, operands, attrs):
     assert folded(op, *(a[..., :4, :4] for a in operands), **attrs) is not None
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.uint16])
+@pytest.mark.parametrize("op", ["ReduceL1", "ReduceProd", "ReduceSum", "ReduceSumSquare"])
+def test_a_type_that_onnx_does_not_list_is_not_widened(op, dtype):
+    """Of some such operands ONNX infers no type, and numpy's sum is of 64 bits."""
+    data, axes = np.arange(3).astype(dtype), np.array([0])
+    made = folded(op, data, axes)
+    assert made is None or made[0].dtype == dtype
+    (whole,) = folded(op, data.astype(np.int32), axes)
+    assert whole.dtype == np.int32
+
+
 def test_random_results_are_never_folded():
     assert folded("Dropout", BIG[..., :1, :1]) is None
     assert folded("RandomNormal", shape=[2], seed=1.0) is None

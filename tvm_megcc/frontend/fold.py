@@ -57,13 +57,15 @@ def fold(
         results = _evaluate(node, operands, opsets)
     except Exception:  # whatever onnx.reference cannot do is the converters' affair
         return None
-    arrays = []
+    arrays, first = [], next((a.dtype for a in operands if a is not None), None)
     for name, result in zip(node.output, results, strict=True):
         if not isinstance(result, (np.ndarray, np.generic)) or result.dtype.kind in "OUS":
             return None
         array = np.ascontiguousarray(result).reshape(np.shape(result))
         # By ONNX's rules; numpy's sum of int32, in the reference, is int64.
         elem = types[name].elem_type if name in types else 0
+        if not elem and array.dtype != first and _is_converted(node):
+            return None  # of types that ONNX does not list; numpy's sum of u8 is u64
         dtype = helper.tensor_dtype_to_np_dtype(elem) if elem else array.dtype
         arrays.append(array.astype(dtype, copy=False))
     return arrays
