@@ -28,7 +28,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sanitize", action="store_true", help="under sanitizers, too")
     parser.add_argument("--optimize", choices=OPTIMIZE, default="balanced", help="as of tvmc")
     parser.add_argument(
-        "--rotate", action="store_true", help="ports in the arena, several workers: in turn"
+        "--rotate",
+        action="store_true",
+        help="ports in the arena, several workers, bounds, listed shapes, buckets: in turn",
     )
     parser.add_argument("--batch", type=int, default=40, help="graphs in a program")
     parser.add_argument("--keep", type=Path, help="write minimised findings to this folder")

@@ -16,6 +16,7 @@ from typing import Any
 
 from tests.fuzz import process
 from tests.fuzz.process import ROOT, Died
+from tests.fuzz.serving import AS_IT_IS, Serving
 from tvm_megcc.core.splitting import PIECE
 
 #: What one compilation may take: seconds of processor time, and bytes.
@@ -72,11 +73,17 @@ class Places:
     """Where ports live, whether their memory may be used again, and for how many threads.
 
     For several, a call is worth splitting however little it does.
+
+    Attributes
+    ----------
+    serve : str
+        How open dims are served: one of `serving.KINDS`.
     """
 
     io: str = "caller"
     clobber_inputs: bool = False
     threads: int = 1
+    serve: str = "open"
 
 
 #: What seeds rotate through; the first is what holds when nothing is said.
@@ -85,14 +92,20 @@ PLACES = (
     Places("arena", threads=2),
     Places("caller", threads=3),
     Places("arena", clobber_inputs=True, threads=7),
+    Places(serve="bounded"),
+    Places(serve="listed"),
+    Places(serve="buckets"),
 )
 
 
-def _compile(path: str, name: str, archs: Sequence[str], optimize: str, places: Places) -> Compiled:
+def _compile(
+    path: str, name: str, archs: Sequence[str], optimize: str, places: Places, serving: Serving
+) -> Compiled:
     from tvm_megcc import driver
     from tvm_megcc.codegen_c import emit
     from tvm_megcc.core import splitting
     from tvm_megcc.core.preference import Preference
+    from tvm_megcc.dynamic_options import DynamicOptions
     from tvm_megcc.errors import MegccError
     from tvm_megcc.memory_options import MemoryOptions
     from tvm_megcc.target import resolve
@@ -103,9 +116,11 @@ def _compile(path: str, name: str, archs: Sequence[str], optimize: str, places: 
     try:
         preference = Preference(optimize)
         memory = MemoryOptions(clobber_inputs=places.clobber_inputs, threads=places.threads)
+        dynamic = DynamicOptions(serving.listed, serving.buckets)
         programs = driver.compile_programs(
-            path, resolve(archs), name=name, preference=preference, io=places.io, memory=memory
-        )
+            path, resolve(archs), name=name, preference=preference, io=places.io, memory=memory,
+            input_shapes=serving.shapes, dynamic=dynamic,
+        )  # fmt: skip
         for arch, program in zip(archs, programs.values(), strict=True):
             files = emit.package({resolve([arch])[0]: program}, name=name, weights="bin")
             found.packages[arch] = _package(name, arch, files)
@@ -141,13 +156,18 @@ class Compiler:
         self._process = process.Process(entry, folder / "compiler.log")
 
     def compile(
-        self, model: bytes, name: str, archs: Sequence[str], places: Places = PLACES[0]
+        self,
+        model: bytes,
+        name: str,
+        archs: Sequence[str],
+        places: Places = PLACES[0],
+        serving: Serving = AS_IT_IS,
     ) -> Compiled:
         """Compile one model; never raises for what the model does."""
         path = self.folder / f"{name}.onnx"
         path.write_bytes(model)
         try:
-            return self._request(str(path), name, tuple(archs), self.optimize, places)
+            return self._request(str(path), name, tuple(archs), self.optimize, places, serving)
         finally:
             path.unlink(missing_ok=True)
 

@@ -219,13 +219,15 @@ def for_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto
 
 
 def _padded(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto:
-    """A SAME pool with dilations, padded as ONNX says, in numbers."""
+    """A SAME pool with dilations, or steps past its windows, padded as ONNX says, in numbers."""
     given = _attributes(node)
-    dilations = given.get("dilations", [1])
-    if node.op_type not in _POOLS or not _is_same(node) or max(dilations) == 1:
+    if node.op_type not in _POOLS or not _is_same(node):
         return node
     sizes, kernel = arrays[node.input[0]].shape[2:], given["kernel_shape"]
-    rows = zip(sizes, kernel, given.get("strides", [1] * len(kernel)), dilations, strict=True)
+    strides, dilations = (given.get(name, [1] * len(kernel)) for name in ("strides", "dilations"))
+    if max(dilations) == 1 and all(s <= k for s, k in zip(strides, kernel, strict=True)):
+        return node
+    rows = zip(sizes, kernel, strides, dilations, strict=True)
     totals = [max((-(-n // s) - 1) * s + (k - 1) * d + 1 - n, 0) for n, k, s, d in rows]
     small, large = [t // 2 for t in totals], [t - t // 2 for t in totals]
     pads = [*large, *small] if given["auto_pad"] == b"SAME_LOWER" else [*small, *large]

@@ -9,8 +9,9 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -36,6 +37,7 @@ def write(finding: Finding, folder: Path) -> Path:
         "about": " ".join(finding.text.split())[:400],
         "kind": finding.kind,
         "mode": finding.mode,
+        "places": asdict(case.places),
         "nodes": [" ".join(onnx.printer.to_text(n).split())[:200] for n in case.graph.nodes],
         "model": _text(model),
         "runs": [{n: _array(a) for n, a in run.feed.items()} for run in case.runs],
@@ -56,7 +58,7 @@ def kind_of(path: Path) -> str:
     return json.loads(path.read_text())["kind"]
 
 
-def read(path: Path) -> tuple[dict[str, str], Graph, list[dict[str, Array]]]:
+def read(path: Path) -> tuple[dict[str, Any], Graph, list[dict[str, Array]]]:
     """What a file says; its graph, without values; the inputs of its runs."""
     content = json.loads(path.read_text())
     proto = onnx.load_model_from_string(_bytes(content["model"]))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.fuzz import evaluate, findings
+from tests.fuzz.compiling import Places
 from tests.fuzz.feeds import evaluated
 from tests.fuzz.session import Case, Session
 
@@ -27,7 +28,8 @@ def replay(session: Session, paths: Sequence[Path]) -> dict[str, str]:
         modes = dict.fromkeys(("host", "sanitized", content["mode"]))
         kept = tuple(mode for mode in modes if mode in session.builders)
         its_runs = [evaluated(graph, feed) for feed in feeds]
-        cases[number] = (path.name, Case(number, graph, its_runs, kept))
+        places = Places(**content.get("places", {}))
+        cases[number] = (path.name, Case(number, graph, its_runs, kept, places=places))
     found = session.judge([case for _, case in cases.values()])
     again |= {cases[f.case.seed][0]: f.line for f in found}
     return {name: text for name, text in again.items() if text}

@@ -17,12 +17,13 @@ import onnx
 
 from tests.fuzz import carried, evaluate, generate, mutate
 from tests.fuzz.building import MODES, Answer, Builder, Job
-from tests.fuzz.compiling import PLACES, SECONDS, Compiled, Compiler
+from tests.fuzz.compiling import PLACES, SECONDS, Compiled, Compiler, Places
 from tests.fuzz.data import Random
 from tests.fuzz.evaluate import Array
 from tests.fuzz.feeds import Run, evaluated, partly, runs
 from tests.fuzz.judge import Judge
 from tests.fuzz.minimise import minimise
+from tests.fuzz.serving import Serving, serving
 from tests.fuzz.sketch import Graph
 
 #: Modes whose machine has no subnormal numbers of f32.
@@ -44,6 +45,8 @@ class Case:
         Why some of its nodes were left out.
     whole : tuple of Graph and list of Run, or None
         As it was with them.
+    places : Places
+        How it is compiled.
     """
 
     seed: int
@@ -53,6 +56,7 @@ class Case:
     compiled: Compiled = field(default_factory=Compiled)
     refusals: list[str] = field(default_factory=list)
     whole: tuple[Graph, list[Run]] | None = None
+    places: Places = PLACES[0]
 
 
 @dataclass
@@ -204,7 +208,8 @@ class Session:
     optimize : str
         As of ``tvmc compile``.
     rotate : bool
-        Whether ports in the arena and calls for several workers take turns, by the seed.
+        Whether ports in the arena, calls for several workers, bounds, listed shapes and buckets
+        take turns, by the seed.
     """
 
     def __init__(
@@ -243,7 +248,8 @@ class Session:
 
     def case(self, seed: int) -> Case:
         graph = generate.graph(seed)
-        return Case(seed, graph, runs(graph, Random(seed, 1)), self.modes(seed))
+        places = self.places[seed % len(self.places)]
+        return Case(seed, graph, runs(graph, Random(seed, 1)), self.modes(seed), places=places)
 
     def batch(self, seeds: Iterable[int]) -> list[Finding]:
         """Findings of these seeds, as they are found."""
@@ -339,8 +345,7 @@ class Session:
                 archs = dict.fromkeys(MODES[m].arch for m in case.modes)
                 name = f"g{self._number}"
                 model = case.graph.model(name).SerializeToString()
-                places = self.places[case.seed % len(self.places)]
-                case.compiled = compiler.compile(model, name, list(archs), places)
+                case.compiled = compiler.compile(model, name, list(archs), *self._how(case))
                 self._salvage(case, compiler, list(archs))
             finally:
                 free.append(compiler)
@@ -361,9 +366,14 @@ class Session:
             case.runs = [_restricted(rest, run) for run in case.runs]
             self._number += 1
             name = f"g{self._number}"
-            places = self.places[case.seed % len(self.places)]
             model = rest.model(name).SerializeToString()
-            case.compiled = compiler.compile(model, name, archs, places)
+            case.compiled = compiler.compile(model, name, archs, *self._how(case))
+
+    @staticmethod
+    def _how(case: Case) -> tuple[Places, Serving]:
+        """Where the case's ports live and so on, and how its open dims are served."""
+        feeds = [run.feed for run in case.runs]
+        return case.places, serving(case.places.serve, case.graph.open_dims, feeds)
 
     def _of_compiling(self, case: Case, count: bool) -> Finding | None:
         compiled = case.compiled
@@ -433,7 +443,10 @@ class Session:
 
         def still(graphs: Sequence[Graph]) -> list[bool]:
             modes = (finding.mode,) if finding.mode else case.modes
-            cases = [Case(case.seed, g, self._runs(g, finding, late), modes) for g in graphs]
+            cases = [
+                Case(case.seed, g, self._runs(g, finding, late), modes, places=case.places)
+                for g in graphs
+            ]
             found = self.judge(cases, count=False)
             for f in found:
                 if f.kind == finding.kind:

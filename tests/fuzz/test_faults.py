@@ -280,6 +280,15 @@ def test_a_same_pool_has_as_many_windows_as_strides(op: str, side: str) -> None:
 
 
 @pytest.mark.parametrize("op", ["AveragePool", "LpPool", "MaxPool"])
+def test_a_same_pool_may_step_past_its_windows(op: str) -> None:
+    """A total padding below 0 is none; the reference pads by it."""
+    made = node(op, "x", kernel_shape=[1], strides=[3], auto_pad="SAME_UPPER")
+    x = np.array([[[1, 5, 2, 4, 7]]], np.float32)
+    (y,) = evaluate.by_reference(made, {"": 22}, {"x": x})
+    np.testing.assert_array_equal(y, x[..., ::3])
+
+
+@pytest.mark.parametrize("op", ["AveragePool", "LpPool", "MaxPool"])
 def test_a_window_that_does_not_fit_is_none(op: str) -> None:
     made = node(op, "x", kernel_shape=[2], strides=[2])
     with pytest.raises(evaluate.Refused, match="shorter"):

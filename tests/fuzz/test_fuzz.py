@@ -161,6 +161,16 @@ def test_judge_grants_a_product_that_overflows_before_its_zero() -> None:
         assert Judge(made, made.values).wrong({"v0": one})
 
 
+@pytest.mark.parametrize("far", [np.inf, -np.inf, np.nan])
+def test_judge_leaves_open_what_is_infinitely_far_away(far: float) -> None:
+    """ONNX Runtime makes an integer of the position."""
+    x, grid = np.ones((1, 1, 2, 2), np.float32), np.zeros((1, 1, 2, 2), np.float32)
+    grid[0, 0, 1, 0] = far
+    made = graph(("GridSample", ["x", "g"]), x=x, g=grid, opset=16)
+    assert not Judge(made, made.values).wrong({"v0": np.array([[[[1, 0]]]], np.float32)})
+    assert Judge(made, made.values).wrong({"v0": np.array([[[[0, 1]]]], np.float32)})
+
+
 def test_judge_leaves_open_what_a_transform_makes_of_infinities() -> None:
     """An infinity times a cosine of a right angle, which is 0 or 6e-17."""
     x = np.zeros((2, 4, 1), np.float32)
