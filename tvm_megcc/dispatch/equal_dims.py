@@ -38,21 +38,24 @@ def with_equal_dims(
     IRModule, dict
         The second has the further function of each that has one, by name.
     """
-    made: dict[str, relax.Function] = {}
+    made: dict[str, str] = {}
     for name in functions:
         equal = _equal(mod, name)
-        if equal is not None:
-            made[name] = equal.with_attr("global_symbol", f"{name}_equal")
-    if made:
-        mod = mod.clone()
-    for name, func in made.items():
-        gvar = relax.GlobalVar(f"{name}_equal")
+        if equal is None:
+            continue
+        func, copies = equal
+        made[name] = f"{name}_equal"
+        gvar = relax.GlobalVar(made[name])
         relax.expr._update_type(gvar, func.ty)
-        mod[gvar] = func
-    return mod, {name: f"{name}_equal" for name in made}
+        mod = mod.clone()
+        mod.update({**copies, gvar: func.with_attr("global_symbol", made[name])})
+    return mod, made
 
 
-def _equal(mod: tvm.IRModule, name: str) -> relax.Function | None:
+def _equal(
+    mod: tvm.IRModule, name: str
+) -> tuple[relax.Function, dict[relax.GlobalVar, tirx.PrimFunc]] | None:
+    """The function for equal dims, and what it calls that the module has not; None without one."""
     func = copy_with_new_vars(mod[name])
     dims = symbols_of(mod[name])
     settled = _Settled.of(mod, func, dims, called_by(mod, [name]))
@@ -60,8 +63,12 @@ def _equal(mod: tvm.IRModule, name: str) -> relax.Function | None:
         return None
     variables = variables_of(func)
     values = {variables[z]: prim_of(size, variables) for z, size in settled.values.items()}
-    found = _Copies(mod, func, settled).visit_expr(func)
-    return _Checks(mod, dims).visit_expr(_bound(found, values))
+    copying = _Copies(mod, func, settled)
+    found = copying.visit_expr(func)
+    known = {gvar.name_hint for gvar in mod.get_global_vars()}
+    all_of_them = copying.builder_.get().functions_items()
+    copies = {gvar: made for gvar, made in all_of_them if gvar.name_hint not in known}
+    return _Checks(mod, dims).visit_expr(_bound(found, values)), copies
 
 
 def _bound(func: relax.Function, values: Mapping[tirx.Var, tvm.ir.Expr]) -> relax.Function:

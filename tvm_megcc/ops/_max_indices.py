@@ -9,13 +9,20 @@ from tvm import relax, te, tirx
 from ._context import Context, expr_dtype
 from ._window import Window
 
+#: Behind the number of every element: of those that are as large only where subnormals are 0.
+_FLUSHED = 1 << 62
 _NONE = (1 << 63) - 1
+#: The smallest normal number of f32.
+_TINY = 2.0**-126
 
 
 def max_indices(
     ctx: Context, data: relax.Expr, pooled: relax.Expr, win: Window, by_column: bool
 ) -> relax.Expr:
     """``int64``, of the first element of each window that equals its maximum.
+
+    The maximum may be 0 for what is subnormal, as NEON of Armv7 computes, where the comparison here
+    is one of scalars and sees that they are not the same.
 
     Parameters
     ----------
@@ -28,7 +35,7 @@ def max_indices(
     """
     rank = len(win.kernel)
     before = ctx.prims(win.before)
-    floating = "float" in expr_dtype(data)
+    dtype = expr_dtype(data)
 
     def find(x: te.Tensor, best: te.Tensor) -> te.Tensor:
         dims = x.shape[2:]
@@ -44,16 +51,25 @@ def max_indices(
                 number = number * size + p
             value, wanted = x[(*at[:2], *place)], best[at]
             found = value == wanted
-            if floating:
+            if "float" in dtype:
                 found = tirx.any(found, tirx.all(tirx.isnan(value), tirx.isnan(wanted)))
             inside = tirx.all(*(tirx.all(p >= 0, p < s) for p, s in zip(place, dims, strict=True)))
             none = tirx.const(_NONE, "int64")
             number = tirx.Cast("int64", number)
+            other = none
+            if dtype == "float32":
+                tiny = tirx.const(_TINY, dtype)
+                flushed = tirx.all(tirx.abs(value) < tiny, tirx.abs(wanted) < tiny)
+                other = tirx.if_then_else(flushed, number + tirx.const(_FLUSHED, "int64"), none)
             return te.min(
-                tirx.if_then_else(inside, tirx.if_then_else(found, number, none), none), axis=taps
+                tirx.if_then_else(inside, tirx.if_then_else(found, number, other), none), axis=taps
             )
 
-        return te.compute(best.shape, first, name="first")
+        places = te.compute(best.shape, first, name="first")
+        if dtype != "float32":
+            return places
+        number = tirx.const(_FLUSHED - 1, "int64")
+        return te.compute(best.shape, lambda *at: places[at] & number, name="places")
 
     found = ctx.emit(ctx.builder.call_te(find, data, pooled))
     if not by_column or rank == 1:

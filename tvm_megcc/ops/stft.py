@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tvm import relax
 
-from ..dims import Size, fixed, floordiv, is_static
+from ..dims import Size, fixed, floordiv, is_static, maximum
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._fourier import transform
 
@@ -30,14 +30,14 @@ class STFT(OnnxOp):
             (length,) = inputs.need_ints(3, "frame_length", low=1)
         else:
             length = inputs.shape(2)[0] if inputs.has(2) else samples
-        signal = ctx.at_least(inputs[0], 1, length)
+        signal = ctx.at_least(inputs[0], 1, maximum(length, 1))
         count = floordiv(samples - length, step) + 1
         places = _places(ctx, count, length, step)
         signal = ctx.reshape(signal, [batch, ctx.shape(signal)[1], parts])
         frames = ctx.emit(relax.op.take(signal, places, axis=1, mode="clip"))
         frames = ctx.cast(frames, [batch, count, length, parts])
         if inputs.has(2):
-            window = ctx.cast(inputs[2], [length])
+            window = ctx.cast(ctx.at_least(inputs[2], 0, 1), [length])
             window = ctx.reshape(window, [length, 1])
             frames = ctx.emit(relax.op.multiply(frames, window))
         rows = ctx.reshape(frames, [batch * count, length, parts])
