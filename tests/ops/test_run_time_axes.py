@@ -175,6 +175,32 @@ def test_axes_that_there_are_not_are_refused(axes: list[int]) -> None:
         frontend.from_onnx(model([node], [("x", T.FLOAT, [2, 3])], [("y", T.FLOAT)]))
 
 
+#: Operators with axes of which ONNX says that they do not repeat -> operands besides x, None: axes.
+REPEATED = {
+    "CenterCropPad": [ints(2, 3)],
+    "MeanVarianceNormalization": [],
+    "Pad": [ints(1, 1, 1, 1), "", None],
+    "ReduceSum": [None],
+    "Resize": ["", "", ints(2, 3)],
+    "Slice": [ints(0, 0), ints(1, 1), None],
+    "Squeeze": [None],
+    "Unsqueeze": [None],
+}
+
+
+@pytest.mark.parametrize("op", REPEATED)
+def test_axes_that_repeat_are_refused(op: str) -> None:
+    names = ["" if isinstance(v, str) else f"i{k}" for k, v in enumerate(REPEATED[op])]
+    axes = ints(0, -4 if op == "Unsqueeze" else -2)
+    arrays = [axes if v is None else v for v in REPEATED[op]]
+    weights = [numpy_helper.from_array(a, n) for n, a in zip(names, arrays, strict=True) if n]
+    given = {} if any(v is None for v in REPEATED[op]) else {"axes": axes.tolist()}
+    node = helper.make_node(op, ["x", *names], ["y"], name="twice", **given)
+    proto = model([node], [("x", T.FLOAT, [1, 1])], [("y", T.FLOAT)], weights, opset=18)
+    with pytest.raises(IllTypedError, match=f"{op} 'twice': takes one axis twice, of .* rank"):
+        frontend.from_onnx(proto)
+
+
 def test_the_place_of_an_extreme_needs_an_element(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("ArgMax", ["x"], ["a"], axis=0),

@@ -86,7 +86,7 @@ def padded_by_sizes(
 def spread(ctx: Context, widths: Expr, inputs: Inputs, index: int, rank: int) -> Expr:
     """Widths of axes that operand `index` names at run time, as widths of all axes.
 
-    An axis that there is not makes every width one that is refused.
+    An axis that there is not, or that repeats, makes every width one that is refused.
     """
     (count,) = inputs.static_shape(index)
     number = ctx.const(rank, "int64")
@@ -94,9 +94,11 @@ def spread(ctx: Context, widths: Expr, inputs: Inputs, index: int, rank: int) ->
     zero = ctx.const(0, "int64")
     axes = ctx.emit(op.where(op.less(axes, zero), op.add(axes, number), axes))
     there = op.logical_and(op.greater_equal(axes, zero), op.less(axes, number))
-    missing = op.subtract(ctx.const(1, "int64"), op.min(op.astype(there, "int64")))
     same = op.equal(op.reshape(axes, [1, count]), ctx.const([[k] for k in range(rank)], "int64"))
-    same = op.reshape(op.astype(same, "int64"), [1, rank, count])
+    same = ctx.emit(op.reshape(op.astype(same, "int64"), [1, rank, count]))
+    once = op.less_equal(op.sum(same, axis=[2]), ctx.const(1, "int64"))
+    fine = op.min(op.concat([op.astype(v, "int64") for v in (there, op.reshape(once, [rank]))]))
+    missing = op.subtract(ctx.const(1, "int64"), fine)
     each = op.reshape(op.clip(widths, -_FAR, _FAR), [2, 1, count])
     full = op.sum(op.multiply(each, same), axis=[2])
     full = op.subtract(full, op.multiply(missing, ctx.const(_FAR, "int64")))

@@ -13,7 +13,7 @@ from ._axes_data import dropped, halves
 from ._context import Attrs, Context, expr_dtype
 from ._inputs import Inputs
 from ._operator import OnnxOp, Result
-from ._shapes import normal_axis
+from ._shapes import normal_axes
 
 
 class Reduction(OnnxOp):
@@ -34,10 +34,7 @@ class Reduction(OnnxOp):
             if noop:
                 return self.reduce(ctx, inputs[0], [], keep)
             axes = range(rank)
-        given, axes = list(axes), [normal_axis(a, rank) for a in axes]
-        if len(set(axes)) != len(axes):
-            raise ctx.ill_typed(f"axes {given} of a tensor of rank {rank}")
-        return self.reduce(ctx, inputs[0], axes, keep)
+        return self.reduce(ctx, inputs[0], normal_axes(axes, rank), keep)
 
     def _by_data(self, ctx: Context, inputs: Inputs, keep: bool, noop: bool) -> Result:
         shape = inputs.shape(0)

@@ -18,7 +18,7 @@ from ..dims import Size
 from ._context import Context
 from ._data_sizes import sizes_from
 from ._inputs import Inputs
-from ._shapes import normal_axis
+from ._shapes import normal_axes
 
 Expr: TypeAlias = relax.Expr
 
@@ -35,10 +35,10 @@ def sliced_by_data(ctx: Context, inputs: Inputs) -> Expr:
         covered = list(range(len(shape)))
         axes = ctx.emit(relax.op.astype(inputs[3], "int64"))
     else:
-        covered = [normal_axis(axis, len(shape)) for axis in known]
+        covered = normal_axes(known, len(shape))
         axes = ctx.const(list(range(count)), "int64")
-        if len(set(covered)) != count:
-            raise ctx.ill_typed(f"axes {known} of a tensor of rank {len(shape)}")
+        if len(covered) != count:
+            raise ctx.ill_typed(f"{len(covered)} axes for {count} starts")
     steps = inputs[4] if inputs.has(4) else ctx.const([1] * count, "int64")
     starts, ends, steps = (
         ctx.emit(relax.op.astype(v, "int64")) for v in (inputs[1], inputs[2], steps)

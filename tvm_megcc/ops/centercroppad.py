@@ -8,7 +8,7 @@ from tvm import te, tirx
 
 from ..dims import Size
 from . import Attrs, Context, Inputs, OnnxOp, Result
-from ._shapes import normal_axis
+from ._shapes import normal_axes
 
 
 class CenterCropPad(OnnxOp):
@@ -22,8 +22,8 @@ class CenterCropPad(OnnxOp):
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         have, wanted = inputs.shape(0), inputs.need_ints(1, "its shape", 0)
-        axes = [normal_axis(axis, len(have)) for axis in attrs.get("axes", range(len(have)))]
-        if len(axes) != len(wanted) or len(set(axes)) < len(axes):
+        axes = normal_axes(attrs.get("axes", range(len(have))), len(have))
+        if len(axes) != len(wanted):
             raise ctx.ill_typed(f"{len(wanted)} sizes for the axes {axes} of {len(have)}")
         dims: list[Size] = list(have)
         for axis, size in zip(axes, wanted, strict=True):

@@ -7,7 +7,7 @@ from tvm import relax
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._centred import centred
 from ._context import expr_dtype
-from ._shapes import normal_axis
+from ._shapes import normal_axes
 
 #: What ONNX's definition adds to the deviation.
 EPSILON = 1e-9
@@ -26,7 +26,7 @@ class MeanVarianceNormalization(OnnxOp):
         x, rank = inputs[0], inputs.rank(0)
         if 0 in inputs.shape(0):  # TVM divides by the number of elements
             return x
-        axes = [normal_axis(a, rank) for a in attrs.get("axes", [0, 2, 3])]
+        axes = normal_axes(attrs.get("axes", [0, 2, 3]), rank)
         apart, _, variance = centred(ctx, x, axes)
         deviation = relax.op.add(relax.op.sqrt(variance), ctx.const(EPSILON, expr_dtype(x)))
         return relax.op.divide(apart, deviation)

@@ -9,7 +9,7 @@ from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._context import expr_dtype
 from ._elements import elements, picked
 from ._pad_data import padded_by_data, padded_by_sizes, spread
-from ._shapes import normal_axis, scalar
+from ._shapes import normal_axes, scalar
 from ._slices import padded, sliced
 from ._stored import held
 
@@ -90,7 +90,7 @@ def _by_data(ctx: Context, inputs: Inputs, mode: str, value: float | None) -> re
         (count,) = inputs.static_shape(3)
         widths = spread(ctx, _two_each(ctx, widths, count), inputs, 3, rank)
     elif inputs.has(3):
-        axes = [normal_axis(axis, rank) for axis in inputs.need_ints(3, "axes")]
+        axes = normal_axes(inputs.need_ints(3, "axes"), rank)
     widths = _two_each(ctx, widths, len(axes))
     known = elements(ctx, widths)
     kept = [k for k in range(len(axes)) if (known[k], known[k + len(axes)]) != (0, 0)]
@@ -122,7 +122,7 @@ def _widths(ctx: Context, inputs: Inputs, attrs: Attrs, rank: int) -> tuple[list
         flat = attrs["pads"] if "pads" in attrs else attrs["paddings"]
     axes = list(range(rank))
     if inputs.has(3):
-        axes = [normal_axis(axis, rank) for axis in inputs.need_ints(3, "axes")]
+        axes = normal_axes(inputs.need_ints(3, "axes"), rank)
     _count(ctx, len(flat), len(axes))
     before: list[Size] = [0] * rank
     after: list[Size] = [0] * rank

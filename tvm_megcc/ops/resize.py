@@ -16,7 +16,7 @@ from ._resample import COORDINATES, ROUNDINGS, Options
 from ._resample_symbolic import Number
 from ._resize import Plan, resize
 from ._resize_data import is_open, plan_by_scales, plan_by_sizes
-from ._shapes import normal_axis
+from ._shapes import normal_axes
 from ._sizes import NotShapes, Real
 
 
@@ -53,7 +53,7 @@ class Resize(OnnxOp):
     def _plan(ctx: Context, inputs: Inputs, attrs: Attrs) -> Plan:
         shape = inputs.shape(0)
         rank = len(shape)
-        axes = [normal_axis(a, rank) for a in attrs.get("axes", range(rank))]
+        axes = normal_axes(attrs.get("axes", range(rank)), rank)
         if inputs.has(2) and inputs.shape(2) != (0,):
             return plan_of_scales(ctx, inputs, 2, axes)
         if not inputs.has(3):
@@ -136,7 +136,7 @@ def scaled(ctx: Context, inputs: Inputs, scales: Sequence[float | Real]) -> Plan
 
 def _with_roi(ctx: Context, inputs: Inputs, attrs: Attrs, plan: Plan) -> Plan:
     rank = len(plan.sizes)
-    axes = [normal_axis(a, rank) for a in attrs.get("axes", range(rank))]
+    axes = normal_axes(attrs.get("axes", range(rank)), rank)
     parts: list[tuple[Number, Number]] = [(0.0, 1.0)] * rank
     if is_open(ctx, inputs, 1):
         (count,) = inputs.static_shape(1)

@@ -7,7 +7,7 @@ from typing import Any
 from ..dims import Size, bounds, ceildiv, compare, is_static, maximum, minimum, select
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._agree import Labels, Shape
-from ._shapes import normal_axis
+from ._shapes import normal_axes
 from ._slice_data import sliced_by_data
 from ._slices import backwards, sliced
 
@@ -36,8 +36,8 @@ class Slice(OnnxOp):
         shape = inputs.shape(0)
         data = inputs[0]
         forward: list[tuple[int, Size, Size, int]] = []
+        axes = normal_axes(axes, len(shape))
         for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-            axis = normal_axis(axis, len(shape))
             size = shape[axis]
             if step == 0:
                 raise ctx.ill_typed(f"its step along axis {axis} is 0")

@@ -9,7 +9,7 @@ from tvm import relax
 from ..dims import Dim, Size, compare, is_static
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._axes_data import dropped
-from ._shapes import normal_axis
+from ._shapes import normal_axes
 
 
 class Squeeze(OnnxOp):
@@ -32,7 +32,7 @@ class Squeeze(OnnxOp):
             if rank is None or not maybe or len(shape) - len(axes) - len(maybe) != rank:
                 return _squeezed(_are_larger(ctx, inputs[0], [shape[i] for i in maybe]), axes)
             axes = sorted(axes + maybe)  # with this rank all of them are 1
-        axes = [normal_axis(axis, len(shape)) for axis in axes]
+        axes = normal_axes(axes, len(shape))
         if wrong := [k for k in axes if isinstance(shape[k], int) and shape[k] != 1]:
             raise ctx.ill_typed(f"drops dim {wrong[0]}, which is {shape[wrong[0]]}")
         # A symbolic dim that is squeezed has to be 1.

@@ -6,7 +6,7 @@ from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._axes_data import widened
-from ._shapes import normal_axis
+from ._shapes import normal_axes
 
 
 class Unsqueeze(OnnxOp):
@@ -21,5 +21,5 @@ class Unsqueeze(OnnxOp):
             return ctx.reshape(inputs[0], widened(ctx, inputs[1], inputs.shape(0)))
         axes = (inputs.ints(1) or []) if inputs.has(1) else attrs["axes"]
         rank = inputs.rank(0) + len(axes)
-        axes = sorted(normal_axis(axis, rank) for axis in axes)
+        axes = sorted(normal_axes(axes, rank))
         return relax.op.expand_dims(inputs[0], axes) if axes else inputs[0]
