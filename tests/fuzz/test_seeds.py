@@ -1,4 +1,4 @@
-"""A fixed row of seeds, each on the host and in one more way to build and run."""
+"""A fixed row of seeds, each on the host and in one more way to build, to run and to compile."""
 
 from __future__ import annotations
 
