@@ -244,6 +244,20 @@ def shrunk_integers() -> Iterator[Case]:
             yield case("Shrink", [x], lambd=lambd, bias=bias, wants=wants)
 
 
+def edges_of_halves() -> Iterator[Case]:
+    """An edge has the digits of f32: that of f16 is above or below it."""
+    for edge in (0.3, 0.1, 0.5, -0.3, -0.1, 70000.0, -70000.0, INF):
+        with np.errstate(over="ignore"):
+            near = np.array([edge, -edge], "float16")
+        finite = [np.nextafter(near, np.float16(far)) for far in (-INF, INF)]
+        x = np.concatenate([near, *finite, np.array([1, -1, 65504, -65504, INF, -INF], "float16")])
+        real, exact = x.astype("f8"), float(np.float32(edge))
+        above = np.where(real > exact, real, 0)
+        yield case("ThresholdedRelu", [x], alpha=edge, wants=[above.astype("float16")])
+        both = np.where(real < -exact, real, above)
+        yield case("Shrink", [x], lambd=edge, bias=0.0, wants=[both.astype("float16")])
+
+
 def powers() -> Iterator[Case]:
     """Exponents that f32 would round: to even ones, or to whole ones."""
     x = np.array([1, -1, -2.5, 2.5, 0.999999, -0.999999, -0.0, -INF, NAN], F32)
@@ -353,7 +367,7 @@ def grids() -> Iterator[Case]:
 
 CASES: list[Callable[[], Iterator[Case]]] = [
     mod, regions, blocks, pools, topk, resizes, normalisations, positions, unary, shrunk_integers,
-    powers, clips, filled, bits, casts, quantised, grids,
+    edges_of_halves, powers, clips, filled, bits, casts, quantised, grids,
 ]  # fmt: skip
 
 

@@ -18,7 +18,8 @@ constants have been folded, so that a weight is rounded once.
 
 A model in f16 (`relax_tools.half`) says itself what is f16: there the operators of `PRODUCTS` and
 `_HALF` are as any other one, and what the model has in f32 stays in it. A product of what is f32 by
-these rules alone is in f16, so that no weight becomes larger than the model has it.
+these rules alone is in f16, so that no weight becomes larger than the model has it. A comparison
+with a number that f16 does not hold, such as an attribute's 0.3, is in f32.
 
 TVM's ``ToMixedPrecision`` (0.27) is for other machines: it has ``exp``, ``power`` and
 ``nn.layer_norm`` in f16 wherever their operands are, and leaves ``clip``, ``nn.prelu``, ``nn.pad``
@@ -69,6 +70,11 @@ _FULL = {
     # Of a grid in f32 TVM would write f32 into an image of f16.
     "relax.image.grid_sample",
 }  # fmt: skip
+_COMPARISONS = {
+    f"relax.{name}" for name in (
+        "equal", "greater", "greater_equal", "less", "less_equal", "not_equal",
+    )
+}  # fmt: skip
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.HalfPrecision")
@@ -111,6 +117,14 @@ def narrowed(array: np.ndarray) -> np.ndarray:
     """An f32 array as f16; finite numbers stay finite."""
     finite = np.where(np.isfinite(array), np.clip(array, -_LARGEST, _LARGEST), array)
     return finite.astype(np.float16, order="C").reshape(array.shape)
+
+
+def _is_held(expr: relax.Expr) -> bool:
+    """Whether an operand is no constant, or one whose floats f16 holds."""
+    array = constant(expr)
+    if array is None or array.dtype != np.float32:
+        return True
+    return np.array_equal(narrowed(array).astype(np.float32), array, equal_nan=True)
 
 
 def _padded(call: relax.Call, data: relax.Expr) -> relax.Call:
@@ -291,6 +305,8 @@ class _Rewriter(PyExprMutator):
         if name == "relax.mean" and _over_pixels(call) and self._is_for_products():
             return None  # a global pool, whose kernels add in f32
         if name in _FULL:
+            return FULL
+        if name in _COMPARISONS and self.said is not None and not all(map(_is_held, args)):
             return FULL
         if name in PRODUCTS:
             return HALF if self.said is None or self._has_any(args, self.kept) else None
