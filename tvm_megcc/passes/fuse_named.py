@@ -61,18 +61,43 @@ def _fused(mod: tvm.IRModule) -> tvm.IRModule:
 
     A dim that a TIR function takes as an argument is a parameter of its group, and one that only
     shapes have is told with all such dims. FuseTIR ends in an internal error (``VarRemapGet``)
-    where a group has both kinds.
+    where a group has both kinds. It ends in another one (``Inconsistent buffers``) where a value
+    inside has a known size, for which a function that was made for all sizes has ``n``.
     """
     while True:
         fused = relax.transform.FuseOps()(mod)
-        split = [f for _, f in fused.functions_items() if _is_fused(f) and _tells_twice(f)]
-        called = [b.value.args[0] for f in split for block in f.body.blocks for b in block.bindings]
-        taking = [
-            gvar for gvar in mod.get_global_vars() if gvar in called and _takes_dims(mod[gvar])
-        ]
+        groups = [f for _, f in fused.functions_items() if _is_fused(f)]
+        called = {
+            b.value.args[0].name_hint
+            for f in groups if _tells_twice(f) for block in f.body.blocks for b in block.bindings
+        }  # fmt: skip
+        taking = {n for n in called if _takes_dims(mod[n])}
+        taking |= {name for f in groups for name in _made_for_all_sizes(f, mod)}
         if not taking:
             return fused
-        mod = set_apart(mod, taking)
+        mod = set_apart(mod, [gvar for gvar in mod.get_global_vars() if gvar.name_hint in taking])
+
+
+def _made_for_all_sizes(func: relax.Function, mod: tvm.IRModule) -> Iterator[str]:
+    """The TIR functions of a group that do not know a known size of a value inside it."""
+    bindings = [b for block in func.body.blocks for b in block.bindings]
+    inside = {b.var for b in bindings} - set(relax.analysis.free_vars(func.body.body))
+    for binding in bindings:
+        callee, operands = binding.value.args[:2]
+        values = [*operands, binding.var]
+        buffers = [p.ty for p in mod[callee].params if isinstance(p.ty, tirx.BufferType)]
+        for value, buffer in zip(values, buffers, strict=False):
+            if value in inside and _is_wider(buffer.shape, value.ty):
+                yield callee.name_hint
+
+
+def _is_wider(shape: Sequence[tvm.ir.Expr], ty: relax.Type) -> bool:
+    """Whether a buffer has any size where a tensor has a number."""
+    known = ty.shape.values if isinstance(ty, relax.TensorType) else ()
+    return any(
+        isinstance(have, tirx.IntImm) and not isinstance(dim, tirx.IntImm)
+        for dim, have in zip(shape, known, strict=False)
+    )
 
 
 def _takes_dims(func: relax.Function | tirx.PrimFunc) -> bool:
