@@ -83,6 +83,8 @@ def _made_for_all_sizes(func: relax.Function, mod: tvm.IRModule) -> Iterator[str
     bindings = [b for block in func.body.blocks for b in block.bindings]
     inside = {b.var for b in bindings} - set(relax.analysis.free_vars(func.body.body))
     for binding in bindings:
+        if not isinstance(binding.value, relax.Call):  # an item of a tuple
+            continue
         callee, operands = binding.value.args[:2]
         values = [*operands, binding.var]
         buffers = [p.ty for p in mod[callee].params if isinstance(p.ty, tirx.BufferType)]
