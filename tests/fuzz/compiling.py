@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.fuzz import process
 from tests.fuzz.process import ROOT, Died
-from tests.fuzz.serving import AS_IT_IS, Serving
+from tests.fuzz.serving import AS_IT_IS, KINDS, Serving
 from tvm_megcc.core.splitting import PIECE
 
 #: What one compilation may take: seconds of processor time, and bytes.
@@ -92,9 +92,7 @@ PLACES = (
     Places("arena", threads=2),
     Places("caller", threads=3),
     Places("arena", clobber_inputs=True, threads=7),
-    Places(serve="bounded"),
-    Places(serve="listed"),
-    Places(serve="buckets"),
+    *(Places(serve=kind) for kind in KINDS[1:]),
 )
 
 

@@ -67,26 +67,27 @@ def _fused(mod: tvm.IRModule) -> tvm.IRModule:
     while True:
         fused = relax.transform.FuseOps()(mod)
         groups = [f for _, f in fused.functions_items() if _is_fused(f)]
-        called = {
-            b.value.args[0].name_hint
-            for f in groups if _tells_twice(f) for block in f.body.blocks for b in block.bindings
-        }  # fmt: skip
-        taking = {n for n in called if _takes_dims(mod[n])}
+        called = {call.args[0] for f in groups if _tells_twice(f) for _, call in _calls(f)}
+        taking = {gvar.name_hint for gvar in called if _takes_dims(mod[gvar])}
         taking |= {name for f in groups for name in _made_for_all_sizes(f, mod)}
         if not taking:
             return fused
         mod = set_apart(mod, [gvar for gvar in mod.get_global_vars() if gvar.name_hint in taking])
 
 
+def _calls(func: relax.Function) -> Iterator[tuple[relax.Var, relax.Call]]:
+    """What a group binds to calls of TIR functions; the rest are items of tuples."""
+    for block in func.body.blocks:
+        yield from ((b.var, b.value) for b in block.bindings if isinstance(b.value, relax.Call))
+
+
 def _made_for_all_sizes(func: relax.Function, mod: tvm.IRModule) -> Iterator[str]:
     """The TIR functions of a group that do not know a known size of a value inside it."""
-    bindings = [b for block in func.body.blocks for b in block.bindings]
-    inside = {b.var for b in bindings} - set(relax.analysis.free_vars(func.body.body))
-    for binding in bindings:
-        if not isinstance(binding.value, relax.Call):  # an item of a tuple
-            continue
-        callee, operands = binding.value.args[:2]
-        values = [*operands, binding.var]
+    bound = {b.var for block in func.body.blocks for b in block.bindings}
+    inside = bound - set(relax.analysis.free_vars(func.body.body))
+    for var, call in _calls(func):
+        callee, operands = call.args[:2]
+        values = [*operands, var]
         buffers = [p.ty for p in mod[callee].params if isinstance(p.ty, tirx.BufferType)]
         for value, buffer in zip(values, buffers, strict=False):
             if value in inside and _is_wider(buffer.shape, value.ty):

@@ -352,9 +352,8 @@ class _Rewriter(PyExprMutator):
         numbers, scale, zero = args
         wide = constant(scale)
         assert wide is not None
-        half = narrowed(wide)
-        if np.array_equal(half.astype(np.float32), wide):
-            scale = make_constant(half)
+        if _is_held(scale):
+            scale = make_constant(narrowed(wide))
         return relax.op.dequantize(numbers, scale, zero, int(call.attrs.axis), HALF)
 
     def _is_full_result(self, arg: relax.Expr, name: str) -> bool:
