@@ -44,7 +44,9 @@ MEGCC_INLINE int32_t megcc_resize_nearest(const megcc_resize_axis_t *a, int32_t 
   }
 }
 
-// The two neighbours of the source of `o` and the weight of the second.
+// The two neighbours of the source of `o` and the weight of the second. An element that is the
+// source is both of them, half each: a neighbour of no weight might be infinite, and 0 times it
+// NaN.
 typedef struct {
   int32_t lo, hi;
   float weight;
@@ -57,8 +59,9 @@ MEGCC_INLINE megcc_resize_tap_t megcc_resize_tap(const megcc_resize_axis_t *a, i
   s = s < top ? s : top;
   megcc_resize_tap_t t;
   t.lo = (int32_t)s;
-  t.hi = t.lo + 1 < a->in ? t.lo + 1 : t.lo;
   t.weight = s - (float)t.lo;
+  t.hi = t.weight > 0.0f ? t.lo + 1 : t.lo;
+  if (t.hi == t.lo) t.weight = 0.5f;
   return t;
 }
 

@@ -11,14 +11,27 @@
 #define NCHW 0
 #endif
 
-MEGCC_INLINE megcc_vf megcc_resize_mix(megcc_vf a, megcc_vf b, megcc_vf weight) {
-  return megcc_vf_add(a, megcc_vf_mul(megcc_vf_sub(b, a), weight));
+// The weights of two neighbours. A sum of products, not a + (b - a) * w: that has NaN where one of
+// them is infinite, and an infinity where their distance is past what the type holds.
+typedef struct {
+  megcc_vf a, b;
+} megcc_resize_mix_t;
+
+MEGCC_INLINE megcc_resize_mix_t megcc_resize_weights(float weight) {
+  megcc_resize_mix_t w;
+  w.a = megcc_vf_dup(1.0f - weight);
+  w.b = megcc_vf_dup(weight);
+  return w;
+}
+
+MEGCC_INLINE megcc_vf megcc_resize_mix(megcc_vf a, megcc_vf b, megcc_resize_mix_t w) {
+  return megcc_vf_fma(megcc_vf_mul(a, w.a), b, w.b);
 }
 
 #if NCHW
 MEGCC_INLINE void megcc_resize_mix_row(const megcc_elem_t *a, const megcc_elem_t *b, float weight,
                                        float *y, int32_t n) {
-  const megcc_vf w = megcc_vf_dup(weight);
+  const megcc_resize_mix_t w = megcc_resize_weights(weight);
   int32_t i = 0;
   for (; i + MEGCC_VL <= n; i += MEGCC_VL)
     megcc_vf_lanes(y + i, megcc_resize_mix(megcc_vf_load(a + i), megcc_vf_load(b + i), w));
@@ -34,14 +47,15 @@ MEGCC_INLINE void megcc_resize_row(const megcc_elem_t *upper, const megcc_elem_t
   (void)channels;
   megcc_resize_mix_row(upper, lower, weight, mixed, width);
   for (int32_t i = 0; i < ow; ++i) {
-    const float a = mixed[taps[i].lo], b = mixed[taps[i].hi];
-    y[i] = megcc_elem_of(a + (b - a) * taps[i].weight);
+    const float w = taps[i].weight;
+    y[i] = megcc_elem_of(mixed[taps[i].lo] * (1.0f - w) + mixed[taps[i].hi] * w);
   }
 }
 #else
 // Corner k of a pixel is c[k]: upper left, upper right, lower left, lower right.
-MEGCC_INLINE void megcc_resize_pixel(const megcc_elem_t *const c[4], megcc_vf u, megcc_vf v,
-                                     megcc_elem_t *y, int32_t i, int32_t lanes) {
+MEGCC_INLINE void megcc_resize_pixel(const megcc_elem_t *const c[4], megcc_resize_mix_t u,
+                                     megcc_resize_mix_t v, megcc_elem_t *y, int32_t i,
+                                     int32_t lanes) {
   const megcc_vf p = megcc_vf_load_n(c[0] + i, lanes), q = megcc_vf_load_n(c[1] + i, lanes);
   const megcc_vf r = megcc_vf_load_n(c[2] + i, lanes), s = megcc_vf_load_n(c[3] + i, lanes);
   megcc_vf_store_n(y + i, megcc_resize_mix(megcc_resize_mix(p, q, u), megcc_resize_mix(r, s, u), v),
@@ -51,13 +65,13 @@ MEGCC_INLINE void megcc_resize_pixel(const megcc_elem_t *const c[4], megcc_vf u,
 MEGCC_INLINE void megcc_resize_row(const megcc_elem_t *upper, const megcc_elem_t *lower,
                                    float weight, const megcc_resize_tap_t *taps, megcc_elem_t *y,
                                    int32_t width, int32_t ow, int32_t channels, float *mixed) {
-  const megcc_vf v = megcc_vf_dup(weight);
+  const megcc_resize_mix_t v = megcc_resize_weights(weight);
   (void)width, (void)mixed;
   for (int32_t k = 0; k < ow; ++k, y += channels) {
     const size_t lo = (size_t)taps[k].lo * (size_t)channels,
                  hi = (size_t)taps[k].hi * (size_t)channels;
     const megcc_elem_t *const corner[4] = {upper + lo, upper + hi, lower + lo, lower + hi};
-    const megcc_vf u = megcc_vf_dup(taps[k].weight);
+    const megcc_resize_mix_t u = megcc_resize_weights(taps[k].weight);
     int32_t i = 0;
     for (; i + MEGCC_VL <= channels; i += MEGCC_VL)
       megcc_resize_pixel(corner, u, v, y, i, MEGCC_VL);

@@ -116,6 +116,18 @@ def test_conv_transpose(shape: tuple[int, ...], attrs: dict[str, Any], bias: boo
     np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-5)
 
 
+def test_conv_transpose_of_no_pixels() -> None:
+    """There are ``(0 - 1) * stride + (kernel - 1) * dilation + 1`` elements, all of them biases."""
+    feed = {"x": np.zeros((2, 4, 0, 3), "f4"), "w": np.ones((4, 1, 3, 2), "f4")}
+    feed["b"] = np.array([1, 2], "f4")
+    made = helper.make_node(
+        "ConvTranspose", list(feed), ["y"], group=2, strides=[3, 1], dilations=[4, 1]
+    )
+    (found,) = texts.run(made, feed)
+    assert texts.has(made, feed)
+    np.testing.assert_array_equal(found, np.tile([[[[1]], [[2]]]], (2, 1, 6, 4)))
+
+
 def test_gelu_by_tanh() -> None:
     """ONNX's, without the cancellation of ``1 + tanh(t)`` at the far left."""
     feed = {"x": np.append(_f32(np.random.default_rng(1), 9), np.float32(-7.94))}

@@ -317,7 +317,8 @@ def gelu(given: Mapping[str, Any], operands: Operands) -> list[Array]:
 def conv_transpose(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     """Each input pixel adds its window; the padding is cut off at the end.
 
-    The reference (onnx 1.23) visits window after window in Python, minutes for a large image.
+    The reference (onnx 1.23) visits window after window in Python, minutes for a large image, and
+    fails for an image without pixels, where the biases stay.
     """
     x, w, bias = [*operands, None][:3]
     assert x is not None and w is not None
@@ -334,7 +335,7 @@ def conv_transpose(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     parts = []
     for rows, taps in zip(np.split(x, groups, 1), np.split(w, groups), strict=True):
         part = np.zeros([len(x), w.shape[1], *whole], x.dtype)
-        for tap in np.ndindex(*kernel):
+        for tap in np.ndindex(*kernel) if rows.size else ():
             places = tuple(
                 slice(t * apart, t * apart + (size - 1) * step + 1, step)
                 for t, apart, size, step in zip(tap, dilations, x.shape[2:], strides, strict=True)
@@ -395,10 +396,10 @@ def has(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
         return True
     if node.op_type == "Gelu" and not node.domain:  # the reference has the other form
         return any(a.name == "approximate" and a.s == b"tanh" for a in node.attribute)
-    if node.op_type == "ConvTranspose":  # padded as it says itself, and of something
+    if node.op_type == "ConvTranspose":  # padded as it says itself
         given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
         sized = "output_shape" in given or b"SAME" in given.get("auto_pad", b"")
-        return not sized and arrays[node.input[0]].size > 0 and _dtype(node, arrays).kind == "f"
+        return not sized and _dtype(node, arrays).kind == "f"
     if node.op_type == "BatchNormalization":  # not in training
         trains = any(a.name == "training_mode" and a.i for a in node.attribute)
         return not trains and not any(node.output[1:]) and arrays[node.input[0]].ndim > 1

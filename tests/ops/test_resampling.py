@@ -123,6 +123,52 @@ def _resizes(dtype: str) -> Iterator[Case]:
             yield Case("Resize", [x, None, operand], attrs, 18, want=[want], close=1e-4)
 
 
+def _images(dtype: str) -> Iterator[Case]:
+    """Infinities, and neighbours whose distance is past the type, in images of both layouts."""
+    far = np.finfo(dtype).max
+    row = np.array([1, np.inf, 2, 3, -np.inf, 4, far, -far, far], dtype)
+    x = np.zeros((1, 9, 3, 9), dtype)
+    x[0, :, 1] = row
+    x[0, :, 2] = row[::-1]
+    for coordinates in ("half_pixel", "asymmetric", "align_corners"):
+        attrs = {"mode": "linear", "coordinate_transformation_mode": coordinates}
+        for scales in ([1, 1, 2, 2], [1, 1, 1, 2], [1, 1, 4, 1], [1, 1, 1, 1]):
+            place, part = _places(x.shape[2:], scales[2:], coordinates)
+            with np.errstate(invalid="ignore"):
+                want = _mixed(_mixed(x.astype("f8"), 2, place[0], part[0]), 3, place[1], part[1])
+            case = [x, None, Weight(np.array(scales, "f4"))]
+            yield Case("Resize", case, attrs, 18, want=[want.astype(dtype)], close=2e-3)
+
+
+def _places(dims, scales, coordinates):
+    """For each axis the left neighbours and how far from them the places are."""
+    rows = []
+    for dim, scale in zip(dims, scales, strict=True):
+        at = np.arange(dim * scale, dtype="f8")
+        if coordinates == "half_pixel":
+            at = (at + 0.5) / scale - 0.5
+        elif coordinates == "asymmetric":
+            at = at / scale
+        else:
+            at = at * (dim - 1) / (dim * scale - 1)
+        at = np.clip(at, 0, dim - 1).astype("f4").astype("f8")
+        rows.append((np.floor(at).astype(int), at - np.floor(at)))
+    return [row[0] for row in rows], [row[1] for row in rows]
+
+
+def _mixed(x, axis, left, part):
+    """Neighbours by their weights; one without a weight is not read."""
+    part = part.reshape([-1] + [1] * (x.ndim - 1 - axis))
+    right = np.minimum(left + 1, x.shape[axis] - 1)
+    a, b = x.take(left, axis), x.take(right, axis)
+    return np.where(part > 0, a * (1 - part) + np.where(part > 0, b, 0) * part, a)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_infinite_pixels_and_far_ones(dtype: str, tmp_path: Path) -> None:
+    check_together(_images(dtype), tmp_path)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_what_has_no_weight_does_not_spread(dtype: str, tmp_path: Path) -> None:
     check_together(_resizes(dtype), tmp_path)
