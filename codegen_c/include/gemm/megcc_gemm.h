@@ -183,6 +183,10 @@ static const megcc_elem_t megcc_gemm_zeros[MEGCC_GEMM_WIDTH];
 #define MEGCC_GEMM_BIAS(g, c) ((g)->bias + (c))
 #endif
 
+#ifdef MEGCC_TILE_PIECE
+#include "gemm/megcc_gemm_pieces.h"
+#endif
+
 #define MEGCC_CAT4_(a, b, c, d) a##b##c##d
 #define MEGCC_CAT4(a, b, c, d) MEGCC_CAT4_(a, b, c, d)
 #define MEGCC_GEMM_TILE(rows, vectors) MEGCC_CAT4(megcc_gemm_tile_, rows, x, vectors)

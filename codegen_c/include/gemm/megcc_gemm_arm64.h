@@ -10,7 +10,8 @@
 // loads. `ld1` also fits a big-endian machine.
 //
 // A vector of f16 has eight k of a row, which are then a turn of the loop; by lane it may only be
-// one of v0-v15.
+// one of v0-v15. Sums of f16 are made in pieces (megcc_gemm_pieces.h), which are added up in
+// memory.
 //
 //   v0-v3   two k of a panel             x2-x4   panels     x12      runs left
 //   v4-v7   four k of each row           x5-x8   rows       x13      floats of a run
@@ -223,6 +224,39 @@
   "2:\n" MEGCC_ARM64_STEP_8(rows)
 #endif
 
+// What earlier pieces of the sums gave is added (bit 0 of `piece`), and the sums are kept for the
+// next one (bit 1).
+#if defined(MEGCC_F16) && MEGCC_VL == 8
+#define MEGCC_TILE_PIECE 240
+#define MEGCC_ARM64_MORE_OF(r, j, v) "megcc_more " MEGCC_ARM64_C(r, j) ", " v "\n"
+#define MEGCC_ARM64_MORE_2_(r, j0, j1) \
+  "ld1 {v0.8h-v1.8h}, [x14], #32\n" MEGCC_ARM64_MORE_OF(r, j0, "v0") MEGCC_ARM64_MORE_OF(r, j1, "v1")
+#define MEGCC_ARM64_MORE_2(r) MEGCC_ARM64_MORE_2_(r, 0, 1)
+#define MEGCC_ARM64_MORE_4(r) \
+  "ld1 {v0.8h-v3.8h}, [x14], #64\n" MEGCC_ARM64_MORE_OF(r, 0, "v0") \
+  MEGCC_ARM64_MORE_OF(r, 1, "v1") MEGCC_ARM64_MORE_OF(r, 2, "v2") MEGCC_ARM64_MORE_OF(r, 3, "v3")
+#define MEGCC_ARM64_MORE_6(r) MEGCC_ARM64_MORE_4(r) MEGCC_ARM64_MORE_2_(r, 4, 5)
+#define MEGCC_ARM64_KEEP_OF(r, j0, j1, bytes) \
+  "st1 {" MEGCC_ARM64_C(r, j0) ".8h-" MEGCC_ARM64_C(r, j1) ".8h}, [x14], " bytes "\n"
+#define MEGCC_ARM64_KEEP_2(r) MEGCC_ARM64_KEEP_OF(r, 0, 1, "#32")
+#define MEGCC_ARM64_KEEP_4(r) MEGCC_ARM64_KEEP_OF(r, 0, 3, "#64")
+#define MEGCC_ARM64_KEEP_6(r) MEGCC_ARM64_KEEP_4(r) MEGCC_ARM64_KEEP_OF(r, 4, 5, "#32")
+#define MEGCC_ARM64_PIECE(rows, vectors)                                      \
+  ".macro megcc_more c, v\nfadd \\c\\().8h, \\c\\().8h, \\v\\().8h\n.endm\n"       \
+  "tbz %w[piece], #0, 7f\n"                                                   \
+  "mov x14, %[kept]\n"                                                        \
+  MEGCC_FOR_ROWS(rows)(MEGCC_ARM64_MORE_##vectors)                            \
+  "7:\n"                                                                      \
+  "tbz %w[piece], #1, 8f\n"                                                   \
+  "mov x14, %[kept]\n"                                                        \
+  MEGCC_FOR_ROWS(rows)(MEGCC_ARM64_KEEP_##vectors)                            \
+  "8:\n.purgem megcc_more\n"
+#define MEGCC_ARM64_PIECE_IN(kept_, piece_) , [kept] "r"(kept_), [piece] "r"(piece_)
+#else
+#define MEGCC_ARM64_PIECE(rows, vectors)
+#define MEGCC_ARM64_PIECE_IN(kept_, piece_)
+#endif
+
 // The whole tile. The numbers are offsets in megcc_gemm_t. A macro of the assembler keeps the string below
 // what C99 requires compilers to take.
 #define MEGCC_ARM64_TEXT(rows, vectors)                                       \
@@ -254,6 +288,7 @@
   "6:\n"                                                                      \
   "subs x12, x12, #1\n"                                                       \
   "b.gt 1b\n"                                                                 \
+  MEGCC_ARM64_PIECE(rows, vectors)                                            \
   MEGCC_ARM64_END ".purgem megcc_two_k\n"
 
 #define MEGCC_ARM64_OUT_2(r) "=w"(s##r##_0), "=w"(s##r##_1)
@@ -263,10 +298,11 @@
 #define MEGCC_ARM64_OUTS_2(out) out(0), out(1)
 #define MEGCC_ARM64_OUTS_4(out) out(0), out(1), out(2), out(3)
 
-#define MEGCC_ARM64_ASM(rows, vectors, g_, a_, b_, bias_)                     \
+#define MEGCC_ARM64_ASM(rows, vectors, g_, a_, b_, bias_, kept_, piece_)      \
   __asm__ volatile(MEGCC_ARM64_TEXT(rows, vectors)                            \
       : MEGCC_ARM64_OUTS_##rows(MEGCC_ARM64_OUT_##vectors)                    \
       : [g] "r"(g_), [a] "r"(a_), [b] "r"(b_), [bias] "r"(bias_)              \
+        MEGCC_ARM64_PIECE_IN(kept_, piece_)                                   \
       : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", \
         "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "cc", "memory")
 // clang-format on
@@ -277,10 +313,28 @@
 #define MEGCC_ARM64_SUMS(r) MEGCC_EACH_COL(MEGCC_ARM64_SUM, r)
 #define MEGCC_ARM64_COPY(r, j) const megcc_vf c##r##_##j = s##r##_##j;
 #define MEGCC_ARM64_COPIES(r) MEGCC_EACH_COL(MEGCC_ARM64_COPY, r)
+#ifdef MEGCC_TILE_PIECE
+#define MEGCC_ARM64_VARIABLE(r, j) megcc_vf c##r##_##j;
+#define MEGCC_ARM64_VARIABLES(r) MEGCC_EACH_COL(MEGCC_ARM64_VARIABLE, r)
+#define MEGCC_ARM64_TAKE(r, j) c##r##_##j = s##r##_##j;
+#define MEGCC_ARM64_TAKES(r) MEGCC_EACH_COL(MEGCC_ARM64_TAKE, r)
+#define MEGCC_ARM64_TILE_SUMS(rows, vectors, g, a_, b_, bias_)                           \
+  MEGCC_EACH_ROW(MEGCC_ARM64_VARIABLES)                                                  \
+  megcc_gemm_begin_t at_piece = megcc_gemm_first_piece(&piece, g, a_, b_, bias_);        \
+  for (;;) {                                                                             \
+    MEGCC_EACH_ROW(MEGCC_ARM64_SUMS)                                                     \
+    MEGCC_ARM64_ASM(rows, vectors, &piece, at_piece.a, at_piece.b, at_piece.start, kept, \
+                    at_piece.how);                                                       \
+    MEGCC_EACH_ROW(MEGCC_ARM64_TAKES)                                                    \
+    if ((at_piece.how & 2) == 0) break;                                                  \
+    megcc_gemm_next_piece(&piece, g, &at_piece);                                         \
+  }
+#else
 #define MEGCC_ARM64_TILE_SUMS(rows, vectors, g, a, b, bias) \
   MEGCC_EACH_ROW(MEGCC_ARM64_SUMS)                          \
-  MEGCC_ARM64_ASM(rows, vectors, g, a, b, bias);            \
+  MEGCC_ARM64_ASM(rows, vectors, g, a, b, bias, 0, 0);      \
   MEGCC_EACH_ROW(MEGCC_ARM64_COPIES)
+#endif
 #ifndef MEGCC_GEMM_A53_H
 #define MEGCC_TILE_SUMS_(...) MEGCC_ARM64_TILE_SUMS(__VA_ARGS__)
 #define MEGCC_TILE_SUMS(rows, vectors, g, a, b, bias) MEGCC_TILE_SUMS_(rows, vectors, g, a, b, bias)

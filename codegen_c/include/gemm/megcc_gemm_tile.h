@@ -71,6 +71,10 @@ MEGCC_HOT static void MEGCC_GEMM_TILE(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS)(const
   megcc_elem_t *dst = at->dst;
   const size_t ld = at->ld;
   MEGCC_TILE_BEFORE(MEGCC_TILE_ROWS, g, bias)
+#ifdef MEGCC_TILE_PIECE
+  megcc_elem_t kept[MEGCC_TILE_ROWS * MEGCC_TILE_VECTORS * MEGCC_VL];
+  megcc_gemm_piece_t piece = megcc_gemm_pieces(g);
+#endif
   MEGCC_ROLLED
   for (; tiles > 0; --tiles) {
 #ifdef MEGCC_TILE_SUMS
