@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime as ort
 import pytest
+from onnx.reference import ReferenceEvaluator
 
 from tests.ops.cases import Weight, node_model, rand
 from tests.ops.packages import runner
@@ -51,6 +52,7 @@ UNFIT: list[tuple[str, str, Sequence[Array | None], dict[str, object]]] = [
     ("DynamicQuantizeMatMul", MS, [f32(2, 3), COLUMN, SCALE, ZERO, f32(3)], {}),
     ("QLinearMatMul", "", [A, SCALE, ZERO, COLUMN, f32(3), u8(3), *RESULT], {}),
     ("QLinearMatMul", "", [A, SCALE, ZERO, u8(3), f32(3), ZERO, *RESULT], {}),
+    ("QLinearMatMul", "", [ROW, f32(3), u8(3), COLUMN, SCALE, ZERO, *RESULT], {}),
     ("MatMulInteger", "", [ROW, u8(3, 2), u8(3), ZERO], {}),
     ("MatMulInteger", "", [A, COLUMN, ZERO, u8(3)], {}),
     ("MatMulInteger", "", [u8(2, 1, 3), u8(3, 2), u8(2, 3, 1), ZERO], {}),
@@ -94,7 +96,22 @@ def test_several_matrices_have_numbers_of_their_own(tmp_path: Path, known: bool)
     for m in (1, 5):  # rows
         operands = [u8(3, m, 4), u8(4, 2), u8(3, m, 1), ZERO]
         cases += [case("MatMulInteger", "", operands, "reference")]
+        rows = f32(3, m, 1), u8(3, m, 1)
+        operands = [u8(3, m, 4), *rows, u8(4, 2), f32(2), u8(2), np.float32(30), RESULT[1]]
+        cases += [case("QLinearMatMul", "", operands, "reference")]
     check_together(cases, tmp_path)
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["at run time", "constant"])
+def test_rows_have_numbers_of_their_own(tmp_path: Path, known: bool) -> None:
+    """A vector of them, as ONNX has it; the reference wants a column."""
+    rows = f32(2), u8(2)
+    rest = [u8(3, 4), SCALE, ZERO, np.float32(30), RESULT[1]]
+    columns = Case("QLinearMatMul", [A, *(row.reshape(2, 1) for row in rows), *rest])
+    proto, feeds = columns.model()
+    want = ReferenceEvaluator(proto).run(None, feeds)
+    held = [Weight(v) if known else v for v in (*rows, *rest)]
+    check_together([Case("QLinearMatMul", [A, *held], want=want)], tmp_path)
 
 
 def test_a_scale_alone_divides_qgemm(tmp_path: Path) -> None:

@@ -337,6 +337,11 @@ def quantised() -> Iterator[Case]:
             [q, np.array([0.5, 1, 2, 3], F32), np.array([1, 2, 3, 4], dtype)],
             axis=0,
         )
+    whole = np.array([[-300, -5, 0], [3, 7, 1000], [-(2**31), 2**31 - 1, 2**24 + 1]], np.int32)
+    for opset, step in ((13, np.array(2, F32)), (21, np.array(2, np.int32))):
+        yield case("QuantizeLinear", [whole, step, np.array(3, np.int8)], opset)
+    steps = np.array([0.5, 1e6, 0.3], F32)
+    yield case("QuantizeLinear", [whole, steps, np.array([1, 2, 3], np.uint8)], 13)
     yield case("DequantizeLinear", [rand(4, dtype="int32"), np.array(0.3, F32)])
     for data in (x, np.abs(x), -np.abs(x), np.zeros((2, 2), F32), np.array([1.0], F32)):
         yield case("DynamicQuantizeLinear", [data], outputs=3)

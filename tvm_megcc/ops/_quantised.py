@@ -167,14 +167,23 @@ def requantise(
 
 
 def factor(
-    ctx: Context, inputs: Inputs, scales: tuple[int, int, int], shape: Sequence[int]
+    ctx: Context,
+    inputs: Inputs,
+    scales: tuple[int, int, int],
+    shape: Sequence[int],
+    rows: Sequence[int] = (),
 ) -> Expr:
-    """``scale_a * scale_b / scale_y`` in f32, in this order; ``scale_b`` may be per channel."""
+    """``scale_a * scale_b / scale_y`` in f32, in this order.
+
+    ``scale_b`` may be per channel, whose ``shape`` broadcasts, and ``scale_a`` per row.
+    """
     a, b, y = scales
     known = [inputs.known(i) for i in scales]
     if all(k is not None for k in known):
         first, second, last = (np.asarray(k, np.float32) for k in known)
-        value = first.reshape(()) * second / last.reshape(())
-        return ctx.const(value.reshape(_beside(value.shape, shape)), "float32")
-    product = relax.op.multiply(reshaped(ctx, inputs, a, []), shaped(ctx, inputs, b, shape))
+        value = first.reshape(_beside(first.shape, rows)) * second.reshape(
+            _beside(second.shape, shape)
+        )
+        return ctx.const(value / last.reshape(()), "float32")
+    product = relax.op.multiply(shaped(ctx, inputs, a, rows), shaped(ctx, inputs, b, shape))
     return ctx.emit(relax.op.divide(product, reshaped(ctx, inputs, y, [])))

@@ -17,6 +17,12 @@ class QuantizeLinear(Linear):
 
     name = "QuantizeLinear"
 
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        for k in (0, 1):
+            if inputs.dtype(k) == "int32":  # which TVM neither divides nor divides by
+                inputs = inputs.replaced(k, ctx.as_f32(inputs[k]))
+        return super().convert(ctx, inputs, attrs)
+
     def general(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         to = of_onnx(attrs["output_dtype"]) if attrs.get("output_dtype") else of_numpy("uint8")
         if inputs.has(2):
