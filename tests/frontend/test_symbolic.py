@@ -186,6 +186,33 @@ def test_quotients_of_sizes_cancel():
     assert ratio.tolist() == [2.0]
 
 
+def test_floats_that_are_rounded_twice_are_left():
+    scale, third = Real(800, H), Real(H, 3)
+    chains = [("Mul", scale, H), ("Div", scale, H), ("Mul", third, 3), ("Mul", third, 4),
+              ("Add", third, Real(W, 5)), ("Add", third, 0.25), ("Less", third, Real(W, 5)),
+              ("Div", H, 0.1)]  # fmt: skip
+    for op, a, b in chains:
+        assert symbolic.evaluate(node(op, 2), [floats(a), floats(b)], {}, OPSETS) is None, (op, a)
+
+
+def test_floats_that_are_rounded_once():
+    third = floats(Real(H, 3))
+    for op, other in [("Add", 0.5), ("Sub", 2), ("Mul", 2), ("Mul", -0.25), ("Div", 8)]:
+        (result,) = check(node(op, 2), [third, floats(other)])
+        check(node("Floor", 1), [result])
+    check(node("Less", 2), [third, floats(W)])
+    check(node("Equal", 2), [third, floats(Real(W, 3))])
+
+
+def test_types_that_do_not_hold_a_size_are_left():
+    for to in (onnx.TensorProto.INT8, onnx.TensorProto.UINT16):
+        made = node("Cast", 1, to=to)
+        assert symbolic.evaluate(made, [ints(H)], attributes(made), OPSETS) is None
+        check(made, [ints(W)])
+    below = size_array([W], (1,), "uint64"), np.array([5], np.uint64)
+    assert symbolic.evaluate(node("Sub", 2), below, {}, OPSETS) is None
+
+
 def test_static_results_are_plain_arrays():
     (result,) = check(node("Sub", 2), [ints(H + 2), ints(H)])
     assert isinstance(result, np.ndarray) and result.tolist() == [2]

@@ -167,6 +167,8 @@ def test_split_forms():
     check_node("Split", [rand(2, 6)], 11, outputs=2, axis=1, split=[2, 4])
     check_node("Split", [rand(2, 6)], 11, outputs=3, axis=-1)
     check_node("Split", [rand(7, 2)], 18, outputs=3, num_outputs=3)
+    with pytest.raises(MegccError, match="Split '.*': num_outputs is 3, and it has 2 results; "):
+        from_onnx(node_model("Split", [rand(7, 2)], 18, outputs=2, num_outputs=3)[0])
 
 
 @pytest.mark.parametrize("axis", [-1, 0, 1])

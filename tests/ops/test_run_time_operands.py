@@ -75,6 +75,29 @@ def test_range_to_what_a_tensor_holds(tmp_path: Path) -> None:
     check(proto, tmp_path, {"x": ints(3, 7, 1)}, {"x": ints(0)}, {"x": ints(-4, 1)})
 
 
+def test_range_by_a_step_of_either_sign(tmp_path: Path) -> None:
+    proto = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 18]>
+        g (float[n, m] x) => (int64[k] y)
+        <int64 first = {4}, int64[1] zero = {0}> {
+            s = Shape(x) n1, m1 = Split <num_outputs = 2> (s) by = Sub(n1, m1)
+            n0 = Squeeze(n1, zero) by0 = Squeeze(by, zero) y = Range(first, n0, by0)
+        }""")
+    check(proto, tmp_path, *({"x": signs(*d)} for d in ((9, 7), (2, 3), (3, 2))))
+
+
+def test_sizes_by_a_scale_that_is_rounded(tmp_path: Path) -> None:
+    """Of 97 rows f32 makes 799 by a scale of 800 / 97."""
+    proto = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 18]>
+        g (float[n, 1] x) => (float[k] y)
+        <float[1] most = {800}> {
+            n1 = Shape <start = 0, end = 1> (x) real = Cast <to = 1> (n1) scale = Div(most, real)
+            product = Mul(real, scale) size = Cast <to = 7> (product) y = ConstantOfShape(size)
+        }""")
+    check(proto, tmp_path, *({"x": signs(n, 1)} for n in (97, 98, 171)))
+
+
 @pytest.mark.parametrize(("dims", "axis"), [(["n", 6], 1), ([6, 2], 0), (["n"], 0), ([2, "n"], -1)])
 def test_split(dims: list[Any], axis: int, tmp_path: Path) -> None:
     node = helper.make_node("Split", ["x", "s"], ["a", "b", "c"], axis=axis)

@@ -113,6 +113,15 @@ def test_expand_with_kept_dims():
     check(nodes, [[1, 3], ["n", 2]], [((1, 3), (4, 2)), ((1, 3), (1, 2))], weights)
 
 
+def test_sizes_in_a_type_that_is_too_short():
+    nodes = [
+        node("Shape", ["x"], ["n"], start=0, end=1),
+        node("Cast", ["n"], ["short"], to=3),
+        node("Cast", ["short"], ["z"], to=7),
+    ]
+    check(nodes, [["n", 1]], [((n, 1),) for n in (7, 171, 300)])
+
+
 def test_tile():
     nodes = [node("Shape", ["y"], ["r"]), node("Tile", ["x", "r"], ["z"])]
     check(nodes, [["n", 3], ["a", "b"]], [((2, 3), (1, 2)), ((1, 3), (3, 1))])

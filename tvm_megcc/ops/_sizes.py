@@ -2,7 +2,8 @@
 
 What ``Shape`` of a tensor with symbolic dims gives is such an array, and what exporters compute
 from it: `SizeArray`. Its integers and booleans are sizes (`tvm_megcc.dims`), its floats are
-quotients of sizes (`Real`), so that a detour through floats comes back exact.
+quotients of sizes (`Real`), so that a detour through floats comes back exact. That holds where a
+float is rounded once: ``n * (800 / n)`` is 799 for many n in f32, and is left to the run.
 
 Example
 -------
@@ -33,16 +34,33 @@ MAX_DENOMINATOR = 1 << 12
 CHECKED = 1 << 16
 
 
+#: Integer types that do not hold every size. (Of int32 exporters make sizes, and they fit.)
+_SHORT = frozenset({"int8", "uint8", "int16", "uint16", "uint32", "uint64"})
+
+
 class NotShapes(Exception):
     """Arithmetic that no size can express."""
 
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """``top / bottom``: two sizes, `bottom` greater than 0."""
+    """``top / bottom``: two sizes, `bottom` greater than 0.
+
+    The float that it stands for is the nearest one, and its own number where that is a whole or a
+    half. Arithmetic of which that is not known raises `NotShapes`.
+    """
 
     top: Size
     bottom: Size = 1
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a float holds it, whatever the sizes are."""
+        return isinstance(self.bottom, int) and not self.bottom & (self.bottom - 1)
+
+    @property
+    def _is_number(self) -> bool:
+        return isinstance(self.top, int) and isinstance(self.bottom, int)
 
     @staticmethod
     def of(value: Size | float | Real) -> Real:
@@ -55,10 +73,21 @@ class Real:
         return Real(fraction.numerator, fraction.denominator)
 
     def __add__(self, other: Real) -> Real:
+        steps = [v.bottom for v in (self, other) if v.is_exact]
+        if not steps or (len(steps) == 1 and steps[0] not in (1, 2)):
+            raise NotShapes
         top = self.top * other.bottom + other.top * self.bottom
         return _reduced(top, self.bottom * other.bottom)
 
     def __mul__(self, other: Real) -> Real:
+        if not other.is_exact:
+            self, other = other, self
+        if not other.is_exact or not (self.is_exact or self._is_number or _doubles_at_most(other)):
+            raise NotShapes
+        return self.times(other)
+
+    def times(self, other: Real) -> Real:
+        """The product of the numbers, whatever floats make of it."""
         return _reduced(self.top * other.top, self.bottom * other.bottom)
 
     def __neg__(self) -> Real:
@@ -73,15 +102,24 @@ class Real:
             raise NotShapes
         if high <= 0:
             return -self / -other
+        if not self.is_exact or not other.is_exact:
+            inverse = Real(other.bottom, other.top)
+            if not inverse.is_exact or not _doubles_at_most(inverse):
+                raise NotShapes
         return _reduced(self.top * other.bottom, self.bottom * other.top)
 
     def less(self, other: Real) -> Size:
         """1 where it is less, 0 where not."""
-        return dims.compare("lt", self.top * other.bottom, other.top * self.bottom)
+        return self._compared("lt", other)
 
     def equal(self, other: Real) -> Size:
         """1 where it is the same, 0 where not."""
-        return dims.compare("eq", self.top * other.bottom, other.top * self.bottom)
+        return self._compared("eq", other)
+
+    def _compared(self, kind: str, other: Real) -> Size:
+        if not (self.is_exact or other.is_exact or self.bottom == other.bottom):
+            raise NotShapes
+        return dims.compare(kind, self.top * other.bottom, other.top * self.bottom)
 
     def floor(self) -> Size:
         return dims.floordiv(self.top, self.bottom)
@@ -144,8 +182,19 @@ class SizeArray:
 def size_array(
     items: Iterable[Item], shape: tuple[int, ...], dtype: str
 ) -> SizeArray | npt.NDArray[Any]:
-    """An array of these elements: a plain one where none of them depends on the shapes."""
+    """An array of these elements: a plain one where none of them depends on the shapes.
+
+    Raises
+    ------
+    NotShapes
+        A size is none of the type's numbers, for some shapes: there it loses its high bits.
+    """
     given = list(items)
+    if dtype in _SHORT:
+        limits = np.iinfo(dtype)
+        ends = [end for item in given if isinstance(item, Dim) for end in dims.bounds(item)]
+        if any(not limits.min <= end <= limits.max for end in ends):
+            raise NotShapes
     numbers = [i.number() if isinstance(i, Real) else i for i in given]
     if all(isinstance(n, int | float) for n in numbers):
         return np.array(numbers, dtype=dtype).reshape(shape)
@@ -190,6 +239,11 @@ def _reduced(top: Size, bottom: Size) -> Real:
     return Real(dims.floordiv(top, common), dims.floordiv(bottom, common))
 
 
+def _doubles_at_most(factor: Real) -> bool:
+    """Whether it is 2 or a power of 1/2: what a rounded number times it is, is rounded as that."""
+    return factor.is_exact and isinstance(factor.top, int) and abs(factor.top) <= 2
+
+
 def _content(size: Size) -> int:
     """The greatest number that divides all of it."""
     return abs(size) if isinstance(size, int) else gcd(*(c for c, _ in size.terms))
@@ -213,11 +267,11 @@ def _simplest(value: float) -> Fraction:
     single = np.float32(value)
     if np.float32(fraction) != single:
         raise NotShapes
-    # Models compute with f32: its floors and ceilings are what has to come out.
+    # Models compute with f32: its floors and ceilings, to halves, are what has to come out.
     sizes = np.arange(CHECKED, dtype=np.int64)
-    products = sizes.astype(np.float32) * single
-    down = sizes * fraction.numerator // fraction.denominator
-    up = -(-sizes * fraction.numerator // fraction.denominator)
+    products = sizes.astype(np.float32) * single * np.float32(2)
+    down = 2 * sizes * fraction.numerator // fraction.denominator
+    up = -(-2 * sizes * fraction.numerator // fraction.denominator)
     if np.any(np.floor(products) != down) or np.any(np.ceil(products) != up):
         raise NotShapes
     return fraction

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -42,13 +43,14 @@ class Range(OnnxOp):
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         dtype = inputs.dtype(0)
-        given = [inputs.reals(k) for k in range(3)]
+        numbers_of = inputs.reals if "float" in dtype else inputs.ints
+        given = [numbers_of(k) for k in range(3)]
         known = [inputs.known(k) for k in range(3)]
         numbers = [array.reshape(-1)[0] for array in known if array is not None]
         if len(numbers) == 3 and "float" in dtype:
             count: Size = _length_of_floats(ctx, *numbers)
         else:
-            count = _length_from_data(ctx, inputs) if None in given else _length(ctx, given)
+            count = _length(ctx, inputs, given)
         counted(ctx, count)
         start, step = (None if values is None else values[0] for values in given[::2])
         result = relax.op.arange(0, ctx.prim(count), 1, dtype)
@@ -64,14 +66,14 @@ def _is(value: float | Real | None, number: int) -> bool:
     return value == (Real(number) if isinstance(value, Real) else number)
 
 
-def _length(ctx: Context, given: list[list[float | Real] | None]) -> Size:
-    try:
-        start, limit, step = (Real.of(_whole(values[0])) for values in given if values)
-        return maximum(((limit - start) / step).ceil(), 0)
-    except NotShapes:
-        raise ctx.unsupported(
-            "its length is no quotient of sizes", "make its operands constants of the model"
-        ) from None
+def _length(ctx: Context, inputs: Inputs, given: Sequence[list[Any] | None]) -> Size:
+    """Where it is no size that the shapes say, as of a step of unknown sign, it is read."""
+    rows = [values for values in given if values is not None]
+    with suppress(NotShapes):
+        if len(rows) == 3:
+            start, limit, step = (Real.of(_whole(values[0])) for values in rows)
+            return maximum(((limit - start) / step).ceil(), 0)
+    return _length_from_data(ctx, inputs)
 
 
 def _length_of_floats(

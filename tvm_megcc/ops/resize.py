@@ -123,7 +123,7 @@ def scaled(ctx: Context, inputs: Inputs, scales: Sequence[float | Real]) -> Plan
             kept.append(scale)
             continue
         try:
-            product = Real.of(dim) * Real.of(scale)
+            product = Real.of(dim).times(Real.of(scale))
         except NotShapes:
             raise ctx.unsupported(
                 f"scale {scale} of a symbolic dim", "fix the dim with --input-shapes"

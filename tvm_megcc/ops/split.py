@@ -27,7 +27,11 @@ class Split(OnnxOp):
         of_data = inputs.is_read(1)
         sizes = inputs.need_ints(1, "its sizes", 0) if inputs.has(1) else attrs.get("split")
         if sizes is None:
-            sizes = _even(shape[axis], len(ctx.outputs))
+            count = len(ctx.outputs)
+            if attrs.get("num_outputs", count) != count:
+                given = attrs["num_outputs"]
+                raise ctx.ill_typed(f"num_outputs is {given}, and it has {count} results")
+            sizes = _even(shape[axis], count)
         if not is_static(sizes) or not isinstance(shape[axis], int):
             whole = [*shape[:axis], sum(sizes[1:], sizes[0]), *shape[axis + 1 :]]
             data, ends = ctx.cast(inputs[0], whole), list(accumulate(sizes))
