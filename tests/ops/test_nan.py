@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.ops.cases import Weight
-from tests.ops.together import Case, check_together
+from tests.ops.together import Case, Open, check_together
 
 INF, NAN = np.inf, np.nan
 ROWS = np.array([[1, NAN, 3, NAN, -INF], [NAN, INF, 2, 2, NAN], [5, 4, -1, 5, -1], [NAN] * 5])
@@ -21,6 +21,24 @@ def _extremes() -> Iterator[Case]:
             attrs = {"axis": axis, "select_last_index": last}
             yield Case(op, [ROWS.astype(dtype)], attrs, by="reference")
     yield Case("Hardmax", [ROWS.astype("f4")], {"axis": 1}, by="reference")
+
+
+def _pools() -> Iterator[Case]:
+    """Windows of infinities only, and windows with a NaN that is not their first element."""
+    for rank, dtype in product((1, 2, 3), ("float16", "float32", "float64")):
+        x = np.full((1, 2, *[4] * rank), -INF, dtype)
+        x[0, 1, ..., 2] = NAN
+        want = np.full_like(x, -INF)
+        want[0, 1, ..., 1:] = NAN
+        attrs = {"kernel_shape": [3] * rank, "pads": [1] * 2 * rank}
+        yield Case("MaxPool", [x], attrs, want=[want])
+        yield Case("MaxPool", [Open(x, (1, 2, *"hwd"[:rank]))], attrs, want=[want])
+    image, places = np.full((1, 1, 3, 3), -INF, "f4"), np.zeros(1, "i8")
+    attrs = {"mode": "max", "sampling_ratio": 1}
+    want = [image[..., :1, :1]]
+    yield Case(
+        "RoiAlign", [image, np.array([[0.5, 0.5, 1.5, 1.5]], "f4"), places], attrs, want=want
+    )
 
 
 def _sorted() -> Iterator[Case]:
@@ -43,4 +61,4 @@ def _quantised() -> Iterator[Case]:
 
 
 def test_nan(tmp_path: Path) -> None:
-    check_together([*_extremes(), *_sorted(), *_quantised()], tmp_path)
+    check_together([*_extremes(), *_pools(), *_sorted(), *_quantised()], tmp_path)

@@ -64,3 +64,20 @@ def test_same_with_a_window_shorter_than_its_step(op, auto):
     model, _ = node_model(op, [odd, *weight], 18, strides=[2, 3], **attrs)
     with pytest.raises(UnsupportedError, match=f"{op} 'node': auto_pad SAME .* padding of -2 for"):
         from_onnx(model)
+
+
+@pytest.mark.parametrize(
+    "attrs",
+    [
+        {"kernel_shape": [2, 1], "pads": [2, 0, 0, 0]},
+        {"kernel_shape": [2, 1], "pads": [0, 0, 2, 0]},
+        {"kernel_shape": [2, 1], "pads": [1, 0, 1, 0], "dilations": [2, 1]},
+        {"kernel_shape": [2, 1], "auto_pad": "SAME_UPPER", "dilations": [2, 1]},
+    ],
+)
+def test_a_largest_of_padding_only(attrs):
+    model, _ = node_model("MaxPool", [rand(1, 2, 1, 5)], 18, **attrs)
+    with pytest.raises(UnsupportedError, match="axis 2 has nothing but padding"):
+        from_onnx(model)
+    none, _ = node_model("MaxPool", [rand(0, 2, 1, 5)], 18, **attrs)
+    from_onnx(none)  # of no images there is no window

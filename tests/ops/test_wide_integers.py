@@ -116,3 +116,11 @@ def test_slopes_of_integers(tmp_path: Path) -> None:
         for operand in (s, Weight(s))
     ]
     check_together(cases, tmp_path)
+
+
+def test_gemm_by_a_factor_beyond_its_integers(tmp_path: Path) -> None:
+    a, b, c = (np.arange(n, dtype="uint32").reshape(-1, 2) for n in (4, 4, 2))
+    attrs = {"alpha": -1.0, "beta": 2.0**33 + 3 * 2.0**10}
+    want = (c.astype("i8") * int(attrs["beta"]) - (a @ b).astype("i8")).astype("uint32")
+    rows = [[a, b, c], [a, Weight(b), Weight(c)]]
+    check_together([Case("Gemm", row, attrs, OPSET, want=[want]) for row in rows], tmp_path)

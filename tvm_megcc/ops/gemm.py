@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+import numpy as np
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
@@ -32,7 +33,7 @@ class Gemm(OnnxOp):
         known = inputs.known(1)
         if known is not None:
             known = known.T if attrs.get("transB", 0) else known
-            rhs = ctx.const(known if alpha == 1.0 else known * alpha, dtype)
+            rhs = ctx.const(known if alpha == 1.0 else _scaled(known, alpha), dtype)
             result = relax.op.matmul(lhs, rhs)
         else:
             rhs = relax.op.permute_dims(inputs[1]) if attrs.get("transB", 0) else inputs[1]
@@ -43,7 +44,7 @@ class Gemm(OnnxOp):
             return result
         addend = inputs.known(2)
         if addend is not None:
-            bias = ctx.const(addend if beta == 1.0 else addend * beta, dtype)
+            bias = ctx.const(addend if beta == 1.0 else _scaled(addend, beta), dtype)
         elif beta == 1.0:
             bias = inputs[2]
         else:
@@ -58,3 +59,8 @@ class Gemm(OnnxOp):
                 f"{name} is {factor} and its operands are integers", "give a whole number"
             )
         return int(factor)
+
+
+def _scaled(values: np.ndarray, factor: float) -> np.ndarray:
+    """A product; of integers its low bits, also by a factor that their type does not hold."""
+    return values * (np.array(factor).astype(values.dtype) if values.dtype.kind in "iu" else factor)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from tvm import relax
 
@@ -49,9 +51,27 @@ def _with_elements(ctx: Context, data: relax.Expr, win: Window, bare: Window) ->
     for axis in range(len(win.kernel)):
         if compare("lt", 0, _count(bare, axis, 0)) == 0:
             continue
-        others = [_count(win, k, d) for k, d in enumerate(shape[2:]) if k != axis]
-        data = ctx.at_least(data, axis + 2, minimum(1, product([*shape[:2], *others])))
+        data = ctx.at_least(data, axis + 2, minimum(1, _beside(win, axis, shape)))
+    for axis, size in enumerate(shape[2:]):
+        if _beside(win, axis, shape) != 0 and _has_bare_window(win, axis, size):
+            raise ctx.ill_typed(f"a window along axis {axis + 2} has nothing but padding")
     return data
+
+
+def _beside(win: Window, axis: int, shape: Sequence[Size]) -> Size:
+    """How many results there are for each window along an axis."""
+    others = [_count(win, k, d) for k, d in enumerate(shape[2:]) if k != axis]
+    return product([*shape[:2], *others])
+
+
+def _has_bare_window(win: Window, axis: int, size: Size) -> bool:
+    """Whether a window along an axis, whose size is known, has none of its elements."""
+    count, before = _count(win, axis, size), win.before[axis]
+    if not (isinstance(size, int) and isinstance(count, int) and isinstance(before, int)):
+        return False
+    taps = np.arange(win.kernel[axis]) * win.dilations[axis] - before
+    places = np.arange(count)[:, None] * win.strides[axis] + taps
+    return not bool(((places >= 0) & (places < size)).any(1).all())
 
 
 def _count(win: Window, axis: int, size: Size) -> Size:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tvm import te, tirx
+from tvm import relax, te, tirx
+
+from tvm_megcc.relax_tools.extremes import extreme
 
 from ..dims import compare
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._agree import Labels, Shape
 from ._indexing import in_bounds
+
+#: From so many samples on a bin has more than are counted.
+_MANY = 2.0**30
 
 
 class RoiAlign(OnnxOp):
@@ -46,10 +51,12 @@ class RoiAlign(OnnxOp):
             data = ctx.at_least(data, axis, 1)
         images = in_bounds(ctx, inputs[2], 0, inputs.shape(0)[0] - 1)
         batch = ctx.checked(inputs[2], images)
+        regions = ctx.cast(inputs[1], [rois[0], 4])
+        regions = ctx.checked(regions, bins.are_sampled(ctx, regions))
         return ctx.builder.call_te(
             bins.compute,
             data,
-            ctx.cast(inputs[1], [rois[0], 4]),
+            regions,
             batch,
             primfunc_name_hint="roi_align",
         )
@@ -65,6 +72,21 @@ class _Bins:
     scale: float
     aligned: bool
     largest: bool
+
+    def are_sampled(self, ctx: Context, rois: relax.Expr) -> relax.Expr:
+        """Whether all regions are finite, with so few samples in each bin that they are counted."""
+        op = relax.op
+        wide = ctx.emit(op.astype(rois, "float64"))
+        known = ctx.emit(op.isfinite(wide))
+        if self.samples <= 0:
+            start, end = (op.strided_slice(wide, [1], [k], [k + 2], [1]) for k in (0, 2))
+            length = op.multiply(op.subtract(end, start), ctx.const(self.scale, "float64"))
+            sides = op.ceil(op.divide(length, ctx.const([self.width, self.height], "float64")))
+            count = op.prod(op.maximum(sides, ctx.const(1, "float64")), [1], keepdims=True)
+            few = op.less(ctx.emit(count), ctx.const(_MANY, "float64"))
+            known = ctx.emit(op.logical_and(known, few))
+        least = op.min(ctx.emit(op.astype(known, "int32")))
+        return op.greater(least, ctx.const(0, "int32"))
 
     def compute(self, data: te.Tensor, rois: te.Tensor, batches: te.Tensor) -> te.Tensor:
         batch_size, channels, *dims = data.shape
@@ -122,7 +144,7 @@ class _Bins:
             y = y0 + real(row) * dy + (real(i) + real(0.5)) * dy / real(rows)
             x = x0 + real(column) * dx + (real(j) + real(0.5)) * dx / real(columns)
             found = value(roi, channel, y, x)
-            return te.max(found, [i, j]) if self.largest else te.sum(found, [i, j])
+            return extreme(found, [i, j], True) if self.largest else te.sum(found, [i, j])
 
         shape = (rois.shape[0], channels, self.height, self.width)
         bins = te.compute(shape, bin_of, name="bins")
