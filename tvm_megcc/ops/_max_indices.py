@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tvm import relax, te, tirx
@@ -34,10 +35,9 @@ def max_indices(
         ``storage_order``: whether a plane is counted with its first dim running fastest.
     """
     rank = len(win.kernel)
-    before = ctx.prims(win.before)
     dtype = expr_dtype(data)
 
-    def find(x: te.Tensor, best: te.Tensor) -> te.Tensor:
+    def find(x: te.Tensor, best: te.Tensor, before: Sequence[tirx.PrimExpr]) -> te.Tensor:
         dims = x.shape[2:]
         taps = [te.reduce_axis((0, k), name=f"k{i}") for i, k in enumerate(win.kernel)]
 
@@ -71,7 +71,8 @@ def max_indices(
         number = tirx.const(_FLUSHED - 1, "int64")
         return te.compute(best.shape, lambda *at: places[at] & number, name="places")
 
-    found = ctx.emit(ctx.builder.call_te(find, data, pooled))
+    before = relax.ShapeExpr(ctx.prims(win.before))
+    found = ctx.emit(ctx.builder.call_te(find, data, pooled, before))
     if not by_column or rank == 1:
         return found
     sizes = [tirx.Cast("int64", d) for d in data.ty.shape.values[2:]]
