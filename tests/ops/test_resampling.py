@@ -126,3 +126,15 @@ def _resizes(dtype: str) -> Iterator[Case]:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_what_has_no_weight_does_not_spread(dtype: str, tmp_path: Path) -> None:
     check_together(_resizes(dtype), tmp_path)
+
+
+def _infinite_images() -> Iterator[Case]:
+    for channels, value in product((1, 5), (np.inf, -np.inf)):
+        x = rand(1, channels, 5, 5)
+        x[0, 0, 2, 2] = value
+        for scale in (2, 0.7):
+            yield Case("Resize", [x, None, Weight([1, 1, scale, scale], "f4")], {"mode": "linear"})
+
+
+def test_an_infinite_pixel_is_infinite_beside_others(tmp_path: Path) -> None:
+    check_together(_infinite_images(), tmp_path)

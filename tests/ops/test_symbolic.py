@@ -227,6 +227,23 @@ def test_range(start, step):
     check(nodes, [["n", 3]], SIZES, {"start": np.array(start), "step": np.array(step)})
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "uint64"])
+def test_sizes_that_their_type_does_not_hold(dtype):
+    to = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    nodes = [
+        node("Shape", ["x"], ["s"]),
+        node("Cast", ["s"], ["n"], to=to),
+        node("Sub", ["n", "seven"], ["less"]),
+        node("Cast", ["less" if dtype.startswith("u") else "n"], ["f"], to=1),
+        node("Add", ["x", "f"], ["z"]),
+    ]
+    if not dtype.startswith("u"):  # ONNX Runtime subtracts no others of less than 32 bits
+        del nodes[2]
+    ports, seven = {"x": ("float32", ["n", 2])}, np.array(7, dtype)
+    model = make_model(nodes, ports, ["z"], {"seven": seven}, 17)
+    check_sizes(model, [{"x": rand(n, 2)} for n in (5, 300, 40_000)], 1e-5)
+
+
 def test_constant_of_shape():
     nodes = [node("Shape", ["x"], ["s"]), node("ConstantOfShape", ["s"], ["c"]),
              node("Sub", ["c", "x"], ["z"])]  # fmt: skip

@@ -144,14 +144,32 @@ class SizeArray:
 def size_array(
     items: Iterable[Item], shape: tuple[int, ...], dtype: str
 ) -> SizeArray | npt.NDArray[Any]:
-    """An array of these elements: a plain one where none of them depends on the shapes."""
+    """An array of these elements: a plain one where none of them depends on the shapes.
+
+    Raises
+    ------
+    NotShapes
+        For sizes that may be others in their type, which wraps.
+    """
     given = list(items)
     numbers = [i.number() if isinstance(i, Real) else i for i in given]
     if all(isinstance(n, int | float) for n in numbers):
         return np.array(numbers, dtype=dtype).reshape(shape)
+    if not all(_is_held(i, dtype) for i in given):
+        raise NotShapes
     array = np.empty(len(given), dtype=object)
     array[:] = given
     return SizeArray(array.reshape(shape), dtype)
+
+
+def _is_held(item: Item, dtype: str) -> bool:
+    """Whether a type has an element's number for all shapes; 32 bits are taken to have any size."""
+    if isinstance(item, Real) or "int" not in dtype:
+        return True
+    (low, high), ends = dims.bounds(item), np.iinfo(dtype)
+    if ends.bits > 16:
+        return low >= 0 or ends.min < 0
+    return bool(ends.min <= low and high <= ends.max)
 
 
 def truncdiv(a: Size, b: Size) -> Size:
