@@ -14,7 +14,7 @@
 // Each has its own weight: a + (b - a) * weight is no number where a is infinite.
 MEGCC_INLINE megcc_vf megcc_resize_mix(megcc_vf a, megcc_vf b, megcc_vf weight) {
   const megcc_vf rest = megcc_vf_sub(megcc_vf_dup(1.0f), weight);
-  return megcc_vf_add(megcc_vf_mul(a, rest), megcc_vf_mul(b, weight));
+  return megcc_vf_fma(megcc_vf_mul(a, rest), b, weight);
 }
 
 #if NCHW
@@ -36,8 +36,8 @@ MEGCC_INLINE void megcc_resize_row(const megcc_elem_t *upper, const megcc_elem_t
   (void)channels;
   megcc_resize_mix_row(upper, lower, weight, mixed, width);
   for (int32_t i = 0; i < ow; ++i) {
-    const float a = mixed[taps[i].lo], b = mixed[taps[i].hi], weight = taps[i].weight;
-    y[i] = megcc_elem_of(a * (1.0f - weight) + b * weight);
+    const float a = mixed[taps[i].lo], b = mixed[taps[i].hi], u = taps[i].weight;
+    y[i] = megcc_elem_of(a * (1.0f - u) + b * u);
   }
 }
 #else
