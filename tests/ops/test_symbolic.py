@@ -100,6 +100,16 @@ def test_expand_to_anothers_shape():
     check(nodes, [[1, "m"], ["n", "m"]], [((1, 3), (4, 3)), ((1, 1), (1, 1))])
 
 
+def test_expand_of_the_first_row():
+    nodes = [
+        node("Shape", ["x"], ["s"]),
+        node("Slice", ["x", "zero", "one"], ["first"]),
+        node("Expand", ["first", "s"], ["e"]),
+        node("Sub", ["e", "x"], ["z"]),
+    ]
+    check(nodes, [["n", 3]], SIZES, {"zero": [0], "one": [1]})
+
+
 def test_expand_with_kept_dims():
     # PyTorch: -1 keeps a dim, written as Where(shape == -1, 1, shape).
     nodes = [
