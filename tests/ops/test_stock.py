@@ -259,10 +259,11 @@ def edges_of_halves() -> Iterator[Case]:
 
 
 def powers() -> Iterator[Case]:
-    """Exponents that f32 would round: to even ones, or to whole ones."""
+    """Exponents that f32 would round: to even ones, or to whole ones. A half, which is no root."""
     x = np.array([1, -1, -2.5, 2.5, 0.999999, -0.999999, -0.0, -INF, NAN], F32)
     exponents = [(2**24 + 1, t) for t in ("int32", "uint32", "int64", "uint64", "float64")]
     exponents += [(-(2**24) - 1, "int64"), (3 + 1e-11, "float64"), (0.1, "float64"), (3, "int64")]
+    exponents += [(0.5, "float32"), (0.5, "float64")]
     for exponent, dtype in exponents:
         for make in (np.asarray, Weight):
             yield case("Pow", [x, make(np.asarray(exponent, dtype))])

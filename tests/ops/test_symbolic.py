@@ -100,6 +100,16 @@ def test_expand_to_anothers_shape():
     check(nodes, [[1, "m"], ["n", "m"]], [((1, 3), (4, 3)), ((1, 1), (1, 1))])
 
 
+def test_expand_of_the_first_row():
+    nodes = [
+        node("Shape", ["x"], ["s"]),
+        node("Slice", ["x", "zero", "one"], ["first"]),
+        node("Expand", ["first", "s"], ["e"]),
+        node("Sub", ["e", "x"], ["z"]),
+    ]
+    check(nodes, [["n", 3]], SIZES, {"zero": [0], "one": [1]})
+
+
 def test_expand_with_kept_dims():
     # PyTorch: -1 keeps a dim, written as Where(shape == -1, 1, shape).
     nodes = [
@@ -234,6 +244,23 @@ def test_range(start, step):
         node("Cast", ["r"], ["z"], to=1),
     ]
     check(nodes, [["n", 3]], SIZES, {"start": np.array(start), "step": np.array(step)})
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "uint64"])
+def test_sizes_that_their_type_does_not_hold(dtype):
+    to = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    nodes = [
+        node("Shape", ["x"], ["s"]),
+        node("Cast", ["s"], ["n"], to=to),
+        node("Sub", ["n", "seven"], ["less"]),
+        node("Cast", ["less" if dtype.startswith("u") else "n"], ["f"], to=1),
+        node("Add", ["x", "f"], ["z"]),
+    ]
+    if not dtype.startswith("u"):  # ONNX Runtime subtracts no others of less than 32 bits
+        del nodes[2]
+    ports, seven = {"x": ("float32", ["n", 2])}, np.array(7, dtype)
+    model = make_model(nodes, ports, ["z"], {"seven": seven}, 17)
+    check_sizes(model, [{"x": rand(n, 2)} for n in (5, 300, 40_000)], 1e-5)
 
 
 def test_constant_of_shape():

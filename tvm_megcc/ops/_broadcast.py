@@ -12,7 +12,7 @@ from typing import Any
 
 from tvm import relax, te, tirx
 
-from ..dims import Size, compare, effort, select, symbols
+from ..dims import Size, bounds, compare, effort, select, symbols
 from ._context import Context
 
 
@@ -33,7 +33,8 @@ def fitting(ctx: Context, data: relax.Expr, axis: int, other: Size) -> relax.Exp
     """The data, for shapes with which its dim goes together with another one."""
     shape = list(ctx.shape(data))
     have = shape[axis]
-    if symbols(have) & symbols(other):
+    # The first row of n is one of no other dim: min(n, 1) is never more.
+    if symbols(have) & symbols(other) and bounds(have)[1] > 1:
         shape[axis] = stretched_size(have, other)
         return ctx.cast(data, shape)
     neither = (1 - compare("eq", have, 1)) * (1 - compare("eq", other, 1))

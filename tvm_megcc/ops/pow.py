@@ -51,7 +51,7 @@ class Pow(Binary):
             if exponent == 3.0:
                 return relax.op.multiply(relax.op.multiply(base, base), base)
             if exponent == 0.5 and "float" in dtype:
-                return relax.op.sqrt(base)
+                return relax.op.sqrt(_positive(ctx, base, dtype))
         exponents = self._second(ctx, inputs, attrs)
         if "int" in dtype and "int" in inputs.dtype(1):
             return whole_power(ctx, base, exponents)
@@ -65,6 +65,16 @@ class Pow(Binary):
             relax.op.astype(base, "float64"), relax.op.astype(exponents, "float64")
         )
         return relax.op.astype(real, dtype)
+
+
+def _positive(ctx: Context, x: relax.Expr, dtype: str) -> relax.Expr:
+    """Infinities and zeros, which are twice themselves, without their sign; else the same.
+
+    Their powers are positive: of -0 and of -inf a root is not.
+    """
+    twice = ctx.emit(relax.op.multiply(x, ctx.const(2, dtype)))
+    square = ctx.emit(relax.op.multiply(x, x))
+    return ctx.emit(relax.op.where(ctx.emit(relax.op.equal(twice, x)), square, x))
 
 
 def _is_exact(known: np.ndarray | None, exponent: str, dtype: str) -> bool:
