@@ -219,8 +219,14 @@ def for_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto
 
 
 def _padded(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto:
-    """A SAME pool with dilations, or steps past its windows, padded as ONNX says, in numbers."""
+    """A SAME pool with dilations, or steps past its windows, padded as ONNX says, in numbers; one
+    that is VALID by no numbers."""
     given = _attributes(node)
+    if node.op_type in _POOLS and given.get("auto_pad") == b"VALID":
+        kept = {name: value for name, value in given.items() if name != "auto_pad"}
+        return helper.make_node(
+            node.op_type, node.input, node.output, node.name, domain=node.domain, **kept
+        )
     if node.op_type not in _POOLS or not _is_same(node):
         return node
     sizes, kernel = arrays[node.input[0]].shape[2:], given["kernel_shape"]
@@ -258,8 +264,8 @@ def for_reference(
     """The node and its operands as the reference takes them as they are meant.
 
     It aligns the corners of a length that is no integer, ``scale * dim``: so it is told the sizes.
-    Of a SAME_LOWER pool it leaves the last window out where the stride does not divide the size.
-    Axes of an Unsqueeze that is told by an attribute it inserts as they come, not as the result
+    Of a SAME_LOWER pool it leaves the last window out where the stride does not divide the size,
+    and the windows of a VALID one it counts as if they had no dilations. Axes of an Unsqueeze that is told by an attribute it inserts as they come, not as the result
     has them.
     """
     node = _padded(_counted_from_the_start(node, arrays), arrays)

@@ -289,6 +289,15 @@ def test_a_same_pool_may_step_past_its_windows(op: str) -> None:
 
 
 @pytest.mark.parametrize("op", ["AveragePool", "LpPool", "MaxPool"])
+def test_a_valid_pool_has_the_windows_that_its_dilations_leave(op: str) -> None:
+    made = node(op, "x", kernel_shape=[3], dilations=[2], auto_pad="VALID")
+    feed = {"x": np.random.default_rng(1).random((1, 2, 7), np.float32)}
+    found = [f(made, {"": 22}, feed)[0] for f in (evaluate.by_ort, evaluate.by_reference)]
+    assert found[0].shape == (1, 2, 3)
+    np.testing.assert_allclose(*found, rtol=1e-6)
+
+
+@pytest.mark.parametrize("op", ["AveragePool", "LpPool", "MaxPool"])
 def test_a_window_that_does_not_fit_is_none(op: str) -> None:
     made = node(op, "x", kernel_shape=[2], strides=[2])
     with pytest.raises(evaluate.Refused, match="shorter"):

@@ -212,6 +212,8 @@ class _Checks(PyExprMutator):
         if sizes_of(value.ty.shape, self.dims) != sizes_of(binding.ty.shape, self.dims):
             ty = relax.TensorType(list(map(_checking, binding.ty.shape.values)), binding.ty.dtype)
             value = self.builder_.match_cast(value, ty, binding.var.name)
+        elif not isinstance(value, relax.Var):  # a weight
+            value = self.builder_.emit(value, binding.var.name)
         self.set_var_remap(binding.var, value)
 
 
