@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,26 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return (
             "it computes integers in real numbers, or limits them, where they keep their low bits"
         )
+    if any(n.op_type in (*_BOUNDS, "Pow") and _is_given_much(n, arrays) for n in _inner(node)):
+        return "in a body, it limits integers that keep their low bits"
     return ""
+
+
+def _inner(node: onnx.NodeProto) -> Iterator[onnx.NodeProto]:
+    """The nodes of its bodies, and of theirs."""
+    for attr in node.attribute:
+        for inner in attr.g.node:
+            yield inner
+            yield from _inner(inner)
+
+
+def _is_given_much(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
+    """Whether it reads integers from outside of its body whose sum may not fit."""
+    rows = [arrays[name] for name in node.input if name in arrays]
+    return any(
+        x.dtype.kind in "iu" and np.abs(x.astype(np.float64)).sum() > np.iinfo(x.dtype).max
+        for x in rows
+    )
 
 
 #: Reductions of integers to integers -> no smaller a number than any part of the result.
@@ -265,8 +284,8 @@ def for_reference(
 
     It aligns the corners of a length that is no integer, ``scale * dim``: so it is told the sizes.
     Of a SAME_LOWER pool it leaves the last window out where the stride does not divide the size,
-    and the windows of a VALID one it counts as if they had no dilations. Axes of an Unsqueeze that is told by an attribute it inserts as they come, not as the result
-    has them.
+    and the windows of a VALID one it counts as if they had no dilations. Axes of an Unsqueeze that
+    is told by an attribute it inserts as they come, not as the result has them.
     """
     node = _padded(_counted_from_the_start(node, arrays), arrays)
     if node.op_type == "Unsqueeze" and len(node.input) == 1:

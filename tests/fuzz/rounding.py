@@ -113,6 +113,8 @@ def _reach(node: onnx.NodeProto, data: Array, result: Array) -> Array | float | 
         return 4 * EPS["float32"] * _peak(result)
     if node.op_type in ("Resize", "Upsample"):
         return max(data.shape, default=1) * EPS["float32"] * _peak(data)
+    if node.op_type == "AffineGrid":  # 2k / n - 1 rounds, also where its terms then cancel
+        return 4 * EPS["float32"] * _peak(data)
     if node.op_type == "MeanVarianceNormalization":
         axes = next((tuple(a.ints) for a in node.attribute if a.name == "axes"), (0, 2, 3))
         with np.errstate(all="ignore"):

@@ -288,6 +288,20 @@ def test_a_same_pool_may_step_past_its_windows(op: str) -> None:
     np.testing.assert_array_equal(y, x[..., ::3])
 
 
+def test_integers_that_do_not_fit_are_seen_in_bodies() -> None:
+    """ONNX Runtime's ReduceL1 gives the largest there is."""
+    body = helper.make_graph(
+        [node("ReduceL1", "x")], "body", [],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.INT32, [1])],
+    )  # fmt: skip
+    made = helper.make_node("If", ["c"], ["z"], then_branch=body, else_branch=body)
+    feed = {"c": np.array(True), "x": np.array([2**30, 2**30], np.int32)}
+    with pytest.raises(evaluate.Refused, match="low bits"):
+        evaluate.by_ort(made, {"": 13}, feed)
+    feed["x"] = feed["x"] - 1
+    assert evaluate.by_ort(made, {"": 13}, feed)[0].item() == 2**31 - 2
+
+
 @pytest.mark.parametrize("op", ["AveragePool", "LpPool", "MaxPool"])
 def test_a_valid_pool_has_the_windows_that_its_dilations_leave(op: str) -> None:
     made = node(op, "x", kernel_shape=[3], dilations=[2], auto_pad="VALID")

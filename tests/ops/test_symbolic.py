@@ -358,6 +358,19 @@ def test_same_padding(auto_pad, stride):
     check(nodes, [["n", 2, "h", "w"]], NCHW, {"k": rand(3, 2, 3, 3)})
 
 
+@pytest.mark.parametrize(
+    "attrs",
+    [
+        {"auto_pad": "SAME_UPPER"},
+        {"pads": [1, 0, 1, 0]},
+        {"pads": [1, 1, 0, 0], "storage_order": 1},
+    ],
+)
+def test_where_the_largest_stand(attrs):
+    nodes = [node("MaxPool", ["x"], ["p", "z"], kernel_shape=[2, 3], strides=[2, 2], **attrs)]
+    check(nodes, [[1, 2, "h", "w"]], [((1, 2, 5, 6),), ((1, 2, 4, 9),)])
+
+
 def test_ceil_mode():
     nodes = [node("MaxPool", ["x"], ["z"], kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1,
                   pads=[1, 1, 1, 1])]  # fmt: skip

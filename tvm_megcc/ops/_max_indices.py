@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tvm import relax, te, tirx
@@ -66,28 +66,28 @@ def max_indices(
             )
 
         places = te.compute(best.shape, first, name="first")
-        if dtype != "float32":
-            return places
-        number = tirx.const(_FLUSHED - 1, "int64")
-        return te.compute(best.shape, lambda *at: places[at] & number, name="places")
+        if dtype == "float32":
+            places = _with_numbers(places, lambda n: n & tirx.const(_FLUSHED - 1, "int64"))
+        if by_column and rank > 1:
+            sizes = [tirx.Cast("int64", size) for size in dims]
+            places = _with_numbers(places, lambda n: _by_column(n, sizes))
+        return places
 
     before = relax.ShapeExpr(ctx.prims(win.before))
-    found = ctx.emit(ctx.builder.call_te(find, data, pooled, before))
-    if not by_column or rank == 1:
-        return found
-    sizes = [tirx.Cast("int64", d) for d in data.ty.shape.values[2:]]
+    return ctx.emit(ctx.builder.call_te(find, data, pooled, before))
 
-    def turn(flat: te.Tensor) -> te.Tensor:
-        def turned(*at: Any) -> Any:
-            rest, number, step = flat[at], tirx.const(0, "int64"), tirx.const(1, "int64")
-            places = []
-            for size in reversed(sizes):
-                places.append(tirx.floormod(rest, size))
-                rest = tirx.floordiv(rest, size)
-            for place, size in zip(reversed(places), sizes, strict=True):
-                number, step = number + place * step, step * size
-            return rest * step + number
 
-        return te.compute(flat.shape, turned, name="turned")
+def _with_numbers(places: te.Tensor, of: Callable[[Any], Any]) -> te.Tensor:
+    return te.compute(places.shape, lambda *at: of(places[at]), name="places")
 
-    return ctx.emit(ctx.builder.call_te(turn, found))
+
+def _by_column(number: Any, sizes: Sequence[Any]) -> Any:
+    """The number of an element whose plane is counted with its first dim running fastest."""
+    rest, turned, step = number, tirx.const(0, "int64"), tirx.const(1, "int64")
+    places = []
+    for size in reversed(sizes):
+        places.append(tirx.floormod(rest, size))
+        rest = tirx.floordiv(rest, size)
+    for place, size in zip(reversed(places), sizes, strict=True):
+        turned, step = turned + place * step, step * size
+    return rest * step + turned
