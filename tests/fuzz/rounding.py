@@ -238,8 +238,13 @@ def scales(node: onnx.NodeProto) -> str:
 
 
 def cuts(node: onnx.NodeProto, values: Mapping[str, Array]) -> bool:
-    """Whether a node computes real numbers of integers and cuts them: Resize between elements."""
+    """Whether a node computes real numbers of integers and cuts or rounds them: Resize."""
     if node.op_type not in ("Resize", "Upsample") or values[node.input[0]].dtype.kind not in "iu":
         return False
     given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-    return given.get("mode", b"nearest") != b"nearest" and not given.get("antialias", 0)
+    return given.get("mode", b"nearest") != b"nearest"
+
+
+def half(node: onnx.NodeProto) -> float:
+    """What is added to a real number that `cuts` makes an integer of: with antialias, 1/2."""
+    return 0.5 * any(a.name == "antialias" and a.i for a in node.attribute)
