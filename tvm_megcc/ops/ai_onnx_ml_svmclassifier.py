@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -50,18 +51,28 @@ class SVMClassifier(OnnxOp):
 
 
 def _pair_scores(ctx: Context, data: relax.Expr, attrs: Attrs, classes: int) -> relax.Expr:
-    """``[rows, pairs]``, by one product of the kernels with the weights of all pairs."""
-    counts = attrs["vectors_per_class"]
+    """``[rows, pairs]``: of each pair the kernels of its own vectors, weighted.
+
+    One product for each class, whose vectors have weights against every other class. A product with
+    zeros for the others' vectors would be NaN where a kernel is infinite.
+    """
+    op, counts = relax.op, attrs["vectors_per_class"]
     vectors = np.array(attrs["support_vectors"], np.float32).reshape(sum(counts), -1)
     weights = np.array(attrs["coefficients"], np.float32).reshape(-1, sum(counts))
-    ends = np.cumsum([0, *counts])
-    matrix = np.zeros((sum(counts), len(pairs(classes))), np.float32)
-    for k, (i, j) in enumerate(pairs(classes)):
-        own, other = slice(ends[i], ends[i + 1]), slice(ends[j], ends[j + 1])
-        matrix[own, k] = weights[j - 1, own]
-        matrix[other, k] = weights[i, other]
-    total = relax.op.matmul(kernel(ctx, data, vectors, attrs), ctx.const(matrix, "float32"))
-    return ctx.emit(relax.op.add(ctx.emit(total), ctx.const(np.array(attrs["rho"]), "float32")))
+    kernels, ends = kernel(ctx, data, vectors, attrs), np.cumsum([0, *counts])
+    parts = []
+    for start, end in itertools.pairwise(ends.tolist()):
+        own = ctx.emit(op.strided_slice(kernels, [1], [start], [end], [1]))
+        parts.append(ctx.emit(op.matmul(own, ctx.const(weights[:, start:end].T, "float32"))))
+    whole = ctx.emit(op.concat(parts, 1))
+    others = len(weights)  # that a class has weights against
+    sides = [(i * others + j - 1, j * others + i) for i, j in pairs(classes)]
+    first, second = (
+        ctx.emit(op.take(whole, ctx.const(side, "int64"), 1))
+        for side in np.array(sides, np.int64).reshape(-1, 2).T
+    )
+    total = ctx.emit(op.add(first, second))
+    return ctx.emit(op.add(total, ctx.const(np.array(attrs["rho"]), "float32")))
 
 
 def _votes(ctx: Context, scores: relax.Expr, classes: int) -> relax.Expr:
