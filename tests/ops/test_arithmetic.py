@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from tests.ops.cases import Weight, check_node, rand
+from tests.ops.cases import Weight, check_node, node_model, rand
+from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.frontend import from_onnx
 
 FLOATS = [rand(2, 3, 4), rand(3, 1, seed=1)]
 WHOLE = [rand(2, 3, dtype="int32"), rand(2, 3, seed=1, dtype="int32") * 2 + 1]
@@ -134,6 +136,15 @@ def test_layernormalization_without_bias():
 def test_batchnormalization():
     stats = [Weight(rand(3, seed=i)) for i in range(3)] + [Weight(abs(rand(3, seed=3)))]
     check_node("BatchNormalization", [rand(2, 3, 4, 5), *stats], 15, epsilon=1e-3)
+
+
+def test_batchnormalization_of_one_axis():
+    """It has one channel then, as ONNX says."""
+    operands = [rand(5), *(Weight(np.array([v], np.float32)) for v in (2, 1, 0.5, 3))]
+    check_node("BatchNormalization", operands, 15)
+    model, _ = node_model("BatchNormalization", [rand(5), *[rand(5)] * 4], 15)
+    with pytest.raises(UnsupportedError, match="the one channel"):
+        from_onnx(model)
 
 
 @pytest.mark.parametrize("known", [False, True])

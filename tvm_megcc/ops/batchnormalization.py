@@ -15,6 +15,7 @@ class BatchNormalization(OnnxOp):
 
     In training the statistics are the batch's own, and the running ones move towards them. Until
     opset 13 a node is in training that has all five outputs: the last two are what the batch had.
+    A tensor of one axis has one channel.
     """
 
     name = "BatchNormalization"
@@ -23,7 +24,7 @@ class BatchNormalization(OnnxOp):
         labels: Labels = [[None] * len(shape or ()) for shape in shapes]
         for k, row in enumerate(labels):
             axis = 1 if k == 0 else 0
-            if len(row) > axis:
+            if len(row) > axis and len(shapes[0] or ()) != 1:
                 row[axis] = "channel"
         return labels
 
@@ -38,32 +39,35 @@ class BatchNormalization(OnnxOp):
             )
         if attrs.get("spatial", 1) != 1:
             raise ctx.unsupported("spatial=0", "export with an opset of 9 or later")
-        dtype = inputs.dtype(0)
+        shape, dtype = inputs.shape(0), inputs.dtype(0)
         stats = [relax.op.astype(v, dtype) if inputs.dtype(i) != dtype else v
                  for i, v in enumerate(inputs) if 1 <= i <= 4]  # fmt: skip
-        axis, epsilon = min(1, inputs.rank(0) - 1), attrs.get("epsilon", EPSILON)
+        x, epsilon = inputs[0], attrs.get("epsilon", EPSILON)
+        if len(shape) == 1:
+            x = ctx.reshape(x, [*shape, 1])
+            stats = [ctx.agreeing(ctx.emit(v), [1], "the one channel") for v in stats]
         if training:
-            return _trained(ctx, inputs, stats, axis, epsilon, attrs.get("momentum", f32(0.9)))
-        normed = relax.op.nn.batch_norm(
-            inputs[0], *stats, axis=axis, epsilon=epsilon, training=False
-        )
-        return relax.TupleGetItem(ctx.emit(normed), 0)
+            y, *more = _trained(ctx, inputs, x, stats, epsilon, attrs.get("momentum", f32(0.9)))
+        else:
+            normed = relax.op.nn.batch_norm(x, *stats, axis=1, epsilon=epsilon, training=False)
+            y, more = relax.TupleGetItem(ctx.emit(normed), 0), []
+        if len(shape) == 1:
+            y = ctx.reshape(ctx.emit(y), shape)
+        return (y, *more) if more else y
 
 
 def _trained(
     ctx: Context,
     inputs: Inputs,
+    x: relax.Expr,
     stats: list[relax.Expr],
-    axis: int,
     epsilon: float,
     momentum: float,
-) -> Result:
+) -> list[relax.Expr]:
     """The operand by the statistics of the batch, and what becomes of the running ones."""
-    op, x, rank = relax.op, inputs[0], inputs.rank(0)
-    dtype = expr_dtype(x)
-    axes = [k for k in range(rank) if k != axis]
-    channels = inputs.shape(0)[axis]
-    spread = [channels if k == axis else 1 for k in range(rank)]
+    op, shape, dtype = relax.op, ctx.shape(x), expr_dtype(x)
+    axes = [k for k in range(len(shape)) if k != 1]
+    spread = [d if k == 1 else 1 for k, d in enumerate(shape)]
     mean = ctx.emit(op.mean(x, axes))
     centred = ctx.emit(op.subtract(x, ctx.reshape(mean, spread)))
     variance = ctx.emit(op.mean(ctx.emit(op.multiply(centred, centred)), axes))
@@ -77,4 +81,4 @@ def _trained(
         part = op.multiply(new, ctx.const(1 - momentum, dtype))
         result = ctx.emit(op.add(ctx.emit(kept), ctx.emit(part)))
         moved.append(ctx.emit(op.astype(result, inputs.dtype(k))))
-    return y, *moved, mean, variance
+    return [y, *moved, mean, variance]

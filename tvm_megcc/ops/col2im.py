@@ -26,6 +26,8 @@ class Col2Im(OnnxOp):
         rank = len(image)
         if len(block) != rank or inputs.rank(0) != 3:
             raise ctx.ill_typed(f"a block of {len(block)} dims for an image of {rank}")
+        if 0 in block:
+            raise ctx.ill_typed("a block of no elements")
         dilations, strides = (attrs.get(k, [1] * rank) for k in ("dilations", "strides"))
         pads = attrs.get("pads", [0] * 2 * rank)
         steps: list[Size] = []

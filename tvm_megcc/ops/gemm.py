@@ -54,7 +54,7 @@ class Gemm(OnnxOp):
     @staticmethod
     def _whole(ctx: Context, name: str, factor: float) -> int:
         """A factor of integers, as one: a product with a real number has no bits above 2^53."""
-        if factor != int(factor):
+        if not factor.is_integer():
             raise ctx.unsupported(
                 f"{name} is {factor} and its operands are integers", "give a whole number"
             )

@@ -20,6 +20,8 @@ class GroupNormalization(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         batch, channels, *rest = inputs.shape(0)
         groups = int(attrs["num_groups"])
+        if groups < 1:
+            raise ctx.unsupported(f"num_groups is {groups}", "give 1 or more")
         each = floordiv(channels, groups)
         if isinstance(channels, int) and each * groups != channels:
             raise ctx.ill_typed(f"{channels} channels are no {groups} groups of equal size")

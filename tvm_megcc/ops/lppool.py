@@ -22,7 +22,7 @@ class LpPool(OnnxOp):
         dims, dtype = inputs.shape(0)[2:], inputs.dtype(0)
         if len(dims) not in _POOL:
             raise ctx.unsupported(f"{len(dims)} spatial dims", "pool over 1, 2 or 3 dims")
-        power = attrs.get("p", 2)
+        power = order(ctx, attrs)
         asked = window(ctx, attrs, attrs["kernel_shape"], dims)
         grown, _ = pooled_sizes(asked, dims, attrs)
         powers = ctx.emit(raised(ctx, relax.op.abs(inputs[0]), power, dtype))
@@ -34,6 +34,14 @@ class LpPool(OnnxOp):
         )
         total = relax.op.multiply(mean, ctx.const(prod(win.kernel), dtype))
         return raised(ctx, total, 1 / power, dtype)
+
+
+def order(ctx: Context, attrs: Attrs) -> int:
+    """``p``, of which ONNX wants 1 or more."""
+    found = int(attrs.get("p", 2))
+    if found < 1:
+        raise ctx.unsupported(f"p is {found}", "give 1 or more")
+    return found
 
 
 def raised(ctx: Context, x: relax.Expr, power: float, dtype: str) -> relax.Expr:
