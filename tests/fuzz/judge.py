@@ -408,8 +408,7 @@ class Judge:
         Where the real number is an integer, the last bit of a sum decides on the integer that is
         below it; where it is rounded, of a half. That all evaluators agree on it says only that
         they round alike; unless the real numbers themselves agree, in f32 and in f64: then nothing
-        is rounded, and one is right. With antialias ONNX Runtime rounds after every axis, so that
-        the last number says it only of one.
+        is rounded, and one is right. With antialias ONNX Runtime rounds after every axis.
         """
         name = node.input[0]
         whole = values[name]
@@ -422,17 +421,32 @@ class Judge:
             return results
         if (narrow == real).all() or real.shape != results[0].shape:
             return results
-        half = rounding.half(node)
-        if half and sum(a != b for a, b in zip(whole.shape, real.shape, strict=True)) > 1:
-            return results
+        if rounding.rounds(node):
+            return [self._rounded_by_axis(node, values, results[0], sign)]
         # Sums of products, and the coordinates, whose error grows with the dims.
         most = float(np.abs(given[name]).max(initial=0))
         reach = 4 * (4 + max(real.shape)) * rounding.EPS["float32"] * most
         info = np.iinfo(whole.dtype)
-        to_integer = (lambda x: np.floor(x + half)) if half else np.trunc
-        moved = np.clip(to_integer(real + sign * reach), info.min, info.max).astype(whole.dtype)
-        near = to_integer(real - reach) != to_integer(real + reach)
+        moved = np.clip(np.trunc(real + sign * reach), info.min, info.max).astype(whole.dtype)
+        near = np.trunc(real - reach) != np.trunc(real + reach)
         return [np.where(near, moved, results[0])]
+
+    def _rounded_by_axis(
+        self, node: onnx.NodeProto, values: dict[str, Array], result: Array, sign: int
+    ) -> Array:
+        """The same, one axis after the other; as it is where that is not known."""
+        whole = values[node.input[0]]
+        info, found = np.iinfo(whole.dtype), whole.astype(np.float64)
+        try:
+            for single, scale in rounding.single_axes(node, values):
+                feed = {"x": found, "scale": scale}
+                (real,) = evaluate.by_reference(single, self.graph.opsets, feed, double=True)
+                most = float(np.abs(found).max(initial=0))
+                reach = 4 * (4 + max(real.shape)) * rounding.EPS["float32"] * most
+                found = np.clip(np.floor(real + 0.5 + sign * reach), info.min, info.max)
+        except Refused:
+            return result
+        return found.astype(whole.dtype) if found.shape == result.shape else result
 
     def _moved(self, shake: Random, name: str, array: Array) -> Array:
         if not is_float(array.dtype):

@@ -5,7 +5,7 @@ The judge evaluates a graph several times with these in the place of what one ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import onnx
@@ -13,7 +13,7 @@ from onnx import numpy_helper
 
 from tests.fuzz import evaluate, faults
 from tests.fuzz.data import Random
-from tests.fuzz.evaluate import Array, is_float
+from tests.fuzz.evaluate import Array, Refused, is_float
 
 #: A wrong float is further away than so many times the spread.
 FACTOR = 8
@@ -245,6 +245,21 @@ def cuts(node: onnx.NodeProto, values: Mapping[str, Array]) -> bool:
     return given.get("mode", b"nearest") != b"nearest"
 
 
-def half(node: onnx.NodeProto) -> float:
-    """What is added to a real number that `cuts` makes an integer of: with antialias, 1/2."""
-    return 0.5 * any(a.name == "antialias" and a.i for a in node.attribute)
+def rounds(node: onnx.NodeProto) -> bool:
+    """Whether what `cuts` integers is rounded instead: with antialias."""
+    return any(a.name == "antialias" and a.i for a in node.attribute)
+
+
+def single_axes(
+    node: onnx.NodeProto, values: Mapping[str, Array]
+) -> Iterator[tuple[onnx.NodeProto, Array]]:
+    """A Resize of ``x`` by ``scale`` for each axis that it scales, the last one first."""
+    given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    scales = values[node.input[2]] if len(node.input) > 2 and node.input[2] else None
+    if scales is None or given.get("coordinate_transformation_mode") == b"tf_crop_and_resize":
+        raise Refused("it is told sizes, or parts of the image")
+    axes = given.pop("axes", range(len(scales)))
+    rank = values[node.input[0]].ndim
+    for axis, scale in sorted(zip((a % rank for a in axes), scales, strict=True), reverse=True):
+        single = onnx.helper.make_node("Resize", ["x", "", "scale"], ["y"], axes=[axis], **given)
+        yield single, np.array([scale], np.float32)
