@@ -107,10 +107,11 @@ def checked_when_run(
         lows = ctx.emit(relax.op.negative(highs))
         holds = relax.op.logical_and(relax.op.greater_equal(least, lows), ctx.emit(holds))
     holds = ctx.emit(holds)
-    return ctx.checked(indices, _all(ctx, holds) if columns else holds)
+    return ctx.checked(indices, all_of(ctx, holds) if columns else holds)
 
 
-def _all(ctx: Context, holds: relax.Expr) -> relax.Expr:
+def all_of(ctx: Context, holds: relax.Expr) -> relax.Expr:
+    """Whether all of some booleans are true: one ``bool``."""
     numbers = ctx.emit(relax.op.astype(holds, "int32"))
     return ctx.emit(relax.op.astype(ctx.emit(relax.op.min(numbers)), "bool"))
 
@@ -127,7 +128,7 @@ def in_bounds(ctx: Context, values: relax.Expr, low: int, high: Size) -> relax.E
     above = ctx.emit(relax.op.greater_equal(ctx.emit(least), ctx.const(low, dtype)))
     below = ctx.emit(relax.op.less_equal(ctx.emit(most), limit))
     holds = ctx.emit(relax.op.logical_and(above, below))
-    return _all(ctx, holds) if floating else holds
+    return all_of(ctx, holds) if floating else holds
 
 
 def from_front(ctx: Context, indices: relax.Expr, size: Size) -> relax.Expr:

@@ -12,7 +12,7 @@ from tvm_megcc.relax_tools.extremes import extreme
 from ..dims import compare
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._agree import Labels, Shape
-from ._indexing import in_bounds
+from ._indexing import all_of, in_bounds
 
 #: From so many samples on a bin has more than are counted.
 _MANY = 2.0**30
@@ -85,8 +85,7 @@ class _Bins:
             count = op.prod(op.maximum(sides, ctx.const(1, "float64")), [1], keepdims=True)
             few = op.less(ctx.emit(count), ctx.const(_MANY, "float64"))
             known = ctx.emit(op.logical_and(known, few))
-        least = op.min(ctx.emit(op.astype(known, "int32")))
-        return op.greater(least, ctx.const(0, "int32"))
+        return all_of(ctx, known)
 
     def compute(self, data: te.Tensor, rois: te.Tensor, batches: te.Tensor) -> te.Tensor:
         batch_size, channels, *dims = data.shape

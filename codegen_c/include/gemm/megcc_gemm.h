@@ -173,9 +173,11 @@ MEGCC_INLINE void megcc_gemm_start(const megcc_gemm_t *g, const float *bias, flo
 }
 #endif
 
-// What a tile reads where there is no bias.
-#if !BIAS && defined(MEGCC_TILE_SUMS)
+// What a tile reads where there is no bias, or not again.
+#if defined(MEGCC_TILE_PIECE) || (!BIAS && defined(MEGCC_TILE_SUMS))
 static const megcc_elem_t megcc_gemm_zeros[MEGCC_GEMM_WIDTH];
+#endif
+#if !BIAS && defined(MEGCC_TILE_SUMS)
 #define MEGCC_GEMM_BIAS(g, c) megcc_gemm_zeros
 #elif !BIAS
 #define MEGCC_GEMM_BIAS(g, c) NULL

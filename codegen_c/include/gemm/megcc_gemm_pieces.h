@@ -24,8 +24,6 @@ typedef struct {
   uint32_t how;       // bit 0: it is not the first, bit 1: nor the last
 } megcc_gemm_begin_t;
 
-static const megcc_elem_t megcc_gemm_nothing[MEGCC_GEMM_WIDTH];
-
 MEGCC_INLINE megcc_gemm_piece_t megcc_gemm_pieces(const megcc_gemm_t *g) {
   const size_t size = MEGCC_TILE_PIECE;
   megcc_gemm_piece_t p;
@@ -77,7 +75,7 @@ MEGCC_INLINE void megcc_gemm_next_piece(megcc_gemm_piece_t *p, const megcc_gemm_
   }
   p->segments = at->left < p->runs ? at->left : p->runs;
   p->length = at->rest < p->most ? at->rest : p->most;
-  at->start = megcc_gemm_nothing;
+  at->start = megcc_gemm_zeros;
   at->how = p->segments < at->left || p->length < at->rest ? 3 : 1;
 }
 
