@@ -153,7 +153,9 @@ BODIES = {"If": if_, "Loop": loop, "Scan": scan}
 def has_lists(node: onnx.NodeProto) -> bool:
     """Whether a node's bodies have sequences or optionals: values that are no arrays."""
     return any(
-        "Sequence" in inner.op_type or "Optional" in inner.op_type or has_lists(inner)
+        "Optional" in inner.op_type
+        or ("Sequence" in inner.op_type and inner.op_type != "ReverseSequence")
+        or has_lists(inner)
         for attr in node.attribute
         for inner in attr.g.node
     )

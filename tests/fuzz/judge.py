@@ -472,8 +472,9 @@ class Judge:
     ) -> tuple[list[Array] | None, bool]:
         """A node in f64 by the reference; in f32 by ONNX Runtime where that goes astray.
 
-        Also whether it is in f64.
+        Also whether it is in f64. What ONNX Runtime refuses (an integer by 0) the reference has.
         """
+        results = None
         try:
             results = evaluate.by_reference(node, self.graph.opsets, values, double=True)
             if all(self._plausible(r, self.values[n]) for n, r in zip(names, results, strict=True)):
@@ -483,7 +484,10 @@ class Judge:
         try:
             results = evaluate.either(node, self.graph.opsets, self._narrow(node, values))
         except Refused:
-            return None, False
+            fits = results is not None and all(
+                r.shape == self.values[n].shape for n, r in zip(names, results, strict=True)
+            )
+            return (results, True) if fits else (None, False)
         return [self._wide(r) for r in results], False
 
     @staticmethod

@@ -222,13 +222,18 @@ def _largest(_: Random, info: np.iinfo, result: Array) -> Array:
     return np.full_like(result, info.max)
 
 
+def _zero(_: Random, info: np.iinfo, result: Array) -> Array:
+    return np.zeros_like(result)
+
+
 def _random(shake: Random, info: np.iinfo, result: Array) -> Array:
     return shake.bits.integers(info.min, info.max, result.shape, result.dtype, endpoint=True)
 
 
 #: What stands for any integer in each evaluation: what follows from many of them, a mean for one,
-#: is as far from what it could be as it gets where all are the least or the largest.
-ANY = (_least, _largest, _random, _random)
+#: is as far from what it could be as it gets where all are the least or the largest. All but 0 are
+#: 1 when they are divided by themselves.
+ANY = (_least, _largest, _random, _zero)
 
 
 def scales(node: onnx.NodeProto) -> str:

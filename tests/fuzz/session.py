@@ -148,18 +148,18 @@ def shows(graph: Graph, name: str, outputs: Mapping[str, Array]) -> bool:
     """Whether an output has elements that come of a node; else nobody had to compute the node."""
     reached: set[str] = set()
     for node in graph.nodes:
-        if node.name == name and _erases(node):
+        if node.name == name and _leaves_out(node):
             return False
         if node.name == name or reached.intersection(_needs(node, graph.weights)):
             reached.update(node.output)
     return any(array.size for n, array in outputs.items() if n in reached)
 
 
-def _erases(node: onnx.NodeProto) -> bool:
-    """Whether a branch erases what it has inserted, maybe at no position: then nothing is there."""
+def _leaves_out(node: onnx.NodeProto) -> bool:
+    """Whether a branch inserts, maybe at no position, and then erases that or takes another."""
     graphs = [a.g for a in node.attribute if a.HasField("g")]
     inside = {inner.op_type for graph in graphs for inner in graph.node}
-    return inside >= {"SequenceInsert", "SequenceErase"}
+    return "SequenceInsert" in inside and bool(inside & {"SequenceErase", "SequenceAt"})
 
 
 def _needs(node: onnx.NodeProto, weights: Mapping[str, Array]) -> set[str]:

@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from tests.fuzz import evaluate
+from tests.fuzz.bodies import has_lists
 from tests.fuzz.data import Random
 from tests.fuzz.operators import control
 from tests.fuzz.sketch import Sketch, Unfit
@@ -87,3 +88,15 @@ def test_loop_that_does_not_end_is_nobodys() -> None:
     with pytest.raises(evaluate.Refused) as caught:
         evaluate.by_reference(node, OPSETS, {"go": np.array(True), "x": np.ones(1, np.float32)})
     assert caught.value.missing
+
+
+@pytest.mark.parametrize(
+    ("op", "lists"),
+    [("SequenceAt", True), ("OptionalGetElement", True), ("ReverseSequence", False)],
+)
+def test_bodies_of_tensors_are_evaluated_node_by_node(op: str, lists: bool) -> None:
+    """Else nothing in them is moved as far as rounding may do it."""
+    made = helper.make_node(op, ["x", "n"], ["y"])
+    branch = helper.make_graph([made], "branch", [], [helper.make_empty_tensor_value_info("y")])
+    node = helper.make_node("If", ["c"], ["z"], then_branch=branch, else_branch=branch)
+    assert has_lists(node) == lists

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 from tests.fuzz import __main__ as main
 from tests.fuzz import evaluate, findings, generate, operators, runtime
@@ -183,6 +183,17 @@ def test_judge_leaves_open_what_a_transform_makes_of_infinities() -> None:
     assert Judge(made, made.values).wrong({made.outputs[0]: other})
 
 
+def test_judge_leaves_open_what_any_integer_makes_of_itself() -> None:
+    """NaN as an integer is any: divided by itself 1, or 0 by 0."""
+    nan = np.array([np.nan], np.float32)
+    cast = helper.make_node("Cast", ["x"], ["v"], to=TensorProto.INT32)
+    divides = helper.make_node("Div", ["v", "v"], ["y"])
+    made = Graph([cast, divides], {"": 17}, {"x": nan}, {}, ["y"])
+    made.values = evaluate.run(made.nodes, made.opsets, made.inputs)
+    assert not Judge(made, made.values).wrong({"y": np.array([0], np.int32)})
+    assert not Judge(made, made.values).wrong({"y": np.array([1], np.int32)})
+
+
 def test_judge_sees_shape_and_type() -> None:
     made = graph(("Relu", ["x"]), x=X)
     assert "shape" in Judge(made, made.values).wrong({"v0": X.reshape(2, 2)}).text
@@ -214,7 +225,7 @@ def test_what_only_lends_its_shape_or_type_shows_nothing(like: tuple[str, list[s
     assert shows(graph(("Gather", ["x", "i"]), ("Neg", ["v0"]), **feed), "n0", output)
 
 
-def test_what_is_erased_again_shows_nothing() -> None:
+def test_what_is_erased_again_or_not_taken_shows_nothing() -> None:
     """Nobody has to look at the position that it was inserted at."""
     value = helper.make_empty_tensor_value_info
     nodes = [
@@ -223,8 +234,11 @@ def test_what_is_erased_again_shows_nothing() -> None:
         helper.make_node("SequenceErase", ["q1", "j"], ["q2"]),
     ]
     feed = {"x": X, "i": np.array(0), "j": np.array(0), "c": np.array(True)}
-    for kept, shown in ((nodes, False), (nodes[:2], True)):
-        last = helper.make_node("ConcatFromSequence", [kept[-1].output[0]], ["r"], axis=0)
+    joins = ("ConcatFromSequence", [], {"axis": 0})
+    takes = ("SequenceAt", ["j"], {})
+    cases = ((nodes, joins, False), (nodes[:2], joins, True), (nodes[:2], takes, False))
+    for kept, (op, more, attrs), shown in cases:
+        last = helper.make_node(op, [kept[-1].output[0], *more], ["r"], **attrs)
         branch = helper.make_graph([*kept, last], "branch", [], [value("r")])
         node = helper.make_node("If", ["c"], ["y"], "n0", then_branch=branch, else_branch=branch)
         made = Graph([node], {"": 17}, feed, {}, ["y"])
