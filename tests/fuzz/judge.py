@@ -7,7 +7,6 @@ the spread; an integer that is not the same in all of them is anybody's.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -68,6 +67,12 @@ def _huge(values: Array) -> Array:
         return np.zeros(values.shape, bool)
     sizes = np.abs(np.asarray(values).astype(np.float64))
     return np.asarray(np.isfinite(sizes) & (sizes > 1e18))
+
+
+def _narrowed(values: Array) -> Array:
+    """f64 as f32."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32) if values.dtype == np.float64 else values
 
 
 def _mirrored(values: Array, moved: Array) -> Array:
@@ -278,40 +283,85 @@ class Judge:
             if self._is_empty(names):  # the evaluators refuse some of those
                 values.update((n, self.values[n]) for n in names)
                 continue
-            results, exactly = self._double(node, values, names)
-            if results is None:  # no evaluator takes what the others made: from here as f32 has it
-                results = [self._wide(self.values[n]) for n in names]
-            if number is not None and rounding.cuts(node, values):
-                results = self._cut(node, values, results, -1 if number % 2 else 1)
-            elif shake is not None and node.op_type in rounding.LEAVES:
-                again, _ = self._double(rounding.weighed(shake, node), values, names)
-                results = results if again is None else again
-            elif number is not None and not (exactly and self._is_exact(node, names, results)):
-                again = self._moved_operands(shake, node, values, names, results)
-                results = results if again is None else again
-                results = [self._rounded(shake, n, r) for n, r in zip(names, results, strict=True)]
-                results = [rounding.astray(number, node, values[node.input[0]], r) for r in results]
-            if shake is not None and rounding.is_transformed(node, values):
-                results = [rounding.transformed(shake, values[node.input[0]], r) for r in results]
-            if shake is not None:
-                loosen = self._loosening(shake, rounding.ANY[number or 0])
-                if node.op_type in BODIES:
-                    inside = self._moving(shake, loosen)
-                    results = self._loose_inside(node, values, results, inside)
-                results = loosen(node, values, results)
+            results = self._results(node, values, names, number, shake)
             values.update((n, kept(n, r)) for n, r in zip(names, results, strict=True))
         return values
 
+    def _results(
+        self, node: onnx.NodeProto, values: Mapping[str, Array], names: list[str],
+        number: int | None, shake: Random | None,
+    ) -> list[Array]:  # fmt: skip
+        """A node's results in f64; by a number, as rounding and what no text says may have them."""
+        results, exactly = self._double(node, values, names)
+        if results is None:  # no evaluator takes what the others made: from here as f32 has it
+            results = [self._wide(self.values[n]) for n in names]
+        if number is None or shake is None:
+            return results
+        if rounding.cuts(node, values):
+            results = self._cut(node, values, results, -1 if number % 2 else 1)
+        elif node.op_type in rounding.LEAVES:
+            again, _ = self._double(rounding.weighed(shake, node), values, names)
+            results = results if again is None else again
+        elif not (exactly and self._is_exact(node, names, results)):
+            again = self._moved_operands(shake, node, values, names, results)
+            results = results if again is None else again
+            results = [self._rounded(shake, n, r) for n, r in zip(names, results, strict=True)]
+            results = [rounding.astray(number, node, values[node.input[0]], r) for r in results]
+        if rounding.is_transformed(node, values):
+            results = [rounding.transformed(shake, values[node.input[0]], r) for r in results]
+        if node.op_type in BODIES:
+            results = self._loose_inside(node, values, results, self._inside(number, shake))
+        return self._loosened(node, values, results, number, shake)
+
+    def _loosened(
+        self, node: onnx.NodeProto, values: Mapping[str, Array], results: list[Array],
+        number: int, shake: Random,
+    ) -> list[Array]:  # fmt: skip
+        """Any number in place of the elements of which a text says nothing."""
+        any_, opsets = rounding.ANY[number], self.graph.opsets
+        results = [rounding.anyhow(shake, any_, node, opsets, values, r) for r in results]
+        return [rounding.nowhere(node, values, rounding.signed(shake, node, r)) for r in results]
+
+    def _inside(self, number: int, shake: Random) -> evaluate.After:
+        """What gives a body's nodes the results that they have as nodes of a graph of their own."""
+
+        def again(
+            node: onnx.NodeProto, values: Mapping[str, Array], results: list[Array]
+        ) -> list[Array]:
+            if node.op_type in BODIES:
+                return self._loosened(node, values, results, number, shake)
+            alone = self._alone(node, values, results)
+            found = alone._results(node, values, alone.graph.outputs, number, shake)
+            fits = [a.shape for a in found] == [r.shape for r in results]
+            return found if fits else results
+
+        return again
+
+    def _alone(
+        self, node: onnx.NodeProto, values: Mapping[str, Array], results: list[Array]
+    ) -> Judge:
+        """The judge of one node of a body, whose floats count as f32: nobody says what they are."""
+        names = [n for n in node.output if n]
+        given = {n: _narrowed(values[n]) for n in evaluate.reads(node) if n}
+        try:
+            found = evaluate.either(node, self.graph.opsets, given)
+        except Refused:
+            found = results
+        made = dict(zip(names, map(_narrowed, found), strict=True))
+        graph = Graph([node], self.graph.opsets, given, {}, names)
+        return Judge(graph, {**given, **made}, self.flushes)
+
     def _moved_operands(
-        self, shake: Random, node: onnx.NodeProto, values: dict[str, Array], names: list[str],
+        self, shake: Random, node: onnx.NodeProto, values: Mapping[str, Array], names: list[str],
         results: list[Array],
     ) -> list[Array] | None:  # fmt: skip
         """A node's results of operands that are moved; of as many elements, if one way gives so.
 
         A scale of a Resize, a step of a Range is where the size is decided: 5 * 3 is no 14.
         """
-        moved = {n: self._moved(shake, n, a) for n, a in values.items()}
-        if (name := rounding.scales(node)) and is_float(values[name].dtype):
+        read = {n: values[n] for n in evaluate.reads(node) if n}
+        moved = {n: self._moved(shake, n, a) for n, a in read.items()}
+        if (name := rounding.scales_of(node)) and is_float(values[name].dtype):
             moved[name] = np.maximum(moved[name], _mirrored(values[name], moved[name]))
         first, _ = self._double(node, moved, names)
         shapes = [r.shape for r in results]
@@ -321,51 +371,20 @@ class Judge:
         again, _ = self._double(node, other, names)
         return again if again and [a.shape for a in again] == shapes else first
 
-    def _loosening(self, shake: Random, any_: rounding.Pick) -> evaluate.After:
-        """What has any number in place of the elements of which a text says nothing."""
-
-        def loosen(
-            node: onnx.NodeProto, values: Mapping[str, Array], results: list[Array]
-        ) -> list[Array]:
-            opsets = self.graph.opsets
-            results = [rounding.anyhow(shake, any_, node, opsets, values, r) for r in results]
-            return [
-                rounding.nowhere(node, values, rounding.signed(shake, node, r)) for r in results
-            ]
-
-        return loosen
-
-    def _moving(self, shake: Random, loosen: evaluate.After) -> evaluate.After:
-        """What also moves the operands and results of a body's nodes that round."""
-
-        def moved(
-            node: onnx.NodeProto, values: Mapping[str, Array], results: list[Array]
-        ) -> list[Array]:
-            floats = [r for r in results if is_float(r.dtype)]
-            # What only ONNX Runtime has is in f32 in any case.
-            rounds = bool(node.domain) or not all(map(_is_narrow, floats))
-            if node.op_type not in BODIES and rounds:
-                operands = {n: self._moved(shake, n, values[n]) for n in evaluate.reads(node) if n}
-                with contextlib.suppress(Refused):
-                    again = evaluate.in_f64(node, self.graph.opsets, {**values, **operands})
-                    if [a.shape for a in again] == [r.shape for r in results]:
-                        results = [self._rounded(shake, "", a) for a in again]
-            return loosen(node, values, results)
-
-        return moved
-
     def _loose_inside(
         self,
         node: onnx.NodeProto,
-        values: dict[str, Array],
+        values: Mapping[str, Array],
         results: list[Array],
         loosen: evaluate.After,
     ) -> list[Array]:
         """A body's results, those of them other that depend on what is rounded, or may be any."""
         opsets = self.graph.opsets
         try:
-            plain = evaluate.by_reference(node, opsets, values, double=True)
-            loose = evaluate.by_reference(node, opsets, values, double=True, inside=loosen)
+            plain, loose = (
+                evaluate.by_reference(node, opsets, values, double=True, inside=inside)
+                for inside in (lambda node, values, results: results, loosen)
+            )
         except Refused:
             return results
         triples = list(zip(results, plain, loose, strict=True))
@@ -401,7 +420,7 @@ class Judge:
         return True
 
     def _cut(
-        self, node: onnx.NodeProto, values: dict[str, Array], results: list[Array], sign: int
+        self, node: onnx.NodeProto, values: Mapping[str, Array], results: list[Array], sign: int
     ) -> list[Array]:
         """Integers that are cut from reals, moved by what f32 may round on the way to them.
 
@@ -432,14 +451,14 @@ class Judge:
         return [np.where(near, moved, results[0])]
 
     def _rounded_by_axis(
-        self, node: onnx.NodeProto, values: dict[str, Array], result: Array, sign: int
+        self, node: onnx.NodeProto, values: Mapping[str, Array], result: Array, sign: int
     ) -> Array:
         """The same, one axis after the other; as it is where that is not known."""
         whole = values[node.input[0]]
         info, found = np.iinfo(whole.dtype), whole.astype(np.float64)
         try:
-            for single, scale in rounding.single_axes(node, values):
-                feed = {"x": found, "scale": scale}
+            for single, number in rounding.single_axes(node, values):
+                feed = {"x": found, "n": number}
                 (real,) = evaluate.by_reference(single, self.graph.opsets, feed, double=True)
                 most = float(np.abs(found).max(initial=0))
                 reach = 4 * (4 + max(real.shape)) * rounding.EPS["float32"] * most
@@ -468,7 +487,7 @@ class Judge:
         return np.where(np.abs(array) < np.finfo(dtype).tiny, np.copysign(0.0, array), array)
 
     def _double(
-        self, node: onnx.NodeProto, values: dict[str, Array], names: list[str]
+        self, node: onnx.NodeProto, values: Mapping[str, Array], names: list[str]
     ) -> tuple[list[Array] | None, bool]:
         """A node in f64 by the reference; in f32 by ONNX Runtime where that goes astray.
 
@@ -494,7 +513,7 @@ class Judge:
     def _wide(array: Array) -> Array:
         return array.astype(np.float64) if is_float(array.dtype) else array
 
-    def _narrow(self, node: onnx.NodeProto, values: dict[str, Array]) -> dict[str, Array]:
+    def _narrow(self, node: onnx.NodeProto, values: Mapping[str, Array]) -> dict[str, Array]:
         """What a node reads, as the model has it."""
         narrow = {}
         for name in filter(None, evaluate.reads(node)):

@@ -236,7 +236,7 @@ def _random(shake: Random, info: np.iinfo, result: Array) -> Array:
 ANY = (_least, _largest, _random, _zero)
 
 
-def scales(node: onnx.NodeProto) -> str:
+def scales_of(node: onnx.NodeProto) -> str:
     """The operand of which the size of an image is a multiple."""
     place = {"Resize": 2, "Upsample": 1}.get(node.op_type, len(node.input))
     return node.input[place] if place < len(node.input) else ""
@@ -258,13 +258,17 @@ def rounds(node: onnx.NodeProto) -> bool:
 def single_axes(
     node: onnx.NodeProto, values: Mapping[str, Array]
 ) -> Iterator[tuple[onnx.NodeProto, Array]]:
-    """A Resize of ``x`` by ``scale`` for each axis that it scales, the last one first."""
+    """A Resize of ``x`` by ``n``, a scale or a size, for each of its axes, the last one first."""
     given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-    scales = values[node.input[2]] if len(node.input) > 2 and node.input[2] else None
-    if scales is None or given.get("coordinate_transformation_mode") == b"tf_crop_and_resize":
-        raise Refused("it is told sizes, or parts of the image")
-    axes = given.pop("axes", range(len(scales)))
+    if given.get("coordinate_transformation_mode") == b"tf_crop_and_resize":
+        raise Refused("it takes parts of the image", missing=True)
+    if given.get("keep_aspect_ratio_policy", b"stretch") != b"stretch":
+        raise Refused("an axis decides for another", missing=True)
+    places = [k for k in (2, 3) if node.input[k : k + 1] and node.input[k] != ""]
+    place, numbers = next((k, a) for k in places if (a := values[node.input[k]]).size)
+    axes = given.pop("axes", range(len(numbers)))
     rank = values[node.input[0]].ndim
-    for axis, scale in sorted(zip((a % rank for a in axes), scales, strict=True), reverse=True):
-        single = onnx.helper.make_node("Resize", ["x", "", "scale"], ["y"], axes=[axis], **given)
-        yield single, np.array([scale], np.float32)
+    names = ["x", *[""] * (place - 1), "n"]
+    for axis, number in sorted(zip((a % rank for a in axes), numbers, strict=True), reverse=True):
+        single = onnx.helper.make_node("Resize", names, ["y"], axes=[axis], **given)
+        yield single, np.array([number])

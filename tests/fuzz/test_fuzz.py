@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
@@ -181,6 +182,57 @@ def test_judge_leaves_open_what_a_transform_makes_of_infinities() -> None:
     assert not Judge(made, made.values).wrong({made.outputs[0]: other})
     other[1, 1] = np.inf
     assert Judge(made, made.values).wrong({made.outputs[0]: other})
+
+
+def resized(*operands: str, **attrs: object) -> onnx.NodeProto:
+    return helper.make_node("Resize", ["x", "", *operands], ["y"], mode="linear", **attrs)
+
+
+MOVED = {
+    "integers": resized("s"),
+    "antialiased": resized("s", antialias=1),
+    "AffineGrid": helper.make_node("AffineGrid", ["t", "d"], ["y"]),
+    "ReduceL1": helper.make_node("ReduceL1", ["i"], ["y"], keepdims=0),
+}
+
+
+@pytest.mark.parametrize("what", MOVED)
+def test_a_body_leaves_open_what_a_graph_does(what: str) -> None:
+    """The judge moves its nodes by the same rules."""
+    rng = np.random.default_rng(3)
+    given = {
+        "x": rng.integers(0, 256, (1, 1, 6, 9)).astype(np.uint8),
+        "s": np.array([1, 1, 0.7, 0.6], np.float32),
+        "t": rng.normal(size=(1, 2, 3)).astype(np.float32), "d": np.array([1, 1, 3, 7]),
+        "i": np.array([2**62, 2**62 + 1, 2**61]), "c": np.array(True),
+    }  # fmt: skip
+    node = MOVED[what]
+    branch = helper.make_graph([node], "b", [], [helper.make_empty_tensor_value_info("y")])
+    chosen = helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=branch)
+    found = []
+    for made in (node, chosen):
+        read = {n: given[n] for n in evaluate.reads(made) if n}
+        one = Graph([made], {"": 20}, read, {}, ["y"])
+        one.values = evaluate.run([made], one.opsets, read)
+        spread, loose = Judge(one, one.values).spreads["y"]
+        found.append((spread > 0) | loose)
+    assert (found[0] == found[1]).all()
+    assert found[0].any() == (what != "ReduceL1")
+
+
+def test_judge_rounds_antialiased_integers_by_sizes_too() -> None:
+    """Axis by axis, as it does by scales."""
+    x = np.random.default_rng(3).integers(0, 256, (1, 1, 6, 9)).astype(np.uint8)
+    found = []
+    for node, feed in (
+        (resized("s", antialias=1), {"s": np.array([1, 1, 0.5, 1 / 3], np.float32)}),
+        (resized("", "n", antialias=1, axes=[3, 2]), {"n": np.array([3, 3])}),
+    ):
+        made = Graph([node], {"": 20}, {"x": x, **feed}, {}, ["y"])
+        made.values = evaluate.run([node], made.opsets, made.inputs)
+        found.append(Judge(made, made.values).spreads["y"][1])
+    assert found[0].any()
+    assert (found[0] == found[1]).all()
 
 
 def test_judge_leaves_open_what_any_integer_makes_of_itself() -> None:
