@@ -27,6 +27,13 @@ SUMS = {
     "LayerNormalization", "MatMul", "Mean", "MeanVarianceNormalization", "ReduceMean", "ReduceSum",
     "SkipLayerNormalization",
 }  # fmt: skip
+#: What adds up terms in any order: that some order rounds nothing away does not say that all do.
+ADDS = SUMS | {
+    "AveragePool", "DeformConv", "Det", "GlobalAveragePool", "GlobalLpPool", "GridSample", "LRN",
+    "LpPool", "MatMulNBits", "ReduceL1", "ReduceL2", "ReduceSumSquare", "Resize",
+    "RMSNormalization", "RoiAlign", "SimplifiedLayerNormalization",
+    "SkipSimplifiedLayerNormalization", "Sum", "Upsample",
+}  # fmt: skip
 #: Trees: an operand decides for a leaf, and what is rounded are sums of these numbers.
 LEAVES = {
     "TreeEnsemble": "leaf_weights", "TreeEnsembleClassifier": "class_weights",

@@ -246,6 +246,17 @@ def test_judge_leaves_open_what_any_integer_makes_of_itself() -> None:
     assert not Judge(made, made.values).wrong({"y": np.array([1], np.int32)})
 
 
+@pytest.mark.parametrize(
+    ("terms", "is_exact"),
+    [([0.5262581, -3.5650554, 5.000445, -1.8628651], False), ([3, -7, 9], True)],
+)
+def test_judge_sees_that_terms_cancel(terms: list[float], is_exact: bool) -> None:
+    """A sum that no order rounds is exact; one that is right in f32 by luck is not."""
+    made = graph(("ReduceSum", ["x"]), x=np.array(terms, np.float32))
+    assert made.values["v0"] == made.inputs["x"].astype("f8").sum()
+    assert (Judge(made, made.values).spreads["v0"][0].max() == 0) == is_exact
+
+
 def test_judge_sees_shape_and_type() -> None:
     made = graph(("Relu", ["x"]), x=X)
     assert "shape" in Judge(made, made.values).wrong({"v0": X.reshape(2, 2)}).text

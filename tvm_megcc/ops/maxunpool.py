@@ -29,7 +29,9 @@ class MaxUnpool(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)
         data, indices = inputs[0], ctx.cast(inputs[1], shape)
-        pooled = _pooled(ctx, shape, attrs)
+        pooled, least = _pooled(ctx, shape, attrs)
+        for axis, size in enumerate(least, 2):
+            data = ctx.at_least(data, axis, size)
         wanted = inputs.need_ints(2, "its output shape", 0) if inputs.has(2) else pooled
         if len(wanted) != len(shape):
             raise ctx.ill_typed(f"an output shape of {len(wanted)} dims for {len(shape)}")
@@ -53,17 +55,17 @@ class MaxUnpool(OnnxOp):
         return result
 
 
-def _pooled(ctx: Context, shape: Sequence[Size], attrs: Attrs) -> list[Size]:
-    """The dims of the tensor that was pooled."""
+def _pooled(ctx: Context, shape: Sequence[Size], attrs: Attrs) -> tuple[list[Size], list[int]]:
+    """The dims of the tensor that was pooled; of the image at least, as those are not below 0."""
     kernel = attrs["kernel_shape"]
     rank = len(kernel)
     strides, pads = attrs.get("strides", [1] * rank), attrs.get("pads", [0] * 2 * rank)
     if rank != len(shape) - 2:
         raise ctx.ill_typed(f"a window of {rank} dims over {len(shape) - 2}")
-    sizes = [
-        (shape[2 + i] - 1) * strides[i] + kernel[i] - pads[i] - pads[rank + i] for i in range(rank)
-    ]
-    return [*shape[:2], *sizes]
+    single = [kernel[i] - pads[i] - pads[rank + i] for i in range(rank)]
+    sizes = [(shape[2 + i] - 1) * strides[i] + single[i] for i in range(rank)]
+    least = [max(0, 1 - single[i] // strides[i]) for i in range(rank)]
+    return [*shape[:2], *sizes], least
 
 
 def _kernel(ins: Sequence[Any], out: Any) -> tirx.Stmt:
