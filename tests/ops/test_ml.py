@@ -49,7 +49,8 @@ def test_features(tmp_path):
 
 @pytest.mark.parametrize(
     ("op", "attrs"),
-    [("Scaler", dict(offset=[1.0, 2.0], scale=[1.0])), ("Scaler", dict(offset=[1.0], scale=[1.0, 2])),
+    [("Scaler", dict(offset=[1.0, 2.0], scale=[1.0])),
+     ("Scaler", dict(offset=[1.0], scale=[1.0, 2.0])),
      ("Imputer", dict(imputed_value_floats=[1.0, 2.0]))],
 )  # fmt: skip
 @pytest.mark.parametrize("columns", [1, 3])
