@@ -110,6 +110,8 @@ MISREAD = {
     # A function of simpler ones.
     "NegativeLogLikelihoodLoss": ("NegativeLogLikelihoodLoss", [X, np.zeros((1, 4), np.int64)], {}),
     "OneHot": ("OneHot", [np.array([0]), np.array(2), np.array([1, 1e-9], "f4")], {}),
+    "OneHot of reals": ("OneHot", [np.array([1.9], "f4"), np.array(2), np.array([0, 1])], {}),
+    "OneHot of a real depth": ("OneHot", [np.array([0]), np.array(2.5), np.array([0, 1])], {}),
 }  # fmt: skip
 
 

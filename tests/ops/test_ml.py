@@ -3,11 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from onnx import numpy_helper
 
-from tests.ops.cases import rand
+from tests.ops.cases import node_model, rand
 from tests.ops.test_trees import trees
 from tests.ops.together import Case, Open, check_together, right_answer
+from tvm_megcc import importers
+from tvm_megcc.errors import UnsupportedError
 
 X = rand(6, 4)
 OPEN = Open(X, ["rows", 4])
@@ -42,6 +45,20 @@ def test_features(tmp_path):
     cases += [ml("OneHotEncoder", [data], cats_int64s=[0, 3, -1]) for data in (X, whole[0])]
     cases += [ml("FeatureVectorizer", [X, rand(6, 3)], inputdimensions=[3, 5])]
     check_together(cases, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("op", "attrs"),
+    [("Scaler", dict(offset=[1.0, 2.0], scale=[1.0])),
+     ("Scaler", dict(offset=[1.0], scale=[1.0, 2.0])),
+     ("Imputer", dict(imputed_value_floats=[1.0, 2.0]))],
+)  # fmt: skip
+@pytest.mark.parametrize("columns", [1, 3])
+def test_numbers_for_other_columns_are_refused(op, attrs, columns):
+    """Of one column they made two."""
+    model, _ = node_model(op, [rand(4, columns)], 17, domain="ai.onnx.ml", **attrs)
+    with pytest.raises(UnsupportedError, match=f"{op} 'node': dim 1 is {columns}, and 2 as its "):
+        importers.import_model(model)
 
 
 def test_labels(tmp_path):
@@ -142,6 +159,10 @@ def test_trees(tmp_path):
         cases += [ml("TreeEnsembleRegressor", [OPEN], 3, **attrs)]
     binary = trees("class", "ids", 1) | dict(classlabels_int64s=[5, 7])
     binary["class_weights"] = [abs(w) / 4 for w in binary["class_weights"]]
+    cases += [ml("TreeEnsembleClassifier", [OPEN], 3, 2, post_transform=post, **binary)
+              for post in POSTS]  # fmt: skip
+    # Weights for the second class only: the first one has none, as ONNX's text has it.
+    binary["class_ids"] = [1] * len(binary["class_ids"])
     cases += [ml("TreeEnsembleClassifier", [OPEN], 3, 2, post_transform=post, **binary)
               for post in POSTS]  # fmt: skip
     double = trees("class", "ids", 3) | dict(classlabels_int64s=[0, 5, 7])

@@ -74,7 +74,8 @@ def test_a_leaf_that_no_node_leads_to():
     [({"nodes_truenodeids": [0, 0, 0, 0], "nodes_modes": ["BRANCH_LEQ"] + ["BRANCH_LT"] * 3},
       "leads back to itself"),
      ({"nodes_featureids": [-1, 0, 0, 0]}, "feature -1 of 4"),
-     ({"nodes_featureids": [4, 0, 0, 0]}, "feature 4 of 4")],
+     ({"nodes_featureids": [4, 0, 0, 0]}, "feature 4 of 4"),
+     ({"target_ids": [0, -1, 0]}, "weights for -1 of 1 targets")],
 )  # fmt: skip
 def test_trees_that_are_none(changed, fact):
     proto, _ = node_model(

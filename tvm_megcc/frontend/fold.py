@@ -138,6 +138,12 @@ def _has_nan(given: Mapping[str, Any], operands: Sequence[Array | None], v: int)
     return any(a is not None and a.dtype.kind in "fV" and bool((a != a).any()) for a in operands)
 
 
+def _has_real_numbers(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
+    """Of real indices and depths it makes no integers; and it adds `on - off` to `off`, which is
+    `on` only without rounding and infinities."""
+    return any(a is not None and a.dtype.kind in "fV" for a in operands)
+
+
 def _is_endless(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
     """NumPy has a first element also where the step is infinite."""
     return any(a is not None and a.dtype.kind == "f" and not np.isfinite(a).all() for a in operands)
@@ -221,8 +227,7 @@ _MISREAD: dict[str, _Rule] = {
     "Shape": _is_cut,
     # It rounds to f32.
     "Erf": lambda given, operands, v: operands[0] is not None and operands[0].dtype.itemsize == 8,
-    # It adds `on - off` to `off`, which is `on` only without rounding and infinities.
-    "OneHot": _is_kind(2, "fV"),
+    "OneHot": _has_real_numbers,
     # It makes 32-bit integers of quotients before it saturates.
     "QuantizeLinear": lambda given, operands, v: not _fits_int32(operands[0], operands[1]),
     "Range": _is_endless,

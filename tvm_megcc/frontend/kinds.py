@@ -15,6 +15,11 @@ from .inference import inferred
 from .values import tensor_type
 
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16)
+#: Operators whose results 1 and 2, a mean and an inverse deviation, are f32.
+_WITH_STATISTICS = {
+    ("com.microsoft", "SkipLayerNormalization"),
+    ("com.microsoft", "SkipSimplifiedLayerNormalization"),
+}
 
 
 def declared(model: onnx.ModelProto) -> Iterator[tuple[str, int]]:
@@ -37,18 +42,19 @@ def _guessed(
 ) -> Iterator[tuple[str, int]]:
     """Types of the values that onnx's inference does not reach: it has no com.microsoft.
 
-    Such an operator computes in the type of the first float that it is given; one of ai.onnx.ml,
-    where inference is silent, in f32.
+    Such an operator computes in the type of the first float that it is given, but for its
+    statistics; one of ai.onnx.ml, where inference is silent, in f32.
     """
     for graph in graphs(model.graph):
         for node in graph.node:
             given = [kinds[name] for name in node.input if kinds.get(name) in FLOATS]
             if node.domain == "ai.onnx.ml":
                 given = [TensorProto.FLOAT]
-            for name in node.output if given else ():
+            for k, name in enumerate(node.output if given else ()):
                 if name not in known:
-                    kinds[name] = given[0]
-                    yield name, given[0]
+                    full = (node.domain, node.op_type) in _WITH_STATISTICS and k in (1, 2)
+                    kinds[name] = TensorProto.FLOAT if full else given[0]
+                    yield name, kinds[name]
 
 
 def _declared(graph: onnx.GraphProto) -> Iterator[tuple[str, int]]:

@@ -93,6 +93,9 @@ def scores(
     wrong = [f for f in trees.features if not 0 <= f < ctx.static([columns])[0]]
     if wrong:
         raise ctx.ill_typed(f"has feature {max(wrong)} of {columns}")
+    targets = {target for votes in trees.votes for target, _ in votes}
+    if stray := targets - set(range(outputs)):
+        raise ctx.ill_typed(f"has weights for {min(stray)} of {outputs} targets")
     if aggregate not in _NOTHING:
         raise ctx.unsupported(f"aggregate_function '{aggregate}'", f"use {', '.join(_NOTHING)}")
     depth = trees.depth()

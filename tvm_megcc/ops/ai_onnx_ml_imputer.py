@@ -8,6 +8,7 @@ import numpy as np
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._columns import for_columns
 
 
 class Imputer(OnnxOp):
@@ -22,9 +23,10 @@ class Imputer(OnnxOp):
         values = attrs.get(f"imputed_value_{kind}")
         if not values:
             raise ctx.unsupported(f"has no imputed_value_{kind}", "give it what to put there")
+        x = for_columns(ctx, inputs[0], values, f"its imputed_value_{kind}")
         replaced = attrs.get(f"replaced_value_{one}", 0)
         if isnan(replaced):
-            found = relax.op.isnan(inputs[0])
+            found = relax.op.isnan(x)
         else:
-            found = relax.op.equal(inputs[0], ctx.const(replaced, dtype))
-        return relax.op.where(ctx.emit(found), ctx.const(np.array(values), dtype), inputs[0])
+            found = relax.op.equal(x, ctx.const(replaced, dtype))
+        return relax.op.where(ctx.emit(found), ctx.const(np.array(values), dtype), x)

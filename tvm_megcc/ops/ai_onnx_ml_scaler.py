@@ -6,6 +6,7 @@ import numpy as np
 from tvm import relax
 
 from . import Attrs, Context, Inputs, OnnxOp, Result
+from ._columns import for_columns
 
 
 class Scaler(OnnxOp):
@@ -19,5 +20,6 @@ class Scaler(OnnxOp):
         x = inputs[0] if inputs.dtype(0) == dtype else ctx.as_f32(inputs[0])
         for function, name in ((relax.op.subtract, "offset"), (relax.op.multiply, "scale")):
             if attrs.get(name):
+                x = for_columns(ctx, x, attrs[name], f"its {name}")
                 x = ctx.emit(function(x, ctx.const(np.array(attrs[name]), dtype)))
         return ctx.as_f32(x)

@@ -38,22 +38,27 @@ class TreeEnsembleClassifier(OnnxOp):
     def _binary(
         ctx: Context, data: relax.Expr, attrs: Attrs, post: str, base: Sequence[float]
     ) -> tuple[relax.Expr, relax.Expr]:
-        """One column of weights for two classes: the second column is derived.
+        """One column of weights for two classes: if it is the first one's, the other is derived.
 
         Weights that are all positive are taken for probabilities.
         """
-        if post == "PROBIT" or len(base) > 1:
-            fact = f"one column of weights with post_transform '{post}' and base values {base}"
-            raise ctx.unsupported(fact, "use NONE or LOGISTIC, and one base value")
-        one = {**attrs, "class_ids": [0] * len(attrs["class_ids"])}
+        named, one = attrs["class_ids"][0], {**attrs, "class_ids": [0] * len(attrs["class_ids"])}
+        if named not in (0, 1):
+            raise ctx.ill_typed(f"has weights for class {named} of 2")
+        if post == "PROBIT" or (any(base) if named else len(base) > 1):
+            fact = f"weights for class {named} only, '{post}' and base values {base}"
+            raise ctx.unsupported(fact, "give it weights for both classes")
         total = scores(ctx, data, forest(ctx, one, "class", "class_ids"), 1, base)
         probable = min(reals(attrs, "class_weights")) >= 0
         limit = ctx.const(0.5 if probable else 0.0, expr_dtype(total))
         positive = ctx.emit(relax.op.astype(relax.op.greater(total, limit), "int64"))
         label = ctx.emit(relax.op.squeeze(positive, [1]))
-        both = [relax.op.negative(total), total]
+        if named:
+            both = relax.op.concat([relax.op.zeros_like(total), total], 1)
+            return label, transformed(ctx, ctx.emit(both), post)
+        columns = [relax.op.negative(total), total]
         if post == "LOGISTIC":
-            both = [relax.op.sigmoid(part) for part in both]
+            columns = [relax.op.sigmoid(part) for part in columns]
         elif probable:
-            both[0] = relax.op.subtract(ctx.const(1, expr_dtype(total)), total)
-        return label, ctx.emit(relax.op.concat([ctx.emit(part) for part in both], 1))
+            columns[0] = relax.op.subtract(ctx.const(1, expr_dtype(total)), total)
+        return label, ctx.emit(relax.op.concat([ctx.emit(part) for part in columns], 1))
