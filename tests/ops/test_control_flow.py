@@ -261,6 +261,42 @@ def test_while_loop_with_a_counter_gives_rows(tmp_path: Path, form: str, limit: 
     ))  # fmt: skip
 
 
+#: The least and the largest integer of a counter.
+ENDS = (-(1 << 63), (1 << 63) - 1)
+
+
+@pytest.mark.parametrize("known", [None, *ENDS])
+def test_while_loop_with_a_limit_at_the_ends_of_its_type(tmp_path: Path, known: int | None) -> None:
+    """So ``while True`` is written; another condition ends it."""
+    loops, weights, outputs = [], [const("four", 4), const("yes", True, np.bool_)], []
+    for first in (0, -3, ENDS[0], ENDS[1] - 30):
+        for step in (1, 3):
+            for op, compared in (("Less", "after"), ("LessOrEqual", "before")):
+                name = f"n{len(loops)}"
+                nodes = [
+                    helper.make_node("Add", ["before", f"{name}_step"], ["after"]),
+                    helper.make_node(op, [compared, "limit"], ["below"]),
+                    helper.make_node("Less", ["i", "four"], ["goes_on"]),
+                    helper.make_node("And", ["below", "goes_on"], ["c1"]),
+                ]
+                body = graph(
+                    "body", nodes, [("i", T.INT64, []), ("c", T.BOOL, []), ("before", T.INT64, [])],
+                    [("c1", T.BOOL), ("after", T.INT64)],
+                )  # fmt: skip
+                given = ["", "yes", f"{name}_first"]
+                loops.append(helper.make_node("Loop", given, [name], body=body))
+                weights += [const(f"{name}_first", first), const(f"{name}_step", step)]
+                outputs.append((name, T.INT64))
+    limits = [*ENDS, ENDS[0] + 2, ENDS[1] - 1, 0, 5]
+    if known is not None:
+        weights.append(const("limit", known))
+        limits = [0]
+    inputs = [("x", T.INT64, [])] if known is not None else [("limit", T.INT64, [])]
+    proto = model(loops, inputs, outputs, weights)
+    for found, want in answers(proto, tmp_path, ({inputs[0][0]: np.array(m)} for m in limits)):
+        np.testing.assert_array_equal(found, want)
+
+
 def test_last_row_of_a_while_loop(tmp_path: Path) -> None:
     """A part of the rows' memory, at an offset that only the run shows."""
     nodes = [
