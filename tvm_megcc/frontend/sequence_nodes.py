@@ -251,10 +251,12 @@ def convert(
 def _joined_rows(
     importer: Importer, node: onnx.NodeProto, value: Rows, axis: int, new: bool
 ) -> Value:
-    """As `joined`, for elements that are rows of a tensor."""
+    """As `joined`, for elements that are rows of a tensor; the run ends where there is none."""
     ctx = importer.context(node)
     whole = value.rows
-    if value.first:
+    if not value.first:
+        whole = ctx.at_least(importer.expr(whole), 0, 1)
+    elif new:
         first = joined(importer, node, value.first, 0, True)
         concat = helper.make_node("Concat", ["a", "b"], ["whole"], axis=0)
         whole = _run(importer, node, [concat], [first, whole], ["whole"])[0]
@@ -269,7 +271,10 @@ def _joined_rows(
         return moved
     shape = list(_shape(ctx, moved))
     shape[axis : axis + 2] = [shape[axis] * shape[axis + 1]]
-    return ctx.reshape(importer.expr(moved), shape)
+    together = ctx.reshape(importer.expr(moved), shape)
+    if not value.first:
+        return together
+    return joined(importer, node, [*value.first, together], axis, False)
 
 
 def _items(node: onnx.NodeProto, value: Value | None) -> tuple[Value, ...]:
