@@ -153,6 +153,27 @@ def test_loop_of_a_count_that_is_computed(tmp_path: Path, n: int | str) -> None:
     check_close(proto, tmp_path, *({"h0": floats(2, 3), "m": np.array(k)} for k in (3, 0, 1, 7, 2)))
 
 
+def test_rows_whose_dims_follow_from_open_ones(tmp_path: Path) -> None:
+    """No dim of a state says what they are: ``2 * n``, ``min(n, 1)``."""
+    nodes = [
+        helper.make_node("Tanh", ["h"], ["h1"]),
+        helper.make_node("Concat", ["h1", "h"], ["both"], axis=0),
+        helper.make_node("Slice", ["h1", "zero", "one", "zero"], ["first"]),
+        helper.make_node("Identity", ["c"], ["c1"]),
+    ]
+    body = graph(
+        "body", nodes, [("i", T.INT64, []), ("c", T.BOOL, []), ("h", T.FLOAT, ["n", 3])],
+        [("c1", T.BOOL), ("h1", T.FLOAT), ("both", T.FLOAT), ("first", T.FLOAT)],
+    )  # fmt: skip
+    proto = loop_model(
+        body, [("h0", T.FLOAT, ["n", 3]), ("m", T.INT64, [])],
+        [("h", T.FLOAT), ("ys", T.FLOAT), ("zs", T.FLOAT)],
+        weights=[const("zero", [0]), const("one", [1])],
+    )  # fmt: skip
+    check_close(proto, tmp_path, *({"h0": floats(n, 3), "m": np.array(m)}
+                             for n, m in ((2, 3), (1, 0), (4, 1))))  # fmt: skip
+
+
 def test_loop_that_ends_by_its_condition(tmp_path: Path) -> None:
     """Doubles until the sum passes a limit; the rows are as many as there were iterations."""
     nodes = [
