@@ -217,6 +217,18 @@ def test_ports_have_names_of_elements() -> None:
     assert [port.name for port in imported.outputs] == ["t[0]", "t[1]", "t[2]", "y"]
 
 
+@pytest.mark.parametrize("wrong", ["SequenceAt (s, zero)", "ConcatFromSequence <axis = 0> (s)"])
+def test_a_branch_that_needs_elements_where_there_are_none(tmp_path: Path, wrong: str) -> None:
+    text = f"""s = SequenceEmpty () zero = Constant <value_int = 0> () y = If (c) <
+        then_branch = yes () => (float[2, 3] a) {{ a = Neg (x) }},
+        else_branch = no () => (float[2, 3] b) {{ b = {wrong} }}>"""
+    with pytest.warns(UserWarning, match="takes its else branch ends with an error"):
+        run = runner(model(text, "float[2, 3] x, bool c", "float[2, 3] y"), tmp_path)
+    np.testing.assert_array_equal(run({"x": X, "c": np.array(True)})["y"], -X)
+    with pytest.raises(ToolError, match="out of range"):
+        run({"x": X, "c": np.array(False)})
+
+
 @pytest.mark.parametrize(
     ("proto", "words"),
     [
