@@ -145,8 +145,7 @@ def test_sequences_that_keep_their_length_in_loops() -> None:
 
 
 #: Whose iterations only the run counts: what is appended, and how the elements are joined.
-ROWS = parser.parse_model(
-    """<ir_version: 10, opset_import: ["" : 17]>
+ROWS = """<ir_version: 10, opset_import: ["" : 17]>
     agraph (float[2, 3] x, int64 n)
         => (float[A, 3] y, float[2, B, 3] z, int64 length, float[2, 3] w) {
         yes = Constant <value = bool {1}> ()
@@ -161,11 +160,10 @@ ROWS = parser.parse_model(
         z = ConcatFromSequence <axis = 1, new_axis = 1> (t)
         length = SequenceLength (t)
     }"""
-)
 
 
 def test_sequences_that_grow_as_long_as_the_run_says() -> None:
-    imported = from_onnx(ROWS)
+    imported = from_onnx(parser.parse_model(ROWS))
     for count in (0, 1, 3):
         elements = [X * 2**k for k in range(count + 1)]
         y, z, length, w = run(imported, {"x": X, "n": np.array(count)})
@@ -173,6 +171,26 @@ def test_sequences_that_grow_as_long_as_the_run_says() -> None:
         np.testing.assert_array_equal(z, np.stack(elements, 1))
         np.testing.assert_array_equal(w, elements[-1])
         assert length == count + 1
+
+
+def test_rows_beside_a_first_tensor_of_other_dims() -> None:
+    text = ROWS.replace("SequenceConstruct (x)", "SequenceConstruct (first)")
+    text = text.replace("float[2, 3] x,", "float[1, 3] first, float[2, 3] x,")
+    cut = text.index("z = ConcatFromSequence")
+    text = text[:cut] + text[text.index("length =") :]
+    imported = from_onnx(parser.parse_model(text.replace("float[2, B, 3] z, ", "")))
+    for count in (0, 2):
+        y, *_ = run(imported, {"first": X[:1], "x": X, "n": np.array(count)})
+        np.testing.assert_array_equal(y, np.concatenate([X[:1], X * 2, X * 4][: count + 1]))
+
+
+def test_nothing_to_join() -> None:
+    text = ROWS.replace("SequenceConstruct (x)", "SequenceEmpty ()")
+    prepared = backend.prepare(parser.parse_model(text))
+    y, *_ = prepared.run([X, np.array(1)])
+    np.testing.assert_array_equal(y, X * 2)
+    with pytest.raises(MegccError, match="out of range"):
+        prepared.run([X, np.array(0)])
 
 
 PORTS = parser.parse_model(
@@ -197,6 +215,18 @@ def test_ports_have_names_of_elements() -> None:
     imported = from_onnx(PORTS, {"s[0]": None, "s[1]": None})
     assert [port.name for port in imported.inputs] == ["s[0]", "s[1]", "x"]
     assert [port.name for port in imported.outputs] == ["t[0]", "t[1]", "t[2]", "y"]
+
+
+@pytest.mark.parametrize("wrong", ["SequenceAt (s, zero)", "ConcatFromSequence <axis = 0> (s)"])
+def test_a_branch_that_needs_elements_where_there_are_none(tmp_path: Path, wrong: str) -> None:
+    text = f"""s = SequenceEmpty () zero = Constant <value_int = 0> () y = If (c) <
+        then_branch = yes () => (float[2, 3] a) {{ a = Neg (x) }},
+        else_branch = no () => (float[2, 3] b) {{ b = {wrong} }}>"""
+    with pytest.warns(UserWarning, match="takes its else branch ends with an error"):
+        run = runner(model(text, "float[2, 3] x, bool c", "float[2, 3] y"), tmp_path)
+    np.testing.assert_array_equal(run({"x": X, "c": np.array(True)})["y"], -X)
+    with pytest.raises(ToolError, match="out of range"):
+        run({"x": X, "c": np.array(False)})
 
 
 @pytest.mark.parametrize(

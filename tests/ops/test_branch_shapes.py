@@ -36,8 +36,8 @@ def answer(x: np.ndarray, rate: int) -> np.ndarray:
     return x @ (wide if rate == 4 else narrow)
 
 
-def built(folder: Path, **options: Any) -> Any:
-    model: onnx.ModelProto = parser.parse_model(TEXT)
+def built(folder: Path, text: str = TEXT, **options: Any) -> Any:
+    model: onnx.ModelProto = parser.parse_model(text)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         driver.compile_model(model, folder / "pkg", archs=("host",), **options)
@@ -72,3 +72,25 @@ def test_open_size(tmp_path: Path) -> None:
 def test_listed_sizes(tmp_path: Path) -> None:
     listed = DynamicOptions(listed=({"x": (1, 3)}, {"x": (1, 4)}))
     check(built(tmp_path, dynamic=listed), (3, 4))
+
+
+#: What squeezes a dim where another one is 1.
+SQUEEZES = """
+    <ir_version: 9, opset_import: ["" : 17]> agraph (float[n, k] x) => (y)
+    <int64 one = {1}, int64[1] axis = {0}> {
+        dims = Shape (x)
+        last = Gather (dims, one)
+        which = Equal (last, one)
+        r = If (which) <
+            then_branch = yes () => (a) { a = Squeeze (x, axis) },
+            else_branch = no () => (b) { b = Identity (x) }
+        >
+        y = Relu (r)
+    }"""
+
+
+def test_squeeze_by_the_size_of_another_dim(tmp_path: Path) -> None:
+    run = built(tmp_path, SQUEEZES)
+    np.testing.assert_array_equal(run({"x": np.ones((1, 1), "f4")})["y"], [1])
+    with pytest.raises(ToolError, match="out of range"):
+        run({"x": np.ones((1, 3), "f4")})

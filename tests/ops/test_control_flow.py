@@ -153,6 +153,27 @@ def test_loop_of_a_count_that_is_computed(tmp_path: Path, n: int | str) -> None:
     check_close(proto, tmp_path, *({"h0": floats(2, 3), "m": np.array(k)} for k in (3, 0, 1, 7, 2)))
 
 
+def test_rows_whose_dims_follow_from_open_ones(tmp_path: Path) -> None:
+    """No dim of a state says what they are: ``2 * n``, ``min(n, 1)``."""
+    nodes = [
+        helper.make_node("Tanh", ["h"], ["h1"]),
+        helper.make_node("Concat", ["h1", "h"], ["both"], axis=0),
+        helper.make_node("Slice", ["h1", "zero", "one", "zero"], ["first"]),
+        helper.make_node("Identity", ["c"], ["c1"]),
+    ]
+    body = graph(
+        "body", nodes, [("i", T.INT64, []), ("c", T.BOOL, []), ("h", T.FLOAT, ["n", 3])],
+        [("c1", T.BOOL), ("h1", T.FLOAT), ("both", T.FLOAT), ("first", T.FLOAT)],
+    )  # fmt: skip
+    proto = loop_model(
+        body, [("h0", T.FLOAT, ["n", 3]), ("m", T.INT64, [])],
+        [("h", T.FLOAT), ("ys", T.FLOAT), ("zs", T.FLOAT)],
+        weights=[const("zero", [0]), const("one", [1])],
+    )  # fmt: skip
+    check_close(proto, tmp_path, *({"h0": floats(n, 3), "m": np.array(m)}
+                             for n, m in ((2, 3), (1, 0), (4, 1))))  # fmt: skip
+
+
 def test_loop_that_ends_by_its_condition(tmp_path: Path) -> None:
     """Doubles until the sum passes a limit; the rows are as many as there were iterations."""
     nodes = [
@@ -259,6 +280,42 @@ def test_while_loop_with_a_counter_gives_rows(tmp_path: Path, form: str, limit: 
         {"x": floats(n), "m": np.array(n, np.int32), "go": flag(go), "most": np.array(most, F32)}
         for n, go, most in ((8, True, 9), (7, True, 2), (1, True, 9), (5, False, 9), (0, True, 9))
     ))  # fmt: skip
+
+
+#: The least and the largest integer of a counter.
+ENDS = (-(1 << 63), (1 << 63) - 1)
+
+
+@pytest.mark.parametrize("known", [None, *ENDS])
+def test_while_loop_with_a_limit_at_the_ends_of_its_type(tmp_path: Path, known: int | None) -> None:
+    """So ``while True`` is written; another condition ends it."""
+    loops, weights, outputs = [], [const("four", 4), const("yes", True, np.bool_)], []
+    for first in (0, -3, ENDS[0], ENDS[1] - 30):
+        for step in (1, 3):
+            for op, compared in (("Less", "after"), ("LessOrEqual", "before")):
+                name = f"n{len(loops)}"
+                nodes = [
+                    helper.make_node("Add", ["before", f"{name}_step"], ["after"]),
+                    helper.make_node(op, [compared, "limit"], ["below"]),
+                    helper.make_node("Less", ["i", "four"], ["goes_on"]),
+                    helper.make_node("And", ["below", "goes_on"], ["c1"]),
+                ]
+                body = graph(
+                    "body", nodes, [("i", T.INT64, []), ("c", T.BOOL, []), ("before", T.INT64, [])],
+                    [("c1", T.BOOL), ("after", T.INT64)],
+                )  # fmt: skip
+                given = ["", "yes", f"{name}_first"]
+                loops.append(helper.make_node("Loop", given, [name], body=body))
+                weights += [const(f"{name}_first", first), const(f"{name}_step", step)]
+                outputs.append((name, T.INT64))
+    limits = [*ENDS, ENDS[0] + 2, ENDS[1] - 1, 0, 5]
+    if known is not None:
+        weights.append(const("limit", known))
+        limits = [0]
+    inputs = [("x", T.INT64, [])] if known is not None else [("limit", T.INT64, [])]
+    proto = model(loops, inputs, outputs, weights)
+    for found, want in answers(proto, tmp_path, ({inputs[0][0]: np.array(m)} for m in limits)):
+        np.testing.assert_array_equal(found, want)
 
 
 def test_last_row_of_a_while_loop(tmp_path: Path) -> None:

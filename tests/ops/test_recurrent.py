@@ -131,6 +131,17 @@ def test_weights_of_other_dims_are_refused(op, wrong):
         from_onnx(model)
 
 
+@pytest.mark.parametrize(("direction", "count"), [("forward", 2), ("bidirectional", 3)])
+def test_too_few_activations_are_refused(direction, count):
+    given = operands("LSTM", 1 + (direction == "bidirectional"))
+    attrs = dict(hidden_size=HIDDEN, direction=direction, activations=["Tanh"] * count)
+    model, _ = node_model("LSTM", given, 14, **attrs)
+    with pytest.raises(
+        (InputError, UnsupportedError), match=f"has {count} activations and 3 for each direction"
+    ):
+        from_onnx(model)
+
+
 def test_many_steps_are_a_loop():
     data = np.zeros((3000, 1, 1), np.float32)
     weights = [Weight(np.zeros((1, 1, 1), np.float32)) for _ in range(2)]

@@ -163,6 +163,29 @@ def test_a_bias_stays_with_its_convolution() -> None:
     assert operators(after) == ["relax.nn.conv2d", "relax.add", "relax.nn.conv2d"]
 
 
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+@pytest.mark.parametrize("weight", [1e-25, 1e-35])
+def test_a_channel_whose_weights_would_be_subnormal(weight: float, shift: float) -> None:
+    """Beside a normal one: its scale stays, but where what is added later hides that."""
+
+    def body(x: relax.Var) -> relax.Expr:
+        row = np.array([weight, 1], np.float32)
+        y = relax.op.nn.conv2d(x, relax.const(np.tile(row.reshape(2, 1, 1, 1), (1, 3, 1, 1))))
+        scale = relax.const(np.array([1e-15, 1], np.float32))
+        zero, one = (relax.const(np.full(2, v, np.float32)) for v in (shift, 1))
+        mean = relax.const(np.zeros(2, np.float32))
+        bn = relax.op.nn.batch_norm(y, scale, zero, mean, one, axis=1, epsilon=0.0, training=False)
+        return relax.TupleGetItem(bn, 0)
+
+    before = build(body, (1, 3, 2, 2))
+    after = _fold(before)
+    assert ("relax.multiply" in operators(after)) == (shift == 0)
+    x = np.full((1, 3, 2, 2), 1e12, np.float32)
+    (found,) = run(after, x)
+    want = np.float32(1e12) * 3 * np.float32(weight) * np.float64(np.float32(1e-15)) + shift
+    np.testing.assert_allclose(found[0, 0], want, rtol=1e-5)
+
+
 def test_integers_wrap_in_weights_as_in_products() -> None:
     weights = RNG.integers(0, 255, (4, 5)).astype("int32")
     factor, bias = np.int32(-1226100112), np.full(5, 2**30, "int32")

@@ -18,6 +18,7 @@ from onnx import helper
 from ..dims import is_static
 from ..errors import InputError, UnsupportedError
 from ..ops import Context
+from ..ops._context import IllTypedError
 from ..ops._shapes import normal_axis
 from .functions import Body
 from .sequences import ABSENT, Absent, Rows, TensorList, Value, refuse
@@ -154,7 +155,7 @@ def _refuse_many(ctx: Context, count: int) -> None:
 
 def _refuse_none(node: onnx.NodeProto, items: Sequence[Value]) -> None:
     if not items:
-        raise InputError(
+        raise IllTypedError(
             f"{label(node)}: takes an element of a sequence without elements; give it some"
         )
 
@@ -165,7 +166,7 @@ def _concat(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Va
         return _joined_rows(importer, node, values[0], attrs["axis"], attrs.get("new_axis", 0))
     items = _items(node, values[0])
     if not items:
-        raise InputError(f"{label(node)}: joins a sequence without elements; give it some")
+        raise IllTypedError(f"{label(node)}: joins a sequence without elements; give it some")
     new = bool(attrs.get("new_axis", 0))
     return joined(importer, node, items, attrs["axis"], new)
 
@@ -180,7 +181,7 @@ def _has_element(importer: Importer, node: onnx.NodeProto, values: list[Value]) 
 
 def _get_element(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Value:
     if isinstance(values[0], Absent):
-        raise InputError(
+        raise IllTypedError(
             f"{label(node)}: takes the element of an optional that has none; give it one"
         )
     return values[0]
@@ -251,10 +252,12 @@ def convert(
 def _joined_rows(
     importer: Importer, node: onnx.NodeProto, value: Rows, axis: int, new: bool
 ) -> Value:
-    """As `joined`, for elements that are rows of a tensor."""
+    """As `joined`, for elements that are rows of a tensor; the run ends where there is none."""
     ctx = importer.context(node)
     whole = value.rows
-    if value.first:
+    if not value.first:
+        whole = ctx.at_least(importer.expr(whole), 0, 1)
+    elif new:
         first = joined(importer, node, value.first, 0, True)
         concat = helper.make_node("Concat", ["a", "b"], ["whole"], axis=0)
         whole = _run(importer, node, [concat], [first, whole], ["whole"])[0]
@@ -269,7 +272,10 @@ def _joined_rows(
         return moved
     shape = list(_shape(ctx, moved))
     shape[axis : axis + 2] = [shape[axis] * shape[axis + 1]]
-    return ctx.reshape(importer.expr(moved), shape)
+    together = ctx.reshape(importer.expr(moved), shape)
+    if not value.first:
+        return together
+    return joined(importer, node, [*value.first, together], axis, False)
 
 
 def _items(node: onnx.NodeProto, value: Value | None) -> tuple[Value, ...]:
@@ -294,7 +300,7 @@ def _known_place(node: onnx.NodeProto, value: Value, count: int, end: int = 0) -
     _refuse_several(node, value.shape)
     place = int(value.reshape(-1)[0])
     if not -count <= place < count + end:
-        raise InputError(
+        raise IllTypedError(
             f"{label(node)}: position {place} in a sequence of {count}; give one that it has"
         )
     return place + count if place < 0 else place

@@ -202,6 +202,8 @@ class Recurrent(OnnxOp):
     def _activations(self, ctx: Context, attrs: Attrs, d: int) -> tuple[Activation, ...]:
         count = len(self.default_activations)
         names = attrs.get("activations", list(self.default_activations) * (d + 1))
+        if len(names) < count * (d + 1):
+            raise ctx.ill_typed(f"has {len(names)} activations and {count} for each direction")
         alphas, betas = (
             iter(attrs.get("activation_alpha", [])),
             iter(attrs.get("activation_beta", [])),

@@ -85,8 +85,9 @@ class _Folder(PyExprMutator):
         shape = [1] * rank
         shape[int(attrs.axis)] = -1
         dtype = str(item.ty.dtype)
-        x = self._scaled(call.args[0], scale.reshape(shape).astype(dtype))
-        return self._shifted(x, shift.reshape(shape).astype(dtype))
+        shift = shift.reshape(shape).astype(dtype)
+        x = self._scaled(call.args[0], scale.reshape(shape).astype(dtype), shift)
+        return self._shifted(x, shift)
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
@@ -124,10 +125,13 @@ class _Folder(PyExprMutator):
         )
         inputs = (groups, 1, weights.shape[1], 1, 1)
         dtype = weights.dtype
-        scaled = _held((rows * scale.reshape(inputs)).reshape(weights.shape), dtype)
+        product = (rows * scale.reshape(inputs)).reshape(weights.shape)
+        scaled = None if _loses(weights, product, 0) else _held(product, dtype)
         added = _held((rows * shift.reshape(inputs)).sum((2, 3, 4)).reshape(1, -1, 1, 1), dtype)
         kept = _held((shift / scale).reshape(1, -1, 1, 1), dtype)
         if scaled is None or added is None or kept is None:
+            return call
+        if padded and _loses(shift.astype(dtype), shift / scale, 0):
             return call
         if padded and shift.any():
             x = self._emit(relax.op.add(x, make_constant(kept)))
@@ -170,7 +174,10 @@ class _Folder(PyExprMutator):
         self.uses[var] = 1
         return var
 
-    def _scaled(self, x: relax.Expr, factor: np.ndarray) -> relax.Expr:
+    def _scaled(
+        self, x: relax.Expr, factor: np.ndarray, later: np.ndarray | None = None
+    ) -> relax.Expr:
+        """``x * factor``, to which `later` is added then."""
         if not _is_real(factor):
             return relax.op.multiply(x, make_constant(factor))
         inner = self._sole(x)
@@ -178,15 +185,19 @@ class _Folder(PyExprMutator):
         if inner is not None and shift is not None:
             value = inner.args[0]
             source = self._sole(value)
-            weighted = (
-                _scaled_weights(source, self._shape(source), factor) if source is not None else None
-            )
             moved = _held(shift.astype(np.float64) * factor, shift.dtype)
+            after = moved if moved is None or later is None else moved + later
+            weighted = self._weighted(source, factor, after)
             same = self._shape(value) == self._shape(inner)
             if weighted is not None and moved is not None and same:
                 return self._shifted(self._emit(weighted), moved)
-        weighted = _scaled_weights(inner, self._shape(inner), factor) if inner is not None else None
+        weighted = self._weighted(inner, factor, later)
         return weighted if weighted is not None else relax.op.multiply(x, make_constant(factor))
+
+    def _weighted(
+        self, call: relax.Call | None, factor: np.ndarray, later: np.ndarray | None
+    ) -> relax.Call | None:
+        return None if call is None else _scaled_weights(call, self._shape(call), factor, later)
 
     def _shifted(self, x: relax.Expr, shift: np.ndarray) -> relax.Expr:
         x = x if isinstance(x, relax.Var) else self._emit(x)
@@ -234,10 +245,33 @@ def _held(array: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
     What is lost of small ones has to be less than the rounding of the largest.
     """
     held = array.astype(dtype)
-    least = 2.0**-14 if dtype == np.float16 else 2.0**-126  # what is not subnormal
     if not np.isfinite(held.astype(np.float64)).all():
         return None
-    return None if 0 < np.abs(array).max(initial=0) < least else held
+    return None if 0 < np.abs(array).max(initial=0) < _least(dtype) else held
+
+
+def _least(dtype: np.dtype) -> float:
+    """The least number of a type that is not subnormal."""
+    return 2.0**-14 if dtype == np.float16 else 2.0**-126
+
+
+def _loses(
+    weights: np.ndarray, product: np.ndarray, axis: int, later: np.ndarray | None = None
+) -> bool:
+    """Whether all weights of a channel become subnormal numbers, which have fewer digits, or 0.
+
+    That is nothing beside what is added to the channel `later`, where that is no such number.
+    """
+    channels, least = weights.shape[axis], _least(weights.dtype)
+    others = tuple(k for k in range(weights.ndim) if k != axis)
+    before, after = (
+        np.abs(a.astype(np.float64)).max(others, initial=0) for a in (weights, product)
+    )
+    lost = (after < least) & (before >= least) & (after > 0)
+    if later is not None and later.size in (1, channels):
+        digits = 10 if weights.dtype == np.float16 else 23
+        lost &= np.abs(later.reshape(-1).astype(np.float64)) < least * 2.0**digits
+    return bool(lost.any())
 
 
 def _is_real(array: np.ndarray) -> bool:
@@ -260,7 +294,10 @@ _CANCELLED = 1 << 12
 
 
 def _scaled_weights(
-    call: relax.Call, shape: tuple[Size, ...] | None, factor: np.ndarray
+    call: relax.Call,
+    shape: tuple[Size, ...] | None,
+    factor: np.ndarray,
+    later: np.ndarray | None,
 ) -> relax.Call | None:
     """`call` with `factor` multiplied into its constant weights; None where that is not it."""
     if not op_name(call) or len(call.args) < 2:
@@ -281,7 +318,8 @@ def _scaled_weights(
     vector = np.broadcast_to(factor.reshape(-1), (fixed(shape[axis]),)).reshape(
         -1, *[1] * rank_behind
     )
-    scaled = _held(weights.astype(np.float64) * vector, weights.dtype)
-    if scaled is None:
+    product = weights.astype(np.float64) * vector
+    scaled = _held(product, weights.dtype)
+    if scaled is None or _loses(weights, product, 0 if rank_behind else 1, later):
         return None
     return relax.Call(call.op, [call.args[0], make_constant(scaled)], call.attrs, call.ty_args)

@@ -22,6 +22,8 @@ from ...ops._context import expr_dtype
 from ...ops._sizes import Real, SizeArray, size_array
 from ..sequences import Value
 
+#: The largest i64.
+_LAST = (1 << 63) - 1
 #: Casts that keep the order of the integers that a counter may have.
 _ORDERED = {onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.INT64}
 #: Comparison -> (number of the counter's operand, whether the limit itself goes on).
@@ -92,7 +94,10 @@ class _Body:
         more = counter.step * counter.is_before + goes_on - counter.first
         known = _known(limit)
         if known is not None:
-            return size_array([maximum(1, ceildiv(known + more, counter.step))], (), "int64")
+            rounds = maximum(1, ceildiv(known + more, counter.step))
+            if isinstance(rounds, int) and rounds > _LAST:
+                return None
+            return size_array([rounds], (), "int64")
         if not isinstance(more, int) or not _is_integer(limit):
             return None
         return _of_tensor(ctx, limit, more, counter.step)
@@ -157,8 +162,19 @@ def _is_integer(value: Value) -> bool:
     return isinstance(value, relax.Expr) and expr_dtype(value) in ("int32", "int64")
 
 
-def _of_tensor(ctx: Context, limit: relax.Expr, more: int, step: int) -> relax.Expr:
-    wide = ctx.emit(relax.op.reshape(ctx.emit(relax.op.astype(limit, "int64")), []))
-    reached = ctx.emit(relax.op.add(wide, ctx.const(more + step - 1, "int64")))
-    rounds = ctx.emit(relax.op.floor_divide(reached, ctx.const(step, "int64")))
-    return ctx.emit(relax.op.maximum(rounds, ctx.const(1, "int64")))
+def _of_tensor(ctx: Context, limit: relax.Expr, more: int, step: int) -> relax.Expr | None:
+    above = more + step - 1
+    if abs(above) > _LAST:
+        return None
+    op = relax.op
+    wide = within = ctx.emit(op.reshape(ctx.emit(op.astype(limit, "int64")), []))
+    # Where no i64 holds the sum there is one iteration, or no end.
+    end = ctx.const(-_LAST - above if above < 0 else _LAST - above, "int64")
+    if above:
+        within = ctx.emit((op.maximum if above < 0 else op.minimum)(wide, end))
+    reached = ctx.emit(op.add(within, ctx.const(above, "int64")))
+    rounds = ctx.emit(op.floor_divide(reached, ctx.const(step, "int64")))
+    rounds = ctx.emit(op.maximum(rounds, ctx.const(1, "int64")))
+    if above <= 0:
+        return rounds
+    return ctx.emit(op.where(op.greater(wide, end), ctx.const(_LAST, "int64"), rounds))

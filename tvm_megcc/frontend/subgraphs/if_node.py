@@ -14,6 +14,7 @@ from tvm_megcc.relax_tools import control_flow
 from ...dims import Size
 from ...errors import InputError, UnsupportedError
 from ...ops import Context
+from ...ops._arithmetic import equal
 from ...ops._context import IllTypedError
 from ...ops._sizes import SizeArray
 from ..sequences import Form, Value, flat, shaped, words
@@ -46,10 +47,13 @@ def convert_if(
     then, other = graphs = [attrs["then_branch"], attrs["else_branch"]]
     if isinstance(condition, np.ndarray):
         return importer.branch(then if bool(condition.reshape(-1)[0]) else other, scope)
-    if isinstance(condition, SizeArray) and _squeezes(then, other):
+    if isinstance(condition, SizeArray) and (squeezed := _squeezes(then, other)):
         # PyTorch's squeeze: only with that dim being 1 do the ranks fit, and Squeeze asks for just
         # that at run time.
-        return importer.branch(then, scope)
+        results = importer.branch(then, scope)
+        if not results or _asks_for_one(importer, condition, scope.get(squeezed), results[0]):
+            return results
+        return _only(importer, node, condition, 0, results, "it gives another rank")
     outside = set(importer.variables)
     made = [_possible(importer, node, graph, scope) for graph in graphs]
     if ranks := _lower_ranks(*made):
@@ -61,12 +65,8 @@ def convert_if(
         if len(reasons) == 2:
             raise reasons[0]
         fits = int(made[0] is reasons[0])
-        warnings.warn(
-            f"{label(node)}: a run that takes its {('else', 'then')[fits]} branch ends with an"
-            f" error ({reasons[0]})",
-            stacklevel=2,
-        )
-        return _only(importer, node, condition, fits, importer.branch(graphs[fits], scope))
+        results = importer.branch(graphs[fits], scope)
+        return _only(importer, node, condition, fits, results, str(reasons[0]))
     (first, shapes, forms), (second, other_shapes, other_forms) = made  # type: ignore[misc]
     _check_forms(importer.context(node), forms, other_forms)
     for k in range(len(shapes)):
@@ -93,9 +93,19 @@ def convert_if(
 
 
 def _only(
-    importer: Importer, node: onnx.NodeProto, condition: Value, number: int, results: list[Value]
+    importer: Importer,
+    node: onnx.NodeProto,
+    condition: Value,
+    number: int,
+    results: list[Value],
+    why: str,
 ) -> list[Value]:
-    """The results of branch `number`, for runs that take this one."""
+    """The results of branch `number`, for runs that take this one; `why` not the other one."""
+    warnings.warn(
+        f"{label(node)}: a run that takes its {('else', 'then')[number]} branch ends with an error"
+        f" ({why})",
+        stacklevel=3,
+    )
     ctx = importer.context(node)
     taken = ctx.emit(relax.op.reshape(importer.expr(condition), []))
     if number == 1:
@@ -151,14 +161,26 @@ def _check_forms(ctx: Context, then: Sequence[Form], other: Sequence[Form]) -> N
             )
 
 
-def _squeezes(then: onnx.GraphProto, other: onnx.GraphProto) -> bool:
-    """Whether one branch removes a dim and the other one gives the same value as it is."""
+def _squeezes(then: onnx.GraphProto, other: onnx.GraphProto) -> str:
+    """The value of which one branch removes a dim, and that the other one gives as it is."""
     last = {out: n for g in (then, other) for n in g.node for out in n.output}
     ends = [last.get(g.output[0].name) for g in (then, other) if len(g.output) == 1]
-    return (
-        [n.op_type for n in ends if n is not None] == ["Squeeze", "Identity"]
-        and ends[0].input[0] == ends[1].input[0]  # type: ignore[union-attr]
-    )
+    found = [n for n in ends if n is not None]
+    if [n.op_type for n in found] != ["Squeeze", "Identity"]:
+        return ""
+    return found[0].input[0] if found[0].input[0] == found[1].input[0] else ""
+
+
+def _asks_for_one(
+    importer: Importer, condition: SizeArray, value: Value | None, squeezed: Value
+) -> bool:
+    """Whether a condition is that a dim of the value which is squeezed away is 1."""
+    shapes = [
+        importer.shape_of(v) if isinstance(v, relax.Expr) else None for v in (value, squeezed)
+    ]
+    whole, left = (shape or () for shape in shapes)
+    said = condition.flat()[0]
+    return any(equal(dim, 1) == said for dim in whole if dim not in left)
 
 
 def _merged(

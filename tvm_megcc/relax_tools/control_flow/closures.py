@@ -48,9 +48,11 @@ def _defined_by(ty: relax.Type) -> list[tirx.Var]:
     return [d for d in values or () if isinstance(d, tvm.ir.Var)]
 
 
-def undefined(arguments: Exprs, types: Sequence[relax.TensorType]) -> tuple[tirx.Var, ...]:
-    """Dims of some types that no argument's type says."""
-    said = {d for a in arguments for d in _defined_by(a.ty)}
+def undefined(
+    given: Sequence[relax.Type], types: Sequence[relax.TensorType]
+) -> tuple[tirx.Var, ...]:
+    """Dims of some types that none of the given ones says."""
+    said = {d for ty in given for d in _defined_by(ty)}
     wanted: dict[tirx.Var, None] = {}
     for ty in types:
         for dim in ty.shape.values:
