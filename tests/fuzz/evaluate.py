@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import re
+import resource
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -22,6 +23,8 @@ from tests.fuzz.bodies import BODIES, Endless, Unseen, has_lists
 
 #: An array of more has no data: it is there to be refused.
 MOST_BYTES = 1 << 24
+#: Bytes that this process may have while the reference evaluates a node.
+MOST_MEMORY = 6 << 30
 
 Array = np.ndarray
 Arrays = Mapping[str, Array]
@@ -181,10 +184,11 @@ def by_reference(
             warnings.simplefilter("ignore")
             made = _wide(node) if double and opsets[""] >= 21 else node
             evaluator, kinds = _evaluator(single(made, opsets, arrays).SerializeToString())
-            with contextlib.redirect_stdout(None):
+            with contextlib.redirect_stdout(None), _limited():
                 results = evaluator.run(None, feeds)
     except Exception as error:  # the reference asserts, indexes and divides as it comes
-        missing = isinstance(error, NotImplementedError) or bool(_MISSING.search(str(error)))
+        lacks = isinstance(error, NotImplementedError | MemoryError)
+        missing = lacks or bool(_MISSING.search(str(error)))
         raise Refused(f"{type(error).__name__}: {error}", missing) from None
     if text := faults.of_reference_answer(node, results):
         raise Refused(text, missing=True)
@@ -289,6 +293,17 @@ def _by_text(
         raise Refused(f"its body never runs: {error}", missing=True) from None
     except (ValueError, IndexError) as error:  # rows of several shapes, lengths that differ
         raise Refused(f"{type(error).__name__}: {error}", missing=False) from None
+
+
+@contextlib.contextmanager
+def _limited() -> Iterator[None]:
+    """No more memory than `MOST_MEMORY` for what is computed in this process."""
+    before, most = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (before, most))
 
 
 @lru_cache(maxsize=1024)

@@ -409,6 +409,9 @@ def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
             return "it cuts once what ONNX Runtime rounds after every axis; ONNX says nothing of it"
     if node.op_type in _LAYERS and arrays[node.input[0]].size > _LONG:
         return "in Python so many steps take minutes"
+    if node.op_type == "RoiAlign" and given.get("sampling_ratio", 0) <= 0:
+        if _most_samples(arrays[node.input[1]], given) > _LONG:
+            return "it has all samples of a region in memory, some gigabytes"
     if node.op_type == "Normalizer" and arrays[node.input[0]].dtype.kind in "iu":
         return "it divides integers in place"
     if node.op_type == "LinearRegressor" and "intercepts" not in given:
@@ -488,6 +491,16 @@ def _is_stretched(first: tuple[int, ...], *others: tuple[int, ...]) -> bool:
         return np.broadcast_shapes(first, *others) != first
     except ValueError:
         return False
+
+
+def _most_samples(regions: Array, given: Mapping[str, Any]) -> float:
+    """Of a RoiAlign that takes one for each pixel."""
+    if regions.ndim != 2 or regions.shape[1:] != (4,):
+        return 0
+    x1, y1, x2, y2 = regions.astype(np.float64).T * given.get("spatial_scale", 1.0)
+    with np.errstate(all="ignore"):
+        samples = np.maximum(np.abs(x2 - x1), 1) * np.maximum(np.abs(y2 - y1), 1)
+    return float(np.nan_to_num(samples, nan=np.inf).max(initial=0))
 
 
 def _widths(
