@@ -243,6 +243,23 @@ def test_regions_have_half_a_pixel_more_before_opset_16(monkeypatch: pytest.Monk
     assert not np.allclose(evaluate.by_reference(made, {"": 10}, feed)[0], want)
 
 
+@pytest.mark.parametrize(("far", "is_lacking"), [(4.0, False), (1e6, True), (np.inf, True)])
+def test_the_reference_takes_no_wide_regions(far: float, is_lacking: bool) -> None:
+    """It would have all samples of them in memory."""
+    made = node("RoiAlign", "x r i", output_height=2, output_width=2)
+    feed = {"x": np.ones((1, 1, 5, 5), np.float32), "i": np.zeros(1, np.int64),
+            "r": np.array([[0, 0, 1, 1], [-far, 0, far, far]], np.float32)}  # fmt: skip
+    assert bool(faults.of_reference(made, feed)) == is_lacking
+
+
+def test_the_reference_has_so_much_memory() -> None:
+    """What needs more is a node that it does not evaluate; no error, and not the fuzzer's end."""
+    feed = {"x": np.ones(1, np.int8), "s": np.array([evaluate.MOST_MEMORY])}
+    with pytest.raises(Refused, match="MemoryError") as caught:
+        evaluate.by_reference(node("Expand", "x s"), {"": 17}, feed)
+    assert caught.value.missing
+
+
 @pytest.mark.parametrize("rank", [1, 2, 3])
 @pytest.mark.parametrize("order", [0, 1])
 def test_places_are_those_of_the_whole_tensor(rank: int, order: int) -> None:
