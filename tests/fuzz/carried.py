@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tests.fuzz import evaluate, faults
+from tests.fuzz import evaluate, unsaid
 from tests.fuzz.evaluate import Array
 from tests.fuzz.judge import Judge
 from tests.fuzz.sketch import Graph
@@ -54,7 +54,7 @@ def each_is_right(
         except evaluate.Refused:
             return False
         values = {**read, **dict(zip(names, results, strict=True))}
-        if faults.undefined(node, values):
+        if unsaid.undefined(node, values):
             return False
         inputs = {n: a for n, a in read.items() if n not in graph.weights}
         weights = {n: a for n, a in read.items() if n in graph.weights}

@@ -1,7 +1,6 @@
-"""Where an evaluator contradicts ONNX's text, and what the text leaves open; each with the reason.
+"""Where an evaluator contradicts ONNX's text, each with the reason.
 
-A node with which ONNX Runtime or `onnx.reference` is wrong is one that it does not evaluate. What
-is undefined has any result.
+A node with which ONNX Runtime or `onnx.reference` is wrong is one that it does not evaluate.
 """
 
 from __future__ import annotations
@@ -13,12 +12,9 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 
 Array = np.ndarray
-
-#: Reductions that have no result for no integers.
-_OF_SOMETHING = {f"Reduce{kind}" for kind in ("LogSum", "LogSumExp", "Max", "Mean", "Min")}
 
 #: Functions of reals, which ONNX has for integers before opset 28: theirs is cut to an integer.
 REAL = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
@@ -28,16 +24,16 @@ _INTEGER_PRODUCTS = (
     "DynamicQuantizeMatMul", "MatMulInteger", "MatMulIntegerToFloat", "QGemm", "QLinearMatMul",
 )  # fmt: skip
 _LAYERS = ("LSTM", "GRU", "RNN", "DynamicQuantizeLSTM")
-_LOSSES = ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
+LOSSES = ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 
-#: Elements of a sequence that nobody waits for.
+#: Elements of a sequence, samples of a region, that nobody waits for.
 _LONG = 1 << 16
 
 #: No f64 tells integers beyond this apart.
-_EXACT = 2.0**53
+EXACT = 2.0**53
 
 
-def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
+def attributes(node: onnx.NodeProto) -> dict[str, Any]:
     return {a.name: helper.get_attribute_value(a) for a in node.attribute}
 
 
@@ -51,7 +47,7 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return "it cuts every exponential to an integer, not the result"
     if node.op_type in _LAYERS and _has_no_step(node, arrays):
         return "of no steps it gives 0 or what was in its memory as states; GRU aborts the process"
-    if node.op_type == "Unique" and _has_nan(arrays[node.input[0]]):
+    if node.op_type == "Unique" and has_nan(arrays[node.input[0]]):
         return "it finds NaN equal to whatever it compares it with"
     if node.op_type == "LRN" and not np.isfinite(arrays[node.input[0]]).all():
         return "it slides a sum over the channels, in which NaN and infinity stay"
@@ -64,7 +60,7 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
     if node.op_type in _INTEGER_PRODUCTS and 0 in arrays[node.input[0]].shape:
         return "it has what was in its memory for products of no terms"
     if node.op_type == "Resize" and arrays[node.input[0]].dtype == np.int8:
-        if _attributes(node).get("antialias", 0):
+        if attributes(node).get("antialias", 0):
             return "it looks up what an unsigned byte is limited to, also for signed ones"
     if node.op_type in (*_BOUNDS, "Pow") and _outgrows(node, arrays):
         return (
@@ -118,7 +114,7 @@ def _outgrows(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
             most = powers.max(initial=0)
         else:
             return False
-    return float(most) > min(_EXACT, float(np.iinfo(x.dtype).max))
+    return float(most) > min(EXACT, float(np.iinfo(x.dtype).max))
 
 
 def of_answer(
@@ -152,7 +148,7 @@ def _is_guessed(model: onnx.ModelProto, results: Sequence[Array]) -> bool:
 
 def _is_copy(node: onnx.NodeProto, data: Array, result: Array) -> bool:
     """Whether ONNX Runtime has copied what is to be cropped, as its dims stay what they are."""
-    mode = _attributes(node).get("coordinate_transformation_mode", b"")
+    mode = attributes(node).get("coordinate_transformation_mode", b"")
     return node.op_type == "Resize" and mode == b"tf_crop_and_resize" and data.shape == result.shape
 
 
@@ -161,7 +157,7 @@ def _is_no_window(node: onnx.NodeProto, data: Array, result: Array) -> bool:
 
     It divides what is missing by the stride, which gives 0 and one window; ONNX rounds down.
     """
-    given = _attributes(node)
+    given = attributes(node)
     if re.sub("^(QLinear|Nhwc)", "", node.op_type) not in _POOLS or data.ndim < 3:
         return False
     first = 1 if given.get("channels_last", 0) or node.op_type == "NhwcMaxPool" else 2
@@ -181,12 +177,12 @@ def _rooms(given: Mapping[str, Any], sizes: Sequence[int]) -> list[tuple[int, in
 
 def _is_no_label(node: onnx.NodeProto, labels: Array) -> bool:
     """Whether ONNX Runtime has 0 or 1 for one of two classes, whatever they are called."""
-    known = _attributes(node).get("classlabels_int64s") or labels
+    known = attributes(node).get("classlabels_int64s") or labels
     return node.op_type == "TreeEnsembleClassifier" and not np.isin(labels, known).all()
 
 
 def _has_odd_heads(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
-    given, shape = _attributes(node), arrays[node.input[0]].shape
+    given, shape = attributes(node), arrays[node.input[0]].shape
     if given.get("rotary_embedding_dim", 0):
         return False
     return bool((shape[-1] // (1 if len(shape) == 4 else given.get("num_heads", 0) or 1)) % 2)
@@ -194,7 +190,7 @@ def _has_odd_heads(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
 
 def _wraps(node: onnx.NodeProto, x: Array) -> bool:
     """Whether squares of a Normalizer's integers add up to what their type does not hold."""
-    if x.dtype.kind not in "iu" or _attributes(node).get("norm") != b"L2":
+    if x.dtype.kind not in "iu" or attributes(node).get("norm") != b"L2":
         return False
     sums = (x.astype(np.float64) ** 2).sum(-1)
     return float(sums.max(initial=0)) >= np.iinfo(x.dtype).max
@@ -204,7 +200,7 @@ def _is_larger(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
     """Whether a MaxUnpool's output shape is not that of the tensor that was pooled."""
     if len(node.input) < 3 or not node.input[2]:
         return False
-    given, places = _attributes(node), arrays[node.input[0]].shape[2:]
+    given, places = attributes(node), arrays[node.input[0]].shape[2:]
     ones = [1] * len(places)
     steps, pads = given.get("strides", ones), given.get("pads", [0] * 2 * len(places))
     widths = [a + b for a, b in zip(pads, pads[len(places) :], strict=False)]
@@ -225,7 +221,7 @@ def for_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto
     window had no dilations.
     """
     node = _padded(_counted_from_the_start(node, arrays), arrays)
-    given = _attributes(node)
+    given = attributes(node)
     if node.op_type != "ConvTranspose" or "output_shape" in given or not _is_short(node, arrays):
         return node
     made = onnx.NodeProto()
@@ -240,7 +236,7 @@ def for_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto
 def _padded(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> onnx.NodeProto:
     """A SAME pool with dilations, or steps past its windows, padded as ONNX says, in numbers; one
     that is VALID by no numbers."""
-    given = _attributes(node)
+    given = attributes(node)
     if node.op_type in _POOLS and given.get("auto_pad") == b"VALID":
         kept = {name: value for name, value in given.items() if name != "auto_pad"}
         return helper.make_node(
@@ -266,7 +262,7 @@ def _counted_from_the_start(
     node: onnx.NodeProto, arrays: Mapping[str, Array]
 ) -> onnx.NodeProto:  # fmt: skip
     """A Resize whose axes neither evaluator has to count from the end: both do so in part only."""
-    if node.op_type != "Resize" or min(_attributes(node).get("axes", [0])) >= 0:
+    if node.op_type != "Resize" or min(attributes(node).get("axes", [0])) >= 0:
         return node
     rank = arrays[node.input[0]].ndim
     made = onnx.NodeProto()
@@ -290,7 +286,7 @@ def for_reference(
     node = _padded(_counted_from_the_start(node, arrays), arrays)
     if node.op_type == "Unsqueeze" and len(node.input) == 1:
         return _in_order(node, arrays), arrays
-    given = _attributes(node)
+    given = attributes(node)
     mode = given.get("coordinate_transformation_mode", b"")
     if node.op_type != "Resize" or mode != b"align_corners" or len(node.input) < 3:
         return node, arrays
@@ -349,7 +345,7 @@ def resized(node: onnx.NodeProto) -> onnx.NodeProto | None:
         return None
     data, scales = node.input
     return helper.make_node(
-        "Resize", [data, "", scales], node.output, mode=_attributes(node).get("mode", b"nearest"),
+        "Resize", [data, "", scales], node.output, mode=attributes(node).get("mode", b"nearest"),
         coordinate_transformation_mode="asymmetric", nearest_mode="floor",
     )  # fmt: skip
 
@@ -365,7 +361,7 @@ def flattened(
         return None
     name = node.input[0]
     shape = arrays[name].shape
-    axis = _attributes(node).get("axis", 1) % max(len(shape), 1)
+    axis = attributes(node).get("axis", 1) % max(len(shape), 1)
     if axis >= len(shape) - 1:
         return None
     made = helper.make_node(node.op_type, node.input, node.output, axis=1)
@@ -373,20 +369,20 @@ def flattened(
     return made, {**arrays, name: rows}
 
 
-def _has_nan(data: Array) -> bool:
+def has_nan(data: Array) -> bool:
     return data.dtype.kind == "f" and bool(np.isnan(data).any())
 
 
 def _has_no_step(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
     """Whether a sequence of a recurrent layer is empty."""
-    steps = arrays[node.input[0]].shape[1 if _attributes(node).get("layout", 0) else 0]
+    steps = arrays[node.input[0]].shape[1 if attributes(node).get("layout", 0) else 0]
     lengths = arrays[node.input[4]] if len(node.input) > 4 and node.input[4] else np.ones(1)
     return steps == 0 or bool((lengths == 0).any())
 
 
 def _is_short(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
     """Whether a SAME ConvTranspose has more elements than its kernel reaches."""
-    given = _attributes(node)
+    given = attributes(node)
     kernel = arrays[node.input[1]].shape[2:]
     rank = len(kernel)
     strides, dilations = (given.get(name, [1] * rank) for name in ("strides", "dilations"))
@@ -398,12 +394,12 @@ def _is_short(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
 
 def _is_same(node: onnx.NodeProto) -> bool:
     """Whether a node has as many windows as strides, whatever padding that takes."""
-    return b"SAME" in _attributes(node).get("auto_pad", b"")
+    return b"SAME" in attributes(node).get("auto_pad", b"")
 
 
 def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
     """Why the answer of `onnx.reference` is none; empty where it is one."""
-    given = _attributes(node)
+    given = attributes(node)
     if node.op_type == "Resize" and given.get("antialias", 0):
         if arrays[node.input[0]].dtype.kind in "iu":
             return "it cuts once what ONNX Runtime rounds after every axis; ONNX says nothing of it"
@@ -448,7 +444,7 @@ def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
     if node.op_type in ("Conv", "FusedConv") and max(given.get("dilations", [1])) > 1:
         if not np.isfinite(arrays[node.input[0]].astype(np.float64)).all():
             return "it fills dilated weights with zeros, which times an infinity are NaN"
-    if node.op_type in _LOSSES and not arrays[node.input[0]].size:
+    if node.op_type in LOSSES and not arrays[node.input[0]].size:
         return "it infers a dim of a tensor without elements"
     if node.op_type == "Unique" and not given.get("sorted", 1):
         floats = arrays[node.input[0]].dtype.kind == "f"  # which the text evaluates
@@ -459,7 +455,7 @@ def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
 
 def _is_moved(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
     """Whether the last window of a pool ends so far behind the padding that all are moved."""
-    given, sizes = _attributes(node), arrays[node.input[0]].shape[2:]
+    given, sizes = attributes(node), arrays[node.input[0]].shape[2:]
     if node.op_type == "MaxPool" or not given.get("ceil_mode", 0) or _is_same(node):
         return False
     return any(-room % stride > 1 for room, stride in _rooms(given, sizes))
@@ -518,84 +514,3 @@ def _is_far(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
     least = np.abs(scale).min(initial=np.inf)
     with np.errstate(all="ignore"):
         return bool((np.abs(x) / least >= 2.0**31 - 2**16).any())
-
-
-def undefined(node: onnx.NodeProto, values: Mapping[str, Array]) -> str:
-    """Why ONNX says nothing of a node's result for these values; empty where it does."""
-    operands = [values[name] for name in node.input if name]
-    if operands and operands[0].dtype.kind in "iu":
-        if node.op_type in _OF_SOMETHING and not operands[0].size:
-            return "no integer is the extreme or the mean of none"
-        if node.op_type in {*_OF_SOMETHING, *REAL} and _most(operands[0]) > _EXACT:
-            return "a real function of integers that no f64 has"
-    if node.op_type == "ReduceMean" and not operands[0].size:
-        return "ONNX leaves it open what the mean of none is: 0 in ONNX Runtime, else NaN"
-    graphs = [a.g for a in node.attribute if a.HasField("g")]
-    if {n.op_type for g in graphs for n in g.node} & {*_OF_SOMETHING, *REAL}:
-        given = [*operands, *(numpy_helper.to_array(w) for g in graphs for w in g.initializer)]
-        if any(array.dtype.kind in "iu" and _most(array) > _EXACT for array in given):
-            return "a body has a real function, and is given integers that no f64 has"
-    if node.op_type == "MaxPool" and len(node.output) > 1 and np.isnan(operands[0]).any():
-        return "ONNX does not say which NaN of a window is the largest"
-    if node.op_type in ("ScatterElements", "ScatterND", "Scatter"):
-        reduction = _attributes(node).get("reduction", b"none")
-        if reduction in (b"min", b"max") and any(_has_nan(array) for array in operands):
-            return "whether a NaN among what is scattered is an extreme depends on the order"
-    if node.op_type == "NonMaxSuppression" and np.isnan(operands[1]).any():
-        return "a score that is NaN has no place among the others"
-    if node.op_type == "RoiAlign" and not np.isfinite(operands[0][..., :1, :1]).all():
-        return "a sample outside is 0 times the first pixel, or nothing"
-    if node.op_type == "GroupQueryAttention" and len(node.input) > 6:
-        last, total = (values[name] for name in node.input[5:7])
-        if total.max(initial=0) == operands[0].shape[1] and (last + 1 < total).any():
-            return "in a prompt, the rows behind a sequence's end are padding"
-    if node.op_type in ("DynamicQuantizeLSTM", "DynamicQuantizeMatMul"):
-        if not np.isfinite(operands[0]).all():
-            return "numbers that are none have no range to be quantised in"
-    if node.op_type == "DynamicQuantizeLSTM" and len(node.input) > 4 and node.input[4]:
-        if np.unique(values[node.input[4]]).size > 1:
-            return "it says not which steps of sequences of several lengths share a range"
-    if node.op_type in _LOSSES and not operands[1].size:
-        if _attributes(node).get("reduction", b"mean") == b"mean":
-            return "the mean of no losses is 0, as ONNX Runtime has it, or NaN, as of other numbers"
-    if node.op_type == "Inverse" and _is_singular(operands[0]):
-        return "a singular matrix has no inverse"
-    return ""
-
-
-#: The operand of these that says which keys are padding.
-_PADDING = {"Attention": 3, "MultiHeadAttention": 4}
-
-
-def blind(node: onnx.NodeProto, values: Mapping[str, Array]) -> Array:
-    """``[batch]``: whether all keys that a query sees are padding.
-
-    It is told by adding -10000 to their scores, of which three digits are left in f32 then: their
-    softmax, which is over nothing else there, is one of roundings.
-    """
-    batch, index = values[node.input[0]].shape[0], _PADDING.get(node.op_type, len(node.input))
-    none, given = np.zeros(batch, bool), _attributes(node)
-    if node.domain != "com.microsoft" or index >= len(node.input) or not node.input[index]:
-        return none
-    mask, causal = values[node.input[index]], given.get("unidirectional", 0)
-    if abs(given.get("mask_filter_value", -1e4)) < 1e3 or mask.ndim not in (1, 2, 3):
-        return none
-    if mask.ndim == 1:
-        starts = mask[batch:] if mask.size == 2 * batch else np.zeros(batch, np.int32)
-        return (mask[:batch] <= starts) | (causal and starts > 0)
-    seen = (mask > 0).reshape(len(mask), -1, mask.shape[-1])
-    if causal:  # a later query sees more, and this one at least the first key
-        return ~seen[..., :1].all(axis=(1, 2))
-    return ~seen.any(axis=2).all(axis=1)
-
-
-def _is_singular(matrices: Array) -> bool:
-    """Whether rounding decides on the inverse of a matrix of these."""
-    whole = matrices.astype(np.float64)
-    if not np.isfinite(whole).all():
-        return True
-    return bool((np.linalg.cond(whole) > 1e4).any()) if whole.size else False
-
-
-def _most(array: Array) -> float:
-    return float(np.abs(array.astype(np.float64)).max(initial=0))

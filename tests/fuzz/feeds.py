@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
-from tests.fuzz import evaluate, faults
+from tests.fuzz import evaluate, unsaid
 from tests.fuzz.data import Random
 from tests.fuzz.evaluate import MOST_BYTES, Array
 from tests.fuzz.sketch import Graph
@@ -109,7 +109,7 @@ def _is_error(node: onnx.NodeProto, opsets: dict[str, int], values: dict[str, Ar
 
 def _of(graph: Graph, feed: dict[str, Array], values: dict[str, Array]) -> Run:
     for node in graph.nodes:
-        if text := faults.undefined(node, values):
+        if text := unsaid.undefined(node, values):
             return Run(feed, None, text)
     return Run(feed, values)
 

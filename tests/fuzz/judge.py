@@ -401,8 +401,6 @@ class Judge:
             rounding.is_wide(self.values[n]) for n in node.input if n
         ):
             return False  # f64 rounds, too
-        if node.op_type in rounding.ADDS and not self._is_exact_in_any_order(node):
-            return False
         if node.op_type == "AffineGrid":
             return False  # so do places in between, which the sum may be rid of again
         for name, result in zip(names, results, strict=True):
@@ -419,7 +417,7 @@ class Judge:
             scales = [self.values[n] for n in node.input if n and is_float(self.values[n].dtype)]
             # By a power of two nothing is rounded: then a tie is a tie.
             return all((np.frexp(v.astype(np.float64))[0] == 0.5).all() for v in scales[-3:])
-        return True
+        return node.op_type not in rounding.ADDS or self._is_exact_in_any_order(node)
 
     def _is_exact_in_any_order(self, node: onnx.NodeProto) -> bool:
         """Whether a node's terms are added up exactly when none takes away what others added."""

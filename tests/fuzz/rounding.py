@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from tests.fuzz import evaluate, faults
+from tests.fuzz import evaluate, unsaid
 from tests.fuzz.data import Random
 from tests.fuzz.evaluate import Array, Refused, is_float
 
@@ -165,7 +165,7 @@ def nowhere(node: onnx.NodeProto, values: Mapping[str, Array], result: Array) ->
     if node.op_type in ("DFT", "STFT"):
         return np.where(np.isfinite(result), result, 0)
     if node.op_type in ("Attention", "MultiHeadAttention") and is_float(result.dtype):
-        lost = faults.blind(node, values)
+        lost = unsaid.blind(node, values)
         lost = lost.reshape(-1, *[1] * (result.ndim - 1))
         return np.where(lost, np.nan, result) if result.shape[:1] == lost.shape[:1] else result
     if node.op_type != "GridSample":

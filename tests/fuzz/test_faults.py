@@ -374,13 +374,6 @@ def test_two_classes_are_not_numbered() -> None:
         assert faults.of_answer(labels, onnx.ModelProto(), feed, [np.array(found)]) == text
 
 
-def test_the_mean_of_no_losses_is_undefined() -> None:
-    for reduction in ("mean", "sum"):
-        made = node("NegativeLogLikelihoodLoss", "x t", reduction=reduction)
-        values = {"x": np.zeros((2, 3, 0), np.float32), "t": np.zeros((2, 0), np.int64)}
-        assert bool(faults.undefined(made, values)) == (reduction == "mean")
-
-
 def test_a_target_of_no_leaf_has_no_extreme() -> None:
     made = helper.make_node(
         "TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", n_targets=2,
@@ -416,39 +409,3 @@ def test_the_reference_stacks_numbers_as_a_column() -> None:
     (found,) = ReferenceEvaluator(model).run(None, feed)
     assert found.shape == (3, 1) and faults.of_reference_answer(made, [found])
     assert not faults.of_reference_answer(made, [found[:, 0]])
-
-
-def test_the_mean_of_none_is_undefined() -> None:
-    made = node("ReduceMean", "x")
-    empty, one = np.zeros((0, 2), np.float32), np.zeros((1, 2), np.float32)
-    assert faults.undefined(made, {"x": empty}) and not faults.undefined(made, {"x": one})
-
-
-def test_what_is_no_number_has_no_rank_and_no_weight() -> None:
-    boxes, scores = np.zeros((1, 2, 4), np.float32), np.zeros((1, 1, 2), np.float32)
-    made, holed = node("NonMaxSuppression", "b s"), np.full_like(scores, np.nan)
-    assert faults.undefined(made, {"b": boxes, "s": holed})
-    assert not faults.undefined(made, {"b": boxes, "s": scores})
-    made, rows = node("RoiAlign", "x r i"), {"r": boxes[0], "i": np.zeros(2, np.int64)}
-    image = np.zeros((1, 1, 2, 2), np.float32)
-    assert not faults.undefined(made, {"x": image, **rows})
-    image[0, 0, 0, 0] = np.inf
-    assert faults.undefined(made, {"x": image, **rows})
-
-
-def test_a_query_that_sees_no_key_is_blind() -> None:
-    names = ["q", "k", "v", "", "m"]
-    made = helper.make_node("MultiHeadAttention", names, ["y"], domain="com.microsoft", num_heads=1)
-    causal = helper.make_node(
-        "MultiHeadAttention", names, ["y"], domain="com.microsoft", num_heads=1, unidirectional=1
-    )
-    for mask, plain, later in (
-        ([2, 0], [0, 1], [0, 1]),
-        ([2, 3, 0, 1], [0, 0], [0, 1]),
-        ([[1, 0, 0], [0, 0, 1]], [0, 0], [0, 1]),
-        ([[0, 0, 0], [1, 1, 1]], [1, 0], [1, 0]),
-        ([[0, -5, 0], [-1, 1, 1]], [1, 0], [1, 1]),
-    ):
-        values = {"q": np.zeros((2, 3, 4)), "m": np.array(mask, np.int32)}
-        assert faults.blind(made, values).tolist() == plain
-        assert faults.blind(causal, values).tolist() == later

@@ -68,10 +68,10 @@ def loop(
     )  # fmt: skip
     heads = [e for e in (limit, condition) if e is not None]
     arguments = [*heads, *states, *rows, *around.arguments]
-    given = [a.ty for a in arguments]
     # The function for the next iteration has outputs, and states that say nothing of their dims.
     others = [a.ty for a in (*heads, *rows, *around.arguments)]
-    dims = (*undefined(given, outputs), *undefined([*others, *outputs], outputs))
+    before = undefined([*others, *(a.ty for a in states)], outputs)
+    dims = (*before, *undefined([*others, *outputs], outputs))
     lengths = Captured((), tuple(dict.fromkeys(dims)))
     arguments += lengths.arguments
     given = [a.ty for a in arguments]
