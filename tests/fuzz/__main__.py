@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.fuzz import findings
-from tests.fuzz.building import MODES
+from tests.fuzz.building import MODES, Mode
 from tests.fuzz.session import Finding, Session
 from tvm_megcc.core import file_lock
 from tvm_megcc.core.preference import OPTIMIZE
+from tvm_megcc.errors import ToolError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,6 +48,8 @@ def main(arguments: list[str] | None = None) -> int:
     others += (
         ("sanitized",) if options.sanitize or options.arch == parser.get_default("arch") else ()
     )
+    for name in (*always, *others):
+        _needs_its_tools(parser, MODES[name])
     options.work.mkdir(parents=True, exist_ok=True)
     lock = os.open(options.work, os.O_RDONLY)
     if file_lock.fcntl and not file_lock.hold(lock, wait=False):
@@ -86,6 +89,14 @@ def main(arguments: list[str] | None = None) -> int:
         f"{session.tally.seeds} seeds, {session.tally.answers} answers compared, {count} findings"
     )
     return 1 if count else 0
+
+
+def _needs_its_tools(parser: argparse.ArgumentParser, mode: Mode) -> None:
+    """Ends the command where this machine does not build or run ``mode``."""
+    try:
+        mode.compiler, mode.launcher  # noqa: B018 - each raises where its tool is missing
+    except ToolError as error:
+        parser.error(f"--arch {mode.name}: {error}")
 
 
 def _batch(session: Session, seeds: Sequence[int]) -> tuple[list[Finding], int]:

@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from tests.fuzz import __main__ as main
-from tests.fuzz import evaluate, findings, generate, operators, runtime
+from tests.fuzz import building, evaluate, findings, generate, operators, runtime
 from tests.fuzz.data import Random
 from tests.fuzz.evaluate import MOST_BYTES
 from tests.fuzz.feeds import Run, runs
@@ -433,3 +433,12 @@ def test_two_runs_do_not_share_a_folder(tmp_path, capsys) -> None:
     finally:
         os.close(held)
     assert "in use by another run" in capsys.readouterr().err
+
+
+def test_a_compiler_that_is_missing_is_said_once(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.setitem(main.MODES, "arm64", building.Mode("arm64", "arm64"))  # nothing looked up
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SystemExit):
+        main.main(["--seeds", "1..1", "--arch", "arm64", "--work", str(tmp_path / "work")])
+    assert "--arch arm64: no C compiler for arm64" in capsys.readouterr().err
+    assert not (tmp_path / "work").exists()
