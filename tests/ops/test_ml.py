@@ -43,6 +43,7 @@ def test_features(tmp_path):
                  replaced_value_float=float("nan"))]  # fmt: skip
     cases += [ml("Imputer", [whole], imputed_value_int64s=[7], replaced_value_int64=whole[0, 0])]
     cases += [ml("OneHotEncoder", [data], cats_int64s=[0, 3, -1]) for data in (X, whole[0])]
+    cases += [ml("OneHotEncoder", [whole[0] % 3], cats_int64s=[2, 0, 2, 1])]
     cases += [ml("FeatureVectorizer", [X, rand(6, 3)], inputdimensions=[3, 5])]
     check_together(cases, tmp_path)
 
