@@ -124,9 +124,9 @@ def of_answer(
     answer: Sequence[Array],
 ) -> str:
     """Why this answer of ONNX Runtime to the node's `model` is none; empty where it is one."""
-    if answer and _is_copy(node, arrays[node.input[0]], answer[0]):
+    if answer and _is_copy(node, arrays, answer[0]):
         return "it copies an image whose dims stay what they are"
-    if answer and _is_no_window(node, arrays[node.input[0]], answer[0]):
+    if answer and _is_no_window(node, arrays, answer[0]):
         return "it has a window of an image that is shorter"
     if answer and _is_no_label(node, answer[0]):
         return "it numbers two classes, whatever they are called"
@@ -146,19 +146,23 @@ def _is_guessed(model: onnx.ModelProto, results: Sequence[Array]) -> bool:
     return False
 
 
-def _is_copy(node: onnx.NodeProto, data: Array, result: Array) -> bool:
+def _is_copy(node: onnx.NodeProto, arrays: Mapping[str, Array], result: Array) -> bool:
     """Whether ONNX Runtime has copied what is to be cropped, as its dims stay what they are."""
     mode = attributes(node).get("coordinate_transformation_mode", b"")
-    return node.op_type == "Resize" and mode == b"tf_crop_and_resize" and data.shape == result.shape
+    if node.op_type != "Resize" or mode != b"tf_crop_and_resize":
+        return False
+    return arrays[node.input[0]].shape == result.shape
 
 
-def _is_no_window(node: onnx.NodeProto, data: Array, result: Array) -> bool:
+def _is_no_window(node: onnx.NodeProto, arrays: Mapping[str, Array], result: Array) -> bool:
     """Whether ONNX Runtime has a window where the image, padded, is shorter than one.
 
     It divides what is missing by the stride, which gives 0 and one window; ONNX rounds down.
     """
-    given = attributes(node)
-    if re.sub("^(QLinear|Nhwc)", "", node.op_type) not in _POOLS or data.ndim < 3:
+    if re.sub("^(QLinear|Nhwc)", "", node.op_type) not in _POOLS:
+        return False
+    given, data = attributes(node), arrays[node.input[0]]
+    if data.ndim < 3:
         return False
     first = 1 if given.get("channels_last", 0) or node.op_type == "NhwcMaxPool" else 2
     sizes, found = (a.shape[first : data.ndim + first - 2] for a in (data, result))

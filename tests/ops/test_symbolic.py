@@ -123,6 +123,27 @@ def test_expand_with_kept_dims():
     check(nodes, [[1, 3], ["n", 2]], [((1, 3), (4, 2)), ((1, 3), (1, 2))], weights)
 
 
+def test_expand_to_dims_that_follow_from_its_own():
+    """A dim of 1 becomes the wanted one, as any other may; both depend on n."""
+    nodes = [
+        node("Shape", ["x"], ["n"]),
+        node("Div", ["n", "three"], ["part"]),
+        node("Add", ["part", "four"], ["s"]),
+        node("Expand", ["x", "s"], ["z"]),
+    ]
+    check(nodes, [["n"]], [((n,),) for n in (1, 6, 5)], {"three": [3], "four": [4]})
+
+
+def test_expand_to_the_larger_dim():
+    nodes = [
+        node("Shape", ["x"], ["n"]),
+        node("Shape", ["y"], ["m"]),
+        node("Max", ["n", "m"], ["s"]),
+        node("Expand", ["x", "s"], ["z"]),
+    ]
+    check(nodes, [["n"], ["m"]], [((1,), (5,)), ((5,), (1,)), ((3,), (3,)), ((1,), (1,))])
+
+
 def test_sizes_in_a_type_that_is_too_short():
     nodes = [
         node("Shape", ["x"], ["n"], start=0, end=1),

@@ -1,8 +1,7 @@
 """Broadcasting of dims of which only the run says whether they are 1.
 
 ONNX stretches a dim of 1. Where an open dim meets another one, the result's dim is an expression of
-both, and the operand is read with a stride of zero where its own dim is 1. Two dims that follow
-from the same sizes (``h//16`` and ``2*(h//32)``) are taken to be equal.
+both, and the operand is read with a stride of zero where its own dim is 1.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any
 
 from tvm import relax, te, tirx
 
-from ..dims import Size, bounds, compare, effort, select, symbols
+from ..dims import Size, compare, select
 from ._context import Context
 
 
@@ -24,19 +23,12 @@ def stretched_size(a: Size, b: Size) -> Size:
         return b
     if isinstance(a, int) or isinstance(b, int):  # the other one is 1 or the same
         return a if isinstance(a, int) else b
-    if symbols(a) & symbols(b):
-        return min(a, b, key=effort)
     return select(compare("eq", a, 1), b, a)
 
 
 def fitting(ctx: Context, data: relax.Expr, axis: int, other: Size) -> relax.Expr:
     """The data, for shapes with which its dim goes together with another one."""
-    shape = list(ctx.shape(data))
-    have = shape[axis]
-    # The first row of n is one of no other dim: min(n, 1) is never more.
-    if symbols(have) & symbols(other) and bounds(have)[1] > 1:
-        shape[axis] = stretched_size(have, other)
-        return ctx.cast(data, shape)
+    have = ctx.shape(data)[axis]
     neither = (1 - compare("eq", have, 1)) * (1 - compare("eq", other, 1))
     return ctx.limited(data, axis, have + (other - have) * neither)
 

@@ -140,6 +140,84 @@ def loop(s: Sketch) -> None:
 
 
 @often(2)
+def counted(s: Sketch) -> None:
+    """A Loop that a counter of its own ends, perhaps near the ends of its type."""
+    if s.opset < 11:
+        return
+    dtype = s.rng.one((I64, I64, I32))
+    top = int(np.iinfo(dtype).max)
+    step, count = s.rng.one((1, 1, 2, 3, -1, -2)), s.rng.between(0, 4)
+    first = s.rng.one((0, 0, 1, -3, 1 << 24, top // 2, top - 20, -top + 20))
+    last = first + step * count + s.rng.one((0, 0, 1, -1))
+    compare = s.rng.one(("Less", "LessOrEqual") if step > 0 else ("Greater", "GreaterOrEqual"))
+    if s.opset < 12 and compare.endswith("Equal"):
+        return
+    value = s.rng.array(F32, s.rng.shape(s.rng.below(3)), tame=True)
+    names = {k: s.fresh("p") for k in ("number", "going", "counter", "state")}
+    given = dict(zip(names.values(), (np.array(0), np.array(True), np.array(first, dtype), value),
+                     strict=True))  # fmt: skip
+    inner = _inner(s, given, s.rng.between(1, 2))
+    limit = inner.fresh("w")
+    inner.weights[limit] = inner.values[limit] = np.array(last, dtype)
+    by = inner.fresh("w")
+    inner.weights[by] = inner.values[by] = np.array(step, dtype)
+    ends = s.give(np.array(last, dtype), 0.7) if s.rng.chance(0.5) else limit
+    inner.values[ends] = np.array(last, dtype)
+    after = inner.node("Add", s.rng.shuffled([names["counter"], by]))
+    going = after and inner.node(compare, [s.rng.one((after[0], names["counter"])), ends])
+    state = inner.node(s.rng.one(("Neg", "Relu", "Sigmoid")), [names["state"]])
+    if not going or not state:
+        return
+    outside = s.node(compare, [start := s.give(np.array(first, dtype), 0.4), ends]) if (
+        ends in s.values and s.rng.chance(0.5)) else None  # fmt: skip
+    scanned = [_identity(inner, s.rng.one((after[0], state[0])))] if s.rng.chance(0.6) else []
+    ports = {n: given[n] for n in names.values()}
+    outputs = [_identity(inner, v) for v in (going[0], after[0], state[0])]
+    body = _graph(inner, "body", ports, [*outputs, *scanned])
+    trips = s.give(np.array(s.rng.one((2**63 - 1, 10, 3))), 0.4) if s.rng.chance(0.7) else None
+    if not outside:
+        start = s.give(np.array(first, dtype), 0.4)
+    flag = outside[0] if outside else s.give(np.array(True), 0.2)
+    s.node("Loop", [trips, flag, start, s.give(value)], 2 + len(scanned), body=body)
+
+
+@often(2)
+def scans(s: Sketch) -> None:
+    """A Scan with several states, and several tensors that go by row."""
+    if s.opset < 11:
+        return
+    rows = s.rng.between(1, 4)
+    dims = s.rng.shape(s.rng.below(3), 1)
+    axes = [s.rng.between(0, len(dims)) for _ in range(s.rng.between(1, 3))]
+    wholes = [s.rng.array(F32, (*dims[:a], rows, *dims[a:]), tame=True) for a in axes]
+    states = [s.rng.array(F32, dims, tame=True) for _ in range(s.rng.below(3))]
+    given = {s.fresh("p"): a for a in (*states, *(w.take(0, a) for w, a in zip(wholes, axes, strict=True)))}  # fmt: skip  # noqa: E501
+    inner = _inner(s, given, s.rng.between(1, 3))
+    after = []
+    for _ in states:
+        merged = inner.node(s.rng.one(("Add", "Mul", "Sub", "Max")), [s.rng.one(list(given)) for _ in range(2)])  # fmt: skip  # noqa: E501
+        if merged is None or inner.shape_of(merged[0]) != dims:
+            return
+        after.append(merged[0])
+    made = {o for node in inner.nodes for o in node.output}
+    fits = [n for n in inner.made if n in made and inner.values[n].size < 60]
+    found = [s.rng.one(fits or list(given)) for _ in range(s.rng.between(0 if states else 1, 2))]
+    body = _graph(inner, "body", given, [_identity(inner, n) for n in (*after, *found)])
+    attrs: dict[str, object] = {"num_scan_inputs": len(axes), "body": body}
+    if any(axes) or s.rng.chance(0.3):
+        ranked = [a - len(dims) - 1 if s.rng.chance(0.3) else a for a in axes]
+        attrs["scan_input_axes"] = ranked
+    if s.rng.chance(0.3):
+        attrs["scan_input_directions"] = [s.rng.below(2) for _ in axes]
+    if found and s.rng.chance(0.3):
+        attrs["scan_output_directions"] = [s.rng.below(2) for _ in found]
+    if found and s.rng.chance(0.3):
+        attrs["scan_output_axes"] = [s.rng.between(0, inner.values[n].ndim) for n in found]
+    operands = [s.give(a) for a in (*states, *wholes)]
+    s.node("Scan", operands, len(states) + len(found), **attrs)
+
+
+@often(2)
 def scan(s: Sketch) -> None:
     if s.opset < 11:
         return

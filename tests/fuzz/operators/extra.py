@@ -53,6 +53,8 @@ def tree_ensemble(s: Sketch) -> None:
                 attrs["target_nodeids"].append(number)
                 attrs["target_ids"].append(s.rng.below(targets))
                 attrs["target_weights"].append(float(np.float32(s.rng.bits.normal())))
+    if s.rng.chance(0.3):
+        attrs["base_values"] = [float(v) for v in s.rng.array(F32, (targets,), tame=True)]
     s.node(
         "TreeEnsembleRegressor", [x], domain="ai.onnx.ml", version=3, n_targets=targets,
         aggregate_function=s.rng.one((None, "SUM", "AVERAGE", "MIN", "MAX")),

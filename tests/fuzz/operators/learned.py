@@ -55,7 +55,7 @@ def columns(s: Sketch) -> None:
                          for _ in range(s.rng.below(3)))]  # fmt: skip
         attrs["inputdimensions"] = [s.shape_of(name)[1] for name in operands]
     elif op == "OneHotEncoder":
-        attrs["cats_int64s"] = list(range(-2, s.rng.between(0, 3)))
+        attrs["cats_int64s"] = [*range(-2, s.rng.between(0, 3)), *s.rng.some((-1, 0, 4))]
         attrs["zeros"] = s.rng.one((None, 1))
     else:
         version = 2
@@ -111,7 +111,7 @@ def support_vectors(s: Sketch) -> None:
     s.node("SVMClassifier", [x], 2, domain=_DOMAIN, kernel_type=kind, kernel_params=numbers,
            support_vectors=_numbers(s, sum(counts) * width), vectors_per_class=counts,
            coefficients=_numbers(s, (classes - 1) * sum(counts)), rho=_numbers(s, pairs),
-           classlabels_ints=list(range(classes)), post_transform=s.rng.one((None, "NONE")),
+           classlabels_ints=list(range(classes)), post_transform=s.rng.one((None, *_POST)),
            **odds)  # fmt: skip
 
 
@@ -147,7 +147,8 @@ def _tensor(array: np.ndarray):
 
 
 def _classifier(s: Sketch, x: str, width: int, trees: int) -> None:
-    classes = s.rng.between(2, 3)
+    classes = s.rng.one((1, 2, 2, 3))
+    named = s.rng.one(([0], [classes - 1], range(classes), range(classes), range(classes)))
     attrs: dict[str, list] = {key: [] for key in (
         "nodes_treeids nodes_nodeids nodes_featureids nodes_values nodes_modes nodes_truenodeids "
         "nodes_falsenodeids nodes_missing_value_tracks_true class_treeids class_nodeids class_ids "
@@ -164,11 +165,13 @@ def _classifier(s: Sketch, x: str, width: int, trees: int) -> None:
             attrs["nodes_truenodeids"].append(0 if leaf else 1)
             attrs["nodes_falsenodeids"].append(0 if leaf else 2)
             attrs["nodes_missing_value_tracks_true"].append(s.rng.below(2))
-            for label in range(classes) if leaf else ():
+            for label in named if leaf else ():
                 attrs["class_treeids"].append(tree)
                 attrs["class_nodeids"].append(number)
                 attrs["class_ids"].append(label)
                 attrs["class_weights"].append(_numbers(s, 1)[0])
+    if s.rng.chance(0.3):
+        attrs["base_values"] = _numbers(s, classes)
     s.node("TreeEnsembleClassifier", [x], 2, domain=_DOMAIN, version=3,
            classlabels_int64s=[int(v) for v in s.rng.bits.permutation(9)[:classes]],
            post_transform=s.rng.one((None, *_POST)), **attrs)  # fmt: skip

@@ -163,11 +163,27 @@ _EINSUMS = (
 )
 
 
-@often(2)
+def _equation(s: Sketch) -> list[str]:
+    """An equation of at most three operands, then their letters; one may repeat a letter."""
+    letters = s.rng.shuffled("abcdhijk")[: s.rng.between(1, 5)]
+    rows = [s.rng.shuffled(s.rng.some(letters))[:4] for _ in range(s.rng.one((1, 1, 2, 2, 2, 3)))]
+    for row in rows:
+        if row and len(row) < 4 and s.rng.chance(0.12):
+            row.insert(s.rng.below(len(row) + 1), s.rng.one(row))
+    used = sorted({letter for row in rows for letter in row})
+    words = ["".join(row) for row in rows]
+    equation = ",".join(words)
+    if s.rng.chance(0.85):
+        equation += "->" + "".join(s.rng.shuffled(s.rng.some(used)))
+    # Without letters an operand is a scalar, of which split() would leave nothing.
+    return [equation, *words]
+
+
+@often(3)
 def einsum(s: Sketch) -> None:
     if s.opset < 12:
         return
-    equation, *shapes = s.rng.one(_EINSUMS).split()
+    equation, *shapes = s.rng.one(_EINSUMS).split() if s.rng.chance(0.5) else _equation(s)
     sizes = {letter: s.rng.dim(1) for letter in "abcdhijknqw"}
     rows = [s.rng.array(F32, [sizes[c] for c in row], tame=True) for row in shapes]
     s.node("Einsum", [s.give(row, 0.8) for row in rows], equation=equation)
