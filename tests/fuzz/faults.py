@@ -130,6 +130,8 @@ def of_answer(
         return "it has a window of an image that is shorter"
     if answer and _is_no_label(node, answer[0]):
         return "it numbers two classes, whatever they are called"
+    if answer and _has_no_base(node, answer[0]):
+        return "it adds no base value where no leaf is of a target, unless there is one target"
     if node.op_type == "Loop" and _is_guessed(model, answer):
         return "it takes unknown axes and sizes of what a loop never made for 0"
     return ""
@@ -183,6 +185,16 @@ def _is_no_label(node: onnx.NodeProto, labels: Array) -> bool:
     """Whether ONNX Runtime has 0 or 1 for one of two classes, whatever they are called."""
     known = attributes(node).get("classlabels_int64s") or labels
     return node.op_type == "TreeEnsembleClassifier" and not np.isin(labels, known).all()
+
+
+def _has_no_base(node: onnx.NodeProto, totals: Array) -> bool:
+    """Whether ONNX Runtime has 0 for an extreme of no leaves that has a base value."""
+    given = attributes(node)
+    if node.op_type != "TreeEnsembleRegressor":
+        return False
+    if given.get("aggregate_function") not in (b"MIN", b"MAX") or "base_values" not in given:
+        return False
+    return bool(((totals == 0) & (np.array(given["base_values"]) != 0)).any())
 
 
 def _has_odd_heads(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
@@ -414,6 +426,9 @@ def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
             return "it has all samples of a region in memory, some gigabytes"
     if node.op_type == "Normalizer" and arrays[node.input[0]].dtype.kind in "iu":
         return "it divides integers in place"
+    if node.op_type == "TreeEnsembleClassifier":
+        if len(given.get("classlabels_int64s", ())) == 1:
+            return "it has two scores of one class"
     if node.op_type == "LinearRegressor" and "intercepts" not in given:
         return "it adds NaN where there are no intercepts"
     if node.op_type == "LpNormalization" and given.get("p", 2) == 1:

@@ -374,14 +374,34 @@ def test_two_classes_are_not_numbered() -> None:
         assert faults.of_answer(labels, onnx.ModelProto(), feed, [np.array(found)]) == text
 
 
-def test_a_target_of_no_leaf_has_no_extreme() -> None:
-    made = helper.make_node(
-        "TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", n_targets=2,
-        aggregate_function="MIN", nodes_treeids=[0] * 3, nodes_nodeids=[0, 1, 2],
+def stump(op: str, votes: str, **more: Any) -> onnx.NodeProto:
+    """A tree of one comparison; both of its leaves are of target or class 0."""
+    votes_of = {"treeids": [0, 0], "nodeids": [1, 2], "ids": [0, 0], "weights": [2.0, 3.0]}
+    return helper.make_node(
+        op, ["x"], ["y"] if votes == "target" else ["y", "z"], domain="ai.onnx.ml",
+        nodes_treeids=[0] * 3, nodes_nodeids=[0, 1, 2],
         nodes_featureids=[0] * 3, nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
         nodes_values=[0.5, 0, 0], nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0],
-        target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0], target_weights=[2.0, 3.0],
+        **{f"{votes}_{key}": value for key, value in votes_of.items()}, **more,
     )  # fmt: skip
+
+
+def test_one_class_has_one_score() -> None:
+    made = stump("TreeEnsembleClassifier", "class", classlabels_int64s=[0])
+    feed = {"x": np.zeros((1, 1), np.float32)}
+    with pytest.raises(Refused, match="one class"):
+        evaluate.by_reference(made, OPSETS, feed)
+
+
+def test_a_base_value_counts_without_leaves() -> None:
+    made = stump("TreeEnsembleRegressor", "target", n_targets=2, aggregate_function="MAX",
+                 base_values=[1.0, 5.0])  # fmt: skip
+    with pytest.raises(Refused, match="base value"):
+        evaluate.by_ort(made, OPSETS, {"x": np.zeros((1, 1), np.float32)})
+
+
+def test_a_target_of_no_leaf_has_no_extreme() -> None:
+    made = stump("TreeEnsembleRegressor", "target", n_targets=2, aggregate_function="MIN")
     feed = {"x": np.zeros((1, 1), np.float32)}
     assert evaluate.by_ort(made, OPSETS, feed)[0].tolist() == [[2, 0]]
     with pytest.raises(Refused, match="no leaf"):
