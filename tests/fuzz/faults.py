@@ -435,6 +435,10 @@ def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return "it adds up numbers, not their absolute values"
     if node.op_type == "OneHotEncoder" and arrays[node.input[0]].dtype.kind == "f":
         return "it looks up real numbers that ONNX makes integers of"
+    if node.op_type == "OneHotEncoder":
+        categories = given.get("cats_int64s", [])
+        if len({*categories}) < len(categories):
+            return "it has a place less for each category that there is twice"
     if node.op_type == "MaxPool" and len(node.output) > 1 and _is_dense(given):
         return "it counts places otherwise where every window begins beside the one before"
     if node.op_type in _POOLS and _is_moved(node, arrays):

@@ -306,7 +306,7 @@ class Judge:
             again = self._moved_operands(shake, node, values, names, results)
             results = results if again is None else again
             results = [self._rounded(shake, n, r) for n, r in zip(names, results, strict=True)]
-            results = [rounding.astray(number, node, values[node.input[0]], r) for r in results]
+            results = [rounding.astray(number, node, values, r) for r in results]
         if rounding.is_transformed(node, values):
             results = [rounding.transformed(shake, values[node.input[0]], r) for r in results]
         if node.op_type in BODIES:

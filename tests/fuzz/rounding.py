@@ -101,12 +101,12 @@ def transformed(shake: Random, data: Array, result: Array) -> Array:
     return result + reach * shake.bits.uniform(-1, 1, result.shape)
 
 
-def astray(number: int, node: onnx.NodeProto, data: Array, result: Array) -> Array:
+def astray(number: int, node: onnx.NodeProto, values: Mapping[str, Array], result: Array) -> Array:
     """A result as other positions, other roots of unity or a rounded mean give it: not by parts of
     each element, but of the largest. By an odd number elements go where by the even one before they
     do not, all the same way by the first two; by every fourth those that may be nothing are: no
     root is off there."""
-    reach = _reach(node, data, result)
+    reach = _reach(node, values, result)
     if reach is None or not is_float(result.dtype):
         return result
     way = Random(19, number // 2).bits.uniform(-1 if number > 1 else 0, 1, result.shape)
@@ -114,20 +114,23 @@ def astray(number: int, node: onnx.NodeProto, data: Array, result: Array) -> Arr
     return np.where((np.abs(result) <= reach) & (number % 4 == 3), 0, moved)
 
 
-def _reach(node: onnx.NodeProto, data: Array, result: Array) -> Array | float | None:
+def _reach(
+    node: onnx.NodeProto, values: Mapping[str, Array], result: Array
+) -> Array | float | None:
     """How far elements may be off whatever size they have; None for what rounds each by itself."""
     if node.op_type in ("DFT", "STFT"):
         return 4 * EPS["float32"] * _peak(result)
+    if node.op_type not in ("Resize", "Upsample", "AffineGrid", "MeanVarianceNormalization"):
+        return None
+    data = values[node.input[0]]
     if node.op_type in ("Resize", "Upsample"):
         return max(data.shape, default=1) * EPS["float32"] * _peak(data)
     if node.op_type == "AffineGrid":  # 2k / n - 1 rounds, also where its terms then cancel
         return 4 * EPS["float32"] * _peak(data)
-    if node.op_type == "MeanVarianceNormalization":
-        axes = next((tuple(a.ints) for a in node.attribute if a.name == "axes"), (0, 2, 3))
-        with np.errstate(all="ignore"):
-            reach = EPS["float32"] * np.abs(data) / data.std(axes, keepdims=True)
-        return np.where(np.isfinite(reach), reach, 0)
-    return None
+    axes = next((tuple(a.ints) for a in node.attribute if a.name == "axes"), (0, 2, 3))
+    with np.errstate(all="ignore"):
+        reach = EPS["float32"] * np.abs(data) / data.std(axes, keepdims=True)
+    return np.where(np.isfinite(reach), reach, 0)
 
 
 def _peak(data: Array) -> float:

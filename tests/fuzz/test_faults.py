@@ -130,6 +130,10 @@ OF_REFERENCE: dict[str, tuple[onnx.NodeProto, int, dict[str, Array], Wrong]] = {
         helper.make_node("OneHotEncoder", ["x"], ["y"], cats_int64s=[1, 2], domain="ai.onnx.ml"),
         17, {"x": np.array([1.5], np.float32)}, lambda y: y[0, 0] != 1,
     ),
+    "OneHotEncoder_twice": (
+        helper.make_node("OneHotEncoder", ["x"], ["y"], cats_int64s=[1, 1], domain="ai.onnx.ml"),
+        17, {"x": np.array([2])}, lambda y: y.shape != (1, 2),
+    ),
     "GlobalMaxPool": (node("GlobalMaxPool", "x"), 17, {"x": ROW[None]}, lambda y: y.ndim != 3),
     "QLinearConv": (
         node("QLinearConv", "x s z w t u s z"), 17,

@@ -39,6 +39,20 @@ def test_classifier(post):
     check_node("TreeEnsembleClassifier", [rand(6, 4)], domain="ai.onnx.ml", outputs=2, **attrs)
 
 
+@pytest.mark.parametrize(
+    "kept", [lambda k: k % 3 == 0, lambda k: k % 4 != 1, lambda k: k in (1, 5)]
+)
+def test_a_class_that_no_leaf_votes_for_is_no_label(kept):
+    """All scores are negative; that of a class without votes is 0."""
+    attrs = trees("class", "ids", 3)
+    columns = [f"class_{key}" for key in ("treeids", "nodeids", "weights", "ids")]
+    for name in columns:
+        attrs[name] = [v for k, v in enumerate(attrs[name]) if kept(k)]
+    attrs["class_weights"] = [-abs(v) for v in attrs["class_weights"]]
+    attrs["classlabels_int64s"] = [3, 5, 7]
+    check_node("TreeEnsembleClassifier", [rand(6, 4)], domain="ai.onnx.ml", outputs=2, **attrs)
+
+
 @pytest.mark.parametrize("post", ["NONE", "LOGISTIC"])
 def test_binary_classifier(post):
     attrs = trees("class", "ids", 1)

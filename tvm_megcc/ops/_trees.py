@@ -61,6 +61,14 @@ class Forest:
         taken = (less, equal, greater, nan or missing)
         self.successors[number] = [yes if outcome else no for outcome in taken]
 
+    def leaves(self, root: int) -> list[int]:
+        """The leaves that a root leads to."""
+        seen, level = set(), {root}
+        while level := level - seen:
+            seen |= level
+            level = set().union(*(self.successors[i] for i in level))
+        return sorted(i for i in seen if self.successors[i] == [i] * 4)
+
     def depth(self) -> int | None:
         """Steps from a root to the deepest leaf; None where a node leads back to itself."""
         level = set(self.roots)
@@ -88,16 +96,35 @@ def scores(
     aggregate: str = "SUM",
 ) -> relax.Expr:
     """``[rows, outputs]``: the leaves' votes, aggregated over the trees, plus the base values."""
-    op, dtype = relax.op, expr_dtype(data)
-    rows, columns = ctx.shape(data)
-    wrong = [f for f in trees.features if not 0 <= f < ctx.static([columns])[0]]
-    if wrong:
-        raise ctx.ill_typed(f"has feature {max(wrong)} of {columns}")
     targets = {target for votes in trees.votes for target, _ in votes}
     if stray := targets - set(range(outputs)):
         raise ctx.ill_typed(f"has weights for {min(stray)} of {outputs} targets")
     if aggregate not in _NOTHING:
         raise ctx.unsupported(f"aggregate_function '{aggregate}'", f"use {', '.join(_NOTHING)}")
+    table = _table(trees, outputs, aggregate)
+    leaves = _lookup(ctx, table, reached(ctx, data, trees), expr_dtype(data))
+    return _aggregated(ctx, leaves, base, aggregate)
+
+
+def voted(ctx: Context, data: relax.Expr, trees: Forest, outputs: int) -> relax.Expr | None:
+    """``[rows, outputs]``: which targets a row's leaves vote for; None where that is all."""
+    table = np.zeros((len(trees.votes), outputs), bool)
+    for row, votes in zip(table, trees.votes, strict=True):
+        row[[target for target, _ in votes]] = True
+    if np.any([table[trees.leaves(root)].all(0) for root in trees.roots], axis=0).all():
+        return None
+    dtype = expr_dtype(data)
+    found = _lookup(ctx, table.astype(dtype), reached(ctx, data, trees), dtype)
+    return ctx.emit(relax.op.greater(ctx.emit(relax.op.max(found, 1)), ctx.const(0, dtype)))
+
+
+def reached(ctx: Context, data: relax.Expr, trees: Forest) -> relax.Expr:
+    """``[rows, trees]``: the leaf that each tree leads a row to."""
+    op, dtype = relax.op, expr_dtype(data)
+    rows, columns = ctx.shape(data)
+    wrong = [f for f in trees.features if not 0 <= f < ctx.static([columns])[0]]
+    if wrong:
+        raise ctx.ill_typed(f"has feature {max(wrong)} of {columns}")
     depth = trees.depth()
     if depth is None:
         raise ctx.ill_typed(CYCLE)
@@ -112,8 +139,7 @@ def scores(
         outcome = _outcome(ctx, value, threshold)
         place = ctx.emit(op.add(op.multiply(at, ctx.const(4, "int64")), outcome))
         at = _lookup(ctx, successors, place, "int64")
-    leaves = _lookup(ctx, _table(trees, outputs, aggregate), at, dtype)
-    return _aggregated(ctx, leaves, base, aggregate)
+    return at
 
 
 def _outcome(ctx: Context, value: relax.Expr, threshold: relax.Expr) -> relax.Expr:

@@ -10,7 +10,7 @@ from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._context import expr_dtype
 from ._scores import as_real, highest, integer_labels, labels, transformed
 from ._tree_lists import forest, reals
-from ._trees import scores
+from ._trees import Forest, scores, voted
 
 
 class TreeEnsembleClassifier(OnnxOp):
@@ -30,9 +30,22 @@ class TreeEnsembleClassifier(OnnxOp):
         else:
             trees = forest(ctx, attrs, "class", "class_ids")
             total = scores(ctx, data, trees, len(names), base)
-            label = highest(ctx, total)
+            label = highest(ctx, self._eligible(ctx, data, trees, total, base))
             result = transformed(ctx, total, post)
         return labels(ctx, label, names), ctx.as_f32(result)
+
+    @staticmethod
+    def _eligible(
+        ctx: Context, data: relax.Expr, trees: Forest, total: relax.Expr, base: Sequence[float]
+    ) -> relax.Expr:
+        """The scores of which the label is the highest one's: of more than two classes without
+        base values those that a leaf votes for, as in ONNX Runtime."""
+        classes = ctx.static(ctx.shape(total)[1:])[0]
+        found = voted(ctx, data, trees, classes) if classes > 2 and not base else None
+        if found is None:
+            return total
+        least = ctx.const(-float("inf"), expr_dtype(total))
+        return ctx.emit(relax.op.where(found, total, least))
 
     @staticmethod
     def _binary(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tvm import relax
 
-from ..dims import Dim, Size, bounds
+from ..dims import Dim, Size, as_multiple, bounds, compare, floormod, of
 from ..errors import UnsupportedError
 from . import Attrs, Context, Inputs, OnnxOp, Result
 from ._elements import elements
@@ -35,7 +35,25 @@ class Reshape(OnnxOp):
         wanted = attrs["shape"] if "shape" in attrs else inputs.need_ints(1, "its shape")
         _check(ctx, wanted, len(shape), allow_zero)
         dims = _resolve(ctx, wanted, shape, allow_zero)
-        return ctx.reshape(inputs[0], dims)
+        return ctx.reshape(inputs[0] if allow_zero else _kept(ctx, inputs[0], wanted), dims)
+
+
+def _kept(ctx: Context, data: relax.Expr, wanted: Sequence[Size]) -> relax.Expr:
+    """The data, for shapes with which an open dim of the target that is 0 keeps a dim of 0.
+
+    Which other dim a 0 stands for is known at run time only.
+    """
+    shape = ctx.shape(data)
+    for axis, dim in enumerate(wanted):
+        if not shape or isinstance(dim, int) or bounds(dim)[0] > 0:
+            continue
+        own = shape[axis] if axis < len(shape) else 1
+        factor = as_multiple(dim)
+        if own == 0 or factor and floormod(own, of(factor[1])) == 0:  # 0 where `dim` is
+            continue
+        place = min(axis, len(shape) - 1)
+        data = ctx.limited(data, place, shape[place] - own * compare("eq", dim, 0))
+    return data
 
 
 def _check(ctx: Context, wanted: Sequence[Size], rank: int, allow_zero: bool) -> None:
