@@ -130,6 +130,9 @@ def of_answer(
         return "it has a window of an image that is shorter"
     if answer and _is_no_label(node, answer[0]):
         return "it numbers two classes, whatever they are called"
+    if node.op_type in _LAYERS and b"Softplus" in attributes(node).get("activations", ()):
+        if not all(np.isfinite(array).all() for array in answer):
+            return "its Softplus is the logarithm of an exponential that overflows"
     if answer and _has_no_base(node, answer[0]):
         return "it adds no base value where no leaf is of a target, unless there is one target"
     if node.op_type == "Loop" and _is_guessed(model, answer):

@@ -371,6 +371,16 @@ def test_dilated_weights_are_not_filled() -> None:
     assert found.tolist() == [[[3]]]
 
 
+def test_softplus_of_large_numbers_is_finite() -> None:
+    made = node("RNN", "x w r", hidden_size=1, activations=["Softplus"])
+    feed = {"x": np.full((1, 1, 1), 100, np.float32)}
+    feed |= {name: np.ones((1, 1, 1), np.float32) for name in "wr"}
+    with pytest.raises(Refused, match="Softplus"):
+        evaluate.by_ort(made, {"": 18}, feed)
+    (found,) = evaluate.by_reference(made, {"": 18}, feed)
+    assert found.item() == 100
+
+
 def test_two_classes_are_not_numbered() -> None:
     labels = helper.make_node("TreeEnsembleClassifier", ["x"], ["y"], classlabels_int64s=[6, 8])
     feed = {"x": np.ones((2, 3), np.float32)}

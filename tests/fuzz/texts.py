@@ -131,10 +131,8 @@ def fused_gemm(given: Mapping[str, Any], operands: Operands) -> list[Array]:
 
 def _activated(given: Mapping[str, Any]) -> Callable[[Array], Array]:
     kind = given["activation"].decode()
-    if kind != "LeakyRelu":
-        return _FUNCTIONS[kind]
-    slope = np.float32(given["activation_alpha"])
-    return lambda x: np.where(x < 0, x.dtype.type(slope) * x, x)
+    pairs = zip(("alpha", "beta"), _PARAMETERS.get(kind, ()), strict=False)
+    return _activation(kind, [given.get(f"activation_{name}", value) for name, value in pairs])
 
 
 # ---- layers with a state -----------------------------------------------------------------------
@@ -142,14 +140,32 @@ def _activated(given: Mapping[str, Any]) -> Callable[[Array], Array]:
 _GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 _STATES = {"LSTM": 2, "GRU": 1, "RNN": 1}
 _DEFAULTS = {"LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh"), "RNN": ("Tanh",)}
-#: Those that have no parameters, and HardSigmoid with its defaults: the fuzzer draws no others.
-_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
-    "Tanh": np.tanh,
-    "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "Relu": lambda x: np.maximum(x, 0),
-    "Softsign": lambda x: x / (1 + np.abs(x)),
-    "HardSigmoid": lambda x: np.clip(x.dtype.type(np.float32(0.2)) * x + x.dtype.type(0.5), 0, 1),
+#: Activations of ``x``, ``alpha`` and ``beta``, in the type of ``x``.
+_FUNCTIONS: dict[str, Callable[[Array, Any, Any], Array]] = {
+    "Tanh": lambda x, a, b: np.tanh(x),
+    "Sigmoid": lambda x, a, b: 1 / (1 + np.exp(-x)),
+    "Relu": lambda x, a, b: np.maximum(x, 0),
+    "Softsign": lambda x, a, b: x / (1 + np.abs(x)),
+    "Softplus": lambda x, a, b: np.logaddexp(x, 0),
+    "HardSigmoid": lambda x, a, b: np.clip(a * x + b, 0, 1),
+    "Affine": lambda x, a, b: a * x + b,
+    "ScaledTanh": lambda x, a, b: a * np.tanh(b * x),
+    "LeakyRelu": lambda x, a, b: np.where(x < 0, a * x, x),
+    "Elu": lambda x, a, b: np.where(x < 0, a * np.expm1(x), x),
 }
+#: Those with parameters; what they are where the node does not say.
+_PARAMETERS: dict[str, tuple[float, ...]] = {
+    "HardSigmoid": (0.2, 0.5), "Affine": (1, 0), "ScaledTanh": (1, 1), "LeakyRelu": (0.01,),
+    "Elu": (1,),
+}  # fmt: skip
+
+
+def _activation(name: str, numbers: Sequence[float]) -> Callable[[Array], Array]:
+    """An activation with its parameters, which are f32 whatever it computes in."""
+    alpha, beta = [*(np.float32(value) for value in numbers), 0, 0][:2]
+    return lambda x: _FUNCTIONS[name](x, x.dtype.type(alpha), x.dtype.type(beta))
+
+
 _Step = Callable[[Array, list[Array]], list[Array]]
 
 
@@ -199,17 +215,23 @@ def layer(op: str) -> Callable[[Mapping[str, Any], Operands], list[Array]]:
 def _activations(op: str, given: Mapping[str, Any], d: int) -> list[Callable[[Array], Array]]:
     count, limit = len(_DEFAULTS[op]), given.get("clip")
     names = [n.decode() for n in given["activations"]] if "activations" in given else None
-    chosen = names[d * count : (d + 1) * count] if names else _DEFAULTS[op]
+    chosen = names[: (d + 1) * count] if names else _DEFAULTS[op]
+    # Each that has parameters takes them from the lists, those of the other direction first.
+    lists = [iter(given.get(f"activation_{name}", ())) for name in ("alpha", "beta")]
+    functions = []
+    for name in chosen:
+        pairs = zip(lists, _PARAMETERS.get(name, ()), strict=False)
+        functions.append(_activation(name, [next(values, default) for values, default in pairs]))
 
     def limited(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
         if limit is None:
             return function
         return lambda x: function(np.clip(x, -x.dtype.type(limit), x.dtype.type(limit)))
 
-    functions = [limited(_FUNCTIONS[name]) for name in chosen]
+    own = functions[-count:]
     if op == "LSTM":  # its last one is of the cell, which `clip` does not limit
-        functions[2] = _FUNCTIONS[chosen[2]]
-    return functions
+        return [*map(limited, own[:2]), own[2]]
+    return [limited(function) for function in own]
 
 
 def _lstm(

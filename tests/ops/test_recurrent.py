@@ -92,6 +92,7 @@ def test_clip(op):
         ("LSTM", ["HardSigmoid", "Affine", "ScaledTanh"],
          dict(activation_alpha=[0.3, 0.7, 0.9], activation_beta=[0.4, 0.1, 0.8])),
         ("GRU", ["Sigmoid", "LeakyRelu"], dict(activation_alpha=[0.2])),
+        ("GRU", ["HardSigmoid", "Tanh"], dict(activation_beta=[0.3])),
         ("RNN", ["Elu"], dict(activation_alpha=[0.5])),
         ("RNN", ["Softplus"], {}),
         ("RNN", ["ThresholdedRelu"], dict(activation_alpha=[0.5])),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 
 import numpy as np
 from tvm import relax
@@ -10,8 +11,11 @@ from tvm import relax
 from ._context import Context, expr_dtype
 
 
-def activate(ctx: Context, name: str, x: relax.Expr, params: Sequence[float]) -> relax.Expr:
-    """Apply the activation ``name`` (any case) with its parameters, or the defaults for them.
+def activate(
+    ctx: Context, name: str, x: relax.Expr, params: Sequence[float | None]
+) -> relax.Expr:
+    """Apply the activation ``name`` (any case) with its parameters: the default for None, and for
+    those that are left out at the end.
 
     Raises
     ------
@@ -22,7 +26,8 @@ def activate(ctx: Context, name: str, x: relax.Expr, params: Sequence[float]) ->
     if rule is None:
         raise ctx.unsupported(f"activation '{name}'", f"use one of {', '.join(sorted(_RULES))}")
     function, defaults = rule
-    values = [*params, *defaults[len(params) :]][: len(defaults)]
+    pairs = zip_longest(params[: len(defaults)], defaults)
+    values = [default if given is None else given for given, default in pairs]
     return function(ctx, x, *values)
 
 

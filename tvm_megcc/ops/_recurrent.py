@@ -208,15 +208,15 @@ class Recurrent(OnnxOp):
             iter(attrs.get("activation_alpha", [])),
             iter(attrs.get("activation_beta", [])),
         )
-        made: dict[tuple[str, tuple[float, ...]], Activation] = {}
+        made: dict[tuple[str, tuple[float | None, ...]], Activation] = {}
         found = []
         for name in names[: count * (d + 1)]:
             # Only activations that have a parameter take one from the lists.
             uses = _PARAMETERS.get(name.lower(), "")
             params = tuple(
-                value
+                next(values, None)
                 for letter, values in (("a", alphas), ("b", betas))
-                if letter in uses and (value := next(values, None)) is not None
+                if letter in uses
             )
             key = (name.lower(), params)
             found.append(made.setdefault(key, _bound(*key)))
@@ -384,5 +384,5 @@ _PARAMETERS = {"leakyrelu": "a", "elu": "a", "thresholdedrelu": "a", "hardsigmoi
                "scaledtanh": "ab", "affine": "ab"}  # fmt: skip
 
 
-def _bound(name: str, params: tuple[float, ...]) -> Activation:
+def _bound(name: str, params: tuple[float | None, ...]) -> Activation:
     return lambda ctx, x: activate(ctx, name, x, params)

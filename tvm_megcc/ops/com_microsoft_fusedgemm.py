@@ -21,7 +21,7 @@ class FusedGemm(OnnxOp):
         gemm = find("", "Gemm")
         assert gemm is not None
         result = ctx.emit(gemm.convert(ctx.at_opset(13), inputs, attrs))
-        params = [attrs[f"activation_{p}"] for p in ("alpha", "beta") if f"activation_{p}" in attrs]
+        params = [attrs.get(f"activation_{name}") for name in ("alpha", "beta")]
         if "activation" not in attrs:
             return result
         return activate(ctx, attrs["activation"], result, params)

@@ -10,6 +10,9 @@ from tests.fuzz.sketch import Sketch
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 _ACTIVATIONS = {"LSTM": 3, "GRU": 2, "RNN": 1}
+_PARAMETERS = {"HardSigmoid": "ab", "Affine": "ab", "ScaledTanh": "ab", "LeakyRelu": "a",
+               "Elu": "a"}  # fmt: skip
+_NAMES = ("Tanh", "Sigmoid", "Relu", "HardSigmoid", "Softsign", "Softplus", *_PARAMETERS)
 
 
 @often(4)
@@ -47,8 +50,15 @@ def recurrent(s: Sketch) -> None:
     if op == "GRU":
         attrs["linear_before_reset"] = s.rng.one((None, 0, 1))
     if s.rng.chance(0.2):
-        names = ("Tanh", "Sigmoid", "Relu", "HardSigmoid", "Softsign")
-        attrs["activations"] = [s.rng.one(names) for _ in range(_ACTIVATIONS[op] * sides)]
+        names = [s.rng.one(_NAMES) for _ in range(_ACTIVATIONS[op] * sides)]
+        attrs["activations"] = names
+        # Of the two without an operator of the same name ONNX Runtime takes 0 for what is left out.
+        given = 1 if {"Affine", "ScaledTanh"}.intersection(names) else 0.7
+        for which, place in (("alpha", 0), ("beta", 1)):
+            count = sum(len(_PARAMETERS.get(name, "")) > place for name in names)
+            if count and s.rng.chance(given):
+                numbers = s.rng.bits.uniform(0.1, 1.2, count).astype(np.float32)
+                attrs[f"activation_{which}"] = [float(v) for v in numbers]
     if s.rng.chance(0.15):
         attrs["clip"] = 0.75
     wanted = [s.rng.chance(0.7) for _ in range(3 if op == "LSTM" else 2)]
