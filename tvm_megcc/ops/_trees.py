@@ -63,7 +63,8 @@ class Forest:
 
     def leaves(self, root: int) -> list[int]:
         """The leaves that a root leads to."""
-        seen, level = set(), {root}
+        seen: set[int] = set()
+        level = {root}
         while level := level - seen:
             seen |= level
             level = set().union(*(self.successors[i] for i in level))
