@@ -174,7 +174,11 @@ def counted(s: Sketch) -> None:
     ports = {n: given[n] for n in names.values()}
     outputs = [_identity(inner, v) for v in (going[0], after[0], state[0])]
     body = _graph(inner, "body", ports, [*outputs, *scanned])
-    trips = s.give(np.array(s.rng.one((2**63 - 1, 10, 3))), 0.4) if s.rng.chance(0.7) else None
+    if ends == limit:
+        most = s.rng.one((2**63 - 1, 10, 3))
+        trips = s.give(np.array(most), 0.4) if s.rng.chance(0.7) else None
+    else:  # another run may have another end, which is far
+        trips = s.give(np.array(s.rng.one((10, 3))), 0)
     if not outside:
         start = s.give(np.array(first, dtype), 0.4)
     flag = outside[0] if outside else s.give(np.array(True), 0.2)
