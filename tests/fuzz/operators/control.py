@@ -161,26 +161,24 @@ def counted(s: Sketch) -> None:
     inner.weights[limit] = inner.values[limit] = np.array(last, dtype)
     by = inner.fresh("w")
     inner.weights[by] = inner.values[by] = np.array(step, dtype)
-    ends = s.give(np.array(last, dtype), 0.7) if s.rng.chance(0.5) else limit
+    # Where another run may have other numbers, a trip count ends it.
+    given_late = 0.5 if s.rng.chance(0.5) else 0
+    ends = s.give(np.array(last, dtype), given_late) if s.rng.chance(0.5) else limit
     inner.values[ends] = np.array(last, dtype)
     after = inner.node("Add", s.rng.shuffled([names["counter"], by]))
     going = after and inner.node(compare, [s.rng.one((after[0], names["counter"])), ends])
     state = inner.node(s.rng.one(("Neg", "Relu", "Sigmoid")), [names["state"]])
     if not going or not state:
         return
-    outside = s.node(compare, [start := s.give(np.array(first, dtype), 0.4), ends]) if (
-        ends in s.values and s.rng.chance(0.5)) else None  # fmt: skip
+    start = s.give(np.array(first, dtype), given_late)
+    asks = ends in s.values and s.rng.chance(0.5)
+    outside = s.node(compare, [start, ends]) if asks else None
     scanned = [_identity(inner, s.rng.one((after[0], state[0])))] if s.rng.chance(0.6) else []
     ports = {n: given[n] for n in names.values()}
     outputs = [_identity(inner, v) for v in (going[0], after[0], state[0])]
     body = _graph(inner, "body", ports, [*outputs, *scanned])
-    if ends == limit:
-        most = s.rng.one((2**63 - 1, 10, 3))
-        trips = s.give(np.array(most), 0.4) if s.rng.chance(0.7) else None
-    else:  # another run may have another end, which is far
-        trips = s.give(np.array(s.rng.one((10, 3))), 0)
-    if not outside:
-        start = s.give(np.array(first, dtype), 0.4)
+    most = s.rng.one((10, 3) if given_late else (2**63 - 1, 10, 3))
+    trips = s.give(np.array(most), 0) if given_late or s.rng.chance(0.7) else None
     flag = outside[0] if outside else s.give(np.array(True), 0.2)
     s.node("Loop", [trips, flag, start, s.give(value)], 2 + len(scanned), body=body)
 
