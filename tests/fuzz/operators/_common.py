@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from tests.fuzz.data import BOOL, Random
-from tests.fuzz.sketch import Sketch
+from tests.fuzz.sketch import Sketch, Unfit
 
 Function = TypeVar("Function", bound=Callable[[Sketch], None])
 
@@ -21,6 +21,13 @@ def often(times: int) -> Callable[[Function], Function]:
         return function
 
     return mark
+
+
+def output(names: list[str] | None) -> str:
+    """The output of a node that the others are built on."""
+    if names is None:
+        raise Unfit
+    return names[0]
 
 
 def broadcast_shape(rng: Random, shape: Sequence[int]) -> tuple[int, ...]:

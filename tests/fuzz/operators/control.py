@@ -10,7 +10,7 @@ from onnx import helper
 
 from tests.fuzz import evaluate
 from tests.fuzz.data import F32, I32, I64
-from tests.fuzz.operators._common import condition, often
+from tests.fuzz.operators._common import condition, often, output
 from tests.fuzz.sketch import Sketch, Unfit
 
 #: How many bodies stand in one another.
@@ -61,10 +61,7 @@ def _graph(
 
 
 def _identity(inner: Sketch, name: str) -> str:
-    found = inner.node("Identity", [name])
-    if found is None:
-        raise Unfit
-    return found[0]
+    return output(inner.node("Identity", [name]))
 
 
 @often(3)
@@ -124,10 +121,7 @@ def loop(s: Sketch) -> None:
         # Ends by itself: the condition is of the iteration's number.
         limit = inner.fresh("w")
         inner.weights[limit] = inner.values[limit] = np.array(s.rng.between(0, 3))
-        going = inner.node("Less", [names["number"], limit])
-        if going is None:
-            raise Unfit
-        flag = going[0]
+        flag = output(inner.node("Less", [names["number"], limit]))
     else:
         flag = _identity(inner, names["going"])
     rows = [n for n in inner.made if n in made and inner.values[n].size < 60]

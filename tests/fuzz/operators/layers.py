@@ -7,19 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from tests.fuzz.data import F16, F32, F64
-from tests.fuzz.operators._common import ints, often
+from tests.fuzz.operators._common import ints, often, output
 from tests.fuzz.operators.windows import _window
 from tests.fuzz.sketch import Sketch, Unfit
 
 _PLAIN = "Relu Sigmoid Tanh HardSwish Abs Neg Sqrt Exp Softplus Mish Floor Reciprocal".split()
 _SINCE = {"HardSwish": 14, "Mish": 18}
 _WITH_NUMBERS = {"LeakyRelu": ("alpha",), "Elu": ("alpha",), "HardSigmoid": ("alpha", "beta")}
-
-
-def _made(names: list[str] | None) -> str:
-    if names is None:
-        raise Unfit
-    return names[0]
 
 
 def _channels(s: Sketch, y: str, axis: int) -> tuple[int, ...]:
@@ -44,7 +38,7 @@ def _numbers(s: Sketch, y: str, axis: int) -> str:
 
 def _scale(s: Sketch, y: str, axis: int) -> str:
     op = s.rng.one(("Mul", "Mul", "Add", "Add", "Sub", "Div", "Max", "Min"))
-    return _made(s.node(op, s.rng.shuffled([y, _numbers(s, y, axis)])))
+    return output(s.node(op, s.rng.shuffled([y, _numbers(s, y, axis)])))
 
 
 def _normalised(s: Sketch, y: str, axis: int) -> str:
@@ -55,7 +49,7 @@ def _normalised(s: Sketch, y: str, axis: int) -> str:
     rows[3] = np.abs(rows[3])
     if s.rng.chance(0.8):
         rows[3] += dtype.type(0.1)
-    return _made(s.node("BatchNormalization", [y, *(s.give(r, 0.05) for r in rows)],
+    return output(s.node("BatchNormalization", [y, *(s.give(r, 0.05) for r in rows)],
                         epsilon=s.rng.one((None, 1e-3))))  # fmt: skip
 
 
@@ -64,62 +58,62 @@ def _activated(s: Sketch, y: str, axis: int) -> str:
     if s.opset < _SINCE.get(op, 0):
         raise Unfit
     if op == "SiLU":
-        gate = _made(s.node(s.rng.one(("Sigmoid", "HardSigmoid", "Tanh")), [y]))
-        return _made(s.node("Mul", s.rng.shuffled([y, gate])))
+        gate = output(s.node(s.rng.one(("Sigmoid", "HardSigmoid", "Tanh")), [y]))
+        return output(s.node("Mul", s.rng.shuffled([y, gate])))
     if op == "Clip" and s.opset < 11:
-        return _made(s.node(op, [y], min=0.0, max=6.0))
+        return output(s.node(op, [y], min=0.0, max=6.0))
     if op == "Clip":
         low, high = (s.give(np.array(v, s.dtype_of(y)), 0.1) for v in (s.rng.one((0, -1)), 6))
-        return _made(s.node(op, [y, *s.rng.one(([low, high], [low], [None, high]))]))
+        return output(s.node(op, [y, *s.rng.one(([low, high], [low], [None, high]))]))
     if op == "PRelu":
-        return _made(s.node(op, [y, _numbers(s, y, axis)]))
+        return output(s.node(op, [y, _numbers(s, y, axis)]))
     numbers = {k: s.rng.one((0.0, 0.2, 1.0, -0.5)) for k in s.rng.some(_WITH_NUMBERS.get(op, ()))}
-    return _made(s.node(op, [y], **numbers))
+    return output(s.node(op, [y], **numbers))
 
 
 def _added(s: Sketch, y: str, axis: int) -> str:
     """A residual: a value of the same shape."""
     shape, dtype = s.shape_of(y), s.dtype_of(y)
     other = s.data((dtype,), fits=lambda a: a.shape == shape, shape=lambda: shape, tame=True)
-    return _made(s.node(s.rng.one(("Add", "Add", "Mul", "Sub")), s.rng.shuffled([y, other])))
+    return output(s.node(s.rng.one(("Add", "Add", "Mul", "Sub")), s.rng.shuffled([y, other])))
 
 
 def _moved(s: Sketch, y: str, axis: int) -> str:
     shape = s.shape_of(y)
     op = s.rng.one(("Transpose", "Flatten", "Concat", "Slice", "Reshape", "Pad", "Split"))
     if op == "Transpose":
-        return _made(s.node(op, [y], perm=s.rng.shuffled(range(len(shape)))))
+        return output(s.node(op, [y], perm=s.rng.shuffled(range(len(shape)))))
     if op == "Flatten":
-        return _made(s.node(op, [y], axis=s.rng.below(len(shape) + 1)))
+        return output(s.node(op, [y], axis=s.rng.below(len(shape) + 1)))
     if op == "Concat":
-        return _made(s.node(op, [y] * s.rng.between(1, 2), axis=s.rng.below(len(shape))))
+        return output(s.node(op, [y] * s.rng.between(1, 2), axis=s.rng.below(len(shape))))
     if op == "Reshape":
-        return _made(s.node(op, [y, s.give(ints(*s.rng.one(((0, -1), (-1,), (1, 0, -1)))), 0.1)]))
+        return output(s.node(op, [y, s.give(ints(*s.rng.one(((0, -1), (-1,), (1, 0, -1)))), 0.1)]))
     if s.opset < 13 or s.dtype_of(y) == F16:
         raise Unfit
     if op == "Pad":
         widths = [s.rng.below(2) for _ in range(2 * len(shape))]
-        return _made(s.node(op, [y, s.give(ints(*widths), 0.1)]))
+        return output(s.node(op, [y, s.give(ints(*widths), 0.1)]))
     k = s.rng.below(len(shape))
     if op == "Split":
         first = s.rng.between(0, shape[k])
         sizes = s.give(ints(first, shape[k] - first), 0.1)
         parts = s.node(op, [y, sizes], 2, axis=k)
-        return s.rng.one(parts) if parts else _made(None)
+        return s.rng.one(parts) if parts else output(None)
     ends = [s.give(ints(v), 0.1) for v in (s.rng.below(2), shape[k], k)]
-    return _made(s.node(op, [y, *ends]))
+    return output(s.node(op, [y, *ends]))
 
 
 def _reduced(s: Sketch, y: str, axis: int) -> str:
     rank = len(s.shape_of(y))
     if rank == 4 and s.rng.chance(0.6):
         op = s.rng.one(("MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"))
-        return _made(s.node(op, [y], **({} if op[0] == "G" else {"kernel_shape": [1, 1]})))
+        return output(s.node(op, [y], **({} if op[0] == "G" else {"kernel_shape": [1, 1]})))
     op = s.rng.one(("ReduceMean", "ReduceMax"))
     axes = s.rng.some(range(rank), 1)
     if s.opset >= 18:
-        return _made(s.node(op, [y, s.give(ints(*axes), 0.1)], keepdims=s.rng.below(2)))
-    return _made(s.node(op, [y], axes=axes, keepdims=s.rng.below(2)))
+        return output(s.node(op, [y, s.give(ints(*axes), 0.1)], keepdims=s.rng.below(2)))
+    return output(s.node(op, [y], axes=axes, keepdims=s.rng.below(2)))
 
 
 _STEPS: tuple[Callable[[Sketch, str, int], str], ...] = (
@@ -143,7 +137,7 @@ def _window_layer(s: Sketch) -> str:
     w = s.give(s.rng.array(dtype, (*shape, *attrs["kernel_shape"]), tame=True), 0.1)  # type: ignore[misc]
     b = s.give(s.rng.array(dtype, (group * each,), tame=True), 0.1)
     op = "ConvTranspose" if transposed else "Conv"
-    return _made(s.node(op, [x, w, b if s.rng.chance(0.5) else None], group=group, **attrs))
+    return output(s.node(op, [x, w, b if s.rng.chance(0.5) else None], group=group, **attrs))
 
 
 def _product(s: Sketch) -> str:
@@ -154,8 +148,8 @@ def _product(s: Sketch) -> str:
     w = s.give(s.rng.array(dtype, (s.shape_of(x)[-1], n), tame=True), 0.1)
     if len(s.shape_of(x)) == 2 and s.rng.chance(0.5):
         b = s.give(s.rng.array(dtype, (n,), tame=True), 0.1)
-        return _made(s.node("Gemm", [x, w, b], alpha=s.rng.one((None, 0.5))))
-    return _made(s.node("MatMul", [x, w]))
+        return output(s.node("Gemm", [x, w, b], alpha=s.rng.one((None, 0.5))))
+    return output(s.node("MatMul", [x, w]))
 
 
 @often(10)

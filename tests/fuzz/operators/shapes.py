@@ -5,31 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from tests.fuzz.data import F32, F64, I32, I64
-from tests.fuzz.operators._common import ints, often
+from tests.fuzz.operators._common import ints, often, output
 from tests.fuzz.sketch import Sketch, Unfit
 
 
-def _made(names: list[str] | None) -> str:
-    if names is None:
-        raise Unfit
-    return names[0]
-
-
 def _cast(s: Sketch, x: str, dtype: np.dtype) -> str:
-    return _made(s.node("Cast", [x], to={F32: 1, F64: 11, I32: 6, I64: 7}[dtype]))
+    return output(s.node("Cast", [x], to={F32: 1, F64: 11, I32: 6, I64: 7}[dtype]))
 
 
 def _one(s: Sketch, x: str) -> str:
     """A dim of ``x``, as ``[1]`` or a scalar."""
     rank = len(s.shape_of(x))
-    shape = _made(s.node("Shape", [x]))
+    shape = output(s.node("Shape", [x]))
     k = s.rng.between(-rank, rank - 1)
     if s.rng.chance(0.6) or s.opset < 10:
         k = k if s.opset >= 11 else k % rank
         place = np.array(k) if s.rng.chance(0.7) else ints(k)
-        return _made(s.node("Gather", [shape, s.give(place, 0)], axis=0))
+        return output(s.node("Gather", [shape, s.give(place, 0)], axis=0))
     k %= rank
-    return _made(s.node("Slice", [shape, *(s.give(ints(v), 0) for v in (k, k + 1, 0))]))
+    return output(s.node("Slice", [shape, *(s.give(ints(v), 0) for v in (k, k + 1, 0))]))
 
 
 def _changed(s: Sketch, dim: str) -> str:
@@ -47,7 +41,7 @@ def _changed(s: Sketch, dim: str) -> str:
         if op == "Mod" and kind == "reals" or op in ("Max", "Min") and s.opset < 12:
             continue
         if op in ("Neg", "Abs"):
-            dim = _made(s.node(op, [dim]))
+            dim = output(s.node(op, [dim]))
             continue
         if dtype.kind == "f":
             value = s.rng.one((2.0, 0.5, 1.0, 3.0, 0.3, 1.5, -1.0))
@@ -55,10 +49,10 @@ def _changed(s: Sketch, dim: str) -> str:
             value = s.rng.one((2, 1, 3, -1, 4, 7)) if op != "Mod" else s.rng.one((2, 3, -3))
         number = s.give(np.array(value, dtype).reshape(s.rng.one(((), (1,)))), 0.05)
         swap = op not in ("Div", "Mod") and s.rng.chance(0.4)
-        dim = _made(s.node(op, [number, dim] if swap else [dim, number]))
+        dim = output(s.node(op, [number, dim] if swap else [dim, number]))
     if dtype.kind == "f":
         if s.rng.chance(0.6):
-            dim = _made(s.node(s.rng.one(("Floor", "Ceil", "Round")), [dim]))
+            dim = output(s.node(s.rng.one(("Floor", "Ceil", "Round")), [dim]))
         if not np.isfinite(s.values[dim]).all() or np.abs(s.values[dim]).max() > 1e6:
             raise Unfit
     return dim if dtype == I64 else _cast(s, dim, I64)
@@ -72,8 +66,8 @@ def _entry(s: Sketch, x: str) -> str:
     if s.shape_of(dim) == (1,):
         return dim
     if s.opset < 13:
-        return _made(s.node("Unsqueeze", [dim], axes=[0]))
-    return _made(s.node("Unsqueeze", [dim, s.give(ints(0), 0)]))
+        return output(s.node("Unsqueeze", [dim], axes=[0]))
+    return output(s.node("Unsqueeze", [dim, s.give(ints(0), 0)]))
 
 
 @often(6)
@@ -85,7 +79,7 @@ def computed_shape(s: Sketch) -> None:
     if op == "Range":
         end = _changed(s, _one(s, x))
         if s.shape_of(end) == (1,):
-            end = _made(s.node("Squeeze", [end]))
+            end = output(s.node("Squeeze", [end]))
         if abs(int(s.values[end])) > 50:
             return
         first, step = s.give(np.array(0), 0.1), s.give(np.array(s.rng.one((1, 1, 2, -1))), 0.1)
@@ -99,7 +93,7 @@ def computed_shape(s: Sketch) -> None:
         step = s.give(ints(s.rng.one((1, 2, -1))), 0.1)
         ends = _entry(s, x)
         if s.rng.chance(0.2):
-            ends = _made(s.node("Neg", [ends]))
+            ends = output(s.node("Neg", [ends]))
         s.node(op, [x, start, ends, s.give(ints(axis), 0), step])
         return
     if op == "Pad":
@@ -107,7 +101,7 @@ def computed_shape(s: Sketch) -> None:
             return
         widths = [_entry(s, x) if s.rng.chance(0.3) else s.give(ints(s.rng.below(2)), 0.1)
                   for _ in range(2 * len(shape))]  # fmt: skip
-        s.node(op, [x, _made(s.node("Concat", widths, axis=0))])
+        s.node(op, [x, output(s.node("Concat", widths, axis=0))])
         return
     count = len(shape) if op == "Tile" else s.rng.between(1, 3)
     if op == "Expand":
@@ -120,7 +114,7 @@ def computed_shape(s: Sketch) -> None:
                  for _ in range(count)]  # fmt: skip
         if op == "Reshape":
             sizes[s.rng.below(count)] = s.give(ints(-1), 0)
-    target = _made(s.node("Concat", sizes, axis=0))
+    target = output(s.node("Concat", sizes, axis=0))
     if s.values[target].size and np.prod(np.maximum(s.values[target], 1), dtype=float) > 3000:
         return
     s.node(op, [target] if op == "ConstantOfShape" else [x, target])
@@ -133,9 +127,9 @@ def computed_resize(s: Sketch) -> None:
         return
     dims = (1, s.rng.between(1, 3), s.rng.between(1, 6), s.rng.between(1, 6))
     x = s.give(s.rng.array(F32, dims, tame=True), 0.95)
-    shape = _made(s.node("Shape", [x]))
-    first = _made(s.node("Slice", [shape, *(s.give(ints(v), 0) for v in (0, 2, 0))]))
-    target = _made(s.node("Concat", [first, _entry(s, x), _entry(s, x)], axis=0))
+    shape = output(s.node("Shape", [x]))
+    first = output(s.node("Slice", [shape, *(s.give(ints(v), 0) for v in (0, 2, 0))]))
+    target = output(s.node("Concat", [first, _entry(s, x), _entry(s, x)], axis=0))
     empty = s.give(np.zeros(0, np.float32), 0) if s.opset < 13 else None
     s.node("Resize", [x, empty, empty, target], mode=s.rng.one(("nearest", "linear")),
            coordinate_transformation_mode=s.rng.one((None, "asymmetric")))  # fmt: skip
