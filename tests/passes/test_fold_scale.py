@@ -186,6 +186,20 @@ def test_a_channel_whose_weights_would_be_subnormal(weight: float, shift: float)
     np.testing.assert_allclose(found[0, 0], want, rtol=1e-5)
 
 
+def test_an_input_whose_weights_would_be_subnormal() -> None:
+    """Its scale stays in front, beside a channel of normal weights in the same row."""
+
+    def body(x: relax.Var) -> relax.Expr:
+        scale = relax.const(np.array([1e-20, 1], np.float32).reshape(2, 1, 1))
+        row = np.array([1.234567e-22, 1], np.float32)
+        weights = relax.const(np.tile(row.reshape(1, 2, 1, 1), (3, 1, 1, 1)))
+        return relax.op.nn.conv2d(relax.op.multiply(x, scale), weights)
+
+    before = build(body, (1, 2, 2, 2))
+    after = _fold(before)
+    assert operators(after) == ["relax.multiply", "relax.nn.conv2d"]
+
+
 def test_integers_wrap_in_weights_as_in_products() -> None:
     weights = RNG.integers(0, 255, (4, 5)).astype("int32")
     factor, bias = np.int32(-1226100112), np.full(5, 2**30, "int32")

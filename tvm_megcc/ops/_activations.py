@@ -11,9 +11,7 @@ from tvm import relax
 from ._context import Context, expr_dtype
 
 
-def activate(
-    ctx: Context, name: str, x: relax.Expr, params: Sequence[float | None]
-) -> relax.Expr:
+def activate(ctx: Context, name: str, x: relax.Expr, params: Sequence[float | None]) -> relax.Expr:
     """Apply the activation ``name`` (any case) with its parameters: the default for None, and for
     those that are left out at the end.
 

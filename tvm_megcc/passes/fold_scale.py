@@ -125,8 +125,15 @@ class _Folder(PyExprMutator):
         )
         inputs = (groups, 1, weights.shape[1], 1, 1)
         dtype = weights.dtype
-        product = (rows * scale.reshape(inputs)).reshape(weights.shape)
-        scaled = None if _loses(weights, product, 0) else _held(product, dtype)
+        product = rows * scale.reshape(inputs)
+        scaled = _held(product.reshape(weights.shape), dtype)
+        # Weights by the channel that goes out, and by the one that comes in.
+        each = (scale.size, weights.size // max(scale.size, 1))
+        before, after = (a.swapaxes(1, 2).reshape(each) for a in (rows, product))
+        if _loses(weights, product.reshape(weights.shape), 0):
+            return call
+        if _loses(before.astype(dtype), after, 0):
+            return call
         added = _held((rows * shift.reshape(inputs)).sum((2, 3, 4)).reshape(1, -1, 1, 1), dtype)
         kept = _held((shift / scale).reshape(1, -1, 1, 1), dtype)
         if scaled is None or added is None or kept is None:

@@ -129,6 +129,10 @@ def _window_layer(s: Sketch) -> str:
     c = s.rng.one((1, 2, 3, 4, 8, 9))
     dims = (s.rng.one((1, 1, 2)), c, *(s.rng.one((1, 3, 4, 5, 7, 8)) for _ in range(rank)))
     x = s.data((dtype,), fits=lambda a: a.shape == dims, shape=lambda: dims, tame=True)
+    for _ in range(s.rng.between(1, 2) if s.rng.chance(0.2) else 0):
+        x = s.rng.one((_scale, _normalised))(s, x, 1)
+        if s.shape_of(x) != dims:
+            raise Unfit
     attrs = _window(s, dims[2:], rank)
     group = s.rng.one([g for g in (1, 1, 2, c, c) if c % g == 0])
     each = s.rng.one((1, 1, 2, 3, 5))
