@@ -11,6 +11,8 @@ import select
 import struct
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -73,7 +75,8 @@ class Process:
 
 
 def serve(reply: Callable[..., object]) -> None:
-    """Reply to requests until there are no more."""
+    """Reply to requests until there are no more, or whoever asks has died."""
+    threading.Thread(target=_outlive_nobody, args=(os.getppid(),), daemon=True).start()
     # What is printed meanwhile must not come between the replies.
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -83,6 +86,13 @@ def serve(reply: Callable[..., object]) -> None:
         except EOFError:
             return
         _write(sink, reply(*request))
+
+
+def _outlive_nobody(parent: int) -> None:
+    """End the process when its parent has ended: what it computes may have no end."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
 
 
 def _write(pipe: Any, content: object) -> None:

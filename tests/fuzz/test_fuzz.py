@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +20,7 @@ from tests.fuzz.evaluate import MOST_BYTES
 from tests.fuzz.feeds import Run, runs
 from tests.fuzz.judge import Judge
 from tests.fuzz.minimise import minimise
-from tests.fuzz.process import Died, Process
+from tests.fuzz.process import ROOT, Died, Process
 from tests.fuzz.session import Case, Finding, sentence_class, shows, without
 from tests.fuzz.sketch import Graph, Sketch
 from tvm_megcc.core import file_lock
@@ -433,6 +436,38 @@ def test_two_runs_do_not_share_a_folder(tmp_path, capsys) -> None:
     finally:
         os.close(held)
     assert "in use by another run" in capsys.readouterr().err
+
+
+def test_a_process_ends_with_the_one_that_asks() -> None:
+    """The one in between dies while what it asked for computes, which takes a minute."""
+    entry = "import time; from tests.fuzz.process import serve; serve(time.sleep)"
+    asks = f"""
+from tests.fuzz.process import Died, Process
+process = Process({entry!r})
+process.ask((0,), 60)
+process.close = lambda: None
+try:
+    process.ask((60,), 0.1)
+except Died:
+    print(process._process.pid)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", asks], stdout=subprocess.PIPE, cwd=ROOT, check=True
+    )
+    pid = int(done.stdout)
+    for _ in range(100):
+        if not _is_running(pid):
+            return
+        time.sleep(0.1)
+    pytest.fail(f"process {pid} still computes")
+
+
+def _is_running(pid: int) -> bool:
+    """Whether there is such a process, and it is no zombie that nobody has waited for."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_a_compiler_that_is_missing_is_said_once(tmp_path, capsys, monkeypatch) -> None:
