@@ -260,6 +260,7 @@ class Builder:
         sink.unlink(missing_ok=True)
         answers = [[Answer() for _ in job.feeds] for job in jobs]
         first = 0
+        slower = 4 if self.mode.launcher else 1
         environment = os.environ | {
             "ASAN_OPTIONS": "detect_leaks=0",
             "UBSAN_OPTIONS": "print_stacktrace=1",
@@ -269,7 +270,7 @@ class Builder:
             try:
                 done = subprocess.run(
                     command, capture_output=True, text=True, errors="replace", env=environment,
-                    timeout=seconds + 0.5 * len(jobs),
+                    timeout=(seconds + 0.5 * len(jobs)) * slower,
                 )  # fmt: skip
                 status, words = done.returncode, done.stderr
             except subprocess.TimeoutExpired:

@@ -180,6 +180,10 @@ class Judge:
         if self._overflowing is not None:
             return self._overflowing
         huge = {n: _huge(array) for n, array in self.values.items()}
+        # What f16 does not hold may stay in f32 until it is an output.
+        for name in {name for node in self.graph.nodes for name in node.output if name in huge}:
+            if self.values[name].dtype == np.float16:
+                huge[name] |= np.isinf(self.values[name])
         found = {n: np.zeros(array.shape, bool) for n, array in self.values.items()}
         for node in self.graph.nodes:
             is_moved = node.op_type in rounding.MOVES

@@ -200,6 +200,18 @@ def test_an_input_whose_weights_would_be_subnormal() -> None:
     assert operators(after) == ["relax.multiply", "relax.nn.conv2d"]
 
 
+def test_a_scale_of_zero_keeps_the_sign() -> None:
+    """``1 / (y * 0)`` is negative infinity where y is negative."""
+
+    def body(x: relax.Var) -> relax.Expr:
+        y = relax.op.nn.conv2d(x, _const(2, 3, 1, 1))
+        scale = relax.const(np.array([0, 2], np.float32).reshape(2, 1, 1))
+        return relax.op.divide(relax.const(np.float32(1)), relax.op.multiply(y, scale))
+
+    before = build(body, (1, 3, 4, 4))
+    _same(before, _fold(before), (1, 3, 4, 4))
+
+
 def test_integers_wrap_in_weights_as_in_products() -> None:
     weights = RNG.integers(0, 255, (4, 5)).astype("int32")
     factor, bias = np.int32(-1226100112), np.full(5, 2**30, "int32")

@@ -184,8 +184,11 @@ class _Folder(PyExprMutator):
     def _scaled(
         self, x: relax.Expr, factor: np.ndarray, later: np.ndarray | None = None
     ) -> relax.Expr:
-        """``x * factor``, to which `later` is added then."""
-        if not _is_real(factor):
+        """``x * factor``, to which `later` is added then.
+
+        Without that a product with 0 has a sign, which a sum of products with weights of 0 has not.
+        """
+        if not _is_real(factor) or later is None and not factor.all():
             return relax.op.multiply(x, make_constant(factor))
         inner = self._sole(x)
         shift = _added(inner)
