@@ -436,9 +436,9 @@ def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return "it adds NaN where there are no intercepts"
     if node.op_type == "LpNormalization" and given.get("p", 2) == 1:
         return "it adds up numbers, not their absolute values"
-    if node.op_type == "OneHotEncoder" and arrays[node.input[0]].dtype.kind == "f":
-        return "it looks up real numbers that ONNX makes integers of"
     if node.op_type == "OneHotEncoder":
+        if arrays[node.input[0]].dtype.kind == "f":
+            return "it looks up real numbers that ONNX makes integers of"
         categories = given.get("cats_int64s", [])
         if len({*categories}) < len(categories):
             return "it has a place less for each category that there is twice"

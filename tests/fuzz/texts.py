@@ -131,7 +131,7 @@ def fused_gemm(given: Mapping[str, Any], operands: Operands) -> list[Array]:
 
 def _activated(given: Mapping[str, Any]) -> Callable[[Array], Array]:
     kind = given["activation"].decode()
-    pairs = zip(("alpha", "beta"), _PARAMETERS.get(kind, ()), strict=False)
+    pairs = zip(("alpha", "beta"), PARAMETERS.get(kind, ()), strict=False)
     return _activation(kind, [given.get(f"activation_{name}", value) for name, value in pairs])
 
 
@@ -154,7 +154,7 @@ _FUNCTIONS: dict[str, Callable[[Array, Any, Any], Array]] = {
     "Elu": lambda x, a, b: np.where(x < 0, a * np.expm1(x), x),
 }
 #: Those with parameters; what they are where the node does not say.
-_PARAMETERS: dict[str, tuple[float, ...]] = {
+PARAMETERS: dict[str, tuple[float, ...]] = {
     "HardSigmoid": (0.2, 0.5), "Affine": (1, 0), "ScaledTanh": (1, 1), "LeakyRelu": (0.01,),
     "Elu": (1,),
 }  # fmt: skip
@@ -220,7 +220,7 @@ def _activations(op: str, given: Mapping[str, Any], d: int) -> list[Callable[[Ar
     lists = [iter(given.get(f"activation_{name}", ())) for name in ("alpha", "beta")]
     functions = []
     for name in chosen:
-        pairs = zip(lists, _PARAMETERS.get(name, ()), strict=False)
+        pairs = zip(lists, PARAMETERS.get(name, ()), strict=False)
         functions.append(_activation(name, [next(values, default) for values, default in pairs]))
 
     def limited(function: Callable[[Array], Array]) -> Callable[[Array], Array]:

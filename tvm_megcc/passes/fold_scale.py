@@ -125,15 +125,14 @@ class _Folder(PyExprMutator):
         )
         inputs = (groups, 1, weights.shape[1], 1, 1)
         dtype = weights.dtype
-        product = rows * scale.reshape(inputs)
-        scaled = _held(product.reshape(weights.shape), dtype)
-        # Weights by the channel that goes out, and by the one that comes in.
+        grouped = rows * scale.reshape(inputs)
+        product = grouped.reshape(weights.shape)
+        # Weights by the channel that comes in, where `product` has them by the one that goes out.
         each = (scale.size, weights.size // max(scale.size, 1))
-        before, after = (a.swapaxes(1, 2).reshape(each) for a in (rows, product))
-        if _loses(weights, product.reshape(weights.shape), 0):
+        before, after = (a.swapaxes(1, 2).reshape(each) for a in (rows.astype(dtype), grouped))
+        if _loses(weights, product, 0) or _loses(before, after, 0):
             return call
-        if _loses(before.astype(dtype), after, 0):
-            return call
+        scaled = _held(product, dtype)
         added = _held((rows * shift.reshape(inputs)).sum((2, 3, 4)).reshape(1, -1, 1, 1), dtype)
         kept = _held((shift / scale).reshape(1, -1, 1, 1), dtype)
         if scaled is None or added is None or kept is None:

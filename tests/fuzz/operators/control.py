@@ -168,9 +168,8 @@ def counted(s: Sketch) -> None:
     asks = ends in s.values and s.rng.chance(0.5)
     outside = s.node(compare, [start, ends]) if asks else None
     scanned = [_identity(inner, s.rng.one((after[0], state[0])))] if s.rng.chance(0.6) else []
-    ports = {n: given[n] for n in names.values()}
     outputs = [_identity(inner, v) for v in (going[0], after[0], state[0])]
-    body = _graph(inner, "body", ports, [*outputs, *scanned])
+    body = _graph(inner, "body", given, [*outputs, *scanned])
     most = s.rng.one((10, 3) if given_late else (2**63 - 1, 10, 3))
     trips = s.give(np.array(most), 0) if given_late or s.rng.chance(0.7) else None
     flag = outside[0] if outside else s.give(np.array(True), 0.2)
@@ -187,11 +186,13 @@ def scans(s: Sketch) -> None:
     axes = [s.rng.between(0, len(dims)) for _ in range(s.rng.between(1, 3))]
     wholes = [s.rng.array(F32, (*dims[:a], rows, *dims[a:]), tame=True) for a in axes]
     states = [s.rng.array(F32, dims, tame=True) for _ in range(s.rng.below(3))]
-    given = {s.fresh("p"): a for a in (*states, *(w.take(0, a) for w, a in zip(wholes, axes, strict=True)))}  # fmt: skip  # noqa: E501
+    slices = [whole.take(0, axis) for whole, axis in zip(wholes, axes, strict=True)]
+    given = {s.fresh("p"): array for array in (*states, *slices)}
     inner = _inner(s, given, s.rng.between(1, 3))
     after = []
     for _ in states:
-        merged = inner.node(s.rng.one(("Add", "Mul", "Sub", "Max")), [s.rng.one(list(given)) for _ in range(2)])  # fmt: skip  # noqa: E501
+        op = s.rng.one(("Add", "Mul", "Sub", "Max"))
+        merged = inner.node(op, [s.rng.one(list(given)) for _ in range(2)])
         if merged is None or inner.shape_of(merged[0]) != dims:
             return
         after.append(merged[0])

@@ -7,12 +7,11 @@ import numpy as np
 from tests.fuzz.data import F32
 from tests.fuzz.operators._common import often
 from tests.fuzz.sketch import Sketch
+from tests.fuzz.texts import PARAMETERS
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 _ACTIVATIONS = {"LSTM": 3, "GRU": 2, "RNN": 1}
-_PARAMETERS = {"HardSigmoid": "ab", "Affine": "ab", "ScaledTanh": "ab", "LeakyRelu": "a",
-               "Elu": "a"}  # fmt: skip
-_NAMES = ("Tanh", "Sigmoid", "Relu", "HardSigmoid", "Softsign", "Softplus", *_PARAMETERS)
+_NAMES = ("Tanh", "Sigmoid", "Relu", "HardSigmoid", "Softsign", "Softplus", *PARAMETERS)
 
 
 @often(4)
@@ -55,7 +54,7 @@ def recurrent(s: Sketch) -> None:
         # Of the two without an operator of the same name ONNX Runtime takes 0 for what is left out.
         given = 1 if {"Affine", "ScaledTanh"}.intersection(names) else 0.7
         for which, place in (("alpha", 0), ("beta", 1)):
-            count = sum(len(_PARAMETERS.get(name, "")) > place for name in names)
+            count = sum(len(PARAMETERS.get(name, ())) > place for name in names)
             if count and s.rng.chance(given):
                 numbers = s.rng.bits.uniform(0.1, 1.2, count).astype(np.float32)
                 attrs[f"activation_{which}"] = [float(v) for v in numbers]
