@@ -13,11 +13,13 @@ Example
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tvm_megcc.core import machine as machines
+from tvm_megcc.core.boards import BOARDS, cpu_of
 from tvm_megcc.core.machine import ROWS, TABLE, Architecture, machine
 from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.errors import InputError
@@ -73,7 +75,7 @@ def resolve(archs: Iterable[str], mcpus: Iterable[str] = ()) -> tuple[str, ...]:
         For a name that is no machine or CPU, or when there is none.
     """
     given, cpus = tuple(archs), tuple(mcpus)
-    names = [host_arch() if a == "host" else machine(a).name for a in given]
+    names = [host_arch() if a == "host" else _machine_not_cpu(a) for a in given]
     if cpus:
         others = [name for a, name in zip(given, names, strict=True) if a != "host"]
         plain = [ROWS[name] for name in others if name in ROWS]
@@ -92,7 +94,7 @@ def of_cpu(cpu: str, rows: Iterable[Architecture] = TABLE) -> machines.Machine:
     Parameters
     ----------
     cpu : str
-        As for ``-mcpu``.
+        As for ``-mcpu``, in any case; or a board or chip of `tvm_megcc.core.boards`.
     rows : iterable of Architecture
         Where to look; the first that the CPU is of is taken. One that lacks what every CPU of ours
         of these architectures has (a Cortex-R, without NEON) is ``portable``.
@@ -104,13 +106,17 @@ def of_cpu(cpu: str, rows: Iterable[Architecture] = TABLE) -> machines.Machine:
     """
     from tvm.target import Target, codegen
 
+    word, cpu, rows = cpu, cpu_of(cpu), tuple(rows)
+    if cpu == "portable":
+        return machine(cpu)
     known = [row for row in rows if row.triple and codegen.llvm_is_valid_cpu(cpu, row.triple)]
     # Every target of LLVM has a "generic" CPU, which says nothing.
     if not known or cpu == "generic":
         names = ", ".join(row.name for row in rows if row.triple)
         raise InputError(
-            f"CPU {cpu!r} is not one of LLVM's for {names}; name one such as cortex-a76, features"
-            " as in arm64+dotprod, or portable for a CPU of another kind"
+            f"CPU {word!r} is no known board and not one of LLVM's CPUs for {names}; name one such"
+            f" as {_nearest(cpu, rows)}, features as in arm64+dotprod, or portable for a CPU of"
+            " another kind"
         )
     for row in known:
         target = Target({"kind": "llvm", "mtriple": row.triple, "mcpu": cpu})
@@ -119,6 +125,31 @@ def of_cpu(cpu: str, rows: Iterable[Architecture] = TABLE) -> machines.Machine:
         if set(row.llvm) <= has:
             return machines.of_features(row, has)
     return machine("portable")
+
+
+def _nearest(word: str, rows: Iterable[Architecture]) -> str:
+    """The known CPUs and boards whose names look most like a word; else an example."""
+    from tvm.target import Target, codegen
+
+    names = set(BOARDS)
+    for row in rows:
+        if row.triple:
+            target = Target({"kind": "llvm", "mtriple": row.triple})
+            names |= {str(name) for name in codegen.llvm_get_cpu_archlist(target)}
+    near = difflib.get_close_matches(word, sorted(names - {"generic"}), n=3)
+    return ", ".join(near) or "cortex-a76"
+
+
+def _machine_not_cpu(word: str) -> str:
+    """The name of a machine; a CPU's or board's name is refused with its remedy."""
+    try:
+        return machine(word).name
+    except InputError:
+        if "+" not in word.rstrip("+") and _if_cpu(word) is not None:
+            raise InputError(
+                f"architecture {word!r} is the name of a CPU or board; give it as --mcpu {word}"
+            ) from None
+        raise
 
 
 def architecture(target: Any = None) -> str:

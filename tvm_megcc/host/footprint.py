@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tvm_megcc.core.boards import cpu_of
 from tvm_megcc.core.machine import machine
 from tvm_megcc.errors import InputError, ToolError
 from tvm_megcc.host import call_graph, toolchain
@@ -113,8 +114,9 @@ def footprint(package: Package, cpu: str) -> Footprint:
     ToolError
         The compiler does not know the CPU, or the build or the run fails.
     """
+    word, cpu = cpu, cpu_of(cpu)
     if cpu not in CPUS:
-        raise InputError(f"--for {cpu}: there is no table for this CPU; use {', '.join(CPUS)}")
+        raise InputError(f"--for {word}: there is no table for this CPU; use {', '.join(CPUS)}")
     if not (package.path / _EXAMPLE / "Makefile").is_file():
         raise InputError(
             f"'{package.path}' has no program for a Cortex-M; compile the model with --mcpu {cpu},"
