@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def sphinx(source: Path, out: Path) -> subprocess.CompletedProcess[str]:
     """The site of a tree of pages, as scripts/site makes it."""
     for module in ("sphinx", "myst_parser", "furo"):
-        pytest.importorskip(module, reason=f"{module} not found: pip install 'tvm-megcc[docs]'")
+        pytest.importorskip(module, reason=f"{module} not found: pip install -e '.[docs]'")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-c", ROOT / "docs/site"]
     return subprocess.run(
         [*map(str, command), "-d", f"{out}.doctrees", str(source), str(out)],

@@ -186,7 +186,10 @@ def architecture(target: Any = None) -> str:
             ) from error
     if target.kind.name not in ("c", "llvm"):
         raise InputError(f"target {target.kind.name!r} is no CPU; use {TAG!r}")
-    return _of_attrs(dict(target.attrs))
+    attrs = dict(target.attrs)
+    if target.kind.name == "c" and not is_ours(target) and not any(map(attrs.get, _WORDS[:4])):
+        return "portable"  # TVM's plain C: for any CPU
+    return _of_attrs(attrs)
 
 
 def _if_cpu(word: str) -> str | None:

@@ -33,10 +33,10 @@ def wrap(text: str, archs: Collection[str], package: Collection[str]) -> str:
     return text if test is None else f"#if {test}\n{text}#endif  // {test}\n"
 
 
-def chain(parts: dict[str, str], otherwise: str) -> str:
+def chain(parts: dict[str, str], otherwise: str = "") -> str:
     """``#if ... #elif ... #else`` over per-architecture texts; portable comes last.
 
-    ``otherwise`` is what stands for machines that the package was not compiled for.
+    ``otherwise`` is the text for machines that the package was not compiled for.
     """
     lines: list[str] = []
     for arch in sorted(a for a in parts if a != "portable"):
@@ -45,4 +45,24 @@ def chain(parts: dict[str, str], otherwise: str) -> str:
     rest = parts.get("portable", otherwise)
     if not lines:
         return rest
-    return "".join(lines) + f"#else\n{rest}#endif\n"
+    return "".join(lines) + (f"#else\n{rest}" if rest else "") + "#endif\n"
+
+
+def within(text: str, package: Collection[str]) -> str:
+    """``text`` for the machines of a package alone; all there are where one is portable."""
+    archs = {machine(name).arch.name for name in package}
+    if "portable" in archs:
+        return text
+    return f"#if {' || '.join(ROWS[a].macro for a in sorted(archs))}\n{text}#endif\n"
+
+
+def refusal(archs: Collection[str]) -> str:
+    """An ``#error`` that names the architectures of a package and a compiler for the first.
+
+    >>> refusal(["cortexm"])
+    '#error "this package is for cortexm: build it with CC=arm-none-eabi-gcc"\n'
+    """
+    names = sorted(archs)
+    compiler = next((ROWS[name].compiler for name in names if ROWS[name].compiler), "")
+    remedy = f": build it with CC={compiler}" if compiler else ""
+    return f'#error "this package is for {", ".join(names)}{remedy}"\n'

@@ -46,7 +46,7 @@ def header(ident: str, mark: str, codes: Mapping[str, Compiled], weights: str) -
         + f"#ifndef MEGCC_MODEL_{upper}_H\n#define MEGCC_MODEL_{upper}_H 0x{mark}\n\n"
         + ('#include "megcc_extern.h"\n\n' if declared else '#include "megcc.h"\n\n')
         + "// For static allocation; at run time ask megcc_arena_bytes, megcc_context_bytes.\n"
-        + guards.chain(sizes, '#error "this package was not compiled for this architecture"\n')
+        + guards.chain(sizes, guards.refusal(sizes))
         + '\n#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
         + image
         + _KERNELS.format(ident=ident, mark=mark)

@@ -57,15 +57,19 @@ def model_c(
     )
     shapes = "&megcc_shapes" if is_shaped(codes) else "0"
     chosen = has_builds(codes)
-    return (
-        generated("Program, kernel table and instruction table", ident)
-        + f'#include "{ident}.h"\n#include "megcc_vm.h"\n\n'
-        + guards.chain(parts, '#error "this package was not compiled for this architecture"\n')
+    text = (
+        guards.chain(parts)
         + f"\nstatic const megcc_op_t *const kOps[] = {{\n{rows}}};\n"
         + (_builds_c(ident, groups, shapes, weights) if chosen else "")
         + f"\nconst megcc_kernels_t {ident}_kernels = {_table_c('', shapes, chosen)}"
         + (f"\nconst megcc_image_t {ident}_image = {_image_c('')}" if weights != "bin" else "")
         + _NAMES.format(ident=ident, mark=mark)
+    )
+    return (
+        generated("Program, kernel table and instruction table", ident)
+        # The header refuses other machines: nothing here then adds errors to its own.
+        + f'#include "{ident}.h"\n#include "megcc_vm.h"\n\n'
+        + guards.within(text, codes)
     )
 
 
@@ -154,7 +158,7 @@ def _builds_c(ident: str, groups: Mapping[str, Sequence[str]], shapes: str, weig
             f"    megcc_machine_choose, &{ident}_kernels, {own}, kBuilds, {len(names)},\n}};\n"
         )
         parts[arch] = f"#if __STDC_HOSTED__\n{text}#else\n#define MACHINE 0\n#endif\n"
-    return "\n" + guards.chain(parts, "")
+    return "\n" + guards.chain(parts)
 
 
 def _plans_c(code: Compiled, blob: bytes, suffix: str) -> str:
@@ -264,5 +268,5 @@ def runner_h(ident: str, archs: tuple[str, ...], weights: str, shaped: bool, fai
         f"#define MODEL_HAS_MACHINES {int(has_builds(names))}\n"
         for arch, names in groups.items()
     }
-    text += guards.chain(parts, '#error "the model was not compiled for this architecture"\n')
+    text += guards.chain(parts)
     return text + "\n#endif  // MEGCC_RUNNER_MODEL_H\n"

@@ -12,9 +12,10 @@ import pytest
 from onnx import TensorProto, helper
 
 from tests.cli import tiny
-from tvm_megcc.errors import ToolError
-from tvm_megcc.host import toolchain
+from tvm_megcc.errors import InputError, ToolError
+from tvm_megcc.host import arrays, toolchain
 from tvm_megcc.host.files import read_tree
+from tvm_megcc.host.package import Port
 
 
 def not_onnx(path: Path) -> None:
@@ -145,6 +146,8 @@ def test_unsorted_graph_compiles(tvmc, tmp_path: Path) -> None:
     [
         (["--arch", "mips"], ["mips", "host", "portable", "arm64", "armv7", "x86"]),
         (["--arch", ","], ["architecture"]),
+        (["--arch", "cortex-m4"], ["CPU or board", "--mcpu cortex-m4"]),
+        (["--mcpu", "stm32f999x-nothing"], ["stm32f999x-nothing", "stm32f"]),
         (["--target", "cuda"], ["cuda", "no CPU"]),
         (["--target", "llvm -mtriple=aarch64-linux-gnu -O3"], ["-O3", "-mcpu"]),
         (["--target", '{"tag": "tvm_megcc"'], ["JSON"]),
@@ -231,6 +234,47 @@ def test_bad_arrays_are_one_sentence(
         ran = tvmc("run", path, "--inputs", tmp_path / "in.npz", "--outputs", out)
         assert words in ran.sentence()
         assert out.read_bytes() == b"earlier"
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ((1, 4, 5, 3), "the array is channels last: transpose it with transpose(0, 3, 1, 2)"),
+        ((3, 4, 5), "the array has no batch axis: add one with array[None]"),
+        ((4, 5, 3), "reshape the array"),
+        ((1, 3, 4, 6), "change the array"),
+    ],
+)
+def test_an_image_of_another_layout_is_named(shape: tuple[int, ...], words: str) -> None:
+    port = Port("x", "f32", (1, 3, 4, 5))
+    with pytest.raises(InputError) as refused:
+        arrays.check([port], {"x": np.zeros(shape, np.float32)}, "in.npz")
+    assert words in str(refused.value)
+
+
+def test_channels_first_for_channels_last_is_named() -> None:
+    port = Port("x", "f32", ("n", "h", "w", 3))
+    with pytest.raises(
+        InputError, match=r"channels first: transpose it with transpose\(0, 2, 3, 1"
+    ):
+        arrays.check([port], {"x": np.zeros((1, 3, 4, 5), np.float32)}, "in.npz")
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(100), "a JPEG image"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "a PNG image"),
+        (b"\x80\x04\x95" + bytes(100), "a pickle of Python objects"),
+        (b"plain words", "another kind of file"),
+    ],
+)
+def test_a_file_that_is_no_npz_is_named(tmp_path: Path, data: bytes, words: str) -> None:
+    (tmp_path / "x.npz").write_bytes(data)
+    with pytest.raises(InputError) as refused:
+        arrays.read_npz(tmp_path / "x.npz")
+    said = str(refused.value)
+    assert words in said and "allow_pickle" not in said and "numpy.savez" in said
 
 
 def test_bad_npz_files(tvmc, package: Path, inputs: Path, tmp_path: Path) -> None:

@@ -49,6 +49,28 @@ def test_compare_outputs(tvmc, residual, compiled) -> None:
     assert tvmc("compare", right, compiled, "--rtol", "0", "--atol", "0").status == 1
 
 
+def test_compare_takes_the_model_first(tvmc, residual, compiled) -> None:
+    said = tvmc("compare", compiled, residual[0]).sentence()
+    assert f"the other way round: tvmc compare {residual[0]} {compiled}" in said
+    assert "tvmc compare MODEL.onnx OUT" in tvmc("compare", compiled, compiled).sentence()
+
+
+def test_compare_says_how_far_onnx_runtimes_own_answers_are_apart(tvmc, tmp_path: Path) -> None:
+    from tvm_megcc import quantisation
+
+    onnx.save(zoo.build("tiny_residual"), tmp_path / "float.onnx")
+    (port,) = zoo.build("tiny_residual").graph.input
+    shape = [dim.dim_value for dim in port.type.tensor_type.shape.dim]
+    sample = np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32)
+    np.savez(tmp_path / "sample.npz", **{port.name: sample})
+    quantisation.quantise(tmp_path / "float.onnx", tmp_path / "int8.onnx", tmp_path / "sample.npz")
+    assert tvmc("compile", tmp_path / "int8.onnx", "-o", tmp_path / "pkg").status == 0
+    ran = tvmc("compare", tmp_path / "int8.onnx", tmp_path / "pkg", "--rtol", "1")
+    assert ran.status == 0
+    assert "optimisations off" in ran.out
+    assert "ONNX Runtime with its optimisations, output 'output': largest difference" in ran.out
+
+
 def test_compare_per_layer_names_the_first_call_that_differs(tvmc, residual, compiled) -> None:
     right, wrong = residual
     ran = tvmc("compare", right, compiled, "--per-layer")

@@ -9,6 +9,7 @@ from itertools import combinations
 import pytest
 
 from tvm_megcc.core import machine as machines
+from tvm_megcc.core.boards import BOARDS, cpu_of
 from tvm_megcc.core.machine import FEATURES, ROWS, TABLE, best_first, machine
 from tvm_megcc.core.this_machine import host_arch, is_native, is_own_family
 from tvm_megcc.errors import InputError
@@ -120,8 +121,66 @@ def test_cpus_are_machines(archs, cpus, expected) -> None:
 def test_cpus_and_features_are_not_mixed() -> None:
     with pytest.raises(InputError, match="give them by name, or an mcpu"):
         resolve(["arm64+dotprod"], ["cortex-a76"])
-    with pytest.raises(InputError, match="CPU 'haswell' is not one of LLVM's for arm64; "):
+    with pytest.raises(
+        InputError,
+        match="CPU 'haswell' is no known board and not one of LLVM's CPUs for arm64; name",
+    ):
         resolve(["arm64"], ["haswell"])
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("Cortex-M4", "cortexm+dsp"),
+        ("cortex-m4f", "cortexm+dsp"),
+        ("CORTEX_M7", "cortexm+dsp"),
+        ("cortex-m0+", "cortexm"),
+        ("cortex-m0plus", "cortexm"),
+        ("stm32f407vg", "cortexm+dsp"),
+        ("STM32F103", "cortexm"),
+        ("rp2040", "cortexm"),
+        ("nRF52840", "cortexm+dsp"),
+        ("Raspberry Pi 5", "arm64+dotprod+fp16"),
+        ("rpi4", "arm64"),
+        ("raspberrypi-zero-2", "arm64+a53"),
+        ("esp32-s3", "portable"),
+    ],
+)
+def test_boards_and_other_spellings_are_cpus(word: str, expected: str) -> None:
+    assert resolve([], [word]) == (expected,)
+
+
+def test_every_board_has_a_cpu_that_is_known() -> None:
+    for board, cpu in BOARDS.items():
+        assert cpu_of(board) == cpu, board
+        assert resolve([], [cpu]), board
+        assert board == board.lower() and board.isalnum()
+
+
+@pytest.mark.parametrize("row", [r for r in TABLE if r.triple], ids=lambda row: row.name)
+def test_no_cpu_of_llvm_is_taken_for_a_board(row) -> None:
+    from tvm.target import Target, codegen
+
+    target = Target({"kind": "llvm", "mtriple": row.triple})
+    for cpu in map(str, codegen.llvm_get_cpu_archlist(target)):
+        assert cpu_of(cpu) in (cpu, cpu.replace("_", "-")), cpu
+
+
+@pytest.mark.parametrize(
+    ("word", "near"),
+    [("cortex-m77", "cortex-m7"), ("cortexa53", "cortex-a53"), ("stm32h9", "stm32h7"),
+     ("nothing", "cortex-a76")],
+)  # fmt: skip
+def test_an_unknown_cpu_is_refused_with_the_nearest(word: str, near: str) -> None:
+    with pytest.raises(InputError, match=f"CPU '{word}' is no known board.* such as .*{near}"):
+        resolve([], [word])
+
+
+@pytest.mark.parametrize("word", ["cortex-m4", "rpi4", "cortex-m0+", "Cortex-A53"])
+def test_a_cpu_given_as_an_architecture_names_the_option(word: str) -> None:
+    with pytest.raises(InputError) as refused:
+        resolve([word])
+    assert str(refused.value).endswith(f"give it as --mcpu {word}")
 
 
 def test_this_machine_is_one_of_the_table() -> None:

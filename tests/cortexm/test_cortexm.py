@@ -159,4 +159,13 @@ def test_there_is_no_runner_for_it(
     capsys.readouterr()
     assert main(["run", str(package)]) == 1
     said = capsys.readouterr().err
-    assert "cortexm has no operating system, so there is no runner for it; build" in said
+    assert (
+        "cortexm has no operating system, so there is no runner for it; run the package's example"
+        in said
+    )
+    assert "make -C examples/cortexm run CPU=cortex-m4" in said
+    # The host's compiler is refused in one line, which names the machine and its compiler.
+    done = subprocess.run(["make", "CC=gcc"], cwd=package, capture_output=True, text=True)
+    errors = [line for line in done.stderr.splitlines() if "error:" in line]
+    assert done.returncode != 0 and len(errors) == 1, errors
+    assert "this package is for cortexm: build it with CC=arm-none-eabi-gcc" in errors[0]

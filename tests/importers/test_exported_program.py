@@ -26,7 +26,7 @@ def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def _exported(path: Path, dynamic: bool) -> object:
     """A program of two inputs and two outputs, and the module that it is of."""
-    torch = pytest.importorskip("torch", reason="no torch: pip install 'tvm-megcc[torch]'")
+    torch = pytest.importorskip("torch", reason="no torch: pip install torch")
 
     class Net(torch.nn.Module):  # type: ignore[name-defined, misc]
         def __init__(self) -> None:
@@ -72,7 +72,7 @@ def test_dims_have_the_bounds_of_the_export(tmp_path: Path) -> None:
 
 
 def test_programs_that_cannot_be_compiled(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch", reason="no torch: pip install 'tvm-megcc[torch]'")
+    torch = pytest.importorskip("torch", reason="no torch: pip install torch")
 
     class Counting(torch.nn.Module):  # type: ignore[name-defined, misc]
         def __init__(self) -> None:
@@ -94,7 +94,7 @@ def test_programs_that_cannot_be_compiled(tmp_path: Path) -> None:
 
 
 def test_files_that_are_no_programs(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="no torch: pip install 'tvm-megcc[torch]'")
+    pytest.importorskip("torch", reason="no torch: pip install torch")
     path = tmp_path / "net.pt2"
     path.write_bytes(b"this is no archive")
     with pytest.raises(InputError, match="PyTorch cannot read it"):

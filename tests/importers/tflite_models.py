@@ -18,7 +18,7 @@ import pytest
 
 schema = pytest.importorskip("ai_edge_litert.schema_py_generated", reason="no ai-edge-litert")
 flatbuffers = pytest.importorskip("flatbuffers", reason="no flatbuffers")
-pytest.importorskip("tflite", reason="no tflite: pip install 'tvm-megcc[tflite]'")
+pytest.importorskip("tflite", reason="no tflite: pip install tflite")
 
 #: The input of the models here, as TensorFlow's converter calls inputs.
 IMAGE = "serving_default_image:0"

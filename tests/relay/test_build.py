@@ -148,7 +148,7 @@ def test_errors_are_one_sentence(lib: relay.Library) -> None:
     m = relay.GraphModule(lib["default"](tvm.cpu()))
     x = np.ones((2, 3), np.float32)
     cases = [
-        (lambda: m.set_input("nope", x), ValueError, "no input called 'nope'"),
+        (lambda: m.set_input("nope", x), ValueError, "no input called 'nope'; its inputs are '"),
         (lambda: m.set_input(1, x), IndexError, "no input 1; it has 1"),
         (lambda: m.set_input(0, x[:1]), ValueError, r"shape \[1, 3\] does not fit .* \[2, 3\]"),
         (lambda: m.set_input(0, x.astype("float64")), TypeError, "element type is not f32"),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tvm_megcc.cli import differences, options
-from tvm_megcc.errors import DifferenceError
+from tvm_megcc.errors import DifferenceError, InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,11 +31,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from tvm_megcc import execute, reference
+    from tvm_megcc.compare import difference
     from tvm_megcc.frontend.load import load
     from tvm_megcc.host import dump
     from tvm_megcc.host.package import opened
     from tvm_megcc.importers import require_onnx
+    from tvm_megcc.quantisation.quantiser import quantised_node
 
+    check_order(args)
     require_onnx(args.model, "compare has references for ONNX models only")
     model, _ = load(args.model)
     tolerance = differences.tolerance_of(args)
@@ -51,7 +55,12 @@ def run(args: argparse.Namespace) -> None:
                 outputs = dict(runnable.run(inputs).outputs)
         names = [*outputs, *(record.name for record in records)]
         who, wanted = reference.values(model, inputs, names)
+        spread = reference.optimised(model, inputs) if quantised_node(model) is not None else {}
     print(f"reference: {who}")
+    for name, array in spread.items():
+        if name in wanted:
+            found = difference(name, array, wanted[name], tolerance)
+            print(f"ONNX Runtime with its optimisations, output '{name}': {found}")
     first = per_layer(model, records, wanted, tolerance) if args.per_layer else ""
     wrong = differences.per_output(outputs, wanted, tolerance)
     if wrong:
@@ -61,6 +70,25 @@ def run(args: argparse.Namespace) -> None:
         raise DifferenceError(f"beyond the tolerance: {', '.join(wrong)}; {hint}")
     if first:
         raise DifferenceError(f"the outputs are within the tolerance, but {first}")
+
+
+def check_order(args: argparse.Namespace) -> None:
+    """Refuse a package in the model's place.
+
+    Raises
+    ------
+    InputError
+        The first operand is a directory or an archive, or the second one is a model.
+    """
+    is_package = Path(args.model).is_dir() or Path(args.model).suffix in (".tar", ".so")
+    if is_package or Path(args.package).suffix == ".onnx":
+        raise InputError(
+            f"compare takes the model first, then its package; '{args.model}' and"
+            f" '{args.package}' are the other way round: tvmc compare {args.package} {args.model}"
+            if is_package and Path(args.package).suffix == ".onnx"
+            else f"compare takes a model and its package, not '{args.model}' and"
+            f" '{args.package}': tvmc compare MODEL.onnx OUT"
+        )
 
 
 def per_layer(

@@ -46,8 +46,38 @@ def read_npz(path: Path) -> Arrays:
     except FileNotFoundError:
         raise InputError(f"'{path}': no such file; make it with numpy.savez") from None
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        reason = " ".join(str(error).split())[:120]
-        raise InputError(f"'{path}' is not a .npz of plain arrays ({reason})") from error
+        raise InputError(
+            f"'{path}' is not a .npz of plain arrays ({_what_it_is(path, error)}); write one with"
+            " numpy.savez, an array for each input by name"
+        ) from error
+
+
+#: The first bytes of files that people give for arrays, and what such a file is.
+_SIGNS = (
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"\x89PNG", "a PNG image"),
+    (b"GIF8", "a GIF image"),
+    (b"BM", "a BMP image"),
+    (b"RIFF", "a WAV, AVI or WebP file"),
+    (b"%PDF", "a PDF"),
+    (b"\x80", "a pickle of Python objects"),
+)
+
+
+def _what_it_is(path: Path, error: Exception) -> str:
+    """What a file is that is no ``.npz``: by its first bytes, else what numpy said of it."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(8)
+    except OSError as unread:
+        return unread.strerror or str(unread)
+    found = next((what for sign, what in _SIGNS if head.startswith(sign)), None)
+    if found is None and "pickle" in str(error):
+        # numpy takes whatever it does not know for a pickle, and advises to load it unsafely.
+        found = (
+            "its arrays are Python objects" if head.startswith(b"PK") else "another kind of file"
+        )
+    return found or " ".join(str(error).split())[:120]
 
 
 def write_npz(arrays: Mapping[str, np.ndarray], path: Path) -> None:
@@ -97,7 +127,7 @@ def _fitting(port: Port, array: np.ndarray, source: str) -> np.ndarray:
     if not fits(array.shape, port.shape):
         raise InputError(
             f"{source}: '{port.name}' has shape {list(array.shape)}, the model takes"
-            f" {list(port.shape)}; change the array, or compile with --input-shapes"
+            f" {list(port.shape)}; {_remedy(port, array.shape)}"
         )
     # Of a type of ml_dtypes a file has the bytes, but not the name.
     if not of(port.dtype).is_numpys_own and array.dtype == np.dtype(f"V{wanted.itemsize}"):
@@ -109,6 +139,26 @@ def _fitting(port: Port, array: np.ndarray, source: str) -> np.ndarray:
         )
     array = np.asarray(array, dtype=wanted.newbyteorder("="), order="C")
     return array if port.shape else array.reshape(())
+
+
+#: Orders of an image's axes that people give in place of each other: name, axes to transpose by.
+_ORDERS = {
+    3: (("channels last", (2, 0, 1)), ("channels first", (1, 2, 0))),
+    4: (("channels last", (0, 3, 1, 2)), ("channels first", (0, 2, 3, 1))),
+    5: (("channels last", (0, 4, 1, 2, 3)), ("channels first", (0, 2, 3, 4, 1))),
+}
+
+
+def _remedy(port: Port, shape: Sequence[int]) -> str:
+    """What to do with an array whose shape does not fit its port."""
+    for name, axes in _ORDERS.get(len(shape), ()):
+        if fits([shape[axis] for axis in axes], port.shape):
+            return f"the array is {name}: transpose it with transpose{axes}"
+    if len(shape) + 1 == len(port.shape) and fits((1, *shape), port.shape):
+        return "the array has no batch axis: add one with array[None]"
+    if len(shape) != len(port.shape):
+        return "reshape the array"
+    return "change the array, or compile the model with --input-shapes if it leaves that dim open"
 
 
 def sized(ports: Sequence[Port], shapes: Mapping[str, Sequence[object]] | None) -> tuple[Port, ...]:

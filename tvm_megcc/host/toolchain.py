@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tvm_megcc.core import dtypes
-from tvm_megcc.core.machine import machine
+from tvm_megcc.core.machine import ROWS, machine
 from tvm_megcc.core.this_machine import host_arch as host_arch  # asked of this module, too
 from tvm_megcc.core.this_machine import is_native as is_native
 from tvm_megcc.core.this_machine import is_own_family
@@ -148,8 +148,8 @@ def build(
         raise InputError(f"{pkg_dir} is not a package: it has no Makefile and manifest.json")
     if runner and not (is_own_family(arch) or machine(arch).arch.qemu):
         raise ToolError(
-            f"{arch} has no operating system, so there is no runner for it; build the library with"
-            f" make lib CC={machine(arch).arch.compiler} and link it with a program of the device"
+            f"{arch} has no operating system, so there is no runner for it; "
+            + _without_runner(package)
         )
     if cc and shutil.which(cc.split()[0]) is None:
         raise ToolError(f"there is no C compiler {cc.split()[0]!r}; name one that is installed")
@@ -185,6 +185,15 @@ def build(
     except ToolError as error:
         raise _explained(error, package) from None
     return where / goal
+
+
+def _without_runner(package: Path) -> str:
+    """How to run a package for machines without an operating system."""
+    example = "examples/cortexm"
+    if (package / example / "Makefile").is_file():
+        return f"run the package's example on qemu's board: make -C {example} run CPU=cortex-m4"
+    compiler = ROWS["cortexm"].compiler
+    return f"build the library with make lib CC={compiler} and link it with a program of the device"
 
 
 def _explained(error: ToolError, package: Path) -> ToolError:

@@ -34,9 +34,7 @@ def import_exported_program(
     try:
         import torch
     except ImportError:
-        raise ToolError(
-            f"'{path}': PyTorch programs need torch; pip install 'tvm-megcc[torch]'"
-        ) from None
+        raise ToolError(f"'{path}': PyTorch programs need torch; pip install torch") from None
     from tvm.relax.frontend.torch import from_exported_program
 
     with importing(path, "PyTorch", _REMEDY):

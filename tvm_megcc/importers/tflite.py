@@ -44,7 +44,7 @@ def import_tflite(path: Path, shapes: Mapping[str, Sequence[GivenDim]] | None) -
         import tflite
     except ImportError:
         raise ToolError(
-            f"'{path}': TFLite models need the module tflite; pip install 'tvm-megcc[tflite]'"
+            f"'{path}': TFLite models need the module tflite; pip install tflite"
         ) from None
     from tvm.relax.frontend.tflite import from_tflite
 

@@ -9,7 +9,7 @@ Example
 -------
 >>> kernel = select("conv2d", "arm64", facts)          # doctest: +SKIP
 >>> kernel.instance(facts).symbol                      # doctest: +SKIP
-'megcc_conv2d_nhwc_f32_gemm_neon64_act1_residual0'
+'megcc_conv2d_nhwc_f32_gemm_act1_residual0'
 """
 
 from __future__ import annotations

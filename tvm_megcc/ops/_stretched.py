@@ -2,7 +2,7 @@
 
 The result's dim is a new symbol, which is ``b`` where ``a`` is 1, else ``a``. An operand is copied
 to that dim (`relax_tools.stretching`), and it is checked that its own one is 1 or just that. What
-comes after the copies knows nothing of this. `passes.equal_dims` makes the program for dims that
+comes after the copies knows nothing of this. `dispatch.equal_dims` makes the program for dims that
 are all equal, in which nothing is copied.
 """
 

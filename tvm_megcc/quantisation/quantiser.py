@@ -35,7 +35,7 @@ def require() -> None:
     """
     if importlib.util.find_spec("onnxruntime") is None:
         raise ToolError(
-            "quantize needs ONNX Runtime, which is not installed; pip install 'tvm-megcc[quantize]'"
+            "quantize needs ONNX Runtime, which is not installed; pip install onnxruntime"
         )
 
 
@@ -47,13 +47,22 @@ def check_float(model: onnx.ModelProto) -> None:
     InputError
         Names the first node that says so.
     """
-    for node in model.graph.node:
-        if node.op_type.startswith(("QLinear", "DynamicQuantize")) or node.op_type in _QUANTISED:
-            name = node.name or node.output[0]
-            raise InputError(
-                f"the model is quantised already: node '{name}' is a {node.op_type};"
-                " give the float model"
-            )
+    node = quantised_node(model)
+    if node is not None:
+        raise InputError(
+            f"the model is quantised already: node '{node.name or node.output[0]}' is a"
+            f" {node.op_type}; give the float model"
+        )
+
+
+def quantised_node(model: onnx.ModelProto) -> onnx.NodeProto | None:
+    """The first node of a model that quantises or computes with quantised values, or None."""
+    return next(filter(_is_quantised, model.graph.node), None)
+
+
+def _is_quantised(node: onnx.NodeProto) -> bool:
+    started = ("QLinear", "DynamicQuantize")
+    return node.op_type in _QUANTISED or bool(node.op_type.startswith(started))
 
 
 _QUANTISED = (

@@ -56,7 +56,7 @@ class GraphModule:
         Raises
         ------
         ValueError, IndexError
-            When there is no such input.
+            When there is no such input; the message lists the names there are.
         TypeError, ValueError
             When the dtype or the shape is not the model's.
         """
@@ -66,6 +66,11 @@ class GraphModule:
             self._set(name, each)
 
     def _set(self, key: int | str, value: object) -> None:
+        if isinstance(key, str) and self.get_input_index(key) < 0:
+            raise ValueError(
+                f"the model has no input called '{key}'; its inputs are"
+                f" {', '.join(map(repr, self.get_input_names()))}"
+            )
         if not isinstance(value, tvm.runtime.Tensor):
             if not isinstance(value, np.ndarray | np.generic) and not hasattr(value, "__array__"):
                 value = np.asarray(value, dtype=self.get_input(key).numpy().dtype)
