@@ -5,6 +5,12 @@ memory plan, the program but for the names of kernels, and each kernel's machine
 --results they may differ: the outputs must be equal to the bit, and a table says how many
 instructions one inference takes with each (Arm only; under qemu).
 
+--arch takes any machine words (arm64+dotprod+fp16, cortexm+dsp), with commas; what stands behind
+"--" goes to tvmc compile (-- --optimize size --precision fp16). --kernels compares kernels without
+models: for every case of tests/kernels/cases what each header says of it (which machines take it,
+rank, macros, workspace, work, cost, packed weights), and for every instance its preprocessed C on
+each machine. Models of corpus and zoo do not reach all of these.
+
 Models are those of the corpus (../shared/models), with the stored inputs of their first case, and
 of the zoo. What has been compiled and run stays in --work, by the contents of the tree, so that an
 interrupted run goes on where it was. The exit status is 1 when anything differs.
@@ -36,6 +42,7 @@ import trees  # noqa: E402
 
 from tvm_megcc import zoo  # noqa: E402
 from tvm_megcc.core import user_cache  # noqa: E402
+from tvm_megcc.core.machine import machine  # noqa: E402
 from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
 from tvm_megcc.host import arrays, instructions, package, toolchain  # noqa: E402
 
@@ -104,11 +111,13 @@ class Side:
     tree: trees.Tree
     compiler: trees.Compiler
     work: Path
+    options: tuple[str, ...] = ()
 
     def facts(self, subject: Subject, arch: str, results: bool) -> Facts:
         """What the tree makes of a model, from an earlier run where there was one."""
         stamp = hashlib.sha256(subject.path.read_bytes()).hexdigest()[:8]
-        folder = self.work / self.tree.mark / arch / f"{subject.name}_{stamp}"
+        mode = _hash(" ".join(self.options).encode())[:8] if self.options else "plain"
+        folder = self.work / self.tree.mark / arch / mode / f"{subject.name}_{stamp}"
         kept = folder / ("results.json" if results else "package.json")
         if kept.is_file():
             return dict(json.loads(kept.read_text()))
@@ -128,6 +137,7 @@ class Side:
         if package.is_package(out):
             return
         command = [str(subject.path), "-o", str(out), "--arch", arch, "--weights", "bin", "--quiet"]
+        command += self.options
         if subject.shapes is not None:
             dims = (f"{n}:[{','.join(map(str, d))}]" for n, d in subject.shapes.items())
             command += ["--input-shapes", " ".join(dims)]
@@ -136,14 +146,18 @@ class Side:
 
 
 def _build(opened: package.Package, arch: str, folder: Path) -> Path:
-    flags = ["-include", str(instructions.MARKS)]
-    return toolchain.build(opened.path, arch, build_dir=folder / "build", extra_cflags=flags)
+    """The runner; the library alone where there is no operating system to run it."""
+    runner = arch == "portable" or bool(machine(arch).arch.qemu)
+    flags = ["-include", str(instructions.MARKS)] if runner else []
+    return toolchain.build(
+        opened.path, arch, build_dir=folder / "build", extra_cflags=flags, runner=runner
+    )
 
 
 def _package(subject: Subject, opened: package.Package, arch: str, folder: Path) -> Facts:
     """All that must not change."""
     per_arch = opened.manifest["per_arch"][arch]
-    image = (opened.path / "model" / f"model_{arch}.bin").read_bytes()
+    image = _image(opened).read_bytes()
     text = package_facts.image_text(image)
     objects = _build(opened, arch, folder).parent / "obj" / "src"
     sources = {_link_name(file): file.stem for file in (opened.path / "src/kernels").glob("*.c")}
@@ -164,6 +178,12 @@ def _package(subject: Subject, opened: package.Package, arch: str, folder: Path)
     }
 
 
+def _image(opened: package.Package) -> Path:
+    """The only image of a package for one machine."""
+    (path,) = (opened.path / "model").glob("model_*.bin")
+    return path
+
+
 def _link_name(file: Path) -> str:
     """The first line of a kernel's file says it."""
     with file.open() as lines:
@@ -174,7 +194,7 @@ def _results(subject: Subject, opened: package.Package, arch: str, folder: Path)
     """Outputs, and what one inference takes."""
     runner = _build(opened, arch, folder)
     inputs, counts = subject.inputs(opened.inputs), None
-    if arch in ("arm64", "armv7") and not toolchain.is_native(arch):
+    if machine(arch).arch.name in ("arm64", "armv7") and not toolchain.is_native(arch):
         done, counts = instructions.of_inference(
             runner, arch, inputs, opened.manifest, timeout=TIMEOUT_S
         )
@@ -185,7 +205,7 @@ def _results(subject: Subject, opened: package.Package, arch: str, folder: Path)
     if counts is not None:
         facts["instructions"] = counts.totals["instructions"]
         facts["functions"] = counts.functions
-        image = (opened.path / "model" / f"model_{arch}.bin").read_bytes()
+        image = _image(opened).read_bytes()
         symbols = opened.manifest["per_arch"][arch]["kernels"]
         facts["calls"] = [
             [symbols[k], name]
@@ -293,40 +313,88 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("old", metavar="OLD", help="a commit or a directory")
     parser.add_argument("new", metavar="NEW", help="another; '.' is the working tree")
     parser.add_argument("--models", nargs="+", default=[], metavar="MODEL", help="only these")
-    parser.add_argument("--arch", default="arm64", help="default: %(default)s")
+    parser.add_argument(
+        "--arch", default="arm64", metavar="A[,B]", help="machines (default: %(default)s)"
+    )
+    parser.add_argument("--kernels", action="store_true", help="cases and instances, no models")
+    parser.add_argument("--only", default="", metavar="STEM", help="kernels whose name begins so")
     parser.add_argument("--results", action="store_true", help="results and instructions")
     parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared")
     parser.add_argument("--work", type=Path, help="default: tvm_megcc/same in the user's cache")
-    args = parser.parse_args(argv)
+    given = list(sys.argv[1:] if argv is None else argv)
+    at = given.index("--") if "--" in given else len(given)
+    args, options = parser.parse_args(given[:at]), tuple(given[at + 1 :])
     work = args.work or user_cache.folder("same")
     if work is None:
         parser.error("no cache that only you write: give a --work folder")
     work.mkdir(parents=True, exist_ok=True)
-    columns = "instructions before, now" if args.results else "bytes of runtime before, now"
     try:
-        found = subjects(args.shared, work, args.models)
-        with ExitStack() as stack:
-            sides = []
-            for name in (args.old, args.new):
-                tree = stack.enter_context(trees.opened(name))
-                compiler = stack.enter_context(trees.Compiler(tree))
-                sides.append(Side(tree, compiler, work))
-            pool = [stack.enter_context(ThreadPoolExecutor(1)) for _ in sides]
+        if args.kernels:
+            return int(not kernels_are_the_same(args.old, args.new, args.only))
+        return int(not packages_are_the_same(args, work, options))
+    except MegccError as error:
+        print(f"scripts/same_packages: {error}", file=sys.stderr)
+        return 1
+
+
+def packages_are_the_same(args: argparse.Namespace, work: Path, options: tuple[str, ...]) -> bool:
+    """Print a row for each model and machine; whether all are the same."""
+    columns = "instructions before, now" if args.results else "bytes of runtime before, now"
+    found = subjects(args.shared, work, args.models)
+    archs = [machine(word).name for word in args.arch.split(",")]
+    with ExitStack() as stack:
+        sides = []
+        for name in (args.old, args.new):
+            tree = stack.enter_context(trees.opened(name))
+            compiler = stack.enter_context(trees.Compiler(tree))
+            sides.append(Side(tree, compiler, work, options))
+        pool = [stack.enter_context(ThreadPoolExecutor(1)) for _ in sides]
+        fine = 0
+        for arch in archs:
             tasks = [
-                [p.submit(s.facts, subject, args.arch, args.results) for subject in found]
+                [p.submit(s.facts, subject, arch, args.results) for subject in found]
                 for p, s in zip(pool, sides, strict=True)
             ]
-            print(f"{args.arch}: {sides[0].tree.mark} and {sides[1].tree.mark}; {columns}")
-            fine = 0
+            print(f"{arch}: {sides[0].tree.mark} and {sides[1].tree.mark}; {columns}")
             for subject, old, new in zip(found, *tasks, strict=True):
                 row, ok = compare(subject, old.result(), new.result(), args.results)
                 fine += ok
                 print(row, flush=True)
-    except MegccError as error:
-        print(f"scripts/same_packages: {error}", file=sys.stderr)
-        return 1
-    print(f"{fine} of {len(found)} models are the same")
-    return int(fine != len(found))
+    print(f"{fine} of {len(found) * len(archs)} packages are the same")
+    return fine == len(found) * len(archs)
+
+
+def kernels_are_the_same(old: str, new: str, only: str) -> bool:
+    """Print the cases and instances of kernels that two trees do not have alike; whether none."""
+    with ExitStack() as stack:
+        opened = [stack.enter_context(trees.opened(name)) for name in (old, new)]
+        compilers = [stack.enter_context(trees.Compiler(tree)) for tree in opened]
+        script = str(ROOT / "scripts" / "kernel_facts.py")
+        facts = []
+        for tree, compiler in zip(opened, compilers, strict=True):
+            tests = str(tree.path / "tests" / "kernels")
+            facts.append(json.loads(compiler.run(script, tests, "--only", only)))
+    wrong = kernel_differences(*facts)
+    print("\n".join(wrong))
+    counts = " and ".join(f"{len(facts[1][kind]):,} {kind}" for kind in ("cases", "code"))
+    print(f"{counts} compared, {len(wrong)} differ")
+    return not wrong
+
+
+def kernel_differences(old: Mapping[str, Facts], new: Mapping[str, Facts]) -> list[str]:
+    """One line for each case or instance that is not the same."""
+    found = []
+    for kind, word in (("cases", "header"), ("code", "code")):
+        before, now = old[kind], new[kind]
+        for name in sorted(before.keys() | now.keys()):
+            if name not in now:
+                found.append(f"{name}: gone")
+            elif name not in before:
+                found.append(f"{name}: new")
+            elif before[name] != now[name]:
+                said = f" ({now[name]})" if "does not" in now[name] else ""
+                found.append(f"{name}: another {word}{said}")
+    return found
 
 
 if __name__ == "__main__":

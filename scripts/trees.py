@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tvm_megcc.errors import InputError
+from tvm_megcc.errors import InputError, ToolError
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -154,6 +154,23 @@ class Compiler:
             status = self._stop()
             return f"the compiler of {self.tree.label} ended with status {status}"
         return str(json.loads(answer))
+
+    def run(self, script: str, *arguments: str) -> str:
+        """What a Python program prints that runs with the tree's modules.
+
+        Raises
+        ------
+        ToolError
+            It fails.
+        """
+        done = subprocess.run(
+            [sys.executable, script, *arguments], capture_output=True, text=True,
+            env={**os.environ, "PYTHONPATH": self._view.name}, cwd=self._view.name,
+        )  # fmt: skip
+        if done.returncode:
+            said = done.stderr.strip()[-300:]
+            raise ToolError(f"{script} fails with the modules of {self.tree.label}: {said}")
+        return done.stdout
 
     def _stop(self) -> int:
         process, self._process = self._process, None

@@ -45,6 +45,35 @@ def test_same_packages_tells_code_from_comments(changed, tmp_path, capsys) -> No
     assert "outputs differ: output" in capsys.readouterr().out
 
 
+@needs_cc
+def test_same_packages_compares_kernels_without_models(changed, capsys) -> None:
+    """What a header says differs by its cases, another body by its instances, a comment by none."""
+    shutil.copytree(ROOT / "tests" / "kernels", changed / "tests" / "kernels")
+    shutil.copy(ROOT / "tests" / "closeness.py", changed / "tests")
+    shutil.copy(ROOT / "tests" / "__init__.py", changed / "tests")
+    path = changed / "codegen_c" / "kernels" / "lut" / "lut_ref.c"
+    arguments = [str(ROOT), str(changed), "--kernels", "--only", "lut"]
+    plain = path.read_text()
+    path.write_text(f"{plain}// a comment\n")
+    assert same.main(arguments) == 0
+    assert " 0 differ" in capsys.readouterr().out
+    path.write_text(plain.replace("// cost: ", "// cost: 3 * ") + "\nint more;\n")
+    assert same.main(arguments) == 1
+    said = capsys.readouterr().out
+    assert "lut_ref case 0: another header" in said and ": another code" in said
+
+
+def test_same_packages_names_kernels_that_come_and_go() -> None:
+    old = {"cases": {"a case 0": "1", "b case 0": "1"}, "code": {"arm64 a": "1"}}
+    new = {"cases": {"a case 0": "1", "c case 0": "1"}, "code": {"arm64 a": "does not compile: x"}}
+    assert same.kernel_differences(old, old) == []
+    assert same.kernel_differences(old, new) == [
+        "b case 0: gone",
+        "c case 0: new",
+        "arm64 a: another code (does not compile: x)",
+    ]
+
+
 def test_same_packages_differences_are_named() -> None:
     old = {
         "weights": "a", "arena bytes": 64, "plan": {}, "image": ["x 1", "CALL 0 'add' 1"],
