@@ -16,38 +16,38 @@ sys.path.insert(0, str(Path(__file__).parent))
 #: The pages, in the order of the table of contents, by the page that they stand below. One that is
 #: nowhere is an error.
 SECTIONS = {
-    "Begin": ["docs/tutorials/first-package", "docs/quantisation", "docs/dynamic-shapes"],
-    "Journeys": ["docs/journeys/README", "docs/journeys/*"],
+    "Start": ["docs/tutorials/first-package", "docs/journeys/README", "docs/journeys/*"],
     "Use": [
         "docs/cli",
         "docs/c-api",
-        "docs/tvm",
-        "docs/machines",
-        "docs/half",
-        "docs/tuning",
-        "docs/measuring",
-        "docs/performance",
-    ],
-    "Reference": [
         "docs/reference/c",
+        "docs/tvm",
+        "docs/plan-memory",
         "docs/reference/python",
+        "docs/quantisation",
+        "docs/half",
+        "docs/machines",
+        "docs/dynamic-shapes",
+        "docs/memory",
+        "docs/tuning",
         "docs/onnx-operators",
         "docs/kernels",
-        "docs/package-format",
     ],
-    "Take part": [
-        "CONTRIBUTING",
+    "Understand": [
         "docs/architecture",
+        "docs/package-format",
+        "docs/performance",
+        "docs/memory-models",
+        "docs/measuring",
         "docs/adding-an-op",
         "docs/adding-a-kernel",
         "docs/tir-kernels",
-        "docs/memory",
-        "docs/memory-models",
-        "docs/plan-memory",
         "docs/fuzzing",
         "docs/adr/README",
+        "CONTRIBUTING",
+        "SECURITY",
+        "CHANGELOG",
     ],
-    "Project": ["SECURITY", "CHANGELOG"],
 }
 
 CONTENTS = {"README": SECTIONS, "docs/adr/README": {"": ["docs/adr/0*"]}}
