@@ -59,7 +59,8 @@ typedef enum megcc_status {
   MEGCC_ERR_DATA,       // a size or an index that data says is out of range
   MEGCC_ERR_NO_ALLOC,   // the model has sizes that depend on data and no allocator was set
   MEGCC_ERR_ALLOC,      // the caller's allocator has no memory
-  MEGCC_ERR_MACHINE     // this CPU lacks instructions that the model was compiled for
+  MEGCC_ERR_MACHINE,    // this CPU lacks instructions that the model was compiled for
+  MEGCC_ERR_OVERLAP     // an output or the arena overlaps memory that is bound to another port
 } megcc_status_t;
 
 /// Element types; the values are part of the image format. From MEGCC_F4E2M1 on, elements are
@@ -244,12 +245,14 @@ megcc_status_t megcc_release(megcc_context_t *context);
 // ---- inputs and outputs --------------------------------------------------------------------
 
 /// Lets the model read an input from `data` (aligned for its element), which must stay valid and
-/// unchanged during every run. No copy is made unless the plan put the input into the arena.
+/// unchanged during every run. No copy is made unless the plan put the input into the arena. Inputs
+/// may share memory with each other, not with an output or the arena.
 megcc_status_t megcc_bind_input(megcc_context_t *context, uint32_t index, const void *data,
                                 size_t bytes);
 
-/// Lets the model write an output to `data`, which may not overlap any input or other output. An
-/// output whose size depends on data cannot be bound (MEGCC_ERR_DATA): read it after the run.
+/// Lets the model write an output to `data`, which may not overlap any input, any other output or
+/// the arena: a run says so (MEGCC_ERR_OVERLAP), as only then is everything bound for it. An output
+/// whose size depends on data cannot be bound (MEGCC_ERR_DATA): read it after the run.
 megcc_status_t megcc_bind_output(megcc_context_t *context, uint32_t index, void *data,
                                  size_t bytes);
 
@@ -274,7 +277,9 @@ megcc_status_t megcc_read_output(const megcc_context_t *context, uint32_t index,
 
 // ---- run -----------------------------------------------------------------------------------
 
-/// Runs the model once. Allocates nothing; a context runs in one thread at a time.
+/// Runs the model once. Allocates nothing; a context runs in one thread at a time. Nothing has been
+/// written when the answer is MEGCC_ERR_OVERLAP: a bound output or a pool of the arena overlaps
+/// another port's memory or another pool. Tensors of 0 bytes overlap nothing.
 megcc_status_t megcc_run(megcc_context_t *context);
 
 /// Where the latest run ended: `name` is the model's node, null where it was no node, and `call`

@@ -202,6 +202,53 @@ static void allocator_fails(struct run *r) {
   CHECK(outstanding == 0);
 }
 
+// Rows are 16 bytes: whether memory overlaps follows from the shapes, as does the arena's size.
+static void what_overlaps(struct run *r) {
+  size_t bytes = 0, more = 0;
+  char *memory, *arena;
+  set_n(r, 3);
+  provide(r);
+  CHECK_STATUS(MEGCC_OK, megcc_arena_bytes(r->context, &more));
+  set_n(r, 2);
+  provide(r);
+  CHECK_STATUS(MEGCC_OK, megcc_arena_bytes(r->context, &bytes));
+  CHECK(bytes < more);
+  memory = (char *)aligned_alloc(64, 128 + (more + 63) / 64 * 64);
+  arena = memory + 128;
+  CHECK_STATUS(MEGCC_OK, megcc_bind_input(r->context, X, memory, 32));
+  memcpy(memory, r->x, 32);
+  CHECK_STATUS(MEGCC_OK, megcc_bind_output(r->context, A, memory + 32, 32));
+  CHECK_STATUS(MEGCC_OK, megcc_run(r->context));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_output(r->context, A, memory + 28, 32));
+  CHECK_STATUS(MEGCC_ERR_OVERLAP, megcc_run(r->context));
+
+  set_n(r, 3);
+  provide(r);
+  CHECK_STATUS(MEGCC_OK, megcc_bind_input(r->context, X, memory, 48));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_output(r->context, A, memory + 32, 48));
+  CHECK_STATUS(MEGCC_ERR_OVERLAP, megcc_run(r->context));
+  set_n(r, 0);
+  provide(r);
+  CHECK_STATUS(MEGCC_OK, megcc_bind_input(r->context, X, memory, 0));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_output(r->context, A, memory, 0));
+  CHECK_STATUS(MEGCC_OK, megcc_run(r->context));
+
+  // Of the arena counts what the shapes need, not what the caller has given.
+  set_n(r, 2);
+  provide(r);
+  CHECK_STATUS(MEGCC_OK, megcc_set_arena(r->context, arena, more));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_output(r->context, A, memory + 96, 32));
+  CHECK_STATUS(MEGCC_OK, megcc_run(r->context));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_input(r->context, B, arena + bytes, 8));
+  CHECK_STATUS(MEGCC_OK, megcc_run(r->context));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_input(r->context, B, arena + bytes - 4, 8));
+  CHECK_STATUS(MEGCC_ERR_OVERLAP, megcc_run(r->context));
+  provide(r);
+  CHECK_STATUS(MEGCC_OK, megcc_run(r->context));
+  check_outputs(r);
+  free(memory);
+}
+
 int main(void) {
   void *memory = test_alloc(MEGCC_MODEL_BYTES);
   struct run r = {0};
@@ -215,6 +262,7 @@ int main(void) {
   CHECK_STATUS(MEGCC_OK, megcc_context_create(model, r.memory, bytes, &r.context));
   what_is_refused(&r);
   shapes_change(&r);
+  what_overlaps(&r);
   allocator_fails(&r);
   free(r.arena);
   free(r.memory);
