@@ -144,7 +144,7 @@ megcc_status_t megcc_machine_kernels(const megcc_kernels_t *kernels, const char 
 megcc_status_t megcc_input_count(const megcc_model_t *model, uint32_t *count);
 megcc_status_t megcc_output_count(const megcc_model_t *model, uint32_t *count);
 
-/// Number of the input (output) called `name`.
+/// Number of the input called `name`, and of the first output called so.
 megcc_status_t megcc_input_index(const megcc_model_t *model, const char *name, uint32_t *index);
 megcc_status_t megcc_output_index(const megcc_model_t *model, const char *name, uint32_t *index);
 
