@@ -234,7 +234,9 @@ typedef void *(*megcc_alloc_fn)(void *user, size_t bytes);
 typedef void (*megcc_free_fn)(void *user, void *data, size_t bytes);
 
 /// Sets the caller's allocator. Only values whose size depends on data are allocated, during a run;
-/// what was allocated is kept for the next run, and grows when it has to.
+/// what was allocated is kept for the next run, and grows when it has to. So an output that lies
+/// there cannot be bound as an input of the next run: copy it, or the run ends with
+/// MEGCC_ERR_OVERLAP.
 megcc_status_t megcc_set_allocator(megcc_context_t *context, megcc_alloc_fn alloc,
                                    megcc_free_fn release, void *user);
 
@@ -277,9 +279,10 @@ megcc_status_t megcc_read_output(const megcc_context_t *context, uint32_t index,
 
 // ---- run -----------------------------------------------------------------------------------
 
-/// Runs the model once. Allocates nothing; a context runs in one thread at a time. Nothing has been
-/// written when the answer is MEGCC_ERR_OVERLAP: a bound output or a pool of the arena overlaps
-/// another port's memory or another pool. Tensors of 0 bytes overlap nothing.
+/// Runs the model once. Allocates nothing; a context runs in one thread at a time.
+/// MEGCC_ERR_OVERLAP: a bound output or a pool of the arena overlaps another port's memory or
+/// another pool, and nothing has been written; or memory of the allocator does, which is compared
+/// during the run, when its size is known and before it is written. 0 bytes overlap nothing.
 megcc_status_t megcc_run(megcc_context_t *context);
 
 /// Where the latest run ended: `name` is the model's node, null where it was no node, and `call`

@@ -202,6 +202,40 @@ static void allocator_fails(struct run *r) {
   CHECK(outstanding == 0);
 }
 
+// An allocator that gives where the input X is bound.
+static void *allocate_x(void *user, size_t bytes) {
+  struct run *r = (struct run *)user;
+  CHECK(bytes <= sizeof r->x);
+  return r->x;
+}
+
+static void keep(void *user, void *data, size_t bytes) { (void)user, (void)data, (void)bytes; }
+
+// Memory of the allocator, which is kept from run to run, and memory that is bound.
+static void what_overlaps_allocated_memory(struct run *r) {
+  const void *data = NULL;
+  float before[40];
+  set_n(r, 8);
+  provide(r);
+  CHECK_STATUS(MEGCC_OK, megcc_run(r->context));
+  CHECK_STATUS(MEGCC_OK, megcc_output_data(r->context, Z3, &data));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_input(r->context, B, data, 32));
+  CHECK_STATUS(MEGCC_ERR_OVERLAP, megcc_run(r->context));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_input(r->context, B, r->b, 32));
+  CHECK_STATUS(MEGCC_OK, megcc_run(r->context));
+  check_outputs(r);
+
+  CHECK_STATUS(MEGCC_OK, megcc_set_allocator(r->context, allocate_x, keep, r));
+  set_n(r, 3);
+  provide(r);
+  memcpy(before, r->x, sizeof before);
+  CHECK_STATUS(MEGCC_ERR_OVERLAP, megcc_run(r->context));
+  CHECK(!memcmp(before, r->x, sizeof before));
+  CHECK_STATUS(MEGCC_OK, megcc_set_allocator(r->context, allocate, give_back, &allocations));
+  CHECK_STATUS(MEGCC_OK, megcc_run(r->context));
+  check_outputs(r);
+}
+
 // Rows are 16 bytes: whether memory overlaps follows from the shapes, as does the arena's size.
 static void what_overlaps(struct run *r) {
   size_t bytes = 0, more = 0;
@@ -263,6 +297,7 @@ int main(void) {
   what_is_refused(&r);
   shapes_change(&r);
   what_overlaps(&r);
+  what_overlaps_allocated_memory(&r);
   allocator_fails(&r);
   free(r.arena);
   free(r.memory);
