@@ -25,6 +25,7 @@ from onnx.backend.base import Backend, BackendRep
 
 from tvm_megcc import driver
 from tvm_megcc.core.this_machine import host_arch
+from tvm_megcc.dynamic_options import DynamicOptions
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import files, toolchain
 
@@ -116,18 +117,27 @@ def _arrays(name: str, value: Any, ports: Set[str]) -> dict[str, np.ndarray]:
 
 
 def compiled(
-    model: onnx.ModelProto, name: str | None = None, input_shapes: driver.Shapes | None = None
+    model: onnx.ModelProto,
+    name: str | None = None,
+    input_shapes: driver.Shapes | None = None,
+    distinct_dims: Sequence[str] = (),
 ) -> Compiled:
     """Compile a model for this machine, without building it.
 
-    See `tvm_megcc.frontend.from_onnx` for `input_shapes`.
+    See `tvm_megcc.frontend.from_onnx` for `input_shapes` and `distinct_dims`.
 
     Raises
     ------
     tvm_megcc.errors.MegccError
         For anything wrong with the model, or not supported.
     """
-    programs = driver.compile_programs(model, (host_arch(),), name=name, input_shapes=input_shapes)
+    programs = driver.compile_programs(
+        model,
+        (host_arch(),),
+        name=name,
+        input_shapes=input_shapes,
+        dynamic=DynamicOptions(distinct_dims=tuple(distinct_dims)),
+    )
     package = driver.package_files(programs)
     manifest = json.loads(package["manifest.json"])
     weights = {w.name for w in model.graph.initializer}
@@ -181,10 +191,18 @@ class TvmMegccBackend(Backend):
             ``CPU``.
         input_shapes : mapping, optional
             See `tvm_megcc.frontend.from_onnx`: an input that is a sequence needs a row for each of
-            its elements. Other keywords are not looked at.
+            its elements.
+        distinct_dims : sequence of str, optional
+            Names of dims that say nothing, as above. Other keywords are not looked at.
         """
         _check_device(device)
-        return Prepared(compiled(model, input_shapes=kwargs.get("input_shapes")))
+        return Prepared(
+            compiled(
+                model,
+                input_shapes=kwargs.get("input_shapes"),
+                distinct_dims=kwargs.get("distinct_dims", ()),
+            )
+        )
 
     @classmethod
     def run_model(

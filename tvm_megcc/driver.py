@@ -104,7 +104,7 @@ def compile_model(
     preference : Preference
         What decides between kernels that differ in speed and size.
     dynamic : DynamicOptions
-        Listed shapes or buckets, each served by a program of its own.
+        Listed shapes or buckets, each served by a program of its own; dims to tell apart.
     externs : sequence of path
         C files with the functions that the model calls and that its package does not have.
     tuning_records : sequence of path
@@ -222,7 +222,9 @@ def compile_programs(
     tell("import")
     from tvm_megcc import importers, pipeline
 
-    imported = importers.import_model(model, dynamic.import_shapes(input_shapes), params)
+    imported = importers.import_model(
+        model, dynamic.import_shapes(input_shapes), params, dynamic.distinct_dims
+    )
     dynamic.apply(imported)
     programs: dict[str, Program | Bundle] = {}
     for arch in archs:

@@ -44,6 +44,8 @@ class DynamicOptions:
         More programs than this are refused.
     arena : {"exact", "fixed"}
         ``fixed``: one arena does for all shapes (``<NAME>_ARENA_BYTES``), so every dim has bounds.
+    distinct_dims : tuple of str
+        Names of dims that say nothing; see `tvm_megcc.frontend.from_onnx`.
     """
 
     listed: tuple[Shapes, ...] = ()
@@ -51,6 +53,7 @@ class DynamicOptions:
     fallback: str = "symbolic"
     max_buckets: int = MAX_BUCKETS
     arena: str = "exact"
+    distinct_dims: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.listed and self.buckets:

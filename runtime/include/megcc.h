@@ -59,7 +59,8 @@ typedef enum megcc_status {
   MEGCC_ERR_DATA,       // a size or an index that data says is out of range
   MEGCC_ERR_NO_ALLOC,   // the model has sizes that depend on data and no allocator was set
   MEGCC_ERR_ALLOC,      // the caller's allocator has no memory
-  MEGCC_ERR_MACHINE     // this CPU lacks instructions that the model was compiled for
+  MEGCC_ERR_MACHINE,    // this CPU lacks instructions that the model was compiled for
+  MEGCC_ERR_OVERLAP     // an output or the arena overlaps memory that is bound to another port
 } megcc_status_t;
 
 /// Element types; the values are part of the image format. From MEGCC_F4E2M1 on, elements are
@@ -143,7 +144,7 @@ megcc_status_t megcc_machine_kernels(const megcc_kernels_t *kernels, const char 
 megcc_status_t megcc_input_count(const megcc_model_t *model, uint32_t *count);
 megcc_status_t megcc_output_count(const megcc_model_t *model, uint32_t *count);
 
-/// Number of the input (output) called `name`.
+/// Number of the input called `name`, and of the first output called so.
 megcc_status_t megcc_input_index(const megcc_model_t *model, const char *name, uint32_t *index);
 megcc_status_t megcc_output_index(const megcc_model_t *model, const char *name, uint32_t *index);
 
@@ -233,7 +234,9 @@ typedef void *(*megcc_alloc_fn)(void *user, size_t bytes);
 typedef void (*megcc_free_fn)(void *user, void *data, size_t bytes);
 
 /// Sets the caller's allocator. Only values whose size depends on data are allocated, during a run;
-/// what was allocated is kept for the next run, and grows when it has to.
+/// what was allocated is kept for the next run, and grows when it has to. So an output that lies
+/// there cannot be bound as an input of the next run: copy it, or the run ends with
+/// MEGCC_ERR_OVERLAP.
 megcc_status_t megcc_set_allocator(megcc_context_t *context, megcc_alloc_fn alloc,
                                    megcc_free_fn release, void *user);
 
@@ -244,12 +247,14 @@ megcc_status_t megcc_release(megcc_context_t *context);
 // ---- inputs and outputs --------------------------------------------------------------------
 
 /// Lets the model read an input from `data` (aligned for its element), which must stay valid and
-/// unchanged during every run. No copy is made unless the plan put the input into the arena.
+/// unchanged during every run. No copy is made unless the plan put the input into the arena. Inputs
+/// may share memory with each other, not with an output or the arena.
 megcc_status_t megcc_bind_input(megcc_context_t *context, uint32_t index, const void *data,
                                 size_t bytes);
 
-/// Lets the model write an output to `data`, which may not overlap any input or other output. An
-/// output whose size depends on data cannot be bound (MEGCC_ERR_DATA): read it after the run.
+/// Lets the model write an output to `data`, which may not overlap any input, any other output or
+/// the arena: a run says so (MEGCC_ERR_OVERLAP), as only then is everything bound for it. An output
+/// whose size depends on data cannot be bound (MEGCC_ERR_DATA): read it after the run.
 megcc_status_t megcc_bind_output(megcc_context_t *context, uint32_t index, void *data,
                                  size_t bytes);
 
@@ -275,6 +280,9 @@ megcc_status_t megcc_read_output(const megcc_context_t *context, uint32_t index,
 // ---- run -----------------------------------------------------------------------------------
 
 /// Runs the model once. Allocates nothing; a context runs in one thread at a time.
+/// MEGCC_ERR_OVERLAP: a bound output or a pool of the arena overlaps another port's memory or
+/// another pool, and nothing has been written; or memory of the allocator does, which is compared
+/// during the run, when its size is known and before it is written. 0 bytes overlap nothing.
 megcc_status_t megcc_run(megcc_context_t *context);
 
 /// Where the latest run ended: `name` is the model's node, null where it was no node, and `call`

@@ -49,6 +49,23 @@ static megcc_status_t allocate(megcc_context_t *c, struct megcc_dynamic *d, size
   return MEGCC_OK;
 }
 
+static int overlap(uintptr_t a, size_t a_bytes, uintptr_t b, size_t b_bytes) {
+  return a_bytes > 0 && b_bytes > 0 && (a - b < b_bytes || b - a < a_bytes);
+}
+
+// Whether a block overlaps memory of a port or the arena: an input, say, that was bound to where an
+// earlier run has left an output.
+static int is_shared(const megcc_context_t *c, uint32_t block) {
+  const struct megcc_shaped *s = c->shaped;
+  const uintptr_t data = (uintptr_t)s->dynamic[block].data;
+  uint32_t i;
+  for (i = megcc_port_count(c->model); i-- > 0;) {
+    const uintptr_t bound = (uintptr_t)c->port[i].bound;
+    if (bound != 0 && overlap(data, s->size[block], bound, s->port_bytes[i])) return 1;
+  }
+  return overlap(data, s->size[block], (uintptr_t)s->arena, s->arena_bytes);
+}
+
 megcc_status_t megcc_adopt_sizes(megcc_context_t *c, const uint32_t *code) {
   struct megcc_shaped *s = c->shaped;
   megcc_status_t status = megcc_compute(s, code[SCALARS], code[SCALARS_END]);
@@ -60,6 +77,7 @@ megcc_status_t megcc_adopt_sizes(megcc_context_t *c, const uint32_t *code) {
     const uint32_t *w = c->model->section[MEGCC_S_BLOCKS] + (size_t)k * MEGCC_BLOCK_WORDS;
     if ((w[0] & 0xFF) != MEGCC_B_DYNAMIC) continue;
     status = allocate(c, s->dynamic + k, s->size[k]);
+    if (status == MEGCC_OK && is_shared(c, k)) status = MEGCC_ERR_OVERLAP;
     if (status != MEGCC_OK) break;
   }
   // Also after a failure: no address may stay that points to memory given back.

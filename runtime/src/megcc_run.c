@@ -15,9 +15,39 @@ megcc_status_t megcc_set_parallel(megcc_context_t *c, megcc_parallel_fn parallel
   return MEGCC_OK;
 }
 
-// Finds out whether everything has its memory, before anything is written.
+// Numbers of memory: ports, then pools. Where it begins, null for a port that is not bound; bytes.
+static uintptr_t start_of(const megcc_context_t *c, uint32_t i) {
+  const uint32_t ports = megcc_port_count(c->model);
+  return (uintptr_t)(i < ports ? c->port[i].bound : *megcc_pool(c, i - ports));
+}
+
+static MEGCC_NOINLINE size_t bytes_of(const megcc_context_t *c, uint32_t i) {
+  const uint32_t ports = megcc_port_count(c->model);
+  struct port p;
+  if (i >= ports) {
+    return c->shaped != NULL ? c->shaped->arena_bytes : megcc_pool_bytes(c->model, i - ports);
+  }
+  megcc_find_port(c, i, &p);
+  return p.tensor.bytes;
+}
+
+// Whether other memory begins within memory `i`: of two that overlap, one begins within the other.
+// Inputs may share theirs with inputs.
+static int is_shared(const megcc_context_t *c, uint32_t i) {
+  const uint32_t inputs = c->model->count[MEGCC_S_INPUTS];
+  const uint32_t first = i < inputs ? inputs : 0;
+  const size_t bytes = bytes_of(c, i);
+  uint32_t k = megcc_port_count(c->model) + c->model->count[MEGCC_S_POOLS];
+  while (k-- > first) {
+    if (k != i && start_of(c, k) - start_of(c, i) < bytes && bytes_of(c, k) > 0) return 1;
+  }
+  return 0;
+}
+
+// Finds out whether everything has memory, and of its own, before anything is written.
 static megcc_status_t check_memory(megcc_context_t *c) {
   const megcc_model_t *m = c->model;
+  const uint32_t ports = megcc_port_count(m);
   uint32_t i;
   if (c->shaped != NULL) {
     const megcc_status_t status = c->shaped->ops->begin(c);
@@ -28,12 +58,15 @@ static megcc_status_t check_memory(megcc_context_t *c) {
     if (megcc_pool_bytes(m, i) > 0) return MEGCC_ERR_NO_ARENA;
     *megcc_pool(c, i) = (uint8_t *)c;  // empty tensors only; kernels get no null
   }
-  for (i = megcc_port_count(m); i-- > 0;) {
+  for (i = ports; i-- > 0;) {
     struct port p;
     megcc_find_port(c, i, &p);
     if (p.state->bound != NULL || (p.state->flags & MEGCC_PORT_FILLED)) continue;
     // An output in the arena is read there.
     if (i < m->count[MEGCC_S_INPUTS] || p.tensor.space != MEGCC_ARENA) return MEGCC_ERR_UNBOUND;
+  }
+  for (i = ports + m->count[MEGCC_S_POOLS]; i-- > 0;) {
+    if (start_of(c, i) != 0 && is_shared(c, i)) return MEGCC_ERR_OVERLAP;
   }
   return MEGCC_OK;
 }

@@ -4,36 +4,37 @@
 // In the order of the numbers, one behind the other: a table of addresses would be larger, and a
 // linker would have to fill it in.
 static const char sentences[] =
-    "success\0"                                                     // MEGCC_OK
-    "a required pointer is null\0"                                  // MEGCC_ERR_NULL
-    "no input, output or pool has this number\0"                    // MEGCC_ERR_INDEX
-    "no input or output has this name\0"                            // MEGCC_ERR_NAME
-    "the memory given is too small\0"                               // MEGCC_ERR_MEMORY
-    "the memory given is not aligned enough\0"                      // MEGCC_ERR_ALIGNMENT
-    "the model image ends too early\0"                              // MEGCC_ERR_TRUNCATED
-    "this is not a model image\0"                                   // MEGCC_ERR_MAGIC
-    "image, kernels and runtime are of different versions\0"        // MEGCC_ERR_VERSION
-    "bytes of the model image have changed\0"                       // MEGCC_ERR_CHECKSUM
-    "the model image contradicts itself\0"                          // MEGCC_ERR_CORRUPT
-    "the model image was compiled for other kernels than these\0"   // MEGCC_ERR_KERNELS
-    "the model image uses an instruction that is not linked in\0"   // MEGCC_ERR_OPCODE
-    "the model does not accept this shape\0"                        // MEGCC_ERR_SHAPE
-    "the number of bytes is not that of the tensor\0"               // MEGCC_ERR_SIZE
-    "an input or output has no memory yet\0"                        // MEGCC_ERR_UNBOUND
-    "the arena has not been set\0"                                  // MEGCC_ERR_NO_ARENA
-    "there is no output before a run\0"                             // MEGCC_ERR_NOT_RUN
-    "this machine cannot run the model image\0"                     // MEGCC_ERR_PLATFORM
-    "the model has several memory pools: set each of them\0"        // MEGCC_ERR_POOLS
-    "the shape of an input is not fixed and has not been set\0"     // MEGCC_ERR_NO_SHAPE
-    "a size or an index that data says is out of range\0"           // MEGCC_ERR_DATA
-    "sizes depend on data and no allocator was set\0"               // MEGCC_ERR_NO_ALLOC
-    "the allocator has no memory\0"                                 // MEGCC_ERR_ALLOC
-    "this CPU lacks instructions that the model was compiled for";  // MEGCC_ERR_MACHINE
+    "success\0"                                                      // MEGCC_OK
+    "a required pointer is null\0"                                   // MEGCC_ERR_NULL
+    "no input, output or pool has this number\0"                     // MEGCC_ERR_INDEX
+    "no input or output has this name\0"                             // MEGCC_ERR_NAME
+    "the memory given is too small\0"                                // MEGCC_ERR_MEMORY
+    "the memory given is not aligned enough\0"                       // MEGCC_ERR_ALIGNMENT
+    "the model image ends too early\0"                               // MEGCC_ERR_TRUNCATED
+    "this is not a model image\0"                                    // MEGCC_ERR_MAGIC
+    "image, kernels and runtime are of different versions\0"         // MEGCC_ERR_VERSION
+    "bytes of the model image have changed\0"                        // MEGCC_ERR_CHECKSUM
+    "the model image contradicts itself\0"                           // MEGCC_ERR_CORRUPT
+    "the model image was compiled for other kernels than these\0"    // MEGCC_ERR_KERNELS
+    "the model image uses an instruction that is not linked in\0"    // MEGCC_ERR_OPCODE
+    "the model does not accept this shape\0"                         // MEGCC_ERR_SHAPE
+    "the number of bytes is not that of the tensor\0"                // MEGCC_ERR_SIZE
+    "an input or output has no memory yet\0"                         // MEGCC_ERR_UNBOUND
+    "the arena has not been set\0"                                   // MEGCC_ERR_NO_ARENA
+    "there is no output before a run\0"                              // MEGCC_ERR_NOT_RUN
+    "this machine cannot run the model image\0"                      // MEGCC_ERR_PLATFORM
+    "the model has several memory pools: set each of them\0"         // MEGCC_ERR_POOLS
+    "the shape of an input is not fixed and has not been set\0"      // MEGCC_ERR_NO_SHAPE
+    "a size or an index that data says is out of range\0"            // MEGCC_ERR_DATA
+    "sizes depend on data and no allocator was set\0"                // MEGCC_ERR_NO_ALLOC
+    "the allocator has no memory\0"                                  // MEGCC_ERR_ALLOC
+    "this CPU lacks instructions that the model was compiled for\0"  // MEGCC_ERR_MACHINE
+    "an output or the arena overlaps other memory of the run";       // MEGCC_ERR_OVERLAP
 
 const char *megcc_status_string(megcc_status_t status) {
   const char *p = sentences;
   unsigned left = (unsigned)status;
-  if (left > MEGCC_ERR_MACHINE) return "unknown status";
+  if (left > MEGCC_ERR_OVERLAP) return "unknown status";
   while (left > 0) left -= *p++ == 0;
   return p;
 }

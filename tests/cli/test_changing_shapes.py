@@ -62,6 +62,43 @@ def test_made_up_inputs_need_sizes(tvmc, two: str, tmp_path: Path) -> None:
     assert "y: float32[2, 5, 3]" in shown.out
     failed = tvmc(*run, "a:[2,1,3] b:[1,4,3]")
     assert "dim 'batch' is 2 elsewhere, not 1" in failed.sentence()
+    assert "or compile with --distinct-dims 'batch'" in failed.sentence()
+
+
+def test_dims_of_one_name_that_differ(tvmc, tmp_path: Path) -> None:
+    """As tf2onnx names dims that it does not know: ONNX Runtime warns, and computes."""
+    dims = ["unk__1", "unk__2"]
+    ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, dims) for n in "xyz"]
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "y"], ["z"])], "g", ports[:2], ports[2:]
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=9)
+    onnx.save(model, tmp_path / "unk.onnx")
+    compile_ = ("compile", tmp_path / "unk.onnx", "--quiet", "-o")
+    run = ("--inputs", tmp_path / "in.npz", "--outputs", tmp_path / "out.npz")
+    assert tvmc(*compile_, tmp_path / "one").status == 0
+    assert tvmc(*compile_, tmp_path / "two", "--distinct-dims", "unk__*").status == 0
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    for y in (x, x[:1], x[:, :1], x[:1, :1]):
+        np.savez(tmp_path / "in.npz", x=x, y=y)
+        assert tvmc("run", tmp_path / "two", *run).status == 0
+        np.testing.assert_array_equal(np.load(tmp_path / "out.npz")["z"], x + y)
+    np.savez(tmp_path / "in.npz", x=x, y=x[:1])
+    assert (
+        tvmc("run", tmp_path / "one", *run)
+        .sentence()
+        .endswith(
+            "input 'y', dim 0 ('unk__1'): the dim of the same name has another size: 1 and 2; "
+            "tvmc compile --distinct-dims 'unk__1' makes them two dims"
+        )
+    )
+    np.savez(tmp_path / "in.npz", x=x, y=np.ones((4, 3), "float32"))
+    assert "4 and 2" in tvmc("run", tmp_path / "two", *run).sentence()
+    refused = tvmc(*compile_, tmp_path / "three", "--distinct-dims", "n,unk__*").sentence()
+    assert "--distinct-dims: no input has a dim 'n'; the names are 'unk__1', 'unk__2'" in refused
+    (tmp_path / "m.py").touch()
+    refused = tvmc("compile", tmp_path / "m.py", "-o", tmp_path / "x", "--distinct-dims", "n")
+    assert "is a Relax module; leave out --distinct-dims" in refused.sentence()
 
 
 def test_sizes_that_do_not_fit_name_the_dim_they_come_from(tvmc, tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
+from tests.cli import tiny
 from tvm_megcc import compare, zoo
 from tvm_megcc.host import dump, package
 
@@ -166,3 +167,25 @@ def test_compare_packages_hold_nothing_of_it(compiled) -> None:
     text = b"".join(path.read_bytes() for path in compiled.rglob("*") if path.is_file())
     assert b"megcc_dump" not in text
     assert package.is_package(compiled)
+
+
+def test_an_output_that_is_named_twice(tvmc, tmp_path: Path) -> None:
+    """A port for each place in the list; a file of arrays by name has the value once."""
+    nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Neg", ["x"], ["z"])]
+    ports = {n: helper.make_tensor_value_info(n, TensorProto.FLOAT, [2, 3]) for n in "xyz"}
+    graph = helper.make_graph(nodes, "twice", [ports["x"]], [ports[n] for n in "yzy"])
+    onnx.save(tiny.finish(graph), tmp_path / "twice.onnx")
+    out, x = tmp_path / "package", np.array([[1, -2, 3], [-4, 5, -6]], np.float32)
+    np.savez(tmp_path / "in.npz", x=x)
+    assert tvmc("compile", tmp_path / "twice.onnx", "-o", out).status == 0
+    ran = tvmc("run", out, "--inputs", tmp_path / "in.npz", "--outputs", tmp_path / "out.npz")
+    assert ran.status == 0
+    with np.load(tmp_path / "out.npz") as npz:
+        assert npz.files == ["y", "z"]
+        np.testing.assert_array_equal(npz["y"], np.maximum(x, 0))
+        np.testing.assert_array_equal(npz["z"], -x)
+    ran = tvmc("inspect", out)
+    rows = [line.split()[1] for line in ran.out.splitlines() if line.startswith("  output")]
+    assert rows == ["y:", "z:", "y:"]
+    ran = tvmc("compare", tmp_path / "twice.onnx", out, "--per-layer")
+    assert ran.status == 0 and ran.out.count("output 'y': largest difference 0,") == 1

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
 from tvm_megcc.dims import GivenDim, Multiple, Symbol
 from tvm_megcc.errors import InputError
+from tvm_megcc.frontend import from_onnx
 from tvm_megcc.frontend.shapes import bind
 
 MODEL = {"x": ("f32", ["n", 3, "height", "width"]), "y": ("f32", ["k"])}
@@ -70,3 +73,64 @@ def test_the_model_may_say_it_itself() -> None:
 def test_what_is_refused(dims: list[GivenDim], words: str) -> None:
     with pytest.raises(InputError, match=words):
         bind(MODEL, {"x": dims})
+
+
+def added(*inputs: list[int | str]) -> onnx.ModelProto:
+    """The sum of inputs of these dims, ``a``, ``b`` and so on."""
+    names = "abc"[: len(inputs)]
+    ports = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)
+        for name, dims in zip(names, inputs, strict=True)
+    ]
+    result = helper.make_empty_tensor_value_info("y")
+    graph = helper.make_graph([helper.make_node("Sum", [*names], ["y"])], "sum", ports, [result])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+#: Dims of the inputs, what of their names says nothing, shapes given -> dims.
+DISTINCT = {
+    "nothing": ((["n", "k"], ["n", "k"]), (), {}, [("n", "k"), ("n", "k")]),
+    "one name": ((["n", "k"], ["n", "k"]), ("n",), {}, [("a_dim0", "k"), ("b_dim0", "k")]),
+    "a pattern": (
+        (["unk__1", "unk__2"], ["unk__1", 3], ["m", "unk__12"]),
+        ("unk__*",),
+        {},
+        [("a_dim0", "a_dim1"), ("b_dim0", 3), ("m", "c_dim1")],
+    ),
+    "two patterns": (
+        (["n", "k"], ["n", "m"]),
+        ("n", "[k-l]"),
+        {},
+        [("a_dim0", "a_dim1"), ("b_dim0", "m")],
+    ),
+    "within an input": ((["n", "n"],), ("n",), {}, [("a_dim0", "a_dim1")]),
+    "and a size for one": (
+        (["n", "k"], ["n", "k"]),
+        ("n",),
+        {"a": [4, None]},
+        [(4, "k"), ("b_dim0", "k")],
+    ),
+    "and a name": (
+        (["n", "k"], ["n", "k"]),
+        ("n",),
+        {"a": ["m", 3], "b": ["m", -1]},
+        [("m", 3), ("m", 3)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DISTINCT)
+def test_dims_whose_names_say_nothing(case: str) -> None:
+    dims, distinct, shapes, expected = DISTINCT[case]
+    model = added(*dims)
+    before = model.SerializeToString()
+    imported = from_onnx(model, shapes, distinct_dims=distinct)
+    assert [port.shape for port in imported.inputs] == expected
+    assert model.SerializeToString() == before
+
+
+def test_a_pattern_that_fits_no_dim_is_refused() -> None:
+    with pytest.raises(InputError, match="no input has a dim 'unk_'; the names are 'n', 'k'"):
+        from_onnx(added(["n", "k"], [2, "n"]), distinct_dims=["n", "unk_"])
+    with pytest.raises(InputError, match="'N'; the inputs' dims have no names"):
+        from_onnx(added([2, 3]), distinct_dims=["N"])

@@ -163,7 +163,6 @@ CASES: dict[str, tuple[Callable[[], onnx.ModelProto], list[str]]] = {
     "sparse_floats": (lambda: weighted(sparse(X[:2], [4])), ["float"]),
     "input_twice": (lambda: twice("input"), ["input 'x'", "2 times"]),
     "weight_twice": (lambda: twice("initializer"), ["weight 'w'", "2 times"]),
-    "output_twice": (lambda: twice("output"), ["output 'y'", "2 times"]),
     "if_two_inputs": (
         lambda: node("If", "c", "x", then_branch=relu("a"), else_branch=relu("b")),
         ["If 'odd'", "2 inputs"],

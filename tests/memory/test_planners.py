@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.memory.problems import (
+    alike,
     brute_force,
     free_problems,
     problems,
@@ -82,6 +83,33 @@ def test_exact_is_the_best_there_is_around_fixed_blocks(problem: Problem) -> Non
     solution = plan(live, "exact", 600.0)
     assert solution.optimal
     assert solution.arena_bytes == brute_force(live)
+
+
+def test_exact_is_the_best_there_is_of_blocks_that_are_alike() -> None:
+    wrong = {}
+    for seed in range(2_000):
+        problem = alike(seed)
+        solution = plan(problem, "exact", 600.0)
+        validate(problem, solution)
+        best = brute_force(problem)
+        if not solution.optimal or solution.arena_bytes != best:
+            wrong[seed] = (solution.arena_bytes, best)
+    assert not wrong
+
+
+@pytest.mark.parametrize("question", [name for name, _ in exact.QUESTIONS])
+def test_ranks_increase_along_twins_of_other_spans(question: str) -> None:
+    # Both are live at the only moment that counts, so they are equal to the search.
+    problem = Problem(
+        (Interval("a", 0, 3, 2, 2), Interval("b", 0, 3, 3, 2), Interval("c", 0, 1, 2, 2))
+    )
+    model = branch_model.build(flatten(problem))
+    lower, upper = next((b, t) for b, t in enumerate(model.twin.tolist()) if t >= 0)
+    assert model.span[lower] != model.span[upper]
+    for seed in range(20):
+        ranks = exact.rank(model, question, random.Random(seed))
+        assert sorted(ranks.tolist()) == list(range(model.n))
+        assert ranks[lower] < ranks[upper]
 
 
 @settings(max_examples=25, deadline=None)

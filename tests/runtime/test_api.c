@@ -298,7 +298,7 @@ static void test_names(void) {
   for (i = 0; i < 64; ++i) {
     const char *text = megcc_status_string((megcc_status_t)i);
     CHECK(text != NULL && strlen(text) > 4);
-    CHECK((i <= MEGCC_ERR_MACHINE) == (strcmp(text, "unknown status") != 0));
+    CHECK((i <= MEGCC_ERR_OVERLAP) == (strcmp(text, "unknown status") != 0));
     CHECK((megcc_dtype_bytes((megcc_dtype_t)i) != 0) ==
           (strcmp(megcc_dtype_name((megcc_dtype_t)i), "?") != 0));
   }

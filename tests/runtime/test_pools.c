@@ -87,6 +87,14 @@ int main(void) {
   CHECK_STATUS(MEGCC_OK, megcc_run(context));
   CHECK_STATUS(MEGCC_OK, megcc_read_output(context, SUM, again, sizeof again));
   CHECK(!memcmp(first, again, sizeof first));
+
+  // Two pools in one memory, and an input within the second of them.
+  CHECK_STATUS(MEGCC_OK, megcc_set_pool(context, CORNERS_POOL_SRAM, sram, 128));
+  CHECK_STATUS(MEGCC_ERR_OVERLAP, megcc_run(context));
+  CHECK_STATUS(MEGCC_OK, megcc_set_pool(context, CORNERS_POOL_SRAM, psram, 128));
+  CHECK_STATUS(MEGCC_OK, megcc_run(context));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_input(context, A, sram + 104, 24));
+  CHECK_STATUS(MEGCC_ERR_OVERLAP, megcc_run(context));
   free(io);
   free(mem);
   free(sram);

@@ -166,6 +166,7 @@ def test_every_status_has_its_sentence(tmp_path):
         ("OK", "success"), ("ERR_NULL", "pointer is null"), ("ERR_CHECKSUM", "bytes of the model"),
         ("ERR_PLATFORM", "this machine cannot"), ("ERR_POOLS", "several memory pools"),
         ("ERR_NO_ALLOC", "no allocator was set"), ("ERR_MACHINE", "this CPU lacks"),
+        ("ERR_OVERLAP", "overlaps other memory"),
     ):  # fmt: skip
         assert words in said[f"MEGCC_{name}"]
 
@@ -176,6 +177,11 @@ def test_a_run_in_pieces(tmp_path):
     plain = emit.package({HOST: p.corners(HOST)}, name="corners")
     assert files.keys() - plain.keys() == {"include/megcc_step.h", "src/megcc_step.c"}
     assert not plain.keys() - files.keys() and all(files[path] == plain[path] for path in plain)
+
+
+def test_memory_that_overlaps(tmp_path):
+    files = emit.package({HOST: p.corners(HOST)}, name="corners", stepping=True)
+    compile_and_run("test_overlap.c", [p.write(files, tmp_path / "corners")], tmp_path)
 
 
 def test_two_pools(tmp_path):

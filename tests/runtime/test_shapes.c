@@ -202,6 +202,87 @@ static void allocator_fails(struct run *r) {
   CHECK(outstanding == 0);
 }
 
+// An allocator that gives where the input X is bound.
+static void *allocate_x(void *user, size_t bytes) {
+  struct run *r = (struct run *)user;
+  CHECK(bytes <= sizeof r->x);
+  return r->x;
+}
+
+static void keep(void *user, void *data, size_t bytes) { (void)user, (void)data, (void)bytes; }
+
+// Memory of the allocator, which is kept from run to run, and memory that is bound.
+static void what_overlaps_allocated_memory(struct run *r) {
+  const void *data = NULL;
+  float before[40];
+  set_n(r, 8);
+  provide(r);
+  CHECK_STATUS(MEGCC_OK, megcc_run(r->context));
+  CHECK_STATUS(MEGCC_OK, megcc_output_data(r->context, Z3, &data));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_input(r->context, B, data, 32));
+  CHECK_STATUS(MEGCC_ERR_OVERLAP, megcc_run(r->context));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_input(r->context, B, r->b, 32));
+  CHECK_STATUS(MEGCC_OK, megcc_run(r->context));
+  check_outputs(r);
+
+  CHECK_STATUS(MEGCC_OK, megcc_set_allocator(r->context, allocate_x, keep, r));
+  set_n(r, 3);
+  provide(r);
+  memcpy(before, r->x, sizeof before);
+  CHECK_STATUS(MEGCC_ERR_OVERLAP, megcc_run(r->context));
+  CHECK(!memcmp(before, r->x, sizeof before));
+  CHECK_STATUS(MEGCC_OK, megcc_set_allocator(r->context, allocate, give_back, &allocations));
+  CHECK_STATUS(MEGCC_OK, megcc_run(r->context));
+  check_outputs(r);
+}
+
+// Rows are 16 bytes: whether memory overlaps follows from the shapes, as does the arena's size.
+static void what_overlaps(struct run *r) {
+  size_t bytes = 0, more = 0;
+  char *memory, *arena;
+  set_n(r, 3);
+  provide(r);
+  CHECK_STATUS(MEGCC_OK, megcc_arena_bytes(r->context, &more));
+  set_n(r, 2);
+  provide(r);
+  CHECK_STATUS(MEGCC_OK, megcc_arena_bytes(r->context, &bytes));
+  CHECK(bytes < more);
+  memory = (char *)aligned_alloc(64, 128 + (more + 63) / 64 * 64);
+  arena = memory + 128;
+  CHECK_STATUS(MEGCC_OK, megcc_bind_input(r->context, X, memory, 32));
+  memcpy(memory, r->x, 32);
+  CHECK_STATUS(MEGCC_OK, megcc_bind_output(r->context, A, memory + 32, 32));
+  CHECK_STATUS(MEGCC_OK, megcc_run(r->context));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_output(r->context, A, memory + 28, 32));
+  CHECK_STATUS(MEGCC_ERR_OVERLAP, megcc_run(r->context));
+
+  set_n(r, 3);
+  provide(r);
+  CHECK_STATUS(MEGCC_OK, megcc_bind_input(r->context, X, memory, 48));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_output(r->context, A, memory + 32, 48));
+  CHECK_STATUS(MEGCC_ERR_OVERLAP, megcc_run(r->context));
+  set_n(r, 0);
+  provide(r);
+  CHECK_STATUS(MEGCC_OK, megcc_bind_input(r->context, X, memory, 0));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_output(r->context, A, memory, 0));
+  CHECK_STATUS(MEGCC_OK, megcc_run(r->context));
+
+  // Of the arena counts what the shapes need, not what the caller has given.
+  set_n(r, 2);
+  provide(r);
+  CHECK_STATUS(MEGCC_OK, megcc_set_arena(r->context, arena, more));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_output(r->context, A, memory + 96, 32));
+  CHECK_STATUS(MEGCC_OK, megcc_run(r->context));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_input(r->context, B, arena + bytes, 8));
+  CHECK_STATUS(MEGCC_OK, megcc_run(r->context));
+  CHECK_STATUS(MEGCC_OK, megcc_bind_input(r->context, B, arena + bytes - 4, 8));
+  CHECK_STATUS(MEGCC_ERR_OVERLAP, megcc_run(r->context));
+  provide(r);
+  CHECK_STATUS(MEGCC_OK, megcc_run(r->context));
+  check_outputs(r);
+  free(memory);
+}
+
 int main(void) {
   void *memory = test_alloc(MEGCC_MODEL_BYTES);
   struct run r = {0};
@@ -215,6 +296,8 @@ int main(void) {
   CHECK_STATUS(MEGCC_OK, megcc_context_create(model, r.memory, bytes, &r.context));
   what_is_refused(&r);
   shapes_change(&r);
+  what_overlaps(&r);
+  what_overlaps_allocated_memory(&r);
   allocator_fails(&r);
   free(r.arena);
   free(r.memory);

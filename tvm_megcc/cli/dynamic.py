@@ -53,6 +53,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         " each shape takes what it needs (default: %(default)s)",
     )
     group.add_argument(
+        "--distinct-dims",
+        metavar="NAMES",
+        help="names of an ONNX model's dims that do not make them equal, as in 'unk__*,batch'",
+    )
+    group.add_argument(
         "--quiet", action="store_true", help="no advice on dims of which more could be said"
     )
 
@@ -68,6 +73,7 @@ def read(args: argparse.Namespace) -> tuple[dict[str, options.Dims] | None, Dyna
             fallback=args.fallback,
             max_buckets=args.max_buckets,
             arena=args.arena,
+            distinct_dims=options.words(args.distinct_dims or ""),
         ),
     )
 

@@ -219,12 +219,13 @@ def architectures(args: argparse.Namespace) -> tuple[str, ...]:
             raise InputError(f"--target {args.target!r} says the machine; leave out --arch, --mcpu")
         return (architecture(args.target),)
     if args.mcpu is not None:
-        return resolve(_words(args.arch or ""), _words(args.mcpu) or ("",))
-    return resolve(_words("host" if args.arch is None else args.arch))
+        return resolve(words(args.arch or ""), words(args.mcpu) or ("",))
+    return resolve(words("host" if args.arch is None else args.arch))
 
 
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+def words(text: str) -> tuple[str, ...]:
+    """Words with commas between them."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def shapes(text: str | None) -> dict[str, Dims] | None:

@@ -36,6 +36,7 @@ __all__ = ["ImportedModel", "InputInfo", "OutputInfo", "from_onnx"]
 def from_onnx(
     model: str | os.PathLike[str] | onnx.ModelProto,
     shapes: Mapping[str, Sequence[GivenDim]] | None = None,
+    distinct_dims: Sequence[str] = (),
 ) -> ImportedModel:
     """Import an ONNX model as a Relax module.
 
@@ -51,6 +52,9 @@ def from_onnx(
         fixed in one input is fixed wherever the model uses its name. An input ``x`` that is a
         sequence has a row for each element, ``x[0]`` and so on; None in place of the dims keeps
         what the model says.
+    distinct_dims : sequence of str
+        Names of dims, or patterns such as "unk__*", that say nothing: each dim of such a name is a
+        dim of its own, called by its input and axis (``x_dim0``).
 
     Returns
     -------
@@ -62,11 +66,12 @@ def from_onnx(
     Raises
     ------
     tvm_megcc.errors.InputError
-        The model cannot be read or is not valid, or ``shapes`` does not fit it.
+        The model cannot be read or is not valid, or ``shapes`` or ``distinct_dims`` does not
+        fit it.
     tvm_megcc.errors.UnsupportedError
         The model is valid, but uses something that cannot be compiled yet.
     """
     proto, name = load(model)
     elements = spread(proto.graph, shapes or {})
-    inputs = bind_inputs(proto.graph, shapes or {})
+    inputs = bind_inputs(proto.graph, shapes or {}, distinct_dims)
     return import_graph(proto, inputs, name, elements)

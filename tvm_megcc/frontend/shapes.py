@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 import onnx
 
@@ -31,20 +32,24 @@ def real_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
 
 
 def bind_inputs(
-    graph: onnx.GraphProto, shapes: Mapping[str, Sequence[GivenDim]]
+    graph: onnx.GraphProto,
+    shapes: Mapping[str, Sequence[GivenDim]],
+    distinct_dims: Sequence[str] = (),
 ) -> tuple[InputInfo, ...]:
     """Combine the model's dims with the user's; see `tvm_megcc.frontend.from_onnx` for the rules.
 
     Raises
     ------
     InputError
-        A name that is no input, a wrong rank, a dim that contradicts the model or another input.
+        A name that is no input, a wrong rank, a dim that contradicts the model or another input, a
+        pattern that no dim fits.
     """
     ports = real_inputs(graph)
     check_names(shapes, [port.name for port in ports])
+    _check_patterns(distinct_dims, ports)
     declared: dict[str, tuple[str, Sequence[Dim]]] = {}
     for port in ports:
-        dims = _declared(port, shapes.get(port.name))
+        dims = _declared(port, shapes.get(port.name), distinct_dims)
         dtype = of_onnx(port.type.tensor_type.elem_type)
         if dtype is None:
             raise InputError(f"input '{port.name}': the model gives no element type; export again")
@@ -89,7 +94,22 @@ def bind(
     return tuple(infos)
 
 
-def _declared(port: onnx.ValueInfoProto, given: Sequence[GivenDim] | None) -> list[Dim]:
+def _check_patterns(patterns: Sequence[str], ports: Sequence[onnx.ValueInfoProto]) -> None:
+    """Raise where no dim has a name that fits a pattern."""
+    dims = [dim for port in ports for dim in port.type.tensor_type.shape.dim]
+    names = list(dict.fromkeys(dim.dim_param for dim in dims if dim.dim_param))
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            known = ", ".join(f"'{name}'" for name in names)
+            raise InputError(
+                f"--distinct-dims: no input has a dim '{pattern}'; "
+                + (f"the names are {known}" if known else "the inputs' dims have no names")
+            )
+
+
+def _declared(
+    port: onnx.ValueInfoProto, given: Sequence[GivenDim] | None, distinct: Sequence[str]
+) -> list[Dim]:
     tensor = port.type.tensor_type
     if not tensor.HasField("shape"):
         if given is None:
@@ -101,7 +121,7 @@ def _declared(port: onnx.ValueInfoProto, given: Sequence[GivenDim] | None) -> li
     for axis, dim in enumerate(tensor.shape.dim):
         if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0:
             dims.append(dim.dim_value)
-        elif dim.dim_param in _ANONYMOUS:
+        elif dim.dim_param in _ANONYMOUS or any(fnmatchcase(dim.dim_param, p) for p in distinct):
             dims.append(_anonymous(port.name, axis))
         else:
             dims.append(dim.dim_param)

@@ -171,7 +171,6 @@ def _check_names(graph: onnx.GraphProto) -> None:
     weights += [w.values.name for w in graph.sparse_initializer]
     _check_once("input", (p.name for p in graph.input))
     _check_once("weight", weights)
-    _check_once("output", (p.name for p in graph.output))
 
 
 def _check_given(body: onnx.GraphProto) -> None:

@@ -198,7 +198,8 @@ def sized(ports: Sequence[Port], shapes: Mapping[str, Sequence[object]] | None) 
             known = sizes.setdefault(symbol, size // factor) * factor
             if known != size:
                 raise InputError(
-                    f"'{port.name}': dim '{dim}' is {known} elsewhere, not {size}; give one size"
+                    f"'{port.name}': dim '{dim}' is {known} elsewhere, not {size}; give one size,"
+                    f" or compile with --distinct-dims '{symbol}' if the name says nothing"
                 )
 
     def number(dim: str) -> int | None:

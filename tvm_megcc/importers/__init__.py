@@ -37,6 +37,7 @@ def import_model(
     model: str | os.PathLike[str] | onnx.ModelProto,
     shapes: Shapes | None = None,
     params: Mapping[str, Any] | None = None,
+    distinct_dims: Sequence[str] = (),
 ) -> ImportedModel:
     """Import a model of any format; the end of the file's name says which (ONNX, if nothing else).
 
@@ -47,6 +48,8 @@ def import_model(
         See `tvm_megcc.frontend.from_onnx`.
     params : mapping of str to array, optional
         Values of inputs, which become constants: the weights of a Relax module as text.
+    distinct_dims : sequence of str
+        See `tvm_megcc.frontend.from_onnx`; dims of other formats have names that say what they are.
 
     Raises
     ------
@@ -55,6 +58,8 @@ def import_model(
         not fit it.
     """
     kind = _kind(model)
+    if distinct_dims:
+        require_onnx(model, "leave out --distinct-dims, which is for names in ONNX models")
     if kind == ".py":
         from .script import import_script
 
@@ -74,7 +79,7 @@ def import_model(
         return import_exported_program(_path(model), shapes)
     if kind in _REFUSED:
         raise InputError(f"{_quoted(model)}: {_REFUSED[kind]}")
-    return from_onnx(model, shapes)
+    return from_onnx(model, shapes, distinct_dims)
 
 
 def require_onnx(model: str | os.PathLike[str], why: str) -> None:

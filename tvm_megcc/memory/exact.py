@@ -124,7 +124,11 @@ def _ask(
 
 
 def rank(model: Model, name: str, chance: random.Random) -> Indices:
-    """Per block its place in the ordering `name`, by which ties are broken."""
+    """Per block its place in the ordering `name`, by which ties are broken.
+
+    Twins are equal to the search, not in all that an ordering looks at: their places are dealt out
+    again so that they increase along the twins, as an `Attempt` needs it.
+    """
     area = model.size * model.span
     keys: tuple[Ints, ...]
     if name == "area":
@@ -138,11 +142,21 @@ def rank(model: Model, name: str, chance: random.Random) -> Indices:
     else:
         kind = (area, model.span)[chance.randrange(2)]
         factors = [chance.randrange(800, 1200) for _ in range(model.n)]
-        for block, twin in enumerate(model.twin.tolist()):
-            if twin >= 0:  # equal keys, which the sort keeps in the order of the twins
-                factors[twin] = factors[block]
         keys = (-(kind // 1000 * np.array(factors)),)
     order = np.lexsort(keys[::-1])
     ranks = np.empty(model.n, dtype=np.int32)
     ranks[order] = np.arange(model.n, dtype=np.int32)
+    for chain in _chains(model.twin.tolist()):
+        ranks[chain] = np.sort(ranks[chain])
     return ranks
+
+
+def _chains(twin: list[int]) -> list[list[int]]:
+    """Blocks that are twins, in the order of the search; see `Model.twin`."""
+    chains: dict[int, list[int]] = {}
+    for block, following in enumerate(twin):
+        if following >= 0:
+            chain = chains.pop(block, [block])
+            chain.append(following)
+            chains[following] = chain
+    return list(chains.values())

@@ -44,6 +44,7 @@ def from_onnx(
     dtype: str | Mapping[str, str] | None = None,
     opset: int | None = None,
     freeze_params: bool = False,
+    distinct_dims: Sequence[str] = (),
 ) -> tuple[tvm.IRModule, dict[str, tvm.runtime.Tensor]]:
     """Import an ONNX model.
 
@@ -58,6 +59,8 @@ def from_onnx(
         Accepted for Relay's sake; the model says its own opset.
     freeze_params : bool
         Keep the weights as constants of the module; ``params`` is empty then.
+    distinct_dims : sequence of str
+        Names of dims that say nothing; see `tvm_megcc.frontend.from_onnx`.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def from_onnx(
     from tvm_megcc import frontend
 
     dims = {name: to_frontend(given) for name, given in (shape or {}).items()}
-    imported = frontend.from_onnx(model, dims)
+    imported = frontend.from_onnx(model, dims, distinct_dims)
     _check_dtypes(imported.inputs, dtype)
     main = imported.mod["main"].with_attrs(
         {

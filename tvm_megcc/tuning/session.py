@@ -95,7 +95,9 @@ def tune_model(
 
     (arch,) = resolve([arch])
     measurer = measurer_for(arch, measure, tracker, key)
-    imported = importers.import_model(model, dynamic.import_shapes(input_shapes), params)
+    imported = importers.import_model(
+        model, dynamic.import_shapes(input_shapes), params, dynamic.distinct_dims
+    )
     dynamic.apply(imported)
 
     def compiled() -> Program | Bundle:

@@ -29,7 +29,7 @@ int is_about_a_size(const megcc_context_t *context) {
 }
 
 int raise_problem(const megcc_context_t *context, megcc_status_t status) {
-  char message[kMessageBytes], numbers[64];
+  char message[kMessageBytes], numbers[96];
   megcc_shape_problem_t p;
   if ((status != MEGCC_ERR_SHAPE && status != MEGCC_ERR_NO_SHAPE) ||
       megcc_shape_problem(context, &p) != MEGCC_OK) {
@@ -44,7 +44,8 @@ int raise_problem(const megcc_context_t *context, megcc_status_t status) {
   } else if (p.reason == MEGCC_SHAPE_TOO_LARGE) {
     numbers[0] = 0;
   } else {
-    snprintf(numbers, sizeof(numbers), " (%d and %d)", p.value, p.low);
+    snprintf(numbers, sizeof(numbers), " (%d and %d)%s", p.value, p.low,
+             p.reason == MEGCC_SHAPE_DIFFERENT ? "; distinct_dims makes them two dims" : "");
   }
   if (p.reason == MEGCC_SHAPE_REQUIRED || p.reason == MEGCC_SHAPE_NEGATIVE ||
       p.reason == MEGCC_SHAPE_TOO_LARGE) {

@@ -68,8 +68,11 @@ void check_shape(megcc_status_t status, const megcc_context_t *context) {
     case MEGCC_SHAPE_MULTIPLE:
       fprintf(stderr, ": it is %ld, the model takes multiples of %ld", (long)p.value, (long)p.low);
       break;
-    case MEGCC_SHAPE_FIXED:
     case MEGCC_SHAPE_DIFFERENT:
+      fprintf(stderr, ": %ld and %ld; tvmc compile --distinct-dims '%s' makes them two dims",
+              (long)p.value, (long)p.low, p.symbol);
+      break;
+    case MEGCC_SHAPE_FIXED:
     case MEGCC_SHAPE_REQUIRED: fprintf(stderr, ": %ld and %ld", (long)p.value, (long)p.low); break;
     case MEGCC_SHAPE_NEGATIVE: fprintf(stderr, ": %ld", (long)p.value); break;
     default: break;
