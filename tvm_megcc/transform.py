@@ -23,6 +23,7 @@ from tvm_megcc.passes import (
     AdjacentAxes,
     ByteTables,
     CallExterns,
+    ChannelsFirst,
     ChannelsLast,
     ExpandQuantised,
     FoldConstants,
@@ -53,8 +54,8 @@ from tvm_megcc.passes.own_scans import OwnScans
 from tvm_megcc.passes.plan_memory import PlanMemory
 
 __all__ = [
-    "AdjacentAxes", "ByteTables", "CallExterns", "CastsApart", "ChannelsLast", "CompileRegions",
-    "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory", "FuseNamed",
+    "AdjacentAxes", "ByteTables", "CallExterns", "CastsApart", "ChannelsFirst",
+    "ChannelsLast", "CompileRegions", "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory", "FuseNamed",
     "Generate", "HalfPrecision", "ImplicitBroadcast", "IntegerForm", "LegaliseRest",
     "MaterialiseKernels", "NarrowBf16Weights", "NarrowMoves", "OwnScans", "PartitionForMegcc",
     "PlanMemory", "PointwiseProducts", "QuantisedMoves", "ReadSizes", "RoundBf16Weights",

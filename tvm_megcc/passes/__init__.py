@@ -19,6 +19,7 @@ from tvm_megcc.core.preference import DEFAULT, Preference
 from tvm_megcc.passes.adjacent_axes import AdjacentAxes
 from tvm_megcc.passes.bf16_weights import NarrowBf16Weights, RoundBf16Weights
 from tvm_megcc.passes.byte_tables import ByteTables
+from tvm_megcc.passes.channels_first import ChannelsFirst
 from tvm_megcc.passes.channels_last import ChannelsLast
 from tvm_megcc.passes.expand_quantised import ExpandQuantised
 from tvm_megcc.passes.externs import CallExterns
@@ -42,8 +43,8 @@ from tvm_megcc.passes.widen_weights import WidenWeights
 from tvm_megcc.relax_tools import raising
 
 __all__ = [
-    "AdjacentAxes", "ByteTables", "CallExterns", "ChannelsLast", "ExpandQuantised", "FoldConstants",
-    "FoldScaleShift", "ForwardMemory", "Generate", "HalfPrecision", "ImplicitBroadcast",
+    "AdjacentAxes", "ByteTables", "CallExterns", "ChannelsFirst", "ChannelsLast", "ExpandQuantised",
+    "FoldConstants", "FoldScaleShift", "ForwardMemory", "Generate", "HalfPrecision", "ImplicitBroadcast",
     "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowBf16Weights", "NarrowMoves",
     "PointwiseProducts", "QuantisedMoves", "ReadSizes", "RoundBf16Weights", "SettleStretched",
     "SizesFirst", "WidenWeights", "WindowsTo2d", "pipeline", "stages",
@@ -75,6 +76,7 @@ def stages(
                 relax.transform.ConvertToDataflow(min_size=1),
                 ReadSizes(),
                 SettleStretched(),
+                ChannelsFirst(),
                 QuantisedMoves(),
                 IntegerForm(),
                 PointwiseProducts(),

@@ -4,25 +4,29 @@
     quantize(reshape(v))                   ->  reshape(quantize(v))
     quantize(concat(a, b))                 ->  concat(quantize(a), quantize(b))
     quantize(dequantize(x, s, z), s, z)    ->  x
+    clip(quantize(v, s, z), low, high)     ->  quantize(clip(v, s * (low - z), s * (high - z)), s, z)
 
 so that quantising and dequantising stand where integer kernels begin and end. Moving is whatever
 gives some of its operand's elements, each as it is: also the largest one of a window, or the
-nearest one. Scales are constants, one for the whole tensor.
+nearest one. Scales are constants, one for the whole tensor. Limits of bytes, as TFLite's activations
+have them, become those of the number, which kernels take; limits that all bytes keep vanish.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from math import inf
 
+import numpy as np
 import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.core.dtypes import EIGHT_BITS
+from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
 from tvm_megcc.passes.rewriting import bound
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
-from tvm_megcc.relax_tools.exprs import constant, dtype_of, step_of, use_counts
+from tvm_megcc.relax_tools.exprs import as_float, constant, dtype_of, step_of, use_counts
 
 #: Operators that give elements of their first operand.
 _MOVES = frozenset(
@@ -81,6 +85,8 @@ class _Rewriter(PyExprMutator):
             return self._joined(call)
         if name == "relax.quantize":
             return self._quantised(call, self.uses[given.args[0]] == 1)
+        if name == "relax.clip" and dtype_of(call) in EIGHT_BITS:
+            return self._limited(call, self.uses[given.args[0]] == 1)
         return call
 
     def _moved(self, call: relax.Call) -> relax.Expr:
@@ -121,6 +127,27 @@ class _Rewriter(PyExprMutator):
             parts = [self._step(part, call) for part in source.args[0].fields]
             return relax.op.concat(parts, axis=int(source.attrs.axis))
         return call
+
+    def _limited(self, call: relax.Call, is_only_user: bool) -> relax.Expr:
+        """Limits of bytes. Each is a step of the quantised number, so both round to the same."""
+        info = np.iinfo(numpy_dtype(dtype_of(call)))
+        low, high = (as_float(limit) for limit in call.args[1:])
+        if low is None or high is None:
+            return call
+        if low <= info.min and high >= info.max:
+            return call.args[0]
+        source = bound(self, call.args[0])
+        whole = low.is_integer() and high.is_integer() and info.min <= low <= high <= info.max
+        if not whole or not is_only_user or op_name(source) != "relax.quantize":
+            return call
+        step = step_of(source)
+        if step is None or step[0] <= 0:
+            return call
+        scale, zero = step
+        first = -inf if low == info.min else float(scale) * (low - zero)
+        last = inf if high == info.max else float(scale) * (high - zero)
+        number = self.builder_.emit(relax.op.clip(source.args[0], first, last))
+        return relax.Call(source.op, [number, *source.args[1:]], source.attrs, source.ty_args)
 
     def _step(self, part: relax.Expr, like: relax.Call) -> relax.Expr:
         dtype = str(like.attrs.out_dtype)
