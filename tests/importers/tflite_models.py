@@ -244,6 +244,26 @@ def moving_model() -> bytes:
     return made.saved([x], [padded, y])
 
 
+def averages_model(dtype: str) -> bytes:
+    """Averages of 8 bits: of whole windows, of windows beyond the image, within limits."""
+    made, steps = Model("averages"), Quantised(0.05, 3 if dtype == "int8" else 120)
+    x = made.tensor(IMAGE, (1, 9, 8, 5), dtype, steps)
+
+    def pool(name: str, padding: int, size: tuple[int, int], step: int, act: int = 0) -> int:
+        fields = {
+            "padding": padding, "strideH": step, "strideW": step, "filterHeight": size[0],
+            "filterWidth": size[1], "fusedActivationFunction": act,
+        }  # fmt: skip
+        sizes = [-(-n // step) if padding == _SAME else (n - k) // step + 1
+                 for n, k in zip((9, 8), size, strict=True)]  # fmt: skip
+        options = ("Pool2DOptions", fields)
+        return made.op("AVERAGE_POOL_2D", [x], name, (1, *sizes, 5), dtype, steps, options)
+
+    outputs = [pool("plain", _VALID, (2, 2), 2), pool("beyond", _SAME, (3, 4), 2),
+               pool("whole", _VALID, (9, 8), 1), pool("limited", _SAME, (2, 2), 1, 3)]  # fmt: skip
+    return made.saved([x], outputs)
+
+
 def quantised_model() -> bytes:
     """`float_model` in int8, with a scale per channel of the weights."""
     made = Model("int8_net")

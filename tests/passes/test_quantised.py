@@ -117,6 +117,12 @@ ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str
     "clip": (
         lambda x: quantize(op.clip(conv(x), 0.5, 6.0), 0.05, -50), [X],
         ["qconv2d out=2 narrow=1 low=-40"]),
+    "limits_of_bytes": (
+        lambda x: op.clip(quantize(conv(x), 0.05, -50), -50, 70), [X],
+        ["qconv2d out=2 narrow=1 low=-50"]),
+    "limits_that_all_bytes_keep": (
+        lambda x: op.clip(quantize(conv(x)), -128, 127), [X],
+        ["qconv2d out=2 narrow=1 low=-128"]),
     "bias": (lambda x: quantize(biased(x)), [X], ["qconv2d out=2 narrow=1 low=-128"]),
     "real_bias": (
         lambda x: quantize(op.add(conv(x), relax.const(np.ones((1, 6, 1, 1), "float32")))), [X],
@@ -323,6 +329,35 @@ def test_steps_by_which_bytes_are_infinite_do_not_cancel() -> None:
         again = build(lambda x, step=step: quantize(held(x, step), step), X)
         for given in (mod, again):
             assert operators(QuantisedMoves()(given)) == operators(given)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"),
+    [("int8", -128, 127), ("int8", -100, 127), ("int8", -128, -7), ("int8", 5, 5),
+     ("uint8", 0, 255), ("uint8", 3, 200), ("uint8", 0, 254)],
+)  # fmt: skip
+def test_limits_of_bytes_become_those_of_the_number(dtype: str, low: int, high: int) -> None:
+    """To the bit, also where the number is half way between two steps."""
+    values = (np.arange(-2500, 2500) / 8).astype("float32")
+    for step, zero in ((0.1, -100 if dtype == "int8" else 90), (1 / 3, 4)):
+        before = build(lambda x, s=step, z=zero: op.clip(quantize(x, s, z, dtype), low, high),
+                       values.shape)  # fmt: skip
+        after = QuantisedMoves()(before)
+        found = operators(after)
+        assert found[-1] == "relax.quantize"
+        assert ("relax.clip" in found) == (low > np.iinfo(dtype).min or high < np.iinfo(dtype).max)
+        for x in (values, values * np.float32(step)):
+            (want,), (got,) = run(before, x), run(after, x)
+            np.testing.assert_array_equal(got, want)
+
+
+def test_limits_of_bytes_that_others_read_stay() -> None:
+    def body(x: relax.Expr) -> relax.Expr:
+        bytes_ = quantize(x)
+        return relax.Tuple([bytes_, op.clip(bytes_, 0, 100)])
+
+    mod = build(body, X)
+    tvm.ir.assert_structural_equal(QuantisedMoves()(mod), mod)
 
 
 MOVES: dict[str, tuple[Callable[[relax.Expr], relax.Expr], list[str]]] = {

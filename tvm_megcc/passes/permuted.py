@@ -12,7 +12,7 @@ S in source layout ABCDE"); permutations of axes have no such case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,9 +45,15 @@ class Permuted:
 Wanted = Callable[[relax.Expr], Layouts | None]
 
 
-def with_layouts(mod: tvm.IRModule, wanted: Wanted) -> tvm.IRModule:
-    """`mod` with its convolutions, pooling and resizing in the layouts that are wanted."""
-    mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Rewriter(mod, wanted)))
+def with_layouts(
+    mod: tvm.IRModule, wanted: Wanted, turned: Mapping[relax.Var, tuple[int, ...]] | None = None
+) -> tvm.IRModule:
+    """`mod` with its convolutions, pooling and resizing in the layouts that are wanted.
+
+    Variables of `turned` are held permuted by these axes from the start.
+    """
+    rewriter = _Rewriter(mod, wanted, turned or {})
+    mod = relax.transform.CanonicalizeBindings()(rewritten(mod, rewriter))
     return relax.transform.DeadCodeElimination()(mod)
 
 
@@ -121,9 +127,12 @@ def _is_tensor(expr: relax.Expr) -> bool:
 
 @mutator
 class _Rewriter(PyExprMutator):
-    def __init__(self, mod: tvm.IRModule, wanted: Wanted) -> None:
+    def __init__(
+        self, mod: tvm.IRModule, wanted: Wanted, turned: Mapping[relax.Var, tuple[int, ...]]
+    ) -> None:
         super().__init__(mod)
-        self.wanted = wanted
+        self.wanted, self.turned = wanted, turned
+        self.turned_here: set[relax.Var] | None = None  # in a block of dataflow
         self.held: dict[relax.Var, Permuted] = {}
         self.tuples: dict[relax.Var, list[Permuted]] = {}
         self.logical: dict[relax.Var, relax.Var] = {}
@@ -138,6 +147,15 @@ class _Rewriter(PyExprMutator):
 
     def visit_var_(self, var: relax.Var) -> relax.Expr:
         return self._logical(var) if var in self.held else super().visit_var_(var)
+
+    def visit_dataflow_block_(self, block: relax.DataflowBlock) -> relax.BindingBlock:
+        self.turned_here = set()
+        made = super().visit_dataflow_block_(block)
+        for var in self.turned_here:  # what was made of it ends with the block
+            self.held.pop(var)
+            self.logical.pop(var, None)
+        self.turned_here = None
+        return made
 
     def visit_var_binding_(self, binding: relax.VarBinding) -> None:
         self.name = binding.var.name
@@ -156,7 +174,7 @@ class _Rewriter(PyExprMutator):
             super().visit_var_binding_(relax.VarBinding(binding.var, self._permuted(result)))
 
     def visit_match_cast_(self, binding: relax.MatchCast) -> None:
-        held = self.held.get(binding.value) if isinstance(binding.value, relax.Var) else None
+        held = self._held(binding.value)
         if held is None or not isinstance(binding.var, relax.DataflowVar):
             super().visit_match_cast_(binding)
             return
@@ -164,6 +182,20 @@ class _Rewriter(PyExprMutator):
         ty = relax.TensorType(shape, binding.ty.dtype)
         raw = self.builder_.match_cast(held.raw, ty, binding.var.name)
         self.held[binding.var] = Permuted(raw, held.axes)
+
+    def _held(self, expr: relax.Expr | None) -> Permuted | None:
+        """How a variable is held; one of `turned` is from here on."""
+        if not isinstance(expr, relax.Var):
+            return None
+        here = self.turned_here
+        if expr in self.turned and here is not None and expr not in here:
+            here.add(expr)
+            is_new, axes = expr not in self.held, self.turned[expr]
+            raw = self._raw(expr, axes)
+            if is_new:
+                self.logical[expr] = self.visit_expr(expr)
+            self.held[expr] = Permuted(raw, axes)
+        return self.held.get(expr)
 
     def _logical(self, var: relax.Var) -> relax.Var:
         if var not in self.logical:
@@ -181,7 +213,7 @@ class _Rewriter(PyExprMutator):
         array = constant(expr)
         if array is not None:
             return make_constant(np.ascontiguousarray(array.transpose(_inverse(axes))))
-        held = self.held.get(expr) if isinstance(expr, relax.Var) else None
+        held = self._held(expr)
         if held is not None and held.axes == axes:
             return held.raw
         source = held.raw if held is not None else self.visit_expr(expr)
@@ -240,8 +272,7 @@ class _Rewriter(PyExprMutator):
         """The held first argument, or the first held field when that is a tuple."""
         first = call.args[0] if call.args else None
         fields = first.fields if isinstance(first, relax.Tuple) else [first]
-        found = (self.held[f] for f in fields if isinstance(f, relax.Var) and f in self.held)
-        return next(found, None)
+        return next((held for f in fields if (held := self._held(f)) is not None), None)
 
     def _relaid(self, call: relax.Call) -> Permuted | None:
         found = relaid(self._raw, call, self.wanted(call))
@@ -252,7 +283,7 @@ class _Rewriter(PyExprMutator):
         axes = call.attrs.axes
         order = [int(a) % rank for a in axes] if axes is not None else list(range(rank))[::-1]
         source = call.args[0]
-        held = self.held.get(source) if isinstance(source, relax.Var) else None
+        held = self._held(source)
         if held is not None:
             return Permuted(held.raw, tuple(held.axes[i] for i in order))
         visited = self.visit_expr(source)
@@ -260,9 +291,9 @@ class _Rewriter(PyExprMutator):
         return Permuted(raw, tuple(order))
 
     def _broadcast(self, call: relax.Call) -> Permuted | None:
-        held = [self.held[a] for a in call.args if isinstance(a, relax.Var) and a in self.held]
         rank = _rank(call)
-        held = [h for h in held if len(h.axes) == rank]
+        found = map(self._held, call.args)
+        held = [h for h in found if h is not None and len(h.axes) == rank]
         if not held or any(_rank(a) > rank for a in call.args):
             return None
         axes = held[0].axes
