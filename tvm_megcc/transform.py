@@ -54,9 +54,9 @@ from tvm_megcc.passes.own_scans import OwnScans
 from tvm_megcc.passes.plan_memory import PlanMemory
 
 __all__ = [
-    "AdjacentAxes", "ByteTables", "CallExterns", "CastsApart", "ChannelsFirst",
-    "ChannelsLast", "CompileRegions", "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory", "FuseNamed",
-    "Generate", "HalfPrecision", "ImplicitBroadcast", "IntegerForm", "LegaliseRest",
+    "AdjacentAxes", "ByteTables", "CallExterns", "CastsApart", "ChannelsFirst", "ChannelsLast",
+    "CompileRegions", "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory",
+    "FuseNamed", "Generate", "HalfPrecision", "ImplicitBroadcast", "IntegerForm", "LegaliseRest",
     "MaterialiseKernels", "NarrowBf16Weights", "NarrowMoves", "OwnScans", "PartitionForMegcc",
     "PlanMemory", "PointwiseProducts", "QuantisedMoves", "ReadSizes", "RoundBf16Weights",
     "ScalarsApart", "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d", "kernels",

@@ -1,8 +1,8 @@
-"""ChannelsFirst: of whatever layout a model is, every later pass does with it what it does with NCHW.
+"""ChannelsFirst: whatever the layouts of a model are, later passes make of it what they make of NCHW.
 
-Each network is built channels first, as ONNX models are, and in the layouts of other importers. What
-the stages make of both is the same module, so the test holds for every pass and matcher that reads
-the name of a layout, and for those to come.
+Each network is built channels first, as ONNX models are, and in the layouts of other importers.
+The stages make the same module of both, so the test holds for every pass and matcher that reads the
+name of a layout, and for those to come.
 """
 
 from __future__ import annotations

@@ -44,10 +44,10 @@ from tvm_megcc.relax_tools import raising
 
 __all__ = [
     "AdjacentAxes", "ByteTables", "CallExterns", "ChannelsFirst", "ChannelsLast", "ExpandQuantised",
-    "FoldConstants", "FoldScaleShift", "ForwardMemory", "Generate", "HalfPrecision", "ImplicitBroadcast",
-    "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowBf16Weights", "NarrowMoves",
-    "PointwiseProducts", "QuantisedMoves", "ReadSizes", "RoundBf16Weights", "SettleStretched",
-    "SizesFirst", "WidenWeights", "WindowsTo2d", "pipeline", "stages",
+    "FoldConstants", "FoldScaleShift", "ForwardMemory", "Generate", "HalfPrecision",
+    "ImplicitBroadcast", "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowBf16Weights",
+    "NarrowMoves", "PointwiseProducts", "QuantisedMoves", "ReadSizes", "RoundBf16Weights",
+    "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d", "pipeline", "stages",
 ]  # fmt: skip
 
 raising.register()

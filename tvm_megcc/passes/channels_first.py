@@ -3,11 +3,11 @@
     conv2d(x, w, data_layout="NHWC", kernel_layout="HWIO")
       ->  permute_dims(conv2d(permute_dims(x), permute_dims(w)))
 
-and the same for pooling, resizing and other numbers of dims. Models of TFLite are channels last, with
-weights as HWIO and HWOI; those of ONNX are channels first, and stay as they are, to the byte. The
-transposes move down and cancel, as `tvm_megcc.passes.permuted` says; ChannelsLast makes nothing of
-those that are left. What is element by element in front of a convolution is channels first, too, so
-that it can go into the weights.
+and the same for pooling, resizing and other numbers of dims. Models of TFLite are channels last,
+with weights as HWIO and HWOI; those of ONNX are channels first, and stay as they are. Transposes
+move down and cancel, as `tvm_megcc.passes.permuted` says; ChannelsLast removes those that are left.
+Elementwise operators in front of a convolution become channels first, too, so that FoldScaleShift
+can take them into the weights.
 """
 
 from __future__ import annotations
