@@ -37,6 +37,7 @@ from tvm_megcc.passes import (
     MaterialiseKernels,
     NarrowBf16Weights,
     NarrowMoves,
+    PlainConvolutions,
     PointwiseProducts,
     QuantisedMoves,
     ReadSizes,
@@ -58,9 +59,9 @@ __all__ = [
     "CompileRegions", "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory",
     "FuseNamed", "Generate", "HalfPrecision", "ImplicitBroadcast", "IntegerForm", "LegaliseRest",
     "MaterialiseKernels", "NarrowBf16Weights", "NarrowMoves", "OwnScans", "PartitionForMegcc",
-    "PlanMemory", "PointwiseProducts", "QuantisedMoves", "ReadSizes", "RoundBf16Weights",
-    "ScalarsApart", "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d", "kernels",
-    "pipeline", "stages",
+    "PlainConvolutions", "PlanMemory", "PointwiseProducts", "QuantisedMoves", "ReadSizes",
+    "RoundBf16Weights", "ScalarsApart", "SettleStretched", "SizesFirst", "WidenWeights",
+    "WindowsTo2d", "kernels", "pipeline", "stages",
 ]  # fmt: skip
 
 

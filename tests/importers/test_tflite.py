@@ -98,6 +98,22 @@ def test_int8_model_computes_in_8_bits(tmp_path: Path) -> None:
     assert program.arena_bytes == 256 + 200  # two tensors of 200 bytes, at multiples of 64
 
 
+def test_other_operators_of_int8_compute_in_8_bits(tmp_path: Path) -> None:
+    model = tflite_models.quantised_heads_model()
+    path = saved(tmp_path, model)
+    program = compiled(path, "cortexm+dsp")
+    assert program.work is not None and set(program.work.multiply_adds) == {"i8"}
+    computed = [t for t in program.tensors if t.location.space != "weight"]
+    assert {t.dtype for t in computed} <= {"i8", "u8"}  # workspace is u8
+    rng = np.random.default_rng(0)
+    given = [rng.integers(-128, 128, (1, 6, 5, 4)).astype(np.int8) for _ in range(3)]
+    for image, outputs in zip(given, run(path, given), strict=True):
+        wanted = tflite_models.litert(model, [image])
+        for (name, got), want in zip(outputs.items(), wanted, strict=True):
+            assert got.dtype == np.int8 and got.shape == want.shape
+            assert np.abs(got.astype(int) - want).max() <= 1, name
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 def test_averages_of_bytes_are_litert_s_to_the_bit(tmp_path: Path, dtype: str) -> None:
     """Halves are rounded away from 0: a quarter of all averages of four is one."""

@@ -1,4 +1,4 @@
-"""ChannelsFirst: whatever the layouts of a model are, later passes make of it what they make of NCHW.
+"""ChannelsFirst: later passes make of a model in other layouts what they make of one in NCHW.
 
 Each network is built channels first, as ONNX models are, and in the layouts of other importers.
 The stages make the same module of both, so the test holds for every pass and matcher that reads the

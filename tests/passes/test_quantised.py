@@ -369,6 +369,8 @@ MOVES: dict[str, tuple[Callable[[relax.Expr], relax.Expr], list[str]]] = {
         ["image.resize2d"]),
     "take": (
         lambda v: op.take(v, relax.const(np.array([0, 0, 3, 1], "int64")), 2, "clip"), ["take"]),
+    "pad": (lambda v: op.nn.pad(v, [0, 0, 0, 1, 2, 1, 3, 0]), ["nn.pad"]),
+    "reflect": (lambda v: op.nn.pad(v, [0, 0, 0, 0, 2, 1, 1, 0], "reflect"), ["nn.pad"]),
     "shuffle": (
         lambda v: op.reshape(op.permute_dims(op.reshape(v, (2, 2, 30)), [1, 0, 2]), (4, 30)),
         ["reshape", "permute_dims", "reshape"]),
@@ -393,11 +395,12 @@ def test_moves_work_on_8_bits(name: str) -> None:
 
 
 def test_what_computes_elements_stays() -> None:
-    """Between neighbours, and the NaN of an index that is outside."""
+    """Between neighbours, the NaN of an index that is outside, a number that no byte stands for."""
     index = relax.const(np.array([0, 9], "int64"))
     for between in (
         lambda v: op.image.resize2d(v, (10, 12), layout="NCHW", method="linear"),
         lambda v: op.take(v, index, 2, "nan"),
+        lambda v: op.nn.pad(v, [0, 0, 0, 0, 1, 1, 1, 1], pad_value=0.7),
     ):
         mod = build(lambda x, f=between: quantize(f(held(x))), X)
         tvm.ir.assert_structural_equal(QuantisedMoves()(mod), mod)

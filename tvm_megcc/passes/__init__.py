@@ -34,6 +34,7 @@ from tvm_megcc.passes.integer_form import IntegerForm
 from tvm_megcc.passes.legalise import LegaliseRest
 from tvm_megcc.passes.materialise import MaterialiseKernels
 from tvm_megcc.passes.narrow_moves import NarrowMoves
+from tvm_megcc.passes.plain_convolutions import PlainConvolutions
 from tvm_megcc.passes.pointwise import PointwiseProducts
 from tvm_megcc.passes.quantised_moves import QuantisedMoves
 from tvm_megcc.passes.read_sizes import ReadSizes
@@ -46,8 +47,9 @@ __all__ = [
     "AdjacentAxes", "ByteTables", "CallExterns", "ChannelsFirst", "ChannelsLast", "ExpandQuantised",
     "FoldConstants", "FoldScaleShift", "ForwardMemory", "Generate", "HalfPrecision",
     "ImplicitBroadcast", "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowBf16Weights",
-    "NarrowMoves", "PointwiseProducts", "QuantisedMoves", "ReadSizes", "RoundBf16Weights",
-    "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d", "pipeline", "stages",
+    "NarrowMoves", "PlainConvolutions", "PointwiseProducts", "QuantisedMoves", "ReadSizes",
+    "RoundBf16Weights", "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d", "pipeline",
+    "stages",
 ]  # fmt: skip
 
 raising.register()
@@ -77,6 +79,7 @@ def stages(
                 ReadSizes(),
                 SettleStretched(),
                 ChannelsFirst(),
+                PlainConvolutions(),
                 QuantisedMoves(),
                 IntegerForm(),
                 PointwiseProducts(),

@@ -4,12 +4,13 @@
     quantize(reshape(v))                   ->  reshape(quantize(v))
     quantize(concat(a, b))                 ->  concat(quantize(a), quantize(b))
     quantize(dequantize(x, s, z), s, z)    ->  x
-    clip(quantize(v, s, z), low, high)     ->  quantize(clip(v, s * (low - z), s * (high - z)), s, z)
+    pad(dequantize(x, s, z), 0)            ->  dequantize(pad(x, z), s, z)
+    clip(quantize(v, s, z), low, high)     ->  quantize(clip(v, s*(low-z), s*(high-z)), s, z)
 
 so that quantising and dequantising stand where integer kernels begin and end. Moving is whatever
 gives some of its operand's elements, each as it is: also the largest one of a window, or the
-nearest one. Scales are constants, one for the whole tensor. Limits of bytes, as TFLite's activations
-have them, become those of the number, which kernels take; limits that all bytes keep vanish.
+nearest one. Scales are constants, one for the whole tensor. Limits of bytes, which TFLite has for
+its activations, become those of the number, which kernels take; limits that keep all bytes vanish.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ _MOVES = frozenset(
         "nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d", "repeat", "tile", "flip",
     )
 )  # fmt: skip
+
+_PAD = "relax.nn.pad"
 
 
 def _moves(call: relax.Expr) -> bool:
@@ -83,6 +86,8 @@ class _Rewriter(PyExprMutator):
             return self._moved(call)
         if name == "relax.concat":
             return self._joined(call)
+        if name == _PAD:
+            return self._padded(call)
         if name == "relax.quantize":
             return self._quantised(call, self.uses[given.args[0]] == 1)
         if name == "relax.clip" and dtype_of(call) in EIGHT_BITS:
@@ -95,6 +100,14 @@ class _Rewriter(PyExprMutator):
             return call
         args = [source.args[0], *call.args[1:]]
         moved = self.builder_.emit(relax.Call(call.op, args, call.attrs, call.ty_args))
+        return relax.op.dequantize(moved, *source.args[1:], axis=0)
+
+    def _padded(self, call: relax.Call) -> relax.Expr:
+        source = self._dequantised(call.args[0])
+        fill = None if source is None else _fill(call, source)
+        if source is None or fill is None:
+            return call
+        moved = self.builder_.emit(_pad(source.args[0], call, fill))
         return relax.op.dequantize(moved, *source.args[1:], axis=0)
 
     def _joined(self, call: relax.Call) -> relax.Expr:
@@ -121,6 +134,8 @@ class _Rewriter(PyExprMutator):
         if _moves(source) and int(source.args[0].ty.ndim) > 0:
             args = [self._step(source.args[0], call), *source.args[1:]]
             return relax.Call(source.op, args, source.attrs, source.ty_args)
+        if op_name(source) == _PAD and (fill := _fill(source, call)) is not None:
+            return _pad(self._step(source.args[0], call), source, fill)
         if op_name(source) == "relax.concat" and isinstance(source.args[0], relax.Tuple):
             if source.attrs.axis is None:
                 return call
@@ -160,6 +175,27 @@ class _Rewriter(PyExprMutator):
             return None
         held = constant(call.args[0]) is None and dtype_of(call.args[0]) in EIGHT_BITS
         return call if held and dtype_of(call) == "f32" else None
+
+
+def _fill(call: relax.Call, steps: relax.Call) -> int | None:
+    """Fill value of a padding of bytes, whose steps are those of a ``quantize`` or its inverse.
+
+    None where no byte stands for the number: of constants only 0 is taken, whose zero point has to
+    be one.
+    """
+    step = step_of(steps)
+    raw = steps.args[0] if op_name(steps) == "relax.dequantize" else steps
+    info = np.iinfo(numpy_dtype(dtype_of(raw)))
+    if str(call.attrs.pad_mode) != "constant":
+        return 0
+    if step is None or float(call.attrs.pad_value) != 0 or not info.min <= step[1] <= info.max:
+        return None
+    return step[1]
+
+
+def _pad(data: relax.Expr, like: relax.Call, fill: int) -> relax.Call:
+    width = [int(v) for v in like.attrs.pad_width]
+    return relax.op.nn.pad(data, width, str(like.attrs.pad_mode), fill)
 
 
 def _is_by_one_step(call: relax.Call) -> bool:

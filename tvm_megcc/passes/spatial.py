@@ -1,4 +1,4 @@
-"""Convolutions, pooling and resizing in another layout, for `channels_first` and `channels_last`."""
+"""Convolutions, pooling and resizing in other layouts, for `channels_first`, `channels_last`."""
 
 from __future__ import annotations
 
