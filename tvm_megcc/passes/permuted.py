@@ -20,7 +20,8 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.dims import Size, Undecided, floormod, typical
+from tvm_megcc.dims import Undecided
+from tvm_megcc.passes.axis_runs import regrouped
 from tvm_megcc.passes.rewriting import bound, rewritten
 from tvm_megcc.passes.spatial import Layouts, relaid
 from tvm_megcc.relax_tools.calls import op_name
@@ -66,55 +67,6 @@ def _left(axes: Sequence[int], dropped: Sequence[int]) -> list[int]:
     left = [axis for i, axis in enumerate(axes) if i not in dropped]
     order = sorted(left)
     return [order.index(axis) for axis in left]
-
-
-def _is_part(size: Size, whole: Size) -> bool:
-    """Whether `size` is less than `whole`, of which one divides the other.
-
-    Raises
-    ------
-    Undecided
-        When neither the bounds nor a common factor say so.
-    """
-    try:
-        return size < whole
-    except Undecided:
-        if _is_multiple(whole, size):
-            return True
-        if _is_multiple(size, whole):
-            return False
-        raise
-
-
-def _is_multiple(whole: Size, size: Size) -> bool:
-    """Whether `whole` is `size` times an integer, which may be empty both."""
-    times = typical(whole) // max(1, typical(size))
-    return floormod(whole, size) == 0 or size * times == whole
-
-
-def _regroup(source: Sequence[Size], target: Sequence[Size]) -> list[tuple[list[int], list[int]]]:
-    """The finest runs of axes of `source` and `target` that hold the same elements.
-
-    Example: ``_regroup([2, 6, 5], [2, 3, 2, 5])`` is ``[([0], [0]), ([1], [1, 2]), ([2], [3])]``.
-    """
-    groups: list[tuple[list[int], list[int]]] = []
-    i = j = 0
-    while i < len(source) and j < len(target):
-        left, right = [i], [j]
-        size, wanted = source[i], target[j]
-        i, j = i + 1, j + 1
-        while size != wanted:
-            if _is_part(size, wanted):
-                left.append(i)
-                size, i = size * source[i], i + 1
-            else:
-                right.append(j)
-                wanted, j = wanted * target[j], j + 1
-        groups.append((left, right))
-    if i < len(source) or j < len(target):  # what is left has extent one
-        left, right = groups.pop() if groups else ([], [])
-        groups.append(([*left, *range(i, len(source))], [*right, *range(j, len(target))]))
-    return groups
 
 
 def _rank(expr: relax.Expr) -> int:
@@ -356,7 +308,7 @@ class _Rewriter(PyExprMutator):
         if raw_shape is None or out is None or 0 in raw_shape:
             return None
         try:
-            groups = _regroup([raw_shape[a] for a in held.axes], out)
+            groups = regrouped([raw_shape[a] for a in held.axes], out)
         except (Undecided, IndexError):  # the shapes at run time may have such runs, or others
             return None
         runs = [[held.axes[i] for i in source] for source, _ in groups]
