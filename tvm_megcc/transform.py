@@ -23,6 +23,7 @@ from tvm_megcc.passes import (
     AdjacentAxes,
     ByteTables,
     CallExterns,
+    ChannelsFirst,
     ChannelsLast,
     ExpandQuantised,
     FoldConstants,
@@ -36,6 +37,7 @@ from tvm_megcc.passes import (
     MaterialiseKernels,
     NarrowBf16Weights,
     NarrowMoves,
+    PlainConvolutions,
     PointwiseProducts,
     QuantisedMoves,
     ReadSizes,
@@ -53,13 +55,13 @@ from tvm_megcc.passes.own_scans import OwnScans
 from tvm_megcc.passes.plan_memory import PlanMemory
 
 __all__ = [
-    "AdjacentAxes", "ByteTables", "CallExterns", "CastsApart", "ChannelsLast", "CompileRegions",
-    "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory", "FuseNamed",
-    "Generate", "HalfPrecision", "ImplicitBroadcast", "IntegerForm", "LegaliseRest",
+    "AdjacentAxes", "ByteTables", "CallExterns", "CastsApart", "ChannelsFirst", "ChannelsLast",
+    "CompileRegions", "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory",
+    "FuseNamed", "Generate", "HalfPrecision", "ImplicitBroadcast", "IntegerForm", "LegaliseRest",
     "MaterialiseKernels", "NarrowBf16Weights", "NarrowMoves", "OwnScans", "PartitionForMegcc",
-    "PlanMemory", "PointwiseProducts", "QuantisedMoves", "ReadSizes", "RoundBf16Weights",
-    "ScalarsApart", "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d", "kernels",
-    "pipeline", "stages",
+    "PlainConvolutions", "PlanMemory", "PointwiseProducts", "QuantisedMoves", "ReadSizes",
+    "RoundBf16Weights", "ScalarsApart", "SettleStretched", "SizesFirst", "WidenWeights",
+    "WindowsTo2d", "kernels", "pipeline", "stages",
 ]  # fmt: skip
 
 

@@ -87,6 +87,46 @@ def test_int8_model_is_within_a_step_of_litert(tmp_path: Path) -> None:
             assert np.abs(got.astype(int) - want).max() <= 1
 
 
+def test_int8_model_computes_in_8_bits(tmp_path: Path) -> None:
+    """Layouts, weights, biases and activations as TFLite has them leave no float but softmax's."""
+    path = saved(tmp_path, tflite_models.quantised_model())
+    program = compiled(path, "cortexm+dsp")
+    assert program.work is not None
+    assert dict(program.work.multiply_adds) == {"i8": 25 * 27 * 8 + 25 * 9 * 8 + 32 * 5}
+    kernels = [name.split("_")[1] for name in re.findall(r"= (megcc_\w+)\(", str(program))]
+    assert kernels == ["qconv2d", "dwqconv2d", "qbinary", "qpool2d", "qmatmul", "qsoftmax"]
+    assert program.arena_bytes == 256 + 200  # two tensors of 200 bytes, at multiples of 64
+
+
+def test_other_operators_of_int8_compute_in_8_bits(tmp_path: Path) -> None:
+    model = tflite_models.quantised_heads_model()
+    path = saved(tmp_path, model)
+    program = compiled(path, "cortexm+dsp")
+    assert program.work is not None and set(program.work.multiply_adds) == {"i8"}
+    computed = [t for t in program.tensors if t.location.space != "weight"]
+    assert {t.dtype for t in computed} <= {"i8", "u8"}  # workspace is u8
+    rng = np.random.default_rng(0)
+    given = [rng.integers(-128, 128, (1, 6, 5, 4)).astype(np.int8) for _ in range(3)]
+    for image, outputs in zip(given, run(path, given), strict=True):
+        wanted = tflite_models.litert(model, [image])
+        for (name, got), want in zip(outputs.items(), wanted, strict=True):
+            assert got.dtype == np.int8 and got.shape == want.shape
+            assert np.abs(got.astype(int) - want).max() <= 1, name
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_averages_of_bytes_are_litert_s_to_the_bit(tmp_path: Path, dtype: str) -> None:
+    """Halves are rounded away from 0: a quarter of all averages of four is one."""
+    model = tflite_models.averages_model(dtype)
+    info, rng = np.iinfo(dtype), np.random.default_rng(0)
+    given = [rng.integers(info.min, info.max + 1, (1, 9, 8, 5)).astype(dtype) for _ in range(8)]
+    path = saved(tmp_path, model)
+    assert set(re.findall(r"= megcc_(\w+?)_", str(compiled(path)))) == {"qpool2d"}
+    for image, outputs in zip(given, run(path, given), strict=True):
+        for got, want in zip(outputs.values(), tflite_models.litert(model, [image]), strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
 @pytest.mark.parametrize("name", ["corrected_model", "moving_model"])
 def test_operators_that_tvms_importer_gets_wrong(tmp_path: Path, name: str) -> None:
     """What TVM's own compiler makes of the imported module is what LiteRT gives."""

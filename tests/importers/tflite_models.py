@@ -244,6 +244,72 @@ def moving_model() -> bytes:
     return made.saved([x], [padded, y])
 
 
+def averages_model(dtype: str) -> bytes:
+    """Averages of 8 bits: of whole windows, of windows beyond the image, within limits."""
+    made, steps = Model("averages"), Quantised(0.05, 3 if dtype == "int8" else 120)
+    x = made.tensor(IMAGE, (1, 9, 8, 5), dtype, steps)
+
+    def pool(name: str, padding: int, size: tuple[int, int], step: int, act: int = 0) -> int:
+        fields = {
+            "padding": padding, "strideH": step, "strideW": step, "filterHeight": size[0],
+            "filterWidth": size[1], "fusedActivationFunction": act,
+        }  # fmt: skip
+        sizes = [-(-n // step) if padding == _SAME else (n - k) // step + 1
+                 for n, k in zip((9, 8), size, strict=True)]  # fmt: skip
+        options = ("Pool2DOptions", fields)
+        return made.op("AVERAGE_POOL_2D", [x], name, (1, *sizes, 5), dtype, steps, options)
+
+    outputs = [pool("plain", _VALID, (2, 2), 2), pool("beyond", _SAME, (3, 4), 2),
+               pool("whole", _VALID, (9, 8), 1), pool("limited", _SAME, (2, 2), 1, 3)]  # fmt: skip
+    return made.saved([x], outputs)
+
+
+def quantised_heads_model() -> bytes:
+    """One image of int8, and an output for each of some other operators and forms."""
+    made, image = Model("int8_heads"), Quantised(0.05, 3)
+    x = made.tensor(IMAGE, (1, 6, 5, 4), "int8", image)
+    ints = {
+        name: made.constant(name, np.array(value, np.int32))
+        for name, value in {
+            "size": [12, 10], "pads": [[0, 0], [1, 2], [0, 1], [0, 0]], "planes": [1, 2],
+            "made": [1, 12, 10, 2],
+        }.items()
+    }  # fmt: skip
+    outputs: list[int] = []
+
+    def op(kind: str, inputs: list[int], name: str, shape: Sequence[int], table: str,
+           steps: Quantised = image, **fields: Any) -> None:  # fmt: skip
+        outputs.append(made.op(kind, inputs, name, shape, "int8", steps, (table, fields)))
+
+    def weights(name: str, *shape: int, axis: int = 0) -> list[int]:
+        return _weights(made, name, _random(len(name), *shape), axis, image)
+
+    same, valid = ({"padding": p, "strideH": 1, "strideW": 1} for p in (_SAME, _VALID))
+    twice = {"padding": _SAME, "strideH": 2, "strideW": 2}
+    wide, up = Quantised(0.3, 3), weights("_up", 2, 3, 3, 4)
+    depthwise, planes = weights("_twice", 1, 3, 3, 8, axis=3), ints["planes"]
+    table, nearest = "DepthwiseConv2DOptions", "ResizeNearestNeighborOptions"
+    op("DEPTHWISE_CONV_2D", [x, *depthwise], "wide", (1, 6, 5, 8), table, wide, **same,
+       depthMultiplier=2, fusedActivationFunction=1)  # fmt: skip
+    op("CONV_2D", [x, *weights("_groups", 6, 3, 3, 2)], "in_groups", (1, 4, 3, 6), "Conv2DOptions",
+       wide, **valid, fusedActivationFunction=3)  # fmt: skip
+    op("CONV_2D", [x, *weights("_apart", 6, 3, 3, 4)], "dilated", (1, 6, 5, 6), "Conv2DOptions",
+       wide, **same, dilationHFactor=2, dilationWFactor=2)  # fmt: skip
+    op("TRANSPOSE_CONV", [ints["made"], up[0], x, up[1]], "upwards", (1, 12, 10, 2),
+       "TransposeConvOptions", wide, **twice)  # fmt: skip
+    tiles = weights("_tiles", 2, 2, 2, 4)
+    op("TRANSPOSE_CONV", [ints["made"], tiles[0], x, tiles[1]], "tiles", (1, 12, 10, 2),
+       "TransposeConvOptions", wide, **twice | {"padding": _VALID})  # fmt: skip
+    op("MAX_POOL_2D", [x], "largest", (1, 3, 3, 4), "Pool2DOptions", **twice, filterHeight=3,
+       filterWidth=3, fusedActivationFunction=3)  # fmt: skip
+    op("RESIZE_BILINEAR", [x, ints["size"]], "larger", (1, 12, 10, 4), "ResizeBilinearOptions",
+       halfPixelCenters=True)  # fmt: skip
+    op("RESIZE_NEAREST_NEIGHBOR", [x, ints["size"]], "nearest", (1, 12, 10, 4), nearest)
+    op("PAD", [x, ints["pads"]], "padded", (1, 9, 6, 4), "PadOptions")
+    op("MEAN", [x, planes], "mean", (1, 4), "ReducerOptions", Quantised(0.04, 5), keepDims=False)
+    return made.saved([x], outputs)
+
+
 def quantised_model() -> bytes:
     """`float_model` in int8, with a scale per channel of the weights."""
     made = Model("int8_net")

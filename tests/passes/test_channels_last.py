@@ -185,17 +185,3 @@ def test_channels_last_takes_any_layout_of_weights(form: str) -> None:
     order = ["OHWI".index(letter) for letter in NHWC[form][1]]
     weights = new.args[1].value.numpy().transpose(order)
     np.testing.assert_array_equal(weights, old.args[1].value.numpy())
-
-
-def test_channels_last_leaves_transposed_convolutions_to_planes() -> None:
-    """TVM has no code for those of NHWC."""
-    weight = _const(6, 3, 2, 2)
-    before = build(
-        lambda x: relax.op.nn.conv2d_transpose(
-            x, weight, strides=2, data_layout="NHWC", kernel_layout="IOHW"
-        ),
-        (1, 5, 7, 6),
-    )
-    after = ChannelsLast()(before)
-    assert operators(after) == [PERMUTE, "relax.nn.conv2d_transpose", PERMUTE]
-    assert str(after["main"].body.blocks[0].bindings[1].value.attrs.data_layout) == "NCHW"

@@ -117,6 +117,12 @@ ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str
     "clip": (
         lambda x: quantize(op.clip(conv(x), 0.5, 6.0), 0.05, -50), [X],
         ["qconv2d out=2 narrow=1 low=-40"]),
+    "limits_of_bytes": (
+        lambda x: op.clip(quantize(conv(x), 0.05, -50), -50, 70), [X],
+        ["qconv2d out=2 narrow=1 low=-50"]),
+    "limits_that_all_bytes_keep": (
+        lambda x: op.clip(quantize(conv(x)), -128, 127), [X],
+        ["qconv2d out=2 narrow=1 low=-128"]),
     "bias": (lambda x: quantize(biased(x)), [X], ["qconv2d out=2 narrow=1 low=-128"]),
     "real_bias": (
         lambda x: quantize(op.add(conv(x), relax.const(np.ones((1, 6, 1, 1), "float32")))), [X],
@@ -325,6 +331,35 @@ def test_steps_by_which_bytes_are_infinite_do_not_cancel() -> None:
             assert operators(QuantisedMoves()(given)) == operators(given)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"),
+    [("int8", -128, 127), ("int8", -100, 127), ("int8", -128, -7), ("int8", 5, 5),
+     ("uint8", 0, 255), ("uint8", 3, 200), ("uint8", 0, 254)],
+)  # fmt: skip
+def test_limits_of_bytes_become_those_of_the_number(dtype: str, low: int, high: int) -> None:
+    """To the bit, also where the number is half way between two steps."""
+    values = (np.arange(-2500, 2500) / 8).astype("float32")
+    for step, zero in ((0.1, -100 if dtype == "int8" else 90), (1 / 3, 4)):
+        before = build(lambda x, s=step, z=zero: op.clip(quantize(x, s, z, dtype), low, high),
+                       values.shape)  # fmt: skip
+        after = QuantisedMoves()(before)
+        found = operators(after)
+        assert found[-1] == "relax.quantize"
+        assert ("relax.clip" in found) == (low > np.iinfo(dtype).min or high < np.iinfo(dtype).max)
+        for x in (values, values * np.float32(step)):
+            (want,), (got,) = run(before, x), run(after, x)
+            np.testing.assert_array_equal(got, want)
+
+
+def test_limits_of_bytes_that_others_read_stay() -> None:
+    def body(x: relax.Expr) -> relax.Expr:
+        bytes_ = quantize(x)
+        return relax.Tuple([bytes_, op.clip(bytes_, 0, 100)])
+
+    mod = build(body, X)
+    tvm.ir.assert_structural_equal(QuantisedMoves()(mod), mod)
+
+
 MOVES: dict[str, tuple[Callable[[relax.Expr], relax.Expr], list[str]]] = {
     "reshape": (lambda v: op.reshape(v, (4, 30)), ["reshape"]),
     "permute": (lambda v: op.permute_dims(v, [0, 2, 3, 1]), ["permute_dims"]),
@@ -334,6 +369,8 @@ MOVES: dict[str, tuple[Callable[[relax.Expr], relax.Expr], list[str]]] = {
         ["image.resize2d"]),
     "take": (
         lambda v: op.take(v, relax.const(np.array([0, 0, 3, 1], "int64")), 2, "clip"), ["take"]),
+    "pad": (lambda v: op.nn.pad(v, [0, 0, 0, 1, 2, 1, 3, 0]), ["nn.pad"]),
+    "reflect": (lambda v: op.nn.pad(v, [0, 0, 0, 0, 2, 1, 1, 0], "reflect"), ["nn.pad"]),
     "shuffle": (
         lambda v: op.reshape(op.permute_dims(op.reshape(v, (2, 2, 30)), [1, 0, 2]), (4, 30)),
         ["reshape", "permute_dims", "reshape"]),
@@ -358,11 +395,12 @@ def test_moves_work_on_8_bits(name: str) -> None:
 
 
 def test_what_computes_elements_stays() -> None:
-    """Between neighbours, and the NaN of an index that is outside."""
+    """Between neighbours, the NaN of an index that is outside, a number that no byte stands for."""
     index = relax.const(np.array([0, 9], "int64"))
     for between in (
         lambda v: op.image.resize2d(v, (10, 12), layout="NCHW", method="linear"),
         lambda v: op.take(v, index, 2, "nan"),
+        lambda v: op.nn.pad(v, [0, 0, 0, 0, 1, 1, 1, 1], pad_value=0.7),
     ):
         mod = build(lambda x, f=between: quantize(f(held(x))), X)
         tvm.ir.assert_structural_equal(QuantisedMoves()(mod), mod)

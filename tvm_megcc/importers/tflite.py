@@ -48,14 +48,13 @@ def import_tflite(path: Path, shapes: Mapping[str, Sequence[GivenDim]] | None) -
         ) from None
     from tvm.relax.frontend.tflite import from_tflite
 
-    from .tflite_converter import Converter, RoundedAverages
+    from .tflite_converter import Converter
 
     with importing(path, _WHOSE, _REMEDY):
         model = tflite.Model.GetRootAsModel(data, 0)
         inputs, outputs = _port_names(path, model)
         _check_custom(path, model)
         mod = from_tflite(model, op_converter=Converter)
-    mod["main"] = RoundedAverages(mod).visit_expr(mod["main"])
     return from_module(
         mod, shapes, name=path.stem, input_names=inputs, output_names=outputs, where=f"'{path}'"
     )

@@ -14,7 +14,7 @@ GELU                   the exact form, also where the file wants the approximati
 SOFTMAX                leaves out the factor `beta`
 SPACE_TO_BATCH_ND, ..  calls functions of TVM's runtime, which end the process
 quantised movement     refused: TRANSPOSE, PAD, ... of int8, which only move steps
-averages of integers   drops the fraction: `RoundedAverages`
+AVERAGE_POOL_2D        drops the fraction of averages of integers
 =====================  ==========================================================================
 """
 
@@ -97,6 +97,14 @@ class Converter(OperatorConverter):
         x = self.get_tensor_expr(self.get_input_tensors(op)[0])
         return relax.op.nn.gelu_tanh(x)
 
+    def convert_pool2d(self, op: Any, pool_type: str) -> relax.Expr:
+        found = super().convert_pool2d(op, pool_type)
+        if pool_type != "average" or not self.get_input_tensors(op)[0].qnn_params:
+            return found
+        if op_name(found) == "relax.clip":  # of an activation
+            return relax.op.clip(_rounded_average(found.args[0]), *found.args[1:])
+        return _rounded_average(found)
+
     def convert_softmax(self, op: Any) -> relax.Expr:
         from tflite import SoftmaxOptions
 
@@ -148,18 +156,25 @@ class Converter(OperatorConverter):
         return shape
 
 
-@relax.expr_functor.mutator
-class RoundedAverages(relax.PyExprMutator):
-    """Averages of integers over windows, rounded to the nearest; halves away from 0."""
+def _rounded_average(call: relax.Call) -> relax.Expr:
+    """``astype(avg_pool2d(astype(x, i32)), dtype)``, rounded to the nearest; halves away from 0.
 
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        call = self.visit_expr_post_order(call)
-        dtype = str(getattr(call.ty, "dtype", "") or "")
-        if op_name(call) != "relax.nn.avg_pool2d" or "int" not in dtype:
-            return call
-        emit, op = self.builder_.emit, relax.op
-        wide = emit(op.astype(call.args[0], "float32"))
-        mean = emit(relax.Call(call.op, [wide], call.attrs))
-        above = emit(op.add(emit(op.abs(mean)), relax.const(0.5, "float32")))
-        whole = emit(op.multiply(emit(op.floor(above)), emit(op.sign(mean))))
-        return op.astype(whole, dtype)
+    Of 8 bits it is the average of numbers that are quantised again, by a scale so little below 1
+    that it only moves halves, which `quantize` would round to the even integer.
+    """
+    op, dtype = relax.op, str(call.attrs.dtype)
+    pool = call.args[0]
+    x = pool.args[0].args[0]
+    if dtype in ("int8", "uint8"):
+        zero = relax.const(0, "int32")
+        number = op.dequantize(x, relax.const(1.0, "float32"), zero)
+        mean = relax.Call(pool.op, [number], pool.attrs)
+        return op.quantize(mean, relax.const(_BELOW_ONE, "float32"), zero, out_dtype=dtype)
+    mean = relax.Call(pool.op, [op.astype(x, "float32")], pool.attrs)
+    whole = op.floor(op.add(op.abs(mean), relax.const(0.5, "float32")))
+    return op.astype(op.multiply(whole, op.sign(mean)), dtype)
+
+
+#: Halves of 8 bits by it are larger by two units of f32's last place or more; means of fewer than
+#: 10,000 elements that are no halves are further from one than that.
+_BELOW_ONE = 1 - 2.0**-22

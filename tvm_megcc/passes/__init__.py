@@ -19,6 +19,7 @@ from tvm_megcc.core.preference import DEFAULT, Preference
 from tvm_megcc.passes.adjacent_axes import AdjacentAxes
 from tvm_megcc.passes.bf16_weights import NarrowBf16Weights, RoundBf16Weights
 from tvm_megcc.passes.byte_tables import ByteTables
+from tvm_megcc.passes.channels_first import ChannelsFirst
 from tvm_megcc.passes.channels_last import ChannelsLast
 from tvm_megcc.passes.expand_quantised import ExpandQuantised
 from tvm_megcc.passes.externs import CallExterns
@@ -33,6 +34,7 @@ from tvm_megcc.passes.integer_form import IntegerForm
 from tvm_megcc.passes.legalise import LegaliseRest
 from tvm_megcc.passes.materialise import MaterialiseKernels
 from tvm_megcc.passes.narrow_moves import NarrowMoves
+from tvm_megcc.passes.plain_convolutions import PlainConvolutions
 from tvm_megcc.passes.pointwise import PointwiseProducts
 from tvm_megcc.passes.quantised_moves import QuantisedMoves
 from tvm_megcc.passes.read_sizes import ReadSizes
@@ -42,11 +44,12 @@ from tvm_megcc.passes.widen_weights import WidenWeights
 from tvm_megcc.relax_tools import raising
 
 __all__ = [
-    "AdjacentAxes", "ByteTables", "CallExterns", "ChannelsLast", "ExpandQuantised", "FoldConstants",
-    "FoldScaleShift", "ForwardMemory", "Generate", "HalfPrecision", "ImplicitBroadcast",
-    "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowBf16Weights", "NarrowMoves",
-    "PointwiseProducts", "QuantisedMoves", "ReadSizes", "RoundBf16Weights", "SettleStretched",
-    "SizesFirst", "WidenWeights", "WindowsTo2d", "pipeline", "stages",
+    "AdjacentAxes", "ByteTables", "CallExterns", "ChannelsFirst", "ChannelsLast", "ExpandQuantised",
+    "FoldConstants", "FoldScaleShift", "ForwardMemory", "Generate", "HalfPrecision",
+    "ImplicitBroadcast", "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowBf16Weights",
+    "NarrowMoves", "PlainConvolutions", "PointwiseProducts", "QuantisedMoves", "ReadSizes",
+    "RoundBf16Weights", "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d", "pipeline",
+    "stages",
 ]  # fmt: skip
 
 raising.register()
@@ -75,6 +78,8 @@ def stages(
                 relax.transform.ConvertToDataflow(min_size=1),
                 ReadSizes(),
                 SettleStretched(),
+                ChannelsFirst(),
+                PlainConvolutions(),
                 QuantisedMoves(),
                 IntegerForm(),
                 PointwiseProducts(),

@@ -27,6 +27,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
 from tvm_megcc.dims import bounds
 from tvm_megcc.kernels.packing import byte_zero
+from tvm_megcc.passes.moved_constants import moved_constant
 from tvm_megcc.passes.rewriting import bound, rewritten
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import (
@@ -35,7 +36,6 @@ from tvm_megcc.relax_tools.exprs import (
     dtype_of,
     make_constant,
     shape_of,
-    static_shape,
     step_of,
 )
 from tvm_megcc.relax_tools.names import names_of
@@ -226,45 +226,13 @@ class _Rewriter(PyExprMutator):
 
     def _integers(self, expr: relax.Expr) -> _Integers | None:
         """A constant that is dequantised, and then perhaps moved."""
-        call = bound(self, expr)
-        name = op_name(call)
-        if name in _MOVES:
-            moved = self._integers(call.args[0])
-            shape = static_shape(call, self.symbols)
-            if moved is None or shape is None:
-                return None
-            move = _MOVES[name]
-            return _Integers(move(call, moved.values, shape), move(call, moved.scales, shape))
-        if name != "relax.dequantize" or dtype_of(call) != "f32":
+        found = moved_constant(self, expr, self.symbols)
+        if found is None or found.scales is None or found.zeros is None:
             return None
-        raw, scale, zero = (constant(a) for a in call.args)
-        if raw is None or scale is None or zero is None or raw.dtype.kind not in "iu":
-            return None
-        spread = [1] * raw.ndim
-        if raw.ndim:
-            spread[int(call.attrs.axis) % raw.ndim] = -1
-        zero, scale = (a.reshape(spread if a.size > 1 else ()) for a in (zero, scale))
-        values = raw.astype(np.int64) - zero.astype(np.int64)
+        values = found.values.astype(np.int64) - found.zeros.astype(np.int64)
         if values.size and (values.min() < -(1 << 31) or values.max() >= 1 << 31):
             return None
-        return _Integers(values.astype(np.int32), np.broadcast_to(scale, raw.shape))
-
-
-def _permuted(call: relax.Call, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    axes = call.attrs.axes
-    return array.transpose(None if axes is None else [int(a) for a in axes])
-
-
-def _reshaped(call: relax.Call, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return array.reshape(shape)
-
-
-_MOVES = {
-    "relax.permute_dims": _permuted,
-    "relax.reshape": _reshaped,
-    "relax.expand_dims": _reshaped,
-    "relax.squeeze": _reshaped,
-}
+        return _Integers(values.astype(np.int32), found.scales)
 
 
 #: Why a sum stays a float that i32 might not hold.

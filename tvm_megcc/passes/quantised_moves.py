@@ -4,25 +4,30 @@
     quantize(reshape(v))                   ->  reshape(quantize(v))
     quantize(concat(a, b))                 ->  concat(quantize(a), quantize(b))
     quantize(dequantize(x, s, z), s, z)    ->  x
+    pad(dequantize(x, s, z), 0)            ->  dequantize(pad(x, z), s, z)
+    clip(quantize(v, s, z), low, high)     ->  quantize(clip(v, s*(low-z), s*(high-z)), s, z)
 
 so that quantising and dequantising stand where integer kernels begin and end. Moving is whatever
 gives some of its operand's elements, each as it is: also the largest one of a window, or the
-nearest one. Scales are constants, one for the whole tensor.
+nearest one. Scales are constants, one for the whole tensor. Limits of bytes, which TFLite has for
+its activations, become those of the number, which kernels take; limits that keep all bytes vanish.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from math import inf
 
+import numpy as np
 import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.core.dtypes import EIGHT_BITS
+from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
 from tvm_megcc.passes.rewriting import bound
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
-from tvm_megcc.relax_tools.exprs import constant, dtype_of, step_of, use_counts
+from tvm_megcc.relax_tools.exprs import as_float, constant, dtype_of, step_of, use_counts
 
 #: Operators that give elements of their first operand.
 _MOVES = frozenset(
@@ -32,6 +37,8 @@ _MOVES = frozenset(
         "nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d", "repeat", "tile", "flip",
     )
 )  # fmt: skip
+
+_PAD = "relax.nn.pad"
 
 
 def _moves(call: relax.Expr) -> bool:
@@ -79,8 +86,12 @@ class _Rewriter(PyExprMutator):
             return self._moved(call)
         if name == "relax.concat":
             return self._joined(call)
+        if name == _PAD:
+            return self._padded(call)
         if name == "relax.quantize":
             return self._quantised(call, self.uses[given.args[0]] == 1)
+        if name == "relax.clip" and dtype_of(call) in EIGHT_BITS:
+            return self._limited(call, self.uses[given.args[0]] == 1)
         return call
 
     def _moved(self, call: relax.Call) -> relax.Expr:
@@ -89,6 +100,14 @@ class _Rewriter(PyExprMutator):
             return call
         args = [source.args[0], *call.args[1:]]
         moved = self.builder_.emit(relax.Call(call.op, args, call.attrs, call.ty_args))
+        return relax.op.dequantize(moved, *source.args[1:], axis=0)
+
+    def _padded(self, call: relax.Call) -> relax.Expr:
+        source = self._dequantised(call.args[0])
+        fill = None if source is None else _fill(call, source)
+        if source is None or fill is None:
+            return call
+        moved = self.builder_.emit(_pad(source.args[0], call, fill))
         return relax.op.dequantize(moved, *source.args[1:], axis=0)
 
     def _joined(self, call: relax.Call) -> relax.Expr:
@@ -115,12 +134,35 @@ class _Rewriter(PyExprMutator):
         if _moves(source) and int(source.args[0].ty.ndim) > 0:
             args = [self._step(source.args[0], call), *source.args[1:]]
             return relax.Call(source.op, args, source.attrs, source.ty_args)
+        if op_name(source) == _PAD and (fill := _fill(source, call)) is not None:
+            return _pad(self._step(source.args[0], call), source, fill)
         if op_name(source) == "relax.concat" and isinstance(source.args[0], relax.Tuple):
             if source.attrs.axis is None:
                 return call
             parts = [self._step(part, call) for part in source.args[0].fields]
             return relax.op.concat(parts, axis=int(source.attrs.axis))
         return call
+
+    def _limited(self, call: relax.Call, is_only_user: bool) -> relax.Expr:
+        """Limits of bytes. Each is a step of the quantised number, so both round to the same."""
+        info = np.iinfo(numpy_dtype(dtype_of(call)))
+        low, high = (as_float(limit) for limit in call.args[1:])
+        if low is None or high is None:
+            return call
+        if low <= info.min and high >= info.max:
+            return call.args[0]
+        source = bound(self, call.args[0])
+        whole = low.is_integer() and high.is_integer() and info.min <= low <= high <= info.max
+        if not whole or not is_only_user or op_name(source) != "relax.quantize":
+            return call
+        step = step_of(source)
+        if step is None or step[0] <= 0:
+            return call
+        scale, zero = step
+        first = -inf if low == info.min else float(scale) * (low - zero)
+        last = inf if high == info.max else float(scale) * (high - zero)
+        number = self.builder_.emit(relax.op.clip(source.args[0], first, last))
+        return relax.Call(source.op, [number, *source.args[1:]], source.attrs, source.ty_args)
 
     def _step(self, part: relax.Expr, like: relax.Call) -> relax.Expr:
         dtype = str(like.attrs.out_dtype)
@@ -133,6 +175,27 @@ class _Rewriter(PyExprMutator):
             return None
         held = constant(call.args[0]) is None and dtype_of(call.args[0]) in EIGHT_BITS
         return call if held and dtype_of(call) == "f32" else None
+
+
+def _fill(call: relax.Call, steps: relax.Call) -> int | None:
+    """Fill value of a padding of bytes, whose steps are those of a ``quantize`` or its inverse.
+
+    None where no byte stands for the number: of constants only 0 is taken, whose zero point has to
+    be one.
+    """
+    step = step_of(steps)
+    raw = steps.args[0] if op_name(steps) == "relax.dequantize" else steps
+    info = np.iinfo(numpy_dtype(dtype_of(raw)))
+    if str(call.attrs.pad_mode) != "constant":
+        return 0
+    if step is None or float(call.attrs.pad_value) != 0 or not info.min <= step[1] <= info.max:
+        return None
+    return step[1]
+
+
+def _pad(data: relax.Expr, like: relax.Call, fill: int) -> relax.Call:
+    width = [int(v) for v in like.attrs.pad_width]
+    return relax.op.nn.pad(data, width, str(like.attrs.pad_mode), fill)
 
 
 def _is_by_one_step(call: relax.Call) -> bool:

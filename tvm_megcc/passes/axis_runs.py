@@ -1,0 +1,59 @@
+"""Runs of axes that a reshape splits or merges.
+
+Enters: the shapes before and after. Leaves: which axes of both hold the same elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvm_megcc.dims import Size, Undecided, floormod, typical
+
+
+def regrouped(source: Sequence[Size], target: Sequence[Size]) -> list[tuple[list[int], list[int]]]:
+    """The finest runs of axes of `source` and `target` that hold the same elements.
+
+    Example: ``regrouped([2, 6, 5], [2, 3, 2, 5])`` is ``[([0], [0]), ([1], [1, 2]), ([2], [3])]``.
+    """
+    groups: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(source) and j < len(target):
+        left, right = [i], [j]
+        size, wanted = source[i], target[j]
+        i, j = i + 1, j + 1
+        while size != wanted:
+            if _is_part(size, wanted):
+                left.append(i)
+                size, i = size * source[i], i + 1
+            else:
+                right.append(j)
+                wanted, j = wanted * target[j], j + 1
+        groups.append((left, right))
+    if i < len(source) or j < len(target):  # what is left has extent one
+        left, right = groups.pop() if groups else ([], [])
+        groups.append(([*left, *range(i, len(source))], [*right, *range(j, len(target))]))
+    return groups
+
+
+def _is_part(size: Size, whole: Size) -> bool:
+    """Whether `size` is less than `whole`, of which one divides the other.
+
+    Raises
+    ------
+    Undecided
+        When neither the bounds nor a common factor say so.
+    """
+    try:
+        return size < whole
+    except Undecided:
+        if _is_multiple(whole, size):
+            return True
+        if _is_multiple(size, whole):
+            return False
+        raise
+
+
+def _is_multiple(whole: Size, size: Size) -> bool:
+    """Whether `whole` is `size` times an integer, which may be empty both."""
+    times = typical(whole) // max(1, typical(size))
+    return floormod(whole, size) == 0 or size * times == whole

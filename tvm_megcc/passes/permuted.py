@@ -1,0 +1,401 @@
+"""Values that are held permuted: how `channels_first` and `channels_last` change layouts.
+
+The variable ``v`` of the graph stands for ``permute_dims(raw, axes)`` where only ``raw`` has been
+computed. Operators that do not care about the order of axes work on ``raw`` and pass the
+permutation on; ``permute_dims`` itself only composes; whoever needs the logical order gets one
+explicit transpose. So between two convolutions nothing is moved, and transposes that the model
+wrote itself vanish where they meet ours.
+
+TVM's ``ConvertLayout`` does the same from layout names and fails where a rank changes ("can't find
+S in source layout ABCDE"); permutations of axes have no such case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from tvm_megcc.dims import Undecided
+from tvm_megcc.passes.axis_runs import regrouped
+from tvm_megcc.passes.rewriting import bound, rewritten
+from tvm_megcc.passes.spatial import Layouts, relaid
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.elementwise import BROADCAST, REDUCE, UNARY
+from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, shape_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
+
+
+@dataclass(frozen=True, slots=True)
+class Permuted:
+    """The value ``permute_dims(raw, axes)``, of which only `raw` exists so far."""
+
+    raw: relax.Var
+    axes: tuple[int, ...]
+
+    def raw_axis(self, logical: int) -> int:
+        """The axis of `raw` that is axis `logical` of the value; nobody reads that of a scalar."""
+        return self.axes[logical % len(self.axes)] if self.axes else logical
+
+
+#: The layouts in which a call is wanted; None where it stays as it is.
+Wanted = Callable[[relax.Expr], Layouts | None]
+
+
+def with_layouts(
+    mod: tvm.IRModule, wanted: Wanted, turned: Mapping[relax.Var, tuple[int, ...]] | None = None
+) -> tvm.IRModule:
+    """`mod` with its convolutions, pooling and resizing in the layouts that are wanted.
+
+    Variables of `turned` are held permuted by these axes from the start.
+    """
+    rewriter = _Rewriter(mod, wanted, turned or {})
+    mod = relax.transform.CanonicalizeBindings()(rewritten(mod, rewriter))
+    return relax.transform.DeadCodeElimination()(mod)
+
+
+def _inverse(axes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argsort(axes))
+
+
+def _left(axes: Sequence[int], dropped: Sequence[int]) -> list[int]:
+    """The permutation of what is left of ``permute_dims(raw, axes)`` without its axes `dropped`."""
+    left = [axis for i, axis in enumerate(axes) if i not in dropped]
+    order = sorted(left)
+    return [order.index(axis) for axis in left]
+
+
+def _rank(expr: relax.Expr) -> int:
+    return int(expr.ty.ndim)
+
+
+def _is_tensor(expr: relax.Expr) -> bool:
+    return isinstance(expr.ty, relax.TensorType)
+
+
+@mutator
+class _Rewriter(PyExprMutator):
+    def __init__(
+        self, mod: tvm.IRModule, wanted: Wanted, turned: Mapping[relax.Var, tuple[int, ...]]
+    ) -> None:
+        super().__init__(mod)
+        self.wanted, self.turned = wanted, turned
+        self.turned_here: set[relax.Var] | None = None  # in a block of dataflow
+        self.held: dict[relax.Var, Permuted] = {}
+        self.tuples: dict[relax.Var, list[Permuted]] = {}
+        self.logical: dict[relax.Var, relax.Var] = {}
+        self.variables: dict[str, tvm.tirx.Var] = {}
+        self.symbols: Symbols
+        self.name = ""  # of the variable being bound: what is emitted in its place keeps it
+
+    # Every use of a held variable that no rule below takes care of asks for its logical form.
+
+    def visit_dataflow_var_(self, var: relax.DataflowVar) -> relax.Expr:
+        return self._logical(var) if var in self.held else super().visit_dataflow_var_(var)
+
+    def visit_var_(self, var: relax.Var) -> relax.Expr:
+        return self._logical(var) if var in self.held else super().visit_var_(var)
+
+    def visit_dataflow_block_(self, block: relax.DataflowBlock) -> relax.BindingBlock:
+        self.turned_here = set()
+        made = super().visit_dataflow_block_(block)
+        for var in self.turned_here:  # what was made of it ends with the block
+            self.held.pop(var)
+            self.logical.pop(var, None)
+        self.turned_here = None
+        return made
+
+    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        self.name = binding.var.name
+        result = self._convert(binding.value)
+        if result is None:
+            if isinstance(binding.value, relax.Var) and binding.value in self.tuples:
+                self.tuples[binding.var] = self.tuples[binding.value]
+            super().visit_var_binding_(binding)
+        elif isinstance(result, list):
+            self.tuples[binding.var] = result
+            whole = relax.Tuple([self._permuted(field) for field in result])
+            super().visit_var_binding_(relax.VarBinding(binding.var, whole))
+        elif isinstance(binding.var, relax.DataflowVar):
+            self.held[binding.var] = result
+        else:
+            super().visit_var_binding_(relax.VarBinding(binding.var, self._permuted(result)))
+
+    def visit_match_cast_(self, binding: relax.MatchCast) -> None:
+        held = self._held(binding.value)
+        if held is None or not isinstance(binding.var, relax.DataflowVar):
+            super().visit_match_cast_(binding)
+            return
+        shape = [binding.ty.shape.values[i] for i in _inverse(held.axes)]
+        ty = relax.TensorType(shape, binding.ty.dtype)
+        raw = self.builder_.match_cast(held.raw, ty, binding.var.name)
+        self.held[binding.var] = Permuted(raw, held.axes)
+
+    def _held(self, expr: relax.Expr | None) -> Permuted | None:
+        """How a variable is held; one of `turned` is from here on."""
+        if not isinstance(expr, relax.Var):
+            return None
+        here = self.turned_here
+        if expr in self.turned and here is not None and expr not in here:
+            here.add(expr)
+            is_new, axes = expr not in self.held, self.turned[expr]
+            raw = self._raw(expr, axes)
+            if is_new:
+                self.logical[expr] = self.visit_expr(expr)
+            self.held[expr] = Permuted(raw, axes)
+        return self.held.get(expr)
+
+    def _logical(self, var: relax.Var) -> relax.Var:
+        if var not in self.logical:
+            self.logical[var] = self.builder_.emit(self._permuted(self.held[var]))
+        return self.logical[var]
+
+    @staticmethod
+    def _permuted(value: Permuted) -> relax.Expr:
+        if value.axes == tuple(range(len(value.axes))):
+            return value.raw
+        return relax.op.permute_dims(value.raw, list(value.axes))
+
+    def _raw(self, expr: relax.Expr, axes: tuple[int, ...]) -> relax.Expr:
+        """`expr` in the order in which ``permute_dims(result, axes)`` is `expr`."""
+        array = constant(expr)
+        if array is not None:
+            return make_constant(np.ascontiguousarray(array.transpose(_inverse(axes))))
+        held = self._held(expr)
+        if held is not None and held.axes == axes:
+            return held.raw
+        source = held.raw if held is not None else self.visit_expr(expr)
+        order = _inverse(axes)
+        if held is None and (turned := self._turned_weights(source, order)) is not None:
+            return turned
+        if held is not None:
+            order = tuple(held.axes[i] for i in order)
+        return (
+            source
+            if order == tuple(range(len(order)))
+            else self.builder_.emit(relax.op.permute_dims(source, list(order)))
+        )
+
+    def _turned_weights(self, expr: relax.Expr, order: tuple[int, ...]) -> relax.Expr | None:
+        """``permute_dims(expr, order)`` of a constant that is dequantised, as such a constant."""
+        call = bound(self, expr)
+        if op_name(call) != "relax.dequantize" or (numbers := constant(call.args[0])) is None:
+            return None
+        turned = make_constant(np.ascontiguousarray(numbers.transpose(order)))
+        axis = order.index(int(call.attrs.axis) % numbers.ndim)
+        dtype = str(call.attrs.out_dtype)
+        made = relax.op.dequantize(turned, *call.args[1:], axis=axis, out_dtype=dtype)
+        return self.builder_.emit(made)
+
+    def _hold(self, expr: relax.Expr, axes: Sequence[int]) -> Permuted:
+        return Permuted(self.builder_.emit(expr, name_hint=self.name), tuple(axes))
+
+    # The rules.
+
+    def _convert(self, value: relax.Expr) -> Permuted | list[Permuted] | None:
+        if isinstance(value, relax.Var):
+            return self.held.get(value)
+        if isinstance(value, relax.TupleGetItem):
+            fields = self.tuples.get(value.tuple_value)
+            return fields[value.index] if fields else None
+        name = op_name(value)
+        if not name:
+            return None
+        if (relaid_call := self._relaid(value)) is not None:
+            return relaid_call
+        if name == "relax.permute_dims":
+            return self._compose(value)
+        if name in BROADCAST:
+            return self._broadcast(value)
+        held = self._held_argument(value)
+        if held is None:
+            return None
+        if name in UNARY:
+            args = [held.raw, *value.args[1:]]
+            return self._hold(relax.Call(value.op, args, value.attrs, value.ty_args), held.axes)
+        rule = _RULES.get(name)
+        return getattr(self, rule)(value, held) if rule else None
+
+    def _held_argument(self, call: relax.Call) -> Permuted | None:
+        """The held first argument, or the first held field when that is a tuple."""
+        first = call.args[0] if call.args else None
+        fields = first.fields if isinstance(first, relax.Tuple) else [first]
+        return next((held for f in fields if (held := self._held(f)) is not None), None)
+
+    def _relaid(self, call: relax.Call) -> Permuted | None:
+        found = relaid(self._raw, call, self.wanted(call))
+        return None if found is None else self._hold(*found)
+
+    def _compose(self, call: relax.Call) -> Permuted:
+        rank = _rank(call)
+        axes = call.attrs.axes
+        order = [int(a) % rank for a in axes] if axes is not None else list(range(rank))[::-1]
+        source = call.args[0]
+        held = self._held(source)
+        if held is not None:
+            return Permuted(held.raw, tuple(held.axes[i] for i in order))
+        visited = self.visit_expr(source)
+        raw = visited if isinstance(visited, relax.Var) else self.builder_.emit(visited)
+        return Permuted(raw, tuple(order))
+
+    def _broadcast(self, call: relax.Call) -> Permuted | None:
+        rank = _rank(call)
+        found = map(self._held, call.args)
+        held = [h for h in found if h is not None and len(h.axes) == rank]
+        if not held or any(_rank(a) > rank for a in call.args):
+            return None
+        axes = held[0].axes
+        args = [
+            self._raw(self._of_rank(a, rank), axes) if _rank(a) else self.visit_expr(a)
+            for a in call.args
+        ]
+        return self._hold(relax.Call(call.op, args, call.attrs, call.ty_args), axes)
+
+    def _of_rank(self, expr: relax.Expr, rank: int) -> relax.Expr:
+        """`expr` with leading axes of extent one, as broadcasting would read it."""
+        missing = rank - _rank(expr)
+        if not missing:
+            return expr
+        array = constant(expr)
+        if array is not None:
+            return make_constant(array.reshape((1,) * missing + array.shape))
+        return self.builder_.emit(
+            relax.op.expand_dims(self.visit_expr(expr), axis=list(range(missing)))
+        )
+
+    def _concat(self, call: relax.Call, held: Permuted) -> Permuted | None:
+        fields = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else None
+        axis = as_int(call.attrs.axis)
+        if fields is None or axis is None:
+            return None
+        raws = [self._raw(f, held.axes) for f in fields]
+        return self._hold(relax.op.concat(raws, axis=held.raw_axis(axis)), held.axes)
+
+    def _split(self, call: relax.Call, held: Permuted) -> list[Permuted]:
+        cuts = call.attrs.indices_or_sections
+        sections = as_int(cuts)
+        where = sections if sections is not None else [as_int(c) for c in cuts]
+        whole = self.builder_.emit(
+            relax.op.split(held.raw, where, axis=held.raw_axis(int(call.attrs.axis)))
+        )
+        count = len(call.ty.fields)
+        return [self._hold(relax.TupleGetItem(whole, i), held.axes) for i in range(count)]
+
+    def _reduce(self, call: relax.Call, held: Permuted) -> Permuted:
+        rank, axes = len(held.axes), call.attrs.axis
+        logical = [int(a) % rank for a in axes] if axes is not None else list(range(rank))
+        keep = bool(call.attrs.keepdims)
+        function = getattr(relax.op, call.op.name.removeprefix("relax."))
+        result = function(held.raw, sorted(held.raw_axis(a) for a in logical), keepdims=keep)
+        return self._hold(result, _left(held.axes, () if keep else logical))
+
+    def _arg_extreme(self, call: relax.Call, held: Permuted) -> Permuted | None:
+        """The first of equal elements counts, and it is the first in `raw`, too."""
+        if call.attrs.axis is None:  # over all elements, in the logical order
+            return None
+        axis, keep = int(call.attrs.axis), bool(call.attrs.keepdims)
+        function = getattr(relax.op, call.op.name.removeprefix("relax."))
+        result = function(held.raw, axis=held.raw_axis(axis), keepdims=keep)
+        return self._hold(result, _left(held.axes, () if keep else (axis % len(held.axes),)))
+
+    def _reshape(self, call: relax.Call, held: Permuted) -> Permuted | None:
+        """Each run of axes that a reshape splits or merges only has to stay together in memory."""
+        raw_shape, out = (shape_of(v, self.symbols) for v in (held.raw, call))
+        if raw_shape is None or out is None or 0 in raw_shape:
+            return None
+        try:
+            groups = regrouped([raw_shape[a] for a in held.axes], out)
+        except (Undecided, IndexError):  # the shapes at run time may have such runs, or others
+            return None
+        runs = [[held.axes[i] for i in source] for source, _ in groups]
+        first = [min((a for a in run if raw_shape[a] != 1), default=-1) for run in runs]
+        order = sorted(range(len(groups)), key=lambda g: (first[g], g))
+        wanted = [a for g in order for a in runs[g]]
+        moving = [a for a in wanted if raw_shape[a] != 1]
+        raw = held.raw
+        if moving != sorted(moving):
+            raw = self.builder_.emit(relax.op.permute_dims(raw, wanted))
+        made = [j for g in order for j in groups[g][1]]
+        shape = relax.ShapeExpr([prim_of(out[j], self.variables) for j in made])
+        return self._hold(relax.op.reshape(raw, shape), _inverse(made))
+
+    def _softmax(self, call: relax.Call, held: Permuted) -> Permuted:
+        function = getattr(relax.op.nn, call.op.name.removeprefix("relax.nn."))
+        return self._hold(function(held.raw, axis=held.raw_axis(int(call.attrs.axis))), held.axes)
+
+    def _prelu(self, call: relax.Call, held: Permuted) -> Permuted:
+        axis = held.raw_axis(int(call.attrs.axis))
+        slope = self.visit_expr(call.args[1])
+        return self._hold(relax.op.nn.prelu(held.raw, slope, axis=axis), held.axes)
+
+    def _batch_norm(self, call: relax.Call, held: Permuted) -> list[Permuted]:
+        attrs = call.attrs
+        vectors = [self.visit_expr(a) for a in call.args[1:]]
+        args = [held.raw, *vectors]
+        whole = self.builder_.emit(
+            relax.op.nn.batch_norm(
+                *args,
+                axis=held.raw_axis(int(attrs.axis)),
+                epsilon=float(attrs.epsilon),
+                center=bool(attrs.center),
+                scale=bool(attrs.scale),
+                momentum=float(attrs.momentum),
+                training=bool(attrs.training),
+            )
+        )
+        axes = (held.axes, (0,), (0,))  # the value, and what becomes of the statistics
+        return [self._hold(relax.TupleGetItem(whole, k), a) for k, a in enumerate(axes)]
+
+    def _quantize(self, call: relax.Call, held: Permuted) -> Permuted:
+        function = getattr(relax.op, call.op.name.removeprefix("relax."))
+        scale, zero = (self.visit_expr(a) for a in call.args[1:])
+        axis = held.raw_axis(int(call.attrs.axis))
+        return self._hold(
+            function(held.raw, scale, zero, axis=axis, out_dtype=str(call.ty.dtype)), held.axes
+        )
+
+    def _pad(self, call: relax.Call, held: Permuted) -> Permuted:
+        width = [int(v) for v in call.attrs.pad_width]
+        pairs = [width[2 * i : 2 * i + 2] for i in range(len(held.axes))]
+        moved = [v for i in _inverse(held.axes) for v in pairs[i]]
+        attrs = call.attrs
+        padded = relax.op.nn.pad(
+            held.raw, moved, pad_mode=str(attrs.pad_mode), pad_value=float(attrs.pad_value)
+        )
+        return self._hold(padded, held.axes)
+
+    def _strided_slice(self, call: relax.Call, held: Permuted) -> Permuted | None:
+        axes = call.args[1]
+        if not isinstance(axes, relax.Tuple):
+            return None
+        logical = [as_int(getattr(f, "value", f)) for f in axes.fields]
+        if any(a is None for a in logical):
+            return None
+        moved = relax.Tuple([relax.prim_value(held.raw_axis(a)) for a in logical])  # type: ignore[arg-type]
+        args = [held.raw, moved, *call.args[2:]]
+        return self._hold(relax.Call(call.op, args, call.attrs, call.ty_args), held.axes)
+
+
+#: Operator -> method of `_Rewriter` (by name: the decorator hides the class's own functions).
+_RULES = {
+    "relax.concat": "_concat",
+    "relax.reshape": "_reshape",
+    "relax.squeeze": "_reshape",
+    "relax.expand_dims": "_reshape",
+    "relax.split": "_split",
+    "relax.nn.softmax": "_softmax",
+    "relax.nn.log_softmax": "_softmax",
+    "relax.nn.prelu": "_prelu",
+    "relax.nn.batch_norm": "_batch_norm",
+    "relax.nn.pad": "_pad",
+    "relax.quantize": "_quantize",
+    "relax.dequantize": "_quantize",
+    "relax.strided_slice": "_strided_slice",
+    "relax.argmax": "_arg_extreme",
+    "relax.argmin": "_arg_extreme",
+    **dict.fromkeys(REDUCE, "_reduce"),
+}

@@ -1,0 +1,213 @@
+"""PlainConvolutions: transposed convolutions are convolutions of the spread input.
+
+    conv2d_transpose(x, W[I, O, KH, KW], strides=s, padding=p)
+      ->  conv2d(spread(x, s), mirrored(W)[O, I, KH, KW], padding=d * (K - 1) - p)
+
+`spread` puts ``s - 1`` zeros between neighbours along each axis. Where the windows neither overlap
+nor leave gaps, a convolution of one tap computes all that comes of a pixel, and what it computes is
+interleaved. These are the forms that ONNX's ConvTranspose is imported in, so that the kernels of
+convolutions serve both; TVM's own code reads and computes in f32.
+
+Weights are constants, also quantised ones; spatial sizes are known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from tvm_megcc.dims import Size, fixed_dims, is_static
+from tvm_megcc.passes.moved_constants import Moved, moved_constant
+from tvm_megcc.passes.rewriting import rewritten
+from tvm_megcc.passes.spatial import channels_first, layouts_of
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.exprs import shape_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
+
+#: Transposed convolution -> the plain one.
+_PLAIN = {
+    f"relax.nn.conv{rank}d_transpose": getattr(relax.op.nn, f"conv{rank}d") for rank in (1, 2, 3)
+}
+
+
+@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.PlainConvolutions")
+class PlainConvolutions:
+    """See the module's docstring; layouts are channels first."""
+
+    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Rewriter(mod)))
+        return relax.transform.DeadCodeElimination()(mod)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tiles:
+    """A value that is interleaved from pixels, which have as many channels for each tap."""
+
+    pixels: relax.Var
+    taps: int
+    channels: int
+    shapes: tuple[relax.ShapeExpr, relax.ShapeExpr]  # with taps as axes, and the value's
+    axes: list[int]
+
+
+def _plain(weights: Moved, groups: int, mirrored: bool) -> Moved:
+    """``[g * I, O, K...]`` as ``[g * O, I, K...]``."""
+
+    def turned(array: np.ndarray) -> np.ndarray:
+        given, channels, *kernel = array.shape
+        rows = array.reshape(groups, given // groups, channels, *kernel).swapaxes(1, 2)
+        rows = rows.reshape(groups * channels, given // groups, *kernel)
+        return np.flip(rows, tuple(range(2, rows.ndim))) if mirrored else rows
+
+    return weights.map(turned)
+
+
+def _taps_as_channels(array: np.ndarray) -> np.ndarray:
+    """``[O, I, K...]`` as ``[K... * O, I, 1...]``."""
+    rank = array.ndim - 2
+    last = array.transpose(*range(2, 2 + rank), 0, 1)
+    return last.reshape(-1, array.shape[1], *[1] * rank)
+
+
+@mutator
+class _Rewriter(PyExprMutator):
+    def __init__(self, mod: tvm.IRModule) -> None:
+        super().__init__(mod)
+        self.variables: dict[str, tvm.tirx.Var] = {}
+        self.symbols: Symbols
+        self.tiles: dict[relax.Var, _Tiles] = {}
+        self.made: _Tiles | None = None  # of the variable being bound
+
+    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        self.made = None
+        super().visit_var_binding_(binding)
+        if self.made is not None:
+            self.tiles[self.get_var_remap(binding.var)] = self.made
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        call = self.visit_expr_post_order(call)
+        if op_name(call) == "relax.add":
+            return self._biased(call)
+        if op_name(call) not in _PLAIN or layouts_of(call) != channels_first(call):
+            return call
+        weights = moved_constant(self, call.args[1], self.symbols)
+        shape = shape_of(call.args[0], self.symbols)
+        if weights is None or shape is None or not is_static(shape[2:]):
+            return call
+        attrs = call.attrs
+        strides, dilation, padding, output_padding = (
+            [int(v) for v in values]
+            for values in (attrs.strides, attrs.dilation, attrs.padding, attrs.output_padding)
+        )
+        kernel = list(weights.values.shape[2:])
+        tiles = kernel == strides and set(dilation) == {1} and int(attrs.groups) == 1
+        if tiles and not any([*padding, *output_padding]):
+            made = self._interleaved(call, weights, shape)
+        else:
+            rank = len(kernel)
+            reach = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+            before = [r - p for r, p in zip(reach, padding[:rank], strict=True)]
+            after = [
+                r - p + more
+                for r, p, more in zip(reach, padding[rank:], output_padding, strict=True)
+            ]
+            made = self._spread(call, weights, shape, before, after)
+        return call if made is None else made
+
+    def _interleaved(
+        self, call: relax.Call, weights: Moved, shape: tuple[Size, ...]
+    ) -> relax.Expr | None:
+        rank, kernel = len(shape) - 2, list(weights.values.shape[2:])
+        plain = _plain(weights, 1, mirrored=False)
+        made = plain.map(_taps_as_channels).expression()
+        if made is None or 0 in shape:
+            return None
+        pixels = self._emit(_PLAIN[op_name(call)](call.args[0], self._emit(made)))
+        channels = plain.values.shape[0]
+        sizes = [size * k for size, k in zip(fixed_dims(shape[2:]), kernel, strict=True)]
+        shapes = (
+            self._shape([shape[0], *kernel, channels, *shape[2:]]),
+            self._shape([shape[0], channels, *sizes]),
+        )
+        woven = [axis for k in range(rank) for axis in (2 + rank + k, 1 + k)]
+        return self._whole(_Tiles(pixels, prod(kernel), channels, shapes, [0, 1 + rank, *woven]))
+
+    def _whole(self, tiles: _Tiles) -> relax.Expr:
+        self.made = tiles
+        parts = self._emit(relax.op.reshape(tiles.pixels, tiles.shapes[0]))
+        parts = self._emit(relax.op.permute_dims(parts, tiles.axes))
+        return relax.op.reshape(parts, tiles.shapes[1])
+
+    def _biased(self, call: relax.Call) -> relax.Expr:
+        """A bias is added to the pixels, where it can join their sums."""
+        for value, other in (call.args, reversed(call.args)):
+            tiles = self.tiles.get(value) if isinstance(value, relax.Var) else None
+            bias = moved_constant(self, other, self.symbols)
+            if tiles is None or bias is None or bias.values.ndim > int(value.ty.ndim):
+                continue
+            rank = int(value.ty.ndim)
+            shape = [1] * (rank - bias.values.ndim) + list(bias.values.shape)
+            if shape != [1, tiles.channels, *[1] * (rank - 2)]:
+                continue
+            repeated = bias.map(
+                lambda a, times=tiles.taps, rank=rank: np.tile(a.reshape(-1), times).reshape(
+                    1, -1, *[1] * (rank - 2)
+                )
+            )
+            made = repeated.expression(axis=1)
+            assert made is not None  # each channel has its own step
+            pixels = self._emit(relax.op.add(tiles.pixels, self._emit(made)))
+            return self._whole(replace(tiles, pixels=pixels))
+        return call
+
+    def _spread(
+        self,
+        call: relax.Call,
+        weights: Moved,
+        shape: tuple[Size, ...],
+        before: list[int],
+        after: list[int],
+    ) -> relax.Expr | None:
+        attrs, data = call.attrs, call.args[0]
+        made = _plain(weights, int(attrs.groups), mirrored=True).expression()
+        if made is None or 0 in shape or 0 in fixed_dims(shape[2:]):
+            return None
+        sizes = [int(size) for size in fixed_dims(shape[2:])]
+        strides = [int(s) for s in attrs.strides]
+        rank = len(sizes)
+        if set(strides) != {1}:
+            data = self._emit(relax.op.expand_dims(data, [3 + 2 * k for k in range(rank)]))
+            width = [0] * 4 + [n for s in strides for n in (0, 0, 0, s - 1)]
+            data = self._emit(relax.op.nn.pad(data, width))
+            whole = [size * s for size, s in zip(sizes, strides, strict=True)]
+            data = self._reshaped(data, [*shape[:2], *whole])
+            sizes = [size - s + 1 for size, s in zip(whole, strides, strict=True)]
+        begin = [max(0, -n) for n in before]
+        end = [size - max(0, -n) for size, n in zip(sizes, after, strict=True)]
+        if any(first >= last for first, last in zip(begin, end, strict=True)):
+            return None
+        if set(strides) != {1} or any(begin) or end != sizes:
+            data = self._emit(relax.op.strided_slice(data, [*range(2, 2 + rank)], begin, end))
+        padding = [max(0, n) for n in (*before, *after)]
+        return _PLAIN[op_name(call)](
+            data,
+            self._emit(made),
+            padding=padding,
+            dilation=[int(d) for d in attrs.dilation],
+            groups=int(attrs.groups),
+            out_dtype=str(attrs.out_dtype) if attrs.out_dtype else None,
+        )
+
+    def _shape(self, sizes: list[Size]) -> relax.ShapeExpr:
+        return relax.ShapeExpr([prim_of(size, self.variables) for size in sizes])
+
+    def _reshaped(self, data: relax.Expr, sizes: list[Size]) -> relax.Var:
+        return self._emit(relax.op.reshape(data, self._shape(sizes)))
+
+    def _emit(self, value: relax.Expr) -> relax.Var:
+        return self.builder_.emit(value)
