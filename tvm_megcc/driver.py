@@ -184,7 +184,10 @@ def summary(out: Path, manifest: Mapping[str, Any], seconds: float) -> str:
     for arch in manifest["archs"]:
         facts = manifest["per_arch"][arch]
         arena = facts["arena_bytes"]
+        limits = [f.get("arena_limit", f["arena_bytes"]) for f in facts.get("functions", ())]
         said = "by shape" if arena is None else f"{arena:,} bytes"
+        if limits and None not in limits:
+            said += f", at most {max(limits):,} bytes"
         rows.append(
             f"{arch} (weights {facts['weight_bytes']:,} bytes, arena {said},"
             f" {len(facts['kernels'])} kernels)"

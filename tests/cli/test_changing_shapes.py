@@ -13,7 +13,6 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.dispatch.support import scales, scales_expected, two_expected, two_inputs
-from tvm_megcc.advice import of_ports
 from tvm_megcc.cli import dynamic, options
 from tvm_megcc.dims import Multiple, Symbol
 from tvm_megcc.errors import InputError
@@ -106,10 +105,8 @@ def test_sizes_that_do_not_fit_name_the_dim_they_come_from(tvmc, tmp_path: Path)
     compile_ = ("compile", tmp_path / "scales.onnx", "-o", tmp_path / "pkg", "--input-shapes")
     told = tvmc(*compile_, "x:[1,2,h,w=4..32]").err.splitlines()
     assert told == [
-        "tvmc: hint: multiples of 4 of 'h' fit the model, not all other sizes do; give"
-        ' --input-shapes "x:[1,2,4*(8..160),?]" for an arena of known size',
-        "tvmc: hint: multiples of 4 of 'w' fit the model, not all other sizes do; give"
-        ' --input-shapes "x:[1,2,?,4*(1..8)]" to say so',
+        "tvmc: hint: multiples of 4 of 'h' and of 'w' fit the model, not all other sizes do; give"
+        ' --input-shapes "x:[1,2,4*(8..160),4*(1..8)]" --arena fixed for an arena of known size',
     ]
     for shape, problem in {
         "8,13": "8 and 7; from input 'x', dim 3 = 13",
@@ -170,7 +167,8 @@ def test_multiples(tvmc, tmp_path: Path) -> None:
     told = tvmc("compile", tmp_path / "scales.onnx", "-o", tmp_path / "pkg", *words).err
     assert told == (
         "tvmc: hint: '4*w' is unbounded: what depends on it is planned at run time; give"
-        ' --input-shapes "x:[1,2,?,4*(w=8..160)]" for an arena of known size\n'
+        ' --input-shapes "x:[1,2,4*(h=1..8),4*(w=8..160)]" --arena fixed for an arena of known'
+        " size\n"
     )
     facts = json.loads(tvmc("inspect", tmp_path / "pkg", "--json").out)
     (entry,) = facts["archs"].values()
@@ -292,26 +290,19 @@ def test_words_of_multiples() -> None:
 
 
 def test_advice(tvmc, two: str, tmp_path: Path) -> None:
-    told = tvmc("compile", two, "-o", tmp_path / "pkg").err.splitlines()
-    assert told[0] == (
-        "tvmc: hint: 'batch' is unbounded: what depends on it is planned at run time; give"
-        ' --input-shapes "a:[1..8,?,3]" for an arena of known size'
+    (told,) = tvmc("compile", two, "-o", tmp_path / "pkg").err.splitlines()
+    given = "a:[batch=1..8,1..256,3] b:[batch,1..256,3]"
+    assert told == (
+        "tvmc: hint: 'batch', 'wa' and 'wb' are unbounded: what depends on them is planned at run"
+        f' time; give --input-shapes "{given}" --arena fixed for an arena of known size'
     )
-    assert len(told) == 3
+    followed = tvmc(
+        "compile", two, "-o", tmp_path / "pkg", "--input-shapes", given, "--arena", "fixed"
+    )
+    assert followed.err == "" and re.search(r"arena by shape, at most [\d,]+ bytes", followed.out)
     bounded = ("--input-shapes", "a:[1..2,1..3,3] b:[?,1..4,3]")
     assert tvmc("compile", two, "-o", tmp_path / "pkg", *bounded).err == ""
     assert tvmc("compile", two, "-o", tmp_path / "pkg", "--quiet").err == ""
-
-
-def test_advice_beside_a_quotient_of_nothing() -> None:
-    """A pair of sizes of two symbols, one side of which has no value where the first is 1."""
-
-    class Port:
-        name, shape, symbols = "x", ("n", "b"), (Symbol("n"), Symbol("b"))
-
-    quotient = [[1, [["floordiv", 7, [[1, ["n"]], [-1, []]]]]]]
-    told = list(of_ports([Port()], [], [(quotient, [[1, ["b"]]])]))
-    assert [line.split(":")[0] for line in told] == ["'n' is unbounded", "'b' is unbounded"]
 
 
 def test_fixed_arena(tvmc, two: str, tmp_path: Path) -> None:

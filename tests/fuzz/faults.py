@@ -125,7 +125,7 @@ def of_answer(
 ) -> str:
     """Why this answer of ONNX Runtime to the node's `model` is none; empty where it is one."""
     if answer and _is_copy(node, arrays, answer[0]):
-        return "it copies an image whose dims stay what they are"
+        return "it leaves axes of which the region is not the whole as they are"
     if answer and _is_no_window(node, arrays, answer[0]):
         return "it has a window of an image that is shorter"
     if answer and _is_no_label(node, answer[0]):
@@ -152,11 +152,18 @@ def _is_guessed(model: onnx.ModelProto, results: Sequence[Array]) -> bool:
 
 
 def _is_copy(node: onnx.NodeProto, arrays: Mapping[str, Array], result: Array) -> bool:
-    """Whether ONNX Runtime has copied what is to be cropped, as its dims stay what they are."""
-    mode = attributes(node).get("coordinate_transformation_mode", b"")
+    """Whether ONNX Runtime has left what is to be cropped as it is: an axis whose dim stays."""
+    given = attributes(node)
+    mode = given.get("coordinate_transformation_mode", b"")
     if node.op_type != "Resize" or mode != b"tf_crop_and_resize":
         return False
-    return arrays[node.input[0]].shape == result.shape
+    dims = arrays[node.input[0]].shape
+    axes = [a % len(dims) for a in given.get("axes", range(len(dims)))]
+    starts, ends = np.split(arrays[node.input[1]], 2)
+    return any(
+        dims[a] == result.shape[a] and (start, end) != (0, 1)
+        for a, start, end in zip(axes, starts, ends, strict=True)
+    )
 
 
 def _is_no_window(node: onnx.NodeProto, arrays: Mapping[str, Array], result: Array) -> bool:
@@ -451,9 +458,6 @@ def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
     if node.op_type == "QLinearConv" and arrays[node.input[0]].ndim != 4:
         if arrays[node.input[4]].size > 1:
             return "it scales the channels of an image of two axes, whatever the rank"
-    mode = given.get("coordinate_transformation_mode", b"")
-    if node.op_type == "Resize" and mode == b"tf_crop_and_resize" and "axes" in given:
-        return "it transposes the image by the axes of which there is a region"
     if node.op_type == "Pad" and min(_widths(node, arrays, given), default=0) < 0:
         return "negative widths crop, which NumPy's padding does not"
     if node.op_type == "QuantizeLinear" and _is_far(node, arrays):

@@ -267,3 +267,23 @@ def test_log_softmax(axis: int | None, opset: int) -> None:
     (found,), (want,) = texts.run(made, feed), evaluate.by_ort(made, {"": opset}, feed)
     assert texts.has(made, feed)
     np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-5)
+
+
+def test_a_resize_that_crops_is_evaluated_by_its_text() -> None:
+    """ONNX Runtime leaves the second axis as it is, the reference spreads the first over 4.5."""
+    feed = {
+        "x": _f32(np.random.default_rng(1), 3, 9),
+        "r": np.array([0.2, 0, 1.2, 1.2], np.float32),
+        "s": np.array([1.5, 1], np.float32),
+    }
+    attrs = {"coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 7.0}
+    made = helper.make_node("Resize", ["x", "r", "s"], ["y"], mode="linear", **attrs)
+    assert texts.has(made, feed)
+    (found,) = evaluate.by_reference(made, {"": 19}, feed)
+    at = [0.4, 0.4 + 2 / 3, 0.4 + 4 / 3]
+    want = [np.interp(at, range(3), feed["x"][:, k]) for k in range(9)]
+    rows = np.array([np.interp(np.arange(7) * 1.2, range(9), row) for row in np.array(want).T])
+    np.testing.assert_allclose(found[:3, :7], rows, rtol=1e-5, atol=1e-5)
+    assert (found[3] == 7).all() and (found[:, 7:] == 7).all()
+    with pytest.raises(evaluate.Refused, match="leaves axes"):
+        evaluate.by_ort(made, {"": 19}, feed)

@@ -13,6 +13,8 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from tests.fuzz.cropped import crop_and_resize
+
 Array = np.ndarray
 Operands = Sequence[Array | None]
 
@@ -400,6 +402,7 @@ _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "MeanVarianceNormalization": normalised,
     "BatchNormalization": batch_normalised,
     "ConvTranspose": conv_transpose,
+    "Resize": crop_and_resize,
     **{op: layer(op) for op in _STEPS},
 }
 
@@ -416,6 +419,11 @@ def has(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
         return all(arrays[name].dtype.kind in "iu" for name in node.input if name)
     if node.op_type in ("GatherElements", "OneHot"):
         return True
+    if node.op_type == "Resize":
+        mode = b"tf_crop_and_resize"
+        return any(
+            a.name == "coordinate_transformation_mode" and a.s == mode for a in node.attribute
+        )
     if node.op_type == "Gelu" and not node.domain:  # the reference has the other form
         return any(a.name == "approximate" and a.s == b"tanh" for a in node.attribute)
     if node.op_type == "ConvTranspose":  # padded as it says itself

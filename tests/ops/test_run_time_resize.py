@@ -14,7 +14,9 @@ from onnx.reference import ReferenceEvaluator
 
 from tests.ops.packages import RNG, Arrays, answers, ints, model, runner
 from tvm_megcc import frontend
+from tvm_megcc.dims import Symbol, at, symbol
 from tvm_megcc.errors import ToolError, UnsupportedError
+from tvm_megcc.ops._sizes import Real, scale_of
 
 MODES = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric"]
 SCALES = [(1, 1, 2.3, 0.7), (1, 1, 1, 1), (1, 1, 0.5, 0.2), (1, 1, 2, 3)]
@@ -259,3 +261,71 @@ def test_resize_of_nothing_to_the_size_of_another(attrs: dict[str, str], tmp_pat
     with pytest.raises(ToolError, match="grow"):
         run({"x": IMAGE[:, :, :0], "other": other})
     assert run({"x": IMAGE[:, :, :0], "other": other[:, :, :0]})["y"].shape == (1, 2, 0, 7)
+
+
+def by_known_scales(
+    op: str, opset: int, rows: list[tuple[float, float]], ways: list[dict[str, Any]]
+) -> tuple[onnx.ModelProto, list[tuple[str, int]]]:
+    """An image of open height and width, resized by each pair of scales in turn, in each way."""
+    nodes, weights = [], []
+    for k, attrs in enumerate(ways * (-(-len(rows) // len(ways)))):
+        value = np.array([1, 1, *rows[k % len(rows)]], "f4")
+        operands, scales = ["x", "", f"s{k}"], {}
+        if opset == 7:
+            operands, scales = ["x"], {"scales": value.tolist()}
+        elif opset < 11:
+            operands = ["x", f"s{k}"]
+        if opset != 7:
+            weights.append(numpy_helper.from_array(value, f"s{k}"))
+        nodes.append(helper.make_node(op, operands, [f"y{k}"], **attrs, **scales))
+    results = [(f"y{k}", T.FLOAT) for k in range(len(nodes))]
+    return model(nodes, [("x", T.FLOAT, [1, 1, "h", "w"])], results, weights, opset), results
+
+
+#: Scales with a fraction whose products f32 rounds alike at all sizes, and (1.3, 2.1) without one.
+ALL_SCALES = [(0.6, 1.2), (1.2, 0.7), (1.3, 2.1), (0.5, 1.3), (2.3, 0.6), (1.5, 1.3)]
+LARGER = [(1.2, 1.3), (2.1, 1.5), (1.3, 1.7)]
+PLAIN = [{"mode": "nearest"}, {"mode": "linear"}]
+WAYS = [*PLAIN, {"mode": "cubic"}, {"mode": "linear", "antialias": 1}, {"mode": "nearest"}]
+
+
+@pytest.mark.parametrize(
+    ("op", "opset", "rows", "ways"),
+    [
+        ("Resize", 19, ALL_SCALES, WAYS),
+        ("Resize", 10, ALL_SCALES[:3], PLAIN[:1]),
+        ("Upsample", 9, LARGER, PLAIN),
+        ("Upsample", 7, LARGER[:2], PLAIN),
+    ],
+)
+def test_open_dims_by_known_scales(
+    op: str, opset: int, rows: list[Any], ways: list[Any], tmp_path: Path
+) -> None:
+    """Sizes are ``floor(dim * scale)`` in f32: 10 * 1.3 is 13, and 90 * 1.3 is 116."""
+    proto, _ = by_known_scales(op, opset, rows, ways)
+    images = [RNG.uniform(size=(1, 1, *dims)).astype("f4") for dims in ((90, 10), (5, 45), (1, 61))]
+    check(proto, tmp_path, [{"x": x} for x in images])
+
+
+def test_a_scale_of_bounded_dims_that_has_a_fraction_there() -> None:
+    """1.3 is 13/10 for sizes up to 80: the output's size is known before the run."""
+    proto, _ = by_known_scales("Resize", 19, [(1.3, 1.2)], [{"mode": "linear"}])
+    bounded = {"x": [1, 1, Symbol("h", 1, 80), Symbol("w", 1, None)]}
+    (output,) = frontend.from_onnx(proto, bounded).outputs
+    assert output.shape[2:] == ("13*h//10", "6*w//5")
+    (output,) = frontend.from_onnx(proto).outputs
+    assert output.shape[3] == "6*w//5" and output.shape[2] != "13*h//10"
+
+
+@pytest.mark.parametrize("scale", [0.6, 0.7, 1.1, 1.2, 1.3, 2.1, 7 / 3, 0.1, 33 / 1000, 1.05])
+def test_a_fraction_stands_for_what_f32_makes_of_a_scale(scale: float) -> None:
+    single = float(np.float32(scale))
+    for high in (40, None):
+        size = symbol("n", 1, high)
+        fraction, sizes = scale_of(size, single), np.arange(1, (high or 2000) + 1)
+        want = np.floor(sizes.astype("f4") * np.float32(scale)).astype(int)
+        found = sizes * 0 - 1
+        if fraction is not None:
+            product = Real.of(size).times(fraction).floor()
+            found = np.array([at(product, {"n": int(n)}) for n in sizes])
+        assert np.array_equal(found, want) == (fraction is not None)

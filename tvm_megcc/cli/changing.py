@@ -29,6 +29,8 @@ def lines(facts: Facts) -> Iterator[str]:
         for number, function in enumerate(functions):
             found = function["arena_bytes"]
             arena = "arena by shape" if found is None else f"arena {found} bytes"
+            if found is None and (limit := function.get("arena_limit")) is not None:
+                arena += f", at most {limit} bytes"
             kernels = ", ".join(f"{n} {k}" for k, n in function["calls_by_kernel"].items())
             sizes = _sizes(function)
             # The next one serves the same sizes where what has to be equal in this one is not.

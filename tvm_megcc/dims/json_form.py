@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from .size import OPERATIONS, Atom, Size, Symbol
 
@@ -32,6 +35,48 @@ def json_at(size: object, values: Mapping[str, int]) -> int:
 
     assert isinstance(size, list)
     return sum(coefficient * math.prod(map(atom, atoms)) for coefficient, atoms in size)
+
+
+def json_over(
+    size: object, name: str, values: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """The numbers that a size of one symbol is for many values of it, and where it is one."""
+    valid = np.ones(values.shape, bool)
+
+    def over(size: object) -> npt.NDArray[np.int64]:
+        if isinstance(size, int):
+            return np.full(values.shape, size, np.int64)
+        assert isinstance(size, list)
+        total = np.zeros(values.shape, np.int64)
+        for coefficient, atoms in size:
+            term = np.full(values.shape, coefficient, np.int64)
+            for atom in atoms:
+                term = term * (values if atom == name else operation(atom))
+            total = total + term
+        return total
+
+    def operation(atom: Any) -> npt.NDArray[np.int64]:
+        assert isinstance(atom, list), f"{atom} is another symbol"
+        a, b = over(atom[1]), over(atom[2])
+        if atom[0] in ("floordiv", "floormod"):
+            np.logical_and(valid, b != 0, out=valid)
+            b = np.where(b == 0, 1, b)
+        return np.asarray(_OVER[atom[0]](a, b)).astype(np.int64)
+
+    return over(size), valid
+
+
+#: `OPERATIONS` of arrays.
+_OVER: dict[str, Callable[[Any, Any], Any]] = {
+    "floordiv": lambda a, b: a // b,
+    "floormod": lambda a, b: a % b,
+    "min": np.minimum,
+    "max": np.maximum,
+    "eq": lambda a, b: a == b,
+    "lt": lambda a, b: a < b,
+    "stretch": lambda a, b: np.where(a == 1, b, a),
+}
+assert _OVER.keys() == OPERATIONS.keys()
 
 
 def json_symbols(size: object) -> set[str]:

@@ -91,10 +91,14 @@ def _align_corners(x: Floats, scale: f32, axis: Axis) -> Floats:
 
 
 def _crop(x: Floats, scale: f32, axis: Axis) -> Floats:
-    start, end, last = f32(axis.roi[0]), f32(axis.roi[1]), f32(axis.size - 1)
+    # In f64, and of products that it holds exactly: the ends of a region that is within the image
+    # must not be rounded to outside of it, where the image has no elements.
+    start, end, last, gaps = float(axis.roi[0]), float(axis.roi[1]), axis.size - 1, axis.out - 1
     if axis.out == 1:
-        return x * f32(0) + f32(0.5) * (start + end) * last
-    return start * last + x * (end - start) * last / f32(axis.out - 1)
+        return x * f32(0) + f32((start + end) / 2 * last)
+    place = x.astype(np.float64)
+    where = (start * (gaps - place) + end * place) * last / gaps
+    return np.asarray(where.astype(f32))
 
 
 _COORDINATES: dict[str, Callable[[Floats, f32, Axis], Floats]] = {
@@ -149,7 +153,9 @@ def _filtered(
     if exclude_outside:
         weights = np.where((index < 0) | (index >= size), 0.0, weights)
     if exclude_outside or shrink != 1.0:
-        weights = weights / weights.sum(1, keepdims=True)
+        total = weights.sum(1, keepdims=True)
+        # Far outside nothing has a weight: such elements are what `outside` says.
+        weights = weights / np.where(total == 0, 1.0, total)
     return np.clip(index, 0, size - 1), weights
 
 

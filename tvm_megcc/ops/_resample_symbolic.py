@@ -151,11 +151,16 @@ def _symmetric(t: _Table) -> Expr:
 
 
 def _crop(t: _Table) -> Expr:
-    start, end = (t.number(v) for v in t.roi)
-    middle = op.multiply(op.multiply(t.number(0.5), op.add(start, end)), t.last)
-    step = op.multiply(op.multiply(t.ramp, op.subtract(end, start)), t.last)
-    spread = op.add(op.multiply(start, t.last), op.divide(step, t.gaps))
-    return op.where(t.several, spread, middle)
+    """In f64 as `_resample` does, so that the ends of a region do not leave the image."""
+    start, end, last, gaps, ramp = (
+        t.ctx.emit(op.astype(v, "float64"))
+        for v in (*(t.number(v) for v in t.roi), t.last, t.gaps, t.ramp)
+    )
+    half = t.ctx.const(0.5, "float64")
+    middle = op.multiply(op.multiply(op.add(start, end), half), last)
+    ends = op.add(op.multiply(start, op.subtract(gaps, ramp)), op.multiply(end, ramp))
+    spread = op.divide(op.multiply(ends, last), gaps)
+    return op.astype(op.where(t.several, spread, middle), "float32")
 
 
 _COORDINATES: dict[str, Callable[[_Table], Expr]] = {

@@ -8,6 +8,7 @@ refused.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from tvm import relax
@@ -48,6 +49,21 @@ def plan_by_scales(
         return plan
     sizes = ctx.emit(op.floor(op.multiply(_dims(ctx, inputs, axes), scales)))
     return _with_read(ctx, inputs, axes, sizes, scales, plan)
+
+
+def plan_by_rounded_scales(
+    ctx: Context, inputs: Inputs, scales: dict[int, float], plan: Plan
+) -> Plan:
+    """A plan with known scales of some axes put in of which no fraction gives the sizes.
+
+    A run computes them in f32 and reads them.
+    """
+    axes = sorted(scales)
+    factors = ctx.const([scales[axis] for axis in axes], "float32")
+    sizes = ctx.emit(op.floor(op.multiply(_dims(ctx, inputs, axes), factors)))
+    read = _with_read(ctx, inputs, axes, sizes, factors, plan)
+    kept = [scales.get(axis, scale) for axis, scale in enumerate(read.scales)]
+    return replace(read, scales=tuple(kept))
 
 
 def plan_by_sizes(

@@ -249,6 +249,25 @@ def _content(size: Size) -> int:
     return abs(size) if isinstance(size, int) else gcd(*(c for c, _ in size.terms))
 
 
+def scale_of(size: Size, scale: float) -> Real | None:
+    """The fraction that a scale stands for in ``floor(size * scale)``, which f32 computes.
+
+    None where there is none for all sizes that the bounds allow: 90 times 1.3 is 116 in f32, whose
+    1.3 is smaller, and 10 times 1.3 is 13.
+    """
+    low, high = (int(max(0, min(end, CHECKED))) for end in dims.bounds(size))
+    if not np.isfinite(scale):
+        return None
+    fraction = Fraction(scale)
+    if fraction.denominator > MAX_DENOMINATOR:
+        fraction = fraction.limit_denominator(MAX_DENOMINATOR)
+        sizes = np.arange(low, high + 1, dtype=np.int64)
+        products = np.floor(sizes.astype(np.float32) * np.float32(scale))
+        if np.any(products != sizes * fraction.numerator // fraction.denominator):
+            return None
+    return Real(fraction.numerator, fraction.denominator)
+
+
 @cache
 def _simplest(value: float) -> Fraction:
     """The fraction that a scale such as 0.1 stands for.

@@ -15,9 +15,9 @@ from ._elements import elements
 from ._resample import COORDINATES, ROUNDINGS, Options
 from ._resample_symbolic import Number
 from ._resize import Plan, resize
-from ._resize_data import is_open, plan_by_scales, plan_by_sizes
+from ._resize_data import is_open, plan_by_rounded_scales, plan_by_scales, plan_by_sizes
 from ._shapes import normal_axes
-from ._sizes import NotShapes, Real
+from ._sizes import Real, scale_of
 
 
 class Resize(OnnxOp):
@@ -114,24 +114,28 @@ def floats(inputs: Inputs, index: int) -> list[float | Real]:
 
 
 def scaled(ctx: Context, inputs: Inputs, scales: Sequence[float | Real]) -> Plan:
-    """The plan for scales that the model gives: every dim is rounded down."""
+    """The plan for scales that the model gives: every dim is rounded down, as f32 does it."""
     sizes: list[Size] = []
     kept: list[float | None] = []
-    for dim, scale in zip(inputs.shape(0), scales, strict=True):
-        if isinstance(dim, int) and isinstance(scale, float):
+    rounded: dict[int, float] = {}
+    for axis, (dim, scale) in enumerate(zip(inputs.shape(0), scales, strict=True)):
+        if isinstance(dim, int) and not isinstance(scale, Real):
             sizes.append(int(np.floor(np.float32(dim) * np.float32(scale))))
+            kept.append(float(scale))
+            continue
+        exact = scale if isinstance(scale, Real) else scale_of(dim, scale)
+        if exact is None:
+            assert not isinstance(scale, Real)
+            rounded[axis] = scale
+            sizes.append(dim)
             kept.append(scale)
             continue
-        try:
-            product = Real.of(dim).times(Real.of(scale))
-        except NotShapes:
-            raise ctx.unsupported(
-                f"scale {scale} of a symbolic dim", "fix the dim with --input-shapes"
-            ) from None
+        product = Real.of(dim).times(exact)
         sizes.append(product.floor())
         # The quotient of the dims is the scale where nothing was rounded.
         kept.append(None if product.bottom == 1 or isinstance(scale, Real) else scale)
-    return Plan(tuple(sizes), tuple(kept))
+    plan = Plan(tuple(sizes), tuple(kept))
+    return plan_by_rounded_scales(ctx, inputs, rounded, plan) if rounded else plan
 
 
 def _with_roi(ctx: Context, inputs: Inputs, attrs: Attrs, plan: Plan) -> Plan:

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from tvm_megcc.advice import of_ports
+from tvm_megcc.advice import needs_of, of_ports
+from tvm_megcc.core.machine import machine
 from tvm_megcc.dims import Symbol, factor_of
 from tvm_megcc.report.profile import Profile
 
@@ -22,7 +23,7 @@ def better(facts: Mapping[str, Any], arch: str, profile: Profile | None) -> Iter
     """The sentences, what concerns the whole first."""
     entry = facts["archs"][arch]
     if not _is_listed(entry):
-        yield from _of_dims(facts, entry)
+        yield from _of_dims(facts, entry, arch)
     yield from _of_package(entry, arch)
     if profile is not None:
         yield from _of_profile(profile)
@@ -34,7 +35,7 @@ def _is_listed(entry: Mapping[str, Any]) -> bool:
     return bool(ranges) and all(high == low + 1 for low, high in ranges)
 
 
-def _of_dims(facts: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[str]:
+def _of_dims(facts: Mapping[str, Any], entry: Mapping[str, Any], arch: str) -> Iterator[str]:
     symbols = {s["name"]: Symbol(s["name"], s["low"], s["high"]) for s in facts["symbols"]}
     ports = [
         SimpleNamespace(
@@ -49,9 +50,13 @@ def _of_dims(facts: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[str
         for port in facts["inputs"]
     ]
     outputs = [SimpleNamespace(name=p["name"], shape=tuple(p["shape"])) for p in facts["outputs"]]
-    programs = entry.get("functions") or [{}]
-    equal = [(a, b) for a, b in programs[-1].get("equal", ())]
-    yield from of_ports(ports, outputs, equal)
+    program = (entry.get("functions") or [{}])[-1]
+    sizes = [size for block in program.get("blocks", ()) for size in block["sizes"]]
+    needs = needs_of([(a, b) for a, b in program.get("equal", ())], sizes)
+    fixed = machine(arch).arch.name == "cortexm" and not any(
+        block["dynamic"] for block in program.get("blocks", ())
+    )
+    yield from of_ports(ports, outputs, needs, fixed)
 
 
 def _of_package(entry: Mapping[str, Any], arch: str) -> Iterator[str]:
