@@ -26,6 +26,8 @@ missing_packages() {
       cc) compiles cc || echo "gcc libc6-dev" ;;
       arm64) compiles aarch64-linux-gnu-gcc || echo "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;;
       armv7) compiles arm-linux-gnueabihf-gcc || echo "gcc-arm-linux-gnueabihf libc6-dev-armhf-cross" ;;
+      # Armv7 whose floats are passed in integer registers, as on Android: 31 MB to load.
+      armel) compiles arm-linux-gnueabi-gcc || echo "gcc-arm-linux-gnueabi libc6-dev-armel-cross" ;;
       arm64cxx) command -v aarch64-linux-gnu-g++ >/dev/null || echo "g++-aarch64-linux-gnu" ;;
       # With what -fsanitize links, which the compiler's package only recommends.
       clang) sanitises clang || echo "clang libclang-rt-dev" ;;

@@ -1,7 +1,7 @@
 """What every C file of ours compiles without a word from: strict gcc and clang, tcc, and C++.
 
 Kernels with the parameters of their cases, for every machine, are compiled with the same warnings
-in tests/kernels (`runner.WARNINGS`); here is every file once: for any CPU of this architecture, or,
+in tests/kernels; here is every file once: for any CPU of this architecture, or,
 where it needs another one or features, by clang for that machine.
 """
 
@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,13 +23,10 @@ from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.host import toolchain
 from tvm_megcc.kernels import registry
 
+from . import c_warnings
 from .runtime import programs as p
 
 ROOT = Path(__file__).resolve().parents[1]
-WARNINGS = (
-    "-Wall", "-Wextra", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-pedantic", "-Werror",
-    "-Wno-overlength-strings",
-)  # fmt: skip
 INCLUDES = [f"-I{ROOT / path}" for path in ("codegen_c/include", "runtime/include", "runtime/src")]
 _BASE = machine(host_arch()).arch.name
 KERNELS = [kernel.path for kernel in registry.kernels() if kernel.runs_on(_BASE)]
@@ -50,9 +48,13 @@ def complaints(commands: list[list[str]]) -> str:
         return "\n".join(filter(None, pool.map(run, commands)))[:5000]
 
 
+def warnings(compiler: str) -> tuple[str, ...]:
+    return (*c_warnings.strict(compiler), *c_warnings.CONVERSIONS)
+
+
 def strict(compiler: str, files: list[Path], includes: list[str]) -> str:
     """What a compiler says of some files, in two processes."""
-    command = [compiler, "-std=c99", *WARNINGS, "-fsyntax-only", *includes]
+    command = [compiler, "-std=c99", *warnings(compiler), "-fsyntax-only", *includes]
     halves = [files[::2], files[1::2]]
     return complaints([[*command, *map(str, half)] for half in halves if half])
 
@@ -60,7 +62,8 @@ def strict(compiler: str, files: list[Path], includes: list[str]) -> str:
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_kernels_and_runtime(compiler: str) -> None:
     need(compiler)
-    assert not strict(compiler, [*KERNELS, *RUNTIME], INCLUDES)
+    # As in a package, a kernel is told its name, and has a prototype then.
+    assert not strict(compiler, [*KERNELS, *RUNTIME], [*INCLUDES, "-DMEGCC_SYMBOL=megcc_symbol"])
 
 
 def test_kernels_of_other_machines() -> None:
@@ -68,16 +71,30 @@ def test_kernels_of_other_machines() -> None:
     commands = []
     for kernel in ELSEWHERE:
         given = machine("+".join((kernel.archs[0], *kernel.features)))
-        flags = (f"--target={given.arch.triple}", *given.flags, "-std=c99", *WARNINGS)
-        commands.append(["clang", *flags, "-fsyntax-only", *INCLUDES, str(kernel.path)])
+        flags = (f"--target={given.arch.triple}", *given.flags, "-std=c99", *warnings("clang"))
+        told = ["-DMEGCC_SYMBOL=megcc_symbol", *INCLUDES, str(kernel.path)]
+        commands.append(["clang", *flags, "-fsyntax-only", *told])
     assert not complaints(commands)
 
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A package for two machines of this architecture, with the wrapper for TVM."""
-    names = dict.fromkeys([host_arch(), machine(host_arch()).arch.name])
-    files = emit.package({name: p.corners(name) for name in names}, name="corners")
+    """A package for two machines of this architecture and another one, with the wrapper for TVM.
+
+    A kernel and weights are the other machine's own; their files are empty here.
+    """
+    programs = {name: p.corners(name) for name in (host_arch(), _BASE)}
+    other = p.corners("armv7" if _BASE == "arm64" else "arm64")
+    kernel = replace(
+        other.kernels[0], symbol="t_other", source=p.ADD.source.replace("t_add", "t_other")
+    )
+    weight = replace(other.weights[0], data=bytes(24))
+    programs[other.arch] = replace(
+        other,
+        kernels=(kernel, *other.kernels[1:]),
+        weights=(weight, *other.weights[1:]),
+    )
+    files = emit.package(programs, name="corners", weights="c", stepping=True)
     wrapper = tvm_library_files("corners", has_shapes=True, can_fail=True)
     region = tvm_region_files({"corners": (True, True)})
     folder = p.write({**files, **wrapper}, tmp_path_factory.mktemp("gates"))
@@ -92,7 +109,7 @@ def test_files_of_a_package(package: Path, compiler: str) -> None:
 
     paths = {libinfo.find_include_path(), libinfo.find_dlpack_include_path()}
     system = [f"-isystem{path}" for path in sorted(paths)]
-    files = [package / "main.c", *sorted(package.glob("*/*.c"))]
+    files = [f for glob in ("*.c", "*/*.c", "src/kernels/*.c") for f in sorted(package.glob(glob))]
     assert not strict(compiler, files, [f"-I{package / d}" for d in ("include", "src")] + system)
 
 
@@ -104,7 +121,9 @@ def test_public_headers_are_cplusplus(package: Path, compiler: str) -> None:
         source = package / f"{header.stem}.cpp"
         source.write_text(f'#include "{header.name}"\n')
         sources.append(str(source))
-    command = [compiler, "-std=c++98", *WARNINGS, "-Wno-long-long", "-fsyntax-only"]
+    of_c = ("-Wmissing-prototypes", "-Wstrict-aliasing=1")
+    asked = [option for option in warnings(compiler) if option not in of_c]
+    command = [compiler, "-std=c++98", *asked, "-Wno-long-long", "-fsyntax-only"]
     assert len(sources) > 1
     assert not complaints([[*command, f"-I{package / 'include'}", *sources]])
 

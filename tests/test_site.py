@@ -33,7 +33,7 @@ def test_site(tmp_path: Path) -> None:
     page = (tmp_path / "site/docs/reference/c.html").read_text()
     for header in ("megcc.h", "megcc_pool.h", "megcc_step.h", "megcc_extern.h"):
         text = (ROOT / "runtime/include" / header).read_text()
-        names = re.findall(r"^[a-z].*?\b(megcc_\w+)\(", text, re.M)  # functions
+        names = re.findall(r"^MEGCC_API .*?\b(megcc_\w+)\(", text, re.M)  # functions
         names += re.findall(r"^(?:typedef .*|\} )(megcc_\w+);", text, re.M)  # types
         names += re.findall(r"^  (?:const )?\w+ \*?(\w+);", text, re.M)  # members
         names += re.findall(r"^  (MEGCC_\w+)", text, re.M)  # values

@@ -53,7 +53,7 @@ def llvm_target(arch: str) -> Any:
     config: dict[str, Any] = {"kind": "llvm", "mtriple": found.arch.triple}
     if names:
         config["mattr"] = [f"+{name}" for name in names]
-    if found.arch.triple.endswith("hf"):
+    if found.arch.triple.endswith("hf"):  # TVM says soft, whatever the triple, unless it is told
         config["mfloat-abi"] = "hard"
     return Target(config)
 

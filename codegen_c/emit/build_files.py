@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvm_megcc.codegen_c.sources import package_text
-from tvm_megcc.core.machine import TABLE, Machine, machine
+from tvm_megcc.core.machine import TABLE, Architecture, Machine, machine
 
 #: What is optimised how. Of a small package the library's kernels are compiled for size: some leave
 #: out forms of their loops then (``MEGCC_SMALL``).
@@ -43,7 +43,7 @@ CMAKE_SMALL = """\
 
 def makefile(ident: str, machines: Sequence[Machine], *, small: bool = False) -> str:
     bases = [
-        f"BASE += $(if $(call for,{row.family}),{' '.join(row.flags)})"
+        f"BASE += $(if $(call for,{row.family}),{' '.join(_make_base(row))})"
         for row in TABLE
         if row.flags
     ]
@@ -57,16 +57,7 @@ def makefile(ident: str, machines: Sequence[Machine], *, small: bool = False) ->
 
 
 def cmake(ident: str, machines: Sequence[Machine], *, small: bool = False) -> str:
-    bases = [
-        line
-        for row in TABLE
-        if row.flags
-        for line in (
-            f'  if(processor MATCHES "{row.processor}")',
-            f"    target_compile_options(${{model}} PUBLIC {' '.join(row.flags)})",
-            "  endif()",
-        )
-    ]
+    bases = [line for row in TABLE if row.flags for line in _cmake_base(row)]
     rows = [
         line
         for m in machines
@@ -79,6 +70,37 @@ def cmake(ident: str, machines: Sequence[Machine], *, small: bool = False) -> st
         )
     ]
     return _filled("CMakeLists.txt", ident, CMAKE_SMALL if small else CMAKE_FAST, bases, rows)
+
+
+def _make_base(row: Architecture) -> list[str]:
+    """The flags of an architecture, in front of the user's; of `soft` where the compiler is."""
+    return [*row.flags, *([f"$(call where,{','.join(row.soft)})"] if row.soft else [])]
+
+
+def _cmake_base(row: Architecture) -> list[str]:
+    """The flags of an architecture, which stand behind the user's.
+
+    They are the library's own where a compiler may have what is needed without them, and a
+    program's calling convention is not to change. Else, on a Cortex-M, they say which
+    instructions there are, and the program is compiled with them, too.
+    """
+    flags = " ".join(row.flags)
+    found = [f'  if(processor MATCHES "{row.processor}")']
+    if not row.enough:
+        return [*found, f"    target_compile_options(${{model}} PUBLIC {flags})", "  endif()"]
+    macro, flag = row.soft
+    return [
+        *found,
+        f"    megcc_has({row.enough})",
+        f"    if(NOT MEGCC_HAS{row.enough})",
+        f"      target_compile_options(${{model}} PRIVATE {flags})",
+        f"      megcc_has({macro})",
+        f"      if(MEGCC_HAS{macro})",
+        f"        target_compile_options(${{model}} PRIVATE {flag})",
+        "      endif()",
+        "    endif()",
+        "  endif()",
+    ]
 
 
 def pkg_config(ident: str, version: str) -> str:

@@ -11,6 +11,12 @@ from collections.abc import Collection
 from tvm_megcc.core.machine import ROWS, machine
 
 
+_NOTHING = """\
+#else
+typedef int megcc_not_for_this_machine;  // C99 has no file without a declaration
+"""
+
+
 def condition(machines: Collection[str], package: Collection[str]) -> str | None:
     """When code for ``machines`` of a package for ``package`` is compiled; None means always.
 
@@ -28,9 +34,9 @@ def condition(machines: Collection[str], package: Collection[str]) -> str | None
 
 
 def wrap(text: str, archs: Collection[str], package: Collection[str]) -> str:
-    """``text`` between ``#if`` and ``#endif`` where it is not for all of the package."""
+    """A file's ``text`` between ``#if`` and ``#endif`` where it is not for all of the package."""
     test = condition(archs, package)
-    return text if test is None else f"#if {test}\n{text}#endif  // {test}\n"
+    return text if test is None else f"#if {test}\n{text}{_NOTHING}#endif  // {test}\n"
 
 
 def chain(parts: dict[str, str], otherwise: str = "") -> str:

@@ -24,7 +24,7 @@ _KERNELS = """\
 // Its name for the linker says which package it is of, so that the library of another package of
 // this name cannot be linked in place of this one's.
 #define {ident}_kernels {ident}_kernels_{mark}
-extern const megcc_kernels_t {ident}_kernels;
+MEGCC_API extern const megcc_kernels_t {ident}_kernels;
 """
 
 
@@ -36,7 +36,7 @@ def header(ident: str, mark: str, codes: Mapping[str, Compiled], weights: str) -
         for arch, machines in by_architecture(codes).items()
     }
     image = (
-        f"extern const megcc_image_t {ident}_image;\n"
+        f"MEGCC_API extern const megcc_image_t {ident}_image;\n"
         if weights != "bin"
         else "// The image is a file, model/model_<arch>.bin: see megcc_image_from_bytes.\n"
     )

@@ -26,7 +26,8 @@ const char megcc_two_packages_are_called_{ident}_so_change_a_module_name = 0;
 // The table's plain name, for programs that do not read the header.
 #if defined(__GNUC__) && !defined(__APPLE__) && !defined(__TINYC__)
 #undef {ident}_kernels
-extern const megcc_kernels_t {ident}_kernels __attribute__((alias("{ident}_kernels_{mark}")));
+MEGCC_API extern const megcc_kernels_t {ident}_kernels
+    __attribute__((alias("{ident}_kernels_{mark}")));
 #endif
 """
 

@@ -19,6 +19,19 @@
 typedef void (*megcc_kernel_fn)(void *const *ptr, const int32_t *attr, void *workspace,
                                 int32_t begin, int32_t end);
 
+// The prototype of what a kernel's file defines, where it is told its name: -Wmissing-prototypes.
+#ifdef MEGCC_SYMBOL
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end);
+#endif
+
+// Floats are compared for equality on purpose: x != x is a NaN, and models have the operator Equal.
+// A tile's loop in assembly may be a longer text than C99 asks every compiler to take.
+#if defined(__GNUC__) && !defined(__TINYC__)
+#pragma GCC diagnostic ignored "-Wfloat-equal"
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+#endif
+
 static inline float megcc_attr_f32(int32_t bits) {
   union {
     int32_t i;

@@ -89,7 +89,8 @@ MEGCC_INLINE void megcc_resize_linear(void *const *ptr, const int32_t *attr, voi
   const megcc_resize_axis_t cols =
       megcc_resize_axis(attr[RESIZE2D_W], ow, attr[RESIZE2D_SCALE_W], attr[RESIZE2D_COORD]);
   megcc_resize_tap_t *taps = workspace;
-  float *mixed = (float *)(void *)(taps + ow);
+  void *behind = taps + ow;
+  float *mixed = behind;
   const size_t row_size = (size_t)cols.in * (size_t)channels;
   if (begin >= end) return;
   for (int32_t i = 0; i < ow; ++i) taps[i] = megcc_resize_tap(&cols, i);

@@ -389,7 +389,7 @@ MEGCC_INLINE void megcc_winograd(void *const *ptr, const int32_t *attr, void *wo
   most = tiles < MEGCC_WINOGRAD_TILES ? tiles : MEGCC_WINOGRAD_TILES;
   v_matrix = (size_t)most * row;
   m_matrix = (size_t)most * MEGCC_WINOGRAD_COLS;
-  v = (megcc_elem_t *)((char *)workspace + (size_t)most * MEGCC_GEMM_ENTRY);
+  v = (megcc_elem_t *)(void *)((char *)workspace + (size_t)most * MEGCC_GEMM_ENTRY);
   m = v + MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_P * v_matrix;
   for (int32_t k = 0; k < most; ++k) table[k] = v + (size_t)k * row;
   g.a = table;

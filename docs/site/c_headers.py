@@ -14,7 +14,9 @@ from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).resolve().parents[2]
 
-SKIPPED = re.compile(r'#(ifndef|ifdef|endif|include)|#define \w+_H$|extern "C"|\}')
+SKIPPED = re.compile(
+    r'#(if|ifndef|ifdef|elif|else|endif|include)\b|#define (\w+_H$|MEGCC_API\b)|extern "C"|\}'
+)
 RECORD = re.compile(r"typedef (enum|struct) \w+ \{(.*)\} (\w+);", re.S)
 OPAQUE = re.compile(r"typedef struct \w+ (\w+);(?:\s*///< (.*))?$")
 
@@ -112,7 +114,9 @@ def described(declared: list[str], comment: list[str]) -> list[str]:
         for name, behind in (OPAQUE.match(each).groups("") for each in declared):
             made += directive("type", [name], [rst(behind), *paragraphs(comment)])
         return made
-    signatures = [" ".join(each.rstrip(";").split()) for each in declared]
+    signatures = [
+        " ".join(each.rstrip(";").split()).removeprefix("MEGCC_API ") for each in declared
+    ]
     if declared[0].startswith("typedef "):
         return directive("type", [signatures[0].removeprefix("typedef ")], paragraphs(comment))
     return directive("function", signatures, paragraphs(comment))

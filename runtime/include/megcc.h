@@ -18,6 +18,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/// `MEGCC_API` stands before each function and object of the API, which a shared library exports.
+/// With -fvisibility=hidden, which the package's CMakeLists.txt gives it, it exports nothing else.
+/// On Windows, define MEGCC_DLL where the library is a DLL, and MEGCC_BUILD where that is built.
+/// Define MEGCC_API as nothing to have it all hidden, in a shared library of your own.
+#ifndef MEGCC_API
+#if defined(_WIN32) && defined(MEGCC_DLL) && defined(MEGCC_BUILD)
+#define MEGCC_API __declspec(dllexport)
+#elif defined(_WIN32) && defined(MEGCC_DLL)
+#define MEGCC_API __declspec(dllimport)
+#elif defined(__ELF__) || defined(__APPLE__)
+#define MEGCC_API __attribute__((visibility("default")))
+#else
+#define MEGCC_API
+#endif
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -120,74 +136,79 @@ typedef struct megcc_tensor_info {
 // ---- model ---------------------------------------------------------------------------------
 
 /// Describes a `model_<arch>.bin` that lies in memory (read, mapped or flashed, 8-byte aligned).
-megcc_status_t megcc_image_from_bytes(const void *data, size_t bytes, megcc_image_t *image);
+MEGCC_API megcc_status_t megcc_image_from_bytes(const void *data, size_t bytes,
+                                                megcc_image_t *image);
 
 /// Validates `image` completely (weights: their sizes only) and makes a handle for it in `mem`.
 /// The image, the kernels and `mem` must stay where they are as long as the model is used.
-megcc_status_t megcc_model_open(const megcc_image_t *image, const megcc_kernels_t *kernels,
-                                void *mem, size_t bytes, megcc_model_t **model);
+MEGCC_API megcc_status_t megcc_model_open(const megcc_image_t *image,
+                                          const megcc_kernels_t *kernels, void *mem, size_t bytes,
+                                          megcc_model_t **model);
 
 /// Compares the checksums of the weights; reads all of them once.
-megcc_status_t megcc_model_verify(const megcc_model_t *model);
+MEGCC_API megcc_status_t megcc_model_verify(const megcc_model_t *model);
 
 /// The name of the machine that the package is compiled for and this CPU is, as in its manifest;
 /// where there are several, of the best one, which megcc_model_open takes. MEGCC_ERR_MACHINE: it is
 /// none of them. A package whose model is a file wants `model_<name>.bin`. This function and the
 /// next are in packages for machines with features ("x86+avx2"); others do not carry them.
-megcc_status_t megcc_machine_name(const megcc_kernels_t *kernels, const char **name);
+MEGCC_API megcc_status_t megcc_machine_name(const megcc_kernels_t *kernels, const char **name);
 
 /// Of a package for several machines, the kernels for one of them, to be given to megcc_model_open
 /// in place of the package's own. MEGCC_ERR_NAME: it was not compiled for this one.
-megcc_status_t megcc_machine_kernels(const megcc_kernels_t *kernels, const char *name,
-                                     const megcc_kernels_t **one);
+MEGCC_API megcc_status_t megcc_machine_kernels(const megcc_kernels_t *kernels, const char *name,
+                                               const megcc_kernels_t **one);
 
-megcc_status_t megcc_input_count(const megcc_model_t *model, uint32_t *count);
-megcc_status_t megcc_output_count(const megcc_model_t *model, uint32_t *count);
+MEGCC_API megcc_status_t megcc_input_count(const megcc_model_t *model, uint32_t *count);
+MEGCC_API megcc_status_t megcc_output_count(const megcc_model_t *model, uint32_t *count);
 
 /// Number of the input called `name`, and of the first output called so.
-megcc_status_t megcc_input_index(const megcc_model_t *model, const char *name, uint32_t *index);
-megcc_status_t megcc_output_index(const megcc_model_t *model, const char *name, uint32_t *index);
+MEGCC_API megcc_status_t megcc_input_index(const megcc_model_t *model, const char *name,
+                                           uint32_t *index);
+MEGCC_API megcc_status_t megcc_output_index(const megcc_model_t *model, const char *name,
+                                            uint32_t *index);
 
 // ---- context -------------------------------------------------------------------------------
 
 /// Bytes of the memory that `megcc_context_create` needs (small: some pointers per input, output).
-megcc_status_t megcc_context_bytes(const megcc_model_t *model, size_t *bytes);
+MEGCC_API megcc_status_t megcc_context_bytes(const megcc_model_t *model, size_t *bytes);
 
 /// Makes a context in `mem`, aligned for a pointer. There is no destroy: just forget it.
-megcc_status_t megcc_context_create(const megcc_model_t *model, void *mem, size_t bytes,
-                                    megcc_context_t **context);
+MEGCC_API megcc_status_t megcc_context_create(const megcc_model_t *model, void *mem, size_t bytes,
+                                              megcc_context_t **context);
 
 /// Bytes of arena that the present input shapes need; may be 0. A model whose arena is spread over
 /// several pools answers MEGCC_ERR_POOLS, here and to megcc_set_arena.
-megcc_status_t megcc_arena_bytes(const megcc_context_t *context, size_t *bytes);
+MEGCC_API megcc_status_t megcc_arena_bytes(const megcc_context_t *context, size_t *bytes);
 
 /// Gives the context its arena, aligned to MEGCC_ALIGNMENT. Contexts that never run at the same
 /// time may share one arena (outputs that lie in it are then valid until any of them runs).
-megcc_status_t megcc_set_arena(megcc_context_t *context, void *mem, size_t bytes);
+MEGCC_API megcc_status_t megcc_set_arena(megcc_context_t *context, void *mem, size_t bytes);
 
 /// How many pools the arena consists of: 1 unless the model was compiled for several memories.
-megcc_status_t megcc_pool_count(const megcc_model_t *model, uint32_t *count);
+MEGCC_API megcc_status_t megcc_pool_count(const megcc_model_t *model, uint32_t *count);
 
 /// Name of a pool, and the bytes of it that the present input shapes need; may be 0.
-megcc_status_t megcc_pool_info(const megcc_context_t *context, uint32_t index, const char **name,
-                               size_t *bytes);
+MEGCC_API megcc_status_t megcc_pool_info(const megcc_context_t *context, uint32_t index,
+                                         const char **name, size_t *bytes);
 
 /// Gives the context one of its pools, under the terms of megcc_set_arena. All are set before the
 /// first megcc_copy_input: values that wait in the arena are forgotten.
-megcc_status_t megcc_set_pool(megcc_context_t *context, uint32_t index, void *mem, size_t bytes);
+MEGCC_API megcc_status_t megcc_set_pool(megcc_context_t *context, uint32_t index, void *mem,
+                                        size_t bytes);
 
-megcc_status_t megcc_input_info(const megcc_context_t *context, uint32_t index,
-                                megcc_tensor_info_t *info);
-megcc_status_t megcc_output_info(const megcc_context_t *context, uint32_t index,
-                                 megcc_tensor_info_t *info);
+MEGCC_API megcc_status_t megcc_input_info(const megcc_context_t *context, uint32_t index,
+                                          megcc_tensor_info_t *info);
+MEGCC_API megcc_status_t megcc_output_info(const megcc_context_t *context, uint32_t index,
+                                           megcc_tensor_info_t *info);
 
 /// Sets the shape of an input: MEGCC_ERR_SHAPE for a rank, a fixed dim or a bound that the model
 /// does not accept. What several inputs must have in common is looked at when they are all set, by
 /// the next call that needs it. A changed shape takes effect then, too: inputs and outputs whose
 /// bytes changed lose the memory they were bound to, and values of a run are forgotten. To set what
 /// is set already costs nothing.
-megcc_status_t megcc_set_input_shape(megcc_context_t *context, uint32_t index, int32_t rank,
-                                     const int32_t *dims);
+MEGCC_API megcc_status_t megcc_set_input_shape(megcc_context_t *context, uint32_t index,
+                                               int32_t rank, const int32_t *dims);
 
 /// Why a shape was not accepted.
 typedef enum megcc_shape_reason {
@@ -217,13 +238,14 @@ typedef struct megcc_shape_problem_t {
 // have no use for them, do not carry them.
 
 /// What the latest MEGCC_ERR_SHAPE or MEGCC_ERR_NO_SHAPE was about.
-megcc_status_t megcc_shape_problem(const megcc_context_t *context, megcc_shape_problem_t *problem);
+MEGCC_API megcc_status_t megcc_shape_problem(const megcc_context_t *context,
+                                             megcc_shape_problem_t *problem);
 
 /// One English sentence without a full stop; never null.
-const char *megcc_shape_reason_string(megcc_shape_reason_t reason);
+MEGCC_API const char *megcc_shape_reason_string(megcc_shape_reason_t reason);
 
 /// Which of the programs in the package serves the present shapes; 0 where there is one.
-megcc_status_t megcc_function_index(const megcc_context_t *context, uint32_t *index);
+MEGCC_API megcc_status_t megcc_function_index(const megcc_context_t *context, uint32_t *index);
 
 // ---- sizes that depend on data -------------------------------------------------------------
 
@@ -237,45 +259,46 @@ typedef void (*megcc_free_fn)(void *user, void *data, size_t bytes);
 /// what was allocated is kept for the next run, and grows when it has to. So an output that lies
 /// there cannot be bound as an input of the next run: copy it, or the run ends with
 /// MEGCC_ERR_OVERLAP.
-megcc_status_t megcc_set_allocator(megcc_context_t *context, megcc_alloc_fn alloc,
-                                   megcc_free_fn release, void *user);
+MEGCC_API megcc_status_t megcc_set_allocator(megcc_context_t *context, megcc_alloc_fn alloc,
+                                             megcc_free_fn release, void *user);
 
 /// Gives back everything that was allocated; the context stays usable. Without an allocator there
 /// is nothing to release.
-megcc_status_t megcc_release(megcc_context_t *context);
+MEGCC_API megcc_status_t megcc_release(megcc_context_t *context);
 
 // ---- inputs and outputs --------------------------------------------------------------------
 
 /// Lets the model read an input from `data` (aligned for its element), which must stay valid and
 /// unchanged during every run. No copy is made unless the plan put the input into the arena. Inputs
 /// may share memory with each other, not with an output or the arena.
-megcc_status_t megcc_bind_input(megcc_context_t *context, uint32_t index, const void *data,
-                                size_t bytes);
+MEGCC_API megcc_status_t megcc_bind_input(megcc_context_t *context, uint32_t index,
+                                          const void *data, size_t bytes);
 
 /// Lets the model write an output to `data`, which may not overlap any input, any other output or
 /// the arena: a run says so (MEGCC_ERR_OVERLAP), as only then is everything bound for it. An output
 /// whose size depends on data cannot be bound (MEGCC_ERR_DATA): read it after the run.
-megcc_status_t megcc_bind_output(megcc_context_t *context, uint32_t index, void *data,
-                                 size_t bytes);
+MEGCC_API megcc_status_t megcc_bind_output(megcc_context_t *context, uint32_t index, void *data,
+                                           size_t bytes);
 
 /// Bytes of the memory that `megcc_set_io` needs; may be 0.
-megcc_status_t megcc_io_bytes(const megcc_context_t *context, size_t *bytes);
+MEGCC_API megcc_status_t megcc_io_bytes(const megcc_context_t *context, size_t *bytes);
 
 /// Binds every input and output that does not lie in memory of the model to a piece of `mem`
 /// (aligned to MEGCC_ALIGNMENT), for callers who would rather copy than bind.
-megcc_status_t megcc_set_io(megcc_context_t *context, void *mem, size_t bytes);
+MEGCC_API megcc_status_t megcc_set_io(megcc_context_t *context, void *mem, size_t bytes);
 
 /// Copies an input's value into memory given by `megcc_set_io` or, if it lies there, into the
 /// arena; in that case the copy serves one run.
-megcc_status_t megcc_copy_input(megcc_context_t *context, uint32_t index, const void *data,
-                                size_t bytes);
+MEGCC_API megcc_status_t megcc_copy_input(megcc_context_t *context, uint32_t index,
+                                          const void *data, size_t bytes);
 
 /// Where an output's value is after a run: the bound memory, else in the arena until the next run.
-megcc_status_t megcc_output_data(const megcc_context_t *context, uint32_t index, const void **data);
+MEGCC_API megcc_status_t megcc_output_data(const megcc_context_t *context, uint32_t index,
+                                           const void **data);
 
 /// Copies an output's value.
-megcc_status_t megcc_read_output(const megcc_context_t *context, uint32_t index, void *data,
-                                 size_t bytes);
+MEGCC_API megcc_status_t megcc_read_output(const megcc_context_t *context, uint32_t index,
+                                           void *data, size_t bytes);
 
 // ---- run -----------------------------------------------------------------------------------
 
@@ -283,12 +306,13 @@ megcc_status_t megcc_read_output(const megcc_context_t *context, uint32_t index,
 /// MEGCC_ERR_OVERLAP: a bound output or a pool of the arena overlaps another port's memory or
 /// another pool, and nothing has been written; or memory of the allocator does, which is compared
 /// during the run, when its size is known and before it is written. 0 bytes overlap nothing.
-megcc_status_t megcc_run(megcc_context_t *context);
+MEGCC_API megcc_status_t megcc_run(megcc_context_t *context);
 
 /// Where the latest run ended: `name` is the model's node, null where it was no node, and `call`
 /// the number of the call that would have come next. In packages whose runs can fail for what is in
 /// the data; others, which have no use for it, do not carry it.
-megcc_status_t megcc_failed_call(const megcc_context_t *context, uint32_t *call, const char **name);
+MEGCC_API megcc_status_t megcc_failed_call(const megcc_context_t *context, uint32_t *call,
+                                           const char **name);
 
 typedef enum megcc_event { MEGCC_CALL_BEGIN, MEGCC_CALL_END } megcc_event_t;
 
@@ -297,7 +321,8 @@ typedef void (*megcc_profile_fn)(void *user, megcc_event_t event, uint32_t call,
                                  const char *kernel);
 
 /// Sets (or, with null, removes) the profile hook.
-megcc_status_t megcc_set_profile(megcc_context_t *context, megcc_profile_fn profile, void *user);
+MEGCC_API megcc_status_t megcc_set_profile(megcc_context_t *context, megcc_profile_fn profile,
+                                           void *user);
 
 /// Processes [begin, end) of a task; disjoint ranges may run at the same time, each with the number
 /// of another worker.
@@ -312,17 +337,18 @@ typedef void (*megcc_parallel_fn)(void *user, megcc_range_fn range, const void *
 /// Sets (or, with null, removes) the caller's thread pool; megcc_pool.h has one. Not every call is
 /// split: one that is small, whose output takes the place of input that it has read, or whose
 /// workspace was planned for one worker (`tvmc compile --threads`), runs from first to last.
-megcc_status_t megcc_set_parallel(megcc_context_t *context, megcc_parallel_fn parallel, void *user);
+MEGCC_API megcc_status_t megcc_set_parallel(megcc_context_t *context, megcc_parallel_fn parallel,
+                                            void *user);
 
 /// One English sentence without a full stop; never null.
-const char *megcc_status_string(megcc_status_t status);
+MEGCC_API const char *megcc_status_string(megcc_status_t status);
 
 /// "f32", "i64", ...; "?" for a number that is no element type.
-const char *megcc_dtype_name(megcc_dtype_t dtype);
+MEGCC_API const char *megcc_dtype_name(megcc_dtype_t dtype);
 
 /// Bytes of one element by itself, 1 where elements are packed; 0 for a number that is no element
 /// type. For the bytes of a tensor see megcc_tensor_info_t.
-size_t megcc_dtype_bytes(megcc_dtype_t dtype);
+MEGCC_API size_t megcc_dtype_bytes(megcc_dtype_t dtype);
 
 #ifdef __cplusplus
 }

@@ -20,23 +20,24 @@ extern "C" {
 typedef struct megcc_pool megcc_pool_t;
 
 /// Bytes of the memory that a pool of so many workers needs.
-size_t megcc_pool_bytes(uint32_t workers);
+MEGCC_API size_t megcc_pool_bytes(uint32_t workers);
 
 /// Starts a pool in `mem`, aligned for a pointer. A worker is a thread that computes; the one that
 /// calls megcc_run is the first of them, so a pool of one starts no thread. Where the system has no
 /// more threads, the pool has fewer workers than it was asked for.
-megcc_status_t megcc_pool_create(uint32_t workers, void *mem, size_t bytes, megcc_pool_t **pool);
+MEGCC_API megcc_status_t megcc_pool_create(uint32_t workers, void *mem, size_t bytes,
+                                           megcc_pool_t **pool);
 
 /// How many workers the pool has.
-uint32_t megcc_pool_workers(const megcc_pool_t *pool);
+MEGCC_API uint32_t megcc_pool_workers(const megcc_pool_t *pool);
 
 /// The hook for megcc_set_parallel, whose `user` is the pool. The range of work is handed out in
 /// pieces that become smaller, so that a slow core does not hold up the others.
-void megcc_pool_run(void *pool, megcc_range_fn range, const void *task, int32_t work, int32_t grain,
-                    uint32_t workers);
+MEGCC_API void megcc_pool_run(void *pool, megcc_range_fn range, const void *task, int32_t work,
+                              int32_t grain, uint32_t workers);
 
 /// Ends the threads; the memory is the caller's again.
-void megcc_pool_destroy(megcc_pool_t *pool);
+MEGCC_API void megcc_pool_destroy(megcc_pool_t *pool);
 
 #ifdef __cplusplus
 }

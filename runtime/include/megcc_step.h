@@ -24,17 +24,18 @@ typedef enum megcc_step_state {
 } megcc_step_state_t;
 
 /// Prepares a stepper for a context; no run is going on then.
-megcc_status_t megcc_stepper_init(megcc_stepper_t *stepper, megcc_context_t *context);
+MEGCC_API megcc_status_t megcc_stepper_init(megcc_stepper_t *stepper, megcc_context_t *context);
 
 /// Goes on with the run, or begins one where none is going on: executes at most `calls` kernel
 /// calls and says in `state` how things stand. An error ends the run. While a run is going on,
 /// inputs, outputs, shapes and memory of the context stay as they are, and it does no other run:
 /// after one, MEGCC_ERR_NOT_RUN is the answer, and the run in pieces is over.
-megcc_status_t megcc_step(megcc_stepper_t *stepper, uint32_t calls, megcc_step_state_t *state);
+MEGCC_API megcc_status_t megcc_step(megcc_stepper_t *stepper, uint32_t calls,
+                                    megcc_step_state_t *state);
 
 /// Ends the run that is going on before its next call; the thread that runs it is told by
 /// megcc_step. Where none is going on, nothing happens. May be called at any time, by anyone.
-void megcc_step_cancel(megcc_stepper_t *stepper);
+MEGCC_API void megcc_step_cancel(megcc_stepper_t *stepper);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,11 @@
 #ifndef MEGCC_ALIGN_H
 #define MEGCC_ALIGN_H
 
+// Weights as C are one string; every C99 compiler need only take 4095 characters.
+#if defined(__GNUC__) && !defined(__TINYC__)
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 #define MEGCC_ALIGNED(n) __attribute__((aligned(n)))
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L

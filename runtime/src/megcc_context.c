@@ -30,6 +30,7 @@ megcc_status_t megcc_context_create(const megcc_model_t *m, void *mem, size_t by
                                     megcc_context_t **context) {
   megcc_context_t *c = (megcc_context_t *)mem;
   struct megcc_layout n;
+  void *next;
   if (context == NULL) return MEGCC_ERR_NULL;
   *context = NULL;
   if (m == NULL || mem == NULL) return MEGCC_ERR_NULL;
@@ -38,12 +39,16 @@ megcc_status_t megcc_context_create(const megcc_model_t *m, void *mem, size_t by
   megcc_zero(mem, n.bytes);
   c->model = m;
   // Kernels take all operands as `void *`; the model's checks keep weights from being written.
-  c->place[MEGCC_WEIGHT] = (uint8_t **)(uintptr_t)m->segment;
-  c->place[MEGCC_ARENA] = (uint8_t **)(c + 1);
+  next = (void *)(uintptr_t)m->segment;
+  c->place[MEGCC_WEIGHT] = (uint8_t **)next;
+  next = c + 1;
+  c->place[MEGCC_ARENA] = (uint8_t **)next;
   c->place[MEGCC_INPUT] = c->place[MEGCC_ARENA] + n.pools;
   c->place[MEGCC_OUTPUT] = c->place[MEGCC_INPUT] + m->count[MEGCC_S_INPUTS];
-  c->operand = (void **)(c->place[MEGCC_OUTPUT] + m->count[MEGCC_S_OUTPUTS]);
-  c->port = (struct megcc_port *)(c->operand + n.operands);
+  next = c->place[MEGCC_OUTPUT] + m->count[MEGCC_S_OUTPUTS];
+  c->operand = (void **)next;
+  next = c->operand + n.operands;
+  c->port = (struct megcc_port *)next;
   if (m->kernels->shapes != NULL) m->kernels->shapes->create(c, (uint8_t *)mem + n.bytes);
   *context = c;
   return MEGCC_OK;

@@ -13,11 +13,12 @@ import numpy as np
 import tvm
 from tvm import relax, tirx
 
+from tests.c_warnings import STRICT
 from tests.closeness import assert_close
 from tvm_megcc.codegen_c.tir import GeneratedKernel, emit_prim_func, symbolic_vars
 
 INCLUDE = Path(__file__).resolve().parents[2] / "codegen_c" / "include"
-WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{INCLUDE}")
+WARNINGS = ("-std=c99", *STRICT, f"-I{INCLUDE}")
 ARMV7 = ("arm-linux-gnueabihf-gcc", "-mfpu=neon", "-mfloat-abi=hard", "-march=armv7-a")
 COMPILERS = {
     "gcc": ("gcc",),

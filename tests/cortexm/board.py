@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from tests.c_warnings import strict
 from tvm_megcc.core import dtypes
 from tvm_megcc.host import instructions
 
 COMPILER = "arm-none-eabi-gcc"
-WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-overlength-strings")
+WARNINGS = strict("arm-none-eabi-gcc")
 
 
 #: CPUs of the boards that qemu has.

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from harness import HERE, Case, Target, applicable
 
+from tests.c_warnings import CONVERSIONS, strict
 from tvm_megcc.codegen_c.sources import headers
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.host.vector_headers import HEADERS
@@ -26,10 +27,6 @@ from tvm_megcc.kernels import packing
 from tvm_megcc.kernels.contract import OP_DIR
 from tvm_megcc.kernels.kernel_file import KERNEL_DIR, KernelFile
 
-WARNINGS = (
-    "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-pedantic",
-    "-Werror",
-)  # fmt: skip
 _MAGIC = 0x4B43474D
 _WORKSPACE = 32  # the operand number by which driver.c calls the workspace
 _VARIANTS = (
@@ -134,7 +131,12 @@ class Build:
 
     def _object(self, name: str, *texts: str) -> Path:
         """Where the object made from `texts`, the last one of which is C, is kept."""
-        parts = [_version(self.target.cc), *WARNINGS, *self.target.flags_for(), *texts]
+        parts = [
+            _version(self.target.cc),
+            *_warnings(self.target.cc),
+            *self.target.flags_for(),
+            *texts,
+        ]
         parts += headers(texts[-1:]).values()
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
         return self.cache_dir / f"{self.target.name}-{name}-{key}.o"
@@ -143,7 +145,12 @@ class Build:
         if obj.exists():
             return ""
         partial = obj.with_suffix(f".{os.getpid()}.partial")
-        command = [self.target.cc, *WARNINGS, *self.target.flags_for(), f"-I{self.include}"]
+        command = [
+            self.target.cc,
+            *_warnings(self.target.cc),
+            *self.target.flags_for(),
+            f"-I{self.include}",
+        ]
         command += [*arguments, "-c", "-o", str(partial)]
         done = subprocess.run(command, input=source, capture_output=True, text=True)
         if done.returncode:
@@ -164,10 +171,19 @@ class Build:
             return
         header.write_text(_INTRINSICS)
         partial = compiled.with_suffix(f".{os.getpid()}.partial")
-        command = [self.target.cc, *WARNINGS, *self.target.flags_for(), *self._flags(features)]
+        command = [
+            self.target.cc,
+            *_warnings(self.target.cc),
+            *self.target.flags_for(),
+            *self._flags(features),
+        ]
         done = subprocess.run([*command, "-x", "c-header", str(header), "-o", str(partial)])
         if done.returncode == 0:
             partial.replace(compiled)
+
+
+def _warnings(compiler: str) -> tuple[str, ...]:
+    return ("-std=c99", *strict(compiler), *CONVERSIONS)
 
 
 def _path(kernel: Kernel) -> Path:

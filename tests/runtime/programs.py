@@ -30,7 +30,8 @@ ARGS = "(void *const *ptr, const int32_t *attr, void *ws, int32_t begin, int32_t
 ADD = Kernel(
     "t_add",
     source=HEAD
-    + f"""void t_add{ARGS} {{
+    + f"""void t_add{ARGS};
+void t_add{ARGS} {{
   const float *a = (const float *)ptr[0], *b = (const float *)ptr[1];
   float *y = (float *)ptr[2];
   int32_t i;
@@ -44,7 +45,8 @@ ADD = Kernel(
 AFFINE = Kernel(
     "t_affine",
     source=HEAD
-    + f"""void t_affine{ARGS} {{
+    + f"""void t_affine{ARGS};
+void t_affine{ARGS} {{
   const float *x = (const float *)ptr[0], *shift = (const float *)ptr[1];
   float *y = (float *)ptr[2];
   int32_t i;
@@ -58,7 +60,8 @@ AFFINE = Kernel(
 SPLIT = Kernel(
     "t_split",
     source=HEAD
-    + f"""void t_split{ARGS} {{
+    + f"""void t_split{ARGS};
+void t_split{ARGS} {{
   const float *x = (const float *)ptr[0];
   float *sum = (float *)ptr[1], *difference = (float *)ptr[2], *scratch = (float *)ws;
   int32_t i, n = attr[0];

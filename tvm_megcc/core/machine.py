@@ -73,6 +73,13 @@ class Architecture:
         Preprocessor condition; empty for portable C, which is whatever no other one takes.
     flags : tuple of str
         What every compiler must be told to make code for it.
+    enough : str
+        Macro of a compiler that needs none of `flags`. CMake, which puts a package's flags behind
+        the user's, leaves them out then.
+    soft : tuple of str
+        A macro and a flag: a compiler that defines the macro is told the flag, too. On Arm, such
+        a compiler does not use the unit for floats; the flag changes no calling convention. Goes
+        with `enough`.
     march : str
         The architecture whose extensions the features are that are given as ``+name``.
     family, processor : str
@@ -101,6 +108,8 @@ class Architecture:
     sign: str = "(?!)"
     macro: str = ""
     flags: tuple[str, ...] = ()
+    enough: str = ""
+    soft: tuple[str, ...] = ()
     march: str = ""
     family: str = ""
     processor: str = ""
@@ -162,7 +171,9 @@ TABLE = (
         aliases=("arm", "armeabi-v7a", "armv7a", "armv7-a", "armv7l", "armhf"),
         sign=r"armv7(?!e?-?m)|armv8l|\barm-(?!none)|armhf|gnueabihf|armeabi",
         macro="(defined(__arm__) && __ARM_ARCH_PROFILE != 'M')",
-        flags=("-march=armv7-a", "-mfpu=neon", "-mfloat-abi=hard"),
+        flags=("-march=armv7-a", "-mfpu=neon"),
+        enough="__ARM_NEON",
+        soft=("__SOFTFP__", "-mfloat-abi=softfp"),
         family="arm",
         processor="^arm([^6]|$)",
         triple="armv7-linux-gnueabihf",

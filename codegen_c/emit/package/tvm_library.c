@@ -250,6 +250,8 @@ static int execution_call(void *self, const TVMFFIAny *args, int32_t count, TVMF
 
 /// ``default(device)``: a new execution of the model; any number of them may exist.
 TVM_FFI_DLL_EXPORT int __tvm_ffi_default(void *self, const TVMFFIAny *args, int32_t count,
+                                         TVMFFIAny *result);
+TVM_FFI_DLL_EXPORT int __tvm_ffi_default(void *self, const TVMFFIAny *args, int32_t count,
                                          TVMFFIAny *result) {
   TVMFFIObjectHandle function = NULL;
   (void)self;

@@ -177,6 +177,8 @@ static int run(state_t *s) {
 }
 
 TVM_FFI_DLL_EXPORT int MEGCC_REGION(void *self, const TVMFFIAny *args, int32_t count,
+                                    TVMFFIAny *result);
+TVM_FFI_DLL_EXPORT int MEGCC_REGION(void *self, const TVMFFIAny *args, int32_t count,
                                     TVMFFIAny *result) {
   size_t bytes = 0;
   (void)self;

@@ -52,7 +52,8 @@ int as_string(const TVMFFIAny *value, TVMFFIByteArray *text) {
     return 1;
   }
   if (value->type_index == kTVMFFIStr) {
-    *text = *(const TVMFFIByteArray *)((const char *)value->v_ptr + sizeof(TVMFFIObject));
+    *text =
+        *(const TVMFFIByteArray *)(const void *)((const char *)value->v_ptr + sizeof(TVMFFIObject));
     return 1;
   }
   return 0;
@@ -61,7 +62,7 @@ int as_string(const TVMFFIAny *value, TVMFFIByteArray *text) {
 const DLTensor *as_tensor(const TVMFFIAny *value) {
   if (value->type_index == kTVMFFIDLTensorPtr) return (const DLTensor *)value->v_ptr;
   if (value->type_index == kTVMFFITensor) {
-    return (const DLTensor *)((const char *)value->v_ptr + sizeof(TVMFFIObject));
+    return (const DLTensor *)(const void *)((const char *)value->v_ptr + sizeof(TVMFFIObject));
   }
   return NULL;
 }

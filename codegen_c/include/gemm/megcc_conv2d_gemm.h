@@ -185,8 +185,8 @@ MEGCC_COLD static void megcc_conv2d_gemm(void *const *ptr, const int32_t *attr, 
   v.row_taps = row_taps;
   workspace = megcc_gemm_take_panels(&g, workspace, depth);
   v.table = workspace;
-  zeros = (megcc_elem_t *)((char *)workspace + (size_t)(block < pixels ? block : pixels) *
-                                                   (size_t)runs * MEGCC_GEMM_ENTRY);
+  zeros = (megcc_elem_t *)(void *)((char *)workspace + (size_t)(block < pixels ? block : pixels) *
+                                                           (size_t)runs * MEGCC_GEMM_ENTRY);
   v.zeros = zeros;
   v.patches = zeros + run_floats;
   for (int32_t i = 0; i < run_floats; ++i) zeros[i] = 0;

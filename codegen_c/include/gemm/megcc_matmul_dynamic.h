@@ -98,7 +98,7 @@ MEGCC_INLINE void megcc_matmul_dynamic(void *const *ptr, const int32_t *attr, vo
   const int32_t units = (n + MEGCC_MATMUL_COLS - 1) / MEGCC_MATMUL_COLS;
   const megcc_elem_t **table = workspace;
   const size_t rows = (size_t)(m < MEGCC_GEMM_BLOCK ? m : MEGCC_GEMM_BLOCK);
-  megcc_elem_t *panels = (megcc_elem_t *)((char *)workspace + (rows + 7) / 8 * 64);
+  megcc_elem_t *panels = (megcc_elem_t *)(void *)((char *)workspace + (rows + 7) / 8 * 64);
   megcc_gemm_t g = megcc_matmul_setup(ptr, attr, table);
   const megcc_elem_t *bias = g.bias, *residual = g.residual;
   megcc_elem_t *dst = g.dst;

@@ -73,7 +73,7 @@ MEGCC_INLINE void megcc_matmul_wq(void *const *ptr, const int32_t *attr, void *w
   megcc_elem_t *dst = MEGCC_OUTPUT(ptr, 3 + ZERO + BIAS);
   const size_t rows = (size_t)(m < MEGCC_GEMM_BLOCK ? m : MEGCC_GEMM_BLOCK);
   const megcc_elem_t **table = workspace;
-  megcc_elem_t *panels = (megcc_elem_t *)((char *)workspace + (rows + 7) / 8 * 64);
+  megcc_elem_t *panels = (megcc_elem_t *)(void *)((char *)workspace + (rows + 7) / 8 * 64);
   megcc_gemm_t g;
 #ifdef MEGCC_WQ_FEW
   if (m <= MEGCC_WQ_FEW) {

@@ -33,7 +33,7 @@ MEGCC_INLINE megcc_ints megcc_qgemm_weights(const int8_t *b) {
 #ifdef __AVX512BW__
   return _mm512_loadu_si512(b);
 #else
-  return _mm256_loadu_si256((const __m256i *)b);
+  return _mm256_loadu_si256((const __m256i *)(const void *)b);
 #endif
 }
 

@@ -12,9 +12,9 @@
 // The weights of two k of MEGCC_Q8_LANES columns.
 MEGCC_INLINE megcc_ints megcc_qgemm_weights(const int8_t *b) {
 #ifdef __AVX512BW__
-  return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)b));
+  return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)b));
 #else
-  return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)b));
+  return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)b));
 #endif
 }
 

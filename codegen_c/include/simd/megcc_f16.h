@@ -10,7 +10,7 @@
 
 #include "math/megcc_int.h"
 
-#if defined(__ARM_FP16_FORMAT_IEEE)
+#if defined(__ARM_FP16_FORMAT_IEEE) && (__ARM_FP & 2)
 #define MEGCC_F16_ARM 1
 #elif defined(__F16C__)
 #define MEGCC_F16_X86 1

@@ -15,9 +15,9 @@ MEGCC_INLINE megcc_q8z megcc_q8_zero(int32_t z) { return MEGCC_X86_(set1_epi32)(
 
 MEGCC_INLINE __m128i megcc_q8_bytes(const void *p) {
 #ifdef __AVX512BW__
-  return _mm_loadu_si128((const __m128i *)p);
+  return _mm_loadu_si128((const __m128i *)(const void *)p);
 #else
-  return _mm_loadl_epi64((const __m128i *)p);
+  return _mm_loadl_epi64((const __m128i *)(const void *)p);
 #endif
 }
 MEGCC_INLINE megcc_q8x megcc_q8_data_i8(const int8_t *p, megcc_q8z zero) {
@@ -43,7 +43,7 @@ MEGCC_INLINE megcc_q8s megcc_q8_sums(const int32_t *p) {
 #ifdef __AVX512BW__
   return _mm512_loadu_si512(p);
 #else
-  return _mm256_loadu_si256((const __m256i *)p);
+  return _mm256_loadu_si256((const __m256i *)(const void *)p);
 #endif
 }
 
@@ -90,7 +90,7 @@ MEGCC_INLINE void megcc_q8_store(const megcc_q8r *r, megcc_q8s s, MEGCC_CTYPE(Y)
 #ifdef __AVX512BW__
   _mm512_storeu_si512(dst, s);
 #else
-  _mm256_storeu_si256((__m256i *)dst, s);
+  _mm256_storeu_si256((__m256i *)(void *)dst, s);
 #endif
 #elif OUT == MEGCC_QUANT_REAL
   // megcc_simd.h may have narrower vectors: sixteen numbers at most, through memory.

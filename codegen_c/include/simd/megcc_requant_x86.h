@@ -50,14 +50,14 @@ MEGCC_INLINE void megcc_stored(const megcc_narrow *n, megcc_reals v, void *dst) 
   const megcc_reals in = MEGCC_X86_(min_ps)(MEGCC_X86_(max_ps)(v, n->low), n->high);
   const megcc_ints whole = MEGCC_X86_(add_epi32)(MEGCC_X86_(cvtps_epi32)(in), n->zero);
 #ifdef __AVX512BW__
-  _mm_storeu_si128((__m128i *)dst, _mm512_cvtepi32_epi8(whole));
+  _mm_storeu_si128((__m128i *)(void *)dst, _mm512_cvtepi32_epi8(whole));
 #else
   // Of the four bytes of a lane the lowest; then the two halves' four bytes side by side.
   const __m256i bytes =
       _mm256_shuffle_epi8(whole, _mm256_setr_epi8(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
                                                   0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
   const __m128i low = _mm256_castsi256_si128(bytes), high = _mm256_extracti128_si256(bytes, 1);
-  _mm_storel_epi64((__m128i *)dst, _mm_unpacklo_epi32(low, high));
+  _mm_storel_epi64((__m128i *)(void *)dst, _mm_unpacklo_epi32(low, high));
 #endif
 }
 

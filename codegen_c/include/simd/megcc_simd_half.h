@@ -18,7 +18,7 @@ MEGCC_INLINE megcc_vf megcc_vf_of(const float *lanes, int32_t n) {
   return megcc_vf_load_n(lanes, n);
 }
 
-#if defined(__ARM_NEON) && defined(__ARM_FP16_FORMAT_IEEE) && MEGCC_VL == 4
+#if defined(__ARM_NEON) && defined(__ARM_FP16_FORMAT_IEEE) && (__ARM_FP & 2) && MEGCC_VL == 4
 MEGCC_INLINE megcc_vf megcc_vh_load(const uint16_t *p) {
   return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
 }

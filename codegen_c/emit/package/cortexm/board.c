@@ -8,6 +8,11 @@ extern uint32_t stack_begin[], stack_end[];
 #define PAINT 0xa5c3e187u  // what the stack holds where it has not been used
 
 int main(void);
+void reset(void);  // where the processor begins, by its vector table
+void *memcpy(void *to, const void *from, size_t count);
+void *memmove(void *to, const void *from, size_t count);
+void *memset(void *to, int value, size_t count);
+int memcmp(const void *a, const void *b, size_t count);
 
 // A call of the debugger, here qemu: its number and what it takes.
 static uint32_t debugger(uint32_t number, const void *argument) {

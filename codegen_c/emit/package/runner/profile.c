@@ -116,7 +116,7 @@ void note_part(uint32_t worker, double begin, double end, int32_t first, int32_t
 
 static int slower_first(const void *a, const void *b) {
   const struct call_time *x = (const struct call_time *)a, *y = (const struct call_time *)b;
-  if (x->ms != y->ms) return x->ms < y->ms ? 1 : -1;
+  if (x->ms < y->ms || x->ms > y->ms) return x->ms < y->ms ? 1 : -1;
   return x->call < y->call ? -1 : x->call > y->call;
 }
 
