@@ -55,6 +55,8 @@ from .size import bounds as bounds
 from .size import compare as compare
 from .size import floordiv as floordiv
 from .size import floormod as floormod
+from .size import numbers as numbers
 from .size import of as of
 from .size import symbol as symbol
 from .size import symbols as symbols
+from .size import written as written

@@ -211,13 +211,13 @@ def truncdiv(a: Size, b: Size) -> Size:
     if high <= 0:
         return truncdiv(-a, -b)
     low, high = dims.bounds(a)
-    down = dims.floordiv(a, b)
     if low >= 0:
-        return down
-    up = -dims.floordiv(-a, b)
-    if high <= 0 or up == down:
-        return up
-    return dims.select(dims.compare("lt", a, 0), up, down)
+        return dims.floordiv(a, b)
+    if high <= 0:
+        return -dims.floordiv(-a, b)
+    # No choice between two quotients: its terms would multiply from division to division.
+    down = dims.floordiv(dims.maximum(a, 0), b)
+    return down if -low < dims.bounds(b)[0] else down - dims.floordiv(dims.maximum(-a, 0), b)
 
 
 def divides(a: Size, b: Size) -> Size | None:
