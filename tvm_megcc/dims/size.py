@@ -212,9 +212,9 @@ class Dim:
 
     @cached_property
     def written(self) -> int:
-        """How many operations one writes it with, where none has a name: a tree's size."""
+        """Terms and operations that one writes it with where no part has a name: a tree's size."""
         found = [a for _, atoms in self.terms for a in atoms if isinstance(a, Operation)]
-        return sum(1 + written(atom.a) + written(atom.b) for atom in found)
+        return len(self.terms) + sum(1 + written(atom.a) + written(atom.b) for atom in found)
 
     @cached_property
     def _relations(self) -> int:
@@ -305,8 +305,8 @@ def symbols(size: Size) -> frozenset[Symbol]:
 
 
 def written(size: Size) -> int:
-    """How many operations a size is written with; see `Dim.written`."""
-    return 0 if isinstance(size, int) else size.written
+    """How many terms and operations a size is written with; see `Dim.written`."""
+    return 1 if isinstance(size, int) else size.written
 
 
 def length(size: Size) -> int:
