@@ -40,8 +40,8 @@ from .walk import variables
 
 #: Iterations under one step of the work range below which outer loops are not split further.
 _ENOUGH_WORK = 8
-#: Elements that a block's text may read for a producer to be put in more than one place of it: where
-#: each of many blocks reads the one before twice, the text doubles with each.
+#: Elements that a block's text may read with a producer in several places of it: where each of many
+#: blocks reads the one before twice, the text doubles with each.
 _MOST_READS = 32
 
 

@@ -37,10 +37,12 @@ from .given import GivenDim as GivenDim
 from .given import Multiple as Multiple
 from .given import factor_of as factor_of
 from .given import read as read
+from .json_form import Shared as Shared
 from .json_form import json_at as json_at
 from .json_form import json_symbols as json_symbols
 from .json_form import json_text as json_text
 from .json_form import to_json as to_json
+from .json_form import whole as whole
 from .size import INFINITY as INFINITY
 from .size import Atom as Atom
 from .size import Dim as Dim

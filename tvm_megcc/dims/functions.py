@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from .size import (
     Dim,
-    Operation,
     Size,
     Undecided,
     bounds,
