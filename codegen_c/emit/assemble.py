@@ -15,7 +15,6 @@ True
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -26,6 +25,7 @@ from tvm_megcc.codegen_c.emit.compiled import Compiled, can_fail, opcodes_of, ru
 from tvm_megcc.codegen_c.emit.header import header
 from tvm_megcc.codegen_c.emit.kernel_files import add_headers, kernel_files
 from tvm_megcc.codegen_c.emit.manifest import input_ports, manifest, output_ports, readme
+from tvm_megcc.codegen_c.emit.manifest_text import manifest_text
 from tvm_megcc.codegen_c.emit.model_source import binary, has_builds, model_c, runner_h, weights_c
 from tvm_megcc.codegen_c.emit.weights import Layout, lay_out
 from tvm_megcc.codegen_c.sources import package_text, runtime_text
@@ -179,7 +179,7 @@ def package(
     out[f"megcc_{ident}.pc.in"] = pkg_config(ident, version)
     out |= zephyr(ident, archs)
     facts = manifest(name, ident, codes, layout, kernels.files, kernels.symbols, blobs, weights)
-    out["manifest.json"] = json.dumps(facts, indent=1, sort_keys=True) + "\n"
+    out["manifest.json"] = manifest_text(facts)
     out["README.md"] = readme(name, ident, facts)
     out |= cortexm.example(ident, codes, facts, weights)
     return dict(sorted(out.items()))

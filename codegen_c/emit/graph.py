@@ -1,7 +1,8 @@
 """What a program's calls are and what they pass to each other, for whoever looks into a package.
 
 Enters: a planned program. Leaves: the entry ``graph`` of ``manifest.json``
-(docs/package-format.md). Sizes are numbers, or `dims.to_json` where they follow from the shapes.
+(docs/package-format.md). Sizes that follow from the shapes are `dims.Dim`s, which
+`manifest_text` writes.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 
 from tvm_megcc.codegen_c.emit.dataflow import sources
 from tvm_megcc.core.program import Call, Kernel, Program, Tensor
-from tvm_megcc.dims import Size, to_json
+from tvm_megcc.dims import Size
 
 
 def graph(program: Program, links: Mapping[Kernel, str]) -> dict[str, object]:
@@ -48,8 +49,8 @@ def _tensor(tensor: Tensor) -> dict[str, object]:
     return {
         "name": tensor.name,
         "dtype": tensor.dtype,
-        "shape": [to_json(dim) for dim in tensor.shape],
-        "bytes": to_json(tensor.nbytes),
+        "shape": list(tensor.shape),
+        "bytes": tensor.nbytes,
         "place": tensor.location.space,
     }
 
@@ -64,6 +65,6 @@ def _call(program: Program, call: Call, number: Mapping[int, int]) -> dict[str, 
         "name": call.name,
         "reads": tensors[:cut],
         "writes": tensors[cut:],
-        "workspace": to_json(scratch),
-        "multiply_adds": to_json(call.multiply_adds),
+        "workspace": scratch,
+        "multiply_adds": call.multiply_adds,
     }

@@ -1,6 +1,6 @@
 """What a package says of itself: ``manifest.json`` and ``README.md``.
 
-Enters: what was compiled. Leaves: a dictionary for JSON, and text.
+Enters: what was compiled. Leaves: a dictionary for `manifest_text`, and text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tvm_megcc.codegen_c.sources import package_text
 from tvm_megcc.core import dtypes
 from tvm_megcc.core.machine import machine
 from tvm_megcc.core.program import Bundle, Call, Kernel, Program
-from tvm_megcc.dims import Dim, Size, symbols, to_json
+from tvm_megcc.dims import Dim, Size, symbols
 
 FORMAT = 1  #: of manifest.json and the package layout
 
@@ -112,7 +112,7 @@ def _of_all(code: Compiled, symbols: Sequence[str]) -> dict[str, object]:
     """The facts of an architecture's programs.
 
     Where shapes can change, ``functions`` has those of each program, the sizes that it is for, and
-    the pairs of sizes (`dims.to_json`) that have to be equal, else the next one is taken;
+    the pairs of sizes that have to be equal, else the next one is taken;
     ``arena_bytes`` is null then, ``calls`` the sum.
     """
     links = dict(zip(code.kernels, symbols, strict=True))
@@ -136,7 +136,7 @@ def _of_all(code: Compiled, symbols: Sequence[str]) -> dict[str, object]:
 def _equal(program: Program, names: Sequence[str]) -> list[list[object]]:
     """What has to be equal of what is known when the shapes are set."""
     return [
-        [to_json(r.a), to_json(r.b)]
+        [r.a, r.b]
         for r in program.requirements
         if all(s.name in names for size in (r.a, r.b) for s in symbols(size))
     ]
@@ -145,7 +145,7 @@ def _equal(program: Program, names: Sequence[str]) -> list[list[object]]:
 def _block_sizes(program: Program) -> list[dict[str, object]]:
     """The blocks of a program of symbolic shapes: what each is as large as, and stands on.
 
-    A block is as large as the largest of ``sizes`` (`dims.to_json`).
+    A block is as large as the largest of ``sizes``.
     """
     parts: dict[int, list[Size]] = {}
     for t in program.tensors:
@@ -156,7 +156,7 @@ def _block_sizes(program: Program) -> list[dict[str, object]]:
             "name": s.name,
             "first": s.first,
             "last": s.last,
-            "sizes": [to_json(size) for size in dict.fromkeys(parts.get(k, [0]))],
+            "sizes": list(dict.fromkeys(parts.get(k, [0]))),
             "alignment": s.alignment,
             "below": list(s.below),
             "dynamic": s.dynamic,

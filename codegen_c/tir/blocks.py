@@ -58,6 +58,7 @@ class BlockFacts:
     spatial: tuple[tirx.IterVar, ...]
     reduce: tuple[tirx.IterVar, ...]
     loads: tuple[TensorLoad, ...]
+    stored: object
     expensive: bool
     regular: bool
 
@@ -78,7 +79,8 @@ def facts_of(block: SBlock) -> BlockFacts:
         and isinstance(block.body, tirx.BufferStore)
     )
     expensive = bool(calls - _CHEAP_CALLS) or "tirx.if_then_else" in calls or len(loads) > 3
-    return BlockFacts(spatial, reduce, tuple(loads), expensive, regular)
+    stored = block.body.buffer if isinstance(block.body, tirx.BufferStore) else None
+    return BlockFacts(spatial, reduce, tuple(loads), stored, expensive, regular)
 
 
 def realize_of(sch: s_tir.Schedule, name: str) -> SBlockRealize:

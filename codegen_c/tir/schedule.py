@@ -40,6 +40,9 @@ from .walk import variables
 
 #: Iterations under one step of the work range below which outer loops are not split further.
 _ENOUGH_WORK = 8
+#: Elements that a block's text may read with a producer in several places of it: where each of many
+#: blocks reads the one before twice, the text doubles with each.
+_MOST_READS = 32
 
 
 def schedule(func: tirx.PrimFunc, knobs: Knobs = USUAL) -> tirx.PrimFunc:
@@ -86,9 +89,17 @@ def _inline_producers(sch: s_tir.Schedule) -> s_tir.Schedule:
         consumers = [facts_of(sch.get(c)) for c in sch.get_consumers(block)]
         if not consumers or (facts.expensive and _recomputes(facts, consumers)):
             continue
+        if any(_reads_with(facts, consumer) > _MOST_READS for consumer in consumers):
+            continue
         trial = attempt(sch, partial(_inline, name=name))
         sch = trial or sch
     return sch
+
+
+def _reads_with(producer: BlockFacts, consumer: BlockFacts) -> int:
+    """How many elements the consumer's text reads with the producer's text in it."""
+    places = sum(load.source.same_as(producer.stored) for load in consumer.loads)
+    return len(consumer.loads) + places * (len(producer.loads) - 1) if places > 1 else 0
 
 
 def _inline(sch: s_tir.Schedule, name: str) -> None:
@@ -229,11 +240,13 @@ def _mergeable_prefix(sch: s_tir.Schedule, name: str, depth: int) -> int:
     if not isinstance(block.body, tirx.BufferStore) or len(block.iter_vars) < depth:
         return 0
     iters = list(block.iter_vars)[:depth]
+    if _mentions_value(block, iters):
+        return 0
     analyzer = Analyzer()
     merged = depth
     for shape, index in accesses(block):
         strides = strides_of(shape, index, [v.var for v in iters])
-        if strides is None or _mentions_value(block, iters):
+        if strides is None:
             return 0
         for k in range(merged - 1):
             whole = strides[k + 1] * tirx.Cast("int64", iters[k + 1].dom.extent)

@@ -20,23 +20,30 @@ KNOWN = [
     (dims.maximum(N - 1, 0) - N, -1, 0),
     (N - dims.minimum(N, 3), 0, dims.INFINITY),
     (M + dims.minimum(3 - M, M), 2, 3),
+    (2 * dims.maximum(N // 2, N) - N, 0, dims.INFINITY),
+    (N - N // 2, 0, dims.INFINITY),
+    (2 * (N // 2) - N, -1, 0),
+    (M - M // 2, 1, 4),
+    (3 * ((M - 4) // 3) - M, -6, -4),
 ]
 
 
 @pytest.mark.parametrize(("size", "low", "high"), KNOWN, ids=str)
-def test_what_extremes_are_of_cancels(size: dims.Size, low: float, high: float) -> None:
+def test_what_operations_are_of_cancels(size: dims.Size, low: float, high: float) -> None:
     assert dims.bounds(size) == (low, high)
 
 
 def test_bounds_hold() -> None:
-    """Random sums of products and extremes, for all values of the symbols."""
+    """Random sums of products, extremes and quotients, for all values of the symbols."""
     rng = np.random.default_rng(0)
 
     def drawn(depth: int) -> dims.Size:
-        kind = rng.integers(6 if depth else 2)
+        kind = rng.integers(7 if depth else 2)
         if kind < 2:
             return (N, M, int(rng.integers(-3, 4)))[rng.integers(3)]
         a, b = drawn(depth - 1), drawn(depth - 1)
+        if kind == 6:
+            return a // int(rng.integers(1, 5))
         if kind < 4:
             return (dims.minimum, dims.maximum)[kind % 2](a, b)
         return a + int(rng.integers(-2, 3)) * b

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import helper
 
-from tvm_megcc.dims import at, symbol
+from tvm_megcc.dims import at, symbol, written
 from tvm_megcc.frontend import fold, symbolic
 from tvm_megcc.frontend.values import attributes
-from tvm_megcc.ops._sizes import Real, SizeArray, size_array
+from tvm_megcc.ops._sizes import Real, SizeArray, size_array, truncdiv
 
 OPSETS = {"": 18}
 H, W = symbol("h", 1), symbol("w", 0, 64)
@@ -287,3 +287,26 @@ def test_random_chains(chain, height, width):
         if np.abs(concrete).max() > 1 << 22:
             return  # beyond what f32, and a size, can hold
         value = stage
+
+
+OPEN = symbol("n")  # may be 0, as an open dim may
+
+
+@pytest.mark.parametrize("by", [1, 2, 3, 16, -4, symbol("m", 1, 5)], ids=str)
+@pytest.mark.parametrize(
+    "size",
+    [OPEN, OPEN - 1, OPEN - 2, 2 * OPEN - 5, 3 - OPEN, -OPEN, OPEN - symbol("m", 1, 5)],
+    ids=str,
+)
+def test_integers_are_divided_towards_0(size, by):
+    quotient = truncdiv(size, by)
+    for n in range(40):
+        for m in range(1, 6):
+            values = {"n": n, "m": m}
+            assert at(quotient, values) == int(at(size, values) / at(by, values))
+
+
+def test_what_is_above_minus_the_divisor_is_one_quotient():
+    """Of torch's ``(h - 1)//16 + 1`` many are multiplied: each choice would double their terms."""
+    assert str(truncdiv(OPEN - 1, 16) + 1) == "max(n - 1, 0)//16 + 1"
+    assert written(truncdiv(2 * OPEN - 5, 3)) < 20

@@ -37,11 +37,13 @@ from .given import GivenDim as GivenDim
 from .given import Multiple as Multiple
 from .given import factor_of as factor_of
 from .given import read as read
+from .json_form import Shared as Shared
 from .json_form import json_at as json_at
 from .json_form import json_over as json_over
 from .json_form import json_symbols as json_symbols
 from .json_form import json_text as json_text
 from .json_form import to_json as to_json
+from .json_form import whole as whole
 from .size import INFINITY as INFINITY
 from .size import Atom as Atom
 from .size import Dim as Dim
@@ -56,6 +58,8 @@ from .size import bounds as bounds
 from .size import compare as compare
 from .size import floordiv as floordiv
 from .size import floormod as floormod
+from .size import numbers as numbers
 from .size import of as of
 from .size import symbol as symbol
 from .size import symbols as symbols
+from .size import written as written

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from .size import (
     Dim,
-    Operation,
     Size,
     Undecided,
     bounds,
     compare,
     floordiv,
+    length,
     operation,
     single,
 )
@@ -60,16 +61,18 @@ def maximum(*sizes: Size) -> Size:
 def _extreme(kind: str, sizes: tuple[Size, ...]) -> Size:
     best = sizes[0]
     for size in sizes[1:]:
-        less = compare("lt", size, best)
-        if isinstance(less, int):
-            best = size if (less == 1) == (kind == "min") and size != best else best
-        elif compare("lt", best, size) == 0 and kind == "min":  # size <= best
-            best = size
-        elif compare("lt", best, size) == 0:
-            pass
-        else:
-            best = operation(kind, best, size)
+        best = _extreme_of_two(kind, best, size)
     return best
+
+
+@lru_cache(1 << 16)
+def _extreme_of_two(kind: str, a: Size, b: Size) -> Size:
+    less = compare("lt", b, a)
+    if isinstance(less, int):
+        return b if (less == 1) == (kind == "min") and b != a else a
+    if compare("lt", a, b) == 0:  # b <= a
+        return b if kind == "min" else a
+    return operation(kind, a, b)
 
 
 def select(condition: Size, then: Size, other: Size) -> Size:
@@ -98,16 +101,12 @@ def stretched_from(size: Size) -> tuple[Size, ...]:
 
 def effort(size: Size) -> tuple[int, str]:
     """A constant is simpler than an expression, a short one simpler than a long one."""
-    text = str(size) if isinstance(size, Dim) else ""
-    return len(text), text
+    return (length(size), str(size)) if isinstance(size, Dim) else (0, "")
 
 
+@lru_cache(1 << 16)
 def magnitude(size: Size) -> int:
     """The largest of the numbers that a size is written with, also inside its operations."""
     if isinstance(size, int):
         return abs(size)
-    inner = [atom for _, atoms in size.terms for atom in atoms if isinstance(atom, Operation)]
-    return max(
-        [abs(number) for number, _ in size.terms]
-        + [magnitude(operand) for atom in inner for operand in (atom.a, atom.b)]
-    )
+    return max([abs(number) for number, _ in size.terms] + [*map(magnitude, size.operands)])

@@ -1,40 +1,129 @@
-"""Sizes as JSON, and what they are for given symbols."""
+"""Sizes as JSON, and what they are for given symbols.
+
+Sizes share parts. As Python objects the shared parts are one list; in a file they stand in a table,
+and where one is used stands ``{"size": its position}`` (`Shared`, `whole`).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from .size import OPERATIONS, Atom, Size, Symbol
+from .size import LONGEST_TEXT, OPERATIONS, Atom, Dim, Size, Symbol, written
+
+#: Key of the object that stands for a size of the table.
+REFERENCE = "size"
+#: Terms and operations of a size that is worth a place in the table.
+_WORTH = 6
+
+T = TypeVar("T")
 
 
 def to_json(size: Size) -> object:
     """A size as JSON: a number, or ``[[coefficient, [name or [kind, a, b], ...]], ...]``."""
+    return Shared(()).json(size)
+
+
+class Shared:
+    """Sizes for a file: those that are long and stand in several places are written once.
+
+    Parameters
+    ----------
+    sizes : iterable of Size
+        All sizes of the file, each as often as it is written.
+
+    Attributes
+    ----------
+    table : list of JSON
+        The shared sizes; one refers to those before it.
+    """
+
+    def __init__(self, sizes: Iterable[Size]) -> None:
+        self.table: list[object] = []
+        self._known: dict[Size, object] = {}
+        uses: Counter[Dim] = Counter()
+        order: list[Dim] = []
+        for size in sizes:
+            _count(size, uses, order)
+        for size in order:  # operands before what they are operands of
+            if uses[size] > 1 and written(size) >= _WORTH:
+                self.table.append(self.json(size))
+                self._known[size] = {REFERENCE: len(self.table) - 1}
+
+    def json(self, size: Size) -> object:
+        """A size, with references to the table; equal parts of it are one object."""
+        if isinstance(size, int):
+            return size
+        if size not in self._known:
+            self._known[size] = [
+                [coefficient, [self._atom(a) for a in atoms]] for coefficient, atoms in size.terms
+            ]
+        return self._known[size]
+
+    def _atom(self, atom: Atom) -> object:
+        if isinstance(atom, Symbol):
+            return atom.name
+        return [atom.kind, self.json(atom.a), self.json(atom.b)]
+
+
+def _count(size: Size, uses: Counter[Dim], order: list[Dim]) -> None:
     if isinstance(size, int):
-        return size
+        return
+    uses[size] += 1
+    if uses[size] == 1:
+        for _, atoms in size.terms:
+            for atom in atoms:
+                if not isinstance(atom, Symbol):
+                    _count(atom.a, uses, order)
+                    _count(atom.b, uses, order)
+        order.append(size)
 
-    def atom(a: Atom) -> object:
-        return a.name if isinstance(a, Symbol) else [a.kind, to_json(a.a), to_json(a.b)]
 
-    return [[coefficient, [atom(a) for a in atoms]] for coefficient, atoms in size.terms]
+def whole(value: object, table: list[Any]) -> object:
+    """JSON with the sizes of a table in place of references to it.
+
+    Raises
+    ------
+    LookupError
+        A reference is to nothing.
+    """
+    sizes: list[object] = []
+
+    def replaced(part: object) -> object:
+        if isinstance(part, list):
+            return [replaced(p) for p in part]
+        if not isinstance(part, dict):
+            return part
+        if part.keys() == {REFERENCE}:
+            return sizes[part[REFERENCE]]
+        return {key: replaced(p) for key, p in part.items()}
+
+    for size in table:
+        sizes.append(replaced(size))
+    return replaced(value)
 
 
 def json_at(size: object, values: Mapping[str, int]) -> int:
     """The number that a size of `to_json` is for given symbols."""
-    if isinstance(size, int):
-        return size
+
+    def number(size: object) -> int:
+        return known(size) if isinstance(size, list) else _integer(size)
 
     def atom(a: Any) -> int:
         if isinstance(a, str):
             return values[a]
-        return OPERATIONS[a[0]](json_at(a[1], values), json_at(a[2], values))
+        return OPERATIONS[a[0]](number(a[1]), number(a[2]))
 
-    assert isinstance(size, list)
-    return sum(coefficient * math.prod(map(atom, atoms)) for coefficient, atoms in size)
+    @_once
+    def known(terms: list[Any]) -> int:
+        return sum(coefficient * math.prod(map(atom, atoms)) for coefficient, atoms in terms)
+
+    return number(size)
 
 
 def json_over(
@@ -44,11 +133,14 @@ def json_over(
     valid = np.ones(values.shape, bool)
 
     def over(size: object) -> npt.NDArray[np.int64]:
-        if isinstance(size, int):
-            return np.full(values.shape, size, np.int64)
-        assert isinstance(size, list)
+        if isinstance(size, list):
+            return known(size)
+        return np.full(values.shape, _integer(size), np.int64)
+
+    @_once
+    def known(terms: list[Any]) -> npt.NDArray[np.int64]:
         total = np.zeros(values.shape, np.int64)
-        for coefficient, atoms in size:
+        for coefficient, atoms in terms:
             term = np.full(values.shape, coefficient, np.int64)
             for atom in atoms:
                 term = term * (values if atom == name else operation(atom))
@@ -81,25 +173,57 @@ assert _OVER.keys() == OPERATIONS.keys()
 
 def json_symbols(size: object) -> set[str]:
     """The names of the symbols in a size of `to_json`."""
-    if isinstance(size, int):
-        return set()
-    assert isinstance(size, list)
-    atoms = [a for _, atoms in size for a in atoms]
-    plain = {a for a in atoms if isinstance(a, str)}
-    return plain.union(*(json_symbols(b) for a in atoms if isinstance(a, list) for b in a[1:]))
+    found: set[str] = set()
+
+    @_once
+    def look(terms: list[Any]) -> None:
+        for _, atoms in terms:
+            for a in atoms:
+                if isinstance(a, str):
+                    found.add(a)
+                else:
+                    for part in a[1:]:
+                        if isinstance(part, list):
+                            look(part)
+
+    if isinstance(size, list):
+        look(size)
+    return found
 
 
 def json_text(size: object) -> str:
-    """A size of `to_json` for people: ``2*n + 1``, ``floordiv(n, 2)``."""
-    if isinstance(size, int):
-        return str(size)
+    """A size of `to_json` for people, ``2*n + 1`` or ``floordiv(n, 2)``; a long one is cut."""
+
+    def text(size: object) -> str:
+        return known(size) if isinstance(size, list) else str(size)
 
     def atom(a: Any) -> str:
-        return a if isinstance(a, str) else f"{a[0]}({json_text(a[1])}, {json_text(a[2])})"
+        return a if isinstance(a, str) else f"{a[0]}({text(a[1])}, {text(a[2])})"
 
-    assert isinstance(size, list)
-    terms = [
-        "*".join([*([str(c)] if c != 1 or not atoms else []), *map(atom, atoms)])
-        for c, atoms in size
-    ]
-    return " + ".join(terms).replace("+ -", "- ") or "0"
+    @_once
+    def known(found: list[Any]) -> str:
+        terms = [
+            "*".join([*([str(c)] if c != 1 or not atoms else []), *map(atom, atoms)])
+            for c, atoms in found
+        ]
+        made = " + ".join(terms).replace("+ -", "- ") or "0"
+        return made if len(made) <= LONGEST_TEXT else f"{made[:LONGEST_TEXT]}..."
+
+    return text(size)
+
+
+def _once(function: Callable[[list[Any]], T]) -> Callable[[list[Any]], T]:
+    """The function, called once for each object: parts that several sizes share are one."""
+    results: dict[int, T] = {}
+
+    def call(terms: list[Any]) -> T:
+        if id(terms) not in results:
+            results[id(terms)] = function(terms)
+        return results[id(terms)]
+
+    return call
+
+
+def _integer(size: object) -> int:
+    assert isinstance(size, int)
+    return size

@@ -1,11 +1,18 @@
-"""`Dim`, the normal form of a symbolic size, and the operations that it is made with."""
+"""`Dim`, the normal form of a symbolic size, and the operations that it is made with.
+
+A size is a graph, not a tree: ``d = max(d - d//2, 1)`` ten times names each step twice. Equal sizes
+are one object, every fact of a size is computed once from those of its operands, and arithmetic
+remembers its results. So nothing here takes longer than the graph is large.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from weakref import WeakValueDictionary
 
 from .terms import Terms, added, divided, in_order, multiplied
 
@@ -32,7 +39,7 @@ class Symbol:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: the text is computed once
 class Operation:
     """``floordiv``, ``floormod`` (both round down), ``min``, ``max``, ``eq``, ``lt`` (0 or 1).
 
@@ -63,6 +70,10 @@ class Operation:
         return min(ends), max(ends)
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         if self.kind in _INFIX:
             return f"{_bracketed(self.a)}{_INFIX[self.kind]}{_bracketed(self.b, right=True)}"
         return f"{self.kind}({self.a}, {self.b})"
@@ -70,8 +81,12 @@ class Operation:
 
 Atom = Symbol | Operation
 _INFIX = {"floordiv": "//", "floormod": "%"}
-#: Extremes of which a size's bounds are found one by one: each doubles the sizes to look at.
-_MOST_EXTREMES = 3
+#: Operations of which a size's bounds are found one by one: each doubles the sizes to look at.
+_MOST_RELATIONS = 3
+#: Characters of a size's text; a longer one is cut, and ends with a digest of the whole.
+LONGEST_TEXT = 1000
+#: Results that each operation on sizes remembers.
+_REMEMBERED = 1 << 16
 
 
 class Dim:
@@ -83,13 +98,23 @@ class Dim:
         The polynomial: coefficients (never 0) and their atoms, in a fixed order.
     """
 
-    __slots__ = ("__dict__", "_hash", "terms")
+    __slots__ = ("__dict__", "__weakref__", "_hash", "terms")
 
     terms: tuple[tuple[int, tuple[Atom, ...]], ...]
+    _hash: int
 
-    def __init__(self, terms: tuple[tuple[int, tuple[Atom, ...]], ...]) -> None:
-        self.terms = terms
-        self._hash = hash(terms)
+    def __new__(cls, terms: tuple[tuple[int, tuple[Atom, ...]], ...]) -> Dim:
+        """The one size with these terms."""
+        made = _MADE.get(terms)
+        if made is None:
+            made = super().__new__(cls)
+            made.terms = terms
+            made._hash = hash(terms)
+            _MADE[terms] = made
+        return made
+
+    def __reduce__(self) -> tuple[type[Dim], tuple[object]]:
+        return Dim, (self.terms,)
 
     # Two sizes are equal when they are equal for every shape.
     def __eq__(self, other: object) -> bool:
@@ -99,14 +124,10 @@ class Dim:
         return self._hash
 
     def __add__(self, other: Size) -> Size:
-        if not _is_size(other):
-            return NotImplemented
-        return _make(added(_terms(self), _terms(other)))
+        return _sum(self, other) if _is_size(other) else NotImplemented
 
     def __mul__(self, other: Size) -> Size:
-        if not _is_size(other):
-            return NotImplemented
-        return _make(multiplied(_terms(self), _terms(other)))
+        return _product(self, other) if _is_size(other) else NotImplemented
 
     def __floordiv__(self, other: Size) -> Size:
         return floordiv(self, other) if _is_size(other) else NotImplemented
@@ -157,10 +178,7 @@ class Dim:
         ZeroDivisionError
             For these values there is no such number.
         """
-        return sum(
-            coefficient * math.prod(_atom_at(atom, values) for atom in atoms)
-            for coefficient, atoms in self.terms
-        )
+        return numbers(values)(self)
 
     @cached_property
     def bounds(self) -> tuple[float, float]:
@@ -172,22 +190,38 @@ class Dim:
                 ends = [_times(x, y) for x in one for y in atom.bounds]
                 one = min(ends), max(ends)
             low, high = low + one[0], high + one[1]
-        # What an extreme is of may cancel: n - max(n - 1, 0) is the smaller one of 1 and n.
-        if len(self.terms) > 1 and 0 < _extremes(self) <= _MOST_EXTREMES:
+        if len(self.terms) > 1 and 0 < self._relations <= _MOST_RELATIONS:
             for coefficient, atoms in self.terms:
-                only = atoms[0] if len(atoms) == 1 else None
-                if abs(coefficient) == 1 and isinstance(only, Operation) and _is_extreme(only):
+                if len(atoms) == 1 and isinstance(atoms[0], Operation):
                     rest = self - coefficient * Dim(((1, atoms),))
-                    parts = [bounds(rest + coefficient * part) for part in (only.a, only.b)]
-                    choose = min if (only.kind == "min") == (coefficient == 1) else max
-                    low = max(low, choose(parts[0][0], parts[1][0]))
-                    high = min(high, choose(parts[0][1], parts[1][1]))
+                    ends = _related(rest, coefficient, atoms[0])
+                    low, high = max(low, ends[0]), min(high, ends[1])
         return low, high
 
     @cached_property
     def symbols(self) -> frozenset[Symbol]:
         """Every symbol that stands in it."""
-        return frozenset(_symbols(self))
+        plain = (a for _, atoms in self.terms for a in atoms if isinstance(a, Symbol))
+        return frozenset(plain).union(*map(symbols, self.operands))
+
+    @cached_property
+    def operands(self) -> tuple[Size, ...]:
+        """What its operations are made of, each once."""
+        found = (a for _, atoms in self.terms for a in atoms if isinstance(a, Operation))
+        return tuple(dict.fromkeys(size for atom in found for size in (atom.a, atom.b)))
+
+    @cached_property
+    def written(self) -> int:
+        """Terms and operations that one writes it with where no part has a name: a tree's size."""
+        found = [a for _, atoms in self.terms for a in atoms if isinstance(a, Operation)]
+        return len(self.terms) + sum(1 + written(atom.a) + written(atom.b) for atom in found)
+
+    @cached_property
+    def _relations(self) -> int:
+        """How many operations it is written with that `_related` knows."""
+        found = [a for _, atoms in self.terms for a in atoms if isinstance(a, Operation)]
+        inner = (size._relations for a in found for size in (a.a, a.b) if isinstance(size, Dim))
+        return sum(map(_is_related, found)) + sum(inner)
 
     def __str__(self) -> str:
         return self._text
@@ -210,12 +244,17 @@ class Dim:
                 else " + "
             )
             text += sign + "*".join(factors)
-        return text
+        if len(text) <= LONGEST_TEXT:
+            return text
+        digest = blake2b(text.encode(), digest_size=8).hexdigest()
+        return f"{text[: LONGEST_TEXT - 19]}...#{digest}"  # one more than any text that is whole
 
     __repr__ = __str__
 
 
 Size = int | Dim
+#: Every size that is in use, by its terms.
+_MADE: WeakValueDictionary[tuple[tuple[int, tuple[Atom, ...]], ...], Dim] = WeakValueDictionary()
 
 
 def symbol(name: str, low: int = 0, high: int | None = None) -> Dim:
@@ -233,6 +272,28 @@ def at(size: Size, values: Mapping[str, int]) -> int:
     return size if isinstance(size, int) else size.at(values)
 
 
+def numbers(values: Mapping[str, int]) -> Callable[[Size], int]:
+    """A function from sizes to what they are for given symbols, which computes each part once."""
+    known: dict[Dim, int] = {}
+
+    def number(size: Size) -> int:
+        if isinstance(size, int):
+            return size
+        found = known.get(size)
+        if found is None:
+            found = known[size] = sum(
+                coefficient * math.prod(map(of_atom, atoms)) for coefficient, atoms in size.terms
+            )
+        return found
+
+    def of_atom(atom: Atom) -> int:
+        if isinstance(atom, Symbol):
+            return values[atom.name]
+        return OPERATIONS[atom.kind](number(atom.a), number(atom.b))
+
+    return number
+
+
 def bounds(size: Size) -> tuple[float, float]:
     """Least and greatest value of a size."""
     return (size, size) if isinstance(size, int) else size.bounds
@@ -241,6 +302,17 @@ def bounds(size: Size) -> tuple[float, float]:
 def symbols(size: Size) -> frozenset[Symbol]:
     """The symbols that a size depends on."""
     return frozenset() if isinstance(size, int) else size.symbols
+
+
+def written(size: Size) -> int:
+    """How many terms and operations a size is written with; see `Dim.written`."""
+    return 1 if isinstance(size, int) else size.written
+
+
+def length(size: Size) -> int:
+    """Characters of a size's text; of one that is cut, more than of any that is not."""
+    found = len(str(size))
+    return found if found <= LONGEST_TEXT else found + written(size)
 
 
 def as_symbol(size: Size) -> Symbol | None:
@@ -258,6 +330,7 @@ def as_multiple(size: Size) -> tuple[int, Symbol] | None:
     return None
 
 
+@lru_cache(_REMEMBERED)
 def floordiv(a: Size, b: Size) -> Size:
     """``a // b``, rounded down.
 
@@ -280,6 +353,7 @@ def floordiv(a: Size, b: Size) -> Size:
     return whole + operation("floordiv", rest, b)
 
 
+@lru_cache(_REMEMBERED)
 def floormod(a: Size, b: Size) -> Size:
     """``a % b`` with the sign of `b`."""
     if isinstance(a, int) and isinstance(b, int):
@@ -295,6 +369,7 @@ def floormod(a: Size, b: Size) -> Size:
     return operation("floormod", rest, b)
 
 
+@lru_cache(_REMEMBERED)
 def compare(kind: str, a: Size, b: Size) -> Size:
     """``a == b`` (``eq``) or ``a < b`` (``lt``) as 0 or 1, a `Dim` where that is not known."""
     difference = a - b
@@ -330,6 +405,16 @@ def single(size: Size) -> Operation | None:
 
 def _is_size(value: object) -> bool:
     return isinstance(value, int | Dim)
+
+
+@lru_cache(_REMEMBERED)
+def _sum(a: Size, b: Size) -> Size:
+    return _make(added(_terms(a), _terms(b)))
+
+
+@lru_cache(_REMEMBERED)
+def _product(a: Size, b: Size) -> Size:
+    return _make(multiplied(_terms(a), _terms(b)))
 
 
 def _terms(size: Size) -> Terms:
@@ -374,33 +459,31 @@ OPERATIONS: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def _atom_at(atom: Atom, values: Mapping[str, int]) -> int:
-    if isinstance(atom, Symbol):
-        return values[atom.name]
-    return OPERATIONS[atom.kind](at(atom.a, values), at(atom.b, values))
+def _is_related(atom: Operation) -> bool:
+    by = atom.b
+    return atom.kind in ("min", "max") or (
+        atom.kind == "floordiv" and isinstance(by, int) and by > 0
+    )
 
 
-def _symbols(size: Size) -> Iterator[Symbol]:
-    if isinstance(size, Dim):
-        for _, atoms in size.terms:
-            for atom in atoms:
-                if isinstance(atom, Symbol):
-                    yield atom
-                else:
-                    yield from _symbols(atom.a)
-                    yield from _symbols(atom.b)
+def _related(rest: Size, coefficient: int, atom: Operation) -> tuple[float, float]:
+    """Bounds of ``rest + coefficient * atom`` by what the atom is of, which may cancel.
 
-
-def _is_extreme(atom: Atom) -> bool:
-    return isinstance(atom, Operation) and atom.kind in ("min", "max")
-
-
-def _extremes(size: Size) -> int:
-    """How many extremes a size is written with."""
-    if isinstance(size, int):
-        return 0
-    inner = [atom for _, atoms in size.terms for atom in atoms if isinstance(atom, Operation)]
-    return sum(_is_extreme(atom) + _extremes(atom.a) + _extremes(atom.b) for atom in inner)
+    ``n - max(n - 1, 0)`` is the smaller one of 1 and n; twice ``n - n//2`` is n, or n + 1.
+    """
+    if not _is_related(atom):
+        return -INFINITY, INFINITY
+    if atom.kind == "floordiv":
+        by = atom.b
+        assert isinstance(by, int)
+        low, high = bounds(rest * by + coefficient * atom.a)
+        remainders = (0, coefficient * (by - 1))
+        return -_quotient(max(remainders) - low, by), _quotient(high - min(remainders), by)
+    (low, high), (other_low, other_high) = (
+        bounds(rest + coefficient * part) for part in (atom.a, atom.b)
+    )
+    choose = min if (atom.kind == "min") == (coefficient > 0) else max
+    return choose(low, other_low), choose(high, other_high)
 
 
 def _times(a: float, b: float) -> float:

@@ -23,7 +23,7 @@ from tvm_megcc.core.dtypes import DType, of_numpy
 from tvm_megcc.relax_tools.shape_exprs import sizes_of
 
 from .. import ops
-from ..dims import Size, Undecided
+from ..dims import Size, Undecided, written
 from ..errors import MegccError, UnsupportedError
 from ..ops import Context, Inputs, _stock
 from ..ops._agree import agreed, disagreement, fitting
@@ -34,6 +34,7 @@ from ..ops._of_shape import OfShape
 from ..ops._shapes import NoAxis
 from ..ops._sizes import SizeArray
 from ..ops._stored import restored
+from ..ops._stretched import LONG, named
 from . import fold, functions, ranks, sequence_nodes, sequences, subgraphs, symbolic, weights
 from .graphs import node_reads
 from .reasons import reason
@@ -294,8 +295,9 @@ class Walk(Importer):
     def _emit(self, expr: relax.Expr, name: str, node: onnx.NodeProto) -> Value:
         what = f"{label(node)}: its output '{name}'"
         if isinstance(expr, relax.Var):
-            fits(what, self.shape_of(expr))
-            return expr
+            shape = self.shape_of(expr)
+            fits(what, shape)
+            return self._with_short_dims(expr, shape, node)
         if isinstance(expr, tvm.ir.GenericConst):
             array: Array = expr.data.numpy() if hasattr(expr, "data") else expr.value.numpy()
             return wide(array)
@@ -311,10 +313,23 @@ class Walk(Importer):
             )
         if not isinstance(var.ty, relax.TensorType):
             return var
-        fits(what, self.shape_of(var))
+        shape = self.shape_of(var)
+        fits(what, shape)
         if is_empty(var, self.symbols):
             return empty(var, self.symbols)
-        return self.widen(var)
+        return self.widen(self._with_short_dims(var, shape, node))
+
+    def _with_short_dims(
+        self, value: relax.Expr, shape: tuple[Size, ...] | None, node: onnx.NodeProto
+    ) -> relax.Expr:
+        """The value with a name for each dim that is long: what TVM makes of it stays short."""
+        if all(written(size) <= LONG for size in shape or ()):
+            return value
+        ctx = self.context(node)
+        found = ctx.cast(value, [named(ctx, s) if written(s) > LONG else s for s in shape or ()])
+        if value in self.stored:
+            self.stored[found] = self.stored[value]
+        return found
 
     def _shape(self, value: Value | None) -> tuple[Size, ...] | None:
         """Dims of a value, None where it has none or they are unknown."""

@@ -22,6 +22,7 @@ from typing import Any
 
 from tvm_megcc.core.machine import best_first, machine
 from tvm_megcc.core.this_machine import is_native
+from tvm_megcc.dims import whole
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import files
 from tvm_megcc.host.mlf import package_path
@@ -179,6 +180,8 @@ def _from_mlf(root: Path) -> None:
 def _manifest(path: Path) -> dict[str, Any] | None:
     try:
         manifest = json.loads((path / "manifest.json").read_bytes())
-    except (OSError, ValueError):
+        if isinstance(manifest, dict) and "shared_sizes" in manifest:
+            manifest = whole(manifest, manifest.pop("shared_sizes"))
+    except (OSError, ValueError, LookupError, TypeError):
         return None
     return manifest if isinstance(manifest, dict) and manifest.keys() >= _MARKS else None

@@ -32,7 +32,8 @@ from tvm_megcc.dims import Dim, Size
 MAX_DENOMINATOR = 1 << 12
 #: Sizes for which a float is checked to stand for the fraction that it is taken for.
 CHECKED = 1 << 16
-
+#: Terms and operations of a size; TVM writes it as a tree, and walks all of it again and again.
+MOST_WRITTEN = 400
 
 #: Integer types that do not hold every size. (Of int32 exporters make sizes, and they fit.)
 _SHORT = frozenset({"int8", "uint8", "int16", "uint16", "uint32", "uint64"})
@@ -187,9 +188,12 @@ def size_array(
     Raises
     ------
     NotShapes
-        A size is none of the type's numbers, for some shapes: there it loses its high bits.
+        A size is none of the type's numbers, for some shapes: there it loses its high bits. Or it
+        is too long an expression: the run computes it.
     """
     given = list(items)
+    if any(_written(item) > MOST_WRITTEN for item in given):
+        raise NotShapes
     if dtype in _SHORT:
         limits = np.iinfo(dtype)
         ends = [end for item in given if isinstance(item, Dim) for end in dims.bounds(item)]
@@ -203,6 +207,11 @@ def size_array(
     return SizeArray(array.reshape(shape), dtype)
 
 
+def _written(item: Item) -> int:
+    parts = (item.top, item.bottom) if isinstance(item, Real) else (item,)
+    return sum(map(dims.written, parts))
+
+
 def truncdiv(a: Size, b: Size) -> Size:
     """``a / b`` rounded towards 0, as ONNX divides integers."""
     low, high = dims.bounds(b)
@@ -211,13 +220,13 @@ def truncdiv(a: Size, b: Size) -> Size:
     if high <= 0:
         return truncdiv(-a, -b)
     low, high = dims.bounds(a)
-    down = dims.floordiv(a, b)
     if low >= 0:
-        return down
-    up = -dims.floordiv(-a, b)
-    if high <= 0 or up == down:
-        return up
-    return dims.select(dims.compare("lt", a, 0), up, down)
+        return dims.floordiv(a, b)
+    if high <= 0:
+        return -dims.floordiv(-a, b)
+    # No choice between two quotients: its terms would multiply from division to division.
+    down = dims.floordiv(dims.maximum(a, 0), b)
+    return down if -low < dims.bounds(b)[0] else down - dims.floordiv(dims.maximum(-a, 0), b)
 
 
 def divides(a: Size, b: Size) -> Size | None:

@@ -20,6 +20,14 @@ from tvm_megcc.relax_tools import stretching
 from ..dims import Size, Symbol, bounds, effort, may_be_one, of, stretch, symbols
 from ._context import Context
 
+#: Terms and operations of a dim that gets a name.
+LONG = 100
+
+
+def named(ctx: Context, size: Size) -> Size:
+    """A symbol for a size: what it becomes beside itself."""
+    return _meeting(ctx, size, size)
+
 
 def must_be_equal(ctx: Context, a: Size, b: Size) -> bool:
     """Whether dims that meet have to be equal: never 1, or made of the same dims of the inputs.
@@ -27,6 +35,8 @@ def must_be_equal(ctx: Context, a: Size, b: Size) -> bool:
     ``h//16`` and ``2*(h//32)`` are one size, which an exporter computed in two ways.
     """
     if a == b or not (may_be_one(a) or may_be_one(b)):
+        return True
+    if ctx.met.get(a) == (b, b) or ctx.met.get(b) == (a, a):
         return True
     if _covers(ctx, a, b) or _covers(ctx, b, a) or bounds(a)[1] <= 1 or bounds(b)[1] <= 1:
         return False

@@ -133,45 +133,63 @@ _BINARY: dict[type, Callable[[Size, Size], Size]] = {
 
 def size_of(expr: object, symbols: Symbols) -> Size | None:
     """An expression over these dims as a `Size`; None when it is something else."""
-    rule = _BINARY.get(type(expr))
-    if rule is not None:
-        a, b = size_of(expr.a, symbols), size_of(expr.b, symbols)  # type: ignore[attr-defined]
-        return None if a is None or b is None else rule(a, b)
-    if isinstance(expr, int):
-        return int(expr)
-    if isinstance(expr, tirx.IntImm):
-        return int(expr.value)
-    if isinstance(expr, tvm.ir.Var):
-        found = symbols.get(str(expr.name), dims.Symbol(str(expr.name)))
-        return dims.of(found) if isinstance(found, dims.Symbol) else found
-    if isinstance(expr, tirx.Cast):
-        return size_of(expr.value, symbols)
-    if isinstance(expr, tirx.Not):
-        inner = size_of(expr.a, symbols)
-        return None if inner is None else 1 - inner
-    if isinstance(expr, tirx.Select):
-        return _select([expr.condition, expr.true_value, expr.false_value], symbols)
-    if isinstance(expr, tvm.ir.Call) and getattr(expr.op, "name", "") == "prim.if_then_else":
-        return _select(expr.args, symbols)
-    return None
+    return _Reader(symbols).size(expr)
 
 
-def _select(exprs: Iterable[object], symbols: Symbols) -> Size | None:
-    """Of a condition, what holds where it is true, and what holds elsewhere."""
-    found = [size_of(e, symbols) for e in exprs]
-    if None in found:
+class _Reader:
+    """Reads expressions over the same dims, each part that several share once."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        self._symbols = symbols
+        self._read: dict[Any, Size | None] = {}
+
+    def size(self, expr: object) -> Size | None:
+        if isinstance(expr, int):
+            return int(expr)
+        if isinstance(expr, tirx.IntImm):
+            return int(expr.value)
+        if isinstance(expr, tvm.ir.Var):
+            name = str(expr.name)
+            found = self._symbols.get(name, dims.Symbol(name))
+            return dims.of(found) if isinstance(found, dims.Symbol) else found
+        if not isinstance(expr, tvm.ir.Expr):
+            return None
+        if expr not in self._read:
+            self._read[expr] = self._operation(expr)
+        return self._read[expr]
+
+    def _operation(self, expr: Any) -> Size | None:
+        rule = _BINARY.get(type(expr))
+        if rule is not None:
+            a, b = self.size(expr.a), self.size(expr.b)
+            return None if a is None or b is None else rule(a, b)
+        if isinstance(expr, tirx.Cast):
+            return self.size(expr.value)
+        if isinstance(expr, tirx.Not):
+            inner = self.size(expr.a)
+            return None if inner is None else 1 - inner
+        if isinstance(expr, tirx.Select):
+            return self._select([expr.condition, expr.true_value, expr.false_value])
+        if isinstance(expr, tvm.ir.Call) and getattr(expr.op, "name", "") == "prim.if_then_else":
+            return self._select(expr.args)
         return None
-    test, *sizes = found
-    if test == dims.compare("eq", sizes[1], 1):  # type: ignore[arg-type]
-        return dims.stretch(sizes[1], sizes[0])  # type: ignore[arg-type]
-    return dims.select(test, *sizes)  # type: ignore[arg-type]
+
+    def _select(self, exprs: Iterable[object]) -> Size | None:
+        """Of a condition, what holds where it is true, and what holds elsewhere."""
+        found = [self.size(e) for e in exprs]
+        if None in found:
+            return None
+        test, *sizes = found
+        if test == dims.compare("eq", sizes[1], 1):  # type: ignore[arg-type]
+            return dims.stretch(sizes[1], sizes[0])  # type: ignore[arg-type]
+        return dims.select(test, *sizes)  # type: ignore[arg-type]
 
 
 def sizes_of(shape: object, symbols: Symbols) -> tuple[Size, ...] | None:
     """The dims of a ``ShapeExpr``; None for any other shape."""
     if not isinstance(shape, relax.ShapeExpr):
         return None
-    found = [size_of(d, symbols) for d in shape.values]
+    found = [*map(_Reader(symbols).size, shape.values)]
     return None if None in found else tuple(found)  # type: ignore[arg-type]
 
 
@@ -190,20 +208,7 @@ def variables_of(func: relax.Function) -> dict[str, Any]:
 
 def prim_of(size: Size, variables: Mapping[str, Any]) -> Any:
     """A size as TVM writes it, over these variables (name -> variable)."""
-    if isinstance(size, int):
-        return tirx.IntImm("int64", size)
-    total: Any = None
-    for coefficient, atoms in size.terms:
-        term: Any = None
-        for atom in atoms:
-            factor = _atom(atom, variables)
-            term = factor if term is None else term * factor
-        if term is None:
-            term = tirx.IntImm("int64", coefficient)
-        elif coefficient != 1:
-            term = term * tirx.IntImm("int64", coefficient)
-        total = term if total is None else total + term
-    return total
+    return _Writer(variables).expr(size)
 
 
 _TVM = {
@@ -216,11 +221,39 @@ _TVM = {
 }
 
 
-def _atom(atom: dims.Atom, variables: Mapping[str, Any]) -> Any:
-    if isinstance(atom, dims.Symbol):
-        return variables[atom.name]
-    a, b = prim_of(atom.a, variables), prim_of(atom.b, variables)
-    if atom.kind == "stretch":
-        return tirx.Select(tirx.EQ(a, tirx.IntImm("int64", 1)), b, a)
-    result = _TVM[atom.kind](a, b)
-    return tirx.Cast("int64", result) if atom.kind in ("eq", "lt") else result
+class _Writer:
+    """Writes sizes over the same variables, each part that several share once."""
+
+    def __init__(self, variables: Mapping[str, Any]) -> None:
+        self._variables = variables
+        self._written: dict[Size, Any] = {}
+
+    def expr(self, size: Size) -> Any:
+        if size not in self._written:
+            self._written[size] = self._sum(size)
+        return self._written[size]
+
+    def _sum(self, size: Size) -> Any:
+        if isinstance(size, int):
+            return tirx.IntImm("int64", size)
+        total: Any = None
+        for coefficient, atoms in size.terms:
+            term: Any = None
+            for atom in atoms:
+                factor = self._atom(atom)
+                term = factor if term is None else term * factor
+            if term is None:
+                term = tirx.IntImm("int64", coefficient)
+            elif coefficient != 1:
+                term = term * tirx.IntImm("int64", coefficient)
+            total = term if total is None else total + term
+        return total
+
+    def _atom(self, atom: dims.Atom) -> Any:
+        if isinstance(atom, dims.Symbol):
+            return self._variables[atom.name]
+        a, b = self.expr(atom.a), self.expr(atom.b)
+        if atom.kind == "stretch":
+            return tirx.Select(tirx.EQ(a, tirx.IntImm("int64", 1)), b, a)
+        result = _TVM[atom.kind](a, b)
+        return tirx.Cast("int64", result) if atom.kind in ("eq", "lt") else result

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tvm_megcc.core.program.program import Program
 from tvm_megcc.core.program.steps import Call, Let, Load, Step
 from tvm_megcc.core.program.tensors import Tensor
-from tvm_megcc.dims import Size, Symbol, at, samples, symbols
+from tvm_megcc.dims import Symbol, numbers, samples, symbols
 
 
 def data_symbols(program: Program) -> frozenset[Symbol]:
@@ -25,9 +25,7 @@ def waits_for_data(program: Program, tensor: Tensor) -> bool:
 
 def sized(program: Program, values: Mapping[str, int]) -> Program:
     """`program` as it is for given symbols: every size a number, no symbol left."""
-
-    def number(size: Size) -> int:
-        return at(size, values)
+    number = numbers(values)
 
     def call(step: Step) -> Step:
         if not isinstance(step, Call):
@@ -53,7 +51,8 @@ def accepts(program: Program, values: Mapping[str, int]) -> bool:
     """Whether the model can be run with these sizes."""
     try:
         fixed = sized(program, values)
-        equal = all(at(r.a, values) == at(r.b, values) for r in program.requirements)
+        number = numbers(values)
+        equal = all(number(r.a) == number(r.b) for r in program.requirements)
     except ZeroDivisionError:
         return False
     return equal and all(d >= 0 for t in fixed.tensors for d in t.shape)
