@@ -59,6 +59,10 @@ class Runnable(Protocol):
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
 
+    def check_shapes(self, ports: Sequence[Port]) -> None:
+        """Refuse inputs of these fixed shapes that the model does not take, without making any."""
+        ...
+
     def run(
         self,
         inputs: Arrays,
@@ -133,6 +137,9 @@ class _Built:
         self.emulated = not toolchain.is_native(arch)
         self.inputs, self.outputs = package.inputs, package.outputs
 
+    def check_shapes(self, ports: Sequence[Port]) -> None:
+        toolchain.check_shapes(self.program, self.arch, shapes_of(ports), self.package.manifest)
+
     def run(
         self,
         inputs: Arrays,
@@ -197,6 +204,15 @@ class _Library:
         self.inputs = tuple(map(_port, names, arrays, shapes))
         self.outputs: tuple[Port, ...] = ()  # known after a run
 
+    def check_shapes(self, ports: Sequence[Port]) -> None:
+        opened = [own.name for own in self.inputs if own.is_symbolic]
+        shapes = {name: dims for name, dims in shapes_of(ports).items() if name in opened}
+        with _refusals():
+            try:
+                self.module.check_shapes(shapes)
+            except AttributeError:  # a library of an earlier version
+                pass
+
     def run(
         self,
         inputs: Arrays,
@@ -207,19 +223,34 @@ class _Library:
     ) -> Result:
         if profile:
             raise InputError("--profile: a library has no profile; run the package (-f c) instead")
-        for name, value in inputs.items():
-            self.module.set_input(name, value)
-        for _ in range(_warmup(repeat, warmup)):
-            self.module.run()
-        times = []
-        for _ in range(repeat):
-            begin = time.perf_counter()
-            self.module.run()
-            times.append((time.perf_counter() - begin) * 1e3)
+        with _refusals():
+            for name, value in inputs.items():
+                self.module.set_input(name, value)
+            for _ in range(_warmup(repeat, warmup)):
+                self.module.run()
+            times = []
+            for _ in range(repeat):
+                begin = time.perf_counter()
+                self.module.run()
+                times.append((time.perf_counter() - begin) * 1e3)
         names = self.module.get_output_names()
         outputs = {n: self.module.get_output(i).numpy() for i, n in enumerate(names)}
         self.outputs = tuple(_port(n, array, array.shape) for n, array in outputs.items())
         return Result(outputs, tuple(times))
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Let what a library says of its inputs be an error of ours, in its own words."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(f"{' '.join(str(error).split())}; give the inputs other sizes") from error
+
+
+def shapes_of(ports: Sequence[Port]) -> dict[str, tuple[int, ...]]:
+    """The dims of ports whose shapes are fixed, by name."""
+    return {port.name: tuple(int(dim) for dim in port.shape) for port in ports}
 
 
 def _port(name: str, array: np.ndarray[Any, Any], shape: Sequence[int | None]) -> Port:

@@ -66,7 +66,10 @@ def run(args: argparse.Namespace) -> None:
             )
             for path in args.package
         ]
-        inputs = [options.read_inputs(args, runnable.inputs) for runnable in runnables]
+        inputs = [
+            options.read_inputs(args, runnable.inputs, runnable.check_shapes)
+            for runnable in runnables
+        ]
         with pinned(cpus):
             times = measured(runnables, inputs, rounds, args.warmup)
     rows = [

@@ -42,12 +42,15 @@ def run(args: argparse.Namespace) -> None:
     with options.progress() as tell:
         if args.per_layer:
             dump.check_package(args.package, "--per-layer")
-            with opened(args.package) as package:
-                inputs = options.read_inputs(args, package.inputs)
-                records, outputs = dump.records(package, package.choose(args.arch), inputs)
+            with (
+                opened(args.package) as package,
+                dump.recorder(package, package.choose(args.arch)) as recorder,
+            ):
+                inputs = options.read_inputs(args, package.inputs, recorder.check_shapes)
+                records, outputs = recorder.records(inputs)
         else:
             with execute.opened(args.package, args.arch, tell) as runnable:
-                inputs = options.read_inputs(args, runnable.inputs)
+                inputs = options.read_inputs(args, runnable.inputs, runnable.check_shapes)
                 outputs = dict(runnable.run(inputs).outputs)
         names = [*outputs, *(record.name for record in records)]
         who, wanted = reference.values(model, inputs, names)

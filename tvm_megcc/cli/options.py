@@ -186,12 +186,29 @@ def add_running(parser: argparse.ArgumentParser, *, several: bool = False) -> No
     add_compiler(parser)
 
 
-def read_inputs(args: argparse.Namespace, ports: Sequence[Port]) -> Arrays:
+#: Refuses inputs of fixed shapes that a model does not take.
+CheckShapes = Callable[[Sequence["Port"]], None]
+
+
+def sized(args: argparse.Namespace, ports: Sequence[Port], check: CheckShapes) -> tuple[Port, ...]:
+    """The ports with the sizes that ``--shapes`` gives them, which the model takes.
+
+    The model is asked before anybody makes inputs: those that it refuses may be of any size.
+    """
+    from tvm_megcc.host import arrays
+
+    found = arrays.sized(ports, shapes(args.shapes))
+    if any(port.is_symbolic for port in ports):
+        check(found)
+    return found
+
+
+def read_inputs(args: argparse.Namespace, ports: Sequence[Port], check: CheckShapes) -> Arrays:
     """The inputs that ``--inputs`` and ``--fill-mode`` ask for."""
     from tvm_megcc.host import arrays
 
     if args.inputs is None:
-        return arrays.fill(arrays.sized(ports, shapes(args.shapes)), args.fill_mode)
+        return arrays.fill(sized(args, ports, check), args.fill_mode)
     if args.shapes is not None:
         raise InputError("--shapes is for inputs made up; with --inputs the arrays have shapes")
     return arrays.check(ports, arrays.read_npz(Path(args.inputs)), f"'{args.inputs}'")

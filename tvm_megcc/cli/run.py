@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
         options.progress() as tell,
         execute.opened(args.package, args.arch, tell, threads=args.threads, cc=args.cc) as runnable,
     ):
-        inputs = options.read_inputs(args, runnable.inputs)
+        inputs = options.read_inputs(args, runnable.inputs, runnable.check_shapes)
         result = runnable.run(inputs, repeat=args.repeat, profile=profiled)
     if args.outputs:
         arrays.write_npz(result.outputs, Path(args.outputs))
@@ -108,9 +108,12 @@ def dump_to(folder: Path, args: argparse.Namespace) -> None:
 
     dump.check_package(args.package, "--dump")
     files.check_directory(folder, dump.is_dump)
-    with opened(args.package) as package:
-        inputs = options.read_inputs(args, package.inputs)
-        records, outputs = dump.records(package, package.choose(args.arch), inputs)
+    with (
+        opened(args.package) as package,
+        dump.recorder(package, package.choose(args.arch)) as recorder,
+    ):
+        inputs = options.read_inputs(args, package.inputs, recorder.check_shapes)
+        records, outputs = recorder.records(inputs)
     tensors = dump.by_name(records)
     rows = [
         f"{record.call:5d} {record.array.dtype}{list(record.array.shape)} {name}  {record.kernel}"

@@ -168,11 +168,12 @@ def cases(
     )
     if inputs is not None:
         return (arrays.check(ports, arrays.read_npz(inputs), f"'{inputs}'"),)
-    if sizes or not bundle.symbols:
-        return tuple(arrays.fill(arrays.sized(ports, given), "random") for given in sizes or [{}])
-    return tuple(
-        arrays.fill(arrays.sized(ports, given), "random") for given in bucket_sizes(bundle)
-    )
+    rows = sizes or [{}] if sizes or not bundle.symbols else bucket_sizes(bundle)
+    found = [arrays.sized(ports, given) for given in rows]
+    for row in found:  # before anything is made for them
+        shapes = {port.name: tuple(int(dim) for dim in port.shape) for port in row}
+        variant_for(bundle, sizes_of(bundle, shapes))
+    return tuple(arrays.fill(row, "random") for row in found)
 
 
 def bucket_sizes(bundle: Bundle) -> list[dict[str, tuple[int, ...]]]:
