@@ -6,7 +6,7 @@
 //   "get_input_index" name                          -> int, -1 when there is none
 //   "get_input_shape" i|name                        -> str, "2,3"; "?" for a size not yet set
 //   "set_input" i|name, tensor                      copies the tensor's elements
-//   "set_input_shape" i|name, dim...                what "set_input" does to the shape, without data
+//   "set_input_shape" i|name, dim...                sets the shape as "set_input" would, no data
 //   "check_shapes"                                  raises what "run" would raise of the shapes
 //   "get_input" i|name                              -> tensor, a copy
 //   "run"

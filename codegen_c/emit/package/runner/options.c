@@ -12,7 +12,7 @@ static const char kUsage[] =
     "  --input NAME=FILE  raw little-endian values of one input; --inputs DIR: <number>.bin\n"
     "                     of all of them; an input without a file is random\n"
     "  --shape NAME=DIMS  dims of one input where the model leaves them open, as x=1,3,320,320\n"
-    "  --check-shapes     only say whether the model takes the shapes, and memory is there for them\n"
+    "  --check-shapes     run nothing: say if the model takes the shapes, and has memory for them\n"
     "  --outputs DIR      write <number>.bin, index.txt and times.txt (ms of each run)\n"
     "  --repeat N         timed runs (1); --warmup N: untimed runs before them (0)\n"
     "  --seed S           of random inputs (0)\n"
