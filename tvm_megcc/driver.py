@@ -18,7 +18,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tvm_megcc import memory_options
 from tvm_megcc.advice import advice
+from tvm_megcc.core import model_file
 from tvm_megcc.core.machine import by_architecture
 from tvm_megcc.core.preference import DEFAULT as BALANCED
 from tvm_megcc.core.preference import Preference
@@ -26,7 +28,7 @@ from tvm_megcc.core.program import Bundle, Program
 from tvm_megcc.dims import GivenDim
 from tvm_megcc.dynamic_options import STATIC, DynamicOptions, check_arena
 from tvm_megcc.errors import InputError
-from tvm_megcc.host import files
+from tvm_megcc.host import extern_sources, files, toolchain
 from tvm_megcc.host.package import is_package
 from tvm_megcc.memory_options import DEFAULT, IO_PLACES, MemoryOptions
 from tvm_megcc.target import resolve
@@ -149,6 +151,11 @@ def compile_model(
     if fmt == "so" and len(by_architecture(names)) > 1:
         raise InputError(f"'{out}': a library is for one architecture, not {', '.join(names)}")
     check_output(out, fmt)
+    check_request(model, params=params, name=name, io=io, memory=memory)
+    if fmt == "so":
+        toolchain.check_compiler(compiler, names[0])
+    extern_sources.sources(externs)
+    dump = None if dump_ir is None else IrDump(dump_ir)
     with records.applied_from(tuning_records, advise):
         programs = compile_programs(
             model,
@@ -160,7 +167,7 @@ def compile_model(
             memory=memory,
             preference=preference,
             dynamic=dynamic,
-            dump_ir=None if dump_ir is None else IrDump(dump_ir),
+            dump_ir=dump,
             progress=progress,
             advise=advise,
         )
@@ -212,12 +219,7 @@ def compile_programs(
     See `compile_model`; `dump_ir` is called with ``<stage>`` (``<arch>/<stage>`` when there are
     several architectures) and the text of the module after it.
     """
-    if io not in IO_PLACES:
-        raise InputError(f"io {io!r} is not known; choose from {', '.join(IO_PLACES)}")
-    if name is not None:
-        from tvm_megcc.codegen_c import emit
-
-        emit.module_name(name)
+    check_request(model, params=params, name=name, io=io, memory=memory)
     tell = progress or (lambda stage: None)
     tell("import")
     from tvm_megcc import importers, pipeline
@@ -249,6 +251,32 @@ def compile_programs(
     return programs
 
 
+def check_request(
+    model: str | os.PathLike[str] | onnx.ModelProto,
+    *,
+    params: Params | None = None,
+    name: str | None = None,
+    io: str = "caller",
+    memory: MemoryOptions = DEFAULT,
+) -> None:
+    """Refuse what no model is needed to refuse, before TVM is loaded; see `compile_model`.
+
+    Raises
+    ------
+    InputError
+        The file is no model, or an option has no such value.
+    """
+    if io not in IO_PLACES:
+        raise InputError(f"io {io!r} is not known; choose from {', '.join(IO_PLACES)}")
+    if name is not None:
+        from tvm_megcc.codegen_c import emit
+
+        emit.module_name(name)
+    memory_options.check(memory)
+    if isinstance(model, str | os.PathLike):
+        model_file.check(model, has_params=bool(params))
+
+
 def _dump_for(dump: Callable[[str, str], None], arch: str, stage: str, text: str) -> None:
     dump(f"{arch}/{stage}", text)
 
@@ -258,6 +286,7 @@ class IrDump:
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(directory)
+        files.check_folder(self.directory, "--dump-ir")
         self.counts: dict[str, int] = {}
 
     def __call__(self, stage: str, text: str) -> None:
@@ -327,7 +356,6 @@ def write_output(
 ) -> dict[str, Any]:
     """Write compiled programs in one of `FORMATS`; the package's manifest."""
     from tvm_megcc.codegen_c import emit
-    from tvm_megcc.host import extern_sources
 
     tell = progress or (lambda stage: None)
     tell("emit C")

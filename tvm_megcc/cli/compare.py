@@ -29,19 +29,24 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from tvm_megcc import execute, reference
-    from tvm_megcc.frontend.load import load
+    from tvm_megcc.core import model_file
     from tvm_megcc.host import dump
     from tvm_megcc.host.package import opened
-    from tvm_megcc.importers import require_onnx
 
-    require_onnx(args.model, "compare has references for ONNX models only")
+    model_file.require_onnx(args.model, "compare has references for ONNX models only")
+    model_file.check(args.model)
+    options.check_running(args)
+    if args.per_layer:
+        dump.check_package(args.package, "--per-layer")
+
+    from tvm_megcc import execute, reference
+    from tvm_megcc.frontend.load import load
+
     model, _ = load(args.model)
     tolerance = differences.tolerance_of(args)
     records: list[Record] = []
     with options.progress() as tell:
         if args.per_layer:
-            dump.check_package(args.package, "--per-layer")
             with (
                 opened(args.package) as package,
                 dump.recorder(package, package.choose(args.arch)) as recorder,

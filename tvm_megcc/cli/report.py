@@ -109,7 +109,7 @@ def _shapes(args: argparse.Namespace, package: Package) -> Mapping[str, Sequence
 
     if args.shapes is None and any(port.is_symbolic for port in package.inputs):
         return None
-    ports = arrays.sized(package.inputs, options.shapes(args.shapes))
+    ports = arrays.sized(package.inputs, options.shapes(args.shapes, "--shapes"))
     return {port.name: [int(dim) for dim in port.shape] for port in ports}
 
 

@@ -42,13 +42,18 @@ def run(args: argparse.Namespace) -> None:
     from tvm_megcc import execute
     from tvm_megcc.host import arrays, files
 
+    options.check_running(args)
     if args.outputs:
         files.check_file(Path(args.outputs))
+    if args.dump:
+        check_dump(Path(args.dump), args)
     wanted = arrays.read_npz(Path(args.expected)) if args.expected else {}
     profiling.check_outputs(args)
     if args.dump:
         dump_to(Path(args.dump), args)
     profiled = args.profile or bool(args.profile_output)
+    if profiled:
+        execute.check_profiled(args.package)
     with (
         options.progress() as tell,
         execute.opened(args.package, args.arch, tell, threads=args.threads, cc=args.cc) as runnable,
@@ -94,20 +99,26 @@ def check(
         )
 
 
+def check_dump(folder: Path, args: argparse.Namespace) -> None:
+    """Refuse, before anything is built, a dump of a library or over anything but a dump."""
+    from tvm_megcc.host import dump, files
+
+    dump.check_package(args.package, "--dump")
+    files.check_directory(folder, dump.is_dump)
+
+
 def dump_to(folder: Path, args: argparse.Namespace) -> None:
     """Write ``inputs.npz``, ``tensors.npz``, ``outputs.npz`` and ``calls.txt``.
 
     Raises
     ------
     InputError
-        When the folder holds anything else, or what is run is a library.
+        When the folder holds anything else.
     """
     from tvm_megcc.host import dump, files
     from tvm_megcc.host.arrays import npz_bytes
     from tvm_megcc.host.package import opened
 
-    dump.check_package(args.package, "--dump")
-    files.check_directory(folder, dump.is_dump)
     with (
         opened(args.package) as package,
         dump.recorder(package, package.choose(args.arch)) as recorder,

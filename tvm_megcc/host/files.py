@@ -58,6 +58,17 @@ def check_file(out: Path) -> None:
         raise InputError(f"'{out}' is a directory where a file is to go; choose another output")
 
 
+def check_folder(out: Path, option: str) -> None:
+    """Refuse a folder for `option` that can neither be made nor written to."""
+    there = out.absolute()
+    while not os.path.lexists(there):
+        there = there.parent
+    if not there.is_dir():
+        raise InputError(f"{option}: '{there}' is a file, and a folder is to be there; rename it")
+    if not os.access(there, os.W_OK):
+        raise InputError(f"{option}: '{there}' cannot be written to; choose another folder")
+
+
 def _check_parent(out: Path) -> None:
     parent = out.absolute().parent
     if not parent.is_dir():

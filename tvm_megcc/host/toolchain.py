@@ -86,6 +86,20 @@ def find_compiler(arch: str) -> str:
     return row.compiler
 
 
+def check_compiler(cc: str | None, arch: str) -> None:
+    """Refuse a C compiler that is not installed; None stands for `find_compiler`'s.
+
+    Raises
+    ------
+    ToolError
+    """
+    if cc is None:
+        find_compiler(arch)
+    elif not cc.split() or shutil.which(cc.split()[0]) is None:
+        name = cc.split()[0] if cc.split() else cc
+        raise ToolError(f"there is no C compiler {name!r}; name one that is installed")
+
+
 def _launcher(arch: str) -> list[str]:
     if is_native(arch):
         return []
@@ -151,8 +165,7 @@ def build(
             f"{arch} has no operating system, so there is no runner for it; build the library with"
             f" make lib CC={machine(arch).arch.compiler} and link it with a program of the device"
         )
-    if cc and shutil.which(cc.split()[0]) is None:
-        raise ToolError(f"there is no C compiler {cc.split()[0]!r}; name one that is installed")
+    check_compiler(cc, arch)
     compiler = cc or find_compiler(arch)
     if shutil.which("make") is None:
         raise ToolError("make is missing; apt install make")
