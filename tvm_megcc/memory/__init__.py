@@ -18,7 +18,8 @@ from tvm_megcc.memory.symbolic import arena_bytes, stack
 
 __all__ = [
     "PLANNERS", "BelowOrder", "DoesNotFit", "Gap", "Interval", "PoolSolution", "Problem",
-    "Solution", "addresses", "arena_bytes", "below_order", "check_planner", "check_pools", "live_bytes", "lower_bound", "order",
+    "Solution", "addresses", "arena_bytes", "below_order",
+    "check_planner", "check_pools", "live_bytes", "lower_bound", "order",
     "peak_step", "place", "plan", "plan_pools", "problem_of", "stack", "validate",
     "validate_order", "validate_pools",
 ]  # fmt: skip
