@@ -28,6 +28,7 @@ from tvm_megcc.forward import forward
 from tvm_megcc.kernels.work import of_call
 from tvm_megcc.lower import lower, symbols_in
 from tvm_megcc.memory_options import DEFAULT, MemoryOptions
+from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.control_flow import called_by
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
 from tvm_megcc.relax_tools.largest import largest_needed
@@ -128,13 +129,14 @@ def _check_limit(
     limit = min([*pools, *([] if options.limit is None else [options.limit])], default=None)
     if limit is None:
         return
-    needed = largest_needed(mod[function], 4 if preference.precision == "fp32" else 2)
+    wide = {"fp32": True, "model": half.said(mod) is None}.get(preference.precision, False)
+    needed = largest_needed(mod[function], 4 if wide else 2)
     if needed is not None and needed.bytes > limit:
         missing = needed.bytes - limit
         value = names_of(mod).get(needed.name, needed.name)
         raise memory.DoesNotFit(
-            f"model '{name}' for {arch}: {missing} bytes are missing at least, '{value}' alone takes"
-            f" {needed.bytes} and there are {limit}; give it more memory or a smaller input",
+            f"model '{name}' for {arch}: {missing} bytes are missing at least, '{value}' alone"
+            f" takes {needed.bytes} and there are {limit}; give it more memory or a smaller input",
             missing,
             0,
             (value,),
