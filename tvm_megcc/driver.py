@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from tvm_megcc import memory_options
 from tvm_megcc.advice import advice
 from tvm_megcc.core import model_file
+from tvm_megcc.core.contents import to_bytes
 from tvm_megcc.core.machine import by_architecture
 from tvm_megcc.core.preference import DEFAULT as BALANCED
 from tvm_megcc.core.preference import Preference
@@ -366,7 +367,7 @@ def write_output(
     if fmt == "arduino":
         package = emit.arduino.layout(package)
     name = next(iter(programs.values())).name
-    manifest: dict[str, Any] = json.loads(package["manifest.json"])
+    manifest: dict[str, Any] = json.loads(to_bytes(package["manifest.json"]))
     if fmt == "so":
         from tvm_megcc.host import shared_library
 
@@ -380,9 +381,9 @@ def write_output(
     if fmt == "mlf":
         from tvm_megcc.host import mlf
 
-        files.write_file(files.tar(mlf.layout(programs, package)), out)
+        files.write_tar(mlf.layout(programs, package), out)
     elif out.suffix == ".tar":
-        files.write_file(files.tar(package, prefix=f"{emit.c_name(name)}/"), out)
+        files.write_tar(package, out, prefix=f"{emit.c_name(name)}/")
     else:
         files.write_directory(package, out, is_ours=is_package)
     return manifest

@@ -18,6 +18,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc import memory, passes
+from tvm_megcc.core.contents import Bytes
 from tvm_megcc.core.preference import DEFAULT as BALANCED
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.core.program import Bundle, Call, PortType, Program, Range, Variant
@@ -257,14 +258,14 @@ class _Compiler:
             mod = transform(mod)
             self._dump(stage, mod)
         # Functions of one model have the same weights: their bytes are kept once.
-        shared: dict[bytes, bytes] = {}
+        shared: dict[Bytes, Bytes] = {}
         return {f: self._program(mod, f, shared, origin, len(functions) > 1) for f in functions}
 
     def _program(
         self,
         mod: tvm.IRModule,
         function: str,
-        shared: dict[bytes, bytes],
+        shared: dict[Bytes, Bytes],
         origin: _Origin,
         several: bool,
     ) -> Program:

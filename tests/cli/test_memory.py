@@ -243,7 +243,7 @@ def test_a_limit_below_one_value_is_refused_before_kernels_are_chosen(
     for given in (
         ("--memory-limit", exact - 1),
         ("--memory-pools", f"a:{exact // 2 - 1},b:{exact // 2}"),
-        ("--memory-limit", "4K", "--memory-pools", "a,b"),
+        ("--memory-limit", exact - 1, "--memory-pools", "a,b"),
     ):
         assert f"alone takes {exact}" in tvmc(*words, *given).sentence()
 

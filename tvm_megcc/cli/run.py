@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tvm_megcc.cli import differences, options, profiling
+from tvm_megcc.core.contents import Content
 from tvm_megcc.errors import DifferenceError, InputError
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def dump_to(folder: Path, args: argparse.Namespace) -> None:
         f"{record.call:5d} {record.array.dtype}{list(record.array.shape)} {name}  {record.kernel}"
         for name, record in zip(tensors, records, strict=True)
     ]
-    found: dict[str, str | bytes] = {
+    found: dict[str, Content] = {
         "inputs.npz": npz_bytes(inputs),
         "tensors.npz": npz_bytes(tensors),
         "outputs.npz": npz_bytes(outputs),

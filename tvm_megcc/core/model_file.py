@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import stat
 from pathlib import Path
 
 from tvm_megcc.core import wire
@@ -72,9 +73,9 @@ def check(model: str | os.PathLike[str], *, has_params: bool = False) -> None:
         raise InputError(f"'{path}': {REFUSED[found]}")
     if path.exists() and not (path.is_file() or path.is_dir()):
         return  # a pipe, which can be read once only
-    with mapped(path, NAMES.get(found, "an ONNX model")) as data:
-        if found not in NAMES:
-            check_onnx(data, f"'{path}'")
+    data = content(path, NAMES.get(found, "an ONNX model"))
+    if found not in NAMES:
+        check_onnx(data, f"'{path}'")
 
 
 def require_onnx(model: str | os.PathLike[str], why: str) -> None:
@@ -102,8 +103,14 @@ def not_onnx(data: wire.Bytes, what: str) -> InputError:
     return InputError(f"{what}: not an ONNX model, or cut short ({len(data)} bytes); {REMEDY}")
 
 
-def mapped(path: Path, wanted: str) -> mmap.mmap:
-    """The bytes of a file that should be `wanted`, in no memory of ours until they are read.
+def read_bytes(path: Path, wanted: str) -> bytes:
+    """The bytes of a file that should be `wanted`, read; raises what `content` does."""
+    found = content(path, wanted)
+    return found if isinstance(found, bytes) else found[:]
+
+
+def content(path: Path, wanted: str) -> mmap.mmap | bytes:
+    """The bytes of a file that should be `wanted`: a map of it where that is possible.
 
     Raises
     ------
@@ -112,9 +119,12 @@ def mapped(path: Path, wanted: str) -> mmap.mmap:
     """
     try:
         with path.open("rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                raise InputError(f"'{path}': the file is empty; give the path of {wanted}")
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            state = os.fstat(file.fileno())
+            if stat.S_ISREG(state.st_mode) and state.st_size:
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            if data := file.read():
+                return data
+            raise InputError(f"'{path}': the file is empty; give the path of {wanted}")
     except FileNotFoundError:
         raise InputError(f"'{path}': no such file; give the path of {wanted}") from None
     except OSError as err:

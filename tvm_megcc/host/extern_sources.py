@@ -12,9 +12,10 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tvm_megcc.core.contents import Content, to_bytes
 from tvm_megcc.errors import InputError
 
-Package = Mapping[str, str | bytes]
+Package = Mapping[str, Content]
 
 
 def with_sources(package: Package, paths: Sequence[str | os.PathLike[str]]) -> Package:
@@ -79,7 +80,7 @@ def check_supplied(package: Package, paths: Sequence[str | os.PathLike[str]]) ->
 
 def externs_of(package: Package) -> list[str]:
     """Names of the functions that the model calls and the package does not have."""
-    return list(json.loads(package["manifest.json"]).get("externs", ()))
+    return list(json.loads(to_bytes(package["manifest.json"])).get("externs", ()))
 
 
 def unsupplied(names: Sequence[str]) -> str:
