@@ -159,7 +159,7 @@ def test_output_through_a_link_replaces_what_it_points_to(tmp_path: Path) -> Non
 
 
 def test_untar_refuses_to_leave_its_folder(tmp_path: Path) -> None:
-    (tmp_path / "bad.tar").write_bytes(files.tar({"../evil": "1"}))
+    files.write_tar({"../evil": "1"}, tmp_path / "bad.tar")
     (tmp_path / "in").mkdir()
     with pytest.raises(InputError, match="leads out"):
         files.untar(tmp_path / "bad.tar", tmp_path / "in")

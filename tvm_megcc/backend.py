@@ -24,6 +24,7 @@ from onnx import helper
 from onnx.backend.base import Backend, BackendRep
 
 from tvm_megcc import driver
+from tvm_megcc.core.contents import Content, to_bytes
 from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.dynamic_options import DynamicOptions
 from tvm_megcc.errors import InputError
@@ -55,7 +56,7 @@ class Compiled:
     outputs : tuple of Output
     """
 
-    package: Mapping[str, str | bytes]
+    package: Mapping[str, Content]
     manifest: Mapping[str, Any]
     inputs: tuple[str, ...]
     outputs: tuple[Output, ...]
@@ -139,7 +140,7 @@ def compiled(
         dynamic=DynamicOptions(distinct_dims=tuple(distinct_dims)),
     )
     package = driver.package_files(programs)
-    manifest = json.loads(package["manifest.json"])
+    manifest = json.loads(to_bytes(package["manifest.json"]))
     weights = {w.name for w in model.graph.initializer}
     weights |= {w.values.name for w in model.graph.sparse_initializer}
     ports = [port["name"] for port in manifest["outputs"]]

@@ -18,7 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tvm_megcc import memory_options
 from tvm_megcc.advice import advice
+from tvm_megcc.core import model_file
+from tvm_megcc.core.contents import to_bytes
 from tvm_megcc.core.machine import by_architecture
 from tvm_megcc.core.preference import DEFAULT as BALANCED
 from tvm_megcc.core.preference import Preference
@@ -26,7 +29,7 @@ from tvm_megcc.core.program import Bundle, Program
 from tvm_megcc.dims import GivenDim
 from tvm_megcc.dynamic_options import STATIC, DynamicOptions, check_arena
 from tvm_megcc.errors import InputError
-from tvm_megcc.host import files
+from tvm_megcc.host import extern_sources, files, toolchain
 from tvm_megcc.host.package import is_package
 from tvm_megcc.memory_options import DEFAULT, IO_PLACES, MemoryOptions
 from tvm_megcc.target import resolve
@@ -149,6 +152,11 @@ def compile_model(
     if fmt == "so" and len(by_architecture(names)) > 1:
         raise InputError(f"'{out}': a library is for one architecture, not {', '.join(names)}")
     check_output(out, fmt)
+    check_request(model, params=params, name=name, io=io, memory=memory)
+    if fmt == "so":
+        toolchain.check_compiler(compiler, names[0])
+    extern_sources.sources(externs)
+    dump = None if dump_ir is None else IrDump(dump_ir)
     with records.applied_from(tuning_records, advise):
         programs = compile_programs(
             model,
@@ -160,7 +168,7 @@ def compile_model(
             memory=memory,
             preference=preference,
             dynamic=dynamic,
-            dump_ir=None if dump_ir is None else IrDump(dump_ir),
+            dump_ir=dump,
             progress=progress,
             advise=advise,
         )
@@ -215,12 +223,7 @@ def compile_programs(
     See `compile_model`; `dump_ir` is called with ``<stage>`` (``<arch>/<stage>`` when there are
     several architectures) and the text of the module after it.
     """
-    if io not in IO_PLACES:
-        raise InputError(f"io {io!r} is not known; choose from {', '.join(IO_PLACES)}")
-    if name is not None:
-        from tvm_megcc.codegen_c import emit
-
-        emit.module_name(name)
+    check_request(model, params=params, name=name, io=io, memory=memory)
     tell = progress or (lambda stage: None)
     tell("import")
     from tvm_megcc import importers, pipeline
@@ -254,6 +257,32 @@ def compile_programs(
     return programs
 
 
+def check_request(
+    model: str | os.PathLike[str] | onnx.ModelProto,
+    *,
+    params: Params | None = None,
+    name: str | None = None,
+    io: str = "caller",
+    memory: MemoryOptions = DEFAULT,
+) -> None:
+    """Refuse what no model is needed to refuse, before TVM is loaded; see `compile_model`.
+
+    Raises
+    ------
+    InputError
+        The file is no model, or an option has no such value.
+    """
+    if io not in IO_PLACES:
+        raise InputError(f"io {io!r} is not known; choose from {', '.join(IO_PLACES)}")
+    if name is not None:
+        from tvm_megcc.codegen_c import emit
+
+        emit.module_name(name)
+    memory_options.check(memory)
+    if isinstance(model, str | os.PathLike):
+        model_file.check(model, has_params=bool(params))
+
+
 def _dump_for(dump: Callable[[str, str], None], arch: str, stage: str, text: str) -> None:
     dump(f"{arch}/{stage}", text)
 
@@ -263,6 +292,7 @@ class IrDump:
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(directory)
+        files.check_folder(self.directory, "--dump-ir")
         self.counts: dict[str, int] = {}
 
     def __call__(self, stage: str, text: str) -> None:
@@ -332,7 +362,6 @@ def write_output(
 ) -> dict[str, Any]:
     """Write compiled programs in one of `FORMATS`; the package's manifest."""
     from tvm_megcc.codegen_c import emit
-    from tvm_megcc.host import extern_sources
 
     tell = progress or (lambda stage: None)
     tell("emit C")
@@ -343,7 +372,7 @@ def write_output(
     if fmt == "arduino":
         package = emit.arduino.layout(package)
     name = next(iter(programs.values())).name
-    manifest: dict[str, Any] = json.loads(package["manifest.json"])
+    manifest: dict[str, Any] = json.loads(to_bytes(package["manifest.json"]))
     if fmt == "so":
         from tvm_megcc.host import shared_library
 
@@ -357,9 +386,9 @@ def write_output(
     if fmt == "mlf":
         from tvm_megcc.host import mlf
 
-        files.write_file(files.tar(mlf.layout(programs, package)), out)
+        files.write_tar(mlf.layout(programs, package), out)
     elif out.suffix == ".tar":
-        files.write_file(files.tar(package, prefix=f"{emit.c_name(name)}/"), out)
+        files.write_tar(package, out, prefix=f"{emit.c_name(name)}/")
     else:
         files.write_directory(package, out, is_ours=is_package)
     return manifest

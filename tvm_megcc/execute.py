@@ -26,6 +26,7 @@ from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import build_cache, elf, toolchain
 from tvm_megcc.host.package import Package, Port
+from tvm_megcc.host.package import check as check_package
 from tvm_megcc.host.package import opened as opened_package
 from tvm_megcc.host.trace import read_trace
 from tvm_megcc.target import resolve
@@ -58,6 +59,10 @@ class Runnable(Protocol):
     emulated: bool
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
+
+    def check_shapes(self, ports: Sequence[Port]) -> None:
+        """Refuse inputs of these fixed shapes that the model does not take, without making any."""
+        ...
 
     def run(
         self,
@@ -101,13 +106,10 @@ def opened(
     """
     tell = progress or (lambda stage: None)
     path = Path(path)
-    if path.suffix == ".so" and not path.is_dir():
-        if threads > 1:
-            raise InputError(
-                "--threads: a library computes in one thread; run the package (-f c) instead"
-            )
+    check(path, arch, threads=threads)
+    if _is_library(path):
         tell("load")
-        yield _Library(path, arch)
+        yield _Library(path)
         return
     with opened_package(path) as package:
         chosen = package.choose(arch)
@@ -117,6 +119,46 @@ def opened(
         ) as program:
             tell("run")
             yield _Built(package, chosen, program, threads)
+
+
+def check(path: str | Path, arch: str | None = None, *, threads: int = 1) -> None:
+    """Refuse, before anything is built or loaded, what `opened` cannot open.
+
+    Of a tar only its existence is checked.
+
+    Raises
+    ------
+    tvm_megcc.errors.InputError
+    """
+    path = Path(path)
+    if not _is_library(path):
+        check_package(path, arch)
+        return
+    if threads > 1:
+        raise InputError(
+            "--threads: a library computes in one thread; run the package (-f c) instead"
+        )
+    own = machine(host_arch()).arch.name
+    if arch is not None and machine(resolve([arch])[0]).arch.name not in (own, "portable"):
+        raise InputError(f"'{path}': a library runs on this machine only; leave out --arch")
+    if not path.is_file():
+        raise InputError(f"'{path}': no such file; make it with tvmc compile -f so")
+    built_for = elf.architecture(path)
+    if built_for != own:
+        raise InputError(
+            f"'{path}' is for {built_for}, this machine is {own}; run the package (-f c),"
+            " for which there is qemu"
+        )
+
+
+def check_profiled(path: str | Path) -> None:
+    """Refuse a profile of a library."""
+    if _is_library(Path(path)):
+        raise InputError("--profile: a library has no profile; run the package (-f c) instead")
+
+
+def _is_library(path: Path) -> bool:
+    return path.suffix == ".so" and not path.is_dir()
 
 
 def _warmup(repeat: int, asked: int | None) -> int:
@@ -132,6 +174,9 @@ class _Built:
         self.threads = threads
         self.emulated = not toolchain.is_native(arch)
         self.inputs, self.outputs = package.inputs, package.outputs
+
+    def check_shapes(self, ports: Sequence[Port]) -> None:
+        toolchain.check_shapes(self.program, self.arch, shapes_of(ports), self.package.manifest)
 
     def run(
         self,
@@ -165,26 +210,12 @@ class _Library:
 
     emulated = False
 
-    def __init__(self, path: Path, arch: str | None) -> None:
-        host = machine(host_arch())
-        self.arch = host.arch.name
-        if arch is not None and machine(resolve([arch])[0]).arch.name not in (
-            self.arch,
-            "portable",
-        ):
-            raise InputError(f"'{path}': a library runs on this machine only; leave out --arch")
-        if not path.is_file():
-            raise InputError(f"'{path}': no such file; make it with tvmc compile -f so")
-        built_for = elf.architecture(path)
-        if built_for != self.arch:
-            raise InputError(
-                f"'{path}' is for {built_for}, this machine is {self.arch}; run the package (-f c),"
-                " for which there is qemu"
-            )
+    def __init__(self, path: Path) -> None:
         import tvm
 
         from tvm_megcc.relay.graph_module import GraphModule
 
+        self.arch = machine(host_arch()).arch.name
         try:
             module = tvm.runtime.load_module(str(path.resolve()))
             self.module = GraphModule(module["default"](tvm.cpu()))
@@ -197,6 +228,15 @@ class _Library:
         self.inputs = tuple(map(_port, names, arrays, shapes))
         self.outputs: tuple[Port, ...] = ()  # known after a run
 
+    def check_shapes(self, ports: Sequence[Port]) -> None:
+        opened = [own.name for own in self.inputs if own.is_symbolic]
+        shapes = {name: dims for name, dims in shapes_of(ports).items() if name in opened}
+        with _refusals():
+            try:
+                self.module.check_shapes(shapes)
+            except AttributeError:  # a library of an earlier version
+                pass
+
     def run(
         self,
         inputs: Arrays,
@@ -205,21 +245,35 @@ class _Library:
         warmup: int | None = None,
         profile: bool = False,
     ) -> Result:
-        if profile:
-            raise InputError("--profile: a library has no profile; run the package (-f c) instead")
-        for name, value in inputs.items():
-            self.module.set_input(name, value)
-        for _ in range(_warmup(repeat, warmup)):
-            self.module.run()
-        times = []
-        for _ in range(repeat):
-            begin = time.perf_counter()
-            self.module.run()
-            times.append((time.perf_counter() - begin) * 1e3)
+        assert not profile, "`check_profiled` refuses it"
+        with _refusals():
+            for name, value in inputs.items():
+                self.module.set_input(name, value)
+            for _ in range(_warmup(repeat, warmup)):
+                self.module.run()
+            times = []
+            for _ in range(repeat):
+                begin = time.perf_counter()
+                self.module.run()
+                times.append((time.perf_counter() - begin) * 1e3)
         names = self.module.get_output_names()
         outputs = {n: self.module.get_output(i).numpy() for i, n in enumerate(names)}
         self.outputs = tuple(_port(n, array, array.shape) for n, array in outputs.items())
         return Result(outputs, tuple(times))
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Let what a library says of its inputs be an error of ours, in its own words."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(f"{' '.join(str(error).split())}; give the inputs other sizes") from error
+
+
+def shapes_of(ports: Sequence[Port]) -> dict[str, tuple[int, ...]]:
+    """The dims of ports whose shapes are fixed, by name."""
+    return {port.name: tuple(int(dim) for dim in port.shape) for port in ports}
 
 
 def _port(name: str, array: np.ndarray[Any, Any], shape: Sequence[int | None]) -> Port:

@@ -1,4 +1,4 @@
-"""What a user may say about memory planning; kept apart so that reading it loads nothing else.
+"""What a user may say about memory planning; kept apart so that reading it loads no TVM.
 
 Example
 -------
@@ -10,6 +10,8 @@ clobber_inputs=False, threads=1)
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from tvm_megcc import memory
 
 #: Where inputs and outputs may live.
 IO_PLACES = ("caller", "arena")
@@ -42,6 +44,18 @@ class MemoryOptions:
     pools: tuple[tuple[str, int | None], ...] = ()
     clobber_inputs: bool = False
     threads: int = 1
+
+
+def check(options: MemoryOptions) -> None:
+    """Refuse options that no model can be planned with, before one is read.
+
+    Raises
+    ------
+    InputError
+    """
+    memory.check_planner(options.planner, options.time_limit)
+    if options.pools:
+        memory.check_pools(options.pools, options.planner)
 
 
 #: What holds when nothing is said.

@@ -18,6 +18,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc import memory, passes
+from tvm_megcc.core.contents import Bytes
 from tvm_megcc.core.preference import DEFAULT as BALANCED
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.core.program import Bundle, Call, PortType, Program, Range, Variant
@@ -28,8 +29,10 @@ from tvm_megcc.forward import forward
 from tvm_megcc.kernels.work import of_call
 from tvm_megcc.lower import lower, symbols_in
 from tvm_megcc.memory_options import DEFAULT, MemoryOptions
+from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.control_flow import called_by
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
+from tvm_megcc.relax_tools.largest import largest_needed
 from tvm_megcc.relax_tools.names import named, names_of
 from tvm_megcc.relax_tools.nodes import Node, attributed, nodes_of
 from tvm_megcc.relax_tools.shape_exprs import symbols_of
@@ -67,6 +70,7 @@ def compile_module(
         As `to_program`.
     """
     ports = _Ports(input_names, output_names, input_dtypes, output_dtypes)
+    _check_limit(mod, arch, name, function, memory_options, preference)
     compiler = _Compiler(arch, name, ports, io, memory_options, dump_ir, preference)
     found = plan_of(mod, function) or DispatchPlan((), function)
     signature = mod[function]
@@ -104,6 +108,40 @@ def compile_module(
         if first is None or first.requirements:
             variants.append(Variant(guard, programs[variant]))
     return Bundle(name, arch, symbols, inputs, tuple(variants))
+
+
+def _check_limit(
+    mod: tvm.IRModule,
+    arch: str,
+    name: str,
+    function: str,
+    options: MemoryOptions,
+    preference: Preference,
+) -> None:
+    """Refuse, before kernels are chosen, memory that is less than one value takes.
+
+    Raises
+    ------
+    DoesNotFit
+        The largest value that no kernel does without is larger than all memory there is.
+    """
+    sizes = [size for _, size in options.pools]
+    pools = [sum(s for s in sizes if s is not None)] if sizes and None not in sizes else []
+    limit = min([*pools, *([] if options.limit is None else [options.limit])], default=None)
+    if limit is None:
+        return
+    wide = {"fp32": True, "model": half.said(mod) is None}.get(preference.precision, False)
+    needed = largest_needed(mod[function], 4 if wide else 2)
+    if needed is not None and needed.bytes > limit:
+        missing = needed.bytes - limit
+        value = names_of(mod).get(needed.name, needed.name)
+        raise memory.DoesNotFit(
+            f"model '{name}' for {arch}: {missing} bytes are missing at least, '{value}' alone"
+            f" takes {needed.bytes} and there are {limit}; give it more memory or a smaller input",
+            missing,
+            0,
+            (value,),
+        )
 
 
 def _only(mod: tvm.IRModule, names: Sequence[str]) -> tvm.IRModule:
@@ -220,14 +258,14 @@ class _Compiler:
             mod = transform(mod)
             self._dump(stage, mod)
         # Functions of one model have the same weights: their bytes are kept once.
-        shared: dict[bytes, bytes] = {}
+        shared: dict[Bytes, Bytes] = {}
         return {f: self._program(mod, f, shared, origin, len(functions) > 1) for f in functions}
 
     def _program(
         self,
         mod: tvm.IRModule,
         function: str,
-        shared: dict[bytes, bytes],
+        shared: dict[Bytes, Bytes],
         origin: _Origin,
         several: bool,
     ) -> Program:

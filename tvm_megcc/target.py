@@ -171,10 +171,14 @@ def architecture(target: Any = None) -> str:
         first = target.split("+")[0]
         if first == "host" or any(first in (row.name, *row.aliases) for row in TABLE):
             return resolve([target])[0]
+        target = _config(target)
+        kind = target if isinstance(target, str) else target.get("kind")
+        if kind in _DEVICES:
+            raise InputError(f"target {kind!r} is no CPU; use {TAG!r}")
     import tvm
 
     if not isinstance(target, tvm.target.Target):
-        config = dict(target) if isinstance(target, Mapping) else _config(target)
+        config = target if isinstance(target, str) else dict(target)
         try:
             target = tvm.target.Target(config)
         except Exception as error:
@@ -190,6 +194,10 @@ def architecture(target: Any = None) -> str:
     if target.kind.name == "c" and not is_ours(target) and not any(map(attrs.get, _WORDS[:4])):
         return "portable"  # TVM's plain C: for any CPU
     return _of_attrs(attrs)
+
+
+#: TVM's kinds of targets that are known to be no CPU: they are refused without loading TVM.
+_DEVICES = frozenset(("cuda", "hexagon", "metal", "nvptx", "opencl", "rocm", "vulkan", "webgpu"))
 
 
 def _if_cpu(word: str) -> str | None:

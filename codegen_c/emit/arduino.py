@@ -11,15 +11,16 @@ from collections.abc import Mapping
 
 from tvm_megcc.codegen_c.emit.cortexm import port_bytes
 from tvm_megcc.codegen_c.sources import package_text
+from tvm_megcc.core.contents import Content, to_bytes
 
 _MOVED = {"include/": "src/", "model/": "src/model/", "src/": "src/"}
 
 
-def layout(package: Mapping[str, str | bytes]) -> dict[str, str | bytes]:
+def layout(package: Mapping[str, Content]) -> dict[str, Content]:
     """The library's files by path; a sketch is there where memory is known before it runs."""
-    facts = json.loads(package["manifest.json"])
+    facts = json.loads(to_bytes(package["manifest.json"]))
     ident, rows = facts["c_name"], facts["per_arch"].values()
-    out: dict[str, str | bytes] = {
+    out: dict[str, Content] = {
         new + path.removeprefix(old): text
         for path, text in package.items()
         for old, new in _MOVED.items()

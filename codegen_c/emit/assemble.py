@@ -29,6 +29,7 @@ from tvm_megcc.codegen_c.emit.manifest_text import manifest_text
 from tvm_megcc.codegen_c.emit.model_source import binary, has_builds, model_c, runner_h, weights_c
 from tvm_megcc.codegen_c.emit.weights import Layout, lay_out
 from tvm_megcc.codegen_c.sources import package_text, runtime_text
+from tvm_megcc.core.contents import Content, update
 from tvm_megcc.core.machine import ARCHITECTURES, machine
 from tvm_megcc.core.program import Bundle, Program, bundle_of
 from tvm_megcc.errors import InputError
@@ -94,7 +95,7 @@ def package(
     name: str,
     weights: str = "incbin",
     stepping: bool = False,
-) -> dict[str, str | bytes]:
+) -> dict[str, Content]:
     """Emit the package of a model.
 
     Parameters
@@ -139,7 +140,7 @@ def package(
         for a in archs
     }
 
-    out: dict[str, str | bytes] = {"include/megcc.h": runtime_text("include/megcc.h")}
+    out: dict[str, Content] = {"include/megcc.h": runtime_text("include/megcc.h")}
     for path in (*RUNTIME, *WEIGHT_HEADERS[weights]):
         out[f"src/{path}"] = runtime_text(f"src/{path}")
     for path in (*runtime_parts(codes), *(("megcc_machine",) if has_builds(codes) else ())):
@@ -189,7 +190,8 @@ def content_mark(blobs: Mapping[str, bytes], layout: Layout) -> str:
     """What tells a package from another one of its name: a hash of programs and weights."""
     digest = hashlib.sha256()
     for part in (*(blobs[a] for a in sorted(blobs)), *(s.data for s in layout.segments)):
-        digest.update(len(part).to_bytes(8, "little") + part)
+        digest.update(len(part).to_bytes(8, "little"))
+        update(digest, part)
     return digest.hexdigest()[:8]
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvm_megcc.codegen_c.sources import package_text
+from tvm_megcc.core.contents import Content
 from tvm_megcc.core.machine import TABLE, Architecture, Machine, machine
 
 #: What is optimised how. Of a small package the library's kernels are compiled for size: some leave
@@ -108,7 +109,7 @@ def pkg_config(ident: str, version: str) -> str:
     return package_text("package.pc.in").replace("@IDENT@", ident).replace("@VERSION@", version)
 
 
-def zephyr(ident: str, machines: Sequence[str]) -> dict[str, str | bytes]:
+def zephyr(ident: str, machines: Sequence[str]) -> dict[str, Content]:
     """The files of a module of Zephyr, in packages for microcontrollers."""
     if not {"cortexm", "portable"} & {machine(name).arch.name for name in machines}:
         return {}

@@ -22,6 +22,7 @@ from tvm_megcc.codegen_c.emit.function_words import UNBOUNDED as UNBOUNDED
 from tvm_megcc.codegen_c.emit.function_words import Function as Function
 from tvm_megcc.codegen_c.emit.function_words import FunctionEncoder, Strings, i32
 from tvm_megcc.codegen_c.emit.function_words import pools as pools
+from tvm_megcc.core.contents import Parts
 from tvm_megcc.core.program import ALIGNMENT, Bundle
 from tvm_megcc.dims import as_multiple
 
@@ -49,7 +50,7 @@ def encode(
     functions: Sequence[Function],
     *,
     symbols: Sequence[str],
-    segments: Sequence[bytes],
+    segments: Sequence[Parts],
 ) -> bytes:
     """Encode the programs of one architecture.
 
@@ -61,7 +62,7 @@ def encode(
         Its variants, in order; their programs are planned.
     symbols : sequence of str
         The kernel table: link names.
-    segments : sequence of bytes
+    segments : sequence of Parts
         The weight segments of this architecture.
 
     Returns
@@ -93,7 +94,7 @@ def encode(
                 factor, symbol = multiple
                 code = number[symbol.name] + len(number) * (factor - 1)
                 signature.append(i32(-1 - code, f"a factor of {port.name!r}") & NONE)
-    segment_words = [w for s in segments for w in (len(s) & NONE, len(s) >> 32, zlib.crc32(s), 0)]
+    segment_words = [w for s in segments for w in (len(s) & NONE, len(s) >> 32, s.crc32(), 0)]
     encoders = [FunctionEncoder(f, bundle.symbols, strings) for f in functions]
     found = [encoder.sections() for encoder in encoders]
 

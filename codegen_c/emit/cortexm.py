@@ -11,6 +11,7 @@ from typing import Any
 
 from tvm_megcc.codegen_c.emit.compiled import Compiled, is_shaped
 from tvm_megcc.codegen_c.sources import generated, package_text
+from tvm_megcc.core.contents import Content
 from tvm_megcc.core.machine import machine
 
 FOLDER = "examples/cortexm"
@@ -19,14 +20,14 @@ _FILES = ("Makefile", "board.c", "board.h", "board.ld", "main.c")
 
 def example(
     ident: str, codes: Mapping[str, Compiled], facts: Mapping[str, Any], weights: str
-) -> dict[str, str | bytes]:
+) -> dict[str, Content]:
     """The files of the example by path."""
     boards = [a for a in codes if machine(a).arch.name == "cortexm"]
     if not boards or weights == "bin" or is_shaped(codes) or "externs" in facts:
         return {}
     if any(len(facts["per_arch"][a].get("memory", {}).get("pools", "1")) > 1 for a in boards):
         return {}
-    out: dict[str, str | bytes] = {
+    out: dict[str, Content] = {
         f"{FOLDER}/{name}": package_text(f"cortexm/{name}") for name in _FILES
     }
     out[f"{FOLDER}/model.h"] = _model_h(ident, facts)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from tvm_megcc.codegen_c.emit import guards
 from tvm_megcc.codegen_c.sources import headers, kernel_path, kernel_text
+from tvm_megcc.core.contents import Content
 from tvm_megcc.core.machine import Machine, machine
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.errors import InputError
@@ -98,7 +99,7 @@ def _define_block(file: KernelFile) -> str:
     return "".join(f"#define {k} {v}\n" for k, v in rows)
 
 
-def add_headers(out: dict[str, str | bytes], bodies: Iterable[str]) -> None:
+def add_headers(out: dict[str, Content], bodies: Iterable[str]) -> None:
     """Put the headers that ``bodies`` and the runtime need into ``out`` under ``src/``."""
     always = '#include "megcc_kernel.h"\n'
     for path, text in headers([always, *bodies]).items():

@@ -13,6 +13,7 @@ from tvm_megcc.codegen_c.emit.blocks import placed_blocks
 from tvm_megcc.codegen_c.emit.compiled import Compiled, handler_of, is_shaped, opcodes_of
 from tvm_megcc.codegen_c.emit.weights import Layout, c_literal
 from tvm_megcc.codegen_c.sources import generated
+from tvm_megcc.core.contents import Bytes, Parts
 from tvm_megcc.core.machine import by_architecture, machine
 from tvm_megcc.core.program import ALIGNMENT, Block, Call, Program, Storage
 from tvm_megcc.dims import Symbol
@@ -237,17 +238,21 @@ def weights_c(
             f'#else\n{array} {{\n#include "weights{k}.inc"\n}};\n#endif\n'
         )
     else:
-        body = f'#include "megcc_align.h"\n\n{declared}{array}\n{c_literal(segment.data)};\n'
+        body = f'#include "megcc_align.h"\n\n{declared}{array}\n{c_literal(bytes(segment.data))};\n'
     return generated(f"Weights for {', '.join(segment.archs)}", ident) + guards.wrap(
         body, segment.archs, archs
     )
 
 
-def binary(blob: bytes, arch: str, layout: Layout) -> bytes:
-    data = bytearray(blob)
+def binary(blob: bytes, arch: str, layout: Layout) -> Parts:
+    """The program and the weights of a machine as one file."""
+    pieces: list[Bytes] = [blob]
+    length = len(blob)
     for k in layout.of(arch):
-        data += bytes(-len(data) % ALIGNMENT) + layout.segments[k].data
-    return bytes(data)
+        segment, padding = layout.segments[k].data, bytes(-length % ALIGNMENT)
+        pieces += [padding, *segment]
+        length += len(padding) + len(segment)
+    return Parts(pieces)
 
 
 def runner_h(ident: str, archs: tuple[str, ...], weights: str, shaped: bool, fails: bool) -> str:

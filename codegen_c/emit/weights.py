@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tvm_megcc.core.contents import Bytes, Parts
 from tvm_megcc.core.machine import by_architecture
 from tvm_megcc.core.program import ALIGNMENT, Program
 
@@ -35,7 +36,7 @@ class Segment:
     """
 
     archs: tuple[str, ...]
-    data: bytes
+    data: Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +68,25 @@ class Layout:
 
 def lay_out(programs: Mapping[str, Sequence[Program]]) -> Layout:
     """Deduplicate the weights of each machine's programs and give each its place."""
-    users: dict[bytes, set[str]] = {}  # in order of first use, so that the result is stable
+    users: dict[Bytes, set[str]] = {}  # in order of first use, so that the result is stable
     for arch in sorted(programs):
         for program in programs[arch]:
             for weight in program.weights:
                 users.setdefault(weight.data, set()).add(arch)
-    groups: dict[tuple[str, ...], bytearray] = {}
-    where: dict[bytes, tuple[tuple[str, ...], int]] = {}
+    groups: dict[tuple[str, ...], list[Bytes]] = {}
+    ends: dict[tuple[str, ...], int] = {}
+    where: dict[Bytes, tuple[tuple[str, ...], int]] = {}
     keys = _segments_of(users)
     for data in users:
         key = keys[data]
-        block = groups.setdefault(key, bytearray())
-        where[data] = key, len(block)
-        block += data + bytes(-len(data) % ALIGNMENT)
+        where[data] = key, ends.get(key, 0)
+        padding = -len(data) % ALIGNMENT
+        groups.setdefault(key, []).extend([data, bytes(padding)] if padding else [data])
+        ends[key] = where[data][1] + len(data) + padding
     order = sorted(groups)
     number = {key: k for k, key in enumerate(order)}
     return Layout(
-        tuple(Segment(key, bytes(groups[key])) for key in order),
+        tuple(Segment(key, Parts(groups[key])) for key in order),
         {
             arch: tuple(
                 tuple((number[where[w.data][0]], where[w.data][1]) for w in program.weights)
@@ -94,7 +97,7 @@ def lay_out(programs: Mapping[str, Sequence[Program]]) -> Layout:
     )
 
 
-def _segments_of(users: Mapping[bytes, set[str]]) -> dict[bytes, tuple[str, ...]]:
+def _segments_of(users: Mapping[Bytes, set[str]]) -> dict[Bytes, tuple[str, ...]]:
     """The machines whose segment each weight goes to."""
     keys = {data: tuple(sorted(names)) for data, names in users.items()}
     most = max((sum(a in key for key in set(keys.values())) for a in set().union(*users.values())),

@@ -7,13 +7,19 @@ import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
+from tvm_megcc import driver, frontend, passes, zoo
 from tvm_megcc.cli import memory
+from tvm_megcc.core.preference import Preference
 from tvm_megcc.errors import InputError
 from tvm_megcc.host.files import read_tree
 from tvm_megcc.memory import PLANNERS
 from tvm_megcc.memory_options import MemoryOptions
+from tvm_megcc.relax_tools.largest import largest_needed
 
 
 @pytest.mark.parametrize(
@@ -211,3 +217,52 @@ def test_io_in_the_arena_gives_the_same_answers(
 def test_opt_plans_with_the_same_options(tvmc, model: Path) -> None:
     out = tvmc("opt", model, "--io", "arena", "--print", "planned").out
     assert "input 'x:0' = %0:f32[2, 3]@arena[0]" in out
+
+
+def _chain(first: str = "Relu", shape: tuple[int, ...] = (1, 4, 16, 16)) -> onnx.ModelProto:
+    """Two convolutions with an operator between, which may be another one's output, too."""
+    weight = numpy_helper.from_array(np.ones((4, 4, 1, 1), np.float32), "w")
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], "first"),
+        helper.make_node(first, ["c"], ["r"], "between"),
+        helper.make_node("Conv", ["r", "w"], ["y"], "second"),
+    ]
+    ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, shape) for n in ("x", "y", "r")]
+    graph = helper.make_graph(nodes, "chain", ports[:1], ports[1:2], [weight])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+def test_a_limit_below_one_value_is_refused_before_kernels_are_chosen(
+    tvmc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    onnx.save(_chain(), tmp_path / "chain.onnx")
+    words = ("compile", tmp_path / "chain.onnx", "-o", tmp_path / "pkg")
+    exact = 4 * 16 * 16 * 4
+    assert tvmc(*words, "--memory-limit", 2 * exact).status == 0
+    monkeypatch.setattr(passes, "stages", lambda *args: pytest.fail("kernels were chosen"))
+    for given in (
+        ("--memory-limit", exact - 1),
+        ("--memory-pools", f"a:{exact // 2 - 1},b:{exact // 2}"),
+        ("--memory-limit", exact - 1, "--memory-pools", "a,b"),
+    ):
+        assert f"alone takes {exact}" in tvmc(*words, *given).sentence()
+
+
+def test_a_value_in_the_caller_memory_is_no_reason_to_refuse(tvmc, tmp_path: Path) -> None:
+    model = _chain("Identity")
+    model.graph.output.append(helper.make_tensor_value_info("c", TensorProto.FLOAT, (1, 4, 16, 16)))
+    onnx.save(model, tmp_path / "chain.onnx")
+    words = ("compile", tmp_path / "chain.onnx", "-o", tmp_path / "pkg")
+    assert tvmc(*words, "--memory-limit", 0).status == 0
+
+
+@pytest.mark.parametrize("name", ["tiny_cnn", "tiny_residual", "tiny_mlp"])
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_no_limit_that_suffices_is_refused(name: str, precision: str) -> None:
+    imported = frontend.from_onnx(zoo.build(name))
+    for arch in ("portable", "arm64+fp16"):
+        program = driver.compile_programs(
+            zoo.build(name), [arch], preference=Preference(precision=precision)
+        )[arch]
+        needed = largest_needed(imported.mod["main"], 2 if precision == "fp16" else 4)
+        assert needed is None or 0 < needed.bytes <= program.arena_bytes

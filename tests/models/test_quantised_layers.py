@@ -164,7 +164,8 @@ def test_layers_are_within_a_step(name, shared, tmp_path) -> None:
     driver.compile_model(model.path, out, archs=[host_arch()], input_shapes=shapes)
     inputs = cases[0].inputs()
     opened = package.load(out)
-    records, _ = dump.records(opened, host_arch(), inputs)
+    with dump.recorder(opened, host_arch()) as recorder:
+        records, _ = recorder.records(inputs)
     got = {record.name: record.array for record in records} | inputs
     proto = onnx.shape_inference.infer_shapes(onnx.load(model.path))
     checked = 0

@@ -55,6 +55,7 @@ def run(args: argparse.Namespace) -> None:
     from tvm_megcc import execute
     from tvm_megcc.report.times import summary
 
+    options.check_running(args)
     cpus = None if args.cpus is None else read_cpus(args.cpus)
     wanted = args.rounds or (ROUNDS if len(args.package) > 1 else 1)
     rounds = shares(args.repeat, min(wanted, args.repeat))
@@ -66,7 +67,10 @@ def run(args: argparse.Namespace) -> None:
             )
             for path in args.package
         ]
-        inputs = [options.read_inputs(args, runnable.inputs) for runnable in runnables]
+        inputs = [
+            options.read_inputs(args, runnable.inputs, runnable.check_shapes)
+            for runnable in runnables
+        ]
         with pinned(cpus):
             times = measured(runnables, inputs, rounds, args.warmup)
     rows = [

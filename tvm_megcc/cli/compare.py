@@ -30,28 +30,36 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    from tvm_megcc.core import model_file
+    from tvm_megcc.host import dump
+    from tvm_megcc.host.package import opened
+
+    check_order(args)
+    model_file.require_onnx(args.model, "compare has references for ONNX models only")
+    model_file.check(args.model)
+    options.check_running(args)
+    if args.per_layer:
+        dump.check_package(args.package, "--per-layer")
+
     from tvm_megcc import execute, reference
     from tvm_megcc.compare import difference
     from tvm_megcc.frontend.load import load
-    from tvm_megcc.host import dump
-    from tvm_megcc.host.package import opened
-    from tvm_megcc.importers import require_onnx
     from tvm_megcc.quantisation.quantiser import quantised_node
 
-    check_order(args)
-    require_onnx(args.model, "compare has references for ONNX models only")
     model, _ = load(args.model)
     tolerance = differences.tolerance_of(args)
     records: list[Record] = []
     with options.progress() as tell:
         if args.per_layer:
-            dump.check_package(args.package, "--per-layer")
-            with opened(args.package) as package:
-                inputs = options.read_inputs(args, package.inputs)
-                records, outputs = dump.records(package, package.choose(args.arch), inputs)
+            with (
+                opened(args.package) as package,
+                dump.recorder(package, package.choose(args.arch)) as recorder,
+            ):
+                inputs = options.read_inputs(args, package.inputs, recorder.check_shapes)
+                records, outputs = recorder.records(inputs)
         else:
             with execute.opened(args.package, args.arch, tell) as runnable:
-                inputs = options.read_inputs(args, runnable.inputs)
+                inputs = options.read_inputs(args, runnable.inputs, runnable.check_shapes)
                 outputs = dict(runnable.run(inputs).outputs)
         names = [*outputs, *(record.name for record in records)]
         who, wanted = reference.values(model, inputs, names)

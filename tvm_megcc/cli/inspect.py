@@ -65,7 +65,9 @@ def run(args: argparse.Namespace) -> None:
     if found is not None:
         facts["for"] = found.facts
     if args.shapes is not None:
-        facts["at"] = changing.at_shapes(facts, inputs, options.shapes(args.shapes) or {})
+        facts["at"] = changing.at_shapes(
+            facts, inputs, options.shapes(args.shapes, "--shapes") or {}
+        )
     if args.plot is not None:
         plot(facts, arch, args.plot)
     if args.html is not None:

@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> None:
     from tvm_megcc.kernels import registry
 
     arch = resolve([args.arch])[0] if args.arch else None
-    known = sorted({kernel.op for kernel in registry.kernels()})
+    known = registry.operators()
     if args.op and args.op not in known:
         raise InputError(f"there is no kernel for {args.op!r}, only for {', '.join(known)}")
     if args.explain is not None:

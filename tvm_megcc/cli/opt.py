@@ -9,6 +9,10 @@ from collections import Counter
 from tvm_megcc.cli import dynamic, memory, options
 from tvm_megcc.errors import InputError
 
+#: The stages of a module, in order, and those of the program of each of its functions.
+STAGES = ("imported", "canonicalise", "layout", "forward_memory", "materialise", "generate")
+PROGRAMS = ("lowered", "forwarded", "planned")
+
 HELP = "show what each compiler stage makes of a model"
 
 
@@ -29,6 +33,10 @@ def run(args: argparse.Namespace) -> None:
     archs = options.architectures(args)
     if len(archs) > 1:
         raise InputError(f"--arch: opt shows one architecture, not {', '.join(archs)}; name one")
+    if args.stage is not None and not is_stage(args.stage):
+        raise InputError(
+            f"--print: there is no stage {args.stage!r}; they are {', '.join(STAGES + PROGRAMS)}"
+        )
     dump = driver.IrDump(args.dump_ir) if args.dump_ir else None
     stages: dict[str, str] = {}
 
@@ -58,6 +66,11 @@ def run(args: argparse.Namespace) -> None:
         print(stages[args.stage])
     else:
         raise InputError(f"--print: there is no stage {args.stage!r}; they are {', '.join(stages)}")
+
+
+def is_stage(name: str) -> bool:
+    """Whether any model has such a stage; of several functions each has its own programs."""
+    return name in STAGES or any(name == p or name.startswith(f"{p}_") for p in PROGRAMS)
 
 
 def print_effects(stages: dict[str, str]) -> None:

@@ -186,14 +186,51 @@ def add_running(parser: argparse.ArgumentParser, *, several: bool = False) -> No
     add_compiler(parser)
 
 
-def read_inputs(args: argparse.Namespace, ports: Sequence[Port]) -> Arrays:
+def check_running(args: argparse.Namespace) -> None:
+    """Refuse, before anything is built, options of `add_running` that cannot be used.
+
+    Raises
+    ------
+    tvm_megcc.errors.MegccError
+    """
+    from tvm_megcc import execute
+    from tvm_megcc.core.this_machine import host_arch
+    from tvm_megcc.host import arrays, toolchain
+
+    for path in args.package if isinstance(args.package, list) else [args.package]:
+        execute.check(path, args.arch, threads=args.threads)
+    if args.cc is not None:
+        toolchain.check_compiler(args.cc, host_arch())
+    if args.inputs is not None:
+        if args.shapes is not None:
+            raise InputError("--shapes is for inputs made up; with --inputs the arrays have shapes")
+        arrays.names_of_npz(Path(args.inputs))
+    shapes(args.shapes, "--shapes")
+
+
+#: Refuses inputs of fixed shapes that a model does not take.
+CheckShapes = Callable[[Sequence["Port"]], None]
+
+
+def sized(args: argparse.Namespace, ports: Sequence[Port], check: CheckShapes) -> tuple[Port, ...]:
+    """The ports with the sizes that ``--shapes`` gives them, which the model takes.
+
+    The model is asked before anybody makes inputs: those that it refuses may be of any size.
+    """
+    from tvm_megcc.host import arrays
+
+    found = arrays.sized(ports, shapes(args.shapes, "--shapes"))
+    if any(port.is_symbolic for port in ports):
+        check(found)
+    return found
+
+
+def read_inputs(args: argparse.Namespace, ports: Sequence[Port], check: CheckShapes) -> Arrays:
     """The inputs that ``--inputs`` and ``--fill-mode`` ask for."""
     from tvm_megcc.host import arrays
 
     if args.inputs is None:
-        return arrays.fill(arrays.sized(ports, shapes(args.shapes)), args.fill_mode)
-    if args.shapes is not None:
-        raise InputError("--shapes is for inputs made up; with --inputs the arrays have shapes")
+        return arrays.fill(sized(args, ports, check), args.fill_mode)
     return arrays.check(ports, arrays.read_npz(Path(args.inputs)), f"'{args.inputs}'")
 
 
@@ -228,8 +265,8 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def shapes(text: str | None) -> dict[str, Dims] | None:
-    """Read ``--input-shapes``; names may hold colons, dots and slashes.
+def shapes(text: str | None, option: str = "--input-shapes") -> dict[str, Dims] | None:
+    """Read ``--input-shapes`` or ``--shapes``; names may hold colons, dots and slashes.
 
     Raises
     ------
@@ -244,17 +281,17 @@ def shapes(text: str | None) -> dict[str, Dims] | None:
         match = re.match(r"(\S+?)\s*:\s*\[([^\[\]]*)\][\s,]*", rest)
         if not match:
             raise InputError(
-                f'--input-shapes: cannot read {rest!r}; write it like "x:[1,3,224,224] y:[-1,80]"'
+                f'{option}: cannot read {rest!r}; write it like "x:[1,3,224,224] y:[-1,80]"'
             )
         if match[1] in result:
-            raise InputError(f"--input-shapes: input {match[1]!r} is given twice; give it once")
+            raise InputError(f"{option}: input {match[1]!r} is given twice; give it once")
         dims = [dim.strip() for dim in match[2].split(",")] if match[2].strip() else []
-        result[match[1]] = tuple(_dim(match[1], dim) for dim in dims)
+        result[match[1]] = tuple(_dim(match[1], dim, option) for dim in dims)
         rest = rest[match.end() :]
     return result
 
 
-def _dim(name: str, text: str) -> int | str | Symbol | Multiple:
+def _dim(name: str, text: str, option: str) -> int | str | Symbol | Multiple:
     found = read(text)
     if not isinstance(found, str):
         return found
@@ -265,7 +302,7 @@ def _dim(name: str, text: str) -> int | str | Symbol | Multiple:
     if re.fullmatch(r"[A-Za-z_]\w*", text):
         return text
     raise InputError(
-        f"--input-shapes: dim {text!r} of input {name!r} is neither a size, nor -1, nor a word,"
+        f"{option}: dim {text!r} of input {name!r} is neither a size, nor -1, nor a word,"
         " nor bounds like 1..64, nor a multiple like 32*h or 32*(h=1..20)"
     )
 

@@ -96,7 +96,7 @@ def _profile(args: argparse.Namespace, tell: Any) -> Profile | None:
     if args.measure is None:
         return None
     with execute.opened(args.package, args.arch, tell) as runnable:
-        ports = arrays.sized(runnable.inputs, options.shapes(args.shapes))
+        ports = options.sized(args, runnable.inputs, runnable.check_shapes)
         inputs = arrays.fill(ports, "random")
         result = runnable.run(inputs, repeat=args.measure, profile=True)
     assert result.trace is not None
@@ -109,7 +109,7 @@ def _shapes(args: argparse.Namespace, package: Package) -> Mapping[str, Sequence
 
     if args.shapes is None and any(port.is_symbolic for port in package.inputs):
         return None
-    ports = arrays.sized(package.inputs, options.shapes(args.shapes))
+    ports = arrays.sized(package.inputs, options.shapes(args.shapes, "--shapes"))
     return {port.name: [int(dim) for dim in port.shape] for port in ports}
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tvm_megcc.cli import differences, options, profiling
+from tvm_megcc.core.contents import Content
 from tvm_megcc.errors import DifferenceError, InputError
 
 if TYPE_CHECKING:
@@ -42,18 +43,23 @@ def run(args: argparse.Namespace) -> None:
     from tvm_megcc import execute
     from tvm_megcc.host import arrays, files
 
+    options.check_running(args)
     if args.outputs:
         files.check_file(Path(args.outputs))
+    if args.dump:
+        check_dump(Path(args.dump), args)
     wanted = arrays.read_npz(Path(args.expected)) if args.expected else {}
     profiling.check_outputs(args)
     if args.dump:
         dump_to(Path(args.dump), args)
     profiled = args.profile or bool(args.profile_output)
+    if profiled:
+        execute.check_profiled(args.package)
     with (
         options.progress() as tell,
         execute.opened(args.package, args.arch, tell, threads=args.threads, cc=args.cc) as runnable,
     ):
-        inputs = options.read_inputs(args, runnable.inputs)
+        inputs = options.read_inputs(args, runnable.inputs, runnable.check_shapes)
         result = runnable.run(inputs, repeat=args.repeat, profile=profiled)
     if args.outputs:
         arrays.write_npz(result.outputs, Path(args.outputs))
@@ -94,29 +100,38 @@ def check(
         )
 
 
+def check_dump(folder: Path, args: argparse.Namespace) -> None:
+    """Refuse, before anything is built, a dump of a library or over anything but a dump."""
+    from tvm_megcc.host import dump, files
+
+    dump.check_package(args.package, "--dump")
+    files.check_directory(folder, dump.is_dump)
+
+
 def dump_to(folder: Path, args: argparse.Namespace) -> None:
     """Write ``inputs.npz``, ``tensors.npz``, ``outputs.npz`` and ``calls.txt``.
 
     Raises
     ------
     InputError
-        When the folder holds anything else, or what is run is a library.
+        When the folder holds anything else.
     """
     from tvm_megcc.host import dump, files
     from tvm_megcc.host.arrays import npz_bytes
     from tvm_megcc.host.package import opened
 
-    dump.check_package(args.package, "--dump")
-    files.check_directory(folder, dump.is_dump)
-    with opened(args.package) as package:
-        inputs = options.read_inputs(args, package.inputs)
-        records, outputs = dump.records(package, package.choose(args.arch), inputs)
+    with (
+        opened(args.package) as package,
+        dump.recorder(package, package.choose(args.arch)) as recorder,
+    ):
+        inputs = options.read_inputs(args, package.inputs, recorder.check_shapes)
+        records, outputs = recorder.records(inputs)
     tensors = dump.by_name(records)
     rows = [
         f"{record.call:5d} {record.array.dtype}{list(record.array.shape)} {name}  {record.kernel}"
         for name, record in zip(tensors, records, strict=True)
     ]
-    found: dict[str, str | bytes] = {
+    found: dict[str, Content] = {
         "inputs.npz": npz_bytes(inputs),
         "tensors.npz": npz_bytes(tensors),
         "outputs.npz": npz_bytes(outputs),

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> None:
             seconds=args.time,
             earlier=args.tuning_records,
             inputs=None if args.inputs is None else Path(args.inputs),
-            sizes=[options.shapes(text) or {} for text in args.shapes or ()],
+            sizes=[options.shapes(text, "--shapes") or {} for text in args.shapes or ()],
             tell=tell,
         )
     if found.rows:

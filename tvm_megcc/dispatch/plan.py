@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import tvm
+if TYPE_CHECKING:
+    import tvm
 
 ATTRIBUTE = "tvm_megcc.dispatch"
 

@@ -71,7 +71,7 @@ def from_onnx(
     tvm_megcc.errors.UnsupportedError
         The model is valid, but uses something that cannot be compiled yet.
     """
-    proto, name = load(model)
+    proto, name = load(model, keep_data=False)
     elements = spread(proto.graph, shapes or {})
     inputs = bind_inputs(proto.graph, shapes or {}, distinct_dims)
     return import_graph(proto, inputs, name, elements)

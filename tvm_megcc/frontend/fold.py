@@ -19,6 +19,7 @@ from onnx.reference import ReferenceEvaluator
 from .. import ops
 from ..ops import _stock
 from ..ops._arithmetic import MAX_GENERATED
+from . import mapped
 from .rules import result_types
 from .values import attributes, type_of
 
@@ -38,6 +39,9 @@ def fold(
     node: onnx.NodeProto, operands: Sequence[Array | None], opsets: Mapping[str, int]
 ) -> list[Array] | None:
     """The node's results, or None where it is not to be folded or cannot be."""
+    held = _held(node)
+    if held is not None:
+        return [held]
     if node.domain not in ("", "ai.onnx.ml") or _has_graph(node) or _is_random(node, opsets):
         return None
     is_right = not node.domain and node.op_type in _RIGHT
@@ -69,6 +73,14 @@ def fold(
         dtype = helper.tensor_dtype_to_np_dtype(elem) if elem else array.dtype
         arrays.append(array.astype(dtype, copy=False))
     return arrays
+
+
+def _held(node: onnx.NodeProto) -> Array | None:
+    """The value of a Constant that is a tensor, which the reference would copy several times."""
+    if node.op_type != "Constant" or node.domain or [a.name for a in node.attribute] != ["value"]:
+        return None
+    tensor = node.attribute[0].t
+    return None if tensor.data_type == tensor.STRING else mapped.to_array(tensor)
 
 
 def _has_graph(node: onnx.NodeProto) -> bool:

@@ -1,7 +1,7 @@
 """Read a model and check what everything after relies on: a graph, opsets, weights, an order.
 
 Enters: a path or a ``ModelProto``. Leaves: a ``ModelProto`` of our own whose nodes are sorted,
-whose external data is loaded and whose every name is defined once.
+whose external data is found and whose every name is defined once.
 """
 
 from __future__ import annotations
@@ -14,17 +14,28 @@ from pathlib import Path
 import onnx
 from google.protobuf.message import DecodeError
 
+from tvm_megcc.core import model_file
 from tvm_megcc.core.dtypes import of_onnx
 
 from ..errors import InputError, UnsupportedError
-from . import kinds, text, wellformed
+from . import kinds, mapped, text, wellformed
 from .graphs import graphs, node_reads
 from .text import REMEDY as _REMEDY
 from .values import tensor_type
 
 
-def load(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
-    """The checked model and its name (the file's stem, or the graph's name)."""
+def load(
+    model: str | os.PathLike[str] | onnx.ModelProto, *, keep_data: bool = True
+) -> tuple[onnx.ModelProto, str]:
+    """The checked model and its name (the file's stem, or the graph's name).
+
+    Parameters
+    ----------
+    model : path or onnx.ModelProto
+    keep_data : bool
+        Whether the model has the data of its large tensors; else those of a file say where it is
+        (see `mapped`), and nothing but `mapped.to_array` can read it.
+    """
     if isinstance(model, onnx.ModelProto):
         proto = onnx.ModelProto()
         proto.CopyFrom(model)
@@ -37,7 +48,11 @@ def load(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelPro
         proto, name = _read(path), path.stem
         text.check(proto, f"'{path}'")
         _check(proto, f"'{path}'")
-        _load_external(proto, path)
+        _place_external(proto, path)
+        if keep_data:
+            for tensor in _tensors(proto):
+                if mapped.place_of(tensor) is not None:
+                    tensor.CopyFrom(mapped.loaded(tensor))
     wellformed.check(proto)
     _type_outputs(proto)
     _check_ports(proto.graph)
@@ -45,27 +60,19 @@ def load(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[onnx.ModelPro
     return proto, name
 
 
-def read_bytes(path: Path, kind: str) -> bytes:
-    """The bytes of a file that should be `kind`.
-
-    Raises
-    ------
-    InputError
-        There is none, it cannot be read, or it is empty.
-    """
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"'{path}': no such file; give the path of {kind}") from None
-    except OSError as err:
-        raise InputError(f"'{path}': cannot be read ({err.strerror}); check the path") from None
-    if not data:
-        raise InputError(f"'{path}': the file is empty; give the path of {kind}")
-    return data
-
-
 def _read(path: Path) -> onnx.ModelProto:
-    return parse(read_bytes(path, "an ONNX model"), f"'{path}'")
+    """The model in a file; of a regular one large tensors stay in the file."""
+    data = model_file.content(path, "an ONNX model")
+    if isinstance(data, bytes):
+        return parse(data, f"'{path}'")
+    try:
+        return mapped.parse(data, path.absolute())
+    except _NO_MODEL:
+        raise model_file.not_onnx(data, f"'{path}'") from None
+
+
+#: What protobuf raises of bytes that are no model.
+_NO_MODEL = (DecodeError, ValueError, RuntimeError)
 
 
 def parse(data: bytes, what: str) -> onnx.ModelProto:
@@ -78,10 +85,8 @@ def parse(data: bytes, what: str) -> onnx.ModelProto:
     """
     try:
         return onnx.load_model_from_string(data)
-    except (DecodeError, ValueError, RuntimeError):
-        raise InputError(
-            f"{what}: not an ONNX model, or cut short ({len(data)} bytes); {_REMEDY}"
-        ) from None
+    except _NO_MODEL:
+        raise model_file.not_onnx(data, what) from None
 
 
 def _check(proto: onnx.ModelProto, what: str) -> None:
@@ -174,20 +179,53 @@ def _check_no_external(proto: onnx.ModelProto, name: str) -> None:
             )
 
 
-def _load_external(proto: onnx.ModelProto, path: Path) -> None:
+def _place_external(proto: onnx.ModelProto, path: Path) -> None:
+    """Let tensors whose data is in files say where, absolutely; those of small ones is read."""
     for tensor in _tensors(proto):
-        if not onnx.external_data_helper.uses_external_data(tensor):
+        if tensor.data_location != tensor.EXTERNAL or mapped.is_inside(tensor, path.absolute()):
             continue
         try:
-            onnx.external_data_helper.load_external_data_for_tensor(tensor, str(path.parent))
-        except Exception as err:  # onnx raises several kinds, one of its own among them
-            info = {entry.key: entry.value for entry in tensor.external_data}
+            where = _outside(tensor, path.absolute().parent)
+        except (OSError, ValueError) as err:
+            said = (err.strerror or str(err)) if isinstance(err, OSError) else str(err)
+            location = next((e.value for e in tensor.external_data if e.key == "location"), None)
             raise InputError(
-                f"'{path}': the data of '{tensor.name}' should be in '{info.get('location')}', "
-                f"which is missing or unfit ({type(err).__name__}); put it beside the model"
+                f"'{path}': the data of '{tensor.name}' should be in '{location}', which is missing"
+                f" or unfit ({said}); put it beside the model"
             ) from None
-        tensor.data_location = onnx.TensorProto.DEFAULT
-        del tensor.external_data[:]
+        mapped.place(tensor, where)
+        if where.length < mapped.LARGE:
+            tensor.CopyFrom(mapped.loaded(tensor))
+
+
+def _outside(tensor: onnx.TensorProto, folder: Path) -> mapped.Place:
+    """Where the data of a tensor is, checked.
+
+    Raises
+    ------
+    OSError, ValueError
+        There is no such file in the model's folder, or it is shorter than the tensor.
+    """
+    info = onnx.external_data_helper.ExternalDataInfo(tensor)
+    relative = Path(info.location)
+    file = folder / relative
+    if not info.location or relative.is_absolute() or ".." in relative.parts:
+        raise ValueError("no path inside the model's folder")
+    size = file.stat().st_size
+    if not file.is_file() or not file.resolve().is_relative_to(folder.resolve()):
+        raise ValueError("no file of the model's folder")
+    needed = mapped.bytes_needed(tensor)
+    offset = info.offset or 0
+    length = max(size - offset, 0) if info.length is None else info.length
+    if needed is None:
+        raise ValueError(f"of {wellformed.type_name(tensor.data_type)}, which files do not hold")
+    if length != needed if info.length is not None else length < needed:
+        raise ValueError(
+            f"{length} bytes from byte {offset} on where dims {list(tensor.dims)} take {needed}"
+        )
+    if offset + needed > size:
+        raise ValueError(f"{size} bytes, and {offset + needed} are needed")
+    return mapped.Place(str(file), offset, needed)
 
 
 def _label(node: onnx.NodeProto) -> str:

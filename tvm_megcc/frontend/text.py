@@ -11,9 +11,11 @@ from typing import Any
 
 import onnx
 
+from tvm_megcc.core.model_file import REMEDY
+
 from ..errors import InputError
 
-REMEDY = "export the model again or fix it with onnx.checker's help"
+__all__ = ["REMEDY", "check"]
 
 _UNREAD = {
     "doc_string", "producer_name", "producer_version", "metadata_props", "denotation",

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx import numpy_helper
 from tvm import relax
 
 from tvm_megcc.core.dtypes import DType, of_numpy
@@ -21,6 +20,7 @@ from ..dims import Size, bounds
 from ..errors import UnsupportedError
 from ..ops._context import expr_dtype
 from ..ops._sizes import SizeArray
+from . import mapped
 
 Array = npt.NDArray[Any]
 
@@ -48,7 +48,7 @@ def attributes(node: onnx.NodeProto) -> dict[str, Any]:
         elif isinstance(value, list):
             value = list(value)
         elif isinstance(value, onnx.TensorProto):
-            value = numpy_helper.to_array(value)
+            value = mapped.to_array(value)
         attrs[attr.name] = value
     return attrs
 
@@ -129,8 +129,8 @@ def tensor_type(kind: onnx.TypeProto) -> onnx.TypeProto.Tensor:
 
 
 def dense(sparse: onnx.SparseTensorProto) -> Array:
-    values = numpy_helper.to_array(sparse.values)
-    indices = numpy_helper.to_array(sparse.indices)
+    values = mapped.to_array(sparse.values)
+    indices = mapped.to_array(sparse.indices)
     dense = np.zeros(tuple(sparse.dims), dtype=values.dtype)
     if indices.ndim == 1:
         dense.reshape(-1)[indices] = values

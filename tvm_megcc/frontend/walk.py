@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import onnx
 import tvm
-from onnx import numpy_helper
 from tvm import relax
 
 from tvm_megcc.core.dtypes import DType, of_numpy
@@ -35,7 +34,17 @@ from ..ops._shapes import NoAxis
 from ..ops._sizes import SizeArray
 from ..ops._stored import restored
 from ..ops._stretched import LONG, named
-from . import fold, functions, ranks, sequence_nodes, sequences, subgraphs, symbolic, weights
+from . import (
+    fold,
+    functions,
+    mapped,
+    ranks,
+    sequence_nodes,
+    sequences,
+    subgraphs,
+    symbolic,
+    weights,
+)
 from .graphs import node_reads
 from .reasons import reason
 from .rules import breaks_a_rule, refuse_types
@@ -67,7 +76,7 @@ class Walk(Importer):
     def run(self, graph: onnx.GraphProto, scope: Scope) -> None:
         """Convert the nodes of a graph that its outputs need; results go into ``scope``."""
         for tensor in graph.initializer:
-            scope[tensor.name] = wide(numpy_helper.to_array(tensor))
+            scope[tensor.name] = wide(mapped.to_array(tensor))
         for sparse in graph.sparse_initializer:
             scope[sparse.values.name] = wide(dense(sparse))
         outside = self.weights, self.ranks

@@ -19,6 +19,7 @@ from onnx import helper
 from tvm_megcc.core.dtypes import nbytes, of_onnx
 
 from ..errors import InputError
+from . import mapped
 from .graphs import all_nodes, bodies, graphs
 from .text import REMEDY
 from .values import label
@@ -104,7 +105,8 @@ def check_tensor(tensor: onnx.TensorProto, what: str) -> None:
     if tensor.data_type not in onnx.TensorProto.DataType.values() or not tensor.data_type:
         raise InputError(f"{what}: it is of {type_name(tensor.data_type)}; {REMEDY}")
     try:
-        onnx.checker.check_tensor(tensor)
+        if mapped.place_of(tensor) is None:
+            onnx.checker.check_tensor(tensor)
     except onnx.checker.ValidationError as err:
         said = " ".join(str(err).split()).rstrip(".")[:200]
         raise InputError(f"{what}: {said}; the file may be damaged, {REMEDY}") from None
@@ -120,18 +122,20 @@ def _stored(tensor: onnx.TensorProto) -> float | None:
     """How many elements a tensor's data has, None where that is not plain to see."""
     kind = tensor.data_type
     row = of_onnx(kind)
+    where = mapped.place_of(tensor)
+    length = len(tensor.raw_data) if where is None else where.length
+    has_raw = where is not None or tensor.HasField("raw_data")
     if row is not None and row.is_packed:
-        data, count = tensor.raw_data, prod(tensor.dims)
         # The last byte need not be full.
-        fits = not tensor.HasField("raw_data") or len(data) == nbytes(row.name, count)
-        return None if fits else len(data) * 8 // row.bits
+        fits = not has_raw or length == nbytes(row.name, prod(tensor.dims))
+        return None if fits else length * 8 // row.bits
     if kind in (tensor.COMPLEX64, tensor.COMPLEX128):
         return None
     if kind == tensor.STRING:
         return len(tensor.string_data)
-    if tensor.HasField("raw_data"):
+    if has_raw:
         size = helper.tensor_dtype_to_np_dtype(kind).itemsize
-        whole, rest = divmod(len(tensor.raw_data), size)
+        whole, rest = divmod(length, size)
         return whole + rest / size if rest else whole
     return len(getattr(tensor, helper.tensor_dtype_to_field(kind)))
 
@@ -155,7 +159,7 @@ def check_sparse(sparse: onnx.SparseTensorProto, what: str) -> None:
             f"{what}: it is sparse with {count} values, and its indices are "
             f"{type_name(indices.data_type)} of dims {list(indices.dims)}; {REMEDY}"
         )
-    array = onnx.numpy_helper.to_array(indices)
+    array = mapped.to_array(indices)
     ends = [prod(dims)] if array.ndim == 1 else dims
     if array.size and ((array < 0) | (array.reshape(count, -1) >= ends)).any():
         raise InputError(

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,12 +38,18 @@ def read_npz(path: Path) -> Arrays:
     InputError
         When it does not exist, is no ``.npz``, is damaged, or holds Python objects.
     """
+    with _npz(path) as npz:
+        return {name: npz[name] for name in npz.files}
+
+
+@contextmanager
+def _npz(path: Path) -> Iterator[np.lib.npyio.NpzFile]:
     try:
         npz = np.load(path, allow_pickle=False)
         if not isinstance(npz, np.lib.npyio.NpzFile):
             raise InputError(f"'{path}' is a single array; save it with numpy.savez, by name")
         with npz:
-            return {name: npz[name] for name in npz.files}
+            yield npz
     except FileNotFoundError:
         raise InputError(f"'{path}': no such file; make it with numpy.savez") from None
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
@@ -78,6 +85,12 @@ def _what_it_is(path: Path, error: Exception) -> str:
             "its arrays are Python objects" if head.startswith(b"PK") else "another kind of file"
         )
     return found or " ".join(str(error).split())[:120]
+
+
+def names_of_npz(path: Path) -> tuple[str, ...]:
+    """The arrays' names, read without the arrays; raises what `read_npz` does."""
+    with _npz(path) as npz:
+        return tuple(npz.files)
 
 
 def write_npz(arrays: Mapping[str, np.ndarray], path: Path) -> None:

@@ -12,7 +12,8 @@ names the last. Images are as the calls leave them, often with their channels la
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -22,7 +23,7 @@ import numpy as np
 from tvm_megcc.core import dtypes
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import build_cache, toolchain
-from tvm_megcc.host.package import Package
+from tvm_megcc.host.package import Package, Port
 
 #: The list of a dump's calls, and its first line.
 CALLS = "calls.txt"
@@ -56,27 +57,49 @@ def check_package(path: str, option: str) -> None:
         raise InputError(f"{option}: the calls of a library are hidden; give a package (-f c)")
 
 
-def records(
-    package: Package, arch: str, inputs: Mapping[str, np.ndarray]
-) -> tuple[list[Record], dict[str, np.ndarray]]:
-    """Run once; what the calls have written, and the outputs.
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """A package that is built to say what its calls write."""
+
+    package: Package
+    arch: str
+    program: Path
+
+    def check_shapes(self, ports: Sequence[Port]) -> None:
+        """Refuse inputs of these fixed shapes that the model does not take, without making any."""
+        shapes = {port.name: [int(dim) for dim in port.shape] for port in ports}
+        toolchain.check_shapes(self.program, self.arch, shapes, self.package.manifest)
+
+    def records(
+        self, inputs: Mapping[str, np.ndarray]
+    ) -> tuple[list[Record], dict[str, np.ndarray]]:
+        """Run once; what the calls have written, and the outputs."""
+        with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as folder:
+            path = Path(folder, "dump")
+            done = toolchain.run_package(
+                self.program,
+                self.arch,
+                inputs,
+                self.package.manifest,
+                environment={"MEGCC_DUMP": str(path)},
+            )
+            return list(_read(path.read_bytes())), done.outputs
+
+
+@contextmanager
+def recorder(package: Package, arch: str) -> Iterator[Recorder]:
+    """Build a package so that its calls can be looked at.
 
     Raises
     ------
     tvm_megcc.errors.MegccError
-        When a tool is missing, or the build or the run fails.
+        When a tool is missing, or the build fails.
     """
     debug = _debug_folder()
     flags = ["-include", str(debug / "megcc_dump.h"), f"-I{debug}"]
-    with (
-        build_cache.built(package, arch, flags=flags, sources=[debug / "megcc_dump.c"]) as program,
-        tempfile.TemporaryDirectory(prefix="tvm_megcc.") as folder,
-    ):
-        path = Path(folder, "dump")
-        done = toolchain.run_package(
-            program, arch, inputs, package.manifest, environment={"MEGCC_DUMP": str(path)}
-        )
-        return list(_read(path.read_bytes())), done.outputs
+    sources = [debug / "megcc_dump.c"]
+    with build_cache.built(package, arch, flags=flags, sources=sources) as program:
+        yield Recorder(package, arch, program)
 
 
 def _debug_folder() -> Path:

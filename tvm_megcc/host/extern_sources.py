@@ -12,9 +12,10 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tvm_megcc.core.contents import Content, to_bytes
 from tvm_megcc.errors import InputError
 
-Package = Mapping[str, str | bytes]
+Package = Mapping[str, Content]
 
 
 def with_sources(package: Package, paths: Sequence[str | os.PathLike[str]]) -> Package:
@@ -30,18 +31,35 @@ def with_sources(package: Package, paths: Sequence[str | os.PathLike[str]]) -> P
         raise InputError(
             f"'{paths[0]}': the model calls no function of yours; leave out its source"
         )
-    added: dict[str, str | bytes] = {}
+    added = sources(paths)
+    for path in map(Path, paths):
+        if f"src/{path.name}" in package:
+            raise InputError(
+                f"'{path}': the package has another file src/{path.name}; rename yours"
+            )
+    return {**package, **added} if added else package
+
+
+def sources(paths: Sequence[str | os.PathLike[str]]) -> dict[str, bytes]:
+    """The files' contents by their places in a package.
+
+    Raises
+    ------
+    InputError
+        A file is none of C, cannot be read, or has a name that packages use, or another file's.
+    """
+    found: dict[str, bytes] = {}
     for path in map(Path, paths):
         where = f"src/{path.name}"
         if path.suffix not in (".c", ".h"):
             raise InputError(f"'{path}': functions that a model calls are C, in .c files")
-        if where in package or where in added or path.name.startswith("megcc_"):
+        if where in found or path.name.startswith("megcc_"):
             raise InputError(f"'{path}': the package has another file {where}; rename yours")
         try:
-            added[where] = path.read_bytes()
+            found[where] = path.read_bytes()
         except OSError as error:
             raise InputError(f"'{path}': cannot be read ({error.strerror})") from None
-    return {**package, **added} if added else package
+    return found
 
 
 def check_supplied(package: Package, paths: Sequence[str | os.PathLike[str]]) -> None:
@@ -62,7 +80,7 @@ def check_supplied(package: Package, paths: Sequence[str | os.PathLike[str]]) ->
 
 def externs_of(package: Package) -> list[str]:
     """Names of the functions that the model calls and the package does not have."""
-    return list(json.loads(package["manifest.json"]).get("externs", ()))
+    return list(json.loads(to_bytes(package["manifest.json"])).get("externs", ()))
 
 
 def unsupplied(names: Sequence[str]) -> str:

@@ -25,9 +25,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tvm_megcc.core import file_lock
+from tvm_megcc.core.contents import Bytes, Content, pieces_of, size_of
 from tvm_megcc.errors import InputError
 
-Files = Mapping[str, str | bytes]
+Files = Mapping[str, Content]
 
 _ABANDONED_SECONDS = 60
 
@@ -58,6 +59,17 @@ def check_file(out: Path) -> None:
         raise InputError(f"'{out}' is a directory where a file is to go; choose another output")
 
 
+def check_folder(out: Path, option: str) -> None:
+    """Refuse a folder for `option` that can neither be made nor written to."""
+    there = out.absolute()
+    while not os.path.lexists(there):
+        there = there.parent
+    if not there.is_dir():
+        raise InputError(f"{option}: '{there}' is a file, and a folder is to be there; rename it")
+    if not os.access(there, os.W_OK):
+        raise InputError(f"{option}: '{there}' cannot be written to; choose another folder")
+
+
 def _check_parent(out: Path) -> None:
     parent = out.absolute().parent
     if not parent.is_dir():
@@ -86,6 +98,22 @@ def write_file(data: bytes, out: Path) -> None:
         fresh.write_bytes(data)
 
 
+def write_tar(files: Files, out: Path, prefix: str = "") -> None:
+    """Make `out` a tar archive of `files`, whose names get a `prefix`.
+
+    It is sorted, owned by root and without times, so equal files give equal bytes.
+    """
+    check_file(out)
+    with (
+        replacing(out) as fresh,
+        tarfile.open(fresh, mode="w", format=tarfile.GNU_FORMAT) as archive,
+    ):
+        for path, content in sorted(files.items()):
+            info = tarfile.TarInfo(prefix + path)
+            info.size, info.mode = size_of(content), 0o644
+            archive.addfile(info, _Reader(content))
+
+
 @contextmanager
 def replacing(out: Path) -> Iterator[Path]:
     """A path beside `out` for the body to write; it becomes `out` when the body succeeds."""
@@ -108,7 +136,9 @@ def write_tree(files: Files, root: Path) -> None:
     for path, content in sorted(files.items()):
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(to_bytes(content))
+        with target.open("wb") as file:
+            for piece in pieces_of(content):
+                file.write(piece)
 
 
 def read_tree(root: Path) -> dict[str, bytes]:
@@ -120,16 +150,25 @@ def read_tree(root: Path) -> dict[str, bytes]:
     }
 
 
-def tar(files: Files, prefix: str = "") -> bytes:
-    """A tar archive: sorted, owned by root, without times, so equal files give equal bytes."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
-        for path, content in sorted(files.items()):
-            data = to_bytes(content)
-            info = tarfile.TarInfo(prefix + path)
-            info.size, info.mode = len(data), 0o644
-            archive.addfile(info, io.BytesIO(data))
-    return buffer.getvalue()
+class _Reader(io.RawIOBase):
+    """A file's content for reading from its beginning to its end."""
+
+    def __init__(self, content: Content) -> None:
+        self._pieces = pieces_of(content)
+        self._left: Bytes = b""
+
+    def read(self, size: int = -1) -> bytes:
+        found: list[Bytes] = []
+        while size:
+            if not self._left:
+                self._left = next(self._pieces, b"")
+                if not self._left:
+                    break
+            piece = self._left if size < 0 else self._left[:size]
+            self._left = self._left[len(piece) :]
+            found.append(piece)
+            size -= len(piece) if size > 0 else 0
+        return b"".join(found)
 
 
 def untar(archive: Path, root: Path) -> None:
@@ -157,10 +196,6 @@ def untar(archive: Path, root: Path) -> None:
         raise InputError(
             f"'{archive}' is no package directory and not a tar of one, or is cut short"
         ) from error
-
-
-def to_bytes(content: str | bytes) -> bytes:
-    return content.encode() if isinstance(content, str) else content
 
 
 @contextmanager

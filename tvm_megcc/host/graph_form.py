@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tvm_megcc.core.contents import Bytes
 from tvm_megcc.core.dtypes import numpy_dtype, of
 from tvm_megcc.core.program import Bundle, Call, Location, Program, programs_of
 from tvm_megcc.dims import Size, is_static
@@ -112,7 +113,7 @@ def _source(program: Program, entry: dict[int, list[int]], tensor: int) -> list[
 def constants(compiled: Program | Bundle) -> dict[str, np.ndarray]:
     """The constants as the kernels read them (packed), by name; each once."""
     found: dict[str, np.ndarray] = {}
-    seen: set[bytes] = set()
+    seen: set[Bytes] = set()
     for program in programs_of(compiled):
         for index, weight in enumerate(program.weights):
             if weight.data not in seen:

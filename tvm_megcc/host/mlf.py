@@ -20,6 +20,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from tvm_megcc.core.contents import Content, to_bytes
 from tvm_megcc.core.program import Bundle, Program, programs_of
 from tvm_megcc.host.graph_form import constants, graph_json
 
@@ -35,13 +36,13 @@ _REST = "runtime/"
 
 
 def layout(
-    programs: Mapping[str, Program | Bundle], package: Mapping[str, str | bytes]
-) -> dict[str, str | bytes]:
+    programs: Mapping[str, Program | Bundle], package: Mapping[str, Content]
+) -> dict[str, Content]:
     """The files of the tar; graph and parameters are those of the first architecture."""
     import tvm
 
     first = next(iter(programs.values()))
-    manifest = json.loads(package["manifest.json"])
+    manifest = json.loads(to_bytes(package["manifest.json"]))
     moved = {mlf_path(path): content for path, content in package.items()}
     moved["metadata.json"] = json.dumps(_metadata(manifest), indent=1, sort_keys=True) + "\n"
     moved["executor-config/graph/default.graph"] = (

@@ -137,6 +137,25 @@ def load(path: Path) -> Package:
     return Package(path, manifest)
 
 
+def check(path: Path, arch: str | None = None) -> None:
+    """Refuse a path that is no package, or one without code for `arch`; a tar is not unpacked.
+
+    Raises
+    ------
+    InputError
+    """
+    if path.is_dir():
+        load(path).choose(arch)
+    elif not path.exists():
+        raise InputError(f"'{path}': no such file or directory; make it with tvmc compile")
+    elif path.suffix in MODELS:
+        raise InputError(
+            f"'{path}' is a model; compile it first: tvmc compile {path} -o {path.stem}_pkg"
+        )
+    elif arch is not None and arch != "host":
+        resolve([arch])
+
+
 @contextmanager
 def opened(path: str | Path) -> Iterator[Package]:
     """Open a package directory, or a tar of one, which is unpacked for the time being.
@@ -147,15 +166,10 @@ def opened(path: str | Path) -> Iterator[Package]:
         When there is nothing, or something else.
     """
     path = Path(path)
+    check(path)
     if path.is_dir():
         yield load(path)
         return
-    if not path.exists():
-        raise InputError(f"'{path}': no such file or directory; make it with tvmc compile")
-    if path.suffix in MODELS:
-        raise InputError(
-            f"'{path}' is a model; compile it first: tvmc compile {path} -o {path.stem}_pkg"
-        )
     with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
         root = Path(directory)
         files.untar(path, root)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tvm_megcc.codegen_c.emit.build_files import makefile
 from tvm_megcc.codegen_c.emit.tvm_library import tvm_region_files
+from tvm_megcc.core.contents import Content, to_bytes
 from tvm_megcc.core.machine import machine
 from tvm_megcc.host import toolchain, tvm_objects
 from tvm_megcc.host.tvm_objects import Package
@@ -59,13 +60,13 @@ def _machines(paths: Iterable[str]) -> list[str]:
     return sorted({part[2].replace("_", "+") for part in parts if len(part) == 4})
 
 
-def joined(regions: Mapping[str, Package]) -> dict[str, str | bytes]:
+def joined(regions: Mapping[str, Package]) -> dict[str, Content]:
     """The files of one build of several packages, with a function for TVM around each.
 
     What packages have in common they have under the same path: a kernel's link name follows from
     all that it is made of. What is a region's own gets the region's name.
     """
-    made: dict[str, str | bytes] = {}
+    made: dict[str, Content] = {}
     shared: dict[bytes, str] = {}  # weights -> their symbol
     facts = [tvm_objects.facts(package) for package in regions.values()]
     assert [name for name, _, _ in facts] == list(regions)
@@ -76,10 +77,10 @@ def joined(regions: Mapping[str, Package]) -> dict[str, str | bytes]:
             if path.startswith("src/") or path in ("include/megcc.h", f"include/{symbol}.h"):
                 same = made.setdefault(path, data)
                 assert same == data, path
-            elif path.startswith("model/weights") and isinstance(data, bytes):
+            elif path.startswith("model/weights") and not isinstance(data, str):
                 stem = path.removeprefix("model/").removesuffix(".c.bin")
                 own = f"{symbol}_{stem}"
-                name = shared.setdefault(data, own)
+                name = shared.setdefault(to_bytes(data), own)
                 model = re.sub(rf"\b{own}\b", name, model)
                 if name == own:
                     text = str(package[f"model/{stem}.c"])

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tvm_megcc.codegen_c.emit.tvm_library import tvm_library_files
+from tvm_megcc.core.contents import Content
 from tvm_megcc.host import toolchain, tvm_objects
 
 
 def build(
-    package: Mapping[str, str | bytes],
+    package: Mapping[str, Content],
     arch: str,
     out: Path,
     *,

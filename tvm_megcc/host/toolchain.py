@@ -86,6 +86,20 @@ def find_compiler(arch: str) -> str:
     return row.compiler
 
 
+def check_compiler(cc: str | None, arch: str) -> None:
+    """Refuse a C compiler that is not installed; None stands for `find_compiler`'s.
+
+    Raises
+    ------
+    ToolError
+    """
+    if cc is None:
+        find_compiler(arch)
+    elif not cc.split() or shutil.which(cc.split()[0]) is None:
+        name = cc.split()[0] if cc.split() else cc
+        raise ToolError(f"there is no C compiler {name!r}; name one that is installed")
+
+
 def _launcher(arch: str) -> list[str]:
     if is_native(arch):
         return []
@@ -151,8 +165,7 @@ def build(
             f"{arch} has no operating system, so there is no runner for it; "
             + _without_runner(package)
         )
-    if cc and shutil.which(cc.split()[0]) is None:
-        raise ToolError(f"there is no C compiler {cc.split()[0]!r}; name one that is installed")
+    check_compiler(cc, arch)
     compiler = cc or find_compiler(arch)
     if shutil.which("make") is None:
         raise ToolError("make is missing; apt install make")
@@ -312,9 +325,7 @@ def run_package(
         start = _launcher(arch) if launcher is None else launcher
         command = [*start, str(exe), "--inputs", str(source), "--outputs", str(sink)]
         command += ["--repeat", str(repeat), "--warmup", str(warmup), "--seed", str(seed)]
-        if sum(machine(a).arch == machine(arch).arch for a in manifest["archs"]) > 1:
-            command += ["--machine", arch]
-        command += [*sizes, *args]
+        command += [*_machine(arch, manifest), *sizes, *args]
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, errors="replace", timeout=timeout,
@@ -329,6 +340,48 @@ def run_package(
         lines = (sink / "times.txt").read_text(encoding="utf-8").split()
         times = tuple(float(line) for line in lines)
     return RunResult(outputs, times, done.stdout)
+
+
+def _machine(arch: str, manifest: Mapping[str, Any]) -> list[str]:
+    """The runner's argument that says which of a package's machines runs."""
+    same = sum(machine(a).arch == machine(arch).arch for a in manifest["archs"])
+    return ["--machine", arch] if same > 1 else []
+
+
+def check_shapes(
+    exe: str | Path, arch: str, shapes: Mapping[str, Sequence[int]], manifest: Mapping[str, Any]
+) -> None:
+    """Ask a built package whether it takes these shapes, before anybody makes inputs of them.
+
+    Parameters
+    ----------
+    exe, arch, manifest
+        As of `run_package`.
+    shapes : mapping of name to dims
+        Of all inputs.
+
+    Raises
+    ------
+    ToolError
+        It does not, or there is no memory for them (the message has the program's words).
+    """
+    sizes = [word for port in manifest["inputs"] for word in _shape_words(port, shapes)]
+    if not sizes:
+        return
+    command = [*_launcher(arch), str(exe), "--check-shapes", *_machine(arch, manifest), *sizes]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    words = done.stderr.strip()
+    # The runner of a package of an earlier version has no such option.
+    if done.returncode != 0 and "--check-shapes: unknown option" not in words:
+        raise ToolError(words or f"ended with status {done.returncode}")
+
+
+def _shape_words(port: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]) -> list[str]:
+    """The runner's arguments that give the open dims of an input their sizes."""
+    if not any(isinstance(dim, str) for dim in port["shape"]):
+        return []
+    name = port["name"]
+    return ["--shape", f"{name}={','.join(map(str, shapes[name]))}"]
 
 
 def _write_inputs(
@@ -351,8 +404,7 @@ def _write_inputs(
                 f"input {name!r} has shape {list(array.shape)}, the model takes {port['shape']}"
             )
         (folder / f"{number}.bin").write_bytes(dtypes.packed(array, port["dtype"]))
-        if any(isinstance(dim, str) for dim in port["shape"]):
-            sizes += ["--shape", f"{name}={','.join(map(str, array.shape))}"]
+        sizes += _shape_words(port, {name: array.shape})
     return sizes
 
 

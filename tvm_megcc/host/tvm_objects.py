@@ -13,15 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tvm_megcc.codegen_c.emit.compiled import can_fail
+from tvm_megcc.core.contents import Content, to_bytes
 from tvm_megcc.errors import ToolError
 from tvm_megcc.host import files, toolchain
 
-Package = Mapping[str, str | bytes]
+Package = Mapping[str, Content]
 
 
 def facts(package: Package) -> tuple[str, bool, bool]:
     """What the files for TVM have to know: C name, do shapes change, does data end runs."""
-    manifest = json.loads(package["manifest.json"])
+    manifest = json.loads(to_bytes(package["manifest.json"]))
     has_shapes = any("functions" in row for row in manifest["per_arch"].values())
     return manifest["c_name"], has_shapes, can_fail(manifest["opcodes"])
 

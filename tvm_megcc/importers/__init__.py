@@ -21,6 +21,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tvm_megcc.core.model_file import REFUSED, kind, require_onnx
+
 from ..dims import GivenDim
 from ..errors import InputError
 from ..frontend import ImportedModel, from_onnx
@@ -28,7 +30,7 @@ from ..frontend import ImportedModel, from_onnx
 if TYPE_CHECKING:
     import onnx
 
-__all__ = ["import_model", "require_onnx"]
+__all__ = ["import_model"]
 
 Shapes = Mapping[str, Sequence[GivenDim]]
 
@@ -57,10 +59,10 @@ def import_model(
         The model cannot be read or compiled, its importer is not installed, or what was given does
         not fit it.
     """
-    kind = _kind(model)
+    found = kind(model)
     if distinct_dims:
         require_onnx(model, "leave out --distinct-dims, which is for names in ONNX models")
-    if kind == ".py":
+    if found == ".py":
         from .script import import_script
 
         return import_script(_path(model), shapes, params)
@@ -69,54 +71,17 @@ def import_model(
             f"{_quoted(model)}: --params has values for the inputs of a Relax module (.py); the"
             " weights of other models are in their files"
         )
-    if kind == ".tflite":
+    if found == ".tflite":
         from .tflite import import_tflite
 
         return import_tflite(_path(model), shapes)
-    if kind == ".pt2":
+    if found == ".pt2":
         from .exported_program import import_exported_program
 
         return import_exported_program(_path(model), shapes)
-    if kind in _REFUSED:
-        raise InputError(f"{_quoted(model)}: {_REFUSED[kind]}")
+    if found in REFUSED:
+        raise InputError(f"{_quoted(model)}: {REFUSED[found]}")
     return from_onnx(model, shapes, distinct_dims)
-
-
-def require_onnx(model: str | os.PathLike[str], why: str) -> None:
-    """Refuse a model that is of another format by its name.
-
-    Raises
-    ------
-    InputError
-    """
-    if _kind(model) in _NAMES:
-        raise InputError(f"'{model}' is {_NAMES[_kind(model)]}; {why}")
-
-
-#: What models of other formats are, by the end of the file's name.
-_NAMES = {
-    ".tflite": "a TFLite model",
-    ".pt2": "a PyTorch program",
-    ".py": "a Relax module",
-}
-
-_EXPORT = "save it with torch.export.save as .pt2, or export it to ONNX"
-
-#: What to do about files that people take for models.
-_REFUSED = {
-    ".json": "TVM 0.27 cannot write a Relax module as JSON (save_json crashes); give its text,"
-    " mod.script(), as a .py file",
-    ".relax": "give the text of a Relax module, mod.script(), as a .py file",
-    ".pt": f"a PyTorch file without its program's text; {_EXPORT}",
-    ".pth": f"a PyTorch file without its program's text; {_EXPORT}",
-    ".pb": "a TensorFlow graph; convert it to TFLite or ONNX",
-    ".keras": "a Keras model; convert it to TFLite or ONNX",
-    ".h5": "a Keras model; convert it to TFLite or ONNX",
-}
-
-
-def _kind(model: str | os.PathLike[str] | onnx.ModelProto) -> str:
-    return Path(model).suffix.lower() if isinstance(model, str | os.PathLike) else ""
 
 
 def _path(model: str | os.PathLike[str] | onnx.ModelProto) -> Path:

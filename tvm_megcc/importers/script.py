@@ -18,10 +18,11 @@ from typing import Any
 
 import tvm
 
+from tvm_megcc.core.model_file import read_bytes
+
 from ..dims import GivenDim
 from ..errors import InputError
 from ..frontend import ImportedModel
-from ..frontend.load import read_bytes
 from .files import importing
 from .relax_module import from_module
 

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tvm_megcc.core.model_file import read_bytes
+
 from ..dims import GivenDim
 from ..errors import InputError, ToolError, UnsupportedError
 from ..frontend import ImportedModel
-from ..frontend.load import read_bytes
 from .files import importing
 from .relax_module import from_module
 

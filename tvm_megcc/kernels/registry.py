@@ -33,6 +33,11 @@ def kernels() -> tuple[KernelFile, ...]:
     return tuple(sorted(every, key=lambda kernel: kernel.stem))
 
 
+def operators() -> tuple[str, ...]:
+    """The names of the operators that have kernels, sorted; no kernel is read for them."""
+    return tuple(sorted(folder.name for folder in KERNEL_DIR.iterdir() if folder.is_dir()))
+
+
 @cache
 def kernels_of(op: str) -> tuple[KernelFile, ...]:
     """The kernel files of an operator, which are in a folder of its name, sorted by name."""

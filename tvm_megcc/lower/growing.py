@@ -12,10 +12,11 @@ import tvm
 from tvm import relax
 from tvm.ir import GenericConst
 
+from tvm_megcc.core.contents import Bytes, bytes_of
 from tvm_megcc.core.program import Copy, Kernel, Let, Location, Requirement, Step, Tensor, Weight
 from tvm_megcc.dims import Size, Symbol, compare, of, symbols
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.relax_tools.exprs import dtype_name, make_constant
+from tvm_megcc.relax_tools.exprs import array_of, dtype_name, make_constant
 from tvm_megcc.relax_tools.shape_exprs import symbols_of
 
 
@@ -54,7 +55,7 @@ class Growing(ABC):
     """
 
     mod: tvm.IRModule
-    shared: dict[bytes, bytes]
+    shared: dict[Bytes, Bytes]
     tensors: list[Tensor] = field(default_factory=list)
     symbols: list[Symbol] = field(default_factory=list)
     calls: list[Step] = field(default_factory=list)
@@ -70,7 +71,7 @@ class Growing(ABC):
     #: What is known of the dims of the function at hand, and what dims are known to be.
     scope: dict[str, Symbol | Size] = field(init=False, default_factory=dict)
     _renamed: dict[str, Symbol | Size] = field(init=False, default_factory=dict)
-    _weight_ids: dict[bytes, int] = field(init=False, default_factory=dict)
+    _weight_ids: dict[Bytes, int] = field(init=False, default_factory=dict)
     _constants: dict[tuple[int, str, tuple[int, ...]], int] = field(
         init=False, default_factory=dict
     )
@@ -184,8 +185,8 @@ class Growing(ABC):
         return self._storages - 1
 
     def constant_of(self, expr: GenericConst) -> int:
-        array = np.require(expr.value.numpy(), requirements="C")
-        data, dtype = array.tobytes(), dtype_name(expr.value.dtype)
+        array = array_of(expr)
+        data, dtype = bytes_of(array), dtype_name(expr.value.dtype)
         weight = self._weight_ids.setdefault(data, len(self.weights))
         if weight == len(self.weights):
             self.weights.append(Weight(f"w{weight}", self.shared.setdefault(data, data)))

@@ -13,6 +13,7 @@ import tvm
 from tvm import relax
 from tvm.ir import GenericConst
 
+from tvm_megcc.core.contents import Bytes
 from tvm_megcc.core.program import Call, Check, Kernel, Load, Location, Port, Program, Tensor
 from tvm_megcc.dims import Size, Symbol, as_symbol, compare, of, stretch, symbols, typical
 from tvm_megcc.errors import UnsupportedError
@@ -36,7 +37,7 @@ def lower(
     input_names: Sequence[str],
     output_names: Sequence[str],
     function: str = "main",
-    shared: dict[bytes, bytes] | None = None,
+    shared: dict[Bytes, Bytes] | None = None,
     input_dtypes: Sequence[str] = (),
     output_dtypes: Sequence[str] = (),
 ) -> Program:

@@ -19,7 +19,7 @@ from tvm_megcc.dims import at
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory.block import align
 from tvm_megcc.memory.lifetimes import problem_of
-from tvm_megcc.memory.pools import plan_pools
+from tvm_megcc.memory.pools import check_pools, plan_pools
 from tvm_megcc.memory.portfolio import DoesNotFit, plan
 from tvm_megcc.memory.problem import (
     Problem,
@@ -124,8 +124,7 @@ def _several(
     time_limit: float,
     pools: Sequence[tuple[str, int | None]],
 ) -> _Found:
-    if planner != "auto":
-        raise InputError(f"memory planner '{planner}' is for one arena; with pools use auto")
+    check_pools(pools, planner)
     solution = plan_pools(problem, pools, accesses, time_limit)
     number = {name: k for k, (name, _) in enumerate(pools)}
     return _Found(

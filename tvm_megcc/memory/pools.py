@@ -66,7 +66,7 @@ def plan_pools(
     DoesNotFit
         When some block fits no pool; it says how many bytes are missing and which step needs them.
     """
-    _check(pools)
+    check_pools(pools)
     problem.check()
     weights = [2.0 * b.size for b in problem.intervals] if accesses is None else list(accesses)
     if len(weights) != len(problem.intervals):
@@ -114,7 +114,10 @@ def validate_pools(problem: Problem, pools: Sequence[Pool], solution: PoolSoluti
             raise ValueError(f"{block.name}: pool {name} is unknown")
 
 
-def _check(pools: Sequence[Pool]) -> None:
+def check_pools(pools: Sequence[Pool], planner: str = "auto") -> None:
+    """Raise an `InputError` for pools that make no sense, also with this planner."""
+    if planner != "auto":
+        raise InputError(f"memory planner '{planner}' is for one arena; with pools use auto")
     if not pools:
         raise InputError("no memory pool is given; name at least one")
     names = [name for name, _ in pools]

@@ -62,6 +62,14 @@ SIMPLE: dict[str, Callable[..., Ints]] = {
 PLANNERS = ("auto", *SIMPLE, "local-search", "exact")
 
 
+def check_planner(planner: str, time_limit: float) -> None:
+    """Raise an `InputError` for an unknown planner or a time limit that makes no sense."""
+    if planner not in PLANNERS:
+        raise InputError(f"memory planner '{planner}' is unknown; use {', '.join(PLANNERS)}")
+    if not time_limit >= 0:
+        raise InputError(f"a time limit of {time_limit} seconds; use 0 or more")
+
+
 def plan(
     problem: Problem,
     planner: str = "auto",
@@ -91,10 +99,7 @@ def plan(
     DoesNotFit
         When the plan found is larger than `limit`.
     """
-    if planner not in PLANNERS:
-        raise InputError(f"memory planner '{planner}' is unknown; use {', '.join(PLANNERS)}")
-    if not time_limit >= 0:
-        raise InputError(f"a time limit of {time_limit} seconds; use 0 or more")
+    check_planner(planner, time_limit)
     problem.check()
     run = _Run(problem, time_limit, limit, pure)
     if planner == "auto":

@@ -42,7 +42,7 @@ def sizes_of(bundle: Bundle, shapes: Mapping[str, Sequence[int]]) -> dict[str, i
             (factor, symbol), (low, high) = found, bounds(dim)
             if not low <= size <= high:
                 raise InputError(
-                    f"input '{name}': dim {axis} ('{dim}') is {size}; give {low} to {high}"
+                    f"input '{name}': dim {axis} ('{dim}') is {size}; give {low:.0f} to {high:.0f}"
                 )
             if size % factor:
                 raise InputError(

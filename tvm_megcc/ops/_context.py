@@ -12,7 +12,7 @@ from tvm import relax, tirx
 
 from tvm_megcc.relax_tools import checks
 from tvm_megcc.relax_tools.control_flow import Functions
-from tvm_megcc.relax_tools.exprs import shape_of
+from tvm_megcc.relax_tools.exprs import make_constant, shape_of
 from tvm_megcc.relax_tools.shape_exprs import prim_of
 
 from ..dims import Dim, Size, Symbol, compare, is_static, maximum, of
@@ -365,8 +365,7 @@ def constant(builder: relax.BlockBuilder, array: Known) -> relax.Expr:
     dtype = str(array.dtype)
     if not array.size:
         return builder.emit(relax.op.zeros(array.shape, dtype))
-    # Without the dtype, relax.const makes an int32 of a rank-0 int64.
-    return relax.const(np.require(array, requirements="C"), dtype)
+    return make_constant(array)
 
 
 def expr_dtype(expr: relax.Expr) -> str:

@@ -12,7 +12,6 @@ from math import prod
 import numpy as np
 import tvm
 from tvm import relax
-from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.fuse import matmul_wq
@@ -20,7 +19,7 @@ from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.passes.widened import widened
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
-from tvm_megcc.relax_tools.exprs import as_int, make_constant, static_shape
+from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, static_shape
 from tvm_megcc.relax_tools.shape_exprs import Symbols
 from tvm_megcc.relax_tools.work import with_widened
 
@@ -138,7 +137,7 @@ class _Folder(PyExprMutator):
     def _constant(self, expr: relax.Expr) -> np.ndarray | None:
         if isinstance(expr, relax.Var):
             expr = self.lookup_binding(expr)
-        return expr.value.numpy() if isinstance(expr, GenericConst) else None
+        return constant(expr)
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from tvm_megcc.frontend.load import load
+from tvm_megcc.core import model_file
 from tvm_megcc.host import files
 from tvm_megcc.quantisation import calibration, quantiser
 from tvm_megcc.quantisation.report import Layer, Range, Report, measured
@@ -79,7 +79,12 @@ def quantise(
     quantiser.require()
     for path in [output, *([] if report is None else [report])]:
         files.check_file(Path(path))
+    model_file.require_onnx(model, "give the float model as ONNX")
+    model_file.check(model)
+    calibration.check(Path(samples))
     tell("load")
+    from tvm_megcc.frontend.load import load
+
     proto, _ = load(model)
     quantiser.check_float(proto)
     quantiser.name_nodes(proto)

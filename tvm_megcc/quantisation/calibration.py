@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 
 from tvm_megcc.errors import InputError
-from tvm_megcc.host.arrays import Arrays, read_npz
+from tvm_megcc.host.arrays import Arrays, names_of_npz, read_npz
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,19 @@ class Samples:
         return map(self.read, range(self.count))
 
 
+def check(source: Path) -> None:
+    """Refuse a file or directory without samples before a model is read.
+
+    Raises
+    ------
+    InputError
+    """
+    if not source.is_dir():
+        names_of_npz(source)
+    elif not any(source.glob("*.npz")):
+        raise InputError(f"'{source}' has no .npz file; give it one per sample")
+
+
 def read(source: Path, inputs: Sequence[Port]) -> Samples:
     """The samples of a file or a directory.
 
@@ -69,9 +82,8 @@ def read(source: Path, inputs: Sequence[Port]) -> Samples:
         a directory when it is read.
     """
     if source.is_dir():
+        check(source)
         found = sorted(source.glob("*.npz"))
-        if not found:
-            raise InputError(f"'{source}' has no .npz file; give it one per sample")
         return Samples(len(found), lambda k: _fitting(found[k], read_npz(found[k]), inputs))
     arrays = read_npz(source)
     _check_names(source, arrays, inputs)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from mmap import mmap
 
 import numpy as np
+import tvm
 from tvm import relax, tirx
 from tvm.ir import GenericConst
 
@@ -104,7 +106,18 @@ def as_float(value: object) -> float | None:
 
 
 def constant(expr: relax.Expr | None) -> np.ndarray | None:
-    return expr.value.numpy() if isinstance(expr, GenericConst) else None
+    """The value of a constant, to be read only: a view of it where NumPy has the type."""
+    return array_of(expr) if isinstance(expr, GenericConst) else None
+
+
+def array_of(expr: GenericConst) -> np.ndarray:
+    """The value of a constant, to be read only."""
+    row = of_numpy(str(expr.value.dtype))
+    if row is None or not row.is_numpys_own:  # NumPy has no such type by itself
+        return expr.value.numpy()
+    array = np.from_dlpack(expr.value)
+    array.flags.writeable = False
+    return array
 
 
 def of_channels(array: np.ndarray | None, channels: int) -> np.ndarray | None:
@@ -135,6 +148,23 @@ def step_of(call: relax.Call) -> tuple[np.float32, int] | None:
     return np.float32(scale.item()), int(zero.item())
 
 
+#: Bytes at whose multiples TVM wants a tensor to begin.
+_ALIGNMENT = 64
+
+
 def make_constant(array: np.ndarray) -> relax.Expr:
-    """A Relax constant of the array's own dtype (``relax.const`` narrows 64-bit scalars)."""
+    """A Relax constant of the array's own dtype (``relax.const`` narrows 64-bit scalars).
+
+    Weights that are a map of a file stay one, where they are aligned as TVM wants them.
+    """
+    array = np.require(array, requirements="C")
+    row = of_numpy(str(array.dtype))
+    if (
+        isinstance(array.base, mmap)
+        and array.flags.writeable  # TVM takes no others
+        and array.ctypes.data % _ALIGNMENT == 0
+        and row is not None
+        and row.is_numpys_own
+    ):
+        return relax.const(tvm.runtime.from_dlpack(array))
     return relax.const(array, str(array.dtype))

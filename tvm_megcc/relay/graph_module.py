@@ -11,7 +11,7 @@ Example
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -104,6 +104,18 @@ class GraphModule:
         """The shape that an input has; None where it is open and has not been set."""
         text = str(self._call("get_input_shape", key))
         return tuple(None if d == "?" else int(d) for d in text.split(",") if d)
+
+    def check_shapes(self, shapes: Mapping[str, Sequence[int]]) -> None:
+        """Give inputs shapes without data, and see whether the model takes them together.
+
+        Raises
+        ------
+        ValueError
+            It does not.
+        """
+        for name, dims in shapes.items():
+            self._call("set_input_shape", name, *dims)
+        self._call("check_shapes")
 
     def get_num_inputs(self) -> int:
         return int(self._call("get_num_inputs"))

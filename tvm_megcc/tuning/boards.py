@@ -71,10 +71,10 @@ class Boards:
         InputError, NoBoardError
             When there are none.
         """
-        from tvm import rpc
-
         try:
             socket.create_connection((self.host, self.port), REPLY_S).close()  # TVM would wait
+            from tvm import rpc
+
             tracker = bounded(lambda: rpc.connect_tracker(self.host, self.port), REPLY_S)
             summary = bounded(tracker.summary, REPLY_S)
             tracker.close()

@@ -18,11 +18,12 @@ from typing import Protocol
 import numpy as np
 
 from tvm_megcc.codegen_c import emit
+from tvm_megcc.core.contents import Content, to_bytes
 from tvm_megcc.core.machine import machine
 from tvm_megcc.core.program import Bundle, Program
 from tvm_megcc.core.this_machine import is_native
 from tvm_megcc.errors import InputError, ToolError
-from tvm_megcc.host import files, instructions, package, toolchain
+from tvm_megcc.host import instructions, package, toolchain
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -206,13 +207,13 @@ def _debug_folder() -> Path:
     return Path(str(runtime.__file__)).resolve().parent / "debug"
 
 
-def write_changed(tree: Mapping[str, str | bytes], root: Path) -> None:
+def write_changed(tree: Mapping[str, Content], root: Path) -> None:
     """Make `root` hold these files; those that it holds already stay as old as they are."""
     for path in [p for p in root.rglob("*") if p.is_file()]:
         if path.relative_to(root).as_posix() not in tree:
             path.unlink()
     for name, content in tree.items():
-        path, data = root / name, files.to_bytes(content)
+        path, data = root / name, to_bytes(content)
         if not path.is_file() or path.read_bytes() != data:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tvm_megcc import memory_options
+from tvm_megcc.core import model_file
 from tvm_megcc.core.preference import DEFAULT as BALANCED
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.core.program import Bundle, Program, bundle_of
@@ -20,7 +22,7 @@ from tvm_megcc.core.version import VERSION
 from tvm_megcc.dims import at, samples
 from tvm_megcc.dynamic_options import STATIC, DynamicOptions
 from tvm_megcc.errors import InputError
-from tvm_megcc.host import arrays
+from tvm_megcc.host import arrays, files
 from tvm_megcc.host.package import Port
 from tvm_megcc.memory.variants import sizes_of, variant_for
 from tvm_megcc.memory_options import DEFAULT, MemoryOptions
@@ -28,6 +30,7 @@ from tvm_megcc.target import resolve
 from tvm_megcc.tuning.boards import Boards
 from tvm_megcc.tuning.job import Job
 from tvm_megcc.tuning.measuring import Local, Measurer
+from tvm_megcc.tuning.records import read
 from tvm_megcc.tuning.report import Report
 from tvm_megcc.tuning.search import tune
 
@@ -91,10 +94,18 @@ def tune_model(
     tvm_megcc.errors.MegccError
         When the model cannot be compiled, or cannot be measured here.
     """
+    (arch,) = resolve([arch])
+    files.check_file(Path(records))
+    for path in [*earlier, *([records] if Path(records).exists() else [])]:
+        read(path)
+    if inputs is not None:
+        arrays.names_of_npz(inputs)
+    memory_options.check(memory)
+    if isinstance(model, str | os.PathLike):
+        model_file.check(model, has_params=bool(params))
+    measurer = measurer_for(arch, measure, tracker, key)
     from tvm_megcc import importers, pipeline
 
-    (arch,) = resolve([arch])
-    measurer = measurer_for(arch, measure, tracker, key)
     imported = importers.import_model(
         model, dynamic.import_shapes(input_shapes), params, dynamic.distinct_dims
     )
@@ -170,11 +181,12 @@ def cases(
     )
     if inputs is not None:
         return (arrays.check(ports, arrays.read_npz(inputs), f"'{inputs}'"),)
-    if sizes or not bundle.symbols:
-        return tuple(arrays.fill(arrays.sized(ports, given), "random") for given in sizes or [{}])
-    return tuple(
-        arrays.fill(arrays.sized(ports, given), "random") for given in bucket_sizes(bundle)
-    )
+    rows = sizes or [{}] if sizes or not bundle.symbols else bucket_sizes(bundle)
+    found = [arrays.sized(ports, given) for given in rows]
+    for row in found:  # before anything is made for them
+        shapes = {port.name: tuple(int(dim) for dim in port.shape) for port in row}
+        variant_for(bundle, sizes_of(bundle, shapes))
+    return tuple(arrays.fill(row, "random") for row in found)
 
 
 def bucket_sizes(bundle: Bundle) -> list[dict[str, tuple[int, ...]]]:

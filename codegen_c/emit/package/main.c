@@ -31,6 +31,7 @@ int main(int argc, char **argv) {
   check(megcc_model_verify(model), "weights");
   context = make_context(&o, model);
   bind_inputs(&o, model, context);
+  if (o.check_shapes) return 0;
   prepare_profile(&o);
   use_threads(&o, context);
 

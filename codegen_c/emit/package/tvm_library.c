@@ -6,6 +6,8 @@
 //   "get_input_index" name                          -> int, -1 when there is none
 //   "get_input_shape" i|name                        -> str, "2,3"; "?" for a size not yet set
 //   "set_input" i|name, tensor                      copies the tensor's elements
+//   "set_input_shape" i|name, dim...                sets the shape as "set_input" would, no data
+//   "check_shapes"                                  raises what "run" would raise of the shapes
 //   "get_input" i|name                              -> tensor, a copy
 //   "run"
 //   "get_output" i|name [, tensor]                  -> tensor, a copy (or into the tensor given)
@@ -66,7 +68,8 @@ static int get_port(execution_t *e, int output, const TVMFFIAny *key, uint32_t *
   return status == MEGCC_OK ? 0 : raise_status(kind, status);
 }
 
-// Gives an input the shape of a tensor; what it means for the rest is found out by "run".
+// Gives an input the shape of a tensor; what it means for the rest is found out by "run", or by
+// "check_shapes".
 static int set_shape(execution_t *e, uint32_t index, const DLTensor *tensor,
                      megcc_tensor_info_t *info) {
   int32_t dims[kMaxRank];
@@ -97,6 +100,30 @@ static int set_input(execution_t *e, const TVMFFIAny *args) {
   if (buffer_grow(&e->inputs[index], bytes_of(&info)) != 0) return -1;
   copy_in(&info, e->inputs[index].data, (const char *)tensor->data + tensor->byte_offset);
   return 0;
+}
+
+static int set_input_shape(execution_t *e, const TVMFFIAny *args, int32_t count) {
+  uint32_t index = 0;
+  megcc_tensor_info_t info;
+  DLTensor tensor;
+  int64_t dims[kMaxRank];
+  if (get_port(e, 0, &args[0], &index, &info) != 0) return -1;
+  memset(&tensor, 0, sizeof(tensor));
+  tensor.ndim = count - 1 < kMaxRank ? count - 1 : kMaxRank;
+  tensor.shape = dims;
+  for (int32_t i = 0; i < tensor.ndim; ++i) {
+    if (args[i + 1].type_index != kTVMFFIInt) {
+      return raise_error("TypeError", "the dims of an input are integers");
+    }
+    dims[i] = args[i + 1].v_int64;
+  }
+  return set_shape(e, index, &tensor, &info);
+}
+
+static int check_shapes(execution_t *e) {
+  size_t bytes = 0;
+  const megcc_status_t status = megcc_arena_bytes(e->context, &bytes);
+  return status == MEGCC_OK ? 0 : raise_problem(e->context, status);
 }
 
 static int get_input(execution_t *e, const TVMFFIAny *args, TVMFFIAny *result) {
@@ -231,6 +258,8 @@ static int execution_call(void *self, const TVMFFIAny *args, int32_t count, TVMF
     return 0;
   }
   if (equals(&method, "set_input") && count == 2) return set_input(e, rest);
+  if (equals(&method, "set_input_shape") && count >= 1) return set_input_shape(e, rest, count);
+  if (equals(&method, "check_shapes") && count == 0) return check_shapes(e);
   if (equals(&method, "get_input") && count == 1) return get_input(e, rest, result);
   if (equals(&method, "get_output") && (count == 1 || count == 2)) {
     return get_output(e, rest, count, result);

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tvm_megcc.core import dtypes
+from tvm_megcc.core.contents import Bytes
 from tvm_megcc.dims import Size, product
 
 #: Bytes to which arena tensors and weights are aligned unless a plan says otherwise.
@@ -65,7 +66,10 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """Constant bytes, packed for the kernel that reads them; equal bytes are stored once."""
+    """Constant bytes, packed for the kernel that reads them; equal bytes are stored once.
+
+    `data` may be a view of a constant of the module, so that it is in memory once.
+    """
 
     name: str
-    data: bytes
+    data: Bytes

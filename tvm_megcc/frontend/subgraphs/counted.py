@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
 from tvm import relax
 
 from ...dims import Size, ceildiv, maximum
 from ...ops import Context
 from ...ops._context import expr_dtype
 from ...ops._sizes import Real, SizeArray, size_array
+from .. import mapped
 from ..sequences import Value
 
 #: The largest i64.
@@ -70,7 +70,7 @@ class _Body:
         outside: Callable[[str], Value | None],
     ) -> None:
         self.producers = {name: node for node in body.node for name in node.output}
-        self.constants = {t.name: numpy_helper.to_array(t) for t in body.initializer}
+        self.constants = {t.name: mapped.to_array(t) for t in body.initializer}
         self.states = {
             port.name: (before, self.source(after.name))
             for port, before, after in zip(body.input[2:], states, body.output[1:], strict=False)
@@ -135,7 +135,7 @@ class _Body:
         if node is None:
             return self.outside(name)
         if node.op_type == "Constant" and node.attribute[0].name == "value":
-            return numpy_helper.to_array(node.attribute[0].t)
+            return mapped.to_array(node.attribute[0].t)
         return None
 
     def source(self, name: str) -> str:

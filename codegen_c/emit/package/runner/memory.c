@@ -18,7 +18,11 @@ void *allocate(size_t bytes) {
   char *raw;
   if (bytes > (size_t)-1 - 2 * MEGCC_ALIGNMENT) fail("out of memory", NULL);
   raw = (char *)calloc(1, bytes + 2 * MEGCC_ALIGNMENT);
-  if (raw == NULL) fail("out of memory", NULL);
+  if (raw == NULL) {
+    fprintf(stderr, "run: error: no memory for %lu bytes; give smaller sizes\n",
+            (unsigned long)bytes);
+    exit(1);
+  }
   *(void **)(void *)raw = last_block;
   if (last_block == NULL) atexit(free_blocks);
   last_block = raw;

@@ -8,10 +8,11 @@
 static const char kUsage[] =
     "usage: run [--model FILE] [--input NAME=FILE]... [--inputs DIR] [--outputs DIR]\n"
     "           [--shape NAME=DIMS]... [--repeat N] [--warmup N] [--seed S] [--profile]\n"
-    "           [--threads N] [--machine NAME] [--trace FILE.json]\n"
+    "           [--threads N] [--machine NAME] [--trace FILE.json] [--check-shapes]\n"
     "  --input NAME=FILE  raw little-endian values of one input; --inputs DIR: <number>.bin\n"
     "                     of all of them; an input without a file is random\n"
     "  --shape NAME=DIMS  dims of one input where the model leaves them open, as x=1,3,320,320\n"
+    "  --check-shapes     run nothing: say if the model takes the shapes, and has memory for them\n"
     "  --outputs DIR      write <number>.bin, index.txt and times.txt (ms of each run)\n"
     "  --repeat N         timed runs (1); --warmup N: untimed runs before them (0)\n"
     "  --seed S           of random inputs (0)\n"
@@ -47,6 +48,10 @@ struct options parse(int argc, char **argv) {
     }
     if (!strcmp(a, "--profile")) {
       o.profile = 1;
+      continue;
+    }
+    if (!strcmp(a, "--check-shapes")) {
+      o.check_shapes = 1;
       continue;
     }
     if (strcmp(a, "--model") && strcmp(a, "--input") && strcmp(a, "--inputs") &&

@@ -29,6 +29,7 @@ struct options {
   long repeat, warmup;
   unsigned long seed, threads;
   int profile;
+  int check_shapes;
 };
 
 struct options parse(int argc, char **argv);

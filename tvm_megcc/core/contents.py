@@ -1,0 +1,95 @@
+"""What is written to a file, in pieces: weights are copied by nobody on their way to the disk.
+
+Example
+-------
+>>> content = Parts([b"ab", memoryview(b"cd")])
+>>> len(content), bytes(content), [bytes(piece) for piece in content]
+(4, b'abcd', [b'ab', b'cd'])
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+#: Bytes of its own, or a view (read only) of somebody else's.
+Bytes = bytes | memoryview
+
+
+class _Owner(np.ndarray[Any, Any]):
+    """An array whose views have a hash: that of their bytes, for which Python asks the owner."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+def bytes_of(array: np.ndarray[Any, Any]) -> memoryview:
+    """The bytes of an array as a view that can be a key, as bytes can.
+
+    >>> {bytes_of(np.array([1], np.uint8)): "one"}[b"\\x01"]
+    'one'
+    """
+    flat = np.require(array, requirements="C").reshape(-1).view(np.uint8)
+    return memoryview(flat.view(_Owner)).toreadonly()
+
+
+class Parts:
+    """The content of a file as pieces one after the other.
+
+    Parameters
+    ----------
+    pieces : sequence of bytes or memoryview
+    """
+
+    __slots__ = ("_length", "pieces")
+
+    def __init__(self, pieces: Sequence[Bytes]) -> None:
+        self.pieces = tuple(piece for piece in pieces if len(piece))
+        self._length = sum(map(len, self.pieces))
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Bytes]:
+        return iter(self.pieces)
+
+    def __bytes__(self) -> bytes:
+        return b"".join(self.pieces)
+
+    def crc32(self) -> int:
+        """zlib's checksum of the whole."""
+        found = 0
+        for piece in self.pieces:
+            found = zlib.crc32(piece, found)
+        return found
+
+
+#: What a package's files hold.
+Content = str | bytes | Parts
+
+
+def to_bytes(content: Content) -> bytes:
+    """A file's content as a whole."""
+    return content.encode() if isinstance(content, str) else bytes(content)
+
+
+def pieces_of(content: Content) -> Iterator[Bytes]:
+    """A file's content, piece by piece."""
+    if isinstance(content, Parts):
+        yield from content
+    else:
+        yield to_bytes(content)
+
+
+def size_of(content: Content) -> int:
+    """Bytes of a file's content."""
+    return len(content) if isinstance(content, Parts) else len(to_bytes(content))
+
+
+def update(digest: hashlib._Hash, content: Content) -> None:
+    """Let a hash take in a file's content."""
+    for piece in pieces_of(content):
+        digest.update(piece)

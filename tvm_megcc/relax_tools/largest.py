@@ -1,0 +1,116 @@
+"""A value that an arena has to hold, whatever kernels are chosen: for limits on memory.
+
+Enters: a function as the frontend makes it. Leaves: the largest such value, or None.
+
+A convolution or product reads its data from memory, and cannot compute it on the way. So of the
+values on a path from one of them to the next, at least one is in the arena, unless the path leads
+through an output, which is in the caller's memory. The smallest value of the path counts, in its
+narrowest form, as a pass may move what is between two of them to either side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from tvm import relax
+
+from tvm_megcc.core.dtypes import of_numpy
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.exprs import static_shape
+
+#: Operators that read a tensor in memory, and write one that is no part of it.
+_HEAVY = ("relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d", "relax.matmul")
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """Bytes that a value takes at least, and the value's name."""
+
+    bytes: int
+    name: str
+
+
+def largest_needed(func: relax.Function, narrowest: int = 4) -> Needed | None:
+    """The largest value that is certain to be in the arena; None where nothing is certain.
+
+    Parameters
+    ----------
+    func : relax.Function
+        Of fixed shapes, before any pass.
+    narrowest : int
+        Bytes of a float where a pass may narrow them: 2 where f16 may be computed with.
+    """
+    values = {
+        binding.var: binding.value for block in func.body.blocks for binding in block.bindings
+    }
+    outputs = _of_outputs(func.body.body, values)
+    widths = _widths(values, narrowest)
+    found = [
+        Needed(min(elements * widths[elements] for elements in path), name)
+        for var, value in values.items()
+        if op_name(value) in _HEAVY
+        for name, path in _paths(value, values, outputs)
+    ]
+    return max(found, key=lambda needed: needed.bytes, default=None)
+
+
+def _paths(
+    call: relax.Call, values: dict[relax.Var, relax.Expr], outputs: set[relax.Expr]
+) -> Iterator[tuple[str, list[int]]]:
+    """The way back from the data of a heavy call to the heavy call before it, by element counts."""
+    var, path = call.args[0], []
+    while isinstance(var, relax.Var) and var in values and var not in outputs:
+        elements = _elements(var)
+        if elements is None:
+            return
+        path.append(elements)
+        value = values[var]
+        if op_name(value) in _HEAVY:
+            yield call.args[0].name, path
+            return
+        if isinstance(value, relax.Var):
+            var = value
+        elif isinstance(value, relax.Call) and op_name(value) and value.args:
+            var = value.args[0]
+        else:
+            return
+
+
+def _of_outputs(returned: relax.Expr, values: dict[relax.Var, relax.Expr]) -> set[relax.Expr]:
+    """The outputs, and what they are made of without a heavy call: it may be in their memory."""
+    found: set[relax.Expr] = set()
+    waiting = [*returned.fields] if isinstance(returned, relax.Tuple) else [returned]
+    while waiting:
+        var = waiting.pop()
+        if not isinstance(var, relax.Var) or var in found:
+            continue
+        found.add(var)
+        value = values.get(var)
+        if isinstance(value, relax.Var):
+            waiting.append(value)
+        elif isinstance(value, relax.Tuple):
+            waiting.extend(value.fields)
+        elif isinstance(value, relax.TupleGetItem):
+            waiting.append(value.tuple_value)
+        elif isinstance(value, relax.Call) and op_name(value) not in _HEAVY:
+            waiting.extend(value.args)
+    return found
+
+
+def _elements(var: relax.Var) -> int | None:
+    shape = static_shape(var, {}) if isinstance(var.ty, relax.TensorType) else None
+    return None if shape is None else prod(shape)
+
+
+def _widths(values: dict[relax.Var, relax.Expr], narrowest: int) -> dict[int, int]:
+    """Bytes of an element of the narrowest value that has so many elements."""
+    widths: dict[int, int] = {}
+    for var in values:
+        elements = _elements(var)
+        if elements is not None:
+            row = of_numpy(str(var.ty.dtype))
+            width = 1 if row is None else min(max(row.bits // 8, 1), narrowest)
+            widths[elements] = min(width, widths.get(elements, width))
+    return widths
