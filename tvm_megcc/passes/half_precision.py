@@ -309,7 +309,7 @@ class _Rewriter(PyExprMutator):
         if name in _COMPARISONS and self.said is not None and not all(map(_is_held, args)):
             return FULL
         if name in PRODUCTS:
-            return HALF if self.said is None or self._has_any(args, self.kept) else None
+            return HALF
         if self._has_any(args, self.carried):
             return FULL
         is_kept = self._has_any(args, self.kept)
