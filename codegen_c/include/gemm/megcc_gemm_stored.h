@@ -1,5 +1,6 @@
-// The tiles of one row of megcc_gemm.h that widen `b` as they load it, for a kernel whose other tiles
-// read panels that the workspace holds as floats: few rows do not repay those. The sums are the same.
+// The tiles of one row of megcc_gemm.h that widen `b` as they load it, for a kernel whose other
+// tiles read panels that the workspace holds as floats: few rows do not repay those. The sums are
+// the same.
 #ifndef MEGCC_GEMM_STORED_H
 #define MEGCC_GEMM_STORED_H
 
