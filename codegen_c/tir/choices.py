@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import tvm
 import tvm_ffi
 from tvm import tirx
@@ -33,6 +34,16 @@ def extreme(condition: tvm.ir.Expr, yes: tvm.ir.Expr, no: tvm.ir.Expr) -> str:
     if same(condition.a, no) and same(condition.b, yes):
         return "min" if above else "max"
     return ""
+
+
+def held(condition: tvm.ir.Expr, yes: tvm.ir.Expr, no: tvm.ir.Expr) -> bool:
+    """Whether it is ``yes`` with its finite numbers in the range of f16, as HoldCasts writes it."""
+    if dtype_of(yes) != "float32" or not isinstance(no, tirx.Max):
+        return False
+    asked, most = truth(condition), tirx.const(float(np.finfo(np.float16).max), "float32")
+    want = tirx.Max(tirx.Min(yes, most), -most)
+    same = tvm_ffi.structural_equal
+    return same(no, want) and same(condition if asked is None else asked, tirx.isinf(yes))
 
 
 def truth(e: tvm.ir.Expr) -> tvm.ir.Expr | None:

@@ -214,6 +214,8 @@ class ExprPrinter(IndexPrinter):
             # Operands that are computed once; of a NaN in either, the result is `no` there, too.
             self.uses.add("math/megcc_math.h")
             return f"megcc_{name}_{suffix}({self.value(no)}, {self.value(yes)})"
+        if choices.held(condition, yes, no):
+            return self._half("megcc_f16_hold", self.value(yes))
         if choices.is_of_data(condition, yes, no):
             self.uses.add("math/megcc_math.h")
             chosen = f"{self.value(yes)}, {self.value(no)}"

@@ -9,7 +9,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.frontend import from_onnx
-from tvm_megcc.passes import FoldConstants, HalfPrecision
+from tvm_megcc.passes import FoldConstants, HalfPrecision, HoldCasts
 from tvm_megcc.passes.half_precision import narrowed, wide_machine
 from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.calls import op_name
@@ -68,6 +68,19 @@ CASES = {
     "fields of a result": (
         lambda x: op.split(op.matmul(x, weights(3, 4)), 2, 1)[1], [(2, 3)],
         ["matmul float16", "split float16"]),
+    "a sum with f32, rounded once": (
+        lambda x: op.add(op.matmul(x, weights(3, 3)), x), [(2, 3)],
+        ["matmul float16", "add float32"]),
+    "a sum with what f16 does not hold": (
+        lambda x: op.nn.softmax(op.add(op.matmul(x, weights(3, 3)), relax.const(-1e9))), [(2, 3)],
+        ["matmul float16", "add float32", "softmax float16"]),
+    "what a choice hands on of it": (
+        lambda x: op.add(
+            op.where(op.greater(x, relax.const(9.0)), relax.const(-1e9),
+                     op.matmul(x, weights(3, 3))),
+            op.matmul(x, weights(3, 3))),
+        [(2, 3)],
+        ["greater bool", "matmul float16", "where float16", "matmul float16", "add float32"]),
     "no product": (lambda x: op.nn.relu(x), [(2, 3)], ["relu float32"]),
 }  # fmt: skip
 
@@ -81,6 +94,7 @@ def test_types_follow_the_rules_and_numbers_stay(name: str) -> None:
     signature = after["main"]
     assert [str(p.ty.dtype) for p in signature.params] == ["float32"] * len(shapes)
     given = [np.random.default_rng(1).uniform(-1, 1, s).astype("float32") for s in shapes]
+    after = HoldCasts()(after)
     for want, got in zip(support.run(before, *given), support.run(after, *given), strict=True):
         assert got.dtype == np.float32
         np.testing.assert_allclose(got, want, rtol=2e-2, atol=2e-2)
@@ -143,6 +157,35 @@ def test_of_a_model_in_f16_what_the_rules_keep_in_f32_widens_no_weights() -> Non
 
     after = HalfPrecision("model")(half.marked(support.build(body, (2, 3)), half.Said(frozenset())))
     assert computed(after) == ["matmul float16", "exp float32", "matmul float16"]
+
+
+def test_of_a_model_in_f16_tables_and_what_multiplies_integers_stay_in_f16() -> None:
+    def body(x: relax.Expr) -> relax.Expr:
+        rows = op.take(weights(5, 3), op.astype(x, "int32"), axis=0)
+        return op.add(
+            op.matmul(rows, weights(3, 2)),
+            op.matmul(op.astype(op.astype(x, "int32"), "float32"), weights(3, 2)),
+        )
+
+    mod = half.marked(support.build(body, (3,)), half.Said(frozenset()))
+    after = computed(HalfPrecision("model")(mod))
+    assert [a for a in after if "take" in a or "matmul" in a] == [
+        "take float16", "matmul float16", "matmul float16",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("precision", "kept"), [("fp16", False), ("model", True)])
+def test_conversions_are_held_only_where_the_model_has_no_f16(precision: str, kept: bool) -> None:
+    def body(x: relax.Expr) -> relax.Expr:
+        return op.concat([op.matmul(x, weights(3, 3)), op.add(x, x)], 1)
+
+    mod = support.build(body, (2, 3))
+    if kept:
+        mod = half.marked(mod, half.Said(frozenset()))
+    after = HoldCasts()(HalfPrecision(precision)(mod))
+    (got,) = support.run(after, np.full((2, 3), 4e4, np.float32))
+    assert ("clip float32" in computed(after)) is not kept
+    assert np.isfinite(got).all() is np.bool_(not kept)
 
 
 @pytest.mark.parametrize(("scale", "stored"), [(0.125, "float16"), (0.1, "float32")])

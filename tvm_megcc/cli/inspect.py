@@ -162,7 +162,7 @@ def _facts(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def work_lines(work: Mapping[str, Any]) -> Iterator[str]:
-    """The share of multiply-adds by type, and quantised operators that are computed in float."""
+    """The share of multiply-adds by type, quantised operators in float, tables of two uses."""
     counts = work.get("multiply_adds", {})
     total = sum(counts.values())
     if total:
@@ -173,6 +173,8 @@ def work_lines(work: Mapping[str, Any]) -> Iterator[str]:
         yield f"quantised, but in float: '{name}', {why};"
     for name, why in work.get("widened", {}).items():
         yield f"weights that the file has as integers: '{name}', {why};"
+    for name, how in work.get("tied", {}).items():
+        yield f"table of '{name}' and of a product: {how}"
 
 
 def spending_line(spent: Mapping[str, Any]) -> str:

@@ -21,8 +21,12 @@ class Work:
         Name of a quantised operator that is computed in float -> why.
     widened : mapping
         Name of quantised weights that are floats in the package -> why.
+    tied : mapping
+        Name of what is gathered of a table that is also the weights of a product -> its bytes, and
+        whether they are stored once.
     """
 
     multiply_adds: Mapping[str, int] = field(default_factory=dict)
     in_float: Mapping[str, str] = field(default_factory=dict)
     widened: Mapping[str, str] = field(default_factory=dict)
+    tied: Mapping[str, str] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.kernels.contract import codes
 from tvm_megcc.kernels.expression import Fact
 from tvm_megcc.relax_tools.exprs import dtype_of
+from tvm_megcc.relax_tools.half import LARGEST
 
 MAX_RANK = 8
 #: Relax's operators -> names of codes in ``op/unary.h`` and ``op/binary.h``.
@@ -46,14 +47,22 @@ def anchors() -> Iterator[Anchor]:
         pattern, build = is_op(f"relax.{name}")(x), partial(_unary, codes("unary")[code])
         yield Anchor(f"unary.{name}", pattern, {"x": x}, build, elementwise=True)
     x = wildcard()
-    yield Anchor("cast", is_op("relax.astype")(x), {"x": x}, _cast, elementwise=True)
+    yield Anchor("cast", is_op("relax.astype")(x), {"x": x}, partial(_cast, 0), elementwise=True)
+    x, low, high = wildcard(), wildcard(), wildcard()
+    clipped = is_op("relax.clip")(x, low, high)
+    held = is_op("relax.where")(is_op("relax.isinf")(x), x, clipped)
+    parts, build = {"x": x, "low": low, "high": high}, partial(_cast, 1)
+    yield Anchor("cast.held", is_op("relax.astype")(held), parts, build, elementwise=True)
 
 
-def _cast(parts: Parts, tail: Tail) -> Request | None:
+def _cast(saturate: int, parts: Parts, tail: Tail) -> Request | None:
+    """`saturate`: 1 of what `half.held` makes."""
+    if saturate and [float(parts[k].value) for k in ("low", "high")] != [-LARGEST, LARGEST]:
+        return None
     x, shape = parts["x"], parts.shape_of(parts["x"])
     if shape is None or {dtype_of(x), dtype_of(parts["root"])} != {"f16", "f32"}:
         return None
-    return Request("cast", {"size": product(shape)}, {"x": x})
+    return Request("cast", {"size": product(shape), "saturate": saturate}, {"x": x})
 
 
 def _unary(code: int, parts: Parts, tail: Tail, a: float = 0.0, b: float = 0.0) -> Request | None:

@@ -213,6 +213,20 @@ def matmul_panels(array: Array, call: Call, nr: int) -> Array:
     return _panels(_columns(array, call), nr)
 
 
+def rows_in_panels(name: str, array: Array, call: Call) -> tuple[Array, bool]:
+    """The columns of a product's constant, ``[N, K]``.
+
+    Returns
+    -------
+    columns : ndarray
+    stays : bool
+        Whether the packer of this name makes ``[ceil(N / nr), K, nr]`` of the very elements.
+    """
+    if name.startswith("wq_"):
+        return array, name == "wq_panels" and int(call.facts["bits"]) == 8
+    return _columns(array, call), name == "matmul_panels"
+
+
 def _grouped(rows: Array, nr: int, kr: int, chunk: int) -> Array:
     """``[..., N, runs, K]`` -> ``[..., panels, bytes]`` for products of 8-bit integers.
 

@@ -29,6 +29,7 @@ from tvm_megcc.passes.fold_scale import FoldScaleShift
 from tvm_megcc.passes.forward_memory import ForwardMemory
 from tvm_megcc.passes.generate import Generate
 from tvm_megcc.passes.half_precision import HalfPrecision, wide_machine
+from tvm_megcc.passes.hold_casts import HoldCasts
 from tvm_megcc.passes.implicit_broadcast import ImplicitBroadcast
 from tvm_megcc.passes.integer_form import IntegerForm
 from tvm_megcc.passes.legalise import LegaliseRest
@@ -45,7 +46,7 @@ from tvm_megcc.relax_tools import raising
 
 __all__ = [
     "AdjacentAxes", "ByteTables", "CallExterns", "ChannelsFirst", "ChannelsLast", "ExpandQuantised",
-    "FoldConstants", "FoldScaleShift", "ForwardMemory", "Generate", "HalfPrecision",
+    "FoldConstants", "FoldScaleShift", "ForwardMemory", "Generate", "HalfPrecision", "HoldCasts",
     "ImplicitBroadcast", "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowBf16Weights",
     "NarrowMoves", "PlainConvolutions", "PointwiseProducts", "QuantisedMoves", "ReadSizes",
     "RoundBf16Weights", "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d", "pipeline",
@@ -104,6 +105,7 @@ def stages(
             [
                 WidenWeights(computing),
                 NarrowBf16Weights(computing, preference.precision),
+                HoldCasts(),
                 MaterialiseKernels(computing, preference),
                 LegaliseRest(),
             ]

@@ -14,11 +14,17 @@ constants have been folded, so that a weight is rounded once.
   rounding would be all that is left. The difference is in f16 again.
 * Weights that alone are quantised become f16 where their product is in f16; their scales, where
   f16 holds them. What reads other dequantised values is in f32.
+* A sum of f16 with f32, or with what f16 does not hold, such as a mask's -1e9, is made in f32 and
+  rounded: in f16 it could be an infinity, and a softmax of a row of these is NaN. What such a
+  number has gone into is one, too, until an operator of another kind reads it. Conversions between
+  the two types are made by HoldCasts so that finite numbers stay finite. Neither is so in a model
+  that has f16 itself.
 * What is no operator (a function, ``call_tir``) has the types that it was written for.
 
 A model in f16 (`relax_tools.half`) says itself what is f16: there the operators of `PRODUCTS` and
-`_HALF` are as any other one, and what the model has in f32 stays in it. A product of what is f32 by
-these rules alone is in f16, so that no weight becomes larger than the model has it. A comparison
+`_HALF` are as any other one, and what the model has in f32 stays in it. A product is in f16 also
+where what is multiplied is f32 by these rules alone, as an embedding's rows are made of integers:
+so no weight becomes larger than the model has it. A comparison
 with a number that f16 does not hold, such as an attribute's 0.3, is in f32.
 
 TVM's ``ToMixedPrecision`` (0.27) is for other machines: it has ``exp``, ``power`` and
@@ -44,9 +50,17 @@ from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, make_constant
 
-HALF, FULL = "float16", "float32"
-#: The largest f16. A finite number beyond it only has to be large, as that of a mask.
-_LARGEST = float(np.finfo(np.float16).max)
+HALF, FULL = half.HALF, "float32"
+_LARGEST = half.LARGEST
+
+#: What a sum past the largest f16 would come of; and what hands such a number on.
+_SUMS = {f"relax.{name}" for name in ("add", "subtract")}
+_HANDS_ON = MOVES | _SUMS | {
+    f"relax.{name}" for name in (
+        "multiply", "negative", "where", "minimum", "maximum", "broadcast_to", "concat", "tile",
+        "repeat",
+    )
+}  # fmt: skip
 
 #: What multiplies by weights.
 PRODUCTS = {
@@ -94,6 +108,8 @@ class HalfPrecision:
         said = half.said(mod)
         if self.precision == "fp32" or (self.precision == "model" and said is None):
             return mod
+        if said is None and not _has_half(mod):
+            mod = mod.with_attr(half.HELD, True)
         rewriter = _Rewriter(mod, said)
         for name, region in loops(mod):
             rewriter.loops.add(mod, name, region, rewriter)
@@ -125,6 +141,27 @@ def _is_held(expr: relax.Expr) -> bool:
     if array is None or array.dtype != np.float32:
         return True
     return np.array_equal(narrowed(array).astype(np.float32), array, equal_nan=True)
+
+
+def _has_half(mod: tvm.IRModule) -> bool:
+    """Whether a conversion to f16 is in the module already."""
+    found: list[relax.Expr] = []
+
+    def visit(expr: relax.Expr) -> None:
+        if op_name(expr) == "relax.astype" and str(expr.attrs.dtype) == HALF:
+            found.append(expr)
+
+    for _, func in plain_functions(mod):
+        relax.analysis.post_order_visit(func, visit)
+    return bool(found)
+
+
+def _is_past_half(expr: relax.Expr) -> bool:
+    """Whether a constant has a finite number that f16 does not hold."""
+    array = constant(expr)
+    if array is None or array.dtype != np.float32:
+        return False
+    return bool((np.isfinite(array) & (np.abs(array) > _LARGEST)).any())
 
 
 def _padded(call: relax.Call, data: relax.Expr) -> relax.Call:
@@ -188,6 +225,11 @@ class _Rewriter(PyExprMutator):
         self.kept: set[relax.Var] = set()
         #: Whether the value that is being bound is one; or one of `carried`.
         self.is_kept = self.is_carried = False
+        #: Values that may be as large as a mask's -1e9, and whether the one being bound is.
+        self.large: set[relax.Var] = set()
+        self.is_large = False
+        #: Whether this function is the body of a loop.
+        self.repeats = False
         #: States of a loop, and what is made of them but by products.
         self.carried: set[relax.Var] = set()
         #: Results of a function, f32 by what it says, that are to be f16.
@@ -203,6 +245,7 @@ class _Rewriter(PyExprMutator):
         func = copy_with_new_vars(func)
         self.full = self.said.variables(func) if self.said else set()
         self.carried = {func.params[k] for k in states}
+        self.repeats = states.start > 0  # before the states is the number of the step
         func, self.narrow = _with_narrow_results(func, results)
         params = list(func.params)
         for k in halves:
@@ -221,28 +264,27 @@ class _Rewriter(PyExprMutator):
 
     def _enter(self, block: relax.BindingBlock) -> None:
         self.forms, self.rounded, self.kept, self.users = {}, set(), set(), {}
+        self.large = set()
         for binding in block.bindings:
             for used in relax.analysis.free_vars(binding.value):
                 self.users.setdefault(used, []).append((binding.var, binding.value))
 
     def visit_var_binding_(self, binding: relax.VarBinding) -> None:
         var = binding.var
-        self.var, self.is_kept, self.is_carried = var, False, False
+        self.var, self.is_kept, self.is_carried, self.is_large = var, False, False, False
         value = self.builder_.normalize(self.visit_expr(binding.value))
         if self.is_kept:
             self.kept.add(var)
         if self.is_carried:
             self.carried.add(var)
+        if self.is_large:
+            self.large.add(var)
         if _dtypes(value.ty) == _dtypes(var.ty):
             self.builder_.emit_normalized(relax.VarBinding(var, value))
         elif var in self.narrow:
-            new = relax.Var(var.name, value.ty)
-            self.builder_.emit_normalized(relax.VarBinding(new, value))
-            self.set_var_remap(var, new)
+            self._rebound(var, relax.Var(var.name, value.ty), value)
         elif isinstance(var, relax.DataflowVar):
-            new = relax.DataflowVar(var.name, value.ty)
-            self.builder_.emit_normalized(relax.VarBinding(new, value))
-            self.set_var_remap(var, new)
+            self._rebound(var, relax.DataflowVar(var.name, value.ty), value)
         else:  # a result of the block
             made = value if isinstance(value, relax.Var) else self.builder_.emit(value)
             result = self.builder_.normalize(self._like(made, var))
@@ -250,6 +292,13 @@ class _Rewriter(PyExprMutator):
             if _is(made, HALF):
                 self.forms[var, HALF] = made
                 self.rounded.add(var)
+
+    def _rebound(self, var: relax.Var, new: relax.Var, value: relax.Expr) -> None:
+        """A variable of another type in the place of `var`."""
+        self.builder_.emit_normalized(relax.VarBinding(new, value))
+        self.set_var_remap(var, new)
+        if self.is_large:
+            self.large.add(new)
 
     def visit_match_cast_(self, binding: relax.MatchCast) -> None:
         value = self._like(self.visit_expr(binding.value), binding.value)
@@ -276,16 +325,35 @@ class _Rewriter(PyExprMutator):
                 and not self._is_said_full()
                 and (self._widens(name, args) or self._has_any(args, self.kept))
             )
-            centres = dtype == HALF and name == "relax.subtract"
-            centres = centres and self._is_full_result(args[1], "relax.mean")
-            inner = FULL if centres else dtype
+            apart = dtype == HALF and self._is_apart(name, args)
+            self.is_large = name in _HANDS_ON and self._may_be_large(args)
+            inner = FULL if apart else dtype
             args = [self._in(new, old, inner) for new, old in zip(args, call.args, strict=True)]
-            if centres:
-                apart = relax.Call(call.op, args, call.attrs, call.ty_args)
-                return relax.op.astype(self.builder_.emit(apart), HALF)
+            if apart:
+                wide = relax.Call(call.op, args, call.attrs, call.ty_args)
+                return relax.op.astype(self.builder_.emit(wide), HALF)
             if dtype == HALF and name == "relax.nn.pad":
                 return _padded(call, args[0])
         return relax.Call(call.op, args, call.attrs, call.ty_args)
+
+    def _is_apart(self, name: str, args: list[relax.Expr]) -> bool:
+        """Whether an operator of f16 is computed in f32, and its result rounded.
+
+        Of what is less its mean; and, where the model has no f16 itself, of what f16 does not hold.
+        """
+        if name == "relax.subtract" and self._is_full_result(args[1], "relax.mean"):
+            return True
+        if self.said is not None or name not in {*_SUMS, "relax.multiply"}:
+            return False
+        # A row of a loop is rounded before the loop.
+        sums = name in _SUMS and not self.repeats
+        sums_full = sums and any(_is(a, FULL) and constant(a) is None for a in args)
+        return sums_full or self._may_be_large(args)
+
+    def _may_be_large(self, args: list[relax.Expr]) -> bool:
+        """Whether an operand may be past the largest f16: made of a constant that is."""
+        parts = (p for a in args for p in (a.fields if isinstance(a, relax.Tuple) else [a]))
+        return any(p in self.large or _is_past_half(p) for p in parts)
 
     def _cast(self, call: relax.Call, arg: relax.Expr) -> relax.Expr:
         before, after = str(call.args[0].ty.dtype), str(call.ty.dtype)
@@ -309,7 +377,7 @@ class _Rewriter(PyExprMutator):
         if name in _COMPARISONS and self.said is not None and not all(map(_is_held, args)):
             return FULL
         if name in PRODUCTS:
-            return HALF if self.said is None or self._has_any(args, self.kept) else None
+            return HALF
         if self._has_any(args, self.carried):
             return FULL
         is_kept = self._has_any(args, self.kept)

@@ -3,9 +3,9 @@
 Before: ``conv2d``, ``add``, ``nn.relu``. After: ``y = R.call_dps_packed("megcc_conv2d_...", (x,
 packed, bias, R.shape(attrs), R.shape([work, workspace, cost, overlap])), ...)`` (see
 `relax_tools.kernel_calls`). Where several kernels serve a call, `passes.choosing` decides over the
-whole module, and where code counts `passes.sharing` makes instances one. The constants are packed
-for the kernel that was chosen. What no kernel takes stays as
-it is.
+whole module, where code counts `passes.sharing` makes instances one, and `passes.tied_tables` has rows
+read out of the weights of a product. The constants are packed for the kernel that was chosen. What
+no kernel takes stays as it is.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ from tvm_megcc.kernels import packing, tuned
 from tvm_megcc.kernels.kernel_file import KernelFile
 from tvm_megcc.passes.choosing import chosen
 from tvm_megcc.passes.sharing import with_shared_activations
+from tvm_megcc.passes.tied_tables import with_tied_tables
 from tvm_megcc.passes.work import multiply_adds
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, make_constant
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, with_kernels, with_spending
+from tvm_megcc.relax_tools.names import names_of
 from tvm_megcc.relax_tools.shape_exprs import variables_of
 from tvm_megcc.relax_tools.work import with_work
 
@@ -60,13 +62,15 @@ class MaterialiseKernels:
         known = tuned.current()
         if self.preference.wants_little_code and not (known and known.is_trial):
             found = with_shared_activations(found, kernels)
+        tied = [(f, matches) for (_, f, _), matches in zip(functions, found, strict=True)]
+        found, tables = with_tied_tables(tied, kernels, self.arch, names_of(mod))
         for (gvar, func, _), matches in zip(functions, found, strict=True):
             rewriter.matches = {var: (match, kernels[var]) for var, match in matches.items()}
             rewriter.variables = variables_of(func)
             rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
         result = relax.transform.DeadCodeElimination()(rewriter.builder_.get())
         counts = (multiply_adds(f, matches.values()) for _, f, matches in functions)
-        result = with_work(result, sum(counts, Counter()))
+        result = with_work(result, sum(counts, Counter()), tables)
         return with_spending(with_kernels(result, rewriter.kernels.values()), spending)
 
 

@@ -17,6 +17,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
@@ -24,9 +25,14 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.names import ANONYMOUS, SAID
 
+HALF = "float16"
 _CAST = "relax.astype"
 #: The attribute of a module of a model in f16, and of one in bf16.
 F16, BF16 = "tvm_megcc.half", "tvm_megcc.bf16"
+#: That of a module in which what becomes f16 is to be `held`.
+HELD = "tvm_megcc.held"
+#: The largest f16. A finite number beyond it only has to be large, as that of a mask.
+LARGEST = float(np.finfo(np.float16).max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +157,10 @@ def said(mod: tvm.IRModule, kind: str = F16) -> Said | None:
     if not mod.attrs or kind not in mod.attrs:
         return None
     return Said(*(frozenset(names) for names in json.loads(str(mod.attrs[kind]))))
+
+
+def held(builder: relax.BlockBuilder, x: relax.Expr) -> relax.Expr:
+    """An f32 tensor whose finite numbers are at most `LARGEST`; infinities and NaN stay."""
+    is_infinite = builder.emit(relax.op.isinf(x))
+    clipped = builder.emit(relax.op.clip(x, -LARGEST, LARGEST))
+    return builder.emit(relax.op.where(is_infinite, x, clipped))

@@ -31,10 +31,12 @@ def _said(mod: tvm.IRModule, attribute: str) -> dict[str, str]:
     return dict(json.loads(str(mod.attrs[attribute]))) if found else {}
 
 
-def with_work(mod: tvm.IRModule, multiply_adds: Mapping[str, int]) -> tvm.IRModule:
-    """`mod`, which says what it computes."""
+def with_work(
+    mod: tvm.IRModule, multiply_adds: Mapping[str, int], tied: Mapping[str, str]
+) -> tvm.IRModule:
+    """`mod`, which says what it computes, and how it has tables that are weights, too."""
     counts = dict(sorted(multiply_adds.items()))
-    work = Work(counts, _said(mod, IN_FLOAT), _said(mod, WIDENED))
+    work = Work(counts, _said(mod, IN_FLOAT), _said(mod, WIDENED), dict(tied))
     return mod.with_attr(ATTRIBUTE, json.dumps(asdict(work), sort_keys=True))
 
 

@@ -14,7 +14,8 @@
 // One whose `b` is in bf16 defines MEGCC_GEMM_BF16. Tiles of one row (MEGCC_GEMM_ONE_ROW) widen it
 // as they load it; for others the panels of a column of tiles, at most MEGCC_GEMM_PANELS, become
 // floats in the workspace, once for a block of rows. f16 that is stored only is widened the one way
-// or the other.
+// or the other; with MEGCC_GEMM_STORED, too, a kernel with panels in the workspace reads `b` where
+// it is while `wide` is NULL, by tiles of one row.
 #ifndef MEGCC_GEMM_H
 #define MEGCC_GEMM_H
 
@@ -196,6 +197,9 @@ static const megcc_elem_t megcc_gemm_zeros[MEGCC_GEMM_WIDTH];
 #define MEGCC_GEMM_COLUMN_(vectors) megcc_gemm_column_##vectors
 #define MEGCC_GEMM_COLUMN(vectors) MEGCC_GEMM_COLUMN_(vectors)
 
+// `b` as the tiles that follow read it.
+#define MEGCC_TILE_B_T megcc_gemm_panel_t
+#define MEGCC_TILE_WIDE_B(p) MEGCC_GEMM_LOAD_B(p)
 #define MEGCC_TILE_VECTORS MEGCC_GEMM_NARROW
 #include "gemm/megcc_gemm_column.h"
 #ifdef MEGCC_GEMM_MIDDLE
@@ -205,6 +209,9 @@ static const megcc_elem_t megcc_gemm_zeros[MEGCC_GEMM_WIDTH];
 #ifdef MEGCC_GEMM_WIDE
 #define MEGCC_TILE_VECTORS MEGCC_GEMM_WIDE
 #include "gemm/megcc_gemm_column.h"
+#endif
+#ifdef MEGCC_GEMM_STORED
+#include "gemm/megcc_gemm_stored.h"
 #endif
 
 // Vectors of the tile for the next of `cols` columns: the widest that has a column for each of its
@@ -229,6 +236,12 @@ MEGCC_INLINE int32_t megcc_gemm_vectors(int32_t cols) {
 // Tiles of so many vectors down `rows` rows.
 MEGCC_INLINE void megcc_gemm_column(const megcc_gemm_t *g, megcc_gemm_at_t at, int32_t rows,
                                     int32_t vectors) {
+#ifdef MEGCC_GEMM_STORED
+  if (g->wide == NULL) {
+    megcc_gemm_stored(g, at, rows, vectors);
+    return;
+  }
+#endif
 #ifdef MEGCC_GEMM_WIDE
   if (vectors == MEGCC_GEMM_WIDE) {
     MEGCC_GEMM_COLUMN(MEGCC_GEMM_WIDE)(g, at, rows);
@@ -287,6 +300,9 @@ MEGCC_COLD static void megcc_gemm_edge(const megcc_gemm_t *g, megcc_gemm_at_t at
 MEGCC_INLINE const megcc_gemm_panel_t *megcc_gemm_panels(const megcc_gemm_t *g, int32_t c,
                                                          int32_t width) {
   const megcc_gemm_b_t *b = g->b + (size_t)(c / NR) * g->panel;
+#ifdef MEGCC_GEMM_STORED
+  if (g->wide == NULL) return (const megcc_gemm_panel_t *)(const void *)(b + c % NR);
+#endif
 #ifdef MEGCC_GEMM_PANELS
   MEGCC_GEMM_WIDEN(b, g->wide, (size_t)((c % NR + width + NR - 1) / NR) * g->panel);
   return g->wide + c % NR;

@@ -32,7 +32,7 @@
 #define MEGCC_TILE_ACC(r, j) megcc_vf c##r##_##j = bias##j;
 #define MEGCC_TILE_ACCS(r) MEGCC_EACH_COL(MEGCC_TILE_ACC, r)
 #define MEGCC_TILE_PTR(r) const megcc_elem_t *p##r = a[r] + g->a_skip;
-#define MEGCC_TILE_LOAD_B(_, j) const megcc_vf v##j = MEGCC_GEMM_LOAD_B(MEGCC_TILE_B(j));
+#define MEGCC_TILE_LOAD_B(_, j) const megcc_vf v##j = MEGCC_TILE_WIDE_B(MEGCC_TILE_B(j));
 #define MEGCC_TILE_FMA(r, j) c##r##_##j = megcc_vf_fma(c##r##_##j, x##r, v##j);
 #define MEGCC_TILE_STEP(r)                       \
   {                                              \
@@ -66,7 +66,7 @@ MEGCC_HOT static void MEGCC_GEMM_TILE(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS)(const
                                                                            megcc_gemm_at_t *at,
                                                                            int32_t tiles) {
   const megcc_elem_t *const *rows = at->a;
-  const megcc_gemm_panel_t *const b = at->b;
+  const MEGCC_TILE_B_T *const b = (const MEGCC_TILE_B_T *)(const void *)at->b;
   const megcc_elem_t *const bias = at->bias, *res = at->residual;
   megcc_elem_t *dst = at->dst;
   const size_t ld = at->ld;
@@ -81,7 +81,7 @@ MEGCC_HOT static void MEGCC_GEMM_TILE(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS)(const
     MEGCC_TILE_SUMS(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS, g, rows, b, bias)
 #else
     const megcc_elem_t *const *a = rows;
-    const megcc_gemm_panel_t *b0 = b;
+    const MEGCC_TILE_B_T *b0 = b;
     const size_t panel = g->panel;
     MEGCC_EACH_COL(MEGCC_TILE_BIAS, 0)
     MEGCC_EACH_ROW(MEGCC_TILE_ACCS)

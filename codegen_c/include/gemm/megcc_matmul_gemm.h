@@ -5,6 +5,10 @@
 #ifndef MEGCC_MATMUL_GEMM_H
 #define MEGCC_MATMUL_GEMM_H
 
+#if defined(MEGCC_GEMM_PANELS) && defined(MEGCC_F16)
+#define MEGCC_GEMM_STORED
+#endif
+#define MEGCC_STORED_ROWS 3  // rows that cost no more with f16 that is widened as it is loaded
 #include "gemm/megcc_gemm.h"
 #include "op/matmul.h"
 
@@ -51,6 +55,9 @@ MEGCC_INLINE void megcc_matmul_packed(void *const *ptr, const int32_t *attr, voi
   int32_t block;
   if (begin >= end) return;
   g.a = table;
+#ifdef MEGCC_GEMM_STORED
+  if (rows <= MEGCC_STORED_ROWS) g.wide = NULL;
+#endif
   if (rows == 1) {  // recurrent models have thousands of these: nothing to find or divide
     table[0] = ptr[0];
     megcc_gemm_block(&g, 1, begin * MEGCC_GEMM_UNIT, end < units ? end * MEGCC_GEMM_UNIT : n);

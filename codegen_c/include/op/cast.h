@@ -2,6 +2,9 @@
 //
 //   in    x: X [size]
 //   out   y: Y [size]
+//   fact  saturate: 0 1
+//
+// `saturate`: a finite number past the largest of Y becomes that; else it becomes infinity.
 #ifndef MEGCC_OP_CAST_H
 #define MEGCC_OP_CAST_H
 enum {

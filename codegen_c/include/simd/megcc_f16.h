@@ -48,6 +48,19 @@ MEGCC_INLINE uint16_t megcc_f32_to_f16_soft(float x) {
   return (uint16_t)(sign | h);
 }
 
+/// Finite numbers no larger than f16 has them; infinities and NaN stay.
+MEGCC_INLINE float megcc_f16_hold(float x) {
+  const float size = megcc_f32_from_bits(megcc_f32_bits(x) & 0x7fffffffu);
+#if defined(__aarch64__) && defined(__GNUC__)
+  // One instruction each; elsewhere these are calls of a library.
+  const float held = __builtin_fmaxf(__builtin_fminf(x, 65504.0f), -65504.0f);
+#else
+  const float low = x > 65504.0f ? 65504.0f : x;
+  const float held = low < -65504.0f ? -65504.0f : low;
+#endif
+  return size < megcc_f32_from_bits(0x7f800000u) ? held : x;
+}
+
 MEGCC_INLINE float megcc_f16_to_f32(uint16_t h) {
 #if defined(MEGCC_F16_ARM)
   union {

@@ -5,7 +5,7 @@
 // isa: simd
 // when: sizeof(X) != sizeof(Y)
 // rank: 0
-// params: WIDEN=(sizeof(X) < sizeof(Y))
+// params: WIDEN=(sizeof(X) < sizeof(Y)) SATURATE=saturate
 // work: size
 // cost: 8
 //
@@ -21,6 +21,9 @@
 #ifndef WIDEN
 #define WIDEN 0
 #endif
+#ifndef SATURATE
+#define SATURATE 0
+#endif
 
 #if WIDEN
 typedef megcc_elem_t from_t;
@@ -35,7 +38,13 @@ MEGCC_INLINE void cast(const from_t *x, to_t *y, int32_t n) {
 #if WIDEN
   megcc_vf_lanes_n(y, megcc_vf_load_n(x, n), n);
 #else
-  megcc_vf_store_n(y, megcc_vf_of(x, n), n);
+  megcc_vf v = megcc_vf_of(x, n);
+  if (SATURATE) {  // infinities and NaN stay
+    const megcc_vm finite = megcc_vf_lt(megcc_vf_abs(v), megcc_vf_dup(MEGCC_INFINITY));
+    const megcc_vf low = megcc_vf_min(v, megcc_vf_dup(65504.0f));
+    v = megcc_vf_select(finite, megcc_vf_max(low, megcc_vf_dup(-65504.0f)), v);
+  }
+  megcc_vf_store_n(y, v, n);
 #endif
 }
 

@@ -1,0 +1,94 @@
+"""A table that is embedding and output matrix, from the file to a package's bytes and numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from tvm_megcc import driver
+from tvm_megcc.cli.inspect import work_lines
+from tvm_megcc.core.preference import Preference
+from tvm_megcc.host import package, toolchain
+
+_ROWS, _DEPTH = 203, 40
+_SIGNATURE = "g (int64[tokens] i, {0}[tokens, 40] h) => ({0}[tokens, 40] x, {0}[tokens, 203] y)"
+_TRANSPOSE = "t = Transpose(w) x = Gather(w, i) y = MatMul(h, t)"
+#: Row -> type, nodes, whether the table is stored once.
+ROWS = {
+    "f32": ("float", _TRANSPOSE, True),
+    "f16": ("float16", _TRANSPOSE, True),
+    "the head's form": ("float", "t = Transpose(w) x = Gather(t, i) y = MatMul(h, w)", True),
+    "read again": ("float", "t = Transpose(w) a = Gather(w, i) x = Neg(a) y = MatMul(h, t)", True),
+    "int8": (
+        "float", "d = DequantizeLinear(w, s) t = Transpose(d) g = Gather(w, i)"
+        " x = DequantizeLinear(g, s) y = MatMul(h, t)", True,
+    ),
+    "along the other axis": (
+        "float", "t = Transpose(w) g = Gather<axis=1>(t, i) x = Transpose(g) y = MatMul(h, t)",
+        False,
+    ),
+    "another table": ("float", "t = Transpose(v) x = Gather(w, i) y = MatMul(h, t)", False),
+}  # fmt: skip
+
+
+def _model(name: str) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
+    kind, text, _ = ROWS[name]
+    graph = onnx.parser.parse_graph(f"{_SIGNATURE.format(kind)} {{ {text} }}")
+    rng = np.random.default_rng(0)
+    dtype = np.int8 if name == "int8" else {"float": np.float32, "float16": np.float16}[kind]
+    w, v = (rng.integers(-99, 99, (_ROWS, _DEPTH)).astype(dtype) for _ in range(2))
+    if dtype != np.int8:
+        w, v = w / dtype(64), v / dtype(64)
+    arrays = {"w": w.T if name == "the head's form" else w, "v": v, "s": np.float32(0.25)}
+    read = {n for node in graph.node for n in node.input}
+    graph.initializer.extend(numpy_helper.from_array(a, n) for n, a in arrays.items() if n in read)
+    opset = onnx.helper.make_opsetid("", 21)
+    model = onnx.helper.make_model(graph, opset_imports=[opset], ir_version=10)
+    inputs = {
+        "i": np.array([0, 7, 8, -1, _ROWS - 1, 100, -_ROWS]),
+        "h": rng.uniform(-1, 1, (7, _DEPTH)).astype("f2" if kind == "float16" else "f4"),
+    }
+    return model, inputs
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_table_of_two_uses_is_stored_once(name: str, tmp_path: Path) -> None:
+    model, inputs = _model(name)
+    driver.compile_model(model, tmp_path / "package", archs=["portable"])
+    opened = package.load(tmp_path / "package")
+    facts = opened.manifest["per_arch"]["portable"]
+    size = {"float16": 2, "float": 1 if name == "int8" else 4}[ROWS[name][0]] * _ROWS * _DEPTH
+    once = ROWS[name][2]
+    assert (facts["weight_bytes"] < 1.5 * size) is once, (facts["weight_bytes"], size)
+    said = [line for line in work_lines(facts["work"]) if line.startswith("table of")]
+    assert [("stored once" in line) for line in said] == [True] * once, said
+    runner = toolchain.build(opened.path, "portable")
+    found = toolchain.run_package(runner, "portable", inputs, opened.manifest).outputs
+    for label, want in zip("xy", ReferenceEvaluator(model).run(None, inputs), strict=True):
+        np.testing.assert_allclose(found[label], want, rtol=2e-3, atol=2e-2, err_msg=label)
+
+
+def test_a_kernel_that_packs_otherwise_is_named() -> None:
+    """Strassen's product has sums of weights, not the weights."""
+    rng = np.random.default_rng(0)
+    w = rng.standard_normal((1024, 512)).astype(np.float32)
+    graph = onnx.parser.parse_graph(
+        "g (int64[9] i, float[512, 512] h) => (float[9, 512] x, float[512, 1024] y)"
+        " { t = Transpose(w) x = Gather(w, i) y = MatMul(h, t) }"
+    )
+    graph.initializer.append(numpy_helper.from_array(w, "w"))
+    opset = onnx.helper.make_opsetid("", 21)
+    model = onnx.helper.make_model(graph, opset_imports=[opset], ir_version=10)
+    found = {}
+    for optimize in ("size", "speed"):
+        (program,) = driver.compile_programs(
+            model, ["arm64"], preference=Preference(optimize=optimize)
+        ).values()
+        (found[optimize],) = program.work.tied.values()
+    assert "stored once" in found["size"]
+    assert "stored twice: the product's matmul_f32_strassen" in found["speed"]
