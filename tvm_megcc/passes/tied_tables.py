@@ -60,7 +60,9 @@ class _Product:
 
     def packed(self) -> Array:
         options = dict(self.how.options)
-        return np.ascontiguousarray(packing.PACKERS[self.how.name](self.array, self.call, **options))
+        return np.ascontiguousarray(
+            packing.PACKERS[self.how.name](self.array, self.call, **options)
+        )
 
 
 def with_tied_tables(
