@@ -174,10 +174,22 @@ def test_of_a_model_in_f16_tables_and_what_multiplies_integers_stay_in_f16() -> 
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("held", "dtype"), [(True, "float16"), (False, "float32")])
+def test_of_a_model_in_f16_a_table_of_which_integers_choose_is_f16(held: bool, dtype: str) -> None:
+    table = np.arange(6, dtype="float32").reshape(2, 3) / (4 if held else 3)
+
+    def body(x: relax.Expr) -> relax.Expr:
+        return op.where(op.greater(x, relax.const(0.0)), relax.const(table), relax.const(0.0))
+
+    after = HalfPrecision("model")(half.marked(support.build(body, (2, 3)), half.Said(frozenset())))
+    assert computed(after) == ["greater bool", f"where {dtype}"]
+
+
 @pytest.mark.parametrize(("precision", "kept"), [("fp16", False), ("model", True)])
 def test_conversions_are_held_only_where_the_model_has_no_f16(precision: str, kept: bool) -> None:
     def body(x: relax.Expr) -> relax.Expr:
-        return op.concat([op.matmul(x, weights(3, 3)), op.add(x, x)], 1)
+        half_of = relax.const(np.eye(3, dtype="float32") / 2)
+        return op.concat([op.matmul(x, half_of), op.add(x, x)], 1)
 
     mod = support.build(body, (2, 3))
     if kept:

@@ -24,8 +24,9 @@ constants have been folded, so that a weight is rounded once.
 A model in f16 (`relax_tools.half`) says itself what is f16: there the operators of `PRODUCTS` and
 `_HALF` are as any other one, and what the model has in f32 stays in it. A product is in f16 also
 where what is multiplied is f32 by these rules alone, as an embedding's rows are made of integers:
-so no weight becomes larger than the model has it. A comparison
-with a number that f16 does not hold, such as an attribute's 0.3, is in f32.
+so no weight becomes larger than the model has it. Nor does a table of which integers choose: such
+an operator is in f16 where f16 holds its constants. A comparison with a number that f16 does not
+hold, such as an attribute's 0.3, is in f32.
 
 TVM's ``ToMixedPrecision`` (0.27) is for other machines: it has ``exp``, ``power`` and
 ``nn.layer_norm`` in f16 wherever their operands are, and leaves ``clip``, ``nn.prelu``, ``nn.pad``
@@ -431,14 +432,18 @@ class _Rewriter(PyExprMutator):
 
     def _followed(self, args: list[relax.Expr]) -> str:
         """The type of an operator without a rule, by what its operands are computed in."""
-        values = [
-            v
-            for arg in args
-            for v in (arg.fields if isinstance(arg, relax.Tuple) else [arg])
-            if constant(v) is None
-        ]
+        flat = [v for a in args for v in (a.fields if isinstance(a, relax.Tuple) else [a])]
+        values = [v for v in flat if constant(v) is None]
         halves = any(_is(v, HALF) or v in self.rounded for v in values)
-        return HALF if halves else FULL
+        return HALF if halves or self._is_of_tables(flat) else FULL
+
+    def _is_of_tables(self, values: list[relax.Expr]) -> bool:
+        """Whether a model in f16 has the elements of constants chosen here, by integers alone."""
+        floats = [v for v in values if _is(v, FULL) or _is(v, HALF)]
+        arrays = [a for a in map(constant, floats) if a is not None]
+        if self.said is None or len(arrays) < len(floats) or not all(map(_is_held, floats)):
+            return False
+        return any(array.size > 1 for array in arrays)
 
     def _in(self, new: relax.Expr, old: relax.Expr, dtype: str) -> relax.Expr:
         """An operand in a type, if it is of either."""

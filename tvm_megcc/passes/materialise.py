@@ -3,9 +3,9 @@
 Before: ``conv2d``, ``add``, ``nn.relu``. After: ``y = R.call_dps_packed("megcc_conv2d_...", (x,
 packed, bias, R.shape(attrs), R.shape([work, workspace, cost, overlap])), ...)`` (see
 `relax_tools.kernel_calls`). Where several kernels serve a call, `passes.choosing` decides over the
-whole module, where code counts `passes.sharing` makes instances one, and `passes.tied_tables` has rows
-read out of the weights of a product. The constants are packed for the kernel that was chosen. What
-no kernel takes stays as it is.
+whole module, where code counts `passes.sharing` makes instances one, and `passes.tied_tables` has
+rows read out of the weights of a product. The constants are packed for the kernel that was chosen.
+What no kernel takes stays as it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""gather_panels: rows in every lane of a panel, the last panel half full, indices of either type."""
+"""gather_panels: rows in every lane of a panel, a last panel that is not full, both index types."""
 
 from __future__ import annotations
 
