@@ -26,7 +26,8 @@ from tvm_megcc.passes.moved_constants import Moved, moved_constant
 from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.passes.spatial import channels_first, layouts_of
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.exprs import shape_of
+from tvm_megcc.relax_tools.control_flow import plain_functions
+from tvm_megcc.relax_tools.exprs import expressions, shape_of
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
 
 #: Transposed convolution -> the plain one.
@@ -40,6 +41,9 @@ class PlainConvolutions:
     """See the module's docstring; layouts are channels first."""
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
+        calls = (expr for _, func in plain_functions(mod) for expr in expressions(func))
+        if not any(op_name(call) in _PLAIN for call in calls):
+            return mod
         mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Rewriter(mod)))
         return relax.transform.DeadCodeElimination()(mod)
 
