@@ -194,8 +194,8 @@ class Dim:
             for coefficient, atoms in self.terms:
                 if len(atoms) == 1 and isinstance(atoms[0], Operation):
                     rest = self - coefficient * Dim(((1, atoms),))
-                    ends = _related(rest, coefficient, atoms[0])
-                    low, high = max(low, ends[0]), min(high, ends[1])
+                    least, most = _related(rest, coefficient, atoms[0])
+                    low, high = max(low, least), min(high, most)
         return low, high
 
     @cached_property

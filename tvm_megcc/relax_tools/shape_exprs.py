@@ -180,7 +180,7 @@ class _Reader:
         if None in found:
             return None
         test, *sizes = found
-        if test == dims.compare("eq", sizes[1], 1):  # type: ignore[arg-type]
+        if test == dims.compare("eq", sizes[1], 1):
             return dims.stretch(sizes[1], sizes[0])  # type: ignore[arg-type]
         return dims.select(test, *sizes)  # type: ignore[arg-type]
 
