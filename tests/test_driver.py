@@ -11,6 +11,7 @@ import sys
 import tarfile
 import tempfile
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -41,13 +42,13 @@ def test_failure_while_writing_keeps_the_earlier_output(
     driver.compile_model(model, out)
     before = files.read_tree(tmp_path)
 
-    def disk_full(self: Path, data: bytes) -> int:
-        if self.name in ("megcc.h", name):
+    def disk_full(path: Path) -> BinaryIO:
+        if path.name in ("megcc.h", name):
             raise OSError(28, "No space left on device")
-        return real(self, data)
+        return real(path)
 
-    real = Path.write_bytes
-    monkeypatch.setattr(Path, "write_bytes", disk_full)
+    real = files.create
+    monkeypatch.setattr(files, "create", disk_full)
     with pytest.raises(InputError, match="No space left"):
         driver.compile_model(model, out)
     monkeypatch.undo()
@@ -83,16 +84,16 @@ def test_killed_while_writing_keeps_the_earlier_output(
     before = files.read_tree(out)
     code = f"""
 import os, sys
-from pathlib import Path
 from tvm_megcc import cli
-real, count = Path.write_bytes, 0
-def write_bytes(self, data):
+from tvm_megcc.host import files
+real, count = files.create, 0
+def create(path):
     global count
     count += 1
     if count == 5:
         os.kill(os.getpid(), {int(number)})
-    return real(self, data)
-Path.write_bytes = write_bytes
+    return real(path)
+files.create = create
 sys.argv = ["tvmc", "compile", {str(model)!r}, "-o", {str(out)!r}]
 sys.exit(cli.main())
 """

@@ -227,10 +227,12 @@ def compile_programs(
     tell = progress or (lambda stage: None)
     tell("import")
     from tvm_megcc import importers, pipeline
+    from tvm_megcc.relax_tools.exprs import unaligned_constants
 
-    imported = importers.import_model(
-        model, dynamic.import_shapes(input_shapes), params, dynamic.distinct_dims
-    )
+    with unaligned_constants():
+        imported = importers.import_model(
+            model, dynamic.import_shapes(input_shapes), params, dynamic.distinct_dims
+        )
     dynamic.apply(imported)
     programs: dict[str, Program | Bundle] = {}
     for arch in archs:

@@ -14,6 +14,7 @@ import pytest
 from tvm_megcc.codegen_c import emit, sources
 from tvm_megcc.codegen_c.emit import assemble, guards, instructions, kernel_files, weights
 from tvm_megcc.codegen_c.emit.prune import prune
+from tvm_megcc.core.contents import Content
 from tvm_megcc.core.machine import TABLE, machine
 from tvm_megcc.core.program import Kernel, Location, Port, Tensor, Weight
 from tvm_megcc.errors import InputError, UnsupportedError
@@ -22,7 +23,7 @@ from tvm_megcc.host import toolchain
 from ..runtime import programs as p
 
 
-def files(*archs: str, **options) -> dict[str, str | bytes]:
+def files(*archs: str, **options) -> dict[str, Content]:
     return emit.package({a: p.corners(a) for a in archs}, name="corners", **options)
 
 
@@ -42,9 +43,9 @@ def test_emit_paths():
 
 def test_emit_is_deterministic_across_processes():
     script = (
-        "import hashlib; from tests.codegen_c.test_emit import files;"
-        "print([hashlib.sha256(repr((w, f)).encode()).hexdigest() for w in ('incbin', 'c', 'bin')"
-        " for f in files('x86', 'arm64', 'portable', weights=w).items()])"
+        "import hashlib; from tests.codegen_c.test_emit import files, to_bytes;"
+        "print([(w, f, hashlib.sha256(to_bytes(d)).hexdigest()) for w in ('incbin', 'c', 'bin')"
+        " for f, d in files('x86', 'arm64', 'portable', weights=w).items()])"
     )
     runs = {
         subprocess.run(
@@ -241,7 +242,7 @@ def test_weights_are_stored_once_and_grouped_by_user():
     for arch, program in programs.items():
         (placed,) = layout.placed[arch]
         for weight, (segment, offset) in zip(program.weights, placed, strict=True):
-            data = layout.segments[segment].data
+            data = bytes(layout.segments[segment].data)
             assert offset % 64 == 0 and data[offset : offset + len(weight.data)] == weight.data
 
 

@@ -52,7 +52,7 @@ def test_golden_package(name: str, golden: golden.Check) -> None:
     golden(
         f"package_{name}",
         {
-            path: text if isinstance(text, str) else text.hex("\n", 32)
+            path: text if isinstance(text, str) else bytes(text).hex("\n", 32)
             for path, text in package.items()
             if not path.startswith("src/") and path not in (*COPIED, *BUILD)
         },

@@ -13,6 +13,7 @@ import pytest
 
 from tests.runtime import programs as p
 from tvm_megcc.codegen_c import emit
+from tvm_megcc.core.contents import Content
 
 needs_cmake = pytest.mark.skipif(not shutil.which("cmake"), reason="apt install cmake")
 
@@ -71,7 +72,7 @@ int main(void) {
 """
 
 
-def package(**options: str) -> dict[str, str | bytes]:
+def package(**options: str) -> dict[str, Content]:
     return emit.package({"portable": p.corners("portable")}, name="corners", **options)
 
 

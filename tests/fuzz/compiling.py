@@ -139,7 +139,9 @@ def _package(name: str, arch: str, files: dict[str, Any]) -> Package:
     facts = json.loads(files["manifest.json"])
     sources = {p: t for p, t in files.items() if p.startswith("src/kernels/")}
     sources["model/model.c"] = files["model/model.c"]
-    (image,) = (data for p, data in files.items() if p.startswith("model/") and p.endswith(".bin"))
+    (image,) = (
+        bytes(data) for p, data in files.items() if p.startswith("model/") and p.endswith(".bin")
+    )
     header = files[f"include/{name}.h"]
     ports = (tuple(p["name"] for p in facts[side]) for side in ("inputs", "outputs"))
     return Package(name, arch, sources, header, image, *ports)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tvm_megcc.backend import CFLAGS, Compiled
 from tvm_megcc.codegen_c.sources import package_text
+from tvm_megcc.core.contents import Content, to_bytes
 from tvm_megcc.host import files, toolchain
 
 #: ``runner/model.h``: the model is what `_MAIN` chose.
@@ -71,7 +72,7 @@ def build(packages: Mapping[str, Compiled], folder: Path, *, sanitize: bool = Fa
     tvm_megcc.errors.ToolError
         The C compiler refuses one of them.
     """
-    merged: dict[str, str | bytes] = {}
+    merged: dict[str, Content] = {}
     for found in packages.values():
         for path, text in found.package.items():
             merged[_place(path, text, found)] = text
@@ -88,13 +89,13 @@ def build(packages: Mapping[str, Compiled], folder: Path, *, sanitize: bool = Fa
     )  # fmt: skip
 
 
-def _place(path: str, text: str | bytes, found: Compiled) -> str:
+def _place(path: str, text: Content, found: Compiled) -> str:
     """Where a file of a package stands among those of the others."""
     if path.startswith("model/"):
         return path.replace("model/", f"model/{found.manifest['c_name']}_")
     if path.startswith("src/kernels/"):
         # Kernels of one file name may differ; equal ones are one file.
-        mark = hashlib.sha256(files.to_bytes(text)).hexdigest()[:12]
+        mark = hashlib.sha256(to_bytes(text)).hexdigest()[:12]
         return re.sub(r"\.c$", f"_{mark}.c", path)
     return path
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tvm_megcc.codegen_c import emit
+from tvm_megcc.core.contents import Content, to_bytes
 from tvm_megcc.core.program import (
     Block,
     Call,
@@ -262,11 +263,11 @@ def adder(arch: str, weight: np.ndarray, *, kernel: Kernel = ADD, name: str = "a
     )
 
 
-def write(files: dict[str, str | bytes], folder: Path) -> Path:
+def write(files: dict[str, Content], folder: Path) -> Path:
     for path, data in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data if isinstance(data, bytes) else data.encode())
+        target.write_bytes(to_bytes(data))
     return folder
 
 

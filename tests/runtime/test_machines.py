@@ -15,6 +15,7 @@ import pytest
 
 from tvm_megcc.codegen_c import emit
 from tvm_megcc.codegen_c.emit import weights
+from tvm_megcc.core.contents import Content
 from tvm_megcc.core.machine import machine
 from tvm_megcc.core.program import Kernel, Weight
 from tvm_megcc.core.this_machine import host_arch
@@ -32,7 +33,7 @@ CPUS = {
 FEATURED = ("arm64+dotprod", "armv7+fma", "x86+avx2")
 
 
-def adders(*names: str, kernel: Kernel = p.ADD, form: str = "c") -> dict[str, str | bytes]:
+def adders(*names: str, kernel: Kernel = p.ADD, form: str = "c") -> dict[str, Content]:
     """A package that adds 10 on the first machine, 2 on the second."""
     programs = {
         name: p.adder(name, np.full(6, value, "f4"), kernel=kernel)
@@ -41,7 +42,7 @@ def adders(*names: str, kernel: Kernel = p.ADD, form: str = "c") -> dict[str, st
     return emit.package(programs, name="adder", weights=form)
 
 
-def built(files: dict[str, str | bytes], folder: Path, arch: str) -> Path:
+def built(files: dict[str, Content], folder: Path, arch: str) -> Path:
     strict = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-overlength-strings"]
     try:
         return toolchain.build(p.write(files, folder), arch, extra_cflags=strict)

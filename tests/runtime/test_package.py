@@ -372,7 +372,7 @@ def test_runner_model_cut_short(runner, tmp_path, cut):
 def test_runner_model_of_another_package(runner, tmp_path):
     arch = toolchain.host_arch()
     files = emit.package({arch: p.adder(arch, p.W)}, name="adder", weights="bin")
-    (tmp_path / "other.bin").write_bytes(files[f"model/model_{arch}.bin"])
+    (tmp_path / "other.bin").write_bytes(bytes(files[f"model/model_{arch}.bin"]))
     done = run(runner, "--model", tmp_path / "other.bin")
     assert done.returncode == 1 and "compiled for other kernels" in done.stderr
 

@@ -103,7 +103,7 @@ def test_model_file_of_another_plan_is_refused(tmp_path):
     other = replace(p.planned(HOST), arena_bytes=320, plan=None)
     files = emit.package({HOST: other}, name="corners", weights="bin")
     image = f"model/model_{HOST}.bin"
-    (package / image).write_bytes(files[image])
+    (package / image).write_bytes(bytes(files[image]))
     inputs = p.corners_inputs()
     p.check_corners(inputs, outputs(package, HOST, inputs, "-O1").outputs)
     with pytest.raises(ToolError, match="compiled for other kernels"):

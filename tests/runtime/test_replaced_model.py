@@ -24,7 +24,7 @@ X = {"x": np.ones(4, np.float32)}
 
 def image(program: Program) -> bytes:
     files = emit.package({HOST: program}, name="net", weights="bin")
-    data = files[f"model/model_{HOST}.bin"]
+    data = bytes(files[f"model/model_{HOST}.bin"])
     assert isinstance(data, bytes)
     return data
 

@@ -53,7 +53,7 @@ def test_damaged_images(tmp_path, pools):
     program = p.corners(HOST) if pools == 1 else p.in_two_pools(p.planned(HOST))
     package = p.write_program(tmp_path / "corners", program)
     image = emit.package({HOST: program}, name="corners", weights="bin")
-    (tmp_path / "model.bin").write_bytes(image[f"model/model_{HOST}.bin"])
+    (tmp_path / "model.bin").write_bytes(bytes(image[f"model/model_{HOST}.bin"]))
     printed = compile_and_run("test_fuzz.c", [package], tmp_path, str(tmp_path / "model.bin"))
     assert int(printed.split()[0]) > 100, "the forged images hardly ever open: a test of nothing"
 

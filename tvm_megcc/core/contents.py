@@ -59,6 +59,13 @@ class Parts:
     def __bytes__(self) -> bytes:
         return b"".join(self.pieces)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Parts | bytes):
+            return NotImplemented
+        return len(self) == len(other) and bytes(self) == bytes(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def crc32(self) -> int:
         """zlib's checksum of the whole."""
         found = 0

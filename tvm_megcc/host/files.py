@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from tvm_megcc.core import file_lock
 from tvm_megcc.core.contents import Bytes, Content, pieces_of, size_of
@@ -91,11 +92,16 @@ def write_directory(files: Files, out: Path, *, is_ours: Callable[[Path], bool])
             fresh.rename(out)
 
 
+def create(path: Path) -> BinaryIO:
+    """A new file, to be written from its beginning to its end."""
+    return path.open("wb")
+
+
 def write_file(data: bytes, out: Path) -> None:
     """Make `out` a file of exactly `data`."""
     check_file(out)
-    with replacing(out) as fresh:
-        fresh.write_bytes(data)
+    with replacing(out) as fresh, create(fresh) as file:
+        file.write(data)
 
 
 def write_tar(files: Files, out: Path, prefix: str = "") -> None:
@@ -106,7 +112,8 @@ def write_tar(files: Files, out: Path, prefix: str = "") -> None:
     check_file(out)
     with (
         replacing(out) as fresh,
-        tarfile.open(fresh, mode="w", format=tarfile.GNU_FORMAT) as archive,
+        create(fresh) as file,
+        tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as archive,
     ):
         for path, content in sorted(files.items()):
             info = tarfile.TarInfo(prefix + path)
@@ -136,7 +143,7 @@ def write_tree(files: Files, root: Path) -> None:
     for path, content in sorted(files.items()):
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as file:
+        with create(target) as file:
             for piece in pieces_of(content):
                 file.write(piece)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from mmap import mmap
 
 import numpy as np
-import tvm
+import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import GenericConst
 
@@ -148,23 +150,40 @@ def step_of(call: relax.Call) -> tuple[np.float32, int] | None:
     return np.float32(scale.item()), int(zero.item())
 
 
-#: Bytes at whose multiples TVM wants a tensor to begin.
+#: Bytes at whose multiples tensors begin that code of TVM's computes with.
 _ALIGNMENT = 64
+
+#: At multiples of how many bytes weights begin that stay where they are.
+_alignment = ContextVar("alignment", default=_ALIGNMENT)
+
+
+@contextmanager
+def unaligned_constants() -> Iterator[None]:
+    """Let weights that are maps of a file stay so wherever they begin in it.
+
+    For modules that only our passes see, which compute with NumPy: TVM's code may not read them.
+    """
+    token = _alignment.set(1)
+    try:
+        yield
+    finally:
+        _alignment.reset(token)
 
 
 def make_constant(array: np.ndarray) -> relax.Expr:
     """A Relax constant of the array's own dtype (``relax.const`` narrows 64-bit scalars).
 
-    Weights that are a map of a file stay one, where they are aligned as TVM wants them.
+    Weights that are a map of a file stay one, where they begin at a multiple of 64 bytes, or
+    within `unaligned_constants` anywhere.
     """
     array = np.require(array, requirements="C")
     row = of_numpy(str(array.dtype))
     if (
         isinstance(array.base, mmap)
         and array.flags.writeable  # TVM takes no others
-        and array.ctypes.data % _ALIGNMENT == 0
+        and array.ctypes.data % _alignment.get() == 0
         and row is not None
         and row.is_numpys_own
     ):
-        return relax.const(tvm.runtime.from_dlpack(array))
+        return relax.const(tvm_ffi.from_dlpack(array, require_alignment=0))
     return relax.const(array, str(array.dtype))
