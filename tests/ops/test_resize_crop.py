@@ -68,7 +68,7 @@ def cases() -> Iterator[Case]:
     """Every mode with regions, sizes and scales in turn: known ones, and some of a run."""
     turns = [("sizes", two) for two in SIZES] + [("scales", two) for two in SCALES]
     for number, (attrs, region) in enumerate(product(MODES, REGIONS)):
-        if number % 5 == 0 or region == "ends behind":
+        if number % 8 == 0 or region == "ends behind":
             by, two = turns[number % len(turns)]
             yield cropped(IMAGE, region, by, two, attrs, at_run_time=number % 3 == 0)
     x = np.random.default_rng(1).integers(0, 200, (1, 2, 5, 6)).astype(np.uint8)
@@ -80,7 +80,7 @@ def ends() -> Iterator[Case]:
     """Regions whose last element is the image's own, though f32 rounds it to behind that."""
     attrs = {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize",
              "extrapolation_value": 7.0}  # fmt: skip
-    for start, size, out in ((0.1, 23, 20), (0.1, 32, 44), (0.7, 50, 20), (0.3, 8, 12)):
+    for start, size, out in ((0.1, 23, 20), (0.1, 32, 44)):
         x, roi = np.arange(size, dtype=np.float32), np.array([start, 1], np.float32)
         operands = [x, roi, None, np.array([out])]
         want = crop_and_resize(attrs, operands)
