@@ -28,11 +28,9 @@ class Slice(OnnxOp):
         return [["axes"] if k and shape else [] for k, shape in enumerate(shapes)]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        if "starts" not in attrs and any(inputs.is_read(k) for k in range(1, 5)):
+        if "starts" not in attrs and not _is_known(inputs):
             return sliced_by_data(ctx, inputs)
         starts, ends, axes, steps = _ranges(inputs, attrs)
-        if not is_static(axes) or not is_static(steps):
-            raise ctx.unsupported("its axes or steps depend on the shapes", "make them constants")
         shape = inputs.shape(0)
         data = inputs[0]
         forward: list[tuple[int, Size, Size, int]] = []
@@ -65,6 +63,12 @@ class Slice(OnnxOp):
             if (first, last, step) != (0, size, 1):
                 forward.append((axis, first, last, step))
         return sliced(ctx, data, forward)
+
+
+def _is_known(inputs: Inputs) -> bool:
+    """Whether starts and ends are numbers and sizes, axes and steps numbers."""
+    lists = [inputs.ints(k) for k in range(1, 5) if inputs.has(k)]
+    return all(v is not None for v in lists) and all(is_static(v or ()) for v in lists[2:])
 
 
 def _from_front(position: Size, size: Size, least: int | None = None) -> Size:
