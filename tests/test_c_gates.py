@@ -78,8 +78,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A package for two machines of this architecture, with the wrapper for TVM."""
     names = dict.fromkeys([host_arch(), machine(host_arch()).arch.name])
     files = emit.package({name: p.corners(name) for name in names}, name="corners")
-    wrapper = tvm_library_files("corners", has_shapes=True, can_fail=True)
-    region = tvm_region_files({"corners": (True, True)})
+    wrapper = tvm_library_files("corners", has_shapes=True, can_fail=True, draws=True)
+    region = tvm_region_files({"corners": (True, True, True)})
     folder = p.write({**files, **wrapper}, tmp_path_factory.mktemp("gates"))
     p.write({"src/tvm_corners.c": region["src/tvm_corners.c"]}, folder)
     return folder

@@ -56,7 +56,7 @@ class Compiled:
     @property
     def draws(self) -> bool:
         """Whether one of the programs draws random numbers."""
-        return "DRAW" in self.opcodes
+        return can_draw(self.opcodes)
 
     @property
     def opcodes(self) -> set[str]:
@@ -85,6 +85,11 @@ def opcodes_of(codes: Mapping[str, Compiled]) -> list[str]:
 def can_fail(opcodes: Iterable[str]) -> bool:
     """Whether data can end a run of a package with these instructions."""
     return not FAILING.isdisjoint(opcodes)
+
+
+def can_draw(opcodes: Iterable[str]) -> bool:
+    """Whether a package with these instructions draws random numbers."""
+    return "DRAW" in opcodes
 
 
 def handler_of(codes: Mapping[str, Compiled], opcode: str) -> str | None:

@@ -36,8 +36,7 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
   if (!megcc_tensor_is_writable(m, code[TO])) return MEGCC_ERR_CORRUPT;
   if (m->record[MEGCC_F_MAX_OPERANDS] < MEGCC_DRAW_OPERANDS) return MEGCC_ERR_CORRUPT;
   t = megcc_tensor_at(m, code[TO]);
-  if (t.dtype != MEGCC_U32 || !megcc_is_fixed(&t)) return MEGCC_ERR_CORRUPT;
-  return t.bytes == WORDS * sizeof(uint32_t) ? MEGCC_OK : MEGCC_ERR_CORRUPT;
+  return t.dtype == MEGCC_U32 && t.rank == 1 && t.dims[0] == WORDS ? MEGCC_OK : MEGCC_ERR_CORRUPT;
 }
 
 static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {

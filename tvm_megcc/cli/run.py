@@ -17,6 +17,13 @@ HELP = "run what tvmc compile wrote"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.add_running(parser)
+    parser.add_argument(
+        "--seed",
+        type=options.seed,
+        default=0,
+        metavar="S",
+        help="of random inputs, and of random numbers that the model draws (default: 0)",
+    )
     parser.add_argument("--outputs", metavar="OUT.npz", help="write the outputs, by name")
     parser.add_argument(
         "--expected", metavar="WANTED.npz", help="what the outputs should be, by name"
@@ -53,8 +60,8 @@ def run(args: argparse.Namespace) -> None:
         options.progress() as tell,
         execute.opened(args.package, args.arch, tell, threads=args.threads, cc=args.cc) as runnable,
     ):
-        inputs = options.read_inputs(args, runnable.inputs)
-        result = runnable.run(inputs, repeat=args.repeat, profile=profiled)
+        inputs = options.read_inputs(args, runnable.inputs, args.seed)
+        result = runnable.run(inputs, repeat=args.repeat, profile=profiled, seed=args.seed)
     if args.outputs:
         arrays.write_npz(result.outputs, Path(args.outputs))
     if args.print_top:
@@ -109,8 +116,9 @@ def dump_to(folder: Path, args: argparse.Namespace) -> None:
     dump.check_package(args.package, "--dump")
     files.check_directory(folder, dump.is_dump)
     with opened(args.package) as package:
-        inputs = options.read_inputs(args, package.inputs)
-        records, outputs = dump.records(package, package.choose(args.arch), inputs)
+        inputs = options.read_inputs(args, package.inputs, args.seed)
+        machine = package.choose(args.arch)
+        records, outputs = dump.records(package, machine, inputs, seed=args.seed)
     tensors = dump.by_name(records)
     rows = [
         f"{record.call:5d} {record.array.dtype}{list(record.array.shape)} {name}  {record.kernel}"

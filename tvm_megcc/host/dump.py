@@ -57,9 +57,11 @@ def check_package(path: str, option: str) -> None:
 
 
 def records(
-    package: Package, arch: str, inputs: Mapping[str, np.ndarray]
+    package: Package, arch: str, inputs: Mapping[str, np.ndarray], seed: int = 0
 ) -> tuple[list[Record], dict[str, np.ndarray]]:
     """Run once; what the calls have written, and the outputs.
+
+    ``seed`` is that of random numbers that the model draws.
 
     Raises
     ------
@@ -74,7 +76,7 @@ def records(
     ):
         path = Path(folder, "dump")
         done = toolchain.run_package(
-            program, arch, inputs, package.manifest, environment={"MEGCC_DUMP": str(path)}
+            program, arch, inputs, package.manifest, seed=seed, environment={"MEGCC_DUMP": str(path)}
         )
         return list(_read(path.read_bytes())), done.outputs
 

@@ -69,7 +69,7 @@ def joined(regions: Mapping[str, Package]) -> dict[str, str | bytes]:
     shared: dict[bytes, str] = {}  # weights -> their symbol
     facts = [tvm_objects.facts(package) for package in regions.values()]
     assert [name for name, _, _ in facts] == list(regions)
-    wrappers = tvm_region_files({name: (shapes, fails) for name, shapes, fails in facts})
+    wrappers = tvm_region_files({name: found for name, *found in facts})
     for symbol, package in regions.items():
         model = str(package["model/model.c"])
         for path, data in package.items():

@@ -12,18 +12,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tvm_megcc.codegen_c.emit.compiled import can_fail
+from tvm_megcc.codegen_c.emit.compiled import can_draw, can_fail
 from tvm_megcc.errors import ToolError
 from tvm_megcc.host import files, toolchain
 
 Package = Mapping[str, str | bytes]
 
 
-def facts(package: Package) -> tuple[str, bool, bool]:
-    """What the files for TVM have to know: C name, do shapes change, does data end runs."""
+def facts(package: Package) -> tuple[str, bool, bool, bool]:
+    """What the files for TVM have to know: C name, do shapes change, does data end runs, are random
+    numbers drawn."""
     manifest = json.loads(package["manifest.json"])
     has_shapes = any("functions" in row for row in manifest["per_arch"].values())
-    return manifest["c_name"], has_shapes, can_fail(manifest["opcodes"])
+    opcodes = manifest["opcodes"]
+    return manifest["c_name"], has_shapes, can_fail(opcodes), can_draw(opcodes)
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def uniform(ctx: Context, attrs: Attrs, shape: Sequence[Size], dtype: str) -> re
 def between(ctx: Context, attrs: Attrs, shape: Sequence[Size], dtype: str) -> relax.Var:
     """Numbers from ``low`` to below ``high``, where that is more than ``low``."""
     low, high = float(attrs.get("low", 0.0)), float(attrs.get("high", 1.0))
-    if not np.isfinite(np.float32(high - low)) or high < low:
+    if not 0 <= high - low <= float(np.finfo(np.float32).max):
         raise ctx.unsupported(
             f"draws from {low} to {high}", "give it a low and a high that is not less, both finite"
         )

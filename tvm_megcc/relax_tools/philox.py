@@ -14,7 +14,6 @@ Elements take the words of their blocks in order:
 
 Example
 -------
->>> te.compute                                                          # doctest: +SKIP
 >>> uniform(words, (2, 3), "float32")                                   # doctest: +SKIP
 """
 
@@ -35,11 +34,6 @@ WEYL = (0x9E3779B9, 0xBB67AE85)
 
 #: Four words -> the elements of a block.
 _Elements = Callable[[Sequence[Any]], list[Any]]
-
-
-def words(draw: te.Tensor, shape: Sequence[Any]) -> te.Tensor:
-    """The words of a draw (``uint32[4]``, see `draws`) as ``uint32`` of this shape."""
-    return _filled(draw, shape, "uint32", list, 4)
 
 
 def uniform(draw: te.Tensor, shape: Sequence[Any], dtype: str) -> te.Tensor:
@@ -67,7 +61,8 @@ def _filled(
         with IRBuilder() as builder:
             given, result = T.buffer_proxy(ins[0]), T.buffer_proxy(outs[0])
             with T.parallel(0, (count + (per_block - 1)) // per_block) as block:
-                found = elements(_block(given, block))
+                counter = [tirx.Cast("uint32", block), _u32(0), given[2], given[3]]
+                found = elements(block_of(counter, [given[0], given[1]]))
                 for k, value in enumerate(found):
                     at = block * per_block + k
                     with T.If(at < count), T.Then():
@@ -77,14 +72,16 @@ def _filled(
     return te.extern([(count,)], [draw], kernel, dtype=[dtype], name=f"random_{dtype}")
 
 
-def _block(draw: Any, number: Any) -> list[Any]:
-    """The four words of a block."""
+def block_of(counter_words: Sequence[Any], key_words: Sequence[Any]) -> list[Any]:
+    """The four words of the block with this counter, of four ``uint32``, and this key, of two.
+
+    Statements go into the IR builder that is open.
+    """
     key, counter, old = (_local(n) for n in (2, 4, 4))
     for k in range(2):
-        key[k] = draw[k]
-        counter[2 + k] = draw[2 + k]
-    counter[0] = tirx.Cast("uint32", number)
-    counter[1] = _u32(0)
+        key[k] = key_words[k]
+    for k in range(4):
+        counter[k] = counter_words[k]
     with T.serial(0, ROUNDS):
         for k in range(4):
             old[k] = counter[k]

@@ -7,6 +7,7 @@
 //   "get_input_shape" i|name                        -> str, "2,3"; "?" for a size not yet set
 //   "set_input" i|name, tensor                      copies the tensor's elements
 //   "get_input" i|name                              -> tensor, a copy
+//   "set_seed" int                                  begins the random numbers of the model again
 //   "run"
 //   "get_output" i|name [, tensor]                  -> tensor, a copy (or into the tensor given)
 //   "get_device_tensor"                             -> an empty tensor, where inputs must be
@@ -122,6 +123,16 @@ static int get_input_shape(execution_t *e, const TVMFFIAny *args, TVMFFIAny *res
   return return_string(result, text);
 }
 
+static int set_seed(execution_t *e, const TVMFFIAny *args) {
+  if (args[0].type_index != kTVMFFIInt) return raise_error("TypeError", "a seed is an integer");
+#if MEGCC_MODEL_DRAWS
+  (void)megcc_set_seed(e->context, args[0].v_int64);
+#else
+  (void)e;  // a model that draws nothing
+#endif
+  return 0;
+}
+
 static int run(execution_t *e) {
   if (!e->provided && execution_provide(e) != 0) return -1;
   const char *node = NULL;
@@ -230,6 +241,7 @@ static int execution_call(void *self, const TVMFFIAny *args, int32_t count, TVMF
     return_int(result, e->output_count);
     return 0;
   }
+  if (equals(&method, "set_seed") && count == 1) return set_seed(e, rest);
   if (equals(&method, "set_input") && count == 2) return set_input(e, rest);
   if (equals(&method, "get_input") && count == 1) return get_input(e, rest, result);
   if (equals(&method, "get_output") && (count == 1 || count == 2)) {
