@@ -24,6 +24,10 @@ from tvm_megcc.relax_tools.calls import packed_name
 
 #: Name of the function that TVM's VM calls.
 DRAWN = "tvm_megcc.drawn"
+#: Name of the function that regions of TVM call (codegen_c/emit/package/tvm_region.c).
+SEED_OF_RUN = "tvm_megcc.seed_of_run"
+#: By how much the seeds of two runs of regions differ: odd, so that 2**64 runs have others.
+STRIDE = 0x9E3779B97F4A7C15
 #: Words of a draw.
 WORDS = 4
 
@@ -75,6 +79,13 @@ class _Counter:
             self.draws += 1
         return found
 
+    def seed_of_run(self) -> int:
+        """For a run of a region, as a signed number: of the first one the seed itself."""
+        with self.lock:
+            key = self.seed + self.draws * STRIDE
+            self.draws += 1
+        return (key + (1 << 63)) % (1 << 64) - (1 << 63)
+
     def set(self, seed: int) -> None:
         with self.lock:
             self.seed, self.draws = seed, 0
@@ -86,7 +97,8 @@ _counter = _Counter()
 def set_seed(seed: int) -> None:
     """Begin the random numbers of ``relax.VirtualMachine`` again, in this process.
 
-    As ``megcc_set_seed`` does for a context of a package: at first the seed is 0.
+    As ``megcc_set_seed`` does for a context of a package: at first the seed is 0. A region (see
+    `partition_for_megcc`) that draws has another seed in each run, in the first one this.
 
     Parameters
     ----------
@@ -98,9 +110,10 @@ def set_seed(seed: int) -> None:
 
 @cache
 def register() -> None:
-    """Make the function known to TVM, for modules that run in ``relax.VirtualMachine``."""
+    """Make the functions known to TVM, for modules that run in ``relax.VirtualMachine``."""
 
     def run(place: str, own: str) -> Any:
         return tvm.runtime.tensor(_counter.next(int(own) if own else None))
 
     tvm.register_global_func(DRAWN, run)
+    tvm.register_global_func(SEED_OF_RUN, _counter.seed_of_run)
