@@ -285,7 +285,7 @@ class Lowering(Growing):
 
     def _drawn(self, drawn: Drawn, var: relax.Var) -> Value:
         tensor = self._new_tensor(var.name, var)
-        self.calls.append(Draw(tensor, drawn.seed, drawn.place))
+        self.calls.append(Draw(tensor, drawn.seed, drawn.node))
         return tensor
 
     def _kernel_call(self, found: KernelCall, ty: relax.Type, var: relax.Var) -> Value:

@@ -30,7 +30,7 @@ class Random(OnnxOp):
 def drawn(ctx: Context, attrs: Attrs) -> relax.Var:
     """What the numbers of the node follow from, ``uint32[4]``: another draw each time."""
     seed = None if "seed" not in attrs else _key(attrs["seed"])
-    return ctx.emit(draw(f"{ctx.label} {ctx.functions.unused('draw')}", seed))
+    return ctx.emit(draw(ctx.label, ctx.functions.unused("draw"), seed))
 
 
 def _key(seed: float | int) -> int:

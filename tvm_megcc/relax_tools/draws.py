@@ -6,7 +6,7 @@ context's; in ``relax.VirtualMachine`` it is a function of ours with a counter o
 
 Example
 -------
->>> words = draw("RandomNormal 'noise' draw_3", None)                   # doctest: +SKIP
+>>> words = draw("RandomNormal 'noise'", "draw_3", None)                # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -34,17 +34,19 @@ WORDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a call draws: which one it is, and the node's own key, where it has one."""
+    """What a call draws: for which node, and the node's own key, where it has one."""
 
-    place: str
+    node: str
     seed: int | None
 
 
-def draw(place: str, seed: int | None) -> relax.Call:
+def draw(node: str, place: str, seed: int | None) -> relax.Call:
     """A draw as ``uint32[4]``.
 
     Parameters
     ----------
+    node : str
+        How messages call the model's node.
     place : str
         Another one for each call of the module: equal calls would be taken for one value.
     seed : int or None
@@ -52,7 +54,7 @@ def draw(place: str, seed: int | None) -> relax.Call:
     """
     own = "" if seed is None else str(seed)
     words = relax.TensorType((WORDS,), "uint32")
-    texts = (tvm.ir.StringImm(text) for text in (place, own))
+    texts = (tvm.ir.StringImm(text) for text in (node, place, own))
     return relax.op.call_pure_packed(DRAWN, *texts, ty_args=words)
 
 
@@ -60,8 +62,8 @@ def drawn_of(expr: relax.Expr) -> Drawn | None:
     """What an expression draws; None for any other than a call that `draw` makes."""
     if packed_name(expr) != DRAWN:
         return None
-    _, place, own = expr.args
-    return Drawn(str(place.value), int(own.value) if own.value else None)
+    _, node, _, own = expr.args
+    return Drawn(str(node.value), int(own.value) if own.value else None)
 
 
 @dataclass
@@ -112,7 +114,7 @@ def set_seed(seed: int) -> None:
 def register() -> None:
     """Make the functions known to TVM, for modules that run in ``relax.VirtualMachine``."""
 
-    def run(place: str, own: str) -> Any:
+    def run(node: str, place: str, own: str) -> Any:
         return tvm.runtime.tensor(_counter.next(int(own) if own else None))
 
     tvm.register_global_func(DRAWN, run)
