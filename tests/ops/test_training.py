@@ -57,14 +57,3 @@ def test_training(tmp_path):
     check_together(cases, tmp_path)
 
 
-def test_dropout_that_drops_ends_the_run(tmp_path):
-    operands = [rand(2, 3), np.array(0.5, np.float32), np.array(True)]
-    proto, feeds = Case("Dropout", operands, {}, 13).model()
-    with pytest.raises(MegccError, match="Dropout 'node'"):
-        runner(proto, tmp_path)(feeds)
-
-
-@pytest.mark.parametrize("op", ["RandomUniformLike", "RandomNormalLike", "Bernoulli"])
-def test_random_numbers_are_refused(op):
-    with pytest.raises(UnsupportedError, match="draws random numbers"):
-        from_onnx(node_model(op, [rand(2, 3)], 15)[0])

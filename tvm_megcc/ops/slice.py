@@ -87,10 +87,8 @@ def _ranges(inputs: Inputs, attrs: Attrs) -> tuple[list[Any], list[Any], list[in
     if "starts" in attrs:
         starts, ends, axes, steps = attrs["starts"], attrs["ends"], attrs.get("axes"), None
     else:
-        starts = inputs.need_ints(1, "starts")
-        ends = inputs.need_ints(2, "ends")
-        axes = inputs.need_ints(3, "axes") if inputs.has(3) else None
-        steps = inputs.need_ints(4, "steps") if inputs.has(4) else None
+        starts, ends = inputs.ints(1) or [], inputs.ints(2) or []
+        axes, steps = inputs.ints(3), inputs.ints(4)
     return (
         starts,
         ends,
