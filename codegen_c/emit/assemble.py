@@ -22,7 +22,13 @@ from dataclasses import replace
 
 from tvm_megcc.codegen_c.emit import bytecode, cortexm
 from tvm_megcc.codegen_c.emit.build_files import cmake, makefile, pkg_config, zephyr
-from tvm_megcc.codegen_c.emit.compiled import Compiled, can_draw, can_fail, opcodes_of, runtime_parts
+from tvm_megcc.codegen_c.emit.compiled import (
+    Compiled,
+    can_draw,
+    can_fail,
+    opcodes_of,
+    runtime_parts,
+)
 from tvm_megcc.codegen_c.emit.header import header
 from tvm_megcc.codegen_c.emit.kernel_files import add_headers, kernel_files
 from tvm_megcc.codegen_c.emit.manifest import input_ports, manifest, output_ports, readme

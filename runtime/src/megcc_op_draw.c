@@ -1,7 +1,7 @@
 // DRAW: what the random numbers of one draw follow from.
 //
-//   word 1 destination (a tensor, u32[4]), 2 and 3 the key (low, high), 4 whether it is this one (1)
-//   or that of the context (0).
+//   word 1 destination (a tensor, u32[4]), 2 and 3 the key (low, high), 4 whether it is this one
+//   (1) or that of the context (0).
 //
 // The destination becomes key and number of the draw, both the low word first; kernels make numbers
 // of them. The next draw of the context, also by the same instruction, has the next number.

@@ -125,7 +125,8 @@ enum {
 };
 
 // Pointers by which programs with DRAW have more operands than any of their calls: in place of the
-// last ones, a context keeps seed and counter (16 bytes on every machine). So no other context grows.
+// last ones, a context keeps seed and counter (16 bytes on every machine). So no other context
+// grows.
 #define MEGCC_DRAW_OPERANDS 4
 
 enum {

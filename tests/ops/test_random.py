@@ -111,19 +111,23 @@ def test_numbers_are_the_same_on_arm(arch: str, tmp_path: Path) -> None:
     expect_kinds(run(feed, 1 << 40, 1), 2, 9, 1 << 40, 11)
 
 
-BODIES = model("""
+BODIES = model(
+    """
     g (int64 trips, bool goes, float[64, 33] p, bool training, float ratio, float[3, 5] logs)
         => (float a, float b, float rows, float chosen, float after, int64 flips, float flipped,
             float kept, bool mask, float[64, 33] same, int64[3, 4096] drawn) {
       a = RandomUniformLike(p) b = RandomUniformLike(p)
       rows = Loop(trips, goes) <body = body (int64 round, bool on) => (bool more, float[4] row) {
         more = Identity(on) row = RandomUniform <shape = [4]> () }>
-      chosen = If(goes) <then_branch = yes () => (float[4] y) { y = RandomUniform <shape = [4]> () },
+      chosen = If(goes) <
+        then_branch = yes () => (float[4] y) { y = RandomUniform <shape = [4]> () },
         else_branch = no () => (float[4] w) { w = Constant <value = float[4] {0, 0, 0, 0}> () }>
       after = RandomUniform <shape = [4]> ()
       flips = Bernoulli <dtype = 7> (p) flipped = Bernoulli(p)
       kept, mask = Dropout(p, ratio, training) same = Dropout(p, ratio)
-      drawn = Multinomial <dtype = 7, sample_size = 4096> (logs) }""", opset=17)
+      drawn = Multinomial <dtype = 7, sample_size = 4096> (logs) }""",
+    opset=17,
+)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +138,8 @@ def bodies(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def feed_of(**values: object) -> Arrays:
     p = np.random.default_rng(3).uniform(0, 1, (64, 33)).astype("f4")
     logs = np.log(np.array([[1, 2, 3, 4, 0], [0, 0, 5, 0, 0], [1, 1, 1, 1, 1]], "f4"))
-    feed = {"trips": 3, "goes": True, "p": p, "training": True, "ratio": 0.25, "logs": logs, **values}
+    feed = {"trips": 3, "goes": True, "p": p, "training": True, "ratio": 0.25, "logs": logs}
+    feed |= values
     kinds = {"trips": "i8", "goes": "?", "training": "?"}
     return {name: np.asarray(value, kinds.get(name, "f4")) for name, value in feed.items()}
 

@@ -83,7 +83,8 @@ BAGS = """
       bags = Size(o) more = Less(zero, bags) empty = SequenceEmpty()
       k, all = Loop("", more, zero, empty) <body = body (int64 round, bool going, k0, s0)
           => (more1, k2, s1) {
-        at = Reshape(k0, minus) one1 = CastLike(one, at) next = Add(at, one1) after = Add(next, one1)
+        at = Reshape(k0, minus) one1 = CastLike(one, at)
+        next = Add(at, one1) after = Add(next, one1)
         start = Slice(ends, at, next) end = Slice(ends, next, after)
         none = Equal(start, end)
         row = If(none) <then_branch = then_branch () => (float[1, 4] z) {

@@ -1,13 +1,9 @@
 """Operators as they are in training, through compiled packages."""
 
 import numpy as np
-import pytest
 
-from tests.ops.cases import node_model, rand
-from tests.ops.packages import runner
+from tests.ops.cases import rand
 from tests.ops.together import Case, Open, check_together
-from tvm_megcc.errors import MegccError, UnsupportedError
-from tvm_megcc.frontend import from_onnx
 
 RATE = np.array(0.1, np.float32)
 
@@ -55,5 +51,3 @@ def test_training(tmp_path):
     cases += [Case("Dropout", [rand(2, 3), np.array(ratio, np.float32), np.array(training)], {}, 13,
                    outputs=2, by="reference") for ratio, training in flags]  # fmt: skip
     check_together(cases, tmp_path)
-
-

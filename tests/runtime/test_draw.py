@@ -86,7 +86,8 @@ def test_as_a_region_of_relax() -> None:
     """A function that draws is a region as a whole, and has another seed in each run."""
     parted = tvm_megcc.partition_for_megcc(tvm_megcc.frontend.from_onnx(TWO).mod)
     assert [1 for func in parted.functions.values() if func.attrs and "Codegen" in func.attrs]
-    vm = relax.VirtualMachine(tvm.compile(relax.transform.RunCodegen()(parted), target="llvm"), tvm.cpu())
+    compiled = tvm.compile(relax.transform.RunCodegen()(parted), target="llvm")
+    vm = relax.VirtualMachine(compiled, tvm.cpu())
     for seed in (5, 5, -1):
         tvm_megcc.set_seed(seed)
         for number in range(3):

@@ -29,9 +29,9 @@ from tvm_megcc.core.this_machine import is_native
 from tvm_megcc.passes import ExpandQuantised, FoldConstants
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import CHECKED
-from tvm_megcc.relax_tools.draws import DRAWN
 from tvm_megcc.relax_tools.composite import operator_of
 from tvm_megcc.relax_tools.control_flow import called_by, region_of
+from tvm_megcc.relax_tools.draws import DRAWN
 from tvm_megcc.relax_tools.exprs import expressions
 from tvm_megcc.relax_tools.inlining import Inlined
 from tvm_megcc.relax_tools.names import ATTRIBUTE as NAMES

@@ -73,8 +73,8 @@ def drawing(model: onnx.ModelProto) -> str:
         op = ops.find(node.domain, node.op_type)
         if op is not None and op.random and node.op_type != "Dropout":
             return (
-                f"{node.op_type} '{node.name or node.output[0]}' draws random numbers, other ones in"
-                " each runtime; give them as an input of the model to compare it"
+                f"{node.op_type} '{node.name or node.output[0]}' draws random numbers, other ones"
+                " in each runtime; give them as an input of the model to compare it"
             )
     return ""
 

@@ -75,8 +75,9 @@ def records(
         tempfile.TemporaryDirectory(prefix="tvm_megcc.") as folder,
     ):
         path = Path(folder, "dump")
+        variables = {"MEGCC_DUMP": str(path)}
         done = toolchain.run_package(
-            program, arch, inputs, package.manifest, seed=seed, environment={"MEGCC_DUMP": str(path)}
+            program, arch, inputs, package.manifest, seed=seed, environment=variables
         )
         return list(_read(path.read_bytes())), done.outputs
 

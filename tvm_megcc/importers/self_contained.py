@@ -23,8 +23,8 @@ from tvm_megcc.importers.checked_indices import with_checked_indices
 from tvm_megcc.importers.flat import flat, flat_signature
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import CHECKED
-from tvm_megcc.relax_tools.draws import DRAWN
 from tvm_megcc.relax_tools.control_flow import called_by, region_of
+from tvm_megcc.relax_tools.draws import DRAWN
 from tvm_megcc.relax_tools.exprs import expressions
 from tvm_megcc.relax_tools.shape_exprs import (
     bounds_of,

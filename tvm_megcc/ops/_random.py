@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import onnx
+import onnx  # numpy knows bfloat16 by it
 from tvm import relax
 
 from tvm_megcc.relax_tools import philox
@@ -106,23 +106,9 @@ def _narrowed(ctx: Context, value: relax.Var, dtype: str) -> relax.Var:
 
 def _last(low: float, high: float, dtype: str) -> float:
     """The greatest number below `high`, which rounding would else reach; `low` where they meet."""
-    first, end = (_rounded(v, dtype) for v in (low, high))
-    return max(first, _below(end, dtype))
-
-
-def _rounded(value: float, dtype: str) -> float:
-    return float(np.asarray(value, np.float32).astype(_numpy(dtype)))
-
-
-def _below(value: float, dtype: str) -> float:
-    kind = _numpy(dtype)
-    return float(np.nextafter(np.asarray(value, kind), np.asarray(-np.inf, kind)))
-
-
-def _numpy(dtype: str) -> Any:
-    return onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.BFLOAT16) if (
-        dtype == "bfloat16"
-    ) else np.dtype(dtype)
+    kind = np.dtype(dtype)
+    first, end, down = (np.asarray(v, np.float32).astype(kind) for v in (low, high, -np.inf))
+    return max(float(first), float(np.nextafter(end, down)))
 
 
 def _filled(

@@ -35,7 +35,9 @@ def sliced_by_data(ctx: Context, inputs: Inputs) -> Expr:
     """
     shape = inputs.shape(0)
     count = _count(ctx, inputs)
-    fixed = inputs.ints(3) if inputs.has(3) else list(range(count)) if _is_int(count) else None
+    fixed = inputs.ints(3) if inputs.has(3) else None
+    if isinstance(count, int) and not inputs.has(3):
+        fixed = list(range(count))
     if fixed is not None and is_static(fixed):
         covered = normal_axes(fixed, len(shape))
         axes = ctx.const(list(range(len(fixed))), "int64")
@@ -81,7 +83,7 @@ def _list(ctx: Context, inputs: Inputs, index: int, count: Size) -> Expr:
 def _span(ctx: Context, inputs: Inputs) -> int | None:
     """How many elements there are at most from a start to an end so much behind it, if it is."""
     steps = inputs.ints(4) if inputs.has(4) else [1]
-    if steps is None or len(steps) != 1 or not _is_int(steps[0]) or steps[0] <= 0:
+    if steps is None or len(steps) != 1 or not isinstance(steps[0], int) or steps[0] <= 0:
         return None
     start, end = (offset_of(ctx, inputs[index]) for index in (1, 2))
     if start is None or end is None or not start[0].same_as(end[0]):
@@ -92,10 +94,6 @@ def _span(ctx: Context, inputs: Inputs) -> int | None:
 def _least(dim: Size, most: int | None) -> int | None:
     known = [size for size in (dim, most) if isinstance(size, int)]
     return min(known, default=None)
-
-
-def _is_int(size: Size) -> bool:
-    return isinstance(size, int)
 
 
 def _gathered(

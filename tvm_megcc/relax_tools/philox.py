@@ -1,9 +1,9 @@
 """Philox4x32-10: random numbers as a pure function of a key and a counter, in TE.
 
-Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC'11). A block
-of four words follows from a counter of four words and a key of two. Here the counter is the number
-of the block in its draw and the number of the draw (`draws`); so any element of a draw can be
-computed without those before it, by any thread.
+Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC'11).
+A block of four words follows from a counter of four words and a key of two. Here the counter is the
+number of the block in its draw and the number of the draw (`draws`); so any element of a draw can
+be computed without those before it, by any thread.
 
 Elements take the words of their blocks in order:
 

@@ -6,7 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tvm_megcc.core.preference import Spending
-from tvm_megcc.core.program.steps import Check, Copy, Draw, Else, End, If, Kernel, Let, Load, Loop, Step
+from tvm_megcc.core.program.steps import (
+    Check,
+    Copy,
+    Draw,
+    Else,
+    End,
+    If,
+    Kernel,
+    Let,
+    Load,
+    Loop,
+    Step,
+)
 from tvm_megcc.core.program.storages import MemoryPlan, Storage
 from tvm_megcc.core.program.tensors import Port, Tensor, Weight
 from tvm_megcc.core.work import Work
