@@ -95,8 +95,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
         weights=(weight, *other.weights[1:]),
     )
     files = emit.package(programs, name="corners", weights="c", stepping=True)
-    wrapper = tvm_library_files("corners", has_shapes=True, can_fail=True)
-    region = tvm_region_files({"corners": (True, True)})
+    wrapper = tvm_library_files("corners", has_shapes=True, can_fail=True, draws=True)
+    region = tvm_region_files({"corners": (True, True, True)})
     folder = p.write({**files, **wrapper}, tmp_path_factory.mktemp("gates"))
     p.write({"src/tvm_corners.c": region["src/tvm_corners.c"]}, folder)
     return folder

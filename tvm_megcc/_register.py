@@ -25,10 +25,11 @@ def register() -> None:
     """
     from tvm_megcc import target
     from tvm_megcc.byoc import default
-    from tvm_megcc.relax_tools import checks, stretching
+    from tvm_megcc.relax_tools import checks, draws, stretching
 
     target.register()
     checks.register()
+    draws.register()
     stretching.register()
     attach_dispatch()
     attach_codegen()

@@ -71,8 +71,12 @@ class Runnable(Protocol):
         repeat: int = 1,
         warmup: int | None = None,
         profile: bool = False,
+        seed: int = 0,
     ) -> Result:
-        """Run `repeat` times, after `warmup` untimed runs: one if `repeat` is more than 1."""
+        """Run `repeat` times, after `warmup` untimed runs: one if `repeat` is more than 1.
+
+        ``seed`` is that of random numbers that the model draws.
+        """
         ...
 
 
@@ -185,6 +189,7 @@ class _Built:
         repeat: int = 1,
         warmup: int | None = None,
         profile: bool = False,
+        seed: int = 0,
     ) -> Result:
         args = ["--threads", str(self.threads)] if self.threads > 1 else []
         with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as folder:
@@ -196,6 +201,7 @@ class _Built:
                 self.package.manifest,
                 repeat=repeat,
                 warmup=_warmup(repeat, warmup),
+                seed=seed,
                 args=[*args, *(["--trace", str(trace)] if profile else [])],
             )
             found = read_trace(trace) if profile else None
@@ -244,11 +250,13 @@ class _Library:
         repeat: int = 1,
         warmup: int | None = None,
         profile: bool = False,
+        seed: int = 0,
     ) -> Result:
         assert not profile, "`check_profiled` refuses it"
         with _refusals():
             for name, value in inputs.items():
                 self.module.set_input(name, value)
+            self.module.set_seed(seed)
             for _ in range(_warmup(repeat, warmup)):
                 self.module.run()
             times = []

@@ -21,7 +21,13 @@ from dataclasses import replace
 
 from tvm_megcc.codegen_c.emit import bytecode, cortexm
 from tvm_megcc.codegen_c.emit.build_files import cmake, makefile, pkg_config, zephyr
-from tvm_megcc.codegen_c.emit.compiled import Compiled, can_fail, opcodes_of, runtime_parts
+from tvm_megcc.codegen_c.emit.compiled import (
+    Compiled,
+    can_draw,
+    can_fail,
+    opcodes_of,
+    runtime_parts,
+)
 from tvm_megcc.codegen_c.emit.header import header
 from tvm_megcc.codegen_c.emit.kernel_files import add_headers, kernel_files
 from tvm_megcc.codegen_c.emit.manifest import input_ports, manifest, output_ports, readme
@@ -167,7 +173,9 @@ def package(
         for a in archs:
             out[f"model/model_{a}.bin"] = binary(blobs[a], a, layout)
     shaped = any(code.is_shaped for code in codes.values())
-    out["runner/model.h"] = runner_h(ident, archs, weights, shaped, can_fail(opcodes_of(codes)))
+    used = opcodes_of(codes)
+    fails, draws = can_fail(used), can_draw(used)
+    out["runner/model.h"] = runner_h(ident, archs, weights, shaped, fails, draws)
     for path in RUNNER:
         out[path] = package_text(path)
     out["include/megcc_pool.h"] = runtime_text("include/megcc_pool.h")

@@ -16,6 +16,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 
+from tvm_megcc.codegen_c.emit.function_words import DRAW_OPERANDS as DRAW_OPERANDS
 from tvm_megcc.codegen_c.emit.function_words import NONE as NONE
 from tvm_megcc.codegen_c.emit.function_words import SPACES as SPACES
 from tvm_megcc.codegen_c.emit.function_words import UNBOUNDED as UNBOUNDED
@@ -28,7 +29,7 @@ from tvm_megcc.dims import as_multiple
 
 MAGIC = 0x4347454D
 VERSION = 4
-ABI = 8  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
+ABI = 9  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
 HEADER_WORDS = 32
 SECTIONS_AT = 10  #: word of the header with which the table of sections begins
 FUNCTION_WORDS = 4  #: of a function, before its table of sections

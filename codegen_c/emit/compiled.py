@@ -54,6 +54,11 @@ class Compiled:
         return spending is not None and spending.preference.wants_little_code
 
     @property
+    def draws(self) -> bool:
+        """Whether one of the programs draws random numbers."""
+        return can_draw(self.opcodes)
+
+    @property
     def opcodes(self) -> set[str]:
         return {name for code in self.codes for name in code.opcodes}
 
@@ -62,7 +67,11 @@ class Compiled:
         number = {kernel: k for k, kernel in enumerate(self.kernels)}
         return [
             bytecode.Function(
-                variant.guard, code, tuple(number[k] for k in code.program.kernels), where
+                variant.guard,
+                code,
+                tuple(number[k] for k in code.program.kernels),
+                where,
+                self.draws,
             )
             for variant, code, where in zip(self.bundle.variants, self.codes, placed, strict=True)
         ]
@@ -76,6 +85,11 @@ def opcodes_of(codes: Mapping[str, Compiled]) -> list[str]:
 def can_fail(opcodes: Iterable[str]) -> bool:
     """Whether data can end a run of a package with these instructions."""
     return not FAILING.isdisjoint(opcodes)
+
+
+def can_draw(opcodes: Iterable[str]) -> bool:
+    """Whether a package with these instructions draws random numbers."""
+    return "DRAW" in opcodes
 
 
 def handler_of(codes: Mapping[str, Compiled], opcode: str) -> str | None:

@@ -9,7 +9,7 @@ model's input k counts as call -1 - k.
 
 from __future__ import annotations
 
-from tvm_megcc.core.program import Call, Copy, Location, Program, Step
+from tvm_megcc.core.program import Call, Copy, Draw, Location, Program, Step
 from tvm_megcc.dims import typical
 
 #: From, to, and who wrote what is there.
@@ -40,6 +40,8 @@ def _operands(step: Step) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if isinstance(step, Call):
         cut = len(step.operands) - step.n_outputs
         return step.operands[:cut], step.operands[cut:]
+    if isinstance(step, Draw):
+        return (), (step.target,)
     return ((step.source,), (step.target,)) if isinstance(step, Copy) else ((), ())
 
 

@@ -17,6 +17,7 @@ from tvm_megcc.core.program import (
     Call,
     Check,
     Copy,
+    Draw,
     Else,
     End,
     If,
@@ -39,6 +40,7 @@ from tvm_megcc.errors import UnsupportedError
 NONE = 0xFFFFFFFF
 SPACES = ("arena", "weight", "input", "output")
 UNBOUNDED = 0x7FFFFFFF
+DRAW_OPERANDS = 4  #: MEGCC_DRAW_OPERANDS
 
 
 class Strings:
@@ -72,12 +74,15 @@ class Function:
         For each of the program's kernels, its number in the image's table.
     placed : tuple of (segment, offset)
         Where each of the program's weights lies.
+    draws : bool
+        Whether this or another program of the image draws random numbers.
     """
 
     guard: tuple[Range, ...]
     code: Code
     kernels: tuple[int, ...]
     placed: Sequence[tuple[int, int]]
+    draws: bool = False
 
 
 def pools(program: Program) -> tuple[Pool, ...]:
@@ -110,6 +115,7 @@ class FunctionEncoder:
         """The words before the table of sections."""
         calls = (step for step in self.program.calls if isinstance(step, Call))
         operands = max((len(call.operands) for call in calls), default=0)
+        operands += self.function.draws * DRAW_OPERANDS
         return [operands, self.scalars.span(0)[1], self.scalars.data, 0]
 
     def sections(self) -> list[tuple[list[int], int]]:
@@ -217,6 +223,10 @@ class FunctionEncoder:
                 return _instruction("CHECK", [self.strings.ref(step.name), step.condition])
             case Copy():
                 return self._copy(step)
+            case Draw():
+                key = (step.seed or 0) & (1 << 64) - 1
+                own = int(step.seed is not None)
+                return _instruction("DRAW", [step.target, key & NONE, key >> 32, own])
         assert isinstance(step, Call), step
         return self._call(step, number)
 

@@ -128,6 +128,7 @@ def _context_bytes(code: Compiled) -> str:
     programs = [c.program for c in code.codes]
     calls = [step for p in programs for step in p.calls if isinstance(step, Call)]
     operands = max((len(call.operands) for call in calls), default=0)
+    operands += code.draws * bytecode.DRAW_OPERANDS
     ports = len(programs[0].inputs) + len(programs[0].outputs)
     pools = max(len(bytecode.pools(p)) for p in programs)
     words = 16 + 2 * ports + pools + ports + operands

@@ -5,7 +5,7 @@ The numbers come from ``runtime/src/megcc_opcodes.def``, the same lines the C en
 Example
 -------
 >>> sorted(opcodes(), key=opcodes().get)
-['END', 'CALL', 'COPY', 'CALL_SIZED', 'LOAD', 'LET', 'ROW', 'BRANCH', 'JUMP', 'CHECK']
+['END', 'CALL', 'COPY', 'CALL_SIZED', 'LOAD', 'LET', 'ROW', 'BRANCH', 'JUMP', 'CHECK', 'DRAW']
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tvm_megcc.core.program import (
     ALIGNMENT,
     Check,
     Copy,
+    Draw,
     Else,
     End,
     If,
@@ -88,6 +89,8 @@ def opcode_of(step: Step) -> str | None:
             return "LET"
         case Check():
             return "CHECK"
+        case Draw():
+            return "DRAW"
         case If() | Loop():
             return "BRANCH"
         case Else():

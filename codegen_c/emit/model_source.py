@@ -255,7 +255,14 @@ def binary(blob: bytes, arch: str, layout: Layout) -> Parts:
     return Parts(pieces)
 
 
-def runner_h(ident: str, archs: tuple[str, ...], weights: str, shaped: bool, fails: bool) -> str:
+def runner_h(
+    ident: str,
+    archs: tuple[str, ...],
+    weights: str,
+    shaped: bool,
+    fails: bool,
+    draws: bool = False,
+) -> str:
     """``runner/model.h``: what the runner, equal in all packages, has to know of this one."""
     text = generated("What the runner has to know", ident)
     text += "#ifndef MEGCC_RUNNER_MODEL_H\n#define MEGCC_RUNNER_MODEL_H\n\n"
@@ -264,6 +271,8 @@ def runner_h(ident: str, archs: tuple[str, ...], weights: str, shaped: bool, fai
     text += f"#define MODEL_KERNELS {ident}_kernels\n"
     text += f"#define MODEL_HAS_SHAPES {int(shaped)}\n"
     text += f"#define MODEL_CAN_FAIL {int(fails)}\n"
+    if draws:
+        text += "#define MODEL_DRAWS\n"
     if weights != "bin":
         text += f"#define MODEL_IMAGE {ident}_image\n"
     else:

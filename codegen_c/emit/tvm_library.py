@@ -21,7 +21,7 @@ _REGION = "tvm_region.c"
 
 
 def tvm_library_files(
-    name: str, has_shapes: bool = False, can_fail: bool = False
+    name: str, has_shapes: bool = False, can_fail: bool = False, draws: bool = False
 ) -> dict[str, str]:
     """The FFI wrapper around a model, to be compiled with the other sources of its package.
 
@@ -33,20 +33,23 @@ def tvm_library_files(
         Whether its shapes can change.
     can_fail : bool
         Whether data can end a run.
+    draws : bool
+        Whether it draws random numbers.
     """
-    return {"src/tvm_model.h": _model_h(_lines(name, has_shapes, can_fail)), **_texts(_LIBRARY)}
+    lines = _lines(name, has_shapes, can_fail, draws)
+    return {"src/tvm_model.h": _model_h(lines), **_texts(_LIBRARY)}
 
 
-def tvm_region_files(regions: Mapping[str, tuple[bool, bool]]) -> dict[str, str]:
+def tvm_region_files(regions: Mapping[str, tuple[bool, bool, bool]]) -> dict[str, str]:
     """The FFI functions around regions of a Relax module that are built together.
 
     Parameters
     ----------
-    regions : mapping of symbol to (has_shapes, can_fail)
+    regions : mapping of symbol to (has_shapes, can_fail, draws)
         As for `tvm_library_files`; the symbol is the function's name in TVM, and the model's C
         identifier.
     """
-    any_shapes = any(has_shapes for has_shapes, _ in regions.values())
+    any_shapes = any(has_shapes for has_shapes, *_ in regions.values())
     made = {"src/tvm_model.h": _model_h(f"#define MEGCC_MODEL_HAS_SHAPES {int(any_shapes)}\n")}
     for symbol, facts in regions.items():
         made[f"src/tvm_{symbol}.c"] = (
@@ -59,7 +62,9 @@ def tvm_region_files(regions: Mapping[str, tuple[bool, bool]]) -> dict[str, str]
     return {**made, **_texts(_SHARED)}
 
 
-def _lines(name: str, has_shapes: bool, can_fail: bool, prefix: str = "MEGCC_MODEL") -> str:
+def _lines(
+    name: str, has_shapes: bool, can_fail: bool, draws: bool, prefix: str = "MEGCC_MODEL"
+) -> str:
     return (
         # Not the header of this folder, if the model's name is that of one.
         f"#include <{name}.h>\n\n"
@@ -67,6 +72,7 @@ def _lines(name: str, has_shapes: bool, can_fail: bool, prefix: str = "MEGCC_MOD
         f"#define {prefix}_KERNELS {name}_kernels\n"
         f"#define {prefix}_HAS_SHAPES {int(has_shapes)}\n"
         f"#define {prefix}_CAN_FAIL {int(can_fail)}\n"
+        f"#define {prefix}_DRAWS {int(draws)}\n"
     )
 
 

@@ -7,7 +7,7 @@
 
 // Raised whenever anything in this file or the kernel's type changes: packages of different ABIs
 // in one program refuse each other's models instead of misreading them.
-#define MEGCC_ABI 8
+#define MEGCC_ABI 9
 
 // A debug build (-DMEGCC_DEBUG) adds to the structs below; a program half of one, half of the other
 // refuses its models, too.
@@ -123,6 +123,11 @@ enum {
   MEGCC_C_OPERANDS,
   MEGCC_C_FIRST
 };
+
+// Pointers by which programs with DRAW have more operands than any of their calls: in place of the
+// last ones, a context keeps seed and counter (16 bytes on every machine). So no other context
+// grows.
+#define MEGCC_DRAW_OPERANDS 4
 
 enum {
 #define MEGCC_OPCODE(number, name, handler) MEGCC_OP_##name = number,
@@ -523,6 +528,7 @@ extern const megcc_op_t megcc_op_row;
 extern const megcc_op_t megcc_op_branch;
 extern const megcc_op_t megcc_op_jump;
 extern const megcc_op_t megcc_op_check;
+extern const megcc_op_t megcc_op_draw;
 extern const megcc_shapes_t megcc_shapes;
 
 #endif  // MEGCC_VM_H

@@ -9,6 +9,7 @@ from tvm_megcc.core.program import (
     Call,
     Check,
     Copy,
+    Draw,
     Else,
     End,
     If,
@@ -133,6 +134,12 @@ class _Sketch:
         self.tensors.append(self.tensors[value])
         self.known.append(len(self.tensors) - 1)
 
+    def draw(self) -> None:
+        """Words of a draw; a second one is another value."""
+        words = self.new(4, "u32")
+        self.calls.append(Draw(words, self.rng.choice([None, 3]), f"draw{len(self.calls)}"))
+        self.known.append(words)
+
     def inside(self, count: int, depth: int, *given: int) -> None:
         """Some steps of a branch or a body, whose values nobody else knows."""
         self.known += given
@@ -230,7 +237,7 @@ class _Sketch:
     def step(self, depth: int = 0) -> None:
         simple: list[Callable[[], None]] = [
             self.plain, self.plain, self.inplace, self.inplace, self.window, self.window,
-            self.concat, self.view, self.view, self.check,
+            self.concat, self.view, self.view, self.check, self.draw,
         ]  # fmt: skip
         if depth < 3 and self.rng.random() < 0.2:
             self.rng.choice([self.branch, self.loop])(depth)

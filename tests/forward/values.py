@@ -24,6 +24,7 @@ from tvm_megcc.core.program import (
     Call,
     Check,
     Copy,
+    Draw,
     Else,
     End,
     If,
@@ -106,6 +107,7 @@ class Machine:
     numbers: dict[str, int] = field(default_factory=dict)
     decisions: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
+    draws: int = 0
 
     def __post_init__(self) -> None:
         self.sizes = dict(self.sizes)
@@ -241,6 +243,9 @@ class Machine:
                 self._call(step)
             case Copy():
                 self._copy(step)
+            case Draw():
+                self.draws += 1
+                self.write(self.span(step.target), names(named("draw", self.draws), 16))
             case Check():
                 self._note("check", step.name, step.condition)
             case Load():

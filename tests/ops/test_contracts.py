@@ -497,7 +497,8 @@ WITHOUT = {
         Celu Log LogSoftmax MeanVarianceNormalization Mish Neg NonZero Normalizer Not
         OneHotEncoder Reciprocal Relu Round Selu Shape Shrink Sigmoid Sign Sin Sinh Size Softmax
         Softplus Softsign Sqrt Tan Tanh ThresholdedRelu Transpose Unique ZipMap FastGelu
-        TfIdfVectorizer BitCast Det LpNormalization QuickGelu QLinearGlobalAveragePool""",
+        TfIdfVectorizer BitCast Det LpNormalization QuickGelu QLinearGlobalAveragePool
+        Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike""",
     "the other operands are scalars": """
         Clip CumProd CumSum Dropout QLinearLeakyRelu QLinearSigmoid Range Trilu MelWeightMatrix
         QLinearSoftmax HannWindow HammingWindow BlackmanWindow""",
@@ -513,8 +514,6 @@ WITHOUT = {
         TreeEnsembleClassifier TreeEnsembleRegressor Adagrad Adam Momentum""",
     "another name of ScatterElements": "Scatter",
     "tests of branches and loops have them": "If Loop Scan",
-    "refused, as its results are random": """
-        Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike""",
 }
 
 

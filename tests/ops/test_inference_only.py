@@ -13,15 +13,6 @@ def test_dropout(outputs):
     check_node("Dropout", [rand(2, 3), Weight(0.5, "float32")], 13, outputs=outputs)
 
 
-def test_dropout_in_training():
-    operands = [rand(2, 3), Weight(0.5, "float32"), Weight(True)]
-    model, _ = node_model("Dropout", operands, 13)
-    with pytest.raises(
-        UnsupportedError, match="Dropout 'node': is in training mode and drops at random"
-    ):
-        from_onnx(model)
-
-
 def test_batchnormalization_in_training_before_opset_14():
     operands = [rand(2, 3, 4), *(Weight(abs(rand(3, seed=i))) for i in range(4))]
     model, _ = node_model("BatchNormalization", operands, 9, outputs=3)

@@ -1,13 +1,9 @@
 """Operators as they are in training, through compiled packages."""
 
 import numpy as np
-import pytest
 
-from tests.ops.cases import node_model, rand
-from tests.ops.packages import runner
+from tests.ops.cases import rand
 from tests.ops.together import Case, Open, check_together
-from tvm_megcc.errors import MegccError, UnsupportedError
-from tvm_megcc.frontend import from_onnx
 
 RATE = np.array(0.1, np.float32)
 
@@ -55,16 +51,3 @@ def test_training(tmp_path):
     cases += [Case("Dropout", [rand(2, 3), np.array(ratio, np.float32), np.array(training)], {}, 13,
                    outputs=2, by="reference") for ratio, training in flags]  # fmt: skip
     check_together(cases, tmp_path)
-
-
-def test_dropout_that_drops_ends_the_run(tmp_path):
-    operands = [rand(2, 3), np.array(0.5, np.float32), np.array(True)]
-    proto, feeds = Case("Dropout", operands, {}, 13).model()
-    with pytest.raises(MegccError, match="Dropout 'node'"):
-        runner(proto, tmp_path)(feeds)
-
-
-@pytest.mark.parametrize("op", ["RandomUniformLike", "RandomNormalLike", "Bernoulli"])
-def test_random_numbers_are_refused(op):
-    with pytest.raises(UnsupportedError, match="draws random numbers"):
-        from_onnx(node_model(op, [rand(2, 3)], 15)[0])

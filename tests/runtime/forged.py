@@ -27,8 +27,12 @@ def _static(folder: Path, weights: str = "c", arch: str = HOST) -> Path:
 
 
 def _checking(folder: Path, weights: str = "c", arch: str = HOST) -> Path:
-    """Rows of a tensor of fixed dims, by indices that a CHECK has looked at."""
-    node = helper.make_node("Gather", ["x", "i"], ["y"], name="rows")
+    """Rows of a tensor of fixed dims, by indices that a CHECK has looked at, and a DRAW."""
+    nodes = [
+        helper.make_node("Gather", ["x", "i"], ["rows"], name="rows"),
+        helper.make_node("RandomUniformLike", ["rows"], ["noise"], seed=1.0),
+        helper.make_node("Add", ["rows", "noise"], ["y"]),
+    ]
     ports = [
         helper.make_tensor_value_info(name, kind, dims)
         for name, kind, dims in (
@@ -37,7 +41,7 @@ def _checking(folder: Path, weights: str = "c", arch: str = HOST) -> Path:
             ("y", T.FLOAT, [3, 2]),
         )
     ]
-    graph = helper.make_graph([node], "checking", ports[:2], ports[2:])
+    graph = helper.make_graph(nodes, "checking", ports[:2], ports[2:])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     mod = frontend.from_onnx(model).mod
     program = to_program(mod, arch, name="checking", input_names=["x", "i"], output_names=["y"])

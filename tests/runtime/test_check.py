@@ -82,5 +82,5 @@ def test_in_relax(planned: bool) -> None:
 
 
 def test_no_graph_json() -> None:
-    with pytest.raises(InputError, match="nor checks of data, and 'Gather 'rows'' is one"):
+    with pytest.raises(InputError, match="random numbers, and 'Gather 'rows'' is one of them"):
         graph_json(checking.program(5))

@@ -187,6 +187,13 @@ def instruction_cases(image: Image) -> Iterator[Case]:
         if name == "CHECK":
             yield from case("name", strings, NONE, word=1)
             yield from case("condition", tensors, NONE, float_tensor, word=2)
+        if name == "DRAW":
+            yield from case("destination", tensors, NONE, float_tensor, word=1)
+            if read_only is not None:
+                yield from case("destination", read_only, word=1)
+            yield from case("own key", 2, NONE, word=4)
+            for room in range(4):
+                yield f"{name}.room {room}", {image.at("functions"): room}, {CORRUPT}
         if name == "ROW":
             yield from case("name", strings, NONE, word=1)
             to, source, number, how = range(length - 4, length)

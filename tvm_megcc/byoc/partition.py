@@ -31,6 +31,7 @@ from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import CHECKED
 from tvm_megcc.relax_tools.composite import operator_of
 from tvm_megcc.relax_tools.control_flow import called_by, region_of
+from tvm_megcc.relax_tools.draws import DRAWN
 from tvm_megcc.relax_tools.exprs import expressions
 from tvm_megcc.relax_tools.inlining import Inlined
 from tvm_megcc.relax_tools.names import ATTRIBUTE as NAMES
@@ -43,7 +44,7 @@ from tvm_megcc.relax_tools.shape_exprs import (
 from tvm_megcc.target import architecture
 
 #: Functions of ours that imported models call; in a package they are steps of the VM.
-OWN_EXTERNS = {CHECKED}
+OWN_EXTERNS = {CHECKED, DRAWN}
 #: Threads that a region for another machine than this one is planned for.
 THREADS_ELSEWHERE = 4
 

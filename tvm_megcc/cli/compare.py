@@ -75,6 +75,7 @@ def run(args: argparse.Namespace) -> None:
         hint = first or "--per-layer names the first call that is"
         if args.per_layer and not first:
             hint = "all calls that compute a value of the model are within it"
+        hint = drawing(model) or hint
         raise DifferenceError(f"beyond the tolerance: {', '.join(wrong)}; {hint}")
     if first:
         raise DifferenceError(f"the outputs are within the tolerance, but {first}")
@@ -97,6 +98,21 @@ def check_order(args: argparse.Namespace) -> None:
             else f"compare takes a model and its package, not '{args.model}' and"
             f" '{args.package}': tvmc compare MODEL.onnx OUT"
         )
+
+
+def drawing(model: onnx.ModelProto) -> str:
+    """Which node draws random numbers, which no two runtimes have in common; "" where none does."""
+    from tvm_megcc import ops
+    from tvm_megcc.frontend.graphs import all_nodes
+
+    for node in all_nodes(model.graph.node):
+        op = ops.find(node.domain, node.op_type)
+        if op is not None and op.random and node.op_type != "Dropout":
+            return (
+                f"{node.op_type} '{node.name or node.output[0]}' draws random numbers, other ones"
+                " in each runtime; give them as an input of the model to compare it"
+            )
+    return ""
 
 
 def per_layer(

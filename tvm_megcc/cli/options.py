@@ -225,12 +225,14 @@ def sized(args: argparse.Namespace, ports: Sequence[Port], check: CheckShapes) -
     return found
 
 
-def read_inputs(args: argparse.Namespace, ports: Sequence[Port], check: CheckShapes) -> Arrays:
+def read_inputs(
+    args: argparse.Namespace, ports: Sequence[Port], check: CheckShapes, seed: int = 0
+) -> Arrays:
     """The inputs that ``--inputs`` and ``--fill-mode`` ask for."""
     from tvm_megcc.host import arrays
 
     if args.inputs is None:
-        return arrays.fill(sized(args, ports, check), args.fill_mode)
+        return arrays.fill(sized(args, ports, check), args.fill_mode, seed)
     return arrays.check(ports, arrays.read_npz(Path(args.inputs)), f"'{args.inputs}'")
 
 
@@ -317,6 +319,13 @@ def count(text: str) -> int:
 def count_or_none(text: str) -> int:
     """An argparse type: a number that may be 0."""
     return 0 if re.fullmatch(r"0+", text) else count(text)
+
+
+def seed(text: str) -> int:
+    """An argparse type: where random numbers begin."""
+    if not re.fullmatch(r"\d+", text, re.ASCII) or int(text) >= 1 << 63:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 to 2**63 - 1")
+    return int(text)
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -18,6 +18,13 @@ HELP = "run what tvmc compile wrote"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.add_running(parser)
+    parser.add_argument(
+        "--seed",
+        type=options.seed,
+        default=0,
+        metavar="S",
+        help="of random inputs, and of random numbers that the model draws (default: 0)",
+    )
     parser.add_argument("--outputs", metavar="OUT.npz", help="write the outputs, by name")
     parser.add_argument(
         "--expected", metavar="WANTED.npz", help="what the outputs should be, by name"
@@ -59,8 +66,8 @@ def run(args: argparse.Namespace) -> None:
         options.progress() as tell,
         execute.opened(args.package, args.arch, tell, threads=args.threads, cc=args.cc) as runnable,
     ):
-        inputs = options.read_inputs(args, runnable.inputs, runnable.check_shapes)
-        result = runnable.run(inputs, repeat=args.repeat, profile=profiled)
+        inputs = options.read_inputs(args, runnable.inputs, runnable.check_shapes, args.seed)
+        result = runnable.run(inputs, repeat=args.repeat, profile=profiled, seed=args.seed)
     if args.outputs:
         arrays.write_npz(result.outputs, Path(args.outputs))
     if args.print_top:
@@ -124,8 +131,8 @@ def dump_to(folder: Path, args: argparse.Namespace) -> None:
         opened(args.package) as package,
         dump.recorder(package, package.choose(args.arch)) as recorder,
     ):
-        inputs = options.read_inputs(args, package.inputs, recorder.check_shapes)
-        records, outputs = recorder.records(inputs)
+        inputs = options.read_inputs(args, package.inputs, recorder.check_shapes, args.seed)
+        records, outputs = recorder.records(inputs, seed=args.seed)
     tensors = dump.by_name(records)
     rows = [
         f"{record.call:5d} {record.array.dtype}{list(record.array.shape)} {name}  {record.kernel}"

@@ -13,6 +13,7 @@ from dataclasses import replace
 from tvm_megcc.core.program import (
     Call,
     Copy,
+    Draw,
     Loop,
     Program,
     Step,
@@ -90,6 +91,6 @@ def _changed_after(storages: Storages, call: Call) -> set[int | None]:
 
 
 def _written(step: Step) -> tuple[int, ...]:
-    if isinstance(step, Copy):
+    if isinstance(step, Copy | Draw):
         return (step.target,)
     return step.operands[-step.n_outputs :] if isinstance(step, Call) and step.n_outputs else ()

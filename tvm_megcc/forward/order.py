@@ -16,7 +16,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, replace
 
-from tvm_megcc.core.program import Call, Check, Program, Step, operands_of, sized, usual_sizes
+from tvm_megcc.core.program import Call, Check, Draw, Program, Step, operands_of, sized, usual_sizes
 from tvm_megcc.dims import fixed
 
 #: Sets of finished calls that the exact search may visit.
@@ -72,8 +72,8 @@ def reorder(program: Program, io: str) -> Program:
     usual ones count.
     """
     # What follows a Load may depend on the sizes that it reads, which no operand shows; and a step
-    # stays in its branch or loop. What follows a Check stays behind it.
-    if len(program.calls) < 3 or not all(isinstance(s, Call | Check) for s in program.calls):
+    # stays in its branch or loop. What follows a Check stays behind it, and Draws in their order.
+    if len(program.calls) < 3 or not all(isinstance(s, Call | Check | Draw) for s in program.calls):
         return program
     graph = _graph(sized(program, usual_sizes(program)[0]), io)
     try:
@@ -120,11 +120,14 @@ def _graph(program: Program, io: str) -> _Graph:
         rows.append((reads, writes))
     readers = [0] * len(size)
     before = [0] * len(rows)
-    checks = 0
+    checks = draws = 0
     for number, (reads, writes) in enumerate(rows):
         before[number] |= checks
         if isinstance(program.calls[number], Check):
             checks |= 1 << number
+        if isinstance(program.calls[number], Draw):
+            before[number] |= draws
+            draws |= 1 << number
         for s in reads:
             readers[s] |= 1 << number
             if s in writers and writers[s] != number:
@@ -169,6 +172,8 @@ def _graph(program: Program, io: str) -> _Graph:
 
 def _ends(step: Step) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The tensors that a step reads, and those that it writes."""
+    if isinstance(step, Draw):
+        return (), (step.target,)
     if not isinstance(step, Call):
         return operands_of(step), ()
     cut = len(step.operands) - step.n_outputs

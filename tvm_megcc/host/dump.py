@@ -71,9 +71,12 @@ class Recorder:
         toolchain.check_shapes(self.program, self.arch, shapes, self.package.manifest)
 
     def records(
-        self, inputs: Mapping[str, np.ndarray]
+        self, inputs: Mapping[str, np.ndarray], seed: int = 0
     ) -> tuple[list[Record], dict[str, np.ndarray]]:
-        """Run once; what the calls have written, and the outputs."""
+        """Run once; what the calls have written, and the outputs.
+
+        ``seed`` is that of random numbers that the model draws.
+        """
         with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as folder:
             path = Path(folder, "dump")
             done = toolchain.run_package(
@@ -81,6 +84,7 @@ class Recorder:
                 self.arch,
                 inputs,
                 self.package.manifest,
+                seed=seed,
                 environment={"MEGCC_DUMP": str(path)},
             )
             return list(_read(path.read_bytes())), done.outputs

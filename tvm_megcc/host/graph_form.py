@@ -32,8 +32,8 @@ def graph_json(program: Program) -> dict[str, Any]:
     for step in program.calls:
         if not isinstance(step, Call):
             raise InputError(
-                f"model '{program.name}': a graph has no branches and loops nor checks of data, and"
-                f" '{step.name}' is one; use the package"
+                f"model '{program.name}': a graph has no branches, loops, checks of data and random"
+                f" numbers, and '{step.name}' is one of them; use the package"
             )
     nodes: list[dict[str, Any]] = []
     entry: dict[int, list[int]] = {}

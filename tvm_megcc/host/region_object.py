@@ -69,8 +69,8 @@ def joined(regions: Mapping[str, Package]) -> dict[str, Content]:
     made: dict[str, Content] = {}
     shared: dict[bytes, str] = {}  # weights -> their symbol
     facts = [tvm_objects.facts(package) for package in regions.values()]
-    assert [name for name, _, _ in facts] == list(regions)
-    wrappers = tvm_region_files({name: (shapes, fails) for name, shapes, fails in facts})
+    assert [name for name, *_ in facts] == list(regions)
+    wrappers = tvm_region_files(dict(zip(regions, (found[1:] for found in facts), strict=True)))
     for symbol, package in regions.items():
         model = str(package["model/model.c"])
         for path, data in package.items():

@@ -43,8 +43,7 @@ def build(
         When the compiler is missing or fails.
     """
     cc = compiler or toolchain.find_compiler(arch)
-    name, has_shapes, fails = tvm_objects.facts(package)
-    wrapper = tvm_library_files(name, has_shapes, fails)
+    wrapper = tvm_library_files(*tvm_objects.facts(package))
     flags = ["-fvisibility=hidden"]
     with tvm_objects.compiled({**package, **wrapper}, arch, cc, flags, progress) as objects:
         tvm_objects.run([*cc.split(), "-shared", "-o", str(out), *objects], "linking the library")

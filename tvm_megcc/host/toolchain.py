@@ -297,7 +297,8 @@ def run_package(
     arch : str
         What it was built for.
     inputs : mapping of name to array
-        Dtype and shape must be the model's; inputs left out are random from ``seed``.
+        Dtype and shape must be the model's; inputs left out are random from ``seed``, as
+        is what the model draws.
     manifest : mapping
         The package's parsed ``manifest.json``.
     repeat, warmup : int

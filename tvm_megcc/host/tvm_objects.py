@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tvm_megcc.codegen_c.emit.compiled import can_fail
+from tvm_megcc.codegen_c.emit.compiled import can_draw, can_fail
 from tvm_megcc.core.contents import Content, to_bytes
 from tvm_megcc.errors import ToolError
 from tvm_megcc.host import files, toolchain
@@ -20,11 +20,13 @@ from tvm_megcc.host import files, toolchain
 Package = Mapping[str, Content]
 
 
-def facts(package: Package) -> tuple[str, bool, bool]:
-    """What the files for TVM have to know: C name, do shapes change, does data end runs."""
+def facts(package: Package) -> tuple[str, bool, bool, bool]:
+    """What the files for TVM have to know: C name, do shapes change, does data end runs, are random
+    numbers drawn."""
     manifest = json.loads(to_bytes(package["manifest.json"]))
     has_shapes = any("functions" in row for row in manifest["per_arch"].values())
-    return manifest["c_name"], has_shapes, can_fail(manifest["opcodes"])
+    opcodes = manifest["opcodes"]
+    return manifest["c_name"], has_shapes, can_fail(opcodes), can_draw(opcodes)
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from tvm_megcc.importers.flat import flat, flat_signature
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import CHECKED
 from tvm_megcc.relax_tools.control_flow import called_by, region_of
+from tvm_megcc.relax_tools.draws import DRAWN
 from tvm_megcc.relax_tools.exprs import expressions
 from tvm_megcc.relax_tools.shape_exprs import (
     bounds_of,
@@ -44,6 +45,9 @@ _BY_NAME = {
     "relax.call_inplace_packed",
     "relax.call_pure_packed",
 }
+
+#: Functions of ours that imported models call; in a package they are steps of the VM.
+_OWN = {CHECKED, DRAWN}
 
 #: Operators whose result is as large as the data says; Relax itself gives it no dims.
 _OF_DATA_SIZE = {"relax.nonzero", "relax.unique"}
@@ -125,7 +129,7 @@ def _check(expr: relax.Expr, where: str) -> None:
             " ONNX, or compute with a mask"
         )
     called = expr.args[0] if name in _BY_NAME else expr.op
-    if not isinstance(called, relax.ExternFunc) or called.global_symbol == CHECKED:
+    if not isinstance(called, relax.ExternFunc) or called.global_symbol in _OWN:
         return
     if name != SUPPLIED:
         raise InputError(

@@ -14,7 +14,7 @@ from tvm import relax
 from tvm.ir import GenericConst
 
 from tvm_megcc.core.contents import Bytes
-from tvm_megcc.core.program import Call, Check, Kernel, Load, Location, Port, Program, Tensor
+from tvm_megcc.core.program import Call, Check, Draw, Kernel, Load, Location, Port, Program, Tensor
 from tvm_megcc.dims import Size, Symbol, as_symbol, compare, of, stretch, symbols, typical
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.lower.growing import Growing, ShapeOf, Sizes, Value, single
@@ -22,6 +22,7 @@ from tvm_megcc.lower.regions import lower_region
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import Checked, checked_of
 from tvm_megcc.relax_tools.control_flow import region_of
+from tvm_megcc.relax_tools.draws import Drawn, drawn_of
 from tvm_megcc.relax_tools.exprs import dtype_name, known_shape, shape_of
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, kernel_call_of, kernels_of, spending_of
 from tvm_megcc.relax_tools.shape_exprs import size_of, symbol_of
@@ -244,6 +245,9 @@ class Lowering(Growing):
         check = checked_of(expr)
         if check is not None:
             return self._checked(check, var)
+        drawn = drawn_of(expr)
+        if drawn is not None:
+            return self._drawn(drawn, var)
         if name == "relax.memory.ensure_zero_offset":  # a tensor is where its program says
             return self.value(expr.args[0])
         if name == "relax.memory.view":
@@ -279,6 +283,11 @@ class Lowering(Growing):
         self.calls.append(Check(condition, check.node))
         self.tensors.append(replace(self.tensors[single(value)], name=var.name))
         return len(self.tensors) - 1
+
+    def _drawn(self, drawn: Drawn, var: relax.Var) -> Value:
+        tensor = self._new_tensor(var.name, var)
+        self.calls.append(Draw(tensor, drawn.seed, drawn.node))
+        return tensor
 
     def _kernel_call(self, found: KernelCall, ty: relax.Type, var: relax.Var) -> Value:
         kernel = self.kernels.setdefault(found.symbol, self._known[found.symbol])

@@ -55,6 +55,28 @@ def _found(ctx: Any, expr: relax.Expr) -> list[Element] | None:
     return None
 
 
+def offset_of(ctx: Any, vector: relax.Expr) -> tuple[relax.Expr, int] | None:
+    """A vector (or scalar) of one element as another value and how much it is more than that.
+
+    ``i + 1`` is ``(i, 1)``: a slice from ``i`` to there has at most one element. None for what is
+    no sum.
+    """
+    value = _bound(ctx, vector)
+    if not isinstance(value, relax.Call):
+        return vector, 0
+    name = op_name(value)
+    if name in ("relax.add", "relax.subtract"):
+        for side in (0, 1) if name == "relax.add" else (1,):
+            number = _found(ctx, value.args[side])
+            if number is not None and len(number) == 1 and isinstance(number[0], int):
+                other = offset_of(ctx, value.args[1 - side])
+                more = number[0] if name == "relax.add" else -number[0]
+                return None if other is None else (other[0], other[1] + more)
+    if name in ("relax.reshape", "relax.astype") and "int" in str(value.args[0].ty.dtype):
+        return offset_of(ctx, value.args[0])
+    return vector, 0
+
+
 def _joined(ctx: Any, fields: Sequence[relax.Expr]) -> list[Element] | None:
     found: list[Element] = []
     for field in fields:

@@ -14,9 +14,10 @@ from tvm import relax, te, tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
-from ..dims import Size
+from ..dims import Size, bounds, is_static
 from ._context import Context
 from ._data_sizes import sizes_from
+from ._elements import offset_of
 from ._inputs import Inputs
 from ._shapes import normal_axes
 
@@ -27,29 +28,72 @@ _FAR = 1 << 40
 
 
 def sliced_by_data(ctx: Context, inputs: Inputs) -> Expr:
-    """Slice in its input form, with at least one operand that is not known."""
+    """Slice in its input form, with at least one operand that is no list of numbers.
+
+    The number of starts may be open, too, or depend on data: then, without axes, as many of the
+    first axes are sliced.
+    """
     shape = inputs.shape(0)
-    (count,) = inputs.static_shape(1)
-    known = inputs.ints(3) if inputs.has(3) else list(range(count))
-    if known is None:
+    count = _count(ctx, inputs)
+    fixed = inputs.ints(3) if inputs.has(3) else None
+    if isinstance(count, int) and not inputs.has(3):
+        fixed = list(range(count))
+    if fixed is not None and is_static(fixed):
+        covered = normal_axes(fixed, len(shape))
+        axes = ctx.const(list(range(len(fixed))), "int64")
+    elif inputs.has(3):
         covered = list(range(len(shape)))
-        axes = ctx.emit(relax.op.astype(inputs[3], "int64"))
+        axes = _list(ctx, inputs, 3, count)
     else:
-        covered = normal_axes(known, len(shape))
-        axes = ctx.const(list(range(count)), "int64")
-        if len(covered) != count:
-            raise ctx.ill_typed(f"{len(covered)} axes for {count} starts")
-    steps = inputs[4] if inputs.has(4) else ctx.const([1] * count, "int64")
-    starts, ends, steps = (
-        ctx.emit(relax.op.astype(v, "int64")) for v in (inputs[1], inputs[2], steps)
-    )
+        covered = list(range(int(min(len(shape), bounds(count)[1]))))
+        axes = ctx.emit(relax.op.arange(0, ctx.prim(count), 1, "int64"))
+    if inputs.has(4):
+        steps = _list(ctx, inputs, 4, count)
+    else:
+        steps = ctx.emit(relax.op.full(ctx.prims([count]), ctx.const(1, "int64"), "int64"))
+    starts, ends = (_list(ctx, inputs, k, count) for k in (1, 2))
     dims = ctx.sizes([shape[axis] for axis in covered], "int64")
     found = ctx.emit(ctx.builder.call_te(_limits, starts, ends, axes, steps, dims))
     first, step, length = (ctx.emit(relax.TupleGetItem(found, k)) for k in range(3))
     names = [f"dim{axis}" for axis in covered]
-    highs = [shape[axis] if isinstance(shape[axis], int) else None for axis in covered]
+    most = _span(ctx, inputs) if len(covered) == 1 else None
+    highs = [_least(shape[axis], most) for axis in covered]
     sizes = sizes_from(ctx, length, names, highs)
     return _gathered(ctx, inputs[0], covered, sizes, first, step)
+
+
+def _count(ctx: Context, inputs: Inputs) -> Size:
+    """How many starts, ends, axes and steps there are: a number, where one of them says it."""
+    found: list[Size] = []
+    for index in range(1, 5):
+        if inputs.has(index):
+            dims = inputs.shape(index)
+            if len(dims) != 1:
+                raise ctx.ill_typed(f"its operand {index} has {len(dims)} dims, not one")
+            found.append(dims[0])
+    return next((size for size in found if isinstance(size, int)), found[0])
+
+
+def _list(ctx: Context, inputs: Inputs, index: int, count: Size) -> Expr:
+    """An operand as ``int64[count]``; that it has so many elements is checked at run time."""
+    wide = ctx.emit(relax.op.astype(inputs[index], "int64"))
+    return wide if inputs.shape(index) == (count,) else ctx.match_cast(wide, [count])
+
+
+def _span(ctx: Context, inputs: Inputs) -> int | None:
+    """How many elements there are at most from a start to an end so much behind it, if it is."""
+    steps = inputs.ints(4) if inputs.has(4) else [1]
+    if steps is None or len(steps) != 1 or not isinstance(steps[0], int) or steps[0] <= 0:
+        return None
+    start, end = (offset_of(ctx, inputs[index]) for index in (1, 2))
+    if start is None or end is None or not start[0].same_as(end[0]):
+        return None
+    return max(0, -(-(end[1] - start[1]) // steps[0]))
+
+
+def _least(dim: Size, most: int | None) -> int | None:
+    known = [size for size in (dim, most) if isinstance(size, int)]
+    return min(known, default=None)
 
 
 def _gathered(

@@ -1,11 +1,15 @@
-"""RandomNormalLike, which is refused."""
+"""RandomNormalLike."""
 
 from __future__ import annotations
 
-from ._random import Random
+from . import Attrs, Context, Inputs, Result
+from ._random import Random, like, normal
 
 
 class RandomNormalLike(Random):
-    """See `Random`."""
+    """As many numbers as the operand has, whose elements nobody reads."""
 
     name = "RandomNormalLike"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        return normal(ctx, attrs, *like(ctx, inputs, attrs))

@@ -1,11 +1,15 @@
-"""RandomUniform, which is refused."""
+"""RandomUniform."""
 
 from __future__ import annotations
 
-from ._random import Random
+from . import Attrs, Context, Inputs, Result
+from ._random import Random, between, dtype_of
 
 
 class RandomUniform(Random):
-    """See `Random`."""
+    """From ``low`` to below ``high``."""
 
     name = "RandomUniform"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        return between(ctx, attrs, attrs["shape"], dtype_of(ctx, attrs, "float32"))

@@ -1,11 +1,15 @@
-"""RandomUniformLike, which is refused."""
+"""RandomUniformLike."""
 
 from __future__ import annotations
 
-from ._random import Random
+from . import Attrs, Context, Inputs, Result
+from ._random import Random, between, like
 
 
 class RandomUniformLike(Random):
-    """See `Random`."""
+    """As many numbers as the operand has, whose elements nobody reads."""
 
     name = "RandomUniformLike"
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        return between(ctx, attrs, *like(ctx, inputs, attrs))

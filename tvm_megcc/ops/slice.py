@@ -28,11 +28,9 @@ class Slice(OnnxOp):
         return [["axes"] if k and shape else [] for k, shape in enumerate(shapes)]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        if "starts" not in attrs and any(inputs.is_read(k) for k in range(1, 5)):
+        if "starts" not in attrs and not _is_known(inputs):
             return sliced_by_data(ctx, inputs)
         starts, ends, axes, steps = _ranges(inputs, attrs)
-        if not is_static(axes) or not is_static(steps):
-            raise ctx.unsupported("its axes or steps depend on the shapes", "make them constants")
         shape = inputs.shape(0)
         data = inputs[0]
         forward: list[tuple[int, Size, Size, int]] = []
@@ -67,6 +65,12 @@ class Slice(OnnxOp):
         return sliced(ctx, data, forward)
 
 
+def _is_known(inputs: Inputs) -> bool:
+    """Whether starts and ends are numbers and sizes, axes and steps numbers."""
+    lists = [inputs.ints(k) for k in range(1, 5) if inputs.has(k)]
+    return all(v is not None for v in lists) and all(is_static(v or ()) for v in lists[2:])
+
+
 def _from_front(position: Size, size: Size, least: int | None = None) -> Size:
     """A start or end counted from the front, at least ``least``."""
     if isinstance(position, int) and position >= _TO_THE_END:
@@ -83,10 +87,8 @@ def _ranges(inputs: Inputs, attrs: Attrs) -> tuple[list[Any], list[Any], list[in
     if "starts" in attrs:
         starts, ends, axes, steps = attrs["starts"], attrs["ends"], attrs.get("axes"), None
     else:
-        starts = inputs.need_ints(1, "starts")
-        ends = inputs.need_ints(2, "ends")
-        axes = inputs.need_ints(3, "axes") if inputs.has(3) else None
-        steps = inputs.need_ints(4, "steps") if inputs.has(4) else None
+        starts, ends = inputs.ints(1) or [], inputs.ints(2) or []
+        axes, steps = inputs.ints(3), inputs.ints(4)
     return (
         starts,
         ends,

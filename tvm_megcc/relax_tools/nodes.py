@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tvm_megcc.core.program import Call, Check, Copy, Location, Program, Step
+from tvm_megcc.core.program import Call, Check, Copy, Draw, Location, Program, Step
 
 if TYPE_CHECKING:
     import tvm
@@ -89,7 +89,7 @@ def _values(program: Program, step: Step) -> frozenset[str]:
 
 
 def _written(step: Step) -> tuple[int, ...]:
-    if isinstance(step, Copy):
+    if isinstance(step, Copy | Draw):
         return (step.target,)
     return step.operands[len(step.operands) - step.n_outputs :] if isinstance(step, Call) else ()
 

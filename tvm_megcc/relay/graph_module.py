@@ -84,6 +84,16 @@ class GraphModule:
         """The CPU of this machine, or of the one where the library was loaded over RPC."""
         return self._call("get_device_tensor").device
 
+    def set_seed(self, seed: int) -> None:
+        """Begin the random numbers that the model draws again: at first the seed is 0.
+
+        Parameters
+        ----------
+        seed : int
+            64 bits, with a sign. A model that draws nothing takes any.
+        """
+        self._call("set_seed", seed)
+
     def run(self, **inputs: object) -> None:
         """Run the model once, after setting the inputs given by keyword."""
         self.set_input(**inputs)  # type: ignore[arg-type]

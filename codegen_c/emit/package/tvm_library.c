@@ -9,6 +9,7 @@
 //   "set_input_shape" i|name, dim...                sets the shape as "set_input" would, no data
 //   "check_shapes"                                  raises what "run" would raise of the shapes
 //   "get_input" i|name                              -> tensor, a copy
+//   "set_seed" int                                  begins the random numbers of the model again
 //   "run"
 //   "get_output" i|name [, tensor]                  -> tensor, a copy (or into the tensor given)
 //   "get_device_tensor"                             -> an empty tensor, where inputs must be
@@ -149,6 +150,16 @@ static int get_input_shape(execution_t *e, const TVMFFIAny *args, TVMFFIAny *res
   return return_string(result, text);
 }
 
+static int set_seed(execution_t *e, const TVMFFIAny *args) {
+  if (args[0].type_index != kTVMFFIInt) return raise_error("TypeError", "a seed is an integer");
+#if MEGCC_MODEL_DRAWS
+  (void)megcc_set_seed(e->context, args[0].v_int64);
+#else
+  (void)e;  // a model that draws nothing
+#endif
+  return 0;
+}
+
 static int run(execution_t *e) {
   if (!e->provided && execution_provide(e) != 0) return -1;
   const char *node = NULL;
@@ -257,6 +268,7 @@ static int execution_call(void *self, const TVMFFIAny *args, int32_t count, TVMF
     return_int(result, e->output_count);
     return 0;
   }
+  if (equals(&method, "set_seed") && count == 1) return set_seed(e, rest);
   if (equals(&method, "set_input") && count == 2) return set_input(e, rest);
   if (equals(&method, "set_input_shape") && count >= 1) return set_input_shape(e, rest, count);
   if (equals(&method, "check_shapes") && count == 0) return check_shapes(e);

@@ -165,7 +165,29 @@ static int bind(state_t *s, const TVMFFIAny *args) {
   return 0;
 }
 
+#if MEGCC_REGION_DRAWS
+// Begins the region's random numbers as the process says, where it has tvm_megcc; else the context
+// of the thread counts on.
+static int seed(state_t *s) {
+  static const char kName[] = "tvm_megcc.seed_of_run";
+  const TVMFFIByteArray name = {kName, sizeof(kName) - 1};
+  TVMFFIObjectHandle function = NULL;
+  TVMFFIAny result;
+  if (TVMFFIFunctionGetGlobal(&name, &function) != 0) return -1;
+  if (function == NULL) return 0;
+  return_none(&result);
+  const int failed = TVMFFIFunctionCall(function, NULL, 0, &result);
+  (void)TVMFFIObjectDecRef(function);
+  if (failed != 0) return -1;
+  (void)megcc_set_seed(s->context, result.v_int64);
+  return 0;
+}
+#endif
+
 static int run(state_t *s) {
+#if MEGCC_REGION_DRAWS
+  if (seed(s) != 0) return -1;
+#endif
   const megcc_status_t status = megcc_run(s->context);
   const char *node = NULL;
   if (status == MEGCC_OK) return 0;

@@ -6,7 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tvm_megcc.core.preference import Spending
-from tvm_megcc.core.program.steps import Check, Copy, Else, End, If, Kernel, Let, Load, Loop, Step
+from tvm_megcc.core.program.steps import (
+    Check,
+    Copy,
+    Draw,
+    Else,
+    End,
+    If,
+    Kernel,
+    Let,
+    Load,
+    Loop,
+    Step,
+)
 from tvm_megcc.core.program.storages import MemoryPlan, Storage
 from tvm_megcc.core.program.tensors import Port, Tensor, Weight
 from tvm_megcc.core.work import Work
@@ -82,6 +94,9 @@ class Program:
                 row = f"[{'-1 - ' * step.backwards}{number}]" if number else ""
                 ends = (row, "") if step.into else ("", row)
                 return f"{show(step.target)}{ends[0]} = {show(step.source)}{ends[1]}"
+            case Draw():
+                key = "" if step.seed is None else f"seed {step.seed}"
+                return f"{show(step.target)} = draw({key})"
             case Check():
                 return f"check {show(step.condition)}"
             case If():

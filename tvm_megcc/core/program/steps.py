@@ -143,6 +143,27 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Draw:
+    """Write to ``target`` what the next random numbers follow from: key and number of the draw.
+
+    Draws stay in their order: each has the next number.
+
+    Attributes
+    ----------
+    target : int
+        Tensor id, ``u32[4]``.
+    seed : int or None
+        The key (64 bits) of a node that has one; None: the context's.
+    name : str
+        Name of the model's node.
+    """
+
+    target: int
+    seed: int | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Copy:
     """Copy tensor ``source`` to tensor ``target``.
 
@@ -214,7 +235,7 @@ class End:
     name: str = ""
 
 
-Step = Call | Load | Let | Check | Copy | If | Else | Loop | End
+Step = Call | Load | Let | Check | Draw | Copy | If | Else | Loop | End
 
 
 def operands_of(step: Step) -> tuple[int, ...]:
@@ -224,6 +245,8 @@ def operands_of(step: Step) -> tuple[int, ...]:
             return (step.source,)
         case Copy():
             return (step.target, step.source, *_present(step.row))
+        case Draw():
+            return (step.target,)
         case If() | Check():
             return (step.condition,)
         case Loop():
@@ -253,6 +276,8 @@ def with_operands(step: Step, number: Callable[[int], int]) -> Step:
                 source=number(step.source),
                 row=maybe(step.row),
             )
+        case Draw():
+            return replace(step, target=number(step.target))
         case If() | Check():
             return replace(step, condition=number(step.condition))
         case Loop():

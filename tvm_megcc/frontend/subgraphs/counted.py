@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import onnx
+from onnx import helper
 from tvm import relax
 
 from ...dims import Size, ceildiv, maximum
@@ -21,6 +22,7 @@ from ...ops._context import expr_dtype
 from ...ops._sizes import Real, SizeArray, size_array
 from .. import mapped
 from ..sequences import Value
+from ..values import dtype_of
 
 #: The largest i64.
 _LAST = (1 << 63) - 1
@@ -141,11 +143,20 @@ class _Body:
     def source(self, name: str) -> str:
         """What is the same number, or ordered like it."""
         while (node := self.producers.get(name)) is not None:
-            to = next((a.i for a in node.attribute if a.name == "to"), None)
-            if node.op_type != "Identity" and not (node.op_type == "Cast" and to in _ORDERED):
+            if node.op_type != "Identity" and not self.keeps_order(node):
                 break
             name = node.input[0]
         return name
+
+    def keeps_order(self, node: onnx.NodeProto) -> bool:
+        """Whether it is a cast to a type of `_ORDERED`."""
+        if node.op_type == "CastLike":
+            before, _ = self.states.get(self.source(node.input[1]), (None, ""))
+            if not isinstance(before, np.ndarray | SizeArray | relax.Expr):
+                return False
+            return helper.np_dtype_to_tensor_dtype(np.dtype(dtype_of(before))) in _ORDERED
+        to = next((a.i for a in node.attribute if a.name == "to"), None)
+        return node.op_type == "Cast" and to in _ORDERED
 
 
 def _known(value: Value | None) -> Size | None:

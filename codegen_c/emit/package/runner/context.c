@@ -58,6 +58,9 @@ megcc_context_t *make_context(const struct options *o, const megcc_model_t *mode
   check(megcc_context_bytes(model, &bytes), NULL);
   mem = allocate(bytes);
   check(megcc_context_create(model, mem, bytes, &context), NULL);
+#ifdef MODEL_DRAWS
+  check(megcc_set_seed(context, (int64_t)o->seed), NULL);
+#endif
 #if MODEL_HAS_SHAPES
   check(megcc_set_allocator(context, allocate_data, free_data, NULL), NULL);
   allocating = context;

@@ -15,7 +15,7 @@ static const char kUsage[] =
     "  --check-shapes     run nothing: say if the model takes the shapes, and has memory for them\n"
     "  --outputs DIR      write <number>.bin, index.txt and times.txt (ms of each run)\n"
     "  --repeat N         timed runs (1); --warmup N: untimed runs before them (0)\n"
-    "  --seed S           of random inputs (0)\n"
+    "  --seed S           of random inputs, and of what the model draws (0)\n"
     "  --profile          time of every kernel call, slowest first\n"
     "  --trace FILE.json  every call of every timed run, for chrome://tracing, Perfetto, and\n"
     "                     tvmc inspect --profile\n"
@@ -23,15 +23,21 @@ static const char kUsage[] =
     "  --threads N        threads that compute (1), where it was built with THREADS=1\n"
     "  --machine NAME     of those that the package is for, the one to run; else the best\n";
 
-static unsigned long parse_number(const char *text, const char *option) {
+static unsigned long long parse_wide(const char *text, const char *option) {
   char *end;
-  unsigned long value;
+  unsigned long long value;
   errno = 0;
-  value = strtoul(text, &end, 10);
+  value = strtoull(text, &end, 10);
   if (*text < '0' || *text > '9' || *end != 0 || errno != 0) {
     fail("takes a number without sign", option);
   }
   return value;
+}
+
+static unsigned long parse_number(const char *text, const char *option) {
+  const unsigned long long value = parse_wide(text, option);
+  if (value > (unsigned long)-1) fail("is too large", option);
+  return (unsigned long)value;
 }
 
 struct options parse(int argc, char **argv) {
@@ -68,7 +74,7 @@ struct options parse(int argc, char **argv) {
     if (!strcmp(a, "--outputs")) o.output_dir = v;
     if (!strcmp(a, "--repeat")) o.repeat = (long)parse_number(v, a);
     if (!strcmp(a, "--warmup")) o.warmup = (long)parse_number(v, a);
-    if (!strcmp(a, "--seed")) o.seed = parse_number(v, a);
+    if (!strcmp(a, "--seed")) o.seed = parse_wide(v, a);
     if (!strcmp(a, "--threads")) o.threads = parse_number(v, a);
     if (!strcmp(a, "--trace")) o.trace = v;
     if (!strcmp(a, "--input")) {

@@ -27,7 +27,8 @@ struct options {
   const char *output_dir;
   const char *trace;
   long repeat, warmup;
-  unsigned long seed, threads;
+  unsigned long threads;
+  uint64_t seed;
   int profile;
   int check_shapes;
 };
