@@ -20,7 +20,7 @@ from tvm_megcc import driver
 from tvm_megcc.advice import Needs, fit_of, of_ports
 from tvm_megcc.cli import options
 from tvm_megcc.core.program import programs_of
-from tvm_megcc.dims import Multiple, Symbol, symbol, to_json
+from tvm_megcc.dims import Multiple, Symbol, json_at, json_over, symbol, to_json
 from tvm_megcc.dynamic_options import DynamicOptions
 
 node = helper.make_node
@@ -250,6 +250,20 @@ def test_which_sizes_fit(name: str) -> None:
     a, b, want = FITS[name]
     fit = fit_of("n", Needs([(to_json(a), to_json(b))]), Symbol("n"))
     assert (fit and (fit.factor, fit.least, fit.most)) == want
+
+
+def test_sizes_of_many_values_are_those_of_each() -> None:
+    atoms = [["floordiv", 7, [[1, ["n"]], [-3, []]]], ["floormod", [[1, ["n"]]], 4]]
+    atoms += [[kind, [[1, ["n"]]], 3] for kind in ("min", "max", "eq", "lt", "stretch")]
+    values = np.arange(9)
+    for atom in atoms:
+        size = [[2, [atom, "n"]], [-5, []]]
+        found, valid = json_over(size, "n", values)
+        for n in values:
+            if n == 3 and atom[0] == "floordiv":
+                assert not valid[n]
+            else:
+                assert valid[n] and found[n] == json_at(size, {"n": int(n)})
 
 
 def test_a_size_of_0_says_nothing_of_the_others() -> None:
