@@ -18,13 +18,13 @@ static const megcc_kernel_fn kKernels[] = {
     megcc_concat_e268b317,
 };
 #define KERNEL_COUNT 6
-#define FINGERPRINT {0x21331924u, 0xdc38691cu}
+#define FINGERPRINT {0xb76f95c2u, 0xa7c0e2fau}
 
 extern const unsigned char changing_weights0[];
 #define SEGMENTS {changing_weights0, 64}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x4, 0x800, 0x14c4c7f3, 0x21331924, 0xdc38691c, 0x0, 0x9,
+    0x4347454d, 0x4, 0x800, 0x4c204b3d, 0xb76f95c2, 0xa7c0e2fa, 0x0, 0x9,
     0x0, 0x0, 0x620, 0x117, 0x738, 0x1, 0x748, 0x6,
     0x760, 0x1, 0x76c, 0x5, 0x780, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -97,7 +97,7 @@ static const megcc_block_t kBlocks0[] = {
     {2, 4, 1, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0x14c4c7f3, 1, kBlocks0},
+    {0x4c204b3d, 1, kBlocks0},
 };
 #endif
 
@@ -129,5 +129,5 @@ const char megcc_two_packages_are_called_changing_so_change_a_module_name = 0;
 // The table's plain name, for programs that do not read the header.
 #if defined(__GNUC__) && !defined(__APPLE__) && !defined(__TINYC__)
 #undef changing_kernels
-extern const megcc_kernels_t changing_kernels __attribute__((alias("changing_kernels_ad327265")));
+extern const megcc_kernels_t changing_kernels __attribute__((alias("changing_kernels_4d96253b")));
 #endif

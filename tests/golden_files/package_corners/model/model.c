@@ -12,13 +12,13 @@ static const megcc_kernel_fn kKernels[] = {
     t_split_ab988926,
 };
 #define KERNEL_COUNT 3
-#define FINGERPRINT {0x36483b6bu, 0x17a8b327u}
+#define FINGERPRINT {0x31056696u, 0xf4c63e39u}
 
 extern const unsigned char corners_weights0[];
 #define SEGMENTS {corners_weights0, 128}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x4, 0x640, 0x553269ae, 0x36483b6b, 0x17a8b327, 0x0, 0x9,
+    0x4347454d, 0x4, 0x640, 0x693b53f, 0x31056696, 0xf4c63e39, 0x0, 0x9,
     0x0, 0x0, 0x4d4, 0xd1, 0x5a8, 0x1, 0x5b8, 0x3,
     0x4d4, 0x0, 0x4d4, 0x0, 0x5c4, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -77,7 +77,7 @@ static const megcc_block_t kBlocks0[] = {
     {0, 0, 0, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0x553269ae, 0, kBlocks0},
+    {0x693b53f, 0, kBlocks0},
 };
 #endif
 
@@ -107,5 +107,5 @@ const char megcc_two_packages_are_called_corners_so_change_a_module_name = 0;
 // The table's plain name, for programs that do not read the header.
 #if defined(__GNUC__) && !defined(__APPLE__) && !defined(__TINYC__)
 #undef corners_kernels
-extern const megcc_kernels_t corners_kernels __attribute__((alias("corners_kernels_d9829ced")));
+extern const megcc_kernels_t corners_kernels __attribute__((alias("corners_kernels_b6a474a3")));
 #endif
