@@ -58,7 +58,7 @@ megcc_status_t megcc_set_pool(megcc_context_t *c, uint32_t index, void *mem, siz
   for (i = c->model->count[MEGCC_S_INPUTS]; i-- > 0;) {
     c->port[i].flags &= ~(uint32_t)MEGCC_PORT_FILLED;
   }
-  c->has_run = 0;
+  c->has_run = c->is_apart = 0;
   if (c->shaped != NULL) c->shaped->ops->set_arena(c, mem, bytes);
   return MEGCC_OK;
 }
@@ -153,6 +153,7 @@ static megcc_status_t bind(megcc_context_t *c, uint32_t index, void *data, size_
   if (status != MEGCC_OK) return status;
   if (((uintptr_t)data & (p.tensor.element - 1)) != 0) return MEGCC_ERR_ALIGNMENT;
   if (data == NULL) data = c;  // nothing is read or written there, but kernels get no null
+  c->is_apart = 0;
   p.state->bound = data;
   p.state->flags = 0;
   *p.place = (uint8_t *)data;
@@ -203,6 +204,7 @@ megcc_status_t megcc_set_io(megcc_context_t *c, void *mem, size_t bytes) {
   megcc_status_t status;
   if ((status = megcc_io_bytes(c, &needed)) != MEGCC_OK) return status;
   if ((status = check_memory(mem, bytes, needed)) != MEGCC_OK) return status;
+  c->is_apart = 0;
   (void)lay_out_io(c, (uint8_t *)mem);
   return MEGCC_OK;
 }

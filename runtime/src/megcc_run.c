@@ -15,14 +15,13 @@ megcc_status_t megcc_set_parallel(megcc_context_t *c, megcc_parallel_fn parallel
   return MEGCC_OK;
 }
 
-// Numbers of memory: ports, then pools. Where it begins, null for a port that is not bound; bytes.
-static uintptr_t start_of(const megcc_context_t *c, uint32_t i) {
-  const uint32_t ports = megcc_port_count(c->model);
+// Memory of a run has numbers: ports, then pools. Where it begins; null for a port that is not
+// bound.
+static inline uintptr_t start_of(const megcc_context_t *c, uint32_t ports, uint32_t i) {
   return (uintptr_t)(i < ports ? c->port[i].bound : *megcc_pool(c, i - ports));
 }
 
-static MEGCC_NOINLINE size_t bytes_of(const megcc_context_t *c, uint32_t i) {
-  const uint32_t ports = megcc_port_count(c->model);
+static MEGCC_NOINLINE size_t bytes_of(const megcc_context_t *c, uint32_t ports, uint32_t i) {
   struct port p;
   if (i >= ports) {
     return c->shaped != NULL ? c->shaped->arena_bytes : megcc_pool_bytes(c->model, i - ports);
@@ -33,13 +32,14 @@ static MEGCC_NOINLINE size_t bytes_of(const megcc_context_t *c, uint32_t i) {
 
 // Whether other memory begins within memory `i`: of two that overlap, one begins within the other.
 // Inputs may share theirs with inputs.
-static int is_shared(const megcc_context_t *c, uint32_t i) {
+static int is_shared(const megcc_context_t *c, uint32_t ports, uint32_t i, size_t bytes) {
   const uint32_t inputs = c->model->count[MEGCC_S_INPUTS];
   const uint32_t first = i < inputs ? inputs : 0;
-  const size_t bytes = bytes_of(c, i);
-  uint32_t k = megcc_port_count(c->model) + c->model->count[MEGCC_S_POOLS];
+  const uintptr_t start = start_of(c, ports, i);
+  uint32_t k = ports + c->model->count[MEGCC_S_POOLS];
   while (k-- > first) {
-    if (k != i && start_of(c, k) - start_of(c, i) < bytes && bytes_of(c, k) > 0) return 1;
+    if (start_of(c, ports, k) - start >= bytes || k == i) continue;
+    if (bytes_of(c, ports, k) > 0) return 1;
   }
   return 0;
 }
@@ -48,26 +48,32 @@ static int is_shared(const megcc_context_t *c, uint32_t i) {
 static megcc_status_t check_memory(megcc_context_t *c) {
   const megcc_model_t *m = c->model;
   const uint32_t ports = megcc_port_count(m);
-  uint32_t i;
+  uint32_t i = ports + m->count[MEGCC_S_POOLS];
   if (c->shaped != NULL) {
     const megcc_status_t status = c->shaped->ops->begin(c);
     if (status != MEGCC_OK) return status;
   }
-  for (i = 0; i < m->count[MEGCC_S_POOLS]; ++i) {
-    if (*megcc_pool(c, i) != NULL) continue;
-    if (megcc_pool_bytes(m, i) > 0) return MEGCC_ERR_NO_ARENA;
-    *megcc_pool(c, i) = (uint8_t *)c;  // empty tensors only; kernels get no null
+  while (i-- > 0) {
+    size_t bytes;
+    if (i >= ports) {
+      uint8_t **pool = megcc_pool(c, i - ports);
+      if (*pool == NULL && megcc_pool_bytes(m, i - ports) > 0) return MEGCC_ERR_NO_ARENA;
+      if (*pool == NULL) *pool = (uint8_t *)c;  // empty tensors only; kernels get no null
+      bytes = bytes_of(c, ports, i);
+    } else {
+      struct port p;
+      megcc_find_port(c, i, &p);
+      bytes = p.tensor.bytes;
+      if (p.state->bound == NULL) {
+        if (p.state->flags & MEGCC_PORT_FILLED) continue;
+        // An output in the arena is read there.
+        if (i >= m->count[MEGCC_S_INPUTS] && p.tensor.space == MEGCC_ARENA) continue;
+        return MEGCC_ERR_UNBOUND;
+      }
+    }
+    if (!c->is_apart && is_shared(c, ports, i, bytes)) return MEGCC_ERR_OVERLAP;
   }
-  for (i = ports; i-- > 0;) {
-    struct port p;
-    megcc_find_port(c, i, &p);
-    if (p.state->bound != NULL || (p.state->flags & MEGCC_PORT_FILLED)) continue;
-    // An output in the arena is read there.
-    if (i < m->count[MEGCC_S_INPUTS] || p.tensor.space != MEGCC_ARENA) return MEGCC_ERR_UNBOUND;
-  }
-  for (i = ports + m->count[MEGCC_S_POOLS]; i-- > 0;) {
-    if (start_of(c, i) != 0 && is_shared(c, i)) return MEGCC_ERR_OVERLAP;
-  }
+  c->is_apart = 1;
   return MEGCC_OK;
 }
 

@@ -366,7 +366,7 @@ static megcc_status_t resolve(megcc_context_t *c) {
   struct megcc_shaped *s = c->shaped;
   const megcc_model_t *m = &s->view;
   megcc_status_t status;
-  c->has_run = 0;
+  c->has_run = c->is_apart = 0;
   if ((status = bind_symbols(s)) != MEGCC_OK) return status;
   if ((status = choose_function(s)) != MEGCC_OK) return status;
   if ((status = check_dims(s)) != MEGCC_OK) return status;

@@ -289,7 +289,8 @@ struct megcc_context {
   const uint32_t *next;           // instruction that follows the running one; the one that failed
   struct megcc_port *port;        // inputs, then outputs
   uint32_t call;                  // number of the running call, for the profile
-  uint32_t has_run;
+  uint16_t has_run;
+  uint16_t is_apart;  // the memory that is bound overlaps nowhere: found by a run
   megcc_profile_fn profile;
   void *profile_user;
   megcc_parallel_fn parallel;
