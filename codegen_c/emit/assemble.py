@@ -35,7 +35,7 @@ from tvm_megcc.codegen_c.emit.manifest_text import manifest_text
 from tvm_megcc.codegen_c.emit.model_source import binary, has_builds, model_c, runner_h, weights_c
 from tvm_megcc.codegen_c.emit.weights import Layout, lay_out
 from tvm_megcc.codegen_c.sources import package_text, runtime_text
-from tvm_megcc.core.contents import Content, update
+from tvm_megcc.core.contents import Content, Parts, update
 from tvm_megcc.core.machine import ARCHITECTURES, machine
 from tvm_megcc.core.program import Bundle, Program, bundle_of
 from tvm_megcc.errors import InputError
@@ -197,7 +197,8 @@ def package(
 def content_mark(blobs: Mapping[str, bytes], layout: Layout) -> str:
     """What tells a package from another one of its name: a hash of programs and weights."""
     digest = hashlib.sha256()
-    for part in (*(blobs[a] for a in sorted(blobs)), *(s.data for s in layout.segments)):
+    parts: list[bytes | Parts] = [blobs[a] for a in sorted(blobs)]
+    for part in (*parts, *(s.data for s in layout.segments)):
         digest.update(len(part).to_bytes(8, "little"))
         update(digest, part)
     return digest.hexdigest()[:8]

@@ -33,7 +33,7 @@ def bytes_of(array: np.ndarray[Any, Any]) -> memoryview:
     'one'
     """
     flat = np.require(array, requirements="C").reshape(-1).view(np.uint8)
-    return memoryview(flat.view(_Owner)).toreadonly()
+    return memoryview(flat.view(_Owner)).toreadonly()  # type: ignore[arg-type]
 
 
 class Parts:

@@ -22,7 +22,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from tvm_megcc.core import wire
-from tvm_megcc.core.dtypes import nbytes, of_onnx
+from tvm_megcc.core.dtypes import of_onnx
 
 #: Bytes from which on a tensor's data is mapped: what is smaller may be a shape, which ONNX's own
 #: tools want to read.
@@ -40,7 +40,7 @@ _INNER: Mapping[str, Mapping[int, str]] = {
 }
 _DATA_TYPE, _FLOAT_DATA, _RAW_DATA, _DOUBLE_DATA = 2, 4, 9, 10
 #: Fields whose packed numbers are the same bytes as raw data, by the type of the tensor.
-_PACKED = {TensorProto.FLOAT: _FLOAT_DATA, TensorProto.DOUBLE: _DOUBLE_DATA}
+_PACKED: Mapping[int, int] = {TensorProto.FLOAT: _FLOAT_DATA, TensorProto.DOUBLE: _DOUBLE_DATA}
 _EXTERNAL_DATA, _DATA_LOCATION = 13, 14
 
 
@@ -82,7 +82,7 @@ def _without_data(kind: str, data: wire.Bytes, start: int, end: int, path: str) 
             found = _without_data(inner[field.number], data, field.start, field.end, path)
             yield wire.message(field.number, b"".join(found))
         else:
-            yield data[field.begin : field.end]
+            yield bytes(data[field.begin : field.end])
 
 
 def _tensor(data: wire.Bytes, start: int, end: int, path: str) -> Iterator[bytes]:
@@ -95,7 +95,7 @@ def _tensor(data: wire.Bytes, start: int, end: int, path: str) -> Iterator[bytes
     moved = large[0] if len(same) == 1 and not has_place else None
     for field in fields:
         if field is not moved:
-            yield data[field.begin : field.end]
+            yield bytes(data[field.begin : field.end])
     if moved is not None:
         tensor = TensorProto()
         place(tensor, Place(path, moved.start, moved.value))
@@ -141,7 +141,7 @@ def is_inside(tensor: TensorProto, path: Path) -> bool:
 def bytes_needed(tensor: TensorProto) -> int | None:
     """Bytes of a tensor's data by its dims and type; None for a type that is no number."""
     row = of_onnx(tensor.data_type)
-    return None if row is None else nbytes(row.name, prod(tensor.dims))
+    return None if row is None else -(-prod(tensor.dims) * row.bits // 8)
 
 
 def to_array(tensor: TensorProto) -> npt.NDArray[Any]:

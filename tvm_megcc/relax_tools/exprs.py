@@ -116,7 +116,8 @@ def array_of(expr: GenericConst) -> np.ndarray:
     """The value of a constant, to be read only."""
     row = of_numpy(str(expr.value.dtype))
     if row is None or not row.is_numpys_own:  # NumPy has no such type by itself
-        return expr.value.numpy()
+        copied: np.ndarray = expr.value.numpy()
+        return copied
     array = np.from_dlpack(expr.value)
     array.flags.writeable = False
     return array
