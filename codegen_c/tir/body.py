@@ -25,7 +25,7 @@ class Workspace:
         """Reserve `extent` elements for the pointer `name`."""
         offset = " + ".join([str(self.fixed), *(c for _, c in self.symbolic)])
         self.lines.append(
-            f"{ctype} *restrict {name} = ({ctype} *)((unsigned char *)workspace + {offset});"
+            f"{ctype} *restrict {name} = ({ctype} *)(void *)((unsigned char *)workspace + {offset});"
         )
         if extent.value is not None:
             self.fixed += -(-extent.value * item // _ALIGNMENT) * _ALIGNMENT

@@ -70,7 +70,7 @@ static const uint8_t *parse_case(const uint8_t *at, case_t *c) {
   c->kernel = head[0], c->n_ptr = head[1], c->n_out = head[2], c->n_attr = head[3];
   c->work = (int32_t)head[4], c->workspace = head[5], c->inplace = head[6], c->overlap = head[7];
   if (c->n_ptr > MAX_PTR) die("too many operands");
-  c->attr = (const int32_t *)at;
+  c->attr = (const int32_t *)(const void *)at;
   at += (c->n_attr * 4 + 7) / 8 * 8;
   for (uint32_t i = 0; i < c->n_ptr; ++i) {
     uint64_t size[2];
@@ -229,7 +229,8 @@ static int run_variant(const case_t *c, int variant, uint8_t **ptr, int *operand
   const int inplace = variant < INPLACE ? -1 : (variant - INPLACE) % MAX_PTR;
   if (inplace >= 0) ptr[n_in] = ptr[inplace];
   workspace_left = 0;
-  *operand = run_caught(c, variant, (void *const *)ptr, ws, value);
+  void *given = ptr;
+  *operand = run_caught(c, variant, (void *const *)given, ws, value);
   if (*operand) return CRASHED;
   *operand = MAX_PTR;
   if (workspace_left) return GUARD;
