@@ -204,7 +204,7 @@ static size_t shared_bytes(const case_t *c) {
 // INPLACE  as WHOLE, with the first output in the memory of one input; its number is added;
 //          INPLACE_SPLIT calls as SPLIT does
 // Returns a status; `*operand` says which operand it is about.
-static int run_variant(const case_t *c, int variant, uint8_t **ptr, int *operand) {
+static int run_variant(const case_t *c, int variant, void **ptr, int *operand) {
   const int value = variant == AT_END ? 0xFF : (0xA5 + variant * 0x1D) & 0xFF;  // once a NaN
   const uint32_t n_in = c->n_ptr - c->n_out;
   region_t ws_region = regions[MAX_PTR];
@@ -222,7 +222,7 @@ static int run_variant(const case_t *c, int variant, uint8_t **ptr, int *operand
   const size_t both = shared_bytes(c);
   if (overlaps) {
     ptr[n_in] = regions[0].end - both;
-    ptr[0] = ptr[n_in] + (c->overlap - 1);
+    ptr[0] = (uint8_t *)ptr[n_in] + (c->overlap - 1);
     poison(regions[0], ptr[n_in], both, value);
     memcpy(ptr[0], c->data[0], c->nbytes[0]);
   }
@@ -254,7 +254,7 @@ static void run_case(const case_t *c, FILE *out) {
     const uint32_t input = variant < INPLACE ? 0 : (uint32_t)(variant - INPLACE) % MAX_PTR;
     if (variant >= INPLACE && (input >= n_in || !(c->inplace >> input & 1))) continue;
     if ((variant == OVERLAP || variant == OVERLAP_SPLIT) && !c->overlap) continue;
-    uint8_t *ptr[MAX_PTR];
+    void *ptr[MAX_PTR];
     int operand = 0;
     head[0] = run_variant(c, variant, ptr, &operand);
     head[1] = variant, head[2] = operand;

@@ -104,10 +104,18 @@ def test_attrs_follow_the_op_header(folder) -> None:
         ("// isa: simd", "// isa: avx2", "`isa` names avx2, which arm64 has not"),
         ("kernel: {stem}", "kernel: other", "must be fast"),
         ("kh == 1 and", "kh = 1 and", "not an expression"),
-        ("sizeof(T) * c", "open(c)", "only min, max and sizeof"),
+        ("sizeof(T) * c", "open(c)", "only min, max, ceil, up and sizeof"),
         ("sizeof(T) * c", "c.real", "not allowed"),
         ("sizeof(T) * c", "4 * cols", "workspace: 'cols' is neither a fact of pool2d nor"),
         ("PAIR=(kh + kw)", "PAIR=(kh + STEP)", "PAIR: 'STEP' is neither"),
+        (
+            "// work:",
+            "// let rows = n * o\n// work:",
+            "let rows: 'o' is neither .* nor a let above",
+        ),
+        ("// work:", "// let a = b\n// let b = n\n// work:", "let a: 'b' is neither"),
+        ("// work:", "// let oh = n\n// work:", "let oh: 'oh' is a fact of pool2d already"),
+        ("// work:", "// let LANES = n\n// work:", "let LANES: 'LANES' is a macro of the file"),
         ("op: pool2d", "op: pool9d", "there is no operator 'pool9d'"),
         ("inplace: x", "inplace: residual", "no operand 'residual'; it has x, y"),
         ("pack: x=", "pack: w=", "no operand 'w'"),
@@ -241,6 +249,18 @@ def test_a_header_may_be_like_another(folder) -> None:
     assert kernel.pack[0][1].options == (("nr", 16),)
     with pytest.raises(ValueError, match="other.c: there is no such kernel to be like"):
         folder("lost", text=wide.replace("plain", "other"))
+
+
+def test_a_let_is_written_once(folder) -> None:
+    """Formulas name it, those of a header that is `like` it too, which may say it anew."""
+    let = "// let rows = ceil(n * oh, LANES)\n// let both = rows * (1 + extra)\n"
+    text = HEADER.replace("// workspace", f"// let extra = 0\n{let}// workspace")
+    kernel = folder("plain", text=text.replace("work: n * oh", "work: both"))
+    assert (kernel.work(FACTS), kernel.work({**FACTS, "n": 4})) == (1, 2)
+    assert kernel.work({**FACTS, "n": symbol("n")}).at({"n": 4}) == 2
+    more = "// kernel: {stem}\n// like: plain\n// rank: 3\n// let extra = LANES\n//\n"
+    kernel = folder("more", text=more + '#define LANES 4\n#include "op/pool2d.h"\n')
+    assert (kernel.work(FACTS), kernel.work({**FACTS, "n": 4})) == (10, 15)
 
 
 def test_rank_may_depend_on_the_call(folder) -> None:

@@ -46,7 +46,7 @@ def parse(path: Path, settings: tuple[tuple[str, int], ...] = ()) -> KernelFile:
         # Two instances of one driver: what the other header says holds here, too.
         keys = {**_keys(path.with_name(f"{keys.pop('like')}.c")), **keys}
     missing = {"kernel", "op", "dtype", "arch", "rank", "work", "cost"} - keys.keys()
-    unknown = keys.keys() - _KEYS
+    unknown = {key for key in keys.keys() - _KEYS if not key.startswith("let ")}
     if missing or unknown:
         raise ValueError(f"{path.name}: missing keys {sorted(missing)}, unknown {sorted(unknown)}")
     archs = tuple(a.strip() for a in keys["arch"].split(","))
@@ -62,17 +62,17 @@ def parse(path: Path, settings: tuple[tuple[str, int], ...] = ()) -> KernelFile:
 
 
 def _keys(path: Path) -> dict[str, str]:
-    """The lines of a header comment, each with those that go on with it."""
+    """The lines of a header comment, each with those that go on with it; ``let x`` is a key too."""
     if not path.is_file():
         raise ValueError(f"{path.name}: there is no such kernel to be like")
     keys: dict[str, str] = {}
     last = ""
     for line in path.read_text(encoding="utf-8").splitlines():
-        match = re.fullmatch(r"// (\w+):\s*(.*?)\s*", line)
+        match = re.fullmatch(r"// (\w+):\s*(.*?)\s*|// (let \w+) = (.*?)\s*", line)
         more = re.fullmatch(r"//   +(.*?)\s*", line)
         if match:
-            last = match[1]
-            keys[last] = match[2]
+            last = match[1] or match[3]
+            keys[last] = match[2] if match[1] else match[4]
         elif more and last:
             keys[last] += " " + more[1]
         else:
@@ -96,10 +96,12 @@ def _features(name: str, isa: str, archs: Iterable[str]) -> tuple[str, ...]:
 def _made(
     stem: str, archs: tuple[str, ...], keys: Mapping[str, str], numbers: Mapping[str, int]
 ) -> KernelFile:
-    def formula(key: str, default: str = "") -> Expression:
-        return Expression(keys.get(key) or default, numbers)
-
     operator = contract(keys["op"])
+    lets = _lets(keys, operator, numbers)
+
+    def formula(key: str, default: str = "") -> Expression:
+        return Expression(keys.get(key) or default, numbers, lets)
+
     isa = keys.get("isa", "none")
     return KernelFile(
         stem=stem,
@@ -110,7 +112,8 @@ def _made(
         features=_features(f"{stem}.c", isa, archs),
         when=formula("when", "1"),
         rank=formula("rank"),
-        params=tuple((m, Expression(text, numbers)) for m, text in _params(keys)),
+        lets=lets,
+        params=tuple((m, Expression(text, numbers, lets)) for m, text in _params(keys)),
         pack=tuple(_packings(keys.get("pack", ""), operator, numbers)),
         workspace_bytes=formula("workspace", "0"),
         work_extent=formula("work"),
@@ -128,6 +131,25 @@ def _made(
             if name.strip()
         ),
     )
+
+
+def _lets(
+    keys: Mapping[str, str], operator: Contract, numbers: Mapping[str, int]
+) -> dict[str, Expression]:
+    """``let tiles = ceil(oh, 4)``: formulas that those after them may name, in their order.
+
+    A header that is `like` another one may say some of its lets anew: those stay in their place.
+    """
+    found: dict[str, Expression] = {}
+    for key, text in keys.items():
+        name = key.removeprefix("let ")
+        if name == key:
+            continue
+        if name in operator.names or name in numbers:
+            what = f"a fact of {operator.op}" if name in operator.names else "a macro of the file"
+            raise ValueError(f"{keys['kernel']}.c: {key}: {name!r} is {what} already")
+        found[name] = Expression(text, numbers, found)
+    return found
 
 
 def _exact(keys: Mapping[str, str]) -> bool:
@@ -172,6 +194,7 @@ def _check_names(kernel: KernelFile) -> None:
         "when": kernel.when, "rank": kernel.rank, "workspace": kernel.workspace_bytes,
         "work": kernel.work_extent, "cost": kernel.unit_cost, "overlap": kernel.overlap_bytes,
         "tolerance": kernel.largest_error, "weights": kernel.weight_bytes, **dict(kernel.params),
+        **{f"let {name}": formula for name, formula in kernel.lets.items()},
     }  # fmt: skip
     if kernel.call_instructions is not None:
         formulas["instructions"] = kernel.call_instructions
@@ -179,7 +202,7 @@ def _check_names(kernel: KernelFile) -> None:
         for name in sorted(formula.names - kernel.contract.names):
             raise ValueError(
                 f"{kernel.stem}.c: {key}: {name!r} is neither a fact of {kernel.op} nor one number"
-                " in the file's macros"
+                " in the file's macros nor a let above"
             )
 
 

@@ -40,6 +40,8 @@ class KernelFile:
 
     Attributes
     ----------
+    lets : mapping
+        Formulas that the others name.
     tune : tuple of (macro, values)
         What `tvmc tune` may set; without, the file's own values hold.
     settings : tuple of (macro, value)
@@ -59,6 +61,7 @@ class KernelFile:
     workspace_bytes: Expression
     work_extent: Expression
     unit_cost: Expression
+    lets: Mapping[str, Expression] = field(default_factory=dict, repr=False)
     inplace: tuple[str, ...] = ()
     overlap_bytes: Expression = field(default_factory=lambda: Expression("-1"))
     largest_error: Expression = field(default_factory=lambda: Expression("0"))

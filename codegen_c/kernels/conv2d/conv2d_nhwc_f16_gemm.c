@@ -5,12 +5,10 @@
 // isa: simd
 // rank: 10
 // tolerance: 1e-3
-// instructions: n * oh * ow * (18 * kh
-//   * (1 if g * dw == 1 and kw > 1 and ic <= MEGCC_CONV_FEW else kw)
-//   + g * ((oc // g + NR - 1) // NR) * NR * (kh * kw * (ic // g) // 4 + 1))
-//   + (n * oh * ow + 7) // 8 * g
-//   * ((oc // g + NR - 1) // NR) * NR * (kh * kw * (ic // g) // 4 + 8)
-//   + g * ((oc // g + NR - 1) // NR) * NR * kh * kw * (ic // g) * (n * oh * ow) // 8
+// instructions: n * oh * ow * (18 * kh * (1 if g * dw == 1 and kw > 1 and ic <= MEGCC_CONV_FEW
+//   else kw) + g * up(oc // g, NR) * (kh * kw * (ic // g) // 4 + 1)) + ceil(n * oh * ow, 8) * g
+//   * up(oc // g, NR) * (kh * kw * (ic // g) // 4 + 8) + g * up(oc // g, NR) * kh * kw * (ic // g)
+//   * (n * oh * ow) // 8
 //
 // Implicit matrix product over output pixels: megcc_conv2d_gemm.h. Any size, stride, dilation,
 // padding and grouping; f16 is widened as it is loaded.

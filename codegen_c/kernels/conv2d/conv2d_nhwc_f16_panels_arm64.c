@@ -5,21 +5,16 @@
 // isa: simd
 // rank: 10
 // tolerance: 1e-3
-// workspace: 4 * NR * MEGCC_GEMM_PANELS * kh * kw * (ic // g)
-//   + MEGCC_GEMM_ENTRY * kh * min(MEGCC_GEMM_BLOCK, n * oh * ow)
-//   + sizeof(X) * kw * ic * (1 + kh * min(MEGCC_GEMM_BLOCK, n * oh * ow,
-//   ((MEGCC_GEMM_BLOCK - 2) // max(1, ow) + 2) * ((pl + sw - 1) // sw + (pr + sw - 1) // sw)))
-//   if g * dw == 1 and kw > 1 and ic <= MEGCC_CONV_FEW else
-//   4 * NR * MEGCC_GEMM_PANELS * kh * kw * (ic // g)
-//   + MEGCC_GEMM_ENTRY * kh * kw * min(MEGCC_GEMM_BLOCK, n * oh * ow) + sizeof(X) * ic
-// instructions: n * oh * ow * (18 * kh
-//   * (1 if g * dw == 1 and kw > 1 and ic <= MEGCC_CONV_FEW else kw)
-//   + g * ((oc // g + NR - 1) // NR) * NR * (kh * kw * (ic // g) // 4 + 1))
-//   + (n * oh * ow + 7) // 8 * g
-//   * ((oc // g + NR - 1) // NR) * NR * (kh * kw * (ic // g) // 4 + 8)
-//   + g * ((oc // g + NR - 1) // NR) * NR * kh * kw * (ic // g) * (n * oh * ow) // 48
-//   + g * ((oc // g + NR - 1) // NR) * NR * kh * kw * (ic // g)
-//   * ((n * oh * ow + MEGCC_GEMM_BLOCK - 1) // MEGCC_GEMM_BLOCK) * 3 // 4
+// workspace: 4 * NR * MEGCC_GEMM_PANELS * kh * kw * (ic // g) + MEGCC_GEMM_ENTRY * kh
+//   * min(MEGCC_GEMM_BLOCK, n * oh * ow) + sizeof(X) * kw * ic * (1 + kh * min(MEGCC_GEMM_BLOCK, n
+//   * oh * ow, ((MEGCC_GEMM_BLOCK - 2) // max(1, ow) + 2) * (ceil(pl, sw) + ceil(pr, sw)))) if g
+//   * dw == 1 and kw > 1 and ic <= MEGCC_CONV_FEW else 4 * NR * MEGCC_GEMM_PANELS * kh * kw * (ic
+//   // g) + MEGCC_GEMM_ENTRY * kh * kw * min(MEGCC_GEMM_BLOCK, n * oh * ow) + sizeof(X) * ic
+// instructions: n * oh * ow * (18 * kh * (1 if g * dw == 1 and kw > 1 and ic <= MEGCC_CONV_FEW
+//   else kw) + g * up(oc // g, NR) * (kh * kw * (ic // g) // 4 + 1)) + ceil(n * oh * ow, 8) * g
+//   * up(oc // g, NR) * (kh * kw * (ic // g) // 4 + 8) + g * up(oc // g, NR) * kh * kw * (ic // g)
+//   * (n * oh * ow) // 48 + g * up(oc // g, NR) * kh * kw * (ic // g) * ceil(n * oh * ow,
+//   MEGCC_GEMM_BLOCK) * 3 // 4
 //
 // Implicit matrix product over output pixels: megcc_conv2d_gemm.h. Any size, stride, dilation,
 // padding and grouping. Weights in f16, of which as many panels at a time become floats as the

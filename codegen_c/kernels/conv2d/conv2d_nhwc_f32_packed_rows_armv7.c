@@ -5,8 +5,8 @@
 // when: g == kh == kw == 1 and pt == pl == pb == pr == 0 and ic > 0 and ic % 8 == 0
 // workspace: MEGCC_GEMM_ENTRY * min(MEGCC_GEMM_BLOCK, n * oh * ow) + sizeof(X) * ic
 //   * (1 + min(MEGCC_GEMM_BLOCK, n * oh * ow))
-// instructions: n * oh * ow * (18 + ic // 4 + ((oc + NR - 1) // NR) * NR * (ic // 4 + 1))
-//   + (n * oh * ow + 63) // 64 * ((oc + NR - 1) // NR) * NR * (ic // 4 + 8)
+// instructions: n * oh * ow * (18 + ic // 4 + up(oc, NR) * (ic // 4 + 1)) + ceil(n * oh * ow, 64)
+//   * up(oc, NR) * (ic // 4 + 8)
 // optimize: speed balanced
 //
 // A convolution of one tap whose pixels are copied to where one load reads four k of four of them:

@@ -9,29 +9,23 @@
 // params: ACT=act RESIDUAL=residual
 // tune: MEGCC_WINOGRAD_TILES=8,32 MEGCC_WINOGRAD_COLS=8,16,24,48
 // pack: w=winograd_panels(m=MEGCC_WINOGRAD_M, nr=NR)
-// workspace: min(MEGCC_WINOGRAD_TILES, n * ((oh + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)
-//   * ((ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)) * (MEGCC_GEMM_ENTRY + sizeof(X)
-//   * (MEGCC_WINOGRAD_M + 2) * (MEGCC_WINOGRAD_M + 2)
-//   * ((ic + NR - 1) // NR * NR + MEGCC_WINOGRAD_COLS))
+// workspace: min(MEGCC_WINOGRAD_TILES, n * ceil(oh, MEGCC_WINOGRAD_M) * ceil(ow, MEGCC_WINOGRAD_M))
+//   * (MEGCC_GEMM_ENTRY + sizeof(X) * (MEGCC_WINOGRAD_M + 2) * (MEGCC_WINOGRAD_M + 2) * (up(ic, NR)
+//   + MEGCC_WINOGRAD_COLS))
 // inplace: residual
-// overlap: sizeof(Y) * oc * ow * min(n * oh, pt + MEGCC_WINOGRAD_M * (2
-//   + (MEGCC_WINOGRAD_TILES - 2) // max(1, (ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)))
-//   if oc <= ic and pl + pr <= 2 and pt + pb <= 2 else -1
-// work: (n * ((oh + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)
-//   * ((ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M) + MEGCC_WINOGRAD_TILES - 1)
-//   // MEGCC_WINOGRAD_TILES * g * ((oc // g + MEGCC_WINOGRAD_COLS - 1) // MEGCC_WINOGRAD_COLS)
+// overlap: sizeof(Y) * oc * ow * min(n * oh, pt + MEGCC_WINOGRAD_M * (2 + (MEGCC_WINOGRAD_TILES
+//   - 2) // max(1, ceil(ow, MEGCC_WINOGRAD_M)))) if oc <= ic and pl + pr <= 2 and pt + pb <= 2
+//   else -1
+// work: ceil(n * ceil(oh, MEGCC_WINOGRAD_M) * ceil(ow, MEGCC_WINOGRAD_M), MEGCC_WINOGRAD_TILES) * g
+//   * ceil(oc // g, MEGCC_WINOGRAD_COLS)
 // cost: MEGCC_WINOGRAD_TILES * (MEGCC_WINOGRAD_M + 2) * (MEGCC_WINOGRAD_M + 2) * (ic // g)
 //   * min(MEGCC_WINOGRAD_COLS, oc // g)
-// instructions: (n * (oh + 2 * ((oh + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M))
-//   * (ow + 2 * ((ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M))
-//   * (16 + STEPS * ((ic + 3) // 4 + (oc + 3) // 4)
-//   + g * ((oc // g + NR - 1) // NR) * NR * (ic // g) // 4)
-//   + (n * ((oh + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M)
-//   * ((ow + MEGCC_WINOGRAD_M - 1) // MEGCC_WINOGRAD_M) + 7) // 8
-//   * (MEGCC_WINOGRAD_M + 2) * (MEGCC_WINOGRAD_M + 2)
-//   * g * ((oc // g + NR - 1) // NR) * NR * (ic // g // 4 + 8))
-// weights: sizeof(W) * (MEGCC_WINOGRAD_M + 2) * (MEGCC_WINOGRAD_M + 2)
-//   * g * ((oc // g + NR - 1) // NR) * NR * (ic // g)
+// instructions: (n * (oh + 2 * ceil(oh, MEGCC_WINOGRAD_M)) * (ow + 2 * ceil(ow, MEGCC_WINOGRAD_M))
+//   * (16 + STEPS * (ceil(ic, 4) + ceil(oc, 4)) + g * up(oc // g, NR) * (ic // g) // 4) + ceil(n
+//   * ceil(oh, MEGCC_WINOGRAD_M) * ceil(ow, MEGCC_WINOGRAD_M), 8) * (MEGCC_WINOGRAD_M + 2)
+//   * (MEGCC_WINOGRAD_M + 2) * g * up(oc // g, NR) * (ic // g // 4 + 8))
+// weights: sizeof(W) * (MEGCC_WINOGRAD_M + 2) * (MEGCC_WINOGRAD_M + 2) * g * up(oc // g, NR) * (ic
+//   // g)
 // exact: no
 //
 // Winograd's F(4 x 4, 3 x 3): megcc_winograd.h.

@@ -12,8 +12,8 @@
 //   + sizeof(X) * ((MEGCC_PLANES_MOST - 1) * sw + kw))
 // work: n * oh
 // cost: (ow + 8) * oc * ic * kh * kw
-// instructions: n * oh * ((ow + 7) // 8) * ((oc + NR - 1) // NR)
-//   * (ic * kh * (2 * NR * kw + 4 * kw + 2 * sw) + 12 * NR)
+// instructions: n * oh * ceil(ow, 8) * ceil(oc, NR) * (ic * kh * (2 * NR * kw + 4 * kw + 2 * sw)
+//   + 12 * NR)
 //
 // Tiles of some pixels of a row by a panel of channels: megcc_conv2d_planes.h. Any size, stride of
 // rows, dilation of rows and padding; panels of 8 channels suit NEON and 4-lane vectors.

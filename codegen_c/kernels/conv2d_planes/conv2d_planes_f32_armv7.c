@@ -2,8 +2,7 @@
 // like: conv2d_planes_f32
 // arch: armv7
 // rank: 20
-// instructions: n * oh * ((ow + 3) // 4) * ((oc + NR - 1) // NR)
-//   * (ic * kh * ((NR + 2) * kw + 12) + 9 * NR)
+// instructions: n * oh * ceil(ow, 4) * ceil(oc, NR) * (ic * kh * ((NR + 2) * kw + 12) + 9 * NR)
 //
 // Tiles of some pixels of a row by a panel of channels: megcc_conv2d_planes.h. With 16 registers a
 // tile has four pixels only, so that each row costs more beside its multiply-adds.

@@ -6,7 +6,7 @@
 // rank: 10
 // tolerance: 2e-6
 // params: FUNC=func
-// work: n * ((c + BLOCK - 1) // BLOCK)
+// work: n * ceil(c, BLOCK)
 // cost: 256 * hw
 //
 // A work item is 64 channels of one image: four vectors at a time stay in registers over all

@@ -5,9 +5,8 @@
 // isa: simd
 // rank: 10
 // tolerance: 1e-3
-// instructions: b * m * ((n + NR - 1) // NR) * NR * (k // 4 + 1)
-//   + (b * m + 7) // 8 * ((n + NR - 1) // NR) * NR * (k // 4 + 8)
-//   + ((n + NR - 1) // NR) * NR * k * b * m // 8
+// instructions: b * m * up(n, NR) * (k // 4 + 1) + ceil(b * m, 8) * up(n, NR) * (k // 4 + 8)
+//   + up(n, NR) * k * b * m // 8
 //
 // A constant rhs in panels of 8 columns: megcc_matmul_gemm.h. f16 is widened as it is loaded.
 #define MEGCC_F16 1

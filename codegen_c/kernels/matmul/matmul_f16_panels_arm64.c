@@ -6,10 +6,8 @@
 // rank: 10
 // tolerance: 1e-3
 // workspace: 4 * NR * MEGCC_GEMM_PANELS * k + MEGCC_GEMM_ENTRY * min(MEGCC_GEMM_BLOCK, b * m)
-// instructions: b * m * ((n + NR - 1) // NR) * NR * (k // 4 + 1)
-//   + (b * m + 7) // 8 * ((n + NR - 1) // NR) * NR * (k // 4 + 8)
-//   + ((n + NR - 1) // NR) * NR * k * b * m // 48 + ((n + NR - 1) // NR) * NR * k
-//   * ((b * m + MEGCC_GEMM_BLOCK - 1) // MEGCC_GEMM_BLOCK) * 3 // 4
+// instructions: b * m * up(n, NR) * (k // 4 + 1) + ceil(b * m, 8) * up(n, NR) * (k // 4 + 8)
+//   + up(n, NR) * k * b * m // 48 + up(n, NR) * k * ceil(b * m, MEGCC_GEMM_BLOCK) * 3 // 4
 //
 // A constant rhs in f16, of which as many panels of 8 columns at a time become floats as the
 // widest tile reads:

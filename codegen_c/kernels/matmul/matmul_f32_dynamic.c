@@ -8,10 +8,10 @@
 // tolerance: 2e-6
 // params: ACT=act RESIDUAL=residual BIAS=bias TRANS_B=trans_b
 // tune: MEGCC_GEMM_BLOCK=24,48,192 MEGCC_MATMUL_FEW=0,1,4
-// workspace: 64 * min(MEGCC_GEMM_BLOCK // 8, (m + 7) // 8)
-//   + sizeof(L) * k * NR * min(MEGCC_MATMUL_COLS // NR, (n + NR - 1) // NR)
+// workspace: 64 * min(MEGCC_GEMM_BLOCK // 8, ceil(m, 8)) + sizeof(L) * k * NR
+//   * min(MEGCC_MATMUL_COLS // NR, ceil(n, NR))
 // inplace: residual
-// work: b * ((n + MEGCC_MATMUL_COLS - 1) // MEGCC_MATMUL_COLS)
+// work: b * ceil(n, MEGCC_MATMUL_COLS)
 // cost: (m + 8) * min(MEGCC_MATMUL_COLS, n) * k
 //
 // Any rhs: 24 columns at a time (Arm64's widest tile) go into panels in the workspace, then all

@@ -11,12 +11,10 @@
 // pack: rhs=matmul_panels(nr=NR)
 // workspace: MEGCC_GEMM_ENTRY * min(MEGCC_GEMM_BLOCK, b * m)
 // inplace: residual
-// work: (b * m + MEGCC_GEMM_BLOCK - 1) // MEGCC_GEMM_BLOCK
-//   * ((n + MEGCC_GEMM_UNIT - 1) // MEGCC_GEMM_UNIT)
+// work: ceil(b * m, MEGCC_GEMM_BLOCK) * ceil(n, MEGCC_GEMM_UNIT)
 // cost: (min(MEGCC_GEMM_BLOCK, b * m) + 8) * min(MEGCC_GEMM_UNIT, n) * k
-// instructions: b * m * ((n + NR - 1) // NR) * NR * (k // 4 + 1)
-//   + (b * m + 7) // 8 * ((n + NR - 1) // NR) * NR * (k // 4 + 8)
-// weights: sizeof(R) * ((n + NR - 1) // NR) * NR * k
+// instructions: b * m * up(n, NR) * (k // 4 + 1) + ceil(b * m, 8) * up(n, NR) * (k // 4 + 8)
+// weights: sizeof(R) * up(n, NR) * k
 //
 // A constant rhs in panels of 8 columns (NEON, 4-lane vectors): megcc_matmul_gemm.h. A single row
 // is split by panels, several rows by rows.

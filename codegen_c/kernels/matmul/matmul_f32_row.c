@@ -9,7 +9,7 @@
 // params: ACT=act RESIDUAL=residual BIAS=bias
 // pack: rhs=matmul_panels(nr=NR)
 // inplace: residual
-// work: (n + MEGCC_GEMM_UNIT - 1) // MEGCC_GEMM_UNIT
+// work: ceil(n, MEGCC_GEMM_UNIT)
 // cost: min(MEGCC_GEMM_UNIT, n) * k
 //
 // One row by a constant rhs in panels of 8 columns (NEON, 4-lane vectors): megcc_matmul_gemm.h with

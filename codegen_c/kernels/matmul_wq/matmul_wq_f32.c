@@ -9,9 +9,9 @@
 // tune: MEGCC_WQ_FEW=0,1,4
 // pack: rhs=wq_panels(nr=MEGCC_WQ_COLS) scale=wq_blocks(nr=MEGCC_WQ_COLS)
 //   zero=wq_blocks(nr=MEGCC_WQ_COLS)
-// workspace: 64 * min(MEGCC_GEMM_BLOCK // 8, (m + 7) // 8) + sizeof(L) * k * MEGCC_WQ_COLS
+// workspace: 64 * min(MEGCC_GEMM_BLOCK // 8, ceil(m, 8)) + sizeof(L) * k * MEGCC_WQ_COLS
 // inplace: residual
-// work: (n + MEGCC_WQ_COLS - 1) // MEGCC_WQ_COLS
+// work: ceil(n, MEGCC_WQ_COLS)
 // cost: (m + 8) * MEGCC_WQ_COLS * k
 //
 // Several rows: megcc_matmul_wq_rows.h; up to MEGCC_WQ_FEW as matmul_wq_f32_row.

@@ -10,7 +10,7 @@
 // pack: rhs=wq_panels(nr=MEGCC_WQ_COLS) scale=wq_blocks(nr=MEGCC_WQ_COLS)
 //   zero=wq_blocks(nr=MEGCC_WQ_COLS)
 // inplace: residual
-// work: (n + MEGCC_WQ_COLS - 1) // MEGCC_WQ_COLS
+// work: ceil(n, MEGCC_WQ_COLS)
 // cost: 3 * MEGCC_WQ_COLS * k
 //
 // One row: megcc_matmul_wq_row.h.

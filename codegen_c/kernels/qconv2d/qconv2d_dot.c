@@ -11,19 +11,17 @@
 // tune: MEGCC_QGEMM_BLOCK=24,48,192
 // pack: w=qgemm_panels(nr=NR, kr=MEGCC_QGEMM_KR, chunk=MEGCC_QGEMM_CHUNK, few=MEGCC_CONV_FEW)
 //   bias=qgemm_bias(flip=MEGCC_QGEMM_FLIP)
-// workspace: MEGCC_QGEMM_ENTRY * kh * min(MEGCC_QGEMM_BLOCK, n * oh * ow)
-//   * (1 if g * dw == 1 and kw > 1 and ic <= MEGCC_CONV_FEW else kw)
-//   + (sizeof(B) * oc if zero_operand else 0)
-//   + (sizeof(B) * min(MEGCC_QGEMM_BLOCK, n * oh * ow) if w_zero != 0 else 0)
-//   + ((kw * ic + MEGCC_RUN_PIECE) * (3 + kh * min(MEGCC_QGEMM_BLOCK, n * oh * ow,
-//   ((MEGCC_QGEMM_BLOCK - 2) // max(1, ow) + 2) * ((pl + sw - 1) // sw + (pr + sw - 1) // sw)))
-//   if g * dw == 1 and kw > 1 and ic <= MEGCC_CONV_FEW else 3 * (ic + MEGCC_RUN_PIECE))
+// workspace: MEGCC_QGEMM_ENTRY * kh * min(MEGCC_QGEMM_BLOCK, n * oh * ow) * (1 if g * dw == 1
+//   and kw > 1 and ic <= MEGCC_CONV_FEW else kw) + (sizeof(B) * oc if zero_operand else 0)
+//   + (sizeof(B) * min(MEGCC_QGEMM_BLOCK, n * oh * ow) if w_zero != 0 else 0) + ((kw * ic
+//   + MEGCC_RUN_PIECE) * (3 + kh * min(MEGCC_QGEMM_BLOCK, n * oh * ow, ((MEGCC_QGEMM_BLOCK - 2)
+//   // max(1, ow) + 2) * (ceil(pl, sw) + ceil(pr, sw)))) if g * dw == 1 and kw > 1 and ic <=
+//   MEGCC_CONV_FEW else 3 * (ic + MEGCC_RUN_PIECE))
 // overlap: sizeof(Y) * oc * min(n * oh * ow, MEGCC_QGEMM_BLOCK - 1
 //   + (ow * (pt // sh + 1) if kh * kw * sh * sw > 1 else 1))
 //   if sizeof(X) == sizeof(Y) and oc <= ic and pl + pr <= dw * (kw - 1)
 //   and pt + pb <= dh * (kh - 1) else -1
-// work: (n * oh * ow + MEGCC_QGEMM_BLOCK - 1) // MEGCC_QGEMM_BLOCK * g
-//   * ((oc // g + MEGCC_QGEMM_UNIT - 1) // MEGCC_QGEMM_UNIT)
+// work: ceil(n * oh * ow, MEGCC_QGEMM_BLOCK) * g * ceil(oc // g, MEGCC_QGEMM_UNIT)
 // cost: (min(MEGCC_QGEMM_BLOCK, n * oh * ow) + 8) * min(MEGCC_QGEMM_UNIT, oc // g) * kh * kw
 //   * (ic // g) // 4
 //

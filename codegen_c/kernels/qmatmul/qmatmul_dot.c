@@ -14,8 +14,7 @@
 // workspace: MEGCC_QGEMM_ENTRY * min(MEGCC_QGEMM_BLOCK, b * m) + 2 * (k + MEGCC_RUN_PIECE)
 //   + (sizeof(B) * n if zero_operand else 0)
 //   + (sizeof(B) * min(MEGCC_QGEMM_BLOCK, b * m) if rhs_zero != 0 else 0)
-// work: (b * m + MEGCC_QGEMM_BLOCK - 1) // MEGCC_QGEMM_BLOCK
-//   * ((n + MEGCC_QGEMM_UNIT - 1) // MEGCC_QGEMM_UNIT)
+// work: ceil(b * m, MEGCC_QGEMM_BLOCK) * ceil(n, MEGCC_QGEMM_UNIT)
 // cost: (min(MEGCC_QGEMM_BLOCK, b * m) + 8) * min(MEGCC_QGEMM_UNIT, n) * k // 4
 //
 // A constant rhs in panels of 8 columns, by sdot: megcc_qmatmul_gemm.h.

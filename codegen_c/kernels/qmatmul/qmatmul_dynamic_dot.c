@@ -8,10 +8,9 @@
 // tolerance: 1e-6 if out == MEGCC_QUANT_REAL and act else 0
 // params: X=L R=R Y=Y OUT=out ACT=act BIAS=bias SCALES=channel_scales OFFSET=offset
 //   LIMITS=(high - low < 255) TRANS_B=trans_b
-// workspace: (MEGCC_QGEMM_ENTRY + 4) * min(MEGCC_QGEMM_BLOCK, m)
-//   + 4 * MEGCC_QMATMUL_COLS + 2 * (k + MEGCC_RUN_PIECE)
-//   + MEGCC_QMATMUL_COLS * ((k + MEGCC_QGEMM_KR - 1) // MEGCC_QGEMM_KR) * MEGCC_QGEMM_KR
-// work: b * ((n + MEGCC_QMATMUL_COLS - 1) // MEGCC_QMATMUL_COLS)
+// workspace: (MEGCC_QGEMM_ENTRY + 4) * min(MEGCC_QGEMM_BLOCK, m) + 4 * MEGCC_QMATMUL_COLS + 2 * (k
+//   + MEGCC_RUN_PIECE) + MEGCC_QMATMUL_COLS * up(k, MEGCC_QGEMM_KR)
+// work: b * ceil(n, MEGCC_QMATMUL_COLS)
 // cost: (m + 8) * min(MEGCC_QMATMUL_COLS, n) * k // 4
 //
 // Any rhs: 24 columns at a time go into panels in the workspace, then all rows of the batch run
