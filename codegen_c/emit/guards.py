@@ -10,7 +10,6 @@ from collections.abc import Collection
 
 from tvm_megcc.core.machine import ROWS, machine
 
-
 _NOTHING = """\
 #else
 typedef int megcc_not_for_this_machine;  // C99 has no file without a declaration
