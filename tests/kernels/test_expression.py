@@ -42,6 +42,7 @@ def test_a_let_is_its_formula() -> None:
     half = Expression("both // 2 + min(both, x)", {"x": 3}, {"both": both, "tiles": tiles})
     assert half.names == {"n", "oh"} and half({"n": 3, "oh": 5}) == 6
     assert half({"n": symbol("n"), "oh": 5}).at({"n": 3}) == 6
+    assert half.spelled_out == "(n * (ceil(oh, TILE))) // 2 + min((n * (ceil(oh, TILE))), x)"
     with pytest.raises(KeyError, match="needs the fact 'oh'"):
         half({"n": 3})
 

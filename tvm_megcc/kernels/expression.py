@@ -21,6 +21,7 @@ Example
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import CodeType
@@ -198,6 +199,15 @@ class Expression:
         scope: dict[str, Any] = {**_SCOPE, **self.constants, **{n: facts[n] for n in self.names}}
         value: Fact = eval(self.code, scope)  # noqa: S307 - the tree was checked above
         return value
+
+    @property
+    def spelled_out(self) -> str:
+        """The text with the formulas of `lets` in place of their names."""
+        return re.sub(
+            r"[A-Za-z_]\w*",
+            lambda m: f"({self.lets[m[0]].spelled_out})" if m[0] in self.lets else m[0],
+            self.text,
+        )
 
     def number(self, facts: Mapping[str, Fact]) -> int:
         """The value where no fact is symbolic, truth as 0 or 1."""
