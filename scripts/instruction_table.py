@@ -2,8 +2,8 @@
 
 The models are the zoo's (the large ones for small images) and ten small ones of the corpus, which
 between them run most kernels. A count is exact for one compiler, which the table names; --update
-writes what is measured into it. tests/test_instructions.py fails where a model takes over 2 % more
-than the table says, so that what a change costs is seen, and decided, where it is made.
+writes what is measured into it. tests/scripts/test_instructions.py fails where a model takes over
+2 % more than the table says, so that what a change costs is seen, and decided, where it is made.
 """
 
 from __future__ import annotations

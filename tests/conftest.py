@@ -1,9 +1,11 @@
-"""What all tests share: where the model corpus is, and which new models have begun to pass."""
+"""What all tests share: where the model corpus is, and which new models have begun to pass.
+
+`tests/fast.py` is ``--fast`` and CPU times; `tests/together.py` keeps tests in one worker of xdist.
+"""
 
 from __future__ import annotations
 
 import os
-import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -12,6 +14,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+
+pytest_plugins = ["tests.fast", "tests.together"]
 
 # TVM's thread pool binds the thread that makes it to one core, and with it every compiler and
 # program that this worker starts from then on. Read when the pool is made.
@@ -48,41 +52,6 @@ def golden(pytestconfig: pytest.Config) -> Callable[[str, Mapping[str, str]], No
     from tests import golden as golden_files
 
     return partial(golden_files.check, update=pytestconfig.getoption("--update-golden"))
-
-
-#: Tests that share something expensive (a compiled model, a wheel) go to one worker of xdist. They
-#: are told by their ids: pytest-xdist 3.8's own `xdist_group` has no effect under pytest 9.2.
-TOGETHER = (
-    r"(.*/test_models\.py)::test_model\[(.+)-\w+\]",
-    r"(.*/test_dynamic\.py)::test_\w+\[([^-\]]+).*",
-    r"(.*/test_builds\.py)::test_builds_(?:have_no_warning|zoo).*()",
-    r"(.*/fuzz)/test_(?:findings|seeds)\.py::.*()",
-    r"(.*/test_kernels\.py)::test_kernel\[(\w+)-.*",
-    r"(.*/test_(?:wheel|driver|c_gates|resnet50|cpp)\.py)::.*()",
-    r"(.*/test_(?:math|math_f16|tir_casts|simd)\.py)::.*()",
-    r"(.*/runtime/test_(?:forged|parallel)\.py)::.*()",
-)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object | None:
-    if config.getoption("dist") != "loadgroup":
-        return None
-    from xdist.scheduler import LoadScopeScheduling
-
-    class Scheduling(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return work_unit(nodeid)
-
-    return Scheduling(config, log)
-
-
-def work_unit(nodeid: str) -> str:
-    """Tests with the same answer run in one worker, one after the other."""
-    for pattern in TOGETHER:
-        if match := re.fullmatch(pattern, nodeid):
-            return "@".join(match.groups())
-    return nodeid
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

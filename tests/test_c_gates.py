@@ -26,6 +26,8 @@ from tvm_megcc.kernels import registry
 from . import c_warnings
 from .runtime import programs as p
 
+pytestmark = [pytest.mark.together, pytest.mark.slow]
+
 ROOT = Path(__file__).resolve().parents[1]
 INCLUDES = [f"-I{ROOT / path}" for path in ("codegen_c/include", "runtime/include", "runtime/src")]
 _BASE = machine(host_arch()).arch.name

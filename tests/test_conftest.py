@@ -1,75 +1,139 @@
-"""Which tests share a worker."""
+"""The plugins of the tests: which tests share a worker, which are fast, what ``--fast`` refuses."""
 
 from __future__ import annotations
 
-import importlib.util
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests import fast
+
 ROOT = Path(__file__).resolve().parents[1]
-SPEC = importlib.util.spec_from_file_location("shared_conftest", ROOT / "tests" / "conftest.py")
-CONFTEST = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(CONFTEST)
 
-MODELS = "tests/models/test_models.py"
-DYNAMIC = "tests/models/test_dynamic.py"
-KERNELS = "tests/kernels/test_kernels.py"
-BUILDS = "tests/models/test_builds.py"
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "together"),
-    [
-        (f"{MODELS}::test_model[m_1-host]", f"{MODELS}::test_model[m_1-arm64]", True),
-        (f"{MODELS}::test_model[m_1-host]", f"{MODELS}::test_model[m_2-host]", False),
-        (f"{MODELS}::test_expected_models_exist", f"{MODELS}::test_model[m-host]", False),
-        (f"{BUILDS}::test_builds_have_no_warning[a]", f"{BUILDS}::test_builds_zoo_x[b]", True),
-        (f"{BUILDS}::test_builds_corpus[a]", f"{BUILDS}::test_builds_corpus[b]", False),
-        ("tests/test_wheel.py::test_a", "tests/test_wheel.py::test_b", True),
-        ("tests/test_driver.py::test_a", "tests/test_driver.py::test_b[c]", True),
-        (f"{KERNELS}::test_kernel[host_gcc-a]", f"{KERNELS}::test_kernel[host_gcc-b_c]", True),
-        (f"{KERNELS}::test_kernel[host_gcc-a]", f"{KERNELS}::test_kernel[arm64-a]", False),
-        (f"{DYNAMIC}::test_a[m_1-host]", f"{DYNAMIC}::test_b[m_1]", True),
-        (f"{DYNAMIC}::test_a[m_1-host]", f"{DYNAMIC}::test_a[m_2-host]", False),
-        ("tests/test_zoo.py::test_a", "tests/test_zoo.py::test_b", False),
-    ],
-)
-def test_conftest_keeps_together_what_shares_a_model(a, b, together):
-    assert (CONFTEST.work_unit(a) == CONFTEST.work_unit(b)) is together
-
-
-def test_conftest_xdist_takes_the_scheduler(pytester_run):
-    """Two workers: the routes of a model all ran in one of them."""
-    workers = pytester_run(2)
-    assert len(workers) == 8
-    for model in "ab":
-        assert len({worker for name, worker in workers.items() if f"[{model}-" in name}) == 1
+Run = Callable[..., str]
 
 
 @pytest.fixture
-def pytester_run(tmp_path):
-    import re
-    import subprocess
-    import sys
+def run(tmp_path: Path) -> Run:
+    """Run pytest with both plugins on a module of tests; its output."""
 
-    pytest.importorskip("xdist")
-
-    def run(count: int) -> dict[str, str]:
-        tests = tmp_path / "tests"
-        tests.mkdir()
-        (tmp_path / "pytest.ini").write_text("[pytest]\n")
-        (tests / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
-        (tests / "models").mkdir()
-        (tests / "models" / "test_models.py").write_text(
-            "import pytest, time\n"
-            "@pytest.mark.parametrize('x', [f'{m}-{r}' for r in 'wxyz' for m in 'ab'])\n"
-            "def test_model(x):\n    time.sleep(0.05)\n"
+    def run(source: str, *options: str) -> str:
+        (tmp_path / "pytest.ini").write_text(
+            "[pytest]\nmarkers =\n" + "".join(f"    {m}\n" for m in (*fast.LEFT_OUT, "together"))
         )
-        command = [sys.executable, "-m", "pytest", "-v", "-n", str(count), "--dist", "loadgroup"]
-        said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
-        found = re.findall(r"\[(gw\d+)\].* PASSED (\S+)", said)
-        assert found, said
-        return {name: worker for worker, name in found}
+        (tmp_path / "conftest.py").write_text('pytest_plugins = ["tests.fast", "tests.together"]\n')
+        (tmp_path / "test_some.py").write_text(f"import pytest\n{source}")
+        command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options]
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, env=_environment()
+        ).stdout
 
     return run
+
+
+def _environment() -> dict[str, str]:
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+TOGETHER = """
+@pytest.mark.together(by="model")
+@pytest.mark.parametrize("route", "wxyz")
+@pytest.mark.parametrize("model", "ab")
+def test_model(model, route): pass
+
+@pytest.mark.together(by="model")
+def test_of_no_model(): pass
+
+@pytest.mark.together("built")
+@pytest.mark.parametrize("x", "cd")
+def test_first(x): pass
+
+@pytest.mark.together("built")
+@pytest.mark.parametrize("x", "cd")
+def test_second(x): pass
+
+@pytest.mark.parametrize("x", range(8))
+def test_alone(x): pass
+"""
+
+
+def test_conftest_keeps_together_what_shares_something(run: Run) -> None:
+    pytest.importorskip("xdist")
+    said = run(TOGETHER, "-n", "2", "--dist", "loadgroup")
+    workers = {name: worker for worker, name in re.findall(r"\[(gw\d)\].* PASSED (\S+)", said)}
+    assert len(workers) == 21, said
+    for part in ("[a-", "[b-", "test_first", "test_second"):
+        assert len({worker for name, worker in workers.items() if part in name}) == 1, said
+    built = {workers[f"test_some.py::test_{name}[c]"] for name in ("first", "second")}
+    assert len(built) == 1 and len(set(workers.values())) == 2, said
+
+
+MARKED = """
+@pytest.mark.slow
+def test_slow(): pass
+
+@pytest.mark.parametrize("arch", ["host", pytest.param("arm64", marks=pytest.mark.emulator)])
+def test_on(arch): pass
+"""
+
+
+def test_fast_leaves_out_what_is_marked(run: Run) -> None:
+    said = run(MARKED, "--fast", "--cpu-durations", "1")
+    assert "1 passed, 2 deselected" in said and "test_on[host] PASSED" in said
+    assert re.search(r"^\d+ s in all, 0 s in 1 tests$", said, re.M)
+    assert "3 passed" in run(MARKED)
+
+
+USES = """
+import contextlib, subprocess, socket
+
+def start(*command):
+    with contextlib.suppress(OSError):
+        subprocess.run(command)
+
+@pytest.fixture
+def emulated(): start("qemu-arm", "--version")
+
+def test_starts(): start("/nowhere/qemu-arm", "program")
+def test_starts_by_a_fixture(emulated): pass
+def test_opens():
+    with socket.socket() as s: s.connect_ex(("127.0.0.1", 9))
+def test_plain(): start("true")
+"""
+
+
+def test_fast_refuses_what_is_not_marked(run: Run) -> None:
+    said = run(USES, "--fast")
+    assert "2 failed, 1 passed, 1 error" in said, said
+    assert "uses /nowhere/qemu-arm: mark the test with pytest.mark.emulator" in said
+    assert "uses ('127.0.0.1', 9): mark the test with pytest.mark.network" in said
+    assert "4 passed" in run(USES)
+
+
+@pytest.mark.parametrize(
+    ("command", "mark"),
+    [
+        (["/usr/bin/qemu-aarch64", "-cpu", "max", "a.out"], "emulator"),
+        (["timeout", "9", "qemu-system-arm"], "emulator"),
+        (["chromium", "--headless"], "browser"),
+        (["make", "-C", "qemu"], ""),
+    ],
+)
+def test_fast_knows_programs(command: list[str], mark: str) -> None:
+    assert fast.mark_of(command) == mark
+
+
+def test_fast_machines_marks_those_of_arm() -> None:
+    rows = fast.machines("host", "arm64", ("armv7", 3))
+    assert [len(row.marks) for row in rows] == [0, 1, 1] and rows[2].values == ("armv7", 3)
+
+
+def test_fast_marks_are_registered(pytestconfig: pytest.Config) -> None:
+    known = {line.partition(":")[0].partition("(")[0] for line in pytestconfig.getini("markers")}
+    assert {*fast.LEFT_OUT, "together"} <= known

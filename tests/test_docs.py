@@ -25,6 +25,8 @@ import pytest
 
 from tvm_megcc.core.version import VERSION
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 

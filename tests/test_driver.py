@@ -23,6 +23,8 @@ from tvm_megcc.host.package import is_package
 from tvm_megcc.memory import DoesNotFit
 from tvm_megcc.memory_options import MemoryOptions
 
+pytestmark = pytest.mark.together
+
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:

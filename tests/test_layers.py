@@ -195,6 +195,45 @@ def test_layers_sees_a_circle():
     assert not circles({"a": {"b", "c"}, "b": {"c"}, "c": set()})
 
 
+_CODE = re.compile(r"`([\w/.*-]+)`")
+
+
+def homes() -> dict[str, list[str]]:
+    """Code -> where its tests are, as the table in CONTRIBUTING.md says."""
+    rows = re.findall(r"^\| (`.*) \| (.*) \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.M)
+    return {code: _CODE.findall(tests) for row, tests in rows for code in _CODE.findall(row)}
+
+
+def test_layers_every_room_has_tests():
+    rooms = {room(module).partition(".")[0] for module, _ in MODULES}
+    named = homes()
+    for name in sorted(rooms - {"", "__main__", "_register"}):
+        there = [ROOT / "tests" / name, ROOT / "tests" / f"test_{name}.py"]
+        assert any(p.exists() for p in there) or name in named, (
+            f"the tests of {name} are in no tests/{name}: add them, or a row to CONTRIBUTING.md"
+        )
+
+
+def test_layers_tests_that_are_elsewhere_are_there():
+    named = homes()
+    assert len(named) > 10
+    for code, tests in named.items():
+        inside = ROOT / "tvm_megcc" / code
+        paths = [ROOT / code, inside, inside.with_suffix(".py")]
+        assert any(p.exists() for p in paths) or code.endswith("*.py"), code
+        for path in (p for p in tests if p.startswith("tests/")):
+            assert (ROOT / path).exists(), f"{code}: {path} is not there"
+
+
+def test_layers_every_folder_of_tests_is_named():
+    rooms = {room(module).partition(".")[0] for module, _ in MODULES} | {"scripts"}
+    named = {"/".join(p.split("/")[:2]) for p in (*homes(), *sum(homes().values(), []))}
+    for folder in sorted({path.parent for path in (ROOT / "tests").glob("*/test_*.py")}):
+        assert folder.name in rooms or f"tests/{folder.name}" in named, (
+            f"CONTRIBUTING.md does not say what tests/{folder.name} tests"
+        )
+
+
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 _SHARED = tuple(f"codegen_c/include/{name}" for name in ("op", "simd", "gemm", "math"))

@@ -10,12 +10,15 @@ from collections.abc import Callable
 
 import numpy as np
 import onnx
+import pytest
 import tvm
 from onnx import TensorProto, helper, numpy_helper
 from tvm import relax
 
 from tests import reach, reach_models
 from tvm_megcc.core.machine import ARCHITECTURES
+
+pytestmark = pytest.mark.slow
 
 #: Machines with instructions for 8 and 16 bits, and those without.
 MACHINES = (

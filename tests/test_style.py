@@ -53,6 +53,7 @@ def test_python_passes_ruff() -> None:
     assert done.returncode == 0, done.stdout[:2000]
 
 
+@pytest.mark.slow
 def test_python_passes_mypy() -> None:
     if importlib.util.find_spec("mypy") is None:
         pytest.skip("no mypy; it is in the extra 'lint'")

@@ -15,6 +15,8 @@ from tests.byoc.support import regions, values
 from tests.models import corpus
 from tvm_megcc import frontend
 
+pytestmark = pytest.mark.slow
+
 #: Of each kind one: a detector, loops with open sizes, quantised (two forms), a stream, attention,
 #: branches, half precision, an image that grows.
 MODELS = (

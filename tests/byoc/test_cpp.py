@@ -19,6 +19,8 @@ import tvm_megcc
 from tests.test_docs import ROOT, blocks
 from tvm_megcc import frontend, zoo
 
+pytestmark = [pytest.mark.together, pytest.mark.slow, pytest.mark.emulator]
+
 CXX, QEMU, LIBC = "aarch64-linux-gnu-g++", "qemu-aarch64", "/usr/aarch64-linux-gnu"
 
 

@@ -59,6 +59,7 @@ def test_run_library_gives_the_numbers_of_the_package(
         assert a[name].tobytes() == b[name].tobytes()
 
 
+@pytest.mark.emulator
 @pytest.mark.parametrize("arch", ["arm64", "armv7"])
 def test_run_arm_under_qemu(tvmc, model: Path, inputs: Path, tmp_path: Path, arch: str) -> None:
     for tool in CROSS[arch]:

@@ -90,6 +90,7 @@ def test_the_users_flags_come_last(package: Path, flag: str) -> None:
     assert [word for word in line.split() if "float-abi" in word][-1] == flag
 
 
+@pytest.mark.emulator
 def test_a_package_of_the_soft_convention_runs(tmp_path: Path) -> None:
     compiler = "arm-linux-gnueabi-gcc"
     need(compiler)

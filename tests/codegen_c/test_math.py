@@ -12,6 +12,8 @@ import pytest
 
 from . import math_support as ms
 
+pytestmark = pytest.mark.together
+
 BOUNDS = ms.stated_bounds()
 DTYPES = (np.float32, np.float64)
 BUILDS = {

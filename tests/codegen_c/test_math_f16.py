@@ -11,6 +11,8 @@ import pytest
 
 from . import math_support as ms
 
+pytestmark = pytest.mark.together
+
 SOURCE = """
 #include "simd/megcc_f16.h"
 void to_f32(const uint16_t *x, float *y, int n) {

@@ -14,6 +14,8 @@ from tvm_megcc.codegen_c.tir import GeneratedKernel
 
 from .tir_support import WARNINGS, emit_all
 
+pytestmark = pytest.mark.together
+
 DTYPES = (
     "float32 float64 float16 bfloat16 bool int8 uint8 int16 uint16 int32 uint32 int64 uint64"
 ).split()

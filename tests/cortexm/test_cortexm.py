@@ -17,7 +17,11 @@ from tests.models import corpus
 from tvm_megcc import execute, quantisation, reference, zoo
 from tvm_megcc.cli import main
 
-pytestmark = pytest.mark.skipif(bool(board.missing()), reason=board.missing() or "all is there")
+pytestmark = [
+    pytest.mark.skipif(bool(board.missing()), reason=board.missing() or "all is there"),
+    pytest.mark.slow,
+    pytest.mark.emulator,
+]
 
 
 def network() -> onnx.ModelProto:

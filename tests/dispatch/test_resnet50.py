@@ -16,6 +16,8 @@ from tvm_megcc import relay, zoo
 from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.host import toolchain
 
+pytestmark = [pytest.mark.together, pytest.mark.slow]
+
 BATCHES = (1, 2, 3, 7, 16)
 SHAPE = (3, 224, 224)
 

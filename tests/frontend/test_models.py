@@ -16,6 +16,8 @@ from onnx import numpy_helper
 from tests.frontend.running import run
 from tvm_megcc.frontend import from_onnx
 
+pytestmark = pytest.mark.slow
+
 QUICK = [
     "mnist_cntk",
     "policy_go1_joystick",

@@ -18,6 +18,8 @@ from tvm import relax
 from tests.frontend.running import by_onnxruntime, machine, run_machine
 from tvm_megcc.frontend import from_onnx
 
+pytestmark = pytest.mark.slow
+
 #: Values of the dims, one row per run; dims that are not named are those of the stored case.
 ROWS = {
     "cifar_cnn_winml": [{"batch_size": 1}, {"batch_size": 3}],

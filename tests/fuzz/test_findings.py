@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.fuzz.replay import FOLDER, replay
 from tests.fuzz.session import Session
+
+pytestmark = [pytest.mark.together("fuzzing"), pytest.mark.slow]
 
 
 def test_findings_stay_fixed(fuzzing: Session) -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from tests.fuzz.session import Session
 
+pytestmark = [pytest.mark.together("fuzzing"), pytest.mark.slow]
+
 #: As many as the tests have time for; `scripts/fuzz` draws others.
 SEEDS = range(100)
 _BATCH = 50

@@ -15,8 +15,15 @@ from tests.closeness import compare
 from tvm_megcc.core.machine import ARCHITECTURES
 from tvm_megcc.kernels import registry
 
+
+def _marks(target: Target) -> list[pytest.MarkDecorator]:
+    """One target is fast: the compiler of this machine, without sanitizers."""
+    slow = [] if target.name == "host_gcc" else [pytest.mark.slow]
+    return [pytest.mark.emulator] if target.runner else slow
+
+
 _PAIRS = [
-    pytest.param(target, kernel.stem, id=f"{target.name}-{kernel.stem}")
+    pytest.param(target, kernel.stem, id=f"{target.name}-{kernel.stem}", marks=_marks(target))
     for macro, targets in {"": TARGETS, **FORMS}.items()
     for target in targets
     for kernel in registry.kernels()
@@ -24,6 +31,7 @@ _PAIRS = [
 ]
 
 
+@pytest.mark.together(by="target")
 @pytest.mark.parametrize(("target", "stem"), _PAIRS)
 def test_kernel(target: Target, stem: str, complaints) -> None:
     if target.missing():

@@ -11,6 +11,7 @@ from harness import HERE, TARGETS, Target
 from tvm_megcc.kernels.contract import OP_DIR
 
 
+@pytest.mark.emulator
 @pytest.mark.parametrize(
     "target", [t for t in TARGETS if t.name.startswith("arm")], ids=lambda t: t.name
 )

@@ -15,6 +15,8 @@ from tvm_megcc.core.machine import machine
 from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.kernels.contract import OP_DIR
 
+pytestmark = pytest.mark.together
+
 _BASE = machine(host_arch()).arch.name
 _PLAIN = [
     Target("host_vector", _BASE, "gcc", ("-O2", "-DMEGCC_SIMD_PORTABLE")),
@@ -23,7 +25,9 @@ _PLAIN = [
 Run = Callable[[int, np.ndarray, np.ndarray], tuple[int, np.ndarray]]
 
 
-_OF_MACHINES = [t for t in TARGETS if not t.own]
+_OF_MACHINES = [
+    pytest.param(t, marks=pytest.mark.emulator) if t.runner else t for t in TARGETS if not t.own
+]
 
 
 @pytest.fixture(scope="module", params=[*_OF_MACHINES, *_PLAIN], ids=lambda t: t.name)

@@ -18,6 +18,8 @@ from tvm_megcc.core.machine import machine
 from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.host import arrays, package, toolchain
 
+pytestmark = pytest.mark.slow
+
 ARMV7 = ["-march=armv7-a", "-mfpu=neon"]
 #: architecture -> the compilers that must have nothing to say.
 COMPILERS = {
@@ -56,6 +58,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory):
     return get
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("name", ZOO)
 @pytest.mark.parametrize(
     ("arch", "compiler"),
@@ -78,6 +81,7 @@ def test_builds_have_no_warning(packages, tmp_path, name, arch, compiler):
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("name", ZOO)
 def test_builds_zoo_under_sanitizers(packages, tmp_path, name):
     opened = package.load(packages(name))

@@ -28,6 +28,8 @@ from tvm_megcc.memory.symbolic import arena_bytes
 from tvm_megcc.ops import _recurrent
 from tvm_megcc.pipeline import to_program
 
+pytestmark = [pytest.mark.together(by="dynamic_model"), pytest.mark.slow]
+
 ARCHS = ("host", "arm64")
 #: ARCHS, and the host with tensors' memory filled when they die.
 ROUTES = (*ARCHS, routes.POISON)

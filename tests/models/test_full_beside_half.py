@@ -14,6 +14,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.ops.packages import runner
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 
 

@@ -19,6 +19,8 @@ from tvm_megcc import driver
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.host import package, toolchain
 
+pytestmark = pytest.mark.slow
+
 #: Model -> its stored cases that are run. Of f32, but for the first one.
 MODELS = {
     "squeezenet_fp16": (0, 1), "silero_vad_half": (0,), "cct2_cifar": (0,), "micro_kws_fp32": (0,),

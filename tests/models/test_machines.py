@@ -10,6 +10,8 @@ import pytest
 import routes
 from test_models import expected_models
 
+pytestmark = pytest.mark.slow
+
 MACHINES = ("arm64+dotprod", "arm64+dotprod+i8mm")
 
 

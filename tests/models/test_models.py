@@ -29,8 +29,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(
             ("model", "route"),
             [
-                # By this id tests/conftest.py keeps a model's routes in one worker: they share its
-                # compilation.
+                # Together: a model's routes share its compilation.
                 pytest.param(m, r, id=f"{m.name}-{r}")
                 for m in heavy_first
                 for r in routes.ROUTES
@@ -50,6 +49,8 @@ def _compiled(model: corpus.Model) -> routes.Compiled:
     return _latest[model.name][0]
 
 
+@pytest.mark.slow
+@pytest.mark.together(by="model")
 def test_model(model, route, record_property):
     missing = routes.missing_tools(route)
     if missing:

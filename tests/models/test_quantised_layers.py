@@ -19,6 +19,8 @@ from tvm_megcc import driver
 from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.host import dump, package
 
+pytestmark = pytest.mark.slow
+
 Array = np.ndarray
 #: Model -> how many layers of it can be read: bytes go in and come out.
 LAYERS = {"mlptiny_ic_resnet8_int8": 8, "mlptiny_kws_int8": 8, "mlptiny_ad_int8": 9,

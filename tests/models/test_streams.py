@@ -14,6 +14,8 @@ from test_models import expected_models
 
 from tvm_megcc import driver
 
+pytestmark = pytest.mark.slow
+
 #: Rounding errors of one step go through the state into all later ones.
 RELATIVE = 1e-3
 CONSTANTS = {"sr": np.int64(16000)}

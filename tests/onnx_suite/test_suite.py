@@ -20,9 +20,12 @@ from tests.onnx_suite.cases import all_cases, with_initialisers
 
 SHARDS = 24
 
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("make") and shutil.which("cc")), reason="needs make and cc"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not (shutil.which("make") and shutil.which("cc")), reason="needs make and cc"
+    ),
+    pytest.mark.slow,
+]
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))

@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
+from tests.fast import machines
 from tests.ops.packages import answers, ints, model
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.frontend import from_onnx
@@ -557,7 +558,7 @@ def test_scan(tmp_path: Path, steps: int | str, backwards: int, axis: int) -> No
 
 
 @pytest.mark.parametrize("rows", [8, "r"])
-@pytest.mark.parametrize("arch", ["host", "arm64", "armv7"])
+@pytest.mark.parametrize("arch", machines("host", "arm64", "armv7"))
 def test_convolutions_in_a_loop_and_a_branch(tmp_path: Path, arch: str, rows: int | str) -> None:
     """Kernels with packed weights and layouts of their own, in functions that are called."""
     weight = numpy_helper.from_array(floats(4, 4, 3, 3) / 6, "w")

@@ -115,6 +115,7 @@ def test_every_operator_and_type(tmp_path: Path) -> None:
         expect_kinds(run(feed, seed, number), n, m, seed, 11 * number)
 
 
+@pytest.mark.emulator
 @pytest.mark.parametrize("arch", ["arm64", "armv7"])
 def test_numbers_are_the_same_on_arm(arch: str, tmp_path: Path) -> None:
     found = runs(FEW, tmp_path, arch)(seed=1 << 40, number=1)

@@ -17,6 +17,8 @@ from tests.cli import tiny
 from tvm_megcc import relay
 from tvm_megcc.errors import UnsupportedError
 
+pytestmark = pytest.mark.network
+
 SERVER = Path(__file__).with_name("rpc_server.py")
 
 

@@ -23,6 +23,8 @@ from . import fuzz_image
 from .forged import HOST, PACKAGES, Image, defines, write
 from .test_runtime import FLAGS, HERE, SANITIZE
 
+pytestmark = [pytest.mark.together, pytest.mark.slow]
+
 _NAMES = re.findall(r"^  MEGCC_(?:OK|ERR_)(\w*)", sources.runtime_text("include/megcc.h"), re.M)
 STATUS = {name or "OK": number for number, name in enumerate(_NAMES)}
 CORRUPT, DATA, SHAPE = (STATUS[name] for name in ("CORRUPT", "DATA", "SHAPE"))

@@ -71,6 +71,7 @@ def emulated(cpu: str, arch: str, exe: Path, *args: str) -> str:
 LACKS = "run: error: {}: this CPU lacks instructions that the model was compiled for"
 
 
+@pytest.mark.emulator
 @pytest.mark.parametrize("name", FEATURED)
 def test_a_cpu_without_the_features_is_refused(tmp_path, name):
     arch = machine(name).arch.name
@@ -84,6 +85,7 @@ def test_a_cpu_without_the_features_is_refused(tmp_path, name):
     assert emulated(more, arch, exe) == "10"
 
 
+@pytest.mark.emulator
 @pytest.mark.parametrize(("name", "form"), [("arm64+dotprod", "c"), ("x86+avx2", "bin")])
 def test_the_best_machine_that_the_cpu_is_gets_chosen(tmp_path, name, form):
     arch = machine(name).arch.name

@@ -19,6 +19,8 @@ from . import programs as p
 from .test_runtime import HOST, compile_and_run
 from .threaded import model
 
+pytestmark = pytest.mark.together
+
 NAMES = ["-DIMAGE=net_image", "-DKERNELS=net_kernels", '-DHEADER="net.h"']
 THREADS = 3
 

@@ -26,6 +26,8 @@ from tvm_megcc.tuning.records import read
 from tvm_megcc.tuning.report import Report
 from tvm_megcc.tuning.search import tune
 
+pytestmark = pytest.mark.network
+
 pytest.importorskip("tornado", reason="TVM's tracker needs tornado")
 pytest.importorskip("psutil", reason="TVM's server needs psutil")
 

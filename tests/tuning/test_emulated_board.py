@@ -19,6 +19,8 @@ from tvm_megcc.tuning.boards import Boards
 from tvm_megcc.tuning.measuring import NoBoardError
 from tvm_megcc.tuning.records import read
 
+pytestmark = [pytest.mark.slow, pytest.mark.emulator, pytest.mark.network]
+
 HERE = Path(__file__).resolve().parent
 FOLDER = user_cache.folder("arm64-python")
 PYTHON = None if FOLDER is None else FOLDER / "python"

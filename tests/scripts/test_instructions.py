@@ -9,6 +9,8 @@ import pytest
 
 from .test_scripts import load
 
+pytestmark = [pytest.mark.slow, pytest.mark.emulator]
+
 table = load("instruction_table")
 
 

@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
+from tests.fast import machines
 from tvm_megcc import driver
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.host import package, toolchain
@@ -85,8 +86,8 @@ def _feed() -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize(
     ("arch", "precision", "sizes"),
-    [("host", "fp16", 4), ("host", "mixed", "rows"), ("arm64", "fp16", "rows"),
-     ("arm64+fp16", "fp16", 4)],
+    machines(("host", "fp16", 4), ("host", "mixed", "rows"), ("arm64", "fp16", "rows"),
+             ("arm64+fp16", "fp16", 4)),
 )  # fmt: skip
 def test_what_f16_does_not_hold_stays_finite(
     arch: str, precision: str, sizes: int | str, tmp_path: Path

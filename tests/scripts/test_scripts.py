@@ -17,7 +17,7 @@ import pytest
 from tvm_megcc import zoo
 from tvm_megcc.host import toolchain
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = [ROOT / ".ci" / "run"] + [
     p
     for p in sorted((ROOT / "scripts").iterdir())
@@ -90,7 +90,7 @@ def test_bench_peers_writes_its_tables(
     monkeypatch.setattr(bench, "FIGURES", figures)
     monkeypatch.setattr(bench, "PEERS", ("onnxruntime", "a_runtime_that_is_not_there"))
     monkeypatch.setattr(bench, "PEER_PYTHON", Path(sys.executable))
-    counted = bench.Counted(1.25, 30.5, 2.0)  # tests/test_count_instructions.py counts
+    counted = bench.Counted(1.25, 30.5, 2.0)  # test_count_instructions.py counts
     monkeypatch.setattr(bench, "count", lambda *_: counted)
     quick = ["--rounds", "2", "--repeat", "2", "--write", "--shared", str(tmp_path)]
     bench.ROWS.write(["tiny_mlp", "x86", "of an earlier commit"], [("tiny_mlp", "x86")])

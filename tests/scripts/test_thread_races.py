@@ -12,6 +12,8 @@ from tvm_megcc.core import splitting
 
 from .test_scripts import load, needs_cc
 
+pytestmark = pytest.mark.slow
+
 races = load("thread_races")
 
 

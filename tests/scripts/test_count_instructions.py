@@ -13,6 +13,8 @@ from tvm_megcc.host import instructions
 
 from .test_scripts import load, needs_cc
 
+pytestmark = pytest.mark.emulator
+
 counter = load("count_instructions")
 
 #: Between the marks: 7 and 2 times a multiply-add of four lanes and a load of 16 bytes, no loop.

@@ -12,6 +12,7 @@ import pytest
 import tvm
 from onnx import TensorProto, helper, numpy_helper, parser
 
+from tests.fast import machines
 from tvm_megcc import driver
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.frontend import from_onnx
@@ -96,7 +97,7 @@ def wide(tmp_path_factory) -> list[np.ndarray]:
     return run(model(TensorProto.FLOAT), tmp_path_factory.mktemp("wide") / "out", "host")[1]
 
 
-@pytest.mark.parametrize("arch", ["host", "portable", "arm64", "armv7"])
+@pytest.mark.parametrize("arch", machines("host", "portable", "arm64", "armv7"))
 def test_weights_stay_in_bf16(arch: str, wide, tmp_path: Path) -> None:
     tool = {"arm64": "qemu-aarch64", "armv7": "qemu-arm"}.get(arch)
     if tool and not shutil.which(tool):

@@ -14,6 +14,8 @@ from tvm_megcc.core.machine import ROWS
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.host import toolchain
 
+pytestmark = pytest.mark.slow
+
 #: Bytes for arm64. `size` has its kernels compiled for size, which have fewer tiles then.
 LIMITS = {"balanced": 40_000, "size": 24_000}
 
