@@ -31,9 +31,19 @@ pytestmark = [pytest.mark.together, pytest.mark.slow]
 ROOT = Path(__file__).resolve().parents[1]
 INCLUDES = [f"-I{ROOT / path}" for path in ("codegen_c/include", "runtime/include", "runtime/src")]
 _BASE = machine(host_arch()).arch.name
-KERNELS = [kernel.path for kernel in registry.kernels() if kernel.runs_on(_BASE)]
+HERE = [kernel for kernel in registry.kernels() if kernel.runs_on(_BASE)]
 ELSEWHERE = [kernel for kernel in registry.kernels() if not kernel.runs_on(_BASE)]
 RUNTIME = sorted((ROOT / "runtime/src").glob("*.c"))
+
+
+@pytest.fixture(scope="module")
+def kernel_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The C text of every kernel, as a package has it, in a file of its name."""
+    folder = tmp_path_factory.mktemp("kernels")
+    files = {kernel.stem: folder / f"{kernel.stem}.c" for kernel in registry.kernels()}
+    for kernel in registry.kernels():
+        files[kernel.stem].write_text(kernel.sources(), encoding="utf-8")
+    return files
 
 
 def need(compiler: str) -> None:
@@ -62,19 +72,20 @@ def strict(compiler: str, files: list[Path], includes: list[str]) -> str:
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_kernels_and_runtime(compiler: str) -> None:
+def test_kernels_and_runtime(compiler: str, kernel_files: dict[str, Path]) -> None:
     need(compiler)
+    kernels = [kernel_files[kernel.stem] for kernel in HERE]
     # As in a package, a kernel is told its name, and has a prototype then.
-    assert not strict(compiler, [*KERNELS, *RUNTIME], [*INCLUDES, "-DMEGCC_SYMBOL=megcc_symbol"])
+    assert not strict(compiler, [*kernels, *RUNTIME], [*INCLUDES, "-DMEGCC_SYMBOL=megcc_symbol"])
 
 
-def test_kernels_of_other_machines() -> None:
+def test_kernels_of_other_machines(kernel_files: dict[str, Path]) -> None:
     need("clang")
     commands = []
     for kernel in ELSEWHERE:
         given = machine("+".join((kernel.archs[0], *kernel.features)))
         flags = (f"--target={given.arch.triple}", *given.flags, "-std=c99", *warnings("clang"))
-        told = ["-DMEGCC_SYMBOL=megcc_symbol", *INCLUDES, str(kernel.path)]
+        told = ["-DMEGCC_SYMBOL=megcc_symbol", *INCLUDES, str(kernel_files[kernel.stem])]
         commands.append(["clang", *flags, "-fsyntax-only", *told])
     assert not complaints(commands)
 
@@ -131,14 +142,15 @@ def test_public_headers_are_cplusplus(package: Path, compiler: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="tcc is looked for on Linux")
-def test_tcc_takes_what_is_portable(tmp_path: Path) -> None:
+def test_tcc_takes_what_is_portable(tmp_path: Path, kernel_files: dict[str, Path]) -> None:
     """The C99 compiler with the fewest extensions; its program gives the right values."""
     need("tcc")
     folder = p.write_corners(tmp_path / "package", "portable")
     command = ["tcc", "-std=c99", "-Wall", "-Werror"]
     # The pool of threads, which packages have on request, takes atomics that C99 has not.
     alone = [[*command, *INCLUDES, "-c", "-o", str(tmp_path / f"{f.stem}.o"), str(f)]
-             for f in (*KERNELS, *RUNTIME) if f.name != "megcc_pool.c"]  # fmt: skip
+             for f in (*(kernel_files[k.stem] for k in HERE), *RUNTIME)
+             if f.name != "megcc_pool.c"]  # fmt: skip
     assert not complaints(alone)
     runner = toolchain.build(folder, "portable", build_dir=tmp_path / "build", cc="tcc")
     inputs = p.corners_inputs()

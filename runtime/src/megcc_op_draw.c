@@ -14,9 +14,11 @@ enum { SEED, DRAWS = 2, WORDS = 4 };
 // has, as the encoder counts MEGCC_DRAW_OPERANDS more than calls have. Null where a forged image
 // does not.
 static uint32_t *state_of(const megcc_context_t *c) {
-  uint32_t *end = (uint32_t *)(void *)c->port;
-  if ((void **)(void *)c->port - c->operand < MEGCC_DRAW_OPERANDS) return NULL;
-  return end - WORDS;
+  void *const end = c->port;
+  void **const after = end;
+  uint32_t *const words = end;
+  if (after - c->operand < MEGCC_DRAW_OPERANDS) return NULL;
+  return words - WORDS;
 }
 
 megcc_status_t megcc_set_seed(megcc_context_t *c, int64_t seed) {

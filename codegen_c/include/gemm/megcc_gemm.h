@@ -301,7 +301,8 @@ MEGCC_INLINE const megcc_gemm_panel_t *megcc_gemm_panels(const megcc_gemm_t *g, 
                                                          int32_t width) {
   const megcc_gemm_b_t *b = g->b + (size_t)(c / NR) * g->panel;
 #ifdef MEGCC_GEMM_STORED
-  if (g->wide == NULL) return (const megcc_gemm_panel_t *)(const void *)(b + c % NR);
+  const void *const stored = b + c % NR;
+  if (g->wide == NULL) return stored;
 #endif
 #ifdef MEGCC_GEMM_PANELS
   MEGCC_GEMM_WIDEN(b, g->wide, (size_t)((c % NR + width + NR - 1) / NR) * g->panel);

@@ -66,7 +66,8 @@ MEGCC_HOT static void MEGCC_GEMM_TILE(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS)(const
                                                                            megcc_gemm_at_t *at,
                                                                            int32_t tiles) {
   const megcc_elem_t *const *rows = at->a;
-  const MEGCC_TILE_B_T *const b = (const MEGCC_TILE_B_T *)(const void *)at->b;
+  const void *const columns = at->b;
+  const MEGCC_TILE_B_T *const b = columns;
   const megcc_elem_t *const bias = at->bias, *res = at->residual;
   megcc_elem_t *dst = at->dst;
   const size_t ld = at->ld;
