@@ -160,10 +160,11 @@ def _package(subject: Subject, opened: package.Package, arch: str, folder: Path)
     image = _image(opened).read_bytes()
     text = package_facts.image_text(image)
     objects = _build(opened, arch, folder).parent / "obj" / "src"
-    sources = {_link_name(file): file.stem for file in (opened.path / "src/kernels").glob("*.c")}
+    src = opened.path / "src"
+    sources = {_link_name(file): file.relative_to(src) for file in src.glob("kernels/**/*.c")}
     kernels = []
     for symbol in per_arch["kernels"]:
-        path = objects / "kernels" / f"{sources[symbol]}.o"
+        path = objects / sources[symbol].with_suffix(".o")
         kernels.append(_hash(package_facts.code_of(path, arch, symbol).encode()))
     runtime = sum(toolchain.text_bytes(path, arch) for path in sorted(objects.glob("*.o")))
     weights = image[per_arch["program_bytes"] :]

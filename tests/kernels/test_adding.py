@@ -38,7 +38,8 @@ def tree(tmp_path: Path) -> Path:
 def blocks(page: str) -> Iterator[tuple[str, str, str]]:
     """(what to do, with which file, text) of the fenced blocks of a page that say so."""
     text = (ROOT / "docs" / page).read_text()
-    for match in re.finditer(r"^```\w+ (file|append|run)(?:=(\S+))?\n((?s:.*?))^```$", text, re.M):
+    fence = r"^```\w+ (file|append|row|run)(?:=(\S+))?\n((?s:.*?))^```$"
+    for match in re.finditer(fence, text, re.M):
         yield match[1], match[2] or "", match[3]
 
 
@@ -48,6 +49,9 @@ def follow(page: str, tree: Path) -> str:
     for kind, name, text in blocks(page):
         if kind == "run":
             printed += run(tree, "bash", "-euo", "pipefail", "-c", text)
+        elif kind == "row":  # behind the other rows of a kernel file's header
+            before, end, after = (tree / name).read_text().partition("\n//\n")
+            (tree / name).write_text(f"{before}\n{text.rstrip()}{end}{after}")
         else:
             with (tree / name).open("w" if kind == "file" else "a") as file:
                 file.write(text if kind == "file" else f"\n\n{text}")
@@ -94,9 +98,11 @@ def test_adding_a_kernel(tree: Path) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("gcc not found: apt install gcc")
     said = follow("adding-a-kernel.md", tree)
-    assert re.search(r"\b1 passed", said)
+    assert len(re.findall(r"\b1 passed", said)) == 2
     assert "conv2d_nhwc_f32_f2x2 (rank 40): chosen" in said
-    assert "conv2d_nhwc_f32_f2x2" in (tree / "docs" / "kernels.md").read_text()
+    assert "matmul_f32_row_wide (rank 16): chosen" in said
+    page = (tree / "docs" / "kernels.md").read_text()
+    assert "conv2d_nhwc_f32_f2x2" in page and "matmul_f32_row_wide" in page
     attributes = {"pads": [1, 1, 1, 1]}
     manifest = compared(tree, op="Conv", inputs=["x", "w"], attributes=attributes)
     assert "conv2d_nhwc_f32_f2x2" in manifest
