@@ -1,4 +1,7 @@
-"""The header comment of a kernel file, a `KernelFile` for each row; its grammar is in docs/adding-a-kernel.md.
+"""The header comment of a kernel file, a `KernelFile` for each row.
+
+Its grammar is in docs/adding-a-kernel.md.
+
 
 Example
 -------
