@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write docs/kernels.md, the table of all kernel files, from their header comments.
+"""Write docs/kernels.md, the table of all kernels, from the header comments of their files.
 
 Usage: ``scripts/gen_kernel_docs.py`` writes the page; with ``--check`` it writes nothing and exits
 with status 1 when the page is out of date.

@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = {
     "tvm_megcc": "tvm_megcc",
@@ -40,7 +38,8 @@ def tree(tmp_path: Path) -> Path:
 def blocks(page: str) -> Iterator[tuple[str, str, str]]:
     """(what to do, with which file, text) of the fenced blocks of a page that say so."""
     text = (ROOT / "docs" / page).read_text()
-    for match in re.finditer(r"^```\w+ (file|append|row|run)(?:=(\S+))?\n((?s:.*?))^```$", text, re.M):
+    fence = r"^```\w+ (file|append|row|run)(?:=(\S+))?\n((?s:.*?))^```$"
+    for match in re.finditer(fence, text, re.M):
         yield match[1], match[2] or "", match[3]
 
 

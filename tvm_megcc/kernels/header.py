@@ -1,4 +1,7 @@
-"""The header comment of a kernel file, as `KernelFile`; its grammar is in docs/adding-a-kernel.md.
+"""The header comment of a kernel file, a `KernelFile` for each row.
+
+Its grammar is in docs/adding-a-kernel.md.
+
 
 Example
 -------
@@ -52,15 +55,14 @@ def parse(path: Path, stem: str = "", settings: tuple[tuple[str, int], ...] = ()
     """
     common, rows = _read(path)
     row = next(row for row in rows if stem in ("", row.stem))
-    keys = {"kernel": row.stem, **common}
-    for key, value in row.keys.items():
-        keys[f"let {key}" if f"let {key}" in common else key] = value
-    if "like" in keys:
+    if "like" in common:
         # What another file's header says holds here, too.
-        other = path.with_name(f"{keys.pop('like')}.c")
+        other = path.with_name(f"{common.pop('like')}.c")
         if not other.is_file():
             raise ValueError(f"{path.name}: there is no {other.name} to be like")
-        keys = {**_read(other)[0], **keys}
+        common = {**_read(other)[0], **common}
+    own = {f"let {key}" if f"let {key}" in common else key: row.keys[key] for key in row.keys}
+    keys = {"kernel": row.stem, **common, **own}
     missing = {"op", "dtype", "arch", "rank", "work", "cost"} - keys.keys()
     unknown = {key for key in keys.keys() - _KEYS if not key.startswith("let ")}
     if missing or unknown:

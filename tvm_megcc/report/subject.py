@@ -82,7 +82,7 @@ class Subject:
         return {row.call: row for row in self.profile.rows if row.call is not None}
 
     def template(self, call: Facts) -> str:
-        """The kernel file of a call."""
+        """The kernel of a call, as kernel files name it."""
         return self.kernels[call["kernel"]]["template"] or "generated"
 
     def operator(self, call: Facts) -> str:

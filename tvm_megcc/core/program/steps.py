@@ -17,7 +17,7 @@ class Kernel:
     symbol : str
         C identifier; equal symbols mean equal source.
     template : str
-        Stem of the kernel file, or ``""`` for a generated kernel.
+        Name of the kernel (a row of a kernel file), or ``""`` for a generated one.
     defines : tuple of (macro, value)
         Parameters of the instance, in the order in which they are printed.
     source : str
