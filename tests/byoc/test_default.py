@@ -6,6 +6,7 @@ import pkgutil
 import re
 from importlib import import_module
 
+import pytest
 import tvm
 from tvm import relax
 from tvm.relax.frontend.onnx import from_onnx
@@ -40,6 +41,7 @@ def test_other_targets_have_tvms_pipeline():
     assert "_megcc_" not in executable.as_text()
 
 
+@pytest.mark.slow
 def test_model_of_tvms_own_importer_is_one_region():
     mod = from_onnx(zoo.build("tiny_cnn"))
     image = data(1, 3, 32, 32)

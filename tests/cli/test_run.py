@@ -163,6 +163,7 @@ def test_run_threads_are_for_packages(tvmc, package: Path, inputs: Path, tmp_pat
     assert failed.status == 1 and "run the package (-f c) instead" in failed.err
 
 
+@pytest.mark.slow
 def test_run_prints_time_profile_and_top(tvmc, package: Path, inputs: Path) -> None:
     ran = tvmc(
         "run", package, "--inputs", inputs, "--print-time", "--repeat", 5, "--profile",

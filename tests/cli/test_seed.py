@@ -27,6 +27,7 @@ def drawing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("out", ["package", "model.so"])
 def test_a_seed_is_that_of_inputs_and_draws(tvmc, drawing: Path, out: str, tmp_path: Path) -> None:
     found = []
@@ -48,6 +49,7 @@ def test_a_run_that_is_timed_draws_on(tvmc, drawing: Path, tmp_path: Path) -> No
     np.testing.assert_array_equal(np.load(written)["drawn"], uniform(8, 3, 3))
 
 
+@pytest.mark.slow
 def test_dump_has_the_seed(tvmc, drawing: Path, tmp_path: Path) -> None:
     folder = tmp_path / "dump"
     assert tvmc("run", drawing / "package", "--seed", 9, "--dump", folder).status == 0
@@ -61,6 +63,7 @@ def test_what_is_no_seed(drawing: Path, seed: str, capsys: pytest.CaptureFixture
     assert f"'{seed}' is no whole number from 0 to 2**63 - 1" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_compare_says_why_results_differ(tvmc, drawing: Path) -> None:
     said = tvmc("compare", drawing / "model.onnx", drawing / "package").sentence()
     assert "beyond the tolerance: 'drawn'; RandomUniformLike 'drawn' draws random numbers" in said

@@ -43,6 +43,7 @@ def test_every_combination(tmp_path: Path) -> None:
     check(proto, tmp_path, *feeds, {**feeds[0], "x": x[:0]})
 
 
+@pytest.mark.slow
 def test_lists_of_an_open_number(tmp_path: Path) -> None:
     """As many as an input has elements, or as data says; each of them has as many as the others."""
     proto = parser.parse_model("""
@@ -96,6 +97,7 @@ BAGS = """
       y = ConcatFromSequence <axis: int = 0> (all) }"""
 
 
+@pytest.mark.slow
 def test_bags_of_an_embedding(tmp_path: Path) -> None:
     """As torch exports EmbeddingBag: a Loop without a trip count, over slices of the offsets."""
     proto = parser.parse_model(BAGS)

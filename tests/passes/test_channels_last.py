@@ -89,6 +89,7 @@ def test_channels_last_after_conv(name: str) -> None:
     _check(lambda x: tail(_conv(x, 3, 4)), transposes, SHAPE)
 
 
+@pytest.mark.slow
 def test_channels_last_between_convs_moves_nothing() -> None:
     def body(x: relax.Expr) -> relax.Expr:
         y = relax.op.nn.relu(_conv(x, 3, 4))

@@ -40,6 +40,7 @@ def test_a_package_has_only_what_it_needs(tmp_path: Path) -> None:
     assert not {"megcc_shapes", "megcc_data", "megcc_jumps"} & found
 
 
+@pytest.mark.slow
 def test_the_runner_names_the_node(tmp_path: Path) -> None:
     package = load(checking.write(tmp_path / "checking"))
     exe = toolchain.build(package.path, HOST, build_dir=tmp_path / "build")
@@ -51,6 +52,7 @@ def test_the_runner_names_the_node(tmp_path: Path) -> None:
         toolchain.run_package(exe, HOST, {"x": X, "i": BAD}, package.manifest)
 
 
+@pytest.mark.slow
 def test_a_library_names_the_node(tmp_path: Path) -> None:
     files = emit.package({HOST: checking.program()}, name="checking")
     shared_library.build(files, HOST, tmp_path / "checking.so")

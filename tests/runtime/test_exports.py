@@ -77,6 +77,7 @@ def linked(package: Path, compiler: str, flags: str, *options: str) -> Path:
     return library
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("cmake"), reason="apt install cmake")
 def test_cmake_makes_a_shared_library(tmp_path: Path) -> None:
     """Which the package's own runner uses."""

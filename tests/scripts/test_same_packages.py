@@ -23,6 +23,7 @@ def changed(tmp_path: Path) -> Path:
     return tmp_path / "tree"
 
 
+@pytest.mark.slow
 @needs_cc
 def test_same_packages_tells_code_from_comments(changed, tmp_path, capsys) -> None:
     """Another header changes every link name, but the machine code of one of two kernels."""
