@@ -8,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import PurePosixPath
 
+from tvm_megcc.codegen_c.kernel_rows import header, text_of
 from tvm_megcc.errors import InputError
 
 
@@ -36,18 +37,25 @@ def package_text(path: str) -> str:
 
 @cache
 def _kernel_paths() -> dict[str, str]:
-    """Every kernel file: its stem -> ``kernels/<operator>/<stem>.c``."""
+    """Every kernel: its stem -> ``kernels/<operator>/<file>.c``."""
     folders = (f for f in files("tvm_megcc.codegen_c").joinpath("kernels").iterdir() if f.is_dir())
-    return {
-        file.name.removesuffix(".c"): f"kernels/{folder.name}/{file.name}"
+    paths = (
+        f"kernels/{folder.name}/{file.name}"
         for folder in folders
         for file in folder.iterdir()
         if file.name.endswith(".c")
-    }
+    )
+    rows = ((path, header(_read("tvm_megcc.codegen_c", path))[1]) for path in paths)
+    return {row.stem: path for path, found in rows for row in found}
+
+
+def kernel_stems() -> tuple[str, ...]:
+    """The names of all kernels, sorted."""
+    return tuple(sorted(_kernel_paths()))
 
 
 def kernel_path(stem: str) -> str:
-    """``codegen_c/kernels/<operator>/<stem>.c`` of a kernel that there is."""
+    """``codegen_c/kernels/<operator>/<file>.c`` of a kernel that there is."""
     return f"codegen_c/{_kernel_paths()[stem]}"
 
 
@@ -57,8 +65,8 @@ def kernel_operator(stem: str) -> str:
 
 
 def kernel_text(stem: str) -> str:
-    """Text of ``codegen_c/kernels/<operator>/<stem>.c``."""
-    return _read("tvm_megcc.codegen_c", _kernel_paths()[stem])
+    """The C text of a kernel: that of its file, with the macros of its row."""
+    return text_of(_read("tvm_megcc.codegen_c", _kernel_paths()[stem]), stem)
 
 
 def header_text(path: str) -> str | None:

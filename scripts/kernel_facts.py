@@ -65,8 +65,8 @@ def case_facts(kernel: Any, case: Any, names: list[str]) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def texts(instances: dict[str, Any]) -> Iterator[tuple[str, list[str], str]]:
-    """(name, command that preprocesses, symbol) of each instance on each machine."""
+def texts(instances: dict[str, Any]) -> Iterator[tuple[str, list[str], str, str]]:
+    """(name, command that preprocesses, symbol, C text) of each instance on each machine."""
     from tvm_megcc.core.machine import ROWS, machine
     from tvm_megcc.host import toolchain
     from tvm_megcc.kernels import registry
@@ -84,14 +84,14 @@ def texts(instances: dict[str, Any]) -> Iterator[tuple[str, list[str], str]]:
                 defines = [f"-D{m}={v}" for m, v in (("MEGCC_SYMBOL", symbol), *made.defines)]
                 command = [
                     *toolchain.find_compiler(word).split(), *machine(word).flags, "-std=c99",
-                    f"-I{folder}/include", *defines, "-E", "-P", str(kernel.path),
+                    f"-I{folder}/include", *defines, "-E", "-P", "-xc", "-",
                 ]  # fmt: skip
-                yield f"{word} {symbol}", command, symbol
+                yield f"{word} {symbol}", command, symbol, kernel.sources()
 
 
-def _code(row: tuple[str, list[str], str]) -> tuple[str, str]:
-    name, command, symbol = row
-    done = subprocess.run(command, capture_output=True, text=True)
+def _code(row: tuple[str, list[str], str, str]) -> tuple[str, str]:
+    name, command, symbol, text = row
+    done = subprocess.run(command, input=text, capture_output=True, text=True)
     if done.returncode:
         return name, f"does not compile: {done.stderr.strip()[-200:]}"
     return name, _digest(re.sub(r"\s+", " ", done.stdout).replace(symbol, "kernel"))

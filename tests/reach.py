@@ -17,8 +17,7 @@ import tvm
 from tvm_megcc import frontend, passes
 from tvm_megcc.core.machine import ARCHITECTURES
 from tvm_megcc.fuse.match import find_matches
-from tvm_megcc.kernels import contract
-from tvm_megcc.kernels.kernel_file import KERNEL_DIR
+from tvm_megcc.kernels import contract, registry
 from tvm_megcc.relax_tools.control_flow import plain_functions
 
 #: ``kernel reduce_f32``, ``reduce func REDUCE_MAX``, ``matmul trans_b 1``.
@@ -51,7 +50,7 @@ def _names(op: str, fact: str, name: str) -> bool:
 @cache
 def points() -> frozenset[Point]:
     """All that can be reached: to compute nothing by a kernel of its own (unary NONE) is none."""
-    found = {f"kernel {path.stem}" for path in KERNEL_DIR.glob("*/*.c")}
+    found = {f"kernel {kernel.stem}" for kernel in registry.kernels()}
     found |= {point for op in contract.operators() for point in _points_of(op).values()}
     return frozenset(found - {"unary func MEGCC_ACT_NONE"})
 

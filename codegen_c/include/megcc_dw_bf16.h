@@ -2,6 +2,7 @@
 #ifndef MEGCC_DW_BF16_H
 #define MEGCC_DW_BF16_H
 
+#include "megcc_epilogue.h"
 #include "op/conv2d.h"
 #include "simd/megcc_bf16.h"
 

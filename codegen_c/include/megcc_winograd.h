@@ -24,6 +24,10 @@
 #include "op/conv2d.h"
 #include "megcc_winograd_lines.h"
 
+#if MEGCC_WINOGRAD_COLS % NR
+#error "MEGCC_WINOGRAD_COLS has to be a multiple of NR: a unit of work is whole panels"
+#endif
+
 #define MEGCC_WINOGRAD_P (MEGCC_WINOGRAD_M + 2)
 #define MEGCC_WINOGRAD_LINE (MEGCC_WINOGRAD_P * MEGCC_VL)  // floats of a row of a patch
 

@@ -24,9 +24,8 @@ class Workspace:
     def place(self, name: str, ctype: str, extent: sizes.Size, item: int) -> None:
         """Reserve `extent` elements for the pointer `name`."""
         offset = " + ".join([str(self.fixed), *(c for _, c in self.symbolic)])
-        self.lines.append(
-            f"{ctype} *restrict {name} = ({ctype} *)((unsigned char *)workspace + {offset});"
-        )
+        start = f"(void *)((unsigned char *)workspace + {offset})"
+        self.lines.append(f"{ctype} *restrict {name} = ({ctype} *){start};")
         if extent.value is not None:
             self.fixed += -(-extent.value * item // _ALIGNMENT) * _ALIGNMENT
         else:

@@ -1,9 +1,10 @@
 // MEGCC_INCBIN(name, bytes, file): a constant array of a file's bytes, by the assembler, where the
-// compiler hands it text in GNU's syntax. Not defined where it cannot, or with MEGCC_NO_INCBIN.
+// compiler hands it text in GNU's syntax. Not defined where it cannot (WebAssembly, whose objects
+// have no such sections), or with MEGCC_NO_INCBIN.
 #ifndef MEGCC_INCBIN_H
 #define MEGCC_INCBIN_H
 
-#if !defined(MEGCC_NO_INCBIN) && defined(__GNUC__) && !defined(__TINYC__)
+#if !defined(MEGCC_NO_INCBIN) && defined(__GNUC__) && !defined(__TINYC__) && !defined(__wasm__)
 
 #define MEGCC_TEXT_(x) #x
 #define MEGCC_TEXT(x) MEGCC_TEXT_(x)

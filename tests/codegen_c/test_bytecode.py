@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from tvm_megcc.codegen_c import sources
 from tvm_megcc.codegen_c.emit import blocks, bytecode, header, instructions, scalars, weights
+from tvm_megcc.core.contents import Parts
 from tvm_megcc.core.dtypes import DTYPES
 from tvm_megcc.core.program import ALIGNMENT, bundle_of
 from tvm_megcc.core.splitting import PIECE
@@ -29,7 +30,7 @@ ENTRY = {
 def blob(program=None) -> bytes:
     code = instructions.own_outputs(program or p.adder("x86", p.W))
     symbols = [k.symbol for k in code.program.kernels]
-    segments = [w.data.ljust(64, b"\0") for w in code.program.weights]
+    segments = [Parts([w.data.ljust(64, b"\0")]) for w in code.program.weights]
     placed = [(k, 0) for k in range(len(segments))]
     function = bytecode.Function((), code, tuple(range(len(symbols))), placed)
     bundle = bundle_of(code.program)

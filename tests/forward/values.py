@@ -164,7 +164,7 @@ class Machine:
         if where.space == "arena":
             region = ("pool" if self.is_placed else "storage", where.index)
         elif where.space == "weight":
-            region = ("weight", self.program.weights[where.index].data)
+            region = ("weight", bytes(self.program.weights[where.index].data))
         elif where.space == "block" and not self.program.storages[where.index].dynamic:
             if start + nbytes > self.block_ends[where.index]:
                 raise Stopped

@@ -70,7 +70,7 @@ static const uint8_t *parse_case(const uint8_t *at, case_t *c) {
   c->kernel = head[0], c->n_ptr = head[1], c->n_out = head[2], c->n_attr = head[3];
   c->work = (int32_t)head[4], c->workspace = head[5], c->inplace = head[6], c->overlap = head[7];
   if (c->n_ptr > MAX_PTR) die("too many operands");
-  c->attr = (const int32_t *)at;
+  c->attr = (const int32_t *)(const void *)at;
   at += (c->n_attr * 4 + 7) / 8 * 8;
   for (uint32_t i = 0; i < c->n_ptr; ++i) {
     uint64_t size[2];
@@ -204,7 +204,7 @@ static size_t shared_bytes(const case_t *c) {
 // INPLACE  as WHOLE, with the first output in the memory of one input; its number is added;
 //          INPLACE_SPLIT calls as SPLIT does
 // Returns a status; `*operand` says which operand it is about.
-static int run_variant(const case_t *c, int variant, uint8_t **ptr, int *operand) {
+static int run_variant(const case_t *c, int variant, void **ptr, int *operand) {
   const int value = variant == AT_END ? 0xFF : (0xA5 + variant * 0x1D) & 0xFF;  // once a NaN
   const uint32_t n_in = c->n_ptr - c->n_out;
   region_t ws_region = regions[MAX_PTR];
@@ -222,14 +222,15 @@ static int run_variant(const case_t *c, int variant, uint8_t **ptr, int *operand
   const size_t both = shared_bytes(c);
   if (overlaps) {
     ptr[n_in] = regions[0].end - both;
-    ptr[0] = ptr[n_in] + (c->overlap - 1);
+    ptr[0] = (uint8_t *)ptr[n_in] + (c->overlap - 1);
     poison(regions[0], ptr[n_in], both, value);
     memcpy(ptr[0], c->data[0], c->nbytes[0]);
   }
   const int inplace = variant < INPLACE ? -1 : (variant - INPLACE) % MAX_PTR;
   if (inplace >= 0) ptr[n_in] = ptr[inplace];
   workspace_left = 0;
-  *operand = run_caught(c, variant, (void *const *)ptr, ws, value);
+  void *given = ptr;
+  *operand = run_caught(c, variant, (void *const *)given, ws, value);
   if (*operand) return CRASHED;
   *operand = MAX_PTR;
   if (workspace_left) return GUARD;
@@ -253,7 +254,7 @@ static void run_case(const case_t *c, FILE *out) {
     const uint32_t input = variant < INPLACE ? 0 : (uint32_t)(variant - INPLACE) % MAX_PTR;
     if (variant >= INPLACE && (input >= n_in || !(c->inplace >> input & 1))) continue;
     if ((variant == OVERLAP || variant == OVERLAP_SPLIT) && !c->overlap) continue;
-    uint8_t *ptr[MAX_PTR];
+    void *ptr[MAX_PTR];
     int operand = 0;
     head[0] = run_variant(c, variant, ptr, &operand);
     head[1] = variant, head[2] = operand;

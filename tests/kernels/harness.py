@@ -144,7 +144,7 @@ FORMS = {
 
 def asks_for(kernel: KernelFile, macro: str) -> bool:
     """Whether a kernel's text, or that of its headers, asks whether `macro` is defined."""
-    body = kernel.path.read_text()
+    body = kernel.sources()
     texts = {"": body, **headers([body])}
     return any(macro in text for path, text in texts.items() if path != "megcc_kernel.h")
 

@@ -25,7 +25,7 @@ from tvm_megcc.core.program import Kernel
 from tvm_megcc.host.vector_headers import HEADERS
 from tvm_megcc.kernels import packing
 from tvm_megcc.kernels.contract import OP_DIR
-from tvm_megcc.kernels.kernel_file import KERNEL_DIR, KernelFile
+from tvm_megcc.kernels.kernel_file import KernelFile
 
 _MAGIC = 0x4B43474D
 _WORKSPACE = 32  # the operand number by which driver.c calls the workspace
@@ -57,7 +57,7 @@ def run_target(target: Target, kernels: list[KernelFile], cache_dir: Path) -> di
     jobs = [(k, c) for k in kernels for c in applicable(k, target)]
     instances = {i.symbol: i for i in (k.instance(c.facts) for k, c in jobs)}
     complaints: dict[str, list[str]] = {k.stem: [] for k in kernels}
-    build = Build(target, cache_dir)
+    build = Build(target, cache_dir, {k.stem: k.sources() for k in kernels})
     broken = build.compile(instances)
     for symbol, text in broken.items():
         complaints[instances[symbol].template].append(f"{symbol} does not compile:\n{text}")
@@ -79,6 +79,7 @@ class Build:
 
     target: Target
     cache_dir: Path
+    texts: Mapping[str, str]  # of kernels, by their names
 
     @property
     def include(self) -> Path:
@@ -112,7 +113,7 @@ class Build:
         return exe
 
     def _kernel_object(self, kernel: Kernel) -> Path:
-        return self._object(kernel.symbol, *self._arguments(kernel), _text(_path(kernel)))
+        return self._object(kernel.symbol, *self._arguments(kernel), self.texts[kernel.template])
 
     def _arguments(self, kernel: Kernel) -> list[str]:
         return [*self._flags(kernel.features), *_defines(kernel)]
@@ -124,10 +125,19 @@ class Build:
     def _compile_kernel(self, kernel: Kernel) -> str:
         arguments = self._arguments(kernel)
         header = self._intrinsics(kernel.features)
-        if _has_intrinsics(_path(kernel)) and header.with_suffix(".h.gch").exists():
+        if _has_intrinsics(self.texts[kernel.template]) and header.with_suffix(".h.gch").exists():
             arguments += ["-include", str(header)]
         # The file itself is compiled, not included: only then do compilers see unused functions.
-        return self._compile(self._kernel_object(kernel), [*arguments, str(_path(kernel))])
+        return self._compile(self._kernel_object(kernel), [*arguments, str(self._file(kernel))])
+
+    def _file(self, kernel: Kernel) -> Path:
+        """The kernel's text as a file of its name, for messages and debuggers."""
+        path = self.cache_dir / f"{kernel.template}.c"
+        if not path.exists() or path.read_text() != self.texts[kernel.template]:
+            partial = path.with_suffix(f".{kernel.symbol}.{os.getpid()}")
+            partial.write_text(self.texts[kernel.template])
+            partial.replace(path)
+        return path
 
     def _object(self, name: str, *texts: str) -> Path:
         """Where the object made from `texts`, the last one of which is C, is kept."""
@@ -186,17 +196,12 @@ def _warnings(compiler: str) -> tuple[str, ...]:
     return ("-std=c99", *strict(compiler), *CONVERSIONS)
 
 
-def _path(kernel: Kernel) -> Path:
-    return next(KERNEL_DIR.glob(f"*/{kernel.template}.c"))
-
-
 def _defines(kernel: Kernel) -> list[str]:
     return [f"-D{m}={v}" for m, v in (("MEGCC_SYMBOL", kernel.symbol), *kernel.defines)]
 
 
 @cache
-def _has_intrinsics(path: Path) -> bool:
-    body = _text(path)
+def _has_intrinsics(body: str) -> bool:
     texts = [body, *headers([body]).values()]
     return any(f"<{header}>" in text for text in texts for header in HEADERS)
 

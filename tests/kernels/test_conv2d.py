@@ -47,7 +47,7 @@ def test_conv2d_instances_are_shared_by_shapes() -> None:
 def test_conv2d_workspace_is_what_a_block_needs() -> None:
     """A table for the pixels there are, and patches for border pixels of few channels."""
     kernel = next(k for k in registry.kernels() if k.stem == "conv2d_nhwc_f32_gemm")
-    sizes = constants.of_text(kernel.path.read_text())
+    sizes = constants.of_text(kernel.sources())
     entry, block, few = (
         sizes[name] for name in ("MEGCC_GEMM_ENTRY", "MEGCC_GEMM_BLOCK", "MEGCC_CONV_FEW")
     )

@@ -96,8 +96,6 @@ def test_fault_is_found(stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     if target.missing():
         pytest.skip(target.missing())
     fault, complaint = _FAULTS[stem]
-    for module in (kernel_file, runner):
-        monkeypatch.setattr(module, "KERNEL_DIR", tmp_path)
     known = contract.parse("copy", _HEADER)
     for module in (header, kernel_file, harness):
         monkeypatch.setattr(module, "contract", lambda op: known)

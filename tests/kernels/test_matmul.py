@@ -35,7 +35,7 @@ def test_a_row_known_to_be_one_has_a_kernel_of_its_own(arch: str) -> None:
 
 def test_matmul_is_split_by_blocks_of_rows_and_by_columns() -> None:
     kernel = registry.select("matmul", "arm64", _facts(m=7, rhs_const=1))
-    sizes = constants.of_text(kernel.path.read_text())
+    sizes = constants.of_text(kernel.sources())
     row = _facts(m=1, rhs_const=1)
     columns = -(-40 // sizes["MEGCC_GEMM_UNIT"])
     assert registry.select("matmul", "arm64", row).work(row) == columns

@@ -14,7 +14,7 @@ from tvm_megcc.kernels import registry, types
 from tvm_megcc.kernels.contract import contract, operators
 from tvm_megcc.kernels.contract import parse as parse_contract
 from tvm_megcc.kernels.expression import Expression
-from tvm_megcc.kernels.header import parse
+from tvm_megcc.kernels.header import parse, parse_all
 from tvm_megcc.kernels.kernel_file import KernelFile, Packing
 
 HEADER = """// kernel: {stem}
@@ -104,10 +104,18 @@ def test_attrs_follow_the_op_header(folder) -> None:
         ("// isa: simd", "// isa: avx2", "`isa` names avx2, which arm64 has not"),
         ("kernel: {stem}", "kernel: other", "must be fast"),
         ("kh == 1 and", "kh = 1 and", "not an expression"),
-        ("sizeof(T) * c", "open(c)", "only min, max and sizeof"),
+        ("sizeof(T) * c", "open(c)", "only min, max, ceil, up and sizeof"),
         ("sizeof(T) * c", "c.real", "not allowed"),
         ("sizeof(T) * c", "4 * cols", "workspace: 'cols' is neither a fact of pool2d nor"),
         ("PAIR=(kh + kw)", "PAIR=(kh + STEP)", "PAIR: 'STEP' is neither"),
+        (
+            "// work:",
+            "// let rows = n * o\n// work:",
+            "let rows: 'o' is neither .* nor a let above",
+        ),
+        ("// work:", "// let a = b\n// let b = n\n// work:", "let a: 'b' is neither"),
+        ("// work:", "// let oh = n\n// work:", "let oh: 'oh' is a fact of pool2d already"),
+        ("// work:", "// let LANES = n\n// work:", "let LANES: 'LANES' is a macro of the file"),
         ("op: pool2d", "op: pool9d", "there is no operator 'pool9d'"),
         ("inplace: x", "inplace: residual", "no operand 'residual'; it has x, y"),
         ("pack: x=", "pack: w=", "no operand 'w'"),
@@ -119,6 +127,64 @@ def test_attrs_follow_the_op_header(folder) -> None:
 def test_bad_headers_say_what_is_wrong(folder, old: str, new: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         folder("fast", text=HEADER.replace(old, new))
+
+
+ROWS = """// op: pool2d
+// dtype: f32
+// isa: simd
+// kernel: plain arch=portable rank=1 LANES=4
+// kernel: wide arch=x86 rank=2 LANES=16 tolerance="1e-5 if func == POOL2D_AVG else 0" more=2
+//   include=simd/megcc_simd.h FAST=1
+// let more = 1
+// workspace: LANES * more
+// work: n * oh
+// cost: 4
+// tune: LANES=8
+//
+// Text.
+#include "op/pool2d.h"
+int32_t lanes = LANES;
+"""
+
+
+def test_a_file_may_have_several_kernels(folder) -> None:
+    """A row says what is the kernel's own: keys, lets, macros and headers."""
+    path = folder("plain").path.with_name("driver.c")
+    path.with_name("plain.c").unlink()
+    path.write_text(ROWS)
+    plain, wide = parse_all(path)
+    assert registry.kernels_of("pool2d") == (plain, wide)
+    assert (plain.stem, plain.archs, plain.isa) == ("plain", ("portable",), "simd")
+    assert (wide.archs, wide.ranked(FACTS)) == (("x86",), 2)
+    assert [k.workspace(FACTS) for k in (plain, wide)] == [4, 32]
+    assert [k.tolerance(FACTS) for k in (plain, wide)] == [0, 1e-5]
+    assert wide.instance(FACTS).symbol == "megcc_wide"
+    (tuned,) = registry.settings(wide)
+    assert tuned.workspace(FACTS) == 16 and tuned.instance(FACTS).symbol == "megcc_wide_lanes8"
+    text = wide.sources()
+    assert "kernel: wide" in text and "FAST=1" in text and "plain" not in text
+    macros = "#ifndef LANES\n#define LANES 16\n#endif\n#ifndef FAST\n#define FAST 1\n#endif\n"
+    assert f'// Text.\n{macros}#include "simd/megcc_simd.h"\n#include "op/pool2d.h"\n' in text
+    path.with_name("wide.c").write_text(HEADER.format(stem="wide", rank=1))
+    registry.kernels_of.cache_clear()
+    with pytest.raises(ValueError, match="wide.c: kernel wide is in driver.c, too"):
+        registry.kernels_of("pool2d")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("LANES=4", "LANES 4", "driver.c: kernel: plain: 'LANES 4' is no key=value"),
+        ("more=2", "less=2", "unknown .'less'."),
+        ("kernel: wide", "kernel: plain", "driver.c: kernel plain has two rows"),
+        ("LANES=4", "LANES=few", "driver.c|plain: workspace: 'LANES' is neither"),
+    ],
+)
+def test_bad_rows_say_what_is_wrong(folder, old: str, new: str, message: str) -> None:
+    path = folder("plain").path.with_name("driver.c")
+    path.write_text(ROWS.replace("// tune: LANES=8\n", "").replace(old, new))
+    with pytest.raises(ValueError, match=message):
+        parse_all(path)
 
 
 def test_kernel_stands_in_the_folder_of_its_operator(folder) -> None:
@@ -191,11 +257,11 @@ def test_kernels_of_equal_rank_that_say_what_they_cost_are_alternatives(folder) 
     folder("silent")
     with pytest.raises(ValueError, match="direct and silent both apply .* or both `instructions`"):
         registry.alternatives("pool2d", "x86", FACTS)
-    with pytest.raises(ValueError, match="bad.c: exact: 'maybe' is neither yes nor no"):
+    with pytest.raises(ValueError, match="bad: exact: 'maybe' is neither yes nor no"):
         folder(
             "bad", text=text.replace("{cost}", "1").replace("// cost:", "// exact: maybe\n// cost:")
         )
-    with pytest.raises(ValueError, match="bad.c: optimize: 'fast' is none of speed, balanced, si"):
+    with pytest.raises(ValueError, match="bad: optimize: 'fast' is none of speed, balanced, si"):
         folder(
             "bad",
             text=text.replace("{cost}", "1").replace("// cost:", "// optimize: fast\n// cost:"),
@@ -239,8 +305,20 @@ def test_a_header_may_be_like_another(folder) -> None:
     kernel = folder("wide", text=wide)
     assert (kernel.archs, kernel.ranked(FACTS), kernel.workspace(FACTS)) == (("x86",), 3, 16)
     assert kernel.pack[0][1].options == (("nr", 16),)
-    with pytest.raises(ValueError, match="other.c: there is no such kernel to be like"):
+    with pytest.raises(ValueError, match="lost.c: there is no other.c to be like"):
         folder("lost", text=wide.replace("plain", "other"))
+
+
+def test_a_let_is_written_once(folder) -> None:
+    """Formulas name it, those of a header that is `like` it too, which may say it anew."""
+    let = "// let rows = ceil(n * oh, LANES)\n// let both = rows * (1 + extra)\n"
+    text = HEADER.replace("// workspace", f"// let extra = 0\n{let}// workspace")
+    kernel = folder("plain", text=text.replace("work: n * oh", "work: both"))
+    assert (kernel.work(FACTS), kernel.work({**FACTS, "n": 4})) == (1, 2)
+    assert kernel.work({**FACTS, "n": symbol("n")}).at({"n": 4}) == 2
+    more = "// kernel: {stem}\n// like: plain\n// rank: 3\n// let extra = LANES\n//\n"
+    kernel = folder("more", text=more + '#define LANES 4\n#include "op/pool2d.h"\n')
+    assert (kernel.work(FACTS), kernel.work({**FACTS, "n": 4})) == (10, 15)
 
 
 def test_rank_may_depend_on_the_call(folder) -> None:

@@ -29,7 +29,13 @@ def model(text: str, opset: int = 22) -> onnx.ModelProto:
     return parser.parse_model(f'<ir_version: 10, opset_import: ["" : {opset}]> {text}')
 
 
-def runs(proto: onnx.ModelProto, folder: Path, arch: str = "host", threads: int = 1) -> Run:
+def runs(
+    proto: onnx.ModelProto,
+    folder: Path,
+    arch: str = "host",
+    threads: int = 1,
+    sanitize: bool = False,
+) -> Run:
     """Run a package: ``run(feed, seed, number)`` are the outputs of that run of one context."""
     if missing := [tool for tool in TOOLS[arch] if not shutil.which(tool)]:
         pytest.skip(f"{arch} needs {', '.join(missing)}")
@@ -37,10 +43,9 @@ def runs(proto: onnx.ModelProto, folder: Path, arch: str = "host", threads: int 
     driver.compile_model(proto, folder / "pkg", archs=(arch,), memory=memory)
     opened = package.load(folder / "pkg")
     chosen = opened.choose(arch)
-    flags = ["-DMEGCC_DEBUG", "-O1"] if arch == "host" else []
     exe = toolchain.build(
-        opened.path, chosen, build_dir=folder / "build", sanitize=arch == "host" and threads == 1,
-        threads=threads > 1, extra_cflags=flags,
+        opened.path, chosen, build_dir=folder / "build", sanitize=sanitize, threads=threads > 1,
+        extra_cflags=["-DMEGCC_DEBUG", "-O1"],
     )  # fmt: skip
     args = ["--threads", str(threads)] if threads > 1 else []
 
@@ -71,6 +76,12 @@ KINDS = model("""
       other = RandomUniform <shape = [5], seed = 0.25> () }""")
 
 
+FEW = model("""
+    g () => (float u, float d, float z) {
+      u = RandomUniform <shape = [99]> () d = RandomUniform <shape = [99], dtype = 11> ()
+      z = RandomNormal <shape = [99]> () }""")
+
+
 def expect_kinds(found: Arrays, n: int, m: int, seed: int, first: int) -> None:
     """What `KINDS` gives whose draws begin with number `first`."""
     size = 15 * n
@@ -99,7 +110,7 @@ def expect_kinds(found: Arrays, n: int, m: int, seed: int, first: int) -> None:
 @pytest.mark.slow
 def test_every_operator_and_type(tmp_path: Path) -> None:
     """Of any sizes, to the last bit where a number is one of the generator's."""
-    run = runs(KINDS, tmp_path)
+    run = runs(KINDS, tmp_path, sanitize=True)
     for n, m, seed, number in ((2, 9, 0, 0), (1, 2, 2**63 - 1, 1), (3, 0, 7, 2), (0, 1, 7, 0)):
         feed = {"x": np.zeros((n, 3, 5), "f4"), "unread": np.ones(m, bool)}
         expect_kinds(run(feed, seed, number), n, m, seed, 11 * number)
@@ -109,9 +120,10 @@ def test_every_operator_and_type(tmp_path: Path) -> None:
 @pytest.mark.emulator
 @pytest.mark.parametrize("arch", ["arm64", "armv7"])
 def test_numbers_are_the_same_on_arm(arch: str, tmp_path: Path) -> None:
-    run = runs(KINDS, tmp_path, arch)
-    feed = {"x": np.zeros((2, 3, 5), "f4"), "unread": np.ones(9, bool)}
-    expect_kinds(run(feed, 1 << 40, 1), 2, 9, 1 << 40, 11)
+    found = runs(FEW, tmp_path, arch)(seed=1 << 40, number=1)
+    np.testing.assert_array_equal(found["u"], philox.uniform(99, 1 << 40, 3))
+    np.testing.assert_array_equal(found["d"], philox.uniform(99, 1 << 40, 4, "float64"))
+    close(found["z"], philox.normal(99, 1 << 40, 5))
 
 
 BODIES = model(

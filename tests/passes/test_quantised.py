@@ -332,23 +332,23 @@ def test_steps_by_which_bytes_are_infinite_do_not_cancel() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "low", "high"),
-    [("int8", -128, 127), ("int8", -100, 127), ("int8", -128, -7), ("int8", 5, 5),
-     ("uint8", 0, 255), ("uint8", 3, 200), ("uint8", 0, 254)],
+    ("dtype", "low", "high", "step", "zero"),
+    [("int8", -128, 127, 0.1, 4), ("int8", -100, 127, 1 / 3, -100), ("int8", -128, -7, 0.1, -30),
+     ("int8", 5, 5, 1 / 3, 4), ("uint8", 3, 200, 0.1, 90), ("uint8", 0, 254, 1 / 3, 4)],
 )  # fmt: skip
-def test_limits_of_bytes_become_those_of_the_number(dtype: str, low: int, high: int) -> None:
+def test_limits_of_bytes_become_those_of_the_number(
+    dtype: str, low: int, high: int, step: float, zero: int
+) -> None:
     """To the bit, also where the number is half way between two steps."""
-    values = (np.arange(-2500, 2500) / 8).astype("float32")
-    for step, zero in ((0.1, -100 if dtype == "int8" else 90), (1 / 3, 4)):
-        before = build(lambda x, s=step, z=zero: op.clip(quantize(x, s, z, dtype), low, high),
-                       values.shape)  # fmt: skip
-        after = QuantisedMoves()(before)
-        found = operators(after)
-        assert found[-1] == "relax.quantize"
-        assert ("relax.clip" in found) == (low > np.iinfo(dtype).min or high < np.iinfo(dtype).max)
-        for x in (values, values * np.float32(step)):
-            (want,), (got,) = run(before, x), run(after, x)
-            np.testing.assert_array_equal(got, want)
+    eighths = (np.arange(-2500, 2500) / 8).astype("float32")
+    x = np.concatenate([eighths, eighths * np.float32(step)])
+    before = build(lambda v: op.clip(quantize(v, step, zero, dtype), low, high), x.shape)
+    after = QuantisedMoves()(before)
+    found = operators(after)
+    assert found[-1] == "relax.quantize"
+    assert ("relax.clip" in found) == (low > np.iinfo(dtype).min or high < np.iinfo(dtype).max)
+    (want,), (got,) = run(before, x), run(after, x)
+    np.testing.assert_array_equal(got, want)
 
 
 def test_limits_of_bytes_that_others_read_stay() -> None:

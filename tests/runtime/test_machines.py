@@ -161,7 +161,7 @@ def test_many_machines_have_no_more_segments_than_an_image():
         assert len(layout.of(name)) <= weights.MAX_SEGMENTS
         (placed,) = layout.local(name)
         for weight, (segment, at) in zip(programs[name][0].weights, placed, strict=True):
-            data = layout.segments[layout.of(name)[segment]].data
+            data = bytes(layout.segments[layout.of(name)[segment]].data)
             assert data[at : at + len(weight.data)] == weight.data
 
 

@@ -11,11 +11,17 @@ Example
 >>> from tvm_megcc.dims import symbol
 >>> Expression("n if n != 1 else 8")({"n": symbol("n")}).at({"n": 1})
 8
+>>> Expression("ceil(n, 8) + up(n, 8)")({"n": 9})
+18
+>>> tiles = Expression("n * ceil(oh, TILE)", {"TILE": 4})
+>>> Expression("2 * tiles", lets={"tiles": tiles})({"n": 3, "oh": 5})
+12
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import CodeType
@@ -66,7 +72,16 @@ def _sizeof(dtype: str) -> Size:
     return dtypes.nbytes(dtype, 1)
 
 
-_FUNCTIONS = {"min": dims.minimum, "max": dims.maximum, "sizeof": _sizeof}
+def _up(a: Size, b: Size) -> Size:
+    """The least multiple of `b` that is not below `a`."""
+    return dims.ceildiv(a, b) * b
+
+
+_FUNCTIONS = {
+    "min": dims.minimum, "max": dims.maximum, "ceil": dims.ceildiv, "up": _up, "sizeof": _sizeof,
+}  # fmt: skip
+#: Their names for a message.
+_CALLABLE = f"{', '.join([*_FUNCTIONS][:-1])} and {[*_FUNCTIONS][-1]}"
 _SCOPE = {
     "__builtins__": {},
     **_FUNCTIONS,
@@ -76,7 +91,20 @@ _SCOPE = {
 
 
 class _Symbolic(ast.NodeTransformer):
-    """Comparisons and choices as calls of the functions above, which know symbolic sizes."""
+    """Comparisons and choices as calls of the functions above, which know symbolic sizes.
+
+    A `let` name becomes its formula, so that a branch that is not taken is not computed.
+    """
+
+    def __init__(self, lets: Mapping[str, Expression]) -> None:
+        self.lets = lets
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self.lets[node.id].tree if node.id in self.lets else node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        node.args = [self.visit(arg) for arg in node.args]
+        return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
@@ -112,14 +140,17 @@ class Expression:
     text : str
     constants : mapping
         Numbers that the text may name besides facts, as C code defines them.
+    lets : mapping
+        Formulas that the text may name.
     names : frozenset of str
-        The facts that it names.
+        The facts that it names, itself or in a formula.
 
     Raises
     ------
     ValueError
         When the text is not an expression or uses more than names, constants, arithmetic,
-        comparisons, ``and or not``, ``a if c else b``, ``min``, ``max`` and ``sizeof``.
+        comparisons, ``and or not``, ``a if c else b``, and calls of ``min``, ``max``, ``ceil``,
+        ``up`` and ``sizeof``.
     KeyError
         (call) When a fact that it names is missing.
     tvm_megcc.dims.Undecided
@@ -128,6 +159,8 @@ class Expression:
 
     text: str
     constants: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    lets: Mapping[str, Expression] = field(default_factory=dict, repr=False, compare=False)
+    tree: ast.expr = field(init=False, repr=False, compare=False)
     code: CodeType = field(init=False, repr=False, compare=False)
     names: frozenset[str] = field(init=False, repr=False, compare=False)
 
@@ -143,14 +176,21 @@ class Expression:
             if isinstance(node, ast.Call) and not (
                 isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS
             ):
-                raise ValueError(f"{self.text!r}: only min, max and sizeof can be called")
+                raise ValueError(f"{self.text!r}: only {_CALLABLE} can be called")
             if isinstance(node, ast.Name) and node.id not in _FUNCTIONS:
                 names.add(node.id)
-        symbolic = ast.fix_missing_locations(_Symbolic().visit(tree))
+        symbolic = ast.fix_missing_locations(_Symbolic(self.lets).visit(tree))
+        lets = {n: self.lets[n] for n in sorted(names & self.lets.keys())}
+        numbers = {n: self.constants[n] for n in sorted(names & self.constants.keys())}
+        facts = names - lets.keys() - numbers.keys()
+        object.__setattr__(self, "tree", symbolic.body)
         object.__setattr__(self, "code", compile(symbolic, "<kernel header>", "eval"))
-        used = {n: self.constants[n] for n in sorted(names & self.constants.keys())}
-        object.__setattr__(self, "constants", used)
-        object.__setattr__(self, "names", frozenset(names - used.keys()))
+        object.__setattr__(self, "lets", lets)
+        for let in lets.values():
+            numbers |= let.constants
+            facts |= let.names
+        object.__setattr__(self, "constants", numbers)
+        object.__setattr__(self, "names", frozenset(facts))
 
     def __call__(self, facts: Mapping[str, Fact]) -> Fact:
         missing = self.names - facts.keys()
@@ -159,6 +199,15 @@ class Expression:
         scope: dict[str, Any] = {**_SCOPE, **self.constants, **{n: facts[n] for n in self.names}}
         value: Fact = eval(self.code, scope)  # noqa: S307 - the tree was checked above
         return value
+
+    @property
+    def spelled_out(self) -> str:
+        """The text with the formulas of `lets` in place of their names."""
+        return re.sub(
+            r"[A-Za-z_]\w*",
+            lambda m: f"({self.lets[m[0]].spelled_out})" if m[0] in self.lets else m[0],
+            self.text,
+        )
 
     def number(self, facts: Mapping[str, Fact]) -> int:
         """The value where no fact is symbolic, truth as 0 or 1."""

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tvm_megcc.codegen_c.kernel_rows import Row, header, text_of
 from tvm_megcc.core.machine import ARCHITECTURES, FEATURES
 from tvm_megcc.core.preference import OPTIMIZE
 from tvm_megcc.kernels import constants, types
@@ -23,16 +24,24 @@ from tvm_megcc.kernels.kernel_file import KernelFile, Packing
 _KEYS = {
     "kernel", "op", "dtype", "arch", "isa", "when", "rank", "params", "pack", "workspace", "work",
     "inplace", "overlap", "tolerance", "cost", "instructions", "weights", "exact",
-    "optimize", "tune",
+    "optimize", "tune", "without",
 }  # fmt: skip
 
 
-def parse(path: Path, settings: tuple[tuple[str, int], ...] = ()) -> KernelFile:
-    """Read the header comment of a kernel file.
+def parse_all(path: Path) -> tuple[KernelFile, ...]:
+    """The kernels of a file, one for each row; errors as `parse`."""
+    _, rows = _read(path)
+    return tuple(parse(path, row.stem) for row in rows)
+
+
+def parse(path: Path, stem: str = "", settings: tuple[tuple[str, int], ...] = ()) -> KernelFile:
+    """Read what the header comment of a file says of a kernel.
 
     Parameters
     ----------
     path : path
+    stem : str
+        Which kernel; may be left out where the file has one.
     settings : tuple of (macro, value)
         Of what the header lets be tuned.
 
@@ -41,43 +50,46 @@ def parse(path: Path, settings: tuple[tuple[str, int], ...] = ()) -> KernelFile:
     ValueError
         When the header misses a key, has an unknown one, or does not fit the file's name.
     """
-    keys = _keys(path)
+    common, rows = _read(path)
+    row = next(row for row in rows if stem in ("", row.stem))
+    keys = {"kernel": row.stem, **common}
+    for key, value in row.keys.items():
+        keys[f"let {key}" if f"let {key}" in common else key] = value
     if "like" in keys:
-        # Two instances of one driver: what the other header says holds here, too.
-        keys = {**_keys(path.with_name(f"{keys.pop('like')}.c")), **keys}
-    missing = {"kernel", "op", "dtype", "arch", "rank", "work", "cost"} - keys.keys()
-    unknown = keys.keys() - _KEYS
+        # What another file's header says holds here, too.
+        other = path.with_name(f"{keys.pop('like')}.c")
+        if not other.is_file():
+            raise ValueError(f"{path.name}: there is no {other.name} to be like")
+        keys = {**_read(other)[0], **keys}
+    missing = {"op", "dtype", "arch", "rank", "work", "cost"} - keys.keys()
+    unknown = {key for key in keys.keys() - _KEYS if not key.startswith("let ")}
     if missing or unknown:
         raise ValueError(f"{path.name}: missing keys {sorted(missing)}, unknown {sorted(unknown)}")
     archs = tuple(a.strip() for a in keys["arch"].split(","))
-    if keys["kernel"] != path.stem or not set(archs) <= set(ARCHITECTURES):
-        raise ValueError(f"{path.name}: `kernel` must be {path.stem}, `arch` of {ARCHITECTURES}")
+    if not set(archs) <= set(ARCHITECTURES):
+        raise ValueError(f"{path.name}: `arch` must be of {ARCHITECTURES}")
     if keys["op"] != path.parent.name:
         raise ValueError(f"{path.name}: a kernel of {keys['op']} stands in {path.parent.name}/")
     given = {*_macros(keys), *contract(keys["op"]).variables}
-    numbers = constants.of_text(path.read_text(encoding="utf-8"), given, dict(settings))
-    made = replace(_made(path.stem, archs, keys, numbers), settings=settings)
+    text = text_of(path.read_text(encoding="utf-8"), row.stem)
+    numbers = constants.of_text(text, given, dict(settings))
+    made = replace(_made(path, archs, keys, numbers), settings=settings)
     _check_names(made)
     return made
 
 
-def _keys(path: Path) -> dict[str, str]:
-    """The lines of a header comment, each with those that go on with it."""
-    if not path.is_file():
-        raise ValueError(f"{path.name}: there is no such kernel to be like")
-    keys: dict[str, str] = {}
-    last = ""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        match = re.fullmatch(r"// (\w+):\s*(.*?)\s*", line)
-        more = re.fullmatch(r"//   +(.*?)\s*", line)
-        if match:
-            last = match[1]
-            keys[last] = match[2]
-        elif more and last:
-            keys[last] += " " + more[1]
-        else:
-            break
-    return keys
+def _read(path: Path) -> tuple[dict[str, str], tuple[Row, ...]]:
+    """The keys and rows of a file's header comment."""
+    try:
+        common, rows = header(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from None
+    stems = [row.stem for row in rows]
+    if not stems or (len(stems) == 1 and stems[0] != path.stem):
+        raise ValueError(f"{path.name}: `kernel` must be {path.stem}, or there are several")
+    if twice := {stem for stem in stems if stems.count(stem) > 1}:
+        raise ValueError(f"{path.name}: kernel {min(twice)} has two rows")
+    return common, rows
 
 
 def _features(name: str, isa: str, archs: Iterable[str]) -> tuple[str, ...]:
@@ -94,23 +106,27 @@ def _features(name: str, isa: str, archs: Iterable[str]) -> tuple[str, ...]:
 
 
 def _made(
-    stem: str, archs: tuple[str, ...], keys: Mapping[str, str], numbers: Mapping[str, int]
+    path: Path, archs: tuple[str, ...], keys: Mapping[str, str], numbers: Mapping[str, int]
 ) -> KernelFile:
-    def formula(key: str, default: str = "") -> Expression:
-        return Expression(keys.get(key) or default, numbers)
-
     operator = contract(keys["op"])
+    lets = _lets(keys, operator, numbers)
+
+    def formula(key: str, default: str = "") -> Expression:
+        return Expression(keys.get(key) or default, numbers, lets)
+
     isa = keys.get("isa", "none")
     return KernelFile(
-        stem=stem,
+        path=path,
+        stem=keys["kernel"],
         op=operator.op,
         types=types.parse(keys["dtype"], operator),
         archs=archs,
         isa=isa,
-        features=_features(f"{stem}.c", isa, archs),
+        features=_features(keys["kernel"], isa, archs),
         when=formula("when", "1"),
         rank=formula("rank"),
-        params=tuple((m, Expression(text, numbers)) for m, text in _params(keys)),
+        lets=lets,
+        params=tuple((m, Expression(text, numbers, lets)) for m, text in _params(keys)),
         pack=tuple(_packings(keys.get("pack", ""), operator, numbers)),
         workspace_bytes=formula("workspace", "0"),
         work_extent=formula("work"),
@@ -130,10 +146,29 @@ def _made(
     )
 
 
+def _lets(
+    keys: Mapping[str, str], operator: Contract, numbers: Mapping[str, int]
+) -> dict[str, Expression]:
+    """``let tiles = ceil(oh, 4)``: formulas that those after them may name, in their order.
+
+    A header that is `like` another one may say some of its lets anew: those stay in their place.
+    """
+    found: dict[str, Expression] = {}
+    for key, text in keys.items():
+        name = key.removeprefix("let ")
+        if name == key:
+            continue
+        if name in operator.names or name in numbers:
+            what = f"a fact of {operator.op}" if name in operator.names else "a macro of the file"
+            raise ValueError(f"{keys['kernel']}: {key}: {name!r} is {what} already")
+        found[name] = Expression(text, numbers, found)
+    return found
+
+
 def _exact(keys: Mapping[str, str]) -> bool:
     word = keys.get("exact", "yes")
     if word not in ("yes", "no"):
-        raise ValueError(f"{keys['kernel']}.c: exact: {word!r} is neither yes nor no")
+        raise ValueError(f"{keys['kernel']}: exact: {word!r} is neither yes nor no")
     return word == "yes"
 
 
@@ -142,28 +177,35 @@ def _optimize(keys: Mapping[str, str]) -> tuple[str, ...]:
     for word in words:
         if word not in OPTIMIZE:
             names = ", ".join(OPTIMIZE)
-            raise ValueError(f"{keys['kernel']}.c: optimize: {word!r} is none of {names}")
+            raise ValueError(f"{keys['kernel']}: optimize: {word!r} is none of {names}")
     return words
 
 
 def _tune(
     keys: Mapping[str, str], numbers: Mapping[str, int]
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """``BLOCK=32,64 UNROLL=1,2``: macros that have one value in the file, and further ones.
+    """``BLOCK=32,64 TILES=/2,*2``: macros that have one value in the file, and further ones.
 
-    A value that is the file's own is left out: of files that are alike each has its own.
+    ``/2`` and ``*2`` are half and twice the kernel's own value, which itself is left out: rows
+    of a file may have different ones.
     """
     found = []
     for word in keys.get("tune", "").split():
-        match = re.fullmatch(r"(\w+)=(\d+(?:,\d+)*)", word)
+        match = re.fullmatch(r"(\w+)=([*/]?\d+(?:,[*/]?\d+)*)", word)
         if match is None or match[1] not in numbers:
             raise ValueError(
-                f"{keys['kernel']}.c: tune: {word!r} is no macro of the file with values, as in"
+                f"{keys['kernel']}: tune: {word!r} is no macro of the file with values, as in"
                 " BLOCK=32,64"
             )
-        values = (int(value) for value in match[2].split(","))
-        found.append((match[1], tuple(v for v in values if v != numbers[match[1]])))
+        own = numbers[match[1]]
+        values = (_tuned(value, own) for value in match[2].split(","))
+        found.append((match[1], tuple(v for v in values if v != own)))
     return tuple(found)
+
+
+def _tuned(value: str, own: int) -> int:
+    sign, number = value.rstrip("0123456789"), int(value.lstrip("*/"))
+    return own * number if sign == "*" else own // number if sign else number
 
 
 def _check_names(kernel: KernelFile) -> None:
@@ -172,20 +214,28 @@ def _check_names(kernel: KernelFile) -> None:
         "when": kernel.when, "rank": kernel.rank, "workspace": kernel.workspace_bytes,
         "work": kernel.work_extent, "cost": kernel.unit_cost, "overlap": kernel.overlap_bytes,
         "tolerance": kernel.largest_error, "weights": kernel.weight_bytes, **dict(kernel.params),
+        **{f"let {name}": formula for name, formula in kernel.lets.items()},
     }  # fmt: skip
     if kernel.call_instructions is not None:
         formulas["instructions"] = kernel.call_instructions
     for key, formula in formulas.items():
         for name in sorted(formula.names - kernel.contract.names):
             raise ValueError(
-                f"{kernel.stem}.c: {key}: {name!r} is neither a fact of {kernel.op} nor one number"
-                " in the file's macros"
+                f"{kernel.stem}: {key}: {name!r} is neither a fact of {kernel.op} nor one number"
+                " in the file's macros nor a let above"
             )
 
 
 def _params(keys: Mapping[str, str]) -> list[tuple[str, str]]:
-    """``ACT=act KH=kh``: an expression with spaces stands in parentheses."""
-    return re.findall(r"(\w+)=(\((?:[^()]|\([^()]*\))*\)|\S+)", keys.get("params", ""))
+    """``ACT=act KH=kh``: an expression with spaces stands in parentheses.
+
+    ``without`` names those that a row has not of its file's.
+    """
+    text, left_out = keys.get("params", ""), keys.get("without", "").split()
+    rows = re.findall(r"(\w+)=(\((?:[^()]|\([^()]*\))*\)|\S+)", text)
+    if strange := set(left_out) - {macro for macro, _ in rows}:
+        raise ValueError(f"{keys['kernel']}: without: {min(strange)} is none of its `params`")
+    return [row for row in rows if row[0] not in left_out]
 
 
 def _macros(keys: Mapping[str, str]) -> set[str]:

@@ -1,4 +1,4 @@
-"""The facts of one kernel file, and what they say of a call.
+"""The facts of one kernel, which are a row of a kernel file, and what they say of a call.
 
 Enters: what `kernels.header` read, and the facts of a call. Leaves: whether the kernel serves it,
 with which macros, and what that takes.
@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import tvm_megcc.codegen_c as codegen_c
-from tvm_megcc.codegen_c.sources import kernel_text
+from tvm_megcc.codegen_c.kernel_rows import text_of
 from tvm_megcc.core.machine import machine
 from tvm_megcc.core.preference import OPTIMIZE
 from tvm_megcc.core.program import Kernel
@@ -22,8 +21,6 @@ from tvm_megcc.dims import Dim, Size, Undecided, typical
 from tvm_megcc.kernels.contract import Contract, contract
 from tvm_megcc.kernels.expression import Expression, Fact
 from tvm_megcc.kernels.types import Types
-
-KERNEL_DIR = Path(codegen_c.__file__).parent / "kernels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +33,21 @@ class Packing:
 
 @dataclass(frozen=True, slots=True)
 class KernelFile:
-    """The facts of one kernel file.
+    """The facts of one kernel.
 
     Attributes
     ----------
+    path : Path
+        The C file, which may have several kernels.
+    lets : mapping
+        Formulas that the others name.
     tune : tuple of (macro, values)
         What `tvmc tune` may set; without, the file's own values hold.
     settings : tuple of (macro, value)
         What is set of it: every formula of the header counts with it.
     """
 
+    path: Path
     stem: str
     op: str
     types: Types
@@ -59,6 +61,7 @@ class KernelFile:
     workspace_bytes: Expression
     work_extent: Expression
     unit_cost: Expression
+    lets: Mapping[str, Expression] = field(default_factory=dict, repr=False)
     inplace: tuple[str, ...] = ()
     overlap_bytes: Expression = field(default_factory=lambda: Expression("-1"))
     largest_error: Expression = field(default_factory=lambda: Expression("0"))
@@ -77,10 +80,6 @@ class KernelFile:
     @property
     def contract(self) -> Contract:
         return contract(self.op)
-
-    @property
-    def path(self) -> Path:
-        return KERNEL_DIR / self.op / f"{self.stem}.c"
 
     def runs_on(self, arch: str) -> bool:
         """Whether the kernel is for a machine, for some calls at least."""
@@ -103,14 +102,18 @@ class KernelFile:
             return why
         try:
             if not self.when(facts):
-                return f"wants {self.when.text}"
+                return f"wants {self.when.spelled_out}"
         except Undecided as undecided:
-            return f"wants {self.when.text}, but {undecided}"
+            return f"wants {self.when.spelled_out}, but {undecided}"
         known = [(m, value) for m, value in self.params if value.names <= facts.keys()]
         symbolic = [macro for macro, value in known if isinstance(value(facts), Dim)]
         if symbolic:
             return f"wants a constant {symbolic[0]}"
-        return "" if self.ranked(facts) is not None else f"ranks {self.rank.text}, which may change"
+        return (
+            ""
+            if self.ranked(facts) is not None
+            else f"ranks {self.rank.spelled_out}, which may change"
+        )
 
     def ranked(self, facts: Mapping[str, Fact]) -> int | None:
         """The rank for a call; None where it depends on the shapes at run time."""
@@ -144,8 +147,8 @@ class KernelFile:
         return self.instance(facts).symbol, tuple(str(attr) for attr in self.attrs(facts))
 
     def sources(self) -> str:
-        """The C file."""
-        return kernel_text(self.stem)
+        """The C text that instances are compiled from."""
+        return text_of(self.path.read_text(encoding="utf-8"), self.stem)
 
     def work(self, facts: Mapping[str, Fact]) -> Size:
         return _size(self.work_extent(facts))

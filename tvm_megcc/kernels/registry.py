@@ -1,7 +1,7 @@
 """The kernels there are, and which one serves a call.
 
-A kernel is a C file ``codegen_c/kernels/<operator>/<stem>.c``; its facts stand in its header
-comment (`kernels.header`), and what it is called with in its operator's contract.
+A kernel is a row of a C file ``codegen_c/kernels/<operator>/<file>.c``; its facts stand in the
+header comment (`kernels.header`), and what it is called with in its operator's contract.
 Enters: an operator, an architecture and the facts of one call, its types among them
 (`contract.Contract.completed`). Leaves: the applicable kernel with the highest rank.
 
@@ -17,18 +17,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from math import inf
+from pathlib import Path
 
+import tvm_megcc.codegen_c as codegen_c
 from tvm_megcc.core.preference import OPTIMIZE
 from tvm_megcc.dims import Dim, typical
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.kernels.expression import Fact
-from tvm_megcc.kernels.header import parse
-from tvm_megcc.kernels.kernel_file import KERNEL_DIR, KernelFile
+from tvm_megcc.kernels.header import parse, parse_all
+from tvm_megcc.kernels.kernel_file import KernelFile
+
+KERNEL_DIR = Path(codegen_c.__file__).parent / "kernels"
 
 
 @cache
 def kernels() -> tuple[KernelFile, ...]:
-    """All kernel files, sorted by name."""
+    """All kernels, sorted by name."""
     every = (kernel for folder in KERNEL_DIR.iterdir() for kernel in kernels_of(folder.name))
     return tuple(sorted(every, key=lambda kernel: kernel.stem))
 
@@ -40,13 +44,25 @@ def operators() -> tuple[str, ...]:
 
 @cache
 def kernels_of(op: str) -> tuple[KernelFile, ...]:
-    """The kernel files of an operator, which are in a folder of its name, sorted by name."""
-    paths = sorted((KERNEL_DIR / op).glob("*.c"), key=lambda path: path.stem)
-    return tuple(parse(path) for path in paths)
+    """The kernels of an operator, whose files are in a folder of its name, sorted by name.
+
+    Raises
+    ------
+    ValueError
+        When two files have a kernel of one name; errors as `header.parse`.
+    """
+    found: dict[str, KernelFile] = {}
+    for path in sorted((KERNEL_DIR / op).glob("*.c")):
+        for kernel in parse_all(path):
+            if kernel.stem in found:
+                other = found[kernel.stem].path.name
+                raise ValueError(f"{path.name}: kernel {kernel.stem} is in {other}, too")
+            found[kernel.stem] = kernel
+    return tuple(found[stem] for stem in sorted(found))
 
 
 def listed() -> list[KernelFile]:
-    """All kernel files by operator, the ones that are tried first in front."""
+    """All kernels by operator, the ones that are tried first in front."""
     return sorted(kernels(), key=lambda k: (k.op, -_usual_rank(k), k.stem))
 
 
@@ -105,7 +121,7 @@ def choices(op: str, arch: str, facts: Mapping[str, Fact]) -> tuple[KernelFile, 
 def settings(kernel: KernelFile) -> tuple[KernelFile, ...]:
     """A kernel with each value that its header lets be set, one at a time."""
     rows = [((macro, value),) for macro, values in kernel.tune for value in values]
-    return tuple(_set(kernel.path, row) for row in rows)
+    return tuple(_set(kernel.path, kernel.stem, row) for row in rows)
 
 
 _set = cache(parse)

@@ -14,6 +14,7 @@ Weights are constants, also quantised ones; spatial sizes are known.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -76,6 +77,11 @@ def _taps_as_channels(array: np.ndarray) -> np.ndarray:
     rank = array.ndim - 2
     last = array.transpose(*range(2, 2 + rank), 0, 1)
     return last.reshape(-1, array.shape[1], *[1] * rank)
+
+
+def _for_each_tap(bias: np.ndarray, tiles: _Tiles, rank: int) -> np.ndarray:
+    """A bias of the channels as one of the pixels' channels: each tap has all of them."""
+    return np.tile(bias.reshape(-1), tiles.taps).reshape(1, -1, *[1] * (rank - 2))
 
 
 @mutator
@@ -158,11 +164,7 @@ class _Rewriter(PyExprMutator):
             shape = [1] * (rank - bias.values.ndim) + list(bias.values.shape)
             if shape != [1, tiles.channels, *[1] * (rank - 2)]:
                 continue
-            repeated = bias.map(
-                lambda a, times=tiles.taps, rank=rank: np.tile(a.reshape(-1), times).reshape(
-                    1, -1, *[1] * (rank - 2)
-                )
-            )
+            repeated = bias.map(partial(_for_each_tap, tiles=tiles, rank=rank))
             made = repeated.expression(axis=1)
             assert made is not None  # each channel has its own step
             pixels = self._emit(relax.op.add(tiles.pixels, self._emit(made)))

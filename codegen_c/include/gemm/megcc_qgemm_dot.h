@@ -12,10 +12,11 @@
 #ifndef MEGCC_QGEMM_DOT_H
 #define MEGCC_QGEMM_DOT_H
 
-#define MEGCC_QGEMM_KR 4     // bytes of a group: those that sdot multiplies per lane
-#define MEGCC_QGEMM_CHUNK 4  // and groups are not mixed in larger ones
-#define MEGCC_QGEMM_FLIP 1   // unsigned bytes are flipped
-#ifdef MEGCC_QGEMM_ONE_ROW   // a kernel that has no others
+#define MEGCC_QGEMM_PANEL NR  // columns
+#define MEGCC_QGEMM_KR 4      // bytes of a group: those that sdot multiplies per lane
+#define MEGCC_QGEMM_CHUNK 4   // and groups are not mixed in larger ones
+#define MEGCC_QGEMM_FLIP 1    // unsigned bytes are flipped
+#ifdef MEGCC_QGEMM_ONE_ROW    // a kernel that has no others
 #define MEGCC_QGEMM_ROWS 1
 #else
 #define MEGCC_QGEMM_ROWS 4

@@ -12,6 +12,7 @@
 #ifndef MEGCC_QGEMM_NEON_H
 #define MEGCC_QGEMM_NEON_H
 
+#define MEGCC_QGEMM_PANEL NR  // columns
 #define MEGCC_QGEMM_KR 8      // bytes of a group: half a vector
 #define MEGCC_QGEMM_CHUNK 16  // a whole one, as long as there are as many
 #define MEGCC_QGEMM_FLIP 1    // unsigned bytes are flipped

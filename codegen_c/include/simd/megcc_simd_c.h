@@ -160,7 +160,16 @@ MEGCC_INLINE megcc_vf megcc_vf_trunc(megcc_vf a) {
 // The square root is an instruction where C can name it without the call to sqrtf that errno would
 // need; elsewhere Newton's iteration on the reciprocal root and one correction step: 1 ulp.
 MEGCC_INLINE float megcc_c_sqrt(float x) {
-#if defined(__SSE2__)
+#if defined(__clang__) && defined(__SSE2__)
+  // Its newer versions lack the function that gcc has.
+  float r;
+#if defined(__AVX__)
+  __asm__("vsqrtss %1, %1, %0" : "=x"(r) : "x"(x));
+#else
+  __asm__("sqrtss %1, %0" : "=x"(r) : "x"(x));
+#endif
+  return r;
+#elif defined(__SSE2__)
   typedef float vf4 __attribute__((vector_size(16)));
   return __builtin_ia32_sqrtss((vf4){x, 0.0f, 0.0f, 0.0f})[0];
 #elif defined(__aarch64__)

@@ -9,19 +9,17 @@
 // tolerance: 1e-5
 // params: ACT=act RESIDUAL=residual
 // pack: w=strassen_panels(nr=NR)
-// workspace: 3 * MEGCC_GEMM_ENTRY * min(MEGCC_STRASSEN_BLOCK // 2, (n * oh * ow + 1) // 2)
-//   + sizeof(X) * (max(ic, MEGCC_STRASSEN_COLS)
-//   + min(MEGCC_STRASSEN_BLOCK // 2, (n * oh * ow + 1) // 2)
-//   * (MEGCC_STRASSEN_SUMS * (ic // 2) + MEGCC_STRASSEN_PRODUCTS * MEGCC_STRASSEN_COLS))
 // inplace: residual
-// overlap: sizeof(Y) * oc * min(n * oh * ow, MEGCC_STRASSEN_BLOCK) if oc <= ic else -1
-// work: (n * oh * ow + MEGCC_STRASSEN_BLOCK - 1) // MEGCC_STRASSEN_BLOCK
-//   * ((oc // 2 + MEGCC_STRASSEN_COLS - 1) // MEGCC_STRASSEN_COLS)
-// cost: MEGCC_STRASSEN_PRODUCTS * min(MEGCC_STRASSEN_BLOCK // 2, (n * oh * ow + 1) // 2)
-//   * min(MEGCC_STRASSEN_COLS, oc // 2) * (ic // 2)
-// instructions: (n * oh * ow + 1) // 2 * (9 * (ic // 2) // 4 + 14 * (oc // 2) // 4
+// let pixels = n * oh * ow
+// let half = min(MEGCC_STRASSEN_BLOCK // 2, ceil(pixels, 2))
+// workspace: 3 * MEGCC_GEMM_ENTRY * half + sizeof(X) * (max(ic, MEGCC_STRASSEN_COLS)
+//   + half * (MEGCC_STRASSEN_SUMS * (ic // 2) + MEGCC_STRASSEN_PRODUCTS * MEGCC_STRASSEN_COLS))
+// overlap: sizeof(Y) * oc * min(pixels, MEGCC_STRASSEN_BLOCK) if oc <= ic else -1
+// work: ceil(pixels, MEGCC_STRASSEN_BLOCK) * ceil(oc // 2, MEGCC_STRASSEN_COLS)
+// cost: MEGCC_STRASSEN_PRODUCTS * half * min(MEGCC_STRASSEN_COLS, oc // 2) * (ic // 2)
+// instructions: ceil(pixels, 2) * (9 * (ic // 2) // 4 + 14 * (oc // 2) // 4
 //   + MEGCC_STRASSEN_PRODUCTS * (oc // 2) * (ic // 2 // 4 + 1))
-//   + (n * oh * ow + 15) // 16 * MEGCC_STRASSEN_PRODUCTS * (oc // 2) * (ic // 2 // 4 + 3)
+//   + ceil(pixels, 16) * MEGCC_STRASSEN_PRODUCTS * (oc // 2) * (ic // 2 // 4 + 3)
 // weights: sizeof(W) * MEGCC_STRASSEN_PRODUCTS * (oc // 2) * (ic // 2)
 // exact: no
 // optimize: speed

@@ -6,7 +6,7 @@
 // rank: 0
 // tolerance: 2e-6
 // params: FUNC=func
-// work: n * ((c + BLOCK - 1) // BLOCK)
+// work: n * ceil(c, BLOCK)
 // cost: 64 * hw
 //
 // The reference: 16 channels at a time, one pass over the pixels, in runs of 32:

@@ -8,18 +8,16 @@
 // tolerance: 1e-5
 // params: ACT=act RESIDUAL=residual BIAS=bias
 // pack: rhs=strassen_matmul_panels(nr=NR)
-// workspace: 3 * MEGCC_GEMM_ENTRY * min(MEGCC_STRASSEN_BLOCK // 2, (b * m + 1) // 2)
-//   + sizeof(L) * (max(k, MEGCC_STRASSEN_COLS)
-//   + min(MEGCC_STRASSEN_BLOCK // 2, (b * m + 1) // 2)
-//   * (MEGCC_STRASSEN_SUMS * (k // 2) + MEGCC_STRASSEN_PRODUCTS * MEGCC_STRASSEN_COLS))
 // inplace: residual
-// work: (b * m + MEGCC_STRASSEN_BLOCK - 1) // MEGCC_STRASSEN_BLOCK
-//   * ((n // 2 + MEGCC_STRASSEN_COLS - 1) // MEGCC_STRASSEN_COLS)
-// cost: MEGCC_STRASSEN_PRODUCTS * min(MEGCC_STRASSEN_BLOCK // 2, (b * m + 1) // 2)
-//   * min(MEGCC_STRASSEN_COLS, n // 2) * (k // 2)
-// instructions: (b * m + 1) // 2 * (9 * (k // 2) // 4 + 14 * (n // 2) // 4
+// let rows = b * m
+// let half = min(MEGCC_STRASSEN_BLOCK // 2, ceil(rows, 2))
+// workspace: 3 * MEGCC_GEMM_ENTRY * half + sizeof(L) * (max(k, MEGCC_STRASSEN_COLS)
+//   + half * (MEGCC_STRASSEN_SUMS * (k // 2) + MEGCC_STRASSEN_PRODUCTS * MEGCC_STRASSEN_COLS))
+// work: ceil(rows, MEGCC_STRASSEN_BLOCK) * ceil(n // 2, MEGCC_STRASSEN_COLS)
+// cost: MEGCC_STRASSEN_PRODUCTS * half * min(MEGCC_STRASSEN_COLS, n // 2) * (k // 2)
+// instructions: ceil(rows, 2) * (9 * (k // 2) // 4 + 14 * (n // 2) // 4
 //   + MEGCC_STRASSEN_PRODUCTS * (n // 2) * (k // 2 // 4 + 1))
-//   + (b * m + 15) // 16 * MEGCC_STRASSEN_PRODUCTS * (n // 2) * (k // 2 // 4 + 3)
+//   + ceil(rows, 16) * MEGCC_STRASSEN_PRODUCTS * (n // 2) * (k // 2 // 4 + 3)
 // weights: sizeof(R) * MEGCC_STRASSEN_PRODUCTS * (n // 2) * (k // 2)
 // exact: no
 // optimize: speed

@@ -7,7 +7,7 @@
 // rank: 0
 // params: X=X Y=Y
 // inplace: x
-// work: outer * ((inner + BLOCK - 1) // BLOCK)
+// work: outer * ceil(inner, BLOCK)
 // cost: 20 * axis * min(inner, BLOCK)
 //
 // Of an axis that is not the last: BLOCK columns at a time.

@@ -2,15 +2,15 @@
 #include "megcc_kernel.h"
 #include "megcc_sort.h"
 
-void megcc_sort_5208f3ddf0(void *const *ptr, const int32_t *attr, void *workspace,
+void megcc_sort_e790430ea7(void *const *ptr, const int32_t *attr, void *workspace,
     int32_t begin, int32_t end);
 
-void megcc_sort_5208f3ddf0(void *const *ptr, const int32_t *attr, void *workspace,
+void megcc_sort_e790430ea7(void *const *ptr, const int32_t *attr, void *workspace,
     int32_t begin, int32_t end) {
   const float *restrict p0 = (const float *)ptr[0];
   float *restrict p1 = (float *)ptr[1];
-  int32_t *restrict t0 = (int32_t *)((unsigned char *)workspace + 0);
-  int32_t *restrict t1 = (int32_t *)((unsigned char *)workspace + 64);
+  int32_t *restrict t0 = (int32_t *)(void *)((unsigned char *)workspace + 0);
+  int32_t *restrict t1 = (int32_t *)(void *)((unsigned char *)workspace + 64);
   (void)attr;
   for (ptrdiff_t i0 = begin; i0 < end; ++i0) {
     const ptrdiff_t v0 = i0 / 1 * 1 * 7 + i0 % 1;

@@ -88,7 +88,7 @@ struct options parse(int argc, char **argv) {
   }
   if (o.repeat < 1) fail("must be at least 1", "--repeat");
   if (o.threads < 1 || o.threads > 255) fail("must be from 1 to 255", "--threads");
-  if ((unsigned long)o.repeat > (size_t)-1 / sizeof(double)) fail("is too large", "--repeat");
+  if ((unsigned long long)o.repeat > (size_t)-1 / sizeof(double)) fail("is too large", "--repeat");
   return o;
 }
 

@@ -3,7 +3,14 @@
 
 #include <errno.h>
 #include <string.h>
+
+#if defined(_WIN32)
+#include <direct.h>
+#define make_directory(path) _mkdir(path)
+#else
 #include <sys/stat.h>
+#define make_directory(path) mkdir(path, 0777)
+#endif
 
 static double value_at(const void *data, megcc_dtype_t dtype, size_t i) {
   const char *p = (const char *)data + i * megcc_dtype_bytes(dtype);
@@ -73,7 +80,7 @@ void write_outputs(const char *dir, const megcc_model_t *model, const megcc_cont
   uint32_t i, count;
   long r;
   FILE *f;
-  if (mkdir(dir, 0777) != 0 && errno != EEXIST) fail(strerror(errno), dir);
+  if (make_directory(dir) != 0 && errno != EEXIST) fail(strerror(errno), dir);
   join(path, dir, "index.txt");
   f = fopen(path, "wb");
   if (f == NULL) fail(strerror(errno), path);
