@@ -21,6 +21,7 @@ def _dense(b, x):
     return b.emit(relax.op.nn.relu(b.emit(relax.op.matmul(x, const(4, 6)))))
 
 
+@pytest.mark.slow
 def test_our_target_takes_our_kernels():
     mod = module(_dense, 3, 4)
     x = data(3, 4)

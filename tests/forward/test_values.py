@@ -68,6 +68,7 @@ def test_random_programs(first: int) -> None:
         assert not found, f"program {seed}: {found}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_random_programs_by_every_planner(planner: str) -> None:
     for seed in range(500, 508):

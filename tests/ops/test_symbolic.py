@@ -315,6 +315,7 @@ def test_sizes_as_data():
 NCHW = [((1, 2, 4, 6),), ((2, 2, 7, 5),), ((1, 2, 1, 1),)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
 @pytest.mark.parametrize(
     "coordinates",

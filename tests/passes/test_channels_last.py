@@ -83,6 +83,7 @@ CHAINS: dict[str, tuple[Callable[[relax.Expr], relax.Expr], int]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHAINS)
 def test_channels_last_after_conv(name: str) -> None:
     tail, transposes = CHAINS[name]

@@ -26,6 +26,7 @@ X = np.random.default_rng(0).standard_normal((5, 4)).astype("float32")
 GOOD, BAD = np.array([0, 4, 2]), np.array([0, 5, 2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [5, None], ids=["fixed", "open"])
 def test_api(tmp_path: Path, rows: int | None) -> None:
     package = checking.write(tmp_path / "checking", rows)

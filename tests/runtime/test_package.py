@@ -34,6 +34,7 @@ def need(arch: str) -> None:
         pytest.skip(str(error))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("weights", ["incbin", "c", "bin"])
 def test_package_runs(tmp_path, target, weights):
