@@ -19,8 +19,8 @@ import pytest
 #: Tests with one of these marks are not fast.
 LEFT_OUT = ("slow", "emulator", "network", "browser")
 
-#: Seconds of CPU from which a test is marked ``slow``.
-SLOW_S = 2.0
+#: Seconds of CPU from which a test should be marked ``slow``.
+SLOW_S = 1.0
 
 #: Starts of program names, and the mark of a test that starts such a program.
 PROGRAMS = {"qemu-": "emulator", "chromium": "browser"}

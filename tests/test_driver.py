@@ -77,6 +77,7 @@ def test_a_full_disk_is_named(
     assert said in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_killed_while_writing_keeps_the_earlier_output(
     model: Path, tmp_path: Path, number: signal.Signals
@@ -110,6 +111,7 @@ sys.exit(cli.main())
         assert done.returncode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_failing_compiler_keeps_the_earlier_library(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,6 +176,7 @@ def test_compile_model_from_a_proto(tmp_path: Path) -> None:
     assert programs["portable"].name == "net" and is_package(tmp_path / "pkg")
 
 
+@pytest.mark.slow
 def test_compile_model_with_an_awkward_name(tmp_path: Path) -> None:
     proto = tiny.model()
     proto.graph.name = "/a b/../3-c"

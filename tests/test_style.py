@@ -28,6 +28,7 @@ def tracked(*patterns: str) -> list[str]:
     return [name for name in done.stdout.split("\0") if name and (ROOT / name).exists()]
 
 
+@pytest.mark.slow
 def test_c_is_formatted() -> None:
     tool = shutil.which("clang-format")
     if tool is None:

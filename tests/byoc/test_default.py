@@ -6,6 +6,7 @@ import pkgutil
 import re
 from importlib import import_module
 
+import pytest
 import tvm
 from tvm import relax
 from tvm.relax.frontend.onnx import from_onnx
@@ -20,6 +21,7 @@ def _dense(b, x):
     return b.emit(relax.op.nn.relu(b.emit(relax.op.matmul(x, const(4, 6)))))
 
 
+@pytest.mark.slow
 def test_our_target_takes_our_kernels():
     mod = module(_dense, 3, 4)
     x = data(3, 4)
@@ -40,6 +42,7 @@ def test_other_targets_have_tvms_pipeline():
     assert "_megcc_" not in executable.as_text()
 
 
+@pytest.mark.slow
 def test_model_of_tvms_own_importer_is_one_region():
     mod = from_onnx(zoo.build("tiny_cnn"))
     image = data(1, 3, 32, 32)

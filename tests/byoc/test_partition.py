@@ -40,6 +40,7 @@ def test_region_without_anything_for_a_kernel_is_tvms():
     assert_close(run(after, x)[0], np.exp(x + x))
 
 
+@pytest.mark.slow
 def test_constants_are_in_the_region_and_nowhere_else():
     mod = relax.transform.RunCodegen()(partition(module(_dense, 3, 4)))
     assert "const_name_to_constant" not in mod.attrs
@@ -53,6 +54,7 @@ def test_sealed_region_shows_what_it_computes():
     assert "tvm_megcc" in mod.script()  # and the module can be printed
 
 
+@pytest.mark.slow
 def test_convolution_whose_weights_are_an_input_is_tvms():
     builder = relax.BlockBuilder()
     x = relax.Var("x", relax.TensorType((1, 3, 8, 8), "float32"))
@@ -71,6 +73,7 @@ def test_convolution_whose_weights_are_an_input_is_tvms():
     assert_close(run(tvm_megcc.transform.pipeline()(bound), image)[0], run(mod, image, weights)[0])
 
 
+@pytest.mark.slow
 def test_sizes_that_change_and_arguments_of_sizes():
     n = tirx.Var("n", "int64")
 
@@ -105,6 +108,7 @@ def test_sizes_that_no_tensor_says_stay_with_tvm():
     assert "main" in {g.name_hint for g in after.get_global_vars()}
 
 
+@pytest.mark.slow
 def test_what_tvm_alone_can_do_parts_regions():
     def body(b, x):
         y = b.emit(relax.op.matmul(x, const(4, 4)))
@@ -184,6 +188,7 @@ def test_annotated_by_others_is_one_sentence():
         relax.transform.RunCodegen()(mod)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="Linux tells a process's cores")
 def test_asking_for_the_number_of_threads_binds_nobody() -> None:
     """TVM's pool binds the thread that makes it to one core, and so the compilers it starts."""

@@ -47,6 +47,7 @@ def _with_plan() -> tvm.transform.Sequential:
     )
 
 
+@pytest.mark.slow
 def test_dispatched_resnet50_with_planned_memory() -> None:
     """RFC 4118's example, all of it in one TVM pipeline: buckets, regions, our memory plan."""
     import onnxruntime
@@ -65,6 +66,7 @@ def test_dispatched_resnet50_with_planned_memory() -> None:
         assert_close(got, session.run(None, {"input": x})[0], 1e-4)
 
 
+@pytest.mark.slow
 def test_dispatched_regions_hold_weights_once(tmp_path: Path) -> None:
     n = tirx.Var("n", "int64")
     mod = module(lambda b, x: b.emit(relax.op.matmul(x, const(256, 256))), n, 256)
@@ -81,6 +83,7 @@ def test_dispatched_regions_hold_weights_once(tmp_path: Path) -> None:
         assert_close(vm["main"](tvm.runtime.tensor(x)).numpy(), run(mod, x)[0])
 
 
+@pytest.mark.slow
 def test_package_and_region_give_the_same_bits() -> None:
     imported = frontend.from_onnx(zoo.build("tiny_cnn"))
     image = data(1, 3, 32, 32)
@@ -91,6 +94,7 @@ def test_package_and_region_give_the_same_bits() -> None:
     np.testing.assert_array_equal(got, m.get_output(0).numpy())
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_threads() -> None:
     mod = frontend.from_onnx(zoo.build("tiny_cnn")).mod
     image = data(1, 3, 32, 32)
@@ -99,6 +103,7 @@ def test_results_do_not_depend_on_threads() -> None:
         np.testing.assert_array_equal(other, found[0])
 
 
+@pytest.mark.slow
 def test_vms_in_several_threads_at_once() -> None:
     mod = frontend.from_onnx(zoo.build("tiny_cnn")).mod
     executable = tvm.compile(tvm_megcc.transform.pipeline(threads=2)(mod), "llvm")
@@ -129,6 +134,7 @@ def test_tensor_at_an_offset_is_read_there() -> None:
     assert_close(vm["main"](tvm.runtime.tensor(x)).numpy(), run(mod, x)[0])
 
 
+@pytest.mark.slow
 def test_failing_run_names_the_node() -> None:
     import onnx
     from onnx import TensorProto as T
@@ -159,6 +165,7 @@ def test_failing_run_names_the_node() -> None:
     assert_close(vm["main"](x, tvm.runtime.tensor(np.array([1, 2]))).numpy(), good.numpy())
 
 
+@pytest.mark.slow
 def test_function_with_branches_is_one_region() -> None:
     """With the functions of its branches, for sizes that change."""
     import onnxruntime

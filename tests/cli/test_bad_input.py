@@ -308,6 +308,7 @@ def test_bad_packages(tvmc, package: Path, library: Path, model: Path, tmp_path:
     assert "p.tar" in tvmc("run", tar).sentence()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ["arm64", "armv7"])
 def test_library_for_another_machine(tvmc, model: Path, tmp_path: Path, arch: str) -> None:
     try:

@@ -35,6 +35,7 @@ def test_bench_package_and_library_side_by_side(tvmc, package: Path, library: Pa
     assert [row.split()[2] for row in rows] == ["7", "7"] and rows[0].endswith(" 1.000")
 
 
+@pytest.mark.slow
 def test_bench_json(tvmc, package: Path) -> None:
     cpu = min(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
     pin = [] if cpu is None else ["--cpus", cpu]

@@ -24,6 +24,7 @@ def two(tmp_path: Path) -> str:
     return str(tmp_path / "two.onnx")
 
 
+@pytest.mark.slow
 def test_any_size_runs(tvmc, two: str, tmp_path: Path) -> None:
     tvmc("compile", two, "-o", str(tmp_path / "pkg"))
     for n in (1, 3):
@@ -63,6 +64,7 @@ def test_made_up_inputs_need_sizes(tvmc, two: str, tmp_path: Path) -> None:
     assert "or compile with --distinct-dims 'batch'" in failed.sentence()
 
 
+@pytest.mark.slow
 def test_dims_of_one_name_that_differ(tvmc, tmp_path: Path) -> None:
     """As tf2onnx names dims that it does not know: ONNX Runtime warns, and computes."""
     dims = ["unk__1", "unk__2"]
@@ -99,6 +101,7 @@ def test_dims_of_one_name_that_differ(tvmc, tmp_path: Path) -> None:
     assert "is a Relax module; leave out --distinct-dims" in refused.sentence()
 
 
+@pytest.mark.slow
 def test_sizes_that_do_not_fit_name_the_dim_they_come_from(tvmc, tmp_path: Path) -> None:
     onnx.save(scales(), tmp_path / "scales.onnx")
     compile_ = ("compile", tmp_path / "scales.onnx", "-o", tmp_path / "pkg", "--input-shapes")
@@ -116,6 +119,7 @@ def test_sizes_that_do_not_fit_name_the_dim_they_come_from(tvmc, tmp_path: Path)
         assert problem in sentence
 
 
+@pytest.mark.slow
 def test_sizes_inside_a_model_that_cannot_be_are_named(tvmc, tmp_path: Path) -> None:
     ones = numpy_helper.from_array(np.ones((1, 1, 5, 5), np.float32), "w")
     nodes = [
@@ -173,6 +177,7 @@ def bounded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return paths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", FILLING)
 def test_shapes_are_refused_before_inputs_are_made(
     tvmc, bounded: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
@@ -199,6 +204,7 @@ def test_shapes_to_tune_with_are_refused_before_inputs_are_made(
     assert "give 1 to 4" in tuned.sentence()
 
 
+@pytest.mark.slow
 def test_multiples(tvmc, tmp_path: Path) -> None:
     onnx.save(scales(), tmp_path / "scales.onnx")
     words = ("--input-shapes", "x:[1,2,4*(h=1..8),4*w]", "--dispatch", "x:2=[4,8..16]")

@@ -87,6 +87,7 @@ def test_options_that_are_not_needed(
     assert ended.value.code == 2 and words in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_compiler_of_the_users(tvmc: Callable, model: Path, tmp_path: Path) -> None:
     out = tmp_path / "m.so"
     assert tvmc("compile", model, "-o", out, "--cc", "gcc -fno-plt").status == 0
@@ -176,6 +177,7 @@ def test_an_interrupt_inside_tvm_is_no_internal_error(model: Path, tmp_path: Pat
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_while_compiling(tmp_path: Path, number: signal.Signals) -> None:
     model, out = tmp_path / "m.onnx", tmp_path / "p"

@@ -39,6 +39,7 @@ def compiled(residual: tuple[Path, Path]) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_compare_outputs(tvmc, residual, compiled) -> None:
     right, wrong = residual
     ran = tvmc("compare", right, compiled)
@@ -56,6 +57,7 @@ def test_compare_takes_the_model_first(tvmc, residual, compiled) -> None:
     assert "tvmc compare MODEL.onnx OUT" in tvmc("compare", compiled, compiled).sentence()
 
 
+@pytest.mark.slow
 def test_compare_says_how_far_onnx_runtimes_own_answers_are_apart(tvmc, tmp_path: Path) -> None:
     from tvm_megcc import quantisation
 
@@ -72,6 +74,7 @@ def test_compare_says_how_far_onnx_runtimes_own_answers_are_apart(tvmc, tmp_path
     assert "ONNX Runtime with its optimisations, output 'output': largest difference" in ran.out
 
 
+@pytest.mark.slow
 def test_compare_per_layer_names_the_first_call_that_differs(tvmc, residual, compiled) -> None:
     right, wrong = residual
     ran = tvmc("compare", right, compiled, "--per-layer")
@@ -109,6 +112,7 @@ def test_compare_mistakes_are_one_sentence(tvmc, residual, compiled, library, tm
         tvmc("compare", right, compiled, "--rtol", "-1")
 
 
+@pytest.mark.slow
 def test_run_dump(tvmc, model, package, inputs, tmp_path) -> None:
     """Names are the model's, be they C identifiers or not; what is fused away is not there."""
     folder = tmp_path / "dump"
@@ -127,6 +131,7 @@ def test_run_dump(tvmc, model, package, inputs, tmp_path) -> None:
     assert "choose another output" in tvmc("run", package, "--dump", tmp_path / "other").sentence()
 
 
+@pytest.mark.slow
 def test_run_dump_of_a_library_and_of_open_dims(tvmc, library, dynamic, tmp_path) -> None:
     assert "-f c" in tvmc("run", library, "--dump", tmp_path / "d").sentence()
     out = tmp_path / "package"
@@ -169,6 +174,7 @@ def test_compare_packages_hold_nothing_of_it(compiled) -> None:
     assert package.is_package(compiled)
 
 
+@pytest.mark.slow
 def test_an_output_that_is_named_twice(tvmc, tmp_path: Path) -> None:
     """A port for each place in the list; a file of arrays by name has the value once."""
     nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Neg", ["x"], ["z"])]

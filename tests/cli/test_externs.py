@@ -63,6 +63,7 @@ def test_package_with_its_function(tvmc: Callable, net: list, tmp_path: Path) ->
     check(tvmc, tmp_path, out)
 
 
+@pytest.mark.slow
 def test_library_with_its_function(tvmc: Callable, net: list, tmp_path: Path) -> None:
     out = tmp_path / "net.so"
     assert tvmc("compile", *net, "-o", out, "--extern", tmp_path / "scale.c").status == 0

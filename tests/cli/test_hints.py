@@ -208,6 +208,7 @@ def test_a_hint_that_is_followed_keeps_what_it_promises(arch: str, name: str) ->
         assert not any(p.requirements for p in programs)
 
 
+@pytest.mark.slow
 def test_what_is_said_of_bounds_that_are_given() -> None:
     """All bounds stand in the hint; without an open end it has nothing to say of the arena."""
     proto = MODELS["two scales"].proto()

@@ -177,6 +177,7 @@ def test_bad_options(tvmc, model: Path, tmp_path: Path, options: list[str], word
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_pools_are_shown_and_give_the_same_answers(
     tvmc, model: Path, package: Path, inputs: Path, tmp_path: Path
 ) -> None:

@@ -119,6 +119,7 @@ def test_profile_of_open_sizes(tvmc, dynamic: Path, tmp_path: Path) -> None:
     assert sizes[1] - sizes[0] >= 2 * 4 * 3 * 396
 
 
+@pytest.mark.slow
 def test_trace_has_a_row_for_each_thread(tvmc, tmp_path: Path) -> None:
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [512, 256])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [512, 256])

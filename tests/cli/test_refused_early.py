@@ -153,6 +153,7 @@ def _npz() -> bytes:
     return npz_bytes({"x": np.ones(2, np.float32)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_refused_without_tvm(answers: dict[str, list], case: str) -> None:
     assert case in answers, f"TVM was loaded by {list(answers)[-1]!r}"

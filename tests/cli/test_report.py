@@ -94,6 +94,7 @@ def graph_of(package: Path) -> dict[str, Any]:
     return entry
 
 
+@pytest.mark.slow
 def test_report_has_every_part(page: Path, package: Path) -> None:
     text = page.read_text(encoding="utf-8")
     found, entry = Page(text), graph_of(package)
@@ -133,6 +134,7 @@ def test_report_needs_nothing_else(page: Path) -> None:
     assert "/tmp" not in text and str(Path.home()) not in text
 
 
+@pytest.mark.slow
 def test_report_of_many_calls_with_names_of_html(long_page: Path) -> None:
     text = long_page.read_text(encoding="utf-8")
     found = Page(text)
@@ -144,6 +146,7 @@ def test_report_of_many_calls_with_names_of_html(long_page: Path) -> None:
     assert "not built (--no-build)" in text and "There are no times" in text
 
 
+@pytest.mark.slow
 def test_report_of_open_sizes(tvmc, dynamic: Path, tmp_path: Path) -> None:
     assert tvmc("compile", dynamic, "-o", tmp_path / "p", "--quiet").status == 0
     args = ["inspect", tmp_path / "p", "--no-build", "--html", tmp_path / "r.html"]
@@ -199,6 +202,8 @@ def chromium(page: Path, folder: Path, *args: str) -> subprocess.CompletedProces
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.slow
+@pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt install chromium")
 @pytest.mark.parametrize("which", ["page", "long_page"])
 def test_report_in_a_browser(which: str, tmp_path: Path, request) -> None:
@@ -245,6 +250,8 @@ document.title = JSON.stringify(found);
 """
 
 
+@pytest.mark.slow
+@pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt install chromium")
 def test_report_reacts(page: Path, package: Path, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")

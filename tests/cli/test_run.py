@@ -74,6 +74,7 @@ def test_run_arm_under_qemu(tvmc, model: Path, inputs: Path, tmp_path: Path, arc
     assert_example(out)
 
 
+@pytest.mark.slow
 def test_run_builds_once(tvmc, package: Path, tmp_path: Path, monkeypatch) -> None:
     from tvm_megcc.host import toolchain
 
@@ -88,6 +89,7 @@ def test_run_builds_once(tvmc, package: Path, tmp_path: Path, monkeypatch) -> No
     assert "built again" in tvmc("run", package, "--cc", "gcc -O1").err, "another program"
 
 
+@pytest.mark.slow
 def test_run_of_a_dropped_program(tvmc, package: Path, tmp_path: Path, monkeypatch) -> None:
     """The cache keeps the latest programs only: another process may drop one that is to run."""
     from tvm_megcc import execute
@@ -109,6 +111,7 @@ def test_run_of_a_dropped_program(tvmc, package: Path, tmp_path: Path, monkeypat
     assert tvmc("run", package).status == 0, "dropped before it was held: built again"
 
 
+@pytest.mark.slow
 def test_run_with_a_cache_of_others(tvmc, package: Path, tmp_path: Path, monkeypatch) -> None:
     """What others can write is not run."""
     (tmp_path / "tvm_megcc").mkdir()
@@ -118,6 +121,7 @@ def test_run_with_a_cache_of_others(tvmc, package: Path, tmp_path: Path, monkeyp
     assert not list(tmp_path.rglob("run"))
 
 
+@pytest.mark.slow
 def test_run_ignores_flags_of_the_shell(tvmc, package: Path, tmp_path: Path, monkeypatch) -> None:
     """What is timed is what the package says; other flags are named: --cc 'gcc -g'."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -133,6 +137,7 @@ def test_run_ignores_flags_of_the_shell(tvmc, package: Path, tmp_path: Path, mon
     assert ran.status == 1 and "-flag-of-the-user" in ran.err
 
 
+@pytest.mark.slow
 def test_run_without_a_cache(tvmc, package: Path, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
@@ -140,6 +145,7 @@ def test_run_without_a_cache(tvmc, package: Path, tmp_path: Path, monkeypatch) -
     assert tvmc("run", package).status == 0
 
 
+@pytest.mark.slow
 def test_run_portable_on_the_host(tvmc, model: Path, inputs: Path, tmp_path: Path) -> None:
     assert tvmc("compile", model, "-o", tmp_path / "p", "--arch", "portable").status == 0
     for arch in ([], ["--arch", "host"], ["--arch", "portable"]):
@@ -163,6 +169,7 @@ def test_run_threads_are_for_packages(tvmc, package: Path, inputs: Path, tmp_pat
     assert failed.status == 1 and "run the package (-f c) instead" in failed.err
 
 
+@pytest.mark.slow
 def test_run_prints_time_profile_and_top(tvmc, package: Path, inputs: Path) -> None:
     ran = tvmc(
         "run", package, "--inputs", inputs, "--print-time", "--repeat", 5, "--profile",

@@ -26,6 +26,7 @@ def drawing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_seed_is_that_of_inputs_and_draws(tvmc, drawing: Path, tmp_path: Path) -> None:
     found = []
     for k, seed in enumerate(("7", "7", str(2**63 - 1), "0")):
@@ -53,6 +54,7 @@ def test_what_is_no_seed(drawing: Path, seed: str, capsys: pytest.CaptureFixture
     assert f"'{seed}' is no whole number from 0 to 2**63 - 1" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_compare_says_why_results_differ(tvmc, drawing: Path) -> None:
     said = tvmc("compare", drawing / "model.onnx", drawing / "package").sentence()
     assert "beyond the tolerance: 'drawn'; RandomUniformLike 'drawn' draws random numbers" in said

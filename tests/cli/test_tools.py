@@ -80,6 +80,7 @@ def test_module_is_the_program(tmp_path: Path) -> None:
     assert done.stderr.startswith("tvmc: ") and len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_libraries_do_not_write_to_standard_error(tmp_path: Path) -> None:
     code = (
         "import os, sys, warnings\nfrom tvm_megcc import cli\n"

@@ -102,6 +102,7 @@ def test_a_package_of_the_soft_convention_runs(tmp_path: Path) -> None:
     p.check_corners(inputs, outputs)
 
 
+@pytest.mark.slow
 def test_an_android_compiler_makes_the_library(tmp_path: Path) -> None:
     """Without its C library, which is not here: none of whose headers the library cannot spare."""
     need(ANDROID)

@@ -68,6 +68,7 @@ def test_headers_take_nothing_from_libc(tmp_path: Path, flags: str):
     assert set(listed.split()) - {"U"} <= {"memcpy", "memmove", "memset", "_GLOBAL_OFFSET_TABLE_"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -88,6 +89,7 @@ def test_headers_build_for_arm(tmp_path: Path, command: tuple[str, ...]):
     assert names <= {"memcpy", "memmove", "memset"}
 
 
+@pytest.mark.slow
 def test_float_loops_vectorise(tmp_path: Path):
     source = tmp_path / "loops.c"
     names = "exp exp2 expm1 sigmoid tanh log erf sinh cosh atan asin round floor sqrt log1p".split()

@@ -76,6 +76,7 @@ def package(**options: str) -> dict[str, Content]:
     return emit.package({"portable": p.corners("portable")}, name="corners", **options)
 
 
+@pytest.mark.slow
 @needs_cmake
 @pytest.mark.parametrize("lists", [ZEPHYR, ESP_IDF], ids=["zephyr", "esp-idf"])
 def test_a_module_of_another_build(lists: str, tmp_path: Path) -> None:

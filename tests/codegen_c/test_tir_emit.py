@@ -32,6 +32,7 @@ def dim(name: str) -> tirx.Var:
     return tirx.Var(name, "int64")
 
 
+@pytest.mark.slow
 def test_same_function_gives_same_bytes_in_every_process():
     code = (
         "from tests.codegen_c.test_tir_emit import *\n"

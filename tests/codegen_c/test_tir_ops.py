@@ -191,6 +191,7 @@ def test_operator_gives_tvms_numbers(name: str, tmp_path: Path):
     assert kernels
 
 
+@pytest.mark.slow
 def test_opaque_loops_stay_in_order(tmp_path: Path):
     """Box suppression: a sort, scans and loops that declare no accesses, next to plain blocks."""
 
@@ -311,6 +312,7 @@ def test_a_choice_by_data_loads_both_values(tmp_path: Path):
 FUNCTIONS = "acos acosh asin asinh atan atanh cos cosh erf exp log sin sinh sqrt rsqrt tan tanh"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_elementary_functions_reach_their_headers(dtype: str, tmp_path: Path):
     rng = np.random.default_rng(5)

@@ -183,6 +183,7 @@ def test_a_cpu_given_as_an_architecture_names_the_option(word: str) -> None:
     assert str(refused.value).endswith(f"give it as --mcpu {word}")
 
 
+@pytest.mark.slow
 def test_this_machine_is_one_of_the_table() -> None:
     assert resolve(["host"]) == (host_arch(),) and machine(host_arch()).name == host_arch()
     assert is_native(host_arch()) and is_native(machine(host_arch()).arch.name)

@@ -22,6 +22,8 @@ from tvm_megcc.dynamic_options import DynamicOptions
 from tvm_megcc.host import package, toolchain
 from tvm_megcc.relay import Any
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[[dict[str, np.ndarray]], list[np.ndarray]]
 
 

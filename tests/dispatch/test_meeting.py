@@ -43,6 +43,7 @@ def check(run, *pairs: tuple[int, int]) -> None:
         np.testing.assert_array_equal(run(x=x, y=y)["z"], x + y)
 
 
+@pytest.mark.slow
 def test_two_programs(tmp_path: Path) -> None:
     driver.compile_model(model(), tmp_path / "pkg")
     run, manifest = built(tmp_path / "pkg")
@@ -79,6 +80,7 @@ def test_sizes_that_are_known_need_no_copies(tmp_path: Path) -> None:
     assert [copies(f) for f in functions(package.load(tmp_path / "pkg").manifest)] == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_buckets(tmp_path: Path) -> None:
     dynamic = DynamicOptions(buckets={"x": {0: [(1, 2), (2, 8)]}})
     driver.compile_model(model(), tmp_path / "pkg", dynamic=dynamic)

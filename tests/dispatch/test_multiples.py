@@ -15,6 +15,7 @@ from tvm_megcc.importers.relax_module import from_module
 from tvm_megcc.memory.variants import bundle_arena_bytes, sizes_of
 
 
+@pytest.mark.slow
 def test_both_machines_take_multiples_and_nothing_else() -> None:
     mod, params = relay.frontend.from_onnx(
         scales(), shape={"x": (1, 2, "4*(h=1..8)", "4*w")}, freeze_params=True
@@ -36,6 +37,7 @@ def test_both_machines_take_multiples_and_nothing_else() -> None:
         graph.set_input("x", np.zeros((1, 2, 36, 8), "float32"))
 
 
+@pytest.mark.slow
 def test_regions_in_tvm_take_multiples() -> None:
     mod, _ = relay.frontend.from_onnx(
         scales(), shape={"x": (1, 2, "4*h", "4*w")}, freeze_params=True

@@ -41,6 +41,7 @@ def built(path: Path, arch: str = "host"):  # noqa: ANN201
     return run, opened.manifest
 
 
+@pytest.mark.slow
 def test_buckets_of_a_relax_module(tmp_path: Path) -> None:
     mod = dense()
     mod.dispatch(
@@ -63,6 +64,7 @@ def test_buckets_of_a_relax_module(tmp_path: Path) -> None:
     assert arch["weight_bytes"] == alone["weight_bytes"]
 
 
+@pytest.mark.slow
 def test_gaps_without_a_fallback_are_refused(tmp_path: Path) -> None:
     mod = dense()
     mod.dispatch(
@@ -76,6 +78,7 @@ def test_gaps_without_a_fallback_are_refused(tmp_path: Path) -> None:
         run(x=np.ones((4, 4), "float32"))
 
 
+@pytest.mark.slow
 def test_listed_shapes_of_two_inputs_at_once(tmp_path: Path) -> None:
     listed = (
         {"a": (1, 2, 3), "b": (1, 5, 3)},
@@ -164,6 +167,7 @@ def check_windows(path: Path, rows: tuple[int, ...]) -> None:
             assert_close(run(x=x, w=w)["y"], windows_expected(x, w))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fallback", ["symbolic", "none"])
 @pytest.mark.parametrize("ends", [(1, 2, 3, 4, None), (0, 1, 3, 5), (0, 2, None)])
 def test_buckets_of_sizes_without_a_result(
@@ -176,6 +180,7 @@ def test_buckets_of_sizes_without_a_result(
     check_windows(tmp_path / "pkg", (3, 0, 1, 2, 4))
 
 
+@pytest.mark.slow
 def test_listed_shapes_without_a_result(tmp_path: Path) -> None:
     def listed(*rows: int) -> DynamicOptions:
         return DynamicOptions(listed=tuple({"x": (1, 2, h, 4)} for h in rows))

@@ -97,6 +97,7 @@ def wide(tmp_path_factory) -> list[np.ndarray]:
     return run(model(TensorProto.FLOAT), tmp_path_factory.mktemp("wide") / "out", "host")[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", machines("host", "portable", "arm64", "armv7"))
 def test_weights_stay_in_bf16(arch: str, wide, tmp_path: Path) -> None:
     tool = {"arm64": "qemu-aarch64", "armv7": "qemu-arm"}.get(arch)

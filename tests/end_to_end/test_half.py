@@ -45,6 +45,7 @@ def wide(tmp_path_factory):
     return model, x, *run(model, tmp_path_factory.mktemp("wide"), "host", "fp32", x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", machines(*MACHINES))
 def test_a_model_made_f16_gives_the_same_numbers(arch: str, wide, tmp_path: Path) -> None:
     needed(arch)
@@ -59,6 +60,7 @@ def test_a_model_made_f16_gives_the_same_numbers(arch: str, wide, tmp_path: Path
     assert small["arena_bytes"] < 0.55 * large["arena_bytes"]
 
 
+@pytest.mark.slow
 def test_mixed_takes_no_kernel_that_adds_in_f16(wide, tmp_path: Path) -> None:
     model, *_ = wide
     for precision, found in (("fp16", True), ("mixed", False)):
@@ -88,6 +90,7 @@ def half_model() -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
+@pytest.mark.slow
 def test_a_model_in_f16_is_computed_as_it_says(tmp_path: Path) -> None:
     model = half_model()
     x = np.random.default_rng(1).standard_normal((1, 3, 6, 6)).astype(np.float16)

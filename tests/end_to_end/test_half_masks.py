@@ -16,6 +16,8 @@ from tvm_megcc import driver
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.host import package, toolchain
 
+pytestmark = pytest.mark.slow
+
 _LOW = float(np.finfo(np.float32).min)
 #: Row -> how `y` comes of the scores `s`, the f32 mask `m` (1 where nothing is visible), the
 #: integers `i` (its opposite), the input `big` of -1e9 and `inf` of -inf, and `c`, where `m` is 1.

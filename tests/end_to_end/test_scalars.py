@@ -38,6 +38,7 @@ def test_shapes_given_for_a_scalar() -> None:
         from_onnx(model(), {"s": (2,)})
 
 
+@pytest.mark.slow
 def test_in_the_package(tmp_path: Path) -> None:
     driver.compile_model(model(), tmp_path / "pkg")
     opened = package.load(tmp_path / "pkg")

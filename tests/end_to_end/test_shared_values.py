@@ -216,6 +216,7 @@ def test_a_value_used_twice_costs_no_tree(name: str, compiled) -> None:
     assert sum(path.stat().st_size for path in texts) < TEXT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.runs])
 def test_a_value_used_twice_is_right(name: str, compiled) -> None:
     folder, _ = compiled[name]

@@ -56,6 +56,7 @@ def _model(name: str) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
     return model, inputs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_a_table_of_two_uses_is_stored_once(name: str, tmp_path: Path) -> None:
     model, inputs = _model(name)

@@ -151,6 +151,7 @@ def chains(draw: st.DrawFn) -> Program:
     return program(calls, sizes, [count + 1])
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(chains(), st.sampled_from(["caller", "arena"]))
 def test_whatever_overlaps_may_and_the_peak_never_rises(before: Program, io: str) -> None:

@@ -60,6 +60,7 @@ def findings(before: Program, planner: str, seeds: int = 2) -> Iterator[str]:
                     yield f"{io} clobber={clobber} {threads} {planner} {sizes} {seed}: {words}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 120, 30))
 def test_random_programs(first: int) -> None:
     for seed in range(first, first + 30):
@@ -67,6 +68,7 @@ def test_random_programs(first: int) -> None:
         assert not found, f"program {seed}: {found}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_random_programs_by_every_planner(planner: str) -> None:
     for seed in range(500, 508):
@@ -97,6 +99,7 @@ def test_zoo(name: str, batch: int | str, monkeypatch: pytest.MonkeyPatch) -> No
         assert not list(findings(before, "auto", seeds=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 24, 12))
 def test_graphs_of_the_fuzzer(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(first, first + 12):

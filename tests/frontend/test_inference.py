@@ -61,6 +61,7 @@ print(count, "inferred")
 """
 
 
+@pytest.mark.slow
 def test_no_operator_without_types_ends_the_process() -> None:
     done = subprocess.run(
         [sys.executable, "-c", EVERY_OPERATOR], capture_output=True, text=True, check=False

@@ -88,6 +88,7 @@ def test_output_twice_is_there_twice(case: str) -> None:
             np.testing.assert_array_equal(have, want)
 
 
+@pytest.mark.slow
 def test_output_twice_has_two_ports_in_tvm_and_in_onnx_s_backend(tmp_path: Path) -> None:
     proto = model(*CASES["a result"])
     session = ort.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])

@@ -60,6 +60,7 @@ PLACES = model(
 )
 
 
+@pytest.mark.slow
 def test_positions_that_are_computed(tmp_path: Path) -> None:
     found = runner(PLACES, tmp_path)
     for place in range(-3, 3):
@@ -76,6 +77,7 @@ def test_positions_that_are_computed(tmp_path: Path) -> None:
             found({"x": X, "p": np.array(place)})
 
 
+@pytest.mark.slow
 def test_positions_among_elements_of_several_shapes(tmp_path: Path) -> None:
     body = (
         "zero = Constant <value_int = 0> () one = Constant <value_int = 1> () b = Flatten (x)"
@@ -162,6 +164,7 @@ ROWS = """<ir_version: 10, opset_import: ["" : 17]>
     }"""
 
 
+@pytest.mark.slow
 def test_sequences_that_grow_as_long_as_the_run_says() -> None:
     imported = from_onnx(parser.parse_model(ROWS))
     for count in (0, 1, 3):
@@ -184,6 +187,7 @@ def test_rows_beside_a_first_tensor_of_other_dims() -> None:
         np.testing.assert_array_equal(y, np.concatenate([X[:1], X * 2, X * 4][: count + 1]))
 
 
+@pytest.mark.slow
 def test_nothing_to_join() -> None:
     text = ROWS.replace("SequenceConstruct (x)", "SequenceEmpty ()")
     prepared = backend.prepare(parser.parse_model(text))
@@ -217,6 +221,7 @@ def test_ports_have_names_of_elements() -> None:
     assert [port.name for port in imported.outputs] == ["t[0]", "t[1]", "t[2]", "y"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["SequenceAt (s, zero)", "ConcatFromSequence <axis = 0> (s)"])
 def test_a_branch_that_needs_elements_where_there_are_none(tmp_path: Path, wrong: str) -> None:
     text = f"""s = SequenceEmpty () zero = Constant <value_int = 0> () y = If (c) <

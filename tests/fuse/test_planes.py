@@ -49,6 +49,7 @@ def test_an_image_of_planes_is_convolved(channels: int, normalised: bool) -> Non
     assert_close(got, want)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [np.inf, -3e38])
 def test_a_shift_that_sums_do_not_hold_is_added_first(shift: float) -> None:
     """Padding would be its negative, and of a window's padding and pixels the sum no number."""

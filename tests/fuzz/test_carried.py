@@ -35,6 +35,7 @@ def test_outputs_are_compared_to_the_bit() -> None:
     assert not carried.same({"v2": a["v1"]}, a)
 
 
+@pytest.mark.slow
 def test_what_right_nodes_carry_on_is_no_finding(
     fuzzing: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

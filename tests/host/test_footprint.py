@@ -26,6 +26,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> package.Package:
     return package.load(folder / "pkg")
 
 
+@pytest.mark.slow
 @needs_tools
 def test_it_is_what_the_program_then_takes(compiled: package.Package, tmp_path: Path) -> None:
     before = sorted(compiled.path.rglob("*"))
@@ -46,6 +47,7 @@ def test_it_is_what_the_program_then_takes(compiled: package.Package, tmp_path: 
     assert stack <= found.stack_bound < 1.3 * stack
 
 
+@pytest.mark.slow
 @needs_tools
 def test_without_an_emulator_the_stack_is_a_bound(
     compiled: package.Package, monkeypatch: pytest.MonkeyPatch
@@ -56,6 +58,7 @@ def test_without_an_emulator_the_stack_is_a_bound(
     assert "the stack is a bound" in next(found.lines())
 
 
+@pytest.mark.slow
 @needs_tools
 def test_without_a_compiler_it_is_an_estimate_and_says_so(
     compiled: package.Package, monkeypatch: pytest.MonkeyPatch

@@ -35,6 +35,7 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
     return built
 
 
+@pytest.mark.slow
 def test_a_second_package_compiles_what_is_its_own(build: Build, tmp_path: Path) -> None:
     arch = toolchain.host_arch()
     first, second = (p.write_corners(tmp_path / name, arch) for name in ("a", "b"))
@@ -51,6 +52,7 @@ def test_a_second_package_compiles_what_is_its_own(build: Build, tmp_path: Path)
     assert build(first, folder="one") == ["src/megcc_run.c"], "what make wants anew is compiled"
 
 
+@pytest.mark.slow
 def test_headers_and_flags_count(build: Build, tmp_path: Path) -> None:
     package = p.write_corners(tmp_path / "pkg", toolchain.host_arch())
     runtime = {source for source in build(package) if source.startswith("src/")}
@@ -66,6 +68,7 @@ def test_headers_and_flags_count(build: Build, tmp_path: Path) -> None:
     assert "src/megcc_ports.c" in changed and "src/megcc_model.c" not in changed
 
 
+@pytest.mark.slow
 def test_broken_sources_are_not_kept(build: Build, tmp_path: Path) -> None:
     from tvm_megcc.errors import ToolError
 
@@ -80,6 +83,7 @@ def test_broken_sources_are_not_kept(build: Build, tmp_path: Path) -> None:
     build(package)
 
 
+@pytest.mark.slow
 def test_few_are_kept(build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(object_cache, "KEEP", 3)
     monkeypatch.setattr(object_cache, "SLACK", 0)

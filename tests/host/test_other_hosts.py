@@ -18,6 +18,8 @@ from onnx import TensorProto, helper
 
 from tvm_megcc import driver, zoo
 
+pytestmark = pytest.mark.slow
+
 #: Modules of the standard library that Windows has not.
 MODULES = ("fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty")
 

@@ -11,6 +11,7 @@ from tvm_megcc.errors import InputError, ToolError
 from tvm_megcc.host import toolchain
 
 
+@pytest.mark.slow
 def test_package_build_leaves_the_package_alone(tmp_path):
     arch = toolchain.host_arch()
     package = p.write_corners(tmp_path / "pkg", arch)

@@ -55,6 +55,7 @@ def _build(folder: Path, *options: str) -> tuple[bytes, str, str]:
     return made.read_bytes(), done.stderr, made.with_suffix(".d").read_text()
 
 
+@pytest.mark.slow
 def test_objects_are_the_same(tmp_path: Path, kernels: list[Compilation]) -> None:
     (rule,) = vector_headers.rules(tmp_path, kernels, str(GCC))
     assert "obj/k0.o obj/k1.o" in rule and "plain" not in rule
@@ -63,6 +64,7 @@ def test_objects_are_the_same(tmp_path: Path, kernels: list[Compilation]) -> Non
     assert f"! {tmp_path}" in with_it[1] and "!" not in without[1]
 
 
+@pytest.mark.slow
 def test_one_is_made_for_many_and_found_for_few(tmp_path: Path, kernels: list[Compilation]) -> None:
     assert not vector_headers.rules(tmp_path, kernels[1:], str(GCC))
     (rule,) = vector_headers.rules(tmp_path, kernels, str(GCC))
@@ -79,6 +81,7 @@ def test_other_compilers_parse_it_each_time(
     assert not vector_headers.rules(tmp_path, kernels, compiler)
 
 
+@pytest.mark.slow
 def test_few_are_kept(
     tmp_path: Path, kernels: list[Compilation], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,11 +95,13 @@ def run(built: tuple[Path, package.Package], **changed: np.ndarray) -> list[np.n
     return list(done.outputs.values())
 
 
+@pytest.mark.slow
 def test_negative_indices_count_from_the_end(built: tuple[Path, package.Package]) -> None:
     for (name, (shape, _, numpy)), found in zip(ROWS.items(), run(built), strict=True):
         np.testing.assert_array_equal(found, numpy(DATA, indices(shape), UPDATES), name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize("far", [12, -13, 10**6, -(10**18)])
 def test_an_index_outside_ends_the_run(

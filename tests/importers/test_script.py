@@ -43,6 +43,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return saved(tmp_path_factory.mktemp("script"), module().script(show_meta=False))
 
 
+@pytest.mark.slow
 def test_text_runs_with_its_weights(path: Path, tmp_path: Path) -> None:
     driver.compile_model(path, tmp_path / "pkg", params={"w": WEIGHT})
     x = np.random.default_rng(1).normal(size=(5, 4)).astype(np.float32)

@@ -115,6 +115,7 @@ def test_what_is_no_model_is_one_sentence(case: str) -> None:
     assert all(word in message for word in words) and "\n" not in message, message
 
 
+@pytest.mark.slow
 def test_what_main_calls_is_part_of_it() -> None:
     library = relay.build(calling(times=2))
     m = relay.GraphModule(library["default"](tvm.cpu()))

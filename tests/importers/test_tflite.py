@@ -40,6 +40,7 @@ def run(path: Path, images: list[np.ndarray]) -> list[dict[str, np.ndarray]]:
         return [dict(runnable.run({IMAGE: image}).outputs) for image in images]
 
 
+@pytest.mark.slow
 def test_module_of_tvms_importer_is_built_as_any_other() -> None:
     import tflite
     import tvm
@@ -59,6 +60,7 @@ def images(shape: tuple[int, ...], count: int = 1) -> list[np.ndarray]:
     return [np.random.default_rng(k).normal(size=shape).astype(np.float32) for k in range(count)]
 
 
+@pytest.mark.slow
 def test_float_model_gives_what_litert_gives(tmp_path: Path) -> None:
     model = tflite_models.float_model()
     (image,) = images((1, 9, 9, 3))
@@ -68,6 +70,7 @@ def test_float_model_gives_what_litert_gives(tmp_path: Path) -> None:
         assert_close(got, want)
 
 
+@pytest.mark.slow
 def test_other_operators_give_what_litert_gives(tmp_path: Path) -> None:
     model = tflite_models.heads_model()
     (image,) = images((1, 6, 5, 4))
@@ -76,6 +79,7 @@ def test_other_operators_give_what_litert_gives(tmp_path: Path) -> None:
         assert_close(outputs[name], want)
 
 
+@pytest.mark.slow
 def test_int8_model_is_within_a_step_of_litert(tmp_path: Path) -> None:
     """LiteRT rounds in fixed point, we in f32: an element may be the neighbour of LiteRT's."""
     model = tflite_models.quantised_model()
@@ -98,6 +102,7 @@ def test_int8_model_computes_in_8_bits(tmp_path: Path) -> None:
     assert program.arena_bytes == 256 + 200  # two tensors of 200 bytes, at multiples of 64
 
 
+@pytest.mark.slow
 def test_other_operators_of_int8_compute_in_8_bits(tmp_path: Path) -> None:
     model = tflite_models.quantised_heads_model()
     path = saved(tmp_path, model)

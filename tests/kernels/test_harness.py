@@ -87,6 +87,7 @@ _FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stem", sorted(_FAULTS))
 def test_fault_is_found(stem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import runner

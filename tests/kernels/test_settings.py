@@ -51,6 +51,7 @@ def test_settings_of_a_header_are_checked(tmp_path: Path, line: str) -> None:
         parse(path)
 
 
+@pytest.mark.slow
 def test_settings_compute_the_same(tmp_path: Path) -> None:
     """The ends of each list, on memory that ends at unreadable pages; two of each file."""
     target = replace(next(t for t in TARGETS if t.name == "host_gcc"), most=1)

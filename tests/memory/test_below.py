@@ -35,6 +35,7 @@ def _resized(problem: Problem, sizes: list[int]) -> Problem:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_addresses_never_overlap_whatever_the_sizes(data: st.DataObject) -> None:

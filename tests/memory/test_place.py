@@ -191,6 +191,7 @@ def overwritten(program: Program, clobber_inputs: bool) -> str:
     return next((f"{p.name} is gone at the end" for p in kept if lost(p.tensor)), "")
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(programs(), st.booleans())
 def test_nothing_is_overwritten_while_it_is_needed(program: Program, clobber: bool) -> None:

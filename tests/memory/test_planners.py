@@ -85,6 +85,7 @@ def test_exact_is_the_best_there_is_around_fixed_blocks(problem: Problem) -> Non
     assert solution.arena_bytes == brute_force(live)
 
 
+@pytest.mark.slow
 def test_exact_is_the_best_there_is_of_blocks_that_are_alike() -> None:
     wrong = {}
     for seed in range(2_000):
@@ -164,6 +165,7 @@ def test_plan_is_the_same_without_a_compiler(problem: Problem) -> None:
     assert plan(problem, "auto", SECONDS) == plan(problem, "auto", SECONDS, pure=True)
 
 
+@pytest.mark.slow
 def test_plan_without_a_compiler_takes_large_problems() -> None:
     problem = scattered(600, 1)
     solution = plan(problem, "auto", 10.0, pure=True)
@@ -220,6 +222,7 @@ def test_storage_allocator_reuses_within_sixteen_times() -> None:
     assert (token, sizes) == ([0, 1, 1, 0, 2], [1024, 63, 40000])
 
 
+@pytest.mark.slow
 def test_twenty_thousand_blocks_are_planned_and_valid() -> None:
     problem = scattered(20_000, 2)
     started = time.process_time()

@@ -87,6 +87,7 @@ def test_lower_bound_of_nothing_is_zero() -> None:
     assert lower_bound(Problem((Interval("a", 3, 3, 64), Interval("b", 0, 9, 0)))) == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(problems)
 def test_lower_bound_is_that_of_every_step_on_its_own(problem: Problem) -> None:

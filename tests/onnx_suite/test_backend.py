@@ -16,6 +16,7 @@ from tvm_megcc.errors import InputError, MegccError, UnsupportedError
 CASES = r"test_(add|concat_1d_axis_0|MaxPool1d|single_relu_model)_cpu$"
 
 
+@pytest.mark.slow
 def test_onnx_runner_runs_us() -> None:
     runner = BackendTest(backend, __name__).include(CASES)
     result = unittest.TestResult()
@@ -34,6 +35,7 @@ def model() -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
+@pytest.mark.slow
 def test_prepared_model_runs_at_several_sizes() -> None:
     prepared = backend.prepare(model())
     for rows in (1, 4):
@@ -52,6 +54,7 @@ def test_inputs_that_do_not_fit() -> None:
         assert "\n" not in str(raised.value)
 
 
+@pytest.mark.slow
 def test_run_node() -> None:
     node = helper.make_node("Tile", ["x", "repeats"], ["y"])
     x = np.arange(6, dtype=np.float32).reshape(2, 3)

@@ -10,11 +10,14 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import onnx
+import pytest
 from onnx import helper
 
 from tests.ops.contracts import Row, feed, joined
 from tests.ops.packages import runner
 from tests.ops.test_contracts import OPSET, ROWS
+
+pytestmark = pytest.mark.slow
 
 
 def _has_weights(row: Row) -> bool:

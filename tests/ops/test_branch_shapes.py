@@ -17,6 +17,8 @@ from tvm_megcc.dynamic_options import DynamicOptions
 from tvm_megcc.errors import ToolError
 from tvm_megcc.host import package, toolchain
 
+pytestmark = pytest.mark.slow
+
 TEXT = """
     <ir_version: 9, opset_import: ["" : 17]>
     agraph (float[1, n] x, int64[1] rate) => (float[1, 2] y)

@@ -11,6 +11,8 @@ from onnx import parser
 
 from tests.ops.packages import Arrays, check
 
+pytestmark = pytest.mark.slow
+
 W = "float[6, 1] w = {1, 2, 3, 4, 5, 6}"
 CHOSEN = """v = If (c) <then_branch: graph = t () => (float[6, 1] y1) { y1 = Identity(w) },
     else_branch: graph = e () => (float[6, 1] y2) { y2 = Identity(w) }>"""

@@ -526,6 +526,7 @@ def test_every_operator_has_a_row() -> None:
     assert not rows & reasons
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "opset"),
     [(ROWS, OPSET), (OLD, 6), (LATE, 23), (NEWEST, 28)],

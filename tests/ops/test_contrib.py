@@ -44,6 +44,7 @@ def test_activations_and_norms(tmp_path):
     check_together(cases, tmp_path)
 
 
+@pytest.mark.slow
 def test_products(tmp_path):
     a, b = rand(2, 3, 4, 5), rand(2, 3, 5, 6, seed=1)
     cases = [contrib("FusedMatMul", [a, b], alpha=0.5)]
@@ -62,6 +63,7 @@ def test_products(tmp_path):
     check_together(cases, tmp_path)
 
 
+@pytest.mark.slow
 def test_attention(tmp_path):
     weights, bias = rand(8, 24, seed=1), rand(24, seed=2)
     masks = [[[1, 1, 0], [1, 1, 1]], [2, 3], [3, 2, 1, 0], [[[1, 1, 0]] * 3] * 2]
@@ -95,6 +97,7 @@ def test_attention(tmp_path):
     check_together(cases, tmp_path)
 
 
+@pytest.mark.slow
 def test_rotaryembedding(tmp_path):
     tables = [np.cos(rand(9, 2)), np.sin(rand(9, 2))]
     places = np.array([[3, 1, 0], [8, 2, 5]])
@@ -117,6 +120,7 @@ def grouped(length, before, room, *extra, past=True, packed=False, outputs=3, **
                    num_heads=4, kv_num_heads=2, **attrs)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_groupqueryattention(tmp_path):
     tables = [f(rand(16, 8)) for f in (np.cos, np.sin)]
     cases = [grouped(3, [0, 0], 0, past=False), grouped(1, [2, 4], 5, packed=True)]
@@ -126,6 +130,7 @@ def test_groupqueryattention(tmp_path):
     check_together(cases, tmp_path)
 
 
+@pytest.mark.slow
 def test_matmulnbits(tmp_path):
     def product(bits, length, size, zero=None, bias=False, known=False, data=None):
         rows, blocks = 5, -(-length // size)

@@ -67,6 +67,7 @@ def test_if_of_one_shape(tmp_path: Path) -> None:
     check_close(branch_model(then, other), tmp_path, *feeds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [3, "n"])
 def test_if_of_two_shapes(tmp_path: Path, rows: int | str) -> None:
     twice = helper.make_node("Concat", ["r", "r", "x"], ["a"], axis=0)
@@ -84,6 +85,7 @@ def test_if_of_two_shapes(tmp_path: Path, rows: int | str) -> None:
     check_close(proto, tmp_path, *feeds)
 
 
+@pytest.mark.slow
 def test_if_whose_branch_reads_its_size(tmp_path: Path) -> None:
     """NonZero in one branch, a constant in the other."""
     found = helper.make_node("NonZero", ["r"], ["a"])
@@ -94,6 +96,7 @@ def test_if_whose_branch_reads_its_size(tmp_path: Path) -> None:
                              for n in (1, 6) for c in (True, False)))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_if_in_if(tmp_path: Path) -> None:
     inner_then = graph("it", [helper.make_node("Add", ["q", "x"], ["ia"])], [], [("ia", T.FLOAT)])
     inner_else = graph("ie", [helper.make_node("Identity", ["q"], ["ib"])], [], [("ib", T.FLOAT)])
@@ -135,6 +138,7 @@ def counting_body(state_shape):  # noqa: ANN001, ANN201
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, "n"])
 @pytest.mark.parametrize("trip", [0, 1, 5])
 def test_loop_of_known_count(tmp_path: Path, trip: int, n: int | str) -> None:
@@ -154,6 +158,7 @@ def test_loop_of_a_count_that_is_computed(tmp_path: Path, n: int | str) -> None:
     check_close(proto, tmp_path, *({"h0": floats(2, 3), "m": np.array(k)} for k in (3, 0, 1, 7, 2)))
 
 
+@pytest.mark.slow
 def test_rows_whose_dims_follow_from_open_ones(tmp_path: Path) -> None:
     """No dim of a state says what they are: ``2 * n``, ``min(n, 1)``."""
     nodes = [
@@ -175,6 +180,7 @@ def test_rows_whose_dims_follow_from_open_ones(tmp_path: Path) -> None:
                              for n, m in ((2, 3), (1, 0), (4, 1))))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_loop_that_ends_by_its_condition(tmp_path: Path) -> None:
     """Doubles until the sum passes a limit; the rows are as many as there were iterations."""
     nodes = [
@@ -198,6 +204,7 @@ def test_loop_that_ends_by_its_condition(tmp_path: Path) -> None:
     ))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_while_loop_without_a_limit(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Mul", ["h", "two"], ["h1"]),
@@ -233,6 +240,7 @@ COUNTED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "limit"),
     [
@@ -287,6 +295,7 @@ def test_while_loop_with_a_counter_gives_rows(tmp_path: Path, form: str, limit: 
 ENDS = (-(1 << 63), (1 << 63) - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [None, *ENDS])
 def test_while_loop_with_a_limit_at_the_ends_of_its_type(tmp_path: Path, known: int | None) -> None:
     """So ``while True`` is written; another condition ends it."""
@@ -319,6 +328,7 @@ def test_while_loop_with_a_limit_at_the_ends_of_its_type(tmp_path: Path, known: 
         np.testing.assert_array_equal(found, want)
 
 
+@pytest.mark.slow
 def test_last_row_of_a_while_loop(tmp_path: Path) -> None:
     """A part of the rows' memory, at an offset that only the run shows."""
     nodes = [
@@ -366,6 +376,7 @@ def _overwriting(*weights: onnx.TensorProto) -> onnx.ModelProto:
     return loop_model(body, inputs, outputs, states=("zero",), weights=constants)
 
 
+@pytest.mark.slow
 def test_loop_whose_state_gets_its_rank_by_the_first_iteration(tmp_path: Path) -> None:
     """What Paddle writes of a variable that only the loop assigns."""
     check_close(_overwriting(const("m", 6)), tmp_path, *(
@@ -379,6 +390,7 @@ def test_loop_that_may_not_run_keeps_the_rank_of_its_state() -> None:
         from_onnx(_overwriting())
 
 
+@pytest.mark.slow
 def test_if_of_a_scalar_and_one_element(tmp_path: Path) -> None:
     """One branch adds a [0] of one dim to what both say is a scalar."""
     three = helper.make_node("Constant", [], ["a"], value=const("", 3.0, F32))
@@ -417,6 +429,7 @@ def test_while_loop_whose_counter_does_not_grow_is_refused(tmp_path: Path, step:
         from_onnx(proto)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [0, 2, "n"])
 def test_loop_whose_state_grows(tmp_path: Path, start: int | str) -> None:
     """What a decoder does: each iteration appends a row."""
@@ -445,6 +458,7 @@ def test_loop_whose_state_grows(tmp_path: Path, start: int | str) -> None:
     check_close(proto, tmp_path, *feeds)
 
 
+@pytest.mark.slow
 def test_loop_that_swaps_its_states(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Identity", ["c"], ["c1"]),
@@ -464,6 +478,7 @@ def test_loop_that_swaps_its_states(tmp_path: Path) -> None:
                               "b0": np.array([1, 5], F32)} for k in (0, 1, 2, 9)))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_loop_that_joins_a_state_which_has_its_next_value_first(tmp_path: Path) -> None:
     """``b`` becomes ``(a, exp(b[:2]))`` of this iteration's ``a``."""
     nodes = [
@@ -489,6 +504,7 @@ def test_loop_that_joins_a_state_which_has_its_next_value_first(tmp_path: Path) 
                               "b0": np.array([1, 0, 2, 5], F32)} for k in (0, 1, 2)))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_loop_in_loop_with_if(tmp_path: Path) -> None:
     """The inner loop's count is the outer one's number; the If takes turns."""
     inner = graph(
@@ -525,6 +541,7 @@ def test_loop_in_loop_with_if(tmp_path: Path) -> None:
 # ---- Scan --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [4, "t"])
 @pytest.mark.parametrize("backwards", [0, 1])
 @pytest.mark.parametrize("axis", [0, 1])
@@ -557,6 +574,7 @@ def test_scan(tmp_path: Path, steps: int | str, backwards: int, axis: int) -> No
 # ---- every architecture ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [8, "r"])
 @pytest.mark.parametrize("arch", machines("host", "arm64", "armv7"))
 def test_convolutions_in_a_loop_and_a_branch(tmp_path: Path, arch: str, rows: int | str) -> None:

@@ -13,6 +13,7 @@ from tests.ops.packages import RNG, check, ints, model, runner, signs
 from tvm_megcc.errors import ToolError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [[3, 4], ["n", 4], ["n"]])
 def test_nonzero(shape: list[int | str], tmp_path: Path) -> None:
     proto = model(
@@ -23,6 +24,7 @@ def test_nonzero(shape: list[int | str], tmp_path: Path) -> None:
           {"x": np.ones(sizes[1], "f4")})  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [[3, 4, 2], ["n", 4, 2]])
 def test_parts_whose_place_depends_on_data(shape: list[int | str], tmp_path: Path) -> None:
     """Rows of [3, k] lie k elements apart, which is known once k is: as outputs, and for a call."""
@@ -49,6 +51,7 @@ def test_compress(axis: int | None, tmp_path: Path) -> None:
     check(proto, tmp_path, *({"x": signs(3, 4), "c": np.array(c, bool)} for c in conditions))
 
 
+@pytest.mark.slow
 def test_selection_by_condition(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Greater", ["x", "zero"], ["g"]),
@@ -62,6 +65,7 @@ def test_selection_by_condition(tmp_path: Path) -> None:
     check(proto, tmp_path, {"x": signs(3, 4)}, {"x": -np.ones((2, 4), "f4")}, {"x": signs(9, 4)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("largest", [0, 1])
 def test_topk(largest: int, tmp_path: Path) -> None:
     node = helper.make_node("TopK", ["x", "k"], ["v", "i"], axis=1, largest=largest)
@@ -72,6 +76,7 @@ def test_topk(largest: int, tmp_path: Path) -> None:
     check(proto, tmp_path, *({"x": x, "k": ints(k)} for k in (1, 3, 6, 0)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", [0, 1])
 def test_topk_over_an_open_axis(axis: int, tmp_path: Path) -> None:
     """As many as data says, all there are, half of them, as many as another input has."""
@@ -105,6 +110,7 @@ def test_topk_over_an_open_axis(axis: int, tmp_path: Path) -> None:
         run(feed(4, 1, 5))
 
 
+@pytest.mark.slow
 def test_topk_of_more_than_there_are_is_refused(tmp_path: Path) -> None:
     node = helper.make_node("TopK", ["x", "k"], ["v", "i"])
     proto = model(
@@ -116,6 +122,7 @@ def test_topk_of_more_than_there_are_is_refused(tmp_path: Path) -> None:
             run({"x": signs(6), "k": ints(k)})
 
 
+@pytest.mark.slow
 def test_slice(tmp_path: Path) -> None:
     node = helper.make_node("Slice", ["x", "s", "e"], ["y"])
     ports = [("x", T.FLOAT, ["n", 4]), ("s", T.INT64, [2]), ("e", T.INT64, [2])]
@@ -127,6 +134,7 @@ def test_slice(tmp_path: Path) -> None:
     check(model([node], ports, [("y", T.FLOAT)]), tmp_path, *feeds)
 
 
+@pytest.mark.slow
 def test_slice_with_steps(tmp_path: Path) -> None:
     steps = [numpy_helper.from_array(ints(1), "a"), numpy_helper.from_array(ints(3), "by")]
     node = helper.make_node("Slice", ["x", "s", "e", "a", "by"], ["y"])
@@ -136,6 +144,7 @@ def test_slice_with_steps(tmp_path: Path) -> None:
     check(model([node], ports, [("y", T.FLOAT)], steps), tmp_path, *feeds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("op", "shape", "targets"),
     [
@@ -150,6 +159,7 @@ def test_targets(op: str, shape: list[int], targets: list[tuple[int, int]], tmp_
     check(proto, tmp_path, *({"x": signs(*shape), "s": ints(*t)} for t in targets))
 
 
+@pytest.mark.slow
 def test_targets_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     node = helper.make_node("Reshape", ["x", "s"], ["y"])
     proto = model([node], [("x", T.FLOAT, [2, 6]), ("s", T.INT64, [2])], [("y", T.FLOAT)])
@@ -159,6 +169,7 @@ def test_targets_that_do_not_fit_are_refused(tmp_path: Path) -> None:
             run({"x": signs(2, 6), "s": ints(*target)})
 
 
+@pytest.mark.slow
 def test_constant_of_shape(tmp_path: Path) -> None:
     node = helper.make_node("ConstantOfShape", ["s"], ["y"])
     proto = model([node], [("s", T.INT64, [2])], [("y", T.FLOAT)])
@@ -171,6 +182,7 @@ def boxes(count: int, center: int) -> np.ndarray:
     return np.concatenate([corner, size if center else corner + size], axis=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("center", [0, 1])
 def test_non_max_suppression(center: int, tmp_path: Path) -> None:
     weights = [

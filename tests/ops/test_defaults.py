@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.ops.cases import Weight
 from tests.ops.together import Case, check_together
+
+pytestmark = pytest.mark.slow
 
 X = np.random.default_rng(3).uniform(-1, 1, (2, 4, 3)) / 64
 ONES, ZEROS = Weight(np.ones(4), "float64"), Weight(np.zeros(4), "float64")

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.ops.packages import answers, ints, model, runner
+
+pytestmark = pytest.mark.slow
 
 FAR = np.array(
     [-30, -14, -5, -1e-3, -1e-30, -0.0, 0, 1e-30, 1e-3, 2, 14, 90, np.inf, -np.inf, np.nan], "f4"

@@ -11,6 +11,8 @@ import pytest
 from tests.ops.cases import Weight
 from tests.ops.together import Case, Open, check_together
 
+pytestmark = pytest.mark.slow
+
 
 def cases(rank: int) -> Iterator[Case]:
     """A window that reaches 5 elements of an axis of 4, beside axes of open size."""

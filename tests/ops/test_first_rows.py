@@ -10,6 +10,8 @@ from onnx import parser
 
 from tests.ops.packages import check
 
+pytestmark = pytest.mark.slow
+
 #: Operator -> how a value `v` and its first rows `f` meet.
 FORMS = ["Div(v, f)", "Sub(f, v)", "Mul(v, f)", "Max(v, f)", "Where(c, v, f)"]
 

@@ -19,6 +19,8 @@ from onnx import helper
 from tests.ops.packages import model, runner
 from tvm_megcc.errors import ToolError
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(9)
 DATA = ("d", T.FLOAT, ["n", "m"])
 FAR = {

@@ -262,6 +262,7 @@ def test_a_quotient_meets_another_dim(tmp_path: Path) -> None:
         answer({"r": 2, "s": 3, "t": 4, "u": 5})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", ["Identity(y)", "Add(x, y)"])
 def test_a_row_meets_several(other: str, tmp_path: Path) -> None:
     """One row of an open tensor, or none, is never as many as two: it is stretched, never equal."""
@@ -282,6 +283,7 @@ def test_a_row_meets_several(other: str, tmp_path: Path) -> None:
         run({**feed, "x": np.zeros((0, 3), "float32")})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("start", "end"), [(-1, 2**31 - 1), (-2, -1), (0, 1)])
 def test_all_rows_meet_one_of_them(start: int, end: int, tmp_path: Path) -> None:
     """The last row, which is none where there is none: dims of one symbol that are not equal."""

@@ -25,6 +25,7 @@ def ml(op, operands, opset=1, outputs=1, by="onnxruntime", **attrs):
     return Case(op, operands, attrs, opset, "ai.onnx.ml", outputs, by)
 
 
+@pytest.mark.slow
 def test_features(tmp_path):
     whole, places = rand(3, 4, dtype="int64"), np.array([[2, 0]])
     cases = [ml("ArrayFeatureExtractor", [data, places]) for data in (X, X[0], whole)]
@@ -62,6 +63,7 @@ def test_numbers_for_other_columns_are_refused(op, attrs, columns):
         importers.import_model(model)
 
 
+@pytest.mark.slow
 def test_labels(tmp_path):
     numbers = np.array([[3, 1], [4, -7]])
     cases = [ml("LabelEncoder", [numbers], 2, keys_int64s=[1, 3, 4], values_floats=[0.5, 1, 2])]
@@ -75,6 +77,7 @@ def test_labels(tmp_path):
     check_together(cases, tmp_path)
 
 
+@pytest.mark.slow
 def test_linear(tmp_path):
     def classifier(count, labels, post, data=OPEN):
         weights = rand(count * 4, seed=1).tolist()
@@ -110,6 +113,7 @@ def machine(kernel, counts, probable=False, post="NONE", seed=0):
     return ml("SVMClassifier", [OPEN], outputs=2, **attrs)
 
 
+@pytest.mark.slow
 def test_support_vector_machines(tmp_path):
     cases = [machine(kernel, [2, 3, 2]) for kernel in ("LINEAR", "POLY", "RBF", "SIGMOID")]
     cases += [machine("RBF", counts, True) for counts in ([3, 2], [2, 3, 2])]
@@ -144,6 +148,7 @@ def ensemble(modes, aggregate=1, post=0, missing=(0, 0, 0), dtype="float32", dat
     return ml("TreeEnsemble", [holes if data is None else data], 5, **attrs)
 
 
+@pytest.mark.slow
 def test_trees(tmp_path):
     cases = [ensemble([0, 1, 2], aggregate) for aggregate in range(4)]
     cases += [ensemble([3, 4, 5], missing=(1, 0, 1)), ensemble([2, 0, 0], dtype="float64")]
@@ -171,6 +176,7 @@ def test_trees(tmp_path):
     check_together(cases, tmp_path)
 
 
+@pytest.mark.slow
 def test_numbers_that_no_f32_has(tmp_path):
     """f64 beside an offset, a weight or a threshold of f32; integers beside a threshold."""
     far, other = 1e9 + 1, 2.0**24 + 1

@@ -32,6 +32,7 @@ def test_slice(starts, ends, axes, steps):
     check_node("Slice", [rand(5, 6, 4), ints(*starts), ints(*ends), ints(*axes), ints(*steps)], 13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [2**63 - 1, 1 << 62, -(1 << 31), -(2**63)])
 @pytest.mark.parametrize("rows", [5, "n"])
 def test_slice_by_steps_past_every_dim(rows, step, tmp_path):
@@ -52,6 +53,7 @@ def test_slice_by_no_step_is_refused():
         from_onnx(proto)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [2, "n"])
 def test_pad_that_crops_past_the_end(rows, tmp_path):
     """What one side crops more than there is, is taken from the fill of the other one."""

@@ -7,9 +7,12 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.ops.cases import Weight
 from tests.ops.together import Case, Open, check_together
+
+pytestmark = pytest.mark.slow
 
 INF, NAN = np.inf, np.nan
 ROWS = np.array([[1, NAN, 3, NAN, -INF], [NAN, INF, 2, 2, NAN], [5, 4, -1, 5, -1], [NAN] * 5])

@@ -11,6 +11,8 @@ from onnx import TensorProto, helper
 
 from tests.ops.packages import runner
 
+pytestmark = pytest.mark.slow
+
 #: Operator -> its scale and bias, one for each of so many, the axes of a mean, and attributes.
 ROWS = {
     "InstanceNormalization": (4, (2, 3), {}),

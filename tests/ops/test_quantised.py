@@ -171,6 +171,7 @@ _BETWEEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("far", [0.0, np.nan, np.inf, 1e37])
 def test_scales_that_are_no_steps(far: float, tmp_path: Path) -> None:
     """Dividing by 0, by infinity or by NaN, and numbers that no f32 has: as in real numbers."""

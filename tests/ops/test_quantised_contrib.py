@@ -10,6 +10,8 @@ from tests.ops.together import Case, Open, check_together
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.frontend import from_onnx
 
+pytestmark = pytest.mark.slow
+
 
 def real(value):
     return np.array(value, np.float32)

@@ -76,6 +76,7 @@ def test_others_are_refused(row: int, known: bool) -> None:
         importers.import_model(model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [False, True], ids=["at run time", "constant"])
 def test_several_matrices_have_numbers_of_their_own(tmp_path: Path, known: bool) -> None:
     def case(op: str, domain: str, operands: Sequence[Array | None], by: str) -> Case:
@@ -102,6 +103,7 @@ def test_several_matrices_have_numbers_of_their_own(tmp_path: Path, known: bool)
     check_together(cases, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [False, True], ids=["at run time", "constant"])
 def test_rows_have_numbers_of_their_own(tmp_path: Path, known: bool) -> None:
     """A vector of them, as ONNX has it; the reference wants a column."""
@@ -114,6 +116,7 @@ def test_rows_have_numbers_of_their_own(tmp_path: Path, known: bool) -> None:
     check_together([Case("QLinearMatMul", [A, *held], want=want)], tmp_path)
 
 
+@pytest.mark.slow
 def test_a_scale_alone_divides_qgemm(tmp_path: Path) -> None:
     operands = [A, SCALE, ZERO, u8(3, 4), SCALE, ZERO, None]
     cases = [Case("QGemm", [*operands, *rest], domain=MS) for rest in (RESULT[:1], [None], RESULT)]
@@ -121,6 +124,7 @@ def test_a_scale_alone_divides_qgemm(tmp_path: Path) -> None:
     check_together(cases, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [False, True], ids=["at run time", "constant"])
 @pytest.mark.parametrize("op", ["DynamicQuantizeMatMul", "MatMulIntegerToFloat"])
 def test_a_bias_says_how_many_open_columns_there_are(op: str, known: bool, tmp_path: Path) -> None:

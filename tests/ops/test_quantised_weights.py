@@ -16,6 +16,8 @@ from tests.ops.packages import runner
 from tvm_megcc.core.dtypes import of, packed
 from tvm_megcc.core.preference import DEFAULT, Preference
 
+pytestmark = pytest.mark.slow
+
 K, ROWS = 200, 7
 #: ONNX's name of a type -> ours, its least and its greatest number.
 TYPES = {"INT8": ("i8", -128, 127), "UINT8": ("u8", 0, 255), "INT4": ("i4", -8, 7),

@@ -107,6 +107,7 @@ def expect_kinds(found: Arrays, n: int, m: int, seed: int, first: int) -> None:
     np.testing.assert_array_equal(found["other"], philox.uniform(5, own, first + 10))
 
 
+@pytest.mark.slow
 def test_every_operator_and_type(tmp_path: Path) -> None:
     """Of any sizes, to the last bit where a number is one of the generator's."""
     run = runs(KINDS, tmp_path, sanitize=True)
@@ -115,6 +116,7 @@ def test_every_operator_and_type(tmp_path: Path) -> None:
         expect_kinds(run(feed, seed, number), n, m, seed, 11 * number)
 
 
+@pytest.mark.slow
 @pytest.mark.emulator
 @pytest.mark.parametrize("arch", ["arm64", "armv7"])
 def test_numbers_are_the_same_on_arm(arch: str, tmp_path: Path) -> None:
@@ -157,6 +159,7 @@ def feed_of(**values: object) -> Arrays:
     return {name: np.asarray(value, kinds.get(name, "f4")) for name, value in feed.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:divide by zero")
 def test_every_draw_is_another_one(bodies: Run) -> None:
     """Of equal nodes, in each iteration and run, in the branch that is taken; by number."""
@@ -178,6 +181,7 @@ def test_every_draw_is_another_one(bodies: Run) -> None:
                 np.testing.assert_array_equal(found[name], philox.uniform(4, 5, behind + k))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:divide by zero")
 def test_a_branch_that_is_not_taken_draws_nothing(bodies: Run) -> None:
     found = bodies(feed_of(goes=False))
@@ -185,6 +189,7 @@ def test_a_branch_that_is_not_taken_draws_nothing(bodies: Run) -> None:
     np.testing.assert_array_equal(found["after"], philox.uniform(4, 0, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:divide by zero")
 def test_bernoulli_dropout_and_multinomial(bodies: Run) -> None:
     feed = feed_of()
@@ -207,6 +212,7 @@ def test_bernoulli_dropout_and_multinomial(bodies: Run) -> None:
         assert not counts[odds == 0].any()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:divide by zero")
 @pytest.mark.parametrize(
     ("training", "ratio", "kept"), [(False, 0.5, 1.0), (True, 0.0, 1.0), (True, 1.0, 0.0)]
@@ -228,6 +234,7 @@ MANY = model(f"""
       dz = RandomNormal <shape = [{COUNT}], dtype = 11> () }}""")
 
 
+@pytest.mark.slow
 def test_moments_and_distributions(tmp_path: Path) -> None:
     """Of 2**16 numbers; on several threads the same to the bit as on one."""
     run = runs(MANY, tmp_path, threads=3)

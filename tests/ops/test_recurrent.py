@@ -40,6 +40,7 @@ def outputs(op):
     return ["y", "y_h", "y_c"] if op == "LSTM" else ["y", "y_h"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("op", GATES)
 def test_directions(op, direction):
@@ -85,6 +86,7 @@ def test_clip(op):
     check_node(op, operands(op, 1), 14, outputs=outputs(op), hidden_size=HIDDEN, clip=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("op", "names", "params"),
     [

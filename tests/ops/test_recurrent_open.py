@@ -63,6 +63,7 @@ def test_open_steps_and_batch(tmp_path: Path, op: str, direction: str, masked: b
     check_close(proto, tmp_path, *feeds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [0, "t"])
 def test_no_steps(tmp_path: Path, steps: int | str) -> None:
     """The states stay what they were, of which ONNX Runtime makes something else."""

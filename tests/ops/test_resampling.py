@@ -164,11 +164,13 @@ def _mixed(x, axis, left, part):
     return np.where(part > 0, a * (1 - part) + np.where(part > 0, b, 0) * part, a)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_infinite_pixels_and_far_ones(dtype: str, tmp_path: Path) -> None:
     check_together(_images(dtype), tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_what_has_no_weight_does_not_spread(dtype: str, tmp_path: Path) -> None:
     check_together(_resizes(dtype), tmp_path)

@@ -17,6 +17,8 @@ from tests.ops.cases import Weight, rand
 from tests.ops.together import Case, Open, check_together
 from tvm_megcc.ops._resample import Axis, outside, positions
 
+pytestmark = pytest.mark.slow
+
 IMAGE = rand(1, 2, 5, 6)
 #: Where the region of height and width begins and ends: within the image, beyond it, mirrored.
 REGIONS = {

@@ -13,6 +13,8 @@ from onnx import helper
 from tests.ops.packages import ints, model, runner, signs
 from tvm_megcc.errors import ToolError
 
+pytestmark = pytest.mark.slow
+
 
 def test_open_sizes(tmp_path: Path) -> None:
     nodes = [

@@ -58,6 +58,7 @@ def reductions(names: list[str], kind: int, dims: list[Any], count: Any) -> onnx
     return model(nodes, [("x", kind, dims), ("axes", T.INT64, [count])], outputs, opset=20)
 
 
+@pytest.mark.slow
 def test_reductions(tmp_path: Path) -> None:
     proto = reductions(EVERYWHERE + FLOAT_ONLY, T.FLOAT, ["n", 3, "m"], 2)
     run = runner(proto, tmp_path)
@@ -71,6 +72,7 @@ def test_reductions(tmp_path: Path) -> None:
     same_as_reference(proto, run, feeds[0])
 
 
+@pytest.mark.slow
 def test_reductions_of_special_floats(tmp_path: Path) -> None:
     proto = reductions(["Max", "Min", "Sum", "L1"], T.FLOAT, ["n", "m"], 1)
     rows = [[INF, 1], [-INF, -INF], [INF, INF], [-INF, 2], [NAN, 1], [1, NAN], [3.4e38, 3.4e38]]
@@ -79,6 +81,7 @@ def test_reductions_of_special_floats(tmp_path: Path) -> None:
     same_as_reference(proto, runner(proto, tmp_path), *feeds)
 
 
+@pytest.mark.slow
 def test_reductions_of_nothing(tmp_path: Path) -> None:
     names = ["Max", "Min", "Sum", "LogSumExp", "LogSum", "L1", "L2", "Prod", "SumSquare"]
     proto = reductions(names, T.FLOAT, ["n", 2, "m"], 1)
@@ -88,6 +91,7 @@ def test_reductions_of_nothing(tmp_path: Path) -> None:
     same_as_reference(proto, run, *feeds)
 
 
+@pytest.mark.slow
 def test_reductions_of_other_types(tmp_path: Path) -> None:
     nodes, outputs, ports = [], [], [("axes", T.INT64, [1])]
     feeds: list[dict[str, np.ndarray]] = [{"axes": ints(a)} for a in (1, -1, 0, 1, 0)]
@@ -108,6 +112,7 @@ def test_reductions_of_other_types(tmp_path: Path) -> None:
     same_as_reference(proto, runner(proto, tmp_path), *feeds)
 
 
+@pytest.mark.slow
 def test_as_many_axes_as_the_data_says(tmp_path: Path) -> None:
     proto = reductions(["Max", "Sum", "L2"], T.FLOAT, [2, "n", 3], "k")
     axes = [ints(), ints(1), ints(-1, 0), ints(2, 0, 1)]
@@ -117,6 +122,7 @@ def test_as_many_axes_as_the_data_says(tmp_path: Path) -> None:
     refused(run, {"x": feeds[0]["x"], "axes": ints(0, 1, 2, 0)})
 
 
+@pytest.mark.slow
 def test_all_axes(tmp_path: Path) -> None:
     """Nothing is left of the shape, and the axes are looked at nonetheless."""
     nodes = [
@@ -147,6 +153,7 @@ def test_a_rank_that_data_decides_is_refused() -> None:
         frontend.from_onnx(model([node], ports, [("y", T.FLOAT)]))
 
 
+@pytest.mark.slow
 def test_axes_that_follow_from_open_dims(tmp_path: Path) -> None:
     """One less than the first dim, the run of which decides, too, whether there is such an axis."""
     ops = ["ReduceSum", "ReduceMax", "Unsqueeze", "CumSum", "Pad"]
@@ -201,6 +208,7 @@ def test_axes_that_repeat_are_refused(op: str) -> None:
         frontend.from_onnx(proto)
 
 
+@pytest.mark.slow
 def test_the_place_of_an_extreme_needs_an_element(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("ArgMax", ["x"], ["a"], axis=0),
@@ -216,6 +224,7 @@ def test_the_place_of_an_extreme_needs_an_element(tmp_path: Path) -> None:
         frontend.from_onnx(model(nodes, [("x", T.FLOAT, [0, 4])], [("a", T.INT64)]))
 
 
+@pytest.mark.slow
 def test_running_totals(tmp_path: Path) -> None:
     nodes, outputs = [], []
     ways = [(n, e, r, k) for n in ("Sum", "Prod") for e in (0, 1) for r in (0, 1) for k in (0, 1)]
@@ -240,6 +249,7 @@ def test_running_totals(tmp_path: Path) -> None:
     refused(run, *({**feeds[0], "axis": np.array(a, "i4")} for a in (3, -4, -(2**31))))
 
 
+@pytest.mark.slow
 def test_slices(tmp_path: Path) -> None:
     names = ["x", "starts", "ends", "axes", "steps"]
     node = helper.make_node("Slice", names, ["y"])
@@ -272,6 +282,7 @@ def test_slices(tmp_path: Path) -> None:
     refused(run, *(dict(zip(names, [*whole, ints(*a), ints(*s)], strict=True)) for a, s in bad))
 
 
+@pytest.mark.slow
 def test_squeeze_and_unsqueeze(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Unsqueeze", ["x", "new"], ["wide"]),
@@ -296,6 +307,7 @@ def test_squeeze_and_unsqueeze(tmp_path: Path) -> None:
     refused(run, *({"x": x, "new": ints(*new), "old": ints(old)} for new, old in bad))
 
 
+@pytest.mark.slow
 def test_diagonals_and_classes(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Trilu", ["x", "k"], ["upper"]),

@@ -36,12 +36,14 @@ def range_of(dtype: str) -> Any:
 INTS = [(0, 5, 1), (3, 3, 1), (2, 9, 3), (9, 2, -3), (2, 9, -1), (-7, -1, 2), (1, 2, 100)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_range(dtype: str, tmp_path: Path) -> None:
     rows = INTS if "int" in dtype else [*INTS, (0, 1, 0.125), (1, 0, -0.25), (0.5, 3.5, 0.75)]
     check(range_of(dtype), tmp_path, *limits(dtype, *rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [2.0**-13, np.inf])
 def test_range_by_a_known_step_that_is_no_fraction(step: float, tmp_path: Path) -> None:
     known = [numpy_helper.from_array(np.array(v, "f4"), k) for k, v in (("a", 0), ("c", step))]
@@ -53,6 +55,7 @@ def test_range_by_a_known_step_that_is_no_fraction(step: float, tmp_path: Path) 
 NAN, INF = np.nan, np.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dtype", "rows"),
     [
@@ -64,6 +67,7 @@ def test_range_without_a_length_is_refused(dtype: str, rows: list[Any], tmp_path
     refused(runner(range_of(dtype), tmp_path), *limits(dtype, *rows))
 
 
+@pytest.mark.slow
 def test_range_to_what_a_tensor_holds(tmp_path: Path) -> None:
     known = [numpy_helper.from_array(np.array(v, "i8"), k) for k, v in (("a", 0), ("c", 1))]
     nodes = [
@@ -75,6 +79,7 @@ def test_range_to_what_a_tensor_holds(tmp_path: Path) -> None:
     check(proto, tmp_path, {"x": ints(3, 7, 1)}, {"x": ints(0)}, {"x": ints(-4, 1)})
 
 
+@pytest.mark.slow
 def test_range_by_a_step_of_either_sign(tmp_path: Path) -> None:
     proto = parser.parse_model("""
         <ir_version: 8, opset_import: ["" : 18]>
@@ -86,6 +91,7 @@ def test_range_by_a_step_of_either_sign(tmp_path: Path) -> None:
     check(proto, tmp_path, *({"x": signs(*d)} for d in ((9, 7), (2, 3), (3, 2))))
 
 
+@pytest.mark.slow
 def test_sizes_by_a_scale_that_is_rounded(tmp_path: Path) -> None:
     """Of 97 rows f32 makes 799 by a scale of 800 / 97."""
     proto = parser.parse_model("""
@@ -98,6 +104,7 @@ def test_sizes_by_a_scale_that_is_rounded(tmp_path: Path) -> None:
     check(proto, tmp_path, *({"x": signs(n, 1)} for n in (97, 98, 171)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dims", "axis"), [(["n", 6], 1), ([6, 2], 0), (["n"], 0), ([2, "n"], -1)])
 def test_split(dims: list[Any], axis: int, tmp_path: Path) -> None:
     node = helper.make_node("Split", ["x", "s"], ["a", "b", "c"], axis=axis)
@@ -108,6 +115,7 @@ def test_split(dims: list[Any], axis: int, tmp_path: Path) -> None:
     check(proto, tmp_path, *({"x": x, "s": ints(*s)} for s in sizes))
 
 
+@pytest.mark.slow
 def test_split_that_does_not_add_up_is_refused(tmp_path: Path) -> None:
     node = helper.make_node("Split", ["x", "s"], ["a", "b"])
     ports = [("x", T.FLOAT, [4, 2]), ("s", T.INT64, [2])]
@@ -116,6 +124,7 @@ def test_split_that_does_not_add_up_is_refused(tmp_path: Path) -> None:
     refused(run, *({"x": signs(4, 2), "s": ints(*s)} for s in sizes))
 
 
+@pytest.mark.slow
 def test_split_into_one(tmp_path: Path) -> None:
     node = helper.make_node("Split", ["x", "s"], ["y"])
     run = runner(
@@ -138,6 +147,7 @@ def padded(x: np.ndarray, pads: tuple[int, ...], **how: Any) -> np.ndarray:
     return np.pad(x, [(max(b, 0), max(a, 0)) for b, a in pairs], **how)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["reflect", "edge", "wrap"])
 def test_pad_that_repeats(mode: str, tmp_path: Path) -> None:
     node = helper.make_node("Pad", ["x", "p"], ["y"], mode=mode)
@@ -153,6 +163,7 @@ def test_pad_that_repeats(mode: str, tmp_path: Path) -> None:
     refused(run, *({"x": data, "p": ints(*pads)} for data, pads in rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "bool"])
 def test_pad_with_a_value(dtype: str, tmp_path: Path) -> None:
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
@@ -168,6 +179,7 @@ def test_pad_with_a_value(dtype: str, tmp_path: Path) -> None:
     refused(run, *({"x": x, "p": ints(*pads), "v": value} for pads in rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False])
 def test_pad_along_some_axes(known: bool, tmp_path: Path) -> None:
     axes = ints(-1, 1)
@@ -180,6 +192,7 @@ def test_pad_along_some_axes(known: bool, tmp_path: Path) -> None:
     check(proto, tmp_path, *(f if known else {**f, "axes": axes} for f in feeds))
 
 
+@pytest.mark.slow
 def test_pad_along_an_axis_that_is_not_there_is_refused(tmp_path: Path) -> None:
     node = helper.make_node("Pad", ["x", "p", "", "axes"], ["y"])
     ports = [("x", T.FLOAT, [2, 3]), ("p", T.INT64, [2]), ("axes", T.INT64, [1])]
@@ -187,6 +200,7 @@ def test_pad_along_an_axis_that_is_not_there_is_refused(tmp_path: Path) -> None:
     refused(run, *({"x": signs(2, 3), "p": ints(1, 1), "axes": ints(a)} for a in (2, -3, 2**62)))
 
 
+@pytest.mark.slow
 def test_pad_with_a_value_and_known_widths(tmp_path: Path) -> None:
     node = helper.make_node("Pad", ["x", "p", "v"], ["y"])
     widths = [numpy_helper.from_array(ints(0, 1, 2, -1), "p")]
@@ -202,6 +216,7 @@ def test_pad_with_a_number_of_widths_that_fits_no_axes_says_so() -> None:
         frontend.from_onnx(proto)
 
 
+@pytest.mark.slow
 def test_what_is_known_of_an_operand_is_not_read(tmp_path: Path) -> None:
     """Dims that exporters put beside what is computed stay what they are."""
     known = {"four": ints(4), "none": ints(0), "minus": ints(-1)}
@@ -223,6 +238,7 @@ def test_what_is_known_of_an_operand_is_not_read(tmp_path: Path) -> None:
     check(proto, tmp_path, *({"x": signs(n, 1, 4), "k": ints(k)} for n, k in ((3, 2), (1, 4))))
 
 
+@pytest.mark.slow
 def test_rows_of_an_input_whose_dims_the_run_gives(tmp_path: Path) -> None:
     """A part of the input that begins where data says, beside all of it: it stays in the arena."""
     proto = parser.parse_model("""

@@ -46,6 +46,7 @@ def check(proto: onnx.ModelProto, folder: Path, given: list[Arrays], close: floa
         np.testing.assert_allclose(found, want, rtol=close, atol=close)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", MODES)
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 def test_resize_by_scales(mode: str, coordinates: str, tmp_path: Path) -> None:
@@ -53,6 +54,7 @@ def test_resize_by_scales(mode: str, coordinates: str, tmp_path: Path) -> None:
     check(proto, tmp_path, feeds("scales", SCALES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", MODES)
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
 def test_resize_to_sizes(mode: str, coordinates: str, tmp_path: Path) -> None:
@@ -60,12 +62,14 @@ def test_resize_to_sizes(mode: str, coordinates: str, tmp_path: Path) -> None:
     check(proto, tmp_path, feeds("sizes", SIZES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
 def test_resize_nearest(rounding: str, tmp_path: Path) -> None:
     attrs = dict(mode="nearest", nearest_mode=rounding, coordinate_transformation_mode="half_pixel")
     check(resize("scales", OPEN, **attrs), tmp_path, feeds("scales", SCALES), close=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil"])
 def test_resize_nearest_takes_what_is_next_to_the_middle_for_it(
     rounding: str, tmp_path: Path
@@ -80,6 +84,7 @@ def test_resize_nearest_takes_what_is_next_to_the_middle_for_it(
         check(proto, folder, feeds("sizes", rows, image), close=0)
 
 
+@pytest.mark.slow
 def test_resize_as_tensorflow_does_nearest(tmp_path: Path) -> None:
     attrs = dict(nearest_mode="floor", coordinate_transformation_mode="tf_half_pixel_for_nn")
     node = helper.make_node("Resize", ["x", "roi", "s"], ["y"], mode="nearest", **attrs)
@@ -89,6 +94,7 @@ def test_resize_as_tensorflow_does_nearest(tmp_path: Path) -> None:
     check(proto, tmp_path, feeds("scales", SCALES), close=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 def test_resize_along_some_axes(mode: str, tmp_path: Path) -> None:
     proto = resize("sizes", ["n", 2, "h", "w"], 2, mode=mode, axes=[3, 2])
@@ -96,6 +102,7 @@ def test_resize_along_some_axes(mode: str, tmp_path: Path) -> None:
     check(proto, tmp_path, feeds("sizes", rows) + feeds("sizes", rows[:1], IMAGE[:, :, :1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
 def test_resize_keeps_the_aspect_ratio(policy: str, tmp_path: Path) -> None:
     attrs = dict(mode="nearest", axes=[2, 3], keep_aspect_ratio_policy=policy)
@@ -103,12 +110,14 @@ def test_resize_keeps_the_aspect_ratio(policy: str, tmp_path: Path) -> None:
     check(resize("sizes", OPEN, 2, **attrs), tmp_path, feeds("sizes", rows), close=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
 def test_resize_without_outside(mode: str, tmp_path: Path) -> None:
     attrs = dict(mode=mode, exclude_outside=int(mode == "cubic"), cubic_coeff_a=-0.5)
     check(resize("scales", OPEN, **attrs), tmp_path, feeds("scales", SCALES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 def test_resize_crop(mode: str, tmp_path: Path) -> None:
     attrs = dict(coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=9.0)
@@ -120,11 +129,13 @@ def test_resize_crop(mode: str, tmp_path: Path) -> None:
     check(model([node], ports, [("y", T.FLOAT)], opset=13), tmp_path, given)
 
 
+@pytest.mark.slow
 def test_resize_to_nothing(tmp_path: Path) -> None:
     proto = resize("scales", OPEN, 2, mode="nearest", axes=[2, 3])
     check(proto, tmp_path, feeds("scales", [(3, 0.1), (0.1, 0.1)]), close=0)
 
 
+@pytest.mark.slow
 def test_resize_to_what_is_no_size_is_refused(tmp_path: Path) -> None:
     bad = {
         "scales": [(0, 3), (-1, 2), (1e12, 1), (np.nan, 1), (np.inf, 1), (1e5, 1e5)],
@@ -140,6 +151,7 @@ def test_resize_to_what_is_no_size_is_refused(tmp_path: Path) -> None:
                 run(feed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", ["Resize", "Upsample"])
 def test_older_operators(op: str, tmp_path: Path) -> None:
     node = helper.make_node(op, ["x", "s"], ["y"], mode="nearest")
@@ -149,6 +161,7 @@ def test_older_operators(op: str, tmp_path: Path) -> None:
     check(proto, tmp_path, feeds("scales", rows), close=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 def test_resize_leaves_alone_what_is_known_to_stay(mode: str, tmp_path: Path) -> None:
     ones = numpy_helper.from_array(np.ones(2, "f4"), "ones")
@@ -176,6 +189,7 @@ def test_a_number_of_sizes_that_fits_no_axes_says_so() -> None:
         frontend.from_onnx(proto)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
 def test_antialiased(mode: str, tmp_path: Path) -> None:
     """As many weights as the scale asks for, also where the result is larger."""
@@ -201,6 +215,7 @@ def test_antialiased(mode: str, tmp_path: Path) -> None:
             np.testing.assert_allclose(run(feed)[name], want, 1e-4, 1e-5, err_msg=str(sizes))
 
 
+@pytest.mark.slow
 def test_antialiased_bytes_are_rounded_as_everywhere(tmp_path: Path) -> None:
     """A tie falls as the weights of 22 bits say, of known sizes and of others."""
     nodes, weights = [], []
@@ -236,6 +251,7 @@ def test_antialiased_bytes_are_rounded_as_everywhere(tmp_path: Path) -> None:
     check(model(nodes, ports, results, weights, opset=18), tmp_path, feeds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "attrs",
     [
@@ -289,6 +305,7 @@ PLAIN = [{"mode": "nearest"}, {"mode": "linear"}]
 WAYS = [*PLAIN, {"mode": "cubic"}, {"mode": "linear", "antialias": 1}, *reversed(PLAIN)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("op", "opset", "rows", "ways"),
     [

@@ -8,6 +8,8 @@ from tests.ops.together import Case, Open, check_together
 from tvm_megcc.errors import MegccError
 from tvm_megcc.frontend import from_onnx
 
+pytestmark = pytest.mark.slow
+
 
 def whole(value):
     return np.array(value, np.int64)

@@ -11,6 +11,8 @@ import pytest
 from tests.ops.cases import Weight, rand
 from tests.ops.together import Case, case, check_together
 
+pytestmark = pytest.mark.slow
+
 FLOATS = ("float32", "float64", "float16")
 REDUCTIONS = {
     **dict.fromkeys(["ReduceSum", "ReduceProd", "ReduceL1", "ReduceSumSquare", "ReduceMean"],

@@ -16,6 +16,8 @@ from onnx import numpy_helper
 from tests.ops.cases import Weight, rand
 from tests.ops.together import Case, case, check_together, right_answer
 
+pytestmark = pytest.mark.slow
+
 F32 = np.float32
 INF, NAN = np.inf, np.nan
 SPECIAL = np.array(

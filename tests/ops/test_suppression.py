@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pytest
 from onnx import TensorProto as T
 from onnx import helper
 
 from tests.ops.cases import Weight
 from tests.ops.packages import check, model
 from tests.ops.together import Case, case, check_together
+
+pytestmark = pytest.mark.slow
 
 RNG = np.random.default_rng(3)
 

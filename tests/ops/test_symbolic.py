@@ -315,6 +315,7 @@ def test_sizes_as_data():
 NCHW = [((1, 2, 4, 6),), ((2, 2, 7, 5),), ((1, 2, 1, 1),)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
 @pytest.mark.parametrize(
     "coordinates",
@@ -362,6 +363,7 @@ def test_resize_by_floats_computed_from_sizes():
     assert imported.outputs[0].shape == ("n", 2, "2*h", "2*w")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["half_pixel", "align_corners"])
 @pytest.mark.parametrize("exclude_outside", [0, 1])
 def test_resize_cubic(coordinates, exclude_outside):

@@ -1,9 +1,12 @@
 """Operators as they are in training, through compiled packages."""
 
 import numpy as np
+import pytest
 
 from tests.ops.cases import rand
 from tests.ops.together import Case, Open, check_together
+
+pytestmark = pytest.mark.slow
 
 RATE = np.array(0.1, np.float32)
 

@@ -45,6 +45,7 @@ def check_unique(
             np.testing.assert_array_equal(found[name], want, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ordered", [0, 1])
 @pytest.mark.parametrize("dtype", ["float32", "int64", "int32", "uint8", "float64", "bool"])
 def test_unique_elements(dtype: str, ordered: int, tmp_path: Path) -> None:
@@ -57,6 +58,7 @@ def test_unique_elements(dtype: str, ordered: int, tmp_path: Path) -> None:
     check_unique(tmp_path, kind, ["n", 3], data, sorted=ordered)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ordered", [0, 1])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_unique_slices(axis: int, ordered: int, tmp_path: Path) -> None:
@@ -65,12 +67,14 @@ def test_unique_slices(axis: int, ordered: int, tmp_path: Path) -> None:
     check_unique(tmp_path, T.FLOAT, ["n", "m", 2], data, axis=axis, sorted=ordered)
 
 
+@pytest.mark.slow
 def test_unique_takes_all_nan_for_one(tmp_path: Path) -> None:
     nan = np.nan
     data = [[nan, 1, nan, -np.inf], [nan, nan, nan, nan], [0.0, -0.0, np.inf, nan], [3, 2, 1, 0]]
     check_unique(tmp_path, T.FLOAT, [4], [np.array(d, "f4") for d in data], sorted=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ordered", [0, 1])
 def test_unique_slices_with_nan_are_all_different(ordered: int, tmp_path: Path) -> None:
     nan = np.nan
@@ -78,6 +82,7 @@ def test_unique_slices_with_nan_are_all_different(ordered: int, tmp_path: Path) 
     check_unique(tmp_path, T.FLOAT, ["n", 2], [x, x[1:5]], axis=0, sorted=ordered)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("y",), ("", "", "inverse"), ("y", "", "", "counts")])
 def test_unique_with_some_outputs(names: tuple[str, ...], tmp_path: Path) -> None:
     run = runner(unique(T.INT64, [6], names), tmp_path)
@@ -88,6 +93,7 @@ def test_unique_with_some_outputs(names: tuple[str, ...], tmp_path: Path) -> Non
         np.testing.assert_array_equal(found[name], want[name])
 
 
+@pytest.mark.slow
 def test_unique_of_what_depends_on_data(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("NonZero", ["x"], ["at"]),

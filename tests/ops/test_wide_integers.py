@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from onnx import numpy_helper
 
 from tests.ops.cases import Weight
 from tests.ops.together import Case, check_together
+
+pytestmark = pytest.mark.slow
 
 OPSET = 18
 BEYOND = 13992354179596837042

@@ -35,6 +35,7 @@ def matrices(dtype: str) -> list[np.ndarray]:
     ]
 
 
+@pytest.mark.slow
 def test_cases(tmp_path: Path) -> None:
     pool = {"outputs": 2, "opset": 12}
     square = {"kernel_shape": [3, 2]}
@@ -82,6 +83,7 @@ def test_cases(tmp_path: Path) -> None:
     check_together(cases, tmp_path)
 
 
+@pytest.mark.slow
 def test_unpooled(tmp_path: Path) -> None:
     """What is pooled and unpooled with open dims, into dims that are given at run time."""
     nodes = [
@@ -116,6 +118,7 @@ def test_unpooled(tmp_path: Path) -> None:
             run({**feed, "dims": ints(n, 2, *smaller)})
 
 
+@pytest.mark.slow
 def test_columns_to_an_image(tmp_path: Path) -> None:
     how = [
         {"strides": [2, 1], "pads": [0, 1, 1, 0]},
@@ -143,6 +146,7 @@ def test_columns_to_an_image(tmp_path: Path) -> None:
             run({**feeds, **wrong})
 
 
+@pytest.mark.slow
 def test_open_dims(tmp_path: Path) -> None:
     how = {"strides": [2, 1], "pads": [1, 0, 1, 2], "offset_group": 2}
     nodes = [
@@ -177,6 +181,7 @@ def test_open_dims(tmp_path: Path) -> None:
             run({**feed, "offset": rand(n, 16, places[0] + 1, places[1])})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["linear", "circular"])
 def test_rows_into_a_cache(mode: str, tmp_path: Path) -> None:
     nodes = [

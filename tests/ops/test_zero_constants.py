@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.ops.cases import Weight
 from tests.ops.together import Case, check_together
@@ -46,6 +47,7 @@ def test_constants(tmp_path: Path) -> None:
     check_together(chain(*map(cases, ("float16", "float32", "float64"))), tmp_path)
 
 
+@pytest.mark.slow
 def test_integers_and_places_of_nothing(tmp_path: Path) -> None:
     """Divided by 0 an integer is 0 here; of an empty tensor no place is worked out."""
     x = np.array([-3, 0, 7])
@@ -54,6 +56,7 @@ def test_integers_and_places_of_nothing(tmp_path: Path) -> None:
     check_together([*found, Case("NonZero", [none], want=[np.zeros((3, 0), "i8")])], tmp_path)
 
 
+@pytest.mark.slow
 def test_an_activation_behind_a_product(tmp_path: Path) -> None:
     operands = [np.array([FAR, FAR], "f4"), Weight(np.ones((len(FAR), 2)), "f4")]
     attrs = {"activation": "LeakyRelu", "activation_alpha": 0.0}

@@ -64,6 +64,7 @@ def test_each_is_a_kernel_of_the_library(
             assert [k.template for k in kernels_of(mod).values()] == ["reduce_f32"] * calls
 
 
+@pytest.mark.slow
 def test_axes_of_one_element(tmp_path: Path) -> None:
     """All subsets of axes, of shapes most axes of which have one element."""
     shapes = [(1, 8, 1, 1), (2, 1, 1, 3), (1, 1, 1, 1), (1, 2, 1, 3), (3, 1, 2, 1)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 import tvm
 from onnx import parser
 from tvm import relax, tirx
@@ -66,6 +67,7 @@ def test_a_value_that_is_cast_and_used_is_computed() -> None:
     assert CastsApart()(before)["main"].same_as(before["main"])
 
 
+@pytest.mark.slow
 def test_a_field_that_a_cast_call_reads_is_compiled(tmp_path: Path) -> None:
     # The call of an If is all that a cast has, and reads the field that is compared, too.
     model = parser.parse_model("""

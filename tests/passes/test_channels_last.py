@@ -83,12 +83,14 @@ CHAINS: dict[str, tuple[Callable[[relax.Expr], relax.Expr], int]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHAINS)
 def test_channels_last_after_conv(name: str) -> None:
     tail, transposes = CHAINS[name]
     _check(lambda x: tail(_conv(x, 3, 4)), transposes, SHAPE)
 
 
+@pytest.mark.slow
 def test_channels_last_between_convs_moves_nothing() -> None:
     def body(x: relax.Expr) -> relax.Expr:
         y = relax.op.nn.relu(_conv(x, 3, 4))

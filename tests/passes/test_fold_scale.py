@@ -135,6 +135,7 @@ def test_a_scale_goes_into_a_padded_convolution() -> None:
     _same(before, after, (1, 3, 7, 6))
 
 
+@pytest.mark.slow
 def test_a_scale_of_zero_and_one_by_pixels_stay_in_front_of_a_convolution() -> None:
     def zero(x: relax.Var) -> relax.Expr:
         scale = relax.const(np.array([1, 0, 2], "f4").reshape(3, 1, 1))

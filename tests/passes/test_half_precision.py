@@ -253,6 +253,7 @@ def recurrent(steps: int) -> tvm.IRModule:
     return from_onnx(onnx.helper.make_model(graph, opset_imports=[opset], ir_version=9)).mod
 
 
+@pytest.mark.slow
 def test_rows_of_a_loop_are_f16_and_its_states_f32() -> None:
     mod = tvm.transform.Sequential(
         [relax.transform.ConvertToDataflow(min_size=1), FoldConstants()]

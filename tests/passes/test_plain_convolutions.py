@@ -80,6 +80,7 @@ def test_of_other_ranks(rank: int) -> None:
         assert_close(got, want)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("strides", "axis"), [(1, 1), (2, None), (3, 1)])
 def test_quantised_ones_compute_in_8_bits(strides: int, axis: int | None) -> None:
     """The spread input is bytes, zeros of which are the zero point; the bias joins the sums."""

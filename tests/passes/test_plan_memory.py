@@ -25,6 +25,7 @@ from tests.passes.plan_memory_support import (
 from tvm_megcc.passes.plan_memory_bytes import Allocated, allocated
 
 
+@pytest.mark.slow
 def test_chain_takes_turns_in_one_arena() -> None:
     after = compare(
         CHAIN,
@@ -48,6 +49,7 @@ def test_chain_takes_turns_in_one_arena() -> None:
     assert not bears(after["add"])  # gets no tensor at an offset
 
 
+@pytest.mark.slow
 def test_branch_keeps_what_is_read_later() -> None:
     compare(
         """
@@ -82,6 +84,7 @@ def test_branch_keeps_what_is_read_later() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "view",
     [
@@ -118,6 +121,7 @@ def test_reshape_keeps_its_source_alive(view: str) -> None:
         check(before, after)
 
 
+@pytest.mark.slow
 def test_returned_tuple_and_its_parts_are_not_planned() -> None:
     before = module(
         """
@@ -142,6 +146,7 @@ def test_returned_tuple_and_its_parts_are_not_planned() -> None:
     check(before, after)
 
 
+@pytest.mark.slow
 def test_bounded_dims_are_planned_at_their_bound() -> None:
     attr = 'R.func_attr({"tir_var_upper_bound": {"n": 100}})'
     before = module(SYMBOLIC.format(attr=attr))
@@ -153,6 +158,7 @@ def test_bounded_dims_are_planned_at_their_bound() -> None:
         check(before, after, dims={"n": n})
 
 
+@pytest.mark.slow
 def test_unbounded_dims_of_one_size_take_turns() -> None:
     before = module(SYMBOLIC.format(attr="pass"))
     after = planned(before)
@@ -161,6 +167,7 @@ def test_unbounded_dims_of_one_size_take_turns() -> None:
     check(before, after, dims={"n": 5})
 
 
+@pytest.mark.slow
 def test_functions_are_planned_apart_and_calls_keep_arguments_alive() -> None:
     before = module(
         """
@@ -197,6 +204,7 @@ def test_functions_are_planned_apart_and_calls_keep_arguments_alive() -> None:
     check(before, after)
 
 
+@pytest.mark.slow
 def test_packed_function_sees_no_offset() -> None:
     compare(
         PACKED,
@@ -219,6 +227,7 @@ def test_packed_function_sees_no_offset() -> None:
     )
 
 
+@pytest.mark.slow
 def test_packed_function_on_an_unknown_device_gets_whole_storages() -> None:
     before = module(PACKED)
     after = planned(before, target=None)
@@ -227,6 +236,7 @@ def test_packed_function_on_an_unknown_device_gets_whole_storages() -> None:
     check(before, after)
 
 
+@pytest.mark.slow
 def test_tensors_of_two_types_share_the_arena() -> None:
     before = module(
         """
@@ -249,6 +259,7 @@ def test_tensors_of_two_types_share_the_arena() -> None:
     check(before, after)
 
 
+@pytest.mark.slow
 def test_devices_are_kept_apart() -> None:
     c = 'c = R.builtin.alloc_tensor(R.shape([16, 16]), "float32", {}'
     mod = module(CHAIN.replace(c.format(0), c.format(1)))
@@ -261,6 +272,7 @@ def test_devices_are_kept_apart() -> None:
     check(mod, after)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("taken", [True, False])
 def test_branches_of_an_if_share_the_arena(taken: bool) -> None:
     before = module(IF)
@@ -272,6 +284,7 @@ def test_branches_of_an_if_share_the_arena(taken: bool) -> None:
     assert allocated(stock["main"]).known >= 6 * 1024
 
 
+@pytest.mark.slow
 def test_condition_stays_out_of_the_arena() -> None:
     before = module(
         """
@@ -295,6 +308,7 @@ def test_condition_stays_out_of_the_arena() -> None:
     assert allocated_names(after["main"], "relax.builtin.alloc_tensor") == ["go", "b"]
 
 
+@pytest.mark.slow
 def test_operator_that_is_not_known_keeps_its_arguments() -> None:
     before = module(
         CHAIN.replace(
@@ -306,6 +320,7 @@ def test_operator_that_is_not_known_keeps_its_arguments() -> None:
     assert allocated_names(after["main"], "relax.builtin.alloc_tensor") == ["a", "out"]
 
 
+@pytest.mark.slow
 def test_tensor_nobody_uses_fits_its_storage() -> None:
     before = module(
         CHAIN.replace(
@@ -318,6 +333,7 @@ def test_tensor_nobody_uses_fits_its_storage() -> None:
     check(before, after)
 
 
+@pytest.mark.slow
 def test_never_more_than_tvm_where_tvm_is_better() -> None:
     """A packed function whose result may be its argument: TVM trusts it, we do not."""
     text = """
@@ -343,6 +359,7 @@ def test_never_more_than_tvm_where_tvm_is_better() -> None:
     tvm.ir.assert_structural_equal(after["turn"], before["turn"])
 
 
+@pytest.mark.slow
 def test_planned_outputs_stay_with_tvm() -> None:
     attr = 'R.func_attr({"tir_var_upper_bound": {"n": 100}, "relax.memory_plan_dynamic_func_output": 1})'  # noqa: E501
     before = module(SYMBOLIC.format(attr=attr))
@@ -351,6 +368,7 @@ def test_planned_outputs_stay_with_tvm() -> None:
     assert allocated(after["main"]) == Allocated(3 * 6400)
 
 
+@pytest.mark.slow
 def test_module_without_anything_to_plan_stays() -> None:
     before = module(
         """
@@ -362,6 +380,7 @@ def test_module_without_anything_to_plan_stays() -> None:
     tvm.ir.assert_structural_equal(planned(before), before)
 
 
+@pytest.mark.slow
 def test_transform_names_every_pass_without_importing_tvm_early() -> None:
     code = (
         "import sys, tvm_megcc; assert 'tvm' not in sys.modules;"

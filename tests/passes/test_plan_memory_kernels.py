@@ -31,6 +31,7 @@ def add_in_place(a: T.Buffer((16, 16), "float32"), b: T.Buffer((16, 16), "float3
 """
 
 
+@pytest.mark.slow
 def test_result_takes_the_place_of_a_dying_input() -> None:
     after = compare(
         RESIDUAL,
@@ -55,6 +56,7 @@ def test_result_takes_the_place_of_a_dying_input() -> None:
     assert "add" not in [g.name_hint for g in after.get_global_vars()]  # nobody calls it any more
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "why"),
     [
@@ -70,6 +72,7 @@ def test_in_place_is_not_taken_when(call: str, why: str) -> None:
     check(before, after)
 
 
+@pytest.mark.slow
 def test_in_place_is_not_taken_when_the_input_is_read_later() -> None:
     before = module(
         RESIDUAL.replace("cls.turn(c, out)", "cls.add(c, a, out)").replace("a, b, c", "a, x, c")
@@ -79,6 +82,7 @@ def test_in_place_is_not_taken_when_the_input_is_read_later() -> None:
     check(before, after)
 
 
+@pytest.mark.slow
 def test_in_place_is_not_taken_when_the_input_may_be_somebody_elses() -> None:
     """`pick` returns the caller's own tensor, though it might have returned `a`."""
     before = module(
@@ -115,6 +119,7 @@ def _kernel(body: str, params: str) -> tirx.PrimFunc:
 _TWO = 'x: T.Buffer((8, 8), "float32"), y: T.Buffer((8, 8), "float32")'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "pairs"),
     [
@@ -180,6 +185,7 @@ def test_in_place_pairs(body: str, pairs: list[tuple[int, int]]) -> None:
     assert in_place_pairs(_kernel(body, _TWO)) == pairs
 
 
+@pytest.mark.slow
 def test_kernel_that_passes_a_pointer_on_bears_no_offset() -> None:
     body = """
     T.evaluate(T.call_extern("int32", "f", x.data, T.int32(8)))
@@ -195,6 +201,7 @@ def test_kernel_that_passes_a_pointer_on_bears_no_offset() -> None:
     assert bear_offsets(func) is func
 
 
+@pytest.mark.slow
 def test_kernel_with_an_opaque_handle_bears_no_offset() -> None:
     body = """
     for i, j in T.grid(8, 8):
@@ -206,6 +213,7 @@ def test_kernel_with_an_opaque_handle_bears_no_offset() -> None:
     assert bear_offsets(_kernel(body, _TWO + ", h: T.handle")) is None
 
 
+@pytest.mark.slow
 def test_kernel_that_matches_a_part_bears_no_offset() -> None:
     body = """
     for i in T.serial(8):

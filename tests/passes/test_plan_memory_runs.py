@@ -28,6 +28,8 @@ from tests.passes.plan_memory_support import (
 from tvm_megcc.frontend import from_onnx
 from tvm_megcc.passes.plan_memory_bytes import allocated
 
+pytestmark = pytest.mark.slow
+
 
 def _lowered(mod: tvm.IRModule) -> tvm.IRModule:
     passes = [*cpu.legalize_passes(LLVM), *cpu.dataflow_lower_passes(LLVM)]

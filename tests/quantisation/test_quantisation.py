@@ -37,6 +37,7 @@ def refused(capsys: pytest.CaptureFixture[str], *args: object) -> str:
     return line
 
 
+@pytest.mark.slow
 def test_accuracy_of_the_compiled_model(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -181,6 +181,7 @@ def relax_module() -> tvm.IRModule:
     return builder.get()
 
 
+@pytest.mark.slow
 def test_build_any_relax_module() -> None:
     x, _ = tiny.example()
     expected = x["x:0"] @ tiny.WEIGHT
@@ -193,6 +194,7 @@ def test_build_any_relax_module() -> None:
     np.testing.assert_allclose(m.get_output(1).numpy(), expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_build_without_params_takes_weights_as_inputs() -> None:
     x, _ = tiny.example()
     lib = relay.build(relax_module(), target={"tag": "tvm_megcc"})
@@ -224,6 +226,7 @@ def test_build_refuses(model: onnx.ModelProto) -> None:
         relay.build(tvm.IRModule({}))
 
 
+@pytest.mark.slow
 def test_build_with_memory_options(model: onnx.ModelProto) -> None:
     mod, params = relay.frontend.from_onnx(model)
     options = MemoryOptions(planner="greedy-size", clobber_inputs=True)
@@ -237,6 +240,7 @@ def test_build_with_memory_options(model: onnx.ModelProto) -> None:
         )
 
 
+@pytest.mark.slow
 def test_types_that_are_stored(tmp_path: Path) -> None:
     """8-bit floats are TVM's; elements of 4 and 2 bits have a byte each."""
     types = {"x": 17, "z": 1, "i": 22}

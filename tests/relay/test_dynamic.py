@@ -20,6 +20,7 @@ from tvm_megcc.host.arrays import fill, sized
 RNG = np.random.default_rng(2)
 
 
+@pytest.mark.slow
 def test_shapes_change_between_runs() -> None:
     mod, params = relay.frontend.from_onnx(two_inputs())
     m = relay.GraphModule(relay.build(mod, params=params)["default"](tvm.cpu()))
@@ -52,6 +53,7 @@ def test_shapes_that_do_not_fit_together() -> None:
     assert m.get_output(0).numpy().shape == (1, 2, 3)
 
 
+@pytest.mark.slow
 def test_dispatched_library() -> None:
     mod = dense()
     mod.dispatch("main", {"x": (relay.Any(), 4)}, relay.vm.log_dispatcher)

@@ -46,6 +46,7 @@ def running(library: relay.Library) -> relay.GraphModule:
     return relay.GraphModule(library["default"](tvm.cpu()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", VALUES)
 @pytest.mark.parametrize("dispatched", [False, True])
 def test_entry_of_a_module_of_several_functions(mode: str, dispatched: bool) -> None:
@@ -80,6 +81,7 @@ def two_functions() -> tvm.IRModule:
     return builder.get()
 
 
+@pytest.mark.slow
 def test_entry_calls_main_and_leaves_the_rest() -> None:
     x = np.linspace(-1, 1, 4, dtype="float32")
     for entry, expected in (("main", np.exp(x)), ("other", -np.exp(x))):
@@ -103,6 +105,7 @@ def tuples() -> tvm.IRModule:
     return builder.get()
 
 
+@pytest.mark.slow
 def test_tuples_are_the_tensors_in_them() -> None:
     a, b, c = (np.full(4, k, "float32") for k in range(3))
     m = running(relay.build(tuples()))
@@ -113,6 +116,7 @@ def test_tuples_are_the_tensors_in_them() -> None:
         np.testing.assert_allclose(m.get_output(k).numpy(), expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_values_of_tuples() -> None:
     a, b, c = (np.full(4, k, "float32") for k in range(3))
     m = running(relay.build(tuples(), params={"p": (a, [b, c])}))

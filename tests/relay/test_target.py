@@ -13,6 +13,7 @@ from tvm_megcc.errors import InputError
 from tvm_megcc.host import toolchain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
@@ -32,6 +33,7 @@ def test_registration(fresh_python: list[str], code: str) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_registration_without_entry_points(fresh_python: list[str]) -> None:
     code = "import tvm, tvm_megcc; assert 'tvm_megcc' in tvm.target.list_tags() and tvm.relay.build"
     done = subprocess.run(

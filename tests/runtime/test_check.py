@@ -26,6 +26,7 @@ X = np.random.default_rng(0).standard_normal((5, 4)).astype("float32")
 GOOD, BAD = np.array([0, 4, 2]), np.array([0, 5, 2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [5, None], ids=["fixed", "open"])
 def test_api(tmp_path: Path, rows: int | None) -> None:
     package = checking.write(tmp_path / "checking", rows)
@@ -40,6 +41,7 @@ def test_a_package_has_only_what_it_needs(tmp_path: Path) -> None:
     assert not {"megcc_shapes", "megcc_data", "megcc_jumps"} & found
 
 
+@pytest.mark.slow
 def test_the_runner_names_the_node(tmp_path: Path) -> None:
     package = load(checking.write(tmp_path / "checking"))
     exe = toolchain.build(package.path, HOST, build_dir=tmp_path / "build")
@@ -51,6 +53,7 @@ def test_the_runner_names_the_node(tmp_path: Path) -> None:
         toolchain.run_package(exe, HOST, {"x": X, "i": BAD}, package.manifest)
 
 
+@pytest.mark.slow
 def test_a_library_names_the_node(tmp_path: Path) -> None:
     files = emit.package({HOST: checking.program()}, name="checking")
     shared_library.build(files, HOST, tmp_path / "checking.so")

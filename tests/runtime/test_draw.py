@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 import tvm
 from onnx import parser
 from tvm import relax
@@ -21,6 +22,7 @@ from . import programs as p
 from .test_runtime import HOST, SANITIZE, compile_and_run
 
 
+@pytest.mark.slow
 def test_api(tmp_path: Path) -> None:
     package = drawing.write(tmp_path / "drawing")
     flags = list(SANITIZE)
@@ -53,6 +55,7 @@ def expect(found: list[np.ndarray], seed: int, number: int) -> None:
         np.testing.assert_array_equal(array.ravel(), uniform(12, seed, 2 * number + k))
 
 
+@pytest.mark.slow
 def test_as_a_library(tmp_path: Path) -> None:
     mod, params = relay.frontend.from_onnx(TWO)
     library = relay.build(mod, params=params)
@@ -70,6 +73,7 @@ def test_as_a_library(tmp_path: Path) -> None:
             expect([module.get_output(k).numpy() for k in range(2)], seed or 0, number)
 
 
+@pytest.mark.slow
 def test_a_library_that_draws_nothing_takes_any_seed() -> None:
     proto = parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
         g (float[3] x) => (float[3] y) { y = Neg(x) }""")
@@ -87,6 +91,7 @@ def test_in_relax() -> None:
             expect([array.numpy() for array in found], seed, number)
 
 
+@pytest.mark.slow
 def test_as_a_region_of_relax() -> None:
     """A function that draws is a region as a whole, and has another seed in each run."""
     parted = tvm_megcc.partition_for_megcc(tvm_megcc.frontend.from_onnx(TWO).mod)

@@ -51,6 +51,7 @@ def test_all_of_the_public_headers_is_the_api() -> None:
         assert not functions, f"{path.name}: MEGCC_API is missing"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("compiler", "weights"), [("gcc", "c"), ("clang", "incbin")])
 def test_hidden_visibility_exports_the_api_alone(
     tmp_path: Path, compiler: str, weights: str
@@ -62,6 +63,7 @@ def test_hidden_visibility_exports_the_api_alone(
     check(package, shared)
 
 
+@pytest.mark.slow
 def test_a_program_may_hide_the_api_too(tmp_path: Path) -> None:
     package = p.write_corners(tmp_path / "package", HOST)
     assert not exported(linked(package, "cc", "-fvisibility=hidden -DMEGCC_API="))
@@ -77,6 +79,7 @@ def linked(package: Path, compiler: str, flags: str, *options: str) -> Path:
     return library
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("cmake"), reason="apt install cmake")
 def test_cmake_makes_a_shared_library(tmp_path: Path) -> None:
     """Which the package's own runner uses."""

@@ -98,6 +98,7 @@ def test_the_best_machine_that_the_cpu_is_gets_chosen(tmp_path, name, form):
     assert "no input or output has this name" in emulated(less, arch, exe, "--machine", "mips")
 
 
+@pytest.mark.slow
 def test_a_program_opens_the_machine_it_names(tmp_path):
     base, best = machine(host_arch()).arch.name, host_arch()
     if base == best:
@@ -127,6 +128,7 @@ def test_kernels_without_the_features_are_shared():
     assert "MACHINE := " not in files["Makefile"]
 
 
+@pytest.mark.slow
 def test_a_kernel_that_names_a_feature_is_compiled_with_it(tmp_path):
     text = p.ADD.source.replace(
         "void t_add", "#ifndef __ARM_FEATURE_DOTPROD\n#error\n#endif\nvoid t_add"

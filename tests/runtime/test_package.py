@@ -34,6 +34,7 @@ def need(arch: str) -> None:
         pytest.skip(str(error))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("weights", ["incbin", "c", "bin"])
 def test_package_runs(tmp_path, target, weights):
@@ -49,6 +50,7 @@ def test_package_runs(tmp_path, target, weights):
     assert len(result.times_ms) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", ["c", "bin"])
 def test_package_is_clean_under_sanitizers(tmp_path, weights):
     arch = toolchain.host_arch()
@@ -64,6 +66,7 @@ def test_package_is_clean_under_sanitizers(tmp_path, weights):
     assert "x + w" in result.stdout and "t_split" in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", ["-flto", "-DMEGCC_NO_INCBIN", "-ffile-prefix-map=model=/"])
 def test_package_takes_weights_in(tmp_path, flags):
     """With an optimising linker; a compiler that cannot, or looks elsewhere, gets them as C."""
@@ -76,6 +79,7 @@ def test_package_takes_weights_in(tmp_path, flags):
     assert as_c == (flags != "-flto")
 
 
+@pytest.mark.slow
 def test_package_weights_are_found_from_any_directory_and_looked_at_again(tmp_path):
     """The object has the bytes of the file beside the source, whatever the working directory."""
     package = p.write_corners(tmp_path / "a folder", toolchain.host_arch())
@@ -95,6 +99,7 @@ def test_package_weights_are_found_from_any_directory_and_looked_at_again(tmp_pa
         assert content in (package / "obj" / "model" / "weights0.o").read_bytes()
 
 
+@pytest.mark.slow
 def test_package_builds_with_clang(tmp_path):
     if shutil.which("clang") is None:
         pytest.skip("clang is not installed")
@@ -107,6 +112,8 @@ def test_package_builds_with_clang(tmp_path):
     p.check_corners(inputs, toolchain.run_package(exe, arch, inputs, p.manifest(package)).outputs)
 
 
+@pytest.mark.emulator
+@pytest.mark.slow
 def test_package_of_several_architectures_builds_for_each(tmp_path):
     package = p.write_corners(tmp_path / "pkg", "arm64", "armv7", "portable")
     inputs = p.corners_inputs()
@@ -124,6 +131,7 @@ def test_package_refuses_another_architecture(tmp_path):
         toolchain.build(package, "portable", build_dir=tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_package_builds_in_place_with_plain_make(tmp_path):
     arch = toolchain.host_arch()
     package = p.write_corners(tmp_path / "pkg", arch, weights="bin")
@@ -150,6 +158,7 @@ def test_package_builds_in_place_with_plain_make(tmp_path):
     assert sorted(f.relative_to(package) for f in package.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_package_library_knows_nothing_of_the_runner(tmp_path):
     package = p.write_corners(tmp_path / "pkg", toolchain.host_arch())
     (package / "main.c").unlink()
@@ -168,6 +177,8 @@ def test_package_may_be_called_like_a_part_of_the_runner(tmp_path, name):
     assert "output 0" in run(exe).stdout
 
 
+@pytest.mark.emulator
+@pytest.mark.slow
 def test_package_is_built_again_for_another_compiler(tmp_path):
     need("arm64")
     package = p.write_corners(tmp_path / "pkg", toolchain.host_arch(), "arm64")
@@ -181,6 +192,7 @@ def test_package_is_built_again_for_another_compiler(tmp_path):
     assert done.returncode == 0 and "output 0" in done.stdout
 
 
+@pytest.mark.slow
 def test_package_builds_with_cmake(tmp_path):
     if shutil.which("cmake") is None:
         pytest.skip("cmake is not installed")
@@ -212,6 +224,7 @@ def test_package_of_nothing_but_empty_tensors(tmp_path, weights):
     assert result.outputs["y"].shape == (0,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [row.name for row in DTYPES])
 def test_package_of_every_element_type(tmp_path, dtype):
     """An input passed through: bytes in are bytes out; the runner prints the values it sees."""
@@ -337,6 +350,7 @@ def test_runner_traces_every_call_of_every_run(runner, tmp_path):
     assert done.returncode == 0 and '"traceEvents":' in done.stdout
 
 
+@pytest.mark.slow
 def test_runner_counts_instructions_where_it_may(tmp_path):
     """A software counter, which virtual machines have, too, stands for the processor's."""
     arch = toolchain.host_arch()

@@ -58,6 +58,7 @@ def test_a_program_for_one_thread_has_one_workspace(programs: dict[int, Program]
         assert three.tensors[call.workspace].nbytes % (64 * THREADS) == 0
 
 
+@pytest.mark.slow
 def test_pieces_from_last_to_first(tmp_path: Path, programs: dict[int, Program]) -> None:
     package = p.write_program(tmp_path / "net", programs[THREADS])
     flags = ["-fsanitize=address", "-g", "-O1", *NAMES]
@@ -67,12 +68,14 @@ def test_pieces_from_last_to_first(tmp_path: Path, programs: dict[int, Program])
     assert splits == len(large) > 10 and bound == THREADS
 
 
+@pytest.mark.slow
 def test_one_pool_for_two_contexts(tmp_path: Path, programs: dict[int, Program]) -> None:
     package = p.write_program(tmp_path / "net", programs[THREADS])
     flags = ["-fsanitize=thread", "-g", "-O1", *NAMES]
     compile_and_run("test_pool.c", [package], tmp_path, "2", "3", "8", flags=flags, threads=True)
 
 
+@pytest.mark.slow
 def test_shapes_that_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of a workspace are as large as the sizes of the moment say."""
     monkeypatch.setattr(splitting, "PIECE", 1 << 8)  # so that every call is worth splitting

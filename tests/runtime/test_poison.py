@@ -20,6 +20,8 @@ from tvm_megcc.memory_options import MemoryOptions
 
 from . import programs as p
 
+pytestmark = pytest.mark.slow
+
 DEBUG = "-DMEGCC_DEBUG"
 HOST = toolchain.host_arch()
 TARGETS = ("host", "arm64", "armv7")

@@ -43,11 +43,13 @@ def compile_and_run(
     return done.stdout
 
 
+@pytest.mark.slow
 def test_api(tmp_path):
     package = p.write_corners(tmp_path / "corners", HOST)
     compile_and_run("test_api.c", [package], tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pools", [1, 2])
 def test_damaged_images(tmp_path, pools):
     program = p.corners(HOST) if pools == 1 else p.in_two_pools(p.planned(HOST))
@@ -71,6 +73,7 @@ def two_packages(tmp_path) -> list[Path]:
     return folders
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize(
     "flags", [SANITIZE, ["-fsanitize=thread", "-g"]], ids=["address", "thread"]
@@ -82,6 +85,7 @@ def test_two_models_in_one_program(tmp_path, order, flags):
     compile_and_run("test_two_models.c", folders[::order], tmp_path, flags=flags)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ["host", "arm64", "armv7"])
 def test_runtime_needs_no_library(tmp_path, arch):
     """Freestanding: nothing beyond what a compiler may emit by itself, and its own support code."""
@@ -129,6 +133,7 @@ def test_public_header_is_cplusplus(tmp_path):
     subprocess.run(["g++", *flags, "-I", package / "include", "-fsyntax-only", source], check=True)
 
 
+@pytest.mark.slow
 def test_program_is_small(tmp_path):
     """Not a limit to defend, but an accident (libc, tables) would show."""
     package = p.write_corners(tmp_path / "pkg", HOST)
@@ -171,6 +176,7 @@ def test_every_status_has_its_sentence(tmp_path):
         assert words in said[f"MEGCC_{name}"]
 
 
+@pytest.mark.slow
 def test_a_run_in_pieces(tmp_path):
     files = emit.package({HOST: p.corners(HOST)}, name="corners", stepping=True)
     compile_and_run("test_step.c", [p.write(files, tmp_path / "corners")], tmp_path)
@@ -184,11 +190,13 @@ def test_memory_that_overlaps(tmp_path):
     compile_and_run("test_overlap.c", [p.write(files, tmp_path / "corners")], tmp_path)
 
 
+@pytest.mark.slow
 def test_two_pools(tmp_path):
     package = p.write_program(tmp_path / "corners", p.in_two_pools(p.planned(HOST)))
     compile_and_run("test_pools.c", [package], tmp_path)
 
 
+@pytest.mark.slow
 def test_two_pools_in_a_tvm_library(tmp_path):
     import tvm
 
@@ -209,6 +217,7 @@ def test_two_pools_in_a_tvm_library(tmp_path):
         np.testing.assert_allclose(got, value, rtol=1e-6, atol=1e-6, err_msg=name)
 
 
+@pytest.mark.slow
 def test_poison(tmp_path):
     package = p.write_program(tmp_path / "corners", p.planned(HOST))
     compile_and_run("test_poison.c", [package], tmp_path, flags=[*SANITIZE, "-DMEGCC_DEBUG"])

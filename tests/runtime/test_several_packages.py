@@ -145,6 +145,7 @@ def configured(root: Path, packages: str, a: str, b: str, *, fails: bool = False
     return run("cmake", "-S", root, "-B", root / "build", prefix, fails=fails)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("cmake"), reason="cmake not found: apt install cmake")
 def test_cmake_takes_packages_in_and_finds_installed_ones(tmp_path: Path) -> None:
     """Whose program may have targets called `run` and like a model."""
@@ -178,6 +179,7 @@ def test_cmake_says_that_two_packages_have_one_name(tmp_path: Path) -> None:
     assert "Two packages are called 'net'; compile one with another" in said
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("pkg-config"), reason="needs pkg-config")
 def test_make_installs_packages_beside_one_another(tmp_path: Path) -> None:
     packages = folders(tmp_path, "cat", "dog")

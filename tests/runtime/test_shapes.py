@@ -22,11 +22,13 @@ def test_api_and_failing_allocators(tmp_path: Path) -> None:
     compile_and_run("test_shapes.c", [changing.write(tmp_path / "changing")], tmp_path)
 
 
+@pytest.mark.slow
 def test_inputs_that_wait_in_the_arena(tmp_path: Path) -> None:
     where = changing.write(tmp_path / "changing", io="arena")
     compile_and_run("test_shapes_io.c", [where], tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), ("-DMEGCC_DEBUG",)], ids=["release", "poison"])
 def test_outputs_of_any_size(tmp_path: Path, flags: tuple[str, ...]) -> None:
     where = changing.write(tmp_path / "changing")
@@ -64,6 +66,7 @@ def test_the_runner_frees_what_the_context_has_allocated(tmp_path: Path) -> None
         assert words in done.stderr and done.stderr.count("\n") == bool(words)
 
 
+@pytest.mark.slow
 def test_a_refusal_names_the_node(tmp_path: Path) -> None:
     """Dims of two names that meet in a node, and are not equal at run time."""
     nodes = [

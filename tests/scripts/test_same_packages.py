@@ -23,6 +23,7 @@ def changed(tmp_path: Path) -> Path:
     return tmp_path / "tree"
 
 
+@pytest.mark.slow
 @needs_cc
 def test_same_packages_tells_code_from_comments(changed, tmp_path, capsys) -> None:
     """Another header changes every link name, but the machine code of one of two kernels."""
@@ -45,6 +46,7 @@ def test_same_packages_tells_code_from_comments(changed, tmp_path, capsys) -> No
     assert "outputs differ: output" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @needs_cc
 def test_same_packages_compares_kernels_without_models(changed, capsys) -> None:
     """What a header says differs by its cases, another body by its instances, a comment by none."""

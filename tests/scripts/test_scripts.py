@@ -48,6 +48,7 @@ def load(name: str):
     return module
 
 
+@pytest.mark.slow
 @needs_cc
 def test_bench_threads_writes_its_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -66,6 +67,7 @@ def test_bench_threads_writes_its_table(
     assert "missing_model" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @needs_cc
 def test_bench_peers_writes_its_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -106,6 +108,7 @@ def test_bench_peers_writes_its_tables(
     assert "a_runtime_that_is_not_there does not run tiny_mlp" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @needs_cc
 def test_bench_byoc_writes_its_table(tmp_path: Path) -> None:
     """In a process of its own: it sets TVM's number of threads before TVM is imported."""
@@ -191,6 +194,7 @@ def test_scripts_install_is_silent_when_nothing_is_missing(bare_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 @needs_cc
 def test_scripts_demo_reports_every_figure(tmp_path, capsys):
     model = tmp_path / "m.onnx"
@@ -244,6 +248,7 @@ def test_scripts_demo_sees_a_wrong_answer(capsys):
     assert not demo.show_differences("r", want, {"host": result(0.6)})
 
 
+@pytest.mark.slow
 @needs_cc
 def test_scripts_bench_writes_its_numbers(tmp_path, capsys):
     out = tmp_path / "bench.json"

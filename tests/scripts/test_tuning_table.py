@@ -27,6 +27,8 @@ def script() -> ModuleType:
     return module
 
 
+@pytest.mark.emulator
+@pytest.mark.slow
 @pytest.mark.skipif(
     not (shutil.which("aarch64-linux-gnu-gcc") and shutil.which("qemu-aarch64")),
     reason="needs a cross compiler and qemu",

@@ -40,6 +40,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.emulator
+@pytest.mark.slow
 @needs_arm
 def test_tune_by_instructions(tvmc, model: Path, tmp_path: Path) -> None:
     """It finds the usual kernels best here; in a pipe there is no progress."""
@@ -59,6 +61,7 @@ def test_tune_by_instructions(tvmc, model: Path, tmp_path: Path) -> None:
     assert tuned.spending.calls > untuned.spending.calls == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (shutil.which("make") and shutil.which("cc")), reason="needs make and cc")
 def test_tune_by_time_on_this_machine(tvmc, model: Path, tmp_path: Path) -> None:
     path = tmp_path / "r.json"

@@ -48,6 +48,7 @@ def compiled(model: Path):
     return driver.compile_programs(model, ["arm64"])["arm64"]
 
 
+@pytest.mark.slow
 def test_generated_loops_are_candidates(model: Path, tmp_path: Path, monkeypatch) -> None:
     path, usual = tmp_path / "r.json", kernels(compiled(model))
     chains = [symbol for symbol in usual if "megcc_tir" in symbol]
@@ -89,6 +90,8 @@ def test_generated_tasks_of_open_sizes_name_them_by_place() -> None:
     assert '"s0": "s0 for s0 in 1..8"' in Task.of("generated", "arm64", {"s0": n}).facts
 
 
+@pytest.mark.emulator
+@pytest.mark.slow
 @pytest.mark.skipif(
     not (shutil.which("aarch64-linux-gnu-gcc") and shutil.which("qemu-aarch64")),
     reason="needs a cross compiler and qemu",

@@ -79,6 +79,7 @@ def test_tuning_refuses_what_fails_and_keeps_the_rest(compile, tmp_path: Path, h
     assert report.after == report.before - 15
 
 
+@pytest.mark.slow
 def test_tuning_refuses_what_makes_the_whole_model_slower(compile, tmp_path: Path) -> None:
     """The reference saves by itself, but the model takes more around it."""
     path = tmp_path / "r.json"
@@ -105,6 +106,7 @@ def test_tuning_keeps_what_was_measured_when_it_is_interrupted(compile, tmp_path
     assert report.records == len(read(path).records) > len(report.rows) > 0
 
 
+@pytest.mark.slow
 def test_tuning_measures_as_many_rounds_at_once_as_there_are_boards(compile, tmp_path) -> None:
     fake = Fake(cost, slots=3)
     report = tune(job(compile, fake, tmp_path / "r.json"))
