@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from tvm_megcc.core.machine import machine
 from tvm_megcc.core.program import Bundle, Program, data_symbols, programs_of
-from tvm_megcc.dims import Symbol, effort, factor_of, json_over, json_symbols, symbols, to_json
+from tvm_megcc.dims import Symbol, effort, factor_of, json_symbols, symbols, to_json
+from tvm_megcc.dims.many_values import json_over
 from tvm_megcc.dynamic_options import DynamicOptions
 
 #: The largest factor that a model's dims are tried for, of how many multiples each, and how many

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tvm_megcc.core import machine as machines
-from tvm_megcc.core.boards import BOARDS, cpu_of
+from tvm_megcc.core.boards import BOARDS, cpu_of, may_be_cpu
 from tvm_megcc.core.machine import ROWS, TABLE, Architecture, machine
 from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.errors import InputError
@@ -145,7 +145,7 @@ def _machine_not_cpu(word: str) -> str:
     try:
         return machine(word).name
     except InputError:
-        if "+" not in word.rstrip("+") and _if_cpu(word) is not None:
+        if may_be_cpu(word) and _if_cpu(word) is not None:
             raise InputError(
                 f"architecture {word!r} is the name of a CPU or board; give it as --mcpu {word}"
             ) from None

@@ -64,8 +64,8 @@ def within(text: str, package: Collection[str]) -> str:
 def refusal(archs: Collection[str]) -> str:
     """An ``#error`` that names the architectures of a package and a compiler for the first.
 
-    >>> refusal(["cortexm"])
-    '#error "this package is for cortexm: build it with CC=arm-none-eabi-gcc"\n'
+    >>> refusal(["cortexm"]).strip()
+    '#error "this package is for cortexm: build it with CC=arm-none-eabi-gcc"'
     """
     names = sorted(archs)
     compiler = next((ROWS[name].compiler for name in names if ROWS[name].compiler), "")

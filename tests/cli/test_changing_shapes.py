@@ -96,7 +96,7 @@ def test_dims_of_one_name_that_differ(tvmc, tmp_path: Path) -> None:
     assert "4 and 2" in tvmc("run", tmp_path / "two", *run).sentence()
     refused = tvmc(*compile_, tmp_path / "three", "--distinct-dims", "n,unk__*").sentence()
     assert "--distinct-dims: no input has a dim 'n'; the names are 'unk__1', 'unk__2'" in refused
-    (tmp_path / "m.py").touch()
+    (tmp_path / "m.py").write_text("# a module\n")
     refused = tvmc("compile", tmp_path / "m.py", "-o", tmp_path / "x", "--distinct-dims", "n")
     assert "is a Relax module; leave out --distinct-dims" in refused.sentence()
 

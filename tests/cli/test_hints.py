@@ -20,7 +20,8 @@ from tvm_megcc import driver
 from tvm_megcc.advice import Needs, fit_of, of_ports
 from tvm_megcc.cli import options
 from tvm_megcc.core.program import programs_of
-from tvm_megcc.dims import Multiple, Symbol, json_at, json_over, symbol, to_json
+from tvm_megcc.dims import Multiple, Symbol, json_at, symbol, to_json
+from tvm_megcc.dims.many_values import json_over
 from tvm_megcc.dynamic_options import DynamicOptions
 
 node = helper.make_node

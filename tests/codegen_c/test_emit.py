@@ -43,7 +43,8 @@ def test_emit_paths():
 
 def test_emit_is_deterministic_across_processes():
     script = (
-        "import hashlib; from tests.codegen_c.test_emit import files, to_bytes;"
+        "import hashlib; from tests.codegen_c.test_emit import files;"
+        "from tvm_megcc.core.contents import to_bytes;"
         "print([(w, f, hashlib.sha256(to_bytes(d)).hexdigest()) for w in ('incbin', 'c', 'bin')"
         " for f, d in files('x86', 'arm64', 'portable', weights=w).items()])"
     )

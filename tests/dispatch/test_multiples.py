@@ -59,7 +59,7 @@ def test_what_tells_sizes_apart_before_the_run() -> None:
     assert bundle_arena_bytes(bundle, {"h": 8, "w": 8}) <= program.arena_limit
     for shape, words in {
         (1, 2, 8, 6): "give a multiple of 4",
-        (1, 2, 8, 36): "give 4.0 to 32.0",
+        (1, 2, 8, 36): "give 4 to 32",
     }.items():
         with pytest.raises(InputError, match=words):
             sizes_of(bundle, {"x": shape})

@@ -113,3 +113,9 @@ def cpu_of(word: str) -> str:
         return plain
     number, end = cortex[1], cortex[2] or ""
     return f"cortex-{number}{'' if end in ('', 'f') else 'plus'}"
+
+
+def may_be_cpu(word: str) -> bool:
+    """Whether a word is a board's, or begins as the names of Arm's CPUs do; LLVM is not asked."""
+    name = cpu_of(word)
+    return name in BOARDS.values() or name.startswith(("cortex-", "neoverse-", "apple-", "exynos-"))

@@ -39,7 +39,6 @@ from .given import factor_of as factor_of
 from .given import read as read
 from .json_form import Shared as Shared
 from .json_form import json_at as json_at
-from .json_form import json_over as json_over
 from .json_form import json_symbols as json_symbols
 from .json_form import json_text as json_text
 from .json_form import to_json as to_json

@@ -11,9 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from .size import LONGEST_TEXT, OPERATIONS, Atom, Dim, Size, Symbol, written
 
 #: Key of the object that stands for a size of the table.
@@ -112,70 +109,25 @@ def json_at(size: object, values: Mapping[str, int]) -> int:
     """The number that a size of `to_json` is for given symbols."""
 
     def number(size: object) -> int:
-        return known(size) if isinstance(size, list) else _integer(size)
+        return known(size) if isinstance(size, list) else integer(size)
 
     def atom(a: Any) -> int:
         if isinstance(a, str):
             return values[a]
         return OPERATIONS[a[0]](number(a[1]), number(a[2]))
 
-    @_once
+    @once
     def known(terms: list[Any]) -> int:
         return sum(coefficient * math.prod(map(atom, atoms)) for coefficient, atoms in terms)
 
     return number(size)
 
 
-def json_over(
-    size: object, name: str, values: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """The numbers that a size of one symbol is for many values of it, and where it is one."""
-    valid = np.ones(values.shape, bool)
-
-    def over(size: object) -> npt.NDArray[np.int64]:
-        if isinstance(size, list):
-            return known(size)
-        return np.full(values.shape, _integer(size), np.int64)
-
-    @_once
-    def known(terms: list[Any]) -> npt.NDArray[np.int64]:
-        total = np.zeros(values.shape, np.int64)
-        for coefficient, atoms in terms:
-            term = np.full(values.shape, coefficient, np.int64)
-            for atom in atoms:
-                term = term * (values if atom == name else operation(atom))
-            total = total + term
-        return total
-
-    def operation(atom: Any) -> npt.NDArray[np.int64]:
-        assert isinstance(atom, list), f"{atom} is another symbol"
-        a, b = over(atom[1]), over(atom[2])
-        if atom[0] in ("floordiv", "floormod"):
-            np.logical_and(valid, b != 0, out=valid)
-            b = np.where(b == 0, 1, b)
-        return np.asarray(_OVER[atom[0]](a, b)).astype(np.int64)
-
-    return over(size), valid
-
-
-#: `OPERATIONS` of arrays.
-_OVER: dict[str, Callable[[Any, Any], Any]] = {
-    "floordiv": lambda a, b: a // b,
-    "floormod": lambda a, b: a % b,
-    "min": np.minimum,
-    "max": np.maximum,
-    "eq": lambda a, b: a == b,
-    "lt": lambda a, b: a < b,
-    "stretch": lambda a, b: np.where(a == 1, b, a),
-}
-assert _OVER.keys() == OPERATIONS.keys()
-
-
 def json_symbols(size: object) -> set[str]:
     """The names of the symbols in a size of `to_json`."""
     found: set[str] = set()
 
-    @_once
+    @once
     def look(terms: list[Any]) -> None:
         for _, atoms in terms:
             for a in atoms:
@@ -200,7 +152,7 @@ def json_text(size: object) -> str:
     def atom(a: Any) -> str:
         return a if isinstance(a, str) else f"{a[0]}({text(a[1])}, {text(a[2])})"
 
-    @_once
+    @once
     def known(found: list[Any]) -> str:
         terms = [
             "*".join([*([str(c)] if c != 1 or not atoms else []), *map(atom, atoms)])
@@ -212,7 +164,7 @@ def json_text(size: object) -> str:
     return text(size)
 
 
-def _once(function: Callable[[list[Any]], T]) -> Callable[[list[Any]], T]:
+def once(function: Callable[[list[Any]], T]) -> Callable[[list[Any]], T]:
     """The function, called once for each object: parts that several sizes share are one."""
     results: dict[int, T] = {}
 
@@ -224,6 +176,6 @@ def _once(function: Callable[[list[Any]], T]) -> Callable[[list[Any]], T]:
     return call
 
 
-def _integer(size: object) -> int:
+def integer(size: object) -> int:
     assert isinstance(size, int)
     return size
