@@ -18,7 +18,7 @@ def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     path = tmp_path / "net.pt2"
     path.write_bytes(b"PK")
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ToolError, match=r"pip install 'tvm-megcc\[torch\]'"):
+    with pytest.raises(ToolError, match="pip install torch"):
         import_model(path)
     with pytest.raises(InputError, match="no such file"):
         import_model(tmp_path / "none.pt2")

@@ -249,5 +249,5 @@ def test_damaged_models_are_one_sentence(tmp_path: Path) -> None:
 def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path, tflite_models.float_model())
     monkeypatch.setitem(sys.modules, "tflite", None)
-    with pytest.raises(ToolError, match=r"pip install 'tvm-megcc\[tflite\]'"):
+    with pytest.raises(ToolError, match="pip install tflite"):
         import_model(path)

@@ -12,7 +12,8 @@ import tvm
 from tvm import relax
 from tvm.ir import GenericConst
 
-from tvm_megcc.core.contents import Bytes, bytes_of
+from tvm_megcc.core.array_bytes import bytes_of
+from tvm_megcc.core.contents import Bytes
 from tvm_megcc.core.program import Copy, Kernel, Let, Location, Requirement, Step, Tensor, Weight
 from tvm_megcc.dims import Size, Symbol, compare, of, symbols
 from tvm_megcc.errors import UnsupportedError

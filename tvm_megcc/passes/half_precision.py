@@ -378,7 +378,9 @@ class _Rewriter(PyExprMutator):
         if name in _COMPARISONS and self.said is not None and not all(map(_is_held, args)):
             return FULL
         if name in PRODUCTS:
-            return HALF
+            # A loop's states that the model says nothing of stay in f32, as do their products.
+            carries = self.said is not None and self._has_any(args, self.carried)
+            return None if carries and not self._has_any(args, self.kept) else HALF
         if self._has_any(args, self.carried):
             return FULL
         is_kept = self._has_any(args, self.kept)
