@@ -1,4 +1,4 @@
-"""What a user may say about memory planning; kept apart so that reading it loads no TVM.
+"""What a user may say about memory planning; kept apart so that reading it loads nothing else.
 
 Example
 -------
@@ -10,8 +10,6 @@ clobber_inputs=False, threads=1)
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from tvm_megcc import memory
 
 #: Where inputs and outputs may live.
 IO_PLACES = ("caller", "arena")
@@ -53,6 +51,8 @@ def check(options: MemoryOptions) -> None:
     ------
     InputError
     """
+    from tvm_megcc import memory
+
     memory.check_planner(options.planner, options.time_limit)
     if options.pools:
         memory.check_pools(options.pools, options.planner)

@@ -42,7 +42,7 @@ def complaints(
 
     def ask(target: Target, stem: str) -> list[str]:
         if target.name not in done:
-            fast = request.config.getoption("--fast")
+            fast = request.config.getoption("--fast", default=False)
             few = replace(target, most=FEW, portable=FEW) if fast else target
             files = [k for k in registry.kernels() if k.stem in selected[target.name]]
             done[target.name] = runner.run_target(few, files, cache_dir)
