@@ -312,7 +312,7 @@ MEGCC_API megcc_status_t megcc_run(megcc_context_t *context);
 /// A new context has the seed 0. Equal seeds give equal integers on every machine and with any
 /// number of threads; a node with a seed of its own has that one instead, and begins again, too. In
 /// packages that draw random numbers; others, which have no use for it, do not carry it.
-megcc_status_t megcc_set_seed(megcc_context_t *context, int64_t seed);
+MEGCC_API megcc_status_t megcc_set_seed(megcc_context_t *context, int64_t seed);
 
 /// Where the latest run ended: `name` is the model's node, null where it was no node, and `call`
 /// the number of the call that would have come next. In packages whose runs can fail for what is in
