@@ -16,8 +16,11 @@ import tvm
 
 from tvm_megcc import frontend, passes
 from tvm_megcc.core.machine import ARCHITECTURES
+from tvm_megcc.core.preference import DEFAULT, Preference
 from tvm_megcc.fuse.match import find_matches
 from tvm_megcc.kernels import contract, registry
+from tvm_megcc.passes.choosing import chosen
+from tvm_megcc.passes.tied_tables import with_tied_tables
 from tvm_megcc.relax_tools.control_flow import plain_functions
 
 #: ``kernel reduce_f32``, ``reduce func REDUCE_MAX``, ``matmul trans_b 1``.
@@ -59,6 +62,7 @@ def reached(
     model: onnx.ModelProto | str | Path,
     archs: Sequence[str] = ARCHITECTURES,
     shapes: Mapping[str, Any] | None = None,
+    preference: Preference = DEFAULT,
 ) -> set[Point]:
     """What a model reaches on some architectures.
 
@@ -69,7 +73,7 @@ def reached(
     """
     mod = frontend.from_onnx(model, shapes).mod
     for stage in ("canonicalise", "layout", "forward_memory"):
-        mod = passes.stages(archs[0])[stage](mod)
+        mod = passes.stages(archs[0], preference=preference)[stage](mod)
     return matched(mod, archs)
 
 
@@ -77,8 +81,12 @@ def matched(mod: tvm.IRModule, archs: Sequence[str] = ARCHITECTURES) -> set[Poin
     """What a Relax module reaches that is ready to be given kernels."""
     found: set[Point] = set()
     for arch in archs:
-        for _, func in plain_functions(passes.NarrowBf16Weights(arch)(mod)):
-            for match in find_matches(func, arch).values():
+        ready = passes.HoldCasts()(passes.NarrowBf16Weights(arch)(mod))
+        functions = [(f, find_matches(f, arch)) for _, f in plain_functions(ready)]
+        kernels, _ = chosen(functions, arch, DEFAULT)
+        tied, _ = with_tied_tables(functions, kernels, arch, {})
+        for matches in (*(m for _, m in functions), *tied):
+            for match in matches.values():
                 found.update(f"kernel {kernel.stem}" for kernel in match.kernels)
                 codes = _points_of(match.request.op)
                 found |= {codes[row] for row in match.request.facts.items() if row in codes}

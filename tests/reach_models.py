@@ -185,6 +185,22 @@ def halves() -> onnx.ModelProto:
     return g.model()
 
 
+def narrowed() -> onnx.ModelProto:
+    """A model in f32 whose product is in f16 with ``--precision fp16``."""
+    g = Nodes()
+    g.add("MatMul", g.x(9, 64, dtype=F32), g.w(np.full((64, 24), 0.1)))
+    return g.model()
+
+
+def tied() -> onnx.ModelProto:
+    """A table whose rows are read and by which a product is made."""
+    g = Nodes()
+    table = g.w(np.arange(4096).reshape(64, 64) % 7)
+    g.add("Gather", table, g.x(3, dtype=TensorProto.INT64))
+    g.add("MatMul", g.x(9, 64, dtype=F32), g.add("Transpose", table, perm=[1, 0]))
+    return g.model()
+
+
 def bf16() -> onnx.ModelProto:
     """A model in bf16, whose weights stay so."""
     g, kind = Nodes(), TensorProto.BFLOAT16

@@ -17,6 +17,7 @@ from tvm import relax
 
 from tests import reach, reach_models
 from tvm_megcc.core.machine import ARCHITECTURES
+from tvm_megcc.core.preference import Preference
 
 pytestmark = pytest.mark.slow
 
@@ -194,7 +195,10 @@ def of_relax() -> tvm.IRModule:
 def test_reach_is_everything() -> None:
     found = reach.reached(everything()) | reach.matched(of_relax())
     models = reach_models
-    for model in (models.quantised(), models.weights_alone(), models.halves(), models.bf16()):
+    for model in (
+        models.quantised(), models.weights_alone(), models.halves(), models.bf16(), models.tied(),
+    ):  # fmt: skip
         found |= reach.reached(model, MACHINES)
+    found |= reach.reached(models.narrowed(), preference=Preference(precision="fp16"))
     missing = reach.points() - found
     assert not missing, f"nothing reaches {', '.join(sorted(missing))}"

@@ -178,13 +178,13 @@ class Model(Walk):
         return found
 
     def _values_of(self, variable: str) -> set[str]:
-        """The values that a variable stands for, those of functions' callers among them."""
+        """The values of the model that a variable stands for, as it is or by others."""
         found: set[str] = set()
         waiting = [variable]
         while waiting:
             new = self.aliases.get(waiting.pop(), set()) - found
             found |= new
-            waiting += map(identifier, new)
+            waiting += {*map(identifier, new)} - self.of_functions
         return found
 
     def said(self, full: frozenset[str], others: frozenset[str]) -> half.Said:
@@ -195,8 +195,10 @@ class Model(Walk):
         found = {v: self._values_of(v) for v in self.aliases}
         apart = {v for v, names in found.items() if names & full}
         alike = {v for v, names in found.items() if names & others}
-        named = {*map(identifier, others)} | alike
-        return half.Said(frozenset({*map(identifier, full)} | (apart - named)), frozenset(named))
+        # A variable of a function may be called as a value of the model is.
+        named = ({*map(identifier, others)} - self.of_functions) | alike
+        wide = ({*map(identifier, full)} - self.of_functions) | (apart - named)
+        return half.Said(frozenset(wide), frozenset(named))
 
     def raise_missing(self) -> None:
         """Report every operator that nothing converts in one error."""

@@ -6,7 +6,7 @@ What converts sequences, branches and loops works on this; `walk` walks the node
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -51,6 +51,9 @@ class Importer(ABC):
         #: Values by the names of variables that are not called after them: a converter's, another
         #: value's that is the same, or that of a function's result.
         self.aliases: dict[str, set[str]] = {}
+        #: Variables of the function of the model that is being expanded, and of all such functions.
+        self.in_function: set[str] | None = None
+        self.of_functions: set[str] = set()
         #: The values of the model that are computed when it runs, not known before.
         self.computed: set[str] = set()
         #: Values of storage types, and outputs of such types: TVM's name of the type.
@@ -160,5 +163,10 @@ class Importer(ABC):
         """The results of a graph that stands in a node, converted in place of the node."""
 
     @abstractmethod
-    def expanded(self, body: functions.Body, values: Sequence[Value | None]) -> Scope:
-        """What a node stands for, converted in its place: the values by their names in there."""
+    def expanded(
+        self, body: functions.Body, values: Sequence[Value | None], like: Iterable[str] = ()
+    ) -> Scope:
+        """What a node stands for, converted in its place: the values by their names in there.
+
+        Floats on the way are of the type that the model's values `like` are of.
+        """

@@ -9,7 +9,7 @@ here.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -91,10 +91,17 @@ class Walk(Importer):
             for name, value in results.items():
                 scope[name] = value
                 if isinstance(value, relax.Var):
-                    self.computed.add(name)
-                    if self.names.get(value.name) != name:
-                        self.aliases.setdefault(value.name, set()).add(name)
+                    self._note(value, name)
         self.weights, self.ranks = outside
+
+    def _note(self, value: relax.Var, name: str) -> None:
+        """Note which value of the model a variable is; the names in a function are none of it."""
+        if self.in_function is not None:
+            self.in_function.add(value.name)
+            return
+        self.computed.add(name)
+        if self.names.get(value.name) != name or value.name in self.of_functions:
+            self.aliases.setdefault(value.name, set()).add(name)
 
     def _node(
         self, node: onnx.NodeProto, values: list[Value | None], scope: Scope
@@ -144,26 +151,30 @@ class Walk(Importer):
         rule = rule_of(node.domain, node.op_type)
         if rule is not None:
             values = fitting(self.context(node), rule, values, attributes(node))
-        found = self.expanded(body, values)
-        # What is computed on the way is of the type that the floats around it are of.
-        names = [n for n, v in zip(node.input, values, strict=True) if n and _holds_floats(v)]
-        for value in found.values():
-            if isinstance(value, relax.Var) and not any(value is given for given in values):
-                self.aliases.setdefault(value.name, set()).update(
-                    [*names, *filter(None, node.output)]
-                )
+        floats = [n for n, v in zip(node.input, values, strict=True) if n and _holds_floats(v)]
+        found = self.expanded(body, values, [*floats, *filter(None, node.output)])
         # A result is absent where a node is missing a converter, which is reported later.
         wanted = zip(filter(None, node.output), body.graph.output, strict=True)
         return {name: found[port.name] for name, port in wanted if port.name in found}
 
-    def expanded(self, body: functions.Body, values: Sequence[Value | None]) -> Scope:
+    def expanded(
+        self, body: functions.Body, values: Sequence[Value | None], like: Iterable[str] = ()
+    ) -> Scope:
         given = zip(body.inputs, values, strict=False)
         inner: Scope = {name: value for name, value in given if name and value is not None}
-        outside, self.opsets = self.opsets, {**self.opsets, **body.opsets}
+        opsets, outside = self.opsets, self.in_function
+        self.opsets, self.in_function = {**opsets, **body.opsets}, set()
         try:
             self.run(body.graph, inner)
+            made = self.in_function - {v.name for v in values if isinstance(v, relax.Var)}
         finally:
-            self.opsets = outside
+            self.opsets, self.in_function = opsets, outside
+        self.of_functions |= made
+        if outside is not None:
+            outside |= made
+        else:
+            for variable in made:
+                self.aliases.setdefault(variable, set()).update(like)
         return inner
 
     @contextmanager
