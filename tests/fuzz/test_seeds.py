@@ -9,8 +9,8 @@ from tests.fuzz.session import Session
 pytestmark = [pytest.mark.together("fuzzing"), pytest.mark.slow]
 
 #: As many as the tests have time for; `scripts/fuzz` draws others.
-SEEDS = range(100)
-_BATCH = 50
+SEEDS = range(80)
+_BATCH = 40
 
 
 @pytest.mark.parametrize("first", SEEDS[::_BATCH])

@@ -25,7 +25,7 @@ TARGETS = (
     "wasm32-wasi",
 )  # fmt: skip
 WHOLE = "tiny_mlp"
-MODELS = (WHOLE, "tiny_cnn", "tiny_residual", "mobilenet_v1", "mobilenet_v2", "resnet18")
+MODELS = (WHOLE, "tiny_cnn", "tiny_residual", "mobilenet_v2")
 
 
 @pytest.fixture(scope="module")

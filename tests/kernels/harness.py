@@ -103,12 +103,12 @@ def _every_feature(arch: str) -> str:
 
 
 TARGETS = (
-    Target("host_gcc", _HOST, "gcc", ("-O2",)),
-    Target("host_clang", _BASE, "clang", ("-O1",), (), "clang", portable=5),
-    Target("host_sanitizers", _MIDDLE, "gcc", ("-O1", *_SANITIZE), most=6),
+    Target("host_gcc", _HOST, "gcc", ("-O2",), most=24),
+    Target("host_clang", _BASE, "clang", ("-O1",), (), "clang", portable=3),
+    Target("host_sanitizers", _MIDDLE, "gcc", ("-O1", *_SANITIZE), most=4),
     *(
         Target(a, _every(a), ROWS[a].compiler, ("-O2", "-static"), (ROWS[a].qemu,),
-               f"qemu-user {ROWS[a].packages}", portable=5)
+               f"qemu-user {ROWS[a].packages}", portable=3)
         for a in ("arm64", "armv7")
     ),
     # The instructions of a Cortex-M's DSP extension are those of every Armv7-A, in Thumb-2, too.

@@ -231,7 +231,9 @@ def _need(route: str) -> None:
 def test_stored_cases(dynamic_model: corpus.Model, route: str) -> None:
     _need(route)
     compiled = _compiled(dynamic_model)
-    for case in dynamic_model.cases:
+    # Of what takes long in an emulator test_models.py runs all cases at their own sizes.
+    emulated = dynamic_model.name in HEAVY and route == "arm64"
+    for case in dynamic_model.cases[:1] if emulated else dynamic_model.cases:
         found = corpus.compare(compiled.run(route, case.inputs()), case)
         assert not [str(d) for d in found if not d.ok]
 
