@@ -13,7 +13,7 @@ from tvm_megcc.dims import Symbol, at
 from tvm_megcc.errors import InputError, UnsupportedError
 from tvm_megcc.memory import problem_of
 from tvm_megcc.memory_options import MemoryOptions
-from tvm_megcc.pipeline import to_program
+from tvm_megcc.pipeline import compile_module
 
 RNG = np.random.default_rng(0)
 
@@ -24,7 +24,7 @@ def _const(*shape: int) -> relax.Expr:
 
 def _program(mod: tvm.IRModule, outputs: int = 1, arch: str = "portable") -> Program:
     names = [f"x{i}" for i in range(len(mod["main"].params))]
-    return to_program(
+    return compile_module(
         mod, arch, name="m", input_names=names, output_names=[f"y{i}" for i in range(outputs)]
     )
 
@@ -106,7 +106,7 @@ def test_storages_of_the_program_do_not_overlap() -> None:
 def test_dumps_name_every_stage() -> None:
     seen: dict[str, str] = {}
     mod = build(lambda x: relax.op.exp(x), (3,))
-    to_program(
+    compile_module(
         mod, "portable", name="m", input_names=["x"], output_names=["y"], dump_ir=seen.__setitem__
     )
     assert list(seen) == [
@@ -177,7 +177,7 @@ def test_a_limit_needs_fixed_shapes() -> None:
     with builder.function("main", [x]):
         builder.emit_func_output(builder.emit(relax.op.exp(x)))
     with pytest.raises(InputError, match="--input-shapes"):
-        to_program(
+        compile_module(
             builder.get(), "portable", name="m", input_names=["x"], output_names=["y"],
             memory_options=MemoryOptions(limit=1000),
         )  # fmt: skip

@@ -26,9 +26,10 @@ from onnx.backend.base import Backend, BackendRep
 from tvm_megcc import driver
 from tvm_megcc.core.contents import Content, to_bytes
 from tvm_megcc.core.this_machine import host_arch
-from tvm_megcc.dynamic_options import DynamicOptions
+from tvm_megcc.dynamic_options import DynamicOptions, Shapes
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import files, toolchain
+from tvm_megcc.options import CompileOptions
 
 #: The programs are built to be run once or twice: compile quickly.
 CFLAGS = ("-O1",)
@@ -120,7 +121,7 @@ def _arrays(name: str, value: Any, ports: Set[str]) -> dict[str, np.ndarray]:
 def compiled(
     model: onnx.ModelProto,
     name: str | None = None,
-    input_shapes: driver.Shapes | None = None,
+    input_shapes: Shapes | None = None,
     distinct_dims: Sequence[str] = (),
 ) -> Compiled:
     """Compile a model for this machine, without building it.
@@ -132,13 +133,9 @@ def compiled(
     tvm_megcc.errors.MegccError
         For anything wrong with the model, or not supported.
     """
-    programs = driver.compile_programs(
-        model,
-        (host_arch(),),
-        name=name,
-        input_shapes=input_shapes,
-        dynamic=DynamicOptions(distinct_dims=tuple(distinct_dims)),
-    )
+    dynamic = DynamicOptions(distinct_dims=tuple(distinct_dims))
+    options = CompileOptions(name=name, input_shapes=input_shapes, dynamic=dynamic)
+    programs = driver.compile_programs(model, (host_arch(),), options)
     package = driver.package_files(programs)
     manifest = json.loads(to_bytes(package["manifest.json"]))
     weights = {w.name for w in model.graph.initializer}

@@ -14,32 +14,26 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tvm_megcc import memory_options
 from tvm_megcc.advice import advice
-from tvm_megcc.core import model_file
 from tvm_megcc.core.contents import to_bytes
 from tvm_megcc.core.machine import by_architecture
-from tvm_megcc.core.preference import DEFAULT as BALANCED
-from tvm_megcc.core.preference import Preference
 from tvm_megcc.core.program import Bundle, Program
-from tvm_megcc.dims import GivenDim
-from tvm_megcc.dynamic_options import STATIC, DynamicOptions, check_arena
+from tvm_megcc.dynamic_options import check_arena
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import extern_sources, files, toolchain
 from tvm_megcc.host.package import is_package
-from tvm_megcc.memory_options import DEFAULT, IO_PLACES, MemoryOptions
+from tvm_megcc.options import DEFAULT, WRITING, AnyPath, CompileOptions, given
 from tvm_megcc.target import resolve
 from tvm_megcc.tuning import records
 
 if TYPE_CHECKING:
     import onnx
 
-Shapes = Mapping[str, Sequence[GivenDim]]
-Params = Mapping[str, Any]
 Progress = Callable[[str], None]
 
 
@@ -52,27 +46,14 @@ FORMATS = ("c", "so", "mlf", "arduino")
 
 
 def compile_model(
-    model: str | os.PathLike[str] | onnx.ModelProto,
-    out: str | os.PathLike[str],
+    model: AnyPath | onnx.ModelProto,
+    out: AnyPath,
+    options: CompileOptions = DEFAULT,
     *,
-    archs: Sequence[str] = ("host",),
-    input_shapes: Shapes | None = None,
-    params: Params | None = None,
-    fmt: str | None = None,
-    weights: str = "incbin",
-    stepping: bool = False,
-    name: str | None = None,
-    io: str = "caller",
-    memory: MemoryOptions = DEFAULT,
-    preference: Preference = BALANCED,
-    dynamic: DynamicOptions = STATIC,
-    externs: Sequence[str | os.PathLike[str]] = (),
-    tuning_records: Sequence[str | os.PathLike[str]] = (),
-    dump_ir: str | os.PathLike[str] | None = None,
-    compiler: str | None = None,
     progress: Progress | None = None,
     advise: Progress = _silent,
     summarise: Progress = _silent,
+    **fields: Any,
 ) -> dict[str, Program | Bundle]:
     """Compile a model and write the result.
 
@@ -83,39 +64,7 @@ def compile_model(
     out : path
         A directory, a ``.tar`` or a ``.so``. An earlier output of ours is replaced, in one step and
         only by a complete one; a directory with anything else in it is refused.
-    archs : sequence of str
-        Machines of `tvm_megcc.core.machine`: ``host``, ``arm64+dotprod``, ``x86+avx2``, ...; those
-        of a ``.so`` are of one architecture.
-    input_shapes : mapping of input name to dims, optional
-        See `tvm_megcc.frontend.from_onnx`.
-    params : mapping of str to array, optional
-        Values of a Relax module's inputs, which become constants.
-    fmt : {"c", "so", "mlf", "arduino"}, optional
-        By default a name that ends in ``.so`` is a TVM library, anything else a package.
-    weights : {"incbin", "c", "bin"}
-        Weights in files that the C compiler takes into the objects, or as C source; or all of the
-        model as one file to map.
-    stepping : bool
-        Whether the package can do a run in pieces (``megcc_step.h``).
-    name : str, optional
-        The model's name in the package: an identifier, with which its symbols, header and library
-        begin; by default the file's name.
-    io : {"caller", "arena"}
-        Whether inputs and outputs live in buffers of the caller or in the arena.
-    memory : MemoryOptions
-        How the arena is planned, and how large it may be.
-    preference : Preference
-        What decides between kernels that differ in speed and size.
-    dynamic : DynamicOptions
-        Listed shapes or buckets, each served by a program of its own; dims to tell apart.
-    externs : sequence of path
-        C files with the functions that the model calls and that its package does not have.
-    tuning_records : sequence of path
-        What `tvmc tune` measured: each call gets the best kernel that is known for it.
-    dump_ir : path, optional
-        A directory for the module before and after each pass.
-    compiler : str, optional
-        The C compiler of a library, instead of `tvm_megcc.host.toolchain.find_compiler`'s.
+    options : CompileOptions
     progress : callable, optional
         Called with the name of each stage as it begins, and with how far a long one is.
     advise : callable
@@ -123,6 +72,8 @@ def compile_model(
         of no use.
     summarise : callable
         Called with a line on what was written.
+    **fields
+        Fields of `tvm_megcc.options.CompileOptions`, instead of those of `options`.
 
     Returns
     -------
@@ -136,54 +87,42 @@ def compile_model(
     """
     begin = time.monotonic()
     out = Path(out)
-    fmt = output_format(out, fmt)
+    options = given("compile_model", options, fields)
+    fmt = output_format(out, options.fmt)
+    options = replace(options, fmt=fmt)
+    check_writing(out, options)
+    names = resolve(options.archs)
+    if fmt == "so" and len(by_architecture(names)) > 1:
+        raise InputError(f"'{out}': a library is for one architecture, not {', '.join(names)}")
+    check_output(out, fmt)
+    options.check(model)
+    if fmt == "so":
+        toolchain.check_compiler(options.compiler, names[0])
+    extern_sources.sources(options.externs)
+    dump = None if options.dump_ir is None else IrDump(options.dump_ir)
+    with records.applied_from(options.tuning_records, advise):
+        programs = compile_programs(
+            model, names, options, dump_ir=dump, progress=progress, advise=advise
+        )
+    manifest = write_output(programs, out, options, progress)
+    summarise(summary(out, manifest, time.monotonic() - begin))
+    return programs
+
+
+def check_writing(out: Path, options: CompileOptions) -> None:
+    """Refuse options that the output's format has no use for."""
+    fmt, weights = options.fmt, options.weights
     if fmt == "so" and weights == "bin":
         raise InputError(f"'{out}': a library has its weights inside; leave out --weights bin")
     if fmt == "arduino" and weights == "bin":
         raise InputError(f"'{out}': a sketch has no file to map; leave out --weights bin")
-    if fmt == "so" and stepping:
+    if fmt == "so" and options.stepping:
         raise InputError(f"'{out}': a library runs a model as a whole; leave out --stepping")
-    if fmt != "so" and compiler is not None:
+    if fmt != "so" and options.compiler is not None:
         raise InputError(
-            f"'{out}': a package is C source, which its own make compiles (make CC={compiler});"
-            " leave out --cc"
+            f"'{out}': a package is C source, which its own make compiles"
+            f" (make CC={options.compiler}); leave out --cc"
         )
-    names = resolve(archs)
-    if fmt == "so" and len(by_architecture(names)) > 1:
-        raise InputError(f"'{out}': a library is for one architecture, not {', '.join(names)}")
-    check_output(out, fmt)
-    check_request(model, params=params, name=name, io=io, memory=memory)
-    if fmt == "so":
-        toolchain.check_compiler(compiler, names[0])
-    extern_sources.sources(externs)
-    dump = None if dump_ir is None else IrDump(dump_ir)
-    with records.applied_from(tuning_records, advise):
-        programs = compile_programs(
-            model,
-            names,
-            input_shapes=input_shapes,
-            params=params,
-            name=name,
-            io=io,
-            memory=memory,
-            preference=preference,
-            dynamic=dynamic,
-            dump_ir=dump,
-            progress=progress,
-            advise=advise,
-        )
-    manifest = write_output(
-        programs,
-        out,
-        fmt=fmt,
-        weights=weights,
-        stepping=stepping,
-        externs=externs,
-        compiler=compiler,
-        progress=progress,
-    )
-    summarise(summary(out, manifest, time.monotonic() - begin))
-    return programs
 
 
 def summary(out: Path, manifest: Mapping[str, Any], seconds: float) -> str:
@@ -204,85 +143,41 @@ def summary(out: Path, manifest: Mapping[str, Any], seconds: float) -> str:
 
 
 def compile_programs(
-    model: str | os.PathLike[str] | onnx.ModelProto,
+    model: AnyPath | onnx.ModelProto,
     archs: Sequence[str],
+    options: CompileOptions = DEFAULT,
     *,
-    input_shapes: Shapes | None = None,
-    params: Params | None = None,
-    name: str | None = None,
-    io: str = "caller",
-    memory: MemoryOptions = DEFAULT,
-    preference: Preference = BALANCED,
-    dynamic: DynamicOptions = STATIC,
     dump_ir: Callable[[str, str], None] | None = None,
     progress: Progress | None = None,
     advise: Progress = _silent,
+    **fields: Any,
 ) -> dict[str, Program | Bundle]:
     """Compile a model for each architecture, without writing anything.
 
     See `compile_model`; `dump_ir` is called with ``<stage>`` (``<arch>/<stage>`` when there are
     several architectures) and the text of the module after it.
     """
-    check_request(model, params=params, name=name, io=io, memory=memory)
+    options = given("compile_programs", options, fields, WRITING)
+    options.check(model)
     tell = progress or (lambda stage: None)
     tell("import")
-    from tvm_megcc import importers, pipeline
+    from tvm_megcc import pipeline
     from tvm_megcc.relax_tools.exprs import unaligned_constants
 
     with unaligned_constants():
-        imported = importers.import_model(
-            model, dynamic.import_shapes(input_shapes), params, dynamic.distinct_dims
-        )
-    dynamic.apply(imported)
+        imported = options.dynamic.imported(model, options.input_shapes, options.params)
     programs: dict[str, Program | Bundle] = {}
     for arch in archs:
         tell(f"compile for {arch}")
         dump = dump_ir
         if dump_ir is not None and len(archs) > 1:
             dump = partial(_dump_for, dump_ir, arch)
-        programs[arch] = pipeline.compile_module(
-            imported.mod,
-            arch,
-            name=name or imported.name,
-            input_names=[port.name for port in imported.inputs],
-            output_names=[port.name for port in imported.outputs],
-            input_dtypes=[port.dtype for port in imported.inputs],
-            output_dtypes=[port.dtype for port in imported.outputs],
-            io=io,
-            memory_options=memory,
-            dump_ir=dump,
-            preference=preference,
-        )
-    check_arena(dynamic, programs.values())
-    for line in advice(imported, dynamic, programs[archs[0]]):
+        entry = pipeline.Entry.of(imported, options.name)
+        programs[arch] = pipeline.compile_entry(imported.mod, arch, entry, options, dump)
+    check_arena(options.dynamic, programs.values())
+    for line in advice(imported, options.dynamic, programs[archs[0]]):
         advise(line)
     return programs
-
-
-def check_request(
-    model: str | os.PathLike[str] | onnx.ModelProto,
-    *,
-    params: Params | None = None,
-    name: str | None = None,
-    io: str = "caller",
-    memory: MemoryOptions = DEFAULT,
-) -> None:
-    """Refuse what no model is needed to refuse, before TVM is loaded; see `compile_model`.
-
-    Raises
-    ------
-    InputError
-        The file is no model, or an option has no such value.
-    """
-    if io not in IO_PLACES:
-        raise InputError(f"io {io!r} is not known; choose from {', '.join(IO_PLACES)}")
-    if name is not None:
-        from tvm_megcc.codegen_c import emit
-
-        emit.module_name(name)
-    memory_options.check(memory)
-    if isinstance(model, str | os.PathLike):
-        model_file.check(model, has_params=bool(params))
 
 
 def _dump_for(dump: Callable[[str, str], None], arch: str, stage: str, text: str) -> None:
@@ -342,35 +237,32 @@ def check_output(out: Path, fmt: str) -> None:
 
 
 def package_files(
-    programs: Mapping[str, Program | Bundle], weights: str = "incbin", stepping: bool = False
+    programs: Mapping[str, Program | Bundle], options: CompileOptions = DEFAULT
 ) -> dict[str, Any]:
     """The package of some programs as ``{path: text or bytes}``."""
     from tvm_megcc.codegen_c import emit
 
     name = next(iter(programs.values())).name
+    weights, stepping = options.weights, options.stepping
     return dict(emit.package(dict(programs), name=name, weights=weights, stepping=stepping))
 
 
 def write_output(
     programs: Mapping[str, Program | Bundle],
     out: Path,
-    *,
-    fmt: str,
-    weights: str = "incbin",
-    stepping: bool = False,
-    externs: Sequence[str | os.PathLike[str]] = (),
-    compiler: str | None = None,
+    options: CompileOptions,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Write compiled programs in one of `FORMATS`; the package's manifest."""
+    """Write compiled programs in the format of `options`, one of `FORMATS`; the manifest."""
     from tvm_megcc.codegen_c import emit
 
     tell = progress or (lambda stage: None)
     tell("emit C")
+    fmt = options.fmt
     if fmt == "arduino":
-        weights = "c"  # what builds it copies what it compiles, and no other files
-    emitted = package_files(programs, weights, stepping)
-    package = extern_sources.with_sources(emitted, externs)
+        # what builds it copies what it compiles, and no other files
+        options = replace(options, weights="c")
+    package = extern_sources.with_sources(package_files(programs, options), options.externs)
     if fmt == "arduino":
         package = emit.arduino.layout(package)
     name = next(iter(programs.values())).name
@@ -378,11 +270,11 @@ def write_output(
     if fmt == "so":
         from tvm_megcc.host import shared_library
 
-        extern_sources.check_supplied(package, externs)
+        extern_sources.check_supplied(package, options.externs)
         tell("build the library")
         with files.replacing(out) as fresh:
             arch = next(iter(programs))
-            shared_library.build(package, arch, fresh, compiler=compiler, progress=progress)
+            shared_library.build(package, arch, fresh, compiler=options.compiler, progress=progress)
         return manifest
     tell("write")
     if fmt == "mlf":

@@ -74,6 +74,18 @@ class DynamicOptions:
         names = list(dict.fromkeys(name for given in self.listed for name in given))
         return {name: _common(name, [g[name] for g in self.listed if name in g]) for name in names}
 
+    def imported(
+        self, model: Any, shapes: Shapes | None, params: Mapping[str, Any] | None
+    ) -> ImportedModel:
+        """Import a model, with a function for each of the shapes that have their own program."""
+        from tvm_megcc import importers
+
+        found = importers.import_model(
+            model, self.import_shapes(shapes), params, self.distinct_dims
+        )
+        self.apply(found)
+        return found
+
     def apply(self, imported: ImportedModel) -> None:
         """Give the imported module its functions."""
         from tvm_megcc import dispatch
@@ -112,10 +124,6 @@ def check_arena(options: DynamicOptions, compiled: Iterable[Program | Bundle]) -
                 f"--arena fixed: the dim '{name}' has no bound; give one with --input-shapes, as in"
                 ' "x:[1..8,...]"'
             )
-
-
-#: One program for all sizes that the model leaves open.
-STATIC = DynamicOptions()
 
 
 def _common(name: str, given: Sequence[Sequence[GivenDim]]) -> tuple[GivenDim, ...]:

@@ -56,7 +56,3 @@ def check(options: MemoryOptions) -> None:
     memory.check_planner(options.planner, options.time_limit)
     if options.pools:
         memory.check_pools(options.pools, options.planner)
-
-
-#: What holds when nothing is said.
-DEFAULT = MemoryOptions()

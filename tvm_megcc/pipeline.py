@@ -4,22 +4,20 @@ between.
 Example
 -------
 >>> imported = frontend.from_onnx("model.onnx")                        # doctest: +SKIP
->>> program = to_program(imported.mod, "arm64", name="model",          # doctest: +SKIP
-...                      input_names=["x"], output_names=["y"])
->>> compiled = compile_module(dispatched, "arm64", name="model", ...)  # doctest: +SKIP
+>>> program = compile_entry(imported.mod, "arm64", Entry.of(imported)) # doctest: +SKIP
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import tvm
 from tvm import relax
 
 from tvm_megcc import memory, passes
 from tvm_megcc.core.contents import Bytes
-from tvm_megcc.core.preference import DEFAULT as BALANCED
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.core.program import Bundle, Call, PortType, Program, Range, Variant
 from tvm_megcc.dispatch.equal_dims import with_equal_dims
@@ -28,7 +26,8 @@ from tvm_megcc.errors import InputError
 from tvm_megcc.forward import forward
 from tvm_megcc.kernels.work import of_call
 from tvm_megcc.lower import lower, symbols_in
-from tvm_megcc.memory_options import DEFAULT, MemoryOptions
+from tvm_megcc.memory_options import MemoryOptions
+from tvm_megcc.options import DEFAULT, CompileOptions
 from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.control_flow import called_by
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
@@ -37,48 +36,103 @@ from tvm_megcc.relax_tools.names import named, names_of
 from tvm_megcc.relax_tools.nodes import Node, attributed, nodes_of
 from tvm_megcc.relax_tools.shape_exprs import symbols_of
 
+if TYPE_CHECKING:
+    from tvm_megcc.frontend import ImportedModel
+
 Dump = Callable[[str, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The function of a module to compile, and the names that it has for a package's user.
+
+    Attributes
+    ----------
+    name : str
+        Name of the model, for the package.
+    input_names, output_names : sequence of str
+        Names of the function's parameters and results.
+    input_dtypes, output_dtypes : sequence of str
+        Our names of their element types, where the module has other types.
+    function : str
+        The function's name in the module.
+    """
+
+    name: str
+    input_names: Sequence[str]
+    output_names: Sequence[str]
+    input_dtypes: Sequence[str] = ()
+    output_dtypes: Sequence[str] = ()
+    function: str = "main"
+
+    @classmethod
+    def of(cls, imported: ImportedModel, name: str | None = None) -> Entry:
+        """The main function of an imported model; `name` replaces the model's own name."""
+        return cls(
+            name or imported.name,
+            [port.name for port in imported.inputs],
+            [port.name for port in imported.outputs],
+            [port.dtype for port in imported.inputs],
+            [port.dtype for port in imported.outputs],
+        )
 
 
 def compile_module(
     mod: tvm.IRModule,
     arch: str,
     *,
-    name: str,
-    input_names: Sequence[str],
-    output_names: Sequence[str],
     io: str = "caller",
-    memory_options: MemoryOptions = DEFAULT,
+    memory_options: MemoryOptions = DEFAULT.memory,
     dump_ir: Dump | None = None,
-    input_dtypes: Sequence[str] = (),
-    output_dtypes: Sequence[str] = (),
-    function: str = "main",
-    preference: Preference = BALANCED,
+    preference: Preference = DEFAULT.preference,
+    **names: Any,
 ) -> Program | Bundle:
-    """`to_program`, or for a dispatched module a program for each of its functions.
+    """`compile_entry` with the options as keyword arguments; `names` are the fields of `Entry`."""
+    options = CompileOptions(io=io, memory=memory_options, preference=preference)
+    return compile_entry(mod, arch, Entry(**names), options, dump_ir)
 
-    Parameters are those of `to_program`; a dispatched module is one that `IRModule.dispatch` or a
-    list of shapes has given several functions (`tvm_megcc.dispatch`). `input_dtypes` and
-    `output_dtypes` are our names of the ports' types, where they are not the module's. `function`
-    is the one that is compiled.
+
+def compile_entry(
+    mod: tvm.IRModule,
+    arch: str,
+    entry: Entry,
+    options: CompileOptions = DEFAULT,
+    dump_ir: Dump | None = None,
+) -> Program | Bundle:
+    """Compile a function for one architecture; a dispatched one to a program for each variant.
+
+    Parameters
+    ----------
+    mod : IRModule
+        A Relax module with constants bound; it is not changed. `IRModule.dispatch` or a list of
+        shapes may have given it several functions (`tvm_megcc.dispatch`).
+    arch : str
+        ``portable``, ``arm64``, ``armv7`` or ``x86``.
+    entry : Entry
+    options : CompileOptions
+        `io`, `memory` and `preference` are read.
+    dump_ir : callable, optional
+        Called with (stage name, text): the module before the first pass and after each stage, then
+        the program before and after forwarding, and after memory planning.
 
     Raises
     ------
     InputError
         When a dispatched module's memory is to be several pools.
     UnsupportedError
-        As `to_program`.
+        When an operator has no kernel and no TIR form, a shape follows from neither the inputs'
+        shapes nor data that the VM can read, or the plan is larger than the memory there is.
     """
-    ports = _Ports(input_names, output_names, input_dtypes, output_dtypes)
-    _check_limit(mod, arch, name, function, memory_options, preference)
-    compiler = _Compiler(arch, name, ports, io, memory_options, dump_ir, preference)
+    name, function = entry.name, entry.function
+    _check_limit(mod, arch, entry, options)
+    compiler = _Compiler(arch, entry, options, dump_ir)
     found = plan_of(mod, function) or DispatchPlan((), function)
     signature = mod[function]
     mod, equal = with_equal_dims(mod, found.functions)
     functions = [f for one in found.functions for f in (equal.get(one), one) if f]
     if functions == [function]:
         return compiler.programs(mod, functions)[function]
-    if len(memory_options.pools) > 1:
+    if len(options.memory.pools) > 1:
         raise InputError(
             f"model '{name}': memory pools need fixed shapes, and it is compiled for those that are"
             " listed or in buckets; compile a package for each, or leave out --memory-pools"
@@ -88,8 +142,8 @@ def compile_module(
     inputs = tuple(
         PortType(port, dtype, shape_of(param, bounds) or ())
         for port, dtype, param in zip(
-            input_names,
-            input_dtypes or map(dtype_of, signature.params),
+            entry.input_names,
+            entry.input_dtypes or map(dtype_of, signature.params),
             signature.params,
             strict=True,
         )
@@ -110,14 +164,7 @@ def compile_module(
     return Bundle(name, arch, symbols, inputs, tuple(variants))
 
 
-def _check_limit(
-    mod: tvm.IRModule,
-    arch: str,
-    name: str,
-    function: str,
-    options: MemoryOptions,
-    preference: Preference,
-) -> None:
+def _check_limit(mod: tvm.IRModule, arch: str, entry: Entry, options: CompileOptions) -> None:
     """Refuse, before kernels are chosen, memory that is less than one value takes.
 
     Raises
@@ -125,19 +172,21 @@ def _check_limit(
     DoesNotFit
         The largest value that no kernel does without is larger than all memory there is.
     """
-    sizes = [size for _, size in options.pools]
+    sizes = [size for _, size in options.memory.pools]
     pools = [sum(s for s in sizes if s is not None)] if sizes and None not in sizes else []
-    limit = min([*pools, *([] if options.limit is None else [options.limit])], default=None)
+    whole = options.memory.limit
+    limit = min([*pools, *([] if whole is None else [whole])], default=None)
     if limit is None:
         return
-    wide = {"fp32": True, "model": half.said(mod) is None}.get(preference.precision, False)
-    needed = largest_needed(mod[function], 4 if wide else 2)
+    wide = {"fp32": True, "model": half.said(mod) is None}.get(options.preference.precision, False)
+    needed = largest_needed(mod[entry.function], 4 if wide else 2)
     if needed is not None and needed.bytes > limit:
         missing = needed.bytes - limit
         value = names_of(mod).get(needed.name, needed.name)
         raise memory.DoesNotFit(
-            f"model '{name}' for {arch}: {missing} bytes are missing at least, '{value}' alone"
-            f" takes {needed.bytes} and there are {limit}; give it more memory or a smaller input",
+            f"model '{entry.name}' for {arch}: {missing} bytes are missing at least,"
+            f" '{value}' alone takes {needed.bytes} and there are {limit}; give it more memory or"
+            " a smaller input",
             missing,
             0,
             (value,),
@@ -157,61 +206,6 @@ def _only(mod: tvm.IRModule, names: Sequence[str]) -> tvm.IRModule:
         elif name in names:
             kept[gvar] = func.with_attr("global_symbol", name)
     return tvm.IRModule(kept, attrs=mod.attrs, global_infos=mod.global_infos)
-
-
-def to_program(
-    mod: tvm.IRModule,
-    arch: str,
-    *,
-    name: str,
-    input_names: Sequence[str],
-    output_names: Sequence[str],
-    io: str = "caller",
-    memory_options: MemoryOptions = DEFAULT,
-    dump_ir: Dump | None = None,
-    preference: Preference = BALANCED,
-) -> Program:
-    """Compile ``main`` of `mod` for one architecture.
-
-    Parameters
-    ----------
-    mod : IRModule
-        A Relax module with constants bound; it is not changed.
-    arch : str
-        ``portable``, ``arm64``, ``armv7`` or ``x86``.
-    name : str
-        Name of the model, for the package.
-    input_names, output_names : sequence of str
-        Names of ``main``'s parameters and results.
-    io : {"caller", "arena"}
-        Whether inputs and outputs live in buffers of the caller or in the arena.
-    memory_options : MemoryOptions
-        How addresses are planned.
-    dump_ir : callable, optional
-        Called with (stage name, text): the module before the first pass and after each stage, then
-        the program before and after forwarding, and after memory planning.
-    preference : Preference
-        What decides between kernels that differ in speed and size.
-
-    Raises
-    ------
-    UnsupportedError
-        When an operator has no kernel and no TIR form, a shape follows from neither the inputs'
-        shapes nor data that the VM can read, or the plan is larger than the memory there is.
-    """
-    ports = _Ports(input_names, output_names)
-    compiler = _Compiler(arch, name, ports, io, memory_options, dump_ir, preference)
-    return compiler.programs(mod, ["main"])["main"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Ports:
-    """Names of inputs and outputs, and our names of their types where the module has others."""
-
-    input_names: Sequence[str]
-    output_names: Sequence[str]
-    input_dtypes: Sequence[str] = ()
-    output_dtypes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,12 +232,9 @@ class _Compiler:
     """The stages, for one architecture and one set of options."""
 
     arch: str
-    name: str
-    ports: _Ports
-    io: str
-    options: MemoryOptions
+    entry: Entry
+    options: CompileOptions
     dump_ir: Dump | None
-    preference: Preference
 
     def _dump(self, stage: str, what: tvm.IRModule | Program) -> None:
         if self.dump_ir is not None:
@@ -254,7 +245,8 @@ class _Compiler:
         """The program of each of these functions of `mod`."""
         self._dump("imported", mod)
         origin = _Origin(names_of(mod), nodes_of(mod))
-        for stage, transform in passes.stages(self.arch, functions, self.preference).items():
+        preference = self.options.preference
+        for stage, transform in passes.stages(self.arch, functions, preference).items():
             mod = transform(mod)
             self._dump(stage, mod)
         # Functions of one model have the same weights: their bytes are kept once.
@@ -270,31 +262,30 @@ class _Compiler:
         several: bool,
     ) -> Program:
         suffix = f"_{function}" if several else ""
-        ports = self.ports
+        entry, memory_options = self.entry, self.options.memory
         program = lower(
             mod,
             self.arch,
-            self.name,
-            ports.input_names,
-            ports.output_names,
+            entry.name,
+            entry.input_names,
+            entry.output_names,
             function,
             shared,
-            ports.input_dtypes,
-            ports.output_dtypes,
+            entry.input_dtypes,
+            entry.output_dtypes,
         )
         program = attributed(named(program, origin.names), origin.nodes)
         program = _with_multiply_adds(program)
         self._dump(f"lowered{suffix}", program)
-        program = forward(program, self.io, self.options.threads)
+        program = forward(program, self.options.io, memory_options.threads)
         self._dump(f"forwarded{suffix}", program)
-        options = self.options
         program = memory.place(
             program,
-            planner=options.planner,
-            time_limit=options.time_limit,
-            limit=options.limit,
-            pools=options.pools or None,
-            clobber_inputs=options.clobber_inputs,
+            planner=memory_options.planner,
+            time_limit=memory_options.time_limit,
+            limit=memory_options.limit,
+            pools=memory_options.pools or None,
+            clobber_inputs=memory_options.clobber_inputs,
         )
         self._dump(f"planned{suffix}", program)
         return program

@@ -26,7 +26,7 @@ from tvm_megcc.core.program import Program
 from tvm_megcc.host import package, toolchain
 from tvm_megcc.memory.symbolic import arena_bytes
 from tvm_megcc.ops import _recurrent
-from tvm_megcc.pipeline import to_program
+from tvm_megcc.pipeline import compile_module
 
 pytestmark = [pytest.mark.together(by="dynamic_model"), pytest.mark.slow]
 
@@ -185,7 +185,7 @@ class _Compiled:
 
 
 def _program(imported: frontend.ImportedModel, preference: Preference = DEFAULT) -> Program:
-    return to_program(
+    return compile_module(
         imported.mod, "arm64", name="model", preference=preference,
         input_names=[p.name for p in imported.inputs],
         output_names=[p.name for p in imported.outputs],

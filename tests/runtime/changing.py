@@ -11,7 +11,7 @@ from tvm_megcc.codegen_c import emit
 from tvm_megcc.core.program import Program
 from tvm_megcc.dims import Symbol
 from tvm_megcc.host import toolchain
-from tvm_megcc.pipeline import to_program
+from tvm_megcc.pipeline import compile_module
 from tvm_megcc.relax_tools.shape_exprs import with_bounds
 
 from . import programs as p
@@ -49,7 +49,7 @@ def program(name: str = "changing", arch: str = HOST, io: str = "caller") -> Pro
     bounds = [Symbol("n", 0, MAX_N), Symbol("m", 0, 4 * MAX_N)]
     mod.update_func(mod.get_global_var("main"), with_bounds(mod["main"], bounds))
     names = {"input_names": ["x", "b"], "output_names": ["a", "z2", "z3"]}
-    return to_program(mod, arch, name=name, io=io, **names)
+    return compile_module(mod, arch, name=name, io=io, **names)
 
 
 def expected(x: np.ndarray, b: np.ndarray) -> dict[str, np.ndarray]:

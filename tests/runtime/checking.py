@@ -11,7 +11,7 @@ from tvm import relax, tirx
 from tvm_megcc.codegen_c import emit
 from tvm_megcc.core.program import Program
 from tvm_megcc.host import toolchain
-from tvm_megcc.pipeline import to_program
+from tvm_megcc.pipeline import compile_module
 from tvm_megcc.relax_tools.checks import checked
 
 from . import programs as p
@@ -40,7 +40,7 @@ def module(rows: int | None = None) -> tvm.IRModule:
 
 def program(rows: int | None = None) -> Program:
     names = {"input_names": ["x", "i"], "output_names": ["y", "z"]}
-    return to_program(module(rows), toolchain.host_arch(), name="checking", **names)
+    return compile_module(module(rows), toolchain.host_arch(), name="checking", **names)
 
 
 def expected(x: np.ndarray, i: np.ndarray) -> dict[str, np.ndarray]:

@@ -10,7 +10,7 @@ from tvm_megcc import frontend
 from tvm_megcc.codegen_c import emit
 from tvm_megcc.core.program import Program
 from tvm_megcc.host import toolchain
-from tvm_megcc.pipeline import to_program
+from tvm_megcc.pipeline import compile_module
 
 from . import programs as p
 
@@ -27,7 +27,7 @@ def program() -> Program:
     """``y`` is the last of `trips` draws, ``own`` one of a node with the seed 7."""
     names = {"input_names": ["x", "trips"], "output_names": ["y", "own"]}
     mod = frontend.from_onnx(MODEL).mod
-    return to_program(mod, toolchain.host_arch(), name="drawing", **names)
+    return compile_module(mod, toolchain.host_arch(), name="drawing", **names)
 
 
 def write(folder: Path, weights: str = "c", arch: str = "") -> Path:

@@ -13,7 +13,7 @@ from onnx import helper
 from tvm_megcc import frontend
 from tvm_megcc.codegen_c.emit import bytecode, instructions
 from tvm_megcc.host import toolchain
-from tvm_megcc.pipeline import to_program
+from tvm_megcc.pipeline import compile_module
 
 from ..codegen_c.test_bytecode import ENTRY, SECTIONS
 from . import changing, looping
@@ -44,7 +44,7 @@ def _checking(folder: Path, weights: str = "c", arch: str = HOST) -> Path:
     graph = helper.make_graph(nodes, "checking", ports[:2], ports[2:])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     mod = frontend.from_onnx(model).mod
-    program = to_program(mod, arch, name="checking", input_names=["x", "i"], output_names=["y"])
+    program = compile_module(mod, arch, name="checking", input_names=["x", "i"], output_names=["y"])
     return p.write_program(folder, program, weights)
 
 

@@ -13,7 +13,7 @@ from tvm_megcc import frontend
 from tvm_megcc.codegen_c import emit
 from tvm_megcc.core.program import Program
 from tvm_megcc.host import toolchain
-from tvm_megcc.pipeline import to_program
+from tvm_megcc.pipeline import compile_module
 
 from . import programs as p
 
@@ -62,7 +62,7 @@ def model() -> onnx.ModelProto:
 def program(arch: str = HOST) -> Program:
     mod = frontend.from_onnx(model()).mod
     names = [name for name, _, _ in PORTS]
-    return to_program(mod, arch, name="looping", input_names=names, output_names=RESULTS)
+    return compile_module(mod, arch, name="looping", input_names=names, output_names=RESULTS)
 
 
 def write(folder: Path, weights: str = "c", arch: str = HOST) -> Path:

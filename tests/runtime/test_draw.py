@@ -14,7 +14,7 @@ import tvm_megcc
 from tests.philox import uniform
 from tvm_megcc import execute, relay
 from tvm_megcc.core.program import Draw
-from tvm_megcc.pipeline import to_program
+from tvm_megcc.pipeline import compile_module
 from tvm_megcc.relax_tools import draws
 
 from . import drawing
@@ -114,7 +114,7 @@ def test_draws_keep_their_order() -> None:
         g () => ({outputs}) {{ {text} {sums} }}""")
     mod = tvm_megcc.frontend.from_onnx(proto).mod
     names = [f"s{k}" for k in range(6)]
-    program = to_program(mod, HOST, name="order", input_names=[], output_names=names)
+    program = compile_module(mod, HOST, name="order", input_names=[], output_names=names)
     found = [step.name for step in program.calls if isinstance(step, Draw)]
     assert found == [f"RandomUniform 'r{k}'" for k in range(6)]
     kinds = [type(step).__name__ for step in program.calls]

@@ -13,7 +13,7 @@ from tvm_megcc.core.program import Call, Program, programs_of
 from tvm_megcc.core.splitting import is_whole, parts
 from tvm_megcc.host import toolchain
 from tvm_megcc.memory_options import MemoryOptions
-from tvm_megcc.pipeline import to_program
+from tvm_megcc.pipeline import compile_module
 
 from . import programs as p
 from .test_runtime import HOST, compile_and_run
@@ -30,7 +30,7 @@ def programs() -> dict[int, Program]:
     """The model for one thread and for several."""
     mod = frontend.from_onnx(model()).mod
     return {
-        threads: to_program(
+        threads: compile_module(
             mod,
             HOST,
             name="net",

@@ -21,6 +21,7 @@ from tvm_megcc.core.this_machine import is_native
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import region_object
 from tvm_megcc.memory_options import MemoryOptions
+from tvm_megcc.options import CompileOptions
 from tvm_megcc.target import llvm_target
 
 
@@ -82,11 +83,10 @@ def _program(symbol: str, func: relax.Function) -> Program | Bundle:
     arch = str(region.machine)
     main = region.module["main"]
     count = len(main.ret_ty.fields) if isinstance(main.ret_ty, relax.TupleType) else 1
-    return pipeline.compile_module(
-        region.module,
-        arch,
-        name=symbol,
-        input_names=[f"argument {k}" for k in range(len(main.params))],
-        output_names=[f"result {k}" for k in range(count)],
-        memory_options=MemoryOptions(threads=int(region.threads)),
+    entry = pipeline.Entry(
+        symbol,
+        [f"argument {k}" for k in range(len(main.params))],
+        [f"result {k}" for k in range(count)],
     )
+    options = CompileOptions(memory=MemoryOptions(threads=int(region.threads)))
+    return pipeline.compile_entry(region.module, arch, entry, options)

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
         tell = stack.enter_context(options.progress())
         runnables = [
             stack.enter_context(
-                execute.opened(path, args.arch, tell, threads=args.threads, cc=args.cc)
+                execute.opened(path, args.arch, tell, threads=args.threads, cc=args.compiler)
             )
             for path in args.package
         ]

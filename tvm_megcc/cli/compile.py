@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import argparse
 
-from tvm_megcc.cli import dynamic, memory, options
+from tvm_megcc.cli import compiling, dynamic, options
 
 HELP = "compile a model"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help=options.MODEL)
     parser.add_argument(
         "-o", "--output", required=True, metavar="OUT", help="a directory, a .tar or a .so"
     )
-    options.add_compiling(parser)
+    compiling.add(parser)
     parser.add_argument(
         "-f",
         "--output-format",
+        dest="fmt",
         metavar="FORMAT",
         help="c (package; default), tar (of a package; default for *.tar), so (TVM library; default"
         " for *.so), mlf (Model Library Format tar) or arduino (a library for it)",
@@ -36,47 +36,32 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--module-name",
+        dest="name",
         metavar="NAME",
         help="what the package's symbols, header, library and CMake target begin with (default: the"
         " file's name); the packages of one program have different names",
     )
     parser.add_argument(
         "--extern",
+        dest="externs",
         metavar="FILE.c",
         action="append",
         default=[],
         help="C source of functions that the model calls, to be part of the package (repeatable)",
     )
     options.add_compiler(parser)
-    memory.add(parser)
-    dynamic.add(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     from tvm_megcc import driver
 
-    shapes, changing = dynamic.read(args)
     advised: list[str] = []
     written: list[str] = []
     with options.progress() as tell:
         driver.compile_model(
-            options.model(args),
+            compiling.model(args),
             args.output,
-            archs=options.architectures(args),
-            input_shapes=shapes,
-            params=options.params(args),
-            dynamic=changing,
-            fmt=args.output_format,
-            weights=args.weights,
-            stepping=args.stepping,
-            externs=args.extern,
-            name=args.module_name,
-            tuning_records=args.tuning_records,
-            io=args.io,
-            memory=memory.read(args),
-            preference=options.preference(args),
-            dump_ir=args.dump_ir,
-            compiler=args.cc,
+            compiling.read(args),
             progress=tell,
             advise=advised.append,
             summarise=written.append,

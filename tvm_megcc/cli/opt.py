@@ -6,7 +6,7 @@ import argparse
 import re
 from collections import Counter
 
-from tvm_megcc.cli import dynamic, memory, options
+from tvm_megcc.cli import compiling, dynamic, options
 from tvm_megcc.errors import InputError
 
 #: The stages of a module, in order, and those of the program of each of its functions.
@@ -17,10 +17,7 @@ HELP = "show what each compiler stage makes of a model"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help=options.MODEL)
-    options.add_compiling(parser)
-    memory.add(parser)
-    dynamic.add(parser)
+    compiling.add(parser)
     parser.add_argument(
         "--print", dest="stage", metavar="STAGE", help="print the module as it leaves this stage"
     )
@@ -30,7 +27,7 @@ def run(args: argparse.Namespace) -> None:
     from tvm_megcc import driver
     from tvm_megcc.tuning import records
 
-    archs = options.architectures(args)
+    archs = compiling.architectures(args)
     if len(archs) > 1:
         raise InputError(f"--arch: opt shows one architecture, not {', '.join(archs)}; name one")
     if args.stage is not None and not is_stage(args.stage):
@@ -45,21 +42,10 @@ def run(args: argparse.Namespace) -> None:
         if dump is not None:
             dump(stage, text)
 
-    shapes, changing = dynamic.read(args)
+    chosen = compiling.read(args)
     advise = dynamic.adviser(args)
-    with options.progress() as tell, records.applied_from(args.tuning_records, advise):
-        driver.compile_programs(
-            options.model(args),
-            archs,
-            input_shapes=shapes,
-            params=options.params(args),
-            dynamic=changing,
-            io=args.io,
-            memory=memory.read(args),
-            preference=options.preference(args),
-            dump_ir=keep,
-            progress=tell,
-        )
+    with options.progress() as tell, records.applied_from(chosen.tuning_records, advise):
+        driver.compile_programs(compiling.model(args), archs, chosen, dump_ir=keep, progress=tell)
     if args.stage is None:
         print_effects(stages)
     elif args.stage in stages:

@@ -64,7 +64,9 @@ def run(args: argparse.Namespace) -> None:
         execute.check_profiled(args.package)
     with (
         options.progress() as tell,
-        execute.opened(args.package, args.arch, tell, threads=args.threads, cc=args.cc) as runnable,
+        execute.opened(
+            args.package, args.arch, tell, threads=args.threads, cc=args.compiler
+        ) as runnable,
     ):
         inputs = options.read_inputs(args, runnable.inputs, runnable.check_shapes, args.seed)
         result = runnable.run(inputs, repeat=args.repeat, profile=profiled, seed=args.seed)

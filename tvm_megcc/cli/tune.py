@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tvm_megcc.cli import dynamic, memory, options
-from tvm_megcc.errors import InputError, ToolError
+from tvm_megcc.cli import compiling, options
+from tvm_megcc.errors import ToolError
 
 HELP = "measure the kernels that a model may use, and write records for tvmc compile"
 
@@ -17,12 +17,11 @@ _CLEAR = "\r\x1b[K"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help=options.MODEL)
     parser.add_argument(
         "-o", "--output", required=True, metavar="RECORDS.json",
         help="the file that records are appended to; what it has already is not measured again",
     )  # fmt: skip
-    options.add_compiling(parser)
+    compiling.add(parser)
     parser.add_argument(
         "--measure",
         choices=("instructions", "time"),
@@ -47,34 +46,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help='sizes of the inputs\' open dims to measure with, as in "x:[1,3,320,320]"; several'
         " times for several sizes (default: those of each bucket)",
     )
-    memory.add(parser)
-    dynamic.add(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     from tvm_megcc.tuning import boards, report, session
 
-    archs = options.architectures(args)
-    if len(archs) != 1:
-        raise InputError(f"a model is tuned for one machine at a time, not {', '.join(archs)}")
-    shapes, changing = dynamic.read(args)
     with _progress() as tell:
         found = session.tune_model(
             args.model,
             args.output,
-            arch=archs[0],
-            input_shapes=shapes,
-            params=options.params(args),
-            dynamic=changing,
-            preference=options.preference(args),
-            memory=memory.read(args),
-            io=args.io,
+            compiling.read(args),
             measure=args.measure,
             tracker=None if args.rpc_tracker is None else boards.address(args.rpc_tracker),
             key=args.rpc_key,
             trials=args.trials,
             seconds=args.time,
-            earlier=args.tuning_records,
             inputs=None if args.inputs is None else Path(args.inputs),
             sizes=[options.shapes(text, "--shapes") or {} for text in args.shapes or ()],
             tell=tell,

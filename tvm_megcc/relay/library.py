@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tvm_megcc.core.program import Bundle, Program, bundle_of, programs_of
 from tvm_megcc.errors import InputError
 from tvm_megcc.host.graph_form import constants, graph_json
 from tvm_megcc.memory.variants import bundle_arena_bytes, sizes_of
+from tvm_megcc.options import DEFAULT, CompileOptions
 from tvm_megcc.relay.memory_plan import MemoryPlan, memory_plan
 
 
@@ -31,11 +33,9 @@ class Library:
         What was compiled: several programs where the module was dispatched.
     """
 
-    def __init__(
-        self, program: Program | Bundle, externs: Sequence[str | os.PathLike[str]] = ()
-    ) -> None:
+    def __init__(self, program: Program | Bundle, options: CompileOptions = DEFAULT) -> None:
         self.program = program
-        self._externs = tuple(externs)
+        self._options = options
 
     @property
     def _largest(self) -> Program:
@@ -81,23 +81,23 @@ class Library:
         """
         out = Path(path)
         driver.check_output(out, driver.output_format(out, "so"))
-        driver.write_output(
-            {self.program.arch: self.program}, out, fmt="so", externs=self._externs, compiler=cc
-        )
+        options = replace(self._options, fmt="so", weights="incbin", compiler=cc)
+        driver.check_writing(out, options)
+        driver.write_output({self.program.arch: self.program}, out, options)
 
     def save(self, path: str | os.PathLike[str], *, weights: str = "incbin") -> None:
         """Write the C package to a directory or a ``.tar``, as `driver.compile_model` does."""
         out = Path(path)
         driver.check_output(out, driver.output_format(out, "c"))
-        driver.write_output(
-            {self.program.arch: self.program}, out, fmt="c", weights=weights, externs=self._externs
-        )
+        options = replace(self._options, fmt="c", weights=weights)
+        driver.write_output({self.program.arch: self.program}, out, options)
 
     def get_source(self, fmt: str = "c") -> str:
         """The package's C sources but the weights, one after another, each after its path."""
         if fmt not in ("", "c"):
             raise InputError(f"source format {fmt!r} is not known; it is 'c'")
-        package = driver.package_files({self.program.arch: self.program}, weights="bin")
+        options = replace(self._options, weights="bin")
+        package = driver.package_files({self.program.arch: self.program}, options)
         return "\n".join(
             f"// ==== {path}\n{text}"
             for path, text in sorted(package.items())

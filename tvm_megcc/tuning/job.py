@@ -41,16 +41,12 @@ class Job:
     measurer : Measurer
     records : path
         Where records go; those that are there already are not measured again.
-    earlier : tuple of path
+    earlier : sequence of path
         Further files whose records are used.
-    trials : int or None
-        Builds at most.
-    seconds : float or None
-        After so many no new build begins.
+    trials, seconds, tell
+        As `session.tune_model` takes them.
     version : str
         Of the package.
-    tell : callable
-        Called with a line about how far it is.
     """
 
     compile: Callable[[], Program | Bundle]

@@ -7,25 +7,20 @@ Example
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tvm_megcc import memory_options
-from tvm_megcc.core import model_file
-from tvm_megcc.core.preference import DEFAULT as BALANCED
-from tvm_megcc.core.preference import Preference
 from tvm_megcc.core.program import Bundle, Program, bundle_of
 from tvm_megcc.core.this_machine import is_native
 from tvm_megcc.core.version import VERSION
 from tvm_megcc.dims import at, samples
-from tvm_megcc.dynamic_options import STATIC, DynamicOptions
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import arrays, files
 from tvm_megcc.host.package import Port
 from tvm_megcc.memory.variants import sizes_of, variant_for
-from tvm_megcc.memory_options import DEFAULT, MemoryOptions
+from tvm_megcc.options import DEFAULT, WRITING, AnyPath, CompileOptions, given
 from tvm_megcc.target import resolve
 from tvm_megcc.tuning.boards import Boards
 from tvm_megcc.tuning.job import Job
@@ -42,35 +37,33 @@ MEASURES = {"instructions": "instructions", "time": "ns"}
 
 def tune_model(
     model: Any,
-    records: str | os.PathLike[str],
+    records: AnyPath,
+    options: CompileOptions = DEFAULT,
     *,
-    arch: str = "host",
-    input_shapes: Sizes | None = None,
-    params: Mapping[str, Any] | None = None,
-    dynamic: DynamicOptions = STATIC,
-    preference: Preference = BALANCED,
-    memory: MemoryOptions = DEFAULT,
-    io: str = "caller",
+    arch: str | None = None,
     measure: str | None = None,
     tracker: tuple[str, int] | None = None,
     key: str | None = None,
     trials: int | None = None,
     seconds: float | None = None,
-    earlier: Sequence[str | os.PathLike[str]] = (),
+    earlier: Sequence[AnyPath] = (),
     inputs: Path | None = None,
     sizes: Sequence[Sizes] = (),
     tell: Callable[[str], None] = lambda line: None,
+    **fields: Any,
 ) -> Report:
     """Measure what there is to choose of a model.
 
     Parameters
     ----------
-    model, input_shapes, params, dynamic, preference, memory, io
-        As `driver.compile_model` takes them.
+    model : path or onnx.ModelProto
+        As `driver.compile_model` takes it.
     records : path
         Records are appended to it after every build.
-    arch : str
-        A machine.
+    options : CompileOptions
+        For one machine. Candidates in its `tuning_records` are not measured again.
+    arch : str, optional
+        The machine, instead of that of `options`.
     measure : {"instructions", "time"}, optional
         By default time where this machine is of the architecture, and on boards.
     tracker : (host, port), optional
@@ -81,55 +74,44 @@ def tune_model(
     seconds : float, optional
         After so many no new build begins.
     earlier : sequence of path
-        Further files of records, whose candidates are not measured again.
+        Another word for `tuning_records`.
     inputs : path, optional
         An ``.npz``; by default inputs are made up.
     sizes : sequence of shapes
         Where dims are open, the shapes to measure with; by default those of each bucket.
     tell : callable
         Called with a line about how far it is.
+    **fields
+        Fields of `tvm_megcc.options.CompileOptions`, instead of those of `options`.
 
     Raises
     ------
     tvm_megcc.errors.MegccError
         When the model cannot be compiled, or cannot be measured here.
     """
-    (arch,) = resolve([arch])
+    options = given("tune_model", options, fields, (*WRITING, "name"))
+    archs = resolve(options.archs if arch is None else [arch])
+    if len(archs) != 1:
+        raise InputError(f"a model is tuned for one machine at a time, not {', '.join(archs)}")
+    arch = archs[0]
+    earlier = [*options.tuning_records, *earlier]
     files.check_file(Path(records))
     for path in [*earlier, *([records] if Path(records).exists() else [])]:
         read(path)
     if inputs is not None:
         arrays.names_of_npz(inputs)
-    memory_options.check(memory)
-    if isinstance(model, str | os.PathLike):
-        model_file.check(model, has_params=bool(params))
+    options.check(model)
     measurer = measurer_for(arch, measure, tracker, key)
-    from tvm_megcc import importers, pipeline
+    from tvm_megcc import pipeline
 
-    imported = importers.import_model(
-        model, dynamic.import_shapes(input_shapes), params, dynamic.distinct_dims
-    )
-    dynamic.apply(imported)
-
-    def compiled() -> Program | Bundle:
-        return pipeline.compile_module(
-            imported.mod,
-            arch,
-            name=imported.name,
-            input_names=[port.name for port in imported.inputs],
-            output_names=[port.name for port in imported.outputs],
-            input_dtypes=[port.dtype for port in imported.inputs],
-            output_dtypes=[port.dtype for port in imported.outputs],
-            io=io,
-            memory_options=memory,
-            preference=preference,
-        )
-
+    imported = options.dynamic.imported(model, options.input_shapes, options.params)
+    entry = pipeline.Entry.of(imported)
+    compiled = partial(pipeline.compile_entry, imported.mod, arch, entry, options)
     return tune(
         Job(
             compiled,
             cases(compiled(), inputs, sizes),
-            preference,
+            options.preference,
             measurer,
             Path(records),
             [Path(path) for path in earlier],
