@@ -13,9 +13,9 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.fuse.reduction import REDUCE, runs_of
-from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import shape_of
+from tvm_megcc.relax_tools.rewriting import rewritten
 
 _OPS = {f"relax.{name}": getattr(relax.op, name) for name in REDUCE}
 

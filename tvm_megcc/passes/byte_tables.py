@@ -20,9 +20,9 @@ from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
-from tvm_megcc.passes.rewriting import bound, rewritten
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of, make_constant, step_of
+from tvm_megcc.relax_tools.rewriting import bound, rewritten
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Evaluate = Callable[..., Array]

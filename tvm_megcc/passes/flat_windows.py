@@ -29,10 +29,10 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.dims import Size
-from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.elementwise import UNARY
 from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
+from tvm_megcc.relax_tools.rewriting import rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
 
 Build = Callable[[relax.Call, list[relax.Expr], int], relax.Call]

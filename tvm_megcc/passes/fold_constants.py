@@ -15,11 +15,11 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.fuse import matmul_wq
-from tvm_megcc.passes.rewriting import rewritten
-from tvm_megcc.passes.widened import widened
+from tvm_megcc.fuse.widened import widened
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, static_shape
+from tvm_megcc.relax_tools.rewriting import rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols
 from tvm_megcc.relax_tools.work import with_widened
 

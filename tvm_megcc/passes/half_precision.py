@@ -45,11 +45,11 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.utils import copy_with_new_vars
 
 from tvm_megcc.core.machine import machine
-from tvm_megcc.passes.half_loops import MOVES, Loops, loops
 from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, make_constant
+from tvm_megcc.relax_tools.half_loops import MOVES, Loops, loops
 
 HALF, FULL = half.HALF, "float32"
 _LARGEST = half.LARGEST

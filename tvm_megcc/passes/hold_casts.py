@@ -14,10 +14,10 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of
+from tvm_megcc.relax_tools.rewriting import rewritten
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.HoldCasts")

@@ -11,10 +11,10 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.elementwise import BROADCAST
 from tvm_megcc.relax_tools.exprs import shape_of
+from tvm_megcc.relax_tools.rewriting import rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols
 
 

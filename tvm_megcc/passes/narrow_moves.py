@@ -13,9 +13,9 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.core.dtypes import EIGHT_BITS
-from tvm_megcc.passes.rewriting import bound, rewritten
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of
+from tvm_megcc.relax_tools.rewriting import bound, rewritten
 
 _MOVES = frozenset(
     "relax." + name for name in ("permute_dims", "reshape", "expand_dims", "squeeze")

@@ -23,13 +23,13 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.dims import Size, fixed_dims, is_static
-from tvm_megcc.passes.moved_constants import Moved, moved_constant
-from tvm_megcc.passes.rewriting import rewritten
-from tvm_megcc.passes.spatial import channels_first, layouts_of
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import expressions, shape_of
+from tvm_megcc.relax_tools.moved_constants import Moved, moved_constant
+from tvm_megcc.relax_tools.rewriting import rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
+from tvm_megcc.relax_tools.spatial import channels_first, layouts_of
 
 #: Transposed convolution -> the plain one.
 _PLAIN = {

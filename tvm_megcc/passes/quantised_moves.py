@@ -24,10 +24,10 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
-from tvm_megcc.passes.rewriting import bound
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import as_float, constant, dtype_of, step_of, use_counts
+from tvm_megcc.relax_tools.rewriting import bound
 
 #: Operators that give elements of their first operand.
 _MOVES = frozenset(

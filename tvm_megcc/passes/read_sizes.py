@@ -11,8 +11,8 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.rewriting import rewritten
 from tvm_megcc.relax_tools.size_reads import read_sizes
 
 
