@@ -30,16 +30,13 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.dims import Size
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.elementwise import UNARY
 from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
 from tvm_megcc.relax_tools.rewriting import rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
+from tvm_megcc.relax_tools.traits import ARITHMETIC, UNARY
 
 Build = Callable[[relax.Call, list[relax.Expr], int], relax.Call]
 _PLANES_FIRST = (0, 2, 1, 3, 4)  # NCDHW <-> NDCHW
-_BINARY = frozenset(
-    f"relax.{name}" for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum")
-)
 _STEPS = ("relax.quantize", "relax.dequantize")
 _SQUEEZE, _EXPAND = "relax.squeeze", "relax.expand_dims"
 _AXIS = 2  # the one that goes or comes
@@ -77,7 +74,7 @@ class _Rewriter(PyExprMutator):
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
         name = op_name(call)
-        if name in UNARY or name in _BINARY:
+        if name in UNARY | ARITHMETIC:
             return self._element_by_element(call)
         if name in _STEPS and all(a.ty.ndim == 0 for a in call.args[1:]):
             return self._of_all_elements(call)

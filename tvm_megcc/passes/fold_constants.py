@@ -21,6 +21,7 @@ from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, static_shape
 from tvm_megcc.relax_tools.rewriting import rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols
+from tvm_megcc.relax_tools.traits import RESHAPES
 from tvm_megcc.relax_tools.work import with_widened
 
 #: A folded constant larger than this is not made (broadcasts can explode).
@@ -86,10 +87,7 @@ _FOLD: dict[str, Callable[..., np.ndarray]] = {
 
 #: What an operand becomes that takes the result's shape.
 _SHAPED: dict[str, Callable[[np.ndarray, tuple[int, ...]], np.ndarray]] = {
-    "relax.reshape": np.reshape,
-    "relax.squeeze": np.reshape,
-    "relax.expand_dims": np.reshape,
-    "relax.flatten": np.reshape,
+    **dict.fromkeys(RESHAPES, np.reshape),
     "relax.broadcast_to": np.broadcast_to,
 }
 

@@ -12,10 +12,10 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.elementwise import BROADCAST
 from tvm_megcc.relax_tools.exprs import shape_of
 from tvm_megcc.relax_tools.rewriting import rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols
+from tvm_megcc.relax_tools.traits import BROADCAST
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ImplicitBroadcast")

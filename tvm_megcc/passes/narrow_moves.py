@@ -16,10 +16,7 @@ from tvm_megcc.core.dtypes import EIGHT_BITS
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of
 from tvm_megcc.relax_tools.rewriting import bound, rewritten
-
-_MOVES = frozenset(
-    "relax." + name for name in ("permute_dims", "reshape", "expand_dims", "squeeze")
-)
+from tvm_megcc.relax_tools.traits import PERMUTES
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.NarrowMoves")
@@ -35,7 +32,7 @@ class NarrowMoves:
 class _Rewriter(PyExprMutator):
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         call = self.visit_expr_post_order(call)
-        return self._narrow(call) if op_name(call) in _MOVES else call
+        return self._narrow(call) if op_name(call) in PERMUTES - {"relax.flatten"} else call
 
     def _narrow(self, move: relax.Call) -> relax.Expr:
         wide = bound(self, move.args[0])

@@ -30,10 +30,12 @@ from tvm_megcc.relax_tools.moved_constants import Moved, moved_constant
 from tvm_megcc.relax_tools.rewriting import rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
 from tvm_megcc.relax_tools.spatial import channels_first, layouts_of
+from tvm_megcc.relax_tools.traits import TRANSPOSED_CONVOLUTIONS
 
 #: Transposed convolution -> the plain one.
 _PLAIN = {
-    f"relax.nn.conv{rank}d_transpose": getattr(relax.op.nn, f"conv{rank}d") for rank in (1, 2, 3)
+    name: getattr(relax.op.nn, name.removeprefix("relax.nn.").removesuffix("_transpose"))
+    for name in TRANSPOSED_CONVOLUTIONS
 }
 
 

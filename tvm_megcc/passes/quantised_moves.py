@@ -28,15 +28,10 @@ from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import as_float, constant, dtype_of, step_of, use_counts
 from tvm_megcc.relax_tools.rewriting import bound
+from tvm_megcc.relax_tools.traits import COPIES, MAX_POOLS
 
 #: Operators that give elements of their first operand.
-_MOVES = frozenset(
-    "relax." + name
-    for name in (
-        "permute_dims", "reshape", "expand_dims", "squeeze", "flatten", "strided_slice",
-        "nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d", "repeat", "tile", "flip",
-    )
-)  # fmt: skip
+_MOVES = COPIES | MAX_POOLS
 
 _PAD = "relax.nn.pad"
 

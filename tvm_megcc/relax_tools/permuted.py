@@ -23,11 +23,11 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm_megcc.dims import Undecided
 from tvm_megcc.relax_tools.axis_runs import regrouped
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.elementwise import BROADCAST, REDUCE, UNARY
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, shape_of
 from tvm_megcc.relax_tools.rewriting import bound, rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
 from tvm_megcc.relax_tools.spatial import Layouts, relaid
+from tvm_megcc.relax_tools.traits import BROADCAST, REDUCE, UNARY
 
 
 @dataclass(frozen=True, slots=True)
