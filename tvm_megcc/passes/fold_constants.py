@@ -19,7 +19,7 @@ from tvm_megcc.fuse.widened import widened
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, static_shape
-from tvm_megcc.relax_tools.rewriting import rewritten
+from tvm_megcc.relax_tools.rewriting import cleaned, rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols
 from tvm_megcc.relax_tools.traits import RESHAPES
 from tvm_megcc.relax_tools.work import with_widened
@@ -115,8 +115,7 @@ class FoldConstants:
 
 def folded(mod: tvm.IRModule, kept: Collection[relax.Var] = ()) -> tvm.IRModule:
     """`mod` with what can be folded, the values that are `kept` excepted."""
-    mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Folder(mod, kept)))
-    return relax.transform.DeadCodeElimination()(mod)
+    return cleaned(rewritten(mod, _Folder(mod, kept)))
 
 
 @mutator

@@ -38,7 +38,7 @@ from tvm_megcc.relax_tools.exprs import (
 )
 from tvm_megcc.relax_tools.moved_constants import moved_constant
 from tvm_megcc.relax_tools.names import names_of
-from tvm_megcc.relax_tools.rewriting import bound, rewritten
+from tvm_megcc.relax_tools.rewriting import bound, cleaned, rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols
 from tvm_megcc.relax_tools.work import with_reasons
 
@@ -58,8 +58,7 @@ class IntegerForm:
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         rewriter = _Rewriter(mod)
-        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, rewriter))
-        return with_reasons(relax.transform.DeadCodeElimination()(mod), rewriter.in_float)
+        return with_reasons(cleaned(rewritten(mod, rewriter)), rewriter.in_float)
 
 
 @dataclass(frozen=True, slots=True)

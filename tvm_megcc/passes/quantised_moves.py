@@ -27,7 +27,7 @@ from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import as_float, constant, dtype_of, step_of, use_counts
-from tvm_megcc.relax_tools.rewriting import bound
+from tvm_megcc.relax_tools.rewriting import bound, cleaned
 from tvm_megcc.relax_tools.traits import COPIES, MAX_POOLS
 
 #: Operators that give elements of their first operand.
@@ -57,8 +57,7 @@ class QuantisedMoves:
                 rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
             if not rewriter.changed:
                 return mod
-            mod = relax.transform.CanonicalizeBindings()(rewriter.builder_.get())
-            mod = relax.transform.DeadCodeElimination()(mod)
+            mod = cleaned(rewriter.builder_.get())
 
 
 @mutator
