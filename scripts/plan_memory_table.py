@@ -29,10 +29,10 @@ import corpus  # noqa: E402
 
 from tvm_megcc.frontend import from_onnx  # noqa: E402
 from tvm_megcc.memory import Interval, Problem, lower_bound  # noqa: E402
-from tvm_megcc.passes.plan_memory_bytes import allocated  # noqa: E402
-from tvm_megcc.passes.plan_memory_inplace import share_dying_inputs  # noqa: E402
-from tvm_megcc.passes.plan_memory_liveness import allocations  # noqa: E402
 from tvm_megcc.transform import PlanMemory  # noqa: E402
+from tvm_megcc.tvm_memory.allocated import allocated  # noqa: E402
+from tvm_megcc.tvm_memory.in_place import share_dying_inputs  # noqa: E402
+from tvm_megcc.tvm_memory.liveness import allocations  # noqa: E402
 
 PAGE = ROOT / "docs" / "plan-memory.md"
 BEGIN = "<!-- Written by scripts/plan_memory_table.py: begin -->"

@@ -17,10 +17,10 @@ import tvm
 from tvm_megcc import frontend, passes
 from tvm_megcc.core.machine import ARCHITECTURES
 from tvm_megcc.core.preference import DEFAULT, Preference
+from tvm_megcc.fuse.choosing import chosen
 from tvm_megcc.fuse.match import find_matches
+from tvm_megcc.fuse.tied_tables import with_tied_tables
 from tvm_megcc.kernels import contract, registry
-from tvm_megcc.passes.choosing import chosen
-from tvm_megcc.passes.tied_tables import with_tied_tables
 from tvm_megcc.relax_tools.control_flow import plain_functions
 
 #: ``kernel reduce_f32``, ``reduce func REDUCE_MAX``, ``matmul trans_b 1``.

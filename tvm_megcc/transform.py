@@ -19,6 +19,10 @@ from tvm_megcc import passes as _passes
 from tvm_megcc.byoc.default import CompileRegions
 from tvm_megcc.byoc.default import with_regions as _with_regions
 from tvm_megcc.byoc.partition import PartitionForMegcc
+from tvm_megcc.legalise import ScalarsApart
+from tvm_megcc.legalise.casts_apart import CastsApart
+from tvm_megcc.legalise.fuse_named import FuseNamed
+from tvm_megcc.legalise.own_scans import OwnScans
 from tvm_megcc.passes import (
     AdjacentAxes,
     ByteTables,
@@ -49,11 +53,7 @@ from tvm_megcc.passes import (
     WindowsTo2d,
     stages,
 )
-from tvm_megcc.passes.casts_apart import CastsApart
-from tvm_megcc.passes.fuse_named import FuseNamed
-from tvm_megcc.passes.legalise import ScalarsApart
-from tvm_megcc.passes.own_scans import OwnScans
-from tvm_megcc.passes.plan_memory import PlanMemory
+from tvm_megcc.tvm_memory.plan_memory import PlanMemory
 
 __all__ = [
     "AdjacentAxes", "ByteTables", "CallExterns", "CastsApart", "ChannelsFirst", "ChannelsLast",

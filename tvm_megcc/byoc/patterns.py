@@ -17,6 +17,7 @@ from tvm.relax.dpl import is_op, wildcard
 from tvm.relax.transform import FusionPattern, PatternCheckContext
 
 from tvm_megcc.core.dtypes import of_numpy
+from tvm_megcc.relax_tools.traits import CONVOLUTIONS, POOLS, PRODUCTS, named
 
 PREFIX = "tvm_megcc."
 
@@ -33,18 +34,13 @@ _ARGUMENTS = {"relax.strided_slice": (4, 5), "relax.call_tir": (2, 3)}
 CALL_TIR = "relax.call_tir"
 
 #: Operators whose weights our kernels read packed: as parameters of a function they stay with TVM.
-_PACKED = {f"relax.nn.conv{n}d{form}": 1 for n in (1, 2, 3) for form in ("", "_transpose")}
+_PACKED = dict.fromkeys(CONVOLUTIONS, 1)
 
 #: Operators that hand-written kernels serve. A region without any of them is left to TVM, whose
 #: fused loops are as good there and cost no call.
-ANCHORS = frozenset(
-    {
-        *_PACKED,
-        "relax.matmul", "relax.image.resize2d",
-        "relax.nn.softmax", "relax.nn.log_softmax", "relax.nn.layer_norm", "relax.nn.rms_norm",
-        *(f"relax.nn.{k}_pool{n}d" for k in ("max", "avg", "adaptive_avg") for n in (1, 2, 3)),
-    }
-)  # fmt: skip
+ANCHORS = (
+    PRODUCTS | POOLS | named("image.resize2d nn.softmax nn.log_softmax nn.layer_norm nn.rms_norm")
+)
 
 
 def patterns() -> list[FusionPattern]:

@@ -1,6 +1,6 @@
 """What a model computes: its multiply-adds by the type that they are done in.
 
-Written where kernels are chosen (`tvm_megcc.passes.work`), shown by ``tvmc inspect``.
+Written where kernels are chosen (`tvm_megcc.fuse.multiply_adds`), shown by ``tvmc inspect``.
 """
 
 from __future__ import annotations

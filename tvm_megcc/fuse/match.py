@@ -24,8 +24,8 @@ from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.kernels import registry
 from tvm_megcc.kernels.kernel_file import KernelFile
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.elementwise import BROADCAST, UNARY
 from tvm_megcc.relax_tools.slices import slice_of
+from tvm_megcc.relax_tools.traits import BROADCAST, UNARY
 
 _SLICE = "relax.strided_slice"
 #: What is fused to one TIR function. A slope of nn.prelu does not broadcast as NumPy has it.

@@ -16,6 +16,8 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.core.preference import DEFAULT, Preference
+from tvm_megcc.legalise import LegaliseRest
+from tvm_megcc.legalise.sizes_first import SizesFirst
 from tvm_megcc.passes.adjacent_axes import AdjacentAxes
 from tvm_megcc.passes.bf16_weights import NarrowBf16Weights, RoundBf16Weights
 from tvm_megcc.passes.byte_tables import ByteTables
@@ -32,7 +34,6 @@ from tvm_megcc.passes.half_precision import HalfPrecision, wide_machine
 from tvm_megcc.passes.hold_casts import HoldCasts
 from tvm_megcc.passes.implicit_broadcast import ImplicitBroadcast
 from tvm_megcc.passes.integer_form import IntegerForm
-from tvm_megcc.passes.legalise import LegaliseRest
 from tvm_megcc.passes.materialise import MaterialiseKernels
 from tvm_megcc.passes.narrow_moves import NarrowMoves
 from tvm_megcc.passes.plain_convolutions import PlainConvolutions
@@ -40,7 +41,6 @@ from tvm_megcc.passes.pointwise import PointwiseProducts
 from tvm_megcc.passes.quantised_moves import QuantisedMoves
 from tvm_megcc.passes.read_sizes import ReadSizes
 from tvm_megcc.passes.settle_stretched import SettleStretched
-from tvm_megcc.passes.sizes_first import SizesFirst
 from tvm_megcc.passes.widen_weights import WidenWeights
 from tvm_megcc.relax_tools import raising
 

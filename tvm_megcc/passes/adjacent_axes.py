@@ -8,30 +8,21 @@ is nearest in memory goes first. Axes of one element stand in nobody's way.
 
 from __future__ import annotations
 
-import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.fuse.reduction import REDUCE, runs_of
-from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import shape_of
+from tvm_megcc.relax_tools.rewriting import Rewriter, rewriting_pass
 
 _OPS = {f"relax.{name}": getattr(relax.op, name) for name in REDUCE}
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.AdjacentAxes")
-class AdjacentAxes:
+@rewriting_pass("tvm_megcc.AdjacentAxes")
+class AdjacentAxes(Rewriter):
     """See the module's docstring."""
 
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        return rewritten(mod, _Rewriter(mod))
-
-
-@mutator
-class _Rewriter(PyExprMutator):
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        call = self.visit_expr_post_order(call)
+    def rewrite(self, call: relax.Call) -> relax.Expr:
         reduce = _OPS.get(op_name(call))
         shape = None if reduce is None else shape_of(call.args[0], self.symbols)
         if reduce is None or not shape or call.attrs.axis is None:

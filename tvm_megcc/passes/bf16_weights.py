@@ -24,11 +24,11 @@ from tvm_megcc.fuse.graph import Graph
 from tvm_megcc.fuse.match import find_matches
 from tvm_megcc.passes.fold_constants import folded
 from tvm_megcc.passes.half_precision import PRODUCTS
-from tvm_megcc.passes.rewriting import changed, rewritten, with_calls, with_functions
 from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import Iterations, plain_functions, region_of
 from tvm_megcc.relax_tools.exprs import constant, make_constant
+from tvm_megcc.relax_tools.rewriting import changed, rewritten, with_calls, with_functions
 from tvm_megcc.relax_tools.work import with_widened
 
 _TAKE, _CAST, _CONV2D = "relax.take", "relax.astype", "relax.nn.conv2d"

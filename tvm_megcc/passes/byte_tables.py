@@ -14,15 +14,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import tvm
 from tvm import relax
 from tvm.ir import GenericConst
-from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
-from tvm_megcc.passes.rewriting import bound, rewritten
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of, make_constant, step_of
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, rewriting_pass
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Evaluate = Callable[..., Array]
@@ -81,19 +79,11 @@ class _NoTableError(Exception):
     """Something on the way is not of one tensor of 8 bits, or not known here."""
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ByteTables")
-class ByteTables:
+@rewriting_pass("tvm_megcc.ByteTables", clean=True)
+class ByteTables(Rewriter):
     """See the module's docstring."""
 
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Rewriter(mod)))
-        return relax.transform.DeadCodeElimination()(mod)
-
-
-@mutator
-class _Rewriter(PyExprMutator):
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        call = self.visit_expr_post_order(call)
+    def rewrite(self, call: relax.Call) -> relax.Expr:
         if op_name(call) != "relax.quantize" or dtype_of(call) not in EIGHT_BITS:
             return call
         try:

@@ -5,7 +5,7 @@
 
 and the same for pooling, resizing and other numbers of dims. Models of TFLite are channels last,
 with weights as HWIO and HWOI; those of ONNX are channels first, and stay as they are. Transposes
-move down and cancel, as `tvm_megcc.passes.permuted` says; ChannelsLast removes those that are left.
+move down and cancel, as `relax_tools.permuted` says; ChannelsLast removes those that are left.
 Elementwise operators in front of a convolution become channels first, too, so that FoldScaleShift
 can take them into the weights.
 """
@@ -15,12 +15,12 @@ from __future__ import annotations
 import tvm
 from tvm import relax
 
-from tvm_megcc.passes.permuted import with_layouts
-from tvm_megcc.passes.spatial import channels_first, layouts_of
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
-from tvm_megcc.relax_tools.elementwise import BROADCAST, UNARY
 from tvm_megcc.relax_tools.exprs import expressions
+from tvm_megcc.relax_tools.permuted import with_layouts
+from tvm_megcc.relax_tools.spatial import channels_first, layouts_of
+from tvm_megcc.relax_tools.traits import BROADCAST, UNARY, named
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ChannelsFirst")
@@ -37,9 +37,7 @@ class ChannelsFirst:
 
 
 #: Operators beside `UNARY` and `BROADCAST` that compute element by element of their first operand.
-_ELEMENTWISE = frozenset(
-    f"relax.{name}" for name in ("quantize", "dequantize", "nn.pad", "nn.prelu", "nn.batch_norm")
-)
+_ELEMENTWISE = named("quantize dequantize nn.pad nn.prelu nn.batch_norm")
 
 
 def _turned(func: relax.Function) -> dict[relax.Var, tuple[int, ...]]:

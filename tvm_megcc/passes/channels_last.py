@@ -1,14 +1,14 @@
 """ChannelsLast: convolutions, pooling and resizing run in NHWC; transposes move down and cancel.
 
-How is what `tvm_megcc.passes.permuted` says.
+How is what `tvm_megcc.relax_tools.permuted` says.
 """
 
 from __future__ import annotations
 
 import tvm
 
-from tvm_megcc.passes.permuted import with_layouts
-from tvm_megcc.passes.spatial import channels_last
+from tvm_megcc.relax_tools.permuted import with_layouts
+from tvm_megcc.relax_tools.spatial import channels_last
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ChannelsLast")

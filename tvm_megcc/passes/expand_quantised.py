@@ -11,9 +11,9 @@ from __future__ import annotations
 import tvm
 from tvm import relax
 
-from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.composite import operator_of
 from tvm_megcc.relax_tools.inlining import Inlined
+from tvm_megcc.relax_tools.rewriting import rewritten
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ExpandQuantised")

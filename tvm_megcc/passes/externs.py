@@ -19,11 +19,11 @@ from tvm import relax, tirx
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Size
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.passes.rewriting import changed, with_calls, with_functions
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import dtype_of, known_shape
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, kernels_of, with_kernels
+from tvm_megcc.relax_tools.rewriting import changed, with_calls, with_functions
 from tvm_megcc.relax_tools.shape_exprs import (
     Symbols,
     size_of,

@@ -26,20 +26,16 @@ from dataclasses import dataclass
 import numpy as np
 import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.dims import Size
-from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.elementwise import UNARY
 from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
+from tvm_megcc.relax_tools.rewriting import Rewriter, rewriting_pass
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
+from tvm_megcc.relax_tools.traits import ARITHMETIC, UNARY
 
 Build = Callable[[relax.Call, list[relax.Expr], int], relax.Call]
 _PLANES_FIRST = (0, 2, 1, 3, 4)  # NCDHW <-> NDCHW
-_BINARY = frozenset(
-    f"relax.{name}" for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum")
-)
 _STEPS = ("relax.quantize", "relax.dequantize")
 _SQUEEZE, _EXPAND = "relax.squeeze", "relax.expand_dims"
 _AXIS = 2  # the one that goes or comes
@@ -58,26 +54,17 @@ class _Plane:
         return 3 if self.squeezed else 5
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.WindowsTo2d")
-class WindowsTo2d:
+@rewriting_pass("tvm_megcc.WindowsTo2d")
+class WindowsTo2d(Rewriter):
     """Rewrite convolutions and pooling of 1 and 3 dimensions in channels-first layouts."""
 
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        return rewritten(mod, _Rewriter(mod))
-
-
-@mutator
-class _Rewriter(PyExprMutator):
-    def __init__(self, mod: tvm.IRModule) -> None:
-        super().__init__(mod)
-        self.variables: dict[str, tvm.tirx.Var] = {}
-        self.symbols: Symbols
+    def __init__(self, *given: tvm.IRModule) -> None:
+        super().__init__(*given)
         self.planes: set[relax.Var] = set()
 
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        call = self.visit_expr_post_order(call)
+    def rewrite(self, call: relax.Call) -> relax.Expr:
         name = op_name(call)
-        if name in UNARY or name in _BINARY:
+        if name in UNARY | ARITHMETIC:
             return self._element_by_element(call)
         if name in _STEPS and all(a.ty.ndim == 0 for a in call.args[1:]):
             return self._of_all_elements(call)

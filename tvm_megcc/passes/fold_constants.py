@@ -15,12 +15,13 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.fuse import matmul_wq
-from tvm_megcc.passes.rewriting import rewritten
-from tvm_megcc.passes.widened import widened
+from tvm_megcc.fuse.widened import widened
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, static_shape
+from tvm_megcc.relax_tools.rewriting import cleaned, rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols
+from tvm_megcc.relax_tools.traits import RESHAPES
 from tvm_megcc.relax_tools.work import with_widened
 
 #: A folded constant larger than this is not made (broadcasts can explode).
@@ -86,10 +87,7 @@ _FOLD: dict[str, Callable[..., np.ndarray]] = {
 
 #: What an operand becomes that takes the result's shape.
 _SHAPED: dict[str, Callable[[np.ndarray, tuple[int, ...]], np.ndarray]] = {
-    "relax.reshape": np.reshape,
-    "relax.squeeze": np.reshape,
-    "relax.expand_dims": np.reshape,
-    "relax.flatten": np.reshape,
+    **dict.fromkeys(RESHAPES, np.reshape),
     "relax.broadcast_to": np.broadcast_to,
 }
 
@@ -117,8 +115,7 @@ class FoldConstants:
 
 def folded(mod: tvm.IRModule, kept: Collection[relax.Var] = ()) -> tvm.IRModule:
     """`mod` with what can be folded, the values that are `kept` excepted."""
-    mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Folder(mod, kept)))
-    return relax.transform.DeadCodeElimination()(mod)
+    return cleaned(rewritten(mod, _Folder(mod, kept)))
 
 
 @mutator

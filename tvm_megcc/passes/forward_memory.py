@@ -19,8 +19,7 @@ from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of, sizes_of, symbols_of, variables_of
 from tvm_megcc.relax_tools.slices import slice_of
-
-_RENAMES = {"relax.reshape", "relax.squeeze", "relax.expand_dims", "relax.flatten"}
+from tvm_megcc.relax_tools.traits import RESHAPES
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ForwardMemory")
@@ -65,7 +64,7 @@ class _Forwarder(PyExprMutator):
         shape, result = shape_of(source, self.symbols), None
         if shape is None:
             return call
-        if name in _RENAMES or (name == "relax.permute_dims" and _moves_only_ones(call, shape)):
+        if name in RESHAPES or (name == "relax.permute_dims" and _moves_only_ones(call, shape)):
             result = self._view(source, shape_of(call, self.symbols), 0)
         elif name == "relax.strided_slice":
             result = self._slice(call, source, shape)

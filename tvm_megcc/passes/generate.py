@@ -20,13 +20,13 @@ from tvm_megcc.codegen_c.tir.sizes import evaluate
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Size
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.passes.generated_forms import generated
-from tvm_megcc.passes.rewriting import changed, with_calls, with_functions
+from tvm_megcc.legalise.generated_forms import generated
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import called_by, plain_functions
 from tvm_megcc.relax_tools.exprs import known_shape
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, with_kernels
 from tvm_megcc.relax_tools.nodes import nodes_of
+from tvm_megcc.relax_tools.rewriting import changed, with_calls, with_functions
 from tvm_megcc.relax_tools.shape_exprs import Symbols, size_of, symbols_of, variables_of
 
 #: Characters of a fused function's name that go into its symbol.
@@ -45,7 +45,7 @@ class Generate:
         Only what these functions reach is compiled: what has no C elsewhere is no error. Without
         them, every function of the module.
     arch : str
-        The machine, for which records may know better loops (`passes.generated_forms`).
+        The machine, for which records may know better loops (`legalise.generated_forms`).
 
     Raises
     ------

@@ -45,51 +45,35 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.utils import copy_with_new_vars
 
 from tvm_megcc.core.machine import machine
-from tvm_megcc.passes.half_loops import MOVES, Loops, loops
-from tvm_megcc.relax_tools import half
+from tvm_megcc.relax_tools import half, traits
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, make_constant
+from tvm_megcc.relax_tools.half_loops import Loops, loops
+from tvm_megcc.relax_tools.traits import ARITHMETIC, COMPARISONS, MOVES, REDUCE, named
 
 HALF, FULL = half.HALF, "float32"
 _LARGEST = half.LARGEST
 
 #: What a sum past the largest f16 would come of; and what hands such a number on.
-_SUMS = {f"relax.{name}" for name in ("add", "subtract")}
-_HANDS_ON = MOVES | _SUMS | {
-    f"relax.{name}" for name in (
-        "multiply", "negative", "where", "minimum", "maximum", "broadcast_to", "concat", "tile",
-        "repeat",
-    )
-}  # fmt: skip
+_SUMS = named("add subtract")
+#: Operators that hand such a number on: arithmetic but for division, and copies.
+_HANDS_ON = (
+    MOVES | ARITHMETIC - named("divide") | named("negative where broadcast_to concat tile repeat")
+)
 
 #: What multiplies by weights.
-PRODUCTS = {
-    "relax.matmul", "relax.take",
-    *(f"relax.nn.{name}" for name in (
-        "conv1d", "conv2d", "conv3d", "conv1d_transpose", "conv2d_transpose", "conv3d_transpose",
-    )),
-}  # fmt: skip
-_HALF = {
-    f"relax.nn.{name}" for name in (
-        "avg_pool2d", "max_pool2d", "adaptive_avg_pool2d", "prelu", "softmax", "log_softmax",
-        "layer_norm", "rms_norm",
-    )
-}  # fmt: skip
-_FULL = {
-    *(f"relax.{name}" for name in (
-        "exp", "log", "power", "square", "sqrt", "rsqrt", "sum", "prod", "mean", "variance", "std",
-        "cumsum", "cumprod", "einsum", "sinh", "cosh", "tan",
-    )),
-    "relax.nn.batch_norm", "relax.nn.group_norm", "relax.nn.instance_norm", "relax.nn.softplus",
-    # Of a grid in f32 TVM would write f32 into an image of f16.
-    "relax.image.grid_sample",
-}  # fmt: skip
-_COMPARISONS = {
-    f"relax.{name}" for name in (
-        "equal", "greater", "greater_equal", "less", "less_equal", "not_equal",
-    )
-}  # fmt: skip
+PRODUCTS = traits.PRODUCTS | named("take")
+_HALF = named("""
+    nn.avg_pool2d nn.max_pool2d nn.adaptive_avg_pool2d nn.prelu nn.softmax nn.log_softmax
+    nn.layer_norm nn.rms_norm
+""")
+#: Reductions but for extremes, which are numbers of the operand. Of a grid in f32 TVM would write
+#: f32 into an image of f16.
+_FULL = REDUCE - named("max min") | named("""
+    exp log power square sqrt rsqrt cumsum cumprod einsum sinh cosh tan image.grid_sample
+    nn.batch_norm nn.group_norm nn.instance_norm nn.softplus
+""")
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.HalfPrecision")
@@ -375,7 +359,7 @@ class _Rewriter(PyExprMutator):
             return None  # a global pool, whose kernels add in f32
         if name in _FULL:
             return FULL
-        if name in _COMPARISONS and self.said is not None and not all(map(_is_held, args)):
+        if name in COMPARISONS and self.said is not None and not all(map(_is_held, args)):
             return FULL
         if name in PRODUCTS:
             # A loop's states that the model says nothing of stay in f32, as do their products.

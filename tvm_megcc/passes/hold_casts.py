@@ -12,28 +12,22 @@ from __future__ import annotations
 
 import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of
+from tvm_megcc.relax_tools.rewriting import Rewriter, rewriting_pass
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.HoldCasts")
-class HoldCasts:
+def _is_held(mod: tvm.IRModule) -> bool:
+    return bool(mod.attrs) and half.HELD in mod.attrs
+
+
+@rewriting_pass("tvm_megcc.HoldCasts", where=_is_held)
+class HoldCasts(Rewriter):
     """See the module's docstring."""
 
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        if not mod.attrs or half.HELD not in mod.attrs:
-            return mod
-        return rewritten(mod, _Rewriter(mod))
-
-
-@mutator
-class _Rewriter(PyExprMutator):
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        call = self.visit_expr_post_order(call)
+    def rewrite(self, call: relax.Call) -> relax.Expr:
         narrows = op_name(call) == "relax.astype" and str(call.attrs.dtype) == half.HALF
         if not narrows or dtype_of(call.args[0]) != "f32":
             return call

@@ -7,33 +7,19 @@ front of masks and scales; it would be a tensor of its own.
 
 from __future__ import annotations
 
-import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.elementwise import BROADCAST
 from tvm_megcc.relax_tools.exprs import shape_of
-from tvm_megcc.relax_tools.shape_exprs import Symbols
+from tvm_megcc.relax_tools.rewriting import Rewriter, rewriting_pass
+from tvm_megcc.relax_tools.traits import BROADCAST
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ImplicitBroadcast")
-class ImplicitBroadcast:
+@rewriting_pass("tvm_megcc.ImplicitBroadcast")
+class ImplicitBroadcast(Rewriter):
     """Rewrite every function; expansions that nothing reads any more are left to dead code."""
 
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        return rewritten(mod, _Rewriter(mod))
-
-
-@mutator
-class _Rewriter(PyExprMutator):
-    def __init__(self, mod: tvm.IRModule) -> None:
-        super().__init__(mod)
-        self.symbols: Symbols
-
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        call = self.visit_expr_post_order(call)
+    def rewrite(self, call: relax.Call) -> relax.Expr:
         if op_name(call) not in BROADCAST:
             return call
         for position, arg in enumerate(call.args):

@@ -27,8 +27,6 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
 from tvm_megcc.dims import bounds
 from tvm_megcc.kernels.packing import byte_zero
-from tvm_megcc.passes.moved_constants import moved_constant
-from tvm_megcc.passes.rewriting import bound, rewritten
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import (
     STEPS,
@@ -38,7 +36,9 @@ from tvm_megcc.relax_tools.exprs import (
     shape_of,
     step_of,
 )
+from tvm_megcc.relax_tools.moved_constants import moved_constant
 from tvm_megcc.relax_tools.names import names_of
+from tvm_megcc.relax_tools.rewriting import bound, cleaned, rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols
 from tvm_megcc.relax_tools.work import with_reasons
 
@@ -58,8 +58,7 @@ class IntegerForm:
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         rewriter = _Rewriter(mod)
-        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, rewriter))
-        return with_reasons(relax.transform.DeadCodeElimination()(mod), rewriter.in_float)
+        return with_reasons(cleaned(rewritten(mod, rewriter)), rewriter.in_float)
 
 
 @dataclass(frozen=True, slots=True)

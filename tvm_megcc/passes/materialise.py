@@ -2,8 +2,8 @@
 
 Before: ``conv2d``, ``add``, ``nn.relu``. After: ``y = R.call_dps_packed("megcc_conv2d_...", (x,
 packed, bias, R.shape(attrs), R.shape([work, workspace, cost, overlap])), ...)`` (see
-`relax_tools.kernel_calls`). Where several kernels serve a call, `passes.choosing` decides over the
-whole module, where code counts `passes.sharing` makes instances one, and `passes.tied_tables` has
+`relax_tools.kernel_calls`). Where several kernels serve a call, `fuse.choosing` decides over the
+whole module, where code counts `fuse.sharing` makes instances one, and `fuse.tied_tables` has
 rows read out of the weights of a product. The constants are packed for the kernel that was chosen.
 What no kernel takes stays as it is.
 """
@@ -20,13 +20,13 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.core.preference import DEFAULT, Preference
 from tvm_megcc.core.program import Kernel
+from tvm_megcc.fuse.choosing import chosen
 from tvm_megcc.fuse.match import Match, find_matches
+from tvm_megcc.fuse.multiply_adds import multiply_adds
+from tvm_megcc.fuse.sharing import with_shared_activations
+from tvm_megcc.fuse.tied_tables import with_tied_tables
 from tvm_megcc.kernels import packing, tuned
 from tvm_megcc.kernels.kernel_file import KernelFile
-from tvm_megcc.passes.choosing import chosen
-from tvm_megcc.passes.sharing import with_shared_activations
-from tvm_megcc.passes.tied_tables import with_tied_tables
-from tvm_megcc.passes.work import multiply_adds
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, make_constant
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, with_kernels, with_spending

@@ -8,34 +8,21 @@ them.
 
 from __future__ import annotations
 
-import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.core.dtypes import EIGHT_BITS
-from tvm_megcc.passes.rewriting import bound, rewritten
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of
-
-_MOVES = frozenset(
-    "relax." + name for name in ("permute_dims", "reshape", "expand_dims", "squeeze")
-)
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, rewriting_pass
+from tvm_megcc.relax_tools.traits import PERMUTES
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.NarrowMoves")
-class NarrowMoves:
+@rewriting_pass("tvm_megcc.NarrowMoves", clean=True)
+class NarrowMoves(Rewriter):
     """See the module's docstring."""
 
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Rewriter(mod)))
-        return relax.transform.DeadCodeElimination()(mod)
-
-
-@mutator
-class _Rewriter(PyExprMutator):
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        call = self.visit_expr_post_order(call)
-        return self._narrow(call) if op_name(call) in _MOVES else call
+    def rewrite(self, call: relax.Call) -> relax.Expr:
+        return self._narrow(call) if op_name(call) in PERMUTES - {"relax.flatten"} else call
 
     def _narrow(self, move: relax.Call) -> relax.Expr:
         wide = bound(self, move.args[0])

@@ -20,33 +20,22 @@ from math import prod
 import numpy as np
 import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.dims import Size, fixed_dims, is_static
-from tvm_megcc.passes.moved_constants import Moved, moved_constant
-from tvm_megcc.passes.rewriting import rewritten
-from tvm_megcc.passes.spatial import channels_first, layouts_of
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import expressions, shape_of
-from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
+from tvm_megcc.relax_tools.moved_constants import Moved, moved_constant
+from tvm_megcc.relax_tools.rewriting import Rewriter, rewriting_pass
+from tvm_megcc.relax_tools.shape_exprs import prim_of
+from tvm_megcc.relax_tools.spatial import channels_first, layouts_of
+from tvm_megcc.relax_tools.traits import TRANSPOSED_CONVOLUTIONS
 
 #: Transposed convolution -> the plain one.
 _PLAIN = {
-    f"relax.nn.conv{rank}d_transpose": getattr(relax.op.nn, f"conv{rank}d") for rank in (1, 2, 3)
+    name: getattr(relax.op.nn, name.removeprefix("relax.nn.").removesuffix("_transpose"))
+    for name in TRANSPOSED_CONVOLUTIONS
 }
-
-
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.PlainConvolutions")
-class PlainConvolutions:
-    """See the module's docstring; layouts are channels first."""
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        calls = (expr for _, func in plain_functions(mod) for expr in expressions(func))
-        if not any(op_name(call) in _PLAIN for call in calls):
-            return mod
-        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Rewriter(mod)))
-        return relax.transform.DeadCodeElimination()(mod)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +73,17 @@ def _for_each_tap(bias: np.ndarray, tiles: _Tiles, rank: int) -> np.ndarray:
     return np.tile(bias.reshape(-1), tiles.taps).reshape(1, -1, *[1] * (rank - 2))
 
 
-@mutator
-class _Rewriter(PyExprMutator):
-    def __init__(self, mod: tvm.IRModule) -> None:
-        super().__init__(mod)
-        self.variables: dict[str, tvm.tirx.Var] = {}
-        self.symbols: Symbols
+def _has_transposed(mod: tvm.IRModule) -> bool:
+    calls = (expr for _, func in plain_functions(mod) for expr in expressions(func))
+    return any(op_name(call) in _PLAIN for call in calls)
+
+
+@rewriting_pass("tvm_megcc.PlainConvolutions", clean=True, where=_has_transposed)
+class PlainConvolutions(Rewriter):
+    """See the module's docstring; layouts are channels first."""
+
+    def __init__(self, *given: tvm.IRModule) -> None:
+        super().__init__(*given)
         self.tiles: dict[relax.Var, _Tiles] = {}
         self.made: _Tiles | None = None  # of the variable being bound
 
@@ -99,8 +93,7 @@ class _Rewriter(PyExprMutator):
         if self.made is not None:
             self.tiles[self.get_var_remap(binding.var)] = self.made
 
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        call = self.visit_expr_post_order(call)
+    def rewrite(self, call: relax.Call) -> relax.Expr:
         if op_name(call) == "relax.add":
             return self._biased(call)
         if op_name(call) not in _PLAIN or layouts_of(call) != channels_first(call):

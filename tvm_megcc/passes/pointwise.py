@@ -16,11 +16,11 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.passes.rewriting import rewritten
-from tvm_megcc.passes.spatial import NCHW_OF_NHWC, NHWC_OF_NCHW
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, dtype_of, make_constant, use_counts
+from tvm_megcc.relax_tools.rewriting import cleaned, rewritten
+from tvm_megcc.relax_tools.spatial import NCHW_OF_NHWC, NHWC_OF_NCHW
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.PointwiseProducts")
@@ -29,8 +29,7 @@ class PointwiseProducts:
 
     def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
         uses = sum((use_counts(func) for _, func in plain_functions(mod)), Counter())
-        mod = relax.transform.CanonicalizeBindings()(rewritten(mod, _Rewriter(mod, uses)))
-        return relax.transform.DeadCodeElimination()(mod)
+        return cleaned(rewritten(mod, _Rewriter(mod, uses)))
 
 
 @mutator

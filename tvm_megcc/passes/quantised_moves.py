@@ -24,19 +24,14 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
-from tvm_megcc.passes.rewriting import bound
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import as_float, constant, dtype_of, step_of, use_counts
+from tvm_megcc.relax_tools.rewriting import bound, cleaned
+from tvm_megcc.relax_tools.traits import COPIES, MAX_POOLS
 
 #: Operators that give elements of their first operand.
-_MOVES = frozenset(
-    "relax." + name
-    for name in (
-        "permute_dims", "reshape", "expand_dims", "squeeze", "flatten", "strided_slice",
-        "nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d", "repeat", "tile", "flip",
-    )
-)  # fmt: skip
+_MOVES = COPIES | MAX_POOLS
 
 _PAD = "relax.nn.pad"
 
@@ -62,8 +57,7 @@ class QuantisedMoves:
                 rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
             if not rewriter.changed:
                 return mod
-            mod = relax.transform.CanonicalizeBindings()(rewriter.builder_.get())
-            mod = relax.transform.DeadCodeElimination()(mod)
+            mod = cleaned(rewriter.builder_.get())
 
 
 @mutator

@@ -13,8 +13,8 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.dims import stretch
-from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.control_flow import called_by
+from tvm_megcc.relax_tools.rewriting import rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols, size_of, sizes_of
 from tvm_megcc.relax_tools.stretching import copied, parts_of
 

@@ -11,8 +11,8 @@ from tvm import relax
 
 from tvm_megcc.fuse import matmul_wq
 from tvm_megcc.fuse.match import find_matches
+from tvm_megcc.fuse.widened import widened
 from tvm_megcc.passes.fold_constants import folded
-from tvm_megcc.passes.widened import widened
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.work import with_widened
 

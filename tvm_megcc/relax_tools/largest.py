@@ -19,9 +19,11 @@ from tvm import relax
 from tvm_megcc.core.dtypes import of_numpy
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import static_shape
+from tvm_megcc.relax_tools.traits import MATMUL, PLAIN_CONVOLUTIONS
 
 #: Operators that read a tensor in memory, and write one that is no part of it.
-_HEAVY = ("relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d", "relax.matmul")
+#: Transposed convolutions are not counted: `PlainConvolutions` replaces them.
+_HEAVY = PLAIN_CONVOLUTIONS | {MATMUL}
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ _DENSE = [
     # Whole eights of channels, whose rows some kernels pack: strides, depths, the residual.
     {"h": 13, "w": 27, "ic": 40, "oc": 20, **_POINT, "sh": 2, "sw": 3, "residual": 2},
     {"h": 3, "w": 5, "ic": 24, "oc": 21, **_POINT, **_RELU, "residual": 1},
-    # No activation and Relu as bounds (passes/sharing.py).
+    # No activation and Relu as bounds (fuse/sharing.py).
     *({"h": 5, "w": 3, "ic": 6, "oc": 11, **_POINT, "act": ACT["CLIP"], "act_a": low, "act_b": inf}
       for low in (-inf, 0.0)),
     {"h": 15, "w": 16, "ic": 3, "oc": 32, "sh": 2, "sw": 2, **_SAME, **_RELU6},

@@ -9,9 +9,8 @@ import pytest
 import tvm
 from tvm import relax
 
-from tvm_megcc.passes.legalise import LegaliseRest
-
-from .support import run
+from tests.passes.support import run
+from tvm_megcc.legalise import LegaliseRest
 
 op = relax.op
 F16, F32, I32 = (np.dtype(name) for name in ("f2", "f4", "i4"))

@@ -19,7 +19,7 @@ from tvm.ir import TensorLoad
 from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.s_tir import SBlock, SBlockRealize
 
-from tvm_megcc.passes.plan_memory_liveness import KernelCall, Liveness, Root, analyse
+from tvm_megcc.tvm_memory.liveness import KernelCall, Liveness, Root, analyse
 
 #: ``IterVar.iter_type`` of an iteration that is independent of all others.
 _DATA_PARALLEL = 0

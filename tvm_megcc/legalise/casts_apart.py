@@ -14,7 +14,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.fuse.graph import variables
-from tvm_megcc.passes.rewriting import with_blocks
+from tvm_megcc.relax_tools.rewriting import with_blocks
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.CastsApart")

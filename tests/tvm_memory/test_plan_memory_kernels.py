@@ -8,7 +8,7 @@ import pytest
 import tvm
 from tvm import tirx
 
-from tests.passes.plan_memory_support import (
+from tests.tvm_memory.support import (
     CHAIN,
     RESIDUAL,
     bears,
@@ -17,8 +17,8 @@ from tests.passes.plan_memory_support import (
     module,
     planned,
 )
-from tvm_megcc.passes.plan_memory_inplace import in_place_pairs
-from tvm_megcc.passes.plan_memory_offsets import bear_offsets
+from tvm_megcc.tvm_memory.in_place import in_place_pairs
+from tvm_megcc.tvm_memory.offsets import bear_offsets
 
 ADD_IN_PLACE = """
 @T.prim_func(private=True, s_tir=True)

@@ -21,13 +21,13 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.dims import Undecided
-from tvm_megcc.passes.axis_runs import regrouped
-from tvm_megcc.passes.rewriting import bound, rewritten
-from tvm_megcc.passes.spatial import Layouts, relaid
+from tvm_megcc.relax_tools.axis_runs import regrouped
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.elementwise import BROADCAST, REDUCE, UNARY
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, shape_of
+from tvm_megcc.relax_tools.rewriting import bound, cleaned, rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
+from tvm_megcc.relax_tools.spatial import Layouts, relaid
+from tvm_megcc.relax_tools.traits import BROADCAST, REDUCE, UNARY
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,7 @@ def with_layouts(
     Variables of `turned` are held permuted by these axes from the start.
     """
     rewriter = _Rewriter(mod, wanted, turned or {})
-    mod = relax.transform.CanonicalizeBindings()(rewritten(mod, rewriter))
-    return relax.transform.DeadCodeElimination()(mod)
+    return cleaned(rewritten(mod, rewriter))
 
 
 def _inverse(axes: Sequence[int]) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import tvm
 from tvm import relax, tirx
 
-from tvm_megcc.passes.legalise import LegaliseRest, ScalarsApart
+from tvm_megcc.legalise import LegaliseRest, ScalarsApart
 
 
 def product(one_dim: bool) -> tvm.IRModule:

@@ -13,7 +13,7 @@ import tvm
 from tvm import tirx
 
 from tvm_megcc.memory import Interval, Problem, plan
-from tvm_megcc.passes.plan_memory_liveness import Allocation
+from tvm_megcc.tvm_memory.liveness import Allocation
 
 #: A storage serves a tensor up to this many times larger or smaller, as in TVM's StorageAllocator.
 MATCH_RANGE = 16

@@ -29,12 +29,7 @@ from tvm_megcc.relax_tools.control_flow import (
     repeated,
 )
 from tvm_megcc.relax_tools.exprs import dtype_of
-
-#: Operators that give the elements of their operand.
-MOVES = {
-    f"relax.{name}"
-    for name in ("reshape", "expand_dims", "squeeze", "flatten", "permute_dims", "strided_slice")
-}
+from tvm_megcc.relax_tools.traits import MOVES
 
 
 class Rewriter(Protocol):

@@ -29,11 +29,11 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.passes.plan_memory_bytes import allocated, mixes_devices
-from tvm_megcc.passes.plan_memory_inplace import share_dying_inputs
-from tvm_megcc.passes.plan_memory_liveness import Allocation, allocations
-from tvm_megcc.passes.plan_memory_offsets import bear_offsets, called_by_kernels
-from tvm_megcc.passes.plan_memory_place import Placed, Storage, place
+from tvm_megcc.tvm_memory.allocated import allocated, mixes_devices
+from tvm_megcc.tvm_memory.in_place import share_dying_inputs
+from tvm_megcc.tvm_memory.liveness import Allocation, allocations
+from tvm_megcc.tvm_memory.offsets import bear_offsets, called_by_kernels
+from tvm_megcc.tvm_memory.place import Placed, Storage, place
 
 #: Devices (by target kind) on which ``ensure_zero_offset`` moves a pointer instead of bytes.
 _POINTER_DEVICES = {"llvm", "c", "tvm_megcc", "cuda", "rocm"}

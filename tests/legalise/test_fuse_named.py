@@ -5,7 +5,7 @@ from __future__ import annotations
 import tvm
 from tvm import relax
 
-from tvm_megcc.passes.fuse_named import FuseNamed
+from tvm_megcc.legalise.fuse_named import FuseNamed
 
 
 def chain(names: dict[str, str]) -> tvm.IRModule:

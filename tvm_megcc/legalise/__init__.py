@@ -9,12 +9,12 @@ from __future__ import annotations
 import tvm
 from tvm import relax, tirx
 
-from tvm_megcc.passes import arg_extreme, by_zero, extreme, full, index_tensor, quantise
-from tvm_megcc.passes.casts_apart import CastsApart
-from tvm_megcc.passes.fuse_named import FuseNamed, set_apart
-from tvm_megcc.passes.own_scans import OwnScans
-from tvm_megcc.passes.sizes_first import SizesFirst
-from tvm_megcc.passes.typed import typed
+from tvm_megcc.legalise import arg_extreme, by_zero, extreme, full, index_tensor, quantise
+from tvm_megcc.legalise.casts_apart import CastsApart
+from tvm_megcc.legalise.fuse_named import FuseNamed, set_apart
+from tvm_megcc.legalise.own_scans import OwnScans
+from tvm_megcc.legalise.sizes_first import SizesFirst
+from tvm_megcc.legalise.typed import typed
 from tvm_megcc.relax_tools.shape_exprs import variables_of
 
 #: Left as Relax operators: `ForwardMemory` has turned every free one into a view.

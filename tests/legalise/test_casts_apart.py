@@ -11,8 +11,8 @@ from onnx import parser
 from tvm import relax, tirx
 
 from tests.ops.packages import check
-from tvm_megcc.passes.casts_apart import CastsApart
-from tvm_megcc.passes.legalise import LegaliseRest
+from tvm_megcc.legalise import LegaliseRest
+from tvm_megcc.legalise.casts_apart import CastsApart
 
 
 def halves(cast: bool) -> tvm.IRModule:

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from tvm import relax
 
-from tvm_megcc.passes.own_scans import OwnScans
-
-from .support import build, operators, run
+from tests.passes.support import build, operators, run
+from tvm_megcc.legalise.own_scans import OwnScans
 
 X = np.arange(1, 13, dtype=np.float32).reshape(2, 3, 2)
 op = relax.op

@@ -18,10 +18,7 @@ from tvm_megcc.kernels.work import multiply_adds as of_operator
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of, expressions, shape_of
 from tvm_megcc.relax_tools.shape_exprs import symbols_of
-
-_CONVOLUTIONS = frozenset(
-    f"relax.nn.conv{n}d{suffix}" for n in (1, 2, 3) for suffix in ("", "_transpose")
-)
+from tvm_megcc.relax_tools.traits import MATMUL, PRODUCTS
 
 
 def multiply_adds(func: relax.Function, matches: Iterable[Match]) -> Counter[str]:
@@ -30,7 +27,7 @@ def multiply_adds(func: relax.Function, matches: Iterable[Match]) -> Counter[str
     found: Counter[str] = Counter()
     for expr in expressions(func):
         name = op_name(expr)
-        if name not in _CONVOLUTIONS and name != "relax.matmul":
+        if name not in PRODUCTS:
             continue
         shapes = [shape_of(e, symbols) for e in (*expr.args[:2], expr)]
         if None not in shapes:
@@ -49,7 +46,7 @@ _INTEGER = frozenset(("qconv2d", "qmatmul"))
 
 
 def _products(name: str, call: relax.Call, data: list[int], w: list[int], out: list[int]) -> int:
-    if name == "relax.matmul":
+    if name == MATMUL:
         return prod(out) * data[-1] if data else 0
     layout = str(call.attrs.kernel_layout)
     if "transpose" in name:

@@ -11,8 +11,8 @@ import tvm
 from tvm import relax, te, topi
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from tvm_megcc.passes.rewriting import rewritten
 from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.rewriting import rewritten
 from tvm_megcc.relax_tools.scans import around, scanned
 
 _SCANS = {"relax.cumsum": (operator.add, 0), "relax.cumprod": (operator.mul, 1)}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tvm import relax
 from tvm.relax.backend.cpu_generic import pipeline as cpu
 
-from tests.passes.plan_memory_support import (
+from tests.tvm_memory.support import (
     CHAIN,
     IF,
     LLVM,
@@ -26,7 +26,7 @@ from tests.passes.plan_memory_support import (
     planned,
 )
 from tvm_megcc.frontend import from_onnx
-from tvm_megcc.passes.plan_memory_bytes import allocated
+from tvm_megcc.tvm_memory.allocated import allocated
 
 pytestmark = pytest.mark.slow
 

@@ -23,8 +23,8 @@ from typing import TypeAlias
 import tvm
 from tvm import relax, tirx
 
-from tvm_megcc.passes.plan_memory_bounds import Bounds
 from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.tvm_memory.bounds import Bounds
 
 #: What a value may be: allocation numbers, or one such thing per field of a tuple.
 Alias: TypeAlias = "frozenset[int] | tuple[Alias, ...]"

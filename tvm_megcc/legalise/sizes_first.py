@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 import tvm
 from tvm import relax, tirx
 
-from tvm_megcc.passes.rewriting import with_blocks
+from tvm_megcc.relax_tools.rewriting import with_blocks
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.SizesFirst")

@@ -15,9 +15,9 @@ import numpy as np
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator
 
-from tvm_megcc.passes.rewriting import bound
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import constant, make_constant, static_shape
+from tvm_megcc.relax_tools.rewriting import bound
 from tvm_megcc.relax_tools.shape_exprs import Symbols
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator
+from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.relax_tools.control_flow import plain_functions
-from tvm_megcc.relax_tools.shape_exprs import symbols_of, variables_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols, symbols_of, variables_of
 
 
 def rewritten(mod: tvm.IRModule, rewriter: PyExprMutator) -> tvm.IRModule:
@@ -23,6 +24,62 @@ def rewritten(mod: tvm.IRModule, rewriter: PyExprMutator) -> tvm.IRModule:
         rewriter.symbols = symbols_of(func)
         rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
     return rewriter.builder_.get()
+
+
+class Rewriter(PyExprMutator):
+    """A mutator that rewrites one call at a time, after the operands of the call."""
+
+    variables: dict[str, tvm.tirx.Var]
+    symbols: Symbols
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        return self.rewrite(self.visit_expr_post_order(call))
+
+    def rewrite(self, call: relax.Call) -> relax.Expr:
+        """The expression in place of a call; the call itself where the pass leaves it."""
+        raise NotImplementedError
+
+
+def rewriting_pass(
+    name: str,
+    *,
+    clean: bool = False,
+    where: Callable[[tvm.IRModule], bool] = lambda mod: True,
+) -> Callable[[type[Rewriter]], Any]:
+    """Decorate a `Rewriter`: it becomes the pass that rewrites every function that computes.
+
+    Parameters
+    ----------
+    name : str
+        The registered name.
+    clean : bool
+        Drop copies of variables and dead code afterwards (`cleaned`).
+    where : callable
+        Whether a module is rewritten at all; others are returned unchanged.
+    """
+
+    def decorate(cls: type[Rewriter]) -> Any:
+        rewriter = mutator(cls)
+
+        class Pass:
+            def transform_module(
+                self, mod: tvm.IRModule, ctx: tvm.transform.PassContext
+            ) -> tvm.IRModule:
+                if not where(mod):
+                    return mod
+                mod = rewritten(mod, rewriter(mod))
+                return cleaned(mod) if clean else mod
+
+        Pass.__name__, Pass.__doc__, Pass.__module__ = cls.__name__, cls.__doc__, cls.__module__
+        return tvm.transform.module_pass(opt_level=0, name=name)(Pass)
+
+    return decorate
+
+
+def cleaned(mod: tvm.IRModule) -> tvm.IRModule:
+    """`mod` without copies of variables and without dead code."""
+    mod = relax.transform.CanonicalizeBindings()(mod)
+    return relax.transform.DeadCodeElimination()(mod)
 
 
 def bound(rewriter: PyExprMutator, expr: relax.Expr) -> relax.Expr:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tvm import relax, tirx
 
-from tvm_megcc.passes.plan_memory_bounds import Bounds
 from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.tvm_memory.bounds import Bounds
 
 
 @dataclass(frozen=True, slots=True)

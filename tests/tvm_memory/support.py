@@ -7,9 +7,9 @@ from textwrap import dedent, indent
 import tvm
 from tvm import relax, tirx
 
-from tests.passes import memory_machine
-from tvm_megcc.passes.plan_memory_bytes import allocated, mixes_devices
+from tests.tvm_memory import memory_machine
 from tvm_megcc.transform import PlanMemory
+from tvm_megcc.tvm_memory.allocated import allocated, mixes_devices
 
 LLVM = tvm.target.Target("llvm")
 

@@ -9,7 +9,7 @@ import pytest
 import tvm
 from tvm import relax
 
-from tests.passes.plan_memory_support import (
+from tests.tvm_memory.support import (
     CHAIN,
     IF,
     PACKED,
@@ -22,7 +22,7 @@ from tests.passes.plan_memory_support import (
     module,
     planned,
 )
-from tvm_megcc.passes.plan_memory_bytes import Allocated, allocated
+from tvm_megcc.tvm_memory.allocated import Allocated, allocated
 
 
 @pytest.mark.slow
