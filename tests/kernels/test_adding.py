@@ -109,7 +109,7 @@ def test_adding_a_kernel(tree: Path) -> None:
 
 
 def test_adding_an_operator(tree: Path) -> None:
-    (tree / "tvm_megcc" / "ops" / "mish.py").unlink()
+    (tree / "tvm_megcc" / "ops" / "onnx" / "mish.py").unlink()
     follow("adding-an-op.md", tree)
-    assert (tree / "tvm_megcc" / "ops" / "mish.py").is_file()
+    assert (tree / "tvm_megcc" / "ops" / "onnx" / "mish.py").is_file()
     compared(tree, op="Mish", inputs=["x"], attributes={})
