@@ -1,8 +1,9 @@
-"""One ONNX operator, one file: ``ops/<domain>/<operator in lower case>.py``, found by scanning.
+"""Operators of ONNX, found by scanning a folder for each domain.
 
-A file holds one subclass of `OnnxOp` (``com.microsoft::FusedConv`` is in
-``com_microsoft/fusedconv.py``); helpers that several operators share are in ``common/``. See
-``docs/adding-an-op.md``.
+A file ``ops/<domain>/<operator in lower case>.py`` holds one subclass of `OnnxOp`:
+``com.microsoft::FusedConv`` is in ``com_microsoft/fusedconv.py``. Operators that are one
+expression are rows of a table, the list ``OPERATORS`` of a file. Helpers that several operators
+share are in ``common/``. See ``docs/adding-an-op.md``.
 
 Example
 -------
@@ -42,9 +43,11 @@ def registered() -> dict[tuple[str, str], OnnxOp]:
     for folder, domain in _FOLDERS.items():
         package = importlib.import_module(f"{__name__}.{folder}")
         for module_info in pkgutil.iter_modules(package.__path__):
-            op = _only_operator(importlib.import_module(f"{package.__name__}.{module_info.name}"))
-            assert op.domain == domain, f"{folder}/{module_info.name}.py: its domain is {op.domain}"
-            table[domain, op.name] = op()
+            module = importlib.import_module(f"{package.__name__}.{module_info.name}")
+            for op in getattr(module, "OPERATORS", None) or [_only_operator(module)]:
+                op.domain, op.__module__ = domain, module.__name__
+                assert (domain, op.name) not in table, f"{op.name} is converted twice"
+                table[domain, op.name] = op()
     return table
 
 

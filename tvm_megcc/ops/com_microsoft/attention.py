@@ -16,7 +16,6 @@ class Attention(OnnxOp):
     """
 
     name = "Attention"
-    domain = "com.microsoft"
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         labels: Labels = [[] for _ in shapes]

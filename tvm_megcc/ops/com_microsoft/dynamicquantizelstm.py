@@ -15,7 +15,6 @@ class DynamicQuantizeLSTM(Composite):
     """`QuantisedLayer`."""
 
     name = "DynamicQuantizeLSTM"
-    domain = "com.microsoft"
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         directions: Hashable = (EXACTLY, directions_of(attrs))

@@ -17,7 +17,6 @@ class DynamicQuantizeMatMul(Composite):
     """
 
     name = "DynamicQuantizeMatMul"
-    domain = "com.microsoft"
     labels = staticmethod(numbered(matmul(0, 1), (1, -1, (2, 3))))
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

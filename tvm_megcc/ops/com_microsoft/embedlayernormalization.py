@@ -20,7 +20,6 @@ class EmbedLayerNormalization(OnnxOp):
     """
 
     name = "EmbedLayerNormalization"
-    domain = "com.microsoft"
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         ids: list[Hashable] = [(WHOLE, "batch"), "words"]

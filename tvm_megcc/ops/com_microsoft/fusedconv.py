@@ -13,7 +13,6 @@ class FusedConv(OnnxOp):
     """The Conv's conversion, an ``add`` of the residual operand, then the named activation."""
 
     name = "FusedConv"
-    domain = "com.microsoft"
     labels = staticmethod(convolution(0, 1))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

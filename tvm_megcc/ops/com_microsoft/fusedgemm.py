@@ -12,7 +12,6 @@ class FusedGemm(OnnxOp):
     """Gemm, then the named activation."""
 
     name = "FusedGemm"
-    domain = "com.microsoft"
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         return Gemm().labels(shapes, attrs)

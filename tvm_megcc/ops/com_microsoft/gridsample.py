@@ -9,7 +9,6 @@ class GridSample(OnnxOp):
     """GridSample of opset 16."""
 
     name = "GridSample"
-    domain = "com.microsoft"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         sample = find("", "GridSample")

@@ -28,7 +28,6 @@ class GroupQueryAttention(OnnxOp):
     """
 
     name = "GroupQueryAttention"
-    domain = "com.microsoft"
     single = {6: "total_sequence_length"}
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:

@@ -16,7 +16,6 @@ class Inverse(OnnxOp):
     """Gauss and Jordan's elimination with row pivoting, of every matrix of the batch."""
 
     name = "Inverse"
-    domain = "com.microsoft"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         data, batch, rows = squares(ctx, inputs)

@@ -17,7 +17,6 @@ class MatMulIntegerToFloat(Composite):
     """
 
     name = "MatMulIntegerToFloat"
-    domain = "com.microsoft"
     labels = staticmethod(numbered(matmul(0, 1), (0, -2, (2, 4)), (1, -1, (3, 5))))
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

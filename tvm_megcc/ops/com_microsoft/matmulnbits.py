@@ -23,7 +23,6 @@ class MatMulNBits(Composite):
     """
 
     name = "MatMulNBits"
-    domain = "com.microsoft"
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         return [[] for _ in shapes]

@@ -20,7 +20,6 @@ class MultiHeadAttention(OnnxOp):
     """
 
     name = "MultiHeadAttention"
-    domain = "com.microsoft"
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         labels: Labels = [["batch"], ["batch", "keys"], ["batch", "keys"]]

@@ -10,7 +10,6 @@ class NhwcMaxPool(OnnxOp):
     """MaxPool of NHWC."""
 
     name = "NhwcMaxPool"
-    domain = "com.microsoft"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         pool = find("", "MaxPool")

@@ -22,7 +22,6 @@ class QGemm(Composite):
     """
 
     name = "QGemm"
-    domain = "com.microsoft"
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         rows, columns = (WHOLE, "m"), (WHOLE, "n")

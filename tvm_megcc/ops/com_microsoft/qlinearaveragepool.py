@@ -20,7 +20,6 @@ class QLinearAveragePool(Composite):
     """
 
     name = "QLinearAveragePool"
-    domain = "com.microsoft"
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         value = real(ctx, inputs, 0)

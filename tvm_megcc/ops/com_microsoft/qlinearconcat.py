@@ -20,7 +20,6 @@ class QLinearConcat(Composite):
     """
 
     name = "QLinearConcat"
-    domain = "com.microsoft"
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         def row(shape: Shape | None) -> list[Hashable]:

@@ -17,7 +17,6 @@ class QLinearGlobalAveragePool(Composite):
     """The i32 sum over all spatial dims, requantised by a scale that has their number in it."""
 
     name = "QLinearGlobalAveragePool"
-    domain = "com.microsoft"
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         op, rank = relax.op, inputs.rank(0)

@@ -20,7 +20,6 @@ class QLinearSoftmax(Composite):
     """
 
     name = "QLinearSoftmax"
-    domain = "com.microsoft"
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape, opset = list(inputs.shape(0)), attrs["opset"]

@@ -14,7 +14,6 @@ class QLinearWhere(Composite):
     """``where`` of two operands, each brought to the scale and zero point of the result."""
 
     name = "QLinearWhere"
-    domain = "com.microsoft"
     labels = staticmethod(broadcast(0, 1, 4))
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

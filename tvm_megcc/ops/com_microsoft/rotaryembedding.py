@@ -16,7 +16,6 @@ class RotaryEmbedding(OnnxOp):
     """Operands: input (by heads or not), places or the first of them, cosines and sines."""
 
     name = "RotaryEmbedding"
-    domain = "com.microsoft"
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         turned = attrs.get("rotary_embedding_dim", 0)

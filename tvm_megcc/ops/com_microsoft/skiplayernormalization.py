@@ -13,7 +13,6 @@ class SkipLayerNormalization(OnnxOp):
     """
 
     name = "SkipLayerNormalization"
-    domain = "com.microsoft"
     labels = staticmethod(summed)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -13,7 +13,6 @@ class SkipSimplifiedLayerNormalization(OnnxOp):
     """
 
     name = "SkipSimplifiedLayerNormalization"
-    domain = "com.microsoft"
     labels = staticmethod(summed)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

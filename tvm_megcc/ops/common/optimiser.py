@@ -18,7 +18,6 @@ class Optimiser(OnnxOp):
     Results: all tensors, then all of each state.
     """
 
-    domain = "ai.onnx.preview.training"
     #: How many states there are to a tensor.
     states: ClassVar[int]
     single = {0: "learning rate", 1: "number of updates"}

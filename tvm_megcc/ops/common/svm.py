@@ -131,6 +131,6 @@ def _step(
 
 def features(ctx: Context, x: relax.Expr) -> relax.Expr:
     """The features in f32, in which the machines compute."""
-    from ._scores import as_real
+    from .scores import as_real
 
     return ctx.as_f32(as_real(ctx, x))

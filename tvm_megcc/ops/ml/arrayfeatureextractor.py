@@ -11,7 +11,6 @@ class ArrayFeatureExtractor(OnnxOp):
     """The named columns of the last axis; of a vector, as one row."""
 
     name = "ArrayFeatureExtractor"
-    domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)

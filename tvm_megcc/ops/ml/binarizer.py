@@ -14,7 +14,6 @@ class Binarizer(OnnxOp):
     """1 above the threshold, else 0."""
 
     name = "Binarizer"
-    domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         x, dtype, limit = inputs[0], inputs.dtype(0), float(attrs.get("threshold", 0.0))

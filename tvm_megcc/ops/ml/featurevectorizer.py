@@ -12,7 +12,6 @@ class FeatureVectorizer(OnnxOp):
     """The columns of all operands, in f32; of each as many as are asked for, zeros behind."""
 
     name = "FeatureVectorizer"
-    domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         op, parts = relax.op, []

@@ -15,7 +15,6 @@ class Imputer(OnnxOp):
     """What equals one value (NaN equals NaN) becomes another, which may be one for each column."""
 
     name = "Imputer"
-    domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         dtype = inputs.dtype(0)

@@ -21,7 +21,6 @@ class LabelEncoder(OnnxOp):
     """
 
     name = "LabelEncoder"
-    domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         keys, _ = _column(ctx, attrs, "keys")

@@ -16,7 +16,6 @@ class LinearClassifier(OnnxOp):
     """
 
     name = "LinearClassifier"
-    domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         names = integer_labels(ctx, attrs, "classlabels_ints")

@@ -11,7 +11,6 @@ class LinearRegressor(OnnxOp):
     """``x @ coefficients.T + intercepts``; of f64 in f64, rounded at the end."""
 
     name = "LinearRegressor"
-    domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         dtype = "float64" if inputs.dtype(0) == "float64" else "float32"

@@ -15,7 +15,6 @@ class Normalizer(OnnxOp):
     """
 
     name = "Normalizer"
-    domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         op, norm = relax.op, attrs.get("norm", "MAX")

@@ -16,7 +16,6 @@ class OneHotEncoder(OnnxOp):
     """
 
     name = "OneHotEncoder"
-    domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if not attrs.get("cats_int64s"):

@@ -13,7 +13,6 @@ class Scaler(OnnxOp):
     """``(x - offset) * scale``, each one number or one for each column; in f32, of f64 in f64."""
 
     name = "Scaler"
-    domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         dtype = "float64" if inputs.dtype(0) == "float64" else "float32"

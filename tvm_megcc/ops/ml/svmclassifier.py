@@ -17,7 +17,6 @@ class SVMClassifier(OnnxOp):
     """A score and a vote for each pair of classes; a linear one has a score for each class."""
 
     name = "SVMClassifier"
-    domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         names = integer_labels(ctx, attrs, "classlabels_ints")

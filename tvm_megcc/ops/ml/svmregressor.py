@@ -14,7 +14,6 @@ class SVMRegressor(OnnxOp):
     """The kernels with the support vectors, weighted; or a linear model without such vectors."""
 
     name = "SVMRegressor"
-    domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         data, count = features(ctx, inputs[0]), attrs.get("n_supports", 0)

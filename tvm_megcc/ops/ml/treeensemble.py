@@ -21,7 +21,6 @@ class TreeEnsemble(OnnxOp):
     """All trees walk their levels together; a set is a chain of comparisons with its members."""
 
     name = "TreeEnsemble"
-    domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         total = scores(

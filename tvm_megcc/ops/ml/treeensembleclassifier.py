@@ -17,7 +17,6 @@ class TreeEnsembleClassifier(OnnxOp):
     """All trees walk their levels together; the label is that of the highest score."""
 
     name = "TreeEnsembleClassifier"
-    domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         names = integer_labels(ctx, attrs, "classlabels_int64s")

@@ -12,7 +12,6 @@ class TreeEnsembleRegressor(OnnxOp):
     """All trees walk their levels together; their leaves are aggregated."""
 
     name = "TreeEnsembleRegressor"
-    domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         total = scores(

@@ -9,7 +9,6 @@ class ZipMap(OnnxOp):
     """The matrix itself: what would be the maps' keys are the labels of its columns, in order."""
 
     name = "ZipMap"
-    domain = "ai.onnx.ml"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         return inputs[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.indexing import UPDATES, elements_checked, write_elements
+from ..common.rows import row
 from ..common.shapes import normal_axis
 
 
@@ -32,3 +33,9 @@ class ScatterElements(OnnxOp):
         data, indices = elements_checked(ctx, inputs, axis)
         updates = ctx.agreeing(inputs[2], inputs.shape(1), "its indices")
         return ctx.builder.emit_te(write_elements, data, indices, updates, axis, reduction)
+
+
+OPERATORS = [
+    ScatterElements,
+    row("Scatter", "The name before opset 11", ScatterElements),
+]

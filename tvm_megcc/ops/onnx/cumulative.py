@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -10,11 +11,10 @@ from tvm import te
 from tvm_megcc.relax_tools.scans import around as known_parts
 from tvm_megcc.relax_tools.scans import scanned
 
-from .axes_data import around
-from .context import Attrs, Context
-from .inputs import Inputs
-from .operator import OnnxOp, Result
-from .shapes import normal_axis
+from .. import Attrs, Context, Inputs, OnnxOp, Result
+from ..common.axes_data import around
+from ..common.rows import row
+from ..common.shapes import normal_axis
 
 
 class Cumulative(OnnxOp):
@@ -53,3 +53,9 @@ class Cumulative(OnnxOp):
             x, parts, type(self).combine, self.neutral,
             exclusive=exclusive, reverse=reverse, name=self.name.lower(),
         )  # fmt: skip
+
+
+OPERATORS = [
+    row("CumSum", "Sums of the elements so far", Cumulative, combine=operator.add, neutral=0),
+    row("CumProd", "Products of the elements so far", Cumulative, combine=operator.mul, neutral=1),
+]

@@ -1,12 +1,11 @@
-"""ArgMax and ArgMin: where along an axis the extreme stands, which needs an element to be there."""
+"""ArgMax and ArgMin: index of the extreme along an axis, which must not be empty."""
 
 from __future__ import annotations
 
-from .context import Attrs, Context
-from .inputs import Inputs
-from .operator import Result
-from .shapes import normal_axis
-from .stock import StockOp, convert
+from .. import Attrs, Context, Inputs, Result
+from ..common.rows import row
+from ..common.shapes import normal_axis
+from ..common.stock import StockOp, convert
 
 
 class Argument(StockOp):
@@ -15,3 +14,6 @@ class Argument(StockOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         axis = normal_axis(int(attrs.get("axis", 0)), inputs.rank(0))
         return convert(ctx, [ctx.at_least(inputs[0], axis, 1)], attrs)
+
+
+OPERATORS = [row("ArgMax", "``argmax``", Argument), row("ArgMin", "``argmin``", Argument)]

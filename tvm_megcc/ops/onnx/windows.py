@@ -8,9 +8,9 @@ from typing import ClassVar
 import onnx
 from tvm import relax
 
-from .context import Attrs, Context, counted
-from .inputs import Inputs
-from .operator import OnnxOp, Result
+from .. import Attrs, Context, Inputs, OnnxOp, Result
+from ..common.context import counted
+from ..common.rows import row
 
 
 class CosineWindow(OnnxOp):
@@ -36,3 +36,10 @@ class CosineWindow(OnnxOp):
             part = ctx.emit(op.multiply(wave, ctx.const(weight, "float64")))
             result = ctx.emit(op.add(result, part))
         return op.astype(result, dtype)
+
+
+OPERATORS = [
+    row("BlackmanWindow", "Blackman's", CosineWindow, weights=(0.42, -0.5, 0.08)),
+    row("HammingWindow", "Hamming's", CosineWindow, weights=(25 / 46, -21 / 46)),
+    row("HannWindow", "Hann's", CosineWindow, weights=(0.5, -0.5)),
+]
