@@ -27,7 +27,7 @@ from tests.onnx_suite import outcomes  # noqa: E402
 from tests.onnx_suite.cases import Case, all_cases  # noqa: E402
 from tvm_megcc import ops  # noqa: E402
 from tvm_megcc.frontend import subgraphs  # noqa: E402
-from tvm_megcc.ops import _stock  # noqa: E402
+from tvm_megcc.ops.common import stock  # noqa: E402
 
 PAGE = ROOT / "docs" / "onnx-operators.md"
 _HEAD = """# ONNX operators
@@ -96,9 +96,9 @@ def _operands(model: onnx.ModelProto, row: Facts) -> None:
 def taken_by(domain: str, name: str) -> str:
     """What converts an operator, "" where nothing does."""
     op = ops.find(domain, name)
-    if op is not None and not isinstance(op, _stock.StockOp):
+    if op is not None and not isinstance(op, stock.StockOp):
         return "own"
-    if _stock.has(domain, name):
+    if stock.has(domain, name):
         return "TVM"
     if not domain and name in (*subgraphs.CONVERTERS, "Constant", "Identity", "Shape", "Size"):
         return "importer"
@@ -147,7 +147,7 @@ def operators() -> Mapping[str, Mapping[str, int]]:
             if onnx.defs.get_schema(name, domain=domain).deprecated:
                 del row[name]
     ours = {name for domain, name in ops.registered() if domain == "com.microsoft"}
-    theirs = {name for name in _stock.names() if _stock.has("com.microsoft", name)}
+    theirs = {name for name in stock.names() if stock.has("com.microsoft", name)}
     found["com.microsoft"] = dict.fromkeys(ours | theirs, 1)
     return found
 

@@ -12,7 +12,7 @@ from tests.passes.support import build
 from tests.passes.test_quantised import held, quantize
 from tvm_megcc.fuse.match import find_matches
 from tvm_megcc.kernels.contract import codes
-from tvm_megcc.ops._resample import Axis, Options, taps
+from tvm_megcc.ops.common.resample import Axis, Options, taps
 
 op = relax.op
 SHAPE = (2, 6, 8, 5)

@@ -25,7 +25,7 @@ from tvm_megcc.core.preference import DEFAULT, Preference
 from tvm_megcc.core.program import Program
 from tvm_megcc.host import package, toolchain
 from tvm_megcc.memory.symbolic import arena_bytes
-from tvm_megcc.ops import _recurrent
+from tvm_megcc.ops.common import recurrent
 from tvm_megcc.pipeline import compile_module
 
 pytestmark = [pytest.mark.together(by="dynamic_model"), pytest.mark.slow]
@@ -267,7 +267,7 @@ def test_arena_is_near_the_plan_for_the_size(
     compiled = _compiled(dynamic_model)
     # A few steps of known number would be unrolled, and kernels that need more memory are chosen by
     # the sizes: both would be another program.
-    monkeypatch.setattr(_recurrent, "UNROLLED", 0)
+    monkeypatch.setattr(recurrent, "UNROLLED", 0)
     alike = Preference(exact=True)
     program = _program(compiled.imported, alike)
     for sizes in SIZES[dynamic_model.name][1:10:2]:

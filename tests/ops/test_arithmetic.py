@@ -83,7 +83,7 @@ def test_clip_integers():
     ("op", "attrs"),
     [("HardSigmoid", {}), ("HardSigmoid", dict(alpha=0.3, beta=0.4)), ("HardSwish", {}),
      ("Elu", dict(alpha=1.5)), ("Elu", {}), ("LeakyRelu", dict(alpha=0.2)),
-     ("LeakyRelu", dict(alpha=1.5)), ("LeakyRelu", dict(alpha=-0.1))],
+     ("LeakyRelu", dict(alpha=1.5)), ("LeakyRelu", dict(alpha=-0.1)), ("Softsign", {})],
 )  # fmt: skip
 def test_activation(op, attrs):
     check_node(op, [rand(3, 5) * 3], 16, **attrs)

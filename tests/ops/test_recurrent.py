@@ -6,7 +6,7 @@ import pytest
 from tests.ops.cases import Weight, check_node, node_model, rand
 from tvm_megcc.errors import InputError, UnsupportedError
 from tvm_megcc.frontend import from_onnx
-from tvm_megcc.ops import _recurrent
+from tvm_megcc.ops.common import recurrent
 from tvm_megcc.relax_tools.control_flow import Iterations, region_of
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -17,7 +17,7 @@ STEPS, BATCH, SIZE, HIDDEN = 3, 2, 3, 4
 def form(request, monkeypatch):
     """Every layer in both forms."""
     if request.param == "loop":
-        monkeypatch.setattr(_recurrent, "UNROLLED", 0)
+        monkeypatch.setattr(recurrent, "UNROLLED", 0)
 
 
 def operands(op, directions, *, bias=True, lengths=None, state=False, peepholes=False):

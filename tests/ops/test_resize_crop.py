@@ -15,7 +15,7 @@ from onnx.reference import ReferenceEvaluator
 from tests.fuzz.cropped import crop_and_resize
 from tests.ops.cases import Weight, rand
 from tests.ops.together import Case, Open, check_together
-from tvm_megcc.ops._resample import Axis, outside, positions
+from tvm_megcc.ops.common.resample import Axis, outside, positions
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from onnx.reference import ReferenceEvaluator
 from tests.ops.packages import Arrays, ints, model, runner
 from tvm_megcc import frontend
 from tvm_megcc.errors import ToolError, UnsupportedError
-from tvm_megcc.ops._context import IllTypedError
+from tvm_megcc.ops.common.context import IllTypedError
 
 REFUSED = "out of range"
 NAN, INF = np.nan, np.inf

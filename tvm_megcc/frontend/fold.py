@@ -17,8 +17,8 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from .. import ops
-from ..ops import _stock
-from ..ops._arithmetic import MAX_GENERATED
+from ..ops.common import stock
+from ..ops.common.arithmetic import MAX_GENERATED
 from . import mapped
 from .rules import result_types
 from .values import attributes, type_of
@@ -100,7 +100,7 @@ def _is_random(node: onnx.NodeProto, opsets: Mapping[str, int]) -> bool:
 
 def _is_converted(node: onnx.NodeProto) -> bool:
     found = ops.find(node.domain, node.op_type)
-    return found is not None or _stock.has(node.domain, node.op_type)
+    return found is not None or stock.has(node.domain, node.op_type)
 
 
 def _is_function(node: onnx.NodeProto, opsets: Mapping[str, int]) -> bool:

@@ -35,8 +35,8 @@ from tvm_megcc.relax_tools.shape_exprs import (
 from ..dims import Dim, Size, Symbol, stretch
 from ..dims import of as of_symbol
 from ..errors import UnsupportedError
-from ..ops._context import expr_dtype
-from ..ops._stored import packed, restored, unpacked
+from ..ops.common.context import expr_dtype
+from ..ops.common.stored import packed, restored, unpacked
 from . import sequences
 from .half import names_by_type
 from .model import ImportedModel, InputInfo, OutputInfo

@@ -12,8 +12,8 @@ from tvm import relax
 from tvm_megcc.relax_tools.exprs import shape_of
 from tvm_megcc.relax_tools.shape_exprs import Symbols
 
-from ..ops._context import expr_dtype
-from ..ops._sizes import SizeArray
+from ..ops.common.context import expr_dtype
+from ..ops.common.sizes import SizeArray
 
 #: What only says something to whoever knows TVM, or Python.
 _OF_TVM = re.compile(

@@ -18,8 +18,8 @@ from onnx import helper
 from ..dims import is_static
 from ..errors import InputError, UnsupportedError
 from ..ops import Context
-from ..ops._context import IllTypedError
-from ..ops._shapes import normal_axis
+from ..ops.common.context import IllTypedError
+from ..ops.common.shapes import normal_axis
 from .functions import Body
 from .sequences import ABSENT, Absent, Rows, TensorList, Value, refuse
 from .state import Importer, Scope

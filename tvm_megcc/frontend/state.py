@@ -20,9 +20,9 @@ from tvm_megcc.relax_tools.exprs import shape_of
 
 from ..dims import Multiple, Size, Symbol
 from ..ops import Context
-from ..ops._context import constant, expr_dtype
-from ..ops._sizes import Real, SizeArray
-from ..ops._stored import held, storage
+from ..ops.common.context import constant, expr_dtype
+from ..ops.common.sizes import Real, SizeArray
+from ..ops.common.stored import held, storage
 from . import functions
 from .sequences import Value
 from .values import HALVES, Array, label, type_of

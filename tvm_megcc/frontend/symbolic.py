@@ -18,8 +18,8 @@ import onnx
 
 from .. import ops
 from ..dims import Undecided
-from ..ops._arithmetic import Array, Attrs, Known, dtype_of, items_of
-from ..ops._sizes import Item, NotShapes, Real, SizeArray, size_array
+from ..ops.common.arithmetic import Array, Attrs, Known, dtype_of, items_of
+from ..ops.common.sizes import Item, NotShapes, Real, SizeArray, size_array
 from . import fold
 
 

@@ -24,16 +24,17 @@ from tvm_megcc.relax_tools.shape_exprs import sizes_of
 from .. import ops
 from ..dims import Size, Undecided, written
 from ..errors import MegccError, UnsupportedError
-from ..ops import Context, Inputs, _stock
-from ..ops._agree import agreed, disagreement, fitting
-from ..ops._arithmetic import dims_array
-from ..ops._context import expr_dtype
-from ..ops._defined import rule_of
-from ..ops._of_shape import OfShape
-from ..ops._shapes import NoAxis
-from ..ops._sizes import SizeArray
-from ..ops._stored import restored
-from ..ops._stretched import LONG, named
+from ..ops import Context, Inputs
+from ..ops.common import stock
+from ..ops.common.agree import agreed, disagreement, fitting
+from ..ops.common.arithmetic import dims_array
+from ..ops.common.context import expr_dtype
+from ..ops.common.defined import rule_of
+from ..ops.common.of_shape import OfShape
+from ..ops.common.shapes import NoAxis
+from ..ops.common.sizes import SizeArray
+from ..ops.common.stored import restored
+from ..ops.common.stretched import LONG, named
 from . import (
     fold,
     functions,
@@ -229,7 +230,7 @@ class Walk(Importer):
     def _convert(self, node: onnx.NodeProto, values: list[Value | None]) -> Mapping[str, Value]:
         ctx = self.context(node)
         own = ops.find(node.domain, node.op_type)
-        if own is None or isinstance(own, _stock.StockOp):
+        if own is None or isinstance(own, stock.StockOp):
             # TVM's converters compute with what is known.
             self._refuse_growth(ctx, node, values)
         attrs = attributes(node)
@@ -242,8 +243,8 @@ class Walk(Importer):
             results = own.convert(ctx, inputs, attrs)
             if text := disagreement(ctx, own.contract, values, attrs):
                 raise ctx.ill_typed(text)
-        elif _stock.has(node.domain, node.op_type):
-            results = _stock.convert(ctx, inputs, attrs)
+        elif stock.has(node.domain, node.op_type):
+            results = stock.convert(ctx, inputs, attrs)
         else:
             self._note_if_missing(node)
             return {}
@@ -374,7 +375,7 @@ class Walk(Importer):
 
 
 def _has_converter(node: onnx.NodeProto) -> bool:
-    return ops.find(node.domain, node.op_type) is not None or _stock.has(node.domain, node.op_type)
+    return ops.find(node.domain, node.op_type) is not None or stock.has(node.domain, node.op_type)
 
 
 def _needed(graph: onnx.GraphProto) -> list[onnx.NodeProto]:

@@ -20,8 +20,8 @@ from tvm_megcc.relax_tools.exprs import constant
 from tvm_megcc.relax_tools.shape_exprs import symbols_of, variables_of
 
 from ..dims import Size, is_static
-from ..ops._context import Context
-from ..ops._indexing import checked_when_run
+from ..ops.common.context import Context
+from ..ops.common.indexing import checked_when_run
 
 
 def with_checked_indices(mod: tvm.IRModule, name: str) -> relax.Function:

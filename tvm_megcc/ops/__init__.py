@@ -1,8 +1,9 @@
-"""One ONNX operator, one file: ``ops/<operator in lower case>.py``, found by scanning this folder.
+"""Operators of ONNX, found by scanning a folder for each domain.
 
-A file holds one subclass of `OnnxOp` (``com.microsoft::FusedConv`` lives in
-``com_microsoft_fusedconv.py``); helpers shared by several operators are in files that begin with an
-underscore. See ``docs/adding-an-op.md``.
+A file ``ops/<domain>/<operator in lower case>.py`` holds one subclass of `OnnxOp`:
+``com.microsoft::FusedConv`` is in ``com_microsoft/fusedconv.py``. Operators that are one
+expression are rows of a table, the list ``OPERATORS`` of a file. Helpers that several operators
+share are in ``common/``. See ``docs/adding-an-op.md``.
 
 Example
 -------
@@ -20,25 +21,33 @@ import pkgutil
 from functools import cache
 from typing import Any
 
-from ._context import Attrs, Context
-from ._inputs import Inputs
-from ._operator import OnnxOp, Result
+from .common.context import Attrs, Context
+from .common.inputs import Inputs
+from .common.operator import OnnxOp, Result
 
 __all__ = ["Attrs", "Context", "Inputs", "OnnxOp", "Result", "find", "registered"]
+
+#: The folders of operators, and the domain of each.
+_FOLDERS = {
+    "onnx": "",
+    "ml": "ai.onnx.ml",
+    "training": "ai.onnx.preview.training",
+    "com_microsoft": "com.microsoft",
+}
 
 
 @cache
 def registered() -> dict[tuple[str, str], OnnxOp]:
-    """Every operator of this folder by ``(domain, name)``."""
+    """Every operator of these folders by ``(domain, name)``."""
     table: dict[tuple[str, str], OnnxOp] = {}
-    for module_info in pkgutil.iter_modules(__path__):
-        if module_info.name.startswith("_"):
-            continue
-        module = importlib.import_module(f"{__name__}.{module_info.name}")
-        op = _only_operator(module)
-        key = (op.domain, op.name)
-        assert key not in table, f"{module_info.name}.py: {key} is converted elsewhere too"
-        table[key] = op()
+    for folder, domain in _FOLDERS.items():
+        package = importlib.import_module(f"{__name__}.{folder}")
+        for module_info in pkgutil.iter_modules(package.__path__):
+            module = importlib.import_module(f"{package.__name__}.{module_info.name}")
+            for op in getattr(module, "OPERATORS", None) or [_only_operator(module)]:
+                op.domain, op.__module__ = domain, module.__name__
+                assert (domain, op.name) not in table, f"{op.name} is converted twice"
+                table[domain, op.name] = op()
     return table
 
 
@@ -57,8 +66,7 @@ def _only_operator(module: Any) -> type[OnnxOp]:
     ]
     assert len(found) == 1, f"{module.__name__}: one OnnxOp is expected, {len(found)} found"
     op = found[0]
-    stem = "_".join(filter(None, [op.domain.replace(".", "_"), op.name])).lower()
-    assert module.__name__.endswith(f".{stem}"), (
-        f"{module.__name__}: {op.name} belongs in {stem}.py"
+    assert module.__name__.endswith(f".{op.name.lower()}"), (
+        f"{module.__name__}: {op.name} belongs in {op.name.lower()}.py"
     )
     return op

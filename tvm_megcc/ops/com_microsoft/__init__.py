@@ -1,0 +1,1 @@
+"""Operators of ONNX Runtime, domain com.microsoft."""

@@ -1,0 +1,93 @@
+"""Sizes that are read from data: counts in a tensor become dims that stand in shapes.
+
+Enters: an integer tensor of static shape. Leaves: sizes, one per element, which from then on are
+like any other dim; the model reads them during the run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from tvm import relax, te, tirx
+from tvm.script.ir_builder import IRBuilder
+from tvm.script.ir_builder import tirx as T
+
+from ...dims import Size, Symbol
+from .context import Context
+
+
+def sizes_from(
+    ctx: Context,
+    counts: relax.Expr,
+    names: Sequence[str],
+    highs: Sequence[Size | None],
+    low: int = 0,
+) -> list[Size]:
+    """The elements of `counts` (``int64[k]``) as sizes.
+
+    Parameters
+    ----------
+    ctx : Context
+    counts : relax.Expr
+    names : sequence of str
+        What each size is, for messages and for the package: the node's output is put before it.
+    highs : sequence of Size or None
+        What each is at most, where that is known.
+    low : int
+        What each is at least: others are refused when they are read.
+    """
+    stem = re.sub(r"\W+", "_", next((n for n in ctx.outputs if n), ctx.op), flags=re.ASCII)
+    shape = ctx.emit(relax.op.tensor_to_shape(counts))
+    variables = [tirx.Var(ctx.unused_dim(f"{stem}_{name}"), "int64") for name in names]
+    ctx.builder.match_cast(shape, relax.ShapeType(variables), f"{stem}_sizes")
+    return [
+        ctx.new_dim(Symbol(v.name, low, high if isinstance(high, int) else None), v)
+        for v, high in zip(variables, highs, strict=True)
+    ]
+
+
+def count_true(ctx: Context, flags: relax.Expr, name: str = "count") -> Size:
+    """How many elements of a vector of bools are true, as a size."""
+    ones = ctx.emit(relax.op.astype(flags, "int64"))
+    total = ctx.emit(relax.op.sum(ones, axis=[0], keepdims=True))
+    (count,) = sizes_from(ctx, total, [name], ctx.shape(flags))
+    return count
+
+
+def where_true(ctx: Context, flags: relax.Expr) -> tuple[relax.Expr, Size]:
+    """The positions of the true elements of a vector, as ``int64[m]``, and m.
+
+    Each position is written to its rank among the true ones; the others share a place behind.
+    """
+    (size,) = ctx.shape(flags)
+    count = count_true(ctx, flags)
+    target = ctx.builder.emit_te(_ranks, flags, primfunc_name_hint="ranks")
+    numbers = ctx.emit(relax.op.arange(0, ctx.prim(size), 1, "int64"))
+    room = ctx.emit(relax.op.zeros(relax.ShapeExpr(ctx.prims([size + 1])), "int64"))
+    found = ctx.emit(relax.op.scatter_elements(room, target, numbers, axis=0))
+    head = relax.op.strided_slice(found, [0], [0], [ctx.prim(count)], assume_inbound=True)
+    return ctx.emit(head), count
+
+
+def _ranks(flags: te.Tensor) -> te.Tensor:
+    """How many true elements stand before each true one; for a false one the vector's size.
+
+    Not ``relax.op.cumsum``, which writes the first element also where there is none.
+    """
+    (size,) = flags.shape
+
+    def kernel(flag: Any, out: Any) -> tirx.Stmt:
+        with IRBuilder() as builder, T.seq_scope():
+            given, result = T.buffer_proxy(flag), T.buffer_proxy(out)
+            so_far = T.buffer_proxy(T.alloc_buffer((1,), "int64", scope="local"))
+            so_far[0] = tirx.const(0, "int64")
+            with T.serial(0, size) as k:
+                result[k] = tirx.if_then_else(given[k], so_far[0], tirx.Cast("int64", size))
+                so_far[0] = so_far[0] + tirx.Cast("int64", given[k])
+        return builder.get()
+
+    return te.extern(
+        [flags.shape], [flags], lambda i, o: kernel(i[0], o[0]), dtype=["int64"], name="ranks"
+    )

@@ -1,0 +1,89 @@
+"""Operands brought into another shape: at import where they are known, by a reshape otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from tvm import relax
+
+from .context import Context, volume
+from .inputs import Inputs
+
+
+def reshaped(ctx: Context, inputs: Inputs, index: int, shape: Sequence[int]) -> relax.Expr:
+    """Operand ``index`` in the given static shape; that it has such an open one is checked."""
+    known = inputs.known(index)
+    if known is not None:
+        return ctx.const(known.reshape(shape), inputs.dtype(index))
+    if -1 not in shape:
+        return ctx.reshape(inputs[index], shape)
+    return ctx.emit(relax.op.reshape(inputs[index], list(shape)))
+
+
+def with_bias(ctx: Context, inputs: Inputs, index: int, result: relax.Expr) -> relax.Expr:
+    """A convolution's result and operand `index`, which has a number for each of its channels.
+
+    Broadcasting would take any row for one channel, and one number for any channels.
+    """
+    result = ctx.emit(result)
+    _, channels, *pixels = ctx.shape(result)
+    have = inputs.shape(index)
+    if len(have) != 1:
+        raise ctx.ill_typed(f"its bias has {len(have)} dims, not one")
+    row = [1, -1, *[1] * len(pixels)]
+    if have[0] == channels:
+        return relax.op.add(result, reshaped(ctx, inputs, index, row))
+    bias = ctx.agreeing(inputs[index], [channels], "its kernel")
+    return relax.op.add(result, ctx.emit(relax.op.reshape(bias, row)))
+
+
+def scalar(ctx: Context, inputs: Inputs, index: int) -> relax.Expr:
+    """An operand with one element as a rank-0 tensor."""
+    if inputs.known(index) is not None:
+        return reshaped(ctx, inputs, index, [])
+    return ctx.reshape(inputs[index], [])
+
+
+def is_zero(inputs: Inputs, index: int) -> bool:
+    """Whether an operand is absent or known to be all zeros."""
+    if not inputs.has(index):
+        return True
+    known = inputs.known(index)
+    return known is not None and not np.any(known)
+
+
+class NoAxis(IndexError):
+    """A tensor has no axis of that number, or one is named twice."""
+
+
+def normal_axis(axis: int, rank: int) -> int:
+    """An axis counted from the front.
+
+    Raises
+    ------
+    NoAxis
+        A tensor of that rank has none of that number.
+    """
+    if not -rank <= axis < rank:
+        raise NoAxis(f"takes axis {axis} of a tensor of rank {rank}")
+    return axis + rank if axis < 0 else axis
+
+
+def normal_axes(axes: Iterable[int], rank: int) -> list[int]:
+    """Different axes, counted from the front.
+
+    Raises
+    ------
+    NoAxis
+        A tensor of that rank has none of some number, or two of them are one.
+    """
+    given = list(axes)
+    found = [normal_axis(axis, rank) for axis in given]
+    if len(set(found)) != len(found):
+        raise NoAxis(f"takes one axis twice, of {given} of a tensor of rank {rank}")
+    return found
+
+
+#: Product of static or symbolic dims.
+product = volume

@@ -1,0 +1,1 @@
+"""Operators of the default domain, ai.onnx."""

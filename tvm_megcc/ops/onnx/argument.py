@@ -1,0 +1,19 @@
+"""ArgMax and ArgMin: index of the extreme along an axis, which must not be empty."""
+
+from __future__ import annotations
+
+from .. import Attrs, Context, Inputs, Result
+from ..common.rows import row
+from ..common.shapes import normal_axis
+from ..common.stock import StockOp, convert
+
+
+class Argument(StockOp):
+    """TVM's conversion, for an axis that is there and not empty."""
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        axis = normal_axis(int(attrs.get("axis", 0)), inputs.rank(0))
+        return convert(ctx, [ctx.at_least(inputs[0], axis, 1)], attrs)
+
+
+OPERATORS = [row("ArgMax", "``argmax``", Argument), row("ArgMin", "``argmin``", Argument)]

@@ -1,0 +1,30 @@
+"""Concat."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable
+
+from .. import Attrs, Context, Inputs, Result
+from ..common.agree import Labels, Shape
+from ..common.shapes import normal_axis
+from ..common.stock import StockOp
+
+
+class Concat(StockOp):
+    """``concat``: the dims of all axes but one agree."""
+
+    name = "Concat"
+    moves = range(sys.maxsize)
+
+    def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
+        def row(shape: Shape | None) -> list[Hashable]:
+            rank = len(shape or ())
+            axis = attrs.get("axis", 1)
+            return [None if k == axis % max(rank, 1) else k for k in range(rank)]
+
+        return [row(shape) for shape in shapes]
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        axis = normal_axis(attrs.get("axis", 1), inputs.rank(0))
+        return super().convert(ctx, inputs, {**attrs, "axis": axis})

@@ -1,0 +1,160 @@
+"""ConvTranspose, as a convolution of the spread input with the mirrored kernel."""
+
+from __future__ import annotations
+
+from math import prod
+
+from tvm import relax
+
+from ...dims import Size, maximum
+from .. import Attrs, Context, Inputs, OnnxOp, Result
+from ..common import weights
+from ..common.agree import convolution
+from ..common.convolution import convolve
+from ..common.shapes import with_bias
+from ..common.slices import sliced
+from ..common.weights import Weight
+from ..common.window import Window, check_window
+
+
+class ConvTranspose(OnnxOp):
+    """Three forms, all of them plain convolutions that the kernels know.
+
+    * kernel = stride, nothing padded: a pointwise convolution to ``C * prod(kernel)`` channels,
+      whose result is interleaved;
+    * stride 1: a convolution with the mirrored kernel;
+    * else the input is spread with zeros to the stride first.
+
+    ``auto_pad`` SAME gives ``input * stride`` elements, as ONNX's text has it. Where the kernel is
+    shorter than the stride, the last ones are only the bias: padding is never below 0. ONNX's
+    equations would pad by less than 0, its shape inference and ONNX Runtime leave these elements
+    out; with ``output_shape`` ONNX Runtime computes what is computed here.
+    """
+
+    name = "ConvTranspose"
+    slow = True
+    labels = staticmethod(convolution(0, 1, transposed=True))
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        shape = inputs.shape(0)
+        weight = weights.weight(inputs, 1)
+        groups = attrs.get("group", 1)
+        rank = len(shape) - 2
+        extra = list(attrs.get("output_padding", [0] * rank))
+        win = _resolve(ctx, attrs, list(inputs.static_shape(1)[2:]), shape[2:], extra)
+        plain = win.kernel == win.strides and not any([*win.padding, *extra])
+        if plain and set(win.dilations) == {1} and groups == 1:
+            result = _interleaved(ctx, inputs[0], weight, inputs.dtype(1), shape)
+        else:
+            result = _spread(ctx, inputs[0], weight, inputs.dtype(1), win, extra, groups, shape)
+        if inputs.has(2):
+            result = with_bias(ctx, inputs, 2, result)
+        return result
+
+
+def _resolve(
+    ctx: Context, attrs: Attrs, kernel: list[int], dims: tuple[Size, ...], extra: list[int]
+) -> Window:
+    rank = len(kernel)
+    check_window(ctx, attrs, kernel)
+    strides = list(attrs.get("strides", [1] * rank))
+    dilations = list(attrs.get("dilations", [1] * rank))
+    pads = list(attrs.get("pads", [0] * (2 * rank)))
+    if any(n >= max(step, apart) for n, step, apart in zip(extra, strides, dilations, strict=True)):
+        raise ctx.ill_typed(f"its output_padding {extra} is not below its strides or dilations")
+    win = Window(kernel, strides, dilations, pads[:rank], pads[rank:])
+    auto = attrs.get("auto_pad", "NOTSET")
+    wanted = attrs.get("output_shape")
+    if auto == "VALID":
+        win = Window(kernel, strides, dilations, [0] * rank, [0] * rank)
+    if wanted is None:
+        if auto in ("NOTSET", "VALID"):
+            return win
+        wanted = [size * stride for size, stride in zip(dims, strides, strict=True)]
+    before: list[Size] = []
+    after: list[Size] = []
+    for axis in range(rank):
+        full = strides[axis] * (dims[axis] - 1) + extra[axis] + win.reach(axis)
+        (total,) = ctx.static([full - wanted[axis - rank]])
+        if total < 0:
+            # An output larger than what the kernel reaches is filled with the bias.
+            extra[axis] -= total
+            total = 0
+        small, large = total // 2, total - total // 2
+        # ONNX Runtime puts the odd element after for SAME_UPPER and before otherwise.
+        before.append(small if auto == "SAME_UPPER" else large)
+        after.append(large if auto == "SAME_UPPER" else small)
+    return Window(kernel, strides, dilations, before, after)
+
+
+def _interleaved(
+    ctx: Context, data: relax.Expr, weight: Weight, dtype: str, shape: tuple[Size, ...]
+) -> relax.Expr:
+    (given, channels, *kernel), dims = weights.dims(ctx, weight), shape[2:]
+    rank = len(dims)
+    # [in, out, k...] -> [k... * out, in, 1...]
+    pointwise = weights.permuted(ctx, weight, [*range(2, 2 + rank), 1, 0])
+    pointwise = weights.reshaped(ctx, pointwise, [prod(kernel) * channels, given, *[1] * rank])
+    ones = Window([1] * rank, [1] * rank, [1] * rank, [0] * rank, [0] * rank)
+    result = convolve(ctx, data, weights.expression(ctx, pointwise, dtype), ones, 1)
+    parts = ctx.reshape(result, [shape[0], *kernel, channels, *dims])
+    order = [0, 1 + rank]
+    for axis in range(rank):
+        order += [2 + rank + axis, 1 + axis]
+    parts = ctx.emit(relax.op.permute_dims(parts, order))
+    sizes = [dim * k for dim, k in zip(dims, kernel, strict=True)]
+    return ctx.reshape(parts, [shape[0], channels, *sizes])
+
+
+def _spread(
+    ctx: Context,
+    data: relax.Expr,
+    weight: Weight,
+    dtype: str,
+    win: Window,
+    extra: list[int],
+    groups: int,
+    shape: tuple[Size, ...],
+) -> relax.Expr:
+    rank = len(win.kernel)
+    # [g * in, out, k...] -> [g * out, in, mirrored k...]
+    given, channels, *kernel = weights.dims(ctx, weight)
+    mirrored = weights.reshaped(ctx, weight, [groups, given // groups, channels, *kernel])
+    mirrored = weights.permuted(ctx, mirrored, [0, 2, 1, *range(3, 3 + rank)])
+    whole = [groups * channels, given // groups, *kernel]
+    mirrored = weights.reshaped(ctx, mirrored, whole)
+    mirrored = weights.mirrored(ctx, mirrored, range(2, 2 + rank))
+    data = _insert_zeros(ctx, data, shape, win.strides)
+    unit = Window(win.kernel, [1] * rank, win.dilations, win.before, win.after)
+    before = [win.reach(axis) - 1 - win.before[axis] for axis in range(rank)]
+    after = [win.reach(axis) - 1 - win.after[axis] + extra[axis] for axis in range(rank)]
+    if min(before + after) < 0:
+        data = _crop(ctx, data, [maximum(0, -b) for b in before], [maximum(0, -a) for a in after])
+        before, after = [maximum(0, b) for b in before], [maximum(0, a) for a in after]
+    kernels = weights.expression(ctx, mirrored, dtype)
+    return convolve(ctx, data, kernels, unit, groups, [*before, *after])
+
+
+def _insert_zeros(
+    ctx: Context, data: relax.Expr, shape: tuple[Size, ...], strides: list[int]
+) -> relax.Expr:
+    """Put ``stride - 1`` zeros between neighbours along each spatial axis."""
+    if set(strides) == {1}:
+        return data
+    split: list[Size] = list(shape[:2])
+    width = [0] * 4
+    for dim, stride in zip(shape[2:], strides, strict=True):
+        split += [dim, 1]
+        width += [0, 0, 0, stride - 1]
+    data = ctx.reshape(data, split)
+    data = ctx.emit(relax.op.nn.pad(data, width))
+    whole = [dim * stride for dim, stride in zip(shape[2:], strides, strict=True)]
+    data = ctx.reshape(data, [*shape[:2], *whole])
+    return _crop(ctx, data, [0] * len(strides), [stride - 1 for stride in strides])
+
+
+def _crop(ctx: Context, data: relax.Expr, before: list[Size], after: list[Size]) -> relax.Expr:
+    rows = zip(before, ctx.shape(data)[2:], after, strict=True)
+    return sliced(
+        ctx, data, [(2 + k, cut, size - end, 1) for k, (cut, size, end) in enumerate(rows)]
+    )

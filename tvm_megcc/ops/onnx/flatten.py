@@ -1,0 +1,20 @@
+"""Flatten."""
+
+from __future__ import annotations
+
+from .. import Attrs, Context, Inputs, OnnxOp, Result
+from ..common.shapes import normal_axis, product
+
+
+class Flatten(OnnxOp):
+    """``reshape`` to two dims."""
+
+    name = "Flatten"
+    moves = (0,)
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        shape = inputs.shape(0)
+        axis = attrs.get("axis", 1)
+        if axis != len(shape):  # behind the last one is an axis, too
+            axis = normal_axis(axis, len(shape))
+        return ctx.reshape(inputs[0], [product(shape[:axis]), product(shape[axis:])])

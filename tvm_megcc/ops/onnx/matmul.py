@@ -1,0 +1,13 @@
+"""MatMul."""
+
+from __future__ import annotations
+
+from ..common.agree import matmul
+from ..common.stock import StockOp
+
+
+class MatMul(StockOp):
+    """``matmul``."""
+
+    name = "MatMul"
+    labels = staticmethod(matmul(0, 1))

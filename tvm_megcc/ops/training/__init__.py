@@ -1,0 +1,1 @@
+"""Optimisers, domain ai.onnx.preview.training."""
