@@ -135,25 +135,6 @@ MEGCC_INLINE MEGCC_REAL MEGCC_FN(log1p)(MEGCC_REAL x) {
 
 // -- powers -----------------------------------------------------------------------------------
 
-/// x^y where v is |x|^y of finite numbers that are not 0.
-MEGCC_INLINE MEGCC_REAL MEGCC_FN(pow_limits)(MEGCC_REAL x, MEGCC_REAL y, MEGCC_REAL v) {
-  const MEGCC_REAL half = MEGCC_NUM(0.5);
-  const MEGCC_REAL a = MEGCC_FN(fabs)(x), ay = MEGCC_FN(fabs)(y), inf = MEGCC_REAL_INF;
-  // An exponent is odd or whole by its value alone; beyond 2^24 (2^53) every number is even.
-  const int even = !(ay < MEGCC_NUMS(16777216.0, 9007199254740992.0));
-  const int whole = MEGCC_FN(trunc)(y) == y;
-  const int odd = whole && !even && MEGCC_FN(trunc)(y * half) != y * half;
-  const int up = (a > 1) == (y > 0);  // a^y grows without bound as |y| does
-  v = a == 0 || a > MEGCC_LARGEST ? ((a == 0) == (y > 0) ? 0 : inf) : v;
-  v = ay > MEGCC_LARGEST ? (up ? inf : 0) : v;
-  v = a == 1 ? 1 : v;
-  const int negative = MEGCC_FN(signbit)(x);
-  v = negative && odd ? -v : v;
-  v = negative && !whole && a > 0 && a <= MEGCC_LARGEST ? MEGCC_REAL_NAN : v;
-  v = x != x || y != y ? x + y : v;
-  return y == 0 || x == 1 ? 1 : v;
-}
-
 /// 1 / sqrt(x), <= 2 ULP.
 MEGCC_INLINE MEGCC_REAL MEGCC_FN(rsqrt)(MEGCC_REAL x) { return 1 / MEGCC_FN(sqrt)(x); }
 

@@ -285,7 +285,22 @@ MEGCC_INLINE double megcc_pow(double x, double y) {
   int32_t k;
   const double r = megcc_exp_reduce(t, &k);
   const double m = megcc_expm1_poly(r);
-  return megcc_pow_limits(x, y, megcc_scale(1.0 + (m + (t_lo + t_lo * m)), k));
+  double v = megcc_scale(1.0 + (m + (t_lo + t_lo * m)), k);
+
+  // Limits. An exponent is odd or whole by its value alone; beyond 2^53 every double is even.
+  const double ay = megcc_fabs(y);
+  const double inf = MEGCC_INF;
+  const int whole = megcc_trunc(y) == y;
+  const int odd = whole && ay < 9007199254740992.0 && megcc_trunc(y * 0.5) != y * 0.5;
+  const int up = (a > 1.0) == (y > 0.0);  // a^y grows without bound as |y| does
+  v = a == 0.0 || a == inf ? ((a == 0.0) == (y > 0.0) ? 0.0 : inf) : v;
+  v = ay == inf ? (up ? inf : 0.0) : v;
+  v = a == 1.0 ? 1.0 : v;
+  const int negative = (megcc_f64_bits(x) >> 63) != 0u;
+  v = negative && odd ? -v : v;
+  v = negative && !whole && a > 0.0 && a < inf ? MEGCC_NAN : v;
+  v = x != x || y != y ? x + y : v;
+  return y == 0.0 || x == 1.0 ? 1.0 : v;
 }
 
 /// sqrt(x^2 + y^2) without overflow on the way, <= 2 ULP.

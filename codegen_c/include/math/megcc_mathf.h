@@ -207,7 +207,21 @@ MEGCC_INLINE float megcc_powf(float x, float y) {
   q = q * r + 0.2402265108043658;
   q = q * r + 0.6931471805413749;
   const double two_n = megcc_f64_from_bits((uint64_t)(n + 511u) << 52);
-  return megcc_pow_limitsf(x, y, (float)((q * r + 1.0) * two_n));
+  float v = (float)((q * r + 1.0) * two_n);
+
+  // Limits. An exponent is odd or whole by its value alone; beyond 2^24 every float is even.
+  const float ay = megcc_fabsf(y);
+  const int whole = megcc_truncf(y) == y;
+  const int odd = whole && ay < 16777216.0f && megcc_truncf(y * 0.5f) != y * 0.5f;
+  const int up = (a > 1.0f) == (y > 0.0f);  // a^y grows without bound as |y| does
+  v = a == 0.0f || a > 3.4028235e38f ? ((a == 0.0f) == (y > 0.0f) ? 0.0f : MEGCC_INFF) : v;
+  v = ay > 3.4028235e38f ? (up ? MEGCC_INFF : 0.0f) : v;
+  v = a == 1.0f ? 1.0f : v;
+  const int negative = (megcc_f32_bits(x) >> 31) != 0u;
+  v = negative && odd ? -v : v;
+  v = negative && !whole && a > 0.0f && a <= 3.4028235e38f ? MEGCC_NANF : v;
+  v = x != x || y != y ? x + y : v;
+  return y == 0.0f || x == 1.0f ? 1.0f : v;
 }
 
 /// sqrt(x^2 + y^2) without overflow on the way, <= 1 ULP; computes in double.
