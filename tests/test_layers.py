@@ -272,6 +272,48 @@ def test_layers_c_includes_follow_the_doors():
     assert not circles(found)
 
 
+#: Comments, strings and characters, which hold no calls.
+_C_NO_CODE = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\])'", re.S)
+#: A function that other files can call, at its definition.
+_C_DEFINED = re.compile(
+    r"^(?!static|typedef|extern|MEGCC_INLINE)[A-Za-z_][\w \t*]*?\b(\w+)\([^;{}]*\)\s*\{", re.M
+)
+
+
+def calls(texts: dict[str, str]) -> dict[str, set[str]]:
+    """File -> the other files whose functions it names; handlers in tables are not seen."""
+    codes = {name: _C_NO_CODE.sub(" ", text) for name, text in texts.items()}
+    homes: dict[str, set[str]] = {}
+    for name, code in codes.items():
+        for function in _C_DEFINED.findall(code):
+            homes.setdefault(function, set()).add(name)
+    named = {name: set(re.findall(r"(?<![.>\w])\w+", code)) for name, code in codes.items()}
+    return {
+        name: set().union(*(homes[word] for word in words & homes.keys())) - {name}
+        for name, words in named.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("folders", "least"),
+    [(("runtime/src", "runtime/debug"), 40), (("codegen_c/emit/package/runner",), 20)],
+)
+def test_layers_c_files_do_not_call_in_circles(folders, least):
+    files = [path for folder in folders for path in sorted((ROOT / folder).glob("*.c"))]
+    found = calls({path.name: path.read_text() for path in files})
+    assert sum(map(len, found.values())) > least, "the reader of calls sees too few"
+    assert not circles(found)
+
+
+def test_layers_sees_a_circle_of_calls():
+    low = "int low(int x) {\n  return high(x);  // not by_the_way()\n}\n"
+    high = "void\nhelp(void);\nint high(\n    int x) {\n  return low(x) + s.alone;\n}\n"
+    alone = "static int low(void) { return 1; }\nint alone(void) { return 0; }\n"
+    found = calls({"low.c": low, "high.c": high, "alone.c": alone.replace("low", "own")})
+    assert found == {"low.c": {"high.c"}, "high.c": {"low.c"}, "alone.c": set()}
+    assert circles(found) == [["high.c", "low.c"]]
+
+
 @pytest.mark.parametrize(
     ("module", "source"),
     [

@@ -4,6 +4,33 @@
 // Only packages whose shapes are not all fixed carry this file.
 #include "megcc_vm.h"
 
+megcc_status_t megcc_shape_refuse(struct megcc_shaped *s, megcc_shape_reason_t reason,
+                                  uint32_t input, int32_t axis, int32_t value, int32_t low,
+                                  int32_t high) {
+  const megcc_model_t *m = s->model;
+  megcc_shape_problem_t *p = &s->problem;
+  p->reason = reason;
+  p->input = input;
+  p->axis = axis;
+  p->value = value;
+  p->low = low;
+  p->high = high;
+  p->symbol = NULL;
+  p->name = NULL;
+  s->cause.value[0] = MEGCC_NONE;
+  if (input < m->count[MEGCC_S_INPUTS]) {
+    p->name = megcc_string(m, m->section[MEGCC_S_INPUTS][input * MEGCC_PORT_WORDS]);
+  }
+  return MEGCC_ERR_SHAPE;
+}
+
+megcc_status_t megcc_size_refuse(struct megcc_shaped *s, megcc_shape_reason_t reason,
+                                 const struct megcc_cause *cause, int32_t value, int32_t low) {
+  const megcc_status_t status = megcc_shape_refuse(s, reason, MEGCC_NONE, 0, value, low, 0);
+  s->cause = *cause;
+  return status;
+}
+
 static const uint32_t *block_at(const megcc_model_t *m, uint32_t block) {
   return m->section[MEGCC_S_BLOCKS] + (size_t)block * MEGCC_BLOCK_WORDS;
 }

@@ -98,33 +98,6 @@ static void create(megcc_context_t *c, void *mem) {
 
 // ---- shapes from the caller ------------------------------------------------------------------
 
-megcc_status_t megcc_shape_refuse(struct megcc_shaped *s, megcc_shape_reason_t reason,
-                                  uint32_t input, int32_t axis, int32_t value, int32_t low,
-                                  int32_t high) {
-  const megcc_model_t *m = s->model;
-  megcc_shape_problem_t *p = &s->problem;
-  p->reason = reason;
-  p->input = input;
-  p->axis = axis;
-  p->value = value;
-  p->low = low;
-  p->high = high;
-  p->symbol = NULL;
-  p->name = NULL;
-  s->cause.value[0] = MEGCC_NONE;
-  if (input < m->count[MEGCC_S_INPUTS]) {
-    p->name = megcc_string(m, m->section[MEGCC_S_INPUTS][input * MEGCC_PORT_WORDS]);
-  }
-  return MEGCC_ERR_SHAPE;
-}
-
-megcc_status_t megcc_size_refuse(struct megcc_shaped *s, megcc_shape_reason_t reason,
-                                 const struct megcc_cause *cause, int32_t value, int32_t low) {
-  const megcc_status_t status = megcc_shape_refuse(s, reason, MEGCC_NONE, 0, value, low, 0);
-  s->cause = *cause;
-  return status;
-}
-
 // The words of an input in the signature, and the place of its dims among those of all inputs.
 static const uint32_t *signature(const megcc_model_t *m, uint32_t input, size_t *at) {
   const uint32_t *w = m->section[MEGCC_S_SIGNATURE];

@@ -52,6 +52,10 @@ def stated_bounds() -> dict[str, float]:
         pattern = r"///[^\n]*<= (\d+) ULP[^\n]*\nMEGCC_INLINE (?:float|double) megcc_(\w+)\("
         for bound, name in re.findall(pattern, text):
             bounds[name] = float(bound)
+    twins = (INCLUDE / "math" / "megcc_math_real.h").read_text()
+    pattern = r"///[^\n]*<= (\d+) ULP[^\n]*\nMEGCC_INLINE MEGCC_REAL MEGCC_FN\((\w+)\)\("
+    for bound, name in re.findall(pattern, twins):
+        bounds[name] = bounds[name + "f"] = float(bound)
     for name in (n + s for s in ("f", "") for n in EXACT):
         bounds[name] = 0.0
     for name in (n + s for s in ("f", "") for n in ROUNDED):

@@ -15,7 +15,6 @@
 
 // -- questions (exact) ------------------------------------------------------------------------
 
-MEGCC_INLINE int megcc_isnan(double x) { return x != x; }
 MEGCC_INLINE int megcc_isinf(double x) { return megcc_fabs(x) > 1.7976931348623157e308; }
 MEGCC_INLINE int megcc_isfinite(double x) { return megcc_fabs(x) <= 1.7976931348623157e308; }
 
@@ -39,6 +38,9 @@ MEGCC_INLINE double megcc_fast_two_sum(double a, double b, double *error) {
   *error = (a - s) + b;
   return s;
 }
+
+/// Whether x has a minus sign, which -0 and a NaN may have.
+MEGCC_INLINE int megcc_signbit(double x) { return (megcc_f64_bits(x) >> 63) != 0u; }
 
 // -- exponentials -----------------------------------------------------------------------------
 
@@ -79,38 +81,13 @@ MEGCC_INLINE double megcc_expm1_poly(double r) {
   return q * r * r + r;
 }
 
+/// e^r for |r| <= 0.35.
+MEGCC_INLINE double megcc_exp_poly(double r) { return 1.0 + megcc_expm1_poly(r); }
+
 /// x reduced by a multiple of ln 2 (|x| < 1400).
 MEGCC_INLINE double megcc_exp_reduce(double x, int32_t *k) {
   const double n = megcc_nearest(x * 1.4426950408889634, k);
   return (x - n * MEGCC_LN2_HI) - n * MEGCC_LN2_LO;
-}
-
-/// e^x, <= 1 ULP.
-MEGCC_INLINE double megcc_exp(double x) {
-  x = x < -746.0 ? -746.0 : x;
-  x = x > 710.0 ? 710.0 : x;
-  int32_t k;
-  const double r = megcc_exp_reduce(x, &k);
-  return megcc_scale(1.0 + megcc_expm1_poly(r), k);
-}
-
-/// 2^x, <= 2 ULP; exact for integers.
-MEGCC_INLINE double megcc_exp2(double x) {
-  x = x < -1076.0 ? -1076.0 : x;
-  x = x > 1024.0 ? 1024.0 : x;
-  int32_t k;
-  const double n = megcc_nearest(x, &k);
-  return megcc_scale(1.0 + megcc_expm1_poly((x - n) * 0.6931471805599453), k);
-}
-
-/// 10^x, <= 2 ULP.
-MEGCC_INLINE double megcc_exp10(double x) {
-  x = x < -324.0 ? -324.0 : x;
-  x = x > 309.0 ? 309.0 : x;
-  int32_t k;
-  const double n = megcc_nearest(x * 3.321928094887362, &k);
-  const double r = (x - n * 0.30102999560767785) - n * 5.630334806675098e-11;
-  return megcc_scale(1.0 + megcc_expm1_poly(r * 2.302585092994046), k);
 }
 
 /// e^x - 1 without the sign of a zero and without the limits; |x| <= 710.
@@ -119,49 +96,6 @@ MEGCC_INLINE double megcc_expm1_core(double x) {
   const double r = megcc_exp_reduce(x, &k);
   const double one = 1.0 - megcc_pow2i(k > 128 ? -128 : -k);
   return megcc_scale(megcc_expm1_poly(r) + one, k);
-}
-
-/// e^x - 1, <= 2 ULP.
-MEGCC_INLINE double megcc_expm1(double x) {
-  double y = x < -40.0 ? -40.0 : x;
-  y = y > 710.0 ? 710.0 : y;
-  const double e = megcc_expm1_core(y);
-  return x == 0.0 ? x : e;
-}
-
-/// 1 / (1 + e^-x), <= 3 ULP.
-MEGCC_INLINE double megcc_sigmoid(double x) {
-  const double e = megcc_exp(-megcc_fabs(x));
-  return (x < 0.0 ? e : 1.0) / (1.0 + e);
-}
-
-/// <= 3 ULP.
-MEGCC_INLINE double megcc_tanh(double x) {
-  double a = megcc_fabs(x);
-  a = a > 20.0 ? 20.0 : a;
-  const double t = megcc_expm1_core(2.0 * a);
-  return megcc_copysign(t / (t + 2.0), x);
-}
-
-/// e^x / 2 for x >= 0, also where e^x itself overflows.
-MEGCC_INLINE double megcc_half_exp(double x) {
-  // e^(355/512) / 2; x - 355/512 is exact where e^x overflows.
-  return megcc_exp(x - 0.693359375) * 1.0002122169548873;
-}
-
-/// <= 3 ULP.
-MEGCC_INLINE double megcc_cosh(double x) {
-  const double a = megcc_fabs(x);
-  const double e = a < 700.0 ? 0.5 * megcc_exp(a) : megcc_half_exp(a);
-  return e + 0.25 / e;
-}
-
-/// <= 3 ULP.
-MEGCC_INLINE double megcc_sinh(double x) {
-  const double a = megcc_fabs(x);
-  const double t = megcc_expm1_core(a > 709.0 ? 709.0 : a);
-  const double s = a < 709.0 ? 0.5 * (t + t / (t + 1.0)) : megcc_half_exp(a);
-  return megcc_copysign(s, x);
 }
 
 // -- logarithms -------------------------------------------------------------------------------
@@ -193,55 +127,95 @@ MEGCC_INLINE double megcc_log_split(double x, double *k) {
   return megcc_f64_from_bits(mantissa) - 1.0;
 }
 
-/// The values of any logarithm where x is not positive and finite.
-MEGCC_INLINE double megcc_log_limits(double x, double y) {
-  y = x == 0.0 ? -MEGCC_INF : y;
-  y = x < 0.0 ? MEGCC_NAN : y;
-  return x < MEGCC_INF ? y : x;
+// -- inverse functions: polynomials -----------------------------------------------------------
+
+/// (atan(t) - t) / t^3 for |t| <= tan(pi/8), z = t^2.
+MEGCC_INLINE double megcc_atan_poly(double z) {
+  double p = -0.019147248964611764;
+  p = p * z + 0.03920743321261196;
+  p = p * z + -0.05084610357631765;
+  p = p * z + 0.05857988350245762;
+  p = p * z + -0.06664492945806264;
+  p = p * z + 0.07692181876036845;
+  p = p * z + -0.0909090452147169;
+  p = p * z + 0.11111111013860688;
+  p = p * z + -0.14285714284649173;
+  p = p * z + 0.19999999999995438;
+  return p * z + -0.3333333333333333;
 }
 
-/// <= 1 ULP.
-MEGCC_INLINE double megcc_log(double x) {
-  double k;
-  const double f = megcc_log_split(x, &k);
-  const double y = k * MEGCC_LN2_HI + (f + (megcc_log_tail(f) + k * MEGCC_LN2_LO));
-  return megcc_log_limits(x, y);
+/// (asin(x) - x) / x for 0 <= x <= 1/2, z = x^2.
+MEGCC_INLINE double megcc_asin_tail(double z) {
+  double p = 0.028169218060881414;
+  p = p * z + -0.010749050339697808;
+  p = p * z + 0.01603551434914882;
+  p = p * z + 0.0078029494773533175;
+  p = p * z + 0.011875494382636922;
+  p = p * z + 0.013929652902326633;
+  p = p * z + 0.017355259955786323;
+  p = p * z + 0.02237204763174451;
+  p = p * z + 0.03038194736709848;
+  p = p * z + 0.044642857103423646;
+  p = p * z + 0.07500000000020764;
+  p = p * z + 0.1666666666666665;
+  return p * z;
 }
 
-/// <= 2 ULP; exact for powers of two.
-MEGCC_INLINE double megcc_log2(double x) {
-  double k;
-  const double f = megcc_log_split(x, &k);
-  const double t = megcc_log_tail(f);
-  // log2(e) in two parts, of which the first has 31 bits.
-  const double low = f * 6.331784189566044e-10 + t * 1.4426950408889634;
-  return megcc_log_limits(x, k + (f * 1.442695040255785 + low));
+// -- remainders (a loop over the bits of the quotient; exact) ------------------------------------
+
+/// Remainder of x / y with the sign of x.
+MEGCC_INLINE double megcc_fmod(double x, double y) {
+  const double a = megcc_fabs(x);
+  const double b = megcc_fabs(y);
+  if (!(b > 0.0) || !(a <= 1.7976931348623157e308)) return MEGCC_NAN;
+  if (a < b) return x;
+  // Both as 53-bit integers times a power of two, the divisor with its top bit set.
+  const uint64_t one = UINT64_C(1) << 52;
+  uint64_t m = megcc_f64_bits(a);
+  uint64_t n = megcc_f64_bits(b);
+  int em = (int)(m >> 52);
+  int en = (int)(n >> 52);
+  m = em != 0 ? (m & (one - 1)) | one : m;
+  n = en != 0 ? (n & (one - 1)) | one : n;
+  em = em != 0 ? em : 1;
+  en = en != 0 ? en : 1;
+  for (; n < one; --en) n <<= 1;
+  for (; em > en; --em) {
+    m = m >= n ? m - n : m;
+    m <<= 1;
+  }
+  m = em == en && m >= n ? m - n : m;
+  return megcc_copysign(megcc_scale((double)m, em - 1075), x);
 }
 
-/// <= 2 ULP.
-MEGCC_INLINE double megcc_log10(double x) {
-  double k;
-  const double f = megcc_log_split(x, &k);
-  const double t = megcc_log_tail(f);
-  const double low =
-      f * 1.414982685385801e-10 + (t * 0.4342944819032518 + k * 5.630334806675098e-11);
-  return megcc_log_limits(x, k * 0.30102999560767785 + (f * 0.43429448176175356 + low));
+#define MEGCC_REAL_BITS 64
+#include "math/megcc_math_real.h"
+
+// -- exponentials -----------------------------------------------------------------------------
+
+/// 10^x, <= 2 ULP.
+MEGCC_INLINE double megcc_exp10(double x) {
+  x = x < -324.0 ? -324.0 : x;
+  x = x > 309.0 ? 309.0 : x;
+  int32_t k;
+  const double n = megcc_nearest(x * 3.321928094887362, &k);
+  const double r = (x - n * 0.30102999560767785) - n * 5.630334806675098e-11;
+  return megcc_scale(megcc_exp_poly(r * 2.302585092994046), k);
 }
 
-/// log(1 + x), <= 2 ULP.
-MEGCC_INLINE double megcc_log1p(double x) {
-  const double u = 1.0 + x;
-  double k;
-  const double rounded = megcc_log_split(u, &k);
-  // What 1 + x lost, relative to it; nothing is lost where x itself is the fraction.
-  const double lost = (u > x ? x - (u - 1.0) : 1.0 - (u - x)) / u;
-  const double f = k == 0.0 ? x : rounded;
-  const double c = k == 0.0 ? 0.0 : lost;
-  double y = k * MEGCC_LN2_HI + (f + (megcc_log_tail(f) + (k * MEGCC_LN2_LO + c)));
-  y = x == 0.0 ? x : y;
-  y = x == -1.0 ? -MEGCC_INF : y;
-  y = x < -1.0 ? MEGCC_NAN : y;
-  return x < MEGCC_INF ? y : x;
+/// <= 3 ULP.
+MEGCC_INLINE double megcc_cosh(double x) {
+  const double a = megcc_fabs(x);
+  const double e = a < 700.0 ? 0.5 * megcc_exp(a) : megcc_half_exp(a);
+  return e + 0.25 / e;
+}
+
+/// <= 3 ULP.
+MEGCC_INLINE double megcc_sinh(double x) {
+  const double a = megcc_fabs(x);
+  const double t = megcc_expm1_core(a > 709.0 ? 709.0 : a);
+  const double s = a < 709.0 ? 0.5 * (t + t / (t + 1.0)) : megcc_half_exp(a);
+  return megcc_copysign(s, x);
 }
 
 // -- powers -----------------------------------------------------------------------------------
@@ -329,9 +303,6 @@ MEGCC_INLINE double megcc_pow(double x, double y) {
   return y == 0.0 || x == 1.0 ? 1.0 : v;
 }
 
-/// 1 / sqrt(x), <= 2 ULP.
-MEGCC_INLINE double megcc_rsqrt(double x) { return 1.0 / megcc_sqrt(x); }
-
 /// sqrt(x^2 + y^2) without overflow on the way, <= 2 ULP.
 MEGCC_INLINE double megcc_hypot(double x, double y) {
   const double a = megcc_fabs(x);
@@ -353,39 +324,6 @@ MEGCC_INLINE double megcc_ldexp(double x, int32_t k) {
   const int32_t b = k - a < -1000 ? -1000 : k - a > 1000 ? 1000 : k - a;
   const double y = x * megcc_pow2i(k - a - b);
   return k < 0 && y != 0.0 ? megcc_scale(y, a + b) : y * megcc_pow2i(a) * megcc_pow2i(b);
-}
-
-// -- remainders (a loop over the bits of the quotient; exact) ------------------------------------
-
-/// Remainder of x / y with the sign of x.
-MEGCC_INLINE double megcc_fmod(double x, double y) {
-  const double a = megcc_fabs(x);
-  const double b = megcc_fabs(y);
-  if (!(b > 0.0) || !(a <= 1.7976931348623157e308)) return MEGCC_NAN;
-  if (a < b) return x;
-  // Both as 53-bit integers times a power of two, the divisor with its top bit set.
-  const uint64_t one = UINT64_C(1) << 52;
-  uint64_t m = megcc_f64_bits(a);
-  uint64_t n = megcc_f64_bits(b);
-  int em = (int)(m >> 52);
-  int en = (int)(n >> 52);
-  m = em != 0 ? (m & (one - 1)) | one : m;
-  n = en != 0 ? (n & (one - 1)) | one : n;
-  em = em != 0 ? em : 1;
-  en = en != 0 ? en : 1;
-  for (; n < one; --en) n <<= 1;
-  for (; em > en; --em) {
-    m = m >= n ? m - n : m;
-    m <<= 1;
-  }
-  m = em == en && m >= n ? m - n : m;
-  return megcc_copysign(megcc_scale((double)m, em - 1075), x);
-}
-
-/// Remainder of x / y with the sign of y.
-MEGCC_INLINE double megcc_floormod(double x, double y) {
-  const double r = megcc_fmod(x, y);
-  return r == 0.0 ? megcc_copysign(r, y) : (r < 0.0) != (y < 0.0) ? r + y : r;
 }
 
 // -- error function ---------------------------------------------------------------------------
@@ -437,88 +375,6 @@ MEGCC_INLINE double megcc_erf(double x) {
 
 // -- inverse functions ------------------------------------------------------------------------
 
-/// atan(num / den) for num, den >= 0, not both 0 or infinite; <= 2 ULP.
-MEGCC_INLINE double megcc_atan_ratio(double num, double den) {
-  // tan(pi/8) and its inverse bound the middle third, which turns by 45 degrees.
-  const int high = num > den * 2.414213562373095;
-  const int low = num <= den * 0.41421356237309503;
-  const double n = high ? -den : low ? num : num - den;
-  const double d = high ? num : low ? den : num + den;
-  const double base = high ? 1.5707963267948966 : low ? 0.0 : 0.7853981633974483;
-  const double rest = high ? 6.123233995736766e-17 : low ? 0.0 : 3.061616997868383e-17;
-  const double t = n / d;
-  const double z = t * t;
-  double p = -0.019147248964611764;
-  p = p * z + 0.03920743321261196;
-  p = p * z + -0.05084610357631765;
-  p = p * z + 0.05857988350245762;
-  p = p * z + -0.06664492945806264;
-  p = p * z + 0.07692181876036845;
-  p = p * z + -0.0909090452147169;
-  p = p * z + 0.11111111013860688;
-  p = p * z + -0.14285714284649173;
-  p = p * z + 0.19999999999995438;
-  p = p * z + -0.3333333333333333;
-  return base + (t * z * p + rest + t);
-}
-
-/// <= 2 ULP.
-MEGCC_INLINE double megcc_atan(double x) {
-  const double a = megcc_fabs(x);
-  const double y = megcc_atan_ratio(a > 1e30 ? 1e30 : a, 1.0);
-  return megcc_copysign(x != x ? x : y, x);
-}
-
-/// Angle of the point (x, y), <= 3 ULP.
-MEGCC_INLINE double megcc_atan2(double y, double x) {
-  double a = megcc_fabs(y);
-  double b = megcc_fabs(x);
-  const int infinite = megcc_isinf(y) || megcc_isinf(x);
-  // Only the ratio matters: two infinities are as good as two ones, and two zeros lie on the axis.
-  a = infinite ? (megcc_isinf(y) ? 1.0 : 0.0) : a;
-  b = infinite ? (megcc_isinf(x) ? 1.0 : 0.0) : b;
-  // Away from the ends of the exponent range: no overflow, no subnormal.
-  const int big = a > 1e200 || b > 1e200;
-  const int tiny = a < 1e-200 && b < 1e-200;
-  const double scale = big ? 5.421010862427522e-20 : tiny ? 1.3407807929942597e154 : 1.0;
-  a *= scale;
-  b *= scale;
-  b = a == 0.0 && b == 0.0 ? 1.0 : b;
-  double t = megcc_atan_ratio(a, b);
-  const int left = (megcc_f64_bits(x) >> 63) != 0u;
-  t = left ? 3.141592653589793 - (t - 1.2246467991473532e-16) : t;
-  t = x != x || y != y ? MEGCC_NAN : t;
-  return megcc_copysign(t, y);
-}
-
-/// (asin(x) - x) / x for 0 <= x <= 1/2, z = x^2.
-MEGCC_INLINE double megcc_asin_tail(double z) {
-  double p = 0.028169218060881414;
-  p = p * z + -0.010749050339697808;
-  p = p * z + 0.01603551434914882;
-  p = p * z + 0.0078029494773533175;
-  p = p * z + 0.011875494382636922;
-  p = p * z + 0.013929652902326633;
-  p = p * z + 0.017355259955786323;
-  p = p * z + 0.02237204763174451;
-  p = p * z + 0.03038194736709848;
-  p = p * z + 0.044642857103423646;
-  p = p * z + 0.07500000000020764;
-  p = p * z + 0.1666666666666665;
-  return p * z;
-}
-
-/// <= 3 ULP.
-MEGCC_INLINE double megcc_asin(double x) {
-  const double a = megcc_fabs(x);
-  const int big = a > 0.5;
-  const double z = big ? 0.5 - 0.5 * a : a * a;
-  const double s = big ? megcc_sqrt(z) : a;
-  const double y = s + s * megcc_asin_tail(z);
-  const double up = 1.5707963267948966 - (2.0 * y - 6.123233995736766e-17);
-  return megcc_copysign(a <= 1.0 ? (big ? up : y) : MEGCC_NAN, x);
-}
-
 /// <= 2 ULP.
 MEGCC_INLINE double megcc_acos(double x) {
   const double a = megcc_fabs(x);
@@ -533,26 +389,11 @@ MEGCC_INLINE double megcc_acos(double x) {
 }
 
 /// <= 3 ULP.
-MEGCC_INLINE double megcc_asinh(double x) {
-  const double a = megcc_fabs(x);
-  const double b = a > 1e9 ? 1e9 : a;
-  const double near = megcc_log1p(b + b * b / (1.0 + megcc_sqrt(b * b + 1.0)));
-  const double far = megcc_log(a) + 0.6931471805599453;
-  return megcc_copysign(a > 1e9 ? far : near, x);
-}
-
-/// <= 3 ULP.
 MEGCC_INLINE double megcc_acosh(double x) {
   const double t = (x > 1e9 ? 1e9 : x) - 1.0;
   const double near = megcc_log1p(t + megcc_sqrt(2.0 * t + t * t));
   const double far = megcc_log(x) + 0.6931471805599453;
   return x > 1e9 ? far : (x < 1.0 ? MEGCC_NAN : near);
-}
-
-/// <= 3 ULP.
-MEGCC_INLINE double megcc_atanh(double x) {
-  const double a = megcc_fabs(x);
-  return megcc_copysign(0.5 * megcc_log1p(2.0 * a / (1.0 - a)), x);
 }
 
 #endif  // MEGCC_MATHD_H

@@ -2,9 +2,6 @@
 #include "runner.h"
 
 #include <stdlib.h>
-#ifdef MEGCC_THREADS
-#include "megcc_pool.h"
-#endif
 
 #if MODEL_HAS_SHAPES
 static megcc_context_t *allocating;
@@ -102,32 +99,8 @@ void use_threads(const struct options *o, megcc_context_t *context) {
   check(megcc_set_parallel(context, megcc_pool_run, pool), NULL);
 }
 
-struct part {
-  megcc_range_fn range;
-  const void *task;
-};
-
-static void run_part(const void *arg, uint32_t worker, int32_t begin, int32_t end) {
-  const struct part *part = (const struct part *)arg;
-  const double start = now_ms();
-  part->range(part->task, worker, begin, end);
-  note_part(worker, start, now_ms(), begin, end);
-}
-
-static void run_parts(void *user, megcc_range_fn range, const void *task, int32_t work,
-                      int32_t grain, uint32_t workers) {
-  struct part part;
-  part.range = range;
-  part.task = task;
-  megcc_pool_run(user, run_part, &part, work, grain, workers);
-}
-
-void trace_parts(megcc_context_t *context) {
-  if (pool != NULL) check(megcc_set_parallel(context, run_parts, pool), NULL);
-}
+megcc_pool_t *thread_pool(void) { return pool; }
 #else
-void trace_parts(megcc_context_t *context) { (void)context; }
-
 void use_threads(const struct options *o, megcc_context_t *context) {
   (void)context;
   if (o->threads > 1)

@@ -93,6 +93,39 @@ static void on_call(void *user, megcc_event_t event, uint32_t call, const char *
   began = now_ms();
 }
 
+#ifdef MEGCC_THREADS
+// Several threads call it at a time, each with the number of another worker.
+static void note_part(uint32_t worker, double begin, double end, int32_t first, int32_t last) {
+  const struct event e = {begin, end, 0, run, running, first, last};
+  if (worker + 1 < ROWS) add_event(worker + 1, e);
+}
+
+struct part {
+  megcc_range_fn range;
+  const void *task;
+};
+
+static void run_part(const void *arg, uint32_t worker, int32_t begin, int32_t end) {
+  const struct part *part = (const struct part *)arg;
+  const double start = now_ms();
+  part->range(part->task, worker, begin, end);
+  note_part(worker, start, now_ms(), begin, end);
+}
+
+static void run_parts(void *user, megcc_range_fn range, const void *task, int32_t work,
+                      int32_t grain, uint32_t workers) {
+  struct part part;
+  part.range = range;
+  part.task = task;
+  megcc_pool_run(user, run_part, &part, work, grain, workers);
+}
+
+// From here on the trace has every part of a call that a thread takes.
+static void trace_parts(megcc_context_t *context) {
+  if (thread_pool() != NULL) check(megcc_set_parallel(context, run_parts, thread_pool()), NULL);
+}
+#endif
+
 void prepare_profile(const struct options *o) {
   if (o->profile || o->trace != NULL) not_counted = open_counter();
 }
@@ -102,17 +135,14 @@ void begin_profile(const struct options *o, megcc_context_t *context) {
   if (o->trace != NULL) {
     tracing = 1;
     atexit(free_events);
+#ifdef MEGCC_THREADS
     trace_parts(context);
+#endif
   }
   check(megcc_set_profile(context, on_call, NULL), NULL);
 }
 
 void begin_run(long number) { run = number; }
-
-void note_part(uint32_t worker, double begin, double end, int32_t first, int32_t last) {
-  const struct event e = {begin, end, 0, run, running, first, last};
-  if (worker + 1 < ROWS) add_event(worker + 1, e);
-}
 
 static int slower_first(const void *a, const void *b) {
   const struct call_time *x = (const struct call_time *)a, *y = (const struct call_time *)b;

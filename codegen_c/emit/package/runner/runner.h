@@ -10,6 +10,9 @@
 #include <stdio.h>
 
 #include "model.h"
+#ifdef MEGCC_THREADS
+#include "megcc_pool.h"
+#endif
 
 #define MAX_INPUTS 1024
 #define MAX_PATH 4096
@@ -97,8 +100,10 @@ megcc_context_t *make_context(const struct options *o, const megcc_model_t *mode
 
 void use_threads(const struct options *o, megcc_context_t *context);
 
-// From here on every part of a call that a thread takes is told to note_part.
-void trace_parts(megcc_context_t *context);
+#ifdef MEGCC_THREADS
+// The pool that the calls' parts run in; null where there is one thread.
+megcc_pool_t *thread_pool(void);
+#endif
 
 // ---- inputs.c --------------------------------------------------------------------------------
 
@@ -138,9 +143,6 @@ void prepare_profile(const struct options *o);
 // Before the timed runs, and before each of them.
 void begin_profile(const struct options *o, megcc_context_t *context);
 void begin_run(long number);
-
-// May be called by several threads at a time, each with the number of another worker.
-void note_part(uint32_t worker, double begin, double end, int32_t first, int32_t last);
 
 // The time of every call, slowest first.
 void print_profile(long runs);
