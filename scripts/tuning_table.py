@@ -4,8 +4,8 @@ Models are those of the corpus (../shared/models), at the shapes of their first 
 zoo. Each is tuned in a process of its own, which is ended after --limit seconds; all use one file
 of records. What was measured stays in --work, so that an interrupted run goes on where it was.
 --write puts it into scripts/tuning_results.jsonl, a line for each model, and the table of all that
-is there into docs/tuning.md. The exit status is 1 when a tuned model takes more instructions than
-an untuned one.
+is there into docs/measurements/tuning.md. The exit status is 1 when a tuned model takes more
+instructions than an untuned one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tvm_megcc.errors import MegccError  # noqa: E402
 from tvm_megcc.tuning import session  # noqa: E402
 from tvm_megcc.tuning.report import Report  # noqa: E402
 
-PAGE = ROOT / "docs" / "tuning.md"
+PAGE = ROOT / "docs" / "measurements" / "tuning.md"
 KEPT = ROOT / "scripts" / "tuning_results.jsonl"
 BEGIN = "<!-- Written by scripts/tuning_table.py: begin -->"
 END = "<!-- Written by scripts/tuning_table.py: end -->"

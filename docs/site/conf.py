@@ -38,6 +38,7 @@ SECTIONS = {
         "docs/architecture",
         "docs/package-format",
         "docs/performance",
+        "docs/measurements/*",
         "docs/memory-models",
         "docs/measuring",
         "docs/adding-an-op",
