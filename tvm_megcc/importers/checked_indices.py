@@ -2,7 +2,7 @@
 
 TVM's own kernels take indices as they are: what is outside is memory of others. Here a negative
 index counts from the end, once, and a run with any other one outside of its axis ends with
-``MEGCC_ERR_DATA``, as it does in a model that came from ONNX (`ops._indexing`).
+``MEGCC_ERR_DATA``, as it does in a model that came from ONNX (`ops.common.indexing`).
 
 Before: ``gather_nd(data, indices)``. After: ``gather_nd(data, wrapped(checked(indices)))``.
 """
