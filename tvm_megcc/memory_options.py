@@ -28,8 +28,8 @@ class MemoryOptions:
     limit : int or None
         Bytes that all pools together may take.
     pools : tuple of (str, int or None)
-        Names of the caller's buffers with their bytes, best first; None is as large as needed. Without
-        any there is one.
+        Names of the caller's buffers with their bytes, best first; None is as large as needed.
+        Without any there is one.
     clobber_inputs : bool
         Whether the space of an input that lives in the arena may be used again after its last read;
         the caller must then write it before each run.
