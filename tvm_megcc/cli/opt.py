@@ -27,7 +27,8 @@ def run(args: argparse.Namespace) -> None:
     from tvm_megcc import driver
     from tvm_megcc.tuning import records
 
-    archs = compiling.architectures(args)
+    chosen = compiling.read(args)
+    archs = chosen.archs
     if len(archs) > 1:
         raise InputError(f"--arch: opt shows one architecture, not {', '.join(archs)}; name one")
     if args.stage is not None and not is_stage(args.stage):
@@ -42,7 +43,6 @@ def run(args: argparse.Namespace) -> None:
         if dump is not None:
             dump(stage, text)
 
-    chosen = compiling.read(args)
     advise = dynamic.adviser(args)
     with options.progress() as tell, records.applied_from(chosen.tuning_records, advise):
         driver.compile_programs(compiling.model(args), archs, chosen, dump_ir=keep, progress=tell)

@@ -64,7 +64,7 @@ class WindowsTo2d(Rewriter):
 
     def rewrite(self, call: relax.Call) -> relax.Expr:
         name = op_name(call)
-        if name in UNARY | ARITHMETIC:
+        if name in UNARY or name in ARITHMETIC:
             return self._element_by_element(call)
         if name in _STEPS and all(a.ty.ndim == 0 for a in call.args[1:]):
             return self._of_all_elements(call)
