@@ -13,6 +13,7 @@ from functools import cache
 from tvm import relax
 from tvm.relax.dpl import DFPattern, is_op, wildcard
 
+from tvm_megcc.fuse.graph import root_of
 from tvm_megcc.kernels.contract import activation_codes
 from tvm_megcc.relax_tools.exprs import as_float
 
@@ -175,3 +176,13 @@ def over_any() -> tuple[DFPattern, list[Activation]]:
     """The pattern of a value, and all activations over it."""
     x = wildcard()
     return x, activations(x)
+
+
+@cache
+def over_any_by_root() -> tuple[DFPattern, dict[str, list[Activation]]]:
+    """`over_any`, by the operator that each activation ends with."""
+    x, rows = over_any()
+    by_root: dict[str, list[Activation]] = {}
+    for row in rows:
+        by_root.setdefault(root_of(row.output), []).append(row)
+    return x, by_root

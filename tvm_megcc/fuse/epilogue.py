@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from tvm import relax
 from tvm.ir import GenericConst
 
-from tvm_megcc.fuse.activation import REACH, over_any
-from tvm_megcc.fuse.graph import Graph, root_of
+from tvm_megcc.fuse.activation import REACH, over_any_by_root
+from tvm_megcc.fuse.graph import Graph
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of
 
@@ -124,11 +124,9 @@ def activation(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]
     """An activation follows, of one operator or of several."""
     if grown.tail.act or grown.tail.after:
         return
-    x, rows = over_any()
+    x, by_root = over_any_by_root()
     for root in graph.reached(grown.value, REACH):
-        for act in rows:
-            if root_of(act.output) != op_name(graph.values[root]):
-                continue
+        for act in by_root.get(op_name(graph.values[root]), ()):
             found = graph.matched(act.output, root)
             if found is None or graph.operand(found.parts[x]) != grown.value:
                 continue

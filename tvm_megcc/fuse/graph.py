@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+import tvm_ffi
 from tvm import relax
 from tvm.relax.dpl import DFPattern
 from tvm.relax.dpl.pattern import CallPattern, OrPattern
@@ -48,7 +49,11 @@ class Found:
 
 
 class Graph:
-    """The bindings of a function; what has been `claimed` is seen no more."""
+    """The bindings of a function; patterns do not see `claimed` values.
+
+    Each variable is one Python object here: looking it up compares identities. TVM's `__eq__` of
+    two objects for one variable takes far longer.
+    """
 
     def __init__(self, func: relax.Function) -> None:
         self.values: dict[relax.Var, relax.Expr] = dict(relax.analysis.get_var2val(func).items())
@@ -56,7 +61,12 @@ class Graph:
         self.symbols = symbols_of(func)
         self._bound = {value: var for var, value in self.values.items()}
         self._users: dict[relax.Var, dict[relax.Var, None]] = {}
-        self._used = {var: tuple(variables(value)) for var, value in self.values.items()}
+        self._near: dict[relax.Var, tvm_ffi.Map[relax.Var, relax.Expr]] = {}
+        same = {var: var for var in self.values}
+        self._used = {
+            var: tuple(same.setdefault(v, v) for v in variables(value))
+            for var, value in self.values.items()
+        }
         for var, found in self._used.items():
             for used in found:
                 self._users.setdefault(used, {})[var] = None
@@ -72,6 +82,11 @@ class Graph:
     def operand(self, expr: object) -> object:
         """An expression as a variable where it is bound to one."""
         return self._bound.get(expr, expr) if isinstance(expr, relax.Expr) else expr
+
+    def claim(self, calls: Iterable[relax.Var]) -> None:
+        """Hide these values from patterns from now on."""
+        self.claimed.update(calls)
+        self._near.clear()
 
     def reached(self, var: relax.Var, steps: int) -> Iterator[relax.Var]:
         """The values that are computed from a value by so many calls at most, nearest first."""
@@ -101,8 +116,10 @@ class Graph:
             if var != root
         )
 
-    def _around(self, root: relax.Var) -> dict[relax.Var, relax.Expr]:
+    def _around(self, root: relax.Var) -> tvm_ffi.Map[relax.Var, relax.Expr]:
         """The bindings that a pattern rooted at `root` can see."""
+        if root in self._near:
+            return self._near[root]
         near: dict[relax.Var, relax.Expr] = {}
         level = [root]
         for _ in range(DEPTH):
@@ -112,4 +129,4 @@ class Graph:
                     near[var] = self.values[var]
                     below += self._used[var]
             level = below
-        return near
+        return self._near.setdefault(root, tvm_ffi.Map(near))

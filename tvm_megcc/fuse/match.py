@@ -131,7 +131,7 @@ class _Matcher:
         kernels = registry.alternatives(request.op, self.arch, request.facts)
         if not kernels or not self._is_cheaper(candidate, request, kernels):
             return False
-        graph.claimed |= grown.inside
+        graph.claim(grown.inside)
         self.matches[grown.value] = Match(grown.value, request, kernels, grown.inside)
         return True
 
