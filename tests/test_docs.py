@@ -23,6 +23,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import prefork
 from tvm_megcc.core.version import VERSION
 
 pytestmark = pytest.mark.slow
@@ -52,9 +53,12 @@ def blocks(document: str) -> list[Block]:
     return found
 
 
-def run_blocks(found: list[Block], folder: Path) -> None:
-    """Run in `folder`; a block that fails is an `AssertionError` that names its line."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+def run_blocks(found: list[Block], folder: Path, *front: Path) -> None:
+    """Run in `folder`; a block that fails is an `AssertionError` that names its line.
+
+    Programs in the folders `front` come before those of this environment.
+    """
+    path = os.pathsep.join([*map(str, front), str(Path(sys.executable).parent), os.environ["PATH"]])
     printed: str | None = ""
     for block in found:
         if block.file:
@@ -92,14 +96,22 @@ COMMANDS = {
     "c": ["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c", "-"],
 }
 
+
+@pytest.fixture(scope="module")
+def ready_tvmc(tmp_path_factory):
+    with prefork.serving(tmp_path_factory.mktemp("prefork")) as folder:
+        yield folder
+
+
 EXAMPLES = {d: found for d in DOCUMENTS if (found := blocks(d.read_text()))}
 
 
 @pytest.mark.parametrize("document", EXAMPLES, ids=lambda d: str(d.relative_to(ROOT)))
-def test_docs_examples(document, tmp_path):
+def test_docs_examples(document, tmp_path, ready_tvmc):
     if not (shutil.which("make") and shutil.which("cc")):
         pytest.skip("the examples build C packages: needs make and cc")
-    run_blocks(EXAMPLES[document], tmp_path)
+    # README is for a fresh machine: as installed.
+    run_blocks(EXAMPLES[document], tmp_path, *([] if document.parent == ROOT else [ready_tvmc]))
 
 
 def test_docs_readme_has_examples():
