@@ -26,7 +26,7 @@ from tvm_megcc import driver, zoo
 from tvm_megcc.cli import options
 from tvm_megcc.core.preference import DEFAULT, OPTIMIZE, Preference
 from tvm_megcc.errors import InputError, MegccError, ToolError
-from tvm_megcc.host import arrays, instructions, package, toolchain
+from tvm_megcc.host import arrays, instruction_counts, package, toolchain
 
 #: For one inference under qemu.
 TIMEOUT_S = 1200
@@ -153,11 +153,11 @@ def count_instructions(
     Of the inputs that are given, else of random ones.
     """
     opened = compile_for(model, arch, folder / arch, row, shapes, preference)
-    marks = ["-include", str(instructions.MARKS)]
+    marks = ["-include", str(instruction_counts.MARKS)]
     runner = toolchain.build(opened.path, arch, extra_cflags=marks)
     row.text_bytes[arch] = toolchain.text_bytes(runner.with_name("libmodel.a"), arch)
     inputs = given or arrays.fill(opened.inputs, "random")
-    _, counts = instructions.of_inference(
+    _, counts = instruction_counts.of_inference(
         runner, arch, inputs, opened.manifest, cpu=cpu, timeout=TIMEOUT_S
     )
     row.instructions[arch] = counts.totals["instructions"]

@@ -25,7 +25,7 @@ import same_packages  # noqa: E402
 from tvm_megcc import driver, zoo  # noqa: E402
 from tvm_megcc.core.machine import ROWS  # noqa: E402
 from tvm_megcc.errors import InputError  # noqa: E402
-from tvm_megcc.host import instructions, package, toolchain  # noqa: E402
+from tvm_megcc.host import instruction_counts, package, toolchain  # noqa: E402
 
 TABLE = ROOT / "tests" / "instructions.json"
 ARCH, CPU = "arm64", "cortex-a57"
@@ -84,10 +84,10 @@ def measure(name: str, shared: Path, folder: Path) -> int:
         subject.path, folder / "package", archs=[ARCH], input_shapes=subject.shapes
     )
     opened = package.load(folder / "package")
-    flags = ["-include", str(instructions.MARKS)]
+    flags = ["-include", str(instruction_counts.MARKS)]
     runner = toolchain.build(opened.path, ARCH, extra_cflags=flags)
     inputs = subject.inputs(opened.inputs)
-    _, counts = instructions.of_inference(
+    _, counts = instruction_counts.of_inference(
         runner, ARCH, inputs, opened.manifest, cpu=CPU, timeout=TIMEOUT_S
     )
     return counts.totals["instructions"]

@@ -38,13 +38,13 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "models")]
 
 import corpus  # noqa: E402
 import package_facts  # noqa: E402
-import trees  # noqa: E402
+import source_trees  # noqa: E402
 
 from tvm_megcc import zoo  # noqa: E402
 from tvm_megcc.core import user_cache  # noqa: E402
 from tvm_megcc.core.machine import machine  # noqa: E402
 from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
-from tvm_megcc.host import arrays, instructions, package, toolchain  # noqa: E402
+from tvm_megcc.host import arrays, instruction_counts, package, toolchain  # noqa: E402
 
 #: Growth of a model's instructions that is said in detail.
 NOTABLE = 0.005
@@ -108,8 +108,8 @@ def _random(ports: Sequence[package.Port]) -> arrays.Arrays:
 class Side:
     """One of the two trees, with the process that compiles."""
 
-    tree: trees.Tree
-    compiler: trees.Compiler
+    tree: source_trees.Tree
+    compiler: source_trees.Compiler
     work: Path
     options: tuple[str, ...] = ()
 
@@ -148,7 +148,7 @@ class Side:
 def _build(opened: package.Package, arch: str, folder: Path) -> Path:
     """The runner; the library alone where there is no operating system to run it."""
     runner = arch == "portable" or bool(machine(arch).arch.qemu)
-    flags = ["-include", str(instructions.MARKS)] if runner else []
+    flags = ["-include", str(instruction_counts.MARKS)] if runner else []
     return toolchain.build(
         opened.path, arch, build_dir=folder / "build", extra_cflags=flags, runner=runner
     )
@@ -196,7 +196,7 @@ def _results(subject: Subject, opened: package.Package, arch: str, folder: Path)
     runner = _build(opened, arch, folder)
     inputs, counts = subject.inputs(opened.inputs), None
     if machine(arch).arch.name in ("arm64", "armv7") and not toolchain.is_native(arch):
-        done, counts = instructions.of_inference(
+        done, counts = instruction_counts.of_inference(
             runner, arch, inputs, opened.manifest, timeout=TIMEOUT_S
         )
     else:
@@ -346,8 +346,8 @@ def packages_are_the_same(args: argparse.Namespace, work: Path, options: tuple[s
     with ExitStack() as stack:
         sides = []
         for name in (args.old, args.new):
-            tree = stack.enter_context(trees.opened(name))
-            compiler = stack.enter_context(trees.Compiler(tree))
+            tree = stack.enter_context(source_trees.opened(name))
+            compiler = stack.enter_context(source_trees.Compiler(tree))
             sides.append(Side(tree, compiler, work, options))
         pool = [stack.enter_context(ThreadPoolExecutor(1)) for _ in sides]
         fine = 0
@@ -368,8 +368,8 @@ def packages_are_the_same(args: argparse.Namespace, work: Path, options: tuple[s
 def kernels_are_the_same(old: str, new: str, only: str) -> bool:
     """Print the cases and instances of kernels that two trees do not have alike; whether none."""
     with ExitStack() as stack:
-        opened = [stack.enter_context(trees.opened(name)) for name in (old, new)]
-        compilers = [stack.enter_context(trees.Compiler(tree)) for tree in opened]
+        opened = [stack.enter_context(source_trees.opened(name)) for name in (old, new)]
+        compilers = [stack.enter_context(source_trees.Compiler(tree)) for tree in opened]
         script = str(ROOT / "scripts" / "kernel_facts.py")
         facts = []
         for tree, compiler in zip(opened, compilers, strict=True):

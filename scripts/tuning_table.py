@@ -32,7 +32,7 @@ from tvm_megcc import zoo  # noqa: E402
 from tvm_megcc.core import user_cache  # noqa: E402
 from tvm_megcc.errors import MegccError  # noqa: E402
 from tvm_megcc.tuning import session  # noqa: E402
-from tvm_megcc.tuning.report import Report  # noqa: E402
+from tvm_megcc.tuning.findings import Report  # noqa: E402
 
 PAGE = ROOT / "docs" / "measurements" / "tuning.md"
 KEPT = ROOT / "scripts" / "tuning_results.jsonl"

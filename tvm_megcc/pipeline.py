@@ -24,7 +24,7 @@ from tvm_megcc.dispatch.equal_dims import with_equal_dims
 from tvm_megcc.dispatch.plan import DispatchPlan, plan_of
 from tvm_megcc.errors import InputError
 from tvm_megcc.forward import forward
-from tvm_megcc.kernels.work import of_call
+from tvm_megcc.kernels.call_work import of_call
 from tvm_megcc.lower import lower, symbols_in
 from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.options import DEFAULT, CompileOptions

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tvm_megcc.core import machine as machines
-from tvm_megcc.core.boards import BOARDS, cpu_of, may_be_cpu
+from tvm_megcc.core.cpu_names import BOARDS, cpu_of, may_be_cpu
 from tvm_megcc.core.machine import ROWS, TABLE, Architecture, machine
 from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.errors import InputError
@@ -94,7 +94,7 @@ def of_cpu(cpu: str, rows: Iterable[Architecture] = TABLE) -> machines.Machine:
     Parameters
     ----------
     cpu : str
-        As for ``-mcpu``, in any case; or a board or chip of `tvm_megcc.core.boards`.
+        As for ``-mcpu``, in any case; or a board or chip of `tvm_megcc.core.cpu_names`.
     rows : iterable of Architecture
         Where to look; the first that the CPU is of is taken. One that lacks what every CPU of ours
         of these architectures has (a Cortex-R, without NEON) is ``portable``.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tvm_megcc.cli import changing, options, profiling, report
+from tvm_megcc.cli import changing, html_page, options, profiling
 from tvm_megcc.errors import InputError
 
 HELP = "show a package's inputs, outputs, memory and kernels"
@@ -45,13 +45,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="show what the package's `run --trace TRACE.json` has measured, perhaps on a device",
     )
     profiling.add_output(parser)
-    report.arguments(parser)
+    html_page.arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     from tvm_megcc.host import footprint, package
 
-    report.check(args)
+    html_page.check(args)
     if args.profile is not None and args.html is None:
         show_profile(args)
         return
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
     if args.plot is not None:
         plot(facts, arch, args.plot)
     if args.html is not None:
-        report.write(args, facts)
+        html_page.write(args, facts)
         return
     if args.json:
         print(json.dumps(facts, indent=2))
@@ -232,7 +232,7 @@ def plot(facts: Mapping[str, Any], arch: str, file: str) -> None:
         how its memory was planned.
     """
     from tvm_megcc.host import files
-    from tvm_megcc.report.plan import plan_svg
+    from tvm_megcc.report.plan_picture import plan_svg
 
     try:
         text = plan_svg(facts, arch)

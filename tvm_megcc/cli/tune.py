@@ -49,7 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from tvm_megcc.tuning import boards, report, session
+    from tvm_megcc.tuning import boards, findings, session
 
     with _progress() as tell:
         found = session.tune_model(
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> None:
             tell=tell,
         )
     if found.rows:
-        options.print_table(report.HEAD, found.table())
+        options.print_table(findings.HEAD, found.table())
     for line in found.lines():
         print(line)
     if found.stopped:

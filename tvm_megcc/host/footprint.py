@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tvm_megcc.core.boards import cpu_of
+from tvm_megcc.core.cpu_names import cpu_of
 from tvm_megcc.core.machine import machine
 from tvm_megcc.errors import InputError, ToolError
 from tvm_megcc.host import call_graph, toolchain

@@ -23,7 +23,7 @@ from tvm_megcc.core.machine import machine
 from tvm_megcc.core.program import Bundle, Program
 from tvm_megcc.core.this_machine import is_native
 from tvm_megcc.errors import InputError, ToolError
-from tvm_megcc.host import instructions, package, toolchain
+from tvm_megcc.host import instruction_counts, package, toolchain
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -121,7 +121,7 @@ class Local:
                     f"--measure instructions: they are counted for Arm only, not for {self.arch};"
                     " use --measure time"
                 )
-            instructions.plugin()
+            instruction_counts.plugin()
         toolchain.find_compiler(self.arch)
 
     @property
@@ -157,7 +157,7 @@ class Local:
                 manifest,
                 repeat=1 if counted else REPEAT,
                 timeout=limit,
-                launcher=instructions.launcher(exe, report, marked=True) if counted else None,
+                launcher=instruction_counts.launcher(exe, report, marked=True) if counted else None,
                 environment={"MEGCC_TUNE": str(times)},
             )
             rows = [line.split() for line in times.read_text(encoding="utf-8").splitlines()]
@@ -165,7 +165,7 @@ class Local:
             if not counted:
                 costs = by_call(numbers, [float(row[1]) for row in rows])
                 return Run(*middle([1e6 * ms for ms in done.times_ms]), costs, done.outputs)
-            regions = instructions.read(exe, report).regions
+            regions = instruction_counts.read(exe, report).regions
         if len(regions) != 1 + len(numbers):
             raise ToolError(f"{len(regions)} regions were counted, not {1 + len(numbers)}")
         return Run(regions[0], 0.0, by_call(numbers, regions[1:]), done.outputs)
@@ -196,7 +196,7 @@ def build(program: Program | Bundle, arch: str, folder: Path) -> Path:
         arch,
         build_dir=folder / "build",
         extra_cflags=["-include", str(debug / "megcc_tune.h"), f"-I{debug}",
-                      f"-I{instructions.HERE}"],
+                      f"-I{instruction_counts.HERE}"],
         extra_sources=[debug / "megcc_tune.c"],
     )  # fmt: skip
 

@@ -21,10 +21,10 @@ from functools import partial
 from tvm_megcc.core.program import Bundle, Program
 from tvm_megcc.errors import MegccError
 from tvm_megcc.kernels.tuned import Candidate, Task
+from tvm_megcc.tuning.findings import Report, Row
 from tvm_megcc.tuning.job import Bench, Job
 from tvm_megcc.tuning.ledger import Ledger
 from tvm_megcc.tuning.measuring import NoBoardError, Run, workshop
-from tvm_megcc.tuning.report import Report, Row
 from tvm_megcc.tuning.trials import Call, Survey, Trial
 
 

@@ -23,10 +23,10 @@ from tvm_megcc.memory.variants import sizes_of, variant_for
 from tvm_megcc.options import DEFAULT, WRITING, AnyPath, CompileOptions, given
 from tvm_megcc.target import resolve
 from tvm_megcc.tuning.boards import Boards
+from tvm_megcc.tuning.findings import Report
 from tvm_megcc.tuning.job import Job
 from tvm_megcc.tuning.measuring import Local, Measurer
 from tvm_megcc.tuning.records import read
-from tvm_megcc.tuning.report import Report
 from tvm_megcc.tuning.search import tune
 
 Sizes = Mapping[str, Sequence[Any]]

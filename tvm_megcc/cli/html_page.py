@@ -129,7 +129,7 @@ def _code(
 
 
 def _plan(facts: Mapping[str, Any], arch: str) -> tuple[str, str]:
-    from tvm_megcc.report.plan import plan_svg
+    from tvm_megcc.report.plan_picture import plan_svg
 
     try:
         return plan_svg(facts, arch), ""
