@@ -24,17 +24,13 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import pages
 from onnx import TensorProto, helper
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "scripts")]
+from tvm_megcc import zoo
+from tvm_megcc.core import wire
 
-import pages  # noqa: E402
-
-from tvm_megcc import zoo  # noqa: E402
-from tvm_megcc.core import wire  # noqa: E402
-
-PAGE = ROOT / "docs" / "measuring.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "measuring.md"
 BEGIN = "<!-- Written by scripts/compiler_memory.py: begin -->"
 END = "<!-- end -->"
 
@@ -254,17 +250,13 @@ def _anonymous(pid: int) -> int:
 
 
 def table(rows: Sequence[Row]) -> str:
-    lines = [
-        "| model | weights, MB | peak memory, MB | allowed | CPU, s | allowed |",
-        "|---|---|---|---|---|---|",
-    ]
+    head = ("model", "weights, MB", "peak memory, MB", "allowed", "CPU, s", "allowed")
+    cells = []
     for row in rows:
         memory, seconds = row.allowed
-        lines.append(
-            f"| `{row.name}` | {row.weights / MB:.0f} | {row.peak / MB:.0f} | {memory / MB:.0f}"
-            f" | {row.seconds:.1f} | {seconds:.0f} |"
-        )
-    return "\n".join(lines)
+        sizes = (f"{size / MB:.0f}" for size in (row.weights, row.peak, memory))
+        cells.append([f"`{row.name}`", *sizes, f"{row.seconds:.1f}", f"{seconds:.0f}"])
+    return pages.table(head, cells, words=head)
 
 
 def main() -> int:

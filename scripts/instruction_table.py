@@ -11,21 +11,18 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "models")]
+import subjects
+from subjects import ROOT
 
-import same_packages  # noqa: E402
-
-from tvm_megcc import driver, zoo  # noqa: E402
-from tvm_megcc.core.machine import ROWS  # noqa: E402
-from tvm_megcc.errors import InputError  # noqa: E402
-from tvm_megcc.host import instruction_counts, package, toolchain  # noqa: E402
+from tvm_megcc import driver, zoo
+from tvm_megcc.core.machine import ROWS
+from tvm_megcc.errors import InputError
+from tvm_megcc.host import instruction_counts, package, toolchain
 
 TABLE = ROOT / "tests" / "instructions.json"
 ARCH, CPU = "arm64", "cortex-a57"
@@ -79,7 +76,7 @@ def measure(name: str, shared: Path, folder: Path) -> int:
     ToolError
         A tool is missing.
     """
-    (subject,) = same_packages.subjects(shared, folder, [name])
+    (subject,) = subjects.chosen(shared, folder, [name])
     driver.compile_model(
         subject.path, folder / "package", archs=[ARCH], input_shapes=subject.shapes
     )

@@ -19,12 +19,11 @@ interrupted run goes on where it was. The exit status is 1 when anything differs
 from __future__ import annotations
 
 import argparse
-import functools
 import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -32,76 +31,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import package_facts
+import source_trees
+import subjects
+from subjects import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "models")]
-
-import corpus  # noqa: E402
-import package_facts  # noqa: E402
-import source_trees  # noqa: E402
-
-from tvm_megcc import zoo  # noqa: E402
-from tvm_megcc.core import user_cache  # noqa: E402
-from tvm_megcc.core.machine import machine  # noqa: E402
-from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
-from tvm_megcc.host import arrays, instruction_counts, package, toolchain  # noqa: E402
+from tvm_megcc.core import user_cache
+from tvm_megcc.core.machine import machine
+from tvm_megcc.errors import MegccError, ToolError
+from tvm_megcc.host import arrays, instruction_counts, package, toolchain
 
 #: Growth of a model's instructions that is said in detail.
 NOTABLE = 0.005
-#: Larger models of the zoo are compiled for smaller images: qemu runs some 10^8 instructions/s.
-ZOO_SIZE = 96
 TIMEOUT_S = 1200
 
 Facts = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """A model to compile, and what to run it with."""
-
-    name: str
-    path: Path
-    shapes: Mapping[str, Sequence[int]] | None
-    inputs: Callable[[Sequence[package.Port]], arrays.Arrays]
-
-
-def subjects(shared: Path, work: Path, names: Sequence[str]) -> list[Subject]:
-    """The models that are there, or those that are named (a name of either, or an ONNX file).
-
-    Raises
-    ------
-    InputError
-        For a name that nothing has.
-    """
-    found: dict[str, Subject] = {}
-    folder = shared / "models"
-    for model in corpus.load(folder).values() if folder.is_dir() else ():
-        shapes, (case, *_) = model.shape_sets()[0]
-        read = functools.partial(_stored, case)
-        found[model.name] = Subject(model.name, model.path, shapes, read)
-    for name in zoo.NAMES:
-        if not names or name in names:
-            path = work / f"{name}.onnx"
-            size = ZOO_SIZE if "tiny" not in name else None
-            built = zoo.build(name) if size is None else zoo.build(name, size=size)
-            path.write_bytes(built.SerializeToString())
-            found[name] = Subject(name, path, None, _random)
-    for name in names:
-        if name not in found and Path(name).is_file():
-            found[name] = Subject(Path(name).stem, Path(name).resolve(), None, _random)
-        if name not in found:
-            raise InputError(f"{name!r} is no file and no model of the corpus or the zoo")
-    chosen = [found[name] for name in names or found]
-    return sorted(chosen, key=lambda s: (s.path.stat().st_size, s.name))
-
-
-def _stored(case: corpus.Case, ports: Sequence[package.Port]) -> arrays.Arrays:
-    stored = case.inputs()
-    return {port.name: stored[port.name] for port in ports}
-
-
-def _random(ports: Sequence[package.Port]) -> arrays.Arrays:
-    return arrays.fill(ports, "random")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +57,7 @@ class Side:
     work: Path
     options: tuple[str, ...] = ()
 
-    def facts(self, subject: Subject, arch: str, results: bool) -> Facts:
+    def facts(self, subject: subjects.Subject, arch: str, results: bool) -> Facts:
         """What the tree makes of a model, from an earlier run where there was one."""
         stamp = hashlib.sha256(subject.path.read_bytes()).hexdigest()[:8]
         mode = _hash(" ".join(self.options).encode())[:8] if self.options else "plain"
@@ -133,7 +77,7 @@ class Side:
         fresh.replace(kept)
         return facts
 
-    def _compile(self, subject: Subject, arch: str, out: Path) -> None:
+    def _compile(self, subject: subjects.Subject, arch: str, out: Path) -> None:
         if package.is_package(out):
             return
         command = [str(subject.path), "-o", str(out), "--arch", arch, "--weights", "bin", "--quiet"]
@@ -154,7 +98,7 @@ def _build(opened: package.Package, arch: str, folder: Path) -> Path:
     )
 
 
-def _package(subject: Subject, opened: package.Package, arch: str, folder: Path) -> Facts:
+def _package(subject: subjects.Subject, opened: package.Package, arch: str, folder: Path) -> Facts:
     """All that must not change."""
     per_arch = opened.manifest["per_arch"][arch]
     image = _image(opened).read_bytes()
@@ -191,7 +135,7 @@ def _link_name(file: Path) -> str:
         return next(lines).split()[-1]
 
 
-def _results(subject: Subject, opened: package.Package, arch: str, folder: Path) -> Facts:
+def _results(subject: subjects.Subject, opened: package.Package, arch: str, folder: Path) -> Facts:
     """Outputs, and what one inference takes."""
     runner = _build(opened, arch, folder)
     inputs, counts = subject.inputs(opened.inputs), None
@@ -285,7 +229,7 @@ def _plain(symbol: str) -> str:
     return re.sub(r"(?:_[0-9a-f]{10})?_[0-9a-f]{8}$", "", symbol)
 
 
-def compare(subject: Subject, old: Facts, new: Facts, results: bool) -> tuple[str, bool]:
+def compare(subject: subjects.Subject, old: Facts, new: Facts, results: bool) -> tuple[str, bool]:
     """A row of the table, and whether all is well."""
     for facts, when in ((old, "before"), (new, "now")):
         if "error" in facts:
@@ -341,7 +285,7 @@ def main(argv: list[str] | None = None) -> int:
 def packages_are_the_same(args: argparse.Namespace, work: Path, options: tuple[str, ...]) -> bool:
     """Print a row for each model and machine; whether all are the same."""
     columns = "instructions before, now" if args.results else "bytes of runtime before, now"
-    found = subjects(args.shared, work, args.models)
+    found = subjects.chosen(args.shared, work, args.models)
     archs = [machine(word).name for word in args.arch.split(",")]
     with ExitStack() as stack:
         sides = []
