@@ -89,15 +89,10 @@ class Model:
 
 
 def model_of(name: str, folder: Path, shared: Path) -> Model:
-    """A network of the zoo, `conv3x3`, a model of the corpus, or a file.
+    """A network of the zoo, `conv3x3`, a model of the corpus, or a file; else InputError.
 
     ``NETWORK:int8`` is a network of the zoo that is quantised, ``NETWORK:fp16`` one that is
     compiled with ``--precision fp16``.
-
-    Raises
-    ------
-    InputError
-        When it is none of them.
     """
     network, _, form = name.partition(":")
     if network in zoo.NAMES and form == "int8":
@@ -142,13 +137,7 @@ def entries(shared: Path) -> list[Any]:
 
 
 class Peer:
-    """A peer's process.
-
-    Raises
-    ------
-    ToolError
-        When it cannot run the model.
-    """
+    """A peer's process; ToolError if it cannot run the model."""
 
     def __init__(self, name: str, model: Model, inputs: Path, folder: Path) -> None:
         self.name, self.answer = name, folder / f"{name}.npz"

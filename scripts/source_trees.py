@@ -71,13 +71,7 @@ class Tree:
 
 @contextmanager
 def opened(name: str) -> Iterator[Tree]:
-    """A directory as it is, or a commit, unpacked for the time being.
-
-    Raises
-    ------
-    InputError
-        When it is neither.
-    """
+    """A directory as it is, or a commit, unpacked for the time being; else InputError."""
     if Path(name).is_dir():
         path = Path(name).resolve()
         if not (path / "tvm_megcc" / "__init__.py").is_file():
@@ -156,13 +150,7 @@ class Compiler:
         return str(json.loads(answer))
 
     def run(self, script: str, *arguments: str) -> str:
-        """What a Python program prints that runs with the tree's modules.
-
-        Raises
-        ------
-        ToolError
-            It fails.
-        """
+        """Output of a Python program that runs with the tree's modules; ToolError if it fails."""
         done = subprocess.run(
             [sys.executable, script, *arguments], capture_output=True, text=True,
             env={**os.environ, "PYTHONPATH": self._view.name}, cwd=self._view.name,

@@ -51,10 +51,7 @@ def zoo_file(name: str, folder: Path) -> Path:
 def file_of(name: str, folder: Path) -> Path:
     """An ONNX file, or a network of the zoo at its own size, written into a folder.
 
-    Raises
-    ------
-    MegccError
-        `name` is neither.
+    Raises MegccError if `name` is neither.
     """
     path = Path(name)
     if name in zoo.NAMES or not path.is_file():
@@ -66,12 +63,7 @@ def file_of(name: str, folder: Path) -> Path:
 def chosen(shared: Path, folder: Path, names: Sequence[str]) -> list[Subject]:
     """Models by name, of corpus, zoo or a file; all of corpus and zoo without names; small first.
 
-    Models of the zoo are written into `folder`.
-
-    Raises
-    ------
-    InputError
-        For a name that nothing has.
+    Models of the zoo are written into `folder`. Raises InputError for a name that nothing has.
     """
     found: dict[str, Subject] = {}
     stored = shared / "models"

@@ -36,10 +36,7 @@ TIMEOUT_S = 1200
 def check(model: subjects.Subject, folder: Path, threads: Sequence[int]) -> int:
     """Run a model on these numbers of threads; return its number of calls.
 
-    Raises
-    ------
-    MegccError
-        A race, or outputs that differ.
+    Raises MegccError for a race, or for outputs that differ.
     """
     out, arch = folder / f"package_{model.name}", toolchain.host_arch()
     memory = MemoryOptions(threads=max(threads))

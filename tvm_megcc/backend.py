@@ -65,14 +65,10 @@ class Compiled:
     def run(
         self, program: Path, inputs: Any, args: Sequence[str] = (), timeout: float | None = None
     ) -> tuple[Any, ...]:
-        """Feed the built program; arrays in the model's order, or by name.
+        """Outputs of the built program for arrays in the model's order, or by name.
 
-        `args` and `timeout` are those of `tvm_megcc.host.toolchain.run_package`.
-
-        Raises
-        ------
-        tvm_megcc.errors.MegccError
-            The inputs are not the model's, or the run ends with a status.
+        `args` and `timeout` are those of `tvm_megcc.host.toolchain.run_package`. Raises MegccError
+        if the inputs are not the model's, or the run ends with a status.
         """
         arch = next(iter(self.manifest["archs"]))
         feeds = self._feeds(inputs)
@@ -126,12 +122,7 @@ def compiled(
 ) -> Compiled:
     """Compile a model for this machine, without building it.
 
-    See `tvm_megcc.frontend.from_onnx` for `input_shapes` and `distinct_dims`.
-
-    Raises
-    ------
-    tvm_megcc.errors.MegccError
-        For anything wrong with the model, or not supported.
+    See `tvm_megcc.frontend.from_onnx` for `input_shapes`, `distinct_dims` and the errors.
     """
     dynamic = DynamicOptions(distinct_dims=tuple(distinct_dims))
     options = CompileOptions(name=name, input_shapes=input_shapes, dynamic=dynamic)

@@ -223,12 +223,9 @@ def output_format(out: Path, fmt: str | None = None) -> str:
 
 
 def check_output(out: Path, fmt: str) -> None:
-    """Refuse, before any work, an output that cannot be written.
+    """Raise InputError, before any work, for an output that cannot be written.
 
-    Raises
-    ------
-    InputError
-        When the place does not exist or holds something that is not ours.
+    Its place does not exist, or holds something that we have not written.
     """
     if fmt in ("c", "arduino") and out.suffix != ".tar":
         files.check_directory(out, is_package)

@@ -107,13 +107,7 @@ class DynamicOptions:
 
 
 def check_arena(options: DynamicOptions, compiled: Iterable[Program | Bundle]) -> None:
-    """Refuse a fixed arena where the dims have no bounds.
-
-    Raises
-    ------
-    InputError
-        It names the dim.
-    """
+    """Raise InputError for a fixed arena if a dim has no bounds; the message names the dim."""
     if options.arena != "fixed":
         return
     for program in (p for found in compiled for p in programs_of(found)):

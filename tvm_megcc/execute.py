@@ -126,13 +126,9 @@ def opened(
 
 
 def check(path: str | Path, arch: str | None = None, *, threads: int = 1) -> None:
-    """Refuse, before anything is built or loaded, what `opened` cannot open.
+    """Raise InputError, before anything is built or loaded, for what `opened` cannot open.
 
     Of a tar only its existence is checked.
-
-    Raises
-    ------
-    tvm_megcc.errors.InputError
     """
     path = Path(path)
     if not _is_library(path):

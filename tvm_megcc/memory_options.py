@@ -46,12 +46,7 @@ class MemoryOptions:
 
 
 def check(options: MemoryOptions) -> None:
-    """Refuse options that no model can be planned with, before one is read.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise InputError for options that no model can be planned with, before one is read."""
     from tvm_megcc import memory
 
     memory.check_planner(options.planner, options.time_limit)

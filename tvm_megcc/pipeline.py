@@ -165,12 +165,9 @@ def compile_entry(
 
 
 def _check_limit(mod: tvm.IRModule, arch: str, entry: Entry, options: CompileOptions) -> None:
-    """Refuse, before kernels are chosen, memory that is less than one value takes.
+    """Raise DoesNotFit, before kernels are chosen, if one value needs more than all memory.
 
-    Raises
-    ------
-    DoesNotFit
-        The largest value that no kernel does without is larger than all memory there is.
+    Only values that no kernel does without count.
     """
     sizes = [size for _, size in options.memory.pools]
     pools = [sum(s for s in sizes if s is not None)] if sizes and None not in sizes else []

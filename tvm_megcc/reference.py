@@ -19,14 +19,10 @@ Arrays = dict[str, np.ndarray]
 def values(
     model: onnx.ModelProto, inputs: Mapping[str, np.ndarray], names: Collection[str]
 ) -> tuple[str, Arrays]:
-    """Who was asked, and the values that have these names; one that is no tensor is left out.
+    """Name of the runtime, and the values of these names, without those that are no tensors.
 
     ONNX Runtime computes node by node, without its own fusions, so that every value is there.
-
-    Raises
-    ------
-    InputError
-        When neither can run the model.
+    Raises InputError if no runtime can run the model.
     """
     known = {name for node in model.graph.node for name in node.output}
     wanted = [name for name in dict.fromkeys(names) if name in known]

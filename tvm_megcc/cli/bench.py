@@ -134,10 +134,7 @@ def print_rows(rows: Sequence[dict[str, object]]) -> None:
 def read_cpus(text: str) -> list[int]:
     """The numbers in a list such as ``0,2-3``.
 
-    Raises
-    ------
-    InputError
-        When it is none, or the process may not run on one of them.
+    Raises InputError for any other text, and for a CPU on which the process may not run.
     """
     if not hasattr(os, "sched_setaffinity"):
         raise InputError("--cpus: this system does not let a program choose; leave it out")

@@ -54,12 +54,9 @@ def _sizes(function: Facts) -> str:
 def at_shapes(
     facts: Facts, inputs: Sequence[Port], shapes: Mapping[str, Sequence[Any]]
 ) -> dict[str, dict[str, int]]:
-    """The program that serves these shapes, and the arena that it takes, per architecture.
+    """The program that serves these shapes, and its arena in bytes, by architecture.
 
-    Raises
-    ------
-    InputError
-        When the model does not take these shapes.
+    Raises InputError if the model does not take these shapes.
     """
     from tvm_megcc.host.arrays import sized
     from tvm_megcc.host.serving import dims_of

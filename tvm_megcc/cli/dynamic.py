@@ -84,13 +84,7 @@ def adviser(args: argparse.Namespace) -> Callable[[str], None]:
 
 
 def buckets(text: str) -> dict[str, dict[int, list[Interval]]]:
-    """Read ``--dispatch``; names may hold colons, dots and slashes.
-
-    Raises
-    ------
-    InputError
-        When the text is not of the form above.
-    """
+    """Read ``--dispatch``; names may hold colons, dots and slashes. InputError for other text."""
     result: dict[str, dict[int, list[Interval]]] = {}
     rest = text.strip()
     axis = r"-?\d+\s*=\s*(?:log|uniform|\[)"

@@ -223,13 +223,10 @@ def memory_lines(arena: int, memory: Mapping[str, Any]) -> Iterator[str]:
 
 
 def plot(facts: Mapping[str, Any], arch: str, file: str) -> None:
-    """Draw the plan of one architecture.
+    """Draw the memory plan of one architecture into a file.
 
-    Raises
-    ------
-    InputError
-        When the file is no ``.svg``, its place cannot be written to, or the package does not say
-        how its memory was planned.
+    Raises InputError if the file is no ``.svg``, its place cannot be written to, or the package
+    does not say how its memory was planned.
     """
     from tvm_megcc.host import files
     from tvm_megcc.report.plan_picture import plan_svg

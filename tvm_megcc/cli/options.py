@@ -73,12 +73,7 @@ def add_running(parser: argparse.ArgumentParser, *, several: bool = False) -> No
 
 
 def check_running(args: argparse.Namespace) -> None:
-    """Refuse, before anything is built, options of `add_running` that cannot be used.
-
-    Raises
-    ------
-    tvm_megcc.errors.MegccError
-    """
+    """Raise MegccError, before anything is built, for unusable options of `add_running`."""
     from tvm_megcc import execute
     from tvm_megcc.core.this_machine import host_arch
     from tvm_megcc.host import arrays, toolchain
@@ -139,10 +134,7 @@ def words(text: str) -> tuple[str, ...]:
 def shapes(text: str | None, option: str = "--input-shapes") -> dict[str, Dims] | None:
     """Read ``--input-shapes`` or ``--shapes``; names may hold colons, dots and slashes.
 
-    Raises
-    ------
-    InputError
-        When the text is not of the form ``name:[dim,dim] name:[dim]``.
+    Raises InputError if the text is not of the form ``name:[dim,dim] name:[dim]``.
     """
     if text is None:
         return None

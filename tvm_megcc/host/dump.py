@@ -92,13 +92,7 @@ class Recorder:
 
 @contextmanager
 def recorder(package: Package, arch: str) -> Iterator[Recorder]:
-    """Build a package so that its calls can be looked at.
-
-    Raises
-    ------
-    tvm_megcc.errors.MegccError
-        When a tool is missing, or the build fails.
-    """
+    """Build a package so that it records its calls; MegccError if a tool is missing or fails."""
     debug = _debug_folder()
     flags = ["-include", str(debug / "megcc_dump.h"), f"-I{debug}"]
     sources = [debug / "megcc_dump.c"]

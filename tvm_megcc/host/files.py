@@ -35,13 +35,7 @@ _ABANDONED_SECONDS = 60
 
 
 def check_directory(out: Path, is_ours: Callable[[Path], bool]) -> None:
-    """Refuse to replace what is no output of ours.
-
-    Raises
-    ------
-    InputError
-        When `out` is a file, or a directory that is neither empty nor `is_ours`.
-    """
+    """Raise InputError if `out` is a file, or a directory neither empty nor `is_ours`."""
     _check_parent(out)
     if out.is_dir():
         if any(out.iterdir()) and not is_ours(out):
@@ -181,10 +175,8 @@ class _Reader(io.RawIOBase):
 def untar(archive: Path, root: Path) -> None:
     """Unpack a tar of ours below `root`.
 
-    Raises
-    ------
-    InputError
-        When the file is no tar archive, is cut short, or holds anything but plain files inside it.
+    Raises InputError if the file is no tar archive, is cut short, or holds anything but plain files
+    inside it.
     """
     try:
         with tarfile.open(archive) as tar_file:

@@ -105,14 +105,10 @@ _HOW = {
 
 
 def footprint(package: Package, cpu: str) -> Footprint:
-    """What the example's program takes on a CPU.
+    """Flash, RAM and stack of the package's example on a CPU.
 
-    Raises
-    ------
-    InputError
-        A CPU that is not in the example's table, or a package without the example.
-    ToolError
-        The compiler does not know the CPU, or the build or the run fails.
+    Raises InputError for a CPU that is not in the example's table, or a package without the
+    example; ToolError if the compiler does not know the CPU, or the build or the run fails.
     """
     word, cpu = cpu, cpu_of(cpu)
     if cpu not in CPUS:

@@ -60,13 +60,7 @@ class Counts:
 
 
 def plugin() -> Path:
-    """The plugin, built on first use.
-
-    Raises
-    ------
-    ToolError
-        When there is no compiler, or it fails.
-    """
+    """The plugin, built on first use; ToolError if there is no compiler, or it fails."""
     sources = sorted(HERE.iterdir())
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
     cache = user_cache.folder()
@@ -138,12 +132,9 @@ def of_inference(
     cpu: str | None = None,
     timeout: float | None = None,
 ) -> tuple[toolchain.RunResult, Counts]:
-    """Run a package's program, built with `MARKS`, once: its outputs, and what one inference took.
+    """Run a package's program, built with `MARKS`, once: its outputs, and counts of one inference.
 
-    Raises
-    ------
-    InputError, ToolError
-        See `count`; or not one inference was counted.
+    Raises as `count`, and ToolError unless exactly one inference was counted.
     """
     with tempfile.TemporaryDirectory(prefix="megcc-count-") as folder:
         report = Path(folder, "report")
@@ -158,12 +149,9 @@ def of_inference(
 def launcher(
     program: Path, report: Path, *, marked: bool = False, cpu: str | None = None
 ) -> list[str]:
-    """What to put before a program's command line so that it writes its counts to `report`.
+    """The words before a program's command line that make it write its counts to `report`.
 
-    Raises
-    ------
-    InputError, ToolError
-        See `count`.
+    Raises as `count`.
     """
     name, _, base = _machine(program)
     qemu = shutil.which(f"qemu-{name}")
@@ -175,13 +163,7 @@ def launcher(
 
 
 def read(program: Path, report: Path) -> Counts:
-    """The counts of a run that has ended.
-
-    Raises
-    ------
-    ToolError
-        When there are none.
-    """
+    """The counts of a run that has ended; ToolError if there are none."""
     name, prefix, base = _machine(program)
     if not report.exists():
         raise ToolError(

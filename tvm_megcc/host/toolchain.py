@@ -68,12 +68,8 @@ class RunResult:
 def find_compiler(arch: str) -> str:
     """The C compiler for ``arch``.
 
-    Raises
-    ------
-    InputError
-        ``arch`` is no machine.
-    ToolError
-        There is none; the message names the apt packages that bring it.
+    Raises InputError if ``arch`` is no machine, ToolError if there is no compiler; the message
+    names the apt packages that bring it.
     """
     row = machine(arch).arch
     if is_own_family(arch):
@@ -87,12 +83,7 @@ def find_compiler(arch: str) -> str:
 
 
 def check_compiler(cc: str | None, arch: str) -> None:
-    """Refuse a C compiler that is not installed; None stands for `find_compiler`'s.
-
-    Raises
-    ------
-    ToolError
-    """
+    """Raise ToolError for a C compiler that is not installed; None stands for `find_compiler`'s."""
     if cc is None:
         find_compiler(arch)
     elif not cc.split() or shutil.which(cc.split()[0]) is None:

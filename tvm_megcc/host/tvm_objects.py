@@ -39,10 +39,7 @@ def compiled(
 ) -> Iterator[list[str]]:
     """Paths of the objects of `package` but its runner's, as long as the block runs.
 
-    Raises
-    ------
-    ToolError
-        When the compiler is missing or fails.
+    Raises ToolError if the compiler is missing or fails.
     """
     with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
         source, build = Path(directory) / "package", Path(directory) / "build"
@@ -69,13 +66,7 @@ def _include_paths() -> list[str]:
 
 
 def run(command: list[str], what: str) -> str:
-    """What a tool prints.
-
-    Raises
-    ------
-    ToolError
-        When it is missing or fails; `what` is what it was for.
-    """
+    """The output of a tool; ToolError, with its purpose `what`, if it is missing or fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     except OSError as error:

@@ -60,12 +60,7 @@ class Samples:
 
 
 def check(source: Path) -> None:
-    """Refuse a file or directory without samples before a model is read.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise InputError for a file or directory without samples, before a model is read."""
     if not source.is_dir():
         names_of_npz(source)
     elif not any(source.glob("*.npz")):
@@ -75,11 +70,8 @@ def check(source: Path) -> None:
 def read(source: Path, inputs: Sequence[Port]) -> Samples:
     """The samples of a file or a directory.
 
-    Raises
-    ------
-    InputError
-        When there is none, or one does not fit an input by its name, shape or type; of a file of
-        a directory when it is read.
+    Raises InputError if there is none, or one does not fit an input by its name, shape or type; for
+    a file of a directory, when it is read.
     """
     if source.is_dir():
         check(source)

@@ -14,13 +14,7 @@ from tvm_megcc.memory.plot import svg
 
 
 def plan_svg(facts: Mapping[str, Any], arch: str) -> str:
-    """The plan of one architecture.
-
-    Raises
-    ------
-    InputError
-        When there is none.
-    """
+    """The memory plan of one architecture as SVG; InputError if the package has none."""
     entry = facts["archs"][arch]
     if "functions" in entry:
         raise InputError(

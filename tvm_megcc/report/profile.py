@@ -194,13 +194,7 @@ def _times(times: float, number: int | None) -> float | None:
 
 
 def profile(trace: Trace, package: Package) -> Profile:
-    """What a trace says of a package.
-
-    Raises
-    ------
-    InputError
-        When it is the trace of another package.
-    """
+    """The profile of a trace; InputError if the trace is of another package."""
     facts = trace["otherData"]
     arch = facts["machine"]
     if arch not in package.archs:

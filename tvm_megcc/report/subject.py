@@ -136,12 +136,9 @@ class Subject:
 def program_of(
     package: Package, arch: str, shapes: Mapping[str, Sequence[int]] | None
 ) -> tuple[Facts, dict[str, int], str]:
-    """The facts of the program for some shapes, their sizes, and which of several it is.
+    """The facts of the program for some shapes, their sizes, and its number among several.
 
-    Raises
-    ------
-    InputError
-        When the package serves no such shapes, or does not say what its calls are.
+    Raises InputError if the package serves no such shapes, or does not say what its calls are.
     """
     entry = package.manifest["per_arch"][arch]
     programs = entry.get("functions", [entry])

@@ -36,13 +36,7 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Boards:
-    """The devices that a tracker has for a key.
-
-    Raises
-    ------
-    InputError
-        When there is no tracker, or none of its boards has the key.
-    """
+    """The devices that a tracker has for a key; InputError if there is no tracker or no board."""
 
     arch: str
     host: str
@@ -64,13 +58,7 @@ class Boards:
         return self.count()
 
     def count(self) -> int:
-        """The boards that there are.
-
-        Raises
-        ------
-        InputError, NoBoardError
-            When there are none.
-        """
+        """The number of boards; InputError or NoBoardError if there are none."""
         try:
             socket.create_connection((self.host, self.port), REPLY_S).close()  # TVM would wait
             from tvm import rpc
@@ -190,13 +178,7 @@ class _Waiting:
 
 
 def bounded(function: Callable[[], T], seconds: float) -> T:
-    """What a function returns.
-
-    Raises
-    ------
-    ToolError
-        When it takes longer than this.
-    """
+    """The result of a function; ToolError if it takes longer than the limit."""
     waiting = _Waiting(function)
     if not waiting.ended(seconds):
         raise ToolError(f"no reply within {seconds:.0f} seconds")
@@ -211,13 +193,7 @@ def _words(error: BaseException) -> str:
 
 
 def address(text: str) -> tuple[str, int]:
-    """``HOST:PORT``.
-
-    Raises
-    ------
-    InputError
-        When it is not of that form.
-    """
+    """Read ``HOST:PORT``; InputError for other text."""
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdigit():
         raise InputError(f"--rpc-tracker: {text!r} is no HOST:PORT, as in 192.168.1.2:9190")

@@ -79,14 +79,8 @@ class Measurer(Protocol):
         """A run for each set of inputs.
 
         `limit`: seconds for each, None for any. `folder` is kept between runs of one model, so that
-        only what has changed is compiled.
-
-        Raises
-        ------
-        ToolError
-            When a tool is missing, or the build or a run fails.
-        NoBoardError
-            When nothing can be measured any more.
+        only changed files are compiled. Raises ToolError if a tool is missing, or the build or a
+        run fails; NoBoardError if nothing can be measured any more.
         """
         ...
 
@@ -99,10 +93,8 @@ class NoBoardError(ToolError):
 class Local:
     """This machine: by time, or under qemu by instructions.
 
-    Raises
-    ------
-    InputError, ToolError
-        When the machine cannot be measured so here; said before anything is compiled.
+    Raises InputError or ToolError, before anything is compiled, if the machine cannot be measured
+    so.
     """
 
     arch: str

@@ -102,13 +102,7 @@ class Record:
 
     @classmethod
     def of_line(cls, text: str) -> Record:
-        """The record of a line.
-
-        Raises
-        ------
-        ValueError, KeyError, TypeError
-            When it is none.
-        """
+        """The record of a line; ValueError, KeyError or TypeError for another text."""
         row = json.loads(text)
         facts = row["facts"]
         task = Task(
@@ -161,13 +155,7 @@ class File:
 
 
 def read(path: str | os.PathLike[str]) -> File:
-    """The records of a file.
-
-    Raises
-    ------
-    InputError
-        When it cannot be read, or nothing in it is a record.
-    """
+    """The records of a file; InputError if it cannot be read, or has no record."""
     name = os.fspath(path)
     try:
         lines = Path(path).read_bytes().decode(errors="replace").split("\n")
@@ -193,13 +181,7 @@ def read(path: str | os.PathLike[str]) -> File:
 
 
 def append(path: str | os.PathLike[str], records: Iterable[Record]) -> None:
-    """Add records to a file, whoever else adds some at the same time.
-
-    Raises
-    ------
-    InputError
-        When it cannot be written.
-    """
+    """Add records to a file, to which others may write at the same time; InputError if it fails."""
     text = "".join(f"{record.line()}\n" for record in records)
     try:
         with open(path, "a+b") as file:

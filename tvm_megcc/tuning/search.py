@@ -29,12 +29,9 @@ from tvm_megcc.tuning.trials import Call, Survey, Trial
 
 
 def tune(job: Job) -> Report:
-    """Measure what there is to choose, and say what it gained.
+    """Measure the candidates of each call; report the gain.
 
-    Raises
-    ------
-    tvm_megcc.errors.MegccError
-        When the model cannot be compiled, or what it is without tuning cannot be measured.
+    Raises MegccError if the model cannot be compiled, or cannot be measured without tuning.
     """
     with workshop() as folder:
         return _Search(job, Bench(job, folder), Ledger(job)).run()

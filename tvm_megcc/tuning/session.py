@@ -126,13 +126,7 @@ def tune_model(
 def measurer_for(
     arch: str, measure: str | None, tracker: tuple[str, int] | None = None, key: str | None = None
 ) -> Measurer:
-    """What measures: this machine, an emulator, or boards.
-
-    Raises
-    ------
-    MegccError
-        When it cannot.
-    """
+    """This machine, an emulator, or boards, to measure with; MegccError if that is impossible."""
     if (tracker is None) != (key is None):
         raise InputError("a tracker and a key belong together: give --rpc-tracker and --rpc-key")
     if tracker is not None and key is not None:
@@ -149,12 +143,9 @@ def measurer_for(
 def cases(
     program: Program | Bundle, inputs: Path | None, sizes: Sequence[Sizes]
 ) -> tuple[arrays.Arrays, ...]:
-    """The inputs that a program is measured with: for open sizes several.
+    """The inputs that a program is measured with: several sets for dynamic sizes.
 
-    Raises
-    ------
-    InputError
-        When the inputs or sizes do not fit the model.
+    Raises InputError if the inputs or sizes do not fit the model.
     """
     bundle = program if isinstance(program, Bundle) else bundle_of(program)
     ports = tuple(
