@@ -320,21 +320,13 @@ def corpus_rows(names: Sequence[str], args: argparse.Namespace) -> Iterator[list
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A table between two marks of docs/performance.md: rows are replaced one by one.
+    """A table between two marks of docs/performance.md: rows are replaced one by one."""
 
-    Attributes
-    ----------
-    begin, end : str
-        The marks.
-    head : tuple of str
-    keys : int
-        So many cells in front say which row it is.
-    """
-
+    #: `begin`, `end`: the marks.
     begin: str
     end: str
     head: tuple[str, ...]
-    keys: int
+    keys: int  # number of leading cells that identify a row
 
     def write(self, row: Sequence[str], order: Sequence[tuple[str, ...]]) -> None:
         """Put a row into the table, which is in this order of keys."""

@@ -47,40 +47,23 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Bytes and seconds of one model; only `problem` where there are none.
-
-    Attributes
-    ----------
-    naive, before : int
-        Every block in a place of its own, and the lower bound, as lowering leaves the program.
-    after, arena : int
-        The lower bound after forwarding, and the plan.
-    optimal : bool
-        Whether it is certain that no plan is smaller.
-    scratch : int
-        Bytes of workspaces that are live at the peak.
-    planner : str
-    pushdown : int
-        PushDown alone.
-    tvm : int
-        All storages of StaticPlanBlockMemory; 0 where TVM's own passes fail.
-    outputs : int
-        Bytes of the outputs, which `tvm` holds and `arena` does not.
-    plan_s, compile_s : float
-        Forwarding and planning; all of it, from the ONNX file to C source.
-    """
+    """Bytes and seconds of one model; only `problem` where there are none."""
 
     model: str
+    #: `naive`, `before`: every block in a place of its own, and the lower bound, as lowering leaves
+    #: the program.
     naive: int = 0
     before: int = 0
+    #: `after`, `arena`: the lower bound after forwarding, and the plan.
     after: int = 0
     arena: int = 0
-    optimal: bool = False
-    scratch: int = 0
+    optimal: bool = False  # whether no plan can be smaller
+    scratch: int = 0  # bytes of workspaces that are live at the peak
     planner: str = ""
-    pushdown: int = 0
-    tvm: int = 0
-    outputs: int = 0
+    pushdown: int = 0  # PushDown alone
+    tvm: int = 0  # all storages of StaticPlanBlockMemory; 0 where TVM's own passes fail
+    outputs: int = 0  # bytes of the outputs, which `tvm` holds and `arena` does not
+    #: `plan_s`, `compile_s`: forwarding and planning; all of it, from the ONNX file to C source.
     plan_s: float = 0.0
     compile_s: float = 0.0
     problem: str = ""

@@ -52,21 +52,11 @@ for line in sys.stdin:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A state of the sources.
+    """A state of the sources."""
 
-    Attributes
-    ----------
-    label : str
-        As the user named it.
-    path : Path
-        Where the files are.
-    mark : str
-        Equal for equal contents: what a cache is keyed by.
-    """
-
-    label: str
-    path: Path
-    mark: str
+    label: str  # as the user named it
+    path: Path  # where the files are
+    mark: str  # equal for equal contents: what a cache is keyed by
 
 
 @contextmanager

@@ -45,21 +45,11 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A package in memory, and how the model's inputs and outputs map to its ports.
-
-    Attributes
-    ----------
-    package : mapping of path to contents
-    manifest : mapping
-        The package's.
-    inputs : tuple of str
-        The model's inputs that are no initialisers, in order.
-    outputs : tuple of Output
-    """
+    """A package in memory, and how the model's inputs and outputs map to its ports."""
 
     package: Mapping[str, Content]
     manifest: Mapping[str, Any]
-    inputs: tuple[str, ...]
+    inputs: tuple[str, ...]  # the model's inputs that are no initialisers, in order
     outputs: tuple[Output, ...]
 
     def run(

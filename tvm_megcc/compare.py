@@ -31,26 +31,13 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How far an array is from its reference.
-
-    Attributes
-    ----------
-    name : str
-    largest : float
-        The largest difference of two elements.
-    magnitude : float
-        The largest magnitude of the reference.
-    problem : str
-        What cannot be measured.
-    ok : bool
-        Whether it is accepted.
-    """
+    """How far an array is from its reference."""
 
     name: str
-    largest: float
-    magnitude: float
-    problem: str
-    ok: bool
+    largest: float  # the largest difference of two elements
+    magnitude: float  # the largest magnitude of the reference
+    problem: str  # why the difference cannot be measured, or ""
+    ok: bool  # whether it is within the tolerance
 
     @property
     def relative(self) -> float:

@@ -44,26 +44,17 @@ Dump = Callable[[str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The function of a module to compile, and the names that it has for a package's user.
+    """The function of a module to compile, and the names that it has for a package's user."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the model, for the package.
-    input_names, output_names : sequence of str
-        Names of the function's parameters and results.
-    input_dtypes, output_dtypes : sequence of str
-        Our names of their element types, where the module has other types.
-    function : str
-        The function's name in the module.
-    """
-
-    name: str
+    name: str  # name of the model, for the package
+    #: `input_names`, `output_names`: names of the function's parameters and results.
     input_names: Sequence[str]
     output_names: Sequence[str]
+    #: `input_dtypes`, `output_dtypes`: our names of their element types, where the module has other
+    #: types.
     input_dtypes: Sequence[str] = ()
     output_dtypes: Sequence[str] = ()
-    function: str = "main"
+    function: str = "main"  # the function's name in the module
 
     @classmethod
     def of(cls, imported: ImportedModel, name: str | None = None) -> Entry:

@@ -26,21 +26,11 @@ REGION = "tvm_megcc.region_inside"
 
 @py_class("tvm_megcc.Region")
 class Region(tvm_ffi.Object):
-    """What our compiler is given.
+    """A module to compile as one region, and for which machine."""
 
-    Attributes
-    ----------
-    module : IRModule
-        The function ``main`` and all that it calls.
-    machine : str
-        One of `tvm_megcc.core.machine`.
-    threads : int
-        The most that its memory is planned for.
-    """
-
-    module: tvm.IRModule
-    machine: str
-    threads: int
+    module: tvm.IRModule  # the function ``main`` and all that it calls
+    machine: str  # one of `tvm_megcc.core.machine`
+    threads: int  # at most: its memory is planned for them
 
 
 def sealed(name: str, region: Region) -> relax.Function:

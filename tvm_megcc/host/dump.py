@@ -32,22 +32,11 @@ HEAD = "calls of a package of tvm_megcc: number, array, name, kernel"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One output of one run of a call.
+    """One output of one run of a call."""
 
-    Attributes
-    ----------
-    call : int
-        As profiles count the calls.
-    name : str
-        Of the model's value, or what the compiler calls it.
-    kernel : str
-        Link name.
-    array : numpy.ndarray
-    """
-
-    call: int
-    name: str
-    kernel: str
+    call: int  # as profiles count the calls
+    name: str  # of the model's value, or what the compiler calls it
+    kernel: str  # link name
     array: np.ndarray
 
 

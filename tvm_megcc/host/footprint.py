@@ -47,31 +47,22 @@ TABLES, STACK = 1200, 1000
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Bytes of the example's program on a CPU.
+    """Bytes of the example's program on a CPU."""
 
-    Attributes
-    ----------
-    cpu, how : str
-        How the numbers were found: ``measured``, ``built`` (the stack is a bound) or ``estimated``.
-    text, rodata, data : int
-        Machine code; weights, program and tables; what is copied to RAM at the start. In flash.
-    arena, other_ram : int
-        Activations; all other variables: the context, the model's handle, inputs, outputs.
-    stack : int
-        What an inference used of it, by paint.
-    stack_bound : int
-        What no chain of calls exceeds; interrupts come on top.
-    """
-
+    #: `how`: ``measured``, ``built`` (the stack is a bound) or ``estimated``.
     cpu: str
     how: str
+    #: `text`, `rodata`, `data`: machine code; weights, program and tables; what is copied to RAM at
+    #: the start. In flash.
     text: int
     rodata: int
     data: int
+    #: `arena`, `other_ram`: activations; all other variables: the context, the model's handle,
+    #: inputs, outputs.
     arena: int
     other_ram: int
-    stack: int
-    stack_bound: int
+    stack: int  # bytes that an inference wrote to, of a painted stack
+    stack_bound: int  # bytes of the deepest chain of calls, without interrupts
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -38,24 +38,16 @@ MACHINES = {183: ("aarch64", "aarch64-linux-gnu-", 0), 40: ("arm", "arm-linux-gn
 
 @dataclass(slots=True)
 class Counts:
-    """What was executed.
+    """Counts of executed instructions."""
 
-    Attributes
-    ----------
-    totals : dict
-        ``instructions``, ``regions``, ``mac_f32``, ``load_bytes``, ...
-    classes : dict of str to (int, str)
-        Instructions by class, and what the class is.
-    functions : dict of str to int
-        Instructions by the function that they are in, without those that it calls; "?" where the
-        program is stripped.
-    regions : list of int
-        Instructions of each marked region, in the order in which they ran.
-    """
-
+    #: ``instructions``, ``regions``, ``mac_f32``, ``load_bytes``, ...
     totals: dict[str, int] = field(default_factory=dict)
+    #: Class -> instructions, and a description of the class.
     classes: dict[str, tuple[int, str]] = field(default_factory=dict)
+    #: Instructions by the function that they are in, without those that it calls; "?" where the
+    #: program is stripped.
     functions: dict[str, int] = field(default_factory=dict)
+    #: Instructions of each marked region, in the order in which they ran.
     regions: list[int] = field(default_factory=list)
 
 

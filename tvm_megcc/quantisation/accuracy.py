@@ -22,23 +22,15 @@ _DEQUANTISED, _OUTPUT = "_DequantizeLinear_Output", "_QuantizeLinear_Input"
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What a tensor's values are, and what its integers can say.
-
-    Attributes
-    ----------
-    name : str
-    smallest, largest : float
-        Over all samples, of the float model.
-    scale, zero_point : float, int
-    low, high : float
-        What the smallest and the largest integer stand for.
-    """
+    """The range of a tensor's values, and the range that its integers can represent."""
 
     name: str
+    #: `smallest`, `largest`: over all samples, of the float model.
     smallest: float
     largest: float
     scale: float
     zero_point: int
+    #: `low`, `high`: values of the smallest and the largest integer.
     low: float
     high: float
 

@@ -23,46 +23,21 @@ Facts = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One program of a package.
+    """One program of a package."""
 
-    Attributes
-    ----------
-    facts : mapping
-        Of the whole package (`tvm_megcc.cli.inspect.summary`).
-    arch : str
-    entry : mapping
-        The manifest's facts of the program.
-    kernels : mapping
-        Link name -> its entry of the manifest.
-    sizes : mapping
-        The open dims that are given sizes.
-    program : str
-        Which of several programs it is; empty where there is one.
-    profile : Profile or None
-    code : mapping
-        Link name -> bytes of machine code, ``""`` the runtime; empty where it is not known.
-    code_unknown : str
-        Why it is not.
-    plan : str
-        The memory plan as SVG; empty where there is none.
-    plan_unknown : str
-        Why there is none.
-    advice : sequence of str
-        What could be better.
-    """
-
-    facts: Facts
+    facts: Facts  # of the whole package (`tvm_megcc.cli.inspect.summary`)
     arch: str
-    entry: Facts
-    kernels: Facts
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    program: str = ""
+    entry: Facts  # the manifest's facts of the program
+    kernels: Facts  # link name -> its entry of the manifest
+    sizes: Mapping[str, int] = field(default_factory=dict)  # dynamic dims -> given sizes
+    program: str = ""  # which of several programs; "" for a single one
     profile: Profile | None = None
+    #: Link name -> bytes of machine code, ``""`` the runtime; empty if unknown.
     code: Mapping[str, int] = field(default_factory=dict)
-    code_unknown: str = ""
-    plan: str = ""
-    plan_unknown: str = ""
-    advice: Sequence[str] = ()
+    code_unknown: str = ""  # why `code` is empty
+    plan: str = ""  # the memory plan as SVG, or ""
+    plan_unknown: str = ""  # why `plan` is empty
+    advice: Sequence[str] = ()  # sentences for the user
 
     @property
     def calls(self) -> Sequence[Facts]:

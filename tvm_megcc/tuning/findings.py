@@ -11,20 +11,11 @@ from tvm_megcc.kernels.tuned import Task
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A tuned call.
-
-    Attributes
-    ----------
-    task : Task
-    default : str
-        The candidate that is taken without records.
-    costs : mapping of str to float
-        By candidate, the default among them.
-    """
+    """A tuned call, and the cost of each of its candidates."""
 
     task: Task
-    default: str
-    costs: Mapping[str, float]
+    default: str  # the candidate that is taken without records
+    costs: Mapping[str, float]  # by candidate, the default among them
 
     @property
     def best(self) -> str:
@@ -42,35 +33,22 @@ class Row:
 
 @dataclass(slots=True)
 class Report:
-    """Of one tuning.
-
-    Attributes
-    ----------
-    unit : str
-    before, after : float
-        The whole model, untuned and with the records; `after` is None where it was stopped.
-    builds, records : int
-        That were made.
-    seconds : float
-    rows : list of Row
-    refused : list of str
-        Candidates that are never taken, each with the reason.
-    unseen : set of Task
-        Calls that did not run with these inputs.
-    stopped : str
-        Why it ended early, else "": what was measured until then is kept.
-    """
+    """Results of one tuning."""
 
     unit: str = ""
+    #: `before`, `after`: the whole model, untuned and with the records; `after` is None where it
+    #: was stopped.
     before: float = 0.0
     after: float | None = None
+    #: `builds`, `records`: numbers of new ones.
     builds: int = 0
     records: int = 0
     seconds: float = 0.0
     rows: list[Row] = field(default_factory=list)
+    #: Candidates that are never taken, each with the reason.
     refused: list[str] = field(default_factory=list)
-    unseen: set[Task] = field(default_factory=set)
-    stopped: str = ""
+    unseen: set[Task] = field(default_factory=set)  # calls that did not run with these inputs
+    stopped: str = ""  # why it ended early, else "": what was measured until then is kept
 
     def table(self) -> list[tuple[str, ...]]:
         """A row for each tuned call, the largest gain first."""

@@ -28,29 +28,15 @@ Samples = list[list[float]]
 
 @dataclass(slots=True)
 class Ledger:
-    """What is known of the calls of a job.
-
-    Attributes
-    ----------
-    job : Job
-    calls : dict of Task to Call
-        Those with a choice.
-    known : Known
-        All records that there are.
-    places : dict of Task to str
-        The sizes that a call of open sizes is measured at.
-    added : int
-        Records that were written.
-    unseen : set of Task
-        Calls that did not run.
-    """
+    """Costs of the calls of a job, as far as they are known."""
 
     job: Job
-    calls: dict[Task, Call] = field(default_factory=dict)
-    known: Known = field(default_factory=lambda: Known([]))
+    calls: dict[Task, Call] = field(default_factory=dict)  # those with several candidates
+    known: Known = field(default_factory=lambda: Known([]))  # all records
+    #: The sizes at which a call of dynamic sizes is measured.
     places: dict[Task, str] = field(default_factory=dict)
-    added: int = 0
-    unseen: set[Task] = field(default_factory=set)
+    added: int = 0  # records that were written
+    unseen: set[Task] = field(default_factory=set)  # calls that did not run
 
     def begin(self, calls: dict[Task, Call], untuned: Program | Bundle) -> None:
         """Take the calls of the untuned model, and read what is known of them."""

@@ -33,22 +33,11 @@ REPEAT = 15
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one build took.
+    """Costs of one run of a built program, in the unit of its measurer."""
 
-    Attributes
-    ----------
-    whole : float
-        The whole model.
-    spread : float
-        By how much that differs from run to run.
-    calls : mapping of int to tuple of float
-        By the call's number: each of its executions.
-    outputs : mapping of str to numpy.ndarray
-    """
-
-    whole: float
-    spread: float
-    calls: Mapping[int, tuple[float, ...]]
+    whole: float  # of the whole model
+    spread: float  # difference of `whole` from run to run
+    calls: Mapping[int, tuple[float, ...]]  # number of a call -> cost of each of its executions
     outputs: Mapping[str, np.ndarray]
 
 

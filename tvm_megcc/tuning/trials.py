@@ -20,19 +20,11 @@ Signature = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that has several candidates.
-
-    Attributes
-    ----------
-    task : Task
-    facts : mapping
-    kernels : tuple of Candidate
-        The usual one first, then those that promise most.
-    """
+    """A call that has several candidates."""
 
     task: Task
     facts: Mapping[str, Fact]
-    kernels: tuple[Candidate, ...]
+    kernels: tuple[Candidate, ...]  # the usual one first, then those that promise most
 
     @property
     def usual(self) -> Candidate:
@@ -45,20 +37,12 @@ class Call:
 
 @dataclass(slots=True)
 class Survey:
-    """Hears of every call, and knows nothing.
-
-    Attributes
-    ----------
-    preference : Preference
-        Kernels that it rules out are no candidates.
-    calls : dict of Task to Call
-        Those with a choice.
-    """
+    """Collects the calls of a model while it is compiled; has no figures."""
 
     is_trial: ClassVar[bool] = False
 
-    preference: Preference
-    calls: dict[Task, Call] = field(default_factory=dict)
+    preference: Preference  # rules kernels out
+    calls: dict[Task, Call] = field(default_factory=dict)  # those with several candidates
 
     def knows(self, task: Task) -> bool:
         return True
