@@ -35,24 +35,20 @@ if TYPE_CHECKING:
     from tvm_megcc.frontend import ImportedModel
 
 
-class Input(Protocol):
-    """What is known of an input; ``symbols`` are those of its dims that have bounds."""
+class Output(Protocol):
+    """Name and shape of an output; a dynamic dim is text."""
 
     @property
     def name(self) -> str: ...
     @property
     def shape(self) -> tuple[int | str, ...]: ...
+
+
+class Input(Output, Protocol):
+    """Name and shape of an input; ``symbols`` are those of its dims that have bounds."""
+
     @property
     def symbols(self) -> tuple[Symbol, ...]: ...
-
-
-class Output(Protocol):
-    """What is known of an output."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def shape(self) -> tuple[int | str, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from tvm_megcc import reference
 from tvm_megcc.quantisation.calibration import Samples
 
 #: What the quantiser appends to the name of a tensor, and to that of one of the model's outputs.
@@ -167,24 +168,11 @@ def _scales(made: onnx.ModelProto) -> Iterator[tuple[str, tuple[float, int, floa
 
 
 class _Session:
-    """A model that gives any of its values."""
+    """A model in ONNX Runtime that returns any of its values, intermediate ones included."""
 
     def __init__(self, model: onnx.ModelProto, names: Sequence[str]) -> None:
-        import onnxruntime
-
-        asked = onnx.ModelProto()
-        asked.CopyFrom(model)
-        have = {port.name for port in asked.graph.output}
         self.names = list(dict.fromkeys(names))
-        missing = [name for name in self.names if name not in have]
-        asked.graph.output.extend(onnx.ValueInfoProto(name=name) for name in missing)
-        settings = onnxruntime.SessionOptions()
-        settings.log_severity_level = 4
-        off = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        settings.graph_optimization_level = off
-        self.session = onnxruntime.InferenceSession(
-            asked.SerializeToString(), settings, providers=["CPUExecutionProvider"]
-        )
+        self.session = reference.session(model, self.names)
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         if not self.names:
