@@ -31,7 +31,7 @@ TIMEOUT_S = 1200
 
 @dataclass(slots=True)
 class Row:
-    """What is known of one model; None where it was not measured, with a note that says why."""
+    """Figures of one model; None where it was not measured, with a note on the reason."""
 
     model: str
     compile_s: float | None = None

@@ -70,7 +70,7 @@ def _of_call(call: relax.Expr) -> int:
 
 
 def row(name: str, rounds: int) -> list[str]:
-    """The row of one model."""
+    """Cells of one model's row."""
     path = Path(name) if Path(name).is_file() else CORPUS / name / "model.onnx"
     model = onnx.load(path) if path.is_file() else zoo.build(name)
     imported = frontend.from_onnx(model)

@@ -131,7 +131,7 @@ def quantised(network: str, folder: Path) -> Path:
 
 
 def entries(shared: Path) -> list[Any]:
-    """What is said of each model of the corpus; nothing where there is none."""
+    """The entries of the corpus's index; empty without a corpus."""
     index = shared / "models" / "INDEX.json"
     return list(json.loads(index.read_text())) if index.is_file() else []
 
@@ -238,7 +238,7 @@ class Counted:
 
 
 def count(model: Model, arch: str, cpu: str, mode: str, folder: Path) -> Counted:
-    """What one inference takes on Arm."""
+    """Instructions and bytes of one inference on Arm."""
     row = bench.Row(model.name)
     where = folder / f"{arch}_{mode}"
     where.mkdir()

@@ -45,7 +45,7 @@ class Row:
 
 
 def measure(name: str, threads: int, rounds: int, repeat: int, folder: Path) -> Row:
-    """The row of one model."""
+    """Times of one model on 1 and on several threads, ours and ONNX Runtime's."""
     model = subjects.file_of(name, folder)
     counts = (1, threads)
     ours = {

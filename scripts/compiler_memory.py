@@ -56,7 +56,7 @@ class Row:
 
     @property
     def allowed(self) -> tuple[float, float]:
-        """Bytes and seconds that it may take."""
+        """Most bytes and seconds that the compilation may take."""
         (times, beside), (begin, per_gb) = MEMORY, SECONDS
         return times * self.weights + beside, begin + per_gb * self.weights / 1e9
 
@@ -152,7 +152,10 @@ def _described(name: str, array: np.ndarray) -> onnx.TensorProto:
 
 
 def write_external(encoder: Encoder, path: Path) -> int:
-    """The model beside one file of weights, at multiples of 4096 as exporters place them."""
+    """Write the model beside a file of its weights; bytes of weights.
+
+    Offsets are multiples of 4096, as exporters make them.
+    """
     found, at, total = [], 0, 0
     with path.with_suffix(".data").open("wb") as file:
         for name, array in encoder.weights():
@@ -175,7 +178,7 @@ def write_external(encoder: Encoder, path: Path) -> int:
 
 
 def write_embedded(encoder: Encoder, path: Path) -> int:
-    """The model with its weights inside, written one after the other."""
+    """Write the model with its weights inside, one after the other; bytes of weights."""
     model = encoder.model()
     graph = model.graph.SerializeToString()
     model.ClearField("graph")

@@ -51,7 +51,7 @@ _DOMAINS = {"": "ai.onnx", "ai.onnx.ml": "ai.onnx.ml", "com.microsoft": "com.mic
 
 @dataclass
 class Facts:
-    """What the cases of an operator show."""
+    """Types, operands and counts that the cases of an operator show."""
 
     types: set[str] = field(default_factory=set)
     at_run_time: dict[int, str] = field(default_factory=dict)
@@ -94,7 +94,7 @@ def _operands(model: onnx.ModelProto, row: Facts) -> None:
 
 
 def taken_by(domain: str, name: str) -> str:
-    """What converts an operator, "" where nothing does."""
+    """Where an operator is converted: own, TVM, importer, definition; or ""."""
     op = ops.find(domain, name)
     if op is not None and not isinstance(op, stock.StockOp):
         return "own"
@@ -127,7 +127,7 @@ def refusals(domain: str, name: str) -> list[str]:
 
 
 def _text(node: ast.expr) -> str:
-    """A string as far as the source says it."""
+    """A string in the source, with "..." for its computed parts."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):
@@ -136,7 +136,7 @@ def _text(node: ast.expr) -> str:
 
 
 def operators() -> Mapping[str, Mapping[str, int]]:
-    """Domain -> operator -> first opset, without what is deprecated in the newest."""
+    """Domain -> operator -> first opset, without operators deprecated in the newest opset."""
     found: dict[str, dict[str, int]] = {domain: {} for domain in _DOMAINS}
     for schema in onnx.defs.get_all_schemas_with_history():
         if schema.domain in ("", "ai.onnx.ml"):

@@ -49,7 +49,7 @@ def stored() -> Table:
 
 
 def compiler() -> str:
-    """The version of the cross compiler; "" where there is none."""
+    """The version of the cross compiler, or ""."""
     try:
         done = subprocess.run([ROWS[ARCH].compiler, "-dumpfullversion"], capture_output=True)
     except OSError:
@@ -91,7 +91,7 @@ def measure(name: str, shared: Path, folder: Path) -> int:
 
 
 def complaint(name: str, now: int, before: int) -> str:
-    """What to say of a model that grew; "" where it did not."""
+    """The message about a model that grew by more than `LIMIT`, or ""."""
     if now <= before * (1 + LIMIT):
         return ""
     return (

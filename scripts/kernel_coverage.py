@@ -70,7 +70,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def cover(reached: dict[str, set[reach.Point]]) -> list[str]:
-    """Few models that reach all: always the one that adds most."""
+    """Few models that reach all points: always the model that adds most."""
     chosen: list[str] = []
     left = set().union(*reached.values())
     while left:

@@ -74,7 +74,7 @@ class Row:
 
 
 def measure(name: str, load: Callable[[], ImportedModel], arch: str) -> Row:
-    """The row of one model."""
+    """Measure one model."""
     start = time.perf_counter()
     try:
         imported = load()
@@ -121,7 +121,7 @@ def scratch_bytes(program: Program) -> int:
 
 
 def static_plan_bytes(mod: tvm.IRModule) -> int:
-    """What TVM's own pipeline and planner take; 0 where they fail."""
+    """Bytes by TVM's own pipeline and planner; 0 if they fail."""
     target = tvm.target.Target("llvm")
     try:
         mod = tvm_table.lowered(mod, target)
@@ -143,7 +143,7 @@ def loaders(shared: Path) -> dict[str, Callable[[], ImportedModel]]:
 
 
 def table(rows: list[Row]) -> str:
-    """The rows as Markdown, after what they come to."""
+    """The rows as Markdown, after a summary."""
     good = [r for r in rows if not r.problem]
     equal = sum(r.arena == r.after for r in good)
     largest = max(good, key=lambda r: r.ratio)

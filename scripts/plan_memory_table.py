@@ -37,7 +37,7 @@ END = "<!-- Written by scripts/plan_memory_table.py: end -->"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One model's bytes; `equal` is None where it was not run, `problem` is why there are none."""
+    """Bytes of one model; `equal` is None if it was not run, `problem` says why there are none."""
 
     model: str
     tvm: int = 0
@@ -77,7 +77,7 @@ def known_bytes(mod: tvm.IRModule) -> int:
 
 
 def bound_bytes(mod: tvm.IRModule) -> int:
-    """The peak of live bytes among what can be planned, and all bytes of what cannot."""
+    """The peak of live bytes among plannable tensors, and all bytes of the others."""
     mod = share_dying_inputs(mod)
     total = known_bytes(mod)
     for func in functions(mod):
@@ -90,7 +90,7 @@ def bound_bytes(mod: tvm.IRModule) -> int:
 def answers(
     mod: tvm.IRModule, target: tvm.target.Target, inputs: list[np.ndarray]
 ) -> list[np.ndarray]:
-    """What the planned module computes in TVM's virtual machine."""
+    """Outputs of the planned module in TVM's virtual machine."""
     rest = tvm.transform.Sequential(cpu.finalize_passes(target)[1:])
     machine = relax.VirtualMachine(tvm.compile(mod, target, relax_pipeline=rest), tvm.cpu())
     result = machine["main"](*[tvm.runtime.tensor(x) for x in inputs])

@@ -58,7 +58,7 @@ class Side:
     options: tuple[str, ...] = ()
 
     def facts(self, subject: subjects.Subject, arch: str, results: bool) -> Facts:
-        """What the tree makes of a model, from an earlier run where there was one."""
+        """Facts of a model compiled by the tree, from an earlier run if there was one."""
         stamp = hashlib.sha256(subject.path.read_bytes()).hexdigest()[:8]
         mode = _hash(" ".join(self.options).encode())[:8] if self.options else "plain"
         folder = self.work / self.tree.mark / arch / mode / f"{subject.name}_{stamp}"
@@ -90,7 +90,7 @@ class Side:
 
 
 def _build(opened: package.Package, arch: str, folder: Path) -> Path:
-    """The runner; the library alone where there is no operating system to run it."""
+    """The path of the built runner; of the library for a machine without operating system."""
     runner = arch == "portable" or bool(machine(arch).arch.qemu)
     flags = ["-include", str(instruction_counts.MARKS)] if runner else []
     return toolchain.build(
@@ -99,7 +99,7 @@ def _build(opened: package.Package, arch: str, folder: Path) -> Path:
 
 
 def _package(subject: subjects.Subject, opened: package.Package, arch: str, folder: Path) -> Facts:
-    """All that must not change."""
+    """Facts that must be equal for two trees."""
     per_arch = opened.manifest["per_arch"][arch]
     image = _image(opened).read_bytes()
     text = package_facts.image_text(image)
@@ -130,13 +130,13 @@ def _image(opened: package.Package) -> Path:
 
 
 def _link_name(file: Path) -> str:
-    """The first line of a kernel's file says it."""
+    """The link name of a kernel's file, from its first line."""
     with file.open() as lines:
         return next(lines).split()[-1]
 
 
 def _results(subject: subjects.Subject, opened: package.Package, arch: str, folder: Path) -> Facts:
-    """Outputs, and what one inference takes."""
+    """Hashes of the outputs, and instructions of one inference."""
     runner = _build(opened, arch, folder)
     inputs, counts = subject.inputs(opened.inputs), None
     if machine(arch).arch.name in ("arm64", "armv7") and not toolchain.is_native(arch):
@@ -168,7 +168,7 @@ def _hash(data: bytes) -> str:
 
 
 def package_differences(old: Facts, new: Facts) -> list[str]:
-    """What is not the same, one line each."""
+    """Facts that differ, one line each."""
     found = []
     for key in ("weights", "arena bytes", "plan"):
         if old[key] != new[key]:
@@ -327,7 +327,7 @@ def kernels_are_the_same(old: str, new: str, only: str) -> bool:
 
 
 def kernel_differences(old: Mapping[str, Facts], new: Mapping[str, Facts]) -> list[str]:
-    """One line for each case or instance that is not the same."""
+    """One line for each case or instance that differs."""
     found = []
     for kind, word in (("cases", "header"), ("code", "code")):
         before, now = old[kind], new[kind]

@@ -119,7 +119,7 @@ class Compiler:
         self._view.cleanup()
 
     def compile(self, arguments: Sequence[str]) -> str:
-        """``tvmc compile`` with these arguments; what it said where it failed, else nothing."""
+        """Run ``tvmc compile`` with these arguments; its error message, or ""."""
         process = self._process
         if process is None:
             process = self._process = subprocess.Popen(

@@ -140,7 +140,7 @@ def _work(name: str, shared: Path, records: Path, budget: Budget, to: Path) -> N
 
 
 def bounded(name: str, shared: Path, work: Path, budget: Budget) -> Result:
-    """`tuned` in a process that is ended after the limit, or what an earlier run found."""
+    """`tuned` in a process that is ended after the limit, or the result of an earlier run."""
     kept = work / f"{name}.json"
     if not kept.is_file():
         arguments = (name, shared, work / "records.jsonl", budget, kept)
@@ -169,7 +169,7 @@ OPERATOR_COLUMNS = (
 
 
 def table(results: Sequence[Result]) -> str:
-    """What stands between the marks of the page."""
+    """The summary and tables for the page."""
     good = [r for r in results if not r.problem]
     fewer = sum(r.tuned < r.untuned for r in good)
     more = [r.model for r in good if r.tuned > r.untuned]
@@ -209,7 +209,7 @@ def _by_operator(results: Iterable[Result]) -> dict[str, Sums]:
 
 
 def merged(kept: Path, fresh: Iterable[Result], order: Sequence[str]) -> list[Result]:
-    """What is kept of each model, with what is new in its place, which is kept from now on."""
+    """Results by model, fresh ones before kept ones; the kept file is rewritten with them."""
     lines = kept.read_text().splitlines() if kept.is_file() else []
     tried = {result.model: result for result in fresh}
     found = {result.model: result for result in map(Result.of_json, lines)}

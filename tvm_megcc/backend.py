@@ -93,7 +93,7 @@ class Compiled:
 
 
 def _arrays(name: str, value: Any, ports: Set[str]) -> dict[str, np.ndarray]:
-    """What an input is at the ports: a sequence is a tensor for each of its elements."""
+    """The arrays of an input by port; a sequence has a port for each of its elements."""
     if name in ports or isinstance(value, np.ndarray):
         if isinstance(value, list | tuple | Mapping):
             raise InputError(f"input '{name}' is a {type(value).__name__}; give an array")

@@ -66,7 +66,7 @@ class DynamicOptions:
             )
 
     def import_shapes(self, shapes: Shapes | None) -> Shapes | None:
-        """What the frontend is told: of listed shapes, what they have in common."""
+        """Shapes for the frontend: for listed shapes, the dims that all of them share."""
         if not self.listed:
             return shapes
         if shapes:

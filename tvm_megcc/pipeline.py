@@ -198,14 +198,14 @@ def _only(mod: tvm.IRModule, names: Sequence[str]) -> tvm.IRModule:
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """What the module's variables stand for in the model, and the model's nodes."""
+    """Names of the model for the module's variables, and the model's nodes."""
 
     names: Mapping[str, str]
     nodes: tuple[Node, ...]
 
 
 def _with_multiply_adds(program: Program) -> Program:
-    """A program whose calls say how many multiply-adds they do."""
+    """The program with the number of multiply-adds in each call."""
     steps = (
         replace(step, multiply_adds=of_call(program.kernels[step.kernel], step.attrs))
         if isinstance(step, Call)

@@ -201,7 +201,7 @@ _DEVICES = frozenset(("cuda", "hexagon", "metal", "nvptx", "opencl", "rocm", "vu
 
 
 def _if_cpu(word: str) -> str | None:
-    """The machine that a word means which may be a CPU; None where it is none."""
+    """Machine for a CPU name, or None."""
     try:
         return of_cpu(word).name
     except InputError:
@@ -238,7 +238,7 @@ def _config(text: str) -> str | dict[str, Any]:
 
 
 def _of_attrs(attrs: Mapping[str, Any]) -> str:
-    """The machine that a target's mtriple, march, mcpu and mattr speak of."""
+    """The machine by a target's mtriple, march, mcpu and mattr."""
     march, *extensions = str(attrs.get("march") or "").lower().split("+")
     words = [word for word in (march, str(attrs.get("mtriple") or "")) if word]
     row = next(filter(None, map(machines.architecture_in, words)), None)

@@ -45,7 +45,7 @@ def _wrapped(inner: Callable[..., tvm.ir.transform.Pass]) -> Callable[..., tvm.i
 
 
 def _compiled_by_llvm(mod: tvm.IRModule, arch: str) -> tvm.IRModule:
-    """The module with its TIR functions compiled, as one more external module."""
+    """The module with its TIR functions compiled, as another external module."""
     functions = {g: f for g, f in mod.functions_items() if isinstance(f, tirx.PrimFunc)}
     target = llvm_target(arch)
     if not functions or target is None or not tvm.runtime.enabled("llvm"):

@@ -55,7 +55,7 @@ def sealed(name: str, region: Region) -> relax.Function:
 
 
 def inside(region: relax.Function) -> tvm.IRModule:
-    """What a sealed region computes: a module with the function ``main``."""
+    """The module of a sealed region, with the function ``main``."""
     return region.attrs[REGION].module
 
 

@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> None:
 def measured(
     runnables: Sequence[Runnable], inputs: Sequence[Arrays], rounds: Sequence[int], warmup: int
 ) -> list[list[float]]:
-    """Each one's times in ms; in every round each one runs so often as `rounds` says."""
+    """Times in ms by runnable; in each round each runs `rounds[k]` times."""
     times: list[list[float]] = [[] for _ in runnables]
     for repeat in rounds:
         for runnable, given, found in zip(runnables, inputs, times, strict=True):
@@ -105,12 +105,12 @@ def measured(
 
 
 def shares(runs: int, rounds: int) -> list[int]:
-    """Runs in pieces that differ by one at most."""
+    """Divide runs into rounds of nearly equal size: they differ by 1 at most."""
     return [runs // rounds + (number < runs % rounds) for number in range(rounds)]
 
 
 def print_rows(rows: Sequence[dict[str, object]]) -> None:
-    """A row for each package; of several, how much longer than the first it takes by its median."""
+    """Print a row for each package; for several, the ratio of its median to the first one's."""
     numbers = ("min", "median", "mean", "deviation", "p90", "p99")
     head = ["package", "arch", "runs", *(f"{name} ms" for name in numbers)]
     if len(rows) > 1:

@@ -18,7 +18,7 @@ Facts = Mapping[str, Any]
 
 
 def lines(facts: Facts) -> Iterator[str]:
-    """The open dims, and each architecture's programs; nothing where every shape is fixed."""
+    """Lines on the dynamic dims and each architecture's programs; none if every shape is fixed."""
     if not any("functions" in a for a in facts["archs"].values()):
         return
     for symbol in facts["symbols"]:
@@ -86,7 +86,7 @@ def _at(entry: Facts, values: Mapping[str, int]) -> dict[str, int]:
 
 
 def _stacked(blocks: Sequence[Facts], values: Mapping[str, int]) -> int:
-    """The arena of blocks that stand upon one another, as the VM works it out."""
+    """Arena bytes of blocks that stand on one another, as the VM computes them."""
     ends: list[int] = []
     arena = 0
     for block in blocks:

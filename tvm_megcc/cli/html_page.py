@@ -1,4 +1,4 @@
-"""``tvmc inspect --html``: what there is to see of a package as one page."""
+"""``tvmc inspect --html``: all that is known of a package as one page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tvmc inspect``: what a package or library is, without running it."""
+"""``tvmc inspect``: ports, memory and kernels of a package, without running it."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def work_lines(work: Mapping[str, Any]) -> Iterator[str]:
 
 
 def spending_line(spent: Mapping[str, Any]) -> str:
-    """What was spent on speed."""
+    """Weight bytes spent on speed, and instructions saved, in a line."""
     preference = spent["preference"]
     asked = f"--optimize {preference['optimize']}{' --exact' if preference['exact'] else ''}"
     if "precision" in preference:
@@ -201,7 +201,7 @@ def live(memory: Mapping[str, Any], step: int) -> list[dict[str, Any]]:
 
 
 def memory_lines(arena: int, memory: Mapping[str, Any]) -> Iterator[str]:
-    """How much memory, how good that is, and what takes it."""
+    """Lines on the arena: its size, the lower bound, and the largest blocks at the peak."""
     bound = memory["lower_bound"]
     verdict = "optimal" if memory["optimal"] else f"{arena / max(bound, 1):.3f} times as much"
     yield f"arena {arena} bytes, lower bound {bound}: {verdict}"

@@ -118,7 +118,7 @@ def read_inputs(
 
 
 def print_times(arch: str, times_ms: Sequence[float], emulated: bool) -> None:
-    """One line: minimum and median."""
+    """Print the minimum and median in a line."""
     note = " (under qemu: says nothing about the device)" if emulated else ""
     print(
         f"{arch}: min {min(times_ms):.3f} ms, median {median(times_ms):.3f} ms,"
@@ -199,7 +199,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None] | None]:
-    """A line on the terminal that says what is being done and since when; nothing in a pipe."""
+    """A line on the terminal: the present stage, and seconds since the start; none in a pipe."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""``tvmc tune``: measure what there is to choose of a model, and write records of it."""
+"""``tvmc tune``: measure the candidate kernels of a model's calls, and record their costs."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
-    """A line on the terminal that says how far it is; nothing in a pipe."""
+    """A line on the terminal about progress; none in a pipe."""
     if not sys.stderr.isatty():
         yield lambda line: None
         return

@@ -69,7 +69,7 @@ _SIGNS = (
 
 
 def _what_it_is(path: Path, error: Exception) -> str:
-    """What a file is that is no ``.npz``: by its first bytes, else what numpy said of it."""
+    """The kind of a file that is no ``.npz``, by its first bytes, else numpy's message."""
     try:
         with path.open("rb") as file:
             head = file.read(8)
@@ -85,7 +85,7 @@ def _what_it_is(path: Path, error: Exception) -> str:
 
 
 def names_of_npz(path: Path) -> tuple[str, ...]:
-    """The arrays' names, read without the arrays; raises what `read_npz` does."""
+    """The arrays' names, read without the arrays; raises as `read_npz`."""
     with _npz(path) as npz:
         return tuple(npz.files)
 
@@ -157,7 +157,7 @@ _ORDERS = {
 
 
 def _remedy(port: Port, shape: Sequence[int]) -> str:
-    """What to do with an array whose shape does not fit its port."""
+    """Advice on an array whose shape does not fit its port."""
     for name, axes in _ORDERS.get(len(shape), ()):
         if fits([shape[axis] for axis in axes], port.shape):
             return f"the array is {name}: transpose it with transpose{axes}"

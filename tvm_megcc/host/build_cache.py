@@ -92,7 +92,7 @@ def _link(source: str, target: str) -> None:
 
 
 def _keep(program: Path, package: Package, entry: Path) -> None:
-    """Put a program, and the model file it reads, into the cache; a full disk is no error."""
+    """Put a program and its model file into the cache; a full disk is no error."""
     try:
         with files.sibling_directory(entry) as fresh:
             made = fresh / "entry"

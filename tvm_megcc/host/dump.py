@@ -48,7 +48,7 @@ def check_package(path: str, option: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """A package that is built to say what its calls write."""
+    """A package that is built to record the outputs of its calls."""
 
     package: Package
     arch: str

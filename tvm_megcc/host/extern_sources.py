@@ -76,7 +76,7 @@ def externs_of(package: Package) -> list[str]:
 
 
 def unsupplied(names: Sequence[str]) -> str:
-    """What is wrong where nobody defines these functions."""
+    """The message about functions that nobody defines."""
     return (
         f"the model calls {', '.join(names)}, which nobody defines; give the C file with --extern"
         " (externs= in Python), or put it into the package's src/"

@@ -239,7 +239,7 @@ def _lock(directory: Path) -> int | None:
 
 @contextmanager
 def _reporting(out: Path) -> Iterator[None]:
-    """A full disk or a missing permission is the user's to mend, so it is one sentence."""
+    """Turn an OSError about the output into an InputError: a full disk, a missing permission."""
     try:
         yield
     except OSError as error:
@@ -250,7 +250,7 @@ def _reporting(out: Path) -> Iterator[None]:
 
 
 def _room_for(out: Path) -> str:
-    """What to do on a full disk: it may be that of the output, or of what is built on the way."""
+    """Advice for a full disk: that of the output, or of temporary files."""
     folder = tempfile.gettempdir()
     if shutil.disk_usage(folder).free < shutil.disk_usage(out.parent).free:
         return f"make room in {folder}, or set TMPDIR"

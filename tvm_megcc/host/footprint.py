@@ -160,7 +160,7 @@ def _check_known(cpu: str) -> None:
 
 
 def _make(folder: Path, cpu: str, goal: str) -> str:
-    """Build or run; what was printed."""
+    """Build or run the example; its printed text."""
     command = ["make", "-s", "-j2", goal, f"CPU={cpu}", "EXTRA_CFLAGS=-fcallgraph-info=su"]
     # ccache keeps objects, but not what gcc says of their functions.
     environment = {**toolchain.make_environment(), "CCACHE_DISABLE": "1"}

@@ -94,7 +94,7 @@ def _place(program: Program, tensor: int) -> tuple[str, int, Size]:
 
 
 def _source(program: Program, entry: dict[int, list[int]], tensor: int) -> list[int]:
-    """The entry that made a tensor; a view's is the last one that covers the view's first byte."""
+    """The entry that made a tensor; for a view, the last entry that covers its first byte."""
     if tensor in entry:
         return entry[tensor]
     view = program.tensors[tensor].location

@@ -65,7 +65,7 @@ def fits(shape: Sequence[int], wanted: Sequence[int | str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package directory and what its manifest says."""
+    """A package directory with its manifest."""
 
     path: Path
     manifest: Mapping[str, Any]

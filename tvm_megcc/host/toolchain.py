@@ -58,7 +58,7 @@ _SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fr
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a run gave: outputs by name, the time of each timed run, what was printed."""
+    """Result of a run: outputs by name, ms of each timed run, printed text."""
 
     outputs: dict[str, Array]
     times_ms: tuple[float, ...]
@@ -201,7 +201,7 @@ def _without_runner(package: Path) -> str:
 
 
 def _explained(error: ToolError, package: Path) -> ToolError:
-    """The error, or what its words mean where the model calls functions that nobody defines."""
+    """The error, or a clearer one if the model calls functions that nobody defines."""
     externs = json.loads((package / "manifest.json").read_text(encoding="utf-8")).get("externs", ())
     missing = [name for name in externs if re.search(rf"ndefined .*\b_?{name}\b", error.words)]
     return ToolError(unsupplied(missing), error.words) if missing else error
@@ -239,7 +239,7 @@ def _make(command: list[str], goal: str, where: Path, arch: str, tell: Progress 
 
 
 def _words_of(command: list[str], where: Path) -> list[str]:
-    """What make prints; what is wrong the build itself says."""
+    """Lines that make prints; errors are left to the build itself."""
     done = subprocess.run(
         command, cwd=where, capture_output=True, text=True, errors="replace", env=make_environment()
     )
@@ -255,7 +255,7 @@ def make_environment() -> dict[str, str]:
 
 
 def failure(what: str, words: str) -> ToolError:
-    """The error of a tool that failed: `what`, and the line of its `words` that says why."""
+    """The error of a failed tool: `what` failed, and the line of its `words` with the reason."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     why = next((line for line in lines if _TELLING.search(line)), lines[-1] if lines else "")
     if "No space left on device" in words:
@@ -335,7 +335,7 @@ def run_package(
 
 
 def _machine(arch: str, manifest: Mapping[str, Any]) -> list[str]:
-    """The runner's argument that says which of a package's machines runs."""
+    """The runner's argument that chooses among a package's machines."""
     same = sum(machine(a).arch == machine(arch).arch for a in manifest["archs"])
     return ["--machine", arch] if same > 1 else []
 
@@ -369,7 +369,7 @@ def check_shapes(
 
 
 def _shape_words(port: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]) -> list[str]:
-    """The runner's arguments that give the open dims of an input their sizes."""
+    """The runner's arguments that give the dynamic dims of an input their sizes."""
     if not any(isinstance(dim, str) for dim in port["shape"]):
         return []
     name = port["name"]

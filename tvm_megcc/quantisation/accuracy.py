@@ -71,7 +71,7 @@ class Report:
 
 
 def _strict(value: object) -> object:
-    """As JSON can say it: null for what is no finite number (a tensor that never had elements)."""
+    """The value with null for numbers that are not finite (a tensor that never had elements)."""
     if isinstance(value, dict):
         return {key: _strict(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -81,7 +81,7 @@ def _strict(value: object) -> object:
 
 @dataclass(slots=True)
 class _Sums:
-    """Of one tensor, over the samples so far."""
+    """Extremes and sums of squares of one tensor, over the samples so far."""
 
     smallest: float = math.inf
     largest: float = -math.inf
@@ -136,7 +136,7 @@ def measured(plain: onnx.ModelProto, made: onnx.ModelProto, samples: Samples) ->
 
 
 def _outputs(plain: onnx.ModelProto, made: onnx.ModelProto) -> dict[str, tuple[str, str]]:
-    """Node of both models -> its value in the float one, and in the quantised one."""
+    """Node of both models -> name of its value in the float model, and in the quantised model."""
     there = {name for node in made.graph.node for name in node.output}
     left = {node.name for node in made.graph.node}
     # An activation that the bounds of integers are is gone; what it gave, its input gives now.

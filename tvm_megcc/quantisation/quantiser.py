@@ -151,7 +151,7 @@ def quantised(
 
 @contextmanager
 def _quantising(what: str) -> Iterator[None]:
-    """The quantiser's errors as one sentence, and without its remarks to the root logger."""
+    """Turn the quantiser's errors into one sentence; silence its remarks to the root logger."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

@@ -96,11 +96,11 @@ class Profile:
 
     @property
     def outside_ms(self) -> float:
-        """What a run takes besides its calls."""
+        """Mean ms of a run outside its calls."""
         return max(0.0, sum(self.runs_ms) / len(self.runs_ms) - self.calls_ms)
 
     def by(self, grouping: str) -> list[Row]:
-        """The rows of one of `GROUPINGS`, slowest first."""
+        """The rows grouped by one of `GROUPINGS`, slowest first."""
         return sorted(grouped(self.rows, grouping), key=lambda row: (-row.ms, row.call or 0))
 
     def share(self, row: Row) -> float:
@@ -116,7 +116,7 @@ _KEYS: dict[str, Callable[[Row], str]] = {
 
 
 def grouped(rows: Sequence[Row], grouping: str) -> list[Row]:
-    """Rows that have something in common as one each."""
+    """Sum rows that have a key in common."""
     if grouping == "call":
         return list(rows)
     found: dict[str, list[Row]] = {}
@@ -244,7 +244,7 @@ def operands(call: Mapping[str, Any]) -> list[int]:
 
 
 def size_at(size: object, values: Mapping[str, int]) -> int | None:
-    """A size of the manifest as a number; None where only data says it."""
+    """A size of the manifest as a number; None if `values` do not determine it."""
     try:
         return json_at(size, values)
     except (KeyError, ZeroDivisionError):

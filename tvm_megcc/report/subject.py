@@ -23,7 +23,7 @@ Facts = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One program of a package."""
+    """Everything that is known of one program of a package."""
 
     facts: Facts  # of the whole package (`tvm_megcc.cli.inspect.summary`)
     arch: str
@@ -51,13 +51,13 @@ class Subject:
 
     @property
     def rows(self) -> Mapping[int, Row]:
-        """What the profile says of each call."""
+        """Number of a call -> its row of the profile."""
         if self.profile is None:
             return {}
         return {row.call: row for row in self.profile.rows if row.call is not None}
 
     def template(self, call: Facts) -> str:
-        """The kernel of a call, as kernel files name it."""
+        """The stem of the kernel's file, or ``generated``."""
         return self.kernels[call["kernel"]]["template"] or "generated"
 
     def operator(self, call: Facts) -> str:
@@ -91,7 +91,7 @@ class Subject:
         return size_at(self.tensors[tensor]["bytes"], self.sizes)
 
     def weights(self) -> list[tuple[str, str, int]]:
-        """Name, type and bytes of each weight, largest first; it is called by who reads it."""
+        """Name, type and bytes of each weight, largest first; a weight has its reader's name."""
         readers: dict[int, list[str]] = {}
         for call in self.calls:
             for tensor in operands(call):

@@ -129,7 +129,7 @@ class Boards:
 
 
 def _measured(session: Any, library: Path, cases: Sequence[Mapping[str, np.ndarray]]) -> list[Run]:
-    """Each case on one board."""
+    """Run each case on one board."""
     import tvm
 
     session.upload(str(library))
@@ -153,7 +153,7 @@ def _measured(session: Any, library: Path, cases: Sequence[Mapping[str, np.ndarr
 
 
 class _Waiting:
-    """A function that runs in a thread of its own, which is left alone where it never returns."""
+    """A function that runs in a thread of its own, which is abandoned if it never returns."""
 
     def __init__(self, function: Callable[[], Any]) -> None:
         self._found: list[Any] = []
@@ -187,7 +187,7 @@ def bounded(function: Callable[[], T], seconds: float) -> T:
 
 
 def _words(error: BaseException) -> str:
-    """The last line that says something of TVM's messages, which are long."""
+    """The last line of TVM's long messages that has text."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[-1] if lines else type(error).__name__)[:200]
 

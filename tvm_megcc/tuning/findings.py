@@ -1,4 +1,4 @@
-"""What tuning found, as a value and as text."""
+"""Results of tuning, as a value and as text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Row:
 
     @property
     def gain(self) -> float:
-        """What the best one saves of the default's cost."""
+        """Cost that the best candidate saves over the default."""
         return self.costs[self.default] - self.costs[self.best]
 
 
@@ -63,7 +63,7 @@ class Report:
         ]
 
     def lines(self) -> Iterator[str]:
-        """What is said besides the table."""
+        """The report's text besides the table."""
         for line in self.refused:
             yield f"refused: {line}"
         if self.unseen:

@@ -71,7 +71,7 @@ class Bench:
 
     @property
     def before(self) -> float:
-        """What the untuned model takes."""
+        """Cost of the untuned model, over all cases."""
         return sum(run.whole for run in self.base)
 
     def measured(self, program: Program | Bundle, slot: int = 0) -> list[Run]:
@@ -79,7 +79,7 @@ class Bench:
         return self.job.measurer.run(program, self.job.cases, self.limit, folder)
 
     def wrong(self, runs: Sequence[Run]) -> str:
-        """Which output is not what the untuned model computes, or ""."""
+        """The output that differs from the untuned model's, as a sentence, or ""."""
         for run, base in zip(runs, self.base, strict=True):
             for name, want in base.outputs.items():
                 found = difference(name, run.outputs[name], want, self.tolerance)
@@ -88,7 +88,7 @@ class Bench:
         return ""
 
     def whole(self, program: Program | Bundle) -> tuple[float, str]:
-        """What a whole program takes, and why it is not better than the untuned one, or ""."""
+        """Cost of a whole program, and why it is no better than the untuned one, or ""."""
         try:
             runs = self.measured(program)
         except NoBoardError:

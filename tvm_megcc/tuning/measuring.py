@@ -75,7 +75,7 @@ class Measurer(Protocol):
 
 
 class NoBoardError(ToolError):
-    """There is no device any more: it says nothing about what was to be measured."""
+    """No device is left; says nothing about the program that was to be measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Local:
 
     @property
     def slots(self) -> int:
-        """One: times would disturb each other, and a build has all cores."""
+        """1: times would disturb each other, and a build uses all cores."""
         return 1
 
     @property
@@ -153,7 +153,7 @@ class Local:
 
 
 def middle(samples: Sequence[float]) -> tuple[float, float]:
-    """Median, and how far the first quarter is from the last one."""
+    """Median, and the distance between the first and third quartile."""
     if len(samples) < 2:
         return samples[0], 0.0
     first, median, last = statistics.quantiles(samples, n=4)
@@ -189,7 +189,7 @@ def _debug_folder() -> Path:
 
 
 def write_changed(tree: Mapping[str, Content], root: Path) -> None:
-    """Make `root` hold these files; those that it holds already stay as old as they are."""
+    """Make `root` hold these files; unchanged files keep their times, so that make skips them."""
     for path in [p for p in root.rglob("*") if p.is_file()]:
         if path.relative_to(root).as_posix() not in tree:
             path.unlink()

@@ -236,7 +236,7 @@ class Known:
 
 
 def _figure(record: Record | None, is_usual: bool) -> float | None:
-    """What a candidate counts with: one that is better by less than its spread is not better."""
+    """Cost of a candidate for comparison: all but the usual one have their spread added."""
     if record is None or record.cost is None:
         return None
     return record.cost if is_usual else record.cost + record.spread

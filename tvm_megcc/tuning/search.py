@@ -71,7 +71,7 @@ class _Search:
     # ---- rounds ------------------------------------------------------------------------------
 
     def _rounds(self) -> None:
-        """As many rounds at once as there are places to measure them."""
+        """As many rounds at once as the measurer has slots."""
         while todo := self._todo():
             slots = self.job.measurer.slots
             if self.job.trials is not None:
@@ -107,7 +107,7 @@ class _Search:
             self._halved(row, problem)
 
     def _todo(self) -> dict[Task, list[Candidate]]:
-        """What is not measured yet."""
+        """Candidates that are not measured yet."""
         found = {
             task: [k for k in call.kernels if self.ledger.record(task, k) is None]
             for task, call in self.ledger.calls.items()
@@ -125,7 +125,7 @@ class _Search:
         program: Program | Bundle,
         result: Callable[[], list[Run]],
     ) -> str:
-        """Keep what a trial gave; why it cannot be, or ""."""
+        """Keep a trial's results; the reason if it is refused, or ""."""
         try:
             runs = result()
         except NoBoardError:

@@ -31,7 +31,7 @@ class Call:
         return self.kernels[0]
 
     def signature(self, kernel: Candidate) -> Signature:
-        """What a program has where a kernel serves the call."""
+        """The call in a program when a kernel serves it: symbol and attributes."""
         return kernel.signature(self.facts)
 
 
