@@ -67,10 +67,7 @@ class Row:
 class Encoder:
     """A transformer's encoder whose weights are drawn one at a time, in the order of their names.
 
-    Parameters
-    ----------
-    layers, width : int
-        Each layer has 12 * width * width weights.
+    Each of its layers has 12 * width * width weights.
     """
 
     def __init__(self, layers: int, width: int) -> None:

@@ -58,23 +58,10 @@ def compiler() -> str:
 
 
 def measure(name: str, shared: Path, folder: Path) -> int:
-    """Compile one model for arm64, build it, run it once under qemu.
+    """Instructions of one inference of a model of `MODELS`, for arm64 under qemu.
 
-    Parameters
-    ----------
-    name : str
-        One of `MODELS`.
-    shared : Path
-        The folder that has the corpus.
-    folder : Path
-        For the package.
-
-    Raises
-    ------
-    InputError
-        The corpus is not there, or has no such model.
-    ToolError
-        A tool is missing.
+    `shared` has the corpus; the package goes into `folder`. Raises InputError if the corpus has no
+    such model, ToolError if a tool is missing.
     """
     (subject,) = subjects.chosen(shared, folder, [name])
     driver.compile_model(

@@ -56,14 +56,8 @@ def difference(
 ) -> Difference:
     """Compare an array with its reference.
 
-    Parameters
-    ----------
-    name : str
-    got, want : numpy.ndarray
-    tolerance : Tolerance
-    ordered : bool
-        Whether the dims must be those of the reference; else their order, and dims of 1, may
-        differ.
+    With `ordered`, the dims must be those of the reference; else their order, and dims of 1, may
+    differ.
     """
     if ordered and got.shape != want.shape:
         return _problem(name, f"has shape {list(got.shape)}, not {list(want.shape)}")

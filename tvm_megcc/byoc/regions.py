@@ -34,14 +34,9 @@ class Region(tvm_ffi.Object):
 
 
 def sealed(name: str, region: Region) -> relax.Function:
-    """The function `name` with a region's signature.
+    """The function `name`, a symbol that will be linked, with a region's signature.
 
-    Parameters
-    ----------
-    name : str
-        The function's name in the module, and the symbol that will be linked.
-    region : Region
-        Tensors in; a tensor or a tuple of tensors out, whose dims the parameters' dims say.
+    Tensors in; a tensor or a tuple of tensors out, whose dims follow from the parameters' dims.
     """
     shell = copy_with_new_vars(region.module["main"])
     builder = relax.BlockBuilder()

@@ -82,25 +82,11 @@ def count(
     cpu: str | None = None,
     timeout: float | None = None,
 ) -> Counts:
-    """Run an Arm program and count.
+    """Run an Arm program, with its arguments, and count its instructions.
 
-    Parameters
-    ----------
-    command : sequence of str
-        The program and its arguments.
-    marked : bool
-        Count only between the marks of ``marks.h``.
-    cpu : str, optional
-        Which core qemu stands for; its default has every feature.
-    timeout : float, optional
-        Seconds after which the run is given up.
-
-    Raises
-    ------
-    InputError
-        When it is no Arm program.
-    ToolError
-        When a tool is missing, or the program fails.
+    `marked` counts only between the marks of ``marks.h``. `cpu` is the core that qemu stands for;
+    its default has every feature. After `timeout` seconds the run is given up. Raises InputError
+    for another file than an Arm program, ToolError if a tool is missing or the program fails.
     """
     program = Path(command[0])
     with tempfile.TemporaryDirectory(prefix="megcc-count-") as folder:

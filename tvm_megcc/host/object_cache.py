@@ -82,10 +82,8 @@ def restore(
 ) -> tuple[int, dict[Path, Path]]:
     """Put objects that are known into the folder `where`, as if make had just built them.
 
-    Returns
-    -------
-    int, dict of path to path
-        How many there were; the missing ones, and where `keep` puts them once they are built.
+    Returns their number, and the missing ones: object -> the place where `keep` puts it once it is
+    built.
     """
     root = user_cache.folder("objects")
     who = identity(compiler)

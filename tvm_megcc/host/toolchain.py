@@ -343,19 +343,10 @@ def _machine(arch: str, manifest: Mapping[str, Any]) -> list[str]:
 def check_shapes(
     exe: str | Path, arch: str, shapes: Mapping[str, Sequence[int]], manifest: Mapping[str, Any]
 ) -> None:
-    """Ask a built package whether it takes these shapes, before anybody makes inputs of them.
+    """Ask a built package whether it takes these shapes of all inputs, before inputs are made.
 
-    Parameters
-    ----------
-    exe, arch, manifest
-        As of `run_package`.
-    shapes : mapping of name to dims
-        Of all inputs.
-
-    Raises
-    ------
-    ToolError
-        It does not, or there is no memory for them (the message has the program's words).
+    `exe`, `arch` and `manifest` are those of `run_package`. Raises ToolError, with the program's
+    words, if it does not take them, or there is no memory for them.
     """
     sizes = [word for port in manifest["inputs"] for word in _shape_words(port, shapes)]
     if not sizes:

@@ -80,13 +80,7 @@ def nodes(model: onnx.ModelProto, names: Collection[str]) -> list[str]:
 def prepared(model: onnx.ModelProto, folder: Path, keep_float: Collection[str]) -> onnx.ModelProto:
     """The model with its constants and batch normalisation folded, its shapes inferred.
 
-    Parameters
-    ----------
-    model : ModelProto
-    folder : path
-        For files in between.
-    keep_float : collection of str
-        Nodes that have to be there afterwards.
+    `folder` is for files in between; nodes of `keep_float` must still exist afterwards.
     """
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
