@@ -51,7 +51,7 @@ MODELS = (
 
 
 def multiply_adds(functions: Iterable[relax.Function]) -> int:
-    """Of the convolutions and matrix products of some functions of fixed sizes."""
+    """Multiply-adds of the convolutions and matrix products of functions of fixed sizes."""
     return sum(_of_call(one) for func in functions for one in expressions(func))
 
 

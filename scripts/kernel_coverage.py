@@ -1,4 +1,4 @@
-"""Which kernels, and which codes of theirs, some model reaches, and which nothing does.
+"""Kernels, and codes of kernels, that some model reaches, and those that none reaches.
 
 A code is a value of a kernel's parameters that the operator's header names (`UNARY_EXP`,
 `MEGCC_ACT_RELU`) or that its header comment lists (`trans_b` 0 and 1). Models: the zoo, the corpus

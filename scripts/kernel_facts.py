@@ -1,4 +1,4 @@
-"""What a tree's kernels are: facts of every case of `tests/kernels/cases`, code of every instance.
+"""Facts of a tree's kernels: of every case of `tests/kernels/cases`, and code of every instance.
 
 Run with the tree's own modules (`scripts/same_packages --kernels` does): prints one JSON object,
 ``{"cases": {name: digest}, "code": {name: digest}}``. A case's digest covers what the header says

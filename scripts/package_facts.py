@@ -1,4 +1,4 @@
-"""What a package is, without the names that its code happens to have.
+"""Contents of a package, independent of the link names in its code.
 
 Enters: a package with its model in a file, and the objects it was built to. Leaves: the image as
 text with every reference resolved, and the machine code of each kernel.

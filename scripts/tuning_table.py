@@ -56,7 +56,7 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What tuning a model gave; `problem` is why it has no figures.
+    """Figures of one tuned model; `problem` says why it has none.
 
     `operators` is empty for models that were tuned before operators were told apart.
     """

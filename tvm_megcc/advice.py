@@ -1,4 +1,4 @@
-"""Where more knowledge of the model's sizes would make it faster or smaller: at most two sentences.
+"""Advice on a model's sizes that would make it faster or smaller if known: at most two sentences.
 
 Enters: an imported model and how its shapes are compiled. Leaves: sentences. The first one names
 what is known of the inputs' dims, and gives shapes for all of them: a model that is compiled with
@@ -53,7 +53,7 @@ class Input(Output, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a model needs of its sizes, as `dims.to_json` has them.
+    """Requirements of a model on its sizes, as `dims.to_json` has them.
 
     ``equal`` are pairs that must be equal, ``sizes`` are none below 0.
     """
@@ -83,7 +83,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a symbol first stands in the inputs: `known` times itself, in a shape of some rank."""
+    """First place of a symbol in the inputs: `known` times itself, in a shape of some rank."""
 
     text: str
     known: int
@@ -96,7 +96,7 @@ class _Place:
 def advice(
     imported: ImportedModel, options: DynamicOptions, compiled: Program | Bundle
 ) -> Iterator[str]:
-    """What more could be said of the model's dims.
+    """Sentences on the model's dims of which more knowledge would help.
 
     Of the inputs' that have no upper bound or may be multiples only, of the outputs' that data
     decides.
@@ -250,7 +250,7 @@ def _of_outputs(
 
 
 def fit_of(name: str, needs: Needs, bound: Symbol) -> Fit | None:
-    """Which sizes of a symbol fit, as far as that alone decides it; None where none of them does.
+    """Sizes of a symbol that fit the model, as far as this symbol alone decides; None if none fits.
 
     Sizes of 0 are left out: that a model takes no empty tensors says nothing of its other sizes.
     The fewest words that are right: all sizes of an interval; multiples of the least factor; else

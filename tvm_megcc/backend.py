@@ -37,7 +37,7 @@ CFLAGS = ("-O1",)
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One output of the model: the ports that it is made of, as a list where it is a sequence."""
+    """An output of the model: the ports that make it up, several for a sequence."""
 
     ports: tuple[str, ...]
     is_sequence: bool

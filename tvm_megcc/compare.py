@@ -1,4 +1,4 @@
-"""How far what a package computes is from what ONNX says: `Difference`s.
+"""Differences between the outputs of a package and ONNX's: `Difference`s.
 
 A call leaves a value in the layout that its kernel likes: dims in another order, dims of 1 more or
 fewer. It is compared in the order of dims in which it is nearest to the reference.
@@ -31,7 +31,7 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How far an array is from its reference."""
+    """The largest difference of an array from its reference."""
 
     name: str
     largest: float  # the largest difference of two elements

@@ -1,4 +1,4 @@
-"""How a model's changing shapes are compiled: listed shapes, buckets, or one program for all.
+"""Options for dynamic shapes: listed shapes, buckets, or one program for all.
 
 Example
 -------

@@ -1,4 +1,4 @@
-"""What a user may say about memory planning; kept apart so that reading it loads nothing else.
+"""Options of memory planning, in a module of their own so that reading them loads nothing else.
 
 Example
 -------

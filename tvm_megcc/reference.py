@@ -1,4 +1,4 @@
-"""What ONNX says a model computes: ONNX Runtime where it is installed, else onnx.reference.
+"""Values of a model as ONNX defines them, by ONNX Runtime if installed, else onnx.reference.
 
 Enters: a model, its inputs, names of values. Leaves: these values, outputs or not.
 """

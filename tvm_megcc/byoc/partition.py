@@ -103,10 +103,10 @@ class PartitionForMegcc:
 
 
 def _threads_of_tvm() -> int:
-    """How many threads TVM's runtime would use here.
+    """The number of threads that TVM's runtime would use here.
 
-    To say so it makes a pool, and binds the thread that asks to one core: with it all that this
-    thread starts later, compilers too. So a thread asks that ends with the answer.
+    The question makes a pool and binds the asking thread, and all that it starts later, compilers
+    too, to one core. So a thread of its own asks.
     """
     with ThreadPoolExecutor(1) as pool:
         return int(pool.submit(tvm.runtime.num_threads).result())
@@ -316,9 +316,9 @@ def _has_branches(func: relax.Function) -> bool:
 
 
 def _is_odd(func: relax.Function) -> bool:
-    """Whether there is what TVM's fusion and merging end with an error of their own on.
+    """Whether the function has parts on which TVM's fusion and merging fail.
 
-    That are casts, and dims that depend on a condition.
+    These are casts, and dims that depend on a condition.
     """
     casts = any(isinstance(b, relax.MatchCast) for k in func.body.blocks for b in k.bindings)
     return casts or any("if_then_else" in str(expr.ty) for expr in expressions(func))

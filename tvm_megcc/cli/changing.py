@@ -1,4 +1,4 @@
-"""What ``tvmc inspect`` says of a model whose shapes can change: its programs and their sizes.
+"""Lines of ``tvmc inspect`` on a model of dynamic shapes: its programs and their sizes.
 
 Enters: the facts of `tvm_megcc.cli.inspect.summary`. Leaves: lines, and the arena for given shapes.
 """

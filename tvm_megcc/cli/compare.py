@@ -95,7 +95,7 @@ def check_order(args: argparse.Namespace) -> None:
 
 
 def drawing(model: onnx.ModelProto) -> str:
-    """Which node draws random numbers, which no two runtimes have in common; "" where none does."""
+    """A sentence on a node that draws random numbers, which differ between runtimes; or ""."""
     from tvm_megcc import ops
     from tvm_megcc.frontend.graphs import all_nodes
 

@@ -77,6 +77,6 @@ def print_effects(stages: dict[str, str]) -> None:
 
 
 def calls(text: str) -> Counter[str]:
-    """How often each operator is called in the main function of a printed module."""
+    """Number of calls by operator in the main function of a printed module."""
     body = text[text.find("def main(") :]
     return Counter(re.findall(r"= (R\.[\w.]+|cls\.\w+)\(", body))

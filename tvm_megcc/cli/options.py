@@ -33,7 +33,7 @@ _CLEAR = "\r\x1b[K"  # to the start of the line, and erase it
 
 
 def add_compiler(parser: argparse.ArgumentParser) -> None:
-    """Which C compiler builds."""
+    """Add the option for the C compiler."""
     parser.add_argument(
         "--cc",
         "--cross-compiler",

@@ -1,4 +1,4 @@
-"""What every call of a package computes, for looking into a model.
+"""Outputs of every call of a package, for looking into a model.
 
 Enters: a package, an architecture, inputs. Leaves: `Record`s in the order in which the calls ran,
 each read right after its call, as a later one may reuse the memory. The package itself knows

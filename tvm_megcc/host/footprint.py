@@ -1,4 +1,4 @@
-"""What a model takes of a Cortex-M, before one is flashed: ``tvmc inspect --for cortex-m4``.
+"""Flash, RAM and stack of a model on a Cortex-M: ``tvmc inspect --for cortex-m4``.
 
 Enters: a package with ``examples/cortexm``, and a CPU. Leaves: bytes of flash, RAM and stack of
 that program. Where there is an ``arm-none-eabi-gcc`` it is built; where there is qemu, too, it

@@ -1,4 +1,4 @@
-"""Which of a package's programs serves given sizes: what the VM decides, from the manifest.
+"""The program of a package that serves given sizes: the VM's choice, made from the manifest.
 
 Enters: an entry of the manifest's ``per_arch`` and the sizes of the open dims. Leaves: the number
 of the program and its facts.

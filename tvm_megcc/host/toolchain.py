@@ -192,7 +192,7 @@ def build(
 
 
 def _without_runner(package: Path) -> str:
-    """How to run a package for machines without an operating system."""
+    """Advice on how to run a package for machines without an operating system."""
     example = "examples/cortexm"
     if (package / example / "Makefile").is_file():
         return f"run the package's example on qemu's board: make -C {example} run CPU=cortex-m4"

@@ -21,8 +21,7 @@ Package = Mapping[str, Content]
 
 
 def facts(package: Package) -> tuple[str, bool, bool, bool]:
-    """What the files for TVM have to know: C name, do shapes change, does data end runs, are random
-    numbers drawn."""
+    """C name; whether shapes change, data may end runs, and random numbers are drawn."""
     manifest = json.loads(to_bytes(package["manifest.json"]))
     has_shapes = any("functions" in row for row in manifest["per_arch"].values())
     opcodes = manifest["opcodes"]
@@ -59,7 +58,7 @@ def compiled(
 
 
 def _include_paths() -> list[str]:
-    """Where the headers of TVM's FFI are."""
+    """Folders of the headers of TVM's FFI."""
     from tvm_ffi import libinfo
 
     return sorted({libinfo.find_include_path(), libinfo.find_dlpack_include_path()})

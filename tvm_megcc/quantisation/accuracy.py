@@ -1,4 +1,4 @@
-"""What quantising costs: the range of each tensor, and each layer beside the float model's.
+"""Accuracy of a quantised model: the range of each tensor, and each layer beside the float model's.
 
 Enters: the float model, the quantised one, and samples. Leaves: a `Report`.
 """
@@ -52,7 +52,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How many samples, the ranges of the quantised tensors, the layers in the model's order."""
+    """Number of samples, the ranges of the quantised tensors, the layers in the model's order."""
 
     samples: int
     ranges: tuple[Range, ...]

@@ -1,4 +1,4 @@
-"""What ``GraphModule.profile`` returns: how long each kernel call of one run took.
+"""The result of ``GraphModule.profile``: the time of each kernel call of one run.
 
 Example
 -------

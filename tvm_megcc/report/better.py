@@ -1,4 +1,4 @@
-"""What could be better of a package: a sentence each, with what would help.
+"""Advice on a package as sentences, each with its remedy.
 
 Enters: the facts of `tvm_megcc.cli.inspect.summary` of one architecture, and a profile where there
 is one. Leaves: sentences. Those about dims are the compiler's own (`tvm_megcc.advice`).

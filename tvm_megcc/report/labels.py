@@ -1,4 +1,4 @@
-"""How the nodes that a call computes are called in a line.
+"""Names in a line for the nodes that a call computes.
 
 Example
 -------

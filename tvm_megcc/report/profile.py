@@ -1,4 +1,4 @@
-"""What a run's calls took, joined with what the package says of them.
+"""Times of a run's calls, joined with the package's facts of them.
 
 Enters: a trace, that a package's runner has written (``run --trace``), and the package. Leaves: a
 `Profile`: for each call the time, instructions where they were counted, multiply-adds and bytes;
@@ -104,7 +104,7 @@ class Profile:
         return sorted(grouped(self.rows, grouping), key=lambda row: (-row.ms, row.call or 0))
 
     def share(self, row: Row) -> float:
-        """Of the time of all calls."""
+        """Share of a row in the time of all calls."""
         return row.ms / (self.calls_ms or 1.0)
 
 

@@ -1,4 +1,4 @@
-"""What a report is about: everything that is known of one program of a package.
+"""The subject of a report: everything that is known of one program of a package.
 
 Enters: a package, which of its machines and sizes are meant, and perhaps a profile. Leaves: a
 `Subject`, whose parts the page only has to lay out.

@@ -1,4 +1,4 @@
-"""What many runs' times are in a few numbers.
+"""Statistics of the times of many runs.
 
 Example
 -------

@@ -54,7 +54,7 @@ class Boards:
 
     @property
     def slots(self) -> int:
-        """How many programs can be measured at once."""
+        """The number of programs that can be measured at once."""
         return self.count()
 
     def count(self) -> int:

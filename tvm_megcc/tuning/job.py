@@ -1,4 +1,4 @@
-"""What is tuned, and how its programs are built, run and compared.
+"""A tuning job: how the programs of a model are built, run and compared.
 
 Enters: a `Job`. Leaves: a `Bench`, which compiles the model by any knowledge, measures what comes
 out, and says whether it computes what the untuned model does.

@@ -1,4 +1,4 @@
-"""What each call of a compiled model costs: by instructions under qemu, or by time.
+"""Costs of each call of a compiled model: instructions under qemu, or time.
 
 Enters: a program, and inputs. Leaves: a `Run`: the whole model's cost, the cost of each execution
 of each call, and the outputs. The package is built with `runtime/debug/megcc_tune.c` around it,

@@ -104,7 +104,7 @@ class Record:
 
 
 def digest(kernel: Candidate) -> str:
-    """Of everything a kernel is compiled from."""
+    """Digest of all texts that a kernel is compiled from."""
     return _digest(kernel.sources())
 
 
@@ -244,7 +244,7 @@ def _figure(record: Record | None, is_usual: bool) -> float | None:
 
 @contextmanager
 def apply_best(*paths: str | os.PathLike[str]) -> Iterator[Known]:
-    """What is compiled within the block gets the best kernels that files of records know.
+    """Compile within the block with the best kernels that files of records know.
 
     What it gives can say afterwards (`Known.notes`) which records were of no use.
 

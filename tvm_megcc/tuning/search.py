@@ -160,7 +160,7 @@ class _Search:
     # ---- the model as a whole ----------------------------------------------------------------
 
     def _settled(self) -> float:
-        """What the model takes with the records; candidates that make it take more are refused.
+        """Cost of the model with the records; candidates that make it slower are refused.
 
         A kernel that is faster by itself may cost more around it, as where another one works in
         place.
@@ -182,7 +182,7 @@ class _Search:
                 self._refuse(task, taken[task], problem)
 
     def _blamed(self, changed: Sequence[Task], taken: Mapping[Task, Candidate]) -> Sequence[Task]:
-        """Which of these candidates make the model worse, found by halves; of least gain first."""
+        """Those of `changed` that make the model worse, found by halves; of least gain first."""
         if len(changed) == 1:
             return changed
         half = len(changed) // 2

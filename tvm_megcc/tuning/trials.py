@@ -1,4 +1,4 @@
-"""What can be tried of a model: its calls, each with the kernels that can serve it.
+"""Calls of a model that have several candidate kernels, and programs that try one of them.
 
 A `Survey` listens while the model is compiled as ever; a `Trial` makes each call take a kernel of
 our choice. Both are `kernels.tuned.Knowledge`.
