@@ -76,7 +76,7 @@ def conv3x3() -> onnx.ModelProto:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model to compile, and the shapes of its inputs where the file leaves them open.
+    """A model to compile, and the shapes of its inputs with dynamic dims.
 
     `inputs` are its own: random ones may be none that it takes.
     """

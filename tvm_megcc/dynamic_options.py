@@ -30,7 +30,7 @@ ARENAS = ("exact", "fixed")
 
 @dataclass(frozen=True, slots=True)
 class DynamicOptions:
-    """Listed shapes, or buckets; neither is one program, for all sizes that the model leaves open.
+    """Listed shapes, or buckets; neither is one program, for all sizes of dynamic dims.
 
     Attributes
     ----------

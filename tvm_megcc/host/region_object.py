@@ -3,7 +3,7 @@
 The sources and flags are the package's own, so that the numbers are. Regions share what is the
 same in their packages: the runtime, kernels, and weights, so that clones of one function for other
 sizes, as `IRModule.dispatch` makes them, hold them once. Every symbol but the functions is made
-local: the object meets neither other packages nor what it is linked with.
+local: no name clashes with other packages or with the program.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The records of a job: what is known of its calls, and what its measured programs add.
 
 Enters: programs with their runs. Leaves: records in the job's file, and the costs of candidates.
-A call of open sizes is recorded with the sizes that it was measured at, as its cost means nothing
+A call of dynamic sizes is recorded with the sizes that it was measured at, as its cost means nothing
 at others: each set of inputs counts as much as another one, whatever it takes.
 """
 

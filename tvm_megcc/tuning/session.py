@@ -78,7 +78,7 @@ def tune_model(
     inputs : path, optional
         An ``.npz``; by default inputs are made up.
     sizes : sequence of shapes
-        Where dims are open, the shapes to measure with; by default those of each bucket.
+        Where dims are dynamic, the shapes to measure with; by default those of each bucket.
     tell : callable
         Called with a line about how far it is.
     **fields
