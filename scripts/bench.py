@@ -9,34 +9,29 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import numpy as np
-import onnx
+import subjects
+import timing
 
 from tvm_megcc import driver, zoo
 from tvm_megcc.cli import options
 from tvm_megcc.core.preference import DEFAULT, OPTIMIZE, Preference
 from tvm_megcc.errors import InputError, MegccError, ToolError
-from tvm_megcc.host import arrays, instructions, package, toolchain
+from tvm_megcc.host import arrays, instruction_counts, package, toolchain
 
 #: For one inference under qemu.
 TIMEOUT_S = 1200
 
-Arrays = dict[str, np.ndarray]
-
 
 @dataclass(slots=True)
 class Row:
-    """What is known of one model; None where it was not measured, with a note that says why."""
+    """Figures of one model; None where it was not measured, with a note on the reason."""
 
     model: str
     compile_s: float | None = None
@@ -51,91 +46,29 @@ class Row:
     notes: list[str] = field(default_factory=list)
 
 
-class OrtSession:
-    """ONNX Runtime with one thread."""
-
-    def __init__(self, model: Path) -> None:
-        import onnxruntime
-
-        settings = onnxruntime.SessionOptions()
-        settings.intra_op_num_threads = settings.inter_op_num_threads = 1
-        settings.log_severity_level = 3
-        self.session = onnxruntime.InferenceSession(
-            str(model), settings, providers=["CPUExecutionProvider"]
-        )
-        self.names = [output.name for output in self.session.get_outputs()]
-
-    def run(self, inputs: Arrays, repeat: int) -> tuple[Arrays, list[float]]:
-        times = []
-        for _ in range(repeat):
-            start = time.perf_counter()
-            outputs = self.session.run(None, inputs)
-            times.append((time.perf_counter() - start) * 1e3)
-        return dict(zip(self.names, outputs, strict=True)), times
-
-
-def compile_for(
-    model: Path, arch: str, out: Path, row: Row, shapes, preference: Preference
-) -> package.Package:
-    start = time.perf_counter()
-    driver.compile_model(model, out, archs=[arch], input_shapes=shapes, preference=preference)
-    row.compile_s = max(row.compile_s or 0, time.perf_counter() - start)
-    opened = package.load(out)
-    row.arena_bytes[arch] = opened.manifest["per_arch"][arch]["arena_bytes"]
-    return opened
-
-
 def bench_host(model: Path, folder: Path, row: Row, args: argparse.Namespace, shapes) -> None:
     """Our runner and ONNX Runtime in turn, `rounds` times `repeat` runs each."""
-    arch = toolchain.host_arch()
-    opened = compile_for(model, arch, folder / "host", row, shapes, Preference(args.optimize))
-    start = time.perf_counter()
-    runner = toolchain.build(opened.path, arch)
-    row.build_s = time.perf_counter() - start
-    row.text_bytes[arch] = toolchain.text_bytes(runner.with_name("libmodel.a"), arch)
-    inputs = arrays.fill(opened.inputs, "random")
+    preference = Preference(args.optimize)
+    ours = timing.Ours(model, folder / "host", input_shapes=shapes, preference=preference)
+    row.compile_s = max(row.compile_s or 0, ours.compile_s)
+    row.build_s = ours.build_s
+    row.arena_bytes[ours.arch] = ours.arena_bytes
+    library = ours.runner.with_name("libmodel.a")
+    row.text_bytes[ours.arch] = toolchain.text_bytes(library, ours.arch)
+    inputs = arrays.fill(ours.inputs, "random")
     try:
-        peer = OrtSession(model)
-        peer.run(inputs, 3)
+        peer = timing.OnnxRuntime(model)
     except ImportError:
         peer = None
         row.notes.append("ONNX Runtime is not installed (pip install onnxruntime): no ratio")
-    with pinned(args.core):
+    with timing.pinned(args.core):
         for _ in range(args.rounds):
-            ours = toolchain.run_package(
-                runner, arch, inputs, opened.manifest, repeat=args.repeat, warmup=3
-            )
-            row.ours_ms += ours.times_ms
+            outputs, times = ours.run(inputs, args.repeat)
+            row.ours_ms += times
             if peer:
                 want, times = peer.run(inputs, args.repeat)
                 row.ort_ms += times
-                row.relative_difference = largest_relative(ours.outputs, want)
-
-
-@contextmanager
-def pinned(core: int | None) -> Iterator[None]:
-    """Keep this process and what it starts on one core, the last where none is named."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    core = max(before) if core is None else core
-    if core not in before:
-        raise InputError(f"core {core} is not one of {', '.join(map(str, sorted(before)))}")
-    os.sched_setaffinity(0, {core})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
-
-
-def largest_relative(got: Arrays, want: Arrays) -> float:
-    worst = 0.0
-    for name, value in want.items():
-        a, b = got[name].astype(np.float64), value.astype(np.float64)
-        scale = np.abs(b).max(initial=0.0) or 1.0
-        worst = max(worst, float(np.abs(a - b).max(initial=0.0) / scale))
-    return worst
+                row.relative_difference = timing.largest_relative(outputs, want)
 
 
 def count_instructions(
@@ -146,18 +79,23 @@ def count_instructions(
     shapes,
     preference: Preference = DEFAULT,
     cpu: str | None = None,
-    given: Arrays | None = None,
+    given: arrays.Arrays | None = None,
 ) -> None:
     """Executed instructions of one inference, between the runner's bench brackets.
 
     Of the inputs that are given, else of random ones.
     """
-    opened = compile_for(model, arch, folder / arch, row, shapes, preference)
-    marks = ["-include", str(instructions.MARKS)]
+    start = time.perf_counter()
+    out = folder / arch
+    driver.compile_model(model, out, archs=[arch], input_shapes=shapes, preference=preference)
+    row.compile_s = max(row.compile_s or 0, time.perf_counter() - start)
+    opened = package.load(out)
+    row.arena_bytes[arch] = opened.manifest["per_arch"][arch]["arena_bytes"]
+    marks = ["-include", str(instruction_counts.MARKS)]
     runner = toolchain.build(opened.path, arch, extra_cflags=marks)
     row.text_bytes[arch] = toolchain.text_bytes(runner.with_name("libmodel.a"), arch)
     inputs = given or arrays.fill(opened.inputs, "random")
-    _, counts = instructions.of_inference(
+    _, counts = instruction_counts.of_inference(
         runner, arch, inputs, opened.manifest, cpu=cpu, timeout=TIMEOUT_S
     )
     row.instructions[arch] = counts.totals["instructions"]
@@ -166,10 +104,7 @@ def count_instructions(
 
 def bench(name: str, folder: Path, args: argparse.Namespace) -> Row:
     folder.mkdir()
-    model = Path(name)
-    if name in zoo.NAMES:
-        model = folder / f"{name}.onnx"
-        onnx.save(zoo.build(name), model)
+    model = subjects.file_of(name, folder)
     row = Row(model.stem)
     shapes = options.shapes(args.input_shapes)
     for arch in args.arch.split(","):
@@ -187,18 +122,16 @@ def line(row: Row) -> str:
     def number(value: float | None, form: str) -> str:
         return format(value, form) if value is not None else "-"
 
-    def least(times: list[float]) -> float | None:
-        return min(times) if times else None
-
-    def middle(times: list[float]) -> float | None:
-        return statistics.median(times) if times else None
+    def least_and_middle(times: list[float]) -> str:
+        found = (min(times), statistics.median(times)) if times else (None, None)
+        return "".join(f"{number(value, '.3f'):>9}" for value in found)
 
     ratio = min(row.ours_ms) / min(row.ort_ms) if row.ours_ms and row.ort_ms else None
     host = toolchain.host_arch()
     cells = [
         f"{row.model:22}",
-        f"{number(least(row.ours_ms), '.3f'):>9}{number(middle(row.ours_ms), '.3f'):>9}",
-        f"{number(least(row.ort_ms), '.3f'):>9}{number(middle(row.ort_ms), '.3f'):>9}",
+        least_and_middle(row.ours_ms),
+        least_and_middle(row.ort_ms),
         f"{number(ratio, '.2f'):>7}",
         *(f"{number(row.instructions.get(a), ','):>15}" for a in ("arm64", "armv7")),
         f"{number(row.arena_bytes.get(host), ','):>12}",

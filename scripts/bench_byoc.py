@@ -23,6 +23,7 @@ os.environ["TVM_NUM_THREADS"] = "1"
 
 import numpy as np
 import onnx
+import pages
 import tvm
 from bench_threads import PAGE, write
 from tvm import relax
@@ -37,6 +38,9 @@ from tvm_megcc.relax_tools.exprs import expressions
 from tvm_megcc.target import llvm_target
 
 BEGIN, END = "<!-- Written by scripts/bench_byoc.py: begin -->", "<!-- end of regions -->"
+COLUMNS = (
+    "model", "regions", "share", "TVM alone", "TVM with regions", "package", "times the package",
+)  # fmt: skip
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "models"
 MODELS = (
     "mobilenet_v1", "mobilenet_v2", "resnet18", "resnet50",
@@ -47,7 +51,7 @@ MODELS = (
 
 
 def multiply_adds(functions: Iterable[relax.Function]) -> int:
-    """Of the convolutions and matrix products of some functions of fixed sizes."""
+    """Multiply-adds of the convolutions and matrix products of functions of fixed sizes."""
     return sum(_of_call(one) for func in functions for one in expressions(func))
 
 
@@ -65,8 +69,8 @@ def _of_call(call: relax.Expr) -> int:
     return prod(result) * prod(weight[1:])
 
 
-def row(name: str, rounds: int) -> str:
-    """The row of one model."""
+def row(name: str, rounds: int) -> list[str]:
+    """Cells of one model's row."""
     path = Path(name) if Path(name).is_file() else CORPUS / name / "model.onnx"
     model = onnx.load(path) if path.is_file() else zoo.build(name)
     imported = frontend.from_onnx(model)
@@ -92,10 +96,9 @@ def row(name: str, rounds: int) -> str:
             least[k] = min(least[k], _time(way))
     alone, byoc, package = (t * 1e3 for t in least)
     share = 100 * ours / (ours + theirs)
-    return (
-        f"| {path.parent.name if path.is_file() else name} | {len(regions)} | {share:.0f} %"
-        f" | {alone:.2f} ms | {byoc:.2f} ms | {package:.2f} ms | {byoc / package:.2f} |"
-    )
+    times = (f"{ms:.2f} ms" for ms in (alone, byoc, package))
+    shown = path.parent.name if path.is_file() else name
+    return [shown, str(len(regions)), f"{share:.0f} %", *times, f"{byoc / package:.2f}"]
 
 
 def _random(param: relax.Var) -> tvm.runtime.Tensor:
@@ -127,20 +130,17 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--write", action="store_true", help=f"put the table in {PAGE.name}")
     args = parser.parse_args()
-    lines = [
-        "| model | regions | share | TVM alone | TVM with regions | package | times the package |",
-        "|---|--:|--:|--:|--:|--:|--:|",
-    ]
-    print("\n".join(lines), flush=True)
+    rows = []
+    print(pages.table(COLUMNS, []), flush=True)
     for name in args.models:
         try:
-            lines.append(row(name, args.rounds))
+            rows.append(row(name, args.rounds))
         except (MegccError, OSError) as error:
             print(f"{name}: {error}", file=sys.stderr)
             return 1
-        print(lines[-1], flush=True)
+        print(f"| {' | '.join(rows[-1])} |", flush=True)
     if args.write:
-        write(PAGE, "\n".join(lines), BEGIN, END)
+        write(PAGE, pages.table(COLUMNS, rows), BEGIN, END)
     return 0
 
 

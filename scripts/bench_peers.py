@@ -26,24 +26,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import bench
 import numpy as np
 import onnx
+import pages
+import timing
+from bench_threads import write
 from onnx import TensorProto, helper, numpy_helper
+from subjects import ROOT, corpus
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "models")]
-
-import bench  # noqa: E402
-from bench_threads import write  # noqa: E402
-from corpus import Case  # noqa: E402
-
-from tvm_megcc import driver, zoo  # noqa: E402
-from tvm_megcc.cli import options  # noqa: E402
-from tvm_megcc.core.preference import OPTIMIZE, Preference  # noqa: E402
-from tvm_megcc.core.this_machine import host_arch  # noqa: E402
-from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
-from tvm_megcc.host import arrays, package, toolchain  # noqa: E402
-from tvm_megcc.quantisation import quantise  # noqa: E402
+from tvm_megcc import zoo
+from tvm_megcc.cli import options
+from tvm_megcc.core.preference import OPTIMIZE, Preference
+from tvm_megcc.errors import InputError, MegccError, ToolError
+from tvm_megcc.host import arrays
+from tvm_megcc.quantisation import quantise
 
 PAGE = ROOT / "docs" / "performance.md"
 FIGURES = ROOT / "docs" / "peers.json"
@@ -79,7 +76,7 @@ def conv3x3() -> onnx.ModelProto:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model to compile, and the shapes of its inputs where the file leaves them open.
+    """A model to compile, and the shapes of its inputs with dynamic dims.
 
     `inputs` are its own: random ones may be none that it takes.
     """
@@ -92,15 +89,10 @@ class Model:
 
 
 def model_of(name: str, folder: Path, shared: Path) -> Model:
-    """A network of the zoo, `conv3x3`, a model of the corpus, or a file.
+    """A network of the zoo, `conv3x3`, a model of the corpus, or a file; else InputError.
 
     ``NETWORK:int8`` is a network of the zoo that is quantised, ``NETWORK:fp16`` one that is
     compiled with ``--precision fp16``.
-
-    Raises
-    ------
-    InputError
-        When it is none of them.
     """
     network, _, form = name.partition(":")
     if network in zoo.NAMES and form == "int8":
@@ -111,7 +103,7 @@ def model_of(name: str, folder: Path, shared: Path) -> Model:
         return Model(name, path, precision=form or "model")
     if Path(name).is_file():
         return Model(Path(name).stem, Path(name))
-    for entry in corpus(shared):
+    for entry in entries(shared):
         if entry["name"] == name:
             (path,) = (shared / "models" / name).glob("*.onnx")
             case = entry["cases"][0]
@@ -122,7 +114,7 @@ def model_of(name: str, folder: Path, shared: Path) -> Model:
 def stored(folder: Path, case: dict[str, Any]) -> Arrays | None:
     """The inputs of a stored case; None where there are none. Some scalars have one element."""
     shapes = case["input_shapes"]
-    found = Case(case.get("name", ""), folder / case.get("dir", ""), shapes, {}).inputs()
+    found = corpus.Case(case.get("name", ""), folder / case.get("dir", ""), shapes, {}).inputs()
     return {n: a.reshape(shapes.get(n, a.shape)) for n, a in found.items()} or None
 
 
@@ -138,44 +130,14 @@ def quantised(network: str, folder: Path) -> Path:
     return made
 
 
-def corpus(shared: Path) -> list[Any]:
-    """What is said of each model of the corpus; nothing where there is none."""
+def entries(shared: Path) -> list[Any]:
+    """The entries of the corpus's index; empty without a corpus."""
     index = shared / "models" / "INDEX.json"
     return list(json.loads(index.read_text())) if index.is_file() else []
 
 
-class Ours:
-    """Our package in one mode of ``--optimize``, built for this machine."""
-
-    def __init__(self, model: Model, mode: str, folder: Path) -> None:
-        self.arch = host_arch()
-        out = folder / f"host_{mode}"
-        driver.compile_model(
-            model.path,
-            out,
-            archs=[self.arch],
-            input_shapes=model.shapes,
-            preference=Preference(mode, precision=model.precision),
-        )
-        with package.opened(out) as found:
-            self.manifest, self.inputs = found.manifest, found.inputs
-        self.program = toolchain.build(out, self.arch)
-
-    def run(self, inputs: Arrays, repeat: int) -> tuple[Arrays, tuple[float, ...]]:
-        result = toolchain.run_package(
-            self.program, self.arch, inputs, self.manifest, repeat=repeat, warmup=2
-        )
-        return result.outputs, result.times_ms
-
-
 class Peer:
-    """A peer's process.
-
-    Raises
-    ------
-    ToolError
-        When it cannot run the model.
-    """
+    """A peer's process; ToolError if it cannot run the model."""
 
     def __init__(self, name: str, model: Model, inputs: Path, folder: Path) -> None:
         self.name, self.answer = name, folder / f"{name}.npz"
@@ -227,7 +189,15 @@ def time_host(
 ) -> Timed:
     """Ours in every mode and every peer that runs the model, in turns."""
     row = Timed(model.name)
-    ours = {mode: Ours(model, mode, folder) for mode in modes}
+    ours = {
+        mode: timing.Ours(
+            model.path,
+            folder / f"host_{mode}",
+            input_shapes=model.shapes,
+            preference=Preference(mode, precision=model.precision),
+        )
+        for mode in modes
+    }
     first = ours[modes[0]]
     inputs = model.inputs or arrays.fill(arrays.sized(first.inputs, None), "random")
     given = folder / "inputs.npz"
@@ -244,7 +214,7 @@ def time_host(
         for peer in running:
             if peer.name == "onnxruntime":
                 answer = dict(np.load(peer.answer))
-                row.differ = bench.largest_relative(first.run(inputs, 1)[0], answer)
+                row.differ = timing.largest_relative(first.run(inputs, 1)[0], answer)
         for _ in range(args.rounds):
             for mode, one in ours.items():
                 row.ours.setdefault(mode, []).append(min(one.run(inputs, args.repeat)[1]))
@@ -268,7 +238,7 @@ class Counted:
 
 
 def count(model: Model, arch: str, cpu: str, mode: str, folder: Path) -> Counted:
-    """What one inference takes on Arm."""
+    """Instructions and bytes of one inference on Arm."""
     row = bench.Row(model.name)
     where = folder / f"{arch}_{mode}"
     where.mkdir()
@@ -329,7 +299,7 @@ def rows(names: Sequence[str], args: argparse.Namespace) -> Iterator[list[str]]:
 
 def corpus_rows(names: Sequence[str], args: argparse.Namespace) -> Iterator[list[str]]:
     """A row for each model of the corpus: arm64's instructions, and ONNX Runtime beside ours."""
-    for entry in corpus(args.shared):
+    for entry in entries(args.shared):
         if names and entry["name"] not in names:
             continue
         with tempfile.TemporaryDirectory(prefix="megcc_peers_") as name:
@@ -348,29 +318,15 @@ def corpus_rows(names: Sequence[str], args: argparse.Namespace) -> Iterator[list
         yield cells
 
 
-def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    ruler = ["---" if i == 0 else "--:" for i in range(len(head))]
-    filled = [[*row, *[""] * (len(head) - len(row))] for row in body]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ruler, *filled))
-
-
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A table between two marks of docs/performance.md: rows are replaced one by one.
+    """A table between two marks of docs/performance.md: rows are replaced one by one."""
 
-    Attributes
-    ----------
-    begin, end : str
-        The marks.
-    head : tuple of str
-    keys : int
-        So many cells in front say which row it is.
-    """
-
+    #: `begin`, `end`: the marks.
     begin: str
     end: str
     head: tuple[str, ...]
-    keys: int
+    keys: int  # number of leading cells that identify a row
 
     def write(self, row: Sequence[str], order: Sequence[tuple[str, ...]]) -> None:
         """Put a row into the table, which is in this order of keys."""
@@ -379,7 +335,8 @@ class Page:
         known = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
         found = {tuple(cells[: self.keys]): cells for cells in [*known, list(row)]}
         body = [found[key] for key in order if key in found]
-        write(PAGE, table(self.head, body), self.begin, self.end)
+        filled = [[*cells, *[""] * (len(self.head) - len(cells))] for cells in body]
+        write(PAGE, pages.table(self.head, filled), self.begin, self.end)
 
 
 ROWS_HEAD = ("model", "machine", *OPTIMIZE, "loaded", "stored", "best peer", "wanted", "at")
@@ -404,11 +361,11 @@ def main(argv: list[str] | None = None) -> int:
     if args.write and not args.corpus and args.modes != list(OPTIMIZE):
         parser.error("--write is for rows of all modes; leave --modes out")
     page, measured = (CORPUS, corpus_rows) if args.corpus else (ROWS, rows)
-    named = [e["name"] for e in corpus(args.shared)] if args.corpus else []
+    named = [e["name"] for e in entries(args.shared)] if args.corpus else []
     order = [(name,) for name in named] or [(f["model"], f["arch"]) for f in figures()]
     at = commit()  # before the page is written, which is a change, too
     try:
-        with bench.pinned(args.core):
+        with timing.pinned(args.core):
             for row in measured(args.models, args):
                 print(" | ".join(row), flush=True)
                 if args.write:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a change of shapes costs on this machine: MobileNetV2's, and the choice among buckets.
+"""Measure a change of shapes on this machine: MobileNetV2's, and the choice among buckets.
 
 The C program below sets another batch, asks for the arena (which makes the VM bind symbols, choose
 a program, compute sizes and stack blocks), and sets what is set already. Times are the least of

@@ -17,72 +17,21 @@ import argparse
 import statistics
 import sys
 import tempfile
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-import onnx
+import pages
+import subjects
+import timing
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "scripts"))
+from tvm_megcc.errors import MegccError, ToolError
+from tvm_megcc.host import arrays
+from tvm_megcc.memory_options import MemoryOptions
 
-import pages  # noqa: E402
-
-from tvm_megcc import driver, zoo  # noqa: E402
-from tvm_megcc.errors import MegccError, ToolError  # noqa: E402
-from tvm_megcc.host import arrays, package, toolchain  # noqa: E402
-from tvm_megcc.memory_options import MemoryOptions  # noqa: E402
-
-PAGE = ROOT / "docs" / "performance.md"
+PAGE = subjects.ROOT / "docs" / "performance.md"
 BEGIN = "<!-- Written by scripts/bench_threads.py: begin -->"
 END = "<!-- end -->"
 MODELS = ("mobilenet_v1", "mobilenet_v2", "resnet18", "resnet50")
-
-Arrays = dict[str, np.ndarray]
-
-
-class Ours:
-    """A package for some threads, built with the pool."""
-
-    def __init__(self, model: Path, out: Path, threads: int) -> None:
-        self.threads, self.arch = threads, toolchain.host_arch()
-        driver.compile_model(model, out, archs=[self.arch], memory=MemoryOptions(threads=threads))
-        with package.opened(out) as found:
-            self.manifest, self.inputs = found.manifest, found.inputs
-        self.program = toolchain.build(out, self.arch, threads=True)
-        self.arena = self.manifest["per_arch"][self.arch]["arena_bytes"]
-
-    def run(self, inputs: Arrays, repeat: int) -> tuple[Arrays, tuple[float, ...]]:
-        result = toolchain.run_package(
-            self.program, self.arch, inputs, self.manifest, repeat=repeat, warmup=3,
-            args=["--threads", str(self.threads)],
-        )  # fmt: skip
-        return result.outputs, result.times_ms
-
-
-class Theirs:
-    """ONNX Runtime with some threads."""
-
-    def __init__(self, model: Path, threads: int) -> None:
-        import onnxruntime
-
-        settings = onnxruntime.SessionOptions()
-        settings.intra_op_num_threads, settings.inter_op_num_threads = threads, 1
-        settings.log_severity_level = 3
-        # Between runs its threads would go on looking for work and take ours the cores.
-        settings.add_session_config_entry("session.force_spinning_stop", "1")
-        self.session = onnxruntime.InferenceSession(
-            str(model), settings, providers=["CPUExecutionProvider"]
-        )
-
-    def run(self, inputs: Arrays, repeat: int) -> tuple[Arrays, tuple[float, ...]]:
-        times = []
-        for _ in range(repeat + 3):
-            start = time.perf_counter()
-            self.session.run(None, inputs)
-            times.append((time.perf_counter() - start) * 1e3)
-        return {}, tuple(times[3:])
 
 
 @dataclass(slots=True)
@@ -96,15 +45,15 @@ class Row:
 
 
 def measure(name: str, threads: int, rounds: int, repeat: int, folder: Path) -> Row:
-    """The row of one model."""
-    model = Path(name)
-    if not model.is_file():
-        model = folder / f"{name}.onnx"
-        onnx.save(zoo.build(name), model)
+    """Times of one model on 1 and on several threads, ours and ONNX Runtime's."""
+    model = subjects.file_of(name, folder)
     counts = (1, threads)
-    ours = {n: Ours(model, folder / f"{model.stem}_{n}", n) for n in counts}
-    theirs = {n: Theirs(model, n) for n in counts}
-    row = Row(model.stem, arena={n: one.arena for n, one in ours.items()})
+    ours = {
+        n: timing.Ours(model, folder / f"{model.stem}_{n}", n, memory=MemoryOptions(threads=n))
+        for n in counts
+    }
+    theirs = {n: timing.OnnxRuntime(model, n) for n in counts}
+    row = Row(model.stem, arena={n: one.arena_bytes for n, one in ours.items()})
     inputs = arrays.fill(arrays.sized(ours[1].inputs, None), "random")
     serial, _ = ours[1].run(inputs, 1)
     split, _ = ours[threads].run(inputs, 1)
@@ -120,11 +69,8 @@ def measure(name: str, threads: int, rounds: int, repeat: int, folder: Path) -> 
 
 def table(rows: list[Row], threads: int) -> str:
     """The rows as Markdown."""
-    lines = [
-        f"| model | 1 thread | {threads} threads | times | ONNX Runtime, 1 | {threads} | times"
-        f" | arena, 1 | {threads} | spread |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
-    ]
+    head = ["model", "1 thread", f"{threads} threads", "times", "ONNX Runtime, 1", str(threads)]
+    lines = []
     for row in rows:
         cells = [row.model]
         for times in (row.ours, row.theirs):
@@ -132,8 +78,8 @@ def table(rows: list[Row], threads: int) -> str:
             cells += [f"{one:.2f} ms", f"{several:.2f} ms", f"{one / several:.2f}"]
         cells += [f"{row.arena[n]:,}" for n in (1, threads)]
         cells.append(f"{statistics.median(row.ours[threads]) / min(row.ours[threads]):.2f}")
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return pages.table([*head, "times", "arena, 1", str(threads), "spread"], lines)
 
 
 def write(page: Path, text: str, begin: str = BEGIN, end: str = END) -> None:

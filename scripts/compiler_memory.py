@@ -24,17 +24,13 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import pages
 from onnx import TensorProto, helper
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "scripts")]
+from tvm_megcc import zoo
+from tvm_megcc.core import wire
 
-import pages  # noqa: E402
-
-from tvm_megcc import zoo  # noqa: E402
-from tvm_megcc.core import wire  # noqa: E402
-
-PAGE = ROOT / "docs" / "measuring.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "measuring.md"
 BEGIN = "<!-- Written by scripts/compiler_memory.py: begin -->"
 END = "<!-- end -->"
 
@@ -60,7 +56,7 @@ class Row:
 
     @property
     def allowed(self) -> tuple[float, float]:
-        """Bytes and seconds that it may take."""
+        """Most bytes and seconds that the compilation may take."""
         (times, beside), (begin, per_gb) = MEMORY, SECONDS
         return times * self.weights + beside, begin + per_gb * self.weights / 1e9
 
@@ -71,10 +67,7 @@ class Row:
 class Encoder:
     """A transformer's encoder whose weights are drawn one at a time, in the order of their names.
 
-    Parameters
-    ----------
-    layers, width : int
-        Each layer has 12 * width * width weights.
+    Each of its layers has 12 * width * width weights.
     """
 
     def __init__(self, layers: int, width: int) -> None:
@@ -156,7 +149,10 @@ def _described(name: str, array: np.ndarray) -> onnx.TensorProto:
 
 
 def write_external(encoder: Encoder, path: Path) -> int:
-    """The model beside one file of weights, at multiples of 4096 as exporters place them."""
+    """Write the model beside a file of its weights; bytes of weights.
+
+    Offsets are multiples of 4096, as exporters make them.
+    """
     found, at, total = [], 0, 0
     with path.with_suffix(".data").open("wb") as file:
         for name, array in encoder.weights():
@@ -179,7 +175,7 @@ def write_external(encoder: Encoder, path: Path) -> int:
 
 
 def write_embedded(encoder: Encoder, path: Path) -> int:
-    """The model with its weights inside, written one after the other."""
+    """Write the model with its weights inside, one after the other; bytes of weights."""
     model = encoder.model()
     graph = model.graph.SerializeToString()
     model.ClearField("graph")
@@ -254,17 +250,13 @@ def _anonymous(pid: int) -> int:
 
 
 def table(rows: Sequence[Row]) -> str:
-    lines = [
-        "| model | weights, MB | peak memory, MB | allowed | CPU, s | allowed |",
-        "|---|---|---|---|---|---|",
-    ]
+    head = ("model", "weights, MB", "peak memory, MB", "allowed", "CPU, s", "allowed")
+    cells = []
     for row in rows:
         memory, seconds = row.allowed
-        lines.append(
-            f"| `{row.name}` | {row.weights / MB:.0f} | {row.peak / MB:.0f} | {memory / MB:.0f}"
-            f" | {row.seconds:.1f} | {seconds:.0f} |"
-        )
-    return "\n".join(lines)
+        sizes = (f"{size / MB:.0f}" for size in (row.weights, row.peak, memory))
+        cells.append([f"`{row.name}`", *sizes, f"{row.seconds:.1f}", f"{seconds:.0f}"])
+    return pages.table(head, cells, words=head)
 
 
 def main() -> int:

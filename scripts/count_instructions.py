@@ -5,7 +5,7 @@
 
 Counts are exact and repeatable for a program of one thread. A multiply-add of a vector counts once
 per lane. `tvmc run`'s packages have their timed runs marked when they are compiled with
-`-include tvm_megcc/host/counter/marks.h`. `tvm_megcc.host.instructions` does the work.
+`-include tvm_megcc/host/counter/marks.h`. `tvm_megcc.host.instruction_counts` does the work.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 from tvm_megcc.errors import MegccError
-from tvm_megcc.host.instructions import Counts, count
+from tvm_megcc.host.instruction_counts import Counts, count
 
 
 def show(counts: Counts, top: int) -> None:

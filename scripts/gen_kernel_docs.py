@@ -7,10 +7,11 @@ with status 1 when the page is out of date.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from itertools import groupby
 from pathlib import Path
+
+import pages
 
 from tvm_megcc.kernels import registry
 from tvm_megcc.kernels.contract import contract
@@ -25,18 +26,8 @@ The applicable kernel with the highest rank serves a call; what the columns mean
 [adding-a-kernel.md](adding-a-kernel.md), the facts of an operator in `codegen_c/include/op/<op>.h`.
 """
 _COLUMNS = (
-    "kernel",
-    "dtype",
-    "arch",
-    "isa",
-    "when",
-    "rank",
-    "params",
-    "pack",
-    "workspace",
-    "work",
-    "cost",
-)
+    "kernel", "dtype", "arch", "isa", "when", "rank", "params", "pack", "workspace", "work", "cost",
+)  # fmt: skip
 
 
 def _code(text: str) -> str:
@@ -71,25 +62,10 @@ def page() -> str:
     """The whole page."""
     parts = [_HEAD]
     for op, rows in groupby(registry.listed(), key=lambda k: k.op):
-        parts.append(f"\n## {op}\n\n{contract(op).summary}\n\n")
-        parts.append(f"| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}\n")
-        parts += [f"| {' | '.join(_cells(k))} |\n" for k in rows]
+        table = pages.table(_COLUMNS, map(_cells, rows), words=_COLUMNS)
+        parts.append(f"\n## {op}\n\n{contract(op).summary}\n\n{table}\n")
     return "".join(parts)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="only say whether the page is current")
-    check = parser.parse_args().check
-    text = page()
-    if not check:
-        PAGE.write_text(text)
-        return 0
-    if PAGE.exists() and PAGE.read_text() == text:
-        return 0
-    print("docs/kernels.md is out of date: run scripts/gen_kernel_docs.py", file=sys.stderr)
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(pages.write_or_check(PAGE, page, __doc__))

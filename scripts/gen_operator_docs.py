@@ -9,7 +9,6 @@ exits with status 1 when the page is out of date.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import inspect
 import sys
@@ -19,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import onnx
+import pages
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -51,7 +51,7 @@ _DOMAINS = {"": "ai.onnx", "ai.onnx.ml": "ai.onnx.ml", "com.microsoft": "com.mic
 
 @dataclass
 class Facts:
-    """What the cases of an operator show."""
+    """Types, operands and counts that the cases of an operator show."""
 
     types: set[str] = field(default_factory=set)
     at_run_time: dict[int, str] = field(default_factory=dict)
@@ -94,7 +94,7 @@ def _operands(model: onnx.ModelProto, row: Facts) -> None:
 
 
 def taken_by(domain: str, name: str) -> str:
-    """What converts an operator, "" where nothing does."""
+    """Where an operator is converted: own, TVM, importer, definition; or ""."""
     op = ops.find(domain, name)
     if op is not None and not isinstance(op, stock.StockOp):
         return "own"
@@ -127,7 +127,7 @@ def refusals(domain: str, name: str) -> list[str]:
 
 
 def _text(node: ast.expr) -> str:
-    """A string as far as the source says it."""
+    """A string in the source, with "..." for its computed parts."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):
@@ -136,7 +136,7 @@ def _text(node: ast.expr) -> str:
 
 
 def operators() -> Mapping[str, Mapping[str, int]]:
-    """Domain -> operator -> first opset, without what is deprecated in the newest."""
+    """Domain -> operator -> first opset, without operators deprecated in the newest opset."""
     found: dict[str, dict[str, int]] = {domain: {} for domain in _DOMAINS}
     for schema in onnx.defs.get_all_schemas_with_history():
         if schema.domain in ("", "ai.onnx.ml"):
@@ -159,14 +159,13 @@ def page() -> str:
     refused, left_out = len(outcomes.refused()), len(outcomes.left_out())
     passed = len(cases) - refused - left_out
     text = _HEAD.format(total=len(cases), passed=passed, refused=refused, left_out=left_out)
+    head = ("operator", "since", "by", "types", "at run time", "cases")
     for domain, names in operators().items():
-        text += f"\n## {_DOMAINS[domain]}\n\n"
-        text += (
-            "| operator | since | by | types | at run time | cases |\n|---|---|---|---|---|---|\n"
-        )
+        lines = []
         for name, since in sorted(names.items(), key=lambda row: row[0].lower()):
             row = rows.get(f"{domain}::{name}" if domain else name, Facts())
-            text += _line(name, since, taken_by(domain, name), row)
+            lines.append((name, since, taken_by(domain, name), *_cells(row)))
+        text += f"\n## {_DOMAINS[domain]}\n\n{pages.table(head, lines, words=head)}\n"
     text += "\n## What is refused, or left out, and why\n\n"
     text += "By an operator's own file, and of ONNX's cases. What all operators share, sizes that\n"
     text += "only the run shows among it, is in [dynamic-shapes.md](dynamic-shapes.md).\n"
@@ -180,11 +179,10 @@ def page() -> str:
     return text
 
 
-def _line(name: str, since: int, by: str, row: Facts) -> str:
+def _cells(row: Facts) -> tuple[str, str, str]:
     types = ", ".join(sorted(row.types))
     operands = ", ".join(row.at_run_time[k] for k in sorted(row.at_run_time))
-    cases = f"{row.passed} of {row.total}" if row.total else ""
-    return f"| {name} | {since} | {by} | {types} | {operands} | {cases} |\n"
+    return types, operands, f"{row.passed} of {row.total}" if row.total else ""
 
 
 def _names(names: Sequence[str], most: int = 4) -> str:
@@ -192,19 +190,5 @@ def _names(names: Sequence[str], most: int = 4) -> str:
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="only say whether it is up to date")
-    if not parser.parse_args(argv).check:
-        PAGE.write_text(page())
-        return 0
-    if PAGE.read_text() == page():
-        return 0
-    print(
-        "docs/onnx-operators.md is out of date: run scripts/gen_operator_docs.py", file=sys.stderr
-    )
-    return 1
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(pages.write_or_check(PAGE, page, __doc__))

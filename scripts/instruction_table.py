@@ -11,21 +11,18 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "models")]
+import subjects
+from subjects import ROOT
 
-import same_packages  # noqa: E402
-
-from tvm_megcc import driver, zoo  # noqa: E402
-from tvm_megcc.core.machine import ROWS  # noqa: E402
-from tvm_megcc.errors import InputError  # noqa: E402
-from tvm_megcc.host import instructions, package, toolchain  # noqa: E402
+from tvm_megcc import driver, zoo
+from tvm_megcc.core.machine import ROWS
+from tvm_megcc.errors import InputError
+from tvm_megcc.host import instruction_counts, package, toolchain
 
 TABLE = ROOT / "tests" / "instructions.json"
 ARCH, CPU = "arm64", "cortex-a57"
@@ -52,7 +49,7 @@ def stored() -> Table:
 
 
 def compiler() -> str:
-    """The version of the cross compiler; "" where there is none."""
+    """The version of the cross compiler, or ""."""
     try:
         done = subprocess.run([ROWS[ARCH].compiler, "-dumpfullversion"], capture_output=True)
     except OSError:
@@ -61,40 +58,27 @@ def compiler() -> str:
 
 
 def measure(name: str, shared: Path, folder: Path) -> int:
-    """Compile one model for arm64, build it, run it once under qemu.
+    """Instructions of one inference of a model of `MODELS`, for arm64 under qemu.
 
-    Parameters
-    ----------
-    name : str
-        One of `MODELS`.
-    shared : Path
-        The folder that has the corpus.
-    folder : Path
-        For the package.
-
-    Raises
-    ------
-    InputError
-        The corpus is not there, or has no such model.
-    ToolError
-        A tool is missing.
+    `shared` has the corpus; the package goes into `folder`. Raises InputError if the corpus has no
+    such model, ToolError if a tool is missing.
     """
-    (subject,) = same_packages.subjects(shared, folder, [name])
+    (subject,) = subjects.chosen(shared, folder, [name])
     driver.compile_model(
         subject.path, folder / "package", archs=[ARCH], input_shapes=subject.shapes
     )
     opened = package.load(folder / "package")
-    flags = ["-include", str(instructions.MARKS)]
+    flags = ["-include", str(instruction_counts.MARKS)]
     runner = toolchain.build(opened.path, ARCH, extra_cflags=flags)
     inputs = subject.inputs(opened.inputs)
-    _, counts = instructions.of_inference(
+    _, counts = instruction_counts.of_inference(
         runner, ARCH, inputs, opened.manifest, cpu=CPU, timeout=TIMEOUT_S
     )
     return counts.totals["instructions"]
 
 
 def complaint(name: str, now: int, before: int) -> str:
-    """What to say of a model that grew; "" where it did not."""
+    """The message about a model that grew by more than `LIMIT`, or ""."""
     if now <= before * (1 + LIMIT):
         return ""
     return (

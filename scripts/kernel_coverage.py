@@ -1,4 +1,4 @@
-"""Which kernels, and which codes of theirs, some model reaches, and which nothing does.
+"""Kernels, and codes of kernels, that some model reaches, and those that none reaches.
 
 A code is a value of a kernel's parameters that the operator's header names (`UNARY_EXP`,
 `MEGCC_ACT_RELU`) or that its header comment lists (`trans_b` 0 and 1). Models: the zoo, the corpus
@@ -70,7 +70,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def cover(reached: dict[str, set[reach.Point]]) -> list[str]:
-    """Few models that reach all: always the one that adds most."""
+    """Few models that reach all points: always the model that adds most."""
     chosen: list[str] = []
     left = set().union(*reached.values())
     while left:

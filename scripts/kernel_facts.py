@@ -1,4 +1,4 @@
-"""What a tree's kernels are: facts of every case of `tests/kernels/cases`, code of every instance.
+"""Facts of a tree's kernels: of every case of `tests/kernels/cases`, and code of every instance.
 
 Run with the tree's own modules (`scripts/same_packages --kernels` does): prints one JSON object,
 ``{"cases": {name: digest}, "code": {name: digest}}``. A case's digest covers what the header says
@@ -43,7 +43,7 @@ def _digest(*parts: object) -> str:
 
 
 def case_facts(kernel: Any, case: Any, names: list[str]) -> tuple[object, ...]:
-    """All that a kernel's header says of a case."""
+    """All facts of a case in a kernel's header."""
     from tvm_megcc.kernels import packing
 
     facts = case.facts

@@ -12,7 +12,6 @@ PushDown alone, and, lowered by TVM's CPU passes, by TVM's StaticPlanBlockMemory
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
@@ -20,67 +19,51 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import pages
+import plan_memory_table as tvm_table
+import subjects
 import tvm
+from subjects import corpus
 from tvm import relax
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests" / "models"), str(ROOT / "scripts")]
+from tvm_megcc import driver, memory, passes, zoo
+from tvm_megcc.core.program import Call, Program
+from tvm_megcc.errors import MegccError
+from tvm_megcc.forward import caller_ports, forward
+from tvm_megcc.frontend import from_onnx
+from tvm_megcc.frontend.model import ImportedModel
+from tvm_megcc.lower import lower
+from tvm_megcc.memory.block import align
 
-import corpus  # noqa: E402
-import pages  # noqa: E402
-import plan_memory_table as tvm_table  # noqa: E402
-
-from tvm_megcc import driver, memory, passes, zoo  # noqa: E402
-from tvm_megcc.core.program import Call, Program  # noqa: E402
-from tvm_megcc.errors import MegccError  # noqa: E402
-from tvm_megcc.forward import caller_ports, forward  # noqa: E402
-from tvm_megcc.frontend import from_onnx  # noqa: E402
-from tvm_megcc.frontend.model import ImportedModel  # noqa: E402
-from tvm_megcc.lower import lower  # noqa: E402
-from tvm_megcc.memory.block import align  # noqa: E402
-
-PAGE = ROOT / "docs" / "memory-models.md"
+PAGE = subjects.ROOT / "docs" / "memory-models.md"
 BEGIN = "<!-- Written by scripts/memory_table.py: begin -->"
 END = "<!-- end -->"
 ZOO = ("mobilenet_v2", "resnet18", "resnet50")
+COLUMNS = (
+    "model", "naive", "bound before", "bound after", "arena", "optimal", "workspace", "planner",
+    "PushDown", "StaticPlan", "outputs",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Bytes and seconds of one model; only `problem` where there are none.
-
-    Attributes
-    ----------
-    naive, before : int
-        Every block in a place of its own, and the lower bound, as lowering leaves the program.
-    after, arena : int
-        The lower bound after forwarding, and the plan.
-    optimal : bool
-        Whether it is certain that no plan is smaller.
-    scratch : int
-        Bytes of workspaces that are live at the peak.
-    planner : str
-    pushdown : int
-        PushDown alone.
-    tvm : int
-        All storages of StaticPlanBlockMemory; 0 where TVM's own passes fail.
-    outputs : int
-        Bytes of the outputs, which `tvm` holds and `arena` does not.
-    plan_s, compile_s : float
-        Forwarding and planning; all of it, from the ONNX file to C source.
-    """
+    """Bytes and seconds of one model; only `problem` where there are none."""
 
     model: str
+    #: `naive`, `before`: every block in a place of its own, and the lower bound, as lowering leaves
+    #: the program.
     naive: int = 0
     before: int = 0
+    #: `after`, `arena`: the lower bound after forwarding, and the plan.
     after: int = 0
     arena: int = 0
-    optimal: bool = False
-    scratch: int = 0
+    optimal: bool = False  # whether no plan can be smaller
+    scratch: int = 0  # bytes of workspaces that are live at the peak
     planner: str = ""
-    pushdown: int = 0
-    tvm: int = 0
-    outputs: int = 0
+    pushdown: int = 0  # PushDown alone
+    tvm: int = 0  # all storages of StaticPlanBlockMemory; 0 where TVM's own passes fail
+    outputs: int = 0  # bytes of the outputs, which `tvm` holds and `arena` does not
+    #: `plan_s`, `compile_s`: forwarding and planning; all of it, from the ONNX file to C source.
     plan_s: float = 0.0
     compile_s: float = 0.0
     problem: str = ""
@@ -91,7 +74,7 @@ class Row:
 
 
 def measure(name: str, load: Callable[[], ImportedModel], arch: str) -> Row:
-    """The row of one model."""
+    """Measure one model."""
     start = time.perf_counter()
     try:
         imported = load()
@@ -138,7 +121,7 @@ def scratch_bytes(program: Program) -> int:
 
 
 def static_plan_bytes(mod: tvm.IRModule) -> int:
-    """What TVM's own pipeline and planner take; 0 where they fail."""
+    """Bytes by TVM's own pipeline and planner; 0 if they fail."""
     target = tvm.target.Target("llvm")
     try:
         mod = tvm_table.lowered(mod, target)
@@ -151,20 +134,16 @@ def static_plan_bytes(mod: tvm.IRModule) -> int:
 
 def loaders(shared: Path) -> dict[str, Callable[[], ImportedModel]]:
     """All models by name: how each is imported."""
-
-    def trained(model: corpus.Model) -> Callable[[], ImportedModel]:
-        return lambda: from_onnx(model.path, model.cases[0].shapes)
-
-    def drawn(name: str) -> Callable[[], ImportedModel]:
-        return lambda: from_onnx(zoo.build(name))
-
-    found = {f"zoo: {name}": drawn(name) for name in ZOO}
-    models = corpus.load(shared / "models")
-    return {**found, **{name: trained(model) for name, model in sorted(models.items())}}
+    drawn = {f"zoo: {name}": lambda name=name: from_onnx(zoo.build(name)) for name in ZOO}
+    trained = {
+        name: lambda model=model: from_onnx(model.path, model.cases[0].shapes)
+        for name, model in sorted(corpus.load(shared / "models").items())
+    }
+    return {**drawn, **trained}
 
 
 def table(rows: list[Row]) -> str:
-    """The rows as Markdown, after what they come to."""
+    """The rows as Markdown, after a summary."""
     good = [r for r in rows if not r.problem]
     equal = sum(r.arena == r.after for r in good)
     largest = max(good, key=lambda r: r.ratio)
@@ -178,43 +157,26 @@ def table(rows: list[Row]) -> str:
         f" {len(against)} models that TVM's own passes lower.",
         f"Share of compile time that forwarding and planning take: {', '.join(shares)}.",
         "",
-        "| model | naive | bound before | bound after | arena | optimal | workspace | planner"
-        " | PushDown | StaticPlan | outputs |",
-        "|---|--:|--:|--:|--:|---|--:|---|--:|--:|--:|",
     ]
+    cells = []
     for r in good:
         optimal = "yes" if r.optimal else f"{r.ratio:.4f}"
-        cells = [r.model, *map(count, (r.naive, r.before, r.after, r.arena)), optimal]
-        cells += [count(r.scratch), r.planner]
-        cells += [count(r.pushdown), count(r.tvm) if r.tvm else "fails", count(r.outputs)]
-        lines.append(f"| {' | '.join(cells)} |")
+        row = [r.model, r.naive, r.before, r.after, r.arena, optimal, r.scratch, r.planner]
+        row += [r.pushdown, r.tvm or "fails", r.outputs]
+        cells.append([f"{cell:,}" if isinstance(cell, int) else cell for cell in row])
+    lines.append(pages.table(COLUMNS, cells, words=("model", "optimal", "planner")))
     if missing := [f"{r.model} ({r.problem})" for r in rows if r.problem]:
         lines += ["", f"Without figures: {'; '.join(missing)}."]
     return "\n".join(lines)
 
 
-def count(number: int) -> str:
-    return f"{number:,}"
-
-
-def write(page: Path, text: str) -> None:
-    """Put `text` between the marks of the page."""
-    pages.write(page, text, BEGIN, END)
-
-
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="scripts/memory_table.py", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="MODEL", help="default: all")
-    parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared")
+    parser = subjects.parser("scripts/memory_table.py", __doc__)
     parser.add_argument("--arch", default="arm64")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep the figures there")
     parser.add_argument("--write", action="store_true", help="put the table into the docs")
     args = parser.parse_args(argv)
-    if not (args.shared / "models").is_dir():
-        parser.error(f"there is no corpus at {args.shared / 'models'}; name it with --shared DIR")
-    known = loaders(args.shared)
-    if unknown := sorted(set(args.names) - set(known)):
-        parser.error(f"not known: {', '.join(unknown)}")
+    known = subjects.known(parser, args, loaders)
     if args.write and args.names:
         parser.error("--write is for the table of all models; leave the names out")
     rows = []
@@ -230,7 +192,7 @@ def main(argv: list[str] | None = None) -> int:
         if args.json:
             args.json.write_text(json.dumps([asdict(r) for r in rows], indent=1) + "\n")
     if args.write:
-        write(PAGE, table(rows))
+        pages.write(PAGE, table(rows), BEGIN, END)
     return 0
 
 

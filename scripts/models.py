@@ -7,21 +7,19 @@ architecture that --facts names.
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "models"))
+import subjects
+from subjects import corpus
 
-import corpus  # noqa: E402
-import routes  # noqa: E402
+# isort: split
+import routes  # of tests/models, as `corpus`
 
-from tvm_megcc.host import package, toolchain  # noqa: E402
+from tvm_megcc.host import package, toolchain
 
 Row = dict[str, Any]
 
@@ -81,9 +79,7 @@ def line(row: Row, chosen: tuple[str, ...]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="scripts/models", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="MODEL", help="default: all of the corpus")
-    parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared")
+    parser = subjects.parser("scripts/models", __doc__)
     parser.add_argument(
         "--route", default=",".join(routes.ROUTES), help="default: %(default)s", metavar="A[,B]"
     )
@@ -91,12 +87,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, help="models at the same time")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there, too")
     args = parser.parse_args(argv)
-    if not (args.shared / "models").is_dir():
-        parser.error(f"there is no corpus at {args.shared / 'models'}; name it with --shared DIR")
-    models = corpus.load(args.shared / "models")
+    models = subjects.known(parser, args, lambda shared: corpus.load(shared / "models"))
     chosen = tuple(args.route.split(","))
-    unknown = [*(set(args.names) - set(models)), *(set(chosen) - set(routes.ROUTES))]
-    if unknown:
+    if unknown := set(chosen) - set(routes.ROUTES):
         parser.error(f"not known: {', '.join(sorted(unknown))}")
 
     heads = [f"{'model':26}", *(f"{r:>11}" for r in chosen)]
@@ -110,16 +103,14 @@ def main(argv: list[str] | None = None) -> int:
         for task in pending:
             rows.append(task.result())
             print(line(rows[-1], chosen), flush=True)
-    passed = [r["model"] for r in rows if len(r["routes"]) == len(chosen)]
-    passed = [r["model"] for r in rows if r["model"] in passed and all_ok(r)]
-    print(f"{len(passed)} of {len(rows)} models pass on {', '.join(chosen)}")
+    passed = sum(
+        len(r["routes"]) == len(chosen) and all(cell["ok"] for cell in r["routes"].values())
+        for r in rows
+    )
+    print(f"{passed} of {len(rows)} models pass on {', '.join(chosen)}")
     if args.json:
         args.json.write_text(json.dumps(rows, indent=1) + "\n")
     return 0
-
-
-def all_ok(row: Row) -> bool:
-    return all(cell["ok"] for cell in row["routes"].values())
 
 
 if __name__ == "__main__":

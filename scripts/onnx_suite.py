@@ -51,7 +51,7 @@ def table(found: Sequence[Outcome]) -> str:
 
 
 def failures(found: Sequence[Outcome]) -> str:
-    """What does not pass, by operator."""
+    """Cases that do not pass, by operator."""
     rows = [o for o in found if o.status not in ("pass", "left out")]
     rows.sort(key=lambda o: (o.operator, o.name))
     return "\n".join(f"{o.operator:24} {o.status:9} {o.name}: {o.said[:300]}" for o in rows)

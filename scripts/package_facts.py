@@ -1,4 +1,4 @@
-"""What a package is, without the names that its code happens to have.
+"""Contents of a package, independent of the link names in its code.
 
 Enters: a package with its model in a file, and the objects it was built to. Leaves: the image as
 text with every reference resolved, and the machine code of each kernel.
@@ -109,10 +109,7 @@ def calls_of(image: Sequence[str]) -> list[tuple[int, str]]:
 def code_of(path: Path, arch: str, symbol: str) -> str:
     """Machine code and constants of an object, addresses relative and its own symbol left out.
 
-    Raises
-    ------
-    ToolError
-        When there is no objdump for the architecture, or it fails.
+    Raises ToolError if there is no objdump for the architecture, or it fails.
     """
     prefix = "" if toolchain.is_native(arch) else toolchain.find_compiler(arch).removesuffix("gcc")
     objdump = f"{prefix}objdump"

@@ -10,38 +10,34 @@ their outputs compared to the bit.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 
 import numpy as np
+import pages
+import subjects
 import tvm
+from subjects import corpus
 from tvm import relax
 from tvm.relax.backend.cpu_generic import pipeline as cpu
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "models"))
+from tvm_megcc.frontend import from_onnx
+from tvm_megcc.memory import Interval, Problem, lower_bound
+from tvm_megcc.transform import PlanMemory
+from tvm_megcc.tvm_memory.allocated import allocated
+from tvm_megcc.tvm_memory.in_place import share_dying_inputs
+from tvm_megcc.tvm_memory.liveness import allocations
 
-import corpus  # noqa: E402
-
-from tvm_megcc.frontend import from_onnx  # noqa: E402
-from tvm_megcc.memory import Interval, Problem, lower_bound  # noqa: E402
-from tvm_megcc.transform import PlanMemory  # noqa: E402
-from tvm_megcc.tvm_memory.allocated import allocated  # noqa: E402
-from tvm_megcc.tvm_memory.in_place import share_dying_inputs  # noqa: E402
-from tvm_megcc.tvm_memory.liveness import allocations  # noqa: E402
-
-PAGE = ROOT / "docs" / "plan-memory.md"
+PAGE = subjects.ROOT / "docs" / "plan-memory.md"
 BEGIN = "<!-- Written by scripts/plan_memory_table.py: begin -->"
 END = "<!-- Written by scripts/plan_memory_table.py: end -->"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One model's bytes; `equal` is None where it was not run, `problem` is why there are none."""
+    """Bytes of one model; `equal` is None if it was not run, `problem` says why there are none."""
 
     model: str
     tvm: int = 0
@@ -81,7 +77,7 @@ def known_bytes(mod: tvm.IRModule) -> int:
 
 
 def bound_bytes(mod: tvm.IRModule) -> int:
-    """The peak of live bytes among what can be planned, and all bytes of what cannot."""
+    """The peak of live bytes among plannable tensors, and all bytes of the others."""
     mod = share_dying_inputs(mod)
     total = known_bytes(mod)
     for func in functions(mod):
@@ -94,7 +90,7 @@ def bound_bytes(mod: tvm.IRModule) -> int:
 def answers(
     mod: tvm.IRModule, target: tvm.target.Target, inputs: list[np.ndarray]
 ) -> list[np.ndarray]:
-    """What the planned module computes in TVM's virtual machine."""
+    """Outputs of the planned module in TVM's virtual machine."""
     rest = tvm.transform.Sequential(cpu.finalize_passes(target)[1:])
     machine = relax.VirtualMachine(tvm.compile(mod, target, relax_pipeline=rest), tvm.cpu())
     result = machine["main"](*[tvm.runtime.tensor(x) for x in inputs])
@@ -142,36 +138,23 @@ def summary(rows: list[Row]) -> str:
 
 
 def page_section(rows: list[Row]) -> str:
-    lines = [BEGIN, "", summary(rows), ""]
-    lines += ["| model | StaticPlanBlockMemory | PlanMemory | lower bound | ratio | equal |"]
-    lines += ["|---|--:|--:|--:|--:|---|"]
-    for r in rows:
-        if not r.problem:
-            sizes = f"{r.tvm:,} | {r.ours:,} | {r.bound:,}"
-            lines.append(f"| {r.model} | {sizes} | {r.ratio:.3f} | {r.says} |")
-    lines += [f"| {r.model} | TVM does not compile it | | | | |" for r in rows if r.problem]
-    return "\n".join([*lines, "", END])
-
-
-def write(rows: list[Row]) -> None:
-    text = PAGE.read_text()
-    before, rest = text.split(BEGIN)
-    PAGE.write_text(before + page_section(rows) + rest.split(END)[1])
+    """The summary and the table, with blank lines around."""
+    cells = [
+        [r.model, *(f"{size:,}" for size in (r.tvm, r.ours, r.bound)), f"{r.ratio:.3f}", r.says]
+        for r in rows
+        if not r.problem
+    ]
+    cells += [[r.model, "TVM does not compile it", *[""] * 4] for r in rows if r.problem]
+    head = ("model", "StaticPlanBlockMemory", "PlanMemory", "lower bound", "ratio", "equal")
+    return f"\n{summary(rows)}\n\n{pages.table(head, cells, words=('model', 'equal'))}\n"
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="scripts/plan_memory_table.py", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="MODEL", help="default: all of the corpus")
-    parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared")
+    parser = subjects.parser("scripts/plan_memory_table.py", __doc__)
     parser.add_argument("--bytes", action="store_true", help="count only, run nothing")
     parser.add_argument("--write", action="store_true", help="put the table into the docs")
     args = parser.parse_args(argv)
-    if not (args.shared / "models").is_dir():
-        parser.error(f"there is no corpus at {args.shared / 'models'}; name it with --shared DIR")
-    models = corpus.load(args.shared / "models")
-    unknown = sorted(set(args.names) - set(models))
-    if unknown:
-        parser.error(f"not in the corpus: {', '.join(unknown)}")
+    models = subjects.known(parser, args, lambda shared: corpus.load(shared / "models"))
     rows = []
     heads = ("TVM", "PlanMemory", "bound", "ratio", "s")
     print(f"{'model':26}{heads[0]:>12}{heads[1]:>12}{heads[2]:>12}{heads[3]:>8}{heads[4]:>6} equal")
@@ -183,7 +166,7 @@ def main(argv: list[str] | None = None) -> int:
     if any(not r.problem for r in rows):
         print(summary(rows))
     if args.write:
-        write(rows)
+        pages.write(PAGE, page_section(rows), BEGIN, END)
     return int(any(r.equal is False or r.ours > r.tvm for r in rows))
 
 

@@ -19,12 +19,11 @@ interrupted run goes on where it was. The exit status is 1 when anything differs
 from __future__ import annotations
 
 import argparse
-import functools
 import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -32,89 +31,34 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import package_facts
+import source_trees
+import subjects
+from subjects import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "models")]
-
-import corpus  # noqa: E402
-import package_facts  # noqa: E402
-import trees  # noqa: E402
-
-from tvm_megcc import zoo  # noqa: E402
-from tvm_megcc.core import user_cache  # noqa: E402
-from tvm_megcc.core.machine import machine  # noqa: E402
-from tvm_megcc.errors import InputError, MegccError, ToolError  # noqa: E402
-from tvm_megcc.host import arrays, instructions, package, toolchain  # noqa: E402
+from tvm_megcc.core import user_cache
+from tvm_megcc.core.machine import machine
+from tvm_megcc.errors import MegccError, ToolError
+from tvm_megcc.host import arrays, instruction_counts, package, toolchain
 
 #: Growth of a model's instructions that is said in detail.
 NOTABLE = 0.005
-#: Larger models of the zoo are compiled for smaller images: qemu runs some 10^8 instructions/s.
-ZOO_SIZE = 96
 TIMEOUT_S = 1200
 
 Facts = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """A model to compile, and what to run it with."""
-
-    name: str
-    path: Path
-    shapes: Mapping[str, Sequence[int]] | None
-    inputs: Callable[[Sequence[package.Port]], arrays.Arrays]
-
-
-def subjects(shared: Path, work: Path, names: Sequence[str]) -> list[Subject]:
-    """The models that are there, or those that are named (a name of either, or an ONNX file).
-
-    Raises
-    ------
-    InputError
-        For a name that nothing has.
-    """
-    found: dict[str, Subject] = {}
-    folder = shared / "models"
-    for model in corpus.load(folder).values() if folder.is_dir() else ():
-        shapes, (case, *_) = model.shape_sets()[0]
-        read = functools.partial(_stored, case)
-        found[model.name] = Subject(model.name, model.path, shapes, read)
-    for name in zoo.NAMES:
-        if not names or name in names:
-            path = work / f"{name}.onnx"
-            size = ZOO_SIZE if "tiny" not in name else None
-            built = zoo.build(name) if size is None else zoo.build(name, size=size)
-            path.write_bytes(built.SerializeToString())
-            found[name] = Subject(name, path, None, _random)
-    for name in names:
-        if name not in found and Path(name).is_file():
-            found[name] = Subject(Path(name).stem, Path(name).resolve(), None, _random)
-        if name not in found:
-            raise InputError(f"{name!r} is no file and no model of the corpus or the zoo")
-    chosen = [found[name] for name in names or found]
-    return sorted(chosen, key=lambda s: (s.path.stat().st_size, s.name))
-
-
-def _stored(case: corpus.Case, ports: Sequence[package.Port]) -> arrays.Arrays:
-    stored = case.inputs()
-    return {port.name: stored[port.name] for port in ports}
-
-
-def _random(ports: Sequence[package.Port]) -> arrays.Arrays:
-    return arrays.fill(ports, "random")
-
-
-@dataclass(frozen=True, slots=True)
 class Side:
     """One of the two trees, with the process that compiles."""
 
-    tree: trees.Tree
-    compiler: trees.Compiler
+    tree: source_trees.Tree
+    compiler: source_trees.Compiler
     work: Path
     options: tuple[str, ...] = ()
 
-    def facts(self, subject: Subject, arch: str, results: bool) -> Facts:
-        """What the tree makes of a model, from an earlier run where there was one."""
+    def facts(self, subject: subjects.Subject, arch: str, results: bool) -> Facts:
+        """Facts of a model compiled by the tree, from an earlier run if there was one."""
         stamp = hashlib.sha256(subject.path.read_bytes()).hexdigest()[:8]
         mode = _hash(" ".join(self.options).encode())[:8] if self.options else "plain"
         folder = self.work / self.tree.mark / arch / mode / f"{subject.name}_{stamp}"
@@ -133,7 +77,7 @@ class Side:
         fresh.replace(kept)
         return facts
 
-    def _compile(self, subject: Subject, arch: str, out: Path) -> None:
+    def _compile(self, subject: subjects.Subject, arch: str, out: Path) -> None:
         if package.is_package(out):
             return
         command = [str(subject.path), "-o", str(out), "--arch", arch, "--weights", "bin", "--quiet"]
@@ -146,16 +90,16 @@ class Side:
 
 
 def _build(opened: package.Package, arch: str, folder: Path) -> Path:
-    """The runner; the library alone where there is no operating system to run it."""
+    """The path of the built runner; of the library for a machine without operating system."""
     runner = arch == "portable" or bool(machine(arch).arch.qemu)
-    flags = ["-include", str(instructions.MARKS)] if runner else []
+    flags = ["-include", str(instruction_counts.MARKS)] if runner else []
     return toolchain.build(
         opened.path, arch, build_dir=folder / "build", extra_cflags=flags, runner=runner
     )
 
 
-def _package(subject: Subject, opened: package.Package, arch: str, folder: Path) -> Facts:
-    """All that must not change."""
+def _package(subject: subjects.Subject, opened: package.Package, arch: str, folder: Path) -> Facts:
+    """Facts that must be equal for two trees."""
     per_arch = opened.manifest["per_arch"][arch]
     image = _image(opened).read_bytes()
     text = package_facts.image_text(image)
@@ -186,17 +130,17 @@ def _image(opened: package.Package) -> Path:
 
 
 def _link_name(file: Path) -> str:
-    """The first line of a kernel's file says it."""
+    """The link name of a kernel's file, from its first line."""
     with file.open() as lines:
         return next(lines).split()[-1]
 
 
-def _results(subject: Subject, opened: package.Package, arch: str, folder: Path) -> Facts:
-    """Outputs, and what one inference takes."""
+def _results(subject: subjects.Subject, opened: package.Package, arch: str, folder: Path) -> Facts:
+    """Hashes of the outputs, and instructions of one inference."""
     runner = _build(opened, arch, folder)
     inputs, counts = subject.inputs(opened.inputs), None
     if machine(arch).arch.name in ("arm64", "armv7") and not toolchain.is_native(arch):
-        done, counts = instructions.of_inference(
+        done, counts = instruction_counts.of_inference(
             runner, arch, inputs, opened.manifest, timeout=TIMEOUT_S
         )
     else:
@@ -224,7 +168,7 @@ def _hash(data: bytes) -> str:
 
 
 def package_differences(old: Facts, new: Facts) -> list[str]:
-    """What is not the same, one line each."""
+    """Facts that differ, one line each."""
     found = []
     for key in ("weights", "arena bytes", "plan"):
         if old[key] != new[key]:
@@ -285,7 +229,7 @@ def _plain(symbol: str) -> str:
     return re.sub(r"(?:_[0-9a-f]{10})?_[0-9a-f]{8}$", "", symbol)
 
 
-def compare(subject: Subject, old: Facts, new: Facts, results: bool) -> tuple[str, bool]:
+def compare(subject: subjects.Subject, old: Facts, new: Facts, results: bool) -> tuple[str, bool]:
     """A row of the table, and whether all is well."""
     for facts, when in ((old, "before"), (new, "now")):
         if "error" in facts:
@@ -341,13 +285,13 @@ def main(argv: list[str] | None = None) -> int:
 def packages_are_the_same(args: argparse.Namespace, work: Path, options: tuple[str, ...]) -> bool:
     """Print a row for each model and machine; whether all are the same."""
     columns = "instructions before, now" if args.results else "bytes of runtime before, now"
-    found = subjects(args.shared, work, args.models)
+    found = subjects.chosen(args.shared, work, args.models)
     archs = [machine(word).name for word in args.arch.split(",")]
     with ExitStack() as stack:
         sides = []
         for name in (args.old, args.new):
-            tree = stack.enter_context(trees.opened(name))
-            compiler = stack.enter_context(trees.Compiler(tree))
+            tree = stack.enter_context(source_trees.opened(name))
+            compiler = stack.enter_context(source_trees.Compiler(tree))
             sides.append(Side(tree, compiler, work, options))
         pool = [stack.enter_context(ThreadPoolExecutor(1)) for _ in sides]
         fine = 0
@@ -368,8 +312,8 @@ def packages_are_the_same(args: argparse.Namespace, work: Path, options: tuple[s
 def kernels_are_the_same(old: str, new: str, only: str) -> bool:
     """Print the cases and instances of kernels that two trees do not have alike; whether none."""
     with ExitStack() as stack:
-        opened = [stack.enter_context(trees.opened(name)) for name in (old, new)]
-        compilers = [stack.enter_context(trees.Compiler(tree)) for tree in opened]
+        opened = [stack.enter_context(source_trees.opened(name)) for name in (old, new)]
+        compilers = [stack.enter_context(source_trees.Compiler(tree)) for tree in opened]
         script = str(ROOT / "scripts" / "kernel_facts.py")
         facts = []
         for tree, compiler in zip(opened, compilers, strict=True):
@@ -383,7 +327,7 @@ def kernels_are_the_same(old: str, new: str, only: str) -> bool:
 
 
 def kernel_differences(old: Mapping[str, Facts], new: Mapping[str, Facts]) -> list[str]:
-    """One line for each case or instance that is not the same."""
+    """One line for each case or instance that differs."""
     found = []
     for kind, word in (("cases", "header"), ("code", "code")):
         before, now = old[kind], new[kind]

@@ -11,70 +11,38 @@ The exit status is 1 when there is one.
 from __future__ import annotations
 
 import argparse
-import sys
+import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import subjects
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "models")]
-
-import corpus  # noqa: E402
-
-from tvm_megcc import driver, zoo  # noqa: E402
-from tvm_megcc.core import splitting  # noqa: E402
-from tvm_megcc.errors import MegccError  # noqa: E402
-from tvm_megcc.host import arrays, package, toolchain  # noqa: E402
-from tvm_megcc.memory_options import MemoryOptions  # noqa: E402
+from tvm_megcc import driver
+from tvm_megcc.core import splitting
+from tvm_megcc.errors import InputError, MegccError
+from tvm_megcc.host import package, toolchain
+from tvm_megcc.memory_options import MemoryOptions
 
 #: Work that is worth a piece of its own: next to none.
 PIECE = 1 << 8
-#: Pixels of the zoo's images: a race is there in small ones, too.
-ZOO_SIZE = 96
 FLAGS = ("-fsanitize=thread", "-g1")
 #: Only races: memory that is leaked or strayed into others look for.
 ENVIRONMENT = {"TSAN_OPTIONS": "halt_on_error=1:exitcode=66"}
 TIMEOUT_S = 1200
 
 
-def subjects(shared: Path) -> dict[str, corpus.Model | None]:
-    """Models by name; None stands for one of the zoo."""
-    folder = shared / "models"
-    found: dict[str, corpus.Model | None] = dict.fromkeys(zoo.NAMES)
-    return {**(corpus.load(folder) if folder.is_dir() else {}), **found}
+def check(model: subjects.Subject, folder: Path, threads: Sequence[int]) -> int:
+    """Run a model on these numbers of threads; return its number of calls.
 
-
-def compiled(name: str, model: corpus.Model | None, out: Path, threads: int) -> arrays.Arrays:
-    """A package at `out`; what it is to be run with."""
-    source, shapes, given = None, None, None
-    if model is not None:
-        source = model.path
-        shapes, (case, *_) = model.shape_sets()[0]
-        given = case.inputs()
-    else:
-        source = zoo.build(name) if "tiny" in name else zoo.build(name, size=ZOO_SIZE)
-    archs = [toolchain.host_arch()]
-    memory = MemoryOptions(threads=threads)
-    driver.compile_model(source, out, archs=archs, input_shapes=shapes, memory=memory)
-    ports = package.load(out).inputs
-    return arrays.fill(ports, "random") if given is None else {p.name: given[p.name] for p in ports}
-
-
-def check(
-    name: str, model: corpus.Model | None, folder: Path, threads: Sequence[int]
-) -> Mapping[str, int]:
-    """Run a model with these numbers of threads; gives how many of its calls are split.
-
-    Raises
-    ------
-    MegccError
-        A race, or outputs that differ.
+    Raises MegccError for a race, or for outputs that differ.
     """
-    out, arch = folder / name, toolchain.host_arch()
-    inputs = compiled(name, model, out, max(threads))
-    manifest = package.load(out).manifest
+    out, arch = folder / f"package_{model.name}", toolchain.host_arch()
+    memory = MemoryOptions(threads=max(threads))
+    driver.compile_model(model.path, out, archs=[arch], input_shapes=model.shapes, memory=memory)
+    opened = package.load(out)
+    inputs, manifest = model.inputs(opened.inputs), opened.manifest
     exe = toolchain.build(out, arch, threads=True, extra_cflags=FLAGS)
     results = {}
     for number in (1, *threads):
@@ -87,8 +55,7 @@ def check(
         for output, value in found.items():
             if value.tobytes() != np.asarray(results[1][output]).tobytes():
                 raise MegccError(f"output {output!r} differs on {number} threads")
-    facts = manifest["per_arch"][arch]
-    return {"calls": facts["calls"], "threads": facts["threads"]}
+    return int(manifest["per_arch"][arch]["calls"])
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -97,22 +64,24 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("models", nargs="*", metavar="MODEL", help="only these")
     parser.add_argument("--threads", type=int, nargs="+", default=[2, 3, 8], metavar="N")
-    parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared")
+    parser.add_argument("--shared", type=Path, default=subjects.ROOT.parent / "shared")
     args = parser.parse_args(argv)
     splitting.PIECE = PIECE
-    found = subjects(args.shared)
-    if unknown := [name for name in args.models if name not in found]:
-        parser.error(f"{unknown[0]!r} is no model of the corpus or the zoo")
-    names, bad = args.models or list(found), 0
-    for name in names:
-        with tempfile.TemporaryDirectory() as folder:
+    bad = 0
+    with tempfile.TemporaryDirectory() as directory:
+        try:
+            models = subjects.chosen(args.shared, Path(directory), args.models)
+        except InputError as error:
+            parser.error(str(error))
+        for model in models:
             try:
-                facts = check(name, found[name], Path(folder), args.threads)
-                print(f"{name:28} clean, {facts['calls']} calls", flush=True)
+                calls = check(model, Path(directory), args.threads)
+                print(f"{model.name:28} clean, {calls} calls", flush=True)
             except MegccError as error:
                 bad += 1
-                print(f"{name:28} {error}", flush=True)
-    print(f"{len(names) - bad} of {len(names)} models are clean on {args.threads} threads")
+                print(f"{model.name:28} {error}", flush=True)
+            shutil.rmtree(Path(directory, f"package_{model.name}"), ignore_errors=True)
+    print(f"{len(models) - bad} of {len(models)} models are clean on {args.threads} threads")
     return int(bool(bad))
 
 

@@ -10,37 +10,30 @@ instructions than an untuned one.
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pages
+import subjects
+from subjects import ROOT, corpus
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "models")]
-
-import corpus  # noqa: E402
-import pages  # noqa: E402
-
-from tvm_megcc import zoo  # noqa: E402
-from tvm_megcc.core import user_cache  # noqa: E402
-from tvm_megcc.errors import MegccError  # noqa: E402
-from tvm_megcc.tuning import session  # noqa: E402
-from tvm_megcc.tuning.report import Report  # noqa: E402
+from tvm_megcc import zoo
+from tvm_megcc.core import user_cache
+from tvm_megcc.errors import MegccError
+from tvm_megcc.tuning import session
+from tvm_megcc.tuning.findings import Report
 
 PAGE = ROOT / "docs" / "measurements" / "tuning.md"
 KEPT = ROOT / "scripts" / "tuning_results.jsonl"
 BEGIN = "<!-- Written by scripts/tuning_table.py: begin -->"
 END = "<!-- Written by scripts/tuning_table.py: end -->"
 ARCH = "arm64"
-#: Larger models of the zoo are tuned for smaller images.
-ZOO_SIZE = 96
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +56,7 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What tuning a model gave; `problem` is why it has no figures.
+    """Figures of one tuned model; `problem` says why it has none.
 
     `operators` is empty for models that were tuned before operators were told apart.
     """
@@ -117,26 +110,25 @@ def names(shared: Path) -> list[str]:
 
 def tuned(name: str, shared: Path, records: Path, budget: Budget) -> Result:
     """Tune one model."""
-    run = partial(
-        session.tune_model,
-        records=records,
-        arch=ARCH,
-        measure="instructions",
-        trials=budget.trials,
-        seconds=budget.seconds,
-    )
     try:
         with tempfile.TemporaryDirectory(prefix="megcc_tuning_") as folder:
-            if name in zoo.NAMES:
-                built = zoo.build(name) if "tiny" in name else zoo.build(name, size=ZOO_SIZE)
-                return Result.of_report(name, run(built))
-            model = corpus.load(shared / "models")[name]
-            shapes, (case, *_) = model.shape_sets()[0]
-            # The corpus stores some scalars as one element.
-            given = {n: case.inputs()[n].reshape(shape) for n, shape in shapes.items()}
-            inputs = Path(folder, "inputs.npz")
-            np.savez(inputs, **given)
-            return Result.of_report(name, run(str(model.path), input_shapes=shapes, inputs=inputs))
+            (model,) = subjects.chosen(shared, Path(folder), [name])
+            inputs = None
+            if model.case is not None:
+                inputs, given = Path(folder, "inputs.npz"), model.case.inputs()
+                # The corpus stores some scalars as one element.
+                np.savez(inputs, **{n: given[n].reshape(s) for n, s in model.shapes.items()})
+            report = session.tune_model(
+                str(model.path),
+                records=records,
+                arch=ARCH,
+                measure="instructions",
+                trials=budget.trials,
+                seconds=budget.seconds,
+                input_shapes=model.shapes,
+                inputs=inputs,
+            )
+            return Result.of_report(name, report)
     except MegccError as error:
         return Result(name, problem=" ".join(str(error).split()))
 
@@ -148,7 +140,7 @@ def _work(name: str, shared: Path, records: Path, budget: Budget, to: Path) -> N
 
 
 def bounded(name: str, shared: Path, work: Path, budget: Budget) -> Result:
-    """`tuned` in a process that is ended after the limit, or what an earlier run found."""
+    """`tuned` in a process that is ended after the limit, or the result of an earlier run."""
     kept = work / f"{name}.json"
     if not kept.is_file():
         arguments = (name, shared, work / "records.jsonl", budget, kept)
@@ -167,8 +159,17 @@ def bounded(name: str, shared: Path, work: Path, budget: Budget) -> Result:
 # ---- the table -----------------------------------------------------------------------------------
 
 
+MODEL_COLUMNS = (
+    "model", "calls", "builds", "all worst", "all default", "all best", "untuned", "tuned", "",
+)  # fmt: skip
+OPERATOR_COLUMNS = (
+    "operator", "calls", "the worst candidate's share", "the best one's share",
+    "the best one's largest gain",
+)  # fmt: skip
+
+
 def table(results: Sequence[Result]) -> str:
-    """What stands between the marks of the page."""
+    """The summary and tables for the page."""
     good = [r for r in results if not r.problem]
     fewer = sum(r.tuned < r.untuned for r in good)
     more = [r.model for r in good if r.tuned > r.untuned]
@@ -176,29 +177,27 @@ def table(results: Sequence[Result]) -> str:
         f"{len(good)} models: {fewer} take fewer instructions tuned than untuned,"
         f" {len(good) - fewer - len(more)} as many, {', '.join(more) or 'none'} more.",
         "",
-        "| model | calls | builds | all worst | all default | all best | untuned | tuned | |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+        pages.table(MODEL_COLUMNS, map(_cells, good)),
     ]
-    for r in good:
-        figures = (r.all.worst, r.all.default, r.all.best, r.untuned)
-        cells = (r.model, r.all.calls, r.builds, *(f"{v:,.0f}" for v in figures))
-        share = f"{r.tuned / r.untuned:.1%}" if r.untuned else ""
-        lines.append(f"| {' | '.join(map(str, cells))} | {r.tuned:,.0f} | {share} |")
     told = [r for r in good if r.operators]
     lines += ["", f"By operator, over all different calls of {len(told)} of the models, what the"
               " default takes:", ""]  # fmt: skip
-    lines += [
-        "| operator | calls | the worst candidate's share | the best one's share | the best one's"
-        " largest gain |",
-        "|---|--:|--:|--:|--:|",
-    ]
-    for op, sums in sorted(_by_operator(told).items()):
-        shares = (f"{sums.worst / sums.default:.2f}", f"{sums.best / sums.default:.3f}")
-        lines.append(f"| {op} | {sums.calls} | {' | '.join(shares)} | {1 - sums.least:.1%} |")
+    rows = [
+        (op, s.calls, f"{s.worst / s.default:.2f}", f"{s.best / s.default:.3f}",
+         f"{1 - s.least:.1%}")
+        for op, s in sorted(_by_operator(told).items())
+    ]  # fmt: skip
+    lines.append(pages.table(OPERATOR_COLUMNS, rows, words=("operator",)))
     without = [f"{r.model} ({r.problem})" for r in results if r.problem]
     if without:
         lines += ["", f"Without figures: {', '.join(without)}."]
     return "\n".join(lines)
+
+
+def _cells(r: Result) -> list[object]:
+    figures = (r.all.worst, r.all.default, r.all.best, r.untuned, r.tuned)
+    share = f"{r.tuned / r.untuned:.1%}" if r.untuned else ""
+    return [r.model, r.all.calls, r.builds, *(f"{v:,.0f}" for v in figures), share]
 
 
 def _by_operator(results: Iterable[Result]) -> dict[str, Sums]:
@@ -210,7 +209,7 @@ def _by_operator(results: Iterable[Result]) -> dict[str, Sums]:
 
 
 def merged(kept: Path, fresh: Iterable[Result], order: Sequence[str]) -> list[Result]:
-    """What is kept of each model, with what is new in its place, which is kept from now on."""
+    """Results by model, fresh ones before kept ones; the kept file is rewritten with them."""
     lines = kept.read_text().splitlines() if kept.is_file() else []
     tried = {result.model: result for result in fresh}
     found = {result.model: result for result in map(Result.of_json, lines)}
@@ -220,26 +219,15 @@ def merged(kept: Path, fresh: Iterable[Result], order: Sequence[str]) -> list[Re
     return [all_results[name] for name in order]
 
 
-def write(page: Path, text: str) -> None:
-    """Put the text between the page's marks."""
-    pages.write(page, text, BEGIN, END)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="scripts/tuning_table.py", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="MODEL", help="default: all")
-    parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared")
+    parser = subjects.parser("scripts/tuning_table.py", __doc__)
     parser.add_argument("--work", type=Path, help="default: the user's cache")
     parser.add_argument("--trials", type=int, default=4, help="builds of a model, at most")
     parser.add_argument("--time", type=float, default=120, help="then no new build begins")
     parser.add_argument("--limit", type=float, default=600, help="seconds for a model")
     parser.add_argument("--write", action="store_true", help="put the table into the docs")
     args = parser.parse_args(argv)
-    if not (args.shared / "models").is_dir():
-        parser.error(f"there is no corpus at {args.shared / 'models'}; name it with --shared DIR")
-    known = names(args.shared)
-    if unknown := sorted(set(args.names) - set(known)):
-        parser.error(f"not in the corpus or the zoo: {', '.join(unknown)}")
+    known = subjects.known(parser, args, names)
     work = args.work or user_cache.folder("tuning")
     if work is None:
         parser.error("the user's cache cannot be written; name a folder with --work")
@@ -252,7 +240,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         said = result.problem or f"{result.untuned:>14,.0f}{result.tuned:>14,.0f}"
         print(f"{name:26}{said}", flush=True)
     if args.write:
-        write(PAGE, table(merged(KEPT, results, known)))
+        pages.write(PAGE, table(merged(KEPT, results, known)), BEGIN, END)
     return int(any(r.tuned > r.untuned for r in results))
 
 

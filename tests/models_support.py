@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tvm_megcc.core.program import Program, data_symbols, sized
-from tvm_megcc.memory.symbolic import placed
+from tvm_megcc.memory.stacking import placed
 
 
 def check_blocks(program: Program, values: Mapping[str, int]) -> None:

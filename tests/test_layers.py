@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -189,6 +189,50 @@ def test_layers_no_module_imports_itself_through_others():
 def test_layers_sees_a_circle():
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
     assert not circles({"a": {"b", "c"}, "b": {"c"}, "c": set()})
+
+
+_OPERATOR = "an operator in the rooms that convert, fuse or rewrite it"
+
+#: Name of several modules -> the one thing that they are about.
+SAME_THING = {
+    **dict.fromkeys(
+        "activations attention composite concat elementwise gridsample matmul quantise quantised "
+        "random reduction reductions resize rotaryembedding size unique".split(),
+        _OPERATOR,
+    ),
+    "bench": "latency: of a package, of the models in the documentation",
+    "compare": "a package beside ONNX: the subcommand, the differences",
+    "half": "values in f16 or bf16: of the ONNX model, of the module",
+    "liveness": "first and last use: of a program's storages, of a Relax function's tensors",
+    "nodes": "ONNX nodes behind a call: where they are read, where they are kept",
+    "options": "all that a user says about compiling: the object, the command line",
+    "place": "offsets in an arena: of a program's storages, of a Relax function's tensors",
+    "profile": "times of a run's calls: of a trace, of a `GraphModule`",
+    "relax_module": "a module in Relax: as a model to import, as what is dispatched",
+    "sizes": "sizes that a run sets: of a program, of a node's operands",
+    "slices": "parts of a tensor between sizes: to write in Relax, to read from it",
+}
+
+
+def names_without_reason(paths: Iterable[Path], reasons: Container[str]) -> dict[str, list[Path]]:
+    """Names that stand for several modules and have no reason to."""
+    found: dict[str, list[Path]] = {}
+    for path in paths:
+        if not path.stem.startswith("__"):
+            found.setdefault(path.stem, []).append(path)
+    return {k: v for k, v in found.items() if len(v) > 1 and k not in reasons}
+
+
+def test_layers_a_name_stands_for_one_thing():
+    paths = [*(path for _, path in MODULES), *sorted((ROOT / "scripts").glob("*.py"))]
+    assert not names_without_reason(paths, SAME_THING), "rename one, or say what they share"
+    assert names_without_reason(paths, ()).keys() == SAME_THING.keys(), "a reason without a pair"
+
+
+def test_layers_sees_a_name_that_stands_for_two_things():
+    paths = [Path(p) for p in ("a/work.py", "b/work.py", "a/plan.py", "a/__init__.py")]
+    assert names_without_reason(paths, ()) == {"work": paths[:2]}
+    assert not names_without_reason(paths, {"work": "why"})
 
 
 _CODE = re.compile(r"`([\w/.*-]+)`")

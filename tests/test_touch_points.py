@@ -19,7 +19,7 @@ from tvm_megcc import zoo
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from trees import PACKAGES, Compiler, Tree  # noqa: E402
+from source_trees import PACKAGES, Compiler, Tree  # noqa: E402
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def attach_dispatch() -> None:
 
 
 def attach_codegen() -> None:
-    """Give ``relax.transform.RunCodegen`` what compiles regions annotated ``tvm_megcc``."""
+    """Give ``relax.transform.RunCodegen`` the compiler of regions annotated ``tvm_megcc``."""
     import tvm
 
     def compile_regions(functions: Any, options: Any, constant_names: Any) -> Any:

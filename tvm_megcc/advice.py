@@ -1,4 +1,4 @@
-"""Where more knowledge of the model's sizes would make it faster or smaller: at most two sentences.
+"""Advice on a model's sizes that would make it faster or smaller if known: at most two sentences.
 
 Enters: an imported model and how its shapes are compiled. Leaves: sentences. The first one names
 what is known of the inputs' dims, and gives shapes for all of them: a model that is compiled with
@@ -35,29 +35,25 @@ if TYPE_CHECKING:
     from tvm_megcc.frontend import ImportedModel
 
 
-class Input(Protocol):
-    """What is known of an input; ``symbols`` are those of its dims that have bounds."""
+class Output(Protocol):
+    """Name and shape of an output; a dynamic dim is text."""
 
     @property
     def name(self) -> str: ...
     @property
     def shape(self) -> tuple[int | str, ...]: ...
+
+
+class Input(Output, Protocol):
+    """Name and shape of an input; ``symbols`` are those of its dims that have bounds."""
+
     @property
     def symbols(self) -> tuple[Symbol, ...]: ...
 
 
-class Output(Protocol):
-    """What is known of an output."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def shape(self) -> tuple[int | str, ...]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a model needs of its sizes, as `dims.to_json` has them.
+    """Requirements of a model on its sizes, as `dims.to_json` has them.
 
     ``equal`` are pairs that must be equal, ``sizes`` are none below 0.
     """
@@ -67,7 +63,7 @@ class Needs:
 
     @staticmethod
     def of(program: Program) -> Needs:
-        """The needs of a program: what it requires, and the dims of its tensors."""
+        """The needs of a program: its requirements, and the dims of its tensors."""
         dims = {dim: None for t in program.tensors for dim in t.shape if not isinstance(dim, int)}
         alone = [to_json(dim) for dim in dims if len(symbols(dim)) == 1 and effort(dim)[0] < _LONG]
         return Needs([(to_json(r.a), to_json(r.b)) for r in program.requirements], alone)
@@ -87,7 +83,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a symbol first stands in the inputs: `known` times itself, in a shape of some rank."""
+    """First place of a symbol in the inputs: `known` times itself, in a shape of some rank."""
 
     text: str
     known: int
@@ -100,7 +96,7 @@ class _Place:
 def advice(
     imported: ImportedModel, options: DynamicOptions, compiled: Program | Bundle
 ) -> Iterator[str]:
-    """What more could be said of the model's dims.
+    """Sentences on the model's dims of which more knowledge would help.
 
     Of the inputs' that have no upper bound or may be multiples only, of the outputs' that data
     decides.
@@ -158,7 +154,7 @@ def _facts(
     multiples: Sequence[str],
     open_ended: Sequence[str],
 ) -> str:
-    """What is known of the dims, each named once."""
+    """Known facts of the dims, each dim named once."""
     facts = []
     for factor in dict.fromkeys(fits[name].factor for name in multiples):
         of = [f"of '{places[n].text}'" for n in multiples if fits[n].factor == factor]
@@ -183,7 +179,7 @@ def _joined(words: Sequence[str]) -> str:
 def _shapes(
     inputs: Sequence[Input], places: Mapping[str, _Place], fits: Mapping[str, Fit], fixed: bool
 ) -> str:
-    """Shapes of all inputs with open dims, as ``--input-shapes`` takes them."""
+    """Shapes of all inputs with dynamic dims, as ``--input-shapes`` takes them."""
     told: set[str] = set()
     texts = []
     for port in inputs:
@@ -201,7 +197,7 @@ def _shapes(
 
 
 def _dim(place: _Place, fit: Fit, fixed: bool, known: int, again: bool) -> str:
-    """A dim of the shapes: its size or its bounds; `again`, as what it is the first time."""
+    """A dim of the shapes: its size, or its bounds; with `again`, a dim that was written before."""
     low, high = _example(place, fit)
     if fixed:
         low = max(low, fit.least)
@@ -220,7 +216,7 @@ def _dim(place: _Place, fit: Fit, fixed: bool, known: int, again: bool) -> str:
 
 
 def _example(place: _Place, fit: Fit) -> tuple[int, int]:
-    """Bounds that a symbol of this place may well have: its own, else some within what fits."""
+    """Likely bounds of a symbol at this place: its own, else usual ones that fit the model."""
     bound, factor = place.bound, fit.factor
     if bound.high is not None:
         low, high = max(bound.low, fit.least), bound.high
@@ -254,7 +250,7 @@ def _of_outputs(
 
 
 def fit_of(name: str, needs: Needs, bound: Symbol) -> Fit | None:
-    """Which sizes of a symbol fit, as far as that alone decides it; None where none of them does.
+    """Sizes of a symbol that fit the model, as far as this symbol alone decides; None if none fits.
 
     Sizes of 0 are left out: that a model takes no empty tensors says nothing of its other sizes.
     The fewest words that are right: all sizes of an interval; multiples of the least factor; else
@@ -287,18 +283,18 @@ def fit_of(name: str, needs: Needs, bound: Symbol) -> Fit | None:
 
 
 def _fit(factor: int, sizes: Integers, full: Booleans, run: tuple[int, int], bound: Symbol) -> Fit:
-    """The sizes of a run, from the first one with which no tensor is empty, if there is one."""
+    """The sizes of a run of indices, from the first size for which no tensor is empty."""
     first, last = run
     most = int(sizes[last]) if sizes[last] < sizes[-1] or bound.high is not None else None
     return Fit(factor, int(sizes[first + int(full[first : last + 1].argmax())]), most)
 
 
 def _runs(fits: Booleans) -> list[tuple[int, int]]:
-    """First and last index of each run of what is true."""
+    """First and last index of each run of true values."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], fits.astype(np.int8), [0]])))
     return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]
 
 
 def needs_of(equal: Iterable[Equal], sizes: Iterable[object]) -> Needs:
-    """The needs of a package, of what its manifest says."""
+    """The needs of a package, from pairs and sizes of its manifest."""
     return Needs(list(equal), [s for s in sizes if len(json_symbols(s)) == 1])

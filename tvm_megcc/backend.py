@@ -37,7 +37,7 @@ CFLAGS = ("-O1",)
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One output of the model: the ports that it is made of, as a list where it is a sequence."""
+    """An output of the model: the ports that make it up, several for a sequence."""
 
     ports: tuple[str, ...]
     is_sequence: bool
@@ -45,34 +45,20 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A package in memory, and how the model's inputs and outputs map to its ports.
-
-    Attributes
-    ----------
-    package : mapping of path to contents
-    manifest : mapping
-        The package's.
-    inputs : tuple of str
-        The model's inputs that are no initialisers, in order.
-    outputs : tuple of Output
-    """
+    """A package in memory, and how the model's inputs and outputs map to its ports."""
 
     package: Mapping[str, Content]
     manifest: Mapping[str, Any]
-    inputs: tuple[str, ...]
+    inputs: tuple[str, ...]  # the model's inputs that are no initialisers, in order
     outputs: tuple[Output, ...]
 
     def run(
         self, program: Path, inputs: Any, args: Sequence[str] = (), timeout: float | None = None
     ) -> tuple[Any, ...]:
-        """Feed the built program; arrays in the model's order, or by name.
+        """Outputs of the built program for arrays in the model's order, or by name.
 
-        `args` and `timeout` are those of `tvm_megcc.host.toolchain.run_package`.
-
-        Raises
-        ------
-        tvm_megcc.errors.MegccError
-            The inputs are not the model's, or the run ends with a status.
+        `args` and `timeout` are those of `tvm_megcc.host.toolchain.run_package`. Raises MegccError
+        if the inputs are not the model's, or the run ends with a status.
         """
         arch = next(iter(self.manifest["archs"]))
         feeds = self._feeds(inputs)
@@ -107,7 +93,7 @@ class Compiled:
 
 
 def _arrays(name: str, value: Any, ports: Set[str]) -> dict[str, np.ndarray]:
-    """What an input is at the ports: a sequence is a tensor for each of its elements."""
+    """The arrays of an input by port; a sequence has a port for each of its elements."""
     if name in ports or isinstance(value, np.ndarray):
         if isinstance(value, list | tuple | Mapping):
             raise InputError(f"input '{name}' is a {type(value).__name__}; give an array")
@@ -126,12 +112,7 @@ def compiled(
 ) -> Compiled:
     """Compile a model for this machine, without building it.
 
-    See `tvm_megcc.frontend.from_onnx` for `input_shapes` and `distinct_dims`.
-
-    Raises
-    ------
-    tvm_megcc.errors.MegccError
-        For anything wrong with the model, or not supported.
+    See `tvm_megcc.frontend.from_onnx` for `input_shapes`, `distinct_dims` and the errors.
     """
     dynamic = DynamicOptions(distinct_dims=tuple(distinct_dims))
     options = CompileOptions(name=name, input_shapes=input_shapes, dynamic=dynamic)

@@ -1,4 +1,4 @@
-"""How far what a package computes is from what ONNX says: `Difference`s.
+"""Differences between the outputs of a package and ONNX's: `Difference`s.
 
 A call leaves a value in the layout that its kernel likes: dims in another order, dims of 1 more or
 fewer. It is compared in the order of dims in which it is nearest to the reference.
@@ -31,26 +31,13 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How far an array is from its reference.
-
-    Attributes
-    ----------
-    name : str
-    largest : float
-        The largest difference of two elements.
-    magnitude : float
-        The largest magnitude of the reference.
-    problem : str
-        What cannot be measured.
-    ok : bool
-        Whether it is accepted.
-    """
+    """The largest difference of an array from its reference."""
 
     name: str
-    largest: float
-    magnitude: float
-    problem: str
-    ok: bool
+    largest: float  # the largest difference of two elements
+    magnitude: float  # the largest magnitude of the reference
+    problem: str  # why the difference cannot be measured, or ""
+    ok: bool  # whether it is within the tolerance
 
     @property
     def relative(self) -> float:
@@ -69,14 +56,8 @@ def difference(
 ) -> Difference:
     """Compare an array with its reference.
 
-    Parameters
-    ----------
-    name : str
-    got, want : numpy.ndarray
-    tolerance : Tolerance
-    ordered : bool
-        Whether the dims must be those of the reference; else their order, and dims of 1, may
-        differ.
+    With `ordered`, the dims must be those of the reference; else their order, and dims of 1, may
+    differ.
     """
     if ordered and got.shape != want.shape:
         return _problem(name, f"has shape {list(got.shape)}, not {list(want.shape)}")

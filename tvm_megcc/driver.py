@@ -126,7 +126,7 @@ def check_writing(out: Path, options: CompileOptions) -> None:
 
 
 def summary(out: Path, manifest: Mapping[str, Any], seconds: float) -> str:
-    """One line on an output: architectures with weights, arena and kernels; the time it took."""
+    """A line on an output: architectures with weights, arena and kernels; seconds it took."""
     rows = []
     for arch in manifest["archs"]:
         facts = manifest["per_arch"][arch]
@@ -185,7 +185,7 @@ def _dump_for(dump: Callable[[str, str], None], arch: str, stage: str, text: str
 
 
 class IrDump:
-    """Writes what leaves each stage to numbered files: a stage's "before" is the file before it."""
+    """Writes the module after each stage to numbered files; the file before is a stage's input."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(directory)
@@ -205,7 +205,7 @@ class IrDump:
 
 
 def output_format(out: Path, fmt: str | None = None) -> str:
-    """The format meant by a name and an option, either of which may say nothing."""
+    """The output's format by an option, else by the end of its name."""
     if fmt is None:
         return "so" if out.suffix == ".so" else "c"
     if fmt == "tar":
@@ -223,12 +223,9 @@ def output_format(out: Path, fmt: str | None = None) -> str:
 
 
 def check_output(out: Path, fmt: str) -> None:
-    """Refuse, before any work, an output that cannot be written.
+    """Raise InputError, before any work, for an output that cannot be written.
 
-    Raises
-    ------
-    InputError
-        When the place does not exist or holds something that is not ours.
+    Its place does not exist, or holds something that we have not written.
     """
     if fmt in ("c", "arduino") and out.suffix != ".tar":
         files.check_directory(out, is_package)
@@ -253,7 +250,7 @@ def write_output(
     options: CompileOptions,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Write compiled programs in the format of `options`, one of `FORMATS`; the manifest."""
+    """Write compiled programs in the format of `options`, one of `FORMATS`; return the manifest."""
     from tvm_megcc.codegen_c import emit
 
     tell = progress or (lambda stage: None)

@@ -1,4 +1,4 @@
-"""How a model's changing shapes are compiled: listed shapes, buckets, or one program for all.
+"""Options for dynamic shapes: listed shapes, buckets, or one program for all.
 
 Example
 -------
@@ -30,7 +30,7 @@ ARENAS = ("exact", "fixed")
 
 @dataclass(frozen=True, slots=True)
 class DynamicOptions:
-    """Listed shapes, or buckets; neither is one program, for all sizes that the model leaves open.
+    """Listed shapes, or buckets; neither is one program, for all sizes of dynamic dims.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class DynamicOptions:
             )
 
     def import_shapes(self, shapes: Shapes | None) -> Shapes | None:
-        """What the frontend is told: of listed shapes, what they have in common."""
+        """Shapes for the frontend: for listed shapes, the dims that all of them share."""
         if not self.listed:
             return shapes
         if shapes:
@@ -107,13 +107,7 @@ class DynamicOptions:
 
 
 def check_arena(options: DynamicOptions, compiled: Iterable[Program | Bundle]) -> None:
-    """Refuse a fixed arena where the dims have no bounds.
-
-    Raises
-    ------
-    InputError
-        It names the dim.
-    """
+    """Raise InputError for a fixed arena if a dim has no bounds; the message names the dim."""
     if options.arena != "fixed":
         return
     for program in (p for found in compiled for p in programs_of(found)):

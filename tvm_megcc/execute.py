@@ -126,13 +126,9 @@ def opened(
 
 
 def check(path: str | Path, arch: str | None = None, *, threads: int = 1) -> None:
-    """Refuse, before anything is built or loaded, what `opened` cannot open.
+    """Raise InputError, before anything is built or loaded, for what `opened` cannot open.
 
     Of a tar only its existence is checked.
-
-    Raises
-    ------
-    tvm_megcc.errors.InputError
     """
     path = Path(path)
     if not _is_library(path):
@@ -272,7 +268,7 @@ class _Library:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Let what a library says of its inputs be an error of ours, in its own words."""
+    """Turn a library's complaint about its inputs into an InputError with its words."""
     try:
         yield
     except ValueError as error:
@@ -285,7 +281,7 @@ def shapes_of(ports: Sequence[Port]) -> dict[str, tuple[int, ...]]:
 
 
 def _port(name: str, array: np.ndarray[Any, Any], shape: Sequence[int | None]) -> Port:
-    """A port of a library, which does not know the names of its open dims."""
+    """A port of a library, which does not know the names of its dynamic dims."""
     dims = tuple(f"{name}_dim{k}" if d is None else d for k, d in enumerate(shape))
     row = dtypes.of_numpy(array.dtype.name)
     assert row is not None, array.dtype

@@ -1,4 +1,4 @@
-"""What a user may say about memory planning; kept apart so that reading it loads nothing else.
+"""Options of memory planning, in a module of their own so that reading them loads nothing else.
 
 Example
 -------
@@ -46,12 +46,7 @@ class MemoryOptions:
 
 
 def check(options: MemoryOptions) -> None:
-    """Refuse options that no model can be planned with, before one is read.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise InputError for options that no model can be planned with, before one is read."""
     from tvm_megcc import memory
 
     memory.check_planner(options.planner, options.time_limit)

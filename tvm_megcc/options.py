@@ -114,10 +114,7 @@ def given(
 ) -> CompileOptions:
     """`options` with other values for some `fields`, which are keyword arguments of `function`.
 
-    Raises
-    ------
-    TypeError
-        There is no such field, or it is one of those that `function` does not use.
+    Raises TypeError for an unknown field, or one that `function` does not use.
     """
     for name in fields:
         if name in unused or name not in CompileOptions.__slots__:

@@ -24,7 +24,7 @@ from tvm_megcc.dispatch.equal_dims import with_equal_dims
 from tvm_megcc.dispatch.plan import DispatchPlan, plan_of
 from tvm_megcc.errors import InputError
 from tvm_megcc.forward import forward
-from tvm_megcc.kernels.work import of_call
+from tvm_megcc.kernels.call_work import of_call
 from tvm_megcc.lower import lower, symbols_in
 from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.options import DEFAULT, CompileOptions
@@ -44,26 +44,17 @@ Dump = Callable[[str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The function of a module to compile, and the names that it has for a package's user.
+    """The function of a module to compile, and the names that it has for a package's user."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the model, for the package.
-    input_names, output_names : sequence of str
-        Names of the function's parameters and results.
-    input_dtypes, output_dtypes : sequence of str
-        Our names of their element types, where the module has other types.
-    function : str
-        The function's name in the module.
-    """
-
-    name: str
+    name: str  # name of the model, for the package
+    #: `input_names`, `output_names`: names of the function's parameters and results.
     input_names: Sequence[str]
     output_names: Sequence[str]
+    #: `input_dtypes`, `output_dtypes`: our names of their element types, where the module has other
+    #: types.
     input_dtypes: Sequence[str] = ()
     output_dtypes: Sequence[str] = ()
-    function: str = "main"
+    function: str = "main"  # the function's name in the module
 
     @classmethod
     def of(cls, imported: ImportedModel, name: str | None = None) -> Entry:
@@ -165,12 +156,9 @@ def compile_entry(
 
 
 def _check_limit(mod: tvm.IRModule, arch: str, entry: Entry, options: CompileOptions) -> None:
-    """Refuse, before kernels are chosen, memory that is less than one value takes.
+    """Raise DoesNotFit, before kernels are chosen, if one value needs more than all memory.
 
-    Raises
-    ------
-    DoesNotFit
-        The largest value that no kernel does without is larger than all memory there is.
+    Only values that no kernel does without count.
     """
     sizes = [size for _, size in options.memory.pools]
     pools = [sum(s for s in sizes if s is not None)] if sizes and None not in sizes else []
@@ -210,14 +198,14 @@ def _only(mod: tvm.IRModule, names: Sequence[str]) -> tvm.IRModule:
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """What the module's variables stand for in the model, and the model's nodes."""
+    """Names of the model for the module's variables, and the model's nodes."""
 
     names: Mapping[str, str]
     nodes: tuple[Node, ...]
 
 
 def _with_multiply_adds(program: Program) -> Program:
-    """A program whose calls say how many multiply-adds they do."""
+    """The program with the number of multiply-adds in each call."""
     steps = (
         replace(step, multiply_adds=of_call(program.kernels[step.kernel], step.attrs))
         if isinstance(step, Call)

@@ -1,4 +1,4 @@
-"""What ONNX says a model computes: ONNX Runtime where it is installed, else onnx.reference.
+"""Values of a model as ONNX defines them, by ONNX Runtime if installed, else onnx.reference.
 
 Enters: a model, its inputs, names of values. Leaves: these values, outputs or not.
 """
@@ -6,6 +6,7 @@ Enters: a model, its inputs, names of values. Leaves: these values, outputs or n
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 import onnx
@@ -19,14 +20,10 @@ Arrays = dict[str, np.ndarray]
 def values(
     model: onnx.ModelProto, inputs: Mapping[str, np.ndarray], names: Collection[str]
 ) -> tuple[str, Arrays]:
-    """Who was asked, and the values that have these names; one that is no tensor is left out.
+    """Name of the runtime, and the values of these names, without those that are no tensors.
 
     ONNX Runtime computes node by node, without its own fusions, so that every value is there.
-
-    Raises
-    ------
-    InputError
-        When neither can run the model.
+    Raises InputError if no runtime can run the model.
     """
     known = {name for node in model.graph.node for name in node.output}
     wanted = [name for name in dict.fromkeys(names) if name in known]
@@ -63,24 +60,29 @@ def _by_runtime(
     *,
     optimise: bool = False,
 ) -> list[object]:
+    runtime = session(model, wanted, optimise=optimise)
+    taken = {port.name for port in runtime.get_inputs()}
+    feeds = {name: array for name, array in inputs.items() if name in taken}
+    return list(runtime.run(wanted, feeds))
+
+
+def session(model: onnx.ModelProto, names: Collection[str], *, optimise: bool = False) -> Any:
+    """An ``onnxruntime.InferenceSession`` that can return values of these names of the model."""
     import onnxruntime
 
     asked = onnx.ModelProto()
     asked.CopyFrom(model)
     outputs = {port.name for port in asked.graph.output}
     # Without a type: the runtime infers it.
-    missing = [name for name in wanted if name not in outputs]
+    missing = [name for name in names if name not in outputs]
     asked.graph.output.extend(onnx.ValueInfoProto(name=name) for name in missing)
     settings = onnxruntime.SessionOptions()
     settings.log_severity_level = 4
     if not optimise:
         settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(
+    return onnxruntime.InferenceSession(
         asked.SerializeToString(), settings, providers=["CPUExecutionProvider"]
     )
-    taken = {port.name for port in session.get_inputs()}
-    feeds = {name: array for name, array in inputs.items() if name in taken}
-    return list(session.run(wanted, feeds))
 
 
 def _by_onnx(

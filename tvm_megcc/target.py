@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tvm_megcc.core import machine as machines
-from tvm_megcc.core.boards import BOARDS, cpu_of, may_be_cpu
+from tvm_megcc.core.cpu_names import BOARDS, cpu_of, may_be_cpu
 from tvm_megcc.core.machine import ROWS, TABLE, Architecture, machine
 from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.errors import InputError
@@ -59,20 +59,12 @@ def llvm_target(arch: str) -> Any:
 
 
 def resolve(archs: Iterable[str], mcpus: Iterable[str] = ()) -> tuple[str, ...]:
-    """Names from a user in their order, in our spelling, without repetition; "host" replaced.
+    """Names of machines from a user in their order, each once, in our spelling; "host" replaced.
 
-    Parameters
-    ----------
-    archs : iterable of str
-        Machines.
-    mcpus : iterable of str
-        CPUs: a machine for each. `archs`, if there are any, are then the architectures (without
-        features) that a CPU of two architectures is looked up in; "host" is this machine besides.
-
-    Raises
-    ------
-    InputError
-        For a name that is no machine or CPU, or when there is none.
+    Each of `mcpus` is a CPU and stands for a machine. `archs`, if there are any, are then
+    architectures (without features) in which a CPU of two architectures is looked up; "host" is
+    this machine besides. Raises InputError for a name that is no machine or CPU, or when there is
+    none.
     """
     given, cpus = tuple(archs), tuple(mcpus)
     names = [host_arch() if a == "host" else _machine_not_cpu(a) for a in given]
@@ -89,20 +81,12 @@ def resolve(archs: Iterable[str], mcpus: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def of_cpu(cpu: str, rows: Iterable[Architecture] = TABLE) -> machines.Machine:
-    """The machine that a CPU is, by LLVM's table: ``cortex-a76`` is ``arm64+dotprod+fp16``.
+    """The machine for a CPU, by LLVM's table: ``cortex-a76`` is ``arm64+dotprod+fp16``.
 
-    Parameters
-    ----------
-    cpu : str
-        As for ``-mcpu``, in any case; or a board or chip of `tvm_megcc.core.boards`.
-    rows : iterable of Architecture
-        Where to look; the first that the CPU is of is taken. One that lacks what every CPU of ours
-        of these architectures has (a Cortex-R, without NEON) is ``portable``.
-
-    Raises
-    ------
-    InputError
-        For a CPU that LLVM has for none of them.
+    `cpu` is a word of ``-mcpu``, in any case, or a board or chip of `tvm_megcc.core.cpu_names`. The
+    first of `rows` that has the CPU is taken. A CPU without the features that all our CPUs of these
+    architectures have (a Cortex-R, without NEON) is ``portable``. Raises InputError for a CPU that
+    LLVM has for none of them.
     """
     from tvm.target import Target, codegen
 
@@ -153,17 +137,10 @@ def _machine_not_cpu(word: str) -> str:
 
 
 def architecture(target: Any = None) -> str:
-    """The machine a target means; without any sign of a CPU it is this one.
+    """The machine of a target, which may also be the name of a machine or CPU, or "host".
 
-    Parameters
-    ----------
-    target : tvm.target.Target, str, Mapping or None
-        Also the plain name of a machine or of a CPU, or "host".
-
-    Raises
-    ------
-    InputError
-        When the target is no CPU, or TVM does not know it or its mcpu.
+    A target without any sign of a CPU is this machine. Raises InputError if it is no CPU, or TVM
+    does not know it or its mcpu.
     """
     if target is None or target == TAG:
         return host_arch()
@@ -201,7 +178,7 @@ _DEVICES = frozenset(("cuda", "hexagon", "metal", "nvptx", "opencl", "rocm", "vu
 
 
 def _if_cpu(word: str) -> str | None:
-    """The machine that a word means which may be a CPU; None where it is none."""
+    """Machine for a CPU name, or None."""
     try:
         return of_cpu(word).name
     except InputError:
@@ -238,7 +215,7 @@ def _config(text: str) -> str | dict[str, Any]:
 
 
 def _of_attrs(attrs: Mapping[str, Any]) -> str:
-    """The machine that a target's mtriple, march, mcpu and mattr speak of."""
+    """The machine by a target's mtriple, march, mcpu and mattr."""
     march, *extensions = str(attrs.get("march") or "").lower().split("+")
     words = [word for word in (march, str(attrs.get("mtriple") or "")) if word]
     row = next(filter(None, map(machines.architecture_in, words)), None)

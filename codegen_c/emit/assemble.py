@@ -28,12 +28,12 @@ from tvm_megcc.codegen_c.emit.compiled import (
     opcodes_of,
     runtime_parts,
 )
-from tvm_megcc.codegen_c.emit.header import header
 from tvm_megcc.codegen_c.emit.kernel_files import add_headers, kernel_files
 from tvm_megcc.codegen_c.emit.manifest import input_ports, manifest, output_ports, readme
 from tvm_megcc.codegen_c.emit.manifest_text import manifest_text
+from tvm_megcc.codegen_c.emit.model_header import header
 from tvm_megcc.codegen_c.emit.model_source import binary, has_builds, model_c, runner_h, weights_c
-from tvm_megcc.codegen_c.emit.weights import Layout, lay_out
+from tvm_megcc.codegen_c.emit.weight_segments import Layout, lay_out
 from tvm_megcc.codegen_c.sources import package_text, runtime_text
 from tvm_megcc.core.contents import Content, Parts, update
 from tvm_megcc.core.machine import ARCHITECTURES, machine

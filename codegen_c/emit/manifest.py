@@ -12,9 +12,9 @@ from math import prod
 
 from tvm_megcc.codegen_c.emit import bytecode
 from tvm_megcc.codegen_c.emit.compiled import Compiled, opcodes_of
-from tvm_megcc.codegen_c.emit.graph import graph
+from tvm_megcc.codegen_c.emit.description import graph
 from tvm_megcc.codegen_c.emit.kernel_files import KernelFile
-from tvm_megcc.codegen_c.emit.weights import Layout
+from tvm_megcc.codegen_c.emit.weight_segments import Layout
 from tvm_megcc.codegen_c.sources import package_text
 from tvm_megcc.core import dtypes
 from tvm_megcc.core.machine import machine

@@ -11,7 +11,7 @@ from itertools import accumulate
 from tvm_megcc.codegen_c.emit import bytecode, guards, instructions
 from tvm_megcc.codegen_c.emit.blocks import placed_blocks
 from tvm_megcc.codegen_c.emit.compiled import Compiled, handler_of, is_shaped, opcodes_of
-from tvm_megcc.codegen_c.emit.weights import Layout, c_literal
+from tvm_megcc.codegen_c.emit.weight_segments import Layout, c_literal
 from tvm_megcc.codegen_c.sources import generated
 from tvm_megcc.core.contents import Bytes, Parts
 from tvm_megcc.core.machine import by_architecture, machine

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import tvm
 
-from . import sizes
-from .exprs import ExprPrinter
+from . import c_sizes
+from .c_exprs import ExprPrinter
 
 _ALIGNMENT = 64
 
@@ -21,7 +21,7 @@ class Workspace:
     #: Sizes that depend on symbolic dims, rounded up: in Python and in C.
     symbolic: list[tuple[str, str]] = field(default_factory=list)
 
-    def place(self, name: str, ctype: str, extent: sizes.Size, item: int) -> None:
+    def place(self, name: str, ctype: str, extent: c_sizes.Size, item: int) -> None:
         """Reserve `extent` elements for the pointer `name`."""
         offset = " + ".join([str(self.fixed), *(c for _, c in self.symbolic)])
         start = f"(void *)((unsigned char *)workspace + {offset})"

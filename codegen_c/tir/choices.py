@@ -15,8 +15,8 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import TensorLoad
 
+from .c_scalars import is_float
 from .indices import COMPARE, dtype_of
-from .scalars import is_float
 from .walk import walk
 
 #: What computes without a trap on any operands: no integer division, no call.

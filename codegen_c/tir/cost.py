@@ -13,8 +13,8 @@ from tvm.ir import Call, TensorLoad
 
 from tvm_megcc.errors import UnsupportedError
 
-from . import sizes, sorting
-from .exprs import ExprPrinter
+from . import c_sizes, sorting
+from .c_exprs import ExprPrinter
 from .walk import walk
 
 #: Operations of one element read or written, and of a call such as ``exp``, beside what they move.
@@ -63,7 +63,7 @@ class _Cost:
 
     def _extent(self, extent: tvm.ir.Expr) -> str:
         try:
-            return sizes.product([extent], self.symbols, self.exprs).text
+            return c_sizes.product([extent], self.symbols, self.exprs).text
         except UnsupportedError:
             return str(UNKNOWN)
 

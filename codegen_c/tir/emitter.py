@@ -14,14 +14,14 @@ from tvm.ir import TensorLoad
 from tvm_megcc.dims import at as known
 from tvm_megcc.errors import UnsupportedError
 
-from . import sizes, sorting
+from . import c_sizes, sorting
 from .aliasing import aliases, overwritable
+from .c_exprs import ExprPrinter
+from .c_scalars import storage_type
 from .cost import unit_cost
-from .exprs import ExprPrinter
+from .flattening import lower
 from .fused import FUSED, with_fused_products
 from .knobs import USUAL, Knobs
-from .lowering import lower
-from .scalars import storage_type
 from .schedule import schedule
 from .stmts import StmtPrinter
 from .walk import variables, walk
@@ -68,11 +68,11 @@ class GeneratedKernel:
 
     def workspace_for(self, dims: Sequence[int]) -> int:
         """Scratch bytes for given symbolic dims."""
-        return known(sizes.evaluate(self.workspace_expr, dims), {})
+        return known(c_sizes.evaluate(self.workspace_expr, dims), {})
 
     def work_for(self, dims: Sequence[int]) -> int:
         """Extent of the work range for given symbolic dims."""
-        return known(sizes.evaluate(self.work_expr, dims), {})
+        return known(c_sizes.evaluate(self.work_expr, dims), {})
 
 
 def emit_prim_func(
@@ -158,9 +158,9 @@ def _kernel(
     dims: tuple[tvm.ir.Var, ...],
     exprs: ExprPrinter,
 ) -> GeneratedKernel:
-    work = sizes.Size(1, "1", "1")
+    work = c_sizes.Size(1, "1", "1")
     if printer.parallel is not None:
-        work = sizes.product([printer.parallel], printer.symbols, exprs)
+        work = c_sizes.product([printer.parallel], printer.symbols, exprs)
     scratch = printer.workspace
     total = " + ".join([str(scratch.fixed), *(text for text, _ in scratch.symbolic)])
     return GeneratedKernel(

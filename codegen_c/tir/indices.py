@@ -10,7 +10,7 @@ from tvm.sym import Analyzer
 
 from tvm_megcc.errors import UnsupportedError
 
-from .scalars import is_signed, value_type
+from .c_scalars import is_signed, value_type
 
 _INDEX_DTYPES = ("int32", "int64")
 _INDEX_TYPES = {"int32": "int32_t", "int64": "ptrdiff_t"}

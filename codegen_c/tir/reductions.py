@@ -8,7 +8,7 @@ import tvm
 from tvm import s_tir, tirx
 from tvm.s_tir import SBlock
 
-from .blocks import BlockFacts, accesses, attempt, facts_of, realize_of, strides_of
+from .block_facts import BlockFacts, accesses, attempt, facts_of, realize_of, strides_of
 from .walk import variables
 
 

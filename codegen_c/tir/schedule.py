@@ -23,7 +23,7 @@ from tvm import s_tir, tirx
 from tvm.s_tir import SBlock
 from tvm.sym import Analyzer
 
-from .blocks import (
+from .block_facts import (
     REFUSALS,
     BlockFacts,
     accesses,

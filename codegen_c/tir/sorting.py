@@ -8,9 +8,9 @@ import tvm
 from tvm import tirx
 from tvm.ir import Call, StringImm
 
-from . import sizes
+from . import c_sizes
 from .body import Body
-from .scalars import HALF, short, value_type
+from .c_scalars import HALF, short, value_type
 from .walk import variables
 
 _PREFIX = "tvm.contrib.sort."
@@ -90,8 +90,8 @@ def _lines(
     exprs = body.exprs
     exprs.uses.add("megcc_sort.h")
 
-    def size(extents: tuple[tvm.ir.Expr, ...]) -> sizes.Size:
-        return sizes.product(list(extents), body.symbols, exprs)
+    def size(extents: tuple[tvm.ir.Expr, ...]) -> c_sizes.Size:
+        return c_sizes.product(list(extents), body.symbols, exprs)
 
     behind, length = size(data.shape[axis + 1 :]), size(data.shape[axis : axis + 1])
     inner = "1" if behind.value == 0 else behind.c  # no line then, but C must not divide by 0

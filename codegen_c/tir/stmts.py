@@ -11,11 +11,11 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, TensorLoad
 
-from . import sizes, sorting
+from . import c_sizes, sorting
 from .body import Body
-from .exprs import ExprPrinter
+from .c_exprs import ExprPrinter
+from .c_scalars import HALF, nbytes, storage_type, value_type
 from .indices import dtype_of
-from .scalars import HALF, nbytes, storage_type, value_type
 from .walk import walk
 
 #: Largest temporary that is put on the C stack.
@@ -226,7 +226,7 @@ class StmtPrinter(Body):
             return
         dtype = str(buffer.ty.dtype)
         ctype, item = storage_type(dtype), nbytes(dtype)
-        extent = sizes.product(list(buffer.ty.shape), self.symbols, self.exprs)
+        extent = c_sizes.product(list(buffer.ty.shape), self.symbols, self.exprs)
         name = self.fresh("t")
         self.exprs.bind_buffer(buffer, name)
         if extent.value is not None and extent.value * item <= STACK_BYTES:

@@ -8,7 +8,14 @@ import zlib
 from dataclasses import replace
 
 from tvm_megcc.codegen_c import sources
-from tvm_megcc.codegen_c.emit import blocks, bytecode, header, instructions, scalars, weights
+from tvm_megcc.codegen_c.emit import (
+    blocks,
+    bytecode,
+    instructions,
+    model_header,
+    scalars,
+    weight_segments,
+)
 from tvm_megcc.core.contents import Parts
 from tvm_megcc.core.dtypes import DTYPES
 from tvm_megcc.core.program import ALIGNMENT, bundle_of
@@ -67,10 +74,10 @@ def test_numbers_are_those_of_the_c_sources():
     assert int(macros["MEGCC_VERSION"].rstrip("u")) == bytecode.VERSION
     assert int(macros["MEGCC_ALIGNMENT"]) == ALIGNMENT
     limits = int(macros["MEGCC_MAX_SEGMENTS"]), int(macros["MEGCC_MAX_POOLS"])
-    assert limits == (weights.MAX_SEGMENTS, header.MAX_POOLS)
+    assert limits == (weight_segments.MAX_SEGMENTS, model_header.MAX_POOLS)
     types = re.search(r"typedef enum megcc_dtype \{(.*?)\}", api, re.S).group(1)
     assert [d.lower() for d in re.findall(r"MEGCC_(\w+)", types)] == [d.name for d in DTYPES]
-    assert int(macros["MEGCC_SHAPED_BYTES"]) == header.SHAPED_BYTES
+    assert int(macros["MEGCC_SHAPED_BYTES"]) == model_header.SHAPED_BYTES
     sections = re.search(
         r"enum \{\n  // Shared by all functions\.(.*?)MEGCC_SECTIONS", vm, re.S
     ).group(1)

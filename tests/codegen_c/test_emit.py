@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tvm_megcc.codegen_c import emit, sources
-from tvm_megcc.codegen_c.emit import assemble, guards, instructions, kernel_files, weights
+from tvm_megcc.codegen_c.emit import assemble, guards, instructions, kernel_files, weight_segments
 from tvm_megcc.codegen_c.emit.prune import prune
 from tvm_megcc.core.contents import Content
 from tvm_megcc.core.machine import TABLE, machine
@@ -230,7 +230,7 @@ def test_weights_are_stored_once_and_grouped_by_user():
         "armv7": with_weights("armv7", b"only32", b"common"),
         "x86": with_weights("x86", b"common" * 20),
     }
-    layout = weights.lay_out({arch: [program] for arch, program in programs.items()})
+    layout = weight_segments.lay_out({arch: [program] for arch, program in programs.items()})
     assert [(s.archs, len(s.data)) for s in layout.segments] == [
         (("arm64",), 64), (("arm64", "armv7"), 64), (("armv7",), 64), (("x86",), 128),
     ]  # fmt: skip
@@ -260,7 +260,7 @@ def test_c_literal_round_trip(tmp_path, size):
     data += b'??/ ??= \\ " \x00 7 \x01 8 \xff F ??' if size > 1 else b""
     source = (
         "#include <stdio.h>\n"
-        f"const unsigned char w[{len(data)} + 1] =\n{weights.c_literal(data)};\n"
+        f"const unsigned char w[{len(data)} + 1] =\n{weight_segments.c_literal(data)};\n"
         "int main(void) { return fwrite(w, 1, sizeof w - 1, stdout) != sizeof w - 1; }\n"
     )
     (tmp_path / "a.c").write_text(source)
@@ -354,7 +354,7 @@ def test_outputs_at_one_offset_of_two_pools_are_both_shown():
     assert instructions.own_outputs(same).opcodes == ("END", "CALL", "COPY")
 
 
-@pytest.mark.parametrize("module", [instructions, assemble, guards, weights, toolchain])
+@pytest.mark.parametrize("module", [instructions, assemble, guards, weight_segments, toolchain])
 def test_examples_of_the_docstrings(module):
     failed, tried = doctest.testmod(module)
     assert tried > 0 and failed == 0

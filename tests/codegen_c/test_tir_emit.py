@@ -12,7 +12,7 @@ import pytest
 from tvm import relax, tirx
 from tvm.script import tirx as T
 
-from tvm_megcc.codegen_c.tir import emit_prim_func, sizes, symbolic_vars
+from tvm_megcc.codegen_c.tir import c_sizes, emit_prim_func, symbolic_vars
 from tvm_megcc.errors import UnsupportedError
 
 from . import tir_support as ts
@@ -137,11 +137,11 @@ def test_symbolic_work_and_workspace_are_expressions():
 def test_cost_is_of_one_unit_of_work():
     n, m = dim("n"), dim("m")
     ((_, kernel),) = ts.emit_all(nn.softmax, [(n, m)], "float32")
-    one, two = (sizes.evaluate(kernel.cost_expr, [5, width]) for width in (100, 200))
-    assert sizes.evaluate(kernel.cost_expr, [50, 100]) == one
+    one, two = (c_sizes.evaluate(kernel.cost_expr, [5, width]) for width in (100, 200))
+    assert c_sizes.evaluate(kernel.cost_expr, [50, 100]) == one
     assert 100 * 40 < one < 100 * 200 and abs(two - 2 * one) < one / 10
     ((_, sort),) = ts.emit_all(lambda x: op.sort(x, -1), [(3, 8)], "float32")
-    assert sort.work == 3 and sizes.evaluate(sort.cost_expr, []) >= 1000
+    assert sort.work == 3 and c_sizes.evaluate(sort.cost_expr, []) >= 1000
 
 
 def gelu(x: relax.Expr) -> relax.Expr:

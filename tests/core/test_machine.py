@@ -9,7 +9,7 @@ from itertools import combinations
 import pytest
 
 from tvm_megcc.core import machine as machines
-from tvm_megcc.core.boards import BOARDS, cpu_of
+from tvm_megcc.core.cpu_names import BOARDS, cpu_of
 from tvm_megcc.core.machine import FEATURES, ROWS, TABLE, best_first, machine
 from tvm_megcc.core.this_machine import host_arch, is_native, is_own_family
 from tvm_megcc.errors import InputError

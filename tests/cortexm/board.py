@@ -19,7 +19,7 @@ import numpy as np
 
 from tests.c_warnings import strict
 from tvm_megcc.core import dtypes
-from tvm_megcc.host import instructions
+from tvm_megcc.host import instruction_counts
 
 COMPILER = "arm-none-eabi-gcc"
 WARNINGS = strict("arm-none-eabi-gcc")
@@ -68,13 +68,13 @@ def run(package: Path, cpu: str, inputs: Mapping[str, np.ndarray]) -> Answer:
         "run",
         f"CPU={cpu}",
         f"INPUTS={package / 'inputs.bin'}",
-        f"CPPFLAGS=-include {instructions.MARKS}",
-        f"QEMU=qemu-system-arm -plugin {instructions.plugin()},out={report},marked=1",
+        f"CPPFLAGS=-include {instruction_counts.MARKS}",
+        f"QEMU=qemu-system-arm -plugin {instruction_counts.plugin()},out={report},marked=1",
     )
     *lines, stack = printed.strip().splitlines()
     match = re.fullmatch(r"stack: (\d+) bytes", stack)
     assert match is not None, printed
-    counts = instructions.read(folder / "firmware.elf", report)
+    counts = instruction_counts.read(folder / "firmware.elf", report)
     return Answer(_outputs(manifest, lines), int(match[1]), counts)
 
 

@@ -19,7 +19,7 @@ from tvm_megcc.frontend import from_onnx
 from tvm_megcc.host import package, toolchain
 from tvm_megcc.passes import stages
 from tvm_megcc.relax_tools import half
-from tvm_megcc.relax_tools.work import work_of
+from tvm_megcc.relax_tools.work_attributes import work_of
 
 RNG = np.random.default_rng(0)
 BF16 = TensorProto.BFLOAT16

@@ -21,7 +21,7 @@ from tvm_megcc.core.program import (
     Tensor,
 )
 from tvm_megcc.forward import caller_ports, concat_in_place, forward, order, reorder, run_in_place
-from tvm_megcc.forward.storages import Storages
+from tvm_megcc.forward.merging import Storages
 from tvm_megcc.memory import place
 
 INPLACE = Kernel("inplace", source="x", inplace=(0, 1))

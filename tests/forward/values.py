@@ -38,7 +38,7 @@ from tvm_megcc.core.program import (
 )
 from tvm_megcc.core.splitting import is_whole
 from tvm_megcc.dims import Size, at, symbols
-from tvm_megcc.memory.symbolic import placed
+from tvm_megcc.memory.stacking import placed
 
 Names = np.ndarray  # of uint64, one for each byte
 Region = tuple[str, object]

@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 from tvm_megcc.dims import GivenDim, Multiple, Symbol
 from tvm_megcc.errors import InputError
 from tvm_megcc.frontend import from_onnx
-from tvm_megcc.frontend.shapes import bind
+from tvm_megcc.frontend.input_shapes import bind
 
 MODEL = {"x": ("f32", ["n", 3, "height", "width"]), "y": ("f32", ["k"])}
 

@@ -12,7 +12,7 @@ from tests.passes.support import build, operators
 from tvm_megcc.fuse import matmul_wq
 from tvm_megcc.fuse.match import find_matches
 from tvm_megcc.passes import FoldConstants, WidenWeights, stages
-from tvm_megcc.relax_tools.work import work_of
+from tvm_megcc.relax_tools.work_attributes import work_of
 
 op = relax.op
 RNG = np.random.default_rng(0)

@@ -24,7 +24,7 @@ from tvm_megcc import driver, frontend
 from tvm_megcc.core.preference import DEFAULT, Preference
 from tvm_megcc.core.program import Program
 from tvm_megcc.host import package, toolchain
-from tvm_megcc.memory.symbolic import arena_bytes
+from tvm_megcc.memory.stacking import arena_bytes
 from tvm_megcc.ops.common import recurrent
 from tvm_megcc.pipeline import compile_module
 

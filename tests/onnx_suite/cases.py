@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from tvm_megcc.frontend.shapes import real_inputs
+from tvm_megcc.frontend.input_shapes import real_inputs
 
 #: Kinds of cases that lie on disk beside onnx.
 ON_DISK = ("simple", "pytorch-converted", "pytorch-operator")

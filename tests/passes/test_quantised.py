@@ -22,7 +22,7 @@ from tvm_megcc.passes import (
     QuantisedMoves,
     WindowsTo2d,
 )
-from tvm_megcc.relax_tools.work import work_of
+from tvm_megcc.relax_tools.work_attributes import work_of
 
 op = relax.op
 RNG = np.random.default_rng(0)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tvm_megcc.codegen_c import emit
-from tvm_megcc.codegen_c.emit import weights
+from tvm_megcc.codegen_c.emit import weight_segments
 from tvm_megcc.core.contents import Content
 from tvm_megcc.core.machine import machine
 from tvm_megcc.core.program import Kernel, Weight
@@ -156,9 +156,9 @@ def test_many_machines_have_no_more_segments_than_an_image():
             Weight("w", repr(c).encode()) for c in sets if name in c))]
         for name in names
     }  # fmt: skip
-    layout = weights.lay_out(programs)
+    layout = weight_segments.lay_out(programs)
     for name in names:
-        assert len(layout.of(name)) <= weights.MAX_SEGMENTS
+        assert len(layout.of(name)) <= weight_segments.MAX_SEGMENTS
         (placed,) = layout.local(name)
         for weight, (segment, at) in zip(programs[name][0].weights, placed, strict=True):
             data = bytes(layout.segments[layout.of(name)[segment]].data)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tvm_megcc import zoo
-from tvm_megcc.host import instructions
+from tvm_megcc.host import instruction_counts
 
 from .test_scripts import load, needs_cc
 
@@ -58,7 +58,7 @@ def build(machine: str, folder: Path) -> Path:
     source, program = folder / "p.c", folder / machine
     source.write_text(PROGRAM)
     flags = [*flags, "-O1", "-fomit-frame-pointer", "-nostdlib", "-static"]
-    command = [compiler, *flags, f"-I{instructions.HERE}", "-o", str(program), str(source)]
+    command = [compiler, *flags, f"-I{instruction_counts.HERE}", "-o", str(program), str(source)]
     subprocess.run(command, check=True)
     return program
 
@@ -66,7 +66,7 @@ def build(machine: str, folder: Path) -> Path:
 @pytest.mark.parametrize("machine", MACHINES)
 def test_count_instructions_between_marks(machine: str, tmp_path: Path) -> None:
     program = build(machine, tmp_path)
-    counts = instructions.count([program], marked=True)
+    counts = instruction_counts.count([program], marked=True)
     assert counts.totals["regions"] == 2
     assert counts.totals["mac_f32"] == 9 * 4
     assert counts.totals["load_bytes"] == 9 * 16
@@ -75,7 +75,7 @@ def test_count_instructions_between_marks(machine: str, tmp_path: Path) -> None:
     assert 14 <= first <= 17 and 4 <= second <= 7
     assert counts.totals["instructions"] == first + second
     assert counts.functions == {"_start": counts.totals["instructions"]}
-    whole = instructions.count([program])
+    whole = instruction_counts.count([program])
     assert whole.totals["mac_f32"] == 12 * 4
 
 

@@ -74,7 +74,7 @@ def test_write_keeps_what_is_around_the_markers(script: ModuleType, tmp_path: Pa
     page = tmp_path / "page.md"
     page.write_text(f"before\n{script.BEGIN}\nold\n{script.END}\nafter\n")
     for text in ("new", "newer"):
-        script.write(page, text)
+        script.pages.write(page, text, script.BEGIN, script.END)
         assert page.read_text() == f"before\n{script.BEGIN}\n{text}\n{script.END}\nafter\n"
 
 

@@ -88,6 +88,6 @@ def test_table_keeps_the_models_that_were_not_tuned_again(
 def test_table_keeps_what_is_around_the_marks(script: ModuleType, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{script.BEGIN}\nold\n{script.END}\nafter\n")
-    script.write(page, "new")
+    script.pages.write(page, "new", script.BEGIN, script.END)
     assert page.read_text() == f"before\n{script.BEGIN}\nnew\n{script.END}\nafter\n"
     assert script.PAGE.read_text().count(script.BEGIN) == 1

@@ -20,10 +20,10 @@ from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.errors import InputError, ToolError
 from tvm_megcc.tuning import boards
 from tvm_megcc.tuning.boards import Boards
+from tvm_megcc.tuning.findings import Report
 from tvm_megcc.tuning.job import Job
 from tvm_megcc.tuning.measuring import NoBoardError
 from tvm_megcc.tuning.records import read
-from tvm_megcc.tuning.report import Report
 from tvm_megcc.tuning.search import tune
 
 pytestmark = pytest.mark.network

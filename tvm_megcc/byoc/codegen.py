@@ -28,19 +28,11 @@ from tvm_megcc.target import llvm_target
 def compile_regions(
     functions: Sequence[relax.Function], options: Any, constant_names: Any
 ) -> list[tvm.runtime.Module]:
-    """A static library for each machine that there are regions for.
+    """A static library for each machine that has regions.
 
-    Parameters
-    ----------
-    functions : sequence of relax.Function
-        Sealed regions, as `partition_for_megcc` makes them.
-    options, constant_names
-        As TVM gives them: there are no options, and no constants outside of a sealed region.
-
-    Raises
-    ------
-    tvm_megcc.errors.MegccError
-        A function that is no sealed region, or that cannot be compiled.
+    `functions` are sealed regions, as `partition_for_megcc` makes them. TVM passes `options` and
+    `constant_names`, both empty: a sealed region has no constants outside. Raises MegccError for a
+    function that is no sealed region, or that cannot be compiled.
     """
     packages: dict[str, dict[str, dict[str, Any]]] = {}
     for func in functions:

@@ -45,7 +45,7 @@ def _wrapped(inner: Callable[..., tvm.ir.transform.Pass]) -> Callable[..., tvm.i
 
 
 def _compiled_by_llvm(mod: tvm.IRModule, arch: str) -> tvm.IRModule:
-    """The module with its TIR functions compiled, as one more external module."""
+    """The module with its TIR functions compiled, as another external module."""
     functions = {g: f for g, f in mod.functions_items() if isinstance(f, tirx.PrimFunc)}
     target = llvm_target(arch)
     if not functions or target is None or not tvm.runtime.enabled("llvm"):
@@ -79,14 +79,9 @@ class CompileRegions:
 
 
 def with_regions(arch: Any = None, threads: int | None = None) -> tvm.ir.transform.Pass:
-    """Partitioning and the code of the regions: what is left is for any of TVM's pipelines.
+    """A pass that partitions a module and compiles its regions; any pipeline of TVM takes the rest.
 
-    Parameters
-    ----------
-    arch : str, tvm.target.Target, dict or None
-        The machine, as for `partition_for_megcc`.
-    threads : int, optional
-        As for `partition_for_megcc`.
+    `arch` and `threads` are those of `partition_for_megcc`.
     """
     from tvm_megcc.byoc.partition import PartitionForMegcc
 

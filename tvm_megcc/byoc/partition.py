@@ -103,17 +103,17 @@ class PartitionForMegcc:
 
 
 def _threads_of_tvm() -> int:
-    """How many threads TVM's runtime would use here.
+    """The number of threads that TVM's runtime would use here.
 
-    To say so it makes a pool, and binds the thread that asks to one core: with it all that this
-    thread starts later, compilers too. So a thread asks that ends with the answer.
+    The question makes a pool and binds the asking thread, and all that it starts later, compilers
+    too, to one core. So a thread of its own asks.
     """
     with ThreadPoolExecutor(1) as pool:
         return int(pool.submit(tvm.runtime.num_threads).result())
 
 
 class _Partition:
-    """The work on one module."""
+    """The partitioning of one module."""
 
     def __init__(self, mod: tvm.IRModule, arch: str, threads: int) -> None:
         self.mod, self.arch, self.threads = mod, arch, threads
@@ -155,7 +155,7 @@ class _Partition:
         )
 
     def _outlined(self, name: str, callees: list[str]) -> dict[str, relax.Function]:
-        """A function that calls branches or loops, as the call of one region."""
+        """A function with branches or loops as one region, and a caller of the region."""
         func, kept = self.mod[name], _only(self.mod, callees).functions
         gvar = self._added(name, func)
         region = self._sealed(gvar.name_hint, name, copy_with_new_vars(func), kept)
@@ -247,7 +247,7 @@ class _RegionCalls(PyExprMutator):
 
 
 def _passed(mod: tvm.IRModule, step: Any) -> tvm.IRModule:
-    """What a pass makes of a module; TVM's decorator hides from mypy that it can be called."""
+    """The module after a pass; TVM's decorator hides from mypy that a pass can be called."""
     return step(mod)
 
 
@@ -266,7 +266,7 @@ def _flat(mod: tvm.IRModule) -> dict[str, relax.Function]:
 
 
 def _without_sizes(region: relax.Function) -> relax.Function:
-    """The function with what its parameters of sizes say in their place."""
+    """The function with the sizes of its parameters in place of parameters that only pass sizes."""
     values = {p: relax.ShapeExpr(p.ty.values) for p in region.params if _is_size(p)}
     return region.bind_params(values) if values else region
 
@@ -292,7 +292,7 @@ def _alone(mod: tvm.IRModule, name: str) -> tvm.IRModule:
 
 
 def _prim_funcs(mod: tvm.IRModule, func: relax.Function) -> dict[relax.GlobalVar, tirx.PrimFunc]:
-    """What a function calls by ``call_tir``."""
+    """The functions that a function calls by ``call_tir``."""
     return {gvar: mod[gvar.name_hint] for gvar in relax.analysis.all_global_vars(func)}
 
 
@@ -316,9 +316,9 @@ def _has_branches(func: relax.Function) -> bool:
 
 
 def _is_odd(func: relax.Function) -> bool:
-    """Whether there is what TVM's fusion and merging end with an error of their own on.
+    """Whether the function has parts on which TVM's fusion and merging fail.
 
-    That are casts, and dims that depend on a condition.
+    These are casts, and dims that depend on a condition.
     """
     casts = any(isinstance(b, relax.MatchCast) for k in func.body.blocks for b in k.bindings)
     return casts or any("if_then_else" in str(expr.ty) for expr in expressions(func))
@@ -330,7 +330,7 @@ def _externs(func: relax.Function) -> set[str]:
 
 
 def _is_worth_it(region: relax.Function) -> bool:
-    """Whether hand-written kernels have something to do in it."""
+    """Whether a region has an operator for which there are hand-written kernels."""
     calls = (b.value for block in region.body.blocks for b in block.bindings)
     return any(op_name(call) in ANCHORS for call in calls)
 

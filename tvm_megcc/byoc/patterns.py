@@ -1,4 +1,4 @@
-"""Which Relax operators a region may hold, in TVM's pattern registry as ``tvm_megcc.<operator>``.
+"""Relax operators that a region may hold, in TVM's pattern registry as ``tvm_megcc.<operator>``.
 
 Our compiler takes every operator that TVM can legalise: a kernel of ours where there is one, C made
 of TVM's TIR elsewhere. So there is one pattern per operator and form, a composite function is one

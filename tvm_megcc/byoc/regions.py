@@ -26,32 +26,17 @@ REGION = "tvm_megcc.region_inside"
 
 @py_class("tvm_megcc.Region")
 class Region(tvm_ffi.Object):
-    """What our compiler is given.
+    """A module to compile as one region, and for which machine."""
 
-    Attributes
-    ----------
-    module : IRModule
-        The function ``main`` and all that it calls.
-    machine : str
-        One of `tvm_megcc.core.machine`.
-    threads : int
-        The most that its memory is planned for.
-    """
-
-    module: tvm.IRModule
-    machine: str
-    threads: int
+    module: tvm.IRModule  # the function ``main`` and all that it calls
+    machine: str  # one of `tvm_megcc.core.machine`
+    threads: int  # at most: its memory is planned for them
 
 
 def sealed(name: str, region: Region) -> relax.Function:
-    """The function `name` with a region's signature.
+    """The function `name`, a symbol that will be linked, with a region's signature.
 
-    Parameters
-    ----------
-    name : str
-        The function's name in the module, and the symbol that will be linked.
-    region : Region
-        Tensors in; a tensor or a tuple of tensors out, whose dims the parameters' dims say.
+    Tensors in; a tensor or a tuple of tensors out, whose dims follow from the parameters' dims.
     """
     shell = copy_with_new_vars(region.module["main"])
     builder = relax.BlockBuilder()
@@ -65,7 +50,7 @@ def sealed(name: str, region: Region) -> relax.Function:
 
 
 def inside(region: relax.Function) -> tvm.IRModule:
-    """What a sealed region computes: a module with the function ``main``."""
+    """The module of a sealed region, with the function ``main``."""
     return region.attrs[REGION].module
 
 

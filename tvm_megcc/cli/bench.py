@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> None:
 def measured(
     runnables: Sequence[Runnable], inputs: Sequence[Arrays], rounds: Sequence[int], warmup: int
 ) -> list[list[float]]:
-    """Each one's times in ms; in every round each one runs so often as `rounds` says."""
+    """Times in ms by runnable; in each round each runs `rounds[k]` times."""
     times: list[list[float]] = [[] for _ in runnables]
     for repeat in rounds:
         for runnable, given, found in zip(runnables, inputs, times, strict=True):
@@ -105,12 +105,12 @@ def measured(
 
 
 def shares(runs: int, rounds: int) -> list[int]:
-    """Runs in pieces that differ by one at most."""
+    """Divide runs into rounds of nearly equal size: they differ by 1 at most."""
     return [runs // rounds + (number < runs % rounds) for number in range(rounds)]
 
 
 def print_rows(rows: Sequence[dict[str, object]]) -> None:
-    """A row for each package; of several, how much longer than the first it takes by its median."""
+    """Print a row for each package; for several, the ratio of its median to the first one's."""
     numbers = ("min", "median", "mean", "deviation", "p90", "p99")
     head = ["package", "arch", "runs", *(f"{name} ms" for name in numbers)]
     if len(rows) > 1:
@@ -134,10 +134,7 @@ def print_rows(rows: Sequence[dict[str, object]]) -> None:
 def read_cpus(text: str) -> list[int]:
     """The numbers in a list such as ``0,2-3``.
 
-    Raises
-    ------
-    InputError
-        When it is none, or the process may not run on one of them.
+    Raises InputError for any other text, and for a CPU on which the process may not run.
     """
     if not hasattr(os, "sched_setaffinity"):
         raise InputError("--cpus: this system does not let a program choose; leave it out")

@@ -1,4 +1,4 @@
-"""What ``tvmc inspect`` says of a model whose shapes can change: its programs and their sizes.
+"""Lines of ``tvmc inspect`` on a model of dynamic shapes: its programs and their sizes.
 
 Enters: the facts of `tvm_megcc.cli.inspect.summary`. Leaves: lines, and the arena for given shapes.
 """
@@ -18,7 +18,7 @@ Facts = Mapping[str, Any]
 
 
 def lines(facts: Facts) -> Iterator[str]:
-    """The open dims, and each architecture's programs; nothing where every shape is fixed."""
+    """Lines on the dynamic dims and each architecture's programs; none if every shape is fixed."""
     if not any("functions" in a for a in facts["archs"].values()):
         return
     for symbol in facts["symbols"]:
@@ -54,12 +54,9 @@ def _sizes(function: Facts) -> str:
 def at_shapes(
     facts: Facts, inputs: Sequence[Port], shapes: Mapping[str, Sequence[Any]]
 ) -> dict[str, dict[str, int]]:
-    """The program that serves these shapes, and the arena that it takes, per architecture.
+    """The program that serves these shapes, and its arena in bytes, by architecture.
 
-    Raises
-    ------
-    InputError
-        When the model does not take these shapes.
+    Raises InputError if the model does not take these shapes.
     """
     from tvm_megcc.host.arrays import sized
     from tvm_megcc.host.serving import dims_of
@@ -89,7 +86,7 @@ def _at(entry: Facts, values: Mapping[str, int]) -> dict[str, int]:
 
 
 def _stacked(blocks: Sequence[Facts], values: Mapping[str, int]) -> int:
-    """The arena of blocks that stand upon one another, as the VM works it out."""
+    """Arena bytes of blocks that stand on one another, as the VM computes them."""
     ends: list[int] = []
     arena = 0
     for block in blocks:

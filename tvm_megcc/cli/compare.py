@@ -82,13 +82,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def check_order(args: argparse.Namespace) -> None:
-    """Refuse a package in the model's place.
-
-    Raises
-    ------
-    InputError
-        The first operand is a directory or an archive, or the second one is a model.
-    """
+    """Raise InputError for a package in the model's place, or a model in the package's."""
     is_package = Path(args.model).is_dir() or Path(args.model).suffix in (".tar", ".so")
     if is_package or Path(args.package).suffix == ".onnx":
         raise InputError(
@@ -101,7 +95,7 @@ def check_order(args: argparse.Namespace) -> None:
 
 
 def drawing(model: onnx.ModelProto) -> str:
-    """Which node draws random numbers, which no two runtimes have in common; "" where none does."""
+    """A sentence on a node that draws random numbers, which differ between runtimes; or ""."""
     from tvm_megcc import ops
     from tvm_megcc.frontend.graphs import all_nodes
 

@@ -117,12 +117,9 @@ def _not_needed(why: str, value: str) -> str:
 
 
 def read(args: argparse.Namespace) -> CompileOptions:
-    """The options that the arguments say.
+    """The arguments as `CompileOptions`.
 
-    Raises
-    ------
-    InputError
-        When a value cannot be read, or options do not go together.
+    Raises InputError if a value cannot be read, or options do not go together.
     """
     from tvm_megcc.host import arrays
 
@@ -156,13 +153,7 @@ def model(args: argparse.Namespace) -> str | onnx.ModelProto:
 
 
 def architectures(args: argparse.Namespace) -> tuple[str, ...]:
-    """What ``--target``, ``--arch`` and ``--mcpu`` ask for.
-
-    Raises
-    ------
-    InputError
-        When one of them is not known.
-    """
+    """The machines that ``--target``, ``--arch`` and ``--mcpu`` name; InputError if unknown."""
     if args.target != TAG:
         if args.arch is not None or args.mcpu is not None:
             raise InputError(f"--target {args.target!r} says the machine; leave out --arch, --mcpu")

@@ -1,4 +1,4 @@
-"""How far outputs may be from what they should be: options and lines of compare and run."""
+"""Tolerances of outputs: options and lines of compare and run."""
 
 from __future__ import annotations
 

@@ -79,18 +79,12 @@ def read(args: argparse.Namespace) -> tuple[dict[str, options.Dims] | None, Dyna
 
 
 def adviser(args: argparse.Namespace) -> Callable[[str], None]:
-    """Where advice goes: to standard error, unless nobody wants it."""
+    """The function that prints advice to standard error, or nothing with ``--quiet``."""
     return lambda line: None if args.quiet else print(f"tvmc: hint: {line}", file=sys.stderr)
 
 
 def buckets(text: str) -> dict[str, dict[int, list[Interval]]]:
-    """Read ``--dispatch``; names may hold colons, dots and slashes.
-
-    Raises
-    ------
-    InputError
-        When the text is not of the form above.
-    """
+    """Read ``--dispatch``; names may hold colons, dots and slashes. InputError for other text."""
     result: dict[str, dict[int, list[Interval]]] = {}
     rest = text.strip()
     axis = r"-?\d+\s*=\s*(?:log|uniform|\[)"
@@ -131,7 +125,7 @@ def _intervals(word: str | None, arguments: str, text: str) -> list[Interval]:
 
 
 def _listed(item: str, text: str) -> Interval:
-    """``4``: this size; ``4..8``: these, both included; ``4..``: from this one on."""
+    """Read ``4`` (a size), ``4..8`` (both included) or ``4..`` (from 4 on)."""
     match = re.fullmatch(r"(\d+)(?:(\.\.)(\d+)?)?", item)
     if not match:
         raise InputError(f"--dispatch: cannot read {item!r} in {text!r}; {_FORM}")

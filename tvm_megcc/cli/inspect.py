@@ -1,4 +1,4 @@
-"""``tvmc inspect``: what a package or library is, without running it."""
+"""``tvmc inspect``: ports, memory and kernels of a package, without running it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tvm_megcc.cli import changing, options, profiling, report
+from tvm_megcc.cli import changing, html_page, options, profiling
 from tvm_megcc.errors import InputError
 
 HELP = "show a package's inputs, outputs, memory and kernels"
@@ -45,13 +45,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="show what the package's `run --trace TRACE.json` has measured, perhaps on a device",
     )
     profiling.add_output(parser)
-    report.arguments(parser)
+    html_page.arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     from tvm_megcc.host import footprint, package
 
-    report.check(args)
+    html_page.check(args)
     if args.profile is not None and args.html is None:
         show_profile(args)
         return
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
     if args.plot is not None:
         plot(facts, arch, args.plot)
     if args.html is not None:
-        report.write(args, facts)
+        html_page.write(args, facts)
         return
     if args.json:
         print(json.dumps(facts, indent=2))
@@ -178,7 +178,7 @@ def work_lines(work: Mapping[str, Any]) -> Iterator[str]:
 
 
 def spending_line(spent: Mapping[str, Any]) -> str:
-    """What was spent on speed."""
+    """Weight bytes spent on speed, and instructions saved, in a line."""
     preference = spent["preference"]
     asked = f"--optimize {preference['optimize']}{' --exact' if preference['exact'] else ''}"
     if "precision" in preference:
@@ -201,7 +201,7 @@ def live(memory: Mapping[str, Any], step: int) -> list[dict[str, Any]]:
 
 
 def memory_lines(arena: int, memory: Mapping[str, Any]) -> Iterator[str]:
-    """How much memory, how good that is, and what takes it."""
+    """Lines on the arena: its size, the lower bound, and the largest blocks at the peak."""
     bound = memory["lower_bound"]
     verdict = "optimal" if memory["optimal"] else f"{arena / max(bound, 1):.3f} times as much"
     yield f"arena {arena} bytes, lower bound {bound}: {verdict}"
@@ -223,16 +223,13 @@ def memory_lines(arena: int, memory: Mapping[str, Any]) -> Iterator[str]:
 
 
 def plot(facts: Mapping[str, Any], arch: str, file: str) -> None:
-    """Draw the plan of one architecture.
+    """Draw the memory plan of one architecture into a file.
 
-    Raises
-    ------
-    InputError
-        When the file is no ``.svg``, its place cannot be written to, or the package does not say
-        how its memory was planned.
+    Raises InputError if the file is no ``.svg``, its place cannot be written to, or the package
+    does not say how its memory was planned.
     """
     from tvm_megcc.host import files
-    from tvm_megcc.report.plan import plan_svg
+    from tvm_megcc.report.plan_picture import plan_svg
 
     try:
         text = plan_svg(facts, arch)

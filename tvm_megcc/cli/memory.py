@@ -73,12 +73,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def read(args: argparse.Namespace) -> MemoryOptions:
-    """What the options say.
+    """The arguments as `MemoryOptions`.
 
-    Raises
-    ------
-    InputError
-        When a size or the pools cannot be read, or options do not go together.
+    Raises InputError if a size or the pools cannot be read, or options do not go together.
     """
     if args.clobber_inputs and args.io != "arena":
         raise InputError("--clobber-inputs: inputs are the caller's; add --io arena")

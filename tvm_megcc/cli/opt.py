@@ -1,4 +1,4 @@
-"""``tvmc opt``: what each stage of the compiler makes of a model."""
+"""``tvmc opt``: the module after each stage of the compiler."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def is_stage(name: str) -> bool:
 
 
 def print_effects(stages: dict[str, str]) -> None:
-    """One row per stage: how many calls there are after it, and which kinds came and went."""
+    """Print a row per stage: number of calls after it, and which operators came and went."""
     rows: list[tuple[str, str, str]] = []
     before: Counter[str] = Counter()
     for stage, text in stages.items():
@@ -77,6 +77,6 @@ def print_effects(stages: dict[str, str]) -> None:
 
 
 def calls(text: str) -> Counter[str]:
-    """How often each operator is called in the main function of a printed module."""
+    """Number of calls by operator in the main function of a printed module."""
     body = text[text.find("def main(") :]
     return Counter(re.findall(r"= (R\.[\w.]+|cls\.\w+)\(", body))

@@ -33,7 +33,7 @@ _CLEAR = "\r\x1b[K"  # to the start of the line, and erase it
 
 
 def add_compiler(parser: argparse.ArgumentParser) -> None:
-    """Which C compiler builds."""
+    """Add the option for the C compiler."""
     parser.add_argument(
         "--cc",
         "--cross-compiler",
@@ -73,12 +73,7 @@ def add_running(parser: argparse.ArgumentParser, *, several: bool = False) -> No
 
 
 def check_running(args: argparse.Namespace) -> None:
-    """Refuse, before anything is built, options of `add_running` that cannot be used.
-
-    Raises
-    ------
-    tvm_megcc.errors.MegccError
-    """
+    """Raise MegccError, before anything is built, for unusable options of `add_running`."""
     from tvm_megcc import execute
     from tvm_megcc.core.this_machine import host_arch
     from tvm_megcc.host import arrays, toolchain
@@ -123,7 +118,7 @@ def read_inputs(
 
 
 def print_times(arch: str, times_ms: Sequence[float], emulated: bool) -> None:
-    """One line: minimum and median."""
+    """Print the minimum and median in a line."""
     note = " (under qemu: says nothing about the device)" if emulated else ""
     print(
         f"{arch}: min {min(times_ms):.3f} ms, median {median(times_ms):.3f} ms,"
@@ -139,10 +134,7 @@ def words(text: str) -> tuple[str, ...]:
 def shapes(text: str | None, option: str = "--input-shapes") -> dict[str, Dims] | None:
     """Read ``--input-shapes`` or ``--shapes``; names may hold colons, dots and slashes.
 
-    Raises
-    ------
-    InputError
-        When the text is not of the form ``name:[dim,dim] name:[dim]``.
+    Raises InputError if the text is not of the form ``name:[dim,dim] name:[dim]``.
     """
     if text is None:
         return None
@@ -207,7 +199,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None] | None]:
-    """A line on the terminal that says what is being done and since when; nothing in a pipe."""
+    """A line on the terminal: the present stage, and seconds since the start; none in a pipe."""
     if not sys.stderr.isatty():
         yield None
         return

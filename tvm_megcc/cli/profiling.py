@@ -1,4 +1,4 @@
-"""Options about profiles, for every command that makes or shows one."""
+"""Options about profiles, for every command that makes or shows profiles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GROUPINGS = ("call", "operator", "node", "kernel")
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """How a profile is shown, and where else it is written to."""
+    """Add options for the form of a profile, and for files to write it to."""
     parser.add_argument(
         "--by",
         choices=GROUPINGS,
@@ -45,7 +45,7 @@ def check_outputs(args: argparse.Namespace) -> None:
 
 
 def profile_of(trace: Mapping[str, Any], package: str) -> Profile:
-    """What a trace says of a package (directory or tar)."""
+    """The profile of a trace, with facts of the package (directory or tar)."""
     from tvm_megcc.host.package import opened
     from tvm_megcc.report import profile
 
@@ -60,7 +60,7 @@ def profile_of(trace: Mapping[str, Any], package: str) -> Profile:
 
 
 def show(profile: Profile, args: argparse.Namespace, *, print_table: bool) -> None:
-    """Print the table, where it is wanted, and write the files."""
+    """Print the table, if wanted, and write the files."""
     from tvm_megcc.report import formats
 
     formats.write(profile, args.profile_output, args.by)

@@ -86,14 +86,10 @@ def run(args: argparse.Namespace) -> None:
 def check(
     outputs: dict[str, np.ndarray], wanted: dict[str, np.ndarray], args: argparse.Namespace
 ) -> None:
-    """Print how far each output is from what it should be.
+    """Print how far each output is from its expected value.
 
-    Raises
-    ------
-    DifferenceError
-        When one is beyond the tolerance.
-    InputError
-        When something is expected that is no output.
+    Raises DifferenceError if one is beyond the tolerance, InputError if no output has an expected
+    name.
     """
     unknown = [repr(name) for name in wanted if name not in outputs]
     if unknown or not wanted:
@@ -120,10 +116,7 @@ def check_dump(folder: Path, args: argparse.Namespace) -> None:
 def dump_to(folder: Path, args: argparse.Namespace) -> None:
     """Write ``inputs.npz``, ``tensors.npz``, ``outputs.npz`` and ``calls.txt``.
 
-    Raises
-    ------
-    InputError
-        When the folder holds anything else.
+    Raises InputError if the folder holds anything but a dump.
     """
     from tvm_megcc.host import dump, files
     from tvm_megcc.host.arrays import npz_bytes

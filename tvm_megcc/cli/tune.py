@@ -1,4 +1,4 @@
-"""``tvmc tune``: measure what there is to choose of a model, and write records of it."""
+"""``tvmc tune``: measure the candidate kernels of a model's calls, and record their costs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from tvm_megcc.tuning import boards, report, session
+    from tvm_megcc.tuning import boards, findings, session
 
     with _progress() as tell:
         found = session.tune_model(
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> None:
             tell=tell,
         )
     if found.rows:
-        options.print_table(report.HEAD, found.table())
+        options.print_table(findings.HEAD, found.table())
     for line in found.lines():
         print(line)
     if found.stopped:
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
-    """A line on the terminal that says how far it is; nothing in a pipe."""
+    """A line on the terminal about progress; none in a pipe."""
     if not sys.stderr.isatty():
         yield lambda line: None
         return

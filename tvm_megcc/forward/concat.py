@@ -22,7 +22,7 @@ from tvm_megcc.core.program import (
     usual_sizes,
 )
 from tvm_megcc.dims import Size, symbols
-from tvm_megcc.forward.storages import Storages
+from tvm_megcc.forward.merging import Storages
 
 #: Kernel file of the operator, and where its attributes say how many rows the result has.
 TEMPLATE, OUTER = "concat", 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tvm_megcc.core.program import Call, Copy, Else, End, If, Loop, Program, operands_of
-from tvm_megcc.forward.storages import Storages
+from tvm_megcc.forward.merging import Storages
 
 
 def elide_copies(program: Program) -> Program:

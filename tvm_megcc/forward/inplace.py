@@ -7,7 +7,7 @@ kernel): it reads what it needs of that input before it overwrites it.
 from __future__ import annotations
 
 from tvm_megcc.core.program import Call, Program, waits_for_data
-from tvm_megcc.forward.storages import Storages
+from tvm_megcc.forward.merging import Storages
 
 
 def run_in_place(program: Program) -> Program:

@@ -31,7 +31,7 @@ from tvm_megcc.core.program import (
 )
 from tvm_megcc.core.splitting import parts
 from tvm_megcc.dims import Size, ceildiv, typical
-from tvm_megcc.forward.storages import Storages
+from tvm_megcc.forward.merging import Storages
 
 #: Calls before and after the one of the peak that are tried together with it.
 REACH = 6

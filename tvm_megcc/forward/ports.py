@@ -9,7 +9,7 @@ where the VM works out addresses.
 from __future__ import annotations
 
 from tvm_megcc.core.program import Location, Port, Program, waits_for_data
-from tvm_megcc.forward.storages import Storages
+from tvm_megcc.forward.merging import Storages
 
 
 def caller_ports(program: Program) -> Program:

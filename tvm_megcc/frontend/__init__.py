@@ -25,10 +25,10 @@ import onnx
 
 from ..dims import GivenDim
 from .importer import import_graph
+from .input_shapes import bind_inputs
 from .load import load
 from .model import ImportedModel, InputInfo, OutputInfo
 from .sequences import spread
-from .shapes import bind_inputs
 
 __all__ = ["ImportedModel", "InputInfo", "OutputInfo", "from_onnx"]
 

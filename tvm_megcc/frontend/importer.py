@@ -39,12 +39,12 @@ from ..ops.common.context import expr_dtype
 from ..ops.common.stored import packed, restored, unpacked
 from . import sequences
 from .half import names_by_type
+from .import_loop import Walk
 from .model import ImportedModel, InputInfo, OutputInfo
 from .nodes import nodes
 from .sequences import TensorList, Value
 from .state import Scope
 from .values import HALVES, empty, fits, identifier, is_empty, refuse_unheld, tensor_type
-from .walk import Walk
 
 #: The types that are widened, and how a module says that its model has them.
 _HALVES = ((onnx.TensorProto.FLOAT16, half.F16), (onnx.TensorProto.BFLOAT16, half.BF16))

@@ -20,7 +20,7 @@ from ..errors import InputError, UnsupportedError
 from ..ops import Context
 from ..ops.common.context import IllTypedError
 from ..ops.common.shapes import normal_axis
-from .functions import Body
+from .function_nodes import Body
 from .sequences import ABSENT, Absent, Rows, TensorList, Value, refuse
 from .state import Importer, Scope
 from .values import attributes, dtype_of, label

@@ -23,7 +23,7 @@ from ..ops import Context
 from ..ops.common.context import constant, expr_dtype
 from ..ops.common.sizes import Real, SizeArray
 from ..ops.common.stored import held, storage
-from . import functions
+from . import function_nodes
 from .sequences import Value
 from .values import HALVES, Array, label, type_of
 
@@ -37,7 +37,7 @@ class Importer(ABC):
         #: What makes the module, and what makes the function that is being converted into.
         self.main = self.builder = relax.BlockBuilder()
         self.opsets = {entry.domain: entry.version for entry in model.opset_import}
-        self.definitions = functions.Functions(model)
+        self.definitions = function_nodes.Functions(model)
         self.missing: list[str] = []
         #: The symbolic dims by name: TVM's variables, and their bounds where they have any.
         self.variables: dict[str, Any] = {}
@@ -164,7 +164,7 @@ class Importer(ABC):
 
     @abstractmethod
     def expanded(
-        self, body: functions.Body, values: Sequence[Value | None], like: Iterable[str] = ()
+        self, body: function_nodes.Body, values: Sequence[Value | None], like: Iterable[str] = ()
     ) -> Scope:
         """What a node stands for, converted in its place: the values by their names in there.
 

@@ -14,7 +14,7 @@ from tvm import relax
 
 from tvm_megcc.dims import typical
 from tvm_megcc.fuse.match import Match
-from tvm_megcc.kernels.work import multiply_adds as of_operator
+from tvm_megcc.kernels.call_work import multiply_adds as of_operator
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of, expressions, shape_of
 from tvm_megcc.relax_tools.shape_exprs import symbols_of

@@ -1,1 +1,1 @@
-"""What stands between a package and the machine that compiles or runs it."""
+"""Packages on disk, and the tools that compile and run them on this machine."""

@@ -31,12 +31,9 @@ FILL_MODES = ("random", "zeros", "ones")
 
 
 def read_npz(path: Path) -> Arrays:
-    """All arrays of a file.
+    """All arrays of a ``.npz`` file.
 
-    Raises
-    ------
-    InputError
-        When it does not exist, is no ``.npz``, is damaged, or holds Python objects.
+    Raises InputError if it does not exist, is of another kind, is damaged, or holds Python objects.
     """
     with _npz(path) as npz:
         return {name: npz[name] for name in npz.files}
@@ -72,7 +69,7 @@ _SIGNS = (
 
 
 def _what_it_is(path: Path, error: Exception) -> str:
-    """What a file is that is no ``.npz``: by its first bytes, else what numpy said of it."""
+    """The kind of a file that is no ``.npz``, by its first bytes, else numpy's message."""
     try:
         with path.open("rb") as file:
             head = file.read(8)
@@ -88,7 +85,7 @@ def _what_it_is(path: Path, error: Exception) -> str:
 
 
 def names_of_npz(path: Path) -> tuple[str, ...]:
-    """The arrays' names, read without the arrays; raises what `read_npz` does."""
+    """The arrays' names, read without the arrays; raises as `read_npz`."""
     with _npz(path) as npz:
         return tuple(npz.files)
 
@@ -119,11 +116,8 @@ def _plain(array: np.ndarray) -> np.ndarray:
 def check(ports: Sequence[Port], arrays: Mapping[str, np.ndarray], source: str) -> Arrays:
     """The arrays in the ports' order, dense.
 
-    Raises
-    ------
-    InputError
-        For a missing or an extra name, a wrong shape or a wrong dtype. Whether it accepts the sizes
-        of its symbolic dims, the model itself says when it runs.
+    Raises InputError for a missing or extra name, a wrong shape or dtype. Whether it accepts the
+    sizes of its dynamic dims, the model itself says when it runs.
     """
     names = [port.name for port in ports]
     for name in names:
@@ -163,7 +157,7 @@ _ORDERS = {
 
 
 def _remedy(port: Port, shape: Sequence[int]) -> str:
-    """What to do with an array whose shape does not fit its port."""
+    """Advice on an array whose shape does not fit its port."""
     for name, axes in _ORDERS.get(len(shape), ()):
         if fits([shape[axis] for axis in axes], port.shape):
             return f"the array is {name}: transpose it with transpose{axes}"
@@ -175,14 +169,10 @@ def _remedy(port: Port, shape: Sequence[int]) -> str:
 
 
 def sized(ports: Sequence[Port], shapes: Mapping[str, Sequence[object]] | None) -> tuple[Port, ...]:
-    """The ports with sizes for their symbolic dims, taken from these shapes.
+    """The ports with sizes for their dynamic dims, taken from these shapes.
 
-    Dims of one name are one size: it need be given for one input only.
-
-    Raises
-    ------
-    InputError
-        For a shape that does not fit its input, and for a dim whose size nobody gives.
+    Dims of one name have one size: it need be given for one input only. Raises InputError for a
+    shape that does not fit its input, and for a dim without a size.
     """
     given = dict(shapes or {})
     for name in given:

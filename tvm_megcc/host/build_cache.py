@@ -37,12 +37,8 @@ def built(
 ) -> Iterator[Path]:
     """The runner of `package` for `arch`, with a pool or without; it may go away after the body.
 
-    `flags` and `sources` are added to the package's own.
-
-    Raises
-    ------
-    tvm_megcc.errors.ToolError
-        When the compiler or make is missing, or the build fails.
+    `flags` and `sources` are added to the package's own. Raises ToolError if the compiler or make
+    is missing, or the build fails.
     """
     root = user_cache.folder("programs")
     compiler = cc or toolchain.find_compiler(arch)
@@ -96,7 +92,7 @@ def _link(source: str, target: str) -> None:
 
 
 def _keep(program: Path, package: Package, entry: Path) -> None:
-    """Put a program, and the model file it reads, into the cache; a full disk is no error."""
+    """Put a program and its model file into the cache; a full disk is no error."""
     try:
         with files.sibling_directory(entry) as fresh:
             made = fresh / "entry"

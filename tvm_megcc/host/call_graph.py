@@ -28,7 +28,7 @@ LIBRARY = 16
 
 @dataclass(frozen=True, slots=True)
 class CallGraph:
-    """Frames in bytes and callees, by function; one with a file's name before it is that file's."""
+    """Frames in bytes and callees, by function; a static function's name begins with its file's."""
 
     frames: dict[str, int] = field(default_factory=dict)
     calls: dict[str, set[str]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What every call of a package computes, for looking into a model.
+"""Outputs of every call of a package, for looking into a model.
 
 Enters: a package, an architecture, inputs. Leaves: `Record`s in the order in which the calls ran,
 each read right after its call, as a later one may reuse the memory. The package itself knows
@@ -32,22 +32,11 @@ HEAD = "calls of a package of tvm_megcc: number, array, name, kernel"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One output of one run of a call.
+    """One output of one run of a call."""
 
-    Attributes
-    ----------
-    call : int
-        As profiles count the calls.
-    name : str
-        Of the model's value, or what the compiler calls it.
-    kernel : str
-        Link name.
-    array : numpy.ndarray
-    """
-
-    call: int
-    name: str
-    kernel: str
+    call: int  # as profiles count the calls
+    name: str  # of the model's value, or what the compiler calls it
+    kernel: str  # link name
     array: np.ndarray
 
 
@@ -59,7 +48,7 @@ def check_package(path: str, option: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """A package that is built to say what its calls write."""
+    """A package that is built to record the outputs of its calls."""
 
     package: Package
     arch: str
@@ -92,13 +81,7 @@ class Recorder:
 
 @contextmanager
 def recorder(package: Package, arch: str) -> Iterator[Recorder]:
-    """Build a package so that its calls can be looked at.
-
-    Raises
-    ------
-    tvm_megcc.errors.MegccError
-        When a tool is missing, or the build fails.
-    """
+    """Build a package so that it records its calls; MegccError if a tool is missing or fails."""
     debug = _debug_folder()
     flags = ["-include", str(debug / "megcc_dump.h"), f"-I{debug}"]
     sources = [debug / "megcc_dump.c"]

@@ -13,12 +13,9 @@ from tvm_megcc.errors import InputError
 
 
 def architecture(path: Path) -> str:
-    """The architecture of an ELF shared library, "portable" for one we have no name for.
+    """The architecture of an ELF shared library, "portable" for an architecture not in our table.
 
-    Raises
-    ------
-    InputError
-        When the file is no ELF file, or ends before its last segment or section.
+    Raises InputError if the file is no ELF file, or ends before its last segment or section.
     """
     data = path.read_bytes()
     try:

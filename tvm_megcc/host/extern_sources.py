@@ -21,11 +21,8 @@ Package = Mapping[str, Content]
 def with_sources(package: Package, paths: Sequence[str | os.PathLike[str]]) -> Package:
     """`package` with these files.
 
-    Raises
-    ------
-    InputError
-        The model calls no function that is not its own, or a file is none of C, cannot be read, or
-        has the name of one of the package's.
+    Raises InputError if the model calls no function of the user's, or a file is not C, cannot be
+    read, or has the name of one of the package's files.
     """
     if paths and not externs_of(package):
         raise InputError(
@@ -43,10 +40,8 @@ def with_sources(package: Package, paths: Sequence[str | os.PathLike[str]]) -> P
 def sources(paths: Sequence[str | os.PathLike[str]]) -> dict[str, bytes]:
     """The files' contents by their places in a package.
 
-    Raises
-    ------
-    InputError
-        A file is none of C, cannot be read, or has a name that packages use, or another file's.
+    Raises InputError if a file is not C, cannot be read, or has a name that packages use or that
+    another of the files has.
     """
     found: dict[str, bytes] = {}
     for path in map(Path, paths):
@@ -63,12 +58,9 @@ def sources(paths: Sequence[str | os.PathLike[str]]) -> dict[str, bytes]:
 
 
 def check_supplied(package: Package, paths: Sequence[str | os.PathLike[str]]) -> None:
-    """Refuse a package that is to be linked while nobody defines what its model calls.
+    """Raise InputError if no file mentions a function that the model calls and the package lacks.
 
-    Raises
-    ------
-    InputError
-        It names the functions that no file as much as mentions.
+    For packages that are to be linked: the message names the functions.
     """
     text = b"\n".join(Path(path).read_bytes() for path in paths)
     missing = [
@@ -84,7 +76,7 @@ def externs_of(package: Package) -> list[str]:
 
 
 def unsupplied(names: Sequence[str]) -> str:
-    """What is wrong where nobody defines these functions."""
+    """The message about functions that nobody defines."""
     return (
         f"the model calls {', '.join(names)}, which nobody defines; give the C file with --extern"
         " (externs= in Python), or put it into the package's src/"

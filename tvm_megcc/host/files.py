@@ -35,13 +35,7 @@ _ABANDONED_SECONDS = 60
 
 
 def check_directory(out: Path, is_ours: Callable[[Path], bool]) -> None:
-    """Refuse to replace what is no output of ours.
-
-    Raises
-    ------
-    InputError
-        When `out` is a file, or a directory that is neither empty nor `is_ours`.
-    """
+    """Raise InputError if `out` is a file, or a directory neither empty nor `is_ours`."""
     _check_parent(out)
     if out.is_dir():
         if any(out.iterdir()) and not is_ours(out):
@@ -181,10 +175,8 @@ class _Reader(io.RawIOBase):
 def untar(archive: Path, root: Path) -> None:
     """Unpack a tar of ours below `root`.
 
-    Raises
-    ------
-    InputError
-        When the file is no tar archive, is cut short, or holds anything but plain files inside it.
+    Raises InputError if the file is no tar archive, is cut short, or holds anything but plain files
+    inside it.
     """
     try:
         with tarfile.open(archive) as tar_file:
@@ -247,7 +239,7 @@ def _lock(directory: Path) -> int | None:
 
 @contextmanager
 def _reporting(out: Path) -> Iterator[None]:
-    """A full disk or a missing permission is the user's to mend, so it is one sentence."""
+    """Turn an OSError about the output into an InputError: a full disk, a missing permission."""
     try:
         yield
     except OSError as error:
@@ -258,7 +250,7 @@ def _reporting(out: Path) -> Iterator[None]:
 
 
 def _room_for(out: Path) -> str:
-    """What to do on a full disk: it may be that of the output, or of what is built on the way."""
+    """Advice for a full disk: that of the output, or of temporary files."""
     folder = tempfile.gettempdir()
     if shutil.disk_usage(folder).free < shutil.disk_usage(out.parent).free:
         return f"make room in {folder}, or set TMPDIR"

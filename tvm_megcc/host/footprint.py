@@ -1,4 +1,4 @@
-"""What a model takes of a Cortex-M, before one is flashed: ``tvmc inspect --for cortex-m4``.
+"""Flash, RAM and stack of a model on a Cortex-M: ``tvmc inspect --for cortex-m4``.
 
 Enters: a package with ``examples/cortexm``, and a CPU. Leaves: bytes of flash, RAM and stack of
 that program. Where there is an ``arm-none-eabi-gcc`` it is built; where there is qemu, too, it
@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tvm_megcc.core.boards import cpu_of
+from tvm_megcc.core.cpu_names import cpu_of
 from tvm_megcc.core.machine import machine
 from tvm_megcc.errors import InputError, ToolError
 from tvm_megcc.host import call_graph, toolchain
@@ -47,31 +47,22 @@ TABLES, STACK = 1200, 1000
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Bytes of the example's program on a CPU.
+    """Bytes of the example's program on a CPU."""
 
-    Attributes
-    ----------
-    cpu, how : str
-        How the numbers were found: ``measured``, ``built`` (the stack is a bound) or ``estimated``.
-    text, rodata, data : int
-        Machine code; weights, program and tables; what is copied to RAM at the start. In flash.
-    arena, other_ram : int
-        Activations; all other variables: the context, the model's handle, inputs, outputs.
-    stack : int
-        What an inference used of it, by paint.
-    stack_bound : int
-        What no chain of calls exceeds; interrupts come on top.
-    """
-
+    #: `how`: ``measured``, ``built`` (the stack is a bound) or ``estimated``.
     cpu: str
     how: str
+    #: `text`, `rodata`, `data`: machine code; weights, program and tables; what is copied to RAM at
+    #: the start. In flash.
     text: int
     rodata: int
     data: int
+    #: `arena`, `other_ram`: activations; all other variables: the context, the model's handle,
+    #: inputs, outputs.
     arena: int
     other_ram: int
-    stack: int
-    stack_bound: int
+    stack: int  # bytes that an inference wrote to, of a painted stack
+    stack_bound: int  # bytes of the deepest chain of calls, without interrupts
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -105,14 +96,10 @@ _HOW = {
 
 
 def footprint(package: Package, cpu: str) -> Footprint:
-    """What the example's program takes on a CPU.
+    """Flash, RAM and stack of the package's example on a CPU.
 
-    Raises
-    ------
-    InputError
-        A CPU that is not in the example's table, or a package without the example.
-    ToolError
-        The compiler does not know the CPU, or the build or the run fails.
+    Raises InputError for a CPU that is not in the example's table, or a package without the
+    example; ToolError if the compiler does not know the CPU, or the build or the run fails.
     """
     word, cpu = cpu, cpu_of(cpu)
     if cpu not in CPUS:
@@ -173,7 +160,7 @@ def _check_known(cpu: str) -> None:
 
 
 def _make(folder: Path, cpu: str, goal: str) -> str:
-    """Build or run; what was printed."""
+    """Build or run the example; its printed text."""
     command = ["make", "-s", "-j2", goal, f"CPU={cpu}", "EXTRA_CFLAGS=-fcallgraph-info=su"]
     # ccache keeps objects, but not what gcc says of their functions.
     environment = {**toolchain.make_environment(), "CCACHE_DISABLE": "1"}

@@ -14,14 +14,11 @@ from tvm_megcc.errors import InputError
 
 
 def graph_json(program: Program) -> dict[str, Any]:
-    """Nodes are inputs, then weights in use, then calls; an entry is ``[node, output, 0]``.
+    """A program as the graph executor's JSON.
 
-    A tensor's ``storage_id`` counts the inputs, outputs, weights and arena offsets there are.
-
-    Raises
-    ------
-    InputError
-        The program has what such a graph has no words for: sizes that change, branches or loops.
+    Nodes are inputs, then weights in use, then calls; an entry is ``[node, output, 0]``. A tensor's
+    ``storage_id`` counts the inputs, outputs, weights and arena offsets there are. Raises
+    InputError for what such a graph cannot express: sizes that change, branches or loops.
     """
     if not all(is_static(tensor.shape) for tensor in program.tensors):
         raise InputError(
@@ -97,7 +94,7 @@ def _place(program: Program, tensor: int) -> tuple[str, int, Size]:
 
 
 def _source(program: Program, entry: dict[int, list[int]], tensor: int) -> list[int]:
-    """The entry that made a tensor; a view's is the last one that covers the view's first byte."""
+    """The entry that made a tensor; for a view, the last entry that covers its first byte."""
     if tensor in entry:
         return entry[tensor]
     view = program.tensors[tensor].location

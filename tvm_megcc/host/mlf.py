@@ -57,7 +57,7 @@ def layout(
 
 
 def mlf_path(path: str) -> str:
-    """Where a file of the package goes.
+    """The place in the tar of a file of the package.
 
     >>> mlf_path("src/megcc_model.c"), mlf_path("Makefile")
     ('codegen/host/src/megcc_model.c', 'runtime/Makefile')
@@ -69,7 +69,7 @@ def mlf_path(path: str) -> str:
 
 
 def package_path(path: str) -> str | None:
-    """Where a file of the tar was in the package, None when it was not in it.
+    """The place in the package of a file of the tar, or None.
 
     >>> package_path("codegen/host/src/megcc_model.c"), package_path("metadata.json")
     ('src/megcc_model.c', None)

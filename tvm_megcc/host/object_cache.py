@@ -56,7 +56,7 @@ class Compilation:
 
     @property
     def folders(self) -> list[str]:
-        """Where it looks for headers."""
+        """Folders of headers, from ``-I``."""
         return [word.removeprefix("-I") for word in self.words if word.startswith("-I")]
 
     @property
@@ -68,7 +68,7 @@ class Compilation:
 
 
 def compilations(lines: Iterable[str]) -> list[Compilation]:
-    """What make, told to print its commands, would compile."""
+    """The compilations among the commands that make printed."""
     found = []
     for line in lines:
         words = tuple(line.split())
@@ -82,10 +82,8 @@ def restore(
 ) -> tuple[int, dict[Path, Path]]:
     """Put objects that are known into the folder `where`, as if make had just built them.
 
-    Returns
-    -------
-    int, dict of path to path
-        How many there were; the missing ones, and where `keep` puts them once they are built.
+    Returns their number, and the missing ones: object -> the place where `keep` puts it once it is
+    built.
     """
     root = user_cache.folder("objects")
     who = identity(compiler)
@@ -128,7 +126,7 @@ def keep(built: Mapping[Path, Path]) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy an object, not link it: make would change what is built again; and its dependencies."""
+    """Copy an object with its dependencies; a link would be changed by make later."""
     depends = source.with_suffix(".d")
     if depends.exists():
         shutil.copyfile(depends, target.with_suffix(".d"))
@@ -144,7 +142,7 @@ def _drop_old(folder: Path) -> None:
 
 
 def identity(compiler: str) -> str | None:
-    """What says that a compiler is the same one; None for ccache, and for one that is not found."""
+    """A text that changes with the compiler; None for ccache, and for a missing compiler."""
     words = compiler.split()
     program = shutil.which(words[0]) if words else None
     if program is None:
@@ -158,7 +156,7 @@ def identity(compiler: str) -> str | None:
 
 
 def _key(texts: Texts, one: Compilation, who: str) -> str | None:
-    """The name of an object; None where it is not known what it includes."""
+    """The name of an object in the cache; None if its includes are unknown."""
     pairs = zip(one.words, one.words[1:], strict=False)
     before = [word for option, word in pairs if option in ("-include", "-imacros")]
     found = texts.of([*before, one.source], one.folders)

@@ -65,7 +65,7 @@ def fits(shape: Sequence[int], wanted: Sequence[int | str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package directory and what its manifest says."""
+    """A package directory with its manifest."""
 
     path: Path
     manifest: Mapping[str, Any]
@@ -83,15 +83,10 @@ class Package:
         return _ports(self.manifest["outputs"])
 
     def choose(self, arch: str | None) -> str:
-        """The machine to run: the one asked for, else the best this one is, else the first.
+        """The machine to run: the requested one, else this machine's best, else the first.
 
         "host" is also served by portable code, and the name of an architecture by the best of its
-        machines.
-
-        Raises
-        ------
-        InputError
-            When the package was not compiled for it.
+        machines. Raises InputError if the package was not compiled for it.
         """
         native = best_first([a for a in self.archs if a != "portable" and is_native(a)])
         native += [a for a in self.archs if a == "portable"]
@@ -121,13 +116,7 @@ def is_package(path: Path) -> bool:
 
 
 def load(path: Path) -> Package:
-    """Open a package directory.
-
-    Raises
-    ------
-    InputError
-        When there is none.
-    """
+    """Open a package directory; InputError if there is none."""
     manifest = _manifest(path)
     if manifest is None:
         raise InputError(
@@ -138,11 +127,9 @@ def load(path: Path) -> Package:
 
 
 def check(path: Path, arch: str | None = None) -> None:
-    """Refuse a path that is no package, or one without code for `arch`; a tar is not unpacked.
+    """Raise InputError for a path that is no package, or one without code for `arch`.
 
-    Raises
-    ------
-    InputError
+    A tar is not unpacked.
     """
     if path.is_dir():
         load(path).choose(arch)
@@ -158,13 +145,7 @@ def check(path: Path, arch: str | None = None) -> None:
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[Package]:
-    """Open a package directory, or a tar of one, which is unpacked for the time being.
-
-    Raises
-    ------
-    InputError
-        When there is nothing, or something else.
-    """
+    """Open a package directory, or a tar of one, unpacked for the time being; else InputError."""
     path = Path(path)
     check(path)
     if path.is_dir():

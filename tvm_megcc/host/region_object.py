@@ -3,7 +3,7 @@
 The sources and flags are the package's own, so that the numbers are. Regions share what is the
 same in their packages: the runtime, kernels, and weights, so that clones of one function for other
 sizes, as `IRModule.dispatch` makes them, hold them once. Every symbol but the functions is made
-local: the object meets neither other packages nor what it is linked with.
+local: no name clashes with other packages or with the program.
 """
 
 from __future__ import annotations
@@ -22,24 +22,11 @@ from tvm_megcc.host.tvm_objects import Package
 
 
 def build(regions: Mapping[str, Package], arch: str, out: Path, *, cc: str | None = None) -> None:
-    """Compile regions for one machine.
+    """Compile regions for one machine into a relocatable object `out`.
 
-    Parameters
-    ----------
-    regions : mapping of symbol to package
-        The function ``__tvm_ffi_<symbol>`` will run the package, whose C name is the symbol and
-        whose weights are in its objects.
-    arch : str
-        The machine.
-    out : path
-        The relocatable object.
-    cc : str, optional
-        Instead of `toolchain.find_compiler`'s.
-
-    Raises
-    ------
-    ToolError
-        When the compiler, its linker or its objcopy is missing or fails.
+    The function ``__tvm_ffi_<symbol>`` will run the package of `symbol`, whose C name is the symbol
+    and whose weights are in its objects. `cc` replaces `toolchain.find_compiler`'s choice. Raises
+    ToolError if the compiler, its linker or its objcopy is missing or fails.
     """
     compiler = cc or toolchain.find_compiler(arch)
     command, what = compiler.split(), "building regions"

@@ -1,6 +1,6 @@
-"""Which of a package's programs serves given sizes: what the VM decides, from the manifest.
+"""The program of a package that serves given sizes: the VM's choice, made from the manifest.
 
-Enters: an entry of the manifest's ``per_arch`` and the sizes of the open dims. Leaves: the number
+Enters: an entry of the manifest's ``per_arch`` and the sizes of the dynamic dims. Leaves: the number
 of the program and its facts.
 """
 
@@ -16,7 +16,7 @@ Facts = Mapping[str, Any]
 
 
 def dims_of(inputs: Sequence[Port], shapes: Mapping[str, Sequence[Any]]) -> dict[str, int]:
-    """The sizes of the open dims, from the inputs' shapes."""
+    """Sizes of the dynamic dims, from the inputs' shapes."""
     values: dict[str, int] = {}
     for port in inputs:
         for dim, size in zip(port.shape, shapes[port.name], strict=True):
@@ -27,7 +27,7 @@ def dims_of(inputs: Sequence[Port], shapes: Mapping[str, Sequence[Any]]) -> dict
 
 
 def program_for(entry: Facts, values: Mapping[str, int]) -> tuple[int, Facts] | None:
-    """The first program that takes these sizes; None where there is none."""
+    """Number and facts of the first program that takes these sizes, or None."""
     if "functions" not in entry:
         return 0, entry
     for number, function in enumerate(entry["functions"]):

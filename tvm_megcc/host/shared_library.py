@@ -22,25 +22,12 @@ def build(
     compiler: str | None = None,
     progress: toolchain.Progress | None = None,
 ) -> None:
-    """Compile and link `package` with the wrapper that speaks TVM's FFI.
+    """Compile and link `package` with the wrapper that speaks TVM's FFI, into the library `out`.
 
-    Parameters
-    ----------
-    package : mapping of path to contents
-        With its weights as C.
-    arch : str
-        One that the package was compiled for.
-    out : path
-        The library; the TVM FFI functions it calls are looked up when it is loaded.
-    compiler : str, optional
-        Instead of `tvm_megcc.host.toolchain.find_compiler`'s.
-    progress : callable, optional
-        Called with how far the build is.
-
-    Raises
-    ------
-    ToolError
-        When the compiler is missing or fails.
+    `package` has its weights as C, and code for `arch`. The TVM FFI functions that the library
+    calls are looked up when it is loaded. `compiler` replaces `toolchain.find_compiler`'s choice;
+    `progress` is called with the state of the build. Raises ToolError if the compiler is missing or
+    fails.
     """
     cc = compiler or toolchain.find_compiler(arch)
     wrapper = tvm_library_files(*tvm_objects.facts(package))

@@ -58,7 +58,7 @@ _SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fr
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a run gave: outputs by name, the time of each timed run, what was printed."""
+    """Result of a run: outputs by name, ms of each timed run, printed text."""
 
     outputs: dict[str, Array]
     times_ms: tuple[float, ...]
@@ -68,12 +68,8 @@ class RunResult:
 def find_compiler(arch: str) -> str:
     """The C compiler for ``arch``.
 
-    Raises
-    ------
-    InputError
-        ``arch`` is no machine.
-    ToolError
-        There is none; the message names the apt packages that bring it.
+    Raises InputError if ``arch`` is no machine, ToolError if there is no compiler; the message
+    names the apt packages that bring it.
     """
     row = machine(arch).arch
     if is_own_family(arch):
@@ -87,12 +83,7 @@ def find_compiler(arch: str) -> str:
 
 
 def check_compiler(cc: str | None, arch: str) -> None:
-    """Refuse a C compiler that is not installed; None stands for `find_compiler`'s.
-
-    Raises
-    ------
-    ToolError
-    """
+    """Raise ToolError for a C compiler that is not installed; None stands for `find_compiler`'s."""
     if cc is None:
         find_compiler(arch)
     elif not cc.split() or shutil.which(cc.split()[0]) is None:
@@ -201,7 +192,7 @@ def build(
 
 
 def _without_runner(package: Path) -> str:
-    """How to run a package for machines without an operating system."""
+    """Advice on how to run a package for machines without an operating system."""
     example = "examples/cortexm"
     if (package / example / "Makefile").is_file():
         return f"run the package's example on qemu's board: make -C {example} run CPU=cortex-m4"
@@ -210,7 +201,7 @@ def _without_runner(package: Path) -> str:
 
 
 def _explained(error: ToolError, package: Path) -> ToolError:
-    """The error, or what its words mean where the model calls functions that nobody defines."""
+    """The error, or a clearer one if the model calls functions that nobody defines."""
     externs = json.loads((package / "manifest.json").read_text(encoding="utf-8")).get("externs", ())
     missing = [name for name in externs if re.search(rf"ndefined .*\b_?{name}\b", error.words)]
     return ToolError(unsupplied(missing), error.words) if missing else error
@@ -252,7 +243,7 @@ def _make(command: list[str], goal: str, where: Path, arch: str, tell: Progress 
 
 
 def _words_of(command: list[str], where: Path) -> list[str]:
-    """What make prints; what is wrong the build itself says."""
+    """Lines that make prints; errors are left to the build itself."""
     done = subprocess.run(
         command, cwd=where, capture_output=True, text=True, errors="replace", env=make_environment()
     )
@@ -268,7 +259,7 @@ def make_environment() -> dict[str, str]:
 
 
 def failure(what: str, words: str) -> ToolError:
-    """The error of a tool that failed: `what`, and the line of its `words` that says why."""
+    """The error of a failed tool: `what` failed, and the line of its `words` with the reason."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     why = next((line for line in lines if _TELLING.search(line)), lines[-1] if lines else "")
     if "No space left on device" in words:
@@ -348,7 +339,7 @@ def run_package(
 
 
 def _machine(arch: str, manifest: Mapping[str, Any]) -> list[str]:
-    """The runner's argument that says which of a package's machines runs."""
+    """The runner's argument that chooses among a package's machines."""
     same = sum(machine(a).arch == machine(arch).arch for a in manifest["archs"])
     return ["--machine", arch] if same > 1 else []
 
@@ -356,19 +347,10 @@ def _machine(arch: str, manifest: Mapping[str, Any]) -> list[str]:
 def check_shapes(
     exe: str | Path, arch: str, shapes: Mapping[str, Sequence[int]], manifest: Mapping[str, Any]
 ) -> None:
-    """Ask a built package whether it takes these shapes, before anybody makes inputs of them.
+    """Ask a built package whether it takes these shapes of all inputs, before inputs are made.
 
-    Parameters
-    ----------
-    exe, arch, manifest
-        As of `run_package`.
-    shapes : mapping of name to dims
-        Of all inputs.
-
-    Raises
-    ------
-    ToolError
-        It does not, or there is no memory for them (the message has the program's words).
+    `exe`, `arch` and `manifest` are those of `run_package`. Raises ToolError, with the program's
+    words, if it does not take them, or there is no memory for them.
     """
     sizes = [word for port in manifest["inputs"] for word in _shape_words(port, shapes)]
     if not sizes:
@@ -382,7 +364,7 @@ def check_shapes(
 
 
 def _shape_words(port: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]) -> list[str]:
-    """The runner's arguments that give the open dims of an input their sizes."""
+    """The runner's arguments that give the dynamic dims of an input their sizes."""
     if not any(isinstance(dim, str) for dim in port["shape"]):
         return []
     name = port["name"]

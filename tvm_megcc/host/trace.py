@@ -14,13 +14,7 @@ from tvm_megcc.errors import InputError
 
 
 def read_trace(path: Path) -> dict[str, Any]:
-    """The trace in a file.
-
-    Raises
-    ------
-    InputError
-        When the file is none of ours.
-    """
+    """The trace in a file; InputError if the file is none of ours."""
     try:
         found = json.loads(path.read_bytes())
     except ValueError:

@@ -21,8 +21,7 @@ Package = Mapping[str, Content]
 
 
 def facts(package: Package) -> tuple[str, bool, bool, bool]:
-    """What the files for TVM have to know: C name, do shapes change, does data end runs, are random
-    numbers drawn."""
+    """C name; whether shapes change, data may end runs, and random numbers are drawn."""
     manifest = json.loads(to_bytes(package["manifest.json"]))
     has_shapes = any("functions" in row for row in manifest["per_arch"].values())
     opcodes = manifest["opcodes"]
@@ -39,10 +38,7 @@ def compiled(
 ) -> Iterator[list[str]]:
     """Paths of the objects of `package` but its runner's, as long as the block runs.
 
-    Raises
-    ------
-    ToolError
-        When the compiler is missing or fails.
+    Raises ToolError if the compiler is missing or fails.
     """
     with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
         source, build = Path(directory) / "package", Path(directory) / "build"
@@ -62,20 +58,14 @@ def compiled(
 
 
 def _include_paths() -> list[str]:
-    """Where the headers of TVM's FFI are."""
+    """Folders of the headers of TVM's FFI."""
     from tvm_ffi import libinfo
 
     return sorted({libinfo.find_include_path(), libinfo.find_dlpack_include_path()})
 
 
 def run(command: list[str], what: str) -> str:
-    """What a tool prints.
-
-    Raises
-    ------
-    ToolError
-        When it is missing or fails; `what` is what it was for.
-    """
+    """The output of a tool; ToolError, with its purpose `what`, if it is missing or fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     except OSError as error:

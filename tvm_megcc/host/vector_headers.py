@@ -70,7 +70,7 @@ def _is_gcc(compiler: str) -> bool:
 
 
 def _flags(one: Compilation) -> tuple[str, ...]:
-    """The words of a command that say how its header is to be compiled."""
+    """The words of a command that affect how its header is compiled."""
     words, found = list(one.words[:-1]), []
     while words:
         word = words.pop(0)
@@ -84,7 +84,7 @@ def _flags(one: Compilation) -> tuple[str, ...]:
 def _precompiled(
     root: Path, header: str, flags: tuple[str, ...], who: str, may_make: bool
 ) -> Path | None:
-    """The folder of a precompiled header; None where there is none."""
+    """The folder of a precompiled header, or None."""
     text = f"#include <stddef.h>\n#include <stdint.h>\n#include <{header}>\n"
     digest = hashlib.sha256("\0".join([who, text, *flags]).encode())
     folder = root / digest.hexdigest()[:40]

@@ -11,7 +11,7 @@ from tvm_megcc.core.model_file import read_bytes
 from ..dims import GivenDim
 from ..errors import ToolError, UnsupportedError
 from ..frontend import ImportedModel
-from .files import importing
+from .failures import importing
 from .relax_module import from_module
 
 if TYPE_CHECKING:

@@ -27,11 +27,11 @@ from ..dims import GivenDim
 from ..errors import InputError, UnsupportedError
 from ..frontend import ImportedModel, InputInfo
 from ..frontend.importer import output_infos
-from ..frontend.shapes import bind
+from ..frontend.input_shapes import bind
 from ..frontend.values import identifier
-from .flat import flat_values, input_count, result_names
+from .parameters import bound
 from .self_contained import self_contained
-from .values import bound
+from .tuples import flat_values, input_count, result_names
 
 Shapes = Mapping[str, Sequence[GivenDim]]
 

@@ -20,7 +20,7 @@ from tvm import relax, tirx
 
 from tvm_megcc.core.dtypes import of_numpy
 from tvm_megcc.importers.checked_indices import with_checked_indices
-from tvm_megcc.importers.flat import flat, flat_signature
+from tvm_megcc.importers.tuples import flat, flat_signature
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import CHECKED
 from tvm_megcc.relax_tools.control_flow import called_by, region_of

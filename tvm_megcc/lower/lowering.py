@@ -17,8 +17,8 @@ from tvm_megcc.core.contents import Bytes
 from tvm_megcc.core.program import Call, Check, Draw, Kernel, Load, Location, Port, Program, Tensor
 from tvm_megcc.dims import Size, Symbol, as_symbol, compare, of, stretch, symbols, typical
 from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.lower.branches_and_loops import lower_region
 from tvm_megcc.lower.growing import Growing, ShapeOf, Sizes, Value, single
-from tvm_megcc.lower.regions import lower_region
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import Checked, checked_of
 from tvm_megcc.relax_tools.control_flow import region_of
@@ -28,7 +28,7 @@ from tvm_megcc.relax_tools.kernel_calls import KernelCall, kernel_call_of, kerne
 from tvm_megcc.relax_tools.shape_exprs import size_of, symbol_of
 from tvm_megcc.relax_tools.size_reads import is_size_read
 from tvm_megcc.relax_tools.stretching import parts_of
-from tvm_megcc.relax_tools.work import work_of
+from tvm_megcc.relax_tools.work_attributes import work_of
 
 
 def lower(

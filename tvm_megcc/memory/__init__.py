@@ -14,7 +14,7 @@ from tvm_megcc.memory.problem import (
     peak_step,
     validate,
 )
-from tvm_megcc.memory.symbolic import arena_bytes, stack
+from tvm_megcc.memory.stacking import arena_bytes, stack
 
 __all__ = [
     "PLANNERS", "BelowOrder", "DoesNotFit", "Gap", "Interval", "PoolSolution", "Problem",

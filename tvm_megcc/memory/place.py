@@ -27,7 +27,7 @@ from tvm_megcc.memory.problem import (
     lower_bound,
     peak_step,
 )
-from tvm_megcc.memory.symbolic import stack
+from tvm_megcc.memory.stacking import stack
 
 
 def place(

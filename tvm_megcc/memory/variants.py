@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from tvm_megcc.core.program import Bundle, Program, Range, Variant
 from tvm_megcc.dims import as_multiple, at, bounds, symbols
 from tvm_megcc.errors import InputError
-from tvm_megcc.memory.symbolic import arena_bytes
+from tvm_megcc.memory.stacking import arena_bytes
 
 
 def sizes_of(bundle: Bundle, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:

@@ -29,7 +29,7 @@ from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import Iterations, plain_functions, region_of
 from tvm_megcc.relax_tools.exprs import constant, make_constant
 from tvm_megcc.relax_tools.rewriting import changed, rewritten, with_calls, with_functions
-from tvm_megcc.relax_tools.work import with_widened
+from tvm_megcc.relax_tools.work_attributes import with_widened
 
 _TAKE, _CAST, _CONV2D = "relax.take", "relax.astype", "relax.nn.conv2d"
 _FULL = "float32"

@@ -22,7 +22,7 @@ from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, static_
 from tvm_megcc.relax_tools.rewriting import cleaned, rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols
 from tvm_megcc.relax_tools.traits import RESHAPES
-from tvm_megcc.relax_tools.work import with_widened
+from tvm_megcc.relax_tools.work_attributes import with_widened
 
 #: A folded constant larger than this is not made (broadcasts can explode).
 MAX_BYTES = 64 << 20

@@ -16,7 +16,7 @@ import tvm
 from tvm import relax, tirx
 
 from tvm_megcc.codegen_c.tir import FUSED, GeneratedKernel, symbolic_vars
-from tvm_megcc.codegen_c.tir.sizes import evaluate
+from tvm_megcc.codegen_c.tir.c_sizes import evaluate
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Size
 from tvm_megcc.errors import UnsupportedError

@@ -40,7 +40,7 @@ from tvm_megcc.relax_tools.moved_constants import moved_constant
 from tvm_megcc.relax_tools.names import names_of
 from tvm_megcc.relax_tools.rewriting import bound, cleaned, rewritten
 from tvm_megcc.relax_tools.shape_exprs import Symbols
-from tvm_megcc.relax_tools.work import with_reasons
+from tvm_megcc.relax_tools.work_attributes import with_reasons
 
 #: Convolution -> its spatial dims and the layouts in which the importer leaves it.
 _CONVOLUTIONS = {

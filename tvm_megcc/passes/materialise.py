@@ -32,7 +32,7 @@ from tvm_megcc.relax_tools.exprs import constant, make_constant
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, with_kernels, with_spending
 from tvm_megcc.relax_tools.names import names_of
 from tvm_megcc.relax_tools.shape_exprs import variables_of
-from tvm_megcc.relax_tools.work import with_work
+from tvm_megcc.relax_tools.work_attributes import with_work
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.MaterialiseKernels")

@@ -14,7 +14,7 @@ from tvm_megcc.fuse.match import find_matches
 from tvm_megcc.fuse.widened import widened
 from tvm_megcc.passes.fold_constants import folded
 from tvm_megcc.relax_tools.control_flow import plain_functions
-from tvm_megcc.relax_tools.work import with_widened
+from tvm_megcc.relax_tools.work_attributes import with_widened
 
 
 @tvm.transform.module_pass(opt_level=0, name="tvm_megcc.WidenWeights")

@@ -20,7 +20,7 @@ from pathlib import Path
 from tvm_megcc.core import model_file
 from tvm_megcc.host import files
 from tvm_megcc.quantisation import calibration, quantiser
-from tvm_megcc.quantisation.report import Layer, Range, Report, measured
+from tvm_megcc.quantisation.accuracy import Layer, Range, Report, measured
 
 __all__ = ["ACTIVATIONS", "FORMATS", "Layer", "Range", "Report", "quantise"]
 

@@ -20,7 +20,7 @@ from tvm_megcc.host.arrays import Arrays, names_of_npz, read_npz
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An input of the model: a dim that is open is a name, or empty."""
+    """An input of the model; a dynamic dim is its name, or ""."""
 
     name: str
     dtype: np.dtype[Any]
@@ -50,7 +50,7 @@ def ports(model: onnx.ModelProto) -> tuple[Port, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """How many samples there are, and the inputs that each of them is."""
+    """The number of samples, and a function that reads the inputs of each."""
 
     count: int
     read: Callable[[int], Arrays]
@@ -60,12 +60,7 @@ class Samples:
 
 
 def check(source: Path) -> None:
-    """Refuse a file or directory without samples before a model is read.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise InputError for a file or directory without samples, before a model is read."""
     if not source.is_dir():
         names_of_npz(source)
     elif not any(source.glob("*.npz")):
@@ -75,11 +70,8 @@ def check(source: Path) -> None:
 def read(source: Path, inputs: Sequence[Port]) -> Samples:
     """The samples of a file or a directory.
 
-    Raises
-    ------
-    InputError
-        When there is none, or one does not fit an input by its name, shape or type; of a file of
-        a directory when it is read.
+    Raises InputError if there is none, or one does not fit an input by its name, shape or type; for
+    a file of a directory, when it is read.
     """
     if source.is_dir():
         check(source)
@@ -145,7 +137,7 @@ def _stacked(source: Path, array: np.ndarray, port: Port) -> np.ndarray:
 
 
 def _fitting(source: Path, arrays: Arrays, inputs: Sequence[Port]) -> Arrays:
-    """One sample, from a file of its own."""
+    """The arrays of one sample's file, checked against the inputs."""
     _check_names(source, arrays, inputs)
     for port in inputs:
         array = arrays[port.name]

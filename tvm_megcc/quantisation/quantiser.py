@@ -26,13 +26,7 @@ _OPSET = 13
 
 
 def require() -> None:
-    """See that the quantiser is there.
-
-    Raises
-    ------
-    ToolError
-        When it is not.
-    """
+    """Raise ToolError if the quantiser is not installed."""
     if importlib.util.find_spec("onnxruntime") is None:
         raise ToolError(
             "quantize needs ONNX Runtime, which is not installed; pip install onnxruntime"
@@ -40,13 +34,7 @@ def require() -> None:
 
 
 def check_float(model: onnx.ModelProto) -> None:
-    """Refuse a model that is quantised already.
-
-    Raises
-    ------
-    InputError
-        Names the first node that says so.
-    """
+    """Raise InputError for a model that is quantised already; it names the first such node."""
     node = quantised_node(model)
     if node is not None:
         raise InputError(
@@ -78,13 +66,7 @@ def name_nodes(model: onnx.ModelProto) -> None:
 
 
 def nodes(model: onnx.ModelProto, names: Collection[str]) -> list[str]:
-    """These names, in order, if all are nodes of the model.
-
-    Raises
-    ------
-    InputError
-        Names the first that is not.
-    """
+    """These names, in order; InputError for the first that is no node of the model."""
     known = {node.name for node in model.graph.node}
     for name in names:
         if name not in known:
@@ -98,13 +80,7 @@ def nodes(model: onnx.ModelProto, names: Collection[str]) -> list[str]:
 def prepared(model: onnx.ModelProto, folder: Path, keep_float: Collection[str]) -> onnx.ModelProto:
     """The model with its constants and batch normalisation folded, its shapes inferred.
 
-    Parameters
-    ----------
-    model : ModelProto
-    folder : path
-        For files in between.
-    keep_float : collection of str
-        Nodes that have to be there afterwards.
+    `folder` is for files in between; nodes of `keep_float` must still exist afterwards.
     """
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
@@ -136,13 +112,7 @@ def quantised(
     activations: str,
     keep_float: Collection[str],
 ) -> onnx.ModelProto:
-    """A prepared model in QDQ form.
-
-    Raises
-    ------
-    InputError
-        When nothing of it can be quantised.
-    """
+    """A prepared model in QDQ form; InputError if nothing of it can be quantised."""
     from onnxruntime import quantization
 
     class Reader(quantization.CalibrationDataReader):
@@ -175,7 +145,7 @@ def quantised(
 
 @contextmanager
 def _quantising(what: str) -> Iterator[None]:
-    """The quantiser's errors as one sentence, and without its remarks to the root logger."""
+    """Turn the quantiser's errors into one sentence; silence its remarks to the root logger."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

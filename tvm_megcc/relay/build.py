@@ -18,9 +18,9 @@ from tvm import relax
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.dispatch.plan import plan_of
 from tvm_megcc.errors import InputError
-from tvm_megcc.importers.flat import flat_values, input_count, result_names
+from tvm_megcc.importers.parameters import bound
 from tvm_megcc.importers.self_contained import self_contained
-from tvm_megcc.importers.values import bound
+from tvm_megcc.importers.tuples import flat_values, input_count, result_names
 from tvm_megcc.options import DEFAULT, WRITING, AnyPath, CompileOptions, given
 from tvm_megcc.relay.frontend import (
     INPUT_DTYPES,

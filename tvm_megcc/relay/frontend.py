@@ -106,14 +106,11 @@ def lift_constants(
     """Make parameters of the constants whose contents are among `weights`.
 
     Constants that the importer computed (a folded transpose, a shape) have no name in the model and
-    stay what they are; one that it only reshaped keeps its name. Weights of equal contents are told
-    apart by the order of their use.
+    stay constants; a reshaped weight keeps its name. Weights of equal contents are told apart by
+    the order of their use.
 
-    Returns
-    -------
-    func : relax.Function
-        With the weights behind its own parameters, in the order of their use.
-    params : dict of str to tvm.runtime.Tensor
+    Returns the function with the weights behind its own parameters, in the order of their use, and
+    their values by name.
     """
     names: dict[Contents, deque[str]] = defaultdict(deque)
     taken = {param.name for param in func.params}

@@ -288,7 +288,7 @@ def _seconds(run: Callable[[], None], number: int) -> float:
 
 
 def _one_byte_each(array: np.ndarray) -> np.ndarray:
-    """An array of a packed type as the library takes it, any other as it is."""
+    """An array of a packed type with a byte for each element; any other array unchanged."""
     row = of_numpy(array.dtype.name)
     if row is None or not row.is_packed:
         return array

@@ -1,4 +1,4 @@
-"""What ``relay.build`` returns: a compiled model that can be run, written, and looked into."""
+"""The result of ``relay.build``: a compiled model that can be run, written, and looked into."""
 
 from __future__ import annotations
 

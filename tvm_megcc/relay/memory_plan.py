@@ -66,7 +66,7 @@ class MemoryPlan:
 
 
 def memory_plan(program: Program) -> MemoryPlan:
-    """The plan that ``memory.place`` left in `program`, and what goes with it."""
+    """The `MemoryPlan` of a program, from the plan of ``memory.place``."""
     plan = program.plan
     assert plan is not None and program.arena_bytes is not None, "memory.place has not run"
     calls = program.calls

@@ -1,4 +1,4 @@
-"""What ``GraphModule.profile`` returns: how long each kernel call of one run took.
+"""The result of ``GraphModule.profile``: the time of each kernel call of one run.
 
 Example
 -------
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class CallTime:
-    """The executions of one call in a run: more than one in a loop."""
+    """The executions of one call in a run: several in a loop."""
 
     call: int
     name: str

@@ -1,1 +1,1 @@
-"""Looking inside: what a profile says of a package, and reports for people and programs."""
+"""Profiles of packages, and reports for people and programs."""

@@ -1,4 +1,4 @@
-"""Rows of bars in a report: a name, a bar, what it stands for."""
+"""Rows of bars in a report: a name, a bar, its value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TABS = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """``call``: the number of the call that it is about, if it is one."""
+    """A bar; ``call`` is the number of the call that it describes, or None."""
 
     name: str
     text: str

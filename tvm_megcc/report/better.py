@@ -1,4 +1,4 @@
-"""What could be better of a package: a sentence each, with what would help.
+"""Advice on a package as sentences, each with its remedy.
 
 Enters: the facts of `tvm_megcc.cli.inspect.summary` of one architecture, and a profile where there
 is one. Leaves: sentences. Those about dims are the compiler's own (`tvm_megcc.advice`).
@@ -20,7 +20,7 @@ GENERATED, MOVING, OUTSIDE = 0.1, 0.1, 0.2
 
 
 def better(facts: Mapping[str, Any], arch: str, profile: Profile | None) -> Iterator[str]:
-    """The sentences, what concerns the whole first."""
+    """Advice on a package as sentences, on the whole package first."""
     entry = facts["archs"][arch]
     if not _is_listed(entry):
         yield from _of_dims(facts, entry, arch)

@@ -20,12 +20,9 @@ _STORED = (".text", ".rodata")
 
 
 def code_sizes(package: Package, arch: str) -> dict[str, int]:
-    """Bytes by kernel, those of the runtime under ``""``.
+    """Bytes of code by kernel, those of the runtime under ``""``.
 
-    Raises
-    ------
-    tvm_megcc.errors.ToolError
-        When a tool is missing or the build fails.
+    Raises ToolError if a tool is missing or the build fails.
     """
     size, nm = (_tool(arch, name) for name in ("size", "nm"))
     with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as folder:

@@ -144,13 +144,7 @@ FORMS: dict[str, Callable[[Profile, str], str]] = {
 
 
 def form_of(file: str) -> Callable[[Profile, str], str]:
-    """What goes into a file of this name.
-
-    Raises
-    ------
-    InputError
-        When its end is none of `FORMS`.
-    """
+    """The form of a file by the end of its name; InputError if it is none of `FORMS`."""
     for end, form in FORMS.items():
         if file.endswith(end):
             return form

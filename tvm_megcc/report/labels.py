@@ -1,4 +1,4 @@
-"""How the nodes that a call computes are called in a line.
+"""Names in a line for the nodes that a call computes.
 
 Example
 -------
@@ -22,7 +22,7 @@ def operators(nodes: Sequence[str]) -> str:
 
 
 def nodes(found: Sequence[str]) -> str:
-    """The nodes; empty where there are none."""
+    """The nodes as text; "" for none."""
     if len(found) <= NAMED:
         return " + ".join(found)
     return f"{found[0]} + ... + {found[-1]} ({len(found)} nodes)"

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """``of`` each call its lane; ``edges`` from a call to one that reads it; how many lanes."""
+    """`of`: lane of each call; `edges`: from a call to its readers; `width`: number of lanes."""
 
     of: Mapping[int, int]
     edges: tuple[tuple[int, int], ...]

@@ -65,7 +65,7 @@ def _text(name: str) -> str:
 
 
 def _filled(frame: str, parts: Mapping[str, str]) -> str:
-    """The frame with its marks replaced: what is put in may itself have such marks."""
+    """The frame with its marks replaced; inserted text may itself contain such marks."""
     pieces = frame.split("@")
     return "".join(parts.get(piece, piece) for piece in pieces)
 
@@ -219,7 +219,7 @@ def _ports(subject: Subject) -> Iterator[str]:
 
 
 def _calls(subject: Subject) -> dict[str, dict[str, Any]]:
-    """What the page tells of a call when it is chosen: titles, and a text or several."""
+    """Details of each call for the page: titles, and one or several texts."""
     found: dict[str, dict[str, Any]] = {}
     for number, call in enumerate(subject.calls):
         row = subject.rows.get(number)

@@ -1,4 +1,4 @@
-"""What a run's calls took, joined with what the package says of them.
+"""Times of a run's calls, joined with the package's facts of them.
 
 Enters: a trace, that a package's runner has written (``run --trace``), and the package. Leaves: a
 `Profile`: for each call the time, instructions where they were counted, multiply-adds and bytes;
@@ -32,41 +32,20 @@ Trace = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A call, or several together; times and counts are those of one run, in the mean.
+    """A call, or several together; times and counts are those of one run, in the mean."""
 
-    Attributes
-    ----------
-    call : int or None
-        Number of the call; None of several.
-    name : str
-        Of the call's value in the model, or what the calls have in common.
-    nodes : tuple of str
-        The nodes of the model that it computes, or is a part of.
-    kernel : str
-        Link name.
-    template : str
-        The kernel's file without its end, or ``generated``.
-    ms, least_ms : float
-        Mean of the runs, and their least.
-    times : float
-        How often it ran: more than once in a loop, less often in a branch.
-    instructions : float or None
-        Executed; None where they were not counted.
-    multiply_adds, bytes : int or None
-        What one execution does, and the size of its operands, each once; None where it depends on
-        data, or nothing is known.
-    calls : int
-    """
-
-    call: int | None
-    name: str
-    nodes: tuple[str, ...]
-    kernel: str
-    template: str
+    call: int | None  # number of the call; None for several calls
+    name: str  # of the call's value in the model, or what the calls have in common
+    nodes: tuple[str, ...]  # the nodes of the model that it computes, or is a part of
+    kernel: str  # link name
+    template: str  # the kernel's file without its end, or ``generated``
+    #: `ms`, `least_ms`: mean of the runs, and their least.
     ms: float
     least_ms: float
-    times: float
-    instructions: float | None
+    times: float  # executions in a run: more than 1 in a loop, fewer in a branch
+    instructions: float | None  # executed; None where they were not counted
+    #: `multiply_adds`, `bytes`: of one execution, and of its operands, each counted once;
+    #: None where it depends on data, or nothing is known.
     multiply_adds: int | None
     bytes: int | None
     calls: int = 1
@@ -97,33 +76,17 @@ def _rate(factor: float, count: int | None, ms: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What the calls of some runs took.
-
-    Attributes
-    ----------
-    model, arch : str
-    emulated : bool
-        Whether it was under qemu: then times say nothing.
-    threads : int
-    runs_ms : tuple of float
-    not_counted : str
-        Why there are no instructions, empty where there are.
-    rows : tuple of Row
-        One for each call, in the order of the program.
-    shapes : mapping
-        The inputs' shapes by name.
-    trace : mapping
-        Every execution, with what is known of the calls, in the form of Chrome's tracing.
-    """
+    """Times and counts of the calls of some runs."""
 
     model: str
     arch: str
-    emulated: bool
+    emulated: bool  # whether it was under qemu: then times say nothing
     threads: int
     runs_ms: tuple[float, ...]
-    not_counted: str
-    rows: tuple[Row, ...]
-    shapes: Mapping[str, Sequence[int]]
+    not_counted: str  # why there are no instructions; else ""
+    rows: tuple[Row, ...]  # one for each call, in the order of the program
+    shapes: Mapping[str, Sequence[int]]  # the inputs' shapes by name
+    #: Every execution, with what is known of the calls, in the form of Chrome's tracing.
     trace: Trace
 
     @property
@@ -133,15 +96,15 @@ class Profile:
 
     @property
     def outside_ms(self) -> float:
-        """What a run takes besides its calls."""
+        """Mean ms of a run outside its calls."""
         return max(0.0, sum(self.runs_ms) / len(self.runs_ms) - self.calls_ms)
 
     def by(self, grouping: str) -> list[Row]:
-        """The rows of one of `GROUPINGS`, slowest first."""
+        """The rows grouped by one of `GROUPINGS`, slowest first."""
         return sorted(grouped(self.rows, grouping), key=lambda row: (-row.ms, row.call or 0))
 
     def share(self, row: Row) -> float:
-        """Of the time of all calls."""
+        """Share of a row in the time of all calls."""
         return row.ms / (self.calls_ms or 1.0)
 
 
@@ -153,7 +116,7 @@ _KEYS: dict[str, Callable[[Row], str]] = {
 
 
 def grouped(rows: Sequence[Row], grouping: str) -> list[Row]:
-    """Rows that have something in common as one each."""
+    """Sum rows that have a key in common."""
     if grouping == "call":
         return list(rows)
     found: dict[str, list[Row]] = {}
@@ -194,13 +157,7 @@ def _times(times: float, number: int | None) -> float | None:
 
 
 def profile(trace: Trace, package: Package) -> Profile:
-    """What a trace says of a package.
-
-    Raises
-    ------
-    InputError
-        When it is the trace of another package.
-    """
+    """The profile of a trace; InputError if the trace is of another package."""
     facts = trace["otherData"]
     arch = facts["machine"]
     if arch not in package.archs:
@@ -287,7 +244,7 @@ def operands(call: Mapping[str, Any]) -> list[int]:
 
 
 def size_at(size: object, values: Mapping[str, int]) -> int | None:
-    """A size of the manifest as a number; None where only data says it."""
+    """A size of the manifest as a number; None if `values` do not determine it."""
     try:
         return json_at(size, values)
     except (KeyError, ZeroDivisionError):

@@ -1,4 +1,4 @@
-"""What a report is about: everything that is known of one program of a package.
+"""The subject of a report: everything that is known of one program of a package.
 
 Enters: a package, which of its machines and sizes are meant, and perhaps a profile. Leaves: a
 `Subject`, whose parts the page only has to lay out.
@@ -23,46 +23,21 @@ Facts = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One program of a package.
+    """Everything that is known of one program of a package."""
 
-    Attributes
-    ----------
-    facts : mapping
-        Of the whole package (`tvm_megcc.cli.inspect.summary`).
-    arch : str
-    entry : mapping
-        The manifest's facts of the program.
-    kernels : mapping
-        Link name -> its entry of the manifest.
-    sizes : mapping
-        The open dims that are given sizes.
-    program : str
-        Which of several programs it is; empty where there is one.
-    profile : Profile or None
-    code : mapping
-        Link name -> bytes of machine code, ``""`` the runtime; empty where it is not known.
-    code_unknown : str
-        Why it is not.
-    plan : str
-        The memory plan as SVG; empty where there is none.
-    plan_unknown : str
-        Why there is none.
-    advice : sequence of str
-        What could be better.
-    """
-
-    facts: Facts
+    facts: Facts  # of the whole package (`tvm_megcc.cli.inspect.summary`)
     arch: str
-    entry: Facts
-    kernels: Facts
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    program: str = ""
+    entry: Facts  # the manifest's facts of the program
+    kernels: Facts  # link name -> its entry of the manifest
+    sizes: Mapping[str, int] = field(default_factory=dict)  # dynamic dims -> given sizes
+    program: str = ""  # which of several programs; "" for a single one
     profile: Profile | None = None
+    #: Link name -> bytes of machine code, ``""`` the runtime; empty if unknown.
     code: Mapping[str, int] = field(default_factory=dict)
-    code_unknown: str = ""
-    plan: str = ""
-    plan_unknown: str = ""
-    advice: Sequence[str] = ()
+    code_unknown: str = ""  # why `code` is empty
+    plan: str = ""  # the memory plan as SVG, or ""
+    plan_unknown: str = ""  # why `plan` is empty
+    advice: Sequence[str] = ()  # sentences for the user
 
     @property
     def calls(self) -> Sequence[Facts]:
@@ -76,13 +51,13 @@ class Subject:
 
     @property
     def rows(self) -> Mapping[int, Row]:
-        """What the profile says of each call."""
+        """Number of a call -> its row of the profile."""
         if self.profile is None:
             return {}
         return {row.call: row for row in self.profile.rows if row.call is not None}
 
     def template(self, call: Facts) -> str:
-        """The kernel of a call, as kernel files name it."""
+        """The stem of the kernel's file, or ``generated``."""
         return self.kernels[call["kernel"]]["template"] or "generated"
 
     def operator(self, call: Facts) -> str:
@@ -116,7 +91,7 @@ class Subject:
         return size_at(self.tensors[tensor]["bytes"], self.sizes)
 
     def weights(self) -> list[tuple[str, str, int]]:
-        """Name, type and bytes of each weight, largest first; it is called by who reads it."""
+        """Name, type and bytes of each weight, largest first; a weight has its reader's name."""
         readers: dict[int, list[str]] = {}
         for call in self.calls:
             for tensor in operands(call):
@@ -136,12 +111,9 @@ class Subject:
 def program_of(
     package: Package, arch: str, shapes: Mapping[str, Sequence[int]] | None
 ) -> tuple[Facts, dict[str, int], str]:
-    """The facts of the program for some shapes, their sizes, and which of several it is.
+    """The facts of the program for some shapes, their sizes, and its number among several.
 
-    Raises
-    ------
-    InputError
-        When the package serves no such shapes, or does not say what its calls are.
+    Raises InputError if the package serves no such shapes, or does not say what its calls are.
     """
     entry = package.manifest["per_arch"][arch]
     programs = entry.get("functions", [entry])

@@ -1,4 +1,4 @@
-"""What many runs' times are in a few numbers.
+"""Statistics of the times of many runs.
 
 Example
 -------
@@ -15,7 +15,7 @@ from statistics import fmean, median, stdev
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Of some runs, in the unit of their times; ``deviation`` is the sample's standard one."""
+    """Statistics of run times, in their unit; ``deviation`` is the sample's standard deviation."""
 
     runs: int
     min: float
@@ -29,7 +29,7 @@ class Times:
 
 
 def summary(times: Sequence[float]) -> Times:
-    """The numbers for at least one run."""
+    """Statistics of at least one time."""
     return Times(
         runs=len(times),
         min=min(times),

@@ -2,7 +2,7 @@
 
 Enters: a model and a machine. Leaves: records in a file (`records`), which a compiler asks before
 its own estimates. `session.tune_model` is what `tvmc tune` does; `search` its rounds; `trials` what
-there is to try; `measuring` how it is measured; `report` what is said of it.
+there is to try; `measuring` how it is measured; `findings` its results.
 
 Example
 -------

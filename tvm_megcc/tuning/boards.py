@@ -36,13 +36,7 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Boards:
-    """The devices that a tracker has for a key.
-
-    Raises
-    ------
-    InputError
-        When there is no tracker, or none of its boards has the key.
-    """
+    """The devices that a tracker has for a key; InputError if there is no tracker or no board."""
 
     arch: str
     host: str
@@ -60,17 +54,11 @@ class Boards:
 
     @property
     def slots(self) -> int:
-        """How many programs can be measured at once."""
+        """The number of programs that can be measured at once."""
         return self.count()
 
     def count(self) -> int:
-        """The boards that there are.
-
-        Raises
-        ------
-        InputError, NoBoardError
-            When there are none.
-        """
+        """The number of boards; InputError or NoBoardError if there are none."""
         try:
             socket.create_connection((self.host, self.port), REPLY_S).close()  # TVM would wait
             from tvm import rpc
@@ -141,7 +129,7 @@ class Boards:
 
 
 def _measured(session: Any, library: Path, cases: Sequence[Mapping[str, np.ndarray]]) -> list[Run]:
-    """Each case on one board."""
+    """Run each case on one board."""
     import tvm
 
     session.upload(str(library))
@@ -165,7 +153,7 @@ def _measured(session: Any, library: Path, cases: Sequence[Mapping[str, np.ndarr
 
 
 class _Waiting:
-    """A function that runs in a thread of its own, which is left alone where it never returns."""
+    """A function that runs in a thread of its own, which is abandoned if it never returns."""
 
     def __init__(self, function: Callable[[], Any]) -> None:
         self._found: list[Any] = []
@@ -190,13 +178,7 @@ class _Waiting:
 
 
 def bounded(function: Callable[[], T], seconds: float) -> T:
-    """What a function returns.
-
-    Raises
-    ------
-    ToolError
-        When it takes longer than this.
-    """
+    """The result of a function; ToolError if it takes longer than the limit."""
     waiting = _Waiting(function)
     if not waiting.ended(seconds):
         raise ToolError(f"no reply within {seconds:.0f} seconds")
@@ -205,19 +187,13 @@ def bounded(function: Callable[[], T], seconds: float) -> T:
 
 
 def _words(error: BaseException) -> str:
-    """The last line that says something of TVM's messages, which are long."""
+    """The last line of TVM's long messages that has text."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[-1] if lines else type(error).__name__)[:200]
 
 
 def address(text: str) -> tuple[str, int]:
-    """``HOST:PORT``.
-
-    Raises
-    ------
-    InputError
-        When it is not of that form.
-    """
+    """Read ``HOST:PORT``; InputError for other text."""
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdigit():
         raise InputError(f"--rpc-tracker: {text!r} is no HOST:PORT, as in 192.168.1.2:9190")

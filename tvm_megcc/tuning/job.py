@@ -1,4 +1,4 @@
-"""What is tuned, and how its programs are built, run and compared.
+"""A tuning job: how the programs of a model are built, run and compared.
 
 Enters: a `Job`. Leaves: a `Bench`, which compiles the model by any knowledge, measures what comes
 out, and says whether it computes what the untuned model does.
@@ -28,59 +28,30 @@ PATIENCE, GRACE_S = 30, 20
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is tuned, and how.
+    """A model to tune, and how its programs are compiled and measured."""
 
-    Attributes
-    ----------
-    compile : callable
-        Compiles the model for the machine, with the knowledge that is applied then.
-    cases : tuple of arrays
-        Inputs; several where sizes are open, for each bucket its own.
-    preference : Preference
-        What the model is compiled with.
-    measurer : Measurer
-    records : path
-        Where records go; those that are there already are not measured again.
-    earlier : sequence of path
-        Further files whose records are used.
-    trials, seconds, tell
-        As `session.tune_model` takes them.
-    version : str
-        Of the package.
-    """
-
+    #: Compiles the model for the machine, with the knowledge that is applied then.
     compile: Callable[[], Program | Bundle]
-    cases: Sequence[Arrays]
-    preference: Preference
+    cases: Sequence[Arrays]  # inputs; for dynamic sizes several, a set for each bucket
+    preference: Preference  # what the model is compiled with
     measurer: Measurer
-    records: Path
-    earlier: Sequence[Path] = ()
+    records: Path  # where records go; those that are there already are not measured again
+    earlier: Sequence[Path] = ()  # further files whose records are used
+    #: `trials`, `seconds`, `tell`: as `session.tune_model` takes them.
     trials: int | None = None
     seconds: float | None = None
-    version: str = ""
+    version: str = ""  # of the package
     tell: Callable[[str], None] = lambda line: None
 
 
 @dataclass(slots=True)
 class Bench:
-    """Compiles, measures and compares programs of a job.
-
-    Attributes
-    ----------
-    job : Job
-    folder : path
-        For builds.
-    base : list of Run
-        Of the untuned model, by case.
-    limit : float or None
-        Seconds that a run may take.
-    tolerance : Tolerance
-    """
+    """Compiles, measures and compares programs of a job."""
 
     job: Job
-    folder: Path
-    base: list[Run] = field(default_factory=list)
-    limit: float | None = None
+    folder: Path  # for builds
+    base: list[Run] = field(default_factory=list)  # of the untuned model, by case
+    limit: float | None = None  # seconds that a run may take
     tolerance: Tolerance = TOLERANCE
 
     def compiled(self, knowledge: Knowledge) -> Program | Bundle:
@@ -100,7 +71,7 @@ class Bench:
 
     @property
     def before(self) -> float:
-        """What the untuned model takes."""
+        """Cost of the untuned model, over all cases."""
         return sum(run.whole for run in self.base)
 
     def measured(self, program: Program | Bundle, slot: int = 0) -> list[Run]:
@@ -108,7 +79,7 @@ class Bench:
         return self.job.measurer.run(program, self.job.cases, self.limit, folder)
 
     def wrong(self, runs: Sequence[Run]) -> str:
-        """Which output is not what the untuned model computes, or ""."""
+        """The output that differs from the untuned model's, as a sentence, or ""."""
         for run, base in zip(runs, self.base, strict=True):
             for name, want in base.outputs.items():
                 found = difference(name, run.outputs[name], want, self.tolerance)
@@ -117,7 +88,7 @@ class Bench:
         return ""
 
     def whole(self, program: Program | Bundle) -> tuple[float, str]:
-        """What a whole program takes, and why it is not better than the untuned one, or ""."""
+        """Cost of a whole program, and why it is no better than the untuned one, or ""."""
         try:
             runs = self.measured(program)
         except NoBoardError:

@@ -1,7 +1,7 @@
 """The records of a job: what is known of its calls, and what its measured programs add.
 
 Enters: programs with their runs. Leaves: records in the job's file, and the costs of candidates.
-A call of open sizes is recorded with the sizes that it was measured at, as its cost means nothing
+A call of dynamic sizes is recorded with the sizes that it was measured at, as its cost means nothing
 at others: each set of inputs counts as much as another one, whatever it takes.
 """
 
@@ -28,32 +28,18 @@ Samples = list[list[float]]
 
 @dataclass(slots=True)
 class Ledger:
-    """What is known of the calls of a job.
-
-    Attributes
-    ----------
-    job : Job
-    calls : dict of Task to Call
-        Those with a choice.
-    known : Known
-        All records that there are.
-    places : dict of Task to str
-        The sizes that a call of open sizes is measured at.
-    added : int
-        Records that were written.
-    unseen : set of Task
-        Calls that did not run.
-    """
+    """Costs of the calls of a job, as far as they are known."""
 
     job: Job
-    calls: dict[Task, Call] = field(default_factory=dict)
-    known: Known = field(default_factory=lambda: Known([]))
+    calls: dict[Task, Call] = field(default_factory=dict)  # those with several candidates
+    known: Known = field(default_factory=lambda: Known([]))  # all records
+    #: The sizes at which a call of dynamic sizes is measured.
     places: dict[Task, str] = field(default_factory=dict)
-    added: int = 0
-    unseen: set[Task] = field(default_factory=set)
+    added: int = 0  # records that were written
+    unseen: set[Task] = field(default_factory=set)  # calls that did not run
 
     def begin(self, calls: dict[Task, Call], untuned: Program | Bundle) -> None:
-        """Take the calls of the untuned model, and read what is known of them."""
+        """Take the calls of the untuned model, and read their records."""
         self.calls = calls
         shown = [set(row) for row in self._steps(untuned)]
         sizes = self._sizes(untuned)
@@ -79,7 +65,7 @@ class Ledger:
         return None if record is None else record.cost
 
     def costs(self, call: Call) -> dict[str, float]:
-        """What is known of a call, by candidate."""
+        """Known costs of a call, by candidate."""
         found = {k.candidate: self.cost(call.task, k) for k in call.kernels}
         return {name: cost for name, cost in found.items() if cost is not None}
 
@@ -89,7 +75,7 @@ class Ledger:
         runs: Sequence[Run],
         wanted: Mapping[Task, Candidate | None],
     ) -> None:
-        """Record what the calls of these tasks took, each by the kernel that served it."""
+        """Record the costs of these tasks' calls, for the kernel that served each."""
         taken = self._taken(program, runs)
         fresh = []
         for task, kernel in wanted.items():
@@ -111,7 +97,7 @@ class Ledger:
         return next((k for k in call.kernels if call.signature(k) in steps), None)
 
     def _taken(self, program: Program | Bundle, runs: Sequence[Run]) -> dict[Signature, Samples]:
-        """Every execution of every call, by what the call looks like."""
+        """Costs of every execution of every call, by the call's signature."""
         found: dict[Signature, Samples] = {}
         for steps, run in zip(self._steps(program), runs, strict=True):
             here: dict[Signature, list[float]] = {}
@@ -130,7 +116,7 @@ class Ledger:
         ]
 
     def _steps(self, program: Program | Bundle) -> list[list[Signature]]:
-        """For each case the calls of the program that serves it, as they are numbered there."""
+        """Signatures of the calls of the program that serves each case, in the program's order."""
         bundle = program if isinstance(program, Bundle) else bundle_of(program)
         codes = Compiled.of(bundle).codes
         found = []
@@ -171,7 +157,7 @@ class Ledger:
 
 
 def _place(call: Call, cases: Sequence[Mapping[str, int]]) -> str:
-    """The sizes of a call's open dims in these cases: ``m=1,64``; "" where it has none."""
+    """The sizes of a call's dynamic dims in these cases, as in ``m=1,64``; or ""."""
     parts = []
     for name, value in sorted(call.facts.items()):
         if isinstance(value, Dim):

@@ -1,4 +1,4 @@
-"""What each call of a compiled model costs: by instructions under qemu, or by time.
+"""Costs of each call of a compiled model: instructions under qemu, or time.
 
 Enters: a program, and inputs. Leaves: a `Run`: the whole model's cost, the cost of each execution
 of each call, and the outputs. The package is built with `runtime/debug/megcc_tune.c` around it,
@@ -23,7 +23,7 @@ from tvm_megcc.core.machine import machine
 from tvm_megcc.core.program import Bundle, Program
 from tvm_megcc.core.this_machine import is_native
 from tvm_megcc.errors import InputError, ToolError
-from tvm_megcc.host import instructions, package, toolchain
+from tvm_megcc.host import instruction_counts, package, toolchain
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -33,22 +33,11 @@ REPEAT = 15
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one build took.
+    """Costs of one run of a built program, in the unit of its measurer."""
 
-    Attributes
-    ----------
-    whole : float
-        The whole model.
-    spread : float
-        By how much that differs from run to run.
-    calls : mapping of int to tuple of float
-        By the call's number: each of its executions.
-    outputs : mapping of str to numpy.ndarray
-    """
-
-    whole: float
-    spread: float
-    calls: Mapping[int, tuple[float, ...]]
+    whole: float  # of the whole model
+    spread: float  # difference of `whole` from run to run
+    calls: Mapping[int, tuple[float, ...]]  # number of a call -> cost of each of its executions
     outputs: Mapping[str, np.ndarray]
 
 
@@ -79,30 +68,22 @@ class Measurer(Protocol):
         """A run for each set of inputs.
 
         `limit`: seconds for each, None for any. `folder` is kept between runs of one model, so that
-        only what has changed is compiled.
-
-        Raises
-        ------
-        ToolError
-            When a tool is missing, or the build or a run fails.
-        NoBoardError
-            When nothing can be measured any more.
+        only changed files are compiled. Raises ToolError if a tool is missing, or the build or a
+        run fails; NoBoardError if nothing can be measured any more.
         """
         ...
 
 
 class NoBoardError(ToolError):
-    """There is no device any more: it says nothing about what was to be measured."""
+    """No device is left; says nothing about the program that was to be measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Local:
     """This machine: by time, or under qemu by instructions.
 
-    Raises
-    ------
-    InputError, ToolError
-        When the machine cannot be measured so here; said before anything is compiled.
+    Raises InputError or ToolError, before anything is compiled, if the machine cannot be measured
+    so.
     """
 
     arch: str
@@ -121,12 +102,12 @@ class Local:
                     f"--measure instructions: they are counted for Arm only, not for {self.arch};"
                     " use --measure time"
                 )
-            instructions.plugin()
+            instruction_counts.plugin()
         toolchain.find_compiler(self.arch)
 
     @property
     def slots(self) -> int:
-        """One: times would disturb each other, and a build has all cores."""
+        """1: times would disturb each other, and a build uses all cores."""
         return 1
 
     @property
@@ -157,7 +138,7 @@ class Local:
                 manifest,
                 repeat=1 if counted else REPEAT,
                 timeout=limit,
-                launcher=instructions.launcher(exe, report, marked=True) if counted else None,
+                launcher=instruction_counts.launcher(exe, report, marked=True) if counted else None,
                 environment={"MEGCC_TUNE": str(times)},
             )
             rows = [line.split() for line in times.read_text(encoding="utf-8").splitlines()]
@@ -165,14 +146,14 @@ class Local:
             if not counted:
                 costs = by_call(numbers, [float(row[1]) for row in rows])
                 return Run(*middle([1e6 * ms for ms in done.times_ms]), costs, done.outputs)
-            regions = instructions.read(exe, report).regions
+            regions = instruction_counts.read(exe, report).regions
         if len(regions) != 1 + len(numbers):
             raise ToolError(f"{len(regions)} regions were counted, not {1 + len(numbers)}")
         return Run(regions[0], 0.0, by_call(numbers, regions[1:]), done.outputs)
 
 
 def middle(samples: Sequence[float]) -> tuple[float, float]:
-    """Median, and how far the first quarter is from the last one."""
+    """Median, and the distance between the first and third quartile."""
     if len(samples) < 2:
         return samples[0], 0.0
     first, median, last = statistics.quantiles(samples, n=4)
@@ -196,7 +177,7 @@ def build(program: Program | Bundle, arch: str, folder: Path) -> Path:
         arch,
         build_dir=folder / "build",
         extra_cflags=["-include", str(debug / "megcc_tune.h"), f"-I{debug}",
-                      f"-I{instructions.HERE}"],
+                      f"-I{instruction_counts.HERE}"],
         extra_sources=[debug / "megcc_tune.c"],
     )  # fmt: skip
 
@@ -208,7 +189,7 @@ def _debug_folder() -> Path:
 
 
 def write_changed(tree: Mapping[str, Content], root: Path) -> None:
-    """Make `root` hold these files; those that it holds already stay as old as they are."""
+    """Make `root` hold these files; unchanged files keep their times, so that make skips them."""
     for path in [p for p in root.rglob("*") if p.is_file()]:
         if path.relative_to(root).as_posix() not in tree:
             path.unlink()

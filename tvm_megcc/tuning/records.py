@@ -39,43 +39,19 @@ Where = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What one candidate of a task cost.
-
-    Attributes
-    ----------
-    task : Task
-    kernel : str
-        Stem of its file.
-    parameters : tuple of (macro, value)
-        What was set of it.
-    cost : float or None
-        Of one execution; None where the candidate is refused.
-    unit : {"ns", "instructions"}
-    spread : float
-        Difference of the slowest and the fastest quarter's border, in the same unit.
-    device : str
-        Where it was measured: ``qemu``, ``local``, or the key of boards at a tracker.
-    at : str
-        The sizes that a call of open ones was measured at, as in ``m=1,64``; else "".
-    why : str
-        Why it is refused.
-    package : str
-        The version of tvm_megcc.
-    digest : str
-        Of the kernel's file and its headers: a record of other sources is stale.
-    """
+    """Measured cost of one candidate of a task."""
 
     task: Task
-    kernel: str
-    parameters: tuple[tuple[str, int], ...]
-    cost: float | None
-    unit: str
-    spread: float
-    device: str
-    at: str
-    why: str
-    package: str
-    digest: str
+    kernel: str  # stem of its file
+    parameters: tuple[tuple[str, int], ...]  # (macro, value) of its settings
+    cost: float | None  # of one execution; None if the candidate is refused
+    unit: str  # ns or instructions
+    spread: float  # difference of the slowest and the fastest quarter's border, in the same unit
+    device: str  # where it was measured: ``qemu``, ``local``, or the key of boards at a tracker
+    at: str  # sizes of a call's dynamic dims when measured, as in ``m=1,64``; or ""
+    why: str  # reason of a refusal, or ""
+    package: str  # the version of tvm_megcc
+    digest: str  # of the kernel's file and its headers: a record of other sources is stale
 
     @property
     def candidate(self) -> str:
@@ -102,13 +78,7 @@ class Record:
 
     @classmethod
     def of_line(cls, text: str) -> Record:
-        """The record of a line.
-
-        Raises
-        ------
-        ValueError, KeyError, TypeError
-            When it is none.
-        """
+        """The record of a line; ValueError, KeyError or TypeError for another text."""
         row = json.loads(text)
         facts = row["facts"]
         task = Task(
@@ -134,7 +104,7 @@ class Record:
 
 
 def digest(kernel: Candidate) -> str:
-    """Of everything a kernel is compiled from."""
+    """Digest of all texts that a kernel is compiled from."""
     return _digest(kernel.sources())
 
 
@@ -146,14 +116,7 @@ def _digest(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """What a file of records holds, and what of it could not be read, in a sentence or "".
-
-    Attributes
-    ----------
-    path : str
-    records : tuple of Record
-    problem : str
-    """
+    """The records of a file; `problem` is a sentence on unreadable lines, or ""."""
 
     path: str
     records: tuple[Record, ...]
@@ -161,13 +124,7 @@ class File:
 
 
 def read(path: str | os.PathLike[str]) -> File:
-    """The records of a file.
-
-    Raises
-    ------
-    InputError
-        When it cannot be read, or nothing in it is a record.
-    """
+    """The records of a file; InputError if it cannot be read, or has no record."""
     name = os.fspath(path)
     try:
         lines = Path(path).read_bytes().decode(errors="replace").split("\n")
@@ -193,13 +150,7 @@ def read(path: str | os.PathLike[str]) -> File:
 
 
 def append(path: str | os.PathLike[str], records: Iterable[Record]) -> None:
-    """Add records to a file, whoever else adds some at the same time.
-
-    Raises
-    ------
-    InputError
-        When it cannot be written.
-    """
+    """Add records to a file, to which others may write at the same time; InputError if it fails."""
     text = "".join(f"{record.line()}\n" for record in records)
     try:
         with open(path, "a+b") as file:
@@ -218,17 +169,11 @@ def append(path: str | os.PathLike[str], records: Iterable[Record]) -> None:
 
 @dataclass(slots=True)
 class Known:
-    """`kernels.tuned.Knowledge` from records; it remembers what of them could not be used.
-
-    Attributes
-    ----------
-    files : sequence of File
-        Later ones count more.
-    """
+    """`kernels.tuned.Knowledge` from records; it remembers records that could not be used."""
 
     is_trial: ClassVar[bool] = False
 
-    files: Sequence[File]
+    files: Sequence[File]  # a later file takes precedence
     asked: set[str] = field(default_factory=set)
     stale: set[tuple[Task, str]] = field(default_factory=set)
     _rows: dict[Task, dict[Where, dict[str, Record]]] = field(init=False)
@@ -291,7 +236,7 @@ class Known:
 
 
 def _figure(record: Record | None, is_usual: bool) -> float | None:
-    """What a candidate counts with: one that is better by less than its spread is not better."""
+    """Cost of a candidate for comparison: all but the usual one have their spread added."""
     if record is None or record.cost is None:
         return None
     return record.cost if is_usual else record.cost + record.spread
@@ -299,7 +244,7 @@ def _figure(record: Record | None, is_usual: bool) -> float | None:
 
 @contextmanager
 def apply_best(*paths: str | os.PathLike[str]) -> Iterator[Known]:
-    """What is compiled within the block gets the best kernels that files of records know.
+    """Compile within the block with the best kernels that files of records know.
 
     What it gives can say afterwards (`Known.notes`) which records were of no use.
 

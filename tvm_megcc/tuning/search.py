@@ -21,20 +21,17 @@ from functools import partial
 from tvm_megcc.core.program import Bundle, Program
 from tvm_megcc.errors import MegccError
 from tvm_megcc.kernels.tuned import Candidate, Task
+from tvm_megcc.tuning.findings import Report, Row
 from tvm_megcc.tuning.job import Bench, Job
 from tvm_megcc.tuning.ledger import Ledger
 from tvm_megcc.tuning.measuring import NoBoardError, Run, workshop
-from tvm_megcc.tuning.report import Report, Row
 from tvm_megcc.tuning.trials import Call, Survey, Trial
 
 
 def tune(job: Job) -> Report:
-    """Measure what there is to choose, and say what it gained.
+    """Measure the candidates of each call; report the gain.
 
-    Raises
-    ------
-    tvm_megcc.errors.MegccError
-        When the model cannot be compiled, or what it is without tuning cannot be measured.
+    Raises MegccError if the model cannot be compiled, or cannot be measured without tuning.
     """
     with workshop() as folder:
         return _Search(job, Bench(job, folder), Ledger(job)).run()
@@ -74,7 +71,7 @@ class _Search:
     # ---- rounds ------------------------------------------------------------------------------
 
     def _rounds(self) -> None:
-        """As many rounds at once as there are places to measure them."""
+        """As many rounds at once as the measurer has slots."""
         while todo := self._todo():
             slots = self.job.measurer.slots
             if self.job.trials is not None:
@@ -110,7 +107,7 @@ class _Search:
             self._halved(row, problem)
 
     def _todo(self) -> dict[Task, list[Candidate]]:
-        """What is not measured yet."""
+        """Candidates that are not measured yet."""
         found = {
             task: [k for k in call.kernels if self.ledger.record(task, k) is None]
             for task, call in self.ledger.calls.items()
@@ -128,7 +125,7 @@ class _Search:
         program: Program | Bundle,
         result: Callable[[], list[Run]],
     ) -> str:
-        """Keep what a trial gave; why it cannot be, or ""."""
+        """Keep a trial's results; the reason if it is refused, or ""."""
         try:
             runs = result()
         except NoBoardError:
@@ -163,7 +160,7 @@ class _Search:
     # ---- the model as a whole ----------------------------------------------------------------
 
     def _settled(self) -> float:
-        """What the model takes with the records; candidates that make it take more are refused.
+        """Cost of the model with the records; candidates that make it slower are refused.
 
         A kernel that is faster by itself may cost more around it, as where another one works in
         place.
@@ -185,7 +182,7 @@ class _Search:
                 self._refuse(task, taken[task], problem)
 
     def _blamed(self, changed: Sequence[Task], taken: Mapping[Task, Candidate]) -> Sequence[Task]:
-        """Which of these candidates make the model worse, found by halves; of least gain first."""
+        """Those of `changed` that make the model worse, found by halves; of least gain first."""
         if len(changed) == 1:
             return changed
         half = len(changed) // 2

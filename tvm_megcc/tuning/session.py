@@ -23,10 +23,10 @@ from tvm_megcc.memory.variants import sizes_of, variant_for
 from tvm_megcc.options import DEFAULT, WRITING, AnyPath, CompileOptions, given
 from tvm_megcc.target import resolve
 from tvm_megcc.tuning.boards import Boards
+from tvm_megcc.tuning.findings import Report
 from tvm_megcc.tuning.job import Job
 from tvm_megcc.tuning.measuring import Local, Measurer
 from tvm_megcc.tuning.records import read
-from tvm_megcc.tuning.report import Report
 from tvm_megcc.tuning.search import tune
 
 Sizes = Mapping[str, Sequence[Any]]
@@ -78,7 +78,7 @@ def tune_model(
     inputs : path, optional
         An ``.npz``; by default inputs are made up.
     sizes : sequence of shapes
-        Where dims are open, the shapes to measure with; by default those of each bucket.
+        Where dims are dynamic, the shapes to measure with; by default those of each bucket.
     tell : callable
         Called with a line about how far it is.
     **fields
@@ -126,13 +126,7 @@ def tune_model(
 def measurer_for(
     arch: str, measure: str | None, tracker: tuple[str, int] | None = None, key: str | None = None
 ) -> Measurer:
-    """What measures: this machine, an emulator, or boards.
-
-    Raises
-    ------
-    MegccError
-        When it cannot.
-    """
+    """This machine, an emulator, or boards, to measure with; MegccError if that is impossible."""
     if (tracker is None) != (key is None):
         raise InputError("a tracker and a key belong together: give --rpc-tracker and --rpc-key")
     if tracker is not None and key is not None:
@@ -149,12 +143,9 @@ def measurer_for(
 def cases(
     program: Program | Bundle, inputs: Path | None, sizes: Sequence[Sizes]
 ) -> tuple[arrays.Arrays, ...]:
-    """The inputs that a program is measured with: for open sizes several.
+    """The inputs that a program is measured with: several sets for dynamic sizes.
 
-    Raises
-    ------
-    InputError
-        When the inputs or sizes do not fit the model.
+    Raises InputError if the inputs or sizes do not fit the model.
     """
     bundle = program if isinstance(program, Bundle) else bundle_of(program)
     ports = tuple(

@@ -1,4 +1,4 @@
-"""What can be tried of a model: its calls, each with the kernels that can serve it.
+"""Calls of a model that have several candidate kernels, and programs that try one of them.
 
 A `Survey` listens while the model is compiled as ever; a `Trial` makes each call take a kernel of
 our choice. Both are `kernels.tuned.Knowledge`.
@@ -20,45 +20,29 @@ Signature = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that has several candidates.
-
-    Attributes
-    ----------
-    task : Task
-    facts : mapping
-    kernels : tuple of Candidate
-        The usual one first, then those that promise most.
-    """
+    """A call that has several candidates."""
 
     task: Task
     facts: Mapping[str, Fact]
-    kernels: tuple[Candidate, ...]
+    kernels: tuple[Candidate, ...]  # the usual one first, then those that promise most
 
     @property
     def usual(self) -> Candidate:
         return self.kernels[0]
 
     def signature(self, kernel: Candidate) -> Signature:
-        """What a program has where a kernel serves the call."""
+        """The call in a program when a kernel serves it: symbol and attributes."""
         return kernel.signature(self.facts)
 
 
 @dataclass(slots=True)
 class Survey:
-    """Hears of every call, and knows nothing.
-
-    Attributes
-    ----------
-    preference : Preference
-        Kernels that it rules out are no candidates.
-    calls : dict of Task to Call
-        Those with a choice.
-    """
+    """Collects the calls of a model while it is compiled; has no figures."""
 
     is_trial: ClassVar[bool] = False
 
-    preference: Preference
-    calls: dict[Task, Call] = field(default_factory=dict)
+    preference: Preference  # rules kernels out
+    calls: dict[Task, Call] = field(default_factory=dict)  # those with several candidates
 
     def knows(self, task: Task) -> bool:
         return True

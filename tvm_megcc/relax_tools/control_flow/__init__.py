@@ -15,9 +15,10 @@ Branches(then='if_0_then', other='if_0_else')
 from __future__ import annotations
 
 from tvm_megcc.relax_tools.control_flow.callees import called_by, taken_out, with_own_callees
-from tvm_megcc.relax_tools.control_flow.choosing import branches
 from tvm_megcc.relax_tools.control_flow.closures import Captured, captured, closed
-from tvm_megcc.relax_tools.control_flow.regions import (
+from tvm_megcc.relax_tools.control_flow.conditionals import branches
+from tvm_megcc.relax_tools.control_flow.repeating import loop, repeated
+from tvm_megcc.relax_tools.control_flow.roles import (
     Branches,
     Functions,
     Iterations,
@@ -26,7 +27,6 @@ from tvm_megcc.relax_tools.control_flow.regions import (
     region_of,
     with_region,
 )
-from tvm_megcc.relax_tools.control_flow.repeating import loop, repeated
 
 __all__ = [
     "Branches",

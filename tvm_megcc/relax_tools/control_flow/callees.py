@@ -10,7 +10,7 @@ from tvm import relax, tirx
 from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.utils import copy_with_new_vars
 
-from tvm_megcc.relax_tools.control_flow.regions import region_of, with_region
+from tvm_megcc.relax_tools.control_flow.roles import region_of, with_region
 
 
 def called_by(mod: tvm.IRModule, names: Iterable[str]) -> list[str]:

@@ -16,7 +16,7 @@ from tvm_megcc.relax_tools.control_flow.closures import (
     sequence,
     undefined,
 )
-from tvm_megcc.relax_tools.control_flow.regions import Functions, Iterations, with_region
+from tvm_megcc.relax_tools.control_flow.roles import Functions, Iterations, with_region
 
 
 def loop(

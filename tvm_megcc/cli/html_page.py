@@ -1,4 +1,4 @@
-"""``tvmc inspect --html``: what there is to see of a package as one page."""
+"""``tvmc inspect --html``: all that is known of a package as one page."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _code(
 
 
 def _plan(facts: Mapping[str, Any], arch: str) -> tuple[str, str]:
-    from tvm_megcc.report.plan import plan_svg
+    from tvm_megcc.report.plan_picture import plan_svg
 
     try:
         return plan_svg(facts, arch), ""

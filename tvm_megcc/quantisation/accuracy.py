@@ -1,4 +1,4 @@
-"""What quantising costs: the range of each tensor, and each layer beside the float model's.
+"""Accuracy of a quantised model: the range of each tensor, and each layer beside the float model's.
 
 Enters: the float model, the quantised one, and samples. Leaves: a `Report`.
 """
@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from tvm_megcc import reference
 from tvm_megcc.quantisation.calibration import Samples
 
 #: What the quantiser appends to the name of a tensor, and to that of one of the model's outputs.
@@ -22,23 +23,15 @@ _DEQUANTISED, _OUTPUT = "_DequantizeLinear_Output", "_QuantizeLinear_Input"
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What a tensor's values are, and what its integers can say.
-
-    Attributes
-    ----------
-    name : str
-    smallest, largest : float
-        Over all samples, of the float model.
-    scale, zero_point : float, int
-    low, high : float
-        What the smallest and the largest integer stand for.
-    """
+    """The range of a tensor's values, and the range that its integers can represent."""
 
     name: str
+    #: `smallest`, `largest`: over all samples, of the float model.
     smallest: float
     largest: float
     scale: float
     zero_point: int
+    #: `low`, `high`: values of the smallest and the largest integer.
     low: float
     high: float
 
@@ -59,7 +52,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How many samples, the ranges of the quantised tensors, the layers in the model's order."""
+    """Number of samples, the ranges of the quantised tensors, the layers in the model's order."""
 
     samples: int
     ranges: tuple[Range, ...]
@@ -78,7 +71,7 @@ class Report:
 
 
 def _strict(value: object) -> object:
-    """As JSON can say it: null for what is no finite number (a tensor that never had elements)."""
+    """The value with null for numbers that are not finite (a tensor that never had elements)."""
     if isinstance(value, dict):
         return {key: _strict(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -88,7 +81,7 @@ def _strict(value: object) -> object:
 
 @dataclass(slots=True)
 class _Sums:
-    """Of one tensor, over the samples so far."""
+    """Extremes and sums of squares of one tensor, over the samples so far."""
 
     smallest: float = math.inf
     largest: float = -math.inf
@@ -143,7 +136,7 @@ def measured(plain: onnx.ModelProto, made: onnx.ModelProto, samples: Samples) ->
 
 
 def _outputs(plain: onnx.ModelProto, made: onnx.ModelProto) -> dict[str, tuple[str, str]]:
-    """Node of both models -> its value in the float one, and in the quantised one."""
+    """Node of both models -> name of its value in the float model, and in the quantised model."""
     there = {name for node in made.graph.node for name in node.output}
     left = {node.name for node in made.graph.node}
     # An activation that the bounds of integers are is gone; what it gave, its input gives now.
@@ -175,24 +168,11 @@ def _scales(made: onnx.ModelProto) -> Iterator[tuple[str, tuple[float, int, floa
 
 
 class _Session:
-    """A model that gives any of its values."""
+    """A model in ONNX Runtime that returns any of its values, intermediate ones included."""
 
     def __init__(self, model: onnx.ModelProto, names: Sequence[str]) -> None:
-        import onnxruntime
-
-        asked = onnx.ModelProto()
-        asked.CopyFrom(model)
-        have = {port.name for port in asked.graph.output}
         self.names = list(dict.fromkeys(names))
-        missing = [name for name in self.names if name not in have]
-        asked.graph.output.extend(onnx.ValueInfoProto(name=name) for name in missing)
-        settings = onnxruntime.SessionOptions()
-        settings.log_severity_level = 4
-        off = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        settings.graph_optimization_level = off
-        self.session = onnxruntime.InferenceSession(
-            asked.SerializeToString(), settings, providers=["CPUExecutionProvider"]
-        )
+        self.session = reference.session(model, self.names)
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         if not self.names:

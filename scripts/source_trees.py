@@ -52,32 +52,16 @@ for line in sys.stdin:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A state of the sources.
+    """A state of the sources."""
 
-    Attributes
-    ----------
-    label : str
-        As the user named it.
-    path : Path
-        Where the files are.
-    mark : str
-        Equal for equal contents: what a cache is keyed by.
-    """
-
-    label: str
-    path: Path
-    mark: str
+    label: str  # as the user named it
+    path: Path  # where the files are
+    mark: str  # equal for equal contents: what a cache is keyed by
 
 
 @contextmanager
 def opened(name: str) -> Iterator[Tree]:
-    """A directory as it is, or a commit, unpacked for the time being.
-
-    Raises
-    ------
-    InputError
-        When it is neither.
-    """
+    """A directory as it is, or a commit, unpacked for the time being; else InputError."""
     if Path(name).is_dir():
         path = Path(name).resolve()
         if not (path / "tvm_megcc" / "__init__.py").is_file():
@@ -135,7 +119,7 @@ class Compiler:
         self._view.cleanup()
 
     def compile(self, arguments: Sequence[str]) -> str:
-        """``tvmc compile`` with these arguments; what it said where it failed, else nothing."""
+        """Run ``tvmc compile`` with these arguments; its error message, or ""."""
         process = self._process
         if process is None:
             process = self._process = subprocess.Popen(
@@ -156,13 +140,7 @@ class Compiler:
         return str(json.loads(answer))
 
     def run(self, script: str, *arguments: str) -> str:
-        """What a Python program prints that runs with the tree's modules.
-
-        Raises
-        ------
-        ToolError
-            It fails.
-        """
+        """Output of a Python program that runs with the tree's modules; ToolError if it fails."""
         done = subprocess.run(
             [sys.executable, script, *arguments], capture_output=True, text=True,
             env={**os.environ, "PYTHONPATH": self._view.name}, cwd=self._view.name,

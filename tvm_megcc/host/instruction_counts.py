@@ -38,35 +38,21 @@ MACHINES = {183: ("aarch64", "aarch64-linux-gnu-", 0), 40: ("arm", "arm-linux-gn
 
 @dataclass(slots=True)
 class Counts:
-    """What was executed.
+    """Counts of executed instructions."""
 
-    Attributes
-    ----------
-    totals : dict
-        ``instructions``, ``regions``, ``mac_f32``, ``load_bytes``, ...
-    classes : dict of str to (int, str)
-        Instructions by class, and what the class is.
-    functions : dict of str to int
-        Instructions by the function that they are in, without those that it calls; "?" where the
-        program is stripped.
-    regions : list of int
-        Instructions of each marked region, in the order in which they ran.
-    """
-
+    #: ``instructions``, ``regions``, ``mac_f32``, ``load_bytes``, ...
     totals: dict[str, int] = field(default_factory=dict)
+    #: Class -> instructions, and a description of the class.
     classes: dict[str, tuple[int, str]] = field(default_factory=dict)
+    #: Instructions by the function that they are in, without those that it calls; "?" where the
+    #: program is stripped.
     functions: dict[str, int] = field(default_factory=dict)
+    #: Instructions of each marked region, in the order in which they ran.
     regions: list[int] = field(default_factory=list)
 
 
 def plugin() -> Path:
-    """The plugin, built on first use.
-
-    Raises
-    ------
-    ToolError
-        When there is no compiler, or it fails.
-    """
+    """The plugin, built on first use; ToolError if there is no compiler, or it fails."""
     sources = sorted(HERE.iterdir())
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
     cache = user_cache.folder()
@@ -96,25 +82,11 @@ def count(
     cpu: str | None = None,
     timeout: float | None = None,
 ) -> Counts:
-    """Run an Arm program and count.
+    """Run an Arm program, with its arguments, and count its instructions.
 
-    Parameters
-    ----------
-    command : sequence of str
-        The program and its arguments.
-    marked : bool
-        Count only between the marks of ``marks.h``.
-    cpu : str, optional
-        Which core qemu stands for; its default has every feature.
-    timeout : float, optional
-        Seconds after which the run is given up.
-
-    Raises
-    ------
-    InputError
-        When it is no Arm program.
-    ToolError
-        When a tool is missing, or the program fails.
+    `marked` counts only between the marks of ``marks.h``. `cpu` is the core that qemu stands for;
+    its default has every feature. After `timeout` seconds the run is given up. Raises InputError
+    for another file than an Arm program, ToolError if a tool is missing or the program fails.
     """
     program = Path(command[0])
     with tempfile.TemporaryDirectory(prefix="megcc-count-") as folder:
@@ -138,12 +110,9 @@ def of_inference(
     cpu: str | None = None,
     timeout: float | None = None,
 ) -> tuple[toolchain.RunResult, Counts]:
-    """Run a package's program, built with `MARKS`, once: its outputs, and what one inference took.
+    """Run a package's program, built with `MARKS`, once: its outputs, and counts of one inference.
 
-    Raises
-    ------
-    InputError, ToolError
-        See `count`; or not one inference was counted.
+    Raises as `count`, and ToolError unless exactly one inference was counted.
     """
     with tempfile.TemporaryDirectory(prefix="megcc-count-") as folder:
         report = Path(folder, "report")
@@ -158,12 +127,9 @@ def of_inference(
 def launcher(
     program: Path, report: Path, *, marked: bool = False, cpu: str | None = None
 ) -> list[str]:
-    """What to put before a program's command line so that it writes its counts to `report`.
+    """The words before a program's command line that make it write its counts to `report`.
 
-    Raises
-    ------
-    InputError, ToolError
-        See `count`.
+    Raises as `count`.
     """
     name, _, base = _machine(program)
     qemu = shutil.which(f"qemu-{name}")
@@ -175,13 +141,7 @@ def launcher(
 
 
 def read(program: Path, report: Path) -> Counts:
-    """The counts of a run that has ended.
-
-    Raises
-    ------
-    ToolError
-        When there are none.
-    """
+    """The counts of a run that has ended; ToolError if there are none."""
     name, prefix, base = _machine(program)
     if not report.exists():
         raise ToolError(

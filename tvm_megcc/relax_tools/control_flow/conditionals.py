@@ -13,7 +13,7 @@ from tvm_megcc.relax_tools.control_flow.closures import (
     function_of,
     sequence,
 )
-from tvm_megcc.relax_tools.control_flow.regions import Branches, Functions, with_region
+from tvm_megcc.relax_tools.control_flow.roles import Branches, Functions, with_region
 
 
 def branches(

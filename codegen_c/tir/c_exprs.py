@@ -15,8 +15,7 @@ from tvm import tirx
 from tvm.ir import Call, StringImm, TensorLoad
 
 from . import choices, intrinsics
-from .indices import COMPARE, DIVIDE, WRAPPING, IndexPrinter, dtype_of
-from .scalars import (
+from .c_scalars import (
     HALF,
     bits,
     float_literal,
@@ -26,6 +25,7 @@ from .scalars import (
     storage_type,
     value_type,
 )
+from .indices import COMPARE, DIVIDE, WRAPPING, IndexPrinter, dtype_of
 
 _BITWISE = {
     tirx.BitwiseAnd: "&",

@@ -18,7 +18,7 @@ from ... import dims
 from .walk import variables
 
 if TYPE_CHECKING:
-    from .exprs import ExprPrinter
+    from .c_exprs import ExprPrinter
 
 _INFIX = {tirx.Add: "+", tirx.Sub: "-", tirx.Mul: "*", tirx.FloorDiv: "//", tirx.FloorMod: "%"}
 _COMPARE = {

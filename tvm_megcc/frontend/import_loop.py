@@ -37,14 +37,14 @@ from ..ops.common.stored import restored
 from ..ops.common.stretched import LONG, named
 from . import (
     fold,
-    functions,
+    function_nodes,
+    kept_quantised,
     mapped,
     ranks,
     sequence_nodes,
     sequences,
     subgraphs,
     symbolic,
-    weights,
 )
 from .graphs import node_reads
 from .reasons import reason
@@ -81,7 +81,7 @@ class Walk(Importer):
         for sparse in graph.sparse_initializer:
             scope[sparse.values.name] = wide(dense(sparse))
         outside = self.weights, self.ranks
-        self.weights, self.ranks = weights.kept(graph), ranks.said(graph)
+        self.weights, self.ranks = kept_quantised.kept(graph), ranks.said(graph)
         for node in _needed(graph):
             if any(name not in scope for name in node_reads(node)):
                 self._note_if_missing(node)
@@ -146,7 +146,7 @@ class Walk(Importer):
         return self.type_of_value(value) if is_tensor else onnx.TypeProto()
 
     def _called(
-        self, node: onnx.NodeProto, body: functions.Body, values: list[Value | None]
+        self, node: onnx.NodeProto, body: function_nodes.Body, values: list[Value | None]
     ) -> Mapping[str, Value]:
         """The node's results, computed by what it stands for."""
         rule = rule_of(node.domain, node.op_type)
@@ -159,7 +159,7 @@ class Walk(Importer):
         return {name: found[port.name] for name, port in wanted if port.name in found}
 
     def expanded(
-        self, body: functions.Body, values: Sequence[Value | None], like: Iterable[str] = ()
+        self, body: function_nodes.Body, values: Sequence[Value | None], like: Iterable[str] = ()
     ) -> Scope:
         given = zip(body.inputs, values, strict=False)
         inner: Scope = {name: value for name, value in given if name and value is not None}
@@ -213,7 +213,7 @@ class Walk(Importer):
         arrays = [v for v in known if not isinstance(v, SizeArray)]
         if len(arrays) < len(known):
             return symbolic.evaluate(node, known, attributes(node), self.opsets)
-        if node.output[0] in self.weights and weights.is_kept(node, arrays):
+        if node.output[0] in self.weights and kept_quantised.is_kept(node, arrays):
             return None
         folded = fold.fold(node, arrays, self.opsets)
         return None if folded is None else [*folded]

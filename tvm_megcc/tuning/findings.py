@@ -1,4 +1,4 @@
-"""What tuning found, as a value and as text."""
+"""Results of tuning, as a value and as text."""
 
 from __future__ import annotations
 
@@ -11,20 +11,11 @@ from tvm_megcc.kernels.tuned import Task
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A tuned call.
-
-    Attributes
-    ----------
-    task : Task
-    default : str
-        The candidate that is taken without records.
-    costs : mapping of str to float
-        By candidate, the default among them.
-    """
+    """A tuned call, and the cost of each of its candidates."""
 
     task: Task
-    default: str
-    costs: Mapping[str, float]
+    default: str  # the candidate that is taken without records
+    costs: Mapping[str, float]  # by candidate, the default among them
 
     @property
     def best(self) -> str:
@@ -36,41 +27,28 @@ class Row:
 
     @property
     def gain(self) -> float:
-        """What the best one saves of the default's cost."""
+        """Cost that the best candidate saves over the default."""
         return self.costs[self.default] - self.costs[self.best]
 
 
 @dataclass(slots=True)
 class Report:
-    """Of one tuning.
-
-    Attributes
-    ----------
-    unit : str
-    before, after : float
-        The whole model, untuned and with the records; `after` is None where it was stopped.
-    builds, records : int
-        That were made.
-    seconds : float
-    rows : list of Row
-    refused : list of str
-        Candidates that are never taken, each with the reason.
-    unseen : set of Task
-        Calls that did not run with these inputs.
-    stopped : str
-        Why it ended early, else "": what was measured until then is kept.
-    """
+    """Results of one tuning."""
 
     unit: str = ""
+    #: `before`, `after`: the whole model, untuned and with the records; `after` is None where it
+    #: was stopped.
     before: float = 0.0
     after: float | None = None
+    #: `builds`, `records`: numbers of new ones.
     builds: int = 0
     records: int = 0
     seconds: float = 0.0
     rows: list[Row] = field(default_factory=list)
+    #: Candidates that are never taken, each with the reason.
     refused: list[str] = field(default_factory=list)
-    unseen: set[Task] = field(default_factory=set)
-    stopped: str = ""
+    unseen: set[Task] = field(default_factory=set)  # calls that did not run with these inputs
+    stopped: str = ""  # why it ended early, else "": what was measured until then is kept
 
     def table(self) -> list[tuple[str, ...]]:
         """A row for each tuned call, the largest gain first."""
@@ -85,7 +63,7 @@ class Report:
         ]
 
     def lines(self) -> Iterator[str]:
-        """What is said besides the table."""
+        """The report's text besides the table."""
         for line in self.refused:
             yield f"refused: {line}"
         if self.unseen:

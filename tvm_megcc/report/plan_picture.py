@@ -14,13 +14,7 @@ from tvm_megcc.memory.plot import svg
 
 
 def plan_svg(facts: Mapping[str, Any], arch: str) -> str:
-    """The plan of one architecture.
-
-    Raises
-    ------
-    InputError
-        When there is none.
-    """
+    """The memory plan of one architecture as SVG; InputError if the package has none."""
     entry = facts["archs"][arch]
     if "functions" in entry:
         raise InputError(
@@ -36,7 +30,7 @@ def plan_svg(facts: Mapping[str, Any], arch: str) -> str:
 
 
 def _one_above_another(arena: int, memory: Mapping[str, Any]) -> tuple[Problem, Solution]:
-    """The plan as one of a single arena: several pools are drawn above one another."""
+    """Several pools as a plan of a single arena, one pool above another."""
     pools = memory["pools"]
     base = [sum(pool["bytes"] for pool in pools[:k]) for k in range(len(pools))]
     blocks = memory["blocks"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Symbol, at, of
+from tvm_megcc.kernels.call_work import multiply_adds, of_call
 from tvm_megcc.kernels.contract import contract
-from tvm_megcc.kernels.work import multiply_adds, of_call
 
 
 def test_of_a_grouped_convolution() -> None:
