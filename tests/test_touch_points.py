@@ -165,7 +165,8 @@ CPU_FEATURE = Touch(
         Edit(
             "tvm_megcc/core/machine.py",
             """                "avxvnni", ("avxvnni",),""",
-            """                "gfni", ("gfni",), ("gfni",), ("-mgfni",), ("__GFNI__",), (0, 1 << 2),
+            """                "gfni", ("gfni",), ("gfni",), ("-mgfni",), ("__GFNI__",),
+                (0, 1 << 2),
             ),
             Feature(
                 "avxvnni", ("avxvnni",),""",
@@ -187,8 +188,8 @@ CPU_FEATURE = Touch(
         Edit(
             "codegen_c/kernels/matmul/matmul_row.c",
             "// kernel: matmul_f16_row ",
-            """// kernel: matmul_f32_row_gfni arch=x86 isa=gfni dtype=f32 rank=26 tolerance=2e-6 NR=16
-//   include=gemm/megcc_gemm_gfni.h
+            """// kernel: matmul_f32_row_gfni arch=x86 isa=gfni dtype=f32 rank=26
+//   tolerance=2e-6 NR=16 include=gemm/megcc_gemm_gfni.h
 // kernel: matmul_f16_row """,
         ),
         Edit(
