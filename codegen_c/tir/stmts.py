@@ -13,7 +13,7 @@ from tvm.ir import Call, TensorLoad
 
 from . import sizes, sorting
 from .body import Body
-from .exprs import ExprPrinter
+from .exprs import ExprPrinter, bare
 from .indices import dtype_of
 from .scalars import HALF, nbytes, storage_type, value_type
 from .walk import walk
@@ -150,21 +150,21 @@ class StmtPrinter(Body):
             return
         held = self.exprs.registers.get(self.exprs.buffer(s.buffer))
         if held is not None:
-            self.put(f"{held} = {_bare(self.exprs.value(s.value))};")
+            self.put(f"{held} = {bare(self.exprs.value(s.value))};")
             return
         target = f"{self.exprs.buffer(s.buffer)}[{self.exprs.subscript(list(s.indices))}]"
         value = self.exprs.stored(s.value, str(s.buffer.ty.dtype))
-        self.put(f"{target} = {_bare(value)};")
+        self.put(f"{target} = {bare(value)};")
 
     def _ifthenelse(self, s: tirx.IfThenElse) -> None:
-        self.put(f"if ({_bare(self.exprs.condition(s.condition))}) {{")
+        self.put(f"if ({bare(self.exprs.condition(s.condition))}) {{")
         self._block(s.then_case)
         if s.else_case is not None:
             self.lines[-1] += " else {"
             self._block(s.else_case)
 
     def _while(self, s: tirx.While) -> None:
-        self.put(f"while ({_bare(self.exprs.condition(s.condition))}) {{")
+        self.put(f"while ({bare(self.exprs.condition(s.condition))}) {{")
         self._block(s.body)
 
     def _break(self, s: tirx.Break) -> None:
@@ -182,7 +182,7 @@ class StmtPrinter(Body):
         else:
             ctype, text = value_type(dtype), self.exprs.value(s.value)
             self.exprs.bind(s.var, name, index=False)
-        self.put(f"const {ctype} {name} = {_bare(text)};")
+        self.put(f"const {ctype} {name} = {bare(text)};")
 
     def _attrstmt(self, s: tirx.AttrStmt) -> None:
         self.stmt(s.body)
@@ -239,18 +239,6 @@ def _splits(loop: tirx.For) -> bool:
     """Whether the loop is marked parallel and counts from 0."""
     zero = isinstance(loop.min, tirx.IntImm) and loop.min.value == 0
     return loop.kind == tirx.ForKind.PARALLEL and zero and loop.step is None
-
-
-def _bare(text: str) -> str:
-    """Drop one pair of brackets around a whole expression."""
-    if not (text.startswith("(") and text.endswith(")")):
-        return text
-    depth = 0
-    for c in text[1:-1]:
-        depth += (c == "(") - (c == ")")
-        if depth < 0:
-            return text
-    return text[1:-1]
 
 
 def _accumulates(store: tirx.BufferStore, variables: list[tvm.ir.Var], exprs: ExprPrinter) -> bool:
