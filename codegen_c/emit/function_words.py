@@ -216,9 +216,12 @@ class FunctionEncoder:
     def _step(self, step: Step, number: int) -> list[int]:
         match step:
             case Load():
-                return self._load(step)
+                words = [self.strings.ref(step.name), step.source, *self._set_sizes(step)]
+                return _instruction("LOAD", words)
             case Let():
-                return self._let(step)
+                values = [self.scalars.number(size) for size in step.sizes]
+                words = [self.strings.ref(step.name), *self._set_sizes(step), *values]
+                return _instruction("LET", words)
             case Check():
                 return _instruction("CHECK", [self.strings.ref(step.name), step.condition])
             case Copy():
@@ -264,15 +267,6 @@ class FunctionEncoder:
             )
         attrs = [i32(a, f"an attribute of {call.name!r}") for a in call.attrs]  # type: ignore[arg-type]
         return _instruction("CALL", [*words, *call.operands, *attrs])
-
-    def _load(self, load: Load) -> list[int]:
-        return _instruction(
-            "LOAD", [self.strings.ref(load.name), load.source, *self._set_sizes(load)]
-        )
-
-    def _let(self, let: Let) -> list[int]:
-        values = [self.scalars.number(size) for size in let.sizes]
-        return _instruction("LET", [self.strings.ref(let.name), *self._set_sizes(let), *values])
 
     def _set_sizes(self, step: Load | Let) -> list[int]:
         """What LOAD and LET have in common: which values, what follows from them, their bounds."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tvm_megcc.dims import Size
 
@@ -238,59 +239,34 @@ class End:
 Step = Call | Load | Let | Check | Draw | Copy | If | Else | Loop | End
 
 
+#: The fields of each step that hold a tensor id, None, or a tuple of ids.
+_TENSORS: dict[type, tuple[str, ...]] = {
+    Call: ("operands", "workspace"),
+    Load: ("source",),
+    Check: ("condition",),
+    Draw: ("target",),
+    Copy: ("target", "source", "row"),
+    If: ("condition",),
+    Loop: ("counter", "limit", "condition"),
+}
+
+
 def operands_of(step: Step) -> tuple[int, ...]:
     """Every tensor that a step touches, its workspace included."""
-    match step:
-        case Load():
-            return (step.source,)
-        case Copy():
-            return (step.target, step.source, *_present(step.row))
-        case Draw():
-            return (step.target,)
-        case If() | Check():
-            return (step.condition,)
-        case Loop():
-            return (step.counter, *_present(step.limit, step.condition))
-        case Call():
-            return (*step.operands, *_present(step.workspace))
-    return ()
-
-
-def _present(*tensors: int | None) -> tuple[int, ...]:
-    return tuple(t for t in tensors if t is not None)
+    found: list[int] = []
+    for name in _TENSORS.get(type(step), ()):
+        value = getattr(step, name)
+        if value is not None:
+            found += value if isinstance(value, tuple) else [value]
+    return tuple(found)
 
 
 def with_operands(step: Step, number: Callable[[int], int]) -> Step:
     """`step` with every tensor id that it holds replaced by ``number`` of it."""
-
-    def maybe(tensor: int | None) -> int | None:
-        return None if tensor is None else number(tensor)
-
-    match step:
-        case Load():
-            return replace(step, source=number(step.source))
-        case Copy():
-            return replace(
-                step,
-                target=number(step.target),
-                source=number(step.source),
-                row=maybe(step.row),
-            )
-        case Draw():
-            return replace(step, target=number(step.target))
-        case If() | Check():
-            return replace(step, condition=number(step.condition))
-        case Loop():
-            return replace(
-                step,
-                counter=number(step.counter),
-                limit=maybe(step.limit),
-                condition=maybe(step.condition),
-            )
-        case Call():
-            return replace(
-                step,
-                operands=tuple(map(number, step.operands)),
-                workspace=maybe(step.workspace),
-            )
-    return step
+    changed: dict[str, Any] = {}
+    for name in _TENSORS.get(type(step), ()):
+        value = getattr(step, name)
+        if value is not None:
+            is_tuple = isinstance(value, tuple)
+            changed[name] = tuple(map(number, value)) if is_tuple else number(value)
+    return replace(step, **changed)
