@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from tvm_megcc.memory.problem import Problem, Solution, live_bytes
+from tvm_megcc.memory.problem import Problem, Solution, live_bytes, peak
 
 WIDTH, HEIGHT = 1200, 640
 LEFT, RIGHT, TOP, BOTTOM = 90, 24, 56, 52
@@ -116,7 +116,7 @@ class _Frame:
 
     def peak_band(self, problem: Problem, name: str) -> list[str]:
         """The step at which most bytes are live."""
-        step, need = max(live_bytes(problem), key=lambda row: (row[1], -row[0]), default=(0, 0))
+        step, need = peak(problem)
         if not need:
             return []
         starts = [s for s, _ in live_bytes(problem) if s > step]

@@ -56,10 +56,11 @@ def stack(
     problems = [_without(problem, storages, dynamic) for problem, storages in found]
     share = time_limit / len(problems)
     orders = [below_order(p, plan(p, planner, share).offsets) for p in problems]
-    best = min(orders, key=lambda order: _worst_and_sum([_waste(order, p) for p in problems]))
-    validate_order(problems[0], best)
+    wastes = [[_waste(order, p) for p in problems] for order in orders]
+    best = min(range(len(orders)), key=lambda k: (max(wastes[k]), sum(wastes[k])))
+    validate_order(problems[0], orders[best])
     own = _without(*found[0], frozenset(ids))
-    stacked = _stacked(program, problems[0], ids, best, own, tuple(sorted(dynamic)))
+    stacked = _stacked(program, problems[0], ids, orders[best], own, tuple(sorted(dynamic)))
     return replace(stacked, arena_limit=_limit(stacked))
 
 
@@ -132,10 +133,6 @@ def _without(problem: Problem, ids: tuple[int, ...], left_out: frozenset[int]) -
     return Problem(tuple(block for block, storage in pairs if storage not in left_out))
 
 
-def _worst_and_sum(waste: list[float]) -> tuple[float, float]:
-    return max(waste), sum(waste)
-
-
 def _waste(order: BelowOrder, problem: Problem) -> float:
     """Arena of the order for the sizes of `problem` over the least that any plan takes."""
     _, arena = addresses(order, [b.size for b in problem.intervals])
@@ -155,12 +152,9 @@ def _stacked(
     The blocks of `own`, which have memory of their own, come last.
     """
     number = {block: k for k, block in enumerate(order.sequence)}
-    storages = [
-        _storage(
-            problem.intervals[block], tuple(sorted(number[b] for b in order.below[block])), False
-        )
-        for block in order.sequence
-    ]
+    below = (tuple(sorted(number[b] for b in order.below[block])) for block in order.sequence)
+    stacked = (problem.intervals[block] for block in order.sequence)
+    storages = [_storage(b, under, False) for b, under in zip(stacked, below, strict=True)]
     home = {ids[block]: k for block, k in number.items()}
     for storage, block in zip(dynamic, own.intervals, strict=True):
         home[storage] = len(storages)
