@@ -16,13 +16,14 @@ import struct
 import zlib
 from collections.abc import Sequence
 
-from tvm_megcc.codegen_c.emit.function_words import DRAW_OPERANDS as DRAW_OPERANDS
-from tvm_megcc.codegen_c.emit.function_words import NONE as NONE
-from tvm_megcc.codegen_c.emit.function_words import SPACES as SPACES
-from tvm_megcc.codegen_c.emit.function_words import UNBOUNDED as UNBOUNDED
-from tvm_megcc.codegen_c.emit.function_words import Function as Function
-from tvm_megcc.codegen_c.emit.function_words import FunctionEncoder, Strings, i32
-from tvm_megcc.codegen_c.emit.function_words import pools as pools
+from tvm_megcc.codegen_c.emit.function_words import (
+    NONE,
+    UNBOUNDED,
+    Function,
+    FunctionEncoder,
+    Strings,
+    i32,
+)
 from tvm_megcc.core.contents import Parts
 from tvm_megcc.core.program import ALIGNMENT, Bundle
 from tvm_megcc.dims import as_multiple

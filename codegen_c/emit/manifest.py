@@ -15,7 +15,7 @@ from tvm_megcc.codegen_c.emit.compiled import Compiled, opcodes_of
 from tvm_megcc.codegen_c.emit.graph import graph
 from tvm_megcc.codegen_c.emit.kernel_files import KernelFile
 from tvm_megcc.codegen_c.emit.weights import Layout
-from tvm_megcc.codegen_c.sources import package_text
+from tvm_megcc.codegen_c.sources import filled
 from tvm_megcc.core import dtypes
 from tvm_megcc.core.machine import machine
 from tvm_megcc.core.program import Bundle, Call, Kernel, Program
@@ -239,15 +239,13 @@ def readme(name: str, ident: str, manifest: dict[str, object]) -> str:
 
     archs = manifest["archs"]
     assert isinstance(archs, list)
-    text = package_text("README.md")
-    for key, value in {
-        "NAME": name,
-        "IDENT": ident,
-        "UPPER": ident.upper(),
-        "ARCHS": ", ".join(archs),
-        "NEEDS": _needs(archs),
-        "INPUTS": rows("inputs"),
-        "OUTPUTS": rows("outputs"),
-    }.items():
-        text = text.replace(f"@{key}@", value)
-    return text
+    return filled(
+        "README.md",
+        NAME=name,
+        IDENT=ident,
+        UPPER=ident.upper(),
+        ARCHS=", ".join(archs),
+        NEEDS=_needs(archs),
+        INPUTS=rows("inputs"),
+        OUTPUTS=rows("outputs"),
+    )

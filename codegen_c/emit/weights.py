@@ -5,9 +5,7 @@ in one *segment*, so that a build for one architecture contains exactly its own 
 
 Example
 -------
->>> import dataclasses
->>> layout = lay_out({})
->>> layout.segments
+>>> lay_out({}).segments
 ()
 """
 
