@@ -64,7 +64,7 @@ class Compiled:
         return {name for code in self.codes for name in code.opcodes}
 
     def functions(self, placed: Sequence[Sequence[tuple[int, int]]]) -> list[Function]:
-        """What `bytecode.encode` wants of each program."""
+        """The programs as `bytecode.encode` takes them."""
         number = {kernel: k for k, kernel in enumerate(self.kernels)}
         return [
             Function(

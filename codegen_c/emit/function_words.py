@@ -68,7 +68,7 @@ class Function:
     Attributes
     ----------
     guard : tuple of Range
-        For which sizes it is.
+        The sizes that it serves.
     code : Code
     kernels : tuple of int
         For each of the program's kernels, its number in the image's table.
@@ -88,7 +88,7 @@ class Function:
 def pools(program: Program) -> tuple[Pool, ...]:
     """The caller's buffers for activations, in the order of their numbers; at least one.
 
-    What a program of symbolic shapes needs is not known before they are: 0 here.
+    A program of symbolic shapes has one of 0 bytes: its size is not known yet.
     """
     if program.symbols:
         return (Pool("arena", 0),)
@@ -269,7 +269,7 @@ class FunctionEncoder:
         return _instruction("CALL", [*words, *call.operands, *attrs])
 
     def _set_sizes(self, step: Load | Let) -> list[int]:
-        """What LOAD and LET have in common: which values, what follows from them, their bounds."""
+        """Words that LOAD and LET share: values, operations and blocks that follow, bounds."""
         found = [self.program.symbols[k] for k in step.symbols]
         bounds = [(s.low & NONE, UNBOUNDED if s.high is None else s.high) for s in found]
         first, stage = self.scalars.set_by(step)
@@ -283,7 +283,7 @@ class FunctionEncoder:
 
 
 def _split(program: Program, call: Call) -> int:
-    """How many workers may run a call at once, and what each should have of the work at least."""
+    """The most workers of a call (8 bits), and the least work of each."""
     workers = MOST if call.workspace is None else call.workers
     return (1 if is_whole(program, call) else workers) | grain(call) << 8
 

@@ -1,4 +1,4 @@
-"""What a program's calls are and what they pass to each other, for whoever looks into a package.
+"""The calls of a program and the tensors between them, for tools that read a package.
 
 Enters: a planned program. Leaves: the entry ``graph`` of ``manifest.json``
 (docs/package-format.md). Sizes that follow from the shapes are `dims.Dim`s, which

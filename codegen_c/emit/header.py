@@ -1,4 +1,4 @@
-"""``include/<name>.h`` of a package: what C code needs to know, and sizes for static allocation.
+"""``include/<name>.h`` of a package: declarations, and sizes for static allocation.
 
 Enters: what was compiled. Leaves: text. Machines of one architecture share the sizes: the greatest.
 """

@@ -33,7 +33,7 @@ class KernelFile:
     archs : tuple of str
         The machines that use it.
     compiled_for : Machine or None
-        With which features it is compiled; None: with none, for whatever architecture.
+        The machine whose features it is compiled with; None: without any, for all machines.
     """
 
     stem: str
@@ -66,7 +66,7 @@ class KernelFile:
         return head + guards.wrap(inside, self.archs, package)
 
     def _flags_guard(self) -> str:
-        """So that a build without the flags says which, rather than something about types."""
+        """Refuse a build without the flags by their name, before errors about types."""
         if self.compiled_for is None:
             return ""
         test = " && ".join(f"defined({macro})" for macro in self.compiled_for.macros)

@@ -96,7 +96,7 @@ def lay_out(programs: Mapping[str, Sequence[Program]]) -> Layout:
 
 
 def _segments_of(users: Mapping[Bytes, set[str]]) -> dict[Bytes, tuple[str, ...]]:
-    """The machines whose segment each weight goes to."""
+    """For each weight, the machines that share its segment."""
     keys = {data: tuple(sorted(names)) for data, names in users.items()}
     most = max((sum(a in key for key in set(keys.values())) for a in set().union(*users.values())),
                default=0)  # fmt: skip

@@ -201,13 +201,11 @@ def _parallelise(sch: s_tir.Schedule, depth: int, flat: bool = True) -> s_tir.Sc
     if depth == 0:
         return sch
     out = block_names(sch)[-1]
-    merged = _mergeable_prefix(sch, out, depth) if flat else 0
-    if merged == depth and len(sch.get_loops(sch.get_sblock(out))) == depth:
+    has_all = len(sch.get_loops(sch.get_sblock(out))) == depth
+    if flat and has_all and _mergeable_prefix(sch, out, depth) == depth:
         take = depth  # one flat loop: no index arithmetic is left in it
     else:
-        own_inner = len(sch.get_loops(sch.get_sblock(out))) == depth
-        take = max(1, min(depth - 1 if own_inner else depth, depth))
-        take = _enough(sch, out, take)
+        take = _enough(sch, out, max(1, depth - 1) if has_all else depth)
 
     def step(s: s_tir.Schedule) -> None:
         loops = s.get_loops(s.get_sblock(out))[:take]

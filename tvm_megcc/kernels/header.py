@@ -1,12 +1,6 @@
 """The header comment of a kernel file, a `KernelFile` for each row.
 
 Its grammar is in docs/adding-a-kernel.md.
-
-
-Example
--------
->>> parse(KERNEL_DIR / "softmax" / "softmax_f32.c").op              # doctest: +SKIP
-'softmax'
 """
 
 from __future__ import annotations
@@ -43,7 +37,7 @@ def parse_all(path: Path) -> tuple[KernelFile, ...]:
 
 
 def parse(path: Path, stem: str = "", settings: tuple[tuple[str, int], ...] = ()) -> KernelFile:
-    """Read what the header comment of a file says of a kernel.
+    """Read a kernel's facts from the header comment of its file.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""The facts of one kernel, which are a row of a kernel file, and what they say of a call.
+"""The facts of one kernel, a row of a kernel file, applied to a call.
 
-Enters: what `kernels.header` read, and the facts of a call. Leaves: whether the kernel serves it,
-with which macros, and what that takes.
+Enters: facts that `kernels.header` read, and the facts of a call. Leaves: whether the kernel serves
+the call, with which macros, at which cost.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class KernelFile:
         return tuple(_bits(facts[name]) for name in self.contract.attributes)
 
     def signature(self, facts: Mapping[str, Fact]) -> tuple[str, tuple[str, ...]]:
-        """What a program has where the kernel serves a call: its symbol, and its attributes."""
+        """Symbol and attributes of a program's call."""
         return self.instance(facts).symbol, tuple(str(attr) for attr in self.attrs(facts))
 
     def sources(self) -> str:

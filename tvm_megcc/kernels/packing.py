@@ -30,14 +30,9 @@ PACKERS: dict[str, Packer] = {}
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a packer may look at besides the operand that it packs.
+    """The call that an operand is packed for: its facts, and its constants before packing.
 
-    Attributes
-    ----------
-    facts : mapping
-    constants : mapping
-        Every constant operand of the call by its name, none of them packed: what a kernel adds to
-        its bias may depend on its weights.
+    A packer may read other operands than its own: a bias may be packed with sums of the weights.
     """
 
     facts: Mapping[str, Any]
@@ -45,7 +40,7 @@ class Call:
 
 
 def packer(function: Packer) -> Packer:
-    """Make a function known under its name: ``(array, call, **options) -> array``."""
+    """Register a function ``(array, call, **options) -> array`` under its name."""
     PACKERS[function.__name__] = function
     return function
 
@@ -74,10 +69,7 @@ def apply(packings: tuple[tuple[str, Packing], ...], call: Call) -> dict[str, Ar
 
 
 def byte_zero(centred: Array) -> int | None:
-    """The zero point that makes signed bytes of integers: what is added to each.
-
-    0 where they are signed bytes already, None where nothing does.
-    """
+    """The number to add to integers to make them signed bytes; None where none does."""
     low, high = int(centred.min(initial=0)), int(centred.max(initial=0))
     if high - low > 255:
         return None

@@ -165,7 +165,7 @@ def explain(op: str, arch: str, facts: Mapping[str, Fact]) -> str:
 
 
 def _costs(kernel: KernelFile, facts: Mapping[str, Fact]) -> str:
-    """What `choice` weighs."""
+    """The costs that `choice` compares, as text."""
     limits = "" if kernel.exact else ", not with --exact"
     if kernel.optimize != OPTIMIZE:
         limits += f", only with --optimize {' or '.join(kernel.optimize)}"

@@ -3,12 +3,6 @@
 Enters: a `Program` with symbols. Leaves: the same with ``storages``; the VM works out the addresses
 when shapes change. The order is taken from the plan for some sizes (`memory.below`), and of the
 orders for several sizes the one that wastes least over all of them is kept.
-
-Example
--------
->>> stacked = stack(program)                                     # doctest: +SKIP
->>> arena_bytes(stacked, {"n": 4})                               # doctest: +SKIP
-1204224
 """
 
 from __future__ import annotations
@@ -84,7 +78,7 @@ def _limit(program: Program) -> int | None:
 
 
 def _order(program: Program) -> BelowOrder:
-    """The relation that a program's storages say."""
+    """The order in which a program's storages stand on each other."""
     return BelowOrder(
         sequence=tuple(range(len(program.storages))),
         below=tuple(s.below for s in program.storages),
@@ -164,7 +158,7 @@ def _stacked(
         old = tensor.location
         if old.space != "arena":
             return tensor
-        # What no port and no call touches has no block; nobody asks where it is.
+        # A tensor that no port and no call touches has no block.
         where = Location("block", home.get(old.index, 0), old.offset)
         return replace(tensor, location=where)
 

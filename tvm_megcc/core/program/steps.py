@@ -1,4 +1,4 @@
-"""What a program does: calls of kernels, and steps that choose, repeat, check and read sizes."""
+"""The steps of a program: calls of kernels, choices, loops, checks, sizes that are read."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """Sizes that become others during a run: ``symbols[k]`` becomes ``sizes[k]``.
+    """Set sizes during a run: ``symbols[k]`` becomes ``sizes[k]``.
 
     A loop's state changes its size from iteration to iteration, and the branches of an If give
     results of different sizes. Several Lets may set the same symbols.
@@ -129,7 +129,7 @@ class Let:
 class Check:
     """End the run unless ``condition`` (``bool``, one element) is true.
 
-    What reads the value that is checked comes later in the program: no operand of it says so.
+    Steps that read the checked value come later in the program; no operand says so.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Write to ``target`` what the next random numbers follow from: key and number of the draw.
+    """Write to ``target`` the key and number of a draw, from which random numbers follow.
 
     Draws stay in their order: each has the next number.
 

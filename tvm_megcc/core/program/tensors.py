@@ -1,4 +1,4 @@
-"""What a program computes with: tensors, where they are, and what enters and leaves.
+"""Tensors of a program and their places, its inputs and outputs, its weights.
 
 Example
 -------
