@@ -54,23 +54,10 @@ def encode(
     symbols: Sequence[str],
     segments: Sequence[Parts],
 ) -> bytes:
-    """Encode the programs of one architecture.
+    """Encode the programs of one architecture: a multiple of `ALIGNMENT` bytes.
 
-    Parameters
-    ----------
-    bundle : Bundle
-        Says name, architecture, and what the inputs look like.
-    functions : sequence of Function
-        Its variants, in order; their programs are planned.
-    symbols : sequence of str
-        The kernel table: link names.
-    segments : sequence of Parts
-        The weight segments of this architecture.
-
-    Returns
-    -------
-    bytes
-        Little-endian 32-bit words, a multiple of `ALIGNMENT` long.
+    `functions` are the bundle's variants, in order, with planned programs; `symbols` are the link
+    names of the kernel table.
     """
     strings = Strings()
     header = [0] * HEADER_WORDS

@@ -63,17 +63,14 @@ class Strings:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One program of an image.
+    """One program of an image, and the sizes that it serves.
 
     Attributes
     ----------
-    guard : tuple of Range
-        The sizes that it serves.
-    code : Code
     kernels : tuple of int
         For each of the program's kernels, its number in the image's table.
     placed : tuple of (segment, offset)
-        Where each of the program's weights lies.
+        The place of each of the program's weights.
     draws : bool
         Whether this or another program of the image draws random numbers.
     """

@@ -47,15 +47,7 @@ class _Operation:
 
 @dataclass(slots=True)
 class Scalars:
-    """Values and code of one program.
-
-    Parameters
-    ----------
-    program : Program
-        Planned, with symbols or without.
-    inputs : tuple of Symbol
-        The symbols of the model's inputs, which are the first values.
-    """
+    """Values and code of a planned program; the symbols of the model's `inputs` come first."""
 
     program: Program
     inputs: tuple[Symbol, ...]

@@ -25,16 +25,8 @@ def tvm_library_files(
 ) -> dict[str, str]:
     """The FFI wrapper around a model, to be compiled with the other sources of its package.
 
-    Parameters
-    ----------
-    name : str
-        The model's C identifier: ``<name>.h`` declares ``<name>_image`` and ``<name>_kernels``.
-    has_shapes : bool
-        Whether its shapes can change.
-    can_fail : bool
-        Whether data can end a run.
-    draws : bool
-        Whether it draws random numbers.
+    ``<name>.h`` declares ``<name>_image`` and ``<name>_kernels``. The flags say whether the model's
+    shapes can change, whether data can end a run, and whether it draws random numbers.
     """
     lines = _lines(name, has_shapes, can_fail, draws)
     return {"src/tvm_model.h": _model_h(lines), **_texts(_LIBRARY)}
@@ -43,11 +35,8 @@ def tvm_library_files(
 def tvm_region_files(regions: Mapping[str, tuple[bool, bool, bool]]) -> dict[str, str]:
     """The FFI functions around regions of a Relax module that are built together.
 
-    Parameters
-    ----------
-    regions : mapping of symbol to (has_shapes, can_fail, draws)
-        As for `tvm_library_files`; the symbol is the function's name in TVM, and the model's C
-        identifier.
+    `regions` maps each function's name in TVM, which is the model's C identifier, to the flags of
+    `tvm_library_files`.
     """
     any_shapes = any(has_shapes for has_shapes, *_ in regions.values())
     made = {"src/tvm_model.h": _model_h(f"#define MEGCC_MODEL_HAS_SHAPES {int(any_shapes)}\n")}

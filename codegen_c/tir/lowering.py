@@ -80,10 +80,6 @@ def _flattening() -> list[tvm.transform.Pass]:
     ]
 
 
-def _finishing() -> list[tvm.transform.Pass]:
-    return [s_tir.transform.RewriteUnsafeSelect(), tirx.transform.ConvertSSA()]
-
-
 def lower(func: tirx.PrimFunc) -> tirx.PrimFunc:
     """Flatten `func`.
 
@@ -97,7 +93,8 @@ def lower(func: tirx.PrimFunc) -> tirx.PrimFunc:
     opaque = tvm_ffi.structural_map(func, (binary, _hide))
     opaque = tvm_ffi.structural_map(opaque, (tirx.Cast, _hide_cast))
     hidden = _run(_flattening(), tvm_ffi.structural_map(opaque, (TensorLoad, _with_positions)))
-    return _run(_finishing(), tvm_ffi.structural_map(hidden, (Call, _show)))
+    finishing = [s_tir.transform.RewriteUnsafeSelect(), tirx.transform.ConvertSSA()]
+    return _run(finishing, tvm_ffi.structural_map(hidden, (Call, _show)))
 
 
 def _run(passes: list[tvm.transform.Pass], func: tirx.PrimFunc) -> tirx.PrimFunc:

@@ -51,11 +51,8 @@ BOARDS = {board: cpu for cpu, boards in _BOARDS_OF.items() for board in boards.s
 def cpu_of(word: str) -> str:
     """CPU name, as compilers spell it, for a board, chip or CPU; an unknown word in lower case.
 
-    Parameters
-    ----------
-    word : str
-        A board, a chip with or without the letters of its package, or a CPU: case, spaces and
-        punctuation do not matter, ``+`` is ``plus``, and the ``f`` of a Cortex-M with an FPU goes.
+    Case, spaces, punctuation and the letters of a chip's package do not matter; ``+`` is ``plus``,
+    and the ``f`` of a Cortex-M with an FPU is dropped.
     """
     plain = word.strip().lower().replace("_", "-")
     letters = re.sub(r"[^a-z0-9]", "", plain)

@@ -16,7 +16,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 
 from tvm_megcc.errors import InputError
 
@@ -313,10 +314,8 @@ class Machine:
     @property
     def bits(self) -> tuple[int, int]:
         """Bits that a CPU must have in the two words of `Feature.bits`."""
-        words = [0, 0]
-        for feature in self.features:
-            words = [have | more for have, more in zip(words, feature.bits, strict=True)]
-        return words[0], words[1]
+        low, high = zip((0, 0), *(f.bits for f in self.features), strict=True)
+        return reduce(or_, low), reduce(or_, high)
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -98,11 +98,7 @@ Worth = tuple[int, Fraction, int]
 def choose(calls: Sequence[Call], budget: int | None) -> list[int]:
     """The number of the kernel for each call.
 
-    Parameters
-    ----------
-    calls : sequence of Call
-    budget : int or None
-        Bytes by which all weights together may grow; None: without bound.
+    `budget` is the bytes by which all weights together may grow; None: any.
     """
     groups = _groups(calls)
     ways = [_ways([calls[k] for k in group]) for group in groups]

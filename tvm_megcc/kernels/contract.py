@@ -131,14 +131,7 @@ class Contract:
     def completed(
         self, facts: Mapping[str, Fact], tensors: Mapping[str, Tensor]
     ) -> dict[str, Fact]:
-        """The facts of a call with its types among them, when it is one of this operator.
-
-        Parameters
-        ----------
-        facts : mapping
-            Without the type variables.
-        tensors : mapping
-            The inputs and outputs by name.
+        """The facts of a call, and the types of its inputs and outputs `tensors`, by variable.
 
         Raises
         ------

@@ -17,17 +17,11 @@ Fit = Literal["first", "best"]
 
 
 def place(flat: Flat, order: Ints, fit: Fit = "first", *, pure: bool = False) -> Ints:
-    """Offsets of `flat`'s blocks, placed one after the other; fixed blocks come first.
+    """Offsets of `flat`'s blocks, placed one after the other in `order`; fixed blocks come first.
 
-    Parameters
-    ----------
-    order : array
-        A permutation of the blocks.
-    fit : {"first", "best"}
-        The lowest hole that holds the block, or the smallest one (the lowest of equals); above all
-        neighbours when there is none. A block of several pieces is placed by first fit.
-    pure : bool
-        Never use the C core.
+    First fit takes the lowest hole that holds the block, best fit the smallest one (the lowest of
+    equals); where there is none, a block lies above all neighbours. A block of several pieces is
+    placed by first fit. `pure`: never use the C core.
     """
     core = None if pure else native.core()
     if core is not None:

@@ -15,9 +15,10 @@ enum { kMaxRank = 32, kMessageBytes = 512 };
 int raise_error(const char *kind, const char *message);
 int raise_status(const char *what, megcc_status_t status);
 
+// These return 0; return_string sets TVM's error where there is no memory, and returns -1.
 void return_none(TVMFFIAny *result);
-void return_int(TVMFFIAny *result, int64_t value);
-void return_object(TVMFFIAny *result, int32_t type_index, TVMFFIObjectHandle object);
+int return_int(TVMFFIAny *result, int64_t value);
+int return_object(TVMFFIAny *result, int32_t type_index, TVMFFIObjectHandle object);
 int return_string(TVMFFIAny *result, const char *text);
 
 // The characters of a string argument, not terminated by a zero; 0 when it is no string.

@@ -177,6 +177,5 @@ int return_tensor(TVMFFIAny *result, const megcc_tensor_info_t *info, const void
     owned_tensor_free(&owned->managed);
     return -1;
   }
-  return_object(result, kTVMFFITensor, object);
-  return 0;
+  return return_object(result, kTVMFFITensor, object);
 }
