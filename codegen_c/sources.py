@@ -62,11 +62,6 @@ def _kernel_paths() -> dict[str, str]:
     return {row.stem: path for path, found in rows for row in found}
 
 
-def kernel_stems() -> tuple[str, ...]:
-    """The names of all kernels, sorted."""
-    return tuple(sorted(_kernel_paths()))
-
-
 def kernel_path(stem: str) -> str:
     """``codegen_c/kernels/<operator>/<file>.c`` of a kernel that there is."""
     return f"codegen_c/{_kernel_paths()[stem]}"

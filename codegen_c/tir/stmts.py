@@ -43,7 +43,7 @@ class StmtPrinter(Body):
         self.ivdep = ivdep
         self.unroll = unroll
         self.parallel: tvm.ir.Expr | None = None
-        self._accumulators: dict[int, tuple[tirx.BufferStore, str]] = {}
+        self._in_promoted = False  # within a loop whose accumulator is a scalar
 
     def top(self, body: tirx.Stmt) -> None:
         """Print a whole function body and decide what its work range is."""
@@ -103,8 +103,11 @@ class StmtPrinter(Body):
         self._block(s.body)
         if accumulator is not None:
             store, value = accumulator
-            self._write(store, value)
-            self._accumulators.popitem()
+            self.exprs.registers.pop(self.exprs.buffer(store.buffer), None)
+            dtype = str(store.buffer.ty.dtype)
+            value = self.exprs.to_storage(value, dtype) if dtype in HALF else value
+            self.put(f"{self._target(store)} = {value};")
+            self._in_promoted = False
             self.indent -= 1
             self.put("}")
 
@@ -119,31 +122,22 @@ class StmtPrinter(Body):
         while isinstance(inner, tirx.For):
             variables.append(inner.loop_var)
             inner = inner.body
-        if self._accumulators or not isinstance(inner, tirx.BufferStore):
+        if self._in_promoted or not isinstance(inner, tirx.BufferStore):
             return None
-        if inner.buffer in self.dead:
-            return None
-        if not _accumulates(inner, variables, self.exprs):
+        if inner.buffer in self.dead or not _accumulates(inner, variables, self.exprs):
             return None
         dtype = str(inner.buffer.ty.dtype)
         name = self.fresh("acc")
         self.put("{")
         self.indent += 1
-        self.put(f"{value_type(dtype)} {name} = {self._read(inner)};")
-        self._accumulators[len(self._accumulators)] = (inner, name)
+        first = self.exprs.load(inner.buffer, list(inner.indices))
+        self.put(f"{value_type(dtype)} {name} = {first};")
+        self._in_promoted = True
         self.exprs.registers[self.exprs.buffer(inner.buffer)] = name
         return inner, name
 
-    def _read(self, store: tirx.BufferStore) -> str:
-        return self.exprs.load(store.buffer, list(store.indices))
-
-    def _write(self, store: tirx.BufferStore, value: str) -> None:
-        self.exprs.registers.pop(self.exprs.buffer(store.buffer), None)
-        target = f"{self.exprs.buffer(store.buffer)}[{self.exprs.subscript(list(store.indices))}]"
-        dtype = str(store.buffer.ty.dtype)
-        if dtype in HALF:
-            value = self.exprs.to_storage(value, dtype)
-        self.put(f"{target} = {value};")
+    def _target(self, store: tirx.BufferStore) -> str:
+        return f"{self.exprs.buffer(store.buffer)}[{self.exprs.subscript(list(store.indices))}]"
 
     def _bufferstore(self, s: tirx.BufferStore) -> None:
         if s.buffer in self.dead:
@@ -152,8 +146,7 @@ class StmtPrinter(Body):
         if held is not None:
             self.put(f"{held} = {bare(self.exprs.value(s.value))};")
             return
-        target = f"{self.exprs.buffer(s.buffer)}[{self.exprs.subscript(list(s.indices))}]"
-        value = self.exprs.stored(s.value, str(s.buffer.ty.dtype))
+        target, value = self._target(s), self.exprs.stored(s.value, str(s.buffer.ty.dtype))
         self.put(f"{target} = {bare(value)};")
 
     def _ifthenelse(self, s: tirx.IfThenElse) -> None:

@@ -1,4 +1,4 @@
-// What BRANCH, JUMP and ROW have in common; only packages with one of them carry this file.
+// Targets and counters, for BRANCH, JUMP and ROW; only packages with one of them carry this file.
 #include "megcc_vm.h"
 
 const uint32_t *megcc_instruction(const megcc_model_t *m, const uint32_t *code, int32_t words,

@@ -36,7 +36,7 @@ class Task:
     machine : str
         By its full name, as in ``arm64+dotprod``.
     facts : str
-        JSON of the call's facts, types among them, in the order of their names. An open dim is
+        JSON of the call's facts, types among them, in the order of their names. A dynamic dim is
         text: its formula and the bounds of its symbols, s0, s1, ...
     """
 

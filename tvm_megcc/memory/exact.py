@@ -20,7 +20,7 @@ from tvm_megcc.memory.branch import MAX_BLOCKS, MAX_PAIRS, MAX_PURE_BLOCKS, sear
 from tvm_megcc.memory.branch_model import Attempt, Indices, Model, build
 from tvm_megcc.memory.flat import Flat, Ints, conflicts
 
-#: Work of each search of the first round, per pair of blocks that meet: a few dives to the bottom.
+#: Work of each search of the first round, per pair of blocks live at once: a few dives down.
 FIRST_WORK = 200
 #: (ordering of ties, whether to branch in the tightest section), asked in turn. Which of them finds
 #: a plan first differs from problem to problem.

@@ -1,12 +1,6 @@
 """``Program -> Program``: give every storage of the arena its offset.
 
 A program of symbolic shapes gets blocks that stand upon one another instead of offsets.
-
-Example
--------
->>> planned = place(forward(lower(mod, ...)), limit=256 * 1024)     # doctest: +SKIP
->>> planned.arena_bytes, planned.plan.lower_bound                  # doctest: +SKIP
-(150528, 150528)
 """
 
 from __future__ import annotations

@@ -61,14 +61,14 @@ def svg(
     for block, offset, label in zip(problem.intervals, solution.offsets, labels, strict=True):
         for piece in block.pieces() if block.is_live else ():
             box = frame.box(piece.first, piece.last, offset + piece.lo, offset + piece.hi)
-            tip = (
-                f"{label}\n{block.size:,} bytes at {offset:,}\nsteps {block.first} to"
-                f" {block.last - 1}"
-            )
+            life = f"steps {block.first} to {block.last - 1}"
+            tip = f"{label}\n{block.size:,} bytes at {offset:,}\n{life}"
             colour = _colour(block.last - block.first, frame.steps)
             parts.append(_rectangle(box, (block.first, block.last), colour, tip))
             texts += _label(box, label, f"{block.size:,}")
-    return "\n".join([*parts, *texts, *frame.arena_line(solution), "</svg>"]) + "\n"
+    top = frame.y(solution.arena_bytes)
+    arena = f'<path class="arena" d="M{LEFT} {top:.1f}H{WIDTH - RIGHT}"/>'
+    return "\n".join([*parts, *texts, arena, "</svg>"]) + "\n"
 
 
 class _Frame:
@@ -130,10 +130,6 @@ class _Frame:
             f'<text class="peaktext" x="{x:.1f}" y="{TOP - 18}" text-anchor="{anchor}">'
             f"{escape(said)}</text>",
         ]
-
-    def arena_line(self, solution: Solution) -> list[str]:
-        y = self.y(solution.arena_bytes)
-        return [f'<path class="arena" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>']
 
 
 def _rectangle(

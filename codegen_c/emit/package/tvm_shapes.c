@@ -1,4 +1,4 @@
-// Shapes that change: what they need, and why they are not accepted.
+// Shapes that change: their allocator, and errors about them.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// Tensors of TVM, and what of them a port takes: types, shapes, copies.
+// TVM's tensors at the ports of a model: types, shapes, copies.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
