@@ -18,8 +18,8 @@ from tvm_megcc.codegen_c.sources import filled
 from tvm_megcc.core.contents import Content
 from tvm_megcc.core.machine import TABLE, Architecture, Machine, machine
 
-#: What is optimised how. Of a small package the library's kernels are compiled for size: some leave
-#: out forms of their loops then (``MEGCC_SMALL``).
+#: Optimisation flags. Where code is to be small, the library's kernels are compiled for size: some
+#: then leave out forms of their loops (``MEGCC_SMALL``).
 MAKE_FAST = """\
 # Kernels want speed; what is around them is a fraction of the time and may be small.
 OPT := -O3

@@ -70,7 +70,7 @@ def encode(
         for w in (strings.ref(s.name), s.low, UNBOUNDED if s.high is None else s.high)
     ]
     signature: list[int] = []
-    # Where every shape is fixed the functions' own inputs say it all.
+    # No signature is needed where every shape is fixed: the function's inputs have the dims.
     fixed = len(functions) == 1 and not (bundle.symbols or functions[0].code.program.symbols)
     for port in () if fixed else bundle.inputs:
         signature.append(len(port.dims))
@@ -91,7 +91,7 @@ def encode(
     known: dict[bytes, int] = {}
 
     def section(data: bytes, count: int) -> tuple[int, int]:
-        """Where a section lies; functions share equal ones."""
+        """Offset and count of a section; functions share equal ones."""
         if data not in known:
             known[data] = 4 * HEADER_WORDS + len(body)
             body.extend(data + bytes(-len(data) % 4))

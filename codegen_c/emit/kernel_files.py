@@ -47,7 +47,7 @@ class KernelFile:
 
     @property
     def path(self) -> str:
-        """Where the file is in the package."""
+        """The file's path in the package."""
         folder = "" if self.compiled_for is None else f"{self.compiled_for.ident}/"
         return f"src/kernels/{folder}{self.stem}.c"
 

@@ -135,7 +135,7 @@ def _image_c(suffix: str) -> str:
 
 
 def _builds_c(ident: str, groups: Mapping[str, Sequence[str]], shapes: str, weights: str) -> str:
-    """What megcc_model_open chooses from, for the architectures with features."""
+    """The builds between which megcc_model_open chooses, for architectures with features."""
     parts = {}
     for arch, names in groups.items():
         if not has_builds(names):

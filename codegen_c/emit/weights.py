@@ -39,7 +39,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where everything is.
+    """The place of each weight.
 
     Attributes
     ----------

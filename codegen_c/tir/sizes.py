@@ -85,7 +85,7 @@ def _python(e: tvm.ir.Expr, symbols: dict[tvm.ir.Var, str]) -> str:
         return _COMPARE[type(e)].format(a=a, b=b)
     if isinstance(e, (tirx.Min, tirx.Max)):
         return f"{'min' if isinstance(e, tirx.Min) else 'max'}({a}, {b})"
-    # What is_index admits beside these is C's division.
+    # Other operations that is_index admits are C's division.
     sign = "//" if isinstance(e, tirx.Div) else "%"
     return f"({a} {sign} {b})"
 

@@ -98,7 +98,7 @@ static const uint32_t *signature(const megcc_model_t *m, uint32_t input, size_t 
   return w;
 }
 
-// What a negative dim of the signature is: `factor` times `symbol`.
+// A negative dim of the signature stands for `factor` times `symbol`.
 struct open_dim {
   uint32_t symbol;
   int32_t factor;
@@ -257,7 +257,7 @@ static void describe(const megcc_context_t *c, uint32_t port, megcc_tensor_info_
   for (d = 0; d < t.rank; ++d) {
     to[d] = t.dims[d];
     if (to[d] >= 0) continue;
-    // What depends on data is known after a run, not after one that has failed half-way.
+    // Dims that depend on data are known after a run, but not after one that failed half-way.
     to[d] =
         s->resolved && (c->has_run || (uint32_t)(-1 - to[d]) < data) ? s->value[-1 - to[d]] : -1;
   }

@@ -144,7 +144,7 @@ typedef struct megcc_op {
 } megcc_op_t;
 
 #if defined(MEGCC_DEBUG)
-// Where a storage of the arena lives, and during which calls: [first, last). A pool from the number
+// Place of a storage of the arena, and its calls [first, last). A pool from the number
 // of pools on is a block, whose offset and size are those of the moment.
 typedef struct megcc_block {
   uint32_t first, last, pool;
@@ -414,7 +414,7 @@ static inline const char *megcc_string(const megcc_model_t *model, uint32_t ref)
   return (const char *)model->section[MEGCC_S_STRINGS] + ref;
 }
 
-// Where the context keeps the first byte of a pool or block.
+// The context's pointer to the first byte of a pool or block.
 static inline uint8_t **megcc_pool(const megcc_context_t *context, uint32_t pool) {
   return context->place[MEGCC_ARENA] + pool;
 }

@@ -1,4 +1,4 @@
-"""What this computer is, as a machine of `tvm_megcc.core.machine`.
+"""This computer as a machine of `tvm_megcc.core.machine`.
 
 Example
 -------

@@ -18,8 +18,8 @@ from tvm_megcc.kernels.contract import Contract, contract
 from tvm_megcc.kernels.expression import Expression
 from tvm_megcc.kernels.kernel_file import KernelFile, Packing
 
-#: Keys whose value is a formula over a call's facts -> the formula of a header without the key;
-#: an empty one: every header has it, or nothing follows from it (``instructions``).
+#: Keys whose value is a formula over a call's facts -> the formula where a header has no such key.
+#: An empty one: the key is required, or the kernel has no such number (``instructions``).
 FORMULAS = {
     "when": "1", "rank": "", "work": "", "cost": "", "instructions": "", "workspace": "0",
     "overlap": "-1", "tolerance": "0", "weights": "0",
@@ -55,7 +55,7 @@ def parse(path: Path, stem: str = "", settings: tuple[tuple[str, int], ...] = ()
     common, rows = _read(path)
     row = next(row for row in rows if stem in ("", row.stem))
     if "like" in common:
-        # What another file's header says holds here, too.
+        # The other file's keys hold here, too.
         other = path.with_name(f"{common.pop('like')}.c")
         if not other.is_file():
             raise ValueError(f"{path.name}: there is no {other.name} to be like")

@@ -244,7 +244,7 @@ def _centred_bias(bias: Array, sums: Array, zero: int | None, less: int) -> Arra
 
 
 def _flipped(flip: int, dtype: object) -> int:
-    """What a kernel subtracts from data of a type that has such a `flip`."""
+    """The number that a kernel with this `flip` subtracts from data of a type."""
     return {(1, "u8"): 128, (2, "i8"): -128}.get((flip, str(dtype)), 0)
 
 

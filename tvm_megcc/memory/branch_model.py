@@ -120,7 +120,7 @@ def _sections(flat: Flat) -> Ints:
 
 
 def _meet(flat: Flat) -> NDArray[np.bool_]:
-    """Which blocks are live at once, a block with itself left out."""
+    """Whether two blocks are live at once; false for a block and itself."""
     pieces = (flat.t0[:, None] < flat.t1) & (flat.t0 < flat.t1[:, None])
     starts = flat.start[:-1]
     rows = np.logical_or.reduceat(pieces, starts, axis=0)

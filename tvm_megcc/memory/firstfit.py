@@ -30,7 +30,7 @@ def place(flat: Flat, order: Ints, fit: Fit = "first", *, pure: bool = False) ->
 
 
 class _Arena:
-    """What is placed so far, as parallel arrays sorted by start address."""
+    """The pieces placed so far, as parallel arrays sorted by start address."""
 
     def __init__(self, flat: Flat) -> None:
         self.flat = flat
@@ -59,7 +59,7 @@ class _Arena:
         return self.offsets
 
     def _hole(self, block: int, piece: int, floor: int, best: bool) -> int:
-        """Where the piece's block may lie, at or above `floor`, for this piece's sake."""
+        """The offset of a block, at or above `floor`, that suits one of its pieces."""
         flat, alignment = self.flat, int(self.flat.alignment[block])
         lo, hi = int(flat.lo[piece]), int(flat.hi[piece])
         start, end, first, last = self.rows[:, : self.count]

@@ -72,7 +72,7 @@ def svg(
 
 
 class _Frame:
-    """From steps and bytes to pixels."""
+    """Conversion of steps and bytes to pixels."""
 
     def __init__(self, problem: Problem, solution: Solution) -> None:
         live = [b for b in problem.intervals if b.is_live]

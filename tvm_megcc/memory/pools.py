@@ -27,7 +27,7 @@ Pool = tuple[str, int | None]
 
 @dataclass(frozen=True, slots=True)
 class PoolSolution:
-    """Where every block lies.
+    """The place of every block.
 
     Attributes
     ----------

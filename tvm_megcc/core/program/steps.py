@@ -204,7 +204,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Else:
-    """Where the other branch of an `If` begins."""
+    """The beginning of the other branch of an `If`."""
 
     name: str = ""
 
@@ -231,7 +231,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Where an `If` or a `Loop` ends."""
+    """The end of an `If` or a `Loop`."""
 
     name: str = ""
 

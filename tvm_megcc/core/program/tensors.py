@@ -24,7 +24,7 @@ Space = Literal["arena", "weight", "input", "output", "block"]
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a tensor's first byte is.
+    """The place of a tensor's first byte.
 
     Attributes
     ----------
