@@ -41,20 +41,21 @@ def _packing(operand: str, how: Packing) -> str:
 
 def _cells(kernel: KernelFile) -> tuple[str, ...]:
     every = {"1": "always", "0": "none"}
-    workspace = kernel.workspace_bytes.spelled_out
+    spelled = {key: formula.spelled_out for key, formula in kernel.formulas.items()}
+    workspace = spelled["workspace"]
     params = " ".join(f"{macro}={value.text}" for macro, value in kernel.params)
     return (
         f"[{kernel.stem}](../codegen_c/kernels/{kernel.op}/{kernel.path.name})",
         kernel.types.text,
         ", ".join(kernel.archs),
         kernel.isa,
-        every.get(kernel.when.text) or _code(kernel.when.spelled_out),
-        kernel.rank.spelled_out,
+        every.get(spelled["when"]) or _code(spelled["when"]),
+        spelled["rank"],
         _code(params),
         _code(" ".join(_packing(*row) for row in kernel.pack)),
         every.get(workspace) or _code(workspace),
-        _code(kernel.work_extent.spelled_out),
-        _code(kernel.unit_cost.spelled_out),
+        _code(spelled["work"]),
+        _code(spelled["cost"]),
     )
 
 

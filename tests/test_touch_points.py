@@ -6,6 +6,7 @@ with the copy's own modules that the change works. Tests and generated pages are
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from collections.abc import Callable
@@ -126,7 +127,81 @@ CLI_OPTION = Touch(
     cli_option_works,
 )
 
-TOUCHES = (CLI_OPTION,)
+BUILD_AND_RUN = """
+import json
+import sys
+from pathlib import Path
+from tvm_megcc.core.this_machine import is_native, is_own_family
+from tvm_megcc.host import toolchain
+package = Path(sys.argv[1])
+if is_own_family("x86"):
+    exe = toolchain.build(package, "x86+gfni")
+    manifest = json.loads((package / "manifest.json").read_text())
+    for arch in filter(is_native, ("x86", "x86+gfni")):
+        toolchain.run_package(exe, arch, {}, manifest)
+"""
+
+
+def cpu_feature_works(compiler: Compiler, folder: Path) -> None:
+    model = folder / "m.onnx"
+    model.write_bytes(zoo.build("tiny_mlp").SerializeToString())
+    package = folder / "package"
+    assert not compiler.compile([str(model), "--arch", "x86,x86+gfni", "-o", str(package)])
+    rows = json.loads((package / "manifest.json").read_text())["per_arch"]
+    assert not any("gfni" in name for name in rows["x86"]["kernels"])
+    assert any("matmul_f32_row_gfni" in name for name in rows["x86+gfni"]["kernels"])
+    assert "x86+gfni: a CPU with gfni" in (package / "README.md").read_text()
+    assert "-mgfni" in (package / "Makefile").read_text()
+    compiler.run("-c", BUILD_AND_RUN, str(package))
+
+
+#: Of the machines' table, for instructions that only kernels use which ask for them; with the bit
+#: of the CPU in a word that no other feature is read from. Where HWCAP, or CPUID 1:ECX and 7:EBX,
+#: has the bit, `megcc_machine.c` stays.
+CPU_FEATURE = Touch(
+    "cpu feature",
+    5,
+    (
+        Edit(
+            "tvm_megcc/core/machine.py",
+            """                "avxvnni", ("avxvnni",),""",
+            """                "gfni", ("gfni",), ("gfni",), ("-mgfni",), ("__GFNI__",),
+                (0, 1 << 2),
+            ),
+            Feature(
+                "avxvnni", ("avxvnni",),""",
+        ),
+        Edit(
+            "runtime/src/megcc_machine.c",
+            "word[1] = (b & ~3u) | (c >> 11 & 1u);",
+            "word[1] = (b & ~7u) | (c >> 11 & 1u) | (c >> 8 & 1u) << 2;",
+        ),
+        Edit(
+            "codegen_c/include/gemm/megcc_gemm_gfni.h",
+            "",
+            """// Products by GFNI.
+#ifndef __GFNI__
+#error "compile with -mgfni"
+#endif
+""",
+        ),
+        Edit(
+            "codegen_c/kernels/matmul/matmul_row.c",
+            "// kernel: matmul_f16_row ",
+            """// kernel: matmul_f32_row_gfni arch=x86 isa=gfni dtype=f32 rank=26
+//   tolerance=2e-6 NR=16 include=gemm/megcc_gemm_gfni.h
+// kernel: matmul_f16_row """,
+        ),
+        Edit(
+            "docs/machines.md",
+            "`avx2` (with FMA and F16C), ",
+            "`avx2` (with FMA and F16C), `gfni`, ",
+        ),
+    ),
+    cpu_feature_works,
+)
+
+TOUCHES = (CLI_OPTION, CPU_FEATURE)
 
 
 @pytest.mark.slow
@@ -138,9 +213,11 @@ def test_touch_points_a_change_is_in_few_files(touch: Touch, tmp_path: Path) -> 
         shutil.copytree(ROOT / folder, copy / folder, ignore=ignored)
     for edit in touch.edits:
         path = copy / edit.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / edit.path).exists() and not path.exists():  # in no package, as docs/
+            shutil.copy(ROOT / edit.path, path)
         text = path.read_text() if path.exists() else ""
         assert edit.old in text, f"{edit.path} has no {edit.old!r}"
-        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.replace(edit.old, edit.new, 1) if text else edit.new)
     assert len({edit.path for edit in touch.edits}) <= touch.most
     with Compiler(Tree("the copy", copy, "")) as compiler:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 
 from tvm_megcc.codegen_c.emit.cortexm import port_bytes
-from tvm_megcc.codegen_c.sources import package_text
+from tvm_megcc.codegen_c.sources import filled
 from tvm_megcc.core.contents import Content, to_bytes
 
 _MOVED = {"include/": "src/", "model/": "src/model/", "src/": "src/"}
@@ -27,22 +27,15 @@ def layout(package: Mapping[str, Content]) -> dict[str, Content]:
         if path.startswith(old) and path != "include/megcc_pool.h"
     }
     version = f"{facts['program_version']}.{facts['abi']}"
-    out["library.properties"] = _filled("library.properties", IDENT=ident, VERSION=version)
+    out["library.properties"] = filled("arduino/library.properties", IDENT=ident, VERSION=version)
     out["manifest.json"] = package["manifest.json"]
     one_pool = all(len(row.get("memory", {}).get("pools", "1")) == 1 for row in rows)
     if one_pool and not any("functions" in row for row in rows):
-        out[f"examples/{ident}_once/{ident}_once.ino"] = _filled(
-            "sketch.ino",
+        out[f"examples/{ident}_once/{ident}_once.ino"] = filled(
+            "arduino/sketch.ino",
             IDENT=ident,
             UPPER=ident.upper(),
             INPUT_BYTES=str(port_bytes(facts["inputs"])),
             OUTPUT_BYTES=str(port_bytes(facts["outputs"])),
         )
     return dict(sorted(out.items()))
-
-
-def _filled(name: str, **marks: str) -> str:
-    text = package_text(f"arduino/{name}")
-    for mark, value in marks.items():
-        text = text.replace(f"@{mark}@", value)
-    return text

@@ -195,7 +195,7 @@ def package(
 
 
 def content_mark(blobs: Mapping[str, bytes], layout: Layout) -> str:
-    """What tells a package from another one of its name: a hash of programs and weights."""
+    """A hash of programs and weights, by which packages of one name differ."""
     digest = hashlib.sha256()
     parts: list[bytes | Parts] = [blobs[a] for a in sorted(blobs)]
     for part in (*parts, *(s.data for s in layout.segments)):

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tvm_megcc.codegen_c.sources import package_text
+from tvm_megcc.codegen_c.sources import filled
 from tvm_megcc.core.contents import Content
 from tvm_megcc.core.machine import TABLE, Architecture, Machine, machine
 
-#: What is optimised how. Of a small package the library's kernels are compiled for size: some leave
-#: out forms of their loops then (``MEGCC_SMALL``).
+#: Optimisation flags. Where code is to be small, the library's kernels are compiled for size: some
+#: then leave out forms of their loops (``MEGCC_SMALL``).
 MAKE_FAST = """\
 # Kernels want speed; what is around them is a fraction of the time and may be small.
 OPT := -O3
@@ -105,8 +105,8 @@ def _cmake_base(row: Architecture) -> list[str]:
 
 
 def pkg_config(ident: str, version: str) -> str:
-    """The file that both fill with the place that the package is installed to."""
-    return package_text("package.pc.in").replace("@IDENT@", ident).replace("@VERSION@", version)
+    """pkg-config's file, which make and CMake fill with the place of installation."""
+    return filled("package.pc.in", IDENT=ident, VERSION=version)
 
 
 def zephyr(ident: str, machines: Sequence[str]) -> dict[str, Content]:
@@ -114,13 +114,13 @@ def zephyr(ident: str, machines: Sequence[str]) -> dict[str, Content]:
     if not {"cortexm", "portable"} & {machine(name).arch.name for name in machines}:
         return {}
     paths = ("zephyr/CMakeLists.txt", "zephyr/module.yml")
-    return {path: package_text(path).replace("@IDENT@", ident) for path in paths}
+    return {path: filled(path, IDENT=ident) for path in paths}
 
 
 def _filled(name: str, ident: str, opt: str, bases: list[str], rows: list[str]) -> str:
-    """The template with its marks replaced; a block without lines goes with its comment."""
+    """A template with its marks replaced; a block without lines is left out with its comment."""
     lines: list[str] = []
-    for line in package_text(name).replace("@IDENT@", ident).splitlines():
+    for line in filled(name, IDENT=ident).splitlines():
         if line == "@OPT@":
             lines.append(opt)
         elif line == "@BASES@":

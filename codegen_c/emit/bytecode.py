@@ -16,13 +16,14 @@ import struct
 import zlib
 from collections.abc import Sequence
 
-from tvm_megcc.codegen_c.emit.function_words import DRAW_OPERANDS as DRAW_OPERANDS
-from tvm_megcc.codegen_c.emit.function_words import NONE as NONE
-from tvm_megcc.codegen_c.emit.function_words import SPACES as SPACES
-from tvm_megcc.codegen_c.emit.function_words import UNBOUNDED as UNBOUNDED
-from tvm_megcc.codegen_c.emit.function_words import Function as Function
-from tvm_megcc.codegen_c.emit.function_words import FunctionEncoder, Strings, i32
-from tvm_megcc.codegen_c.emit.function_words import pools as pools
+from tvm_megcc.codegen_c.emit.function_words import (
+    NONE,
+    UNBOUNDED,
+    Function,
+    FunctionEncoder,
+    Strings,
+    i32,
+)
 from tvm_megcc.core.contents import Parts
 from tvm_megcc.core.program import ALIGNMENT, Bundle
 from tvm_megcc.dims import as_multiple
@@ -53,23 +54,10 @@ def encode(
     symbols: Sequence[str],
     segments: Sequence[Parts],
 ) -> bytes:
-    """Encode the programs of one architecture.
+    """Encode the programs of one architecture: a multiple of `ALIGNMENT` bytes.
 
-    Parameters
-    ----------
-    bundle : Bundle
-        Says name, architecture, and what the inputs look like.
-    functions : sequence of Function
-        Its variants, in order; their programs are planned.
-    symbols : sequence of str
-        The kernel table: link names.
-    segments : sequence of Parts
-        The weight segments of this architecture.
-
-    Returns
-    -------
-    bytes
-        Little-endian 32-bit words, a multiple of `ALIGNMENT` long.
+    `functions` are the bundle's variants, in order, with planned programs; `symbols` are the link
+    names of the kernel table.
     """
     strings = Strings()
     header = [0] * HEADER_WORDS
@@ -82,7 +70,7 @@ def encode(
         for w in (strings.ref(s.name), s.low, UNBOUNDED if s.high is None else s.high)
     ]
     signature: list[int] = []
-    # Where every shape is fixed the functions' own inputs say it all.
+    # No signature is needed where every shape is fixed: the function's inputs have the dims.
     fixed = len(functions) == 1 and not (bundle.symbols or functions[0].code.program.symbols)
     for port in () if fixed else bundle.inputs:
         signature.append(len(port.dims))
@@ -103,7 +91,7 @@ def encode(
     known: dict[bytes, int] = {}
 
     def section(data: bytes, count: int) -> tuple[int, int]:
-        """Where a section lies; functions share equal ones."""
+        """Offset and count of a section; functions share equal ones."""
         if data not in known:
             known[data] = 4 * HEADER_WORDS + len(body)
             body.extend(data + bytes(-len(data) % 4))

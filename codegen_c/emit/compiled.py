@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tvm_megcc.codegen_c.emit import bytecode, instructions
+from tvm_megcc.codegen_c.emit import instructions
+from tvm_megcc.codegen_c.emit.function_words import Function
 from tvm_megcc.codegen_c.emit.instructions import Code
 from tvm_megcc.codegen_c.emit.prune import prune
 from tvm_megcc.core.program import Bundle, Kernel
@@ -62,11 +63,11 @@ class Compiled:
     def opcodes(self) -> set[str]:
         return {name for code in self.codes for name in code.opcodes}
 
-    def functions(self, placed: Sequence[Sequence[tuple[int, int]]]) -> list[bytecode.Function]:
-        """What `bytecode.encode` wants of each program."""
+    def functions(self, placed: Sequence[Sequence[tuple[int, int]]]) -> list[Function]:
+        """The programs as `bytecode.encode` takes them."""
         number = {kernel: k for k, kernel in enumerate(self.kernels)}
         return [
-            bytecode.Function(
+            Function(
                 variant.guard,
                 code,
                 tuple(number[k] for k in code.program.kernels),

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tvm_megcc.codegen_c.emit.compiled import Compiled, is_shaped
-from tvm_megcc.codegen_c.sources import generated, package_text
+from tvm_megcc.codegen_c.sources import generated, guarded, package_text
 from tvm_megcc.core.contents import Content
 from tvm_megcc.core.machine import machine
 
@@ -44,14 +44,12 @@ def _model_h(ident: str, facts: Mapping[str, Any]) -> str:
         "INPUT_BYTES": port_bytes(facts["inputs"]),
         "OUTPUT_BYTES": port_bytes(facts["outputs"]),
     }
-    return (
-        generated("What the example has to know", ident)
-        + "#ifndef MEGCC_EXAMPLE_MODEL_H\n#define MEGCC_EXAMPLE_MODEL_H\n\n"
-        + "".join(f"#define MEGCC_EXAMPLE_{key} {value}\n" for key, value in macros.items())
-        + "\n#endif  // MEGCC_EXAMPLE_MODEL_H\n"
+    lines = "".join(f"#define MEGCC_EXAMPLE_{key} {value}\n" for key, value in macros.items())
+    return generated("What the example has to know", ident) + guarded(
+        "MEGCC_EXAMPLE_MODEL_H", lines
     )
 
 
 def port_bytes(ports: Sequence[Mapping[str, Any]]) -> int:
-    """Of all ports, each at a multiple of 8; C has no empty arrays."""
+    """Bytes of all ports, each at a multiple of 8; at least 8, as C has no empty arrays."""
     return max(8, sum((int(port["bytes"]) + 7) // 8 * 8 for port in ports))

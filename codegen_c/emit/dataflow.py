@@ -1,7 +1,7 @@
-"""Which call's result another call reads, from the addresses of a planned program.
+"""The calls whose results each call reads, from the addresses of a planned program.
 
-Views, results in place, and copies into place have numbers of their own as tensors; what tells
-that a call reads what another one wrote is that the bytes are the same.
+Views, results in place, and copies into place have numbers of their own as tensors; so a call reads
+another one's result where their bytes are the same.
 
 Enters: a planned program. Leaves: for each step the calls whose results it reads, in order; the
 model's input k counts as call -1 - k.
@@ -46,7 +46,7 @@ def _operands(step: Step) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 class _Memory:
-    """Who wrote each byte last."""
+    """The calls that wrote each byte last."""
 
     def __init__(self, program: Program) -> None:
         self.program = program

@@ -1,4 +1,4 @@
-"""What a program's calls are and what they pass to each other, for whoever looks into a package.
+"""The calls of a program and the tensors between them, for tools that read a package.
 
 Enters: a planned program. Leaves: the entry ``graph`` of ``manifest.json``
 (docs/package-format.md). Sizes that follow from the shapes are `dims.Dim`s, which
@@ -10,19 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tvm_megcc.codegen_c.emit.dataflow import sources
-from tvm_megcc.core.program import Call, Kernel, Program, Tensor
-from tvm_megcc.dims import Size
+from tvm_megcc.core.program import Call, Kernel, Program
 
 
 def graph(program: Program, links: Mapping[Kernel, str]) -> dict[str, object]:
-    """The calls, numbered as profiles number them, and the tensors that they name.
-
-    Parameters
-    ----------
-    program : Program
-    links : mapping of Kernel to str
-        The kernels' link names.
-    """
+    """The calls, numbered as profiles number them, their tensors, and the kernels' link names."""
     steps = [(n, step) for n, step in enumerate(program.calls) if isinstance(step, Call)]
     used = sorted({t for _, step in steps for t in step.operands})
     after = sources(program)
@@ -30,7 +22,16 @@ def graph(program: Program, links: Mapping[Kernel, str]) -> dict[str, object]:
     groups = {nodes: k for k, nodes in enumerate(dict.fromkeys(c.nodes for _, c in steps))}
     number = {tensor: k for k, tensor in enumerate(used)}
     return {
-        "tensors": [_tensor(program.tensors[t]) for t in used],
+        "tensors": [
+            {
+                "name": tensor.name,
+                "dtype": tensor.dtype,
+                "shape": list(tensor.shape),
+                "bytes": tensor.nbytes,
+                "place": tensor.location.space,
+            }
+            for tensor in (program.tensors[t] for t in used)
+        ],
         "nodes": [list(nodes) for nodes in groups],
         "calls": [
             {
@@ -45,21 +46,9 @@ def graph(program: Program, links: Mapping[Kernel, str]) -> dict[str, object]:
     }
 
 
-def _tensor(tensor: Tensor) -> dict[str, object]:
-    return {
-        "name": tensor.name,
-        "dtype": tensor.dtype,
-        "shape": list(tensor.shape),
-        "bytes": tensor.nbytes,
-        "place": tensor.location.space,
-    }
-
-
 def _call(program: Program, call: Call, number: Mapping[int, int]) -> dict[str, object]:
     tensors = [number[t] for t in call.operands]
-    scratch: Size = 0
-    if call.workspace is not None:
-        scratch = program.tensors[call.workspace].nbytes
+    scratch = 0 if call.workspace is None else program.tensors[call.workspace].nbytes
     cut = len(tensors) - call.n_outputs
     return {
         "name": call.name,

@@ -63,17 +63,14 @@ class Strings:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One program of an image.
+    """One program of an image, and the sizes that it serves.
 
     Attributes
     ----------
-    guard : tuple of Range
-        For which sizes it is.
-    code : Code
     kernels : tuple of int
         For each of the program's kernels, its number in the image's table.
     placed : tuple of (segment, offset)
-        Where each of the program's weights lies.
+        The place of each of the program's weights.
     draws : bool
         Whether this or another program of the image draws random numbers.
     """
@@ -88,7 +85,7 @@ class Function:
 def pools(program: Program) -> tuple[Pool, ...]:
     """The caller's buffers for activations, in the order of their numbers; at least one.
 
-    What a program of symbolic shapes needs is not known before they are: 0 here.
+    A program of symbolic shapes has one of 0 bytes: its size is not known yet.
     """
     if program.symbols:
         return (Pool("arena", 0),)
@@ -216,9 +213,12 @@ class FunctionEncoder:
     def _step(self, step: Step, number: int) -> list[int]:
         match step:
             case Load():
-                return self._load(step)
+                words = [self.strings.ref(step.name), step.source, *self._set_sizes(step)]
+                return _instruction("LOAD", words)
             case Let():
-                return self._let(step)
+                values = [self.scalars.number(size) for size in step.sizes]
+                words = [self.strings.ref(step.name), *self._set_sizes(step), *values]
+                return _instruction("LET", words)
             case Check():
                 return _instruction("CHECK", [self.strings.ref(step.name), step.condition])
             case Copy():
@@ -265,17 +265,8 @@ class FunctionEncoder:
         attrs = [i32(a, f"an attribute of {call.name!r}") for a in call.attrs]  # type: ignore[arg-type]
         return _instruction("CALL", [*words, *call.operands, *attrs])
 
-    def _load(self, load: Load) -> list[int]:
-        return _instruction(
-            "LOAD", [self.strings.ref(load.name), load.source, *self._set_sizes(load)]
-        )
-
-    def _let(self, let: Let) -> list[int]:
-        values = [self.scalars.number(size) for size in let.sizes]
-        return _instruction("LET", [self.strings.ref(let.name), *self._set_sizes(let), *values])
-
     def _set_sizes(self, step: Load | Let) -> list[int]:
-        """What LOAD and LET have in common: which values, what follows from them, their bounds."""
+        """Words that LOAD and LET share: values, operations and blocks that follow, bounds."""
         found = [self.program.symbols[k] for k in step.symbols]
         bounds = [(s.low & NONE, UNBOUNDED if s.high is None else s.high) for s in found]
         first, stage = self.scalars.set_by(step)
@@ -289,7 +280,7 @@ class FunctionEncoder:
 
 
 def _split(program: Program, call: Call) -> int:
-    """How many workers may run a call at once, and what each should have of the work at least."""
+    """The most workers of a call (8 bits), and the least work of each."""
     workers = MOST if call.workspace is None else call.workers
     return (1 if is_whole(program, call) else workers) | grain(call) << 8
 

@@ -18,6 +18,7 @@ from tvm_megcc.codegen_c.emit.scalars import is_sized
 from tvm_megcc.codegen_c.sources import runtime_text
 from tvm_megcc.core.program import (
     ALIGNMENT,
+    Call,
     Check,
     Copy,
     Draw,
@@ -78,26 +79,26 @@ class Code:
         return tuple(sorted(used, key=lambda name: opcodes()[name]))
 
 
+#: The instruction that a step becomes, but for copies and calls, which each have two.
+_OPCODES: dict[type, str | None] = {
+    Load: "LOAD",
+    Let: "LET",
+    Check: "CHECK",
+    Draw: "DRAW",
+    If: "BRANCH",
+    Loop: "BRANCH",
+    Else: "JUMP",
+    End: None,
+}
+
+
 def opcode_of(step: Step) -> str | None:
     """Name of the instruction that a step becomes; None for the end of an If, which is none."""
-    match step:
-        case Copy():
-            return "COPY" if step.row is None else "ROW"
-        case Load():
-            return "LOAD"
-        case Let():
-            return "LET"
-        case Check():
-            return "CHECK"
-        case Draw():
-            return "DRAW"
-        case If() | Loop():
-            return "BRANCH"
-        case Else():
-            return "JUMP"
-        case End():
-            return None
-    return "CALL_SIZED" if is_sized(step) else "CALL"
+    if isinstance(step, Copy):
+        return "COPY" if step.row is None else "ROW"
+    if isinstance(step, Call):
+        return "CALL_SIZED" if is_sized(step) else "CALL"
+    return _OPCODES[type(step)]
 
 
 def _overlap(a: Tensor, b: Tensor) -> bool:

@@ -12,7 +12,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tvm_megcc.codegen_c.emit import guards
 from tvm_megcc.codegen_c.sources import headers, kernel_path, kernel_text
@@ -33,7 +33,7 @@ class KernelFile:
     archs : tuple of str
         The machines that use it.
     compiled_for : Machine or None
-        With which features it is compiled; None: with none, for whatever architecture.
+        The machine whose features it is compiled with; None: without any, for all machines.
     """
 
     stem: str
@@ -47,7 +47,7 @@ class KernelFile:
 
     @property
     def path(self) -> str:
-        """Where the file is in the package."""
+        """The file's path in the package."""
         folder = "" if self.compiled_for is None else f"{self.compiled_for.ident}/"
         return f"src/kernels/{folder}{self.stem}.c"
 
@@ -66,7 +66,7 @@ class KernelFile:
         return head + guards.wrap(inside, self.archs, package)
 
     def _flags_guard(self) -> str:
-        """So that a build without the flags says which, rather than something about types."""
+        """Refuse a build without the flags by their name, before errors about types."""
         if self.compiled_for is None:
             return ""
         test = " && ".join(f"defined({macro})" for macro in self.compiled_for.macros)
@@ -114,50 +114,36 @@ def _hash(kernel: Kernel, body: str, compiled_for: Machine | None) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
 
 
-def _compiled_for(kernel: Kernel, arch: str) -> Machine | None:
-    """The machine whose flags a kernel is compiled with, None where it takes none."""
-    found = machine(arch).only(kernel.features)
-    return found if found.features else None
-
-
-def _instance(
-    kernel: Kernel, compiled_for: Machine | None
-) -> tuple[str, tuple[tuple[str, str], ...], str]:
-    """Link name, defines and body of a kernel."""
+def _instance(kernel: Kernel, arch: str) -> KernelFile:
+    """The file of a kernel for one machine."""
     if not re.fullmatch(r"[A-Za-z_]\w*", kernel.symbol, re.ASCII):
         raise InputError(f"kernel symbol {kernel.symbol!r} is not a C identifier")
+    found = machine(arch).only(kernel.features)
+    compiled_for = found if found.features else None
+    body = kernel_text(kernel.template) if kernel.template else kernel.source
+    link = f"{kernel.symbol}_{_hash(kernel, body, compiled_for)}"
+    defines = (*kernel.defines, (kernel.symbol, link))
     if kernel.template:
-        body = kernel_text(kernel.template)
-        link = f"{kernel.symbol}_{_hash(kernel, body, compiled_for)}"
-        return link, tuple(d for d in kernel.defines if d[0] != "MEGCC_SYMBOL"), body
-    link = f"{kernel.symbol}_{_hash(kernel, kernel.source, compiled_for)}"
-    return link, (*kernel.defines, (kernel.symbol, link)), kernel.source
+        defines = tuple(d for d in kernel.defines if d[0] != "MEGCC_SYMBOL")
+    return KernelFile(
+        kernel.symbol, link, kernel.template, defines, body, (arch,), compiled_for, kernel.extern
+    )
 
 
 def kernel_files(kernels: Mapping[str, tuple[Kernel, ...]]) -> KernelFiles:
     """Name every kernel, and merge those that several machines share."""
-    users: dict[str, list[str]] = {}
-    made: dict[str, tuple[Kernel, tuple[tuple[str, str], ...], str, Machine | None]] = {}
+    found: dict[str, KernelFile] = {}
     symbols: dict[str, tuple[str, ...]] = {}
     for arch in sorted(kernels):
-        links = []
-        for kernel in kernels[arch]:
-            compiled_for = _compiled_for(kernel, arch)
-            link, defines, body = _instance(kernel, compiled_for)
-            made[link] = kernel, defines, body, compiled_for
-            if arch not in users.setdefault(link, []):
-                users[link].append(arch)
-            links.append(link)
-        symbols[arch] = tuple(links)
-    plain = Counter((made[link][0].symbol, made[link][3]) for link in made)
-    files = tuple(
-        KernelFile(
-            # One symbol with two bodies (an architecture's own layout): tell the files apart.
-            kernel.symbol if plain[kernel.symbol, compiled_for] == 1 else link,
-            link, kernel.template, defines, body, tuple(users[link]), compiled_for, kernel.extern,
-        )
-        for link, (kernel, defines, body, compiled_for) in sorted(
-            made.items(), key=lambda item: item[0]
-        )
-    )  # fmt: skip
-    return KernelFiles(files, symbols)
+        mine = [_instance(kernel, arch) for kernel in kernels[arch]]
+        for file in mine:
+            users = found[file.symbol].archs if file.symbol in found else ()
+            found[file.symbol] = replace(file, archs=tuple(dict.fromkeys((*users, arch))))
+        symbols[arch] = tuple(file.symbol for file in mine)
+    # One symbol with two bodies (an architecture's own layout): link names tell the files apart.
+    plain = Counter((file.stem, file.compiled_for) for file in found.values())
+    files = (
+        file if plain[file.stem, file.compiled_for] == 1 else replace(file, stem=link)
+        for link, file in sorted(found.items())
+    )
+    return KernelFiles(tuple(files), symbols)

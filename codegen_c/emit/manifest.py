@@ -1,4 +1,4 @@
-"""What a package says of itself: ``manifest.json`` and ``README.md``.
+"""The contents of a package's ``manifest.json``, and its ``README.md``.
 
 Enters: what was compiled. Leaves: a dictionary for `manifest_text`, and text.
 """
@@ -15,7 +15,7 @@ from tvm_megcc.codegen_c.emit.compiled import Compiled, opcodes_of
 from tvm_megcc.codegen_c.emit.description import graph
 from tvm_megcc.codegen_c.emit.kernel_files import KernelFile
 from tvm_megcc.codegen_c.emit.weight_segments import Layout
-from tvm_megcc.codegen_c.sources import package_text
+from tvm_megcc.codegen_c.sources import filled
 from tvm_megcc.core import dtypes
 from tvm_megcc.core.machine import machine
 from tvm_megcc.core.program import Bundle, Call, Kernel, Program
@@ -68,7 +68,7 @@ def manifest(
 
 
 def _facts(program: Program, links: Mapping[Kernel, str]) -> dict[str, object]:
-    """What is told of each program; ``arena_bytes`` is null where it follows from the shapes."""
+    """The facts of one program; ``arena_bytes`` is null where it follows from the shapes."""
     kernels = Counter(
         kernel.template or kernel.extern or "tir"
         for step in program.calls
@@ -86,7 +86,7 @@ def _facts(program: Program, links: Mapping[Kernel, str]) -> dict[str, object]:
 
 
 def _spending(code: Compiled) -> dict[str, object]:
-    """What the choice of kernels cost all programs: one entry, none where there was no choice."""
+    """The cost of the choice of kernels over all programs; empty where there was no choice."""
     spent = code.codes[0].program.spending
     if spent is None:
         return {}
@@ -97,13 +97,13 @@ def _spending(code: Compiled) -> dict[str, object]:
 
 
 def _work(code: Compiled) -> dict[str, object]:
-    """What all programs compute, by element type: one entry."""
+    """Multiply-adds of all programs by element type; empty where they are not known."""
     work = code.codes[0].program.work
     return {} if work is None else {"work": asdict(work)}
 
 
 def _threads(code: Compiled) -> int:
-    """How many threads, at most, the calls have memory for."""
+    """Most threads that the calls have workspace for."""
     steps = (step for found in code.codes for step in found.program.calls)
     return max((step.workers for step in steps if isinstance(step, Call)), default=1)
 
@@ -134,7 +134,7 @@ def _of_all(code: Compiled, symbols: Sequence[str]) -> dict[str, object]:
 
 
 def _equal(program: Program, names: Sequence[str]) -> list[list[object]]:
-    """What has to be equal of what is known when the shapes are set."""
+    """Pairs of sizes, known when the shapes are set, that must be equal."""
     return [
         [r.a, r.b]
         for r in program.requirements
@@ -143,10 +143,7 @@ def _equal(program: Program, names: Sequence[str]) -> list[list[object]]:
 
 
 def _block_sizes(program: Program) -> list[dict[str, object]]:
-    """The blocks of a program of symbolic shapes: what each is as large as, and stands on.
-
-    A block is as large as the largest of ``sizes``.
-    """
+    """The blocks of a program of symbolic shapes: each is as large as the largest of ``sizes``."""
     parts: dict[int, list[Size]] = {}
     for t in program.tensors:
         if t.location.space == "block":
@@ -166,7 +163,7 @@ def _block_sizes(program: Program) -> list[dict[str, object]]:
 
 
 def _memory(program: Program) -> dict[str, dict[str, object]]:
-    """How the addresses came about, for `tvmc inspect`: one entry, none without a plan."""
+    """The memory plan, for `tvmc inspect`; empty without one."""
     plan = program.plan
     if plan is None:
         return {}
@@ -220,7 +217,7 @@ machine with the fewest features.
 
 
 def _needs(archs: Sequence[str]) -> str:
-    """What CPUs must have beyond their architecture; empty where it is nothing."""
+    """The CPU features that machines need, as text of the README; empty where there are none."""
     rows = [
         f"* {name}: a CPU with {', '.join(machine(name).needs)}"
         for name in archs
@@ -239,15 +236,13 @@ def readme(name: str, ident: str, manifest: dict[str, object]) -> str:
 
     archs = manifest["archs"]
     assert isinstance(archs, list)
-    text = package_text("README.md")
-    for key, value in {
-        "NAME": name,
-        "IDENT": ident,
-        "UPPER": ident.upper(),
-        "ARCHS": ", ".join(archs),
-        "NEEDS": _needs(archs),
-        "INPUTS": rows("inputs"),
-        "OUTPUTS": rows("outputs"),
-    }.items():
-        text = text.replace(f"@{key}@", value)
-    return text
+    return filled(
+        "README.md",
+        NAME=name,
+        IDENT=ident,
+        UPPER=ident.upper(),
+        ARCHS=", ".join(archs),
+        NEEDS=_needs(archs),
+        INPUTS=rows("inputs"),
+        OUTPUTS=rows("outputs"),
+    )

@@ -1,4 +1,4 @@
-"""``include/<name>.h`` of a package: what C code needs to know, and sizes for static allocation.
+"""``include/<name>.h`` of a package: declarations, and sizes for static allocation.
 
 Enters: what was compiled. Leaves: text. Machines of one architecture share the sizes: the greatest.
 """
@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from tvm_megcc.codegen_c.emit import bytecode, guards
+from tvm_megcc.codegen_c.emit import guards
 from tvm_megcc.codegen_c.emit.blocks import counts
 from tvm_megcc.codegen_c.emit.compiled import Compiled
+from tvm_megcc.codegen_c.emit.function_words import DRAW_OPERANDS
+from tvm_megcc.codegen_c.emit.function_words import pools as pools_of
 from tvm_megcc.codegen_c.sources import generated
 from tvm_megcc.core.machine import by_architecture
-from tvm_megcc.core.program import Call, Program
+from tvm_megcc.core.program import Call
 from tvm_megcc.errors import InputError
 
 MAX_POOLS = 8  #: MEGCC_MAX_POOLS
@@ -62,16 +64,15 @@ def declarations(codes: Mapping[str, Compiled]) -> str:
     """Functions that the package's user defines, each after the calls that the model has of it."""
     found: dict[str, dict[str, None]] = {}
     programs = [found.program for arch in sorted(codes) for found in codes[arch].codes]
-    for program in programs:
-        for call in program.calls:
-            kernel = program.kernels[call.kernel] if isinstance(call, Call) else None
-            if kernel is not None and kernel.extern and isinstance(call, Call):
-                tensors = [program.tensors[t] for t in call.operands]
-                types = [f"{t.dtype}[{', '.join(map(str, t.shape))}]" for t in tensors]
-                read, written = types[: -call.n_outputs], types[-call.n_outputs :]
-                count = len(call.attrs) - sum(len(t.shape) for t in tensors)
-                line = f"//   ({', '.join(read)}) -> ({', '.join(written)}), integers: {count}\n"
-                found.setdefault(kernel.extern, {})[line] = None
+    for program, call in ((p, step) for p in programs for step in p.calls):
+        if not isinstance(call, Call) or not program.kernels[call.kernel].extern:
+            continue
+        tensors = [program.tensors[t] for t in call.operands]
+        types = [f"{t.dtype}[{', '.join(map(str, t.shape))}]" for t in tensors]
+        read, written = types[: -call.n_outputs], types[-call.n_outputs :]
+        count = len(call.attrs) - sum(len(t.shape) for t in tensors)
+        line = f"//   ({', '.join(read)}) -> ({', '.join(written)}), integers: {count}\n"
+        found.setdefault(program.kernels[call.kernel].extern, {})[line] = None
     text = "\n// You define these functions, see megcc_extern.h; the model calls them with\n"
     rows = [
         f"{''.join(lines)}void {name}(const megcc_extern_tensor_t *tensor, const int32_t *attr);\n"
@@ -94,20 +95,16 @@ def _size_macros(upper: str, codes: Sequence[Compiled]) -> str:
 
 def _arena_macros(upper: str, code: Compiled) -> dict[str, int]:
     """The arena's bytes; where they follow from the shapes, those that do for all of them."""
-    limits = [_limit(found.program) for found in code.codes]
+    programs = [found.program for found in code.codes]
+    limits = [p.arena_limit if p.symbols else p.arena_bytes for p in programs]
     known = [limit for limit in limits if limit is not None]
     # Without bounds only megcc_arena_bytes knows.
     return {f"{upper}_ARENA_BYTES": max(known)} if len(known) == len(limits) else {}
 
 
-def _limit(program: Program) -> int | None:
-    """Bytes of arena that do for all shapes of a program, where that is known."""
-    return program.arena_limit if program.symbols else program.arena_bytes
-
-
 def _pool_macros(upper: str, code: Compiled) -> dict[str, int]:
     """Number and bytes of each pool; the usual one has ``<NAME>_ARENA_BYTES`` and no more."""
-    pools = () if code.is_shaped else bytecode.pools(code.codes[0].program)
+    pools = () if code.is_shaped else pools_of(code.codes[0].program)
     if [pool.name for pool in pools] == ["arena"]:
         return {}
     if len(pools) > MAX_POOLS:
@@ -128,9 +125,9 @@ def _context_bytes(code: Compiled) -> str:
     programs = [c.program for c in code.codes]
     calls = [step for p in programs for step in p.calls if isinstance(step, Call)]
     operands = max((len(call.operands) for call in calls), default=0)
-    operands += code.draws * bytecode.DRAW_OPERANDS
+    operands += code.draws * DRAW_OPERANDS
     ports = len(programs[0].inputs) + len(programs[0].outputs)
-    pools = max(len(bytecode.pools(p)) for p in programs)
+    pools = max(len(pools_of(p)) for p in programs)
     words = 16 + 2 * ports + pools + ports + operands
     if not code.is_shaped:
         return f"{words} * sizeof(void *)"

@@ -11,8 +11,9 @@ from itertools import accumulate
 from tvm_megcc.codegen_c.emit import bytecode, guards, instructions
 from tvm_megcc.codegen_c.emit.blocks import placed_blocks
 from tvm_megcc.codegen_c.emit.compiled import Compiled, handler_of, is_shaped, opcodes_of
+from tvm_megcc.codegen_c.emit.function_words import pools as pools_of
 from tvm_megcc.codegen_c.emit.weight_segments import Layout, c_literal
-from tvm_megcc.codegen_c.sources import generated
+from tvm_megcc.codegen_c.sources import generated, guarded
 from tvm_megcc.core.contents import Bytes, Parts
 from tvm_megcc.core.machine import by_architecture, machine
 from tvm_megcc.core.program import ALIGNMENT, Block, Call, Program, Storage
@@ -134,7 +135,7 @@ def _image_c(suffix: str) -> str:
 
 
 def _builds_c(ident: str, groups: Mapping[str, Sequence[str]], shapes: str, weights: str) -> str:
-    """What megcc_model_open chooses from, for the architectures with features."""
+    """The builds between which megcc_model_open chooses, for architectures with features."""
     parts = {}
     for arch, names in groups.items():
         if not has_builds(names):
@@ -192,7 +193,7 @@ def _plan_rows(program: Program, symbols: tuple[Symbol, ...]) -> list[tuple[int,
         return block.last < len(calls) and calls[block.last - 1]
 
     if program.symbols:
-        pools = len(bytecode.pools(program))
+        pools = len(pools_of(program))
         return [
             (number[s.first], number[s.last], pools + block, 0, 0)
             for s, block in placed_blocks(program, symbols)
@@ -256,32 +257,22 @@ def binary(blob: bytes, arch: str, layout: Layout) -> Parts:
 
 
 def runner_h(
-    ident: str,
-    archs: tuple[str, ...],
-    weights: str,
-    shaped: bool,
-    fails: bool,
-    draws: bool = False,
+    ident: str, archs: tuple[str, ...], weights: str, shaped: bool, fails: bool, draws: bool
 ) -> str:
     """``runner/model.h``: what the runner, equal in all packages, has to know of this one."""
-    text = generated("What the runner has to know", ident)
-    text += "#ifndef MEGCC_RUNNER_MODEL_H\n#define MEGCC_RUNNER_MODEL_H\n\n"
-    # Not the header of this folder, if the model's name is that of one.
-    text += f"#define MODEL_HEADER <{ident}.h>\n"
-    text += f"#define MODEL_KERNELS {ident}_kernels\n"
-    text += f"#define MODEL_HAS_SHAPES {int(shaped)}\n"
-    text += f"#define MODEL_CAN_FAIL {int(fails)}\n"
-    if draws:
-        text += "#define MODEL_DRAWS\n"
-    if weights != "bin":
-        text += f"#define MODEL_IMAGE {ident}_image\n"
-    else:
-        text += '#define MODEL_FILE "model/model_%s.bin"\n'
-    groups = by_architecture(archs)
-    parts = {
+    macros = [
+        # Not the header of this folder, if the model's name is that of one.
+        f"MODEL_HEADER <{ident}.h>",
+        f"MODEL_KERNELS {ident}_kernels",
+        f"MODEL_HAS_SHAPES {int(shaped)}",
+        f"MODEL_CAN_FAIL {int(fails)}",
+        *(["MODEL_DRAWS"] if draws else []),
+        f"MODEL_IMAGE {ident}_image" if weights != "bin" else 'MODEL_FILE "model/model_%s.bin"',
+    ]
+    machines = {
         arch: f'#define MODEL_MACHINE "{", ".join(names)}"\n'
         f"#define MODEL_HAS_MACHINES {int(has_builds(names))}\n"
-        for arch, names in groups.items()
+        for arch, names in by_architecture(archs).items()
     }
-    text += guards.chain(parts)
-    return text + "\n#endif  // MEGCC_RUNNER_MODEL_H\n"
+    lines = "".join(f"#define {macro}\n" for macro in macros) + guards.chain(machines)
+    return generated("What the runner has to know", ident) + guarded("MEGCC_RUNNER_MODEL_H", lines)

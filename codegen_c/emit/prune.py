@@ -1,8 +1,4 @@
-"""Leave out of a `Program` whatever its calls and ports do not reach.
-
-A package then carries exactly the kernels, tensors and weights that its model needs, however
-`lower` came by the others.
-"""
+"""Drop the kernels, tensors and weights of a `Program` that no call or port reaches."""
 
 from __future__ import annotations
 

@@ -41,21 +41,13 @@ class _Operation:
     to: _Value
     a: _Value
     b: _Value
-    #: Of a requirement: what the model calls the value whose size it is.
+    #: Of a requirement: name of the value, in the model, whose size it is.
     name: str = ""
 
 
 @dataclass(slots=True)
 class Scalars:
-    """Values and code of one program.
-
-    Parameters
-    ----------
-    program : Program
-        Planned, with symbols or without.
-    inputs : tuple of Symbol
-        The symbols of the model's inputs, which are the first values.
-    """
+    """Values and code of a planned program; the symbols of the model's `inputs` come first."""
 
     program: Program
     inputs: tuple[Symbol, ...]
@@ -101,7 +93,7 @@ class Scalars:
 
     @property
     def first(self) -> list[int]:
-        """What the values are before the shapes are known, in order of their numbers."""
+        """Initial values, before the shapes are known, by number."""
         return [v.first for v in sorted(self._values, key=lambda v: v.number)]
 
     @property
@@ -226,7 +218,7 @@ def is_sized(call: Call) -> bool:
 
 @contextmanager
 def _named(what: str) -> Iterator[None]:
-    """Let what is said of sizes name the node, or the value, that has them."""
+    """Put the name of a node or value in front of an error about its sizes."""
     try:
         yield
     except UnsupportedError as err:

@@ -5,9 +5,7 @@ in one *segment*, so that a build for one architecture contains exactly its own 
 
 Example
 -------
->>> import dataclasses
->>> layout = lay_out({})
->>> layout.segments
+>>> lay_out({}).segments
 ()
 """
 
@@ -41,7 +39,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where everything is.
+    """The place of each weight.
 
     Attributes
     ----------
@@ -98,7 +96,7 @@ def lay_out(programs: Mapping[str, Sequence[Program]]) -> Layout:
 
 
 def _segments_of(users: Mapping[Bytes, set[str]]) -> dict[Bytes, tuple[str, ...]]:
-    """The machines whose segment each weight goes to."""
+    """For each weight, the machines that share its segment."""
     keys = {data: tuple(sorted(names)) for data, names in users.items()}
     most = max((sum(a in key for key in set(keys.values())) for a in set().union(*users.values())),
                default=0)  # fmt: skip

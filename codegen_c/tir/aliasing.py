@@ -1,4 +1,4 @@
-"""Which inputs a function's output may overwrite: those it reads at the very place that it writes.
+"""The inputs that a function's output may overwrite: it reads each at the very index it writes.
 
 Enters: a flat function. Leaves: positions of buffers, to be printed without ``restrict`` and with
 `MEGCC_IVDEP` on the loops, as an element's own load is the only one that its store could disturb.

@@ -1,4 +1,4 @@
-"""What a schedule asks of TVM's blocks, and how a step of it is tried.
+"""Facts about TVM's blocks that a schedule depends on, and trial steps of a schedule.
 
 Enters: a schedule, and the name of a block. Leaves: its loops and accesses in plain terms, or the
 schedule after a step that TVM's scheduler takes.
@@ -53,7 +53,7 @@ def is_transparent(block: SBlock) -> bool:
 
 @dataclass(frozen=True)
 class BlockFacts:
-    """What the decisions below need to know of one block."""
+    """Facts about one block that schedules depend on."""
 
     spatial: tuple[tirx.IterVar, ...]
     reduce: tuple[tirx.IterVar, ...]

@@ -22,7 +22,6 @@ from .c_scalars import (
     int_literal,
     is_float,
     short,
-    storage_type,
     value_type,
 )
 from .indices import COMPARE, DIVIDE, WRAPPING, IndexPrinter, dtype_of
@@ -35,12 +34,7 @@ _BITWISE = {
     "bitwise_or": "|",
     "bitwise_xor": "^",
 }
-_SHIFT = {
-    tirx.LShift: "shl",
-    tirx.RShift: "shr",
-    "shift_left": "shl",
-    "shift_right": "shr",
-}
+_SHIFT = {tirx.LShift: "shl", tirx.RShift: "shr", "shift_left": "shl", "shift_right": "shr"}
 
 
 class ExprPrinter(IndexPrinter):
@@ -97,26 +91,26 @@ class ExprPrinter(IndexPrinter):
 
     def _float(self, value: float, dtype: str) -> str:
         text = float_literal(value, dtype)
-        if "MEGCC_" in text:
-            self.uses.add("math/megcc_math.h")
-        return text
+        return self._math(text) if "MEGCC_" in text else text
 
     def load(self, buffer: tvm.ir.Var, indices: list[tvm.ir.Expr]) -> str:
         """Print one element of a buffer as a value."""
         if self.buffer(buffer) in self.registers:
             return self.registers[self.buffer(buffer)]
         dtype = str(buffer.ty.dtype)
-        text = f"{self.buffer(buffer)}[{self._subscript(indices)}]"
-        if dtype in HALF:
-            return self._half(f"megcc_{short(dtype)}_to_f32", text)
-        return text
+        text = f"{self.buffer(buffer)}[{self.subscript(indices)}]"
+        return self._from_storage(text, dtype) if dtype in HALF else text
 
-    def _subscript(self, indices: list[tvm.ir.Expr]) -> str:
+    def subscript(self, indices: list[tvm.ir.Expr]) -> str:
+        """Print the position of a flat access."""
         if len(indices) != 1:
             raise self.unsupported(f"an access with {len(indices)} indices is not flat")
-        text = self.index(indices[0])
-        bracketed = text.startswith("(") and text.endswith(")") and _balanced(text[1:-1])
-        return text[1:-1] if bracketed else text
+        return bare(self.index(indices[0]))
+
+    def _math(self, text: str) -> str:
+        """`text`, which calls functions of ``megcc_math.h``."""
+        self.uses.add("math/megcc_math.h")
+        return text
 
     def _half(self, name: str, text: str) -> str:
         self.uses.add("simd/megcc_f16.h")
@@ -135,8 +129,9 @@ class ExprPrinter(IndexPrinter):
         """Round a ``float`` to a 16-bit float's bits."""
         return self._half(f"megcc_f32_to_{short(dtype)}", text)
 
-    def subscript(self, indices: list[tvm.ir.Expr]) -> str:
-        return self._subscript(indices)
+    def _from_storage(self, text: str, dtype: str) -> str:
+        """Widen a 16-bit float's bits to a ``float``."""
+        return self._half(f"megcc_{short(dtype)}_to_f32", text)
 
     def _cast(self, e: tirx.Cast) -> str:
         source, target = dtype_of(e.value), dtype_of(e)
@@ -146,21 +141,17 @@ class ExprPrinter(IndexPrinter):
         if target == "bool":
             return f"({text} != 0)"
         if is_float(source) and not is_float(target):
-            self.uses.add("math/megcc_math.h")
             wide = "f64" if source == "float64" else "f32"
             # Like numpy on x86: narrow integers take the low bits of the 32- or 64-bit result.
             through = (
                 short(target) if bits(target) == 64 else "i64" if target == "uint32" else "i32"
             )
-            converted = f"megcc_{wide}_to_{through}({text})"
+            converted = self._math(f"megcc_{wide}_to_{through}({text})")
             return converted if through == short(target) else f"(({value_type(target)}){converted})"
-        if target in HALF and not (source in HALF and source == target):
-            if source == "float64":
+        if target in HALF and source != target:
+            if source == "float64" or not is_float(source):
                 text = f"(float){text}"
-            elif not is_float(source):
-                text = f"(float){text}"
-            rounded = self._half(f"megcc_f32_to_{short(target)}", text)
-            return self._half(f"megcc_{short(target)}_to_f32", rounded)
+            return self._from_storage(self.to_storage(text, target), target)
         if value_type(source) == value_type(target):
             return text
         return f"(({value_type(target)}){text})"
@@ -184,19 +175,18 @@ class ExprPrinter(IndexPrinter):
         if is_float(dtype):
             if kind == "div":
                 return f"({a} / {b})"
-            self.uses.add("math/megcc_math.h")
             end = "" if dtype == "float64" else "f"
-            return {
+            texts = {
                 "floordiv": f"megcc_floor{end}({a} / {b})",
                 "floormod": f"megcc_floormod{end}({a}, {b})",
                 "mod": f"megcc_fmod{end}({a}, {b})",
-            }[kind]
+            }
+            return self._math(texts[kind])
         return self._divide(kind, e, a, b, short(dtype))
 
     def _min_max(self, e: tvm.ir.Expr, dtype: str) -> str:
         if self.is_index(e) and dtype == "int32":
             return self.index(e)
-        self.uses.add("math/megcc_math.h")
         name = "min" if isinstance(e, tirx.Min) else "max"
         suffix = "f32" if dtype in HALF else short(dtype)
         a, b = e.a, e.b
@@ -205,21 +195,19 @@ class ExprPrinter(IndexPrinter):
             a, b = b, a
         if "float" in dtype and not (isinstance(b, tirx.FloatImm) and b.value == b.value):
             name = f"nan{name}"
-        return f"megcc_{name}_{suffix}({self.value(a)}, {self.value(b)})"
+        return self._math(f"megcc_{name}_{suffix}({self.value(a)}, {self.value(b)})")
 
     def _select(self, condition: tvm.ir.Expr, yes: tvm.ir.Expr, no: tvm.ir.Expr) -> str:
         name = choices.extreme(condition, yes, no)
         suffix = "f32" if dtype_of(yes) in HALF else short(dtype_of(yes))
         if name and is_float(dtype_of(yes)):
             # Operands that are computed once; of a NaN in either, the result is `no` there, too.
-            self.uses.add("math/megcc_math.h")
-            return f"megcc_{name}_{suffix}({self.value(no)}, {self.value(yes)})"
+            return self._math(f"megcc_{name}_{suffix}({self.value(no)}, {self.value(yes)})")
         if choices.held(condition, yes, no):
             return self._half("megcc_f16_hold", self.value(yes))
         if choices.is_of_data(condition, yes, no):
-            self.uses.add("math/megcc_math.h")
             chosen = f"{self.value(yes)}, {self.value(no)}"
-            return f"megcc_choose_{suffix}({self.condition(condition)}, {chosen})"
+            return self._math(f"megcc_choose_{suffix}({self.condition(condition)}, {chosen})")
         return f"({self.condition(condition)} ? {self.value(yes)} : {self.value(no)})"
 
     def _bitwise(self, sign: str, a: tvm.ir.Expr, b: tvm.ir.Expr, dtype: str) -> str:
@@ -227,8 +215,7 @@ class ExprPrinter(IndexPrinter):
         return text if bits(dtype) >= 32 or dtype == "bool" else f"(({value_type(dtype)}){text})"
 
     def _shift(self, kind: str, a: tvm.ir.Expr, b: tvm.ir.Expr, dtype: str) -> str:
-        self.uses.add("math/megcc_math.h")
-        return f"megcc_{kind}_{short(dtype)}({self.value(a)}, {self.value(b)})"
+        return self._math(f"megcc_{kind}_{short(dtype)}({self.value(a)}, {self.value(b)})")
 
     # -- calls ---------------------------------------------------------------------------------
 
@@ -275,11 +262,10 @@ class ExprPrinter(IndexPrinter):
         raise self.unsupported(f"no C for the intrinsic {full}{packed}")
 
     def _real(self, stem: str, args: list[tvm.ir.Expr], dtype: str) -> str:
-        self.uses.add("math/megcc_math.h")
         if not is_float(dtype):
             raise self.unsupported(f"{stem} on dtype {dtype}")
         end = "" if dtype == "float64" else "f"
-        return f"{stem}{end}({', '.join(self.value(a) for a in args)})"
+        return self._math(f"{stem}{end}({', '.join(self.value(a) for a in args)})")
 
     def _fused(self, args: list[tvm.ir.Expr], dtype: str) -> str:
         if dtype != "float32":
@@ -299,15 +285,13 @@ class ExprPrinter(IndexPrinter):
             raise self.unsupported(f"reinterpret {source} as {dtype}: sizes differ")
         text = self.value(args[0])
         if source in HALF:
-            text = self._half(f"megcc_f32_to_{short(source)}", text)
+            text = self.to_storage(text, source)
         elif is_float(source):
-            self.uses.add("math/megcc_math.h")
-            text = f"megcc_{short(source)}_bits({text})"
+            text = self._math(f"megcc_{short(source)}_bits({text})")
         if dtype in HALF:
-            return self._half(f"megcc_{short(dtype)}_to_f32", f"(uint16_t){text}")
+            return self._from_storage(f"(uint16_t){text}", dtype)
         if is_float(dtype):
-            self.uses.add("math/megcc_math.h")
-            return f"megcc_{short(dtype)}_from_bits(({storage_unsigned(dtype)}){text})"
+            return self._math(f"megcc_{short(dtype)}_from_bits((uint{bits(dtype)}_t){text})")
         return f"(({value_type(dtype)}){text})"
 
     def _large_uint(self, args: list[tvm.ir.Expr], dtype: str) -> str:
@@ -315,33 +299,28 @@ class ExprPrinter(IndexPrinter):
         return int_literal((high << 32) | low, dtype)
 
     def _count(self, args: list[tvm.ir.Expr], dtype: str) -> str:
-        self.uses.add("math/megcc_math.h")
-        source = dtype_of(args[0])
-        unsigned = f"uint{bits(source)}_t"
-        return f"(({value_type(dtype)})megcc_popcount_u64(({unsigned}){self.value(args[0])}))"
+        unsigned = f"uint{bits(dtype_of(args[0]))}_t"
+        text = self._math(f"megcc_popcount_u64(({unsigned}){self.value(args[0])})")
+        return f"(({value_type(dtype)}){text})"
 
     def _leading_zeros(self, args: list[tvm.ir.Expr], dtype: str) -> str:
-        self.uses.add("math/megcc_math.h")
         width = bits(dtype_of(args[0]))
-        text = f"megcc_clz_u64((uint{width}_t){self.value(args[0])})"
+        text = self._math(f"megcc_clz_u64((uint{width}_t){self.value(args[0])})")
         return f"(({value_type(dtype)})({text} - {64 - width}))"
 
     def _ldexp(self, args: list[tvm.ir.Expr], dtype: str) -> str:
-        self.uses.add("math/megcc_math.h")
         end = "" if dtype == "float64" else "f"
-        return f"megcc_ldexp{end}({self.value(args[0])}, (int32_t){self.value(args[1])})"
+        x, exponent = self.value(args[0]), self.value(args[1])
+        return self._math(f"megcc_ldexp{end}({x}, (int32_t){exponent})")
 
 
-def storage_unsigned(dtype: str) -> str:
-    """The unsigned integer type as wide as `dtype`."""
-    return f"uint{bits(dtype)}_t" if dtype != "bool" else storage_type(dtype)
-
-
-def _balanced(text: str) -> bool:
-    """Whether the brackets of `text` match without one closing before it opens."""
+def bare(text: str) -> str:
+    """Drop one pair of brackets around a whole expression."""
+    if not (text.startswith("(") and text.endswith(")")):
+        return text
     depth = 0
-    for c in text:
+    for c in text[1:-1]:
         depth += (c == "(") - (c == ")")
         if depth < 0:
-            return False
-    return depth == 0
+            return text
+    return text[1:-1]

@@ -75,11 +75,10 @@ def float_literal(value: float, dtype: str) -> str:
     suffix = "" if dtype == "float64" else "f"
     if math.isnan(value):
         return "MEGCC_NAN" if dtype == "float64" else "MEGCC_NANF"
-    if dtype == "float16":
-        with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):
+        if dtype == "float16":
             value = float(np.float16(value))
-    if dtype != "float64":
-        with np.errstate(over="ignore"):
+        if dtype != "float64":
             value = float(np.float32(value))
     if math.isinf(value):
         name = "MEGCC_INF" if dtype == "float64" else "MEGCC_INFF"

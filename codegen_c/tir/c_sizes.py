@@ -6,7 +6,7 @@ A `Size` has two spellings over the dims ``s0, s1, ...``: ``text`` is Python (``
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -43,13 +43,19 @@ class Size:
 
 def product(extents: list[tvm.ir.Expr], symbols: dict[tvm.ir.Var, str], exprs: ExprPrinter) -> Size:
     """Number of elements of a shape."""
-    total: tvm.ir.Expr = tirx.const(1, "int64")
-    for extent in extents:
-        total = total * tirx.Cast("int64", _over_dims(extent, symbols, exprs))
+    total = elements(_over_dims(extent, symbols, exprs) for extent in extents)
     total = exprs.analyzer.simplify(total)
     if isinstance(total, tirx.IntImm):
         return Size(int(total.value), str(total.value), str(total.value))
     return Size(None, _python(total, symbols), exprs.index(total))
+
+
+def elements(extents: Iterable[tvm.ir.Expr]) -> tvm.ir.Expr:
+    """The product of `extents`, as int64."""
+    total: tvm.ir.Expr = tirx.const(1, "int64")
+    for extent in extents:
+        total = total * tirx.Cast("int64", extent)
+    return total
 
 
 def _over_dims(
@@ -79,7 +85,7 @@ def _python(e: tvm.ir.Expr, symbols: dict[tvm.ir.Var, str]) -> str:
         return _COMPARE[type(e)].format(a=a, b=b)
     if isinstance(e, (tirx.Min, tirx.Max)):
         return f"{'min' if isinstance(e, tirx.Min) else 'max'}({a}, {b})"
-    # What is_index admits beside these is C's division.
+    # Other operations that is_index admits are C's division.
     sign = "//" if isinstance(e, tirx.Div) else "%"
     return f"({a} {sign} {b})"
 

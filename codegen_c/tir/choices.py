@@ -1,4 +1,4 @@
-"""What a choice between two values (``Select``, ``if_then_else``) really asks.
+"""Simpler forms of a choice between two values (``Select``, ``if_then_else``).
 
 Enters: its condition and its two values. Leaves: a simpler form to print, where there is one.
 TVM guards every choice whose values are loaded, as some guard a subscript; C compilers do not
@@ -19,7 +19,7 @@ from .c_scalars import is_float
 from .indices import COMPARE, dtype_of
 from .walk import walk
 
-#: What computes without a trap on any operands: no integer division, no call.
+#: Nodes that compute without a trap on any operands: no integer division, no call.
 _FREE = (TensorLoad, tvm.ir.Var, tirx.FloatImm, tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Min,
          tirx.Max)  # fmt: skip
 
@@ -37,7 +37,7 @@ def extreme(condition: tvm.ir.Expr, yes: tvm.ir.Expr, no: tvm.ir.Expr) -> str:
 
 
 def held(condition: tvm.ir.Expr, yes: tvm.ir.Expr, no: tvm.ir.Expr) -> bool:
-    """Whether it is ``yes`` with its finite numbers in the range of f16, as HoldCasts writes it."""
+    """Whether a choice clamps finite numbers of `yes` to f16's range, as HoldCasts writes it."""
     if dtype_of(yes) != "float32" or not isinstance(no, tirx.Max):
         return False
     asked, most = truth(condition), tirx.const(float(np.finfo(np.float16).max), "float32")

@@ -26,10 +26,7 @@ UNKNOWN = 16
 
 
 def unit_cost(
-    body: tirx.Stmt,
-    parallel: bool,
-    symbols: dict[tvm.ir.Var, str],
-    exprs: ExprPrinter,
+    body: tirx.Stmt, parallel: bool, symbols: dict[tvm.ir.Var, str], exprs: ExprPrinter
 ) -> str:
     """Operations of one unit of work, whose loop is the outermost one if `parallel`."""
     return _Cost(symbols, exprs, parallel).of(body)
@@ -39,26 +36,26 @@ class _Cost:
     def __init__(self, symbols: dict[tvm.ir.Var, str], exprs: ExprPrinter, parallel: bool) -> None:
         self.symbols, self.exprs, self.parallel = symbols, exprs, parallel
 
-    def of(self, s: tirx.Stmt) -> str:
+    def of(self, s: tirx.Stmt | None) -> str:
         """Cost of a statement as text."""
-        if isinstance(s, tirx.SeqStmt):
-            return _sum([self.of(part) for part in s.seq])
-        if isinstance(s, tirx.For):
-            whole = self.parallel and s.kind == tirx.ForKind.PARALLEL
-            self.parallel = self.parallel and not whole
-            inside = self.of(s.body)
-            return inside if whole else _times(self._extent(s.extent), inside)
-        if isinstance(s, tirx.While):
-            return _times(str(UNKNOWN), self.of(s.body))
-        if isinstance(s, tirx.IfThenElse):
-            both = [s.then_case] if s.else_case is None else [s.then_case, s.else_case]
-            return _sum([self.of(case) for case in both])
-        if isinstance(s, tirx.AttrStmt):
-            return self.of(s.body)
-        if isinstance(s, tirx.BufferStore):
-            return str(MOVE + _operations(s.value))
-        if isinstance(s, tirx.Evaluate):
-            return str(SORT if sorting.is_sort(s.value) else _operations(s.value))
+        match s:
+            case tirx.SeqStmt():
+                return _sum([self.of(part) for part in s.seq])
+            case tirx.For():
+                whole = self.parallel and s.kind == tirx.ForKind.PARALLEL
+                self.parallel = self.parallel and not whole
+                inside = self.of(s.body)
+                return inside if whole else _times(self._extent(s.extent), inside)
+            case tirx.While():
+                return _times(str(UNKNOWN), self.of(s.body))
+            case tirx.IfThenElse():
+                return _sum([self.of(s.then_case), self.of(s.else_case)])
+            case tirx.AttrStmt():
+                return self.of(s.body)
+            case tirx.BufferStore():
+                return str(MOVE + _operations(s.value))
+            case tirx.Evaluate():
+                return str(SORT if sorting.is_sort(s.value) else _operations(s.value))
         return "0"
 
     def _extent(self, extent: tvm.ir.Expr) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import tvm
 from tvm import tirx
@@ -146,31 +146,20 @@ def _emit(
     head = _prologue(flat, buffers, symbols, printer, inplace)
     source = _file(exprs.uses, head + printer.lines)
     symbol = _symbol(prefix, hint, source)
-    kernel = _kernel(symbol, source.replace(_PLACEHOLDER, symbol), printer, dims, exprs)
-    cost = unit_cost(flat.body, printer.parallel is not None, symbols, exprs)
-    return replace(kernel, inplace=inplace, cost_expr=cost)
-
-
-def _kernel(
-    symbol: str,
-    source: str,
-    printer: StmtPrinter,
-    dims: tuple[tvm.ir.Var, ...],
-    exprs: ExprPrinter,
-) -> GeneratedKernel:
     work = c_sizes.Size(1, "1", "1")
     if printer.parallel is not None:
-        work = c_sizes.product([printer.parallel], printer.symbols, exprs)
+        work = c_sizes.product([printer.parallel], symbols, exprs)
     scratch = printer.workspace
-    total = " + ".join([str(scratch.fixed), *(text for text, _ in scratch.symbolic)])
     return GeneratedKernel(
         symbol=symbol,
-        source=source,
+        source=source.replace(_PLACEHOLDER, symbol),
         workspace_bytes=-1 if scratch.symbolic else scratch.fixed,
         work=-1 if work.value is None else work.value,
         symbolic=tuple(var.name for var in dims),
-        workspace_expr=total,
+        workspace_expr=" + ".join([str(scratch.fixed), *(text for text, _ in scratch.symbolic)]),
         work_expr=work.text,
+        cost_expr=unit_cost(flat.body, printer.parallel is not None, symbols, exprs),
+        inplace=inplace,
     )
 
 
@@ -232,8 +221,7 @@ def _accessed(func: tirx.PrimFunc, printer: StmtPrinter) -> tuple[set[str], set[
         elif isinstance(node, tirx.BufferStore) and node.buffer not in printer.dead:
             written.add(printer.exprs.buffer(node.buffer))
         elif isinstance(node, tirx.Evaluate) and sorting.is_sort(node.value):
-            names = {printer.exprs.buffer(v) for v in sorting.written(node.value)}
-            written |= names
+            written |= {printer.exprs.buffer(v) for v in sorting.written(node.value)}
             read.add(printer.exprs.buffer(sorting.read(node.value)))
     return read, written
 

@@ -9,14 +9,14 @@ from tvm.ir import Call, StringImm, TensorLoad
 
 from .walk import walk
 
-#: What TVM would simplify of floats as if they were reals: ``x + c - c``, ``x == x``, ``!(x < y)``.
-#: While it flattens, these are calls of which it knows nothing.
+#: Operations that TVM would simplify as if floats were reals: ``x + c - c``, ``x == x``,
+#: ``!(x < y)``. While TVM flattens, they are calls of unknown functions.
 _NODES = {
     node.__name__: node
     for node in (tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Min, tirx.Max,
                  tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE)
 }  # fmt: skip
-#: What it would simplify of a tensor's integers as if they did not wrap: ``x / (x * y)``.
+#: Operations that TVM would simplify as if integers did not wrap: ``x / (x * y)``.
 _WRAP = (tirx.Add, tirx.Sub, tirx.Mul)
 _HIDDEN = "megcc.hidden."
 
@@ -36,7 +36,7 @@ def _hide_cast(e: tirx.Cast) -> tvm.ir.Expr:
 
 
 def _is_loaded(e: tvm.ir.Expr) -> bool:
-    """Whether an expression has elements of tensors: what is over sizes and loops has none."""
+    """Whether an expression reads elements of tensors, not only sizes and loop variables."""
     return any(isinstance(node, TensorLoad) for node in walk(e))
 
 
@@ -80,10 +80,6 @@ def _flattening() -> list[tvm.transform.Pass]:
     ]
 
 
-def _finishing() -> list[tvm.transform.Pass]:
-    return [s_tir.transform.RewriteUnsafeSelect(), tirx.transform.ConvertSSA()]
-
-
 def lower(func: tirx.PrimFunc) -> tirx.PrimFunc:
     """Flatten `func`.
 
@@ -97,7 +93,8 @@ def lower(func: tirx.PrimFunc) -> tirx.PrimFunc:
     opaque = tvm_ffi.structural_map(func, (binary, _hide))
     opaque = tvm_ffi.structural_map(opaque, (tirx.Cast, _hide_cast))
     hidden = _run(_flattening(), tvm_ffi.structural_map(opaque, (TensorLoad, _with_positions)))
-    return _run(_finishing(), tvm_ffi.structural_map(hidden, (Call, _show)))
+    finishing = [s_tir.transform.RewriteUnsafeSelect(), tirx.transform.ConvertSSA()]
+    return _run(finishing, tvm_ffi.structural_map(hidden, (Call, _show)))
 
 
 def _run(passes: list[tvm.transform.Pass], func: tirx.PrimFunc) -> tirx.PrimFunc:

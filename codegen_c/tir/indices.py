@@ -29,7 +29,7 @@ def dtype_of(expr: tvm.ir.Expr) -> str:
 
 
 class IndexPrinter(ABC):
-    """Prints what is computed of loop variables and sizes in one function, and names them.
+    """Prints expressions over loop variables and sizes of one function, and names variables.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
-"""What may be set of a generated kernel's loops; measuring says which value is best.
+"""Settings of a generated kernel's loops, between which tuning chooses by measuring.
 
-`USUAL` is what a kernel has without records. What a C compiler makes of a loop is hard to foresee,
-so that none of these has an estimate (docs/tuning.md).
+`USUAL` holds without records. No setting has an estimate: what a C compiler makes of a loop is hard
+to foresee (docs/tuning.md).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Knobs:
 
     @property
     def settings(self) -> tuple[tuple[str, int], ...]:
-        """What is not as usual, by name."""
+        """The settings that differ from `USUAL`, by name."""
         pairs = ((name, getattr(self, name)) for name in ("unroll", "longest", "tile"))
         return tuple((name, value) for name, value in pairs if value != getattr(USUAL, name))
 

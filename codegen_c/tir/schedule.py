@@ -36,6 +36,7 @@ from .block_facts import (
 )
 from .knobs import USUAL, Knobs
 from .reductions import arrange_reduction
+from .c_sizes import elements
 from .walk import variables
 
 #: Iterations under one step of the work range below which outer loops are not split further.
@@ -71,10 +72,7 @@ def _outputs(sch: s_tir.Schedule) -> set[str]:
 
 
 def _extent(iters: tuple[tirx.IterVar, ...]) -> tvm.ir.Expr:
-    product: tvm.ir.Expr = tirx.const(1, "int64")
-    for v in iters:
-        product = product * tirx.Cast("int64", v.dom.extent)
-    return product
+    return elements(v.dom.extent for v in iters)
 
 
 def _inline_producers(sch: s_tir.Schedule) -> s_tir.Schedule:
@@ -91,8 +89,7 @@ def _inline_producers(sch: s_tir.Schedule) -> s_tir.Schedule:
             continue
         if any(_reads_with(facts, consumer) > _MOST_READS for consumer in consumers):
             continue
-        trial = attempt(sch, partial(_inline, name=name))
-        sch = trial or sch
+        sch = attempt(sch, partial(_inline, name=name)) or sch
     return sch
 
 
@@ -156,10 +153,7 @@ def _compute_at(sch: s_tir.Schedule, name: str, out: str, depth: int) -> None:
 
 def _cost(sch: s_tir.Schedule, name: str) -> tvm.ir.Expr:
     """How often the block's body runs."""
-    product: tvm.ir.Expr = tirx.const(1, "int64")
-    for loop in sch.get_loops(sch.get_sblock(name)):
-        product = product * tirx.Cast("int64", sch.get(loop).extent)
-    return product
+    return elements(sch.get(loop).extent for loop in sch.get_loops(sch.get_sblock(name)))
 
 
 def _spatial_loops(sch: s_tir.Schedule, name: str) -> int:
@@ -207,13 +201,11 @@ def _parallelise(sch: s_tir.Schedule, depth: int, flat: bool = True) -> s_tir.Sc
     if depth == 0:
         return sch
     out = block_names(sch)[-1]
-    merged = _mergeable_prefix(sch, out, depth) if flat else 0
-    if merged == depth and len(sch.get_loops(sch.get_sblock(out))) == depth:
+    has_all = len(sch.get_loops(sch.get_sblock(out))) == depth
+    if flat and has_all and _mergeable_prefix(sch, out, depth) == depth:
         take = depth  # one flat loop: no index arithmetic is left in it
     else:
-        own_inner = len(sch.get_loops(sch.get_sblock(out))) == depth
-        take = max(1, min(depth - 1 if own_inner else depth, depth))
-        take = _enough(sch, out, take)
+        take = _enough(sch, out, max(1, depth - 1) if has_all else depth)
 
     def step(s: s_tir.Schedule) -> None:
         loops = s.get_loops(s.get_sblock(out))[:take]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import tvm
-from tvm import tirx
 from tvm.ir import Call, StringImm
 
 from . import c_sizes
@@ -14,11 +13,11 @@ from .c_scalars import HALF, short, value_type
 from .walk import variables
 
 _PREFIX = "tvm.contrib.sort."
-#: Name -> positions of (data, counts, values, indices) among the tensors; None: the call has none.
-_TENSORS: dict[str, tuple[int, int | None, int | None, int | None]] = {
-    "sort": (0, None, 1, None),
-    "argsort": (0, None, None, 1),
-    "argsort_nms": (0, 1, None, 2),
+#: Name -> what its tensors are; those of ``topk`` follow from an argument.
+_ROLES: dict[str, tuple[str, ...]] = {
+    "sort": ("data", "values"),
+    "argsort": ("data", "indices"),
+    "argsort_nms": ("data", "counts", "indices"),
 }
 
 
@@ -27,7 +26,7 @@ def is_sort(e: tvm.ir.Expr) -> bool:
     if not isinstance(e, Call) or getattr(e.op, "name", "") != "tirx.tvm_call_packed":
         return False
     name = e.args[0].value if isinstance(e.args[0], StringImm) else ""
-    return name.removeprefix(_PREFIX) in (*_TENSORS, "topk") and name.startswith(_PREFIX)
+    return name.removeprefix(_PREFIX) in (*_ROLES, "topk") and name.startswith(_PREFIX)
 
 
 @dataclass(frozen=True)
@@ -46,49 +45,29 @@ def _array(body: Body, e: Call) -> _Array:
     return _Array(body.exprs.buffer(owner), dtype, shape)
 
 
-def _number(e: tvm.ir.Expr) -> int:
-    return int(e.value)
-
-
 def print_sort(body: Body, e: Call, *, work: bool) -> tvm.ir.Expr:
     """Print the loop over lines; return its extent, which is the work range if `work` says so."""
     name = e.args[0].value.removeprefix(_PREFIX)
-    tensors = [a for a in e.args[1:] if isinstance(a, Call)]
+    arrays = [_array(body, a) for a in e.args[1:] if isinstance(a, Call)]
     scalars = [a for a in e.args[1:] if not isinstance(a, Call)]
-    arrays = [_array(body, t) for t in tensors]
     if name == "topk":
         axis, kind, ascend = scalars[1], scalars[2].value, scalars[3]
-        values = 1 if kind in ("both", "values") else None
-        indices = len(arrays) - 1 if kind in ("both", "indices") else None
-        data, counts = 0, None
+        roles = ("data", *(("values", "indices") if kind == "both" else (kind,)))
     else:
-        data, counts, values, indices = _TENSORS[name]
         axis, ascend = scalars[:2]
-    return _lines(
-        body,
-        arrays[data],
-        arrays[counts] if counts is not None else None,
-        arrays[values] if values is not None else None,
-        arrays[indices] if indices is not None else None,
-        _number(axis) % len(arrays[data].shape),
-        descending=not _number(ascend),
-        work=work,
-    )
+        roles = _ROLES[name]
+    tensors = dict(zip(roles, arrays, strict=True))
+    descending = not int(ascend.value)
+    return _lines(body, tensors, int(axis.value) % len(arrays[0].shape), descending, work)
 
 
 def _lines(
-    body: Body,
-    data: _Array,
-    counts: _Array | None,
-    values: _Array | None,
-    indices: _Array | None,
-    axis: int,
-    *,
-    descending: bool,
-    work: bool,
+    body: Body, tensors: dict[str, _Array], axis: int, descending: bool, work: bool
 ) -> tvm.ir.Expr:
     exprs = body.exprs
     exprs.uses.add("megcc_sort.h")
+    data, counts = tensors["data"], tensors.get("counts")
+    values, indices = tensors.get("values"), tensors.get("indices")
 
     def size(extents: tuple[tvm.ir.Expr, ...]) -> c_sizes.Size:
         return c_sizes.product(list(extents), body.symbols, exprs)
@@ -129,10 +108,7 @@ def _lines(
         body.put(f"    {indices.name}{at} = {text};")
     body.put("  }")
     body.put("}")
-    extent: tvm.ir.Expr = tirx.const(1, "int64")
-    for n in others:
-        extent = extent * tirx.Cast("int64", n)
-    return extent
+    return sizes.elements(others)
 
 
 def written(e: Call) -> list[tvm.ir.Var]:

@@ -13,7 +13,7 @@ from tvm.ir import Call, TensorLoad
 
 from . import c_sizes, sorting
 from .body import Body
-from .c_exprs import ExprPrinter
+from .c_exprs import ExprPrinter, bare
 from .c_scalars import HALF, nbytes, storage_type, value_type
 from .indices import dtype_of
 from .walk import walk
@@ -43,7 +43,7 @@ class StmtPrinter(Body):
         self.ivdep = ivdep
         self.unroll = unroll
         self.parallel: tvm.ir.Expr | None = None
-        self._accumulators: dict[int, tuple[tirx.BufferStore, str]] = {}
+        self._in_promoted = False  # within a loop whose accumulator is a scalar
 
     def top(self, body: tirx.Stmt) -> None:
         """Print a whole function body and decide what its work range is."""
@@ -103,8 +103,11 @@ class StmtPrinter(Body):
         self._block(s.body)
         if accumulator is not None:
             store, value = accumulator
-            self._write(store, value)
-            self._accumulators.popitem()
+            self.exprs.registers.pop(self.exprs.buffer(store.buffer), None)
+            dtype = str(store.buffer.ty.dtype)
+            value = self.exprs.to_storage(value, dtype) if dtype in HALF else value
+            self.put(f"{self._target(store)} = {value};")
+            self._in_promoted = False
             self.indent -= 1
             self.put("}")
 
@@ -119,52 +122,42 @@ class StmtPrinter(Body):
         while isinstance(inner, tirx.For):
             variables.append(inner.loop_var)
             inner = inner.body
-        if self._accumulators or not isinstance(inner, tirx.BufferStore):
+        if self._in_promoted or not isinstance(inner, tirx.BufferStore):
             return None
-        if inner.buffer in self.dead:
-            return None
-        if not _accumulates(inner, variables, self.exprs):
+        if inner.buffer in self.dead or not _accumulates(inner, variables, self.exprs):
             return None
         dtype = str(inner.buffer.ty.dtype)
         name = self.fresh("acc")
         self.put("{")
         self.indent += 1
-        self.put(f"{value_type(dtype)} {name} = {self._read(inner)};")
-        self._accumulators[len(self._accumulators)] = (inner, name)
+        first = self.exprs.load(inner.buffer, list(inner.indices))
+        self.put(f"{value_type(dtype)} {name} = {first};")
+        self._in_promoted = True
         self.exprs.registers[self.exprs.buffer(inner.buffer)] = name
         return inner, name
 
-    def _read(self, store: tirx.BufferStore) -> str:
-        return self.exprs.load(store.buffer, list(store.indices))
-
-    def _write(self, store: tirx.BufferStore, value: str) -> None:
-        self.exprs.registers.pop(self.exprs.buffer(store.buffer), None)
-        target = f"{self.exprs.buffer(store.buffer)}[{self.exprs.subscript(list(store.indices))}]"
-        dtype = str(store.buffer.ty.dtype)
-        if dtype in HALF:
-            value = self.exprs.to_storage(value, dtype)
-        self.put(f"{target} = {value};")
+    def _target(self, store: tirx.BufferStore) -> str:
+        return f"{self.exprs.buffer(store.buffer)}[{self.exprs.subscript(list(store.indices))}]"
 
     def _bufferstore(self, s: tirx.BufferStore) -> None:
         if s.buffer in self.dead:
             return
         held = self.exprs.registers.get(self.exprs.buffer(s.buffer))
         if held is not None:
-            self.put(f"{held} = {_bare(self.exprs.value(s.value))};")
+            self.put(f"{held} = {bare(self.exprs.value(s.value))};")
             return
-        target = f"{self.exprs.buffer(s.buffer)}[{self.exprs.subscript(list(s.indices))}]"
-        value = self.exprs.stored(s.value, str(s.buffer.ty.dtype))
-        self.put(f"{target} = {_bare(value)};")
+        target, value = self._target(s), self.exprs.stored(s.value, str(s.buffer.ty.dtype))
+        self.put(f"{target} = {bare(value)};")
 
     def _ifthenelse(self, s: tirx.IfThenElse) -> None:
-        self.put(f"if ({_bare(self.exprs.condition(s.condition))}) {{")
+        self.put(f"if ({bare(self.exprs.condition(s.condition))}) {{")
         self._block(s.then_case)
         if s.else_case is not None:
             self.lines[-1] += " else {"
             self._block(s.else_case)
 
     def _while(self, s: tirx.While) -> None:
-        self.put(f"while ({_bare(self.exprs.condition(s.condition))}) {{")
+        self.put(f"while ({bare(self.exprs.condition(s.condition))}) {{")
         self._block(s.body)
 
     def _break(self, s: tirx.Break) -> None:
@@ -182,7 +175,7 @@ class StmtPrinter(Body):
         else:
             ctype, text = value_type(dtype), self.exprs.value(s.value)
             self.exprs.bind(s.var, name, index=False)
-        self.put(f"const {ctype} {name} = {_bare(text)};")
+        self.put(f"const {ctype} {name} = {bare(text)};")
 
     def _attrstmt(self, s: tirx.AttrStmt) -> None:
         self.stmt(s.body)
@@ -239,18 +232,6 @@ def _splits(loop: tirx.For) -> bool:
     """Whether the loop is marked parallel and counts from 0."""
     zero = isinstance(loop.min, tirx.IntImm) and loop.min.value == 0
     return loop.kind == tirx.ForKind.PARALLEL and zero and loop.step is None
-
-
-def _bare(text: str) -> str:
-    """Drop one pair of brackets around a whole expression."""
-    if not (text.startswith("(") and text.endswith(")")):
-        return text
-    depth = 0
-    for c in text[1:-1]:
-        depth += (c == "(") - (c == ")")
-        if depth < 0:
-            return text
-    return text[1:-1]
 
 
 def _accumulates(store: tirx.BufferStore, variables: list[tvm.ir.Var], exprs: ExprPrinter) -> bool:

@@ -1,4 +1,4 @@
-// Writes down what each call has computed, right after the call: a later one may reuse the memory.
+// Writes each call's outputs to a file, right after the call: a later one may reuse the memory.
 //
 // A record: the line "call output dtype rank dims... bytes\n", the call's name and its kernel's,
 // each ended by a zero byte, then the bytes.

@@ -1,4 +1,5 @@
-// What `tvmc run --dump` builds a package's runner with, beside megcc_dump.c. No package holds it.
+// Hooks with which `tvmc run --dump` builds a package's runner, beside megcc_dump.c. No package has
+// this file.
 #ifndef MEGCC_DUMP_H
 #define MEGCC_DUMP_H
 

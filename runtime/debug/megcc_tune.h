@@ -1,4 +1,5 @@
-// What `tvmc tune` builds a package's runner with, beside megcc_tune.c. No package holds it.
+// Hooks with which `tvmc tune` builds a package's runner, beside megcc_tune.c. No package has this
+// file.
 #ifndef MEGCC_TUNE_H
 #define MEGCC_TUNE_H
 

@@ -57,6 +57,6 @@ megcc_status_t megcc_context_create(const megcc_model_t *m, void *mem, size_t by
 megcc_status_t megcc_ready(const megcc_context_t *c) {
   if (c == NULL) return MEGCC_ERR_NULL;
   if (c->shaped == NULL || c->shaped->resolved) return MEGCC_OK;
-  // What changes is the context's own memory, which the caller gave to be written.
+  // Only the context's own memory changes, which the caller gave to be written.
   return c->shaped->ops->resolve((megcc_context_t *)(uintptr_t)c);
 }

@@ -1,6 +1,5 @@
-// Sizes that are decided during a run: what LOAD and LET have in common.
-//
-// Only packages with one of them carry this file.
+// Sizes that are decided during a run, for LOAD and LET; only packages with one of them carry this
+// file.
 #include "megcc_vm.h"
 
 enum { VALUE, COUNT, SCALARS, SCALARS_END, BLOCKS, BLOCKS_END, FIRST };

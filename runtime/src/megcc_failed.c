@@ -1,4 +1,4 @@
-// Which node of the model ended a run; only packages whose runs data can end carry this file.
+// The node of the model that ended a run; only packages whose runs data can end carry this file.
 #include "megcc_vm.h"
 
 megcc_status_t megcc_failed_call(const megcc_context_t *c, uint32_t *call, const char **name) {

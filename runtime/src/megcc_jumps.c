@@ -1,4 +1,4 @@
-// What BRANCH, JUMP and ROW have in common; only packages with one of them carry this file.
+// Targets and counters, for BRANCH, JUMP and ROW; only packages with one of them carry this file.
 #include "megcc_vm.h"
 
 const uint32_t *megcc_instruction(const megcc_model_t *m, const uint32_t *code, int32_t words,
@@ -8,7 +8,7 @@ const uint32_t *megcc_instruction(const megcc_model_t *m, const uint32_t *code, 
   const uint32_t *end;
   *calls = 0;
   if (target < 0 || target >= (int64_t)m->count[MEGCC_S_CODE]) return NULL;
-  // What stands before `code` has been looked at, what comes later not yet.
+  // Instructions before `code` have been checked, later ones not yet.
   for (end = at + target; at < end; at += *at >> 8) {
     if (*at >> 8 == 0 || *at >> 8 > (uint32_t)(end - at)) return NULL;
     *calls += (*at & 0xFF) == MEGCC_OP_CALL || (*at & 0xFF) == MEGCC_OP_CALL_SIZED;

@@ -1,4 +1,4 @@
-// Which build of a package this CPU can run. Only packages for machines with features have this
+// The choice of the build that this CPU can run. Only packages for machines with features have this
 // file, and it asks the operating system or the CPU: a freestanding build takes nothing from it.
 #include "megcc_vm.h"
 

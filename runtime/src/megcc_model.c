@@ -50,7 +50,7 @@ static int is_little_endian(void) {
   return probe.byte[0] == 1;
 }
 
-// What can be said of a program before its sections are looked at.
+// Checks a program's header, before its sections.
 static megcc_status_t check_header(const megcc_bytes_t *program) {
   const uint32_t *h = (const uint32_t *)program->data;
   if (h == NULL) return MEGCC_ERR_NULL;

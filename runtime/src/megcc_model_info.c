@@ -1,4 +1,4 @@
-// What an open model can be asked: how many ports and pools it has, and which port has a name.
+// Questions about an open model: the numbers of its ports and pools, and a port's index by name.
 #include "megcc_vm.h"
 
 static MEGCC_NOINLINE megcc_status_t section_count(const megcc_model_t *m, uint32_t *count,

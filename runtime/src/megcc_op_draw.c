@@ -1,4 +1,4 @@
-// DRAW: what the random numbers of one draw follow from.
+// DRAW: key and number of a draw, from which its random numbers follow.
 //
 //   word 1 destination (a tensor, u32[4]), 2 and 3 the key (low, high), 4 whether it is this one
 //   (1) or that of the context (0).
@@ -10,9 +10,8 @@
 enum { TO = 1, KEY, OWN = 4 };
 enum { SEED, DRAWS = 2, WORDS = 4 };
 
-// What a context knows of its random numbers: the last of its pointers to operands, which no call
-// has, as the encoder counts MEGCC_DRAW_OPERANDS more than calls have. Null where a forged image
-// does not.
+// Seed and counter of a context, in the last of its pointers to operands: the encoder counts
+// MEGCC_DRAW_OPERANDS more of these than calls have. Null where a forged image does not.
 static uint32_t *state_of(const megcc_context_t *c) {
   void *const end = c->port;
   void **const after = end;

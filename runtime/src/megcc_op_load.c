@@ -20,10 +20,7 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
   if (!megcc_find_tensor(m, code[TENSOR], &t)) return MEGCC_ERR_CORRUPT;
   if (t.dtype != MEGCC_I32 && t.dtype != MEGCC_I64) return MEGCC_ERR_CORRUPT;
   if (!megcc_is_fixed(&t)) return MEGCC_ERR_CORRUPT;
-  if (t.bytes / t.element < code[SIZES + 1]) {
-    return MEGCC_ERR_CORRUPT;
-  }
-  return MEGCC_OK;
+  return t.bytes / t.element < code[SIZES + 1] ? MEGCC_ERR_CORRUPT : MEGCC_OK;
 }
 
 static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {

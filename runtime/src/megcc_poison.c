@@ -1,4 +1,4 @@
-// What a debug build writes over memory that holds nothing any more.
+// Fills dead memory with NaN in a debug build.
 #include "megcc_port.h"
 
 #if defined(MEGCC_DEBUG)

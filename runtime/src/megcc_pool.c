@@ -5,7 +5,7 @@
 // left, and leaves. The caller works as number 0, takes the job off the list and waits for those
 // who joined.
 //
-// Who waits looks for a while before it sleeps: the next call of a model comes within microseconds,
+// A thread that waits polls before it sleeps: the next call of a model comes within microseconds,
 // and waking a thread takes tens of them.
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200112L  // clock_gettime

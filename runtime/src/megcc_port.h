@@ -1,4 +1,4 @@
-// What the files about ports share.
+// Declarations that the files about ports share.
 #ifndef MEGCC_PORT_H
 #define MEGCC_PORT_H
 

@@ -41,7 +41,7 @@ megcc_status_t megcc_pool_info(const megcc_context_t *c, uint32_t index, const c
   return MEGCC_OK;
 }
 
-// Whether memory from the caller will do.
+// Checks size and alignment of memory from the caller.
 static MEGCC_NOINLINE megcc_status_t check_memory(const void *mem, size_t bytes, size_t needed) {
   if (bytes < needed) return MEGCC_ERR_MEMORY;
   if (mem == NULL && needed > 0) return MEGCC_ERR_NULL;
@@ -95,7 +95,7 @@ static megcc_status_t port_info(const megcc_context_t *c, uint32_t index, megcc_
   const megcc_status_t status = number_of(c, &index, section);
   if (status != MEGCC_OK) return status;
   if (info == NULL) return MEGCC_ERR_NULL;
-  // What can be known before all shapes are set is told then, too.
+  // Before all shapes are set, the info has what is known.
   (void)megcc_ready(c);
   megcc_find_port(c, index, &p);
   info->name = p.name;
@@ -132,16 +132,14 @@ megcc_status_t megcc_set_input_shape(megcc_context_t *c, uint32_t index, int32_t
   return MEGCC_OK;
 }
 
-// A port whose tensor a caller has memory or bytes for, as many as it has.
+// Finds a port for which the caller has `bytes`, as many as the port.
 static megcc_status_t find_for(const megcc_context_t *c, uint32_t index, const void *data,
                                size_t bytes, uint32_t section, struct port *p) {
   megcc_status_t status;
   if ((status = number_of(c, &index, section)) != MEGCC_OK) return status;
   if ((status = megcc_ready(c)) != MEGCC_OK) return status;
   megcc_find_port(c, index, p);
-  if (c->shaped != NULL && c->shaped->ops->waits(c->model, &p->tensor)) {
-    return MEGCC_ERR_DATA;
-  }
+  if (c->shaped != NULL && c->shaped->ops->waits(c->model, &p->tensor)) return MEGCC_ERR_DATA;
   if (bytes != p->tensor.bytes) return MEGCC_ERR_SIZE;
   return data == NULL && bytes > 0 ? MEGCC_ERR_NULL : MEGCC_OK;
 }

@@ -1,4 +1,4 @@
-// A run: whether all has its memory, and the loop over the program.
+// A run: the check of its memory, and the loop over the program.
 #include "megcc_port.h"
 
 megcc_status_t megcc_set_profile(megcc_context_t *c, megcc_profile_fn profile, void *user) {
@@ -44,7 +44,7 @@ static int is_shared(const megcc_context_t *c, uint32_t ports, uint32_t i, size_
   return 0;
 }
 
-// Finds out whether everything has memory, and of its own, before anything is written.
+// Checks that ports and pools have memory that does not overlap, before anything is written.
 static megcc_status_t check_memory(megcc_context_t *c) {
   const megcc_model_t *m = c->model;
   const uint32_t ports = megcc_port_count(m);

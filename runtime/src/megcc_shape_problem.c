@@ -1,4 +1,4 @@
-// Why shapes were not accepted.
+// The reason for which shapes were refused.
 #include "megcc_vm.h"
 
 // Lets the problem name the first dim of an input that is this symbol, or a multiple of it.

@@ -60,6 +60,8 @@ static void create(megcc_context_t *c, void *mem) {
   struct megcc_shaped *s = (struct megcc_shaped *)mem;
   void *next;
   size_t i;
+  megcc_zero(s, sizeof *s + n.blocks * sizeof(struct megcc_dynamic) +
+                    (3 * n.blocks + n.ports) * sizeof(size_t));
   s->ops = m->kernels->shapes;
   s->view = *m;
   s->model = m;
@@ -75,20 +77,7 @@ static void create(megcc_context_t *c, void *mem) {
   s->dims = s->given + n.input_dims;
   s->symbol = s->dims + n.input_dims + n.output_dims;
   s->value = s->symbol + m->count[MEGCC_S_SYMBOLS];
-  s->arena = NULL;
-  s->arena_bytes = s->arena_capacity = 0;
-  s->alloc = NULL;
-  s->free = NULL;
-  s->alloc_user = NULL;
-  s->problem.reason = MEGCC_SHAPE_FINE;
   s->cause.value[0] = MEGCC_NONE;
-  s->resolved = 0;
-  for (i = 0; i < n.blocks; ++i) {
-    s->dynamic[i].data = NULL;
-    s->dynamic[i].bytes = 0;
-    s->size[i] = s->offset[i] = s->room[i] = 0;
-  }
-  for (i = 0; i < n.ports; ++i) s->port_bytes[i] = 0;
   for (i = 0; i < n.input_dims; ++i) s->given[i] = -1;
   for (i = 0; i < n.input_dims + n.output_dims; ++i) s->dims[i] = -1;
   for (i = 0; i < n.values; ++i) s->value[i] = -1;
@@ -109,7 +98,7 @@ static const uint32_t *signature(const megcc_model_t *m, uint32_t input, size_t 
   return w;
 }
 
-// What a negative dim of the signature is: `factor` times `symbol`.
+// A negative dim of the signature stands for `factor` times `symbol`.
 struct open_dim {
   uint32_t symbol;
   int32_t factor;
@@ -268,7 +257,7 @@ static void describe(const megcc_context_t *c, uint32_t port, megcc_tensor_info_
   for (d = 0; d < t.rank; ++d) {
     to[d] = t.dims[d];
     if (to[d] >= 0) continue;
-    // What depends on data is known after a run, not after one that has failed half-way.
+    // Dims that depend on data are known after a run, but not after one that failed half-way.
     to[d] =
         s->resolved && (c->has_run || (uint32_t)(-1 - to[d]) < data) ? s->value[-1 - to[d]] : -1;
   }

@@ -1,4 +1,4 @@
-// What is checked, when a model is opened, of an image whose shapes can change.
+// Checks of an image whose shapes can change, when its model is opened.
 //
 // Values below F_DATA are computed from the shapes and stay what they are during a run: no scalar
 // of a LOAD or LET sets them. What a caller binds depends on no others.

@@ -144,7 +144,7 @@ typedef struct megcc_op {
 } megcc_op_t;
 
 #if defined(MEGCC_DEBUG)
-// Where a storage of the arena lives, and during which calls: [first, last). A pool from the number
+// Place of a storage of the arena, and its calls [first, last). A pool from the number
 // of pools on is a block, whose offset and size are those of the moment.
 typedef struct megcc_block {
   uint32_t first, last, pool;
@@ -166,8 +166,8 @@ struct megcc_layout {
   size_t pools, operands, bytes;
 };
 
-// What a model needs whose shapes can change: reached through the package's table, so that others
-// do not link it.
+// Functions of models whose shapes can change. The package's table points to them, so that others
+// do not link them.
 typedef struct megcc_shapes {
   int (*may_lie)(const megcc_model_t *function, const struct megcc_tensor *tensor);
   megcc_status_t (*check)(const megcc_model_t *function);
@@ -205,8 +205,8 @@ typedef struct megcc_machine {
 extern megcc_status_t megcc_machine_choose(const megcc_kernels_t **kernels,
                                            const megcc_image_t **image);
 
-// What a package's generated model.c hands to megcc_model_open. The opcodes travel with the
-// kernels, so that packages using different opcodes can share one copy of the runtime.
+// The table that a package's generated model.c defines for megcc_model_open. It has the opcodes, so
+// that packages using different ones can share one copy of the runtime.
 struct megcc_kernels {
   uint32_t abi;
   uint32_t count;
@@ -244,14 +244,14 @@ struct megcc_port {
 // Bytes that <NAME>_CONTEXT_BYTES counts for the struct below, on every platform.
 #define MEGCC_SHAPED_BYTES 512
 
-// What inside a model shapes were refused for, until somebody asks.
+// The size inside a model for which shapes were refused; megcc_shape_problem names it.
 struct megcc_cause {
   uint32_t value[2];    // that a size is computed from; MEGCC_NONE: it follows from no values
   uint32_t size;        // the value of the size, where it is one
   uint32_t operations;  // how many scalars come before it
 };
 
-// What a context keeps where shapes can change.
+// State of a context whose shapes can change.
 struct megcc_shaped {
   const megcc_shapes_t *ops;  // the package's
   megcc_model_t view;         // the model with the function that serves these shapes
@@ -387,7 +387,7 @@ int megcc_is_fixed(const megcc_tensor_t *tensor);
 // Brings a context up to date with the shapes that were set; MEGCC_ERR_NULL without a context.
 megcc_status_t megcc_ready(const megcc_context_t *context);
 
-// What megcc_run does before the first instruction and after the last: also of a run in pieces.
+// Beginning and end of a run, also of one in pieces.
 megcc_status_t megcc_begin_run(megcc_context_t *context);
 megcc_status_t megcc_end_run(megcc_context_t *context);
 
@@ -395,7 +395,7 @@ megcc_status_t megcc_end_run(megcc_context_t *context);
 megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_t work,
                           const int32_t *attr, const uint32_t *operands);
 
-// What CALL and CALL_SIZED have in common: the words up to the number of operands, and these.
+// Checks the words that CALL and CALL_SIZED share, and the operands from word `first` on.
 megcc_status_t megcc_check_call(const megcc_model_t *model, const uint32_t *code, uint32_t words,
                                 uint32_t first);
 
@@ -414,7 +414,7 @@ static inline const char *megcc_string(const megcc_model_t *model, uint32_t ref)
   return (const char *)model->section[MEGCC_S_STRINGS] + ref;
 }
 
-// Where the context keeps the first byte of a pool or block.
+// The context's pointer to the first byte of a pool or block.
 static inline uint8_t **megcc_pool(const megcc_context_t *context, uint32_t pool) {
   return context->place[MEGCC_ARENA] + pool;
 }
@@ -446,8 +446,8 @@ const uint32_t *megcc_instruction(const megcc_model_t *model, const uint32_t *co
 int megcc_is_counter(const megcc_model_t *model, uint32_t id);
 int64_t megcc_counter(const megcc_context_t *context, uint32_t id);
 
-// What LOAD and LET have in common, from the word that says the first value on: value, how many,
-// scalars (first, last + 1), blocks (first, last + 1), then bounds of each value.
+// The words that LOAD and LET share: first value, number of values, scalars (first, last + 1),
+// blocks (first, last + 1), then bounds of each value.
 megcc_status_t megcc_check_sizes(const megcc_model_t *model, const uint32_t *code, uint32_t words);
 megcc_status_t megcc_set_size(megcc_context_t *context, const uint32_t *code, uint32_t k,
                               int64_t x);
@@ -497,7 +497,7 @@ megcc_status_t megcc_shape_refuse(struct megcc_shaped *shaped, megcc_shape_reaso
 megcc_status_t megcc_size_refuse(struct megcc_shaped *shaped, megcc_shape_reason_t reason,
                                  const struct megcc_cause *cause, int32_t value, int32_t low);
 
-// The two library functions that a freestanding compiler supplies anyway.
+// Two library functions, which even a freestanding compiler supplies.
 static inline void megcc_copy(void *dst, const void *src, size_t bytes) {
 #if defined(__GNUC__)
   __builtin_memmove(dst, src, bytes);

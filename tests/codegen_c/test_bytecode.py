@@ -11,6 +11,7 @@ from tvm_megcc.codegen_c import sources
 from tvm_megcc.codegen_c.emit import (
     blocks,
     bytecode,
+    function_words,
     instructions,
     model_header,
     scalars,
@@ -39,7 +40,7 @@ def blob(program=None) -> bytes:
     symbols = [k.symbol for k in code.program.kernels]
     segments = [Parts([w.data.ljust(64, b"\0")]) for w in code.program.weights]
     placed = [(k, 0) for k in range(len(segments))]
-    function = bytecode.Function((), code, tuple(range(len(symbols))), placed)
+    function = function_words.Function((), code, tuple(range(len(symbols))), placed)
     bundle = bundle_of(code.program)
     return bytecode.encode(bundle, [function], symbols=symbols, segments=segments)
 
@@ -89,7 +90,9 @@ def test_numbers_are_those_of_the_c_sources():
     kinds = re.findall(r"MEGCC_B_(\w+)", re.search(r"// Kinds of blocks.*?\}", vm, re.S).group(0))
     assert [getattr(blocks, k) for k in kinds] == list(range(3))
     spaces = re.search(r"enum \{ (MEGCC_ARENA.*?) \}", vm).group(1)
-    assert tuple(s.lower() for s in re.findall(r"MEGCC_(\w+)", spaces))[:-1] == bytecode.SPACES
+    assert (
+        tuple(s.lower() for s in re.findall(r"MEGCC_(\w+)", spaces))[:-1] == function_words.SPACES
+    )
 
 
 def test_opcode_table_is_the_c_one():
@@ -124,7 +127,7 @@ def test_sections():
     assert (string(data, name), tensor) == ("x", 0)
     call = section(data, "code")
     assert call[0] == 1 | 11 << 8 and call[1] == 0 and string(data, call[2]) == "add"
-    assert call[3:] == [6, 255 | PIECE << 8, bytecode.NONE, 1, 3, 0, 1, 2, 0 | 1 << 8]
+    assert call[3:] == [6, 255 | PIECE << 8, function_words.NONE, 1, 3, 0, 1, 2, 0 | 1 << 8]
 
 
 def test_pools():

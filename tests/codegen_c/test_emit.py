@@ -19,6 +19,7 @@ from tvm_megcc.core.machine import TABLE, machine
 from tvm_megcc.core.program import Kernel, Location, Port, Tensor, Weight
 from tvm_megcc.errors import InputError, UnsupportedError
 from tvm_megcc.host import toolchain
+from tvm_megcc.kernels import registry
 
 from ..runtime import programs as p
 
@@ -181,7 +182,7 @@ def test_emit_kernels_of_one_architecture_are_guarded():
 
 
 def test_emit_template_kernel_is_the_file_under_defines():
-    stem = sources.kernel_stems()[0]
+    stem = registry.kernels()[0].stem
     kernel = Kernel("megcc_instance", template=stem, defines=(("T_PARAMETER", "7"),))
     program = p.adder("x86", p.W, kernel=kernel)
     out = emit.package({"x86": program}, name="adder")

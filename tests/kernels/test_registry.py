@@ -84,7 +84,7 @@ def test_header_gives_the_facts(folder) -> None:
 def test_a_value_may_take_several_lines(folder) -> None:
     text = HEADER.replace("sizeof(T) * c", "4 * c if kh == 1\n//   else\n//   8 * c")
     kernel = folder("long", text=text)
-    assert kernel.workspace_bytes.text == "4 * c if kh == 1 else 8 * c"
+    assert kernel.formulas["workspace"].text == "4 * c if kh == 1 else 8 * c"
     assert kernel.work(FACTS) == 6
 
 

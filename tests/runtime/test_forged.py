@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from tvm_megcc.codegen_c import sources
-from tvm_megcc.codegen_c.emit import blocks, bytecode, scalars
+from tvm_megcc.codegen_c.emit import blocks, scalars
+from tvm_megcc.codegen_c.emit.function_words import NONE
 from tvm_megcc.host import toolchain
 
 from ..codegen_c.test_bytecode import SECTIONS
@@ -32,7 +33,6 @@ CORRUPT, DATA, SHAPE = (STATUS[name] for name in ("CORRUPT", "DATA", "SHAPE"))
 #: What a word is set to, and the statuses that may answer; None: any but MEGCC_OK.
 Case = tuple[str, dict[int, int], set[int] | None]
 
-NONE = bytecode.NONE
 CALL = {"name": 2, "split": 4, "workspace": 5, "outputs": 6, "operands": 7}
 
 

@@ -44,7 +44,15 @@ def run(args: argparse.Namespace) -> None:
             ) from None
         return
     rows = [
-        (k.op, k.stem, k.rank.text, k.types.text, ",".join(k.archs), k.isa, k.when.text)
+        (
+            k.op,
+            k.stem,
+            k.formulas["rank"].text,
+            k.types.text,
+            ",".join(k.archs),
+            k.isa,
+            k.formulas["when"].text,
+        )
         for k in registry.listed()
         if (not args.op or k.op == args.op) and (arch is None or k.runs_on(arch))
     ]

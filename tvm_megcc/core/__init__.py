@@ -1,1 +1,1 @@
-"""What every room knows: dtypes, machines, programs and how a call is split among workers."""
+"""Ground of all rooms: dtypes, machines, programs, and how a call is split among workers."""

@@ -1,7 +1,4 @@
-"""The bytes of an array without a copy; apart from `contents`, as it needs NumPy.
-
-Enters: an array. Leaves: a view of its bytes that can be a key of a dict.
-"""
+"""The bytes of an array without a copy; apart from `contents`, as it needs NumPy."""
 
 from __future__ import annotations
 

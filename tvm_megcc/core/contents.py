@@ -1,4 +1,4 @@
-"""What is written to a file, in pieces: weights are copied by nobody on their way to the disk.
+"""Contents of files in pieces, so that weights are not copied on their way to the disk.
 
 Example
 -------
@@ -13,17 +13,12 @@ import hashlib
 import zlib
 from collections.abc import Iterator, Sequence
 
-#: Bytes of its own, or a view (read only) of somebody else's.
+#: Bytes, or a read-only view of an array's.
 Bytes = bytes | memoryview
 
 
 class Parts:
-    """The content of a file as pieces one after the other.
-
-    Parameters
-    ----------
-    pieces : sequence of bytes or memoryview
-    """
+    """The content of a file as `pieces` one after the other."""
 
     __slots__ = ("_length", "pieces")
 
@@ -55,7 +50,7 @@ class Parts:
         return found
 
 
-#: What a package's files hold.
+#: The content of a package's file.
 Content = str | bytes | Parts
 
 
@@ -78,6 +73,6 @@ def size_of(content: Content) -> int:
 
 
 def update(digest: hashlib._Hash, content: Content) -> None:
-    """Let a hash take in a file's content."""
+    """Add a file's content to a hash."""
     for piece in pieces_of(content):
         digest.update(piece)

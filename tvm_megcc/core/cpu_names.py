@@ -14,93 +14,45 @@ from __future__ import annotations
 
 import re
 
-#: The beginning of a board's or chip's name, in lower case without spaces and punctuation -> its
-#: CPU (of several, the fastest kind). ``portable`` is a CPU that is no Arm. From the makers' data
-#: sheets and product pages.
-BOARDS = {
-    "raspberrypizero2": "cortex-a53",
-    "raspberrypi2": "cortex-a7",
-    "raspberrypi3": "cortex-a53",
-    "raspberrypi4": "cortex-a72",
-    "raspberrypi5": "cortex-a76",
-    "raspberrypipico2": "cortex-m33",
-    "raspberrypipico": "cortex-m0plus",
-    "rpizero2": "cortex-a53",
-    "rpi2": "cortex-a7",
-    "rpi3": "cortex-a53",
-    "rpi4": "cortex-a72",
-    "rpi5": "cortex-a76",
-    "beaglebone": "cortex-a8",
-    "jetsonnano": "cortex-a57",
-    "jetsonorin": "cortex-a78ae",
-    "rk3399": "cortex-a72",
-    "rk3566": "cortex-a55",
-    "rk3568": "cortex-a55",
-    "rk3588": "cortex-a76",
-    "imx6": "cortex-a9",
-    "imx8m": "cortex-a53",
-    "imx93": "cortex-a55",
-    "stm32c0": "cortex-m0plus",
-    "stm32f0": "cortex-m0",
-    "stm32f1": "cortex-m3",
-    "stm32f2": "cortex-m3",
-    "stm32f3": "cortex-m4",
-    "stm32f4": "cortex-m4",
-    "stm32f7": "cortex-m7",
-    "stm32g0": "cortex-m0plus",
-    "stm32g4": "cortex-m4",
-    "stm32h5": "cortex-m33",
-    "stm32h7": "cortex-m7",
-    "stm32l0": "cortex-m0plus",
-    "stm32l1": "cortex-m3",
-    "stm32l4": "cortex-m4",
-    "stm32l5": "cortex-m33",
-    "stm32mp1": "cortex-a7",
-    "stm32n6": "cortex-m55",
-    "stm32u0": "cortex-m0plus",
-    "stm32u3": "cortex-m33",
-    "stm32u5": "cortex-m33",
-    "stm32wba": "cortex-m33",
-    "stm32wb": "cortex-m4",
-    "stm32wl": "cortex-m4",
-    "nrf51": "cortex-m0",
-    "nrf52": "cortex-m4",
-    "nrf53": "cortex-m33",
-    "nrf54": "cortex-m33",
-    "nrf91": "cortex-m33",
-    "rp2040": "cortex-m0plus",
-    "rp2350": "cortex-m33",
-    "pico2": "cortex-m33",
-    "pico": "cortex-m0plus",
-    "microbitv2": "cortex-m4",
-    "microbit": "cortex-m0",
-    "samd21": "cortex-m0plus",
-    "samd51": "cortex-m4",
-    "same5": "cortex-m4",
-    "ra4m1": "cortex-m4",
-    "ra6m5": "cortex-m33",
-    "ra8": "cortex-m85",
-    "mimxrt10": "cortex-m7",
-    "mimxrt11": "cortex-m7",
-    "teensy4": "cortex-m7",
-    "lpc55": "cortex-m33",
-    "apollo3": "cortex-m4",
-    "apollo4": "cortex-m4",
-    "apollo5": "cortex-m55",
-    "max78000": "cortex-m4",
-    "esp32": "portable",
-    "esp8266": "portable",
+#: CPU -> its boards and chips (of several CPUs, the fastest kind), by the beginning of their names
+#: in lower case without spaces and punctuation. ``portable`` is a CPU that is no Arm. From the
+#: makers' data sheets and product pages.
+_BOARDS_OF = {
+    "cortex-a53": "raspberrypizero2 raspberrypi3 rpizero2 rpi3 imx8m",
+    "cortex-a55": "rk3566 rk3568 imx93",
+    "cortex-a57": "jetsonnano",
+    "cortex-a7": "raspberrypi2 rpi2 stm32mp1",
+    "cortex-a72": "raspberrypi4 rpi4 rk3399",
+    "cortex-a76": "raspberrypi5 rpi5 rk3588",
+    "cortex-a78ae": "jetsonorin",
+    "cortex-a8": "beaglebone",
+    "cortex-a9": "imx6",
+    "cortex-m0": "stm32f0 nrf51 microbit",
+    "cortex-m0plus": "raspberrypipico stm32c0 stm32g0 stm32l0 stm32u0 rp2040 pico samd21",
+    "cortex-m3": "stm32f1 stm32f2 stm32l1",
+    "cortex-m33": (
+        "raspberrypipico2 stm32h5 stm32l5 stm32u3 stm32u5 stm32wba nrf53 nrf54 nrf91 rp2350 "
+        "pico2 ra6m5 lpc55"
+    ),
+    "cortex-m4": (
+        "stm32f3 stm32f4 stm32g4 stm32l4 stm32wb stm32wl nrf52 microbitv2 samd51 same5 ra4m1 "
+        "apollo3 apollo4 max78000"
+    ),
+    "cortex-m55": "stm32n6 apollo5",
+    "cortex-m7": "stm32f7 stm32h7 mimxrt10 mimxrt11 teensy4",
+    "cortex-m85": "ra8",
+    "portable": "esp32 esp8266",
 }
+
+#: The beginning of a board's or chip's name -> its CPU.
+BOARDS = {board: cpu for cpu, boards in _BOARDS_OF.items() for board in boards.split()}
 
 
 def cpu_of(word: str) -> str:
-    """The CPU that a word means, in the compilers' spelling; an unknown word in lower case.
+    """CPU name, as compilers spell it, for a board, chip or CPU; an unknown word in lower case.
 
-    Parameters
-    ----------
-    word : str
-        A board, a chip with or without the letters of its package, or a CPU: case, spaces and
-        punctuation do not matter, ``+`` is ``plus``, and the ``f`` of a Cortex-M with an FPU goes.
+    Case, spaces, punctuation and the letters of a chip's package do not matter; ``+`` is ``plus``,
+    and the ``f`` of a Cortex-M with an FPU is dropped.
     """
     plain = word.strip().lower().replace("_", "-")
     letters = re.sub(r"[^a-z0-9]", "", plain)

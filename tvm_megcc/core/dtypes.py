@@ -65,7 +65,7 @@ class DType:
 
     @property
     def held_numpy(self) -> str:
-        """What NumPy and TVM call the type as which its values are held."""
+        """NumPy's and TVM's name of the type as which its values are held."""
         return of(self.held).numpy
 
     @property
@@ -121,7 +121,7 @@ _BY_ONNX = {row.onnx: row for row in DTYPES}
 _CODES = {row.name: code for code, row in enumerate(DTYPES)}
 
 
-#: What quantised tensors are of.
+#: The element types of quantised tensors.
 EIGHT_BITS = ("i8", "u8")
 
 

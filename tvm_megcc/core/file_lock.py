@@ -1,10 +1,4 @@
-"""Advisory locks of open files, where the system has them.
-
-Example
--------
->>> with open("records.json", "a") as file:                        # doctest: +SKIP
-...     file_lock.hold(file.fileno(), wait=True)
-"""
+"""Advisory locks of open files, where the system has them."""
 
 from __future__ import annotations
 
@@ -17,17 +11,10 @@ except ImportError:  # Windows
 def hold(descriptor: int, *, wait: bool) -> bool:
     """Lock an open file or directory until its descriptor is closed.
 
-    Parameters
-    ----------
-    descriptor : int
-        Of the open file.
-    wait : bool
-        Whether to wait while somebody else has the lock.
-
     Returns
     -------
     bool
-        Whether the lock is held: False where somebody else has it and `wait` is False, and where
+        Whether the lock is held: False where another process has it and `wait` is False, and where
         the system has no such locks.
     """
     if fcntl is None:

@@ -16,27 +16,28 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 
 from tvm_megcc.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What some CPUs of an architecture have.
+    """A CPU feature: instructions that some CPUs of an architecture have.
 
     Attributes
     ----------
     name : str
         As in ``arm64+dotprod``: the compiler's own name, or that of the group's newest member.
     llvm : tuple of str
-        LLVM's names of what belongs to it, all of which a CPU must have.
+        LLVM's names of its parts, all of which a CPU must have.
     cpuinfo : tuple of str
         The same in Linux's ``/proc/cpuinfo``.
     flags : tuple of str
-        What a compiler must be told; or ``+name`` for an extension of `Architecture.march`.
+        Compiler options; or ``+name`` for an extension of `Architecture.march`.
     macros : tuple of str
-        What a compiler then defines.
+        Macros that a compiler then defines.
     bits : (int, int)
         Bits of the two words that ``runtime/src/megcc_machine.c`` reads of a CPU: HWCAP and HWCAP2
         on Arm, CPUID 1:ECX and 7:EBX on x86, with AVX512_VNNI and AVX-VNNI, which stand
@@ -45,8 +46,8 @@ class Feature:
         Whether all C becomes faster by it, so that every kernel is compiled with it; else only the
         kernels are whose header names it.
     tuning : bool
-        Whether it says how code is best ordered: every CPU of the architecture runs the code, and
-        `bits` has nothing to ask.
+        Whether it only orders instructions: every CPU of the architecture runs the code, and `bits`
+        are 0.
     """
 
     name: str
@@ -72,7 +73,7 @@ class Architecture:
     macro : str
         Preprocessor condition; empty for portable C, which is whatever no other one takes.
     flags : tuple of str
-        What every compiler must be told to make code for it.
+        Options with which any compiler makes code for it.
     enough : str
         Macro of a compiler that needs none of `flags`. CMake, which puts a package's flags behind
         the user's, leaves them out then.
@@ -262,13 +263,13 @@ TUNING = {
     **dict.fromkeys(("cortex-a55", "cortex-a510", "cortex-a520"), frozenset(("inorder",))),
 }
 
-#: What features a kernel may name in its header, by architecture.
+#: The features that a kernel may name in its header, by architecture.
 FEATURES = {row.name: tuple(f.name for f in row.features) for row in TABLE}
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """An architecture with features: what a package, a kernel or a computer is for.
+    """An architecture with features: the target of a package or kernel, or a computer.
 
     Attributes
     ----------
@@ -294,7 +295,7 @@ class Machine:
 
     @property
     def extra_flags(self) -> tuple[str, ...]:
-        """What a compiler must be told beyond `Architecture.flags`."""
+        """Compiler options beyond `Architecture.flags`."""
         flags = [flag for f in self.features for flag in f.flags]
         extensions = "".join(flag for flag in flags if flag.startswith("+"))
         march = [f"-march={self.arch.march}{extensions}"] if extensions else []
@@ -302,29 +303,27 @@ class Machine:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What a compiler for the architecture must be told."""
+        """All compiler options."""
         return (*self.arch.flags, *self.extra_flags)
 
     @property
     def macros(self) -> tuple[str, ...]:
-        """What a compiler with `flags` defines on account of the features."""
+        """Macros that a compiler with `flags` defines for the features."""
         return tuple(macro for f in self.features for macro in f.macros)
 
     @property
     def bits(self) -> tuple[int, int]:
         """Bits that a CPU must have in the two words of `Feature.bits`."""
-        words = [0, 0]
-        for feature in self.features:
-            words = [have | more for have, more in zip(words, feature.bits, strict=True)]
-        return words[0], words[1]
+        low, high = zip((0, 0), *(f.bits for f in self.features), strict=True)
+        return reduce(or_, low), reduce(or_, high)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """LLVM's names of what its CPU must have."""
+        """LLVM's names of the features that its CPU must have."""
         return tuple(name for f in self.features if not f.tuning for name in f.llvm)
 
     def includes(self, other: Machine) -> bool:
-        """Whether what is compiled for `other` runs on this machine."""
+        """Whether code compiled for `other` runs on this machine."""
         needed = {f for f in other.features if not f.tuning}
         return other.arch.name == "portable" or (
             other.arch == self.arch and needed <= set(self.features)
@@ -396,5 +395,5 @@ def by_architecture(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def architecture_in(text: str) -> Architecture | None:
-    """The architecture that a march, a target triple or a ``uname -m`` speaks of."""
+    """The architecture named by a march, a target triple or a ``uname -m``; None: unknown."""
     return next((row for row in TABLE if re.search(row.sign, text.lower())), None)

@@ -19,10 +19,10 @@ from pathlib import Path
 from tvm_megcc.core import wire
 from tvm_megcc.errors import InputError
 
-#: What helps against a damaged ONNX model.
+#: The remedy for a damaged ONNX model.
 REMEDY = "export the model again or fix it with onnx.checker's help"
 
-#: What models of other formats are, by the end of the file's name.
+#: Models of other formats, by the end of the file's name.
 NAMES = {
     ".tflite": "a TFLite model",
     ".pt2": "a PyTorch program",
@@ -31,7 +31,7 @@ NAMES = {
 
 _EXPORT = "save it with torch.export.save as .pt2, or export it to ONNX"
 
-#: What to do about files that people take for models.
+#: Files that people take for models -> the remedy.
 REFUSED = {
     ".json": "TVM 0.27 cannot write a Relax module as JSON (save_json crashes); give its text,"
     " mod.script(), as a .py file",
@@ -52,11 +52,7 @@ def kind(model: object) -> str:
 def check(model: str | os.PathLike[str], *, has_params: bool = False) -> None:
     """Refuse a file that is no model.
 
-    Parameters
-    ----------
-    model : path
-    has_params : bool
-        Whether values of the model's inputs were given, which only a Relax module takes.
+    `has_params`: values of the model's inputs were given, which only a Relax module takes.
 
     Raises
     ------
@@ -79,12 +75,7 @@ def check(model: str | os.PathLike[str], *, has_params: bool = False) -> None:
 
 
 def require_onnx(model: str | os.PathLike[str], why: str) -> None:
-    """Refuse a model that is of another format by its name.
-
-    Raises
-    ------
-    InputError
-    """
+    """Raise an `InputError` for a model that is of another format by its name."""
     if kind(model) in NAMES:
         raise InputError(f"'{model}' is {NAMES[kind(model)]}; {why}")
 

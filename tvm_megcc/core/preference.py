@@ -1,4 +1,4 @@
-"""What a user prefers where kernels differ in speed and size, and what was spent on it.
+"""The user's preference where kernels differ in speed and size, and its price.
 
 Example
 -------
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 from tvm_megcc.errors import InputError
 
-#: By how much weights may grow over the whole model, as a fraction: none is without bound.
+#: Growth of a model's weights that each mode allows, as a fraction; None: any.
 GROWTH: dict[str, tuple[int, int] | None] = {"speed": None, "balanced": (1, 4), "size": (0, 1)}
 OPTIMIZE = tuple(GROWTH)
-#: In what floats are stored and computed with.
+#: Types in which floats are stored and computed.
 PRECISIONS = ("model", "fp32", "fp16", "mixed")
 
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """Between kernels of equal rank.
+    """How to choose between kernels of equal rank.
 
     Attributes
     ----------
@@ -77,19 +77,19 @@ DEFAULT = Preference()
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What the choice of kernels cost a model, and what it saved.
+    """The price of the choice of kernels in a model, and the instructions that it saved.
 
     Attributes
     ----------
     preference : Preference
     weight_bytes : int
-        Of the model's constants, with the kernels that are chosen where nothing is spent.
+        Of the model's constants, where nothing is spent.
     allowed_bytes : int or None
-        By how much they might grow.
+        Growth that the preference allows; None: any.
     spent_bytes : int
-        By how much they did.
+        Their growth.
     calls : int
-        That have a choice.
+        Number of calls that have a choice.
     instructions_before, instructions : int
         An estimate of what these calls take, without and with it; on x86 with what could be
         executed while their weights are read.

@@ -1,4 +1,4 @@
-"""How the work of a call may be split among threads: what lower, forward and emission agree on.
+"""How the work of a call may be split among threads, for lower, forward and emission.
 
 Example
 -------
@@ -12,7 +12,7 @@ from __future__ import annotations
 from tvm_megcc.core.program import Call, Program
 from tvm_megcc.dims import typical
 
-#: Operations below which a part of a call costs more to hand out than it gives: some microseconds.
+#: Operations below which handing out a part of a call costs more than it gains: microseconds.
 PIECE = 1 << 17
 
 #: Most workers that a call can have.
@@ -32,7 +32,7 @@ def parts(call: Call) -> int:
 
 
 def is_whole(program: Program, call: Call) -> bool:
-    """Whether a call writes over its input: what it has read, if it goes from first to last."""
+    """Whether a call must run from first to last: its output overwrites input that was read."""
     if call.overlap is None:
         return False
     source, target = (program.tensors[call.operands[k]] for k in (0, -1))

@@ -1,4 +1,4 @@
-"""What this computer is, as a machine of `tvm_megcc.core.machine`.
+"""This computer as a machine of `tvm_megcc.core.machine`.
 
 Example
 -------
@@ -31,7 +31,7 @@ def host_arch() -> str:
 
 
 def _features_by_llvm(row: Architecture) -> set[str]:
-    """What LLVM says that this CPU has, or, where it cannot ask, what a CPU of this name has."""
+    """This CPU's features by LLVM; where LLVM cannot ask the CPU, those of a CPU of its name."""
     tvm: Any = import_module("tvm")  # it holds LLVM, and is loaded for nothing else here
     ask = tvm.get_global_func
     found = ask("tvm.codegen.llvm.GetHostCPUFeatures")()

@@ -13,11 +13,8 @@ from pathlib import Path
 def folder(*names: str) -> Path | None:
     """The folder `names` in our part of the user's cache, made where it is missing.
 
-    Returns
-    -------
-    pathlib.Path | None
-        None where there can be none, or where somebody else can write: what is loaded or run from
-        there would be theirs.
+    None where there can be none, or where another user can write: files that are loaded or run from
+    there would be theirs.
     """
     try:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "tvm_megcc")

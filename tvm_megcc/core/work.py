@@ -1,4 +1,4 @@
-"""What a model computes: its multiply-adds by the type that they are done in.
+"""Multiply-adds of a model by element type.
 
 Written where kernels are chosen (`tvm_megcc.fuse.multiply_adds`), shown by ``tvmc inspect``.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Of one program, at usual sizes where dims are open.
+    """Work of one program, for usual sizes where dims are dynamic.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ def with_shared_activations(
     for matches in functions:
         for var, match in matches.items():
             facts = clipped[var]
-            if facts is not None and "act" not in kernels[var].when.names:
+            if facts is not None and "act" not in kernels[var].formulas["when"].names:
                 symbols[var] = kernels[var].instance(facts).symbol
                 acts.setdefault(symbols[var], set()).add(match.request.facts["act"])
     shared = {var for var, symbol in symbols.items() if len(acts[symbol]) > 1}

@@ -1,6 +1,4 @@
-"""How many multiply-adds a call of an operator's kernel does.
-
-Enters: an operator and the attributes of a call. Leaves: a number, or a size where dims are open.
+"""Multiply-adds of a call of an operator's kernel: a number, or a size where dims are dynamic.
 
 Example
 -------

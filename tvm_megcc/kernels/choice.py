@@ -1,4 +1,4 @@
-"""Between kernels of equal rank: which one serves each call of a model, by what they cost.
+"""Choose between kernels of equal rank for each call of a model, by their costs.
 
 Enters: the calls that have a choice, each with what its kernels cost, and what the user prefers.
 Leaves: a kernel for each. Calls with equal weights get the same kernel, so that the weights are
@@ -34,7 +34,7 @@ from itertools import combinations
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one call by one kernel.
+    """Cost of one call by one kernel.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class _Way:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A group's way from one kernel to another: what it adds and what it saves."""
+    """A group's change to other kernels: bytes that it adds, instructions that it saves."""
 
     group: int
     to: int
@@ -98,11 +98,7 @@ Worth = tuple[int, Fraction, int]
 def choose(calls: Sequence[Call], budget: int | None) -> list[int]:
     """The number of the kernel for each call.
 
-    Parameters
-    ----------
-    calls : sequence of Call
-    budget : int or None
-        Bytes by which all weights together may grow; None: without bound.
+    `budget` is the bytes by which all weights together may grow; None: any.
     """
     groups = _groups(calls)
     ways = [_ways([calls[k] for k in group]) for group in groups]
@@ -143,7 +139,7 @@ def _groups(calls: Sequence[Call]) -> list[list[int]]:
 
 
 def _ways(calls: Sequence[Call]) -> list[_Way]:
-    """What calls with equal weights may get; first what they get when nothing is spent."""
+    """Kernels for calls with equal weights; first those when nothing is spent."""
     if not any(call.packings for call in calls):
         rows = zip(*(call.costs for call in calls), strict=True)
         return [_Way(_together(row), (k,) * len(calls)) for k, row in enumerate(rows)]
@@ -167,7 +163,7 @@ def _ways(calls: Sequence[Call]) -> list[_Way]:
 
 
 def _best(call: Call, kernels: Sequence[int]) -> int | None:
-    """The allowed one of the fewest instructions; None where there is none."""
+    """The allowed kernel of the fewest instructions, or None."""
     allowed = [k for k in kernels if k == 0 or call.costs[k].allowed]
     return min(allowed, key=lambda k: (call.costs[k].instructions, k), default=None)
 
@@ -183,7 +179,7 @@ def _way(
 
 
 def _together(costs: Sequence[Cost]) -> Cost:
-    """What calls that share their weights cost, each by its kernel."""
+    """Cost of calls that share their weights."""
     return Cost(
         sum(c.instructions for c in costs),
         max(c.weights for c in costs),
@@ -202,7 +198,7 @@ def _steps(group: int, row: Sequence[Cost], now: int, left: int | None) -> Itera
 
 
 def _saved_per_byte(step: _Step) -> Worth:
-    """What adds no bytes comes first; of equal worth is what saves more."""
+    """Steps that add no bytes come first; of equal worth, the one that saves more."""
     if step.bytes <= 0:
         return 1, Fraction(step.saved), step.saved
     return 0, Fraction(step.saved, step.bytes), step.saved

@@ -1,4 +1,4 @@
-"""What an operator's kernels are called with: its operands, attributes, facts and codes.
+"""Contracts of operators: the operands, attributes, facts and codes of a kernel call.
 
 The contract is the comment, the macros and the enum of ``codegen_c/include/op/<op>.h``, which C
 compiles too; nothing else says it. Enters: the name of an operator. Leaves: its contract, against
@@ -65,7 +65,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """What a call gives for an operand: our name of its type, and its dims where they are known."""
+    """Type and, where known, dims of an operand of a call."""
 
     dtype: str
     shape: Sequence[Size] | None = None
@@ -131,14 +131,7 @@ class Contract:
     def completed(
         self, facts: Mapping[str, Fact], tensors: Mapping[str, Tensor]
     ) -> dict[str, Fact]:
-        """The facts of a call with its types among them, when it is one of this operator.
-
-        Parameters
-        ----------
-        facts : mapping
-            Without the type variables.
-        tensors : mapping
-            The inputs and outputs by name.
+        """The facts of a call, and the types of its inputs and outputs `tensors`, by variable.
 
         Raises
         ------
@@ -242,7 +235,7 @@ def activation_codes() -> Mapping[str, int]:
 
 @cache
 def quantised_codes() -> Mapping[str, int]:
-    """What becomes of integer sums, by ``megcc_quant_codes.h``: ``quantised_codes()["REAL"]``."""
+    """The codes of ``megcc_quant_codes.h``, forms of a result: ``quantised_codes()["REAL"]``."""
     return _codes_of("megcc_quant_codes.h", "MEGCC_QUANT_")
 
 

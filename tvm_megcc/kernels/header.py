@@ -1,12 +1,6 @@
 """The header comment of a kernel file, a `KernelFile` for each row.
 
 Its grammar is in docs/adding-a-kernel.md.
-
-
-Example
--------
->>> parse(KERNEL_DIR / "softmax" / "softmax_f32.c").op              # doctest: +SKIP
-'softmax'
 """
 
 from __future__ import annotations
@@ -24,10 +18,15 @@ from tvm_megcc.kernels.contract import Contract, contract
 from tvm_megcc.kernels.expression import Expression
 from tvm_megcc.kernels.kernel_file import KernelFile, Packing
 
+#: Keys whose value is a formula over a call's facts -> the formula where a header has no such key.
+#: An empty one: the key is required, or the kernel has no such number (``instructions``).
+FORMULAS = {
+    "when": "1", "rank": "", "work": "", "cost": "", "instructions": "", "workspace": "0",
+    "overlap": "-1", "tolerance": "0", "weights": "0",
+}  # fmt: skip
 _KEYS = {
-    "kernel", "op", "dtype", "arch", "isa", "when", "rank", "params", "pack", "workspace", "work",
-    "inplace", "overlap", "tolerance", "cost", "instructions", "weights", "exact",
-    "optimize", "tune", "without",
+    "kernel", "op", "dtype", "arch", "isa", "params", "pack", "inplace", "exact", "optimize",
+    "tune", "without", *FORMULAS,
 }  # fmt: skip
 
 
@@ -38,7 +37,7 @@ def parse_all(path: Path) -> tuple[KernelFile, ...]:
 
 
 def parse(path: Path, stem: str = "", settings: tuple[tuple[str, int], ...] = ()) -> KernelFile:
-    """Read what the header comment of a file says of a kernel.
+    """Read a kernel's facts from the header comment of its file.
 
     Parameters
     ----------
@@ -56,14 +55,15 @@ def parse(path: Path, stem: str = "", settings: tuple[tuple[str, int], ...] = ()
     common, rows = _read(path)
     row = next(row for row in rows if stem in ("", row.stem))
     if "like" in common:
-        # What another file's header says holds here, too.
+        # The other file's keys hold here, too.
         other = path.with_name(f"{common.pop('like')}.c")
         if not other.is_file():
             raise ValueError(f"{path.name}: there is no {other.name} to be like")
         common = {**_read(other)[0], **common}
     own = {f"let {key}" if f"let {key}" in common else key: row.keys[key] for key in row.keys}
     keys = {"kernel": row.stem, **common, **own}
-    missing = {"op", "dtype", "arch", "rank", "work", "cost"} - keys.keys()
+    required = ("op", "dtype", "arch", "rank", "work", "cost")
+    missing = [key for key in required if not keys.get(key)]
     unknown = {key for key in keys.keys() - _KEYS if not key.startswith("let ")}
     if missing or unknown:
         raise ValueError(f"{path.name}: missing keys {sorted(missing)}, unknown {sorted(unknown)}")
@@ -75,9 +75,7 @@ def parse(path: Path, stem: str = "", settings: tuple[tuple[str, int], ...] = ()
     given = {*_macros(keys), *contract(keys["op"]).variables}
     text = text_of(path.read_text(encoding="utf-8"), row.stem)
     numbers = constants.of_text(text, given, dict(settings))
-    made = replace(_made(path, archs, keys, numbers), settings=settings)
-    _check_names(made)
-    return made
+    return replace(_made(path, archs, keys, numbers), settings=settings)
 
 
 def _read(path: Path) -> tuple[dict[str, str], tuple[Row, ...]]:
@@ -112,10 +110,11 @@ def _made(
 ) -> KernelFile:
     operator = contract(keys["op"])
     lets = _lets(keys, operator, numbers)
-
-    def formula(key: str, default: str = "") -> Expression:
-        return Expression(keys.get(key) or default, numbers, lets)
-
+    texts = {key: keys.get(key) or usual for key, usual in FORMULAS.items()}
+    formulas = {key: Expression(text, numbers, lets) for key, text in texts.items() if text}
+    params = {macro: Expression(text, numbers, lets) for macro, text in _params(keys)}
+    named = {f"let {name}": formula for name, formula in lets.items()}
+    _check_names(keys["kernel"], operator, {**formulas, **params, **named})
     isa = keys.get("isa", "none")
     return KernelFile(
         path=path,
@@ -125,18 +124,9 @@ def _made(
         archs=archs,
         isa=isa,
         features=_features(keys["kernel"], isa, archs),
-        when=formula("when", "1"),
-        rank=formula("rank"),
-        lets=lets,
-        params=tuple((m, Expression(text, numbers, lets)) for m, text in _params(keys)),
+        formulas=formulas,
+        params=tuple(params.items()),
         pack=tuple(_packings(keys.get("pack", ""), operator, numbers)),
-        workspace_bytes=formula("workspace", "0"),
-        work_extent=formula("work"),
-        unit_cost=formula("cost"),
-        overlap_bytes=formula("overlap", "-1"),
-        largest_error=formula("tolerance", "0"),
-        call_instructions=formula("instructions") if "instructions" in keys else None,
-        weight_bytes=formula("weights", "0"),
         exact=_exact(keys),
         optimize=_optimize(keys),
         tune=_tune(keys, numbers),
@@ -210,20 +200,12 @@ def _tuned(value: str, own: int) -> int:
     return own * number if sign == "*" else own // number if sign else number
 
 
-def _check_names(kernel: KernelFile) -> None:
+def _check_names(stem: str, operator: Contract, formulas: Mapping[str, Expression]) -> None:
     """Refuse a formula that names neither a fact of the operator nor a constant of the file."""
-    formulas = {
-        "when": kernel.when, "rank": kernel.rank, "workspace": kernel.workspace_bytes,
-        "work": kernel.work_extent, "cost": kernel.unit_cost, "overlap": kernel.overlap_bytes,
-        "tolerance": kernel.largest_error, "weights": kernel.weight_bytes, **dict(kernel.params),
-        **{f"let {name}": formula for name, formula in kernel.lets.items()},
-    }  # fmt: skip
-    if kernel.call_instructions is not None:
-        formulas["instructions"] = kernel.call_instructions
     for key, formula in formulas.items():
-        for name in sorted(formula.names - kernel.contract.names):
+        for name in sorted(formula.names - operator.names):
             raise ValueError(
-                f"{kernel.stem}: {key}: {name!r} is neither a fact of {kernel.op} nor one number"
+                f"{stem}: {key}: {name!r} is neither a fact of {operator.op} nor one number"
                 " in the file's macros nor a let above"
             )
 

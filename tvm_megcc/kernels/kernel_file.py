@@ -1,7 +1,7 @@
-"""The facts of one kernel, which are a row of a kernel file, and what they say of a call.
+"""The facts of one kernel, a row of a kernel file, applied to a call.
 
-Enters: what `kernels.header` read, and the facts of a call. Leaves: whether the kernel serves it,
-with which macros, and what that takes.
+Enters: facts that `kernels.header` read, and the facts of a call. Leaves: whether the kernel serves
+the call, with which macros, at which cost.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tvm_megcc.codegen_c.kernel_rows import text_of
@@ -39,12 +39,18 @@ class KernelFile:
     ----------
     path : Path
         The C file, which may have several kernels.
-    lets : mapping
-        Formulas that the others name.
+    features : tuple of str
+        CPU features without which the kernel does not compile.
+    formulas : mapping
+        Header key -> expression over a call's facts, of the keys in `header.FORMULAS`.
+    exact : bool
+        Whether the kernel computes the operator's own sum, not one that is equal but for rounding.
+    optimize : tuple of str
+        The modes of ``--optimize`` in which the kernel may be chosen.
     tune : tuple of (macro, values)
-        What `tvmc tune` may set; without, the file's own values hold.
+        Values that `tvmc tune` may try beside the file's own.
     settings : tuple of (macro, value)
-        What is set of it: every formula of the header counts with it.
+        The values that are set: every formula of the header counts with them.
     """
 
     path: Path
@@ -54,19 +60,10 @@ class KernelFile:
     archs: tuple[str, ...]
     isa: str
     features: tuple[str, ...]
-    when: Expression
-    rank: Expression
+    formulas: Mapping[str, Expression]
     params: tuple[tuple[str, Expression], ...]
     pack: tuple[tuple[str, Packing], ...]
-    workspace_bytes: Expression
-    work_extent: Expression
-    unit_cost: Expression
-    lets: Mapping[str, Expression] = field(default_factory=dict, repr=False)
     inplace: tuple[str, ...] = ()
-    overlap_bytes: Expression = field(default_factory=lambda: Expression("-1"))
-    largest_error: Expression = field(default_factory=lambda: Expression("0"))
-    call_instructions: Expression | None = None
-    weight_bytes: Expression = field(default_factory=lambda: Expression("0"))
     exact: bool = True
     optimize: tuple[str, ...] = OPTIMIZE
     tune: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -74,7 +71,7 @@ class KernelFile:
 
     @property
     def candidate(self) -> str:
-        """The kernel and what is set of it, as records and reports name it."""
+        """The kernel's name and its settings, as in records and reports."""
         return " ".join([self.stem, *(f"{macro}={value}" for macro, value in self.settings)])
 
     @property
@@ -100,32 +97,32 @@ class KernelFile:
             return f"needs {', '.join(missing)}, as --arch {wanted} has"
         if why := self.types.refusal(facts):
             return why
+        when = self.formulas["when"]
         try:
-            if not self.when(facts):
-                return f"wants {self.when.spelled_out}"
+            if not when(facts):
+                return f"wants {when.spelled_out}"
         except Undecided as undecided:
-            return f"wants {self.when.spelled_out}, but {undecided}"
+            return f"wants {when.spelled_out}, but {undecided}"
         known = [(m, value) for m, value in self.params if value.names <= facts.keys()]
         symbolic = [macro for macro, value in known if isinstance(value(facts), Dim)]
         if symbolic:
             return f"wants a constant {symbolic[0]}"
-        return (
-            ""
-            if self.ranked(facts) is not None
-            else f"ranks {self.rank.spelled_out}, which may change"
-        )
+        if self.ranked(facts) is None:
+            return f"ranks {self.formulas['rank'].spelled_out}, which may change"
+        return ""
 
     def ranked(self, facts: Mapping[str, Fact]) -> int | None:
         """The rank for a call; None where it depends on the shapes at run time."""
         try:
-            rank = self.rank(facts)
+            rank = self.formulas["rank"](facts)
         except Undecided:
             return None
         return None if isinstance(rank, Dim) else int(rank)
 
     def instance(self, facts: Mapping[str, Fact]) -> Kernel:
         """The kernel with its macros set: equal parameters give equal symbols."""
-        defines = tuple((macro, str(_plain(value(facts)))) for macro, value in self.params)
+        values = ((macro, value(facts)) for macro, value in self.params)
+        defines = tuple((m, str(int(v) if isinstance(v, bool) else v)) for m, v in values)
         defines += tuple((macro, str(value)) for macro, value in self.settings)
         suffix = "".join(f"_{m.lower()}{_identifier(v)}" for m, v in defines)
         symbol = f"megcc_{self.stem}{suffix}"
@@ -143,7 +140,7 @@ class KernelFile:
         return tuple(_bits(facts[name]) for name in self.contract.attributes)
 
     def signature(self, facts: Mapping[str, Fact]) -> tuple[str, tuple[str, ...]]:
-        """What a program has where the kernel serves a call: its symbol, and its attributes."""
+        """Symbol and attributes of a program's call."""
         return self.instance(facts).symbol, tuple(str(attr) for attr in self.attrs(facts))
 
     def sources(self) -> str:
@@ -151,59 +148,54 @@ class KernelFile:
         return text_of(self.path.read_text(encoding="utf-8"), self.stem)
 
     def work(self, facts: Mapping[str, Fact]) -> Size:
-        return _size(self.work_extent(facts))
+        """Units of work of a call, which threads may share."""
+        return self._size("work", facts)
 
     def cost(self, facts: Mapping[str, Fact]) -> int:
-        """Operations in one unit of work; of usual sizes where they are symbolic."""
-        return max(1, typical(_size(self.unit_cost(facts))))
+        """Operations in one unit of work, for usual sizes: whether a call is worth splitting."""
+        return max(1, typical(self._size("cost", facts)))
 
     def packings(self, facts: Mapping[str, Fact]) -> tuple[tuple[str, Packing], ...]:
-        """How the operands that a call has are packed: some are there in some calls only."""
+        """The packing of each operand that a call has: some are there in some calls only."""
         there = [operand.name for operand in self.contract.inputs_of(facts)]
         return tuple(row for row in self.pack if row[0] in there)
 
     def workspace(self, facts: Mapping[str, Fact]) -> Size:
-        return _size(self.workspace_bytes(facts))
+        """Bytes of scratch memory for each thread of a call."""
+        return self._size("workspace", facts)
 
     def instructions(self, facts: Mapping[str, Fact]) -> int | None:
-        """About how many a whole call takes, of usual sizes; None where the header does not say."""
-        if self.call_instructions is None:
-            return None
-        return typical(_size(self.call_instructions(facts)))
+        """About how many instructions a whole call takes, for usual sizes; None: not known."""
+        known = "instructions" in self.formulas
+        return typical(self._size("instructions", facts)) if known else None
 
     def weights(self, facts: Mapping[str, Fact]) -> int:
-        """Bytes of the packed constants that depend on the kernel, where its header says."""
-        return typical(_size(self.weight_bytes(facts)))
+        """Bytes of the packed constants; 0 where no kernel of equal rank packs them otherwise."""
+        return typical(self._size("weights", facts))
 
     def overlap(self, facts: Mapping[str, Fact]) -> Size | None:
         """Bytes by which the output may begin before the first operand; None where it may not."""
-        found = _size(self.overlap_bytes(facts))
+        found = self._size("overlap", facts)
         return None if found == -1 else found
 
     def tolerance(self, facts: Mapping[str, Fact]) -> float:
         """Largest error over largest magnitude; 0: equal to the bit."""
-        limit = self.largest_error(facts)
+        limit = self.formulas["tolerance"](facts)
         assert isinstance(limit, int | float), f"{self.stem}: tolerance {limit!r}"
         return float(limit)
 
-
-def _size(value: Fact) -> Size:
-    return value if isinstance(value, Dim) else int(value)
-
-
-def _plain(value: Fact) -> Fact:
-    return int(value) if isinstance(value, bool) else value
+    def _size(self, key: str, facts: Mapping[str, Fact]) -> Size:
+        value = self.formulas[key](facts)
+        return value if isinstance(value, Dim) else int(value)
 
 
 def _identifier(value: str) -> str:
     """A parameter's value as part of a C identifier."""
     if re.fullmatch(r"\w+", value):
         return value
-    return (
-        "m" + value[1:]
-        if re.fullmatch(r"-\d+", value)
-        else (hashlib.sha256(value.encode()).hexdigest()[:8])
-    )
+    if re.fullmatch(r"-\d+", value):
+        return "m" + value[1:]
+    return hashlib.sha256(value.encode()).hexdigest()[:8]
 
 
 def _bits(value: Fact) -> Size:

@@ -30,14 +30,9 @@ PACKERS: dict[str, Packer] = {}
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a packer may look at besides the operand that it packs.
+    """The call that an operand is packed for: its facts, and its constants before packing.
 
-    Attributes
-    ----------
-    facts : mapping
-    constants : mapping
-        Every constant operand of the call by its name, none of them packed: what a kernel adds to
-        its bias may depend on its weights.
+    A packer may read other operands than its own: a bias may be packed with sums of the weights.
     """
 
     facts: Mapping[str, Any]
@@ -45,7 +40,7 @@ class Call:
 
 
 def packer(function: Packer) -> Packer:
-    """Make a function known under its name: ``(array, call, **options) -> array``."""
+    """Register a function ``(array, call, **options) -> array`` under its name."""
     PACKERS[function.__name__] = function
     return function
 
@@ -74,10 +69,7 @@ def apply(packings: tuple[tuple[str, Packing], ...], call: Call) -> dict[str, Ar
 
 
 def byte_zero(centred: Array) -> int | None:
-    """The zero point that makes signed bytes of integers: what is added to each.
-
-    0 where they are signed bytes already, None where nothing does.
-    """
+    """The number to add to integers to make them signed bytes; None where none does."""
     low, high = int(centred.min(initial=0)), int(centred.max(initial=0))
     if high - low > 255:
         return None
@@ -95,19 +87,9 @@ def _panels(rows: Array, nr: int) -> Array:
 
 @packer
 def gemm_panels(array: Array, call: Call, nr: int) -> Array:
-    """Convolution weights for the implicit matrix product.
+    """Convolution weights for the implicit matrix product, in panels of `nr` channels.
 
-    Parameters
-    ----------
-    array : ndarray [OC, KH, KW, IC/G]
-    call : Call
-        The fact ``g`` is read.
-    nr : int
-        Channels per panel.
-
-    Returns
-    -------
-    ndarray [G, ceil(OC/G / nr), KH * KW * IC/G, nr]
+    ``[OC, KH, KW, IC/G]`` as ``[G, ceil(OC/G / nr), KH * KW * IC/G, nr]``; reads the fact ``g``.
     """
     groups = int(call.facts["g"])
     oc = array.shape[0]
@@ -136,19 +118,8 @@ _WINOGRAD_POINTS = (0.0, 1.0, -1.0, np.inf, 2.0, -2.0, 0.5, -0.5)
 def winograd_panels(array: Array, call: Call, m: int, nr: int) -> Array:
     """3 x 3 weights at the points of Winograd's F(m x m, 3 x 3), in double, rounded once.
 
-    Parameters
-    ----------
-    array : ndarray [OC, 3, 3, IC/G]
-    call : Call
-        The fact ``g`` is read.
-    m : int
-        Outputs of a tile along one dim: 2, 4 or 6.
-    nr : int
-        Channels per panel.
-
-    Returns
-    -------
-    ndarray [m + 2, m + 2, G, ceil(OC/G / nr), IC/G, nr]
+    ``[OC, 3, 3, IC/G]`` as ``[m + 2, m + 2, G, ceil(OC/G / nr), IC/G, nr]``, where `m` (2, 4 or 6)
+    is the outputs of a tile along one dim, and `nr` channels are a panel; reads the fact ``g``.
     """
     groups = int(call.facts["g"])
     oc, _, _, icg = array.shape
@@ -162,11 +133,8 @@ def winograd_panels(array: Array, call: Call, m: int, nr: int) -> Array:
 def _strassen(rows: Array, nr: int) -> Array:
     """``[N, K]`` for a level of Strassen's product, Winograd's variant: in double, rounded once.
 
-    Returns
-    -------
-    ndarray [7, N / 2 / nr, K / 2, nr]
-        Of the quarters ``W[k half][n half]``: W11, W21, W22, T4, T1, T2, T3 with T1 = W12 - W11,
-        T2 = W22 - T1, T3 = W22 - W12, T4 = W21 - T2.
+    The result is ``[7, N / 2 / nr, K / 2, nr]``. Of the quarters ``W[k half][n half]``: W11, W21,
+    W22, T4, T1, T2, T3 with T1 = W12 - W11, T2 = W22 - T1, T3 = W22 - W12, T4 = W21 - T2.
     """
     halves = np.split(rows.astype(np.float64), 2)
     (w11, w21), (w12, w22) = (np.split(half, 2, axis=1) for half in halves)
@@ -196,31 +164,18 @@ def _columns(array: Array, call: Call) -> Array:
 
 @packer
 def matmul_panels(array: Array, call: Call, nr: int) -> Array:
-    """The constant right-hand side of a product.
+    """The constant right-hand side of a product, in panels of `nr` columns.
 
-    Parameters
-    ----------
-    array : ndarray [..., K, N], or [..., N, K] when fact ``trans_b`` is 1; leading dims are 1
-    call : Call
-        The fact ``trans_b`` is read.
-    nr : int
-        Columns per panel.
-
-    Returns
-    -------
-    ndarray [ceil(N / nr), K, nr]
+    ``[..., K, N]``, or ``[..., N, K]`` where the fact ``trans_b`` is 1, with leading dims of 1, as
+    ``[ceil(N / nr), K, nr]``.
     """
     return _panels(_columns(array, call), nr)
 
 
 def rows_in_panels(name: str, array: Array, call: Call) -> tuple[Array, bool]:
-    """The columns of a product's constant, ``[N, K]``.
+    """The columns of a product's constant, ``[N, K]``, and whether packing keeps its elements.
 
-    Returns
-    -------
-    columns : ndarray
-    stays : bool
-        Whether the packer of this name makes ``[ceil(N / nr), K, nr]`` of the very elements.
+    True where the packer of this name makes ``[ceil(N / nr), K, nr]`` of the very elements.
     """
     if name.startswith("wq_"):
         return array, name == "wq_panels" and int(call.facts["bits"]) == 8
@@ -256,23 +211,11 @@ def _runs(shape: tuple[int, ...], call: Call, few: int) -> int:
 
 @packer
 def qgemm_panels(array: Array, call: Call, nr: int, kr: int, chunk: int, few: int) -> Array:
-    """8-bit convolution weights for the implicit matrix product.
+    """8-bit convolution weights for the implicit matrix product, in panels of `nr` channels.
 
-    Parameters
-    ----------
-    array : ndarray [OC, KH, KW, IC/G]
-    call : Call
-        The facts ``g`` and ``dw`` are read.
-    nr : int
-        Channels per panel.
-    kr, chunk : int
-        Consecutive k of a channel: see `_grouped`.
-    few : int
-        Up to so many channels a row of a kernel is one run.
-
-    Returns
-    -------
-    ndarray [G, ceil(OC/G / nr), bytes]
+    ``[OC, KH, KW, IC/G]`` as ``[G, ceil(OC/G / nr), bytes]``; `kr` and `chunk` are consecutive k of
+    a channel (`_grouped`), and up to `few` channels a row of a kernel is one run. Reads the facts
+    ``g`` and ``dw``.
     """
     groups = int(call.facts["g"])
     oc, runs = array.shape[0], _runs(array.shape, call, few)
@@ -287,16 +230,11 @@ def qmatmul_panels(array: Array, call: Call, nr: int, kr: int, chunk: int) -> Ar
 
 
 def _centred_bias(bias: Array, sums: Array, zero: int | None, less: int) -> Array:
-    """The bias with what the zero point of the data adds, modulo 2^32.
+    """The bias ``[N]`` with what the zero point of the data adds, modulo 2^32.
 
-    Parameters
-    ----------
-    bias, sums : ndarray [N]
-        `sums` are those of the weights of each output, less their zero point.
-    zero : int or None
-        None where it is known at run time only: then `sums` follow the bias.
-    less : int
-        What the kernel subtracts from the data, and so from its zero point.
+    `sums` are those of the weights of each output, less their zero point; they follow the bias
+    where `zero` is None, known at run time only. The kernel subtracts `less` from the data, and so
+    from its zero point.
     """
     total = bias.astype(np.int64)
     if zero is not None:
@@ -306,7 +244,7 @@ def _centred_bias(bias: Array, sums: Array, zero: int | None, less: int) -> Arra
 
 
 def _flipped(flip: int, dtype: object) -> int:
-    """What a kernel subtracts from data of a type that has such a `flip`."""
+    """The number that a kernel with this `flip` subtracts from data of a type."""
     return {(1, "u8"): 128, (2, "i8"): -128}.get((flip, str(dtype)), 0)
 
 
@@ -314,18 +252,9 @@ def _flipped(flip: int, dtype: object) -> int:
 def qgemm_bias(array: Array, call: Call, flip: int) -> Array:
     """The bias of a convolution, less the zero point times the sum of the weights.
 
-    Parameters
-    ----------
-    array : ndarray [OC]
-    call : Call
-        The facts ``x_zero``, ``w_zero`` and ``zero_operand``, the type ``X`` and the constant ``w``
-        are read.
-    flip : int
-        1 where the kernel subtracts 128 from unsigned data, 2 where it adds 128 to signed data.
-
-    Returns
-    -------
-    ndarray [OC], or [2, OC] with the sums where the zero point is an operand
+    ``[OC]``, or ``[2, OC]`` with the sums where the zero point is an operand. `flip` is 1 where the
+    kernel subtracts 128 from unsigned data, 2 where it adds 128 to signed data. Reads the facts
+    ``x_zero``, ``w_zero`` and ``zero_operand``, the type ``X`` and the constant ``w``.
     """
     sums = (call.constants["w"].astype(np.int64) - call.facts["w_zero"]).sum((1, 2, 3))
     zero = None if call.facts["zero_operand"] else int(call.facts["x_zero"])
@@ -343,20 +272,10 @@ def qmatmul_bias(array: Array, call: Call, flip: int) -> Array:
 
 @packer
 def wq_panels(array: Array, call: Call, nr: int) -> Array:
-    """Quantised weights by blocks of k: a byte for each number, or for two of 4 bits.
+    """Quantised weights ``[N, K]`` by blocks of k, as ``[ceil(N / nr), bytes of K, nr]``.
 
-    Parameters
-    ----------
-    array : ndarray [N, K]
-    call : Call
-        The facts ``block`` and ``bits`` are read.
-    nr : int
-        Columns per panel.
-
-    Returns
-    -------
-    ndarray [ceil(N / nr), bytes of K, nr]
-        Of 4 bits two k of a block share a byte, the first in the lower half.
+    Two k of a block share a byte where the fact ``bits`` is 4, the first in the lower half. Reads
+    ``block``, too.
     """
     block, bits = int(call.facts["block"]), int(call.facts["bits"])
     parts = np.split(array, range(block, array.shape[1], block), axis=1)
@@ -389,20 +308,10 @@ def dw_taps(array: Array, call: Call) -> Array:
 
 @packer
 def dw_columns(array: Array, call: Call, lanes: int) -> Array:
-    """Depthwise 3x3 weights with the taps of a kernel's column side by side, for dot products.
+    """Depthwise weights ``[C, 3, 3, 1]`` as ``[ceil(C / lanes), 3, lanes, 4]``, for dot products.
 
-    Parameters
-    ----------
-    array : ndarray [C, 3, 3, 1]
-    call : Call
-        Nothing of it is read.
-    lanes : int
-        Channels of a block, at most C. The last block ends with the last channel.
-
-    Returns
-    -------
-    ndarray [ceil(C / lanes), 3, lanes, 4]
-        The fourth byte is 0.
+    The taps of a kernel's column stand side by side; the fourth byte is 0. A block has `lanes`
+    channels, at most C; the last block ends with the last channel.
     """
     channels = array.shape[0]
     starts = np.minimum(np.arange(0, channels, lanes), channels - lanes)

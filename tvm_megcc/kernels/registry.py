@@ -68,7 +68,7 @@ def listed() -> list[KernelFile]:
 
 def _usual_rank(kernel: KernelFile) -> float:
     """The rank; beyond all numbers where it depends on the call."""
-    return inf if kernel.rank.names else float(kernel.ranked({}) or 0)
+    return inf if kernel.formulas["rank"].names else float(kernel.ranked({}) or 0)
 
 
 def candidates(op: str, arch: str, facts: Mapping[str, Fact]) -> list[tuple[KernelFile, str]]:
@@ -91,7 +91,7 @@ def alternatives(op: str, arch: str, facts: Mapping[str, Fact]) -> tuple[KernelF
     """
     rows = [k for k, why in candidates(op, arch, facts) if not why]
     best = [k for k in rows if k.ranked(facts) == rows[0].ranked(facts)]
-    silent = [k for k in best if k.call_instructions is None]
+    silent = [k for k in best if "instructions" not in k.formulas]
     if len(best) > 1 and silent:
         other = next(k for k in best if k is not silent[0])
         first, second = sorted((silent[0].stem, other.stem))
@@ -159,13 +159,13 @@ def explain(op: str, arch: str, facts: Mapping[str, Fact]) -> str:
         else:
             verdict = "chosen" if kernel is best else "alternative"
             verdict += _costs(kernel, facts) if len(equals) > 1 else ""
-        rank = kernel.rank.text if why else kernel.ranked(facts)
+        rank = kernel.formulas["rank"].text if why else kernel.ranked(facts)
         lines.append(f"{kernel.stem} (rank {rank}): {verdict}")
     return "\n".join(lines) or f"there is no kernel for {op}"
 
 
 def _costs(kernel: KernelFile, facts: Mapping[str, Fact]) -> str:
-    """What `choice` weighs."""
+    """The costs that `choice` compares, as text."""
     limits = "" if kernel.exact else ", not with --exact"
     if kernel.optimize != OPTIMIZE:
         limits += f", only with --optimize {' or '.join(kernel.optimize)}"

@@ -1,7 +1,7 @@
-"""What measuring says of the kernels that may serve a call, for whoever chooses between them.
+"""Measured costs of the kernels that may serve a call.
 
-Enters: a call as a `Task`, and the kernels that can serve it. Leaves: what each was measured to
-cost. The one who knows is set for the extent of a ``with`` block, as TVM's own records are, so that
+Enters: a call as a `Task`, and the kernels that can serve it. Leaves: the measured cost of each.
+The source of the costs is set for the extent of a ``with`` block, as TVM's own records are, so that
 nothing between the user and the choice passes it on.
 
 Example
@@ -36,7 +36,7 @@ class Task:
     machine : str
         By its full name, as in ``arm64+dotprod``.
     facts : str
-        JSON of the call's facts, types among them, in the order of their names. An open dim is
+        JSON of the call's facts, types among them, in the order of their names. A dynamic dim is
         text: its formula and the bounds of its symbols, s0, s1, ...
     """
 
@@ -66,7 +66,7 @@ def _plain(value: Fact, places: Mapping[str, str]) -> int | float | str:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is known of a call's kernels.
+    """Costs of a call's kernels.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Figures:
 
 
 class Candidate(Protocol):
-    """What may serve a call: a kernel's file with what is set of it, or a way to generate one.
+    """A kernel that may serve a call: one of a file with its settings, or a generated one.
 
     Attributes
     ----------
@@ -115,11 +115,11 @@ class Candidate(Protocol):
     def optimize(self) -> tuple[str, ...]: ...
 
     def signature(self, facts: Mapping[str, Fact]) -> tuple[str, tuple[str, ...]]:
-        """What a program has where it serves a call: its symbol, and its attributes."""
+        """Symbol and attributes of a program's call."""
         ...
 
     def sources(self) -> str:
-        """The C text that it is compiled from, but for headers."""
+        """The C text that the kernel is compiled from, without headers."""
         ...
 
 
@@ -127,13 +127,12 @@ T = TypeVar("T", bound=Candidate)
 
 
 class Knowledge(Protocol):
-    """Who answers what kernels cost.
+    """A source of costs.
 
     Attributes
     ----------
     is_trial : bool
-        Whether each call is to have the instance that it would have alone, so that what is measured
-        of it is its own.
+        Whether each call gets the instance that it would have alone, so that its cost is its own.
     """
 
     is_trial: ClassVar[bool]
@@ -149,10 +148,9 @@ class Knowledge(Protocol):
         kernels: Sequence[Candidate],
         usual: Candidate,
     ) -> Figures | None:
-        """What is known of a call, None where nothing is.
+        """Costs of the `kernels` that can serve a call, or None.
 
-        `kernels` are all that can serve it; `usual` is the one that is taken without knowledge,
-        as far as one call alone can say.
+        `usual` is the kernel that is taken without knowledge, as far as one call alone can say.
         """
         ...
 
@@ -162,7 +160,7 @@ _KNOWLEDGE: ContextVar[Knowledge | None] = ContextVar("tvm_megcc.knowledge", def
 
 @contextmanager
 def applied(knowledge: Knowledge | None) -> Iterator[None]:
-    """What is compiled within the block is chosen by this knowledge; None: without any."""
+    """Let `knowledge` choose the kernels of models compiled within the block; None: nothing."""
     token = _KNOWLEDGE.set(knowledge)
     try:
         yield
@@ -171,15 +169,12 @@ def applied(knowledge: Knowledge | None) -> Iterator[None]:
 
 
 def current() -> Knowledge | None:
-    """The knowledge of the block that we are in."""
+    """The knowledge of the innermost `applied` block, or None."""
     return _KNOWLEDGE.get()
 
 
 def best(known: Knowledge, task: Task, facts: Mapping[str, Fact], candidates: Sequence[T]) -> T:
-    """The candidate of least cost; the first, usual one where there is nothing to compare it with.
-
-    For candidates that differ in nothing but what they take.
-    """
+    """The candidate of least cost; the first where its own cost is not known."""
     figures = known.figures(task, facts, candidates, candidates[0])
     if figures is None:
         return candidates[0]

@@ -28,7 +28,7 @@ _NAMES = frozenset(row.name for row in DTYPES if not row.is_storage)
 
 @dataclass(frozen=True, slots=True)
 class Types:
-    """What each type variable of the operator may be.
+    """The types that each type variable of the operator may be.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ from tvm_megcc.memory.flat import Ints
 Verdict = Literal["solved", "infeasible", "limit"]
 VERDICTS: dict[int, Verdict] = {1: "solved", 0: "infeasible", -1: "limit"}
 
-#: What the search is used for: so many blocks, and pairs of blocks that are live at once.
+#: Limits of the search: blocks, and pairs of blocks that are live at once.
 MAX_PAIRS = 6_000_000
 MAX_BLOCKS = 5_000
 #: The search in Python recurses once per block.

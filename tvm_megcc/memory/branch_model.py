@@ -1,4 +1,4 @@
-"""What the search of `branch` works on: blocks by sections, and one attempt at them."""
+"""The problem as the search of `branch` takes it: blocks by sections, and one attempt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Indices = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Blocks (sorted by time), sections, and who meets whom: lists ``x[x0[b]:x0[b + 1]]``.
+    """Blocks (sorted by time), sections, and blocks live at once: lists ``x[x0[b]:x0[b + 1]]``.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ def _sections(flat: Flat) -> Ints:
 
 
 def _meet(flat: Flat) -> NDArray[np.bool_]:
-    """Which blocks are live at once, a block with itself left out."""
+    """Whether two blocks are live at once; false for a block and itself."""
     pieces = (flat.t0[:, None] < flat.t1) & (flat.t0 < flat.t1[:, None])
     starts = flat.start[:-1]
     rows = np.logical_or.reduceat(pieces, starts, axis=0)

@@ -101,8 +101,7 @@ EXPORT int megcc_memory_place(int64_t n, const int64_t* piece0, const int64_t* t
   return 0;
 }
 
-// ---- branch and bound
-// -----------------------------------------------------------------------------
+// ---- branch and bound ---------------------------------------------------------------------------
 
 enum { SOLVED = 1, INFEASIBLE = 0, LIMIT = -1 };
 
@@ -399,24 +398,23 @@ static int out_of_time(search_t* s) {
 
 static int solve(search_t* s, const int32_t* list, int32_t count);
 
-/// Parts of a list, sorted by first section, that share no section: each is a problem of its own.
-static int solve_parts(search_t* s, const int32_t* list, int32_t count) {
-  int32_t start = 0, reach = s->last[list[0]];
-  for (int32_t k = 1; k < count; ++k) {
-    if (s->first[list[k]] >= reach) {
-      if (!solve(s, list + start, k - start)) return 0;
-      start = k;
-    }
+/// Blocks of the first part of a list, sorted by first section, that shares no section with the
+/// rest.
+static int32_t first_part(const search_t* s, const int32_t* list, int32_t count) {
+  int32_t k = 1, reach = s->last[list[0]];
+  for (; k < count && s->first[list[k]] < reach; ++k) {
     if (s->last[list[k]] > reach) reach = s->last[list[k]];
   }
-  return solve(s, list + start, count - start);
+  return k;
 }
 
-static int is_one_part(const search_t* s, const int32_t* list, int32_t count) {
-  int32_t reach = s->last[list[0]];
-  for (int32_t k = 1; k < count; ++k) {
-    if (s->first[list[k]] >= reach) return 0;
-    if (s->last[list[k]] > reach) reach = s->last[list[k]];
+/// Each part is a problem of its own.
+static int solve_parts(search_t* s, const int32_t* list, int32_t count) {
+  while (count > 0) {
+    const int32_t n = first_part(s, list, count);
+    if (!solve(s, list, n)) return 0;
+    list += n;
+    count -= n;
   }
   return 1;
 }
@@ -431,7 +429,7 @@ static int search(search_t* s, int32_t* list, int32_t count) {
     count = left;
     if (count == 0) return 1;
     if (out_of_time(s)) return 0;
-    if (!is_one_part(s, list, count)) return solve_parts(s, list, count);
+    if (first_part(s, list, count) < count) return solve_parts(s, list, count);
     const int32_t b = choose(s, list, count);
     if (b < 0) return 0;
     const size_t mark = s->log_n;

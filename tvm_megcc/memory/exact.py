@@ -20,7 +20,7 @@ from tvm_megcc.memory.branch import MAX_BLOCKS, MAX_PAIRS, MAX_PURE_BLOCKS, sear
 from tvm_megcc.memory.branch_model import Attempt, Indices, Model, build
 from tvm_megcc.memory.flat import Flat, Ints, conflicts
 
-#: Work of each search of the first round, per pair of blocks that meet: a few dives to the bottom.
+#: Work of each search of the first round, per pair of blocks live at once: a few dives down.
 FIRST_WORK = 200
 #: (ordering of ties, whether to branch in the tightest section), asked in turn. Which of them finds
 #: a plan first differs from problem to problem.
@@ -61,12 +61,8 @@ def improve(
 ) -> Found:
     """Better offsets than these, if any are found; see `tvm_megcc.memory.local_search.improve`.
 
-    Parameters
-    ----------
-    bound : int
-        Bytes that any plan needs.
-    limit : int, optional
-        An arena to ask for first: finding one that fits matters more than the last byte.
+    `bound` is bytes that any plan needs. `limit` is an arena to ask for first: finding a plan that
+    fits matters more than the last byte.
     """
     state = _State(offsets, flat.peak(offsets), bound, work, deadline)
     if state.best > bound and can_search(flat, pure=pure):
@@ -130,16 +126,14 @@ def rank(model: Model, name: str, chance: random.Random) -> Indices:
     again so that they increase along the twins, as an `Attempt` needs it.
     """
     area = model.size * model.span
-    keys: tuple[Ints, ...]
-    if name == "area":
-        keys = (-area,)
-    elif name == "pressure":
-        keys = (-model.pressure, -model.span)
-    elif name == "span":
-        keys = (-model.span,)
-    elif name == "pressure-size":
-        keys = (-model.pressure, -model.size)
-    else:
+    orders: dict[str, tuple[Ints, ...]] = {
+        "area": (-area,),
+        "pressure": (-model.pressure, -model.span),
+        "span": (-model.span,),
+        "pressure-size": (-model.pressure, -model.size),
+    }
+    keys = orders.get(name, ())
+    if not keys:
         kind = (area, model.span)[chance.randrange(2)]
         factors = [chance.randrange(800, 1200) for _ in range(model.n)]
         keys = (-(kind // 1000 * np.array(factors)),)

@@ -17,17 +17,11 @@ Fit = Literal["first", "best"]
 
 
 def place(flat: Flat, order: Ints, fit: Fit = "first", *, pure: bool = False) -> Ints:
-    """Offsets of `flat`'s blocks, placed one after the other; fixed blocks come first.
+    """Offsets of `flat`'s blocks, placed one after the other in `order`; fixed blocks come first.
 
-    Parameters
-    ----------
-    order : array
-        A permutation of the blocks.
-    fit : {"first", "best"}
-        The lowest hole that holds the block, or the smallest one (the lowest of equals); above all
-        neighbours when there is none. A block of several pieces is placed by first fit.
-    pure : bool
-        Never use the C core.
+    First fit takes the lowest hole that holds the block, best fit the smallest one (the lowest of
+    equals); where there is none, a block lies above all neighbours. A block of several pieces is
+    placed by first fit. `pure`: never use the C core.
     """
     core = None if pure else native.core()
     if core is not None:
@@ -36,7 +30,7 @@ def place(flat: Flat, order: Ints, fit: Fit = "first", *, pure: bool = False) ->
 
 
 class _Arena:
-    """What is placed so far, as parallel arrays sorted by start address."""
+    """The pieces placed so far, as parallel arrays sorted by start address."""
 
     def __init__(self, flat: Flat) -> None:
         self.flat = flat
@@ -65,7 +59,7 @@ class _Arena:
         return self.offsets
 
     def _hole(self, block: int, piece: int, floor: int, best: bool) -> int:
-        """Where the piece's block may lie, at or above `floor`, for this piece's sake."""
+        """The offset of a block, at or above `floor`, that suits one of its pieces."""
         flat, alignment = self.flat, int(self.flat.alignment[block])
         lo, hi = int(flat.lo[piece]), int(flat.hi[piece])
         start, end, first, last = self.rows[:, : self.count]

@@ -61,6 +61,11 @@ class Flat:
     def has_gaps(self) -> bool:
         return len(self.t0) != self.n
 
+    def events(self) -> list[tuple[int, int, int]]:
+        """(instruction, 1 where the block begins and 0 where it ends, block), in order."""
+        begins = [(step, 1, k) for k, step in enumerate(self.first.tolist())]
+        return sorted([*begins, *((step, 0, k) for k, step in enumerate(self.last.tolist()))])
+
     def peak(self, offsets: Ints) -> int:
         """Bytes that the blocks need at these offsets."""
         return int((offsets + self.size).max(initial=0))

@@ -1,4 +1,4 @@
-"""Which calls each storage of a `Program` lives through: the planning problem.
+"""The planning problem of a `Program`: the calls during which each storage is live.
 
 Liveness runs over calls: a storage is live from the call that first touches it to the last call
 that reads it. A port that lives in the arena is live longer: an input from the start of a run to

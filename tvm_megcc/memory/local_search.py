@@ -21,14 +21,8 @@ def improve(
 ) -> Ints:
     """Better offsets than those of `order`, if any are found.
 
-    Parameters
-    ----------
-    goal : int
-        Stop when the arena is this small.
-    work : int
-        How many steps of about a nanosecond the search may take, by count.
-    deadline : float
-        ``time.monotonic()`` at which it stops whatever it has.
+    The search stops at an arena of `goal` bytes, after `work` counted steps of about a nanosecond,
+    or when ``time.monotonic()`` reaches `deadline`.
     """
     chance = random.Random(flat.n)
     order = np.array(order, dtype=np.int64)

@@ -1,12 +1,6 @@
 """``Program -> Program``: give every storage of the arena its offset.
 
 A program of symbolic shapes gets blocks that stand upon one another instead of offsets.
-
-Example
--------
->>> planned = place(forward(lower(mod, ...)), limit=256 * 1024)     # doctest: +SKIP
->>> planned.arena_bytes, planned.plan.lower_bound                  # doctest: +SKIP
-(150528, 150528)
 """
 
 from __future__ import annotations
@@ -21,12 +15,7 @@ from tvm_megcc.memory.block import align
 from tvm_megcc.memory.lifetimes import problem_of
 from tvm_megcc.memory.pools import check_pools, plan_pools
 from tvm_megcc.memory.portfolio import DoesNotFit, plan
-from tvm_megcc.memory.problem import (
-    Problem,
-    Solution,
-    lower_bound,
-    peak_step,
-)
+from tvm_megcc.memory.problem import Problem, lower_bound, names_at, peak_step
 from tvm_megcc.memory.stacking import stack
 
 
@@ -114,7 +103,9 @@ def _one_arena(problem: Problem, planner: str, time_limit: float, limit: int | N
     solution = plan(problem, planner, time_limit, limit)
     places = tuple((0, offset) for offset in solution.offsets)
     pools = (Pool("arena", solution.arena_bytes),)
-    return _Found(places, pools, solution.planner, _bound(solution))
+    # No plan takes less than one that the search proved to be the best.
+    bound = solution.arena_bytes if solution.optimal else solution.lower_bound
+    return _Found(places, pools, solution.planner, bound)
 
 
 def _several(
@@ -146,11 +137,6 @@ def _accesses(program: Program, storages: Sequence[int]) -> list[int]:
     return [count[storage] for storage in storages]
 
 
-def _bound(solution: Solution) -> int:
-    """What any plan takes at least: all of this one, where the search proved it the best."""
-    return solution.arena_bytes if solution.optimal else solution.lower_bound
-
-
 def _moved(location: Location, base: dict[int, tuple[int, int]]) -> Location:
     """A tensor's place: no port and no call touches it where its storage has none."""
     pool, offset = base.get(location.index, (0, 0))
@@ -168,8 +154,7 @@ def _named(program: Program, problem: Problem, error: DoesNotFit, room: str) -> 
     """The error in words of the model: the call by its node's name, and what is live there."""
     step, missing = error.step, error.missing_bytes
     name = program.calls[step].name if step < len(program.calls) else ""
-    live = [b for b in problem.intervals if b.is_live and b.first <= step < b.last]
-    names = tuple(b.name for b in sorted(live, key=lambda b: -b.size))
+    names = names_at(problem, step)
     shown = ", ".join(f"'{n}'" for n in names[:3]) + (", ..." if names[3:] else "")
     threads = any(isinstance(c, Call) and c.workers > 1 for c in program.calls)
     remedy = "more memory, fewer threads" if threads else "more memory"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from tvm_megcc.memory.problem import Problem, Solution, live_bytes
+from tvm_megcc.memory.problem import Problem, Solution, live_bytes, peak
 
 WIDTH, HEIGHT = 1200, 640
 LEFT, RIGHT, TOP, BOTTOM = 90, 24, 56, 52
@@ -61,18 +61,18 @@ def svg(
     for block, offset, label in zip(problem.intervals, solution.offsets, labels, strict=True):
         for piece in block.pieces() if block.is_live else ():
             box = frame.box(piece.first, piece.last, offset + piece.lo, offset + piece.hi)
-            tip = (
-                f"{label}\n{block.size:,} bytes at {offset:,}\nsteps {block.first} to"
-                f" {block.last - 1}"
-            )
+            life = f"steps {block.first} to {block.last - 1}"
+            tip = f"{label}\n{block.size:,} bytes at {offset:,}\n{life}"
             colour = _colour(block.last - block.first, frame.steps)
             parts.append(_rectangle(box, (block.first, block.last), colour, tip))
             texts += _label(box, label, f"{block.size:,}")
-    return "\n".join([*parts, *texts, *frame.arena_line(solution), "</svg>"]) + "\n"
+    top = frame.y(solution.arena_bytes)
+    arena = f'<path class="arena" d="M{LEFT} {top:.1f}H{WIDTH - RIGHT}"/>'
+    return "\n".join([*parts, *texts, arena, "</svg>"]) + "\n"
 
 
 class _Frame:
-    """From steps and bytes to pixels."""
+    """Conversion of steps and bytes to pixels."""
 
     def __init__(self, problem: Problem, solution: Solution) -> None:
         live = [b for b in problem.intervals if b.is_live]
@@ -116,7 +116,7 @@ class _Frame:
 
     def peak_band(self, problem: Problem, name: str) -> list[str]:
         """The step at which most bytes are live."""
-        step, need = max(live_bytes(problem), key=lambda row: (row[1], -row[0]), default=(0, 0))
+        step, need = peak(problem)
         if not need:
             return []
         starts = [s for s, _ in live_bytes(problem) if s > step]
@@ -130,10 +130,6 @@ class _Frame:
             f'<text class="peaktext" x="{x:.1f}" y="{TOP - 18}" text-anchor="{anchor}">'
             f"{escape(said)}</text>",
         ]
-
-    def arena_line(self, solution: Solution) -> list[str]:
-        y = self.y(solution.arena_bytes)
-        return [f'<path class="arena" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>']
 
 
 def _rectangle(

@@ -20,14 +20,14 @@ from dataclasses import dataclass, replace
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory.block import Interval
 from tvm_megcc.memory.portfolio import DoesNotFit, plan
-from tvm_megcc.memory.problem import Problem, Solution, live_bytes, lower_bound, validate
+from tvm_megcc.memory.problem import Problem, Solution, lower_bound, peak, validate
 
 Pool = tuple[str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class PoolSolution:
-    """Where every block lies.
+    """The place of every block.
 
     Attributes
     ----------
@@ -162,6 +162,7 @@ def _fill(
 
 
 def _least(problem: Problem, chosen: Sequence[int], step: int) -> int:
+    """The block of least benefit that is live at an instruction."""
     blocks = problem.intervals
     return next(k for k in reversed(chosen) if blocks[k].first <= step < blocks[k].last)
 
@@ -172,7 +173,7 @@ def _does_not_fit(
     part = Problem(
         tuple(replace(b, offset=None) for b in _part(problem, [*chosen, *left]).intervals)
     )
-    step, need = max(live_bytes(part), key=lambda row: (row[1], -row[0]))
+    step, need = peak(part)
     blocks = sorted((problem.intervals[k] for k in left), key=lambda b: -b.size)
     missing = max(need - (last[1] or 0), blocks[0].size - (last[1] or 0), 1)
     names = tuple(b.name for b in blocks)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from tvm_megcc.memory import exact, local_search
 from tvm_megcc.memory.below import BelowOrder, below_order
 from tvm_megcc.memory.flat import Flat, Ints, flatten
 from tvm_megcc.memory.orders import ORDERS, greedy, order_of
-from tvm_megcc.memory.problem import Problem, Solution, live_bytes, lower_bound, validate
+from tvm_megcc.memory.problem import Problem, Solution, lower_bound, names_at, peak, validate
 from tvm_megcc.memory.pushdown import pushdown
 from tvm_megcc.memory.storage_allocator import storage_allocator
 
@@ -47,13 +48,9 @@ class DoesNotFit(UnsupportedError):
         self.missing_bytes, self.step, self.names = missing_bytes, step, names
 
 
-def _greedy(name: str) -> Callable[..., Ints]:
-    return lambda flat, *, pure=False: greedy(flat, name, pure=pure)
-
-
 #: Planners without a limit, cheapest first.
 SIMPLE: dict[str, Callable[..., Ints]] = {
-    **{name: _greedy(name) for name in ORDERS},
+    **{name: partial(greedy, name=name) for name in ORDERS},
     "pushdown": pushdown,
     "storage-allocator": storage_allocator,
 }
@@ -146,14 +143,14 @@ class _Run:
         return self.best is not None and self.best[0] <= self.bound
 
     def offer(self, offsets: Ints, name: str) -> None:
-        peak = self.flat.peak(offsets)
-        if self.best is None or peak < self.best[0]:
-            self.best = peak, offsets, name
+        arena = self.flat.peak(offsets)
+        if self.best is None or arena < self.best[0]:
+            self.best = arena, offsets, name
 
     def start(self, *names: str) -> None:
         """Simple planners in turn; the first always runs, the others while there is time."""
         for name in names:
-            if self.best is not None and (self.is_done or self._is_late()):
+            if self.best is not None and (self.is_done or time.monotonic() > self.deadline):
                 return
             self.offer(SIMPLE[name](self.flat, pure=self.pure), name)
 
@@ -180,7 +177,8 @@ class _Run:
         if self.is_done or self.best is None:
             return
         name = self.best[2]
-        order = order_of(self.flat, name) if name in ORDERS else _by_address(self.best[1])
+        by_address = np.argsort(self.best[1], kind="stable")
+        order = order_of(self.flat, name) if name in ORDERS else by_address
         found = local_search.improve(
             self.flat, order, self.bound, self.work, self.deadline, pure=self.pure
         )
@@ -188,25 +186,17 @@ class _Run:
 
     def solution(self, planner: str) -> Solution:
         assert self.best is not None
-        peak, offsets, name = self.best
+        arena, offsets, name = self.best
         return Solution(
-            self.flat.spread(offsets), peak, name if planner == "auto" else planner,
-            self.lower_bound, peak <= self.bound,
+            self.flat.spread(offsets), arena, name if planner == "auto" else planner,
+            self.lower_bound, arena <= self.bound,
         )  # fmt: skip
-
-    def _is_late(self) -> bool:
-        return time.monotonic() > self.deadline
-
-
-def _by_address(offsets: Ints) -> Ints:
-    return np.asarray(np.argsort(offsets, kind="stable"), dtype=np.int64)
 
 
 def _does_not_fit(problem: Problem, solution: Solution, limit: int) -> DoesNotFit:
-    step, need = max(live_bytes(problem), key=lambda row: (row[1], -row[0]), default=(0, 0))
+    step, need = peak(problem)
     missing = max(need, solution.arena_bytes) - limit
-    live = [b for b in problem.intervals if b.is_live and b.first <= step < b.last]
-    names = tuple(b.name for b in sorted(live, key=lambda b: -b.size))
+    names = names_at(problem, step)
     least = "at least" if solution.optimal else "best found"
     return DoesNotFit(
         f"the arena takes {solution.arena_bytes} bytes ({least}), {missing} more than the limit of"

@@ -111,16 +111,23 @@ def lower_bound(problem: Problem) -> int:
     Blocks start at multiples of the common divisor of the alignments of those that are live, so all
     but the last of them fill whole multiples of it. A fixed block also holds its own end.
     """
-    return max((bound for _, bound in live_bytes(problem)), default=0)
+    return peak(problem)[1]
 
 
 def peak_step(problem: Problem) -> int:
     """The first instruction at which the lower bound is reached (0 for an empty problem)."""
-    peak, step = 0, 0
-    for at, bound in live_bytes(problem):
-        if bound > peak:
-            peak, step = bound, at
-    return step
+    return peak(problem)[0]
+
+
+def peak(problem: Problem) -> tuple[int, int]:
+    """(instruction, bytes) of the first moment at which most bytes are live."""
+    return max(live_bytes(problem), key=lambda row: (row[1], -row[0]), default=(0, 0))
+
+
+def names_at(problem: Problem, step: int) -> tuple[str, ...]:
+    """The names of the blocks that are live at an instruction, largest first."""
+    live = (b for b in problem.intervals if b.is_live and b.first <= step < b.last)
+    return tuple(b.name for b in sorted(live, key=lambda b: -b.size))
 
 
 def live_bytes(problem: Problem) -> Iterator[tuple[int, int]]:

@@ -108,9 +108,7 @@ def simulated_order(flat: Flat) -> BelowOrder:
     below: list[set[int]] = [set() for _ in range(flat.n)]
     above: list[set[int]] = [set() for _ in range(flat.n)]
     sizes, alignments = flat.size.tolist(), flat.alignment.tolist()
-    events = [(step, 1, k) for k, step in enumerate(flat.first.tolist())]
-    events += [(step, 0, k) for k, step in enumerate(flat.last.tolist())]
-    for _, starts, block in sorted(events):
+    for _, starts, block in flat.events():
         if not starts:
             chunks.give_back(held.pop(block))
             continue
@@ -128,7 +126,7 @@ def simulated_order(flat: Flat) -> BelowOrder:
 def _topological(below: list[set[int]], above: list[set[int]]) -> tuple[int, ...]:
     waiting = [len(under) for under in below]
     sequence = [block for block, count in enumerate(waiting) if not count]
-    for block in sequence:  # grows while we walk it
+    for block in sequence:  # which grows meanwhile
         for over in sorted(above[block]):
             waiting[over] -= 1
             if not waiting[over]:

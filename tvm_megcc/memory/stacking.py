@@ -3,12 +3,6 @@
 Enters: a `Program` with symbols. Leaves: the same with ``storages``; the VM works out the addresses
 when shapes change. The order is taken from the plan for some sizes (`memory.below`), and of the
 orders for several sizes the one that wastes least over all of them is kept.
-
-Example
--------
->>> stacked = stack(program)                                     # doctest: +SKIP
->>> arena_bytes(stacked, {"n": 4})                               # doctest: +SKIP
-1204224
 """
 
 from __future__ import annotations
@@ -56,10 +50,11 @@ def stack(
     problems = [_without(problem, storages, dynamic) for problem, storages in found]
     share = time_limit / len(problems)
     orders = [below_order(p, plan(p, planner, share).offsets) for p in problems]
-    best = min(orders, key=lambda order: _worst_and_sum([_waste(order, p) for p in problems]))
-    validate_order(problems[0], best)
+    wastes = [[_waste(order, p) for p in problems] for order in orders]
+    best = min(range(len(orders)), key=lambda k: (max(wastes[k]), sum(wastes[k])))
+    validate_order(problems[0], orders[best])
     own = _without(*found[0], frozenset(ids))
-    stacked = _stacked(program, problems[0], ids, best, own, tuple(sorted(dynamic)))
+    stacked = _stacked(program, problems[0], ids, orders[best], own, tuple(sorted(dynamic)))
     return replace(stacked, arena_limit=_limit(stacked))
 
 
@@ -83,7 +78,7 @@ def _limit(program: Program) -> int | None:
 
 
 def _order(program: Program) -> BelowOrder:
-    """The relation that a program's storages say."""
+    """The order in which a program's storages stand on each other."""
     return BelowOrder(
         sequence=tuple(range(len(program.storages))),
         below=tuple(s.below for s in program.storages),
@@ -132,10 +127,6 @@ def _without(problem: Problem, ids: tuple[int, ...], left_out: frozenset[int]) -
     return Problem(tuple(block for block, storage in pairs if storage not in left_out))
 
 
-def _worst_and_sum(waste: list[float]) -> tuple[float, float]:
-    return max(waste), sum(waste)
-
-
 def _waste(order: BelowOrder, problem: Problem) -> float:
     """Arena of the order for the sizes of `problem` over the least that any plan takes."""
     _, arena = addresses(order, [b.size for b in problem.intervals])
@@ -155,12 +146,9 @@ def _stacked(
     The blocks of `own`, which have memory of their own, come last.
     """
     number = {block: k for k, block in enumerate(order.sequence)}
-    storages = [
-        _storage(
-            problem.intervals[block], tuple(sorted(number[b] for b in order.below[block])), False
-        )
-        for block in order.sequence
-    ]
+    below = (tuple(sorted(number[b] for b in order.below[block])) for block in order.sequence)
+    stacked = (problem.intervals[block] for block in order.sequence)
+    storages = [_storage(b, under, False) for b, under in zip(stacked, below, strict=True)]
     home = {ids[block]: k for block, k in number.items()}
     for storage, block in zip(dynamic, own.intervals, strict=True):
         home[storage] = len(storages)
@@ -170,7 +158,7 @@ def _stacked(
         old = tensor.location
         if old.space != "arena":
             return tensor
-        # What no port and no call touches has no block; nobody asks where it is.
+        # A tensor that no port and no call touches has no block.
         where = Location("block", home.get(old.index, 0), old.offset)
         return replace(tensor, location=where)
 

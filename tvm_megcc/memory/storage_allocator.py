@@ -30,9 +30,8 @@ def storages(flat: Flat) -> tuple[list[int], list[int]]:
     sizes: list[int] = []
     token = [-1] * flat.n
     size, fixed = flat.size.tolist(), flat.fixed.tolist()
-    events = [(step, 1, k) for k, step in enumerate(flat.first.tolist()) if fixed[k] < 0]
-    events += [(step, 0, k) for k, step in enumerate(flat.last.tolist()) if fixed[k] < 0]
-    for moment, (_, starts, block) in enumerate(sorted(events)):
+    events = (event for event in flat.events() if fixed[event[2]] < 0)
+    for moment, (_, starts, block) in enumerate(events):
         if not starts:
             insort(free, (sizes[token[block]], moment, token[block]))
             continue

@@ -1,10 +1,4 @@
-"""Which program of a `Bundle` serves given shapes, and what arena it takes: as the VM decides it.
-
-Example
--------
->>> values = sizes_of(bundle, {"x": (4, 3, 224, 224)})                       # doctest: +SKIP
->>> variant_for(bundle, values).program, bundle_arena_bytes(bundle, values)  # doctest: +SKIP
-"""
+"""The program of a `Bundle` that serves given shapes, and its arena, as the VM decides it."""
 
 from __future__ import annotations
 

@@ -199,8 +199,7 @@ static int get_name(execution_t *e, int output, const TVMFFIAny *args, TVMFFIAny
 static int get_input_index(execution_t *e, const TVMFFIAny *args, TVMFFIAny *result) {
   TVMFFIByteArray name;
   if (!as_string(&args[0], &name)) return raise_error("TypeError", "an input's name is a string");
-  return_int(result, find_port(e, 0, &name));
-  return 0;
+  return return_int(result, find_port(e, 0, &name));
 }
 
 // Over TVM's RPC a tensor knows which machine it is on; nothing else does.
@@ -219,8 +218,8 @@ static void on_call(void *user, megcc_event_t event, uint32_t call, const char *
                     const char *kernel) {
   execution_t *e = (execution_t *)user;
   TVMFFIAny args[4], result;
-  return_int(&args[0], event == MEGCC_CALL_END);
-  return_int(&args[1], call);
+  (void)return_int(&args[0], event == MEGCC_CALL_END);
+  (void)return_int(&args[1], call);
   for (int i = 2; i < 4; ++i) {
     const char *text = i == 2 ? name : kernel;
     return_none(&args[i]);
@@ -260,14 +259,8 @@ static int execution_call(void *self, const TVMFFIAny *args, int32_t count, TVMF
   const TVMFFIAny *rest = args + 1;
   --count;
   if (equals(&method, "run") && count == 0) return run(e);
-  if (equals(&method, "get_num_inputs") && count == 0) {
-    return_int(result, e->input_count);
-    return 0;
-  }
-  if (equals(&method, "get_num_outputs") && count == 0) {
-    return_int(result, e->output_count);
-    return 0;
-  }
+  if (equals(&method, "get_num_inputs") && count == 0) return return_int(result, e->input_count);
+  if (equals(&method, "get_num_outputs") && count == 0) return return_int(result, e->output_count);
   if (equals(&method, "set_seed") && count == 1) return set_seed(e, rest);
   if (equals(&method, "set_input") && count == 2) return set_input(e, rest);
   if (equals(&method, "set_input_shape") && count >= 1) return set_input_shape(e, rest, count);
@@ -302,14 +295,10 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_default(void *self, const TVMFFIAny *args, int3
   }
   execution_t *e = (execution_t *)calloc(1, sizeof(execution_t));
   if (e == NULL) return raise_error("MemoryError", "no memory for the model's context");
-  if (execution_open(e) != 0) {
+  if (execution_open(e) != 0 ||
+      TVMFFIFunctionCreate(e, execution_call, execution_free, &function) != 0) {
     execution_free(e);
     return -1;
   }
-  if (TVMFFIFunctionCreate(e, execution_call, execution_free, &function) != 0) {
-    execution_free(e);
-    return -1;
-  }
-  return_object(result, kTVMFFIFunction, function);
-  return 0;
+  return return_object(result, kTVMFFIFunction, function);
 }

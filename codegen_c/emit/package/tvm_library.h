@@ -1,4 +1,4 @@
-// What the files of a TVM library share: tvm_library.c, the model's methods, is made of the others.
+// Declarations that the files of a TVM library share; tvm_library.c has the model's methods.
 #ifndef MEGCC_TVM_LIBRARY_H
 #define MEGCC_TVM_LIBRARY_H
 
@@ -15,9 +15,10 @@ enum { kMaxRank = 32, kMessageBytes = 512 };
 int raise_error(const char *kind, const char *message);
 int raise_status(const char *what, megcc_status_t status);
 
+// These return 0; return_string sets TVM's error where there is no memory, and returns -1.
 void return_none(TVMFFIAny *result);
-void return_int(TVMFFIAny *result, int64_t value);
-void return_object(TVMFFIAny *result, int32_t type_index, TVMFFIObjectHandle object);
+int return_int(TVMFFIAny *result, int64_t value);
+int return_object(TVMFFIAny *result, int32_t type_index, TVMFFIObjectHandle object);
 int return_string(TVMFFIAny *result, const char *text);
 
 // The characters of a string argument, not terminated by a zero; 0 when it is no string.
@@ -36,10 +37,10 @@ void *allocate(void *user, size_t bytes);
 void release(void *user, void *data, size_t bytes);
 #endif
 
-// Sets TVM's error to what is wrong with the shapes, in words, and returns -1.
+// Sets TVM's error to a sentence about the shapes, and returns -1.
 int raise_problem(const megcc_context_t *context, megcc_status_t status);
 
-// Whether the shape that was refused last has a size that its dim, which is open, may not have.
+// Whether the latest refused shape has a size out of the bounds, or no multiple, of a dynamic dim.
 int is_about_a_size(const megcc_context_t *context);
 
 // ---- tvm_execution.c -------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 
 #include "tvm_library.h"
 
-// What TVM's runtime offers to generated code (tvm/runtime/c_backend_api.h, which is C++).
+// TVM's runtime for generated code (tvm/runtime/c_backend_api.h, which is C++).
 typedef struct {
   void *sync_handle;
   int32_t num_task;
@@ -113,7 +113,7 @@ static state_t *state_of_thread(void) {
 
 // ---- one call --------------------------------------------------------------------------------
 
-// Where the elements of an argument are; null, with an error set, for one that does not fit.
+// The elements of an argument; null, with an error set, for one that does not fit.
 static void *data_of(const TVMFFIAny *value, const megcc_tensor_info_t *info) {
   static uint64_t nothing[MEGCC_ALIGNMENT / 8];  // an empty tensor may have no memory
   const DLTensor *tensor = as_tensor(value);

@@ -1,4 +1,4 @@
-// Shapes that change: what they need, and why they are not accepted.
+// Shapes that change: their allocator, and errors about them.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@ void *allocate(void *user, size_t bytes) {
   void *base = bytes < SIZE_MAX - 2 * MEGCC_ALIGNMENT ? malloc(bytes + 2 * MEGCC_ALIGNMENT) : NULL;
   (void)user;
   if (base == NULL) return NULL;
-  // What malloc gave stands right before the memory.
+  // malloc's pointer stands right before the memory.
   const uintptr_t mask = MEGCC_ALIGNMENT - 1;
   void *data = (void *)(((uintptr_t)base + sizeof(void *) + mask) & ~mask);
   ((void **)data)[-1] = base;

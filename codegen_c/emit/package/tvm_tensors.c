@@ -1,4 +1,4 @@
-// Tensors of TVM, and what of them a port takes: types, shapes, copies.
+// TVM's tensors at the ports of a model: types, shapes, copies.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,6 +177,5 @@ int return_tensor(TVMFFIAny *result, const megcc_tensor_info_t *info, const void
     owned_tensor_free(&owned->managed);
     return -1;
   }
-  return_object(result, kTVMFFITensor, object);
-  return 0;
+  return return_object(result, kTVMFFITensor, object);
 }

@@ -21,16 +21,18 @@ void return_none(TVMFFIAny *result) {
   result->v_int64 = 0;
 }
 
-void return_int(TVMFFIAny *result, int64_t value) {
+int return_int(TVMFFIAny *result, int64_t value) {
   result->type_index = kTVMFFIInt;
   result->zero_padding = 0;
   result->v_int64 = value;
+  return 0;
 }
 
-void return_object(TVMFFIAny *result, int32_t type_index, TVMFFIObjectHandle object) {
+int return_object(TVMFFIAny *result, int32_t type_index, TVMFFIObjectHandle object) {
   result->type_index = type_index;
   result->zero_padding = 0;
   result->v_ptr = object;
+  return 0;
 }
 
 int return_string(TVMFFIAny *result, const char *text) {

@@ -11,7 +11,7 @@ from tvm_megcc.dims import Size, Symbol
 
 @dataclass(frozen=True, slots=True)
 class PortType:
-    """What a model accepts at an input: each dim is a number or one symbol."""
+    """Type of a model's input: each dim is a number, a symbol or a multiple of one."""
 
     name: str
     dtype: str
@@ -29,7 +29,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A program, and for which sizes it is: all of ``guard`` must hold."""
+    """A program and the sizes that it serves: all of ``guard`` must hold."""
 
     guard: tuple[Range, ...]
     program: Program

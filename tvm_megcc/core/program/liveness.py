@@ -1,4 +1,4 @@
-"""Where branches and loops of a program begin and end, and what that means for liveness."""
+"""Branches and loops of a program, and the steps during which storages are live."""
 
 from __future__ import annotations
 

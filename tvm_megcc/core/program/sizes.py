@@ -24,7 +24,7 @@ def waits_for_data(program: Program, tensor: Tensor) -> bool:
 
 
 def sized(program: Program, values: Mapping[str, int]) -> Program:
-    """`program` as it is for given symbols: every size a number, no symbol left."""
+    """`program` for given values of its symbols: every size a number, no symbol left."""
     number = numbers(values)
 
     def call(step: Step) -> Step:

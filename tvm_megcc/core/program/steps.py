@@ -1,9 +1,10 @@
-"""What a program does: calls of kernels, and steps that choose, repeat, check and read sizes."""
+"""The steps of a program: calls of kernels, choices, loops, checks, sizes that are read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tvm_megcc.dims import Size
 
@@ -105,7 +106,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """Sizes that become others during a run: ``symbols[k]`` becomes ``sizes[k]``.
+    """Set sizes during a run: ``symbols[k]`` becomes ``sizes[k]``.
 
     A loop's state changes its size from iteration to iteration, and the branches of an If give
     results of different sizes. Several Lets may set the same symbols.
@@ -128,7 +129,7 @@ class Let:
 class Check:
     """End the run unless ``condition`` (``bool``, one element) is true.
 
-    What reads the value that is checked comes later in the program: no operand of it says so.
+    Steps that read the checked value come later in the program; no operand says so.
 
     Attributes
     ----------
@@ -144,7 +145,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Write to ``target`` what the next random numbers follow from: key and number of the draw.
+    """Write to ``target`` the key and number of a draw, from which random numbers follow.
 
     Draws stay in their order: each has the next number.
 
@@ -203,7 +204,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Else:
-    """Where the other branch of an `If` begins."""
+    """The beginning of the other branch of an `If`."""
 
     name: str = ""
 
@@ -230,7 +231,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Where an `If` or a `Loop` ends."""
+    """The end of an `If` or a `Loop`."""
 
     name: str = ""
 
@@ -238,59 +239,34 @@ class End:
 Step = Call | Load | Let | Check | Draw | Copy | If | Else | Loop | End
 
 
+#: The fields of each step that hold a tensor id, None, or a tuple of ids.
+_TENSORS: dict[type, tuple[str, ...]] = {
+    Call: ("operands", "workspace"),
+    Load: ("source",),
+    Check: ("condition",),
+    Draw: ("target",),
+    Copy: ("target", "source", "row"),
+    If: ("condition",),
+    Loop: ("counter", "limit", "condition"),
+}
+
+
 def operands_of(step: Step) -> tuple[int, ...]:
     """Every tensor that a step touches, its workspace included."""
-    match step:
-        case Load():
-            return (step.source,)
-        case Copy():
-            return (step.target, step.source, *_present(step.row))
-        case Draw():
-            return (step.target,)
-        case If() | Check():
-            return (step.condition,)
-        case Loop():
-            return (step.counter, *_present(step.limit, step.condition))
-        case Call():
-            return (*step.operands, *_present(step.workspace))
-    return ()
-
-
-def _present(*tensors: int | None) -> tuple[int, ...]:
-    return tuple(t for t in tensors if t is not None)
+    found: list[int] = []
+    for name in _TENSORS.get(type(step), ()):
+        value = getattr(step, name)
+        if value is not None:
+            found += value if isinstance(value, tuple) else [value]
+    return tuple(found)
 
 
 def with_operands(step: Step, number: Callable[[int], int]) -> Step:
     """`step` with every tensor id that it holds replaced by ``number`` of it."""
-
-    def maybe(tensor: int | None) -> int | None:
-        return None if tensor is None else number(tensor)
-
-    match step:
-        case Load():
-            return replace(step, source=number(step.source))
-        case Copy():
-            return replace(
-                step,
-                target=number(step.target),
-                source=number(step.source),
-                row=maybe(step.row),
-            )
-        case Draw():
-            return replace(step, target=number(step.target))
-        case If() | Check():
-            return replace(step, condition=number(step.condition))
-        case Loop():
-            return replace(
-                step,
-                counter=number(step.counter),
-                limit=maybe(step.limit),
-                condition=maybe(step.condition),
-            )
-        case Call():
-            return replace(
-                step,
-                operands=tuple(map(number, step.operands)),
-                workspace=maybe(step.workspace),
-            )
-    return step
+    changed: dict[str, Any] = {}
+    for name in _TENSORS.get(type(step), ()):
+        value = getattr(step, name)
+        if value is not None:
+            is_tuple = isinstance(value, tuple)
+            changed[name] = tuple(map(number, value)) if is_tuple else number(value)
+    return replace(step, **changed)

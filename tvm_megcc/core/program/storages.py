@@ -1,4 +1,4 @@
-"""Where the tensors of a planned program live."""
+"""The memory of a planned program: pools, blocks, the plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Where one storage lives: `offset` in pool number `pool`, during calls ``[first, last)``."""
+    """The place of one storage: `offset` in pool number `pool`, during calls ``[first, last)``."""
 
     name: str
     first: int

@@ -1,4 +1,4 @@
-"""What a program computes with: tensors, where they are, and what enters and leaves.
+"""Tensors of a program and their places, its inputs and outputs, its weights.
 
 Example
 -------
@@ -24,7 +24,7 @@ Space = Literal["arena", "weight", "input", "output", "block"]
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a tensor's first byte is.
+    """The place of a tensor's first byte.
 
     Attributes
     ----------

@@ -1,5 +1,5 @@
-// What a program on a bare Cortex-M needs and a C library would bring: a vector table, the start,
-// the four functions that a compiler calls by itself, and output by semihosting.
+// Support for a program on a bare Cortex-M, in place of a C library: a vector table, the start, the
+// four functions that compilers call by themselves, and output by semihosting.
 #include "board.h"
 
 extern uint32_t data_begin[], data_end[], data_stored[], bss_begin[], bss_end[];

@@ -1,4 +1,4 @@
-// A context with all that it needs but the inputs: shapes, memory, threads.
+// A context with its shapes, memory and threads, but without inputs.
 #include "runner.h"
 
 #include <stdlib.h>

@@ -31,7 +31,7 @@ static int is_inside(const megcc_shape_problem_t *p) {
          p->reason == MEGCC_SHAPE_TOO_LARGE;
 }
 
-// Which dim of an input a value inside the model follows from.
+// Prints the dim of an input from which a value inside the model follows.
 static void print_origin(const megcc_context_t *context, const megcc_shape_problem_t *p) {
   megcc_tensor_info_t info;
   if (!is_inside(p)) return;

@@ -1,4 +1,4 @@
-// What the model computes with: raw files, or random values.
+// Inputs from raw files, or random values.
 #include "runner.h"
 
 #include <errno.h>

@@ -40,6 +40,11 @@ static unsigned long parse_number(const char *text, const char *option) {
   return (unsigned long)value;
 }
 
+static void append(const char **values, int *count, const char *value, const char *option) {
+  if (*count == MAX_INPUTS) fail("given too often", option);
+  values[(*count)++] = value;
+}
+
 struct options parse(int argc, char **argv) {
   struct options o;
   int i;
@@ -77,14 +82,8 @@ struct options parse(int argc, char **argv) {
     if (!strcmp(a, "--seed")) o.seed = parse_wide(v, a);
     if (!strcmp(a, "--threads")) o.threads = parse_number(v, a);
     if (!strcmp(a, "--trace")) o.trace = v;
-    if (!strcmp(a, "--input")) {
-      if (o.n_inputs == MAX_INPUTS) fail("given too often", a);
-      o.input[o.n_inputs++] = v;
-    }
-    if (!strcmp(a, "--shape")) {
-      if (o.n_shapes == MAX_INPUTS) fail("given too often", a);
-      o.shape[o.n_shapes++] = v;
-    }
+    if (!strcmp(a, "--input")) append(o.input, &o.n_inputs, v, a);
+    if (!strcmp(a, "--shape")) append(o.shape, &o.n_shapes, v, a);
   }
   if (o.repeat < 1) fail("must be at least 1", "--repeat");
   if (o.threads < 1 || o.threads > 255) fail("must be from 1 to 255", "--threads");

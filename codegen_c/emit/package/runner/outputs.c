@@ -1,4 +1,4 @@
-// What the model has computed: a line for each output, and raw files.
+// Outputs: a line about each, and raw files.
 #include "runner.h"
 
 #include <errno.h>

@@ -21,7 +21,7 @@ struct event {
   int32_t first, last;  // of a part: its range of the call's work
 };
 
-// What one row of the trace shows. Each worker writes to its own only.
+// One row of the trace. Each worker writes to its own only.
 struct events {
   struct event *at;
   size_t count, capacity;
@@ -190,7 +190,7 @@ static void put_text(FILE *f, const char *text) {
   putc('"', f);
 }
 
-// What was run: so that the file says by itself what its times are of.
+// Machine, threads and shapes of the run.
 static void put_facts(FILE *f, const struct options *o, const char *machine,
                       const megcc_model_t *model, const megcc_context_t *context) {
   uint32_t i, count;

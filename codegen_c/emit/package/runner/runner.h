@@ -1,5 +1,5 @@
-// What the files of this folder and main.c share. They are a program around the model's library and
-// no part of it: without main.c, nothing needs them.
+// Declarations that main.c and the files of this folder share: a program around the model's
+// library, and no part of it.
 #ifndef MEGCC_RUNNER_H
 #define MEGCC_RUNNER_H
 
