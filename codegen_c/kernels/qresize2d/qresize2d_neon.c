@@ -1,4 +1,4 @@
-// kernel: qresize2d_neon
+// kernel: qresize2d_neon X=i8 ROUND=QRESIZE2D_EVEN SIXTEENTHS=0 SAME=0
 // like: qresize2d_ref
 // arch: arm64, armv7
 // rank: 10
@@ -14,22 +14,6 @@
 #include "megcc_qresize.h"
 #include "simd/megcc_centred_neon.h"
 #include "simd/megcc_requant_neon.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_qresize2d_neon
-#endif
-#ifndef X
-#define X i8
-#endif
-#ifndef ROUND
-#define ROUND QRESIZE2D_EVEN
-#endif
-#ifndef SIXTEENTHS
-#define SIXTEENTHS 0
-#endif
-#ifndef SAME
-#define SAME 0
-#endif
 
 enum { LANES = 16 };   // channels at a time
 enum { PIXELS = 16 };  // of few channels, side by side

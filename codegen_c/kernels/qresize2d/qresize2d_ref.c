@@ -1,4 +1,4 @@
-// kernel: qresize2d_ref
+// kernel: qresize2d_ref X=i8 Y=i8 ROUND=QRESIZE2D_EVEN SIXTEENTHS=0
 // op: qresize2d
 // dtype: x=i8,u8 y=i8,u8
 // arch: portable
@@ -13,22 +13,6 @@
 #include "math/megcc_round.h"
 #include "megcc_dtype.h"
 #include "megcc_qresize.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_qresize2d_ref
-#endif
-#ifndef X
-#define X i8
-#endif
-#ifndef Y
-#define Y i8
-#endif
-#ifndef ROUND
-#define ROUND QRESIZE2D_EVEN
-#endif
-#ifndef SIXTEENTHS
-#define SIXTEENTHS 0
-#endif
 
 enum { BLOCK = 64 };
 

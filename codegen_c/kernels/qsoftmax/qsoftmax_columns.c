@@ -13,10 +13,6 @@
 // Of an axis that is not the last: BLOCK columns at a time.
 #include "megcc_qsoftmax.h"
 
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_qsoftmax_columns
-#endif
-
 // `n` columns, at most BLOCK, of `axis` elements that are `inner` apart.
 MEGCC_INLINE void megcc_qsoftmax_some(const megcc_qsoftmax_t *q, const MEGCC_CTYPE(X) * x,
                                       MEGCC_CTYPE(Y) * y, int32_t axis, int32_t inner, int32_t n) {

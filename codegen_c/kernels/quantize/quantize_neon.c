@@ -10,10 +10,6 @@
 #include "simd/megcc_requant_neon.h"
 #include "simd/megcc_simd.h"
 
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_quantize_neon
-#endif
-
 typedef struct {
   float32x4_t scale, low, high;
   float32x4_t inverse;  // of the scale

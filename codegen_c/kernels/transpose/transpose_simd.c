@@ -1,4 +1,4 @@
-// kernel: transpose_simd
+// kernel: transpose_simd ESIZE=4
 // op: transpose
 // dtype: f32, i32, u32, f16, bf16, i16, u16, i8, u8, bool
 // arch: arm64, armv7, x86
@@ -11,12 +11,6 @@
 //
 // As transpose.c, with planes in square tiles that are transposed in registers. Blocks of 64 input
 // rows keep what the output rows of a tile share in the cache.
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_transpose_simd
-#endif
-#ifndef ESIZE
-#define ESIZE 4
-#endif
 
 #include "simd/megcc_tile.h"
 
