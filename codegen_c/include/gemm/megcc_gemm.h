@@ -190,8 +190,6 @@ static const megcc_elem_t megcc_gemm_zeros[MEGCC_GEMM_WIDTH];
 #include "gemm/megcc_gemm_pieces.h"
 #endif
 
-#define MEGCC_CAT4_(a, b, c, d) a##b##c##d
-#define MEGCC_CAT4(a, b, c, d) MEGCC_CAT4_(a, b, c, d)
 #define MEGCC_GEMM_TILE(rows, vectors) MEGCC_CAT4(megcc_gemm_tile_, rows, x, vectors)
 
 #define MEGCC_GEMM_COLUMN_(vectors) megcc_gemm_column_##vectors

@@ -1,4 +1,5 @@
-// Tiles of megcc_gemm.h for a Cortex-A53 (docs/machines.md): 8 rows by 8 columns of f32.
+// Tiles of megcc_gemm.h for a Cortex-A53: 8 rows by 8 columns of f32. The model of this core and
+// the shares of its peak: docs/measurements/machines.md.
 //
 // This core completes instructions in order, and a multiply-add takes longer than a load: every
 // load among multiply-adds waits for those before it. So all that 64 of them read is loaded at

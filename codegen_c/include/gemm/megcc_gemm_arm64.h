@@ -82,8 +82,8 @@
 #define MEGCC_ARM64_WIDEN_B(v, w) MEGCC_ARM64_WIDEN_TWO(v, w)
 #endif
 
-// Loads in the order that a Cortex-A55 or A53 wants (docs/machines.md). `ldp` takes the lanes of a
-// big-endian machine for those of one number. f16 has no such tile.
+// Loads in the order that a Cortex-A55 or A53 wants (docs/measurements/machines.md). `ldp` takes
+// the lanes of a big-endian machine for those of one number. f16 has no such tile.
 #if defined(MEGCC_IN_ORDER) && !defined(MEGCC_F16) && !defined(__AARCH64EB__)
 #define MEGCC_ARM64_IN_ORDER
 #endif

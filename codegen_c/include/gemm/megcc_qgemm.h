@@ -66,8 +66,6 @@ typedef struct {
 #define MEGCC_QGEMM_WIDTH (MEGCC_QGEMM_NARROW * 4)
 #endif
 
-#define MEGCC_CAT4_(a, b, c, d) a##b##c##d
-#define MEGCC_CAT4(a, b, c, d) MEGCC_CAT4_(a, b, c, d)
 #define MEGCC_QGEMM_TILE(rows, vectors) MEGCC_CAT4(megcc_qgemm_tile_, rows, x, vectors)
 #define MEGCC_QGEMM_COLUMN_(vectors) megcc_qgemm_column_##vectors
 #define MEGCC_QGEMM_COLUMN(vectors) MEGCC_QGEMM_COLUMN_(vectors)

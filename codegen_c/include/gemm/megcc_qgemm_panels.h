@@ -48,9 +48,9 @@ MEGCC_INLINE void megcc_qgemm_tile(const megcc_qgemm_t *g, const uint8_t *const 
   megcc_q8s sums[4 * MEGCC_QGEMM_VECTORS];
   megcc_q8r rescale = megcc_q8_rescale(how);
   if (rows == 4) {
-    megcc_qgemm_sums_4(g, a, b, bias, sums);
+    megcc_qgemm_sums(g, a, b, bias, sums, 4);
   } else {
-    megcc_qgemm_sums_1(g, a, b, bias, sums);
+    megcc_qgemm_sums(g, a, b, bias, sums, 1);
   }
   for (int32_t v = 0; v < MEGCC_QGEMM_VECTORS; ++v) {
     megcc_q8_channels(&rescale, how, v * MEGCC_Q8_LANES);
