@@ -30,12 +30,13 @@ typedef struct {
   int32_t row_taps;
 } megcc_conv_t;
 
+// 1 where a run is a kernel row, not a tap.
 MEGCC_INLINE int32_t megcc_conv_by_rows(const int32_t *attr) {
   return attr[CONV2D_G] == 1 && attr[CONV2D_DW] == 1 && attr[CONV2D_KW] > 1 &&
          attr[CONV2D_IC] <= MEGCC_CONV_FEW;
 }
 
-// Of `run` pixels, `step` columns apart from column `first` on, those at columns [0, room).
+// The pixels at columns [0, room) among `run` pixels, `step` columns apart from column `first` on.
 typedef struct {
   int32_t begin, end;
 } megcc_conv_span_t;

@@ -195,7 +195,7 @@ MEGCC_HOT static void megcc_qgemm_terms(const megcc_qgemm_t *g, int32_t rows, si
 }
 #endif
 
-// What follows from how a call rescales.
+// Puts the numbers that a call rescales with into vectors.
 MEGCC_INLINE void megcc_qgemm_prepare(megcc_qgemm_t *g) {
   g->narrow = megcc_narrow_of(&g->rescale);
 }

@@ -9,7 +9,7 @@
 #ifndef MEGCC_SIMD_PORTABLE
 #define MEGCC_SIMD_PORTABLE  // vectors of megcc_q8.h are arrays
 #endif
-#define MEGCC_QGEMM_FLIP 0  // data stay as they are
+#define MEGCC_QGEMM_FLIP 0  // data are not flipped
 
 #include "gemm/megcc_qgemm_lanes.h"
 

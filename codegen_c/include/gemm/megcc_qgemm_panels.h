@@ -8,8 +8,8 @@
 #define MEGCC_QGEMM_TERM(g, r) (TERMS ? (g)->terms + (r) : NULL)
 
 #if TERMS
-// The terms of `rows` rows of a block, `factor` times the sum of a row's bytes, of which a run has
-// `length`, as they are multiplied.
+// Sets the terms of `rows` rows of a block: `factor` times the sum of a row's bytes, flipped as the
+// products read them. A run has `length` bytes.
 static void megcc_qgemm_terms(const megcc_qgemm_t *g, int32_t rows, size_t length, int32_t factor,
                               int32_t *terms) {
   for (int32_t r = 0; r < rows; ++r) {
@@ -118,7 +118,7 @@ MEGCC_INLINE void megcc_qgemm_block(const megcc_qgemm_t *g, int32_t rows, int32_
   }
 }
 
-// A tile makes what it needs of how a call rescales.
+// Nothing to prepare: each tile makes its vectors from g->rescale.
 MEGCC_INLINE void megcc_qgemm_prepare(const megcc_qgemm_t *g) { (void)g; }
 
 #endif  // MEGCC_QGEMM_PANELS_H

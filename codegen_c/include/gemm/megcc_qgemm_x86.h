@@ -5,7 +5,7 @@
 
 #define MEGCC_QGEMM_PANEL 16
 #define MEGCC_QGEMM_KR 2
-#define MEGCC_QGEMM_FLIP 0  // data stay as they are
+#define MEGCC_QGEMM_FLIP 0  // data are not flipped
 
 #include "gemm/megcc_qgemm_lanes.h"
 

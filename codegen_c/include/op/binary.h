@@ -10,7 +10,7 @@
 //
 // f32: ADD, SUB, MUL, DIV, MIN, MAX, POW, PRELU (lhs < 0 ? lhs * rhs : lhs; rhs is the slope). The
 // minimum and maximum of a NaN are NaN. Integers: ADD to MAX; they wrap, DIV truncates, and x / 0
-// is 0 as it is on Arm.
+// is 0, as on Arm.
 #ifndef MEGCC_OP_BINARY_H
 #define MEGCC_OP_BINARY_H
 

@@ -1,5 +1,5 @@
-// Sixteen floats as one value, in as many vectors of megcc_simd.h as it takes, and sixteen bytes,
-// or the halves of sixteen bytes, as such floats.
+// Sixteen floats as one value, in as many vectors of megcc_simd.h as it takes; conversions to it
+// from sixteen bytes, or from the four-bit halves of sixteen bytes.
 //
 //   w16 dup(x) load(p) store(p, w) add sub mul      as of one vector
 //   w16 fma(c, x, w)     c + x * w; x is a vector of one number
@@ -107,8 +107,8 @@ MEGCC_INLINE megcc_w16 megcc_w16_widened(int8x16_t bytes) {
   return w;
 }
 MEGCC_INLINE megcc_w16 megcc_w16_i8(const int8_t *p) { return megcc_w16_widened(vld1q_s8(p)); }
-// Of four bits the upper byte of a half, which the lower one, 0, makes whole: its two bits of
-// mantissa do for -8 .. 7.
+// The upper byte of the f16 of each four-bit number; the lower byte is 0, as two bits of mantissa
+// are enough for -8 .. 7.
 static const uint8_t megcc_w16_halves[16] = {0x00, 0x3c, 0x40, 0x42, 0x44, 0x45, 0x46, 0x47,
                                              0xc8, 0xc7, 0xc6, 0xc5, 0xc4, 0xc2, 0xc0, 0xbc};
 MEGCC_INLINE megcc_w16 megcc_w16_of_i4(uint8x16_t numbers) {

@@ -178,7 +178,7 @@ MEGCC_INLINE uint8x16_t megcc_qresize_stored(const megcc_qresize_t *q, megcc_qre
 
 #endif
 
-// Both rows as one, in the workspace, which has LANES values more.
+// Mixes both rows into the workspace, which has room for LANES values more.
 MEGCC_INLINE void megcc_qresize_rows(const megcc_qresize_t *q, const megcc_qresize_row_t *row) {
   const ptrdiff_t n = (ptrdiff_t)row->width * row->channels;
   megcc_qresize_value_t *to = row->mixed;
@@ -196,7 +196,7 @@ MEGCC_INLINE void megcc_qresize_rows(const megcc_qresize_t *q, const megcc_qresi
   }
 }
 
-// What a pixel is made of: two of the row that both have become.
+// The inputs of an output pixel: two pixels of the mixed row.
 typedef struct {
   const megcc_qresize_value_t *left, *right;
   float weight;
@@ -226,7 +226,7 @@ MEGCC_INLINE void megcc_qresize_wide(const megcc_qresize_t *how, const megcc_qre
   }
 }
 
-// Of fewer channels than LANES: a pixel's other lanes are overwritten by the pixels behind it.
+// For fewer channels than LANES: a pixel's other lanes are overwritten by the pixels behind it.
 MEGCC_INLINE void megcc_qresize_slim(const megcc_qresize_t *how, const megcc_qresize_row_t *row,
                                      uint8_t *y) {
   const megcc_qresize_t q = *how;

@@ -10,7 +10,7 @@
 // work: outer * ceil(inner, BLOCK)
 // cost: 20 * axis * min(inner, BLOCK)
 //
-// Of an axis that is not the last: BLOCK columns at a time.
+// Along an axis that is not the last: BLOCK columns at a time.
 #include "megcc_qsoftmax.h"
 
 // `n` columns, at most BLOCK, of `axis` elements that are `inner` apart.

@@ -10,7 +10,7 @@
 // work: outer
 // cost: 20 * axis
 //
-// Of rows: the largest element, the sum of the exponentials, then blocks of elements.
+// Along rows: the largest element, the sum of the exponentials, then blocks of elements.
 #include "megcc_qsoftmax.h"
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,

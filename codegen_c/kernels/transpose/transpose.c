@@ -9,7 +9,7 @@
 // cost: 8
 // instructions: size * 5
 //
-// Axes that stay neighbours are merged first. A plane is walked in blocks of 16 x 16, so that every
+// Axes that stay neighbours are merged first. A plane is copied in blocks of 16 x 16, so that every
 // cache line that is read is used while it is there.
 #include <stddef.h>
 

@@ -36,7 +36,7 @@ MEGCC_INLINE void separate(const elem_t *x, elem_t *y, ptrdiff_t y_step, int32_t
   }
 }
 
-// What is narrower than a tile, and part of a wider plane.
+// Copies a part of a plane that is narrower than a tile, element by element.
 MEGCC_COLD static void strip(const elem_t *x, ptrdiff_t x_step, elem_t *y, ptrdiff_t y_step,
                              int32_t rows, int32_t cols) {
   for (int32_t r = 0; r < rows; ++r)
