@@ -163,7 +163,7 @@ MEGCC_HOT static void megcc_planes_copy(const megcc_elem_t *src, megcc_elem_t *d
   for (; i < n; ++i) dst[i] = src[i];
 }
 
-// What windows cover from row `top` and column `left` of an image on.
+// Copies the pixels that windows cover from row `top` and column `left` of an image on.
 static void megcc_planes_patch(const int32_t *attr, const megcc_elem_t *x, const megcc_elem_t *pad,
                                int32_t top, int32_t left, megcc_elem_t *patch) {
   const int32_t h = attr[CONV2D_PLANES_H], width = attr[CONV2D_PLANES_W];

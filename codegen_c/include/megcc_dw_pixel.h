@@ -39,7 +39,7 @@ MEGCC_INLINE void megcc_dw_vector(const megcc_dw_pixel_t *d, size_t c, int part,
   }
 }
 
-// What all pixels share.
+// The fields that all pixels share.
 MEGCC_INLINE megcc_dw_pixel_t megcc_dw_pixel_setup(void *const *ptr, const int32_t *attr) {
   megcc_dw_pixel_t d;
   d.w = ptr[1];

@@ -1,4 +1,4 @@
-// What a step of megcc_dw_rows.h is, by kernel and stride.
+// The macros for one step of megcc_dw_rows.h, by kernel size and stride.
 #ifndef MEGCC_DW_STEPS_H
 #define MEGCC_DW_STEPS_H
 
@@ -34,7 +34,7 @@
   x[(r)*STRIDE + (i)] = megcc_vf_load_move(&p[(r)*STRIDE + (i)], step[(r)*STRIDE + (i)]);
 #define MEGCC_DW_FMA(r, i, j, set) \
   sums[set][r] = megcc_vf_fma(sums[set][r], x[(r)*STRIDE + (i)], taps[(i)*DW_K + (j)]);
-// What begins and ends a sum is read where it is needed if the taps leave no register for it.
+// Bias and limits of the activation are read at each use where the taps leave no register for them.
 #if defined(MEGCC_SIMD_LOAD_HERE) && !defined(MEGCC_F16) && DW_K == 3
 #define MEGCC_DW_BIAS megcc_vf_load_here(b)
 #define MEGCC_DW_LIMIT(act) \

@@ -71,8 +71,8 @@ MEGCC_INLINE int32_t megcc_dw_tall(int32_t rows) {
   return MEGCC_DW_MOST >= 3 && rows >= 3 ? 3 : 1;
 }
 
-// Whether channels that fill no vector are taken in one that ends with them. Where the residual may
-// lie in the output's memory, no element is computed twice.
+// 1 where the last channels, too few for a vector, are computed in a vector that ends with them.
+// Where the residual may lie in the output's memory, no element may be computed twice.
 #define MEGCC_DW_OVERLAPS(channels) \
   (!RESIDUAL && (channels) > MEGCC_VL && (channels) % MEGCC_VL != 0)
 

@@ -1,5 +1,5 @@
-// What follows an operator within its kernel, in one place: the residual, before or after the
-// activation. (The bias is where an accumulator starts.)
+// The end of an operator's kernel: adds the residual, before or after the activation. (The bias is
+// where an accumulator starts.)
 //
 // A kernel instance defines ACT (MEGCC_ACT_*) and RESIDUAL (0 none, 1 added before the activation,
 // 2 after it) before it includes this header. `residual` is an expression that is evaluated only
@@ -18,7 +18,7 @@
 #define MEGCC_RESIDUAL(ptr, n) (RESIDUAL ? (const megcc_elem_t *)(ptr)[n] : NULL)
 #define MEGCC_OUTPUT(ptr, n) ((megcc_elem_t *)(ptr)[RESIDUAL ? (n) + 1 : (n)])
 
-// Makes of the sum `y` the value to store; a and b are the parameters of the activation.
+// Turns the sum `y` into the value to store; a and b are the parameters of the activation.
 #define MEGCC_EPILOGUE_VF(y, residual, a, b)            \
   do {                                                  \
     if (RESIDUAL == 1) (y) = megcc_vf_add(y, residual); \

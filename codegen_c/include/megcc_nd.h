@@ -1,8 +1,8 @@
 // Loops over dense arrays of up to MEGCC_ND_RANK axes with strided or broadcast operands.
 //
 // A kernel describes the output's dims and, for each input, how many elements one step along each
-// axis is; `megcc_nd_collapse` merges axes until no two neighbours can be walked as one. The kernel
-// then asks for runs along the last axis, from any flat index of the output:
+// axis is; `megcc_nd_collapse` merges neighbouring axes wherever every input steps evenly across
+// both. The kernel then asks for runs along the last axis, from any flat index of the output:
 //
 //   megcc_nd_at_t at = megcc_nd_seek(&nd, begin);
 //   for (int32_t i = begin, run; i < end; i += run) {
@@ -76,7 +76,7 @@ MEGCC_INLINE megcc_nd_at_t megcc_nd_seek(const megcc_nd_t *nd, int32_t flat) {
   return at;
 }
 
-// How many elements there are along the last axis from here, at most `limit`.
+// Elements that are left along the last axis from here, at most `limit`.
 MEGCC_INLINE int32_t megcc_nd_run(const megcc_nd_t *nd, const megcc_nd_at_t *at, int32_t limit) {
   const int32_t left = nd->dim[nd->rank - 1] - at->index[nd->rank - 1];
   return left < limit ? left : limit;

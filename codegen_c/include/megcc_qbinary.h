@@ -1,4 +1,4 @@
-// Which elements of b meet those of a, for the kernels of qbinary: runs of bytes of both.
+// Broadcasts b against a for the kernels of qbinary: runs of bytes of both.
 #ifndef MEGCC_QBINARY_H
 #define MEGCC_QBINARY_H
 
@@ -7,7 +7,7 @@
 
 #define MEGCC_QBINARY_BLOCK 64  // elements of b that a kernel reads before it asks for more
 
-// `n` elements; `step` is 0 where b is MEGCC_QBINARY_BLOCK times the same one.
+// Computes `n` elements; `step` is 0 where b is one element, repeated MEGCC_QBINARY_BLOCK times.
 typedef void (*megcc_qbinary_fn)(const void *how, const uint8_t *a, const uint8_t *b, uint8_t *y,
                                  int32_t n, int32_t step);
 

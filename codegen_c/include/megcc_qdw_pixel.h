@@ -97,7 +97,7 @@ MEGCC_HOT static void megcc_qdw_channels(const megcc_qdw_pixel_t *d, int count) 
   }
 }
 
-// What all pixels share.
+// The fields that all pixels share.
 MEGCC_INLINE megcc_qdw_pixel_t megcc_qdw_pixel_setup(void *const *ptr, const int32_t *attr) {
   const MEGCC_CTYPE(X) *point = MEGCC_ZERO(ptr, 3);
   const megcc_rescale rescale = megcc_rescale_of(ptr, 3, attr + QCONV2D_Y_ZERO);

@@ -1,17 +1,17 @@
-// The rows of qresize2d's kernels: which two rows each one of the output is made of.
+// Rows of qresize2d's kernels: each output row with its two input rows.
 #ifndef MEGCC_QRESIZE_H
 #define MEGCC_QRESIZE_H
 
 #include "megcc_resize.h"
 #include "op/qresize2d.h"
 
-// What a row of the output is made of.
+// The inputs of one output row.
 typedef struct {
   const uint8_t *upper, *lower;    // rows of `width` pixels
   float weight;                    // of the lower one
   const megcc_resize_tap_t *taps;  // of each of `out` pixels
   int32_t width, out, channels;
-  void *mixed;  // workspace for what both rows become
+  void *mixed;  // workspace for the two rows, mixed
 } megcc_qresize_row_t;
 
 typedef void (*megcc_qresize_fn)(const void *how, const megcc_qresize_row_t *row, uint8_t *y);

@@ -1,4 +1,4 @@
-// What the kernels of qsoftmax share: exponentials become 8-bit integers.
+// Shared by the kernels of qsoftmax: exponentials become 8-bit integers.
 //
 // The including kernel defines X and Y, the types of the operands.
 #ifndef MEGCC_QSOFTMAX_H

@@ -1,4 +1,4 @@
-// What a kernel of 8-bit integers makes of its i32 sums: the fact `out` of its operator.
+// The output that a kernel of 8-bit integers makes of its i32 sums: the fact `out` of its operator.
 #ifndef MEGCC_QUANT_CODES_H
 #define MEGCC_QUANT_CODES_H
 

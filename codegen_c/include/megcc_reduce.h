@@ -29,7 +29,7 @@
 #define MERGE megcc_vf_add
 #endif
 
-// Of what one accumulator takes before it is added to the others.
+// Elements that one accumulator takes before it is added to the others.
 enum { RUN = 32 };
 
 MEGCC_INLINE megcc_vf megcc_reduce_finish(megcc_vf v, int32_t n) {

@@ -1,4 +1,4 @@
-// What becomes of an i32 sum, in one place: the integer itself, a real number, or 8 bits again.
+// Makes an i32 sum an output element: the integer itself, a real number, or 8 bits again.
 //
 // A kernel instance defines OUT (MEGCC_QUANT_*), ACT (MEGCC_ACT_*), SCALES (whether there is a
 // scale for each channel), OFFSET (whether there is an offset) and ZERO (whether the zero point of
@@ -29,7 +29,7 @@
 #define Y i8
 #endif
 
-// Whether a type of data or results is unsigned.
+// 1 for an unsigned type of data or results.
 #define MEGCC_IS_UNSIGNED_u8 1
 #define MEGCC_IS_UNSIGNED_i8 0
 #define MEGCC_IS_UNSIGNED_i32 0
@@ -43,14 +43,15 @@
 #define MEGCC_ZERO(ptr, n) (ZERO ? (const void *)(ptr)[(n) + (OUT ? 1 : 0) + OFFSET] : NULL)
 #define MEGCC_QUANT_DST(ptr, n) ((ptr)[(n) + (OUT ? 1 : 0) + OFFSET + ZERO])
 
-// How a call rescales: the scales and offsets of all channels, and the numbers of its attributes.
+// The rescaling of a call: scales and offsets of all channels, and the attributes' numbers.
 typedef struct {
   const float *scale, *offset;
   int32_t zero, low, high;
   float act_a, act_b;
 } megcc_rescale;
 
-// Of a call: its operands behind the first `n`, and its attributes from y's zero point on.
+// The rescaling of a call: `ptr` has its operands, behind the first `n`; `attr` begins at y's zero
+// point.
 MEGCC_INLINE megcc_rescale megcc_rescale_of(void *const *ptr, int32_t n, const int32_t *attr) {
   megcc_rescale r;
   r.scale = MEGCC_SCALE(ptr, n);
@@ -74,9 +75,9 @@ MEGCC_INLINE MEGCC_CTYPE(Y) megcc_rescaled(const megcc_rescale *r, int32_t sum, 
 #if OUT == MEGCC_QUANT_REAL
   return megcc_act_f32(v, r->act_a, r->act_b);
 #else
-  // Clamped before the conversion: one of what no i32 holds is undefined. The limits of the type
-  // are far inside, and a NaN becomes the lower one. They are integers, so that it is the same
-  // whether rounding comes before or after them.
+  // Clamped before the conversion, which is undefined for a number outside i32. The limits of the
+  // type are far inside, and a NaN becomes the lower one. They are integers, so the result is the
+  // same whether rounding comes before or after clamping.
   const float low = (float)(r->low - r->zero), high = (float)(r->high - r->zero);
 #if defined(MEGCC_NEAREST)
   v = v > low ? v : low;

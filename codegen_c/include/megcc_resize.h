@@ -44,9 +44,9 @@ MEGCC_INLINE int32_t megcc_resize_nearest(const megcc_resize_axis_t *a, int32_t 
   }
 }
 
-// The two neighbours of the source of `o` and the weight of the second. An element that is the
-// source is both of them, half each: a neighbour of no weight might be infinite, and 0 times it
-// NaN.
+// The two neighbours of the source of `o` and the weight of the second. Where the source is an
+// element, both neighbours are that element, with weights of 1/2: another neighbour of weight 0
+// might be infinite, and the product NaN.
 typedef struct {
   int32_t lo, hi;
   float weight;

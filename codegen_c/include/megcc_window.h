@@ -1,4 +1,4 @@
-// Where a pooling window meets the image, along one axis.
+// The part of a window that lies in the image, along one axis.
 #ifndef MEGCC_WINDOW_H
 #define MEGCC_WINDOW_H
 

@@ -31,7 +31,7 @@
 #define MEGCC_WINOGRAD_P (MEGCC_WINOGRAD_M + 2)
 #define MEGCC_WINOGRAD_LINE (MEGCC_WINOGRAD_P * MEGCC_VL)  // floats of a row of a patch
 
-// Where a call's tiles lie.
+// The grid of a call's tiles.
 typedef struct {
   const int32_t *attr;
   int32_t down, across;          // tiles of an image
@@ -115,7 +115,7 @@ MEGCC_INLINE void megcc_winograd_lines_of(int outputs, int is_out, int32_t count
   }
 }
 
-// Of a size that is known at run time only.
+// The same for a number of outputs that is known at run time only.
 MEGCC_INLINE void megcc_winograd_lines(int32_t outputs, int is_out, int32_t count,
                                        const megcc_elem_t *src, ptrdiff_t step, ptrdiff_t next,
                                        megcc_elem_t *dst, ptrdiff_t to_step, ptrdiff_t to_next) {
@@ -246,7 +246,7 @@ MEGCC_COLD static void megcc_winograd_tile_in(const megcc_winograd_t *w,
   }
 }
 
-// Where a tile's results come from, its row of each matrix of products, and where they go.
+// A tile's row of each matrix of products, and the place of its results.
 typedef struct {
   megcc_elem_t *m;
   ptrdiff_t matrix;

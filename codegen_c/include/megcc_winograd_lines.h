@@ -55,7 +55,7 @@ MEGCC_INLINE megcc_vf megcc_line_scale(megcc_vf a, float k) {
   return megcc_vf_mul(a, megcc_vf_dup(k));
 }
 
-// What weights are multiplied with, for `outputs` outputs from `outputs` + 2 inputs.
+// Transforms `outputs` + 2 inputs into the factors of the weights, for `outputs` outputs.
 MEGCC_INLINE megcc_line_t megcc_winograd_in(int outputs, megcc_line_t d) {
   megcc_line_t v = d;
   if (outputs < 3) {

@@ -96,6 +96,13 @@ def test_symbolic_sizes_are_left_to_the_run() -> None:
     assert norm().completed(facts, {**TENSORS, "x": Tensor("f16", (rows, 5))})["rows"] is rows
 
 
+def test_the_last_of_a_run_stands_for_all_behind_the_first() -> None:
+    made = norm(
+        HEADER.replace("  NORM_COLS,", "  NORM_COLS,\n  NORM_D0,\n  NORM_D3 = NORM_D0 + 3,")
+    )
+    assert made.attributes == ("rows", "cols", "d0", "d1", "d2", "d3")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -107,6 +114,7 @@ def test_symbolic_sizes_are_left_to_the_run() -> None:
         ("func: NORM_*", "func: NORN_*", "fact func: NORN_* is no number and no code of C"),
         ("NORM_ATTRS", "NORM_END", "ends with NORM_ATTRS"),
         ("  NORM_COLS", "  NORN_COLS", "one enum of NORM_..."),
+        ("  NORM_COLS", "  NORM_D3 = NORM_D0 + 3", "NORM_D3 is 3 places behind NORM_D0"),
         ("//   out   y: Y [rows, min(cols, 8)]\n", "", "an `in` and an `out` line are needed"),
     ],
 )

@@ -273,11 +273,19 @@ def parse(op: str, text: str) -> Contract:
 
 
 def _attributes(op: str, text: str) -> tuple[str, ...]:
-    """The names of the header's enum without prefix and end mark, in lower case."""
+    """The names of the header's enum without prefix and end mark, in lower case.
+
+    ``PAD_D7 = PAD_D0 + 7`` behind ``PAD_D0`` stands for `PAD_D1` to `PAD_D7`.
+    """
     body = re.search(r"enum\s*\{(.*?)\}", text, re.S)
     prefix = op.upper() + "_"
     inside = re.sub(r"//[^\n]*", "", body[1]) if body else ""
-    names = re.findall(r"^\s*(\w+)\s*(?:=\s*0\s*)?,?", inside, re.M)
+    names: list[str] = []
+    for name, first, more in re.findall(r"^\s*(\w+)(?:\s*=\s*(\w+)\s*\+\s*(\d+))?", inside, re.M):
+        stem = name.removesuffix(more)
+        if more and (names[-1:] != [first] or first != f"{stem}0"):
+            raise ValueError(f"op/{op}.h: {name} is {more} places behind {first}, not {stem}0")
+        names += [f"{stem}{k}" for k in range(1, int(more) + 1)] if more else [name]
     bad = [n for n in names if not n.startswith(prefix)]
     if not names or names[-1] != prefix + "ATTRS" or bad:
         raise ValueError(

@@ -1,44 +1,42 @@
-// Where an implicit matrix product of 8-bit integers finds the pixels of a block: a table with, for
-// every pixel and run, the address of the run's first byte.
+// The table of an implicit matrix product: for every pixel of a block and every run, the address of
+// the run's first element.
 //
-//   taps       one run of IC/G bytes per kernel element
-//   row taps   one run of KW * IC bytes per kernel row, for few channels: a tap alone would be too
-//              short for a vector
+//   taps       one run of IC/G elements per kernel element
+//   row taps   one run of KW * IC elements per kernel row, for few channels: a tap alone would be
+//              too short for a vector
 //
-// What lies outside of the image is the zero point: a tap reads a run that is full of it; a row tap
-// that reaches over the left or right border reads a copied patch. Vectors read a run in pieces of
-// 16 bytes, so past its end: the weights are 0 there. Where that would be past the end of the
-// image, the run is read in a copy of the tensor's last bytes.
+// A tap outside of the image reads the run `pad`; a row tap that reaches over the left or right
+// border reads a copied patch. megcc_conv2d_gemm.h and megcc_qconv2d_gemm.h include this file once
+// each. Before, they define for their type
+//   megcc_conv_elem_t, megcc_conv_x_t    an element; a struct with the image's address, `x`
+//   megcc_conv_fill(x, entry, count, place, step)
+//                 entries become the addresses of elements `place`, `place + step`, ... of x
+//   megcc_conv_fill_pad(pad, entry, count)
+//                 entries become `pad`
+//   megcc_conv_patch(row, left, w, kw, ic, outside, patch)
+//                 copies KW pixels from column `left` on of an image's row; the value `outside`
+//                 where there are none
+// Both operators have the attributes of op/conv2d.h up to the groups.
 #ifndef MEGCC_CONV_TABLE_H
 #define MEGCC_CONV_TABLE_H
 
-#include "gemm/megcc_run_table.h"
-
-#define MEGCC_CONV_FEW 16  // row taps up to this many channels
-
 typedef struct {
-  int32_t h, w, ic, oh, ow, kh, kw, sh, sw, dh, dw, pt, pl, row_taps;
-} megcc_conv_shape;
-
-typedef struct {
-  megcc_conv_shape shape;
-  megcc_runs_t x;
-  const uint8_t *pad;
-  uint8_t *patches;
-  size_t slot;  // bytes from one patch to the next
-  const uint8_t **table;
-  uint8_t zero;
+  megcc_conv_x_t x;
+  const megcc_conv_elem_t *pad;
+  megcc_conv_elem_t *patches;
+  size_t slot;  // elements from one patch to the next
+  const megcc_conv_elem_t **table;
+  const int32_t *attr;
+  int32_t row_taps;
 } megcc_conv_t;
 
-// Part of an output row: its pixels' first input row and column, and where their addresses go.
-typedef struct {
-  ptrdiff_t image;  // place of the image
-  int32_t top, left, run;
-  const uint8_t **entry;
-  int32_t count;  // addresses from one run to the next one
-} megcc_conv_row_t;
+// 1 where a run is a kernel row, not a tap.
+MEGCC_INLINE int32_t megcc_conv_by_rows(const int32_t *attr) {
+  return attr[CONV2D_G] == 1 && attr[CONV2D_DW] == 1 && attr[CONV2D_KW] > 1 &&
+         attr[CONV2D_IC] <= MEGCC_CONV_FEW;
+}
 
-// Of `run` pixels, `step` columns apart from column `first` on, those at columns [0, room).
+// The pixels at columns [0, room) among `run` pixels, `step` columns apart from column `first` on.
 typedef struct {
   int32_t begin, end;
 } megcc_conv_span_t;
@@ -54,100 +52,100 @@ MEGCC_INLINE megcc_conv_span_t megcc_conv_span(int32_t first, int32_t step, int3
   return s;
 }
 
-// `count` bytes, and up to seven behind them.
-MEGCC_COLD static void megcc_conv_set(uint8_t *to, uint8_t value, size_t count) {
-  const uint64_t word = value * UINT64_C(0x0101010101010101);
-  for (size_t i = 0; i < count; i += sizeof word) *(megcc_run_word *)(to + i) = word;
-}
+// Part of an output row: its pixels' first input row and column, and where their addresses go.
+typedef struct {
+  ptrdiff_t image;  // place of the image
+  int32_t top, left, run;
+  const megcc_conv_elem_t **entry;
+  int32_t count;  // addresses from one run to the next one
+} megcc_conv_row_t;
 
-static void megcc_conv_pad(const megcc_conv_t *v, const uint8_t **entry, int32_t begin,
-                           int32_t end) {
-  for (int32_t k = begin; k < end; ++k) entry[k] = v->pad;
-}
-
-MEGCC_HOT static void megcc_conv_taps(const megcc_conv_t *v, megcc_conv_row_t o) {
-  const megcc_conv_shape *s = &v->shape;
-  for (int32_t i = 0, row = o.top; i < s->kh; ++i, row += s->dh) {
-    const int inside = row >= 0 && row < s->h;
-    for (int32_t j = 0, col = o.left; j < s->kw; ++j, col += s->dw) {
-      const megcc_conv_span_t in = megcc_conv_span(col, s->sw, o.run, inside ? s->w : 0);
-      megcc_conv_pad(v, o.entry, 0, in.begin);
-      if (in.begin < in.end) {
-        const ptrdiff_t at = (ptrdiff_t)row * s->w + col + in.begin * s->sw;
-        megcc_runs_fill(&v->x, o.entry + in.begin, in.end - in.begin, o.image + at * s->ic,
-                        (ptrdiff_t)s->sw * s->ic);
+MEGCC_HOT static void megcc_conv_taps(const megcc_conv_t *v, const megcc_conv_row_t *o) {
+  const int32_t *attr = v->attr;
+  const megcc_conv_elem_t **entry = o->entry;
+  const int32_t w = attr[CONV2D_W], ic = attr[CONV2D_IC], sw = attr[CONV2D_SW];
+  for (int32_t i = 0, row = o->top; i < attr[CONV2D_KH]; ++i, row += attr[CONV2D_DH]) {
+    const int inside = row >= 0 && row < attr[CONV2D_H];
+    for (int32_t j = 0, col = o->left; j < attr[CONV2D_KW]; ++j, col += attr[CONV2D_DW]) {
+      const megcc_conv_span_t s = megcc_conv_span(col, sw, o->run, inside ? w : 0);
+      if (s.begin > 0) megcc_conv_fill_pad(v->pad, entry, s.begin);
+      if (s.begin < s.end) {
+        const ptrdiff_t at = (ptrdiff_t)row * w + col + s.begin * sw;
+        megcc_conv_fill(&v->x, entry + s.begin, s.end - s.begin, o->image + at * ic,
+                        (ptrdiff_t)sw * ic);
       }
-      megcc_conv_pad(v, o.entry, in.end, o.run);
-      o.entry += o.count;
+      if (s.end < o->run) megcc_conv_fill_pad(v->pad, entry + s.end, o->run - s.end);
+      entry += o->count;
     }
   }
 }
 
-// Copies what lies in the image of one kernel row, the zero point where nothing does.
-MEGCC_COLD static void megcc_conv_patch(const megcc_conv_t *v, const uint8_t *row, int32_t left,
-                                        uint8_t *patch) {
-  const megcc_conv_shape *s = &v->shape;
-  const int32_t first = left < 0 ? -left : 0, room = s->w - left;
-  const int32_t begin = first < s->kw ? first : s->kw;
-  const int32_t end = room < begin ? begin : room < s->kw ? room : s->kw;
-  const size_t ic = (size_t)s->ic, from = (size_t)begin * ic, to = (size_t)end * ic;
-  megcc_conv_set(patch, v->zero, (size_t)s->kw * ic);
-  if (from < to) megcc_run_copy(patch + from, row + (ptrdiff_t)(left + begin) * s->ic, to - from);
-}
-
-// Where a pixel's columns reach over a border they are copied; gives the next free patch.
-MEGCC_HOT static uint8_t *megcc_conv_row_taps(const megcc_conv_t *v, megcc_conv_row_t o,
-                                              uint8_t *patch) {
-  const megcc_conv_shape *s = &v->shape;
-  const megcc_conv_span_t in = megcc_conv_span(o.left, s->sw, o.run, s->w - s->kw + 1);
-  for (int32_t i = 0, row = o.top; i < s->kh; ++i, row += s->dh, o.entry += o.count) {
-    const ptrdiff_t at = o.image + (ptrdiff_t)row * s->w * s->ic;
-    if (row < 0 || row >= s->h) {
-      megcc_conv_pad(v, o.entry, 0, o.run);
-      continue;
+// Copies patches for the pixels whose columns reach over a border. Returns the next free patch.
+MEGCC_HOT static megcc_conv_elem_t *megcc_conv_row_taps(const megcc_conv_t *v,
+                                                        const megcc_conv_row_t *o,
+                                                        megcc_conv_elem_t *patch) {
+  const int32_t *attr = v->attr;
+  const megcc_conv_elem_t **entry = o->entry;
+  const int32_t w = attr[CONV2D_W], ic = attr[CONV2D_IC], sw = attr[CONV2D_SW];
+  const int32_t kw = attr[CONV2D_KW];
+  const megcc_conv_span_t s = megcc_conv_span(o->left, sw, o->run, w - kw + 1);
+  for (int32_t i = 0, row = o->top; i < attr[CONV2D_KH]; ++i, row += attr[CONV2D_DH]) {
+    const ptrdiff_t at = o->image + (ptrdiff_t)row * w * ic;
+    if (row < 0 || row >= attr[CONV2D_H]) {
+      megcc_conv_fill_pad(v->pad, entry, o->run);
+    } else {
+      for (int32_t k = 0; k < o->run; ++k) {
+        if (k == s.begin) k = s.end;
+        if (k == o->run) break;
+        megcc_conv_patch(v->x.x + at, o->left + k * sw, w, kw, ic, v->pad[0], patch);
+        entry[k] = patch;
+        patch += v->slot;
+      }
+      if (s.begin < s.end) {
+        megcc_conv_fill(&v->x, entry + s.begin, s.end - s.begin,
+                        at + (ptrdiff_t)(o->left + s.begin * sw) * ic, (ptrdiff_t)sw * ic);
+      }
     }
-    for (int32_t k = 0; k < o.run; ++k) {
-      if (k == in.begin) k = in.end;
-      if (k == o.run) break;
-      megcc_conv_patch(v, v->x.x + at, o.left + k * s->sw, patch);
-      o.entry[k] = patch;
-      patch += v->slot;
-    }
-    if (in.begin < in.end) {
-      megcc_runs_fill(&v->x, o.entry + in.begin, in.end - in.begin,
-                      at + (ptrdiff_t)(o.left + in.begin * s->sw) * s->ic,
-                      (ptrdiff_t)s->sw * s->ic);
-    }
+    entry += o->count;
   }
   return patch;
 }
 
-// Fills the table for pixels [first, first + count).
-MEGCC_HOT static void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count) {
-  const megcc_conv_shape *s = &v->shape;
-  const int whole = s->kh == 1 && s->kw == 1 && s->oh == s->h && s->ow == s->w && s->sh == 1 &&
-                    s->sw == 1 && s->pt == 0 && s->pl == 0;
-  uint8_t *patch = v->patches;
-  if (whole) {  // pixel for pixel
-    megcc_runs_fill(&v->x, v->table, count, (ptrdiff_t)first * s->ic, s->ic);
-    return;
-  }
+// Fills the table for pixels [first, first + count), row by row of the output.
+MEGCC_HOT static void megcc_conv_table_rows(const megcc_conv_t *v, int32_t first, int32_t count) {
+  const int32_t *attr = v->attr;
+  const int32_t oh = attr[CONV2D_OH], ow = attr[CONV2D_OW];
+  const ptrdiff_t row = (ptrdiff_t)attr[CONV2D_W] * attr[CONV2D_IC];
+  megcc_conv_elem_t *patch = v->patches;
   for (int32_t r = 0; r < count;) {
-    const int32_t px = first % s->ow, py = first / s->ow % s->oh, image = first / s->ow / s->oh;
+    const int32_t px = first % ow, py = first / ow % oh, image = first / ow / oh;
     megcc_conv_row_t o;
-    o.image = (ptrdiff_t)image * s->h * s->w * s->ic;
-    o.top = py * s->sh - s->pt;
-    o.left = px * s->sw - s->pl;
-    o.run = s->ow - px < count - r ? s->ow - px : count - r;
+    o.image = row * image * attr[CONV2D_H];
+    o.top = py * attr[CONV2D_SH] - attr[CONV2D_PT];
+    o.left = px * attr[CONV2D_SW] - attr[CONV2D_PL];
+    o.run = ow - px < count - r ? ow - px : count - r;
     o.entry = v->table + r;
     o.count = count;
-    if (s->row_taps) {
-      patch = megcc_conv_row_taps(v, o, patch);
+    if (v->row_taps) {
+      patch = megcc_conv_row_taps(v, &o, patch);
     } else {
-      megcc_conv_taps(v, o);
+      megcc_conv_taps(v, &o);
     }
     r += o.run;
     first += o.run;
+  }
+}
+
+// Fills the table for pixels [first, first + count).
+MEGCC_INLINE void megcc_conv_table(const megcc_conv_t *v, int32_t first, int32_t count) {
+  const int32_t *attr = v->attr;
+  if (attr[CONV2D_KH] == 1 && attr[CONV2D_KW] == 1 && attr[CONV2D_OH] == attr[CONV2D_H] &&
+      attr[CONV2D_OW] == attr[CONV2D_W] && attr[CONV2D_SH] == 1 && attr[CONV2D_SW] == 1 &&
+      attr[CONV2D_PT] == 0 && attr[CONV2D_PL] == 0) {  // pixel for pixel
+    const int32_t ic = attr[CONV2D_IC];
+    megcc_conv_fill(&v->x, v->table, count, (ptrdiff_t)first * ic, ic);
+  } else {
+    megcc_conv_table_rows(v, first, count);
   }
 }
 

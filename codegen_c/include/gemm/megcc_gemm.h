@@ -161,7 +161,7 @@ typedef char megcc_gemm_layout_t[offsetof(megcc_gemm_t, a_stride) == sizeof(size
 #endif
 
 #ifdef MEGCC_GEMM_ARMV7_H
-// What the sums of `rows` rows begin with, then the activation's parameters.
+// Fills `start` with the bias of `rows` rows, then with the activation's parameters.
 MEGCC_INLINE void megcc_gemm_start(const megcc_gemm_t *g, const float *bias, float *start,
                                    int32_t rows) {
   const megcc_vf low = megcc_vf_load(bias), high = megcc_vf_load(bias + 4);
@@ -174,7 +174,7 @@ MEGCC_INLINE void megcc_gemm_start(const megcc_gemm_t *g, const float *bias, flo
 }
 #endif
 
-// What a tile reads where there is no bias, or not again.
+// The bias of a tile without one, and of each piece after the first.
 #if defined(MEGCC_TILE_PIECE) || (!BIAS && defined(MEGCC_TILE_SUMS))
 static const megcc_elem_t megcc_gemm_zeros[MEGCC_GEMM_WIDTH];
 #endif
@@ -190,8 +190,6 @@ static const megcc_elem_t megcc_gemm_zeros[MEGCC_GEMM_WIDTH];
 #include "gemm/megcc_gemm_pieces.h"
 #endif
 
-#define MEGCC_CAT4_(a, b, c, d) a##b##c##d
-#define MEGCC_CAT4(a, b, c, d) MEGCC_CAT4_(a, b, c, d)
 #define MEGCC_GEMM_TILE(rows, vectors) MEGCC_CAT4(megcc_gemm_tile_, rows, x, vectors)
 
 #define MEGCC_GEMM_COLUMN_(vectors) megcc_gemm_column_##vectors
@@ -296,7 +294,7 @@ MEGCC_COLD static void megcc_gemm_edge(const megcc_gemm_t *g, megcc_gemm_at_t at
   }
 }
 
-// Where the tiles of `width` columns find those from column c on.
+// The panels that tiles of `width` columns read from column c on, widened where they have to be.
 MEGCC_INLINE const megcc_gemm_panel_t *megcc_gemm_panels(const megcc_gemm_t *g, int32_t c,
                                                          int32_t width) {
   const megcc_gemm_b_t *b = g->b + (size_t)(c / NR) * g->panel;
@@ -343,7 +341,7 @@ static void megcc_gemm_block(const megcc_gemm_t *g, int32_t rows, int32_t c0, in
 #endif
 #define MEGCC_GEMM_ENTRY 8  // bytes that a row's address takes in a workspace, whatever the machine
 
-// Gives panels of depth K that are widened their place in a workspace; the rest of it.
+// Reserves panels of depth K for widened weights in a workspace; returns the rest of it.
 MEGCC_INLINE void *megcc_gemm_take_panels(megcc_gemm_t *g, void *workspace, size_t k) {
 #ifdef MEGCC_GEMM_PANELS
   g->wide = workspace;

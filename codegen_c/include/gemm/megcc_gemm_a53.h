@@ -1,4 +1,5 @@
-// Tiles of megcc_gemm.h for a Cortex-A53 (docs/machines.md): 8 rows by 8 columns of f32.
+// Tiles of megcc_gemm.h for a Cortex-A53: 8 rows by 8 columns of f32. The model of this core and
+// the shares of its peak: docs/measurements/machines.md.
 //
 // This core completes instructions in order, and a multiply-add takes longer than a load: every
 // load among multiply-adds waits for those before it. So all that 64 of them read is loaded at
@@ -30,7 +31,7 @@
 #define MEGCC_ARM64_C7_1 "v31"
 #include "gemm/megcc_gemm_arm64.h"
 
-// Of every row: the sums of one vector of columns += b * lane k of the row.
+// For every row: the sums of one vector of columns += b * lane k of the row.
 #define MEGCC_A53_FMLA(c, b, a) "fmla " c ".4s, " b "\\().4s, " a ".s[\\k]\n"
 #define MEGCC_A53_COLUMN(j, b)                                                           \
   MEGCC_A53_FMLA(MEGCC_ARM64_C0_##j, b, "v8") MEGCC_A53_FMLA(MEGCC_ARM64_C1_##j, b, "v9")    \

@@ -21,10 +21,10 @@
 
 #include "megcc_kernel.h"
 
-// A vector: its lanes, the type of one, and what is loaded; the size of an element in memory and
-// the logarithm of it; bytes of one, two and four vectors in memory. f16 that is only stored is
-// widened as soon as it is loaded. Then of a panel, which may be wider than what it was packed as
-// (MEGCC_GEMM_PANELS): what is loaded, bytes of two and four vectors, the logarithm.
+// By type of element, for a vector: V all lanes, L one lane, M the lanes as loaded; SIZE of an
+// element in memory and SHIFT, its logarithm; bytes of VECTOR and VECTORS_2, _4 in memory. f16 that
+// is only stored is widened as soon as it is loaded. B the same for a panel, which may be wider in
+// the workspace than packed (MEGCC_GEMM_PANELS).
 #if defined(MEGCC_SIMD_HALF_H)
 #define MEGCC_ARM64_V ".4s"
 #define MEGCC_ARM64_L ".s"
@@ -82,8 +82,8 @@
 #define MEGCC_ARM64_WIDEN_B(v, w) MEGCC_ARM64_WIDEN_TWO(v, w)
 #endif
 
-// Loads in the order that a Cortex-A55 or A53 wants (docs/machines.md). `ldp` takes the lanes of a
-// big-endian machine for those of one number. f16 has no such tile.
+// Loads in the order that a Cortex-A55 or A53 wants (docs/measurements/machines.md). `ldp` takes
+// the lanes of a big-endian machine for those of one number. f16 has no such tile.
 #if defined(MEGCC_IN_ORDER) && !defined(MEGCC_F16) && !defined(__AARCH64EB__)
 #define MEGCC_ARM64_IN_ORDER
 #endif
@@ -117,7 +117,7 @@
 #endif
 #define MEGCC_ARM64_C(r, j) MEGCC_ARM64_C##r##_##j
 
-// Of every row: the accumulator of vector j += b * lane l of the row.
+// For every row: the accumulator of vector j += b * lane l of the row.
 #define MEGCC_ARM64_FMLA(c, b, a, l) "fmla " c MEGCC_ARM64_V ", " b MEGCC_ARM64_V ", " a MEGCC_ARM64_L "[" l "]\n"
 #define MEGCC_ARM64_COL_1(j, b, l) MEGCC_ARM64_FMLA(MEGCC_ARM64_C0_##j, b, "v4", l)
 #define MEGCC_ARM64_COL_2(j, b, l) \

@@ -148,7 +148,7 @@ MEGCC_HOT static void megcc_gemm_pack_rows(const float **table, int32_t rows, si
 }
 #endif
 
-// What every tile begins with, and the activation's parameters behind it. They stay in memory,
+// The first sums of a tile, and the activation's parameters behind them. They stay in memory,
 // because the assembly leaves no register for them.
 #define MEGCC_TILE_BEFORE(rows, g, bias) \
   float start[8 * (rows) + 8];           \

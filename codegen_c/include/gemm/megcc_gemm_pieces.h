@@ -6,8 +6,8 @@
 #ifndef MEGCC_GEMM_PIECES_H
 #define MEGCC_GEMM_PIECES_H
 
-// How the sums are divided. Up to `panel` it is laid out as megcc_gemm_t is, for the piece that
-// comes next.
+// How the sums are divided. Up to `panel` the fields have the places of megcc_gemm_t's, and are
+// those of the next piece.
 typedef struct {
   const void *unused;
   size_t a_stride, a_skip, segments, length, panel;
@@ -15,13 +15,13 @@ typedef struct {
   uint32_t many;      // whether there is more than one
 } megcc_gemm_piece_t;
 
-// Where it begins, and with what.
+// Where a piece begins, and its first sums.
 typedef struct {
   const megcc_elem_t *const *a;
   const megcc_gemm_panel_t *b;
   const megcc_elem_t *start;
-  size_t left, rest;  // runs that are not done, and elements of the first of them
-  uint32_t how;       // bit 0: it is not the first, bit 1: nor the last
+  size_t left, rest;  // runs still to do, and elements left of the first one
+  uint32_t how;       // bit 0: not the first piece, bit 1: not the last
 } megcc_gemm_begin_t;
 
 MEGCC_INLINE megcc_gemm_piece_t megcc_gemm_pieces(const megcc_gemm_t *g) {

@@ -1,7 +1,7 @@
 // megcc_gemm.h for a kernel that makes its results of several products: what follows the operator
 // comes after the last of them.
 //
-// The products are stored as they are, without activation and residual, and begin with a bias where
+// The products are stored without activation and residual, and begin with a bias where
 // MEGCC_PLAIN_BIAS is 1. From here on ACT, RESIDUAL and BIAS are the kernel's own again.
 #ifndef MEGCC_GEMM_PLAIN_H
 #define MEGCC_GEMM_PLAIN_H

@@ -5,23 +5,7 @@
 // NEON reads four k of every row with one load and multiplies by lane (megcc_gemm_arm64.h,
 // megcc_gemm_armv7.h); the other machines broadcast one k of a row at a time.
 
-#define MEGCC_ROWS_1(M) M(0)
-#define MEGCC_ROWS_2(M) M(0) M(1)
-#define MEGCC_ROWS_4(M) M(0) M(1) M(2) M(3)
-#define MEGCC_ROWS_6(M) MEGCC_ROWS_4(M) M(4) M(5)
-#define MEGCC_ROWS_8(M) MEGCC_ROWS_6(M) M(6) M(7)
-#define MEGCC_ROWS_12(M) MEGCC_ROWS_8(M) M(8) M(9) M(10) M(11)
-#define MEGCC_COLS_1(M, r) M(r, 0)
-#define MEGCC_COLS_2(M, r) M(r, 0) M(r, 1)
-#define MEGCC_COLS_4(M, r) M(r, 0) M(r, 1) M(r, 2) M(r, 3)
-#define MEGCC_COLS_6(M, r) MEGCC_COLS_4(M, r) M(r, 4) M(r, 5)
-#define MEGCC_COLS_8(M, r) MEGCC_COLS_6(M, r) M(r, 6) M(r, 7)
-#define MEGCC_FOR_COLS_(n) MEGCC_COLS_##n
-#define MEGCC_FOR_COLS(n) MEGCC_FOR_COLS_(n)
-#define MEGCC_FOR_ROWS_(n) MEGCC_ROWS_##n
-#define MEGCC_FOR_ROWS(n) MEGCC_FOR_ROWS_(n)
-#define MEGCC_EACH_ROW MEGCC_FOR_ROWS(MEGCC_TILE_ROWS)
-#define MEGCC_EACH_COL MEGCC_FOR_COLS(MEGCC_TILE_VECTORS)
+#include "gemm/megcc_tile_each.h"
 
 // Vector j of a tile lies in panel j * VL / NR, at lane j * VL % NR.
 #define MEGCC_TILE_PANEL(j) ((j)*MEGCC_VL / NR)
@@ -108,10 +92,4 @@ MEGCC_HOT static void MEGCC_GEMM_TILE(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS)(const
   at->dst = dst;
 }
 
-#undef MEGCC_EACH_ROW
-#undef MEGCC_EACH_COL
-#undef MEGCC_FOR_ROWS
-#undef MEGCC_FOR_ROWS_
-#undef MEGCC_FOR_COLS
-#undef MEGCC_FOR_COLS_
 #undef MEGCC_TILE_ROWS

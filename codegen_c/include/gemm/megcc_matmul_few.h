@@ -8,7 +8,7 @@
 #include "gemm/megcc_gemm.h"
 #include "op/matmul.h"
 
-// One row: its k elements of lhs, and the columns [c0, c1) that are made of it.
+// One row: its k elements of lhs, and the output columns [c0, c1).
 typedef struct {
   const megcc_elem_t *lhs, *rhs, *bias, *residual;
   megcc_elem_t *dst;

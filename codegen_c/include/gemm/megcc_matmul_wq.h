@@ -62,7 +62,7 @@ MEGCC_INLINE size_t megcc_wq_bytes(int32_t length) {
   return (size_t)(BITS == 4 ? (length + 1) / 2 : length) * MEGCC_WQ_COLS;
 }
 
-// Where a panel begins.
+// The begin of a panel.
 MEGCC_INLINE megcc_wq_at_t megcc_wq_panel(void *const *ptr, const int32_t *attr, int32_t panel) {
   const int32_t k = attr[MATMUL_WQ_K], block = attr[MATMUL_WQ_BLOCK];
   const size_t blocks = (size_t)((k + block - 1) / block);

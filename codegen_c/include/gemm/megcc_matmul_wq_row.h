@@ -8,7 +8,7 @@
 
 #define TURN 8  // k of a turn of the loop
 
-// What four k, from number `i` of `a` on, add.
+// Adds the products of four k, from number `i` of `a` on.
 #if BITS == 4
 #define FOUR_K(i)                                                         \
   do {                                                                    \
@@ -31,7 +31,7 @@
   } while (0)
 #endif
 
-// What `length` k add to 16 columns, without their scale; both pointers move behind them.
+// Sums `length` k of 16 columns, without their scale; both pointers move behind them.
 MEGCC_INLINE megcc_w16 megcc_wq_block_sum(const float **row, const int8_t **weights,
                                           megcc_wq_zero_t zero, int32_t length) {
   const float *a = *row;

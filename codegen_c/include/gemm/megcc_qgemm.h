@@ -66,8 +66,6 @@ typedef struct {
 #define MEGCC_QGEMM_WIDTH (MEGCC_QGEMM_NARROW * 4)
 #endif
 
-#define MEGCC_CAT4_(a, b, c, d) a##b##c##d
-#define MEGCC_CAT4(a, b, c, d) MEGCC_CAT4_(a, b, c, d)
 #define MEGCC_QGEMM_TILE(rows, vectors) MEGCC_CAT4(megcc_qgemm_tile_, rows, x, vectors)
 #define MEGCC_QGEMM_COLUMN_(vectors) megcc_qgemm_column_##vectors
 #define MEGCC_QGEMM_COLUMN(vectors) MEGCC_QGEMM_COLUMN_(vectors)
@@ -197,7 +195,7 @@ MEGCC_HOT static void megcc_qgemm_terms(const megcc_qgemm_t *g, int32_t rows, si
 }
 #endif
 
-// What follows from how a call rescales.
+// Puts the numbers that a call rescales with into vectors.
 MEGCC_INLINE void megcc_qgemm_prepare(megcc_qgemm_t *g) {
   g->narrow = megcc_narrow_of(&g->rescale);
 }

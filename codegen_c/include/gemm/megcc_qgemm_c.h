@@ -9,7 +9,7 @@
 #ifndef MEGCC_SIMD_PORTABLE
 #define MEGCC_SIMD_PORTABLE  // vectors of megcc_q8.h are arrays
 #endif
-#define MEGCC_QGEMM_FLIP 0  // data stay as they are
+#define MEGCC_QGEMM_FLIP 0  // data are not flipped
 
 #include "gemm/megcc_qgemm_lanes.h"
 
@@ -42,8 +42,5 @@ MEGCC_INLINE void megcc_qgemm_sums(const megcc_qgemm_t *g, const uint8_t *const 
     sums[3].v[l] = (int32_t)s3[l];
   }
 }
-
-#define megcc_qgemm_sums_4(g, a, b, bias, sums) megcc_qgemm_sums(g, a, b, bias, sums, 4)
-#define megcc_qgemm_sums_1(g, a, b, bias, sums) megcc_qgemm_sums(g, a, b, bias, sums, 1)
 
 #endif  // MEGCC_QGEMM_C_H

@@ -1,10 +1,10 @@
-// What a product of 8-bit integers is called with, for megcc_qconv2d_gemm.h and
-// megcc_qmatmul_gemm.h: by vectors of columns where the kernel includes megcc_qgemm_c.h,
-// megcc_qgemm_x86.h, megcc_qgemm_vnni.h or megcc_qgemm_armv7.h before, else by arm64's tiles.
+// The call of a product of 8-bit integers, for megcc_qconv2d_gemm.h and megcc_qmatmul_gemm.h: by
+// vectors of columns where the kernel includes megcc_qgemm_c.h, megcc_qgemm_x86.h,
+// megcc_qgemm_vnni.h or megcc_qgemm_armv7.h before, else by the tiles of Arm64.
 #ifndef MEGCC_QGEMM_CALL_H
 #define MEGCC_QGEMM_CALL_H
 
-// Whether something is added to all sums of a row.
+// 1 where a term is added to all sums of a row.
 #ifndef TERMS
 #define TERMS 0
 #endif

@@ -54,7 +54,7 @@
 #define MEGCC_DOT_C3_5 "v31"
 #define MEGCC_DOT_C(r, j) MEGCC_DOT_C##r##_##j
 
-// Of every row: the accumulator of vector j += b * group l of the row.
+// For every row: the accumulator of vector j += b * group l of the row.
 #define MEGCC_DOT_SDOT(c, b, a, l) "sdot " c ".4s," b ".16b," a ".4b[" l "]\n"
 #define MEGCC_DOT_COL_1(j, b, l) MEGCC_DOT_SDOT(MEGCC_DOT_C0_##j, b, "v4", l)
 #define MEGCC_DOT_COL_4(j, b, l) \

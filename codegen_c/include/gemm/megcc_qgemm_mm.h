@@ -16,7 +16,7 @@
 #define MEGCC_QGEMM_PANEL NR  // columns
 #define MEGCC_QGEMM_KR 8      // bytes of a group: those that smmla multiplies per column
 #define MEGCC_QGEMM_CHUNK 8   // and groups are not mixed in larger ones
-#define MEGCC_QGEMM_FLIP 0    // unsigned bytes stay as they are
+#define MEGCC_QGEMM_FLIP 0    // unsigned bytes are not flipped
 #ifdef MEGCC_QGEMM_ONE_ROW    // a kernel that has no others
 #define MEGCC_QGEMM_ROWS 1
 #else

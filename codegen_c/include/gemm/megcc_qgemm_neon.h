@@ -31,8 +31,8 @@
 #define MEGCC_NEON_ROWS_1(M) M(0)
 #define MEGCC_NEON_ROWS_2(M) M(0) M(1)
 
-// Of row r: products of four columns. Those of a column wait for each other, so all columns take
-// one step at a time.
+// Products of row r by four columns. Those of a column wait for each other, so all columns take one
+// step at a time.
 #define MEGCC_NEON_T0 "v6", "v7", "v8", "v9"
 #define MEGCC_NEON_T1 "v10", "v11", "v12", "v13"
 #define MEGCC_NEON_A0 "v0"

@@ -8,8 +8,8 @@
 #define MEGCC_QGEMM_TERM(g, r) (TERMS ? (g)->terms + (r) : NULL)
 
 #if TERMS
-// The terms of `rows` rows of a block, `factor` times the sum of a row's bytes, of which a run has
-// `length`, as they are multiplied.
+// Sets the terms of `rows` rows of a block: `factor` times the sum of a row's bytes, flipped as the
+// products read them. A run has `length` bytes.
 static void megcc_qgemm_terms(const megcc_qgemm_t *g, int32_t rows, size_t length, int32_t factor,
                               int32_t *terms) {
   for (int32_t r = 0; r < rows; ++r) {
@@ -48,9 +48,9 @@ MEGCC_INLINE void megcc_qgemm_tile(const megcc_qgemm_t *g, const uint8_t *const 
   megcc_q8s sums[4 * MEGCC_QGEMM_VECTORS];
   megcc_q8r rescale = megcc_q8_rescale(how);
   if (rows == 4) {
-    megcc_qgemm_sums_4(g, a, b, bias, sums);
+    megcc_qgemm_sums(g, a, b, bias, sums, 4);
   } else {
-    megcc_qgemm_sums_1(g, a, b, bias, sums);
+    megcc_qgemm_sums(g, a, b, bias, sums, 1);
   }
   for (int32_t v = 0; v < MEGCC_QGEMM_VECTORS; ++v) {
     megcc_q8_channels(&rescale, how, v * MEGCC_Q8_LANES);
@@ -118,7 +118,7 @@ MEGCC_INLINE void megcc_qgemm_block(const megcc_qgemm_t *g, int32_t rows, int32_
   }
 }
 
-// A tile makes what it needs of how a call rescales.
+// Nothing to prepare: each tile makes its vectors from g->rescale.
 MEGCC_INLINE void megcc_qgemm_prepare(const megcc_qgemm_t *g) { (void)g; }
 
 #endif  // MEGCC_QGEMM_PANELS_H

@@ -2,18 +2,7 @@
 // columns. Included once per tile size (no include guard). MEGCC_TILE_SUMS declares c0_0 ... with
 // the sums; they are named one by one, because GCC keeps arrays of vectors in memory.
 
-#define MEGCC_ROWS_1(M) M(0)
-#define MEGCC_ROWS_2(M) M(0) M(1)
-#define MEGCC_ROWS_4(M) M(0) M(1) M(2) M(3)
-#define MEGCC_COLS_2(M, r) M(r, 0) M(r, 1)
-#define MEGCC_COLS_4(M, r) M(r, 0) M(r, 1) M(r, 2) M(r, 3)
-#define MEGCC_COLS_6(M, r) MEGCC_COLS_4(M, r) M(r, 4) M(r, 5)
-#define MEGCC_FOR_COLS_(n) MEGCC_COLS_##n
-#define MEGCC_FOR_COLS(n) MEGCC_FOR_COLS_(n)
-#define MEGCC_FOR_ROWS_(n) MEGCC_ROWS_##n
-#define MEGCC_FOR_ROWS(n) MEGCC_FOR_ROWS_(n)
-#define MEGCC_EACH_ROW MEGCC_FOR_ROWS(MEGCC_TILE_ROWS)
-#define MEGCC_EACH_COL MEGCC_FOR_COLS(MEGCC_TILE_VECTORS)
+#include "gemm/megcc_tile_each.h"
 
 #if OUT == MEGCC_QUANT_SUMS
 #define MEGCC_TILE_SCALES(_, j)
@@ -89,10 +78,4 @@ MEGCC_HOT static void MEGCC_QGEMM_TILE(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS)(cons
   at->dst = dst;
 }
 
-#undef MEGCC_EACH_ROW
-#undef MEGCC_EACH_COL
-#undef MEGCC_FOR_ROWS
-#undef MEGCC_FOR_ROWS_
-#undef MEGCC_FOR_COLS
-#undef MEGCC_FOR_COLS_
 #undef MEGCC_TILE_ROWS

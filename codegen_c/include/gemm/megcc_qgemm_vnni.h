@@ -106,7 +106,4 @@ MEGCC_INLINE void megcc_qgemm_sums(const megcc_qgemm_t *g, const uint8_t *const 
   MEGCC_QGEMM_PUT(3)
 }
 
-#define megcc_qgemm_sums_4(g, a, b, bias, sums) megcc_qgemm_sums(g, a, b, bias, sums, 4)
-#define megcc_qgemm_sums_1(g, a, b, bias, sums) megcc_qgemm_sums(g, a, b, bias, sums, 1)
-
 #endif  // MEGCC_QGEMM_VNNI_H

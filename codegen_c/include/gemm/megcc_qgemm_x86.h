@@ -5,7 +5,7 @@
 
 #define MEGCC_QGEMM_PANEL 16
 #define MEGCC_QGEMM_KR 2
-#define MEGCC_QGEMM_FLIP 0  // data stay as they are
+#define MEGCC_QGEMM_FLIP 0  // data are not flipped
 
 #include "gemm/megcc_qgemm_lanes.h"
 
@@ -70,8 +70,5 @@ MEGCC_INLINE void megcc_qgemm_sums(const megcc_qgemm_t *g, const uint8_t *const 
   MEGCC_QGEMM_PUT(2)
   MEGCC_QGEMM_PUT(3)
 }
-
-#define megcc_qgemm_sums_4(g, a, b, bias, sums) megcc_qgemm_sums(g, a, b, bias, sums, 4)
-#define megcc_qgemm_sums_1(g, a, b, bias, sums) megcc_qgemm_sums(g, a, b, bias, sums, 1)
 
 #endif  // MEGCC_QGEMM_X86_H

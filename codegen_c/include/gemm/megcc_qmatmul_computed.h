@@ -3,8 +3,8 @@
 // batch run over them.
 //
 // Workspace: that of megcc_qmatmul_gemm.h, with a term per row of a block, then MEGCC_QMATMUL_COLS
-// biases, then the panels. How they are made says megcc_qmatmul_dynamic.h or
-// megcc_qmatmul_dynamic_lanes.h, which include this one.
+// biases, then the panels, which megcc_qmatmul_dynamic.h or megcc_qmatmul_dynamic_lanes.h makes
+// before it includes this header.
 #ifndef MEGCC_QMATMUL_COMPUTED_H
 #define MEGCC_QMATMUL_COMPUTED_H
 

@@ -16,7 +16,7 @@
 
 #define MEGCC_QMATMUL_COLS 24
 
-// Where k of lane 0 of a panel stands, and bytes from lane to lane there.
+// The place of number k of lane 0 in a panel, and bytes from lane to lane there.
 typedef struct {
   size_t at, step;
 } megcc_lane_t;

@@ -16,7 +16,7 @@
 
 #define MEGCC_QMATMUL_COLS 32
 
-// What makes a byte of rhs signed.
+// The mask that makes a byte of rhs signed.
 #define MEGCC_QMATMUL_SIGN (MEGCC_IS_UNSIGNED(R) ? 128 : 0)
 
 #if defined(__ARM_NEON) && MEGCC_QGEMM_KR == 1 && TRANS_B

@@ -15,7 +15,7 @@
 #define BIAS 1
 #endif
 
-// All but b, the bias and where the block lies.
+// The call but for b, the bias and the place of the block.
 MEGCC_INLINE megcc_qgemm_t megcc_qmatmul_setup(void *const *ptr, const int32_t *attr,
                                                const uint8_t *const *rows) {
   megcc_qgemm_t g;

@@ -42,7 +42,7 @@ typedef struct {
   float act_a, act_b;
 } megcc_strassen_t;
 
-// What a product reads: which rows, the halves or sums to skip in them, the half of the bias.
+// The operands of a product: its rows, the halves or sums to skip in them, the half of the bias.
 typedef struct {
   uint8_t rows, skip, bias;
 } megcc_strassen_product_t;
@@ -76,7 +76,7 @@ MEGCC_HOT static void megcc_strassen_sums(const float *upper, const float *lower
   }
 }
 
-// Stores what becomes of `sum` by residual and activation, and moves on.
+// Stores `sum` with residual and activation; the pointers move on.
 #define MEGCC_STRASSEN_STORE(y, sum, residual)                                   \
   do {                                                                           \
     megcc_vf2 out_ = sum;                                                        \

@@ -1,7 +1,7 @@
 // Functions of megcc_math.h that are the same for float and double but for some numbers.
 //
 // Included once by megcc_mathf.h and once by megcc_mathd.h (no include guard), which define
-// MEGCC_REAL_BITS and what the functions build on: polynomials, splitting into exponent and
+// MEGCC_REAL_BITS and the parts that the functions use: polynomials, splitting into exponent and
 // fraction, remainders.
 
 #if MEGCC_REAL_BITS == 32
@@ -121,7 +121,7 @@ MEGCC_INLINE MEGCC_REAL MEGCC_FN(log1p)(MEGCC_REAL x) {
   const MEGCC_REAL u = 1 + x;
   MEGCC_REAL k;
   const MEGCC_REAL rounded = MEGCC_FN(log_split)(u, &k);
-  // What 1 + x lost, relative to it; nothing is lost where x itself is the fraction.
+  // The rounding error of 1 + x, relative to it; none where x itself is the fraction.
   const MEGCC_REAL lost = (u > x ? x - (u - 1) : 1 - (u - x)) / u;
   const MEGCC_REAL f = k == 0 ? x : rounded;
   const MEGCC_REAL c = k == 0 ? 0 : lost;

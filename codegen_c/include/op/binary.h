@@ -10,7 +10,7 @@
 //
 // f32: ADD, SUB, MUL, DIV, MIN, MAX, POW, PRELU (lhs < 0 ? lhs * rhs : lhs; rhs is the slope). The
 // minimum and maximum of a NaN are NaN. Integers: ADD to MAX; they wrap, DIV truncates, and x / 0
-// is 0 as it is on Arm.
+// is 0, as on Arm.
 #ifndef MEGCC_OP_BINARY_H
 #define MEGCC_OP_BINARY_H
 
@@ -27,21 +27,9 @@
 enum {
   BINARY_SIZE,
   BINARY_L0,
-  BINARY_L1,
-  BINARY_L2,
-  BINARY_L3,
-  BINARY_L4,
-  BINARY_L5,
-  BINARY_L6,
-  BINARY_L7,
+  BINARY_L7 = BINARY_L0 + 7,
   BINARY_R0,
-  BINARY_R1,
-  BINARY_R2,
-  BINARY_R3,
-  BINARY_R4,
-  BINARY_R5,
-  BINARY_R6,
-  BINARY_R7,
+  BINARY_R7 = BINARY_R0 + 7,
   BINARY_ACT_A,  // float bits: first parameter of the activation
   BINARY_ACT_B,  // float bits: second parameter of the activation
   BINARY_ATTRS

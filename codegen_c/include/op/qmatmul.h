@@ -19,9 +19,9 @@
 //
 // An element's sum is bias[n] plus, over k, (lhs - LHS_ZERO) * (rhs - RHS_ZERO). `trans_b`: rhs is
 // [N, K]. `rhs_const`: rhs is a constant, comes as the kernel packs it, and there is a bias;
-// RHS_ZERO is then what W_ZERO is to op/qconv2d.h, where the rest is said, too: `zero` is that of
-// lhs where it is known at run time only, which only calls with a constant rhs have, and `narrow`
-// is said of a constant rhs.
+// RHS_ZERO is then what W_ZERO is in op/qconv2d.h, which describes the other facts, too. `zero`
+// is the zero point of lhs where it is known at run time only; only calls with a constant rhs have
+// it. `narrow` is 1 for a constant rhs only.
 #ifndef MEGCC_OP_QMATMUL_H
 #define MEGCC_OP_QMATMUL_H
 

@@ -6,13 +6,13 @@
 
 #include "megcc_kernel.h"
 
-// Of sixteen bytes the lower eight.
+// The lower eight of sixteen bytes.
 MEGCC_INLINE int16x8_t megcc_centred_low(uint8x16_t v, uint8x16_t zero, int is_unsigned) {
   if (is_unsigned) return vreinterpretq_s16_u16(vsubl_u8(vget_low_u8(v), vget_low_u8(zero)));
   return vsubl_s8(vreinterpret_s8_u8(vget_low_u8(v)), vreinterpret_s8_u8(vget_low_u8(zero)));
 }
 
-// Of sixteen bytes the upper eight.
+// The upper eight of sixteen bytes.
 MEGCC_INLINE int16x8_t megcc_centred_high(uint8x16_t v, uint8x16_t zero, int is_unsigned) {
 #if defined(__aarch64__)
   if (is_unsigned) return vreinterpretq_s16_u16(vsubl_high_u8(v, zero));

@@ -24,7 +24,7 @@ MEGCC_COLD static void megcc_pool8_end(uint8_t *dst, uint8x16_t v, int32_t chann
   for (int32_t k = 0; k < channels; ++k) dst[k] = held[k];
 }
 
-// What is written behind the pixel is written again by the next one of the row.
+// Bytes behind the pixel are overwritten by the next pixel of the row.
 MEGCC_INLINE void megcc_pool8_store(const megcc_pool8_t *t, uint8_t *dst, uint8x16_t v) {
   if (t->room >= 16) {
     vst1q_u8(dst, v);

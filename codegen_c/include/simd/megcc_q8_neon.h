@@ -108,7 +108,7 @@ MEGCC_INLINE void megcc_q8_store(const megcc_q8r *r, megcc_q8s s, int32_t *dst) 
   vst1q_s32(dst + 4, s.b);
 }
 #else
-// Real numbers of the lanes from `half` * 4 on.
+// Scales four sums, of the lanes from `half` * 4 on.
 MEGCC_INLINE float32x4_t megcc_q8_scaled(const megcc_q8r *r, int32x4_t s, int half) {
   return megcc_scaled(s, r->scale[half], r->offset[half]);
 }

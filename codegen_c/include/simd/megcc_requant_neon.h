@@ -14,7 +14,7 @@
 
 #include "megcc_requant.h"
 
-// Whether y has limits that are not those of its type, on Arm64: none need no instructions.
+// 0 where the limits of y are those of its type: Arm64 then needs no instructions for them.
 #ifndef LIMITS
 #define LIMITS 1
 #endif

@@ -52,7 +52,7 @@ MEGCC_INLINE void megcc_stored(const megcc_narrow *n, megcc_reals v, void *dst) 
 #ifdef __AVX512BW__
   _mm_storeu_si128((__m128i *)(void *)dst, _mm512_cvtepi32_epi8(whole));
 #else
-  // Of the four bytes of a lane the lowest; then the two halves' four bytes side by side.
+  // The lowest of the four bytes of each lane; then the two halves' four bytes side by side.
   const __m256i bytes =
       _mm256_shuffle_epi8(whole, _mm256_setr_epi8(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
                                                   0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));

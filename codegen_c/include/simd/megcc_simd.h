@@ -2,8 +2,8 @@
 //
 //   chosen by the compiler's macros    lanes   header
 //   AArch64 or Armv7 NEON                  4   megcc_simd_neon.h
-//   AVX-512F                              16   megcc_simd_avx512.h
-//   AVX2 + FMA                             8   megcc_simd_avx2.h
+//   AVX-512F                              16   megcc_simd_x86.h
+//   AVX2 + FMA                             8   megcc_simd_x86.h
 //   GCC or clang with 128-bit vectors      4   megcc_simd_c.h (vector extension, no intrinsics)
 //   any other C99 compiler                 1   megcc_simd_c.h (plain float)
 //
@@ -41,10 +41,9 @@
 #include "simd/megcc_simd_c.h"
 #elif defined(__ARM_NEON) || defined(__ARM_NEON__)
 #include "simd/megcc_simd_neon.h"
-#elif defined(__AVX512F__) && defined(__AVX512DQ__) && MEGCC_SIMD_MAX >= 16
-#include "simd/megcc_simd_avx512.h"
-#elif defined(__AVX2__) && defined(__FMA__)
-#include "simd/megcc_simd_avx2.h"
+#elif (defined(__AVX512F__) && defined(__AVX512DQ__) && MEGCC_SIMD_MAX >= 16) || \
+    (defined(__AVX2__) && defined(__FMA__))
+#include "simd/megcc_simd_x86.h"
 #else
 #include "simd/megcc_simd_c.h"
 #endif

@@ -1,5 +1,5 @@
-// Sixteen floats as one value, in as many vectors of megcc_simd.h as it takes, and sixteen bytes,
-// or the halves of sixteen bytes, as such floats.
+// Sixteen floats as one value, in as many vectors of megcc_simd.h as it takes; conversions to it
+// from sixteen bytes, or from the four-bit halves of sixteen bytes.
 //
 //   w16 dup(x) load(p) store(p, w) add sub mul      as of one vector
 //   w16 fma(c, x, w)     c + x * w; x is a vector of one number
@@ -107,8 +107,8 @@ MEGCC_INLINE megcc_w16 megcc_w16_widened(int8x16_t bytes) {
   return w;
 }
 MEGCC_INLINE megcc_w16 megcc_w16_i8(const int8_t *p) { return megcc_w16_widened(vld1q_s8(p)); }
-// Of four bits the upper byte of a half, which the lower one, 0, makes whole: its two bits of
-// mantissa do for -8 .. 7.
+// The upper byte of the f16 of each four-bit number; the lower byte is 0, as two bits of mantissa
+// are enough for -8 .. 7.
 static const uint8_t megcc_w16_halves[16] = {0x00, 0x3c, 0x40, 0x42, 0x44, 0x45, 0x46, 0x47,
                                              0xc8, 0xc7, 0xc6, 0xc5, 0xc4, 0xc2, 0xc0, 0xbc};
 MEGCC_INLINE megcc_w16 megcc_w16_of_i4(uint8x16_t numbers) {
@@ -143,7 +143,7 @@ MEGCC_INLINE megcc_w16 megcc_w16_i4_low(const int8_t *p) {
 MEGCC_INLINE megcc_w16 megcc_w16_i4_high(const int8_t *p) {
   return megcc_w16_widened(vshrq_n_s8(vld1q_s8(p), 4));
 }
-#elif defined(MEGCC_SIMD_AVX512_H) || defined(MEGCC_SIMD_AVX2_H)
+#elif defined(MEGCC_SIMD_X86_H)
 #if MEGCC_VL == 16
 #define MEGCC_W16_I32(i) _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p))
 #else
@@ -154,21 +154,6 @@ MEGCC_INLINE megcc_w16 megcc_w16_i4_high(const int8_t *p) {
 #define MEGCC_W16_OF_LOW(i) \
   w.v##i = megcc_vi_to_vf(megcc_vi_shr(megcc_vi_shl(MEGCC_W16_I32(i), 28), 28));
 #define MEGCC_W16_OF_HIGH(i) w.v##i = megcc_vi_to_vf(megcc_vi_shr(MEGCC_W16_I32(i), 4));
-MEGCC_INLINE megcc_w16 megcc_w16_i8(const int8_t *p) {
-  megcc_w16 w;
-  MEGCC_W16_EACH(MEGCC_W16_OF_I8)
-  return w;
-}
-MEGCC_INLINE megcc_w16 megcc_w16_i4_low(const int8_t *p) {
-  megcc_w16 w;
-  MEGCC_W16_EACH(MEGCC_W16_OF_LOW)
-  return w;
-}
-MEGCC_INLINE megcc_w16 megcc_w16_i4_high(const int8_t *p) {
-  megcc_w16 w;
-  MEGCC_W16_EACH(MEGCC_W16_OF_HIGH)
-  return w;
-}
 #else
 #define MEGCC_W16_LOW(b) ((float)((((b)&15) ^ 8) - 8))
 #define MEGCC_W16_HIGH(b) ((float)(((((b) >> 4) & 15) ^ 8) - 8))
@@ -181,21 +166,6 @@ MEGCC_INLINE megcc_w16 megcc_w16_i4_high(const int8_t *p) {
 #define MEGCC_W16_OF_I8(i) MEGCC_W16_LANES(i, (float))
 #define MEGCC_W16_OF_LOW(i) MEGCC_W16_LANES(i, MEGCC_W16_LOW)
 #define MEGCC_W16_OF_HIGH(i) MEGCC_W16_LANES(i, MEGCC_W16_HIGH)
-MEGCC_INLINE megcc_w16 megcc_w16_i8(const int8_t *p) {
-  megcc_w16 w;
-  MEGCC_W16_EACH(MEGCC_W16_OF_I8)
-  return w;
-}
-MEGCC_INLINE megcc_w16 megcc_w16_i4_low(const int8_t *p) {
-  megcc_w16 w;
-  MEGCC_W16_EACH(MEGCC_W16_OF_LOW)
-  return w;
-}
-MEGCC_INLINE megcc_w16 megcc_w16_i4_high(const int8_t *p) {
-  megcc_w16 w;
-  MEGCC_W16_EACH(MEGCC_W16_OF_HIGH)
-  return w;
-}
 #endif
 
 #if defined(MEGCC_SIMD_NEON_H)  // while they are bytes: one instruction for all sixteen
@@ -209,6 +179,21 @@ MEGCC_INLINE megcc_w16 megcc_w16_i4_high_less(const int8_t *p, megcc_z16 z) {
   return megcc_w16_widened(vsubq_s8(vshrq_n_s8(vld1q_s8(p), 4), z));
 }
 #else
+MEGCC_INLINE megcc_w16 megcc_w16_i8(const int8_t *p) {
+  megcc_w16 w;
+  MEGCC_W16_EACH(MEGCC_W16_OF_I8)
+  return w;
+}
+MEGCC_INLINE megcc_w16 megcc_w16_i4_low(const int8_t *p) {
+  megcc_w16 w;
+  MEGCC_W16_EACH(MEGCC_W16_OF_LOW)
+  return w;
+}
+MEGCC_INLINE megcc_w16 megcc_w16_i4_high(const int8_t *p) {
+  megcc_w16 w;
+  MEGCC_W16_EACH(MEGCC_W16_OF_HIGH)
+  return w;
+}
 typedef megcc_w16 megcc_z16;
 MEGCC_INLINE megcc_z16 megcc_z16_load(const int8_t *p) { return megcc_w16_i8(p); }
 MEGCC_INLINE megcc_z16 megcc_z16_dup(int8_t x) { return megcc_w16_dup((float)x); }

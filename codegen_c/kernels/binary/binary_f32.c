@@ -1,4 +1,4 @@
-// kernel: binary_f32
+// kernel: binary_f32 FUNC=BINARY_ADD
 // op: binary
 // dtype: f32
 // arch: portable
@@ -16,13 +16,6 @@
 #include "op/binary.h"
 #define MEGCC_ND_INPUTS 2
 #include "megcc_nd.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_binary_f32
-#endif
-#ifndef FUNC
-#define FUNC BINARY_ADD
-#endif
 
 MEGCC_INLINE float apply(float l, float r) {
 #if FUNC == BINARY_ADD

@@ -1,4 +1,4 @@
-// kernel: binary_int
+// kernel: binary_int FUNC=BINARY_ADD DTYPE=i32
 // op: binary
 // dtype: i8, u8, i16, u16, i32, u32, i64, u64
 // arch: portable
@@ -18,16 +18,6 @@
 #include "op/binary.h"
 #define MEGCC_ND_INPUTS 2
 #include "megcc_nd.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_binary_int
-#endif
-#ifndef FUNC
-#define FUNC BINARY_ADD
-#endif
-#ifndef DTYPE
-#define DTYPE i32
-#endif
 
 typedef MEGCC_CTYPE(DTYPE) elem_t;
 typedef MEGCC_WTYPE(DTYPE) wrap_t;

@@ -1,4 +1,4 @@
-// kernel: cast_f16
+// kernel: cast_f16 WIDEN=0 SATURATE=0
 // op: cast
 // dtype: x=f16,f32 y=f16,f32
 // arch: portable
@@ -14,16 +14,6 @@
 
 #include "megcc_elem.h"
 #include "op/cast.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_cast_f16
-#endif
-#ifndef WIDEN
-#define WIDEN 0
-#endif
-#ifndef SATURATE
-#define SATURATE 0
-#endif
 
 #if WIDEN
 typedef megcc_elem_t from_t;

@@ -14,10 +14,6 @@
 #include "megcc_move.h"
 #include "op/concat.h"
 
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_concat
-#endif
-
 #define BLOCK 16384  // bytes of output rows that are filled input by input
 
 // `rows` rows of `n` bytes, the output's `ld` apart. The widths that are a few elements are cases

@@ -14,10 +14,6 @@
 #include "megcc_epilogue.h"
 #include "op/conv2d.h"
 
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_conv2d_nhwc_f32_ref
-#endif
-
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {
   const float *x = ptr[0], *w = ptr[1], *bias = ptr[2];

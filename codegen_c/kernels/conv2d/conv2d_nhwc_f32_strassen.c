@@ -30,10 +30,6 @@
 
 #include "gemm/megcc_strassen_conv2d.h"
 
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_conv2d_nhwc_f32_strassen
-#endif
-
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {
   megcc_strassen_conv2d(ptr, attr, workspace, begin, end);

@@ -1,4 +1,4 @@
-// kernel: dequantize_neon
+// kernel: dequantize_neon X=i8
 // like: dequantize_ref
 // arch: arm64, armv7
 // when: scale > 2e-38
@@ -11,13 +11,6 @@
 #include "megcc_kernel.h"
 #include "op/dequantize.h"
 #include "simd/megcc_centred_neon.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_dequantize_neon
-#endif
-#ifndef X
-#define X i8
-#endif
 
 #define IS_UNSIGNED ((MEGCC_CTYPE(X)) - 1 > 0)
 

@@ -1,4 +1,4 @@
-// kernel: dequantize_ref
+// kernel: dequantize_ref X=i8
 // op: dequantize
 // dtype: x=i8,u8 y=f32
 // arch: portable
@@ -12,13 +12,6 @@
 #include "megcc_dtype.h"
 #include "megcc_kernel.h"
 #include "op/dequantize.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_dequantize_ref
-#endif
-#ifndef X
-#define X i8
-#endif
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {

@@ -1,4 +1,4 @@
-// kernel: gather
+// kernel: gather INDEX=i64
 // op: gather
 // dtype: x=f32,f64,f16,bf16,bool,i8,u8,i16,u16,i32,u32,i64,u64 index=i32,i64
 // arch: portable
@@ -12,13 +12,6 @@
 #include "megcc_kernel.h"
 #include "megcc_move.h"
 #include "op/gather.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_gather
-#endif
-#ifndef INDEX
-#define INDEX i64
-#endif
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {

@@ -1,4 +1,4 @@
-// kernel: gather_panels
+// kernel: gather_panels ESIZE=4 INDEX=i64
 // op: gather_panels
 // dtype: x=f32,f16,bf16,i8 index=i32,i64
 // arch: portable
@@ -12,16 +12,6 @@
 #include "megcc_dtype.h"
 #include "megcc_kernel.h"
 #include "op/gather_panels.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_gather_panels
-#endif
-#ifndef ESIZE
-#define ESIZE 4
-#endif
-#ifndef INDEX
-#define INDEX i64
-#endif
 
 typedef MEGCC_BYTES(ESIZE) elem_t;
 

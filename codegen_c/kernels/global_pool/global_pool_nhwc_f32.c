@@ -1,4 +1,4 @@
-// kernel: global_pool_nhwc_f32
+// kernel: global_pool_nhwc_f32 FUNC=GLOBAL_POOL_MAX
 // op: global_pool
 // dtype: f32
 // arch: portable
@@ -14,13 +14,6 @@
 #include "math/megcc_int.h"
 #include "megcc_kernel.h"
 #include "op/global_pool.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_global_pool_nhwc_f32
-#endif
-#ifndef FUNC
-#define FUNC GLOBAL_POOL_MAX
-#endif
 
 #if FUNC == GLOBAL_POOL_MAX
 #define EMPTY (-MEGCC_INFINITY)

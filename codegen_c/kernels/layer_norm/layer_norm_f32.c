@@ -1,4 +1,4 @@
-// kernel: layer_norm_f32
+// kernel: layer_norm_f32 SCALE=1 BIAS=1 RMS=0
 // op: layer_norm
 // dtype: f32
 // arch: portable
@@ -14,19 +14,6 @@
 #include "megcc_kernel.h"
 #include "math/megcc_math.h"
 #include "op/layer_norm.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_layer_norm_f32
-#endif
-#ifndef SCALE
-#define SCALE 1
-#endif
-#ifndef BIAS
-#define BIAS 1
-#endif
-#ifndef RMS
-#define RMS 0
-#endif
 
 // Eight partial sums: one running sum would lose bits on a long row.
 MEGCC_INLINE float mean(const float *x, int32_t n, float shift, int square) {

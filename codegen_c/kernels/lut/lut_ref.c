@@ -12,10 +12,6 @@
 #include "megcc_kernel.h"
 #include "op/lut.h"
 
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_lut_ref
-#endif
-
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {
   const uint8_t *x = ptr[0], *table = ptr[1];

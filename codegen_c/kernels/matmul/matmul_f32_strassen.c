@@ -28,10 +28,6 @@
 
 #include "gemm/megcc_strassen_matmul.h"
 
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_matmul_f32_strassen
-#endif
-
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {
   megcc_strassen_matmul(ptr, attr, workspace, begin, end);

@@ -1,4 +1,4 @@
-// kernel: pad
+// kernel: pad ESIZE=4 MODE=PAD_CONSTANT
 // op: pad
 // dtype: f32, f64, f16, bf16, bool, i8, u8, i16, u16, i32, u32, i64, u64
 // arch: portable
@@ -14,16 +14,6 @@
 #include "megcc_kernel.h"
 #include "megcc_nd.h"
 #include "op/pad.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_pad
-#endif
-#ifndef ESIZE
-#define ESIZE 4
-#endif
-#ifndef MODE
-#define MODE PAD_CONSTANT
-#endif
 
 typedef MEGCC_BYTES(ESIZE) elem_t;
 

@@ -1,4 +1,4 @@
-// kernel: pool2d_nhwc_f32
+// kernel: pool2d_nhwc_f32 FUNC=POOL2D_MAX
 // op: pool2d
 // dtype: f32
 // arch: portable
@@ -16,13 +16,6 @@
 #include "megcc_kernel.h"
 #include "megcc_window.h"
 #include "op/pool2d.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_pool2d_nhwc_f32
-#endif
-#ifndef FUNC
-#define FUNC POOL2D_MAX
-#endif
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {

@@ -1,4 +1,4 @@
-// kernel: pool2d_nhwc_i8
+// kernel: pool2d_nhwc_i8 T=i8
 // op: pool2d
 // dtype: i8, u8
 // arch: portable
@@ -18,13 +18,6 @@
 
 #define MEGCC_POOL(name) POOL2D_##name
 #include "megcc_pool8.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_pool2d_nhwc_i8
-#endif
-#ifndef T
-#define T i8
-#endif
 
 enum { BLOCK = 64 };
 

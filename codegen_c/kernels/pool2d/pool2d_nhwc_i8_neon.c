@@ -1,4 +1,4 @@
-// kernel: pool2d_nhwc_i8_neon
+// kernel: pool2d_nhwc_i8_neon T=i8
 // like: pool2d_nhwc_i8
 // arch: arm64, armv7
 // rank: 10
@@ -10,13 +10,6 @@
 
 #define MEGCC_POOL(name) POOL2D_##name
 #include "simd/megcc_pool8_neon.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_pool2d_nhwc_i8_neon
-#endif
-#ifndef T
-#define T i8
-#endif
 
 MEGCC_INLINE uint8x16_t megcc_pool8_larger(uint8x16_t a, uint8x16_t b) {
   if (MEGCC_IS_UNSIGNED(T)) return vmaxq_u8(a, b);

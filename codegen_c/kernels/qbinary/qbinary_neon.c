@@ -1,4 +1,4 @@
-// kernel: qbinary_neon
+// kernel: qbinary_neon A=i8 B=i8 FUNC=QBINARY_ADD
 // op: qbinary
 // dtype: a=i8,u8 b=i8,u8 y=i8,u8
 // arch: arm64, armv7
@@ -14,19 +14,6 @@
 #include "simd/megcc_centred_neon.h"
 #include "simd/megcc_requant_neon.h"
 #include "simd/megcc_simd.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_qbinary_neon
-#endif
-#ifndef A
-#define A i8
-#endif
-#ifndef B
-#define B i8
-#endif
-#ifndef FUNC
-#define FUNC QBINARY_ADD
-#endif
 
 typedef struct {
   uint8x16_t a_zero, b_zero;

@@ -1,4 +1,4 @@
-// kernel: qbinary_ref
+// kernel: qbinary_ref A=i8 B=i8 Y=i8 FUNC=QBINARY_ADD
 // op: qbinary
 // dtype: a=i8,u8 b=i8,u8 y=i8,u8
 // arch: portable
@@ -13,22 +13,6 @@
 #include "math/megcc_round.h"
 #include "megcc_dtype.h"
 #include "megcc_qbinary.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_qbinary_ref
-#endif
-#ifndef A
-#define A i8
-#endif
-#ifndef B
-#define B i8
-#endif
-#ifndef Y
-#define Y i8
-#endif
-#ifndef FUNC
-#define FUNC QBINARY_ADD
-#endif
 
 enum { BLOCK = MEGCC_QBINARY_BLOCK };
 

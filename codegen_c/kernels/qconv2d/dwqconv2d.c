@@ -1,4 +1,4 @@
-// kernel: dwqconv2d
+// kernel: dwqconv2d MULTIPLIER=1
 // op: qconv2d
 // dtype: x=i8,u8 w=i8 bias=i32 scale=f32 zero=i8,u8 y=i8,u8,i32,f32
 // arch: portable
@@ -16,15 +16,7 @@
 // cost: ow * oc * kh * kw
 //
 // Depthwise, any kernel, stride, dilation and padding, pixel by pixel: megcc_qdw_pixel.h.
-#ifndef MULTIPLIER
-#define MULTIPLIER 1
-#endif
-
 #include "megcc_qdw_pixel.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_dwqconv2d
-#endif
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {

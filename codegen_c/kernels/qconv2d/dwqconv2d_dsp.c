@@ -13,10 +13,6 @@
 #include "megcc_window.h"
 #include "op/qconv2d.h"
 
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_dwqconv2d_dsp
-#endif
-
 #define CHANNELS 4  // at a time
 
 typedef struct {

@@ -20,10 +20,6 @@
 
 #define MEGCC_Q8_ROWS 0x7fffffff  // channels up to which a row of a window is one run: any
 
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_qconv2d_dsp
-#endif
-
 typedef struct {
   const MEGCC_CTYPE(X) * x;
   int32_t h, w, ic, icg, kh, kw, dh, dw;

@@ -1,4 +1,4 @@
-// kernel: qconv2d_ref
+// kernel: qconv2d_ref X=i8
 // op: qconv2d
 // dtype: x=i8,u8 w=i8 bias=i32 scale=f32 zero=i8,u8 y=i8,u8,i32,f32
 // arch: portable
@@ -12,13 +12,6 @@
 // The reference: plain C99, any groups, strides, dilations and padding. Weights stay OHWI.
 #include "megcc_requant.h"
 #include "op/qconv2d.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_qconv2d_ref
-#endif
-#ifndef X
-#define X i8
-#endif
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {

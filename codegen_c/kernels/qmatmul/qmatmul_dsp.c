@@ -16,10 +16,6 @@
 #include "gemm/megcc_qgemm_dsp.h"
 #include "op/qmatmul.h"
 
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_qmatmul_dsp
-#endif
-
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {
   const int32_t m = attr[QMATMUL_M], n = attr[QMATMUL_N];

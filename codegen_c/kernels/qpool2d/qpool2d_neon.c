@@ -1,4 +1,4 @@
-// kernel: qpool2d_neon
+// kernel: qpool2d_neon X=i8 FUNC=QPOOL2D_AVG
 // like: qpool2d_ref
 // arch: arm64, armv7
 // rank: 10
@@ -13,16 +13,6 @@
 
 #define MEGCC_POOL(name) QPOOL2D_##name
 #include "simd/megcc_pool8_neon.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_qpool2d_neon
-#endif
-#ifndef X
-#define X i8
-#endif
-#ifndef FUNC
-#define FUNC QPOOL2D_AVG
-#endif
 
 #define TAPS 128  // 128 * 255 is less than 2^15
 

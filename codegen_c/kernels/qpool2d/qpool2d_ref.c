@@ -1,4 +1,4 @@
-// kernel: qpool2d_ref
+// kernel: qpool2d_ref X=i8 Y=i8 FUNC=QPOOL2D_AVG
 // op: qpool2d
 // dtype: x=i8,u8 y=i8,u8
 // arch: portable
@@ -17,19 +17,6 @@
 
 #define MEGCC_POOL(name) QPOOL2D_##name
 #include "megcc_pool8.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_qpool2d_ref
-#endif
-#ifndef X
-#define X i8
-#endif
-#ifndef Y
-#define Y i8
-#endif
-#ifndef FUNC
-#define FUNC QPOOL2D_AVG
-#endif
 
 enum { BLOCK = 64 };
 

@@ -1,4 +1,4 @@
-// kernel: qresize2d_neon
+// kernel: qresize2d_neon X=i8 ROUND=QRESIZE2D_EVEN SIXTEENTHS=0 SAME=0
 // like: qresize2d_ref
 // arch: arm64, armv7
 // rank: 10
@@ -14,22 +14,6 @@
 #include "megcc_qresize.h"
 #include "simd/megcc_centred_neon.h"
 #include "simd/megcc_requant_neon.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_qresize2d_neon
-#endif
-#ifndef X
-#define X i8
-#endif
-#ifndef ROUND
-#define ROUND QRESIZE2D_EVEN
-#endif
-#ifndef SIXTEENTHS
-#define SIXTEENTHS 0
-#endif
-#ifndef SAME
-#define SAME 0
-#endif
 
 enum { LANES = 16 };   // channels at a time
 enum { PIXELS = 16 };  // of few channels, side by side
@@ -194,7 +178,7 @@ MEGCC_INLINE uint8x16_t megcc_qresize_stored(const megcc_qresize_t *q, megcc_qre
 
 #endif
 
-// Both rows as one, in the workspace, which has LANES values more.
+// Mixes both rows into the workspace, which has room for LANES values more.
 MEGCC_INLINE void megcc_qresize_rows(const megcc_qresize_t *q, const megcc_qresize_row_t *row) {
   const ptrdiff_t n = (ptrdiff_t)row->width * row->channels;
   megcc_qresize_value_t *to = row->mixed;
@@ -212,7 +196,7 @@ MEGCC_INLINE void megcc_qresize_rows(const megcc_qresize_t *q, const megcc_qresi
   }
 }
 
-// What a pixel is made of: two of the row that both have become.
+// The inputs of an output pixel: two pixels of the mixed row.
 typedef struct {
   const megcc_qresize_value_t *left, *right;
   float weight;
@@ -242,7 +226,7 @@ MEGCC_INLINE void megcc_qresize_wide(const megcc_qresize_t *how, const megcc_qre
   }
 }
 
-// Of fewer channels than LANES: a pixel's other lanes are overwritten by the pixels behind it.
+// For fewer channels than LANES: a pixel's other lanes are overwritten by the pixels behind it.
 MEGCC_INLINE void megcc_qresize_slim(const megcc_qresize_t *how, const megcc_qresize_row_t *row,
                                      uint8_t *y) {
   const megcc_qresize_t q = *how;

@@ -1,4 +1,4 @@
-// kernel: qresize2d_ref
+// kernel: qresize2d_ref X=i8 Y=i8 ROUND=QRESIZE2D_EVEN SIXTEENTHS=0
 // op: qresize2d
 // dtype: x=i8,u8 y=i8,u8
 // arch: portable
@@ -14,22 +14,6 @@
 #include "megcc_dtype.h"
 #include "megcc_qresize.h"
 
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_qresize2d_ref
-#endif
-#ifndef X
-#define X i8
-#endif
-#ifndef Y
-#define Y i8
-#endif
-#ifndef ROUND
-#define ROUND QRESIZE2D_EVEN
-#endif
-#ifndef SIXTEENTHS
-#define SIXTEENTHS 0
-#endif
-
 enum { BLOCK = 64 };
 
 typedef struct {
@@ -40,7 +24,7 @@ typedef struct {
 #if SIXTEENTHS
 typedef int32_t megcc_qresize_value_t;  // 16 times the number, then 256 times
 
-// What is between a and b, 16 times.
+// Mixes a and b by weight, times 16.
 MEGCC_INLINE void megcc_qresize_mix(const int32_t *a, const int32_t *b, float weight, int32_t *y,
                                     int32_t n) {
   const int32_t right = (int32_t)(weight * 16.0f), left = 16 - right;
@@ -58,7 +42,7 @@ MEGCC_INLINE void megcc_qresize_mix(const float *a, const float *b, float weight
 }
 #endif
 
-// What two rows become, `n` elements at most BLOCK.
+// Mixes `n` elements of two rows, at most BLOCK.
 MEGCC_INLINE void megcc_qresize_down(const megcc_qresize_t *q, const megcc_qresize_row_t *row,
                                      ptrdiff_t at, int32_t n) {
   const MEGCC_CTYPE(X) *upper = (const MEGCC_CTYPE(X) *)row->upper + at;

@@ -10,12 +10,8 @@
 // work: outer * ceil(inner, BLOCK)
 // cost: 20 * axis * min(inner, BLOCK)
 //
-// Of an axis that is not the last: BLOCK columns at a time.
+// Along an axis that is not the last: BLOCK columns at a time.
 #include "megcc_qsoftmax.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_qsoftmax_columns
-#endif
 
 // `n` columns, at most BLOCK, of `axis` elements that are `inner` apart.
 MEGCC_INLINE void megcc_qsoftmax_some(const megcc_qsoftmax_t *q, const MEGCC_CTYPE(X) * x,

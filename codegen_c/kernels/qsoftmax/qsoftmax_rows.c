@@ -10,12 +10,8 @@
 // work: outer
 // cost: 20 * axis
 //
-// Of rows: the largest element, the sum of the exponentials, then blocks of elements.
+// Along rows: the largest element, the sum of the exponentials, then blocks of elements.
 #include "megcc_qsoftmax.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_qsoftmax_rows
-#endif
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {

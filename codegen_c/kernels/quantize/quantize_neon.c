@@ -10,10 +10,6 @@
 #include "simd/megcc_requant_neon.h"
 #include "simd/megcc_simd.h"
 
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_quantize_neon
-#endif
-
 typedef struct {
   float32x4_t scale, low, high;
   float32x4_t inverse;  // of the scale
@@ -21,7 +17,7 @@ typedef struct {
   megcc_narrow narrow;
 } megcc_quantize_t;
 
-// What is less than the lower limit becomes it, and so does a NaN.
+// Numbers below the lower limit become the limit, and so does a NaN.
 MEGCC_INLINE float32x4_t megcc_quantize_least(const megcc_quantize_t *q, float32x4_t v) {
 #if defined(__aarch64__)
   return vmaxnmq_f32(v, q->low);
@@ -55,7 +51,7 @@ MEGCC_INLINE float32x4_t megcc_quantize_about(const megcc_quantize_t *q, const f
   return vminq_f32(vmaxq_f32(vmulq_f32(vld1q_f32(x), q->inverse), q->low), q->high);
 }
 
-// How far numbers are from integers.
+// The distance of numbers from integers.
 MEGCC_INLINE float32x4_t megcc_quantize_off(float32x4_t v) {
   const float32x4_t magic = vdupq_n_f32(12582912.0f);  // 1.5 * 2^23
   return vabdq_f32(v, vsubq_f32(vaddq_f32(v, magic), magic));

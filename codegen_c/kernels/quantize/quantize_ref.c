@@ -14,10 +14,6 @@
 #include "megcc_requant.h"
 #include "op/quantize.h"
 
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_quantize_ref
-#endif
-
 enum { BLOCK = 64 };
 
 typedef struct {

@@ -1,4 +1,4 @@
-// kernel: reduce_int
+// kernel: reduce_int FUNC=REDUCE_SUM DTYPE=i32
 // op: reduce
 // dtype: i8, u8, i16, u16, i32, u32, i64, u64
 // arch: portable
@@ -14,16 +14,6 @@
 #include "math/megcc_int.h"
 #include "megcc_kernel.h"
 #include "op/reduce.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_reduce_int
-#endif
-#ifndef FUNC
-#define FUNC REDUCE_SUM
-#endif
-#ifndef DTYPE
-#define DTYPE i32
-#endif
 
 typedef MEGCC_CTYPE(DTYPE) elem_t;
 typedef MEGCC_WTYPE(DTYPE) wrap_t;

@@ -1,4 +1,4 @@
-// kernel: resize2d_nearest
+// kernel: resize2d_nearest NCHW=0 ESIZE=4
 // op: resize2d
 // dtype: f32, f16, i8, u8
 // arch: portable
@@ -14,16 +14,6 @@
 #include "megcc_kernel.h"
 #include "megcc_move.h"
 #include "megcc_resize.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_resize2d_nearest
-#endif
-#ifndef NCHW
-#define NCHW 0
-#endif
-#ifndef ESIZE
-#define ESIZE 4
-#endif
 
 typedef MEGCC_BYTES(ESIZE) elem_t;
 

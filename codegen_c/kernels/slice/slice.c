@@ -1,4 +1,4 @@
-// kernel: slice
+// kernel: slice ESIZE=4
 // op: slice
 // dtype: f32, f64, f16, bf16, bool, i8, u8, i16, u16, i32, u32, i64, u64
 // arch: portable
@@ -12,13 +12,6 @@
 #include "megcc_kernel.h"
 #include "megcc_move.h"
 #include "op/slice.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_slice
-#endif
-#ifndef ESIZE
-#define ESIZE 4
-#endif
 
 typedef MEGCC_BYTES(ESIZE) elem_t;
 

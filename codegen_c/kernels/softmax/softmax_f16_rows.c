@@ -11,10 +11,6 @@
 
 #include "megcc_softmax_rows.h"
 
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_softmax_f16_rows
-#endif
-
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {
   (void)workspace;

@@ -1,4 +1,4 @@
-// kernel: softmax_f32
+// kernel: softmax_f32 LOG=0
 // op: softmax
 // dtype: f32
 // arch: portable
@@ -14,13 +14,6 @@
 #include "megcc_kernel.h"
 #include "math/megcc_math.h"
 #include "op/softmax.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_softmax_f32
-#endif
-#ifndef LOG
-#define LOG 0
-#endif
 
 // Eight partial sums: one running sum would lose bits on a long axis.
 MEGCC_INLINE float total(const float *part) {

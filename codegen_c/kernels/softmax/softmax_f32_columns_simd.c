@@ -15,10 +15,6 @@
 #include "math/megcc_vmath.h"
 #include "op/softmax.h"
 
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_softmax_f32_columns_simd
-#endif
-
 MEGCC_INLINE void columns(const float *x, float *y, int32_t n, ptrdiff_t step, int32_t lanes) {
   megcc_vf most = megcc_vf_load_n(x, lanes), sum = megcc_vf_zero();
   for (int32_t i = 1; i < n; ++i) most = megcc_vf_max(most, megcc_vf_load_n(x + i * step, lanes));

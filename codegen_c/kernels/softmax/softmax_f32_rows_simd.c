@@ -15,10 +15,6 @@
 // rows of few elements share a vector.
 #include "megcc_softmax_rows.h"
 
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_softmax_f32_rows_simd
-#endif
-
 #if !LOG
 // Rows up to so long are computed side by side, an element of each of MEGCC_VL rows in a vector.
 #define FEW 4

@@ -1,4 +1,4 @@
-// kernel: transpose
+// kernel: transpose ESIZE=4
 // op: transpose
 // dtype: f32, f64, f16, bf16, bool, i8, u8, i16, u16, i32, u32, i64, u64
 // arch: portable
@@ -9,18 +9,11 @@
 // cost: 8
 // instructions: size * 5
 //
-// Axes that stay neighbours are merged first. A plane is walked in blocks of 16 x 16, so that every
+// Axes that stay neighbours are merged first. A plane is copied in blocks of 16 x 16, so that every
 // cache line that is read is used while it is there.
 #include <stddef.h>
 
 #include "megcc_dtype.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_transpose
-#endif
-#ifndef ESIZE
-#define ESIZE 4
-#endif
 
 typedef MEGCC_BYTES(ESIZE) elem_t;
 enum { BLOCK = 16 };

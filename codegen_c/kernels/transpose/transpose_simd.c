@@ -1,4 +1,4 @@
-// kernel: transpose_simd
+// kernel: transpose_simd ESIZE=4
 // op: transpose
 // dtype: f32, i32, u32, f16, bf16, i16, u16, i8, u8, bool
 // arch: arm64, armv7, x86
@@ -11,12 +11,6 @@
 //
 // As transpose.c, with planes in square tiles that are transposed in registers. Blocks of 64 input
 // rows keep what the output rows of a tile share in the cache.
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_transpose_simd
-#endif
-#ifndef ESIZE
-#define ESIZE 4
-#endif
 
 #include "simd/megcc_tile.h"
 
@@ -42,7 +36,7 @@ MEGCC_INLINE void separate(const elem_t *x, elem_t *y, ptrdiff_t y_step, int32_t
   }
 }
 
-// What is narrower than a tile, and part of a wider plane.
+// Copies a part of a plane that is narrower than a tile, element by element.
 MEGCC_COLD static void strip(const elem_t *x, ptrdiff_t x_step, elem_t *y, ptrdiff_t y_step,
                              int32_t rows, int32_t cols) {
   for (int32_t r = 0; r < rows; ++r)

@@ -1,4 +1,4 @@
-// kernel: unary_f32
+// kernel: unary_f32 FUNC=MEGCC_ACT_RELU
 // op: unary
 // dtype: f32
 // arch: portable
@@ -13,13 +13,6 @@
 #include "megcc_kernel.h"
 #include "math/megcc_math.h"
 #include "op/unary.h"
-
-#ifndef MEGCC_SYMBOL
-#define MEGCC_SYMBOL megcc_unary_f32
-#endif
-#ifndef FUNC
-#define FUNC MEGCC_ACT_RELU
-#endif
 
 MEGCC_UNUSED MEGCC_INLINE float clip(float x, float lo, float hi) {
   x = x < lo ? lo : x;
