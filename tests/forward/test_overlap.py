@@ -188,7 +188,7 @@ def test_threads_keep_calls_that_are_more_than_their_share(
     cost = 1 << 14
     heavy = replace(window(1, 2), work=64, cost=cost + more)
     rest = replace(plain(2, 3), work=64, cost=round(cost / WHOLE_SHARE) - cost)
-    before = program([replace(plain(0, 1), cost=0), heavy, rest], [64, 4096, 2048, 64], [3])
+    before = program([replace(plain(0, 1), work=0), heavy, rest], [64, 4096, 2048, 64], [3])
     after = overlap_windows(before, "caller", threads)
     assert (places(after) != places(before)) == overlaps
 
