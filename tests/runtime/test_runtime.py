@@ -185,6 +185,11 @@ def test_a_run_in_pieces(tmp_path):
     assert not plain.keys() - files.keys() and all(files[path] == plain[path] for path in plain)
 
 
+def test_a_byte_that_changed(tmp_path):
+    package = p.write_program(tmp_path / "corners", p.corners(HOST))
+    compile_and_run("test_verify.c", [package], tmp_path, flags=["-O0"])
+
+
 def test_memory_that_overlaps(tmp_path):
     files = emit.package({HOST: p.corners(HOST)}, name="corners", stepping=True)
     compile_and_run("test_overlap.c", [p.write(files, tmp_path / "corners")], tmp_path)
