@@ -2,16 +2,19 @@
 
 Enters: a file's text. Leaves: `Fault`s of four kinds (`KINDS`). Python is read by its syntax tree,
 C by patterns that take clang-format's style for granted. Messages, annotations and preprocessor
-lines are left alone.
+lines are left alone, and so are changes that no run can show: `a < b ? a : b` is the same with
+`<=`, and `max(a, b)` the same as `max(b, a)`.
 """
 
 from __future__ import annotations
 
 import ast
-import random
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
 from itertools import count, cycle, islice
 from pathlib import Path
 
@@ -35,6 +38,9 @@ _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 #: Calls whose first two arguments are not of one kind: swapped, they would not run at all.
 _UNLIKE = {"isinstance", "issubclass", "getattr", "setattr", "hasattr", "cast", "print", "map",
            "filter"}  # fmt: skip
+#: Calls whose first two arguments may change places, the project's own last.
+_SYMMETRIC = {"min", "max", "minimum", "maximum", "add", "multiply", "mul", "gcd", "lcm",
+              "_either"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,12 @@ class Fault:
         assert text[self.start : self.end] == self.before, f"{self.path} has changed"
         return text[: self.start] + self.after + text[self.end :]
 
+    def context(self, text: str) -> str:
+        """The lines of the fault and the change: what tells it from others of its file."""
+        begin, end = text.rfind("\n", 0, self.start) + 1, text.find("\n", self.end)
+        lines = f"{text[begin : self.start]}\0{self.after}\0{text[self.start : end]}"
+        return " ".join(lines.split())
+
     def __str__(self) -> str:
         before, after = (" ".join(t.split()) for t in (self.before, self.after))
         return f"{self.path}:{self.line}: {self.kind}: `{before}` -> `{after}`"
@@ -69,31 +81,38 @@ def room(path: str) -> str:
 
 
 def drawn(texts: dict[str, str], seed: int) -> Iterator[Fault]:
-    """Faults, the same for the same seed and texts: rooms and kinds take turns."""
-    rng = random.Random(seed)
+    """Faults, the same for the same seed and texts: rooms and kinds take turns.
+
+    Each choice is by its own number, so that an edit changes only the draws of its room.
+    """
     turns = []
     for endings in ((".py",), (".c", ".h")):
         rooms: dict[str, list[str]] = {}
         for path in sorted(texts):
             if path.endswith(endings):
                 rooms.setdefault(room(path), []).append(path)
-        order = sorted(rooms)
-        rng.shuffle(order)
         if rooms:
-            turns.append(cycle([rooms[name] for name in order]))
-    kinds = list(KINDS)
-    rng.shuffle(kinds)
+            order = sorted(rooms, key=lambda name: _number(seed, name))
+            turns.append(cycle([tuple(rooms[name]) for name in order]))
+
+    @cache
+    def of(paths: tuple[str, ...]) -> list[Fault]:
+        found = [f for path in paths for f in faults(path, texts[path])]
+        return sorted(found, key=lambda f: _number(seed, f.path, f.context(texts[f.path])))
+
     seen: set[Fault] = set()
     rooms_in_all = len({room(path) for path in texts})
     misses = 0
+    visits = Counter[str]()
     for number in count(1):
         paths = next(turns[-1 if number % C_EVERY == 0 else 0])
+        here = room(paths[0])
+        visits[here] += 1
         # Kinds in turn for each room's visit; a room without the kind gives another.
-        first = rng.randrange(len(kinds))
-        found = [f for path in paths for f in faults(path, texts[path]) if f not in seen]
-        for kind in [*kinds[first:], *kinds[:first]]:
-            if of_kind := [f for f in found if f.kind == kind]:
-                fault = rng.choice(of_kind)
+        first = (_number(seed, here) + visits[here]) % len(KINDS)
+        for kind in [*KINDS[first:], *KINDS[:first]]:
+            fault = next((f for f in of(paths) if f.kind == kind and f not in seen), None)
+            if fault is not None:
                 seen.add(fault)
                 misses = 0
                 yield fault
@@ -102,6 +121,11 @@ def drawn(texts: dict[str, str], seed: int) -> Iterator[Fault]:
             misses += 1
             if misses > C_EVERY * rooms_in_all:
                 return
+
+
+def _number(*words: object) -> int:
+    """A number that looks drawn, the same for the same words."""
+    return int.from_bytes(blake2b(repr(words).encode(), digest_size=8).digest(), "big")
 
 
 def faults(path: str, text: str) -> list[Fault]:
@@ -122,6 +146,8 @@ def _python(text: str) -> Iterator[Change]:
     for line in text.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
     lines = text.split("\n")
+    tree = ast.parse(text)
+    limits = {node.test for node in ast.walk(tree) if _is_limit(node)}
 
     def at(line: int, column: int) -> int:
         return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
@@ -130,14 +156,15 @@ def _python(text: str) -> Iterator[Change]:
         assert node.end_lineno is not None and node.end_col_offset is not None
         return at(node.lineno, node.col_offset), at(node.end_lineno, node.end_col_offset)
 
-    for node in _code(ast.parse(text)):
+    for node in _code(tree):
         if isinstance(node, ast.expr):
             if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node)):
                 continue  # a name would be missing, or a parenthesis
             start, end = span(node)
             said = {child: text[slice(*span(child))] for child in _operands(node)}
             for kind, after in _expression(node, said):
-                yield kind, start, end, after
+                if kind != BOUND or node not in limits:
+                    yield kind, start, end, after
         elif isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], _LEAVES):
             if any(isinstance(n, ast.NamedExpr) for n in ast.walk(node.test)):
                 continue
@@ -158,6 +185,14 @@ def _code(node: ast.AST) -> Iterator[ast.AST]:
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST):
                 yield from _code(child)
+
+
+def _is_limit(node: ast.AST) -> bool:
+    """Whether this is the smaller or the larger of two: `a if a < b else b`."""
+    match node:
+        case ast.IfExp(test=ast.Compare(left=a, comparators=[b]), body=body, orelse=orelse):
+            return {ast.dump(a), ast.dump(b)} == {ast.dump(body), ast.dump(orelse)}
+    return False
 
 
 def _operands(node: ast.expr) -> list[ast.expr]:
@@ -196,7 +231,9 @@ def _expression(node: ast.expr, said: dict[ast.expr, str]) -> Iterator[tuple[str
             yield GUARD, "(" + " and ".join(said[value] for value in rest) + ")"
         case ast.Call(func=func, args=[a, b, *rest], keywords=[]) if said[func].rpartition(".")[
             2
-        ] not in _UNLIKE and all(isinstance(n, ast.Name | ast.Attribute) for n in (a, b)):
+        ] not in _UNLIKE | _SYMMETRIC and all(
+            isinstance(n, ast.Name | ast.Attribute) for n in (a, b)
+        ):
             yield SWAPPED, f"{said[func]}({', '.join(said[n] for n in (b, a, *rest))})"
         case ast.Subscript(value=value, slice=ast.Slice(lower=lower, upper=upper, step=None)):
             for low, high in ((_next(lower), upper), (lower, _next(upper))):
@@ -223,6 +260,11 @@ _OPERAND = r"(?:[A-Za-z_]\w*(?:(?:\.|->)\w+|\[[^\[\]]*\]|\([^()]*\))*|\d\w*)"
 _PAIR = re.compile(rf"(?:(?<=[(,=\[?:{{;&|<>] )|(?<=[(\[])|(?<=return ))({_OPERAND}) (-|/|%|<<) "
                    rf"({_OPERAND})(?![\w(\[.]|->| [*/%])")  # fmt: skip
 _CHOICE = re.compile(rf"(?<=\? )({_OPERAND}) : ({_OPERAND})(?=[;,)])")
+#: The smaller or the larger of two: `a < b ? a : b`, or `if (a < b) b = a`.
+_LIMIT = re.compile(r"(?:[(=,] |\(|return )(?P<a>[^?;{}=]+) (?P<op><=?|>=?) (?P<b>[^?;{}=]+) \? "
+                    r"(?:(?P=a) : (?P=b)|(?P=b) : (?P=a))(?=[;,)])|"
+                    r"if \((?P<c>[^?;{}=]+) (?P<by><=?|>=?) (?P<d>[^?;{}=]+)\)\s*\{?\s*"
+                    r"(?:(?P=c) = (?P=d);|(?P=d) = (?P=c);)")  # fmt: skip
 _IF = re.compile(r"\bif \(")
 _LEAVE = re.compile(r"\)\s*\{?\s*(?:return|continue|break|goto)\b")
 
@@ -230,10 +272,11 @@ _LEAVE = re.compile(r"\)\s*\{?\s*(?:return|continue|break|goto)\b")
 def _c(text: str) -> Iterator[Change]:
     # What is no code is as long, and nothing that a pattern below takes.
     code = _NO_CODE.sub(lambda m: re.sub(r"[^\n]", "\0", m[0]), text)
+    limits = {m.span("op" if m["op"] else "by") for m in _LIMIT.finditer(code)}
     for found in re.finditer(r" (==|!=|<=|>=|<|>) ", code):
         start, end = found.span(1)
         yield TURNED, start, end, _NEGATED[found[1]]
-        if found[1] in _SHIFTED:
+        if found[1] in _SHIFTED and (start, end) not in limits:
             yield BOUND, start, end, _SHIFTED[found[1]]
     for found in re.finditer(r"(?<= [+-] )1\b(?![.\w])", code):
         yield BOUND, *found.span(), "2"

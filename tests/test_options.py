@@ -133,3 +133,47 @@ def test_options_check_refuses_values(options: CompileOptions, words: str) -> No
 def test_options_every_field_is_described() -> None:
     for field in fields(CompileOptions):
         assert f"\n    {field.name} : " in (CompileOptions.__doc__ or ""), field.name
+
+
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ({}, ""),
+        ({"listed": ({"x": [1]}, {"x": [2]})}, ""),
+        ({"buckets": {"x": {0: [(1, 9)]}}}, ""),
+        ({"buckets": {"x": {0: [(1, 9)]}}, "fallback": "none", "arena": "fixed"}, ""),
+        ({"listed": ({"x": [1]},), "buckets": {"x": {0: [(1, 9)]}}}, "give one of them"),
+        ({"arena": "large"}, "arena 'large' is not known; choose from exact, fixed"),
+        ({"fallback": "all"}, "fallback 'all' is not known; choose from symbolic, none"),
+    ],
+)  # fmt: skip
+def test_dynamic_options_that_go_together(given: dict, said: str) -> None:
+    if not said:
+        assert {name: getattr(DynamicOptions(**given), name) for name in given} == given
+        return
+    with pytest.raises(InputError, match=said):
+        DynamicOptions(**given)
+
+
+@pytest.mark.parametrize(
+    "listed, shapes, told",
+    [
+        ((), None, None),
+        ((), {"x": [1, 2]}, {"x": [1, 2]}),
+        (({"x": [1, 2]}, {"x": [1, 2]}), None, {"x": [1, 2]}),
+        (({"x": [1, 2], "y": [4]}, {"y": [4], "z": [5]}), {}, {"x": [1, 2], "y": [4], "z": [5]}),
+    ],
+)
+def test_what_listed_shapes_have_in_common(
+    listed: tuple, shapes: dict | None, told: dict | None
+) -> None:
+    found = DynamicOptions(listed).import_shapes(shapes)
+    assert (found and {name: [*dims] for name, dims in found.items()}) == told
+
+
+def test_listed_shapes_and_input_shapes() -> None:
+    with pytest.raises(InputError, match="give listed shapes or input shapes, not both"):
+        DynamicOptions(({"x": [1]},)).import_shapes({"x": [1]})
+    options = DynamicOptions(({"x": [1, 7]}, {"x": [2, 7]}))
+    dims = (options.import_shapes(None) or {})["x"]
+    assert dims[1] == 7 and not isinstance(dims[0], int)

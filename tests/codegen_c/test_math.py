@@ -54,6 +54,22 @@ def test_binary_within_stated_bound(library: ctypes.CDLL, name: str, dtype: type
     assert errors.max() <= BOUNDS[name + ms.suffix(dtype)], worst(errors, x, y)
 
 
+@pytest.fixture(scope="module")
+def by_steps(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """Square roots where neither the target nor its unit has an instruction: a Cortex-M0."""
+    command = ["gcc", "-O1", "-U__SSE2__", "-shared", "-fPIC"]
+    return ctypes.CDLL(str(ms.build(tmp_path_factory.mktemp("math_by_steps"), command)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=("f32", "f64"))
+@pytest.mark.parametrize("name", ["sqrt", "rsqrt", "hypot"])
+def test_square_roots_without_an_instruction(by_steps: ctypes.CDLL, name: str, dtype: type):
+    arrays = (ms.samples(dtype, 4000),) if name in ms.UNARY else ms.pairs(dtype, 8000)
+    errors = ms.ulp_errors(ms.apply(by_steps, name, *arrays), ms.reference(name, *arrays))
+    bound = max(1, BOUNDS[name]) if dtype is np.float64 else BOUNDS[name + "f"]
+    assert errors.max() <= bound, worst(errors, *arrays)
+
+
 def test_every_function_states_a_bound():
     wanted = {n + s for n in (*ms.UNARY, *ms.BINARY) for s in ("", "f")}
     assert wanted <= BOUNDS.keys()

@@ -194,6 +194,17 @@ def test_softmax_works_row_by_row():
     assert kernel.workspace_bytes == 512  # one row
 
 
+@pytest.mark.parametrize(
+    "dtype, columns, workspace",
+    [("float32", 1, 0), ("float32", 63, 0), ("float32", 64, 0), ("float32", 65, 320),
+     ("float32", 128, 512), ("float64", 32, 0), ("float64", 33, 320)],
+)  # fmt: skip
+def test_rows_of_256_bytes_are_on_the_stack(dtype: str, columns: int, workspace: int):
+    """Longer ones are in the workspace, in blocks of 64 bytes."""
+    ((_, kernel),) = ts.emit_all(nn.softmax, [(6, 2, columns)], dtype)
+    assert kernel.workspace_bytes == workspace
+
+
 def test_empty_range_does_nothing(tmp_path: Path):
     for name in ("chain", "group_norm"):
         for kernel in kernels_of(name):

@@ -11,6 +11,7 @@ from tvm_megcc import dims
 
 N = dims.symbol("n")
 M = dims.symbol("m", 1, 8)
+K = dims.symbol("k", 1, 16)
 
 #: A size, and its least and greatest value.
 KNOWN = [
@@ -25,6 +26,12 @@ KNOWN = [
     (2 * (N // 2) - N, -1, 0),
     (M - M // 2, 1, 4),
     (3 * ((M - 4) // 3) - M, -6, -4),
+    (N % 3, 0, 2),
+    (M % K, 0, 8),
+    ((M - 1) % K, 0, 7),
+    ((M + 15) % K, 0, 15),
+    ((M - 5) % K, 0, 15),
+    (M % (K - 1), -dims.INFINITY, dims.INFINITY),
 ]
 
 
@@ -38,12 +45,13 @@ def test_bounds_hold() -> None:
     rng = np.random.default_rng(0)
 
     def drawn(depth: int) -> dims.Size:
-        kind = rng.integers(7 if depth else 2)
+        kind = rng.integers(8 if depth else 2)
         if kind < 2:
             return (N, M, int(rng.integers(-3, 4)))[rng.integers(3)]
         a, b = drawn(depth - 1), drawn(depth - 1)
-        if kind == 6:
-            return a // int(rng.integers(1, 5))
+        if kind > 5:
+            by = int(rng.integers(1, 5))
+            return a // by if kind == 6 else a % by
         if kind < 4:
             return (dims.minimum, dims.maximum)[kind % 2](a, b)
         return a + int(rng.integers(-2, 3)) * b

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tvm_megcc import dims
 from tvm_megcc.core.program import Call, Kernel, Load, Location, Port, Program, Tensor
 from tvm_megcc.forward import caller_ports, concat_in_place, overlap_windows, reorder
+from tvm_megcc.forward.overlap import WHOLE_SHARE
 from tvm_megcc.memory import place
 
 KERNEL = Kernel("window", source="x")
@@ -177,6 +178,19 @@ def test_threads_keep_a_call_whole_only_where_it_costs_next_to_nothing() -> None
     rest = replace(plain(2, 3), work=64, cost=1 << 20)
     dwarfed = program([plain(0, 1), heavy, rest], [64, 4096, 2048, 64], [3])
     assert places(overlap_windows(dwarfed, "caller", 2)) != places(dwarfed)
+
+
+@pytest.mark.parametrize("threads, more, overlaps", [(2, 0, True), (2, 1, False), (1, 1, True)])
+def test_threads_keep_calls_that_are_more_than_their_share(
+    threads: int, more: int, overlaps: bool
+) -> None:
+    """Calls that run whole may be `WHOLE_SHARE` of the work, and not a multiply-add more."""
+    cost = 1 << 14
+    heavy = replace(window(1, 2), work=64, cost=cost + more)
+    rest = replace(plain(2, 3), work=64, cost=round(cost / WHOLE_SHARE) - cost)
+    before = program([replace(plain(0, 1), work=0), heavy, rest], [64, 4096, 2048, 64], [3])
+    after = overlap_windows(before, "caller", threads)
+    assert (places(after) != places(before)) == overlaps
 
 
 def test_threads_do_not_keep_a_small_call_from_overlapping() -> None:

@@ -54,3 +54,20 @@ def test_build_failure_shows_the_compilers_words(tmp_path):
     (package / "src" / "kernels" / "t_add.c").write_text("int broken = ;\n")
     with pytest.raises(ToolError, match="expected expression"):
         toolchain.build(package, toolchain.host_arch(), build_dir=tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "archs, arch, wanted",
+    [
+        (["x86"], "x86", []),
+        (["x86", "arm64"], "arm64", []),
+        (["arm64", "x86+avx2"], "x86+avx2", []),
+        (["x86", "x86+avx2"], "x86+avx2", ["--machine", "x86+avx2"]),
+        (["x86", "x86+avx2", "arm64"], "x86", ["--machine", "x86"]),
+        (["x86", "x86+avx2", "arm64"], "arm64", []),
+    ],
+)
+def test_the_runner_is_told_a_machine_where_it_has_several(
+    archs: list[str], arch: str, wanted: list[str]
+) -> None:
+    assert toolchain._machine(arch, {"archs": archs}) == wanted

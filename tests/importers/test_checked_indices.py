@@ -14,6 +14,8 @@ from tests.importers.test_self_contained import module
 from tvm_megcc import driver, relay
 from tvm_megcc.errors import ToolError, UnsupportedError
 from tvm_megcc.host import package, toolchain
+from tvm_megcc.importers.checked_indices import with_checked_indices
+from tvm_megcc.relax_tools.exprs import constant, expressions
 
 op = relax.op
 RNG = np.random.default_rng(4)
@@ -122,3 +124,25 @@ def test_a_constant_is_looked_at_when_compiling() -> None:
     relay.build(taking(0, -4), target="tvm_megcc")
     with pytest.raises(UnsupportedError, match="take 'lv': an index outside its axis of 4"):
         relay.build(taking(0, 4), target="tvm_megcc")
+
+
+@pytest.mark.parametrize(
+    "take, rows, wanted",
+    [
+        (lambda d, i: op.take(d, i, 0), [0, 3, -1, -4], [0, 3, 3, 0]),
+        (lambda d, i: op.take(d, i, 1), [[0, 2], [-1, -3]], [[0, 2], [2, 0]]),
+        (lambda d, i: op.gather_elements(d, i, 0), [[0, 0, 1], [-1, -4, -3]],
+         [[0, 0, 1], [3, 0, 1]]),
+        (lambda d, i: op.gather_nd(d, i), [[0, 0], [3, 2], [-1, -1], [-4, -3]],
+         [[0, 0], [3, 2], [3, 2], [0, 0]]),
+        (lambda d, i: op.gather_nd(d, i), [[-2], [0]], [[2], [0]]),
+    ],
+    ids=["rows", "columns", "elements", "places", "blocks"],
+)  # fmt: skip
+def test_constants_are_counted_from_the_front(
+    take: Callable[..., relax.Expr], rows: list, wanted: list
+) -> None:
+    table = relax.TensorType((4, 3), "float32")
+    mod = module(lambda x: take(x, relax.const(np.array(rows), "int64")), table)
+    found = map(constant, expressions(with_checked_indices(mod, "main")))
+    assert any(np.array_equal(each, wanted) for each in found if each is not None)

@@ -13,7 +13,7 @@ from tests.closeness import assert_close
 from tvm_megcc import driver, execute
 from tvm_megcc.core.program import Program
 from tvm_megcc.errors import InputError, UnsupportedError
-from tvm_megcc.importers import import_model
+from tvm_megcc.importers import import_model, script
 
 WEIGHT = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
 
@@ -141,3 +141,14 @@ def test_parameters_without_dims(tmp_path: Path) -> None:
     text = text.replace("R.Tensor((rows, 3)", "R.Tensor(ndim=2")
     with pytest.raises(UnsupportedError, match="input 'w' is .*, without dims or a type"):
         import_model(saved(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    "length, cut", [(0, False), (1, False), (299, False), (300, False), (301, True), (900, True)]
+)
+def test_a_long_message_is_cut(length: int, cut: bool, tmp_path: Path) -> None:
+    """Of what reading raises, 300 characters are told; an error without a message by its type."""
+    told = f"ValueError: {'x' * min(length, 300)}{'...' if cut else ''}" if length else "ValueError"
+    with pytest.raises(InputError) as found, script.importing(tmp_path, "TVM", "mend it"):
+        raise ValueError("x" * length)
+    assert str(found.value) == f"'{tmp_path}': TVM cannot read it ({told}); mend it"

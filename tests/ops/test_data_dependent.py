@@ -11,6 +11,9 @@ from onnx import helper, numpy_helper
 
 from tests.ops.packages import RNG, check, ints, model, runner, signs
 from tvm_megcc.errors import ToolError
+from tvm_megcc.frontend import from_onnx
+from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.exprs import expressions
 
 
 @pytest.mark.slow
@@ -22,6 +25,27 @@ def test_nonzero(shape: list[int | str], tmp_path: Path) -> None:
     sizes = [[n if isinstance(d, str) else d for d in shape] for n in (3, 1, 7)]
     check(proto, tmp_path, *({"x": signs(*s)} for s in sizes), {"x": np.zeros(sizes[0], "f4")},
           {"x": np.ones(sizes[1], "f4")})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "shape, names",
+    [
+        ([], ""),
+        (["n"], ""),
+        ([7], ""),
+        (["n", 4], "floor_mod floor_divide concat"),
+        ([3, 1, "m"], "floor_mod floor_divide floor_mod floor_divide concat"),
+    ],
+    ids=str,
+)
+def test_nonzero_of_an_axis_is_its_positions(shape: list[int | str], names: str) -> None:
+    """Indices of several axes are divisions of a position, one after the other."""
+    proto = model(
+        [helper.make_node("NonZero", ["x"], ["y"])], [("x", T.FLOAT, shape)], [("y", T.INT64)]
+    )
+    calls = map(op_name, expressions(from_onnx(proto).mod["main"]))
+    kinds = ("relax.floor_mod", "relax.floor_divide", "relax.concat")
+    assert [name.removeprefix("relax.") for name in calls if name in kinds] == names.split()
 
 
 @pytest.mark.slow

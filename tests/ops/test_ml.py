@@ -25,6 +25,18 @@ def ml(op, operands, opset=1, outputs=1, by="onnxruntime", **attrs):
     return Case(op, operands, attrs, opset, "ai.onnx.ml", outputs, by)
 
 
+@pytest.mark.parametrize(
+    "shape, wanted",
+    [((5,), (1, 2)), ((3, 5), (3, 2)), ((3, 2, 5), (3, 2, 2)), ((7, 1, 6), (7, 1, 2))],
+)
+def test_features_are_of_the_last_axis(shape, wanted):
+    operands = [rand(*shape), np.array([[4, 0]])]
+    found = importers.import_model(
+        node_model("ArrayFeatureExtractor", operands, 1, domain="ai.onnx.ml")[0]
+    )
+    assert found.outputs[0].shape == wanted
+
+
 @pytest.mark.slow
 def test_features(tmp_path):
     whole, places = rand(3, 4, dtype="int64"), np.array([[2, 0]])

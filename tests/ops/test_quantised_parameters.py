@@ -41,6 +41,9 @@ UNFIT: list[tuple[str, str, Sequence[Array | None], dict[str, object]]] = [
     ("QGemm", MS, [A, SCALE, ZERO, COLUMN, f32(3), ZERO, None, *RESULT], {}),
     ("QGemm", MS, [A, SCALE, ZERO, COLUMN, SCALE, u8(3), None, *RESULT], {}),
     ("QGemm", MS, [A, SCALE, ZERO, ROW, f32(3), ZERO, None, *RESULT], {"transB": 1}),
+    ("QGemm", MS, [A, SCALE, ZERO, u8(3, 4), f32(3, 4), ZERO, None, *RESULT], {}),
+    ("QGemm", MS, [A, SCALE, ZERO, u8(3, 4), SCALE, u8(4, 1), None, *RESULT], {}),
+    ("QGemm", MS, [A, SCALE, ZERO, u8(3, 4), f32(1, 1, 3), ZERO, None, *RESULT], {}),
     ("MatMulIntegerToFloat", MS, [A, COLUMN, SCALE, f32(3), ZERO, ZERO], {}),
     ("MatMulIntegerToFloat", MS, [ROW, COLUMN, f32(3), SCALE, ZERO, ZERO], {}),
     ("MatMulIntegerToFloat", MS, [ROW, COLUMN, SCALE, SCALE, u8(3), ZERO], {}),
@@ -74,6 +77,23 @@ def test_others_are_refused(row: int, known: bool) -> None:
     model, _ = node_model(op, held, 17, domain=domain, **attrs)
     with pytest.raises(UnsupportedError, match=f"{op} 'node': .+; "):
         importers.import_model(model)
+
+
+@pytest.mark.parametrize("scale", [(), (1,), (4,), (1, 1), (1, 4), (1, 1, 4)], ids=str)
+def test_qgemm_takes_one_scale_or_those_of_columns(scale: tuple[int, ...]) -> None:
+    """With 1s before, too; the bias has rows of its own, or not."""
+    for bias in ((1,), (4,), (2, 1), (1, 4), (2, 4)):
+        operands = [
+            A,
+            SCALE,
+            ZERO,
+            u8(3, 4),
+            f32(*scale),
+            u8(*scale),
+            np.ones(bias, np.int32),
+            *RESULT,
+        ]
+        importers.import_model(node_model("QGemm", operands, 17, domain=MS)[0])
 
 
 @pytest.mark.slow

@@ -22,6 +22,14 @@ HERE = Path(__file__).parent
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
 FLAGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1"]
 HOST = toolchain.host_arch()
+#: With and without sanitizers, which are slow to build.
+BUILDS = pytest.mark.parametrize(
+    "flags",
+    [
+        pytest.param(SANITIZE, marks=pytest.mark.slow, id="sanitizers"),
+        pytest.param(["-O0"], id="plain"),
+    ],
+)
 
 
 def compile_and_run(
@@ -43,10 +51,10 @@ def compile_and_run(
     return done.stdout
 
 
-@pytest.mark.slow
-def test_api(tmp_path):
+@BUILDS
+def test_api(tmp_path, flags):
     package = p.write_corners(tmp_path / "corners", HOST)
-    compile_and_run("test_api.c", [package], tmp_path)
+    compile_and_run("test_api.c", [package], tmp_path, flags=flags)
 
 
 @pytest.mark.slow
@@ -185,15 +193,20 @@ def test_a_run_in_pieces(tmp_path):
     assert not plain.keys() - files.keys() and all(files[path] == plain[path] for path in plain)
 
 
+def test_a_byte_that_changed(tmp_path):
+    package = p.write_program(tmp_path / "corners", p.corners(HOST))
+    compile_and_run("test_verify.c", [package], tmp_path, flags=["-O0"])
+
+
 def test_memory_that_overlaps(tmp_path):
     files = emit.package({HOST: p.corners(HOST)}, name="corners", stepping=True)
     compile_and_run("test_overlap.c", [p.write(files, tmp_path / "corners")], tmp_path)
 
 
-@pytest.mark.slow
-def test_two_pools(tmp_path):
+@BUILDS
+def test_two_pools(tmp_path, flags):
     package = p.write_program(tmp_path / "corners", p.in_two_pools(p.planned(HOST)))
-    compile_and_run("test_pools.c", [package], tmp_path)
+    compile_and_run("test_pools.c", [package], tmp_path, flags=flags)
 
 
 @pytest.mark.slow

@@ -78,6 +78,24 @@ def test_c_faults() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "path, text",
+    [
+        ("a.py", "x = a if a < b - 2 else b - 2\n"),
+        ("a.py", "x = b if a <= b else a\n"),
+        ("a.c", "  int x = a - 2 < b ? a - 2 : b;\n"),
+        ("a.c", "  return f(a <= b[1] ? b[1] : a);\n"),
+        ("a.c", "  if (a > b[1]) b[1] = a;\n"),
+        ("a.c", "  if (a > b[1]) {\n a = b[1]; }\n"),
+    ],
+)
+def test_smaller_and_larger(path: str, text: str) -> None:
+    """Of two that are equal either is the smaller: the bound may have the `=` or not."""
+    assert faults.BOUND not in {kind for kind, _, _ in changes(path, text)}
+    for other in (text.replace("b", "c", 1), text.replace("a", "c", 1)):
+        assert faults.BOUND in {kind for kind, _, _ in changes(path, other)}
+
+
 def test_faults_are_one_place() -> None:
     (fault,) = (f for f in faults.faults("a.py", "y = 'é' * (x - 1)  # - 1\n"))
     assert fault.planted("y = 'é' * (x - 1)  # - 1\n") == "y = 'é' * (x - 2)  # - 1\n"
@@ -100,6 +118,16 @@ def test_draws_follow_the_seed_and_spread() -> None:
         assert planted != texts[fault.path]
         if fault.path.endswith(".py"):
             ast.parse(planted)
+
+
+def test_draws_of_other_rooms_stay() -> None:
+    """What is known of the faults of a seed is not lost by an edit elsewhere."""
+    texts = {f"tvm_megcc/{name}/a.py": PYTHON for name in "abcdef"}
+    texts |= {"runtime/src/a.c": C, "codegen_c/kernels/a.c": C}
+    before, edited = faults.first(texts, 1, 30), "tvm_megcc/c/a.py"
+    after = faults.first({**texts, edited: PYTHON.replace("a > 4", "a in rows")}, 1, 30)
+    assert before != after
+    assert [f for f in before if f.path != edited] == [f for f in after if f.path != edited]
 
 
 @pytest.fixture

@@ -419,5 +419,5 @@ def text_bytes(path: str | Path, arch: str) -> int:
     done = subprocess.run([tool, "-A", str(path)], capture_output=True, text=True)
     if done.returncode != 0:
         raise ToolError(f"{tool} cannot read {path}: {done.stderr.strip()}")
-    rows = (line.split() for line in done.stdout.splitlines())
-    return sum(int(r[1]) for r in rows if len(r) >= 2 and r[0].startswith(".text"))
+    rows = (line.split() for line in done.stdout.splitlines() if line.startswith(".text"))
+    return sum(int(row[1]) for row in rows)

@@ -39,7 +39,7 @@ static int64_t hole(const arena_t* a, int64_t block, int64_t piece, int64_t floo
   int64_t found = -1, tightest = FAR;
   for (int64_t k = 0; k < a->count; ++k) {
     const rect_t* r = &a->placed[k];
-    if (r->first >= a->t1[piece] || r->last <= a->t0[piece] || r->end <= floor + lo) continue;
+    if (r->first >= a->t1[piece] || r->last <= a->t0[piece]) continue;
     const int64_t room = r->start - (offset + lo);
     if (room >= bytes && room < tightest) {
       if (!best) return offset;

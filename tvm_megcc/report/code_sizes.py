@@ -53,5 +53,5 @@ def _lines(tool: str, *args: str | Path) -> list[str]:
 
 
 def _bytes(lines: list[str]) -> int:
-    rows = (line.split() for line in lines)
-    return sum(int(row[1]) for row in rows if len(row) >= 2 and row[0].startswith(_STORED))
+    rows = (line.split() for line in lines if line.startswith(_STORED))
+    return sum(int(row[1]) for row in rows)
