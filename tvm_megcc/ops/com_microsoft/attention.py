@@ -15,8 +15,6 @@ class Attention(OnnxOp):
     Operands: input, weights, bias, mask, past, attention bias. Results: the output and the present.
     """
 
-    name = "Attention"
-
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         labels: Labels = [[] for _ in shapes]
         labels[:2] = [[None, None, "hidden"], ["hidden", "merged"]]

@@ -14,8 +14,6 @@ from ..common.recurrent import directions_of
 class DynamicQuantizeLSTM(Composite):
     """`QuantisedLayer`."""
 
-    name = "DynamicQuantizeLSTM"
-
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         directions: Hashable = (EXACTLY, directions_of(attrs))
         weights: Labels = [[directions, "size", None], [directions, "hidden", None]]

@@ -16,7 +16,6 @@ class DynamicQuantizeMatMul(Composite):
     Operands: A (f32), B, scale and zero point of B, and a bias.
     """
 
-    name = "DynamicQuantizeMatMul"
     labels = staticmethod(numbered(matmul(0, 1), (1, -1, (2, 3))))
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

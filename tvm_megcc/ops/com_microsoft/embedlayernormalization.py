@@ -19,8 +19,6 @@ class EmbedLayerNormalization(OnnxOp):
     rows, how many words of each batch the mask has, the sum.
     """
 
-    name = "EmbedLayerNormalization"
-
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         ids: list[Hashable] = [(WHOLE, "batch"), "words"]
         own: dict[int, list[Hashable]] = {

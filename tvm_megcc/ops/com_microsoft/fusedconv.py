@@ -12,7 +12,6 @@ from ..common.agree import convolution
 class FusedConv(OnnxOp):
     """The Conv's conversion, an ``add`` of the residual operand, then the named activation."""
 
-    name = "FusedConv"
     labels = staticmethod(convolution(0, 1))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

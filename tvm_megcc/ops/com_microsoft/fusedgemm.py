@@ -11,8 +11,6 @@ from ..onnx.gemm import Gemm
 class FusedGemm(OnnxOp):
     """Gemm, then the named activation."""
 
-    name = "FusedGemm"
-
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         return Gemm().labels(shapes, attrs)
 

@@ -8,8 +8,6 @@ from .. import Attrs, Context, Inputs, OnnxOp, Result, find
 class GridSample(OnnxOp):
     """GridSample of opset 16."""
 
-    name = "GridSample"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         sample = find("", "GridSample")
         assert sample is not None

@@ -16,7 +16,6 @@ class MatMulIntegerToFloat(Composite):
     Operands: A, B, their scales, their zero points, and a bias.
     """
 
-    name = "MatMulIntegerToFloat"
     labels = staticmethod(numbered(matmul(0, 1), (0, -2, (2, 4)), (1, -1, (3, 5))))
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

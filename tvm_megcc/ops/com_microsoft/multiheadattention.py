@@ -19,8 +19,6 @@ class MultiHeadAttention(OnnxOp):
     the output, the present key and value, the scores.
     """
 
-    name = "MultiHeadAttention"
-
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         labels: Labels = [["batch"], ["batch", "keys"], ["batch", "keys"]]
         for k, row in enumerate(labels[1:], start=1):

@@ -9,8 +9,6 @@ from ..common.moved import channels_first, channels_last
 class NhwcMaxPool(OnnxOp):
     """MaxPool of NHWC."""
 
-    name = "NhwcMaxPool"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         pool = find("", "MaxPool")
         assert pool is not None

@@ -21,8 +21,6 @@ class QGemm(Composite):
     Operands: A, its scale and zero point; B, its own; C; scale and zero point of the result.
     """
 
-    name = "QGemm"
-
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         rows, columns = (WHOLE, "m"), (WHOLE, "n")
         labels: Labels = [[] for _ in shapes]

@@ -19,8 +19,6 @@ class QLinearAveragePool(Composite):
     ``ceil_mode`` lets it leave the padding.
     """
 
-    name = "QLinearAveragePool"
-
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         value = real(ctx, inputs, 0)
         last = bool(attrs.get("channels_last", 0))

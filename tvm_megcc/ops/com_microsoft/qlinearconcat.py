@@ -19,8 +19,6 @@ class QLinearConcat(Composite):
     Operands: scale and zero point of the result, then each tensor with its own.
     """
 
-    name = "QLinearConcat"
-
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         def row(shape: Shape | None) -> list[Hashable]:
             rank = len(shape or ())

@@ -16,8 +16,6 @@ from ..common.shapes import reshaped
 class QLinearGlobalAveragePool(Composite):
     """The i32 sum over all spatial dims, requantised by a scale that has their number in it."""
 
-    name = "QLinearGlobalAveragePool"
-
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         op, rank = relax.op, inputs.rank(0)
         if rank < 3:

@@ -19,8 +19,6 @@ class QLinearSoftmax(Composite):
     attribute) the rows are all dims from ``axis`` on.
     """
 
-    name = "QLinearSoftmax"
-
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape, opset = list(inputs.shape(0)), attrs["opset"]
         axis = normal_axis(attrs.get("axis", -1), len(shape))

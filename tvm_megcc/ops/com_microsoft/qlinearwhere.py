@@ -13,7 +13,6 @@ from ..common.quantised import quantised, real
 class QLinearWhere(Composite):
     """``where`` of two operands, each brought to the scale and zero point of the result."""
 
-    name = "QLinearWhere"
     labels = staticmethod(broadcast(0, 1, 4))
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

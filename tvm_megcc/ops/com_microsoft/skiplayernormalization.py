@@ -12,7 +12,6 @@ class SkipLayerNormalization(OnnxOp):
     Operands: input, skip, gamma, beta, bias. Results: the last one is the sum.
     """
 
-    name = "SkipLayerNormalization"
     labels = staticmethod(summed)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

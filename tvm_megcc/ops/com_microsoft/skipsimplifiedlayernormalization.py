@@ -12,7 +12,6 @@ class SkipSimplifiedLayerNormalization(OnnxOp):
     Operands: input, skip, gamma, bias. Results: the last one is the sum.
     """
 
-    name = "SkipSimplifiedLayerNormalization"
     labels = staticmethod(summed)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

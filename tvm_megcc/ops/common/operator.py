@@ -26,7 +26,8 @@ class OnnxOp(ABC):
     Attributes
     ----------
     name, domain : str
-        The operator, as in a model's ``op_type`` and ``domain`` (``ai.onnx`` is ``""``).
+        The operator, as in a model's ``op_type`` and ``domain`` (``ai.onnx`` is ``""``): the name of
+        its class, and the domain of the folder that it is in.
     moves : sequence of int
         The operands whose elements it puts in other places, by what the other operands say: shape
         arithmetic goes through it.
@@ -55,6 +56,9 @@ class OnnxOp(ABC):
     takes_storage: ClassVar[bool] = False
     single: ClassVar[Mapping[int, str]] = {}
     data_dependent: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        cls.name = cls.__name__
 
     @abstractmethod
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -10,8 +10,6 @@ from ..common.indexing import rows
 class ArrayFeatureExtractor(OnnxOp):
     """The named columns of the last axis; of a vector, as one row."""
 
-    name = "ArrayFeatureExtractor"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape = inputs.shape(0)
         data = ctx.reshape(inputs[0], [1, *shape]) if len(shape) == 1 else inputs[0]

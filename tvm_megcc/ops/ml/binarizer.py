@@ -13,8 +13,6 @@ from .. import Attrs, Context, Inputs, OnnxOp, Result
 class Binarizer(OnnxOp):
     """1 above the threshold, else 0."""
 
-    name = "Binarizer"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         x, dtype, limit = inputs[0], inputs.dtype(0), float(attrs.get("threshold", 0.0))
         if "int" in dtype:

@@ -11,8 +11,6 @@ from ..common.context import volume
 class FeatureVectorizer(OnnxOp):
     """The columns of all operands, in f32; of each as many as are asked for, zeros behind."""
 
-    name = "FeatureVectorizer"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         op, parts = relax.op, []
         wanted = attrs.get("inputdimensions") or [None] * len(inputs)

@@ -14,8 +14,6 @@ from ..common.columns import for_columns
 class Imputer(OnnxOp):
     """What equals one value (NaN equals NaN) becomes another, which may be one for each column."""
 
-    name = "Imputer"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         dtype = inputs.dtype(0)
         kind, one = ("floats", "float") if "float" in dtype else ("int64s", "int64")

@@ -20,8 +20,6 @@ class LabelEncoder(OnnxOp):
     The last of equal keys counts; NaN equals NaN.
     """
 
-    name = "LabelEncoder"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         keys, _ = _column(ctx, attrs, "keys")
         values, default = _column(ctx, attrs, "values")

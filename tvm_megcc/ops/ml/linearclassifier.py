@@ -15,8 +15,6 @@ class LinearClassifier(OnnxOp):
     A single score is that of the second class; the first one has what is left to 1.
     """
 
-    name = "LinearClassifier"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         names = integer_labels(ctx, attrs, "classlabels_ints")
         post = attrs.get("post_transform", "NONE")

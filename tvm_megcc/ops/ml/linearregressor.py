@@ -10,8 +10,6 @@ from ..common.scores import transformed
 class LinearRegressor(OnnxOp):
     """``x @ coefficients.T + intercepts``; of f64 in f64, rounded at the end."""
 
-    name = "LinearRegressor"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         dtype = "float64" if inputs.dtype(0) == "float64" else "float32"
         scores = linear(ctx, inputs, attrs, attrs.get("targets", 1), dtype)

@@ -14,8 +14,6 @@ class Normalizer(OnnxOp):
     sums that f32 does not hold.
     """
 
-    name = "Normalizer"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         op, norm = relax.op, attrs.get("norm", "MAX")
         axis = [inputs.rank(0) - 1]

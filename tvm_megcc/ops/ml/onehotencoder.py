@@ -15,8 +15,6 @@ class OneHotEncoder(OnnxOp):
     element that is no category ends the run.
     """
 
-    name = "OneHotEncoder"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if not attrs.get("cats_int64s"):
             raise ctx.unsupported("its categories are strings", "give it integer categories")

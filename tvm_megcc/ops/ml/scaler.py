@@ -12,8 +12,6 @@ from ..common.columns import for_columns
 class Scaler(OnnxOp):
     """``(x - offset) * scale``, each one number or one for each column; in f32, of f64 in f64."""
 
-    name = "Scaler"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         dtype = "float64" if inputs.dtype(0) == "float64" else "float32"
         x = inputs[0] if inputs.dtype(0) == dtype else ctx.as_f32(inputs[0])

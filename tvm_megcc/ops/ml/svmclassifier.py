@@ -16,8 +16,6 @@ from ..common.svm import features, kernel, pairs, probabilities
 class SVMClassifier(OnnxOp):
     """A score and a vote for each pair of classes; a linear one has a score for each class."""
 
-    name = "SVMClassifier"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         names = integer_labels(ctx, attrs, "classlabels_ints")
         classes = max(len(names or []), 1)

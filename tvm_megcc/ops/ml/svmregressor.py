@@ -13,8 +13,6 @@ from ..common.svm import features, kernel
 class SVMRegressor(OnnxOp):
     """The kernels with the support vectors, weighted; or a linear model without such vectors."""
 
-    name = "SVMRegressor"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         data, count = features(ctx, inputs[0]), attrs.get("n_supports", 0)
         weights = np.array(attrs["coefficients"], np.float32)[:, None]

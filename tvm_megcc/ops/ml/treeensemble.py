@@ -20,8 +20,6 @@ assert sorted(_TRANSFORMS) == sorted(POST_TRANSFORMS)
 class TreeEnsemble(OnnxOp):
     """All trees walk their levels together; a set is a chain of comparisons with its members."""
 
-    name = "TreeEnsemble"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         total = scores(
             ctx,

@@ -16,8 +16,6 @@ from ..common.trees import Forest, scores, voted
 class TreeEnsembleClassifier(OnnxOp):
     """All trees walk their levels together; the label is that of the highest score."""
 
-    name = "TreeEnsembleClassifier"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         names = integer_labels(ctx, attrs, "classlabels_int64s")
         if names is None:

@@ -11,8 +11,6 @@ from ..common.trees import scores
 class TreeEnsembleRegressor(OnnxOp):
     """All trees walk their levels together; their leaves are aggregated."""
 
-    name = "TreeEnsembleRegressor"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         total = scores(
             ctx,

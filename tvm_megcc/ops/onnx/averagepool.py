@@ -21,7 +21,6 @@ class AveragePool(OnnxOp):
     ``count_include_pad`` counts the padding that the model asks for, not what ``ceil_mode`` adds.
     """
 
-    name = "AveragePool"
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -11,8 +11,6 @@ from ..common.random import Random, tvm_dtype, uniform
 class Bernoulli(Random):
     """One where a number drawn from [0, 1) is less than the operand's element, else zero."""
 
-    name = "Bernoulli"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         wide = "float64" if inputs.dtype(0) == "float64" else "float32"
         chance = inputs[0]

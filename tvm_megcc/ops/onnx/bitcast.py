@@ -18,8 +18,6 @@ from ..common.stored import storage
 class BitCast(OnnxOp):
     """``reinterpret`` of every element; a bool is its byte."""
 
-    name = "BitCast"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         wanted = helper.tensor_dtype_to_np_dtype(attrs["to"])
         x, target = inputs[0], str(wanted)

@@ -18,7 +18,6 @@ from ..common.stored import cast
 class Cast(StockOp):
     """``astype``; storage types (8- and 4-bit floats, 4- and 2-bit integers) by `common.stored`."""
 
-    name = "Cast"
     takes_storage = True
 
     def on_sizes(self, operands: Sequence[Any], attrs: Attrs) -> Known:

@@ -16,7 +16,6 @@ from ..common.stored import cast
 class CastLike(StockOp):
     """As Cast, to the second operand's type."""
 
-    name = "CastLike"
     takes_storage = True
 
     def on_sizes(self, operands: Sequence[Any], attrs: Attrs) -> Known:

@@ -14,8 +14,6 @@ class Celu(OnnxOp):
     ONNX's definition by other operators gives this for a positive alpha only.
     """
 
-    name = "Celu"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         x = inputs[0]
         dtype = expr_dtype(x)

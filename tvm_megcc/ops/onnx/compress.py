@@ -16,7 +16,6 @@ class Compress(OnnxOp):
     There may not be more conditions than elements.
     """
 
-    name = "Compress"
     data_dependent = True
     moves = (0,)
 

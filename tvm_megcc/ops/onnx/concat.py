@@ -14,7 +14,6 @@ from ..common.stock import StockOp
 class Concat(StockOp):
     """``concat``: the dims of all axes but one agree."""
 
-    name = "Concat"
     moves = range(sys.maxsize)
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:

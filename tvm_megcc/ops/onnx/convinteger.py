@@ -13,7 +13,6 @@ from ..common.window import window
 class ConvInteger(Composite):
     """An i32 convolution of the operands less their zero points."""
 
-    name = "ConvInteger"
     slow = True
     labels = staticmethod(numbered(convolution(0, 1), (1, 0, (3,))))
 

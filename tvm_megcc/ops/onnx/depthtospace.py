@@ -11,8 +11,6 @@ from .. import Attrs, Context, Inputs, OnnxOp, Result
 class DepthToSpace(OnnxOp):
     """A permutation: a pixel's channels become a block, before the others or behind them."""
 
-    name = "DepthToSpace"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         batch, channels, height, width = inputs.shape(0)
         block = attrs["blocksize"]

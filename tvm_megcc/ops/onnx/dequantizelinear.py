@@ -17,8 +17,6 @@ from ..common.stored import storage
 class DequantizeLinear(Linear):
     """The number less the zero point, times the scale."""
 
-    name = "DequantizeLinear"
-
     def general(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         weights = _weights(ctx, inputs, attrs)
         if weights is not None:

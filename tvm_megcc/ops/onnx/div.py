@@ -12,7 +12,6 @@ from ..common.elementwise import Binary
 class Div(Binary):
     """``divide``, or ``multiply`` by the reciprocal where that is exact (a power of two)."""
 
-    name = "Div"
     function = staticmethod(relax.op.divide)
     on_sizes = staticmethod(elementwise(divided))
 

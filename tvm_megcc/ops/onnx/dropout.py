@@ -16,7 +16,6 @@ class Dropout(Random):
     stays.
     """
 
-    name = "Dropout"
     single = {1: "ratio", 2: "training_mode"}
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

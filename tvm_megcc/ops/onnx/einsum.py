@@ -17,7 +17,6 @@ class Einsum(OnnxOp):
     A dim of 1 goes with any size that its letter has elsewhere: the operand loses letter and dim.
     """
 
-    name = "Einsum"
     slow = True
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:

@@ -16,8 +16,6 @@ _HALVES = {"float16", "bfloat16"}
 class EyeLike(OnnxOp):
     """Ones where the column is the row plus k: of the operand only dims and type matter."""
 
-    name = "EyeLike"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         dims = inputs.shape(0)
         if len(dims) not in (1, 2):

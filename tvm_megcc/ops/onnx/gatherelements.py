@@ -10,7 +10,6 @@ from ..common.shapes import normal_axis
 class GatherElements(OnnxOp):
     """A kernel of its own: an axis of the indices may be smaller than the data's."""
 
-    name = "GatherElements"
     slow = True
     moves = (0,)
 

@@ -9,7 +9,6 @@ from ..common.indexing import checked, read_blocks
 class GatherND(OnnxOp):
     """A kernel of its own."""
 
-    name = "GatherND"
     moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -10,8 +10,6 @@ from ..common.stock import StockOp, convert
 class GlobalMaxPool(StockOp):
     """TVM's conversion, for planes with elements: ONNX knows no largest of none."""
 
-    name = "GlobalMaxPool"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape, data = inputs.shape(0), inputs[0]
         for axis in range(2, len(shape)):  # of no planes there is nothing to say

@@ -20,7 +20,6 @@ class GridSample(StockOp):
     An image without elements has none to sample, with whatever padding.
     """
 
-    name = "GridSample"
     slow = True
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:

@@ -15,8 +15,6 @@ class GroupNormalization(OnnxOp):
     Scale and bias are per channel; before opset 21 they are per group.
     """
 
-    name = "GroupNormalization"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         batch, channels, *rest = inputs.shape(0)
         groups = int(attrs["num_groups"])

@@ -11,7 +11,6 @@ from ..common.recurrent import Cell, Expr, Recurrent
 class GRU(Recurrent):
     """Gates in ONNX's order: update, reset, hidden."""
 
-    name = "GRU"
     gates = 3
     default_activations = ("Sigmoid", "Tanh")
 

@@ -12,8 +12,6 @@ from ..common.centred import centred
 class InstanceNormalization(OnnxOp):
     """``(x - mean) / sqrt(variance + epsilon)`` of each channel, with its scale and bias."""
 
-    name = "InstanceNormalization"
-
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         return [[None, "channels"], ["channels"], ["channels"]]
 

@@ -11,8 +11,6 @@ from .. import Attrs, Context, Inputs, OnnxOp, Result
 class IsInf(OnnxOp):
     """``isinf``, or a comparison with the infinity that is asked for."""
 
-    name = "IsInf"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         positive = bool(attrs.get("detect_positive", 1))
         negative = bool(attrs.get("detect_negative", 1))

@@ -15,8 +15,6 @@ from ..common.shapes import normal_axis
 class LayerNormalization(OnnxOp):
     """``nn.layer_norm``; mean and inverse deviation are computed apart where they are used."""
 
-    name = "LayerNormalization"
-
     labels = staticmethod(broadcast(whole=0))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

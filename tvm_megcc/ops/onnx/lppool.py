@@ -15,7 +15,6 @@ _POOL = {1: relax.op.nn.avg_pool1d, 2: relax.op.nn.avg_pool2d, 3: relax.op.nn.av
 class LpPool(OnnxOp):
     """The p-th root of the sum of p-th powers: an average that counts the padding, which is 0."""
 
-    name = "LpPool"
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

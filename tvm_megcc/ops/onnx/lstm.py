@@ -10,7 +10,6 @@ from ..common.recurrent import Cell, Expr, Recurrent
 class LSTM(Recurrent):
     """Gates in ONNX's order: input, output, forget, cell."""
 
-    name = "LSTM"
     gates = 4
     states = 2
     default_activations = ("Sigmoid", "Tanh", "Tanh")

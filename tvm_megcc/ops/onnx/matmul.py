@@ -9,5 +9,4 @@ from ..common.stock import StockOp
 class MatMul(StockOp):
     """``matmul``."""
 
-    name = "MatMul"
     labels = staticmethod(matmul(0, 1))

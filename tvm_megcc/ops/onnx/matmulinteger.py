@@ -13,7 +13,6 @@ from ..common.quantised import centred
 class MatMulInteger(Composite):
     """An i32 ``matmul`` of the operands less their zero points (per row of A, per column of B)."""
 
-    name = "MatMulInteger"
     labels = staticmethod(numbered(matmul(0, 1), (0, -2, (2,)), (1, -1, (3,))))
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

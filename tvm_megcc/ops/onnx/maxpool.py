@@ -18,7 +18,6 @@ _POOL = {1: relax.op.nn.max_pool1d, 2: relax.op.nn.max_pool2d, 3: relax.op.nn.ma
 class MaxPool(OnnxOp):
     """``nn.max_pool{1,2,3}d`` with ``ceil_mode`` turned into padding, which a maximum ignores."""
 
-    name = "MaxPool"
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

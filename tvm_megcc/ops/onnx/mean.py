@@ -11,7 +11,6 @@ from ..common.elementwise import Variadic
 class Mean(Variadic):
     """The sum, divided by the number of operands."""
 
-    name = "Mean"
     function = staticmethod(relax.op.add)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

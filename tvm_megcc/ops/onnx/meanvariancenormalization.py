@@ -20,8 +20,6 @@ class MeanVarianceNormalization(OnnxOp):
     squared mean, is below 0 by rounding where the elements are nearly equal, and has no root then.
     """
 
-    name = "MeanVarianceNormalization"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         x, rank = inputs[0], inputs.rank(0)
         if 0 in inputs.shape(0):  # TVM divides by the number of elements

@@ -17,8 +17,6 @@ class Mish(OnnxOp):
     loses the digits of a small ``e``.
     """
 
-    name = "Mish"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         x, dtype = inputs[0], inputs.dtype(0)
         power = ctx.emit(relax.op.exp(relax.op.minimum(x, ctx.const(_LINE, dtype))))

@@ -17,8 +17,6 @@ class Multinomial(Random):
     class of probability 0 is drawn. Of a row without a positive finite sum it is any class.
     """
 
-    name = "Multinomial"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         rows, classes = inputs.shape(0)
         if classes == 0:

@@ -21,7 +21,6 @@ class NonMaxSuppression(OnnxOp):
     It fills a matrix for all that there may be; the result is its first rows.
     """
 
-    name = "NonMaxSuppression"
     slow = True
     single = {2: "max_output_boxes_per_class", 3: "iou_threshold", 4: "score_threshold"}
 

@@ -12,7 +12,6 @@ from ..common.data_sizes import where_true
 class NonZero(OnnxOp):
     """Positions in the flattened tensor, and from them the index along each axis."""
 
-    name = "NonZero"
     data_dependent = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -24,7 +24,6 @@ class Pad(OnnxOp):
     do those that depend on the shapes in the other modes.
     """
 
-    name = "Pad"
     moves = (0, 2)
     single = {2: "constant_value"}
 

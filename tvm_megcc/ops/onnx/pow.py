@@ -27,7 +27,6 @@ class Pow(Binary):
     So are powers of integers by integers.
     """
 
-    name = "Pow"
     function = staticmethod(relax.op.power)
 
     def on_sizes(self, operands: Sequence[Any], attrs: Attrs) -> Known:

@@ -14,7 +14,6 @@ from ..common.window import window
 class QLinearConv(Composite):
     """An i32 convolution of the operands less their zero points, then requantised."""
 
-    name = "QLinearConv"
     slow = True
     labels = staticmethod(numbered(convolution(0, 3), (3, 0, (4, 5))))
 

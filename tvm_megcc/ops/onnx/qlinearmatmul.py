@@ -13,7 +13,6 @@ from ..common.quantised import centred, factor, requantise
 class QLinearMatMul(Composite):
     """An i32 ``matmul`` of the operands less their zero points, then requantised."""
 
-    name = "QLinearMatMul"
     labels = staticmethod(numbered(matmul(0, 3), (0, -2, (1, 2)), (3, -1, (4, 5))))
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

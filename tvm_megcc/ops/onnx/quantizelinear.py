@@ -15,8 +15,6 @@ from ..common.stored import encoded
 class QuantizeLinear(Linear):
     """The quotient by the scale: rounded, moved by the zero point and saturated, or as a float."""
 
-    name = "QuantizeLinear"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         for k in (0, 1):
             if inputs.dtype(k) == "int32":  # which TVM neither divides nor divides by

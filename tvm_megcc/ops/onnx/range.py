@@ -24,7 +24,6 @@ _TOO_FAR = float(1 << 63)
 class Range(OnnxOp):
     """``arange`` from 0, times the step, plus the start."""
 
-    name = "Range"
     single = {0: "start", 1: "limit", 2: "delta"}
 
     def on_sizes(self, operands: Sequence[Any], attrs: Attrs) -> Known:

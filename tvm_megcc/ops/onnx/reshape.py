@@ -16,7 +16,6 @@ from ..common.shapes import product
 class Reshape(OnnxOp):
     """``reshape`` to dims that are all spelled out."""
 
-    name = "Reshape"
     moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -23,7 +23,6 @@ from ..common.sizes import Real, scale_of
 class Resize(OnnxOp):
     """``image.resize2d`` for the common cases, else a table of indices and weights per axis."""
 
-    name = "Resize"
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -12,8 +12,6 @@ from ..common.shapes import normal_axis
 class RMSNormalization(OnnxOp):
     """``x / sqrt(mean(x * x) + epsilon) * scale``, over the axes from ``axis`` on."""
 
-    name = "RMSNormalization"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         rank, dtype = inputs.rank(0), inputs.dtype(0)
         axes = list(range(normal_axis(attrs.get("axis", -1), rank), rank))

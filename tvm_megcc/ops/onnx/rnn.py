@@ -10,7 +10,6 @@ from ..common.recurrent import Cell, Expr, Recurrent
 class RNN(Recurrent):
     """``f(x @ w + h @ r + biases)``."""
 
-    name = "RNN"
     gates = 1
     default_activations = ("Tanh",)
 

@@ -14,7 +14,6 @@ class ScatterElements(OnnxOp):
     Updates are applied in order, so that of several to one place the last one stays.
     """
 
-    name = "ScatterElements"
     slow = True
     moves = (0, 2)
 

@@ -9,7 +9,6 @@ from ..common.indexing import UPDATES, checked, write_blocks
 class ScatterND(OnnxOp):
     """A kernel of its own. Updates are applied in order: of several to one place the last stays."""
 
-    name = "ScatterND"
     moves = (0, 2)
 
     def only_moves(self, attrs: Attrs) -> bool:

@@ -10,7 +10,5 @@ from ..common.of_shape import OfShape
 class Shape(OfShape):
     """The dims from ``start`` to ``end``."""
 
-    name = "Shape"
-
     def of_shape(self, shape: Dims, attrs: Attrs) -> Known:
         return dims_array(shape[attrs.get("start", 0) : attrs.get("end", len(shape))])

@@ -11,7 +11,6 @@ from ..common.arithmetic import elementwise, sign
 class Sign(OnnxOp):
     """``sign``; of what is not a number, itself, and without -1 where there is no such number."""
 
-    name = "Sign"
     on_sizes = staticmethod(elementwise(sign))
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -12,7 +12,5 @@ from ..common.sizes import size_array
 class Size(OfShape):
     """The number of elements."""
 
-    name = "Size"
-
     def of_shape(self, shape: Shape, attrs: Attrs) -> Known:
         return size_array([volume(shape)], (), "int64")

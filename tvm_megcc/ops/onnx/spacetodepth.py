@@ -11,8 +11,6 @@ from .. import Attrs, Context, Inputs, OnnxOp, Result
 class SpaceToDepth(OnnxOp):
     """A permutation of blocks: before the channels (``DCR``), or after them (``CRD``)."""
 
-    name = "SpaceToDepth"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         batch, channels, *dims = inputs.shape(0)
         block = attrs["blocksize"]

@@ -15,7 +15,6 @@ from ..common.shapes import normal_axes
 class Squeeze(OnnxOp):
     """``squeeze``; a reshape to the dims that are left, where the axes are computed at run time."""
 
-    name = "Squeeze"
     moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

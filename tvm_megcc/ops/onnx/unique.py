@@ -18,7 +18,6 @@ class Unique(OnnxOp):
     element, with one a slice that has a NaN equals no other.
     """
 
-    name = "Unique"
     data_dependent = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

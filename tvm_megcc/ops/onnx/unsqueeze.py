@@ -12,7 +12,6 @@ from ..common.shapes import normal_axes
 class Unsqueeze(OnnxOp):
     """``expand_dims``; a reshape where the axes are computed at run time."""
 
-    name = "Unsqueeze"
     moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

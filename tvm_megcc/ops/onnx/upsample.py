@@ -11,7 +11,6 @@ from .resize import plan_of_scales, scaled
 class Upsample(OnnxOp):
     """As Resize with asymmetric coordinates."""
 
-    name = "Upsample"
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

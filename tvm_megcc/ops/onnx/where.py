@@ -11,7 +11,6 @@ from ..common.stock import StockOp
 class Where(StockOp):
     """``where``, of two operands of one type: TVM takes bools beside any other."""
 
-    name = "Where"
     carries = (1, 2)
     labels = staticmethod(broadcast())
     on_sizes = staticmethod(elementwise(chosen, like=1))

@@ -10,7 +10,6 @@ from ..common.optimiser import Optimiser, Place
 class Adagrad(Optimiser):
     """Steps that shrink with the sum of the squared gradients."""
 
-    name = "Adagrad"
     states = 1
 
     def update(

@@ -10,7 +10,6 @@ from ..common.optimiser import Optimiser, Place
 class Adam(Optimiser):
     """Momentum and squared gradients, both averaged, and corrected after the first update."""
 
-    name = "Adam"
     states = 2
 
     def update(

@@ -10,7 +10,6 @@ from ..common.optimiser import Optimiser, Place
 class Momentum(Optimiser):
     """Stochastic gradient descent with momentum, standard or Nesterov's."""
 
-    name = "Momentum"
     states = 1
 
     def update(
