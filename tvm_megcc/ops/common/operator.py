@@ -26,8 +26,8 @@ class OnnxOp(ABC):
     Attributes
     ----------
     name, domain : str
-        The operator, as in a model's ``op_type`` and ``domain`` (``ai.onnx`` is ``""``): the name of
-        its class, and the domain of the folder that it is in.
+        The operator, as in a model's ``op_type`` and ``domain`` (``ai.onnx`` is ``""``): the name
+        of its class, and the domain of the folder that it is in.
     moves : sequence of int
         The operands whose elements it puts in other places, by what the other operands say: shape
         arithmetic goes through it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from .. import Attrs, Context, Inputs, Result
-from ..common.random import Random, uniform
+from ..common.random import Random, uniform, wide_of
 
 
 class Dropout(Random):
@@ -33,7 +33,7 @@ class Dropout(Random):
 def _dropped(ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
     """The operand in training, and the mask: what of it only the run shows is computed then."""
     op, shape, dtype = relax.op, inputs.shape(0), inputs.dtype(0)
-    wide = "float64" if dtype == "float64" else "float32"
+    wide = wide_of(dtype)
     if inputs.has(1):
         ratio = ctx.emit(op.astype(ctx.reshape(inputs[1], []), wide))
     else:

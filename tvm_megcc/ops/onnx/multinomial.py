@@ -7,7 +7,7 @@ from typing import Any
 from tvm import relax, te, tirx
 
 from .. import Attrs, Context, Inputs, Result
-from ..common.random import Random, tvm_dtype, uniform
+from ..common.random import Random, tvm_dtype, uniform, wide_of
 
 
 class Multinomial(Random):
@@ -21,7 +21,7 @@ class Multinomial(Random):
         rows, classes = inputs.shape(0)
         if classes == 0:
             raise ctx.ill_typed("there is no class to draw")
-        wide = "float64" if inputs.dtype(0) == "float64" else "float32"
+        wide = wide_of(inputs.dtype(0))
         logs = inputs[0]
         if inputs.dtype(0) != wide:
             logs = ctx.emit(relax.op.astype(logs, wide))

@@ -51,7 +51,7 @@ class Pow(Binary):
                 return relax.op.multiply(relax.op.multiply(base, base), base)
             if exponent == 0.5 and "float" in dtype:
                 return relax.op.sqrt(_positive(ctx, base, dtype))
-        exponents = self._second(ctx, inputs, attrs)
+        exponents = self.second(ctx, inputs, attrs)
         if "int" in dtype and "int" in inputs.dtype(1):
             return whole_power(ctx, base, exponents)
         if inputs.dtype(1) == dtype:
