@@ -92,6 +92,8 @@ def _reached(ctx: Context, inputs: Inputs, rows: Expr) -> Expr:
 class DynamicQuantizeLSTM(Composite):
     """An LSTM of quantised weights: `_Layer`."""
 
+    alike = ((1, 2, 9, 11),)
+
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         directions: Hashable = (EXACTLY, directions_of(attrs))
         weights: Labels = [[directions, "size", None], [directions, "hidden", None]]

@@ -19,6 +19,7 @@ class DynamicQuantizeMatMul(Composite):
     Operands: A (f32), B, scale and zero point of B, and a bias.
     """
 
+    alike = ((1, 3),)
     labels = staticmethod(numbered(matmul(0, 1), (1, -1, (2, 3))))
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
@@ -34,6 +35,7 @@ class MatMulIntegerToFloat(Composite):
     Operands: A, B, their scales, their zero points, and a bias.
     """
 
+    alike = ((0, 4), (1, 5))
     labels = staticmethod(numbered(matmul(0, 1), (0, -2, (2, 4)), (1, -1, (3, 5))))
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
@@ -50,6 +52,8 @@ class QGemm(Composite):
 
     Operands: A, its scale and zero point; B, its own; C; scale and zero point of the result.
     """
+
+    alike = ((0, 2), (3, 5))
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         rows, columns = (WHOLE, "m"), (WHOLE, "n")

@@ -27,7 +27,7 @@ def _unary(
         value = ctx.emit(function(ctx, real(ctx, inputs, 0), attrs))
         return quantised(ctx, value, inputs, 3, inputs.dtype(0))
 
-    return row(name, doc, Composite, expand=expand)
+    return row(name, doc, Composite, alike=((0, 2, 4),), expand=expand)
 
 
 def _binary(
@@ -41,7 +41,8 @@ def _binary(
         value = ctx.emit(function(real(ctx, inputs, 0), real(ctx, inputs, 3)))
         return quantised(ctx, value, inputs, 6, inputs.dtype(0), rounds_last=True)
 
-    return row(name, doc, Composite, labels=broadcast(0, 3), expand=expand)
+    types = ((0, 2, 3, 5, 7),)
+    return row(name, doc, Composite, labels=broadcast(0, 3), alike=types, expand=expand)
 
 
 def _concat_labels(shapes: list[Shape | None], attrs: Attrs) -> Labels:
@@ -77,6 +78,6 @@ OPERATORS = [
     row("QLinearConcat", "``concat`` of the real values", Composite,
         labels=_concat_labels, expand=_concat),
     row("QLinearWhere", "``where`` of the real values", Composite,
-        labels=broadcast(0, 1, 4), expand=_where),
+        labels=broadcast(0, 1, 4), alike=((1, 3, 4, 6, 8),), flags=(0,), expand=_where),
 ]
 # fmt: on

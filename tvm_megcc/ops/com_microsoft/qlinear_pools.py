@@ -22,6 +22,8 @@ class QLinearAveragePool(Composite):
     ``ceil_mode`` lets it leave the padding.
     """
 
+    alike = ((0, 2, 4),)
+
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         value = real(ctx, inputs, 0)
         last = bool(attrs.get("channels_last", 0))
@@ -44,6 +46,8 @@ class QLinearAveragePool(Composite):
 
 class QLinearGlobalAveragePool(Composite):
     """The i32 sum over all spatial dims, requantised by a scale that has their number in it."""
+
+    alike = ((0, 2, 4),)
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         op, rank = relax.op, inputs.rank(0)

@@ -19,6 +19,8 @@ class QLinearSoftmax(Composite):
     attribute) the rows are all dims from ``axis`` on.
     """
 
+    alike = ((0, 2, 4),)
+
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape, opset = list(inputs.shape(0)), attrs["opset"]
         axis = normal_axis(attrs.get("axis", -1), len(shape))
