@@ -28,6 +28,7 @@ from tests.onnx_suite.cases import Case, all_cases  # noqa: E402
 from tvm_megcc import ops  # noqa: E402
 from tvm_megcc.frontend import subgraphs  # noqa: E402
 from tvm_megcc.ops.common import stock  # noqa: E402
+from tvm_megcc.ops.refused import REFUSED  # noqa: E402
 
 PAGE = ROOT / "docs" / "onnx-operators.md"
 _HEAD = """# ONNX operators
@@ -113,7 +114,7 @@ def refusals(domain: str, name: str) -> list[str]:
     """The facts for which an operator's own code refuses a node; "..." stands for what varies."""
     op = ops.find(domain, name)
     if op is None:
-        return []
+        return [REFUSED[domain, name]] if (domain, name) in REFUSED else []
     facts = []
     for call in _code(ast.parse(inspect.getsource(inspect.getmodule(op))), name):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.args:

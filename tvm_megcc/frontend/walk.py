@@ -35,6 +35,7 @@ from ..ops.common.shapes import NoAxis
 from ..ops.common.sizes import SizeArray
 from ..ops.common.stored import restored
 from ..ops.common.stretched import LONG, named
+from ..ops.refused import REFUSED
 from . import (
     fold,
     functions,
@@ -370,8 +371,9 @@ class Walk(Importer):
         if node.op_type in known and not node.domain:
             return
         if not _has_converter(node):
-            domain = node.domain or "ai.onnx"
-            self.missing.append(f"{label(node)} (operator {domain}::{node.op_type})")
+            remedy = REFUSED.get((node.domain, node.op_type))
+            kind = f"{node.domain or 'ai.onnx'}::{node.op_type}{f'; {remedy}' if remedy else ''}"
+            self.missing.append(f"{label(node)} (operator {kind})")
 
 
 def _has_converter(node: onnx.NodeProto) -> bool:
