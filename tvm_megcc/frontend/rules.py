@@ -1,4 +1,4 @@
-"""What ONNX's own inference says of a node: the types of its results, or that it breaks a rule."""
+"""Types of a node's results by ONNX's inference, and checks of its operands' types."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _allowed(op: str, domain: str) -> list[set[int]]:
 
 @cache
 def _alike(op: str, domain: str, opset: int, count: int) -> Sequence[Sequence[int]]:
-    """Which of so many operands have one type, whichever it is."""
+    """Groups of operands that must have one type."""
     if domain == "com.microsoft":
         own = ops.find(domain, op)
         return own.alike if own is not None else ()

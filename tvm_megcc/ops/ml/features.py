@@ -117,14 +117,14 @@ class OneHotEncoder(OnnxOp):
 
 
 def for_columns(ctx: Context, x: relax.Expr, numbers: Sequence[float], whose: str) -> relax.Expr:
-    """The operand, which has as many columns as there are numbers where there are several."""
+    """Check that the operand has a column for each number, unless there is only a single number."""
     if len(numbers) == 1:
         return x
     return ctx.agreeing(x, [*ctx.shape(x)[:-1], len(numbers)], whose)
 
 
 class Imputer(OnnxOp):
-    """What equals one value (NaN equals NaN) becomes another, which may be one for each column."""
+    """Replace a value (NaN equals NaN) by another number, or by a number for each column."""
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         dtype = inputs.dtype(0)
@@ -142,7 +142,7 @@ class Imputer(OnnxOp):
 
 
 class Scaler(OnnxOp):
-    """``(x - offset) * scale``, each one number or one for each column; in f32, of f64 in f64."""
+    """``(x - offset) * scale``, numbers for all or for each column; in f32, of f64 in f64."""
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         dtype = "float64" if inputs.dtype(0) == "float64" else "float32"
@@ -155,7 +155,7 @@ class Scaler(OnnxOp):
 
 
 class ZipMap(OnnxOp):
-    """The matrix itself: what would be the maps' keys are the labels of its columns, in order."""
+    """The matrix itself: the keys of the maps are the labels of its columns, in order."""
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         return inputs[0]

@@ -59,7 +59,7 @@ def reals(attrs: Attrs, name: str) -> Sequence[float]:
 
 
 class TreeEnsembleClassifier(OnnxOp):
-    """All trees walk their levels together; the label is that of the highest score."""
+    """All trees descend level by level together; the label is that of the highest score."""
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         names = integer_labels(ctx, attrs, "classlabels_int64s")
@@ -120,7 +120,7 @@ class TreeEnsembleClassifier(OnnxOp):
 
 
 class TreeEnsembleRegressor(OnnxOp):
-    """All trees walk their levels together; their leaves are aggregated."""
+    """All trees descend level by level together; their leaves are aggregated."""
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         total = scores(

@@ -11,7 +11,7 @@ from ..common.random import Random, uniform, wide_of
 class Dropout(Random):
     """The operand; the mask, where it is used, is all true.
 
-    In training, where that is so or where the run may say so, a number is drawn for each element:
+    In training, also if only the run shows the mode, a number is drawn for each element:
     where it is less than the ratio, the element becomes 0, and the others grow so that the mean
     stays.
     """
@@ -31,7 +31,7 @@ class Dropout(Random):
 
 
 def _dropped(ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-    """The operand in training, and the mask: what of it only the run shows is computed then."""
+    """The operand in training, and the mask; ratio and mode may be computed at run time."""
     op, shape, dtype = relax.op, inputs.shape(0), inputs.dtype(0)
     wide = wide_of(dtype)
     if inputs.has(1):

@@ -9,7 +9,7 @@ from tvm import relax, te, tirx
 
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 
-#: The half types, of which the importer computes in float32.
+#: Types that the importer computes with in float32.
 _HALVES = {"float16", "bfloat16"}
 
 

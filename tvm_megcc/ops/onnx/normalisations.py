@@ -63,7 +63,7 @@ class GroupNormalization(OnnxOp):
 
 
 class LayerNormalization(OnnxOp):
-    """``nn.layer_norm``; mean and inverse deviation are computed apart where they are used."""
+    """``nn.layer_norm``, or its arithmetic where mean and inverse deviation are outputs, too."""
 
     labels = staticmethod(broadcast(whole=0))
 

@@ -65,7 +65,7 @@ class AveragePool(OnnxOp):
 
 
 def _weighed(ctx: Context, inputs: Inputs, asked: Window, win: Window, counted: bool) -> relax.Expr:
-    """The averages where how much of a window counts depends on the shapes.
+    """The averages where the shapes decide how many elements of a window count.
 
     Zeros are averaged like elements. An image of ones, padded and averaged in the same way, says
     which part of each window counts: TVM sees that both have as many windows, however long the
@@ -171,7 +171,7 @@ def _window(ctx: Context, attrs: Attrs, dims: tuple[Size, ...]) -> Window:
 
 
 def _with_elements(ctx: Context, data: relax.Expr, win: Window, bare: Window) -> relax.Expr:
-    """The data, for shapes with which no window has nothing but padding: that has no largest.
+    """Check that no window consists of padding alone: it has no largest element.
 
     ``bare`` is the window over dims of 0, where most have no results either.
     """
@@ -209,12 +209,12 @@ def _count(win: Window, axis: int, size: Size) -> Size:
 
 
 def _least(dtype: str) -> float:
-    """What a maximum ignores."""
+    """The least number of a type, which never is the maximum."""
     return float("-inf") if "float" in dtype else float(np.iinfo(dtype).min)
 
 
 class GlobalMaxPool(StockOp):
-    """TVM's conversion, for planes with elements: ONNX knows no largest of none."""
+    """TVM's conversion, after a check that planes have elements."""
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape, data = inputs.shape(0), inputs[0]

@@ -61,7 +61,7 @@ class Linear(StockOp):
 
     @abstractmethod
     def general(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        """The node, whatever its types and blocks are."""
+        """Convert a node of any types and blocks."""
 
 
 def numbers(ctx: Context, inputs: Inputs, index: int) -> relax.Expr:
@@ -89,7 +89,7 @@ def beside(ctx: Context, inputs: Inputs, index: int, attrs: Attrs) -> relax.Expr
 def _spread(
     ctx: Context, x: relax.Expr, axis: int, block: int, shape: tuple[Size, ...], have: Any
 ) -> relax.Expr:
-    """Each scale as often as its block has elements; the last block may be shorter."""
+    """Repeat each scale for the elements of its block; the last block may be shorter."""
     count, size = have[axis], shape[axis]
     if isinstance(size, int) and isinstance(count, int) and not 0 <= count * block - size < block:
         raise ctx.ill_typed(f"{count} blocks of {block} for {size} elements of axis {axis}")
@@ -138,7 +138,7 @@ class QuantizeLinear(Linear):
 
 
 def _rounded(ctx: Context, x: relax.Expr, precision: DType | None) -> relax.Expr:
-    """An f32 as a number that half precision has, where the node wants that."""
+    """Round f32 to f16 or bf16 and back where the attribute `precision` names one of these."""
     if precision is None or precision.name not in ("f16", "bf16"):
         return x
     narrow = ctx.emit(relax.op.astype(x, precision.numpy))

@@ -19,7 +19,7 @@ class RNN(Recurrent):
 
 
 class GRU(Recurrent):
-    """Gates in ONNX's order: update, reset, hidden."""
+    """A GRU layer; gates in ONNX's order: update, reset, hidden."""
 
     gates = 3
     default_activations = ("Sigmoid", "Tanh")
@@ -53,7 +53,7 @@ class GRU(Recurrent):
 
 
 class LSTM(Recurrent):
-    """Gates in ONNX's order: input, output, forget, cell."""
+    """An LSTM layer; gates in ONNX's order: input, output, forget, cell."""
 
     gates = 4
     states = 2

@@ -157,7 +157,7 @@ def _with_roi(ctx: Context, inputs: Inputs, attrs: Attrs, plan: Plan) -> Plan:
 
 
 class Upsample(OnnxOp):
-    """As Resize with asymmetric coordinates."""
+    """Resize with asymmetric coordinates."""
 
     slow = True
 

@@ -45,7 +45,7 @@ def _squeezed(data: relax.Expr, axes: list[int]) -> relax.Expr:
 
 
 def _are_larger(ctx: Context, data: relax.Expr, dims: list[Size]) -> relax.Expr:
-    """The tensor, where no such open dim is 1: it would be squeezed, too, and the rank another."""
+    """The tensor; a run in which one of these dims is 1 ends: the rank would change."""
     if not dims:
         return data
     warnings.warn(
