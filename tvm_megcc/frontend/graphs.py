@@ -15,7 +15,8 @@ def bodies(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
 
 def body_of(node: onnx.NodeProto) -> onnx.GraphProto:
     """The graph of a Loop, a Scan or a SequenceMap."""
-    return next(attr.g for attr in node.attribute if attr.name == "body")
+    found: onnx.GraphProto = next(attr.g for attr in node.attribute if attr.name == "body")
+    return found
 
 
 def graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
