@@ -1,4 +1,8 @@
-"""Support vector machines."""
+"""Support vector machines: kernels, and the probabilities of classes.
+
+The probabilities of several classes come from those of their pairs as libsvm couples them (Wu, Lin
+and Weng 2004, second method), with its bounds and its way to stop, as ONNX Runtime does.
+"""
 
 from __future__ import annotations
 
