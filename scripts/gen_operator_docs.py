@@ -13,7 +13,7 @@ import ast
 import inspect
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from tests.onnx_suite.cases import Case, all_cases  # noqa: E402
 from tvm_megcc import ops  # noqa: E402
 from tvm_megcc.frontend import subgraphs  # noqa: E402
 from tvm_megcc.ops.common import stock  # noqa: E402
+from tvm_megcc.ops.refused import REFUSED  # noqa: E402
 
 PAGE = ROOT / "docs" / "onnx-operators.md"
 _HEAD = """# ONNX operators
@@ -110,13 +111,12 @@ def taken_by(domain: str, name: str) -> str:
 
 
 def refusals(domain: str, name: str) -> list[str]:
-    """The facts for which an operator's own file refuses a node; "..." stands for what varies."""
+    """The facts for which an operator's own code refuses a node; "..." stands for what varies."""
     op = ops.find(domain, name)
     if op is None:
-        return []
-    tree = ast.parse(inspect.getsource(inspect.getmodule(op)))
+        return [REFUSED[domain, name]] if (domain, name) in REFUSED else []
     facts = []
-    for call in ast.walk(tree):
+    for call in _code(ast.parse(inspect.getsource(inspect.getmodule(op))), name):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.args:
             kind, texts = call.func.attr, [_text(arg) for arg in call.args]
             if kind in ("unsupported", "ill_typed"):
@@ -124,6 +124,19 @@ def refusals(domain: str, name: str) -> list[str]:
             elif kind in ("need", "need_ints") and len(texts) == 2 and not call.keywords:
                 facts.append(f"{texts[1]} is computed at run time")
     return sorted({fact for fact in facts if fact.strip(". ")})
+
+
+def _code(tree: ast.Module, operator: str) -> Iterator[ast.AST]:
+    """The nodes of an operator's class or row, and of what they use of its module."""
+    defined = {d.name: d for d in tree.body if isinstance(d, ast.FunctionDef | ast.ClassDef)}
+    rows = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args)
+    found = {ast.literal_eval(r.args[0]): r for r in rows if isinstance(r.args[0], ast.Constant)}
+    waiting: list[ast.AST] = [defined.get(operator) or found[operator]]
+    while waiting:
+        for node in ast.walk(waiting.pop()):
+            yield node
+            if isinstance(node, ast.Name) and node.id in defined:
+                waiting.append(defined.pop(node.id))
 
 
 def _text(node: ast.expr) -> str:
@@ -167,7 +180,7 @@ def page() -> str:
             lines.append((name, since, taken_by(domain, name), *_cells(row)))
         text += f"\n## {_DOMAINS[domain]}\n\n{pages.table(head, lines, words=head)}\n"
     text += "\n## What is refused, or left out, and why\n\n"
-    text += "By an operator's own file, and of ONNX's cases. What all operators share, sizes that\n"
+    text += "By an operator's own code, and of ONNX's cases. What all operators share, sizes that\n"
     text += "only the run shows among it, is in [dynamic-shapes.md](dynamic-shapes.md).\n"
     found = [(domain, name) for domain, names in operators().items() for name in names]
     own = {f"{d}::{n}" if d else n: refusals(d, n) for d, n in found}

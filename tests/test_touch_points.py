@@ -13,7 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from tvm_megcc import zoo
 
@@ -201,7 +203,194 @@ CPU_FEATURE = Touch(
     cpu_feature_works,
 )
 
-TOUCHES = (CLI_OPTION, CPU_FEATURE)
+MAXIMUM_ROW = """\
+    row("QLinearMax", "Maximum of the real values", Composite, labels=broadcast(0, 3),
+        alike=((0, 2, 3, 5, 7),), expand=lambda ctx, inputs, attrs: quantised(
+            ctx, ctx.emit(relax.op.maximum(real(ctx, inputs, 0), real(ctx, inputs, 3))),
+            inputs, 6, inputs.dtype(0))),
+"""
+
+MAXIMUM_ANCHOR = '''\
+"""qmaximum: the larger of two 8-bit tensors, quantised again.
+
+quantize(maximum(dequantize(a), dequantize(b)))
+"""
+
+from tvm.relax.dpl import is_const, is_op, wildcard
+
+from tvm_megcc.core.dtypes import EIGHT_BITS
+from tvm_megcc.dims import product
+from tvm_megcc.fuse.request import Anchor, Request
+from tvm_megcc.fuse.rescale import limits, quantised
+from tvm_megcc.relax_tools.exprs import dtype_of, step_of
+
+
+def anchors():
+    parts, sides = {}, []
+    for side in "ab":
+        parts[side] = wildcard()
+        sides.append(is_op("relax.dequantize")(parts[side], is_const(), is_const()))
+        parts[f"{side}_real"] = sides[-1]
+    pattern = is_op("relax.maximum")(*sides)
+    yield Anchor("qmaximum", pattern, parts, _maximum, (quantised,), tuple(sides))
+
+
+def _maximum(parts, tail):
+    shape = parts.shape_of(parts["root"])
+    held = None if tail.stored is None else limits(tail)
+    if shape is None or held is None:
+        return None
+    facts = {"size": product(shape), "y_scale": float(held[0]), **held[1]}
+    for side in "ab":
+        step = step_of(parts[f"{side}_real"])
+        if step is None or parts.shape_of(parts[side]) != shape:
+            return None
+        if dtype_of(parts[side]) not in EIGHT_BITS:
+            return None
+        facts |= {f"{side}_scale": float(step[0]), f"{side}_zero": step[1]}
+    return Request("qmaximum", facts, {side: parts[side] for side in "ab"})
+'''
+
+MAXIMUM_CONTRACT = """\
+// op qmaximum: the larger of the real numbers that two tensors of 8 bits stand for.
+//
+//   in    a: A [size]
+//   in    b: B [size]
+//   out   y: Y [size]
+//
+// With v the larger one of (a - A_ZERO) * A_SCALE and (b - B_ZERO) * B_SCALE, y is round(v /
+// Y_SCALE) + Y_ZERO within LOW..HIGH, halves to even.
+#ifndef MEGCC_OP_QMAXIMUM_H
+#define MEGCC_OP_QMAXIMUM_H
+enum {
+  QMAXIMUM_SIZE,
+  QMAXIMUM_A_ZERO,
+  QMAXIMUM_B_ZERO,
+  QMAXIMUM_A_SCALE,  // float bits
+  QMAXIMUM_B_SCALE,
+  QMAXIMUM_Y_SCALE,
+  QMAXIMUM_Y_ZERO,
+  QMAXIMUM_LOW,
+  QMAXIMUM_HIGH,
+  QMAXIMUM_ATTRS
+};
+#endif  // MEGCC_OP_QMAXIMUM_H
+"""
+
+MAXIMUM_KERNEL = """\
+// kernel: qmaximum_ref
+// op: qmaximum
+// dtype: a=i8,u8 b=i8,u8 y=i8,u8
+// arch: portable
+// isa: none
+// rank: 0
+// params: A=A B=B Y=Y
+// work: size
+// cost: 24
+//
+// One element after the other.
+#include "math/megcc_round.h"
+#include "megcc_dtype.h"
+#include "megcc_kernel.h"
+#include "op/qmaximum.h"
+
+#ifndef MEGCC_SYMBOL
+#define MEGCC_SYMBOL megcc_qmaximum_ref
+#endif
+#ifndef A
+#define A i8
+#endif
+#ifndef B
+#define B i8
+#endif
+#ifndef Y
+#define Y i8
+#endif
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  const MEGCC_CTYPE(A) *a = ptr[0];
+  const MEGCC_CTYPE(B) *b = ptr[1];
+  MEGCC_CTYPE(Y) *y = ptr[2];
+  const float size = megcc_attr_f32(attr[QMAXIMUM_Y_SCALE]);
+  (void)workspace;
+  for (int32_t k = begin; k < end; ++k) {
+    const float left =
+        (float)(a[k] - attr[QMAXIMUM_A_ZERO]) * megcc_attr_f32(attr[QMAXIMUM_A_SCALE]);
+    const float right =
+        (float)(b[k] - attr[QMAXIMUM_B_ZERO]) * megcc_attr_f32(attr[QMAXIMUM_B_SCALE]);
+    int32_t v = (int32_t)megcc_roundf((left > right ? left : right) / size);
+    v += attr[QMAXIMUM_Y_ZERO];
+    v = v > attr[QMAXIMUM_LOW] ? v : attr[QMAXIMUM_LOW];
+    y[k] = (MEGCC_CTYPE(Y))(v < attr[QMAXIMUM_HIGH] ? v : attr[QMAXIMUM_HIGH]);
+  }
+}
+"""
+
+RUN_MAXIMUM = """
+from pathlib import Path
+import sys
+import numpy as np
+from tvm_megcc.host import package, toolchain
+opened = package.load(Path(sys.argv[1]))
+arch = opened.choose("portable")
+exe = toolchain.build(opened.path, arch, build_dir=Path(sys.argv[2]))
+a, b = np.array([[0, 9, 200, 255]], np.uint8), np.array([[5, 9, 30, 0]], np.uint8)
+found = toolchain.run_package(exe, arch, {"a": a, "b": b}, opened.manifest).outputs["y"]
+want = np.rint(np.maximum((a - 3.0) * 0.5, (b - 7.0) * 2.0)) + 10
+np.testing.assert_array_equal(found, np.clip(want, 0, 255).astype(np.uint8))
+"""
+
+
+def fused_operator_works(compiler: Compiler, folder: Path) -> None:
+    scales = {"sa": 0.5, "sb": 2.0, "sy": 1.0}
+    zeros = {"za": 3, "zb": 7, "zy": 10}
+    weights = [numpy_helper.from_array(np.float32(v), k) for k, v in scales.items()]
+    weights += [numpy_helper.from_array(np.uint8(v), k) for k, v in zeros.items()]
+    names = ["a", "sa", "za", "b", "sb", "zb", "sy", "zy"]
+    node = helper.make_node("QLinearMax", names, ["y"], domain="com.microsoft")
+    a, b, y = (helper.make_tensor_value_info(n, TensorProto.UINT8, [1, 4]) for n in "aby")
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    proto = helper.make_model(
+        helper.make_graph([node], "g", [a, b], [y], weights), opset_imports=opsets, ir_version=9
+    )
+    model, package = folder / "m.onnx", folder / "package"
+    model.write_bytes(proto.SerializeToString())
+    assert not compiler.compile([str(model), "--arch", "portable", "-o", str(package)])
+    calls = (package / "manifest.json").read_text()
+    assert "qmaximum_ref" in calls
+    if shutil.which("gcc"):
+        compiler.run("-c", RUN_MAXIMUM, str(package), str(folder / "build"))
+
+
+#: A row for the importer, an anchor with its line in the catalogue, the contract and a kernel.
+FUSED_OPERATOR = Touch(
+    "fused 8-bit operator",
+    5,
+    (
+        Edit(
+            "tvm_megcc/ops/com_microsoft/qlinear.py",
+            '    row("QLinearConcat",',
+            MAXIMUM_ROW + '    row("QLinearConcat",',
+        ),
+        Edit("tvm_megcc/fuse/quantised_maximum.py", "", MAXIMUM_ANCHOR),
+        Edit(
+            "tvm_megcc/fuse/catalogue.py",
+            "    quantised_binary,\n",
+            "    quantised_binary,\n    quantised_maximum,\n",
+        ),
+        Edit(
+            "tvm_megcc/fuse/catalogue.py",
+            " quantised_binary, ",
+            " quantised_binary, quantised_maximum, ",
+        ),
+        Edit("codegen_c/include/op/qmaximum.h", "", MAXIMUM_CONTRACT),
+        Edit("codegen_c/kernels/qmaximum/qmaximum_ref.c", "", MAXIMUM_KERNEL),
+    ),
+    fused_operator_works,
+)
+
+TOUCHES = (CLI_OPTION, CPU_FEATURE, FUSED_OPERATOR)
 
 
 @pytest.mark.slow

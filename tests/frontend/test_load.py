@@ -164,6 +164,13 @@ def test_unknown_operators_are_listed_together():
     assert "fine" not in message
 
 
+def test_an_operator_that_is_refused_has_its_own_remedy():
+    node = helper.make_node("ImageDecoder", ["x"], ["y"], name="jpeg")
+    model = make_model([node], {"x": ("uint8", [4])}, ["y"], opset=20)
+    told = "'jpeg' (operator ai.onnx::ImageDecoder; decode image files before the model)"
+    fails(model, UnsupportedError, told)
+
+
 def test_unknown_operator_that_no_output_needs():
     model = small()
     model.graph.node.append(helper.make_node("NoSuchOp", ["x"], ["unused"]))

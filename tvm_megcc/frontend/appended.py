@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import onnx
 
-from .graphs import node_reads
+from .graphs import body_of, node_reads
 from .sequences import Rows, TensorList, Value
 
 
@@ -21,7 +21,7 @@ def split(
 
     The rows are its last outputs, in the order of the states.
     """
-    body = next(attr.g for attr in node.attribute if attr.name == "body")
+    body = body_of(node)
     appends = {
         k: append
         for k, state in enumerate(states)
@@ -31,7 +31,7 @@ def split(
         return None
     made = onnx.NodeProto()
     made.CopyFrom(node)
-    changed = next(attr.g for attr in made.attribute if attr.name == "body")
+    changed = body_of(made)
     nodes = [n for n in body.node if all(n is not append for append in appends.values())]
     del changed.node[:]
     changed.node.extend(nodes)

@@ -120,7 +120,7 @@ def _schema(node: onnx.NodeProto, opsets: Mapping[str, int]) -> Any:
 def _is_misread(
     node: onnx.NodeProto, operands: Sequence[Array | None], opsets: Mapping[str, int]
 ) -> bool:
-    """Whether onnx.reference does something else than ONNX says."""
+    """Whether onnx.reference computes something other than ONNX defines."""
     rule = _MISREAD.get(node.op_type)
     try:
         return rule is not None and rule(attributes(node), operands, opsets.get("", 1))
@@ -171,7 +171,7 @@ def _has_unsorted_axes(given: Mapping[str, Any], operands: Sequence[Array | None
 
 
 def _crops(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) -> bool:
-    """NumPy pads by no negative width."""
+    """NumPy refuses negative widths."""
     return min(_numbers(given, operands, "pads", 1), default=0) < 0
 
 
@@ -203,7 +203,7 @@ def _is_cut(given: Mapping[str, Any], operands: Sequence[Array | None], v: int) 
 def _numbers(
     given: Mapping[str, Any], operands: Sequence[Array | None], name: str, index: int
 ) -> list[int]:
-    """What is an attribute in old opsets, an operand in new ones."""
+    """Numbers that are an attribute in old opsets and an operand in new ones."""
     told = operands[index] if len(operands) > index else None
     numbers: list[int] = [*given.get(name, ())] if told is None else told.reshape(-1).tolist()
     return numbers

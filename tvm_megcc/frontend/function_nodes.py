@@ -22,7 +22,7 @@ from .values import label
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What a node stands for.
+    """The graph that replaces a node.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Functions:
         self._check_calls()
 
     def own(self, node: onnx.NodeProto) -> Body | None:
-        """What a node that calls a function of the model stands for, else None."""
+        """The body of the model's function that a node calls, None for any other node."""
         function = self._own.get(_called(node))
         if function is None:
             return None
@@ -74,7 +74,7 @@ class Functions:
         opsets: Mapping[str, int],
         types: Callable[[], Sequence[onnx.TypeProto]],
     ) -> Body | None:
-        """What a node stands for by ONNX's definition, None where there is none.
+        """ONNX's definition of a node by other operators, None where there is none.
 
         ``types`` tells those of its operands, an empty one for an operand that is left out.
         """
@@ -143,7 +143,7 @@ def _newest(versions: Iterable[int], wanted: int) -> int:
 
 
 def _check(function: onnx.FunctionProto) -> None:
-    """Nothing in a function may read what nobody defines; its nodes are sorted."""
+    """Check that a function defines all names that it reads, and sort its nodes."""
     graph = onnx.GraphProto(name=function.name, node=function.node)
     graph.input.extend(onnx.ValueInfoProto(name=name) for name in function.input)
     graph.output.extend(onnx.ValueInfoProto(name=name) for name in function.output)

@@ -1,4 +1,4 @@
-"""Walks over a model's graphs: the bodies in its nodes, and what they read."""
+"""Iterate over a model's graphs, those in its nodes included, and the names that they read."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ def bodies(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
     """The graphs in a node's attributes."""
     for attr in node.attribute:
         yield from [attr.g] if attr.HasField("g") else attr.graphs
+
+
+def body_of(node: onnx.NodeProto) -> onnx.GraphProto:
+    """The graph of a Loop, a Scan or a SequenceMap."""
+    found: onnx.GraphProto = next(attr.g for attr in node.attribute if attr.name == "body")
+    return found
 
 
 def graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:

@@ -1,4 +1,4 @@
-"""Which values of a model are f16 or bf16, as `kinds` has it.
+"""The names of a model's f16 or bf16 values, by the types of `kinds`.
 
 Enters: a ``ModelProto``. Leaves: the names of what is another float, and of all the rest, if it has
 the type at all.
@@ -16,7 +16,7 @@ from .graphs import graphs
 def names_by_type(
     model: onnx.ModelProto, half: int = TensorProto.FLOAT16
 ) -> tuple[frozenset[str], frozenset[str]] | None:
-    """Names of the other floats' values, and of all others; None where nothing is `half`."""
+    """Names of values of other float types, and of all others; None where none is `half`."""
     if half not in (kind for _, kind in kinds.declared(model)):
         return None
     bare = onnx.ModelProto()

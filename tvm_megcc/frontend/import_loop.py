@@ -1,4 +1,4 @@
-"""Walk the graph once, in order: what is known is folded, the rest is converted to Relax.
+"""The import loop: node by node, what is known is folded, the rest converted to Relax.
 
 Every value of the model is either *known* (an array: a weight, a constant, shape arithmetic on
 static or symbolic dims) or a Relax variable, whose type carries its shape. `Shape` of a variable
@@ -35,6 +35,7 @@ from ..ops.common.shapes import NoAxis
 from ..ops.common.sizes import SizeArray
 from ..ops.common.stored import restored
 from ..ops.common.stretched import LONG, named
+from ..ops.refused import REFUSED
 from . import (
     fold,
     function_nodes,
@@ -96,7 +97,7 @@ class Walk(Importer):
         self.weights, self.ranks = outside
 
     def _note(self, value: relax.Var, name: str) -> None:
-        """Note which value of the model a variable is; the names in a function are none of it."""
+        """Note which value of the model a variable holds; values of functions have none."""
         if self.in_function is not None:
             self.in_function.add(value.name)
             return
@@ -148,7 +149,7 @@ class Walk(Importer):
     def _called(
         self, node: onnx.NodeProto, body: function_nodes.Body, values: list[Value | None]
     ) -> Mapping[str, Value]:
-        """The node's results, computed by what it stands for."""
+        """The node's results, computed by the graph that replaces it."""
         rule = rule_of(node.domain, node.op_type)
         if rule is not None:
             values = fitting(self.context(node), rule, values, attributes(node))
@@ -180,7 +181,7 @@ class Walk(Importer):
 
     @contextmanager
     def _named(self, node: onnx.NodeProto, values: Sequence[Value | None]) -> Iterator[None]:
-        """Let what goes wrong in a node be an error that names it."""
+        """Raise any error of a node as one that names the node."""
         try:
             yield
         except MegccError:
@@ -264,7 +265,7 @@ class Walk(Importer):
             )
 
     def _carried(self, ctx: Context, op: ops.OnnxOp | None, values: list[Any]) -> DType | None:
-        """The storage type that a node hands on, None where its operands are of other types."""
+        """The storage type of a node's operands, which its results get, or None."""
         kinds = {k: row for k, v in enumerate(values) if (row := self.storage(v)) is not None}
         if not kinds or (op is not None and op.takes_storage):
             return None
@@ -279,7 +280,7 @@ class Walk(Importer):
         return row
 
     def _of_type(self, value: Value, row: DType) -> Value:
-        """A result as a value of a storage type."""
+        """Mark a result as a value of a storage type."""
         if isinstance(value, np.ndarray):
             return restored(value, row)
         self.stored[value] = row.numpy
@@ -343,7 +344,7 @@ class Walk(Importer):
     def _with_short_dims(
         self, value: relax.Expr, shape: tuple[Size, ...] | None, node: onnx.NodeProto
     ) -> relax.Expr:
-        """The value with a name for each dim that is long: what TVM makes of it stays short."""
+        """Name long dims of a value by new symbols: TVM's expressions of them stay short."""
         if all(written(size) <= LONG for size in shape or ()):
             return value
         ctx = self.context(node)
@@ -359,7 +360,7 @@ class Walk(Importer):
         return None if value is None else self.shape_of(value)
 
     def _variable(self, name: str) -> str:
-        """What the variable of a value is called: of two values that look alike, differently."""
+        """A name for the variable of a value that no other value has."""
         found = identifier(name)
         while self.names.setdefault(found, name) != name:
             found += "_"
@@ -370,8 +371,9 @@ class Walk(Importer):
         if node.op_type in known and not node.domain:
             return
         if not _has_converter(node):
-            domain = node.domain or "ai.onnx"
-            self.missing.append(f"{label(node)} (operator {domain}::{node.op_type})")
+            remedy = REFUSED.get((node.domain, node.op_type))
+            kind = f"{node.domain or 'ai.onnx'}::{node.op_type}{f'; {remedy}' if remedy else ''}"
+            self.missing.append(f"{label(node)} (operator {kind})")
 
 
 def _has_converter(node: onnx.NodeProto) -> bool:

@@ -1,4 +1,4 @@
-"""A loaded model -> a Relax module: its inputs and outputs, and between them the nodes (`walk`).
+"""A loaded model -> a Relax module: inputs and outputs; `walk` is the import loop between them.
 
 Half precision (f16, bf16) is a storage type here: such inputs are widened to f32 on entry, outputs
 narrowed on exit, and everything between is f32, as ONNX Runtime has it on a CPU. A Cast to half
@@ -169,7 +169,7 @@ class Model(Walk):
         return params
 
     def sizes(self) -> dict[str, Symbol | Size]:
-        """The symbolic dims by name; those that met as what the inputs' dims make of them."""
+        """The symbolic dims by name; those made by broadcasting in terms of the inputs' dims."""
         found: dict[str, Symbol | Size] = {**self.symbols}
         for size, parts in self.met.items():
             a, b = (size_of(prim_of(part, self.variables), found) for part in parts)
@@ -178,7 +178,7 @@ class Model(Walk):
         return found
 
     def _values_of(self, variable: str) -> set[str]:
-        """The values of the model that a variable stands for, as it is or by others."""
+        """Names of the model's values that a variable holds, directly or through others."""
         found: set[str] = set()
         waiting = [variable]
         while waiting:
@@ -188,9 +188,9 @@ class Model(Walk):
         return found
 
     def said(self, full: frozenset[str], others: frozenset[str]) -> half.Said:
-        """What the model says of these values, by what their variables are called.
+        """Names of the variables that have another float type in the model, and of all others.
 
-        A half that is cast to another float is the same variable, and a half.
+        An f16 value that is cast to another float is the same variable, and counts as f16.
         """
         found = {v: self._values_of(v) for v in self.aliases}
         apart = {v for v, names in found.items() if names & full}
@@ -238,7 +238,7 @@ class Model(Walk):
         return self.widen(expr)
 
     def _cast_to_multiples(self, param: relax.Var) -> relax.Expr:
-        """A parameter whose dims are multiples as what they are multiples of says it."""
+        """Cast a parameter so that dims such as ``32*h`` are written in terms of ``h``."""
         names = [str(dim) for dim in param.ty.shape.values]
         if not any(name in self.multiples for name in names):
             return param

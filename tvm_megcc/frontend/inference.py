@@ -1,4 +1,4 @@
-"""ONNX's own inference of types, kept from what it dies of.
+"""ONNX's inference of types, without the nodes at which it crashes.
 
 It runs in this process: where it reads through a null pointer, so do we.
 """
@@ -25,7 +25,7 @@ _VALUES = {
 
 
 def inferred(bare: onnx.ModelProto) -> onnx.ModelProto:
-    """A model with the types that follow from its nodes, or as it is where a node is at fault.
+    """Add the types that follow from a model's nodes; unchanged where a node is at fault.
 
     `bare` is changed: a node of `_DEADLY` is the Cast of its operand, which has its type. Dims are
     not to be read from this: those of an ensemble of trees are others.
@@ -48,7 +48,7 @@ def _as_cast(node: onnx.NodeProto) -> None:
 
 
 def _result_type(attr: onnx.AttributeProto) -> int | None:
-    """The type of a result, if this is the attribute that says it."""
+    """The result's type, where this attribute gives it."""
     if attr.name == "dtype":
         return attr.i
     return attr.t.data_type if attr.name == "values_tensor" else _VALUES.get(attr.name)

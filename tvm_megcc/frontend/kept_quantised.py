@@ -23,7 +23,7 @@ _WEIGHTS = {"Conv": (1, 2), "Gemm": (1, 2), "MatMul": (1,)}
 #: What may stand between, with the weights as its first operand.
 _LAYOUT = ("Identity", "Reshape", "Transpose")
 
-#: What TVM's own operator has.
+#: Types that TVM's operator takes.
 _PLAIN = ("int8", "uint8", "int32")
 _PACKED = ("int4", "uint4", "int2", "uint2")
 
@@ -45,7 +45,7 @@ def kept(graph: onnx.GraphProto) -> frozenset[str]:
 
 
 def is_kept(node: onnx.NodeProto, operands: Sequence[Array | None]) -> bool:
-    """Whether a DequantizeLinear of these constants is one that passes know."""
+    """Whether passes take a DequantizeLinear of these constants."""
     data, scale = operands[:2]
     assert data is not None and scale is not None
     given, dtype = attributes(node), str(data.dtype)

@@ -19,9 +19,9 @@ from tvm_megcc.core.dtypes import of_onnx
 
 from ..errors import InputError, UnsupportedError
 from . import kinds, mapped, text, wellformed
-from .graphs import graphs, node_reads
+from .graphs import bodies, graphs, node_reads
 from .text import REMEDY as _REMEDY
-from .values import tensor_type
+from .values import label, tensor_type
 
 
 def load(
@@ -180,7 +180,7 @@ def _check_no_external(proto: onnx.ModelProto, name: str) -> None:
 
 
 def _place_external(proto: onnx.ModelProto, path: Path) -> None:
-    """Let tensors whose data is in files say where, absolutely; those of small ones is read."""
+    """Give tensors with data in files absolute places; read the data of small ones."""
     for tensor in _tensors(proto):
         if tensor.data_location != tensor.EXTERNAL or mapped.is_inside(tensor, path.absolute()):
             continue
@@ -228,10 +228,6 @@ def _outside(tensor: onnx.TensorProto, folder: Path) -> mapped.Place:
     return mapped.Place(str(file), offset, needed)
 
 
-def _label(node: onnx.NodeProto) -> str:
-    return f"{node.op_type} '{node.name or (node.output[0] if node.output else '')}'"
-
-
 def sort(graph: onnx.GraphProto, outer: frozenset[str] = frozenset()) -> None:
     """Order nodes so that each follows what it reads; keep the file's order where it can stay."""
     ready = outer | {p.name for p in graph.input} | {w.name for w in graph.initializer}
@@ -241,9 +237,9 @@ def sort(graph: onnx.GraphProto, outer: frozenset[str] = frozenset()) -> None:
     for index, node in enumerate(nodes):
         for name in filter(None, node.output):
             if name in producer or name in ready - outer:
-                raise InputError(f"{_label(node)}: '{name}' is defined twice; {_REMEDY}")
+                raise InputError(f"{label(node)}: '{name}' is defined twice; {_REMEDY}")
             producer[name] = index
-    _check_defined(graph, [(_label(n), node_reads(n)) for n in nodes], ready | producer.keys())
+    _check_defined(graph, [(label(n), node_reads(n)) for n in nodes], ready | producer.keys())
     waits = [{producer[n] for n in node_reads(node) if n in producer} for node in nodes]
     users: list[list[int]] = [[] for _ in nodes]
     for index, wait in enumerate(waits):
@@ -260,24 +256,23 @@ def sort(graph: onnx.GraphProto, outer: frozenset[str] = frozenset()) -> None:
                 heapq.heappush(heap, user)
     if len(order) < len(nodes):
         stuck = next(i for i in range(len(nodes)) if waits[i])
-        raise InputError(f"{_label(nodes[stuck])}: the graph has a cycle through it; {_REMEDY}")
+        raise InputError(f"{label(nodes[stuck])}: the graph has a cycle through it; {_REMEDY}")
     if order != list(range(len(nodes))):
         del graph.node[:]
         graph.node.extend(nodes[i] for i in order)
     visible = ready | producer.keys()
     for node in graph.node:
-        for attr in node.attribute:
-            for sub in [attr.g] if attr.HasField("g") else attr.graphs:
-                sort(sub, visible)
+        for sub in bodies(node):
+            sort(sub, visible)
 
 
 def _check_defined(
     graph: onnx.GraphProto, reads: Iterable[tuple[str, set[str]]], defined: Iterable[str]
 ) -> None:
     known = set(defined)
-    for label, names in reads:
+    for reader, names in reads:
         for name in sorted(names - known):
-            raise InputError(f"{label}: reads '{name}', which nothing defines; {_REMEDY}")
+            raise InputError(f"{reader}: reads '{name}', which nothing defines; {_REMEDY}")
     for port in graph.output:
         if port.name not in known:
             raise InputError(f"output '{port.name}': nothing defines it; {_REMEDY}")

@@ -145,7 +145,7 @@ def bytes_needed(tensor: TensorProto) -> int | None:
 
 
 def to_array(tensor: TensorProto) -> npt.NDArray[Any]:
-    """A tensor's values: those in a file mapped, which takes no memory, the others as they are."""
+    """A tensor's values; data in a file is mapped, which takes no memory."""
     where = place_of(tensor)
     if where is None:
         return numpy_helper.to_array(tensor)

@@ -1,4 +1,4 @@
-"""What the frontend hands on: the module and the model's ports, in the model's own names."""
+"""The result of the frontend: the module and the model's ports, in the model's own names."""
 
 from __future__ import annotations
 

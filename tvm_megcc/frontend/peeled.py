@@ -15,6 +15,7 @@ import onnx
 from onnx import helper, numpy_helper
 from tvm import relax
 
+from .graphs import body_of
 from .sequences import Value
 from .state import Importer, Scope
 
@@ -36,8 +37,8 @@ def peeled(
     scope: Scope,
     convert: Convert,
 ) -> list[Value]:
-    """The results of a Loop that `can_peel`; `convert` is told the Loop of the rest."""
-    body: onnx.GraphProto = next(attr.g for attr in node.attribute if attr.name == "body")
+    """Convert a Loop that `can_peel`: its first iteration; the Loop of the rest by `convert`."""
+    body = body_of(node)
     count, _, *states = values
     first, condition, *names = (port.name for port in body.input)
     rank = len(body.input[0].type.tensor_type.shape.dim)
@@ -71,7 +72,7 @@ def _of_rest(node: onnx.NodeProto) -> onnx.NodeProto:
     """The Loop whose iteration 0 is `node`'s iteration 1."""
     made = onnx.NodeProto()
     made.CopyFrom(node)
-    body = next(attr.g for attr in made.attribute if attr.name == "body")
+    body = body_of(made)
     number = body.input[0].name
     body.input[0].name = f"{number}.of_rest"
     one = f"{number}.one"

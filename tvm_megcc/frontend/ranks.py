@@ -1,7 +1,7 @@
-"""How many dims the values of a graph have by what the graph says of them.
+"""Numbers of dims of a graph's values, by what the graph declares.
 
 Enters: a ``GraphProto``. Leaves: numbers of dims by name. Squeeze without axes asks for them: they
-tell before the run whether it drops the open dims.
+tell before the run whether it drops the dynamic dims.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BROADCASTING = frozenset(
 
 
 def said(graph: onnx.GraphProto) -> dict[str, int]:
-    """Those of the values that the graph declares, and of what these are computed from.
+    """Numbers of dims of the declared values, and of values that they are computed from.
 
     An operand has the dims of the result where that is a scalar, or all other operands are.
     """

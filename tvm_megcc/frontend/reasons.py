@@ -1,4 +1,4 @@
-"""What a message says of an error that is not ours."""
+"""Describe errors of TVM and Python for a message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvm_megcc.relax_tools.shape_exprs import Symbols
 from ..ops.common.context import expr_dtype
 from ..ops.common.sizes import SizeArray
 
-#: What only says something to whoever knows TVM, or Python.
+#: Texts of errors that only tell something to those who know TVM or Python.
 _OF_TVM = re.compile(
     r"relax|\bR\.|\bir\.|tirx?\b|prim\.|Check failed|Mismatched type|Type of|TVM|'"
     r"|\bzip\(|index out of range|out of bounds for axis|to unpack|cannot reshape array"
@@ -24,7 +24,7 @@ _OF_TVM = re.compile(
 
 
 def reason(error: Exception, operands: Sequence[Any], symbols: Symbols) -> str:
-    """What is wrong in an error's words; where those are about TVM, the operands' types."""
+    """The error's own words, or the operands' types where those words are about TVM's internals."""
     words = " ".join(str(error).split())
     if words and not _OF_TVM.search(words):
         return words[:300]

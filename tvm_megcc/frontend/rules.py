@@ -1,4 +1,4 @@
-"""What ONNX's own inference says of a node: the types of its results, or that it breaks a rule."""
+"""Types of a node's results by ONNX's inference, and checks of its operands' types."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from onnx import helper, numpy_helper
 
 from tvm_megcc.core.dtypes import of_onnx
 
+from .. import ops
 from ..errors import InputError
 from .values import label
 
@@ -98,29 +99,15 @@ def _refuse_others(
 
 def _refuse_flags(node: onnx.NodeProto, operands: Sequence[onnx.TypeProto]) -> None:
     """Raise for a bool in the place of a number, which TVM takes; there are no schemas here."""
+    op = ops.find("com.microsoft", node.op_type)
     for k, kind in enumerate(operands):
-        is_flag = (node.op_type, k) in _FLAGS
+        is_flag = op is not None and k in op.flags
         if not is_flag and kind.tensor_type.elem_type == onnx.TensorProto.BOOL:
             raise InputError(
                 f"{label(node)}: its input {k} is bool and may be a number; correct the model"
             )
 
 
-#: Operands of com.microsoft's operators that are bools.
-_FLAGS = {("QLinearWhere", 0)}
-#: Operands of com.microsoft's operators that have one type, by ONNX Runtime's document.
-_ALIKE: dict[str, tuple[tuple[int, ...], ...]] = {
-    **dict.fromkeys(("QLinearAdd", "QLinearMul"), ((0, 2, 3, 5, 7),)),
-    **dict.fromkeys(
-        ("QLinearAveragePool", "QLinearGlobalAveragePool", "QLinearLeakyRelu", "QLinearSigmoid",
-         "QLinearSoftmax"), ((0, 2, 4),),
-    ),
-    "QLinearWhere": ((1, 3, 4, 6, 8),),
-    "QGemm": ((0, 2), (3, 5)),
-    "MatMulIntegerToFloat": ((0, 4), (1, 5)),
-    "DynamicQuantizeMatMul": ((1, 3),),
-    "DynamicQuantizeLSTM": ((1, 2, 9, 11),),
-}  # fmt: skip
 _FLOAT = onnx.TensorProto.FLOAT
 _HALVES = {onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
 
@@ -142,9 +129,10 @@ def _allowed(op: str, domain: str) -> list[set[int]]:
 
 @cache
 def _alike(op: str, domain: str, opset: int, count: int) -> Sequence[Sequence[int]]:
-    """Which of so many operands have one type, whichever it is."""
+    """Groups of operands that must have one type."""
     if domain == "com.microsoft":
-        return _ALIKE.get(op, ())
+        own = ops.find(domain, op)
+        return own.alike if own is not None else ()
     try:
         schema = onnx.defs.get_schema(op, opset, domain)
     except onnx.defs.SchemaError:

@@ -190,7 +190,7 @@ def _get_element(importer: Importer, node: onnx.NodeProto, values: list[Value]) 
 def convert_map(
     importer: Importer, node: onnx.NodeProto, values: Sequence[Value | None], scope: Scope
 ) -> list[Value]:
-    """The results of the body for the elements in turn; what is no sequence is given to each."""
+    """Convert a SequenceMap: the body for each element in turn; tensors go to every element."""
     body: onnx.GraphProto = attributes(node)["body"]
     first = _items(node, values[0])
     for value in values[1:]:
@@ -337,7 +337,7 @@ def joined(
 def _wrapped(
     importer: Importer, node: onnx.NodeProto, value: Value, count: int, end: int = 0
 ) -> Value:
-    """As `_known_place`, for a position that is computed; the run ends where there is none."""
+    """As `_known_place`, for a computed position; a run with one outside of the sequence ends."""
     _refuse_several(node, _shape(importer.context(node), value))
     dtype = dtype_of(value)
     numbers = [np.array(n, dtype) for n in (0, count, -count, count + end)]
@@ -361,7 +361,7 @@ def _chosen(
     choices: Sequence[tuple[str, int, Value]],
     last: Value,
 ) -> Value:
-    """The first value whose number is Less than or Equal to `place`, as it says; else the last."""
+    """The first value whose comparison, of its number with `place`, holds; else the last value."""
     for op, number, value in reversed(choices):
         flag = helper.make_node(op, ["a", "b"], ["flag"])
         operands = [np.array(number, dtype_of(place)), place, value, last]

@@ -42,10 +42,10 @@ class Absent:
 
 ABSENT = Absent()
 
-#: What a name of the model stands for: a known value, or a variable; or what is no tensor.
+#: A value of the model: a known array, a variable, or a sequence or optional.
 Value: TypeAlias = Array | SizeArray | relax.Expr | TensorList | Rows | Absent
 
-#: What a value is that is no tensor: the number of elements of a sequence, or that it is absent.
+#: The number of elements of a sequence, an absent optional, or None for a tensor.
 Form = int | Absent | None
 
 
@@ -53,7 +53,7 @@ Form = int | Absent | None
 
 
 def flat(node: onnx.NodeProto, values: Iterable[Value]) -> tuple[list[Value], list[Form]]:
-    """The tensors of values of a node with graphs in order, and what each value was."""
+    """Flatten values to tensors in order, with the form of each value."""
     tensors: list[Value] = []
     forms: list[Form] = []
     for value in values:
@@ -74,7 +74,7 @@ def flat(node: onnx.NodeProto, values: Iterable[Value]) -> tuple[list[Value], li
 
 
 def shaped(tensors: Iterable[Value], forms: Iterable[Form]) -> list[Value]:
-    """The values that `flat` was given."""
+    """Undo `flat`."""
     left = iter(tensors)
     values: list[Value] = []
     for form in forms:
@@ -86,7 +86,7 @@ def shaped(tensors: Iterable[Value], forms: Iterable[Form]) -> list[Value]:
 
 
 def tensor_count(form: Form) -> int:
-    """How many tensors a value is."""
+    """Number of tensors of a value."""
     if isinstance(form, int):
         return form
     return int(form is None)
@@ -100,7 +100,7 @@ def words(form: Form) -> str:
 
 
 def refuse(node: onnx.NodeProto, values: Iterable[Value | None]) -> None:
-    """Say in words that a node takes tensors only."""
+    """Raise for a sequence or an absent optional where a node takes tensors."""
     for value, name in zip(values, node.input, strict=False):
         if isinstance(value, TensorList | Rows | Absent):
             what = "an optional without element" if isinstance(value, Absent) else "a sequence"
@@ -152,7 +152,7 @@ def spread(graph: onnx.GraphProto, shapes: Mapping[str, Any]) -> dict[str, list[
 
 
 def ports(port: onnx.ValueInfoProto, value: Value) -> list[tuple[str, Value]]:
-    """The tensors that an output of the model is, by their names."""
+    """The tensors of a model's output, with their names."""
     if isinstance(value, TensorList):
         names = element_names(port.name, len(value.items))
         return list(zip(names, value.items, strict=True))

@@ -1,6 +1,6 @@
-"""What an import knows while it goes on: the block under construction, and values as expressions.
+"""The state of an import: the block under construction, and values as expressions.
 
-What converts sequences, branches and loops works on this; `walk` walks the nodes.
+Conversions of sequences, branches and loops work on it; `walk` is the import loop.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class Importer(ABC):
         self.stored_ports: dict[str, str] = {}
         #: Weights of the graph that is being converted which stay quantised.
         self.weights: frozenset[str] = frozenset()
-        #: How many dims that graph says its values have.
+        #: Numbers of dims that the graph declares for its values.
         self.ranks: dict[str, int] = {}
-        #: What open dims that met have become, as the function that is being converted into knows.
+        #: Dims made by broadcasting two dynamic dims, in the function under construction.
         self.met: dict[Size, tuple[Size, ...]] = {}
         self._constants: dict[int, tuple[Array, relax.Expr]] = {}
         self._widened: dict[relax.Expr, relax.Expr] = {}
@@ -128,7 +128,7 @@ class Importer(ABC):
         return shape_of(expr, self.symbols)
 
     def widen(self, expr: relax.Expr) -> relax.Expr:
-        """A half precision value as f32, any other as it is."""
+        """Widen an f16 or bf16 value to f32; other values stay."""
         if expr_dtype(expr) not in HALVES:
             return expr
         wide = self.emit(relax.op.astype(expr, "float32"))
@@ -166,7 +166,7 @@ class Importer(ABC):
     def expanded(
         self, body: function_nodes.Body, values: Sequence[Value | None], like: Iterable[str] = ()
     ) -> Scope:
-        """What a node stands for, converted in its place: the values by their names in there.
+        """Convert the graph that replaces a node: its values by their names in that graph.
 
         Floats on the way are of the type that the model's values `like` are of.
         """

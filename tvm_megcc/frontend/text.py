@@ -1,4 +1,4 @@
-"""Names are text: protobuf gives bytes for a string that is no UTF-8, and nothing reads those.
+"""Refuse names that are not UTF-8: protobuf gives bytes for them, which nothing reads.
 
 Enters: a ``ModelProto`` as it was read. Leaves: nothing, or an `InputError` for the first string
 that is none. Strings that the importer never reads, such as documentation, may be anything.

@@ -1,4 +1,4 @@
-"""Small facts about nodes and values that the importer asks for."""
+"""Types, names and limits of nodes and values, for the importer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_ELEMENTS = 2**31 - 1
 #: Most dims of a tensor, as of NumPy's.
 MAX_RANK = 64
 
-#: What the importer calls the functions that it makes.
+#: Names of the functions that the importer makes.
 FUNCTIONS = ("main", "made")
 
 #: Types that are widened to f32 wherever something is computed.
@@ -94,7 +94,7 @@ def empty(expr: relax.Expr, symbols: Symbols) -> Array:
 
 
 def wide(array: Array) -> Array:
-    """A half precision array as f32, any other as it is."""
+    """Widen an f16 or bf16 array to f32; other arrays stay."""
     return array.astype(np.float32) if str(array.dtype) in HALVES else array
 
 
@@ -103,7 +103,7 @@ def type_of(
 ) -> onnx.TypeProto:
     """ONNX's type of a value, perhaps of a storage type.
 
-    An open dim has the text of its size as its name.
+    A dynamic dim has the text of its size as its name.
     """
     if value is None:
         return onnx.TypeProto()
@@ -144,7 +144,7 @@ def label(node: onnx.NodeProto) -> str:
 
 
 def identifier(name: str) -> str:
-    """A name that Relax prints as it is, and that no function has."""
+    """A name that Relax prints unchanged, and that no function of the importer has."""
     text = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
     taken = text in FUNCTIONS or ANONYMOUS.fullmatch(text)
     return f"v_{text}" if taken or not text[:1].isalpha() else text

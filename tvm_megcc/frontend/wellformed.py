@@ -1,4 +1,4 @@
-"""What a graph says of itself must be true before anything is made of it.
+"""Check what a model declares of itself, before anything is allocated for it.
 
 Enters: a ``ModelProto`` as it was read. Leaves: nothing, or an `InputError`: a tensor whose dims do
 not fit its data, an element type that ONNX does not have, a node that is not as its operator's
@@ -101,7 +101,7 @@ def type_name(elem_type: int) -> str:
 
 
 def check_tensor(tensor: onnx.TensorProto, what: str) -> None:
-    """The dims of a tensor fit the data that is there."""
+    """Check that a tensor's dims fit its data."""
     if tensor.data_type not in onnx.TensorProto.DataType.values() or not tensor.data_type:
         raise InputError(f"{what}: it is of {type_name(tensor.data_type)}; {REMEDY}")
     try:
@@ -141,7 +141,7 @@ def _stored(tensor: onnx.TensorProto) -> float | None:
 
 
 def check_sparse(sparse: onnx.SparseTensorProto, what: str) -> None:
-    """The indices of a sparse tensor lie in its dims, and it can be made dense."""
+    """Check that a sparse tensor's indices lie in its dims, and that it can be made dense."""
     dims, values, indices = list(sparse.dims), sparse.values, sparse.indices
     check_tensor(values, what)
     check_tensor(indices, f"{what}, its indices")
@@ -178,7 +178,7 @@ def _check_names(graph: onnx.GraphProto) -> None:
 
 
 def _check_given(body: onnx.GraphProto) -> None:
-    """What a body is given has no other value."""
+    """Check that no input of a body is also a weight of it."""
     for port in body.input:
         if any(weight.name == port.name for weight in body.initializer):
             raise InputError(
@@ -224,7 +224,7 @@ def _check_node(node: onnx.NodeProto, opsets: Mapping[str, int]) -> None:
 
 
 def _check_bound(node: onnx.NodeProto) -> None:
-    """Only a node of a function has attributes that its caller gives."""
+    """Refuse a reference to a function's attribute outside of a function."""
     for attr in node.attribute:
         if attr.ref_attr_name:
             raise InputError(
@@ -236,7 +236,7 @@ def _check_bound(node: onnx.NodeProto) -> None:
 def _check_schema(
     node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto], schema: onnx.defs.OpSchema
 ) -> None:
-    """Numbers of inputs and outputs, and types of attributes."""
+    """Check numbers of inputs and outputs, and types of attributes."""
     for kind, count, low, high in (
         ("inputs", len(node.input), schema.min_input, schema.max_input),
         ("outputs", len(node.output), schema.min_output, schema.max_output),
@@ -261,7 +261,7 @@ def _check_schema(
 
 
 def _check_width(node: onnx.NodeProto, attr: onnx.AttributeProto) -> None:
-    """An axis, a size or a switch is of 32 bits: what is longer is cut in ONNX's own code."""
+    """Refuse integers beyond 32 bits, which ONNX's own code cuts."""
     numbers = [attr.i] if attr.type == attr.INT else attr.ints
     for number in numbers:
         if not -(1 << 31) <= number < 1 << 31:

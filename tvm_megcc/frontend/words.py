@@ -1,4 +1,4 @@
-"""The words that ONNX's text attributes may be: a schema only says that they are text.
+"""The words that ONNX allows in text attributes, which its schemas do not list.
 
 Enters: a node. Leaves: nothing, or an `InputError` for a word that ONNX does not have.
 """
@@ -78,7 +78,7 @@ _REMEDY = "correct the attribute"
 
 
 def check_words(node: onnx.NodeProto, domain: str) -> None:
-    """Text attributes are text, and words that ONNX has.
+    """Refuse text attributes that are not UTF-8, or not a word that ONNX allows.
 
     Parameters
     ----------

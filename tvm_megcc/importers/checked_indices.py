@@ -1,4 +1,4 @@
-"""Relax operators that read and write at places that data says, held to ONNX's rule for them.
+"""Check indices of Relax's gathers and scatters at run time, as ONNX asks.
 
 TVM's own kernels take indices as they are: what is outside is memory of others. Here a negative
 index counts from the end, once, and a run with any other one outside of its axis ends with
@@ -115,7 +115,7 @@ def _scatter_blocks(ctx: Context, call: relax.Call) -> relax.Expr:
 
 
 def _rows(ctx: Context, data: relax.Expr, indices: relax.Expr, first: int) -> relax.Expr:
-    """Indices of which each row has one for each axis of the data from `first` on."""
+    """Check rows of indices, one for each axis of the data from `first` on."""
     (count,) = ctx.static(ctx.shape(indices)[-1:])
     return _inside(ctx, indices, ctx.shape(data)[first : first + count], columns=True)
 

@@ -1,4 +1,4 @@
-"""What every importer does with what others raise: it makes one sentence of it."""
+"""Turn errors of other projects' importers into one sentence of ours."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ASSERTED = "Unsupported function types"
 
 @contextmanager
 def importing(path: Path, whose: str, remedy: str) -> Iterator[None]:
-    """Raise what an importer of others raises, whatever its kind, as one sentence of ours.
+    """Raise any error of another project's importer as one sentence of ours.
 
     Raises
     ------

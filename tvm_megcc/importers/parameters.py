@@ -1,4 +1,4 @@
-"""Values of a function's parameters, which become constants of it."""
+"""Bind values to a function's parameters, as constants."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..errors import InputError
 def bound(
     mod: tvm.IRModule, function: str, values: Mapping[str, Any], num_input: int
 ) -> tvm.IRModule:
-    """`mod` where the parameters of a function that have a value are constants.
+    """Replace the parameters of a function that have a value by constants.
 
     Parameters
     ----------

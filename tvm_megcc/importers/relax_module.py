@@ -35,7 +35,7 @@ from .tuples import flat_values, input_count, result_names
 
 Shapes = Mapping[str, Sequence[GivenDim]]
 
-#: Attributes of TVM's importers: what is in the function itself too.
+#: Attributes of TVM's importers that repeat what the function holds.
 _REDUNDANT = ("params", "num_input")
 
 
@@ -104,7 +104,7 @@ def _entry(mod: tvm.IRModule, where: str) -> str:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """The names, those that were there before with a number."""
+    """Make names distinct by numbers behind repeated ones."""
     found: list[str] = []
     for name in names:
         numbered = (f"{name}_{k}" if k else name for k in range(len(names) + len(found) + 1))
@@ -140,9 +140,9 @@ def _inputs(func: relax.Function, names: Sequence[str], shapes: Shapes) -> tuple
 def _with_shapes(
     func: relax.Function, names: Sequence[str], inputs: Sequence[InputInfo]
 ) -> relax.Function:
-    """`func` with the dims and bounds of its inputs, and parameters that have identifiers.
+    """Give a function the dims and bounds of its inputs, and parameters names that are identifiers.
 
-    Of a dim that is a multiple the function knows what it is a multiple of, by a cast.
+    A parameter whose dim is a multiple, such as ``32*h``, is cast to it.
     """
     variables = variables_of(func)
     named = {str(m): (name_of_multiple(m), m) for info in inputs for m in info.multiples}
@@ -158,7 +158,7 @@ def _with_shapes(
         variables.setdefault(multiple.of.name, base_of(multiple, whole[dim]))
         return variables[multiple.of.name] * tirx.IntImm("int64", multiple.factor)
 
-    # Names that stand alone first: what is a multiple of one is said by it.
+    # Names that stand alone first: multiples are written in terms of them.
     every = [
         (old, new)
         for param, info in zip(func.params, inputs, strict=True)

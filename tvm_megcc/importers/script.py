@@ -38,7 +38,7 @@ _INSIDE = ("tvm.relax.op.", "tvm.relax.script.builder.distributed", "tvm.relax.s
 #: Modules that the text's head imports from; the parser has them already.
 _HEADER = ("typing", "tvm", "tvm.script", "tvm.tirx.layout")
 
-#: What a module's text is made of.
+#: Statements at the top level of a module's text.
 _STATEMENTS = (ast.ImportFrom, ast.Import, ast.ClassDef, ast.FunctionDef, ast.Assign, ast.Expr)
 
 
@@ -77,7 +77,7 @@ def _without_imports(text: str, tree: ast.Module) -> str:
 
 
 def check(tree: ast.Module, path: str) -> None:
-    """Refuse a text that says more than TVMScript does.
+    """Refuse a text that holds anything but TVMScript.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def check(tree: ast.Module, path: str) -> None:
 
 
 def _foreign(tree: ast.Module) -> Iterator[tuple[Any, str]]:
-    """Each piece of a text that is not TVMScript, and what it is."""
+    """Nodes of a text that are not TVMScript, each with its text for a message."""
     known = _NAMES | _defined(tree)
     for statement in tree.body:
         if not isinstance(statement, _STATEMENTS):
@@ -115,7 +115,7 @@ def _foreign(tree: ast.Module) -> Iterator[tuple[Any, str]]:
 
 
 def _defined(tree: ast.Module) -> set[str]:
-    """Names that the text gives something."""
+    """Names that the text defines."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):

@@ -1,4 +1,4 @@
-"""A Relax module from anywhere, made what the pipeline takes, or an error that says what it is not.
+"""Bring a Relax module into the form that the pipeline takes, or say what is in the way.
 
 Enters: an ``IRModule`` and the name of its entry. Leaves: the entry, and its variants where it is
 dispatched, with the functions that these call in the place of their calls. Their parameters and
@@ -54,7 +54,7 @@ _OF_DATA_SIZE = {"relax.nonzero", "relax.unique"}
 
 
 def self_contained(mod: tvm.IRModule, entry: str, variants: Sequence[str] = ()) -> tvm.IRModule:
-    """Of `mod` what an entry needs, in a form that the pipeline takes.
+    """Extract what an entry needs of `mod`, in the form that the pipeline takes.
 
     `variants` are the functions of a dispatched entry, which is there for its signature only.
 
@@ -111,7 +111,7 @@ def _kind(ty: tvm.ir.Type) -> str:
 
 
 def _check(expr: relax.Expr, where: str) -> None:
-    """What no package can hold or run."""
+    """Refuse an expression that no package can hold or run."""
     ty = getattr(expr, "ty", None)
     if isinstance(ty, relax.TensorType):
         row = of_numpy(str(ty.dtype)) if ty.dtype else None
@@ -140,7 +140,7 @@ def _check(expr: relax.Expr, where: str) -> None:
 
 
 def _dims_apart(mod: tvm.IRModule, name: str) -> tvm.IRModule:
-    """`mod` where no two dims of a function have one name: the pipeline knows them by it."""
+    """Rename dims of a function that share a name: the pipeline tells dims apart by their names."""
     func = mod[name]
     taken: set[str] = set()
     renamed: dict[tirx.Var, tirx.Var] = {}
@@ -165,7 +165,7 @@ def _dims_apart(mod: tvm.IRModule, name: str) -> tvm.IRModule:
 
 
 def _dims(func: relax.Function) -> list[tirx.Var]:
-    """The symbolic dims of a function, those of the parameters first, in an order that is fixed."""
+    """The symbolic dims of a function in a fixed order, those of the parameters first."""
     shapes = [getattr(e.ty, "shape", None) for e in [*func.params, *expressions(func)]]
     dims = [d for s in shapes if isinstance(s, relax.ShapeExpr) for d in s.values]
     found = dict.fromkeys(d for d in dims if isinstance(d, tirx.Var))
@@ -176,7 +176,7 @@ def _dims(func: relax.Function) -> list[tirx.Var]:
 
 
 def _inlined(mod: tvm.IRModule, entry: str) -> tvm.IRModule:
-    """`mod` with what a function calls in place of its calls."""
+    """Inline the functions of the module that a function calls."""
     func = mod[entry]
     if not _called(mod, func):
         return mod
@@ -202,7 +202,7 @@ def _called(mod: tvm.IRModule, func: relax.Function) -> list[str]:
 
 
 def _reached(mod: tvm.IRModule, name: str) -> set[str]:
-    """Every function that one calls, directly or not."""
+    """Names of all functions that a function calls, directly or through others."""
     found: set[str] = set()
     waiting = [name]
     while waiting:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _WHOSE, _KIND = "TVM's TFLite importer", "a TFLite model"
 _REMEDY = "convert the model again, or export it to ONNX"
 
-#: Where a flatbuffer says of what kind it is.
+#: The bytes of a flatbuffer that hold its kind, and those of TFLite.
 _MARK, _MARKED = slice(4, 8), b"TFL3"
 
 

@@ -54,7 +54,7 @@ class Converter(OperatorConverter):
         }
 
     def _as_declared(self, kind: str, convert: Callable[..., Any], op: Any) -> Any:
-        """What TVM's converter, or ours, makes of an operator, as the file declares its output."""
+        """Convert an operator, and give the result the type and shape that the file declares."""
         outputs = self.get_output_tensors(op)
         if kind in _MOVING:
             self._check_scales(kind, [*self.get_input_tensors(op), *outputs])
@@ -73,7 +73,7 @@ class Converter(OperatorConverter):
         return found
 
     def _check_scales(self, kind: str, tensors: list[Any]) -> None:
-        """Elements that only move keep their steps, so all tensors must have the same."""
+        """Refuse to permute or copy elements between tensors of different scales."""
         scaled = [t for t in tensors if t.qnn_params]
         if any(not self.has_same_qnn_params(scaled[0], other) for other in scaled[1:]):
             raise tvm.error.OpNotImplemented(f"{kind} between tensors of different scales")

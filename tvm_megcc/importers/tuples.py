@@ -20,7 +20,7 @@ from ..errors import InputError
 
 
 def flat(mod: tvm.IRModule, name: str) -> tvm.IRModule:
-    """`mod` where a function takes the tensors of its tuples one by one, and returns them so."""
+    """Replace a function's tuple parameters and tuple results by the tensors in them."""
     func = mod[name]
     if not has_tuples(func):
         return mod
@@ -34,9 +34,9 @@ def flat(mod: tvm.IRModule, name: str) -> tvm.IRModule:
 
 
 def flat_signature(mod: tvm.IRModule, name: str) -> tvm.IRModule:
-    """`mod` where a dispatched function has the parameters and results of `flat`.
+    """Give a dispatched function the parameters and results that `flat` would.
 
-    What it computes is what its variants say: its body is left out.
+    Its variants compute: the body is left out.
     """
     func = mod[name]
     if not has_tuples(func):
@@ -68,12 +68,12 @@ def result_names(func: relax.Function) -> list[str]:
 
 
 def input_count(func: relax.Function, count: int) -> int:
-    """How many parameters the first `count` are after `flat`."""
+    """Number of tensors in the first `count` parameters."""
     return sum(len(_leaves("", param.ty)) for param in list(func.params)[:count])
 
 
 def flat_values(func: relax.Function, params: Mapping[str, Any]) -> dict[str, Any]:
-    """`params` with a value for each tensor of a tuple that a list or a tuple is given for."""
+    """Values by parameter name, those of tuples as values of the tensors in them."""
     types = {param.name: param.ty for param in func.params}
     found: dict[str, Any] = {}
     for name, value in params.items():
@@ -112,7 +112,7 @@ def _flat_type(ty: tvm.ir.Type) -> tvm.ir.Type:
 def _spread_params(
     func: relax.Function,
 ) -> tuple[list[relax.Var], dict[relax.Var, relax.Expr]]:
-    """The parameters after `flat`, and what those that are tuples are made of."""
+    """The parameters after `flat`, and for each tuple parameter the tuple of its tensors."""
     params: list[relax.Var] = []
     values: dict[relax.Var, relax.Expr] = {}
 
@@ -141,6 +141,6 @@ def _parts(expr: relax.Expr, ty: tvm.ir.Type) -> list[relax.Expr]:
 
 
 def _with(mod: tvm.IRModule, name: str, func: relax.Function) -> tvm.IRModule:
-    """`mod` with another function of this name, whose type may be another too."""
+    """Replace the function of a name by one whose type may differ."""
     kept = {g: f for g, f in mod.functions_items() if g.name_hint != name}
     return tvm.IRModule({**kept, relax.GlobalVar(name): func}, mod.attrs, mod.global_infos)

@@ -1,9 +1,9 @@
 """Operators of ONNX, found by scanning a folder for each domain.
 
 A file ``ops/<domain>/<operator in lower case>.py`` holds one subclass of `OnnxOp`:
-``com.microsoft::FusedConv`` is in ``com_microsoft/fusedconv.py``. Operators that are one
-expression are rows of a table, the list ``OPERATORS`` of a file. Helpers that several operators
-share are in ``common/``. See ``docs/adding-an-op.md``.
+``com.microsoft::Inverse`` is in ``com_microsoft/inverse.py``. Operators that are one expression
+are rows of a table, the list ``OPERATORS`` of a file; a family of classes in one file has such a
+list, too. Helpers that several files share are in ``common/``. See ``docs/adding-an-op.md``.
 
 Example
 -------

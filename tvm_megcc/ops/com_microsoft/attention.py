@@ -6,7 +6,7 @@ from tvm import relax
 
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.agree import Labels, Shape
-from ..common.attention import appended, attended, causal, heads, padding, scores
+from ..common.attention import appended, attended, heads, masked_scores
 
 
 class Attention(OnnxOp):
@@ -14,8 +14,6 @@ class Attention(OnnxOp):
 
     Operands: input, weights, bias, mask, past, attention bias. Results: the output and the present.
     """
-
-    name = "Attention"
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         labels: Labels = [[] for _ in shapes]
@@ -28,8 +26,7 @@ class Attention(OnnxOp):
         for name in ("do_rotary", "past_present_share_buffer"):
             if attrs.get(name, 0):
                 raise ctx.unsupported(f"{name}", "export without it")
-        op, dtype = relax.op, inputs.dtype(0)
-        batch, queries, _ = inputs.shape(0)
+        op = relax.op
         merged = ctx.emit(op.matmul(inputs[0], inputs[1]))
         if inputs.has(2):
             merged = ctx.emit(op.add(merged, inputs[2]))
@@ -46,13 +43,7 @@ class Attention(OnnxOp):
         if inputs.has(4):
             past = [ctx.emit(op.take(inputs[4], ctx.const(i, "int64"), axis=0)) for i in (0, 1)]
         k, v = appended(ctx, past[0], k), appended(ctx, past[1], v)
-        keys, masks = ctx.shape(k)[2], []
-        if inputs.has(3):
-            value = attrs.get("mask_filter_value", -10000.0)
-            masks.append(padding(ctx, inputs[3], batch, keys, value, dtype))
-        if attrs.get("unidirectional", 0):
-            masks.append(causal(ctx, queries, keys, past[0], dtype))
-        found = scores(ctx, q, k, attrs.get("scale", 0.0), inputs[5], *masks)
+        found = masked_scores(ctx, inputs, attrs, q, k, 3, past[0])
         output = attended(ctx, ctx.emit(op.nn.softmax(found, -1)), v)
         if not ctx.wants(1):
             return output

@@ -12,8 +12,6 @@ from ..common.agree import Labels, Shape, matmul
 class FusedMatMul(OnnxOp):
     """``alpha * A @ B`` of operands whose last or leading dims may be transposed before."""
 
-    name = "FusedMatMul"
-
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         orders = [_order(shape, attrs, side) for shape, side in zip(shapes, "AB", strict=False)]
         turned = [

@@ -27,7 +27,6 @@ class GroupQueryAttention(OnnxOp):
     present key and value.
     """
 
-    name = "GroupQueryAttention"
     single = {6: "total_sequence_length"}
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:

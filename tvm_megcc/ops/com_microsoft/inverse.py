@@ -15,8 +15,6 @@ from ..common.matrices import find_pivot, local, squares
 class Inverse(OnnxOp):
     """Gauss and Jordan's elimination with row pivoting, of every matrix of the batch."""
 
-    name = "Inverse"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         data, batch, rows = squares(ctx, inputs)
         return ctx.reshape(ctx.builder.emit_te(_inverses, data), [*batch, rows, rows])

@@ -22,8 +22,6 @@ class MatMulNBits(Composite):
     the block by whose scale a place of K goes, and a bias.
     """
 
-    name = "MatMulNBits"
-
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         return [[] for _ in shapes]
 

@@ -9,7 +9,7 @@ from tvm import relax
 
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.agree import EXACTLY, Labels, Shape
-from ..common.attention import appended, attended, causal, heads, padding, scores
+from ..common.attention import appended, attended, heads, masked_scores
 
 
 class MultiHeadAttention(OnnxOp):
@@ -18,8 +18,6 @@ class MultiHeadAttention(OnnxOp):
     Operands: query, key, value, bias, padding mask, attention bias, past key and value. Results:
     the output, the present key and value, the scores.
     """
-
-    name = "MultiHeadAttention"
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         labels: Labels = [["batch"], ["batch", "keys"], ["batch", "keys"]]
@@ -37,14 +35,7 @@ class MultiHeadAttention(OnnxOp):
         q, k, v = self._operands(ctx, inputs, attrs["num_heads"])
         past = (inputs[6], inputs[7])
         k, v = appended(ctx, past[0], k), appended(ctx, past[1], v)
-        dtype, keys, masks = inputs.dtype(0), ctx.shape(k)[2], []
-        batch, _, queries, _ = ctx.shape(q)
-        if inputs.has(4):
-            value = attrs.get("mask_filter_value", -10000.0)
-            masks.append(padding(ctx, inputs[4], batch, keys, value, dtype))
-        if attrs.get("unidirectional", 0):
-            masks.append(causal(ctx, queries, keys, past[0], dtype))
-        found = scores(ctx, q, k, attrs.get("scale", 0.0), inputs[5], *masks)
+        found = masked_scores(ctx, inputs, attrs, q, k, 4, past[0])
         weights = ctx.emit(relax.op.nn.softmax(found, -1))
         return attended(ctx, weights, v), k, v, found
 

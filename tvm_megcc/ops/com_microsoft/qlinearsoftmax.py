@@ -19,7 +19,7 @@ class QLinearSoftmax(Composite):
     attribute) the rows are all dims from ``axis`` on.
     """
 
-    name = "QLinearSoftmax"
+    alike = ((0, 2, 4),)
 
     def expand(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         shape, opset = list(inputs.shape(0)), attrs["opset"]

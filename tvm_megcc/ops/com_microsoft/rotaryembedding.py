@@ -15,8 +15,6 @@ from ..common.rotary import rotated, table
 class RotaryEmbedding(OnnxOp):
     """Operands: input (by heads or not), places or the first of them, cosines and sines."""
 
-    name = "RotaryEmbedding"
-
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         turned = attrs.get("rotary_embedding_dim", 0)
         half: Hashable = (EXACTLY, turned // 2) if turned else "half"

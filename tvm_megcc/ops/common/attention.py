@@ -14,7 +14,8 @@ from tvm import relax
 
 from ...dims import Size
 from .agree import agreed, broadcast, disagreement
-from .context import Context, expr_dtype
+from .context import Attrs, Context, expr_dtype
+from .inputs import Inputs
 
 
 def heads(ctx: Context, x: relax.Expr, count: int) -> relax.Expr:
@@ -41,6 +42,26 @@ def scores(
     turned = ctx.emit(op.permute_dims(k, [0, 1, 3, 2]))
     found = ctx.emit(op.multiply(op.matmul(q, turned), ctx.const(np.float32(factor), dtype)))
     return masked(ctx, found, *masks)
+
+
+def masked_scores(
+    ctx: Context,
+    inputs: Inputs,
+    attrs: Attrs,
+    q: relax.Expr,
+    k: relax.Expr,
+    mask: int,
+    past: relax.Expr | None,
+) -> relax.Expr:
+    """The `scores` with a padding mask (operand `mask`), ``unidirectional`` and operand 5."""
+    (batch, _, queries, _), keys, dtype = ctx.shape(q), ctx.shape(k)[2], inputs.dtype(0)
+    masks = []
+    if inputs.has(mask):
+        value = attrs.get("mask_filter_value", -10000.0)
+        masks.append(padding(ctx, inputs[mask], batch, keys, value, dtype))
+    if attrs.get("unidirectional", 0):
+        masks.append(causal(ctx, queries, keys, past, dtype))
+    return scores(ctx, q, k, attrs.get("scale", 0.0), inputs[5], *masks)
 
 
 def masked(ctx: Context, found: relax.Expr, *masks: relax.Expr | None) -> relax.Expr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import ClassVar
 
 from tvm import relax
@@ -21,10 +22,11 @@ class Binary(OnnxOp):
     labels = staticmethod(broadcast())
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        return type(self).function(inputs[0], self._second(ctx, inputs, attrs))
+        return type(self).function(inputs[0], self.second(ctx, inputs, attrs))
 
     @staticmethod
-    def _second(ctx: Context, inputs: Inputs, attrs: Attrs) -> relax.Expr:
+    def second(ctx: Context, inputs: Inputs, attrs: Attrs) -> relax.Expr:
+        """The second operand, from the axis on that the attribute names."""
         second = inputs[1]
         if ctx.opset >= 7 or "axis" not in attrs or not attrs.get("broadcast", 0):
             return second
@@ -40,7 +42,4 @@ class Variadic(OnnxOp):
     labels = staticmethod(broadcast())
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        result = inputs[0]
-        for other in inputs[1:]:
-            result = type(self).function(result, other)
-        return result
+        return reduce(type(self).function, inputs)

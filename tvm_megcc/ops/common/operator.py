@@ -26,7 +26,8 @@ class OnnxOp(ABC):
     Attributes
     ----------
     name, domain : str
-        The operator, as in a model's ``op_type`` and ``domain`` (``ai.onnx`` is ``""``).
+        The operator, as in a model's ``op_type`` and ``domain`` (``ai.onnx`` is ``""``): the name
+        of its class, and the domain of the folder that it is in.
     moves : sequence of int
         The operands whose elements it puts in other places, by what the other operands say: shape
         arithmetic goes through it.
@@ -42,6 +43,10 @@ class OnnxOp(ABC):
         The same operands may give other results: never folded.
     single : mapping of int to str
         The operands that have one element, and what ONNX calls them.
+    alike : sequence of sequence of int
+        Groups of operands that have one element type, where no schema of ONNX says so.
+    flags : sequence of int
+        The operands that are bools, where no schema of ONNX says so.
     data_dependent : bool
         Its results have dims that are known at run time only, whatever TVM infers for some of them.
     """
@@ -54,7 +59,12 @@ class OnnxOp(ABC):
     carries: ClassVar[Sequence[int]] = ()
     takes_storage: ClassVar[bool] = False
     single: ClassVar[Mapping[int, str]] = {}
+    alike: ClassVar[Sequence[Sequence[int]]] = ()
+    flags: ClassVar[Sequence[int]] = ()
     data_dependent: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        cls.name = cls.__name__
 
     @abstractmethod
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -52,7 +52,7 @@ def between(ctx: Context, attrs: Attrs, shape: Sequence[Size], dtype: str) -> re
         raise ctx.unsupported(
             f"draws from {low} to {high}", "give it a low and a high that is not less, both finite"
         )
-    wide = _wide(dtype)
+    wide = wide_of(dtype)
     found = uniform(ctx, attrs, shape, wide)
     if (low, high) != (0.0, 1.0):
         found = ctx.emit(relax.op.multiply(found, ctx.const(high - low, wide)))
@@ -66,7 +66,7 @@ def between(ctx: Context, attrs: Attrs, shape: Sequence[Size], dtype: str) -> re
 def normal(ctx: Context, attrs: Attrs, shape: Sequence[Size], dtype: str) -> relax.Var:
     """Numbers of a ``mean`` and a ``scale``, the standard deviation."""
     mean, scale = float(attrs.get("mean", 0.0)), float(attrs.get("scale", 1.0))
-    wide = _wide(dtype)
+    wide = wide_of(dtype)
     found = _filled(ctx, philox.normal, drawn(ctx, attrs), shape, wide)
     if scale != 1:
         found = ctx.emit(relax.op.multiply(found, ctx.const(scale, wide)))
@@ -96,12 +96,13 @@ def like(ctx: Context, inputs: Inputs, attrs: Attrs) -> tuple[tuple[Size, ...], 
     return inputs.shape(0), dtype_of(ctx, attrs, inputs.dtype(0))
 
 
-def _wide(dtype: str) -> str:
+def wide_of(dtype: str) -> str:
+    """The type that numbers are drawn in, for a result of this type."""
     return "float64" if dtype == "float64" else "float32"
 
 
 def _narrowed(ctx: Context, value: relax.Var, dtype: str) -> relax.Var:
-    return value if _wide(dtype) == dtype else ctx.emit(relax.op.astype(value, dtype))
+    return value if wide_of(dtype) == dtype else ctx.emit(relax.op.astype(value, dtype))
 
 
 def _last(low: float, high: float, dtype: str) -> float:

@@ -21,4 +21,4 @@ def row(name: str, doc: str, base: type[Any] = StockOp, **facts: Any) -> type[An
         Attributes of the class (see `common.operator`); functions become static methods.
     """
     members = {k: staticmethod(v) if callable(v) else v for k, v in facts.items()}
-    return ABCMeta(name, (base,), {"__doc__": doc, "name": name, **members})
+    return ABCMeta(name, (base,), {"__doc__": doc, **members})

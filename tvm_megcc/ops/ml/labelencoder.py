@@ -20,8 +20,6 @@ class LabelEncoder(OnnxOp):
     The last of equal keys counts; NaN equals NaN.
     """
 
-    name = "LabelEncoder"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         keys, _ = _column(ctx, attrs, "keys")
         values, default = _column(ctx, attrs, "values")
@@ -44,7 +42,7 @@ class LabelEncoder(OnnxOp):
 
 
 def _column(ctx: Context, attrs: Attrs, name: str) -> tuple[np.ndarray, Any]:
-    """Keys or values, and the default for what stands in such a column."""
+    """Keys or values, and the default of their type."""
     if f"{name}_tensor" in attrs:
         column = np.asarray(attrs[f"{name}_tensor"]).reshape(-1)
         if column.dtype.kind in "fiu":

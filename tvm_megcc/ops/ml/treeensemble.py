@@ -18,9 +18,7 @@ assert sorted(_TRANSFORMS) == sorted(POST_TRANSFORMS)
 
 
 class TreeEnsemble(OnnxOp):
-    """All trees walk their levels together; a set is a chain of comparisons with its members."""
-
-    name = "TreeEnsemble"
+    """All trees descend level by level together; a set is a chain of comparisons."""
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         total = scores(

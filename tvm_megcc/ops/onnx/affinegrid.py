@@ -12,7 +12,6 @@ from .. import Attrs, Context, Inputs, OnnxOp, Result
 class AffineGrid(OnnxOp):
     """The places between -1 and 1 of a regular grid, last axis first, times each matrix."""
 
-    name = "AffineGrid"
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

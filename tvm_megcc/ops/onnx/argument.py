@@ -9,7 +9,7 @@ from ..common.stock import StockOp, convert
 
 
 class Argument(StockOp):
-    """TVM's conversion, for an axis that is there and not empty."""
+    """TVM's conversion, after a check that the axis exists and is not empty."""
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         axis = normal_axis(int(attrs.get("axis", 0)), inputs.rank(0))

@@ -18,8 +18,6 @@ class BatchNormalization(OnnxOp):
     A tensor of one axis has one channel.
     """
 
-    name = "BatchNormalization"
-
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         labels: Labels = [[None] * len(shape or ()) for shape in shapes]
         for k, row in enumerate(labels):

@@ -18,8 +18,6 @@ from ..common.stored import storage
 class BitCast(OnnxOp):
     """``reinterpret`` of every element; a bool is its byte."""
 
-    name = "BitCast"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         wanted = helper.tensor_dtype_to_np_dtype(attrs["to"])
         x, target = inputs[0], str(wanted)
@@ -54,7 +52,7 @@ def _bytes(dtype: str) -> int:
 
 
 def _half(ctx: Context, x: relax.Expr) -> relax.Expr:
-    """The half precision tensor that was widened to `x`, where `x` is no more than that."""
+    """The f16 or bf16 tensor that `x` widens; an error where `x` is a computed f32."""
     source = ctx.builder.lookup_binding(x) if isinstance(x, relax.Var) else None
     if source is not None and op_name(source) == "relax.astype":
         narrow = source.args[0]

@@ -17,7 +17,6 @@ class CenterCropPad(OnnxOp):
     ONNX's own function pads and slices; of open dims its sizes are maxima of maxima.
     """
 
-    name = "CenterCropPad"
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

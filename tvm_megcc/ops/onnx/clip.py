@@ -22,7 +22,6 @@ _DEFAULTS = {"min": -_LARGEST, "max": _LARGEST}
 class Clip(OnnxOp):
     """``clip`` with constant bounds, ``nn.relu`` for a lone lower bound of 0, else max and min."""
 
-    name = "Clip"
     single = {1: "min", 2: "max"}
 
     def on_sizes(self, operands: Sequence[Any], attrs: Attrs) -> Known:

@@ -15,7 +15,6 @@ from ..common.context import volume
 class Col2Im(OnnxOp):
     """Every element of the image is the sum of the columns' elements that stand for it."""
 
-    name = "Col2Im"
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

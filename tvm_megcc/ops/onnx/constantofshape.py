@@ -16,8 +16,6 @@ from ..common.stored import held, storage
 class ConstantOfShape(OnnxOp):
     """``full``."""
 
-    name = "ConstantOfShape"
-
     def generated(self, operands: Sequence[Any]) -> int:
         return prod(int(d) for d in operands[0])
 

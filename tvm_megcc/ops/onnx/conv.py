@@ -12,7 +12,6 @@ from ..common.window import window
 class Conv(OnnxOp):
     """``nn.conv{1,2,3}d`` (NCHW, OIHW), then the bias as an ``add`` of ``[1, C, 1, 1]``."""
 
-    name = "Conv"
     slow = True
     labels = staticmethod(convolution(0, 1))
 

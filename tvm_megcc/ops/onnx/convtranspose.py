@@ -31,7 +31,6 @@ class ConvTranspose(OnnxOp):
     out; with ``output_shape`` ONNX Runtime computes what is computed here.
     """
 
-    name = "ConvTranspose"
     slow = True
     labels = staticmethod(convolution(0, 1, transposed=True))
 

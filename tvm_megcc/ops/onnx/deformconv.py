@@ -17,7 +17,6 @@ class DeformConv(OnnxOp):
     Between elements it samples bilinearly; beyond the edge there are zeros.
     """
 
-    name = "DeformConv"
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

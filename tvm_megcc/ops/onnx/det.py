@@ -15,8 +15,6 @@ from ..common.matrices import find_pivot, local, squares
 class Det(OnnxOp):
     """The product of the pivots of Gaussian elimination with row pivoting."""
 
-    name = "Det"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         data, batch, _ = squares(ctx, inputs)
         return ctx.reshape(ctx.builder.emit_te(_determinants, data), batch)

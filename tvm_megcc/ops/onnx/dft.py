@@ -36,7 +36,6 @@ class DFT(OnnxOp):
     signal of those bins.
     """
 
-    name = "DFT"
     slow = True
     single = {1: "dft_length", 2: "axis"}
 

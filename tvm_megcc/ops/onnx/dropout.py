@@ -5,18 +5,17 @@ from __future__ import annotations
 from tvm import relax
 
 from .. import Attrs, Context, Inputs, Result
-from ..common.random import Random, uniform
+from ..common.random import Random, uniform, wide_of
 
 
 class Dropout(Random):
     """The operand; the mask, where it is used, is all true.
 
-    In training, where that is so or where the run may say so, a number is drawn for each element:
+    In training, also if only the run shows the mode, a number is drawn for each element:
     where it is less than the ratio, the element becomes 0, and the others grow so that the mean
     stays.
     """
 
-    name = "Dropout"
     single = {1: "ratio", 2: "training_mode"}
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
@@ -32,9 +31,9 @@ class Dropout(Random):
 
 
 def _dropped(ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-    """The operand in training, and the mask: what of it only the run shows is computed then."""
+    """The operand in training, and the mask; ratio and mode may be computed at run time."""
     op, shape, dtype = relax.op, inputs.shape(0), inputs.dtype(0)
-    wide = "float64" if dtype == "float64" else "float32"
+    wide = wide_of(dtype)
     if inputs.has(1):
         ratio = ctx.emit(op.astype(ctx.reshape(inputs[1], []), wide))
     else:

@@ -10,8 +10,6 @@ from .. import Attrs, Context, Inputs, OnnxOp, Result
 class DynamicQuantizeLinear(OnnxOp):
     """To bytes, by the range of the data widened to take in 0."""
 
-    name = "DynamicQuantizeLinear"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         x = inputs[0]
         zero, top, one = (ctx.const(v, "float32") for v in (0, 255, 1))

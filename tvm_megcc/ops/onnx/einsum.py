@@ -14,10 +14,9 @@ from ..common.shapes import product
 class Einsum(OnnxOp):
     """A batched ``matmul`` where two operands share no odd labels, else ``einsum``.
 
-    A dim of 1 goes with any size that its letter has elsewhere: the operand loses letter and dim.
+    A dim of 1 broadcasts to the size that its letter has elsewhere: letter and dim are dropped.
     """
 
-    name = "Einsum"
     slow = True
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
@@ -52,7 +51,7 @@ def _implied(terms: Sequence[str]) -> str:
 
 
 def _labels(term: str, rank: int) -> list[Hashable]:
-    """A term's letters; the axes of an ellipsis are stretched."""
+    """A term's letters as labels; the axes of an ellipsis broadcast."""
     if "..." not in term:
         return [*term]
     before, after = term.split("...")

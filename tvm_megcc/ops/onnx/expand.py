@@ -13,7 +13,6 @@ from ..common.broadcast import fitting, stretched, stretched_size
 class Expand(OnnxOp):
     """``broadcast_to``."""
 
-    name = "Expand"
     moves = (0,)
 
     def generated(self, operands: Sequence[Any]) -> int:

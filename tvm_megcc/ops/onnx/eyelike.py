@@ -9,14 +9,12 @@ from tvm import relax, te, tirx
 
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 
-#: The half types, of which the importer computes in float32.
+#: Types that the importer computes with in float32.
 _HALVES = {"float16", "bfloat16"}
 
 
 class EyeLike(OnnxOp):
     """Ones where the column is the row plus k: of the operand only dims and type matter."""
-
-    name = "EyeLike"
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         dims = inputs.shape(0)

@@ -9,7 +9,6 @@ from ..common.shapes import normal_axis, product
 class Flatten(OnnxOp):
     """``reshape`` to two dims."""
 
-    name = "Flatten"
     moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

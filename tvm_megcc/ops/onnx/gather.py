@@ -15,7 +15,6 @@ from ..common.slices import sliced
 class Gather(OnnxOp):
     """A ``strided_slice`` where the known indices step evenly, else ``take``."""
 
-    name = "Gather"
     moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

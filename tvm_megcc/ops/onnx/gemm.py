@@ -14,8 +14,6 @@ from ..common.agree import STRETCHED, WHOLE, Labels, Shape
 class Gemm(OnnxOp):
     """``matmul`` with B transposed and scaled at import where it is known, then ``add``."""
 
-    name = "Gemm"
-
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         rows, columns = (WHOLE, "m"), (WHOLE, "n")
         lhs: list[Hashable] = ["k", rows] if attrs.get("transA", 0) else [rows, "k"]

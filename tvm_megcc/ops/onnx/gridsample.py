@@ -15,12 +15,11 @@ _FAR = 1e6
 
 
 class GridSample(StockOp):
-    """``grid_sample``; what is one element wide is made two for TVM, which divides by the steps.
+    """``grid_sample``; an axis of 1 is doubled for TVM, which divides by the size less 1.
 
     An image without elements has none to sample, with whatever padding.
     """
 
-    name = "GridSample"
     slow = True
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:

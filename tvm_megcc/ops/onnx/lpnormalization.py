@@ -12,8 +12,6 @@ from ..common.shapes import normal_axis
 class LpNormalization(OnnxOp):
     """``x / sum(|x|)`` or ``x / sqrt(sum(x * x))`` along an axis, 0 where all of it is 0."""
 
-    name = "LpNormalization"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         axis = [normal_axis(int(attrs.get("axis", -1)), inputs.rank(0))]
         x, p = inputs[0], attrs.get("p", 2)

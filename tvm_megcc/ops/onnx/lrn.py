@@ -12,7 +12,6 @@ from ..common.defaults import f32
 class LRN(OnnxOp):
     """``x / (bias + alpha * mean) ** beta``, of the squares over the neighbouring channels."""
 
-    name = "LRN"
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

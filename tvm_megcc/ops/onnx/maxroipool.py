@@ -14,8 +14,6 @@ from ..common.stock import StockOp
 class MaxRoiPool(StockOp):
     """``roi_pool``; the first number of a region is that of its image."""
 
-    name = "MaxRoiPool"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         if compare("eq", inputs.shape(1)[1], 5) == 0:
             raise ctx.ill_typed(f"regions {list(inputs.shape(1))}, of which each has 5 numbers")

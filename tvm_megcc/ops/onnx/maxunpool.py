@@ -23,7 +23,6 @@ class MaxUnpool(OnnxOp):
     refused, as is an index that names no place of the tensor that was pooled.
     """
 
-    name = "MaxUnpool"
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -19,7 +19,6 @@ _MEL, _HERTZ = 2595.0, 700.0
 class MelWeightMatrix(OnnxOp):
     """Triangles between neighbouring edges, which are as far apart in mel, in whole bins."""
 
-    name = "MelWeightMatrix"
     single = {
         0: "num_mel_bins",
         1: "dft_length",

@@ -17,7 +17,6 @@ from ..common.sizes import Item, NotShapes, truncdiv
 class Mod(OnnxOp):
     """The remainder, with the sign of the divisor, or with ``fmod`` of the dividend."""
 
-    name = "Mod"
     labels = staticmethod(broadcast())
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

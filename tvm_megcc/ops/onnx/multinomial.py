@@ -7,7 +7,7 @@ from typing import Any
 from tvm import relax, te, tirx
 
 from .. import Attrs, Context, Inputs, Result
-from ..common.random import Random, tvm_dtype, uniform
+from ..common.random import Random, tvm_dtype, uniform, wide_of
 
 
 class Multinomial(Random):
@@ -17,13 +17,11 @@ class Multinomial(Random):
     class of probability 0 is drawn. Of a row without a positive finite sum it is any class.
     """
 
-    name = "Multinomial"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         rows, classes = inputs.shape(0)
         if classes == 0:
             raise ctx.ill_typed("there is no class to draw")
-        wide = "float64" if inputs.dtype(0) == "float64" else "float32"
+        wide = wide_of(inputs.dtype(0))
         logs = inputs[0]
         if inputs.dtype(0) != wide:
             logs = ctx.emit(relax.op.astype(logs, wide))

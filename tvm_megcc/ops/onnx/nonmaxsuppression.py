@@ -2,14 +2,127 @@
 
 from __future__ import annotations
 
-from tvm import relax
+from dataclasses import dataclass
+from typing import Any
+
+from tvm import relax, te, tirx
+from tvm.script.ir_builder import IRBuilder
+from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size, compare, minimum
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.agree import Labels, Shape
 from ..common.context import volume
 from ..common.data_sizes import sizes_from
-from ..common.suppression import Suppression
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """A kernel that selects boxes of a class, best first, that overlap no better one.
+
+    Attributes
+    ----------
+    centred : bool
+        Boxes are ``x, y, width, height`` of the centre, else two opposite corners ``y, x``.
+    scored : bool
+        Only scores above a limit count.
+    """
+
+    centred: bool
+    scored: bool
+
+    def rows(
+        self,
+        boxes: te.Tensor,
+        scores: te.Tensor,
+        order: te.Tensor,
+        most: te.Tensor,
+        overlap: te.Tensor,
+        least: te.Tensor,
+        capacity: Any,
+    ) -> list[te.Tensor]:
+        """The rows (``int64[capacity, 3]``) and their number (``int64[1]``).
+
+        Parameters
+        ----------
+        boxes, scores : te.Tensor
+            ``[batches, n, 4]``, ``[batches, classes, n]``.
+        order : te.Tensor
+            ``int32``, as `scores`: for each class the numbers of its boxes, best first.
+        most, overlap, least : te.Tensor
+            ``int64``, ``float32``, ``float32``, each of one element: how many boxes a class may
+            give, by how much of their union two may overlap, what a score has to exceed.
+        """
+        found: list[te.Tensor] = te.extern(
+            [(capacity, 3), (1,)],
+            [boxes, scores, order, most, overlap, least],
+            lambda ins, outs: self._kernel(ins, outs),
+            dtype=["int64", "int64"],
+            name="suppression",
+        )
+        return found
+
+    def _kernel(self, ins: list[Any], outs: list[Any]) -> tirx.Stmt:
+        batches, classes, count = ins[1].shape
+        with IRBuilder() as builder, T.seq_scope():
+            boxes, scores, order, most, overlap, least = (T.buffer_proxy(b) for b in ins)
+            rows, number = (T.buffer_proxy(b) for b in outs)
+            first, free = _local(), _local()
+            number[0] = _long(0)
+            with T.serial(0, batches) as b, T.serial(0, classes) as c:
+                first[0] = number[0]
+                with T.serial(0, count) as k:
+                    box = order[b, c, k]
+                    wanted = number[0] - first[0] < most[0]
+                    if self.scored:
+                        wanted = tirx.all(wanted, scores[b, c, box] > least[0])
+                    with T.If(wanted), T.Then():
+                        free[0] = _long(1)
+                        with T.serial(0, number[0] - first[0]) as j:
+                            other = rows[first[0] + j, 2]
+                            with T.If(free[0] != 0), T.Then():
+                                with T.If(self._overlap(boxes, b, box, other) > overlap[0]):
+                                    with T.Then():
+                                        free[0] = _long(0)
+                        with T.If(free[0] != 0), T.Then():
+                            rows[number[0], 0] = _long(b)
+                            rows[number[0], 1] = _long(c)
+                            rows[number[0], 2] = _long(box)
+                            number[0] = number[0] + 1
+        return builder.get()
+
+    def _overlap(self, boxes: Any, batch: Any, a: Any, b: Any) -> Any:
+        """The area that two boxes share over that which they cover; 0 where one has no area."""
+        zero = tirx.const(0, boxes.dtype)
+        sides = [self._sides(boxes, batch, box, axis) for box in (a, b) for axis in (0, 1)]
+        (top, bottom), (left, right), (top2, bottom2), (left2, right2) = sides
+        height = tirx.min(bottom, bottom2) - tirx.max(top, top2)
+        width = tirx.min(right, right2) - tirx.max(left, left2)
+        area = (bottom - top) * (right - left)
+        area2 = (bottom2 - top2) * (right2 - left2)
+        shared = tirx.max(height, zero) * tirx.max(width, zero)
+        both = tirx.all(shared > zero, area > zero, area2 > zero)
+        return tirx.if_then_else(
+            both, shared / (area + area2 - shared), tirx.const(-1, boxes.dtype)
+        )
+
+    def _sides(self, boxes: Any, batch: Any, box: Any, axis: int) -> tuple[Any, Any]:
+        """Where a box begins and ends along an axis: 0 from top to bottom, 1 from left to right."""
+        if self.centred:
+            middle, half = boxes[batch, box, 1 - axis], boxes[batch, box, 3 - axis]
+            half = half / tirx.const(2, boxes.dtype)
+            return middle - half, middle + half
+        ends = boxes[batch, box, axis], boxes[batch, box, axis + 2]
+        return tirx.min(*ends), tirx.max(*ends)
+
+
+def _long(value: Any) -> Any:
+    return tirx.const(value, "int64") if isinstance(value, int) else tirx.Cast("int64", value)
+
+
+def _local() -> Any:
+    return T.buffer_proxy(T.alloc_buffer((1,), "int64", scope="local"))
+
 
 #: More boxes than this are no limit.
 _MANY = 2**31 - 1
@@ -21,7 +134,6 @@ class NonMaxSuppression(OnnxOp):
     It fills a matrix for all that there may be; the result is its first rows.
     """
 
-    name = "NonMaxSuppression"
     slow = True
     single = {2: "max_output_boxes_per_class", 3: "iou_threshold", 4: "score_threshold"}
 

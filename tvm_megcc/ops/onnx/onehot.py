@@ -20,7 +20,6 @@ class OneHot(OnnxOp):
     Indices of any type are compared as int64, in which every depth has its place.
     """
 
-    name = "OneHot"
     single = {1: "depth"}
 
     def generated(self, operands: Sequence[Any]) -> int:

@@ -24,7 +24,6 @@ class Pad(OnnxOp):
     do those that depend on the shapes in the other modes.
     """
 
-    name = "Pad"
     moves = (0, 2)
     single = {2: "constant_value"}
 
@@ -132,7 +131,7 @@ def _widths(ctx: Context, inputs: Inputs, attrs: Attrs, rank: int) -> tuple[list
 
 
 def _within(size: Size, before: Size, after: Size) -> tuple[Size, Size]:
-    """Widths of one axis: what one side crops beyond the other end is taken from the fill there."""
+    """Widths of one axis; a crop longer than the axis shortens the fill at its other end."""
     if not isinstance(before, int) or not isinstance(after, int) or before * after >= 0:
         return before, after
     beyond = maximum(-min(before, after) - size, 0)

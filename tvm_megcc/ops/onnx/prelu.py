@@ -19,8 +19,6 @@ class PRelu(OnnxOp):
     Of integers always that: TVM has the others for floats, and no float has every slope.
     """
 
-    name = "PRelu"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         rank, slope = inputs.rank(0), inputs.static_shape(1)
         if ctx.opset < 7 and len(slope) == 1 and rank > 1:

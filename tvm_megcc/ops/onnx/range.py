@@ -24,7 +24,6 @@ _TOO_FAR = float(1 << 63)
 class Range(OnnxOp):
     """``arange`` from 0, times the step, plus the start."""
 
-    name = "Range"
     single = {0: "start", 1: "limit", 2: "delta"}
 
     def on_sizes(self, operands: Sequence[Any], attrs: Attrs) -> Known:
@@ -62,12 +61,12 @@ class Range(OnnxOp):
 
 
 def _is(value: float | Real | None, number: int) -> bool:
-    """Whether it is known and this number; not every float is a quotient."""
+    """Whether a value is known and equals a number; not every float is a quotient."""
     return value == (Real(number) if isinstance(value, Real) else number)
 
 
 def _length(ctx: Context, inputs: Inputs, given: Sequence[list[Any] | None]) -> Size:
-    """Where it is no size that the shapes say, as of a step of unknown sign, it is read."""
+    """The length; read at run time where shapes do not give it (a step of unknown sign)."""
     rows = [values for values in given if values is not None]
     with suppress(NotShapes):
         if len(rows) == 3:
@@ -79,7 +78,7 @@ def _length(ctx: Context, inputs: Inputs, given: Sequence[list[Any] | None]) -> 
 def _length_of_floats(
     ctx: Context, start: np.floating, limit: np.floating, step: np.floating
 ) -> int:
-    """Of known floats: as `_quotient_of_floats` has it."""
+    """The length for known floats, computed as `_quotient_of_floats` does."""
     with np.errstate(all="ignore"):
         number = np.ceil(np.float64(limit - start) / np.float64(step))
     if not abs(number) < _TOO_FAR:
@@ -120,7 +119,7 @@ def _quotient_of_floats(
 def _quotient_of_ints(
     ctx: Context, start: relax.Expr, limit: relax.Expr, step: relax.Expr
 ) -> tuple[relax.Expr, relax.Expr]:
-    """As `_quotient_of_floats`, exact: what is negated is rounded down."""
+    """As `_quotient_of_floats`, exact: minus the floor of the negated quotient is its ceiling."""
     op = relax.op
     gap = op.subtract(op.astype(start, "float64"), op.astype(limit, "float64"))
     start, limit, step = (ctx.emit(op.astype(v, "int64")) for v in (start, limit, step))

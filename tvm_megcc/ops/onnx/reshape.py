@@ -16,7 +16,6 @@ from ..common.shapes import product
 class Reshape(OnnxOp):
     """``reshape`` to dims that are all spelled out."""
 
-    name = "Reshape"
     moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
@@ -39,9 +38,9 @@ class Reshape(OnnxOp):
 
 
 def _kept(ctx: Context, data: relax.Expr, wanted: Sequence[Size]) -> relax.Expr:
-    """The data, for shapes with which an open dim of the target that is 0 keeps a dim of 0.
+    """Check that a dynamic target dim of 0 stands for an input dim of 0.
 
-    Which other dim a 0 stands for is known at run time only.
+    ONNX reads a target dim of 0 as "keep", and which dim is 0 is known at run time only.
     """
     shape = ctx.shape(data)
     for axis, dim in enumerate(wanted):
@@ -77,7 +76,7 @@ def _resolved(
 ) -> relax.Expr:
     """A target that is computed at run time, 0 ("keep") and -1 ("the rest") replaced.
 
-    A -1 that nothing is the rest for stays: who reads it refuses it.
+    A -1 without a size that fits stays, and reading the sizes refuses it.
     """
     (rank,) = inputs.static_shape(1)
     op, zero, one = relax.op, ctx.const(0, "int64"), ctx.const(1, "int64")

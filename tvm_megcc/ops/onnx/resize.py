@@ -1,4 +1,4 @@
-"""Resize (opset 10 to 19): every mode, coordinate transformation and rounding."""
+"""Resize (opset 10 to 19) with every mode, coordinate transformation and rounding, and Upsample."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from ..common.sizes import Real, scale_of
 class Resize(OnnxOp):
     """``image.resize2d`` for the common cases, else a table of indices and weights per axis."""
 
-    name = "Resize"
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
@@ -155,3 +154,21 @@ def _with_roi(ctx: Context, inputs: Inputs, attrs: Attrs, plan: Plan) -> Plan:
     for position, axis in enumerate(axes):
         parts[axis] = (roi[position], roi[position + len(axes)])
     return replace(plan, roi=tuple(parts))
+
+
+class Upsample(OnnxOp):
+    """Resize with asymmetric coordinates."""
+
+    slow = True
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        mode: str = attrs.get("mode", "nearest")
+        mode = "linear" if mode == "bilinear" else mode
+        if "scales" in attrs:
+            plan = scaled(ctx, inputs, list(attrs["scales"]))
+        else:
+            plan = plan_of_scales(ctx, inputs, 1)
+        return resize(ctx, inputs, plan, Options(mode, "asymmetric", "simple"))
+
+
+OPERATORS = [Resize, Upsample]

@@ -16,8 +16,6 @@ from ..common.shapes import normal_axis
 class ReverseSequence(OnnxOp):
     """A ``flip`` where every sequence has full length, else a gather that turns their starts."""
 
-    name = "ReverseSequence"
-
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         labels: Labels = [[None] * len(shapes[0] or ()), ["batch"]]
         if shapes[0] is not None:

@@ -21,7 +21,6 @@ _MANY = 2.0**30
 class RoiAlign(OnnxOp):
     """Samples of the data in the bins of a region; each bin gives their mean or their largest."""
 
-    name = "RoiAlign"
     slow = True
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:

@@ -20,8 +20,6 @@ class RotaryEmbedding(OnnxOp):
     are: nothing is transposed.
     """
 
-    name = "RotaryEmbedding"
-
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
         x, cos = (shape or () for shape in shapes[:2])
         turned = attrs.get("rotary_embedding_dim", 0)

@@ -16,8 +16,6 @@ class Shrink(OnnxOp):
     Of a negative ``lambd`` both are true in the middle: the first one counts.
     """
 
-    name = "Shrink"
-
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         x, dtype = inputs[0], inputs.dtype(0)
         edge, bias = (float(attrs.get(k, v)) for k, v in (("lambd", 0.5), ("bias", 0.0)))

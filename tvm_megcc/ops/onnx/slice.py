@@ -21,7 +21,6 @@ class Slice(OnnxOp):
     What is computed at run time makes a gather (`common.slice_data`).
     """
 
-    name = "Slice"
     moves = (0,)
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:

@@ -18,7 +18,6 @@ class Split(OnnxOp):
     That the sizes add up to the dim is checked where they are read.
     """
 
-    name = "Split"
     moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -1,4 +1,4 @@
-"""Squeeze, with axes as attribute or operand (opset 13), or without."""
+"""Squeeze and Unsqueeze: axes as attribute or operand (opset 13)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from tvm import relax
 
 from ...dims import Dim, Size, compare, is_static
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.axes_data import dropped
+from ..common.axes_data import dropped, widened
 from ..common.shapes import normal_axes
 
 
 class Squeeze(OnnxOp):
     """``squeeze``; a reshape to the dims that are left, where the axes are computed at run time."""
 
-    name = "Squeeze"
     moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
@@ -46,7 +45,7 @@ def _squeezed(data: relax.Expr, axes: list[int]) -> relax.Expr:
 
 
 def _are_larger(ctx: Context, data: relax.Expr, dims: list[Size]) -> relax.Expr:
-    """The tensor, where no such open dim is 1: it would be squeezed, too, and the rank another."""
+    """The tensor; a run in which one of these dims is 1 ends: the rank would change."""
     if not dims:
         return data
     warnings.warn(
@@ -58,3 +57,21 @@ def _are_larger(ctx: Context, data: relax.Expr, dims: list[Size]) -> relax.Expr:
     differs = relax.op.not_equal(ctx.sizes(dims, "int64"), ctx.const(1, "int64"))
     least = relax.op.min(relax.op.astype(differs, "int64"), axis=[0], keepdims=True)
     return ctx.checked(data, ctx.emit(relax.op.greater(least, ctx.const(0, "int64"))))
+
+
+class Unsqueeze(OnnxOp):
+    """``expand_dims``; a reshape where the axes are computed at run time."""
+
+    moves = (0,)
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        if inputs.is_computed(1) and inputs.shape(1) != (0,):
+            inputs.need_few(1)
+            return ctx.reshape(inputs[0], widened(ctx, inputs[1], inputs.shape(0)))
+        axes = (inputs.ints(1) or []) if inputs.has(1) else attrs["axes"]
+        rank = inputs.rank(0) + len(axes)
+        axes = sorted(normal_axes(axes, rank))
+        return relax.op.expand_dims(inputs[0], axes) if axes else inputs[0]
+
+
+OPERATORS = [Squeeze, Unsqueeze]

@@ -13,7 +13,6 @@ from ..common.fourier import transform
 class STFT(OnnxOp):
     """Frames of the signal, times the window, through `common.fourier.transform`."""
 
-    name = "STFT"
     slow = True
     single = {1: "frame_step", 3: "frame_length"}
 

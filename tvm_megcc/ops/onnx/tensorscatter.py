@@ -19,7 +19,6 @@ class TensorScatter(OnnxOp):
     Where rows would be written beyond a linear cache the run ends.
     """
 
-    name = "TensorScatter"
     slow = True
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:

@@ -21,7 +21,6 @@ class TfIdfVectorizer(OnnxOp):
     for that of a place of the output.
     """
 
-    name = "TfIdfVectorizer"
     slow = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -15,7 +15,6 @@ from .. import Attrs, Context, Inputs, OnnxOp, Result
 class Tile(OnnxOp):
     """``tile``; repeats that depend on the shapes make a ``broadcast_to`` between two reshapes."""
 
-    name = "Tile"
     moves = (0,)
 
     def generated(self, operands: Sequence[Any]) -> int:

@@ -17,7 +17,6 @@ _ALL = -1
 class TopK(OnnxOp):
     """``topk``; where k is computed at run time, the first k of all elements sorted."""
 
-    name = "TopK"
     single = {1: "k"}
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -10,7 +10,6 @@ from ..common.stock import StockOp
 class Transpose(StockOp):
     """``permute_dims``."""
 
-    name = "Transpose"
     moves = (0,)
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

@@ -12,7 +12,6 @@ from .. import Attrs, Context, Inputs, OnnxOp, Result
 class Trilu(OnnxOp):
     """``triu`` or ``tril``; one ``where`` over places if the diagonal is computed at run time."""
 
-    name = "Trilu"
     single = {1: "k"}
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

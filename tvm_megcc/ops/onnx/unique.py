@@ -2,23 +2,164 @@
 
 from __future__ import annotations
 
-from tvm import relax
+from typing import Any
+
+from tvm import relax, te, tirx
+from tvm.script.ir_builder import IRBuilder
+from tvm.script.ir_builder import tirx as T
 
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.context import volume
 from ..common.data_sizes import sizes_from
 from ..common.shapes import normal_axis
-from ..common.unique import groups
+
+
+def groups(rows: te.Tensor, ordered: bool, nan_is_nan: bool) -> list[te.Tensor]:
+    """The groups of equal rows.
+
+    The rows' numbers go through a merge sort, which is stable: O(n log n) comparisons. Each
+    comparison ends at the first column that differs.
+
+    Parameters
+    ----------
+    rows : te.Tensor
+        ``[n, m]``.
+    ordered : bool
+        Groups ascend, column after column, NaN last; else they come as their first rows do.
+    nan_is_nan : bool
+        Whether a NaN equals a NaN.
+
+    Returns
+    -------
+    list of te.Tensor
+        ``first, inverse, counts`` (``int64[n]``) and ``number`` (``int64[1]``).
+    """
+    count = rows.shape[0]
+    found: list[te.Tensor] = te.extern(
+        [(count,), (count,), (count,), (1,)],
+        [rows],
+        lambda ins, outs: _kernel(ins[0], outs, ordered, nan_is_nan),
+        dtype=["int64"] * 4,
+        name="unique",
+    )
+    return found
+
+
+def _kernel(rows: Any, outs: list[Any], ordered: bool, nan_is_nan: bool) -> tirx.Stmt:
+    count = rows.shape[0]
+    with IRBuilder() as builder, T.seq_scope():
+        x = T.buffer_proxy(rows)
+        first, inverse, counts, number = (T.buffer_proxy(out) for out in outs)
+        order, spare, sizes = (_vector(count) for _ in range(3))
+        differs = _local()
+        _sort(x, order, spare, differs)
+        # From here on `spare` holds each group's first row, and `sizes` its size, in sorted order.
+        number[0] = tirx.const(0, "int64")
+        with T.serial(0, count) as k:
+            differs[0] = tirx.const(1, "int64")
+            with T.If(k > 0), T.Then():
+                _compare(x, order[k - 1], order[k], differs, nan_is_nan)
+            with T.If(differs[0] != 0):
+                with T.Then():
+                    spare[number[0]] = order[k]
+                    sizes[number[0]] = tirx.const(0, "int64")
+                    number[0] = number[0] + 1
+            sizes[number[0] - 1] = sizes[number[0] - 1] + 1
+            inverse[order[k]] = number[0] - 1
+        if ordered:
+            with T.serial(0, number[0]) as k:
+                first[k] = spare[k]
+                counts[k] = sizes[k]
+        else:
+            _as_they_come(count, order, spare, sizes, first, inverse, counts)
+    return builder.get()
+
+
+def _as_they_come(
+    count: Any, rank: Any, firsts: Any, sizes: Any, first: Any, inverse: Any, counts: Any
+) -> None:
+    """Number the groups anew, by their first rows; `rank` is theirs to write."""
+    following = _local()
+    following[0] = tirx.const(0, "int64")
+    with T.serial(0, count) as i:
+        with T.If(firsts[inverse[i]] == i):
+            with T.Then():
+                rank[inverse[i]] = following[0]
+                first[following[0]] = i
+                counts[following[0]] = sizes[inverse[i]]
+                following[0] = following[0] + 1
+        inverse[i] = rank[inverse[i]]
+
+
+def _sort(x: Any, order: Any, spare: Any, differs: Any) -> None:
+    """The numbers of the rows, ascending, into `order`: runs of double length are merged."""
+    count = x.shape[0]
+    width, low, left, right = (_local() for _ in range(4))
+    with T.serial(0, count) as i:
+        order[i] = i
+    width[0] = tirx.const(1, "int64")
+    with T.While(width[0] < count):
+        low[0] = tirx.const(0, "int64")
+        with T.While(low[0] < count):
+            middle, high = (tirx.min(low[0] + width[0] * k, count) for k in (1, 2))
+            left[0], right[0] = low[0], middle
+            with T.serial(0, high - low[0]) as k:
+                # Which run gives the next one: the right one only where its row is less.
+                differs[0] = tirx.const(-1, "int64")
+                with T.If(left[0] >= middle):
+                    with T.Then():
+                        differs[0] = tirx.const(1, "int64")
+                    with T.Else(), T.If(right[0] < high), T.Then():
+                        _compare(x, order[left[0]], order[right[0]], differs, True)
+                with T.If(differs[0] > 0):
+                    with T.Then():
+                        spare[low[0] + k] = order[right[0]]
+                        right[0] = right[0] + 1
+                    with T.Else():
+                        spare[low[0] + k] = order[left[0]]
+                        left[0] = left[0] + 1
+            low[0] = low[0] + width[0] * 2
+        with T.serial(0, count) as i:
+            order[i] = spare[i]
+        width[0] = width[0] * 2
+
+
+def _compare(x: Any, a: Any, b: Any, differs: Any, nan_is_nan: bool) -> None:
+    """``differs[0]``: 0 where rows `a` and `b` are equal, 1 where `b` is less, -1 where `a` is."""
+    column = _local()
+    column[0] = tirx.const(0, "int64")
+    differs[0] = tirx.const(0, "int64")
+    with T.While(tirx.all(differs[0] == 0, column[0] < x.shape[1])):
+        p, q = x[a, column[0]], x[b, column[0]]
+        floating = "float" in str(p.ty.dtype)
+        less, more = p < q, q < p
+        if floating:  # NaN is greater than any number
+            p_nan, q_nan = tirx.isnan(p), tirx.isnan(q)
+            less = tirx.any(less, tirx.all(q_nan, tirx.Not(p_nan)) if nan_is_nan else q_nan)
+            more = tirx.any(more, tirx.all(p_nan, tirx.Not(q_nan)))
+        with T.If(less):
+            with T.Then():
+                differs[0] = tirx.const(-1, "int64")
+            with T.Else(), T.If(more), T.Then():
+                differs[0] = tirx.const(1, "int64")
+        column[0] = column[0] + 1
+
+
+def _local() -> Any:
+    return T.buffer_proxy(T.alloc_buffer((1,), "int64", scope="local"))
+
+
+def _vector(count: Any) -> Any:
+    return T.buffer_proxy(T.alloc_buffer((count,), "int64", scope="global"))
 
 
 class Unique(OnnxOp):
-    """Groups of equal rows (`common.unique`), their number, and a ``take`` of their first rows.
+    """Groups of equal rows, their number, and a ``take`` of their first rows.
 
     NaN is treated as ONNX's reference (numpy) does: it sorts last; without an axis all NaN are one
     element, with one a slice that has a NaN equals no other.
     """
 
-    name = "Unique"
     data_dependent = True
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
