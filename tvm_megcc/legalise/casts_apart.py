@@ -14,15 +14,13 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.fuse.graph import variables
-from tvm_megcc.relax_tools.rewriting import with_blocks
+from tvm_megcc.relax_tools.rewriting import module_pass, with_blocks
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.CastsApart")
-class CastsApart:
+@module_pass("tvm_megcc.CastsApart")
+def CastsApart(mod: tvm.IRModule) -> tvm.IRModule:
     """Casts are of variables, and a call that costs nothing is between these and others' reads."""
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        return with_blocks(mod, _apart)
+    return with_blocks(mod, _apart)
 
 
 def _apart(block: relax.BindingBlock) -> relax.BindingBlock:

@@ -20,30 +20,27 @@ from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.relax_tools.names import ANONYMOUS
+from tvm_megcc.relax_tools.rewriting import module_pass
 
 #: TVM's kind of a function that is fused with nothing (``OpPatternKind::kOpaque``).
 _OPAQUE = 8
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.FuseNamed")
-class FuseNamed:
+@module_pass("tvm_megcc.FuseNamed")
+def FuseNamed(mod: tvm.IRModule) -> tvm.IRModule:
     """FuseOps with names."""
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        numbers = _Numbers()
-        names = {
-            n: var.name for var, n in numbers.bindings(mod) if not ANONYMOUS.fullmatch(var.name)
-        }
-        mod = _fused(mod)
-        found = list(numbers.bindings(mod))
-        taken = {var.name for var, _ in found}
-        renamed: dict[relax.Var, str] = {}
-        for var, number in found:
-            name = names.get(number)
-            if name is not None and name not in taken and ANONYMOUS.fullmatch(var.name):
-                renamed[var] = name
-                taken.add(name)
-        return _Renamer(mod, renamed).run() if renamed else mod
+    numbers = _Numbers()
+    names = {n: var.name for var, n in numbers.bindings(mod) if not ANONYMOUS.fullmatch(var.name)}
+    mod = _fused(mod)
+    found = list(numbers.bindings(mod))
+    taken = {var.name for var, _ in found}
+    renamed: dict[relax.Var, str] = {}
+    for var, number in found:
+        name = names.get(number)
+        if name is not None and name not in taken and ANONYMOUS.fullmatch(var.name):
+            renamed[var] = name
+            taken.add(name)
+    return _Renamer(mod, renamed).run() if renamed else mod
 
 
 def set_apart(mod: tvm.IRModule, names: Iterable[tvm.ir.GlobalVar]) -> tvm.IRModule:

@@ -11,18 +11,16 @@ from heapq import heappop, heappush
 import tvm
 from tvm import relax, tirx
 
-from tvm_megcc.relax_tools.rewriting import with_blocks
+from tvm_megcc.relax_tools.rewriting import module_pass, with_blocks
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.SizesFirst")
-class SizesFirst:
+@module_pass("tvm_megcc.SizesFirst")
+def SizesFirst(mod: tvm.IRModule) -> tvm.IRModule:
     """Sort the bindings of every block by the values and the sizes that they use.
 
     Bindings stay in their order where nothing else is needed.
     """
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        return with_blocks(mod, _sorted)
+    return with_blocks(mod, _sorted)
 
 
 def _sorted(block: relax.BindingBlock) -> relax.BindingBlock:

@@ -13,7 +13,7 @@ from tvm import relax
 from tvm_megcc.fuse.reduction import REDUCE, runs_of
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import shape_of
-from tvm_megcc.relax_tools.rewriting import Rewriter, rewriting_pass
+from tvm_megcc.relax_tools.rewriting import Rewriter, on, rewriting_pass
 
 _OPS = {f"relax.{name}": getattr(relax.op, name) for name in REDUCE}
 
@@ -22,10 +22,10 @@ _OPS = {f"relax.{name}": getattr(relax.op, name) for name in REDUCE}
 class AdjacentAxes(Rewriter):
     """See the module's docstring."""
 
-    def rewrite(self, call: relax.Call) -> relax.Expr:
-        reduce = _OPS.get(op_name(call))
-        shape = None if reduce is None else shape_of(call.args[0], self.symbols)
-        if reduce is None or not shape or call.attrs.axis is None:
+    @on(*_OPS)
+    def _run_by_run(self, call: relax.Call) -> relax.Expr:
+        reduce, shape = _OPS[op_name(call)], shape_of(call.args[0], self.symbols)
+        if not shape or call.attrs.axis is None:
             return call
         axes = sorted({int(axis) % len(shape) for axis in call.attrs.axis})
         runs = runs_of(shape, axes)

@@ -20,7 +20,7 @@ from tvm.ir import GenericConst
 from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of, make_constant, step_of
-from tvm_megcc.relax_tools.rewriting import Rewriter, bound, rewriting_pass
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, on, rewriting_pass
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Evaluate = Callable[..., Array]
@@ -83,8 +83,9 @@ class _NoTableError(Exception):
 class ByteTables(Rewriter):
     """See the module's docstring."""
 
-    def rewrite(self, call: relax.Call) -> relax.Expr:
-        if op_name(call) != "relax.quantize" or dtype_of(call) not in EIGHT_BITS:
+    @on("relax.quantize")
+    def _table(self, call: relax.Call) -> relax.Expr:
+        if dtype_of(call) not in EIGHT_BITS:
             return call
         try:
             found = _Chain(partial(bound, self))
@@ -128,9 +129,7 @@ class _Chain:
         if name not in _EVALUATE or dtype_of(value) != "f32":
             raise _NoTableError
         tensors = [a for a in value.args if isinstance(a.ty, relax.TensorType)]
-        with np.errstate(all="ignore"):
-            found: Array = _EVALUATE[name](value, *map(self.values, tensors))
-        return found
+        return _EVALUATE[name](value, *map(self.values, tensors))
 
     def _dequantised(self, call: relax.Call) -> Array:
         raw = call.args[0]
@@ -143,8 +142,7 @@ class _Chain:
             raise _NoTableError
         info = np.iinfo(numpy_dtype(dtype_of(raw)))
         integers = np.arange(info.min, info.max + 1) - zero
-        with np.errstate(all="ignore"):
-            found: Array = integers.astype(np.float32) * scale
+        found: Array = integers.astype(np.float32) * scale
         return found
 
 
@@ -153,8 +151,7 @@ def _quantised(real: Array, call: relax.Call) -> Array:
     if step is None or real.shape != (256,):
         raise _NoTableError
     scale, zero = step
-    with np.errstate(all="ignore"):
-        steps = np.rint(real / scale).astype(np.float64) + zero
+    steps = np.rint(real / scale).astype(np.float64) + zero
     if not np.isfinite(steps).all():
         raise _NoTableError
     dtype = numpy_dtype(dtype_of(call))

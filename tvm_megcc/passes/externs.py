@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import tvm
 from tvm import relax, tirx
@@ -23,7 +23,7 @@ from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import dtype_of, known_shape
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, kernels_of, with_kernels
-from tvm_megcc.relax_tools.rewriting import changed, with_calls, with_functions
+from tvm_megcc.relax_tools.rewriting import module_pass, with_calls, with_functions
 from tvm_megcc.relax_tools.shape_exprs import (
     Symbols,
     size_of,
@@ -40,8 +40,8 @@ _TAKEN = frozenset(
 )
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.CallExterns")
-class CallExterns:
+@module_pass("tvm_megcc.CallExterns")
+def CallExterns(mod: tvm.IRModule) -> tvm.IRModule:
     """See the module's docstring.
 
     Raises
@@ -49,32 +49,26 @@ class CallExterns:
     UnsupportedError
         A function's name is none in C, or an argument is neither a tensor nor integers.
     """
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        known = kernels_of(mod)
-        made: dict[str, Kernel] = {}
-        functions = {}
-        for gvar, func in plain_functions(mod):
-            caller = _Caller(mod, set(known), variables_of(func), symbols_of(func), made)
-            functions[gvar] = changed(func, caller.block)
-        mod = with_functions(mod, functions)
-        return with_kernels(mod, made.values()) if made else mod
+    known = set(kernels_of(mod))
+    made: dict[str, Kernel] = {}
+    functions = {}
+    for gvar, func in plain_functions(mod):
+        caller = _Caller(known, variables_of(func), symbols_of(func), made)
+        functions[gvar] = with_calls(mod, func, caller.kernel_call)
+    mod = with_functions(mod, functions)
+    return with_kernels(mod, made.values()) if made else mod
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Caller:
     """The calls of one function."""
 
-    mod: tvm.IRModule
     known: set[str]
     variables: dict[str, tirx.Var]
     symbols: Symbols
-    made: dict[str, Kernel] = field(default_factory=dict)
+    made: dict[str, Kernel]
 
-    def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        return with_calls(self.mod, block, self._call)
-
-    def _call(self, call: relax.Call, where: str) -> relax.Call | None:
+    def kernel_call(self, call: relax.Call, where: str) -> relax.Call | None:
         if op_name(call) != "relax.call_dps_packed":
             return None
         name = str(call.args[0].global_symbol)

@@ -30,13 +30,12 @@ from tvm import relax
 from tvm_megcc.dims import Size
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
-from tvm_megcc.relax_tools.rewriting import Rewriter, rewriting_pass
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, on, rewriting_pass
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
 from tvm_megcc.relax_tools.traits import ARITHMETIC, UNARY
 
 Build = Callable[[relax.Call, list[relax.Expr], int], relax.Call]
 _PLANES_FIRST = (0, 2, 1, 3, 4)  # NCDHW <-> NDCHW
-_STEPS = ("relax.quantize", "relax.dequantize")
 _SQUEEZE, _EXPAND = "relax.squeeze", "relax.expand_dims"
 _AXIS = 2  # the one that goes or comes
 
@@ -54,108 +53,13 @@ class _Plane:
         return 3 if self.squeezed else 5
 
 
-@rewriting_pass("tvm_megcc.WindowsTo2d")
-class WindowsTo2d(Rewriter):
-    """Rewrite convolutions and pooling of 1 and 3 dimensions in channels-first layouts."""
-
-    def __init__(self, *given: tvm.IRModule) -> None:
-        super().__init__(*given)
-        self.planes: set[relax.Var] = set()
-
-    def rewrite(self, call: relax.Call) -> relax.Expr:
-        name = op_name(call)
-        if name in UNARY or name in ARITHMETIC:
-            return self._element_by_element(call)
-        if name in _STEPS and all(a.ty.ndim == 0 for a in call.args[1:]):
-            return self._of_all_elements(call)
-        if name not in _LINES and name not in _VOLUMES:
-            return call
-        attrs = call.attrs
-        layout = str(attrs.data_layout if hasattr(attrs, "data_layout") else attrs.layout)
-        if name in _LINES and layout == "NCW":
-            wide = [self._emit(relax.op.expand_dims(a, axis=_AXIS)) for a in call.args]
-            return self._back(_LINES[name](call, wide, 1), squeezed=True)
-        if name in _VOLUMES and layout == "NCDHW" and _one_plane(call, self.symbols):
-            return self._plane_by_plane(call, _VOLUMES[name])
-        return call
-
-    def _plane_by_plane(self, call: relax.Call, build: Build) -> relax.Expr:
-        data, *weights = call.args
-        shape, result = (shape_of(v, self.symbols) for v in (data, call))
-        if shape is None or result is None or 0 in (*shape, *result):
-            return call  # to `reshape` a 0 is the operand's own dim
-        n, c, d, h, w = shape
-        flat = [self._emit(relax.op.squeeze(k, axis=[_AXIS])) for k in weights]
-        if d == 1:
-            plane = self._emit(relax.op.squeeze(data, axis=[_AXIS]))
-            return self._back(build(call, [plane, *flat], 2), squeezed=False)
-        images = self._emit(relax.op.permute_dims(data, _PLANES_FIRST))
-        images = self._reshape(images, [n * d, c, h, w])
-        images = self._emit(build(call, [images, *flat], 2))
-        planes = self._reshape(images, [result[0], result[2], result[1], *result[3:]])
-        return relax.op.permute_dims(planes, _PLANES_FIRST)
-
-    def _back(self, value: relax.Expr, squeezed: bool) -> relax.Call:
-        """The graph's own value of a plane."""
-        plane = self._emit(value)
-        self.planes.add(plane)
-        if squeezed:
-            return relax.op.squeeze(plane, axis=[_AXIS])
-        return relax.op.expand_dims(plane, axis=_AXIS)
-
-    def _element_by_element(self, call: relax.Call) -> relax.Expr:
-        planes = [self._plane(a) for a in call.args]
-        known = [p for p in planes if p is not None]
-        if not known or any(p.squeezed != known[0].squeezed for p in known):
-            return call
-        args = []
-        for arg, plane in zip(call.args, planes, strict=True):
-            value = plane.value if plane is not None else _as_plane(arg, known[0])
-            if value is None:
-                return call
-            args.append(value)
-        return self._back(relax.Call(call.op, args, call.attrs), known[0].squeezed)
-
-    def _of_all_elements(self, call: relax.Call) -> relax.Expr:
-        """Quantising by one scale, whichever axis it names."""
-        plane = self._plane(call.args[0])
-        if plane is None:
-            return call
-        function = getattr(relax.op, op_name(call).removeprefix("relax."))
-        dtype = str(call.attrs.out_dtype)
-        made = function(plane.value, *call.args[1:], axis=0, out_dtype=dtype)
-        return self._back(made, plane.squeezed)
-
-    def _plane(self, arg: relax.Expr) -> _Plane | None:
-        """The plane of which `arg` is the graph's own value."""
-        value = self.lookup_binding(arg) if isinstance(arg, relax.Var) else None
-        name = op_name(value)
-        if value is None or name not in (_SQUEEZE, _EXPAND):
-            return None
-        whole = value.args[0]
-        return _Plane(whole, name == _SQUEEZE) if whole in self.planes else None
-
-    def _reshape(self, data: relax.Expr, shape: list[Size]) -> relax.Expr:
-        dims = [prim_of(size, self.variables) for size in shape]
-        return self._emit(relax.op.reshape(data, relax.ShapeExpr(dims)))
-
-    def _emit(self, value: relax.Expr) -> relax.Var:
-        return self.builder_.emit(value)
-
-
-def _as_plane(arg: relax.Expr, plane: _Plane) -> relax.Expr | None:
-    """A constant as it broadcasts to the plane; None for what is none, or varies over the axis."""
-    array = constant(arg)
-    if array is None or array.ndim > plane.rank:
-        return None
-    array = array.reshape([1] * (plane.rank - array.ndim) + list(array.shape))
-    if plane.squeezed:
-        return make_constant(np.expand_dims(array, _AXIS))
-    return make_constant(array.squeeze(_AXIS)) if array.shape[_AXIS] == 1 else None
-
-
 def _ints(values: object) -> list[int]:
     return [int(v) for v in values]  # type: ignore[attr-defined]
+
+
+def _layout(call: relax.Call) -> str:
+    attrs = call.attrs
+    return str(attrs.data_layout if hasattr(attrs, "data_layout") else attrs.layout)
 
 
 def _window(call: relax.Call, symbols: Symbols) -> list[int]:
@@ -222,3 +126,99 @@ _VOLUMES: dict[str, Build] = {
     "relax.nn.max_pool3d": _MAX,
     "relax.nn.avg_pool3d": _AVG,
 }
+
+
+@rewriting_pass("tvm_megcc.WindowsTo2d")
+class WindowsTo2d(Rewriter):
+    """Rewrite convolutions and pooling of 1 and 3 dimensions in channels-first layouts."""
+
+    def __init__(self, *given: tvm.IRModule) -> None:
+        super().__init__(*given)
+        self.planes: set[relax.Var] = set()
+
+    @on(*_LINES)
+    def _line(self, call: relax.Call) -> relax.Expr:
+        if _layout(call) != "NCW":
+            return call
+        wide = [self._emit(relax.op.expand_dims(a, axis=_AXIS)) for a in call.args]
+        return self._back(_LINES[op_name(call)](call, wide, 1), squeezed=True)
+
+    @on(*_VOLUMES)
+    def _plane_by_plane(self, call: relax.Call) -> relax.Expr:
+        if _layout(call) != "NCDHW" or not _one_plane(call, self.symbols):
+            return call
+        build = _VOLUMES[op_name(call)]
+        data, *weights = call.args
+        shape, result = (shape_of(v, self.symbols) for v in (data, call))
+        if shape is None or result is None or 0 in (*shape, *result):
+            return call  # to `reshape` a 0 is the operand's own dim
+        n, c, d, h, w = shape
+        flat = [self._emit(relax.op.squeeze(k, axis=[_AXIS])) for k in weights]
+        if d == 1:
+            plane = self._emit(relax.op.squeeze(data, axis=[_AXIS]))
+            return self._back(build(call, [plane, *flat], 2), squeezed=False)
+        images = self._emit(relax.op.permute_dims(data, _PLANES_FIRST))
+        images = self._reshape(images, [n * d, c, h, w])
+        images = self._emit(build(call, [images, *flat], 2))
+        planes = self._reshape(images, [result[0], result[2], result[1], *result[3:]])
+        return relax.op.permute_dims(planes, _PLANES_FIRST)
+
+    def _back(self, value: relax.Expr, squeezed: bool) -> relax.Call:
+        """The graph's own value of a plane."""
+        plane = self._emit(value)
+        self.planes.add(plane)
+        if squeezed:
+            return relax.op.squeeze(plane, axis=[_AXIS])
+        return relax.op.expand_dims(plane, axis=_AXIS)
+
+    @on(*UNARY, *ARITHMETIC)
+    def _element_by_element(self, call: relax.Call) -> relax.Expr:
+        planes = [self._plane(a) for a in call.args]
+        known = [p for p in planes if p is not None]
+        if not known or any(p.squeezed != known[0].squeezed for p in known):
+            return call
+        args = []
+        for arg, plane in zip(call.args, planes, strict=True):
+            value = plane.value if plane is not None else _as_plane(arg, known[0])
+            if value is None:
+                return call
+            args.append(value)
+        return self._back(relax.Call(call.op, args, call.attrs), known[0].squeezed)
+
+    @on("relax.quantize", "relax.dequantize")
+    def _of_all_elements(self, call: relax.Call) -> relax.Expr:
+        """Quantising by one scale, whichever axis it names."""
+        plane = self._plane(call.args[0])
+        if plane is None or any(a.ty.ndim for a in call.args[1:]):
+            return call
+        function = getattr(relax.op, op_name(call).removeprefix("relax."))
+        dtype = str(call.attrs.out_dtype)
+        made = function(plane.value, *call.args[1:], axis=0, out_dtype=dtype)
+        return self._back(made, plane.squeezed)
+
+    def _plane(self, arg: relax.Expr) -> _Plane | None:
+        """The plane of which `arg` is the graph's own value."""
+        value = bound(self, arg)
+        name = op_name(value)
+        if name not in (_SQUEEZE, _EXPAND):
+            return None
+        whole = value.args[0]
+        return _Plane(whole, name == _SQUEEZE) if whole in self.planes else None
+
+    def _reshape(self, data: relax.Expr, shape: list[Size]) -> relax.Expr:
+        dims = [prim_of(size, self.variables) for size in shape]
+        return self._emit(relax.op.reshape(data, relax.ShapeExpr(dims)))
+
+    def _emit(self, value: relax.Expr) -> relax.Var:
+        return self.builder_.emit(value)
+
+
+def _as_plane(arg: relax.Expr, plane: _Plane) -> relax.Expr | None:
+    """A constant as it broadcasts to the plane; None for what is none, or varies over the axis."""
+    array = constant(arg)
+    if array is None or array.ndim > plane.rank:
+        return None
+    array = array.reshape([1] * (plane.rank - array.ndim) + list(array.shape))
+    if plane.squeezed:
+        return make_constant(np.expand_dims(array, _AXIS))
+    return make_constant(array.squeeze(_AXIS)) if array.shape[_AXIS] == 1 else None

@@ -20,18 +20,15 @@ is no number. Summands that all but cancel stay apart: ``y + 2**23 - 2**23`` rou
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.dims import Size, fixed, is_static
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import (
     constant,
     make_constant,
@@ -39,39 +36,27 @@ from tvm_megcc.relax_tools.exprs import (
     shape_of,
     use_counts,
 )
-from tvm_megcc.relax_tools.shape_exprs import Symbols, symbols_of
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, on, rewriting_pass
+from tvm_megcc.relax_tools.traits import MATMUL, named
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.FoldScaleShift")
-class FoldScaleShift:
+@rewriting_pass("tvm_megcc.FoldScaleShift")
+class FoldScaleShift(Rewriter):
     """See the module's docstring. Inference semantics: moving statistics are constants."""
 
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        for gvar, func in plain_functions(mod):
-            folder = _Folder(mod, use_counts(func), symbols_of(func))
-            with np.errstate(all="ignore"):
-                mod = _updated(mod, gvar, folder.visit_expr(func))
+    def enter(self, func: relax.Function) -> None:
+        super().enter(func)
+        self.uses = use_counts(func)
+
+    def leave(self, mod: tvm.IRModule) -> tvm.IRModule:
         return relax.transform.DeadCodeElimination()(mod)
-
-
-def _updated(mod: tvm.IRModule, gvar: relax.GlobalVar, func: relax.Function) -> tvm.IRModule:
-    mod = tvm.IRModule(mod.functions, attrs=mod.attrs, global_infos=mod.global_infos)
-    mod.update_func(gvar, func)
-    return mod
-
-
-@mutator
-class _Folder(PyExprMutator):
-    def __init__(self, mod: tvm.IRModule, uses: Counter[relax.Var], symbols: Symbols) -> None:
-        super().__init__(mod)
-        self.uses, self.symbols = uses, symbols
 
     def _shape(self, expr: relax.Expr) -> tuple[Size, ...] | None:
         return shape_of(expr, self.symbols)
 
     def visit_tuple_getitem_(self, item: relax.TupleGetItem) -> relax.Expr:
         item = self.visit_expr_post_order(item)
-        call = self._value(item.tuple_value) if isinstance(item, relax.TupleGetItem) else None
+        call = bound(self, item.tuple_value) if isinstance(item, relax.TupleGetItem) else None
         if call is None or item.index != 0 or op_name(call) != "relax.nn.batch_norm":
             return item
         arrays = [a for arg in call.args[1:5] if (a := constant(arg)) is not None]
@@ -89,21 +74,19 @@ class _Folder(PyExprMutator):
         x = self._scaled(call.args[0], scale.reshape(shape).astype(dtype), shift)
         return self._shifted(x, shift)
 
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        call = self.visit_expr_post_order(call)
-        for name, rewrite in (("relax.multiply", self._scaled), ("relax.add", self._shifted)):
-            if op_name(call) == name:
-                value, factor = call.args
-                if constant(value) is not None:
-                    value, factor = factor, value
-                array = constant(factor)
-                same = self._shape(value) == self._shape(call) is not None
-                if array is not None and constant(value) is None and same:
-                    return rewrite(value, array)
-        if op_name(call) == "relax.nn.conv2d":
-            return self._fed(call)
-        return call
+    @on("relax.multiply", "relax.add")
+    def _by_a_constant(self, call: relax.Call) -> relax.Expr:
+        value, factor = call.args
+        if constant(value) is not None:
+            value, factor = factor, value
+        array = constant(factor)
+        same = self._shape(value) == self._shape(call) is not None
+        if array is None or constant(value) is not None or not same:
+            return call
+        rewrite = self._scaled if op_name(call) == "relax.multiply" else self._shifted
+        return rewrite(value, array)
 
+    @on("relax.nn.conv2d")
     def _fed(self, call: relax.Call) -> relax.Expr:
         """A convolution with what is done to its input's channels in its weights."""
         weights, shape = constant(call.args[1]), self._shape(call.args[0])
@@ -157,7 +140,7 @@ class _Folder(PyExprMutator):
             array = of_channels(constant(factor), channels)
             if array is None or constant(value) is not None or self._shape(value) != shape:
                 break
-            if op_name(self._value(value)) in _BIASED:
+            if op_name(bound(self, value)) in _BIASED:
                 break
             one, other = _AFFINE[op_name(inner)](array)  # value * one + other
             shift, scale = shift + scale * other, scale * one
@@ -166,12 +149,9 @@ class _Folder(PyExprMutator):
             expr, steps = value, steps + 1
         return _Affine(expr, scale, shift, steps) if steps else None
 
-    def _value(self, expr: relax.Expr) -> relax.Expr | None:
-        return self.lookup_binding(expr) if isinstance(expr, relax.Var) else expr
-
     def _sole(self, expr: relax.Expr) -> relax.Call | None:
         """The call bound to a variable that is used once."""
-        value = self._value(expr)
+        value = bound(self, expr)
         used_once = not isinstance(expr, relax.Var) or self.uses[expr] == 1
         return value if isinstance(value, relax.Call) and used_once else None
 
@@ -239,8 +219,8 @@ _AFFINE: dict[str, Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]] = {
 }
 
 
-#: What adds a constant to its value at no cost.
-_BIASED = ("relax.nn.conv2d", "relax.nn.conv2d_transpose", "relax.matmul")
+#: Products whose kernels add a constant at no cost.
+_BIASED = named("nn.conv2d nn.conv2d_transpose") | {MATMUL}
 
 
 def _added(call: relax.Call | None) -> np.ndarray | None:

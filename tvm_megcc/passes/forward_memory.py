@@ -9,67 +9,42 @@ from __future__ import annotations
 import tvm
 from tvm import relax
 from tvm.ir import GenericConst
-from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.core.dtypes import nbytes
 from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse import matmul_wq
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
-from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of, sizes_of, symbols_of, variables_of
+from tvm_megcc.relax_tools.rewriting import Keeping, on, rewriting_pass
+from tvm_megcc.relax_tools.shape_exprs import prim_of, sizes_of
 from tvm_megcc.relax_tools.slices import slice_of
-from tvm_megcc.relax_tools.traits import RESHAPES
+from tvm_megcc.relax_tools.traits import MOVES
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ForwardMemory")
-class ForwardMemory:
+@rewriting_pass("tvm_megcc.ForwardMemory")
+class ForwardMemory(Keeping):
     """Rewrite free operators to ``memory.view``."""
 
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        forwarder = _Forwarder(mod)
-        for gvar, func in plain_functions(mod):
-            if func.attrs and "Composite" in func.attrs:
-                continue
-            forwarder.variables = variables_of(func)
-            forwarder.symbols = symbols_of(func)
-            forwarder.kept = {v for between in matmul_wq.weights(func).values() for v in between}
-            forwarder.builder_.update_func(gvar, forwarder.visit_expr(func))
-        return relax.transform.DeadCodeElimination()(forwarder.builder_.get())
+    def enter(self, func: relax.Function) -> None:
+        super().enter(func)
+        # The kernel packs quantised weights itself, in whichever layout they are.
+        self.kept = {v for between in matmul_wq.weights(func).values() for v in between}
 
+    def leave(self, mod: tvm.IRModule) -> tvm.IRModule:
+        return relax.transform.DeadCodeElimination()(mod)
 
-@mutator
-class _Forwarder(PyExprMutator):
-    def __init__(self, mod: tvm.IRModule) -> None:
-        super().__init__(mod)
-        self.variables: dict[str, tvm.tirx.Var] = {}
-        self.symbols: Symbols
-        #: Layouts of quantised weights, which a kernel has packed as it wants them.
-        self.kept: set[relax.Var] = set()
-
-    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
-        if binding.var in self.kept:
-            self.builder_.emit_normalized(binding)
-        else:
-            super().visit_var_binding_(binding)
-
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        call = self.visit_expr_post_order(call)
-        name = op_name(call)
-        if not name or not call.args:
-            return call
-        source = call.args[0]
-        if isinstance(source, GenericConst) or not isinstance(source.ty, relax.TensorType):
-            return call
+    @on(*MOVES, "relax.split")
+    def _forwarded(self, call: relax.Call) -> relax.Expr:
+        name, source = op_name(call), call.args[0]
         shape, result = shape_of(source, self.symbols), None
-        if shape is None:
+        if isinstance(source, GenericConst) or shape is None:
             return call
-        if name in RESHAPES or (name == "relax.permute_dims" and _moves_only_ones(call, shape)):
-            result = self._view(source, shape_of(call, self.symbols), 0)
-        elif name == "relax.strided_slice":
+        if name == "relax.strided_slice":
             result = self._slice(call, source, shape)
         elif name == "relax.split":
             return self._split(call, source, shape)
+        elif name != "relax.permute_dims" or _moves_only_ones(call, shape):
+            result = self._view(source, shape_of(call, self.symbols), 0)
         return call if result is None else result
 
     def _split(self, call: relax.Call, source: relax.Expr, shape: tuple[Size, ...]) -> relax.Expr:

@@ -26,7 +26,7 @@ from tvm_megcc.relax_tools.control_flow import called_by, plain_functions
 from tvm_megcc.relax_tools.exprs import known_shape
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, with_kernels
 from tvm_megcc.relax_tools.nodes import nodes_of
-from tvm_megcc.relax_tools.rewriting import changed, with_calls, with_functions
+from tvm_megcc.relax_tools.rewriting import module_pass, with_calls, with_functions
 from tvm_megcc.relax_tools.shape_exprs import Symbols, size_of, symbols_of, variables_of
 
 #: Characters of a fused function's name that go into its symbol.
@@ -35,8 +35,10 @@ MAX_HINT = 40
 MEASURING = "DynamicQuantize"
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.Generate")
-class Generate:
+@module_pass("tvm_megcc.Generate")
+def Generate(
+    mod: tvm.IRModule, entries: Sequence[str] | None = None, arch: str = "portable"
+) -> tvm.IRModule:
     """Replace calls of TIR functions by calls of kernels in C.
 
     Parameters
@@ -52,29 +54,20 @@ class Generate:
     UnsupportedError
         When a TIR function has no C, or a size of it follows from no operand.
     """
-
-    def __init__(self, entries: Sequence[str] | None = None, arch: str = "portable") -> None:
-        self.entries = entries
-        self.arch = arch
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        reached = None
-        if self.entries is not None:
-            reached = {*self.entries, *called_by(mod, self.entries)}
-        made: dict[str, GeneratedKernel] = {}
-        measures = any(node.label.startswith(MEASURING) for node in nodes_of(mod))
-        functions = {}
-        for gvar, func in plain_functions(mod):
-            if reached is None or gvar.name_hint in reached:
-                generator = _Generator(
-                    mod, self.arch, variables_of(func), symbols_of(func), made, measures
-                )
-                functions[gvar] = changed(func, generator.block)
-        result = with_functions(mod, functions)
-        if not made:
-            return result
-        kernels = [Kernel(m.symbol, source=m.source, inplace=m.inplace) for m in made.values()]
-        return with_kernels(relax.transform.DeadCodeElimination()(result), kernels)
+    reached = None if entries is None else {*entries, *called_by(mod, entries)}
+    made: dict[str, GeneratedKernel] = {}
+    measures = any(node.label.startswith(MEASURING) for node in nodes_of(mod))
+    functions = {}
+    for gvar, func in plain_functions(mod):
+        if reached is None or gvar.name_hint in reached:
+            sizes = variables_of(func), symbols_of(func)
+            generator = _Generator(mod, arch, *sizes, made, measures)
+            functions[gvar] = with_calls(mod, func, generator.kernel_call)
+    result = with_functions(mod, functions)
+    if not made:
+        return result
+    kernels = [Kernel(m.symbol, source=m.source, inplace=m.inplace) for m in made.values()]
+    return with_kernels(relax.transform.DeadCodeElimination()(result), kernels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +89,7 @@ class _Generator:
     made: dict[str, GeneratedKernel]
     measures: bool
 
-    def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        return with_calls(self.mod, block, self._call)
-
-    def _call(self, call: relax.Call, name: str) -> relax.Call | None:
+    def kernel_call(self, call: relax.Call, name: str) -> relax.Call | None:
         if op_name(call) != "relax.call_tir":
             return None
         callee, arguments = call.args[0], call.args[1].fields

@@ -48,8 +48,9 @@ from tvm_megcc.core.machine import machine
 from tvm_megcc.relax_tools import half, traits
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
-from tvm_megcc.relax_tools.exprs import constant, make_constant
+from tvm_megcc.relax_tools.exprs import constant, expressions, make_constant
 from tvm_megcc.relax_tools.half_loops import Loops, loops
+from tvm_megcc.relax_tools.rewriting import module_pass
 from tvm_megcc.relax_tools.traits import ARITHMETIC, COMPARISONS, MOVES, REDUCE, named
 
 HALF, FULL = half.HALF, "float32"
@@ -76,8 +77,8 @@ _FULL = REDUCE - named("max min") | named("""
 """)
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.HalfPrecision")
-class HalfPrecision:
+@module_pass("tvm_megcc.HalfPrecision")
+def HalfPrecision(mod: tvm.IRModule, precision: str = "fp16") -> tvm.IRModule:
     """See the module's docstring.
 
     Parameters
@@ -85,27 +86,22 @@ class HalfPrecision:
     precision : {"model", "fp32", "fp16", "mixed"}
         ``fp32`` leaves a module as it is; so does ``model``, if it is not of a model in f16.
     """
-
-    def __init__(self, precision: str = "fp16") -> None:
-        self.precision = precision
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        said = half.said(mod)
-        if self.precision == "fp32" or (self.precision == "model" and said is None):
-            return mod
-        if said is None and not _has_half(mod):
-            mod = mod.with_attr(half.HELD, True)
-        rewriter = _Rewriter(mod, said)
-        for name, region in loops(mod):
-            rewriter.loops.add(mod, name, region, rewriter)
-        for gvar, func in plain_functions(mod):
-            if gvar.name_hint not in rewriter.loops.replaced:
-                states = rewriter.loops.bodies.get(gvar.name_hint, range(0))
-                new = rewriter.body(func, states, frozenset(), frozenset())
-                rewriter.builder_.update_func(gvar, new)
-        mod = rewriter.builder_.get()
-        rewriter.loops.into(mod)
-        return relax.transform.DeadCodeElimination()(mod)
+    said = half.said(mod)
+    if precision == "fp32" or (precision == "model" and said is None):
+        return mod
+    if said is None and not _has_half(mod):
+        mod = mod.with_attr(half.HELD, True)
+    rewriter = _Rewriter(mod, said)
+    for name, region in loops(mod):
+        rewriter.loops.add(mod, name, region, rewriter)
+    for gvar, func in plain_functions(mod):
+        if gvar.name_hint not in rewriter.loops.replaced:
+            states = rewriter.loops.bodies.get(gvar.name_hint, range(0))
+            new = rewriter.body(func, states, frozenset(), frozenset())
+            rewriter.builder_.update_func(gvar, new)
+    mod = rewriter.builder_.get()
+    rewriter.loops.into(mod)
+    return relax.transform.DeadCodeElimination()(mod)
 
 
 def wide_machine(arch: str) -> str:
@@ -130,15 +126,11 @@ def _is_held(expr: relax.Expr) -> bool:
 
 def _has_half(mod: tvm.IRModule) -> bool:
     """Whether a conversion to f16 is in the module already."""
-    found: list[relax.Expr] = []
-
-    def visit(expr: relax.Expr) -> None:
-        if op_name(expr) == "relax.astype" and str(expr.attrs.dtype) == HALF:
-            found.append(expr)
-
-    for _, func in plain_functions(mod):
-        relax.analysis.post_order_visit(func, visit)
-    return bool(found)
+    return any(
+        op_name(expr) == "relax.astype" and str(expr.attrs.dtype) == HALF
+        for _, func in plain_functions(mod)
+        for expr in expressions(func)
+    )
 
 
 def _is_past_half(expr: relax.Expr) -> bool:

@@ -14,9 +14,8 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.relax_tools import half
-from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of
-from tvm_megcc.relax_tools.rewriting import Rewriter, rewriting_pass
+from tvm_megcc.relax_tools.rewriting import Rewriter, on, rewriting_pass
 
 
 def _is_held(mod: tvm.IRModule) -> bool:
@@ -27,8 +26,8 @@ def _is_held(mod: tvm.IRModule) -> bool:
 class HoldCasts(Rewriter):
     """See the module's docstring."""
 
-    def rewrite(self, call: relax.Call) -> relax.Expr:
-        narrows = op_name(call) == "relax.astype" and str(call.attrs.dtype) == half.HALF
-        if not narrows or dtype_of(call.args[0]) != "f32":
+    @on("relax.astype")
+    def _held(self, call: relax.Call) -> relax.Expr:
+        if (dtype_of(call.args[0]), dtype_of(call)) != ("f32", "f16"):
             return call
         return relax.op.astype(half.held(self.builder_, call.args[0]), half.HALF)

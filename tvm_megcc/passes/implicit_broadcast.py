@@ -11,7 +11,7 @@ from tvm import relax
 
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import shape_of
-from tvm_megcc.relax_tools.rewriting import Rewriter, rewriting_pass
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, on, rewriting_pass
 from tvm_megcc.relax_tools.traits import BROADCAST
 
 
@@ -19,17 +19,16 @@ from tvm_megcc.relax_tools.traits import BROADCAST
 class ImplicitBroadcast(Rewriter):
     """Rewrite every function; expansions that nothing reads any more are left to dead code."""
 
-    def rewrite(self, call: relax.Call) -> relax.Expr:
-        if op_name(call) not in BROADCAST:
-            return call
+    @on(*BROADCAST)
+    def _of_smaller(self, call: relax.Call) -> relax.Expr:
         for position, arg in enumerate(call.args):
             call = self._without(call, position, arg)
         return call
 
     def _without(self, call: relax.Call, position: int, arg: relax.Expr) -> relax.Call:
         """`call` with its argument as it was before it was expanded, if nothing else changes."""
-        expanded = self.lookup_binding(arg) if isinstance(arg, relax.Var) else None
-        if expanded is None or op_name(expanded) != "relax.broadcast_to":
+        expanded = bound(self, arg)
+        if op_name(expanded) != "relax.broadcast_to":
             return call
         args = list(call.args)
         args[position] = expanded.args[0]

@@ -22,7 +22,6 @@ from math import isfinite
 import numpy as np
 import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
 from tvm_megcc.dims import bounds
@@ -38,27 +37,17 @@ from tvm_megcc.relax_tools.exprs import (
 )
 from tvm_megcc.relax_tools.moved_constants import moved_constant
 from tvm_megcc.relax_tools.names import names_of
-from tvm_megcc.relax_tools.rewriting import bound, cleaned, rewritten
-from tvm_megcc.relax_tools.shape_exprs import Symbols
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, on, rewriting_pass
+from tvm_megcc.relax_tools.traits import MATMUL
 from tvm_megcc.relax_tools.work import with_reasons
 
-#: Convolution -> its spatial dims and the layouts in which the importer leaves it.
-_CONVOLUTIONS = {
+#: Convolution -> the layouts of data and weights in which the importer leaves it.
+_LAYOUTS = {
     "relax.nn.conv1d": ("NCW", "OIW"),
     "relax.nn.conv2d": ("NCHW", "OIHW"),
 }
-_MATMUL = "relax.matmul"
 #: By how much the scale of a bias may differ from the product of the other two.
 _SAME_SCALE = 1e-6
-
-
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.IntegerForm")
-class IntegerForm:
-    """See the module's docstring."""
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        rewriter = _Rewriter(mod)
-        return with_reasons(cleaned(rewritten(mod, rewriter)), rewriter.in_float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +73,12 @@ class _Data:
         return int(max(abs(int(e) - z) for e in (ends.min, ends.max) for z in (0, self.zero)))
 
 
-@mutator
-class _Rewriter(PyExprMutator):
+@rewriting_pass("tvm_megcc.IntegerForm", clean=True)
+class IntegerForm(Rewriter):
+    """See the module's docstring."""
+
     def __init__(self, mod: tvm.IRModule) -> None:
         super().__init__(mod)
-        self.symbols: Symbols
         self.name = ""  # of the variable being bound
         self.names = names_of(mod)
         self.in_float: dict[str, str] = {}
@@ -99,19 +89,12 @@ class _Rewriter(PyExprMutator):
         self.name = binding.var.name
         super().visit_var_binding_(binding)
 
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        call = self.visit_expr_post_order(call)
-        name = op_name(call)
-        if name in _CONVOLUTIONS:
-            return self._convolution(call, _CONVOLUTIONS[name])
-        if name == _MATMUL:
-            return self._product(call)
-        if name == "relax.add":
-            return self._biased(call)
-        return call
+    def leave(self, mod: tvm.IRModule) -> tvm.IRModule:
+        return with_reasons(mod, self.in_float)
 
-    def _convolution(self, call: relax.Call, layouts: tuple[str, str]) -> relax.Expr:
-        attrs = call.attrs
+    @on(*_LAYOUTS)
+    def _convolution(self, call: relax.Call) -> relax.Expr:
+        attrs, layouts = call.attrs, _LAYOUTS[op_name(call)]
         data, weights = self._data(call.args[0]), self._integers(call.args[1])
         if (str(attrs.data_layout), str(attrs.kernel_layout)) != layouts or data is None:
             return call
@@ -138,6 +121,7 @@ class _Rewriter(PyExprMutator):
         )
         return self._real(total, data.scale * scales.reshape(-1, *[1] * (rank - 2)), largest)
 
+    @on(MATMUL)
     def _product(self, call: relax.Call) -> relax.Expr:
         lhs, weights = self._data(call.args[0]), self._integers(call.args[1])
         if lhs is None:
@@ -165,6 +149,7 @@ class _Rewriter(PyExprMutator):
         total = relax.op.matmul(self._centred(lhs), make_constant(weights.values))
         return self._real(total, lhs.scale * scales, largest)
 
+    @on("relax.add")
     def _biased(self, call: relax.Call) -> relax.Expr:
         """A bias of the sum's own scale joins the sum."""
         for value, other in (call.args, reversed(call.args)):

@@ -13,7 +13,7 @@ from tvm import relax
 from tvm_megcc.core.dtypes import EIGHT_BITS
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of
-from tvm_megcc.relax_tools.rewriting import Rewriter, bound, rewriting_pass
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, on, rewriting_pass
 from tvm_megcc.relax_tools.traits import PERMUTES
 
 
@@ -21,9 +21,7 @@ from tvm_megcc.relax_tools.traits import PERMUTES
 class NarrowMoves(Rewriter):
     """See the module's docstring."""
 
-    def rewrite(self, call: relax.Call) -> relax.Expr:
-        return self._narrow(call) if op_name(call) in PERMUTES - {"relax.flatten"} else call
-
+    @on(*PERMUTES - {"relax.flatten"})
     def _narrow(self, move: relax.Call) -> relax.Expr:
         wide = bound(self, move.args[0])
         zero = None

@@ -26,7 +26,7 @@ from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import expressions, shape_of
 from tvm_megcc.relax_tools.moved_constants import Moved, moved_constant
-from tvm_megcc.relax_tools.rewriting import Rewriter, rewriting_pass
+from tvm_megcc.relax_tools.rewriting import Rewriter, on, rewriting_pass
 from tvm_megcc.relax_tools.shape_exprs import prim_of
 from tvm_megcc.relax_tools.spatial import channels_first, layouts_of
 from tvm_megcc.relax_tools.traits import TRANSPOSED_CONVOLUTIONS
@@ -93,10 +93,9 @@ class PlainConvolutions(Rewriter):
         if self.made is not None:
             self.tiles[self.get_var_remap(binding.var)] = self.made
 
-    def rewrite(self, call: relax.Call) -> relax.Expr:
-        if op_name(call) == "relax.add":
-            return self._biased(call)
-        if op_name(call) not in _PLAIN or layouts_of(call) != channels_first(call):
+    @on(*_PLAIN)
+    def _convolution(self, call: relax.Call) -> relax.Expr:
+        if layouts_of(call) != channels_first(call):
             return call
         weights = moved_constant(self, call.args[1], self.symbols)
         shape = shape_of(call.args[0], self.symbols)
@@ -146,6 +145,7 @@ class PlainConvolutions(Rewriter):
         parts = self._emit(relax.op.permute_dims(parts, tiles.axes))
         return relax.op.reshape(parts, tiles.shapes[1])
 
+    @on("relax.add")
     def _biased(self, call: relax.Call) -> relax.Expr:
         """A bias is added to the pixels, where it can join their sums."""
         for value, other in (call.args, reversed(call.args)):

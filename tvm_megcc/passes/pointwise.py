@@ -9,39 +9,26 @@ weights as they are (`tvm_megcc.fuse.matmul_wq`); those of convolutions do not.
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
-import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, dtype_of, make_constant, use_counts
-from tvm_megcc.relax_tools.rewriting import cleaned, rewritten
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, on, rewriting_pass
 from tvm_megcc.relax_tools.spatial import NCHW_OF_NHWC, NHWC_OF_NCHW
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.PointwiseProducts")
-class PointwiseProducts:
+@rewriting_pass("tvm_megcc.PointwiseProducts", clean=True)
+class PointwiseProducts(Rewriter):
     """See the module's docstring."""
 
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        uses = sum((use_counts(func) for _, func in plain_functions(mod)), Counter())
-        return cleaned(rewritten(mod, _Rewriter(mod, uses)))
+    def enter(self, func: relax.Function) -> None:
+        super().enter(func)
+        self.uses = use_counts(func)
 
-
-@mutator
-class _Rewriter(PyExprMutator):
-    def __init__(self, mod: tvm.IRModule, uses: Counter[relax.Var]) -> None:
-        super().__init__(mod)
-        self.uses = uses
-
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        is_shared = op_name(call) == "relax.nn.conv2d" and self.uses[call.args[1]] > 1
-        call = self.visit_expr_post_order(call)
-        if is_shared or not _is_pointwise(call):
+    @on("relax.nn.conv2d")
+    def _product(self, call: relax.Call) -> relax.Expr:
+        if self.uses[self.given.args[1]] > 1 or not _is_pointwise(call):
             return call
         weights = self._matrix(call.args[1])
         if weights is None:
@@ -53,8 +40,8 @@ class _Rewriter(PyExprMutator):
 
     def _matrix(self, weights: relax.Expr) -> relax.Var | None:
         """Constant weights of 8 bits ``[OC, IC, 1, 1]`` as ``[OC, IC]``."""
-        call = self.lookup_binding(weights) if isinstance(weights, relax.Var) else None
-        if call is None or op_name(call) != "relax.dequantize":
+        call = bound(self, weights)
+        if op_name(call) != "relax.dequantize":
             return None
         numbers, scale, zero = (constant(arg) for arg in call.args)
         if numbers is None or scale is None or zero is None or numbers.dtype.itemsize > 1:
@@ -69,8 +56,6 @@ class _Rewriter(PyExprMutator):
 
 def _is_pointwise(call: relax.Call) -> bool:
     """Whether a convolution of f32 reads each pixel once, and all its channels."""
-    if op_name(call) != "relax.nn.conv2d":
-        return False
     attrs = call.attrs
     ones = [*attrs.strides, attrs.groups]
     return (

@@ -15,87 +15,65 @@ its activations, become those of the number, which kernels take; limits that kee
 
 from __future__ import annotations
 
-from collections import Counter
 from math import inf
 
 import numpy as np
 import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.relax.expr_functor import mutator
 
 from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import as_float, constant, dtype_of, step_of, use_counts
-from tvm_megcc.relax_tools.rewriting import bound, cleaned
-from tvm_megcc.relax_tools.traits import COPIES, MAX_POOLS
-
-#: Operators that give elements of their first operand.
-_MOVES = COPIES | MAX_POOLS
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, cleaned, module_pass, on, rewritten
+from tvm_megcc.relax_tools.traits import COPIES, MAX_POOLS, named
 
 _PAD = "relax.nn.pad"
+#: Operators whose result is unchanged elements of the first operand, some by their attributes.
+_COPIES = COPIES | MAX_POOLS | named("image.resize2d take")
 
 
-def _moves(call: relax.Expr) -> bool:
-    """Whether an expression gives elements of its first operand, each as it is."""
+def _copies(call: relax.Expr) -> bool:
+    """Whether the result of a call is unchanged elements of its first operand."""
     name = op_name(call)
     if name == "relax.image.resize2d":
         return str(call.attrs.method) == "nearest_neighbor"
-    return name in _MOVES or (name == "relax.take" and str(call.attrs.mode) != "nan")
+    return name in _COPIES and not (name == "relax.take" and str(call.attrs.mode) == "nan")
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.QuantisedMoves")
-class QuantisedMoves:
+@module_pass("tvm_megcc.QuantisedMoves")
+def QuantisedMoves(mod: tvm.IRModule) -> tvm.IRModule:
     """See the module's docstring."""
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        # Quantising moves up by one operator in each round.
-        while True:
-            rewriter = _Rewriter(mod)
-            for gvar, func in plain_functions(mod):
-                rewriter.uses = use_counts(func)
-                rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
-            if not rewriter.changed:
-                return mod
-            mod = cleaned(rewriter.builder_.get())
+    # A quantize moves up by one operator in each round.
+    while True:
+        rewriter = _Moves(mod)
+        made = rewritten(mod, rewriter)
+        if not rewriter.changed:
+            return mod
+        mod = cleaned(made)
 
 
 @mutator
-class _Rewriter(PyExprMutator):
-    def __init__(self, mod: tvm.IRModule) -> None:
-        super().__init__(mod)
-        self.uses: Counter[relax.Var] = Counter()
-        self.changed = False
+class _Moves(Rewriter):
+    def enter(self, func: relax.Function) -> None:
+        super().enter(func)
+        self.uses = use_counts(func)
 
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        given = call
-        call = self.visit_expr_post_order(call)
-        made = self._rewritten(call, given)
-        self.changed |= made is not call
-        return made
+    @property
+    def is_only_user(self) -> bool:
+        """Whether nothing else reads the first operand of the call at hand."""
+        return self.uses[self.given.args[0]] == 1
 
-    def _rewritten(self, call: relax.Call, given: relax.Call) -> relax.Expr:
-        name = op_name(call)
-        if _moves(call):
-            return self._moved(call)
-        if name == "relax.concat":
-            return self._joined(call)
-        if name == _PAD:
-            return self._padded(call)
-        if name == "relax.quantize":
-            return self._quantised(call, self.uses[given.args[0]] == 1)
-        if name == "relax.clip" and dtype_of(call) in EIGHT_BITS:
-            return self._limited(call, self.uses[given.args[0]] == 1)
-        return call
-
+    @on(*_COPIES)
     def _moved(self, call: relax.Call) -> relax.Expr:
-        source = self._dequantised(call.args[0])
+        source = self._dequantised(call.args[0]) if _copies(call) else None
         if source is None:
             return call
         args = [source.args[0], *call.args[1:]]
         moved = self.builder_.emit(relax.Call(call.op, args, call.attrs, call.ty_args))
         return relax.op.dequantize(moved, *source.args[1:], axis=0)
 
+    @on(_PAD)
     def _padded(self, call: relax.Call) -> relax.Expr:
         source = self._dequantised(call.args[0])
         fill = None if source is None else _fill(call, source)
@@ -104,6 +82,7 @@ class _Rewriter(PyExprMutator):
         moved = self.builder_.emit(_pad(source.args[0], call, fill))
         return relax.op.dequantize(moved, *source.args[1:], axis=0)
 
+    @on("relax.concat")
     def _joined(self, call: relax.Call) -> relax.Expr:
         """Dequantised once, where all parts have the same scale and zero point."""
         fields = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else []
@@ -116,16 +95,17 @@ class _Rewriter(PyExprMutator):
         joined = relax.op.concat([s.args[0] for s in sources], axis=int(call.attrs.axis))
         return relax.op.dequantize(self.builder_.emit(joined), *first.args[1:], axis=0)
 
-    def _quantised(self, call: relax.Call, is_only_user: bool) -> relax.Expr:
+    @on("relax.quantize")
+    def _quantised(self, call: relax.Call) -> relax.Expr:
         if not _is_by_one_step(call) or dtype_of(call) not in EIGHT_BITS:
             return call
         source = bound(self, call.args[0])
         if op_name(source) == "relax.dequantize" and _same_steps(source, call):
             same = dtype_of(source.args[0]) == dtype_of(call)
             return source.args[0] if same and _is_by_one_step(source) else call
-        if not is_only_user:
+        if not self.is_only_user:
             return call
-        if _moves(source) and int(source.args[0].ty.ndim) > 0:
+        if _copies(source) and int(source.args[0].ty.ndim) > 0:
             args = [self._step(source.args[0], call), *source.args[1:]]
             return relax.Call(source.op, args, source.attrs, source.ty_args)
         if op_name(source) == _PAD and (fill := _fill(source, call)) is not None:
@@ -137,8 +117,11 @@ class _Rewriter(PyExprMutator):
             return relax.op.concat(parts, axis=int(source.attrs.axis))
         return call
 
-    def _limited(self, call: relax.Call, is_only_user: bool) -> relax.Expr:
+    @on("relax.clip")
+    def _limited(self, call: relax.Call) -> relax.Expr:
         """Limits of bytes. Each is a step of the quantised number, so both round to the same."""
+        if dtype_of(call) not in EIGHT_BITS:
+            return call
         info = np.iinfo(numpy_dtype(dtype_of(call)))
         low, high = (as_float(limit) for limit in call.args[1:])
         if low is None or high is None:
@@ -147,7 +130,7 @@ class _Rewriter(PyExprMutator):
             return call.args[0]
         source = bound(self, call.args[0])
         whole = low.is_integer() and high.is_integer() and info.min <= low <= high <= info.max
-        if not whole or not is_only_user or op_name(source) != "relax.quantize":
+        if not whole or not self.is_only_user or op_name(source) != "relax.quantize":
             return call
         step = step_of(source)
         if step is None or step[0] <= 0:

@@ -10,25 +10,22 @@ from __future__ import annotations
 
 import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.relax.expr_functor import mutator
 
 from tvm_megcc.dims import stretch
 from tvm_megcc.relax_tools.control_flow import called_by
-from tvm_megcc.relax_tools.rewriting import rewritten
-from tvm_megcc.relax_tools.shape_exprs import Symbols, size_of, sizes_of
+from tvm_megcc.relax_tools.rewriting import Rewriter, module_pass, rewritten
+from tvm_megcc.relax_tools.shape_exprs import size_of, sizes_of
 from tvm_megcc.relax_tools.stretching import copied, parts_of
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.SettleStretched")
-class SettleStretched:
+@module_pass("tvm_megcc.SettleStretched")
+def SettleStretched(mod: tvm.IRModule) -> tvm.IRModule:
     """Sizes first, whose names TVM then replaces by their numbers, then the copies."""
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        found = [gvar for gvar, func in mod.functions_items() if _has_copies(mod, func)]
-        if not found:
-            return mod
-        mod = rewritten(mod, _Sizes(mod))
-        return rewritten(relax.transform.CanonicalizeBindings()(mod), _Copies(mod))
+    if not any(_has_copies(mod, func) for func in mod.functions.values()):
+        return mod
+    mod = rewritten(mod, _Sizes(mod))
+    return rewritten(relax.transform.CanonicalizeBindings()(mod), _Copies(mod))
 
 
 def _has_copies(mod: tvm.IRModule, func: object) -> bool:
@@ -40,10 +37,9 @@ def _has_copies(mod: tvm.IRModule, func: object) -> bool:
 
 
 @mutator
-class _Sizes(PyExprMutator):
+class _Sizes(Rewriter):
     def __init__(self, mod: tvm.IRModule) -> None:
         super().__init__(mod)
-        self.symbols: Symbols
         # A function that is called knows the size by its name.
         functions = [g.name_hint for g, f in mod.functions_items() if isinstance(f, relax.Function)]
         self.is_named = any(called_by(mod, [name]) for name in functions)
@@ -60,10 +56,9 @@ class _Sizes(PyExprMutator):
 
 
 @mutator
-class _Copies(PyExprMutator):
+class _Copies(Rewriter):
     def __init__(self, mod: tvm.IRModule) -> None:
         super().__init__(mod)
-        self.symbols: Symbols
         self.mod = mod
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:

@@ -14,11 +14,12 @@ from tvm_megcc.fuse.match import find_matches
 from tvm_megcc.fuse.widened import widened
 from tvm_megcc.passes.fold_constants import folded
 from tvm_megcc.relax_tools.control_flow import plain_functions
+from tvm_megcc.relax_tools.rewriting import module_pass
 from tvm_megcc.relax_tools.work import with_widened
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.WidenWeights")
-class WidenWeights:
+@module_pass("tvm_megcc.WidenWeights")
+def WidenWeights(mod: tvm.IRModule, arch: str) -> tvm.IRModule:
     """See the module's docstring.
 
     Parameters
@@ -26,19 +27,14 @@ class WidenWeights:
     arch : str
         Architecture whose kernels count (``portable``, ``arm64``, ``armv7``, ``x86``).
     """
-
-    def __init__(self, arch: str) -> None:
-        self.arch = arch
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        kept: set[relax.Var] = set()
-        taken: set[relax.Var] = set()
-        for _, func in plain_functions(mod):
-            weights = matmul_wq.weights(func)
-            kept |= weights.keys()
-            if weights:
-                matches = find_matches(func, self.arch).values()
-                taken |= weights.keys() & set().union(*(match.inside for match in matches))
-        if not kept - taken:
-            return mod
-        return with_widened(folded(mod, taken), widened(mod, taken))
+    kept: set[relax.Var] = set()
+    taken: set[relax.Var] = set()
+    for _, func in plain_functions(mod):
+        weights = matmul_wq.weights(func)
+        kept |= weights.keys()
+        if weights:
+            matches = find_matches(func, arch).values()
+            taken |= weights.keys() & set().union(*(match.inside for match in matches))
+    if not kept - taken:
+        return mod
+    return with_widened(folded(mod, taken), widened(mod, taken))

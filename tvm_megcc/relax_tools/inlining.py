@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 
 import tvm
 from tvm import relax, tirx
-from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.relax.expr_functor import mutator
 from tvm.relax.utils import copy_with_new_vars
+
+from tvm_megcc.relax_tools.rewriting import Rewriter
 
 
 @mutator
-class Inlined(PyExprMutator):
+class Inlined(Rewriter):
     """Replaces calls of `functions`, which are given by name; what they call in turn as well."""
 
     def __init__(self, mod: tvm.IRModule, functions: Mapping[str, relax.Function]) -> None:

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 import numpy as np
 import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.relax.expr_functor import mutator
 
 from tvm_megcc.dims import Undecided
 from tvm_megcc.relax_tools.axis_runs import regrouped
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, shape_of
-from tvm_megcc.relax_tools.rewriting import bound, cleaned, rewritten
-from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, cleaned, rewritten
+from tvm_megcc.relax_tools.shape_exprs import prim_of
 from tvm_megcc.relax_tools.spatial import Layouts, relaid
 from tvm_megcc.relax_tools.traits import BROADCAST, REDUCE, UNARY
 
@@ -77,7 +77,7 @@ def _is_tensor(expr: relax.Expr) -> bool:
 
 
 @mutator
-class _Rewriter(PyExprMutator):
+class _Rewriter(Rewriter):
     def __init__(
         self, mod: tvm.IRModule, wanted: Wanted, turned: Mapping[relax.Var, tuple[int, ...]]
     ) -> None:
@@ -87,8 +87,6 @@ class _Rewriter(PyExprMutator):
         self.held: dict[relax.Var, Permuted] = {}
         self.tuples: dict[relax.Var, list[Permuted]] = {}
         self.logical: dict[relax.Var, relax.Var] = {}
-        self.variables: dict[str, tvm.tirx.Var] = {}
-        self.symbols: Symbols
         self.name = ""  # of the variable being bound: what is emitted in its place keeps it
 
     # Every use of a held variable that no rule below takes care of asks for its logical form.
