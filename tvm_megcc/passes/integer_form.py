@@ -77,8 +77,8 @@ class _Data:
 class IntegerForm(Rewriter):
     """See the module's docstring."""
 
-    def __init__(self, mod: tvm.IRModule) -> None:
-        super().__init__(mod)
+    def __init__(self, *given: tvm.IRModule) -> None:
+        super().__init__(*given)
         self.name = ""  # of the variable being bound
         self.names = names_of(mod)
         self.in_float: dict[str, str] = {}
