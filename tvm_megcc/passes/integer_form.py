@@ -80,8 +80,8 @@ class IntegerForm(Rewriter):
     def __init__(self, *given: tvm.IRModule) -> None:
         super().__init__(*given)
         self.name = ""  # of the variable being bound
-        self.names = names_of(mod)
-        self.in_float: dict[str, str] = {}
+        #: Variable and operator that stay in float -> the reason.
+        self.in_float: dict[tuple[str, str], str] = {}
         #: Sums in i32 -> how large they are at most, as an array that broadcasts to them.
         self.largest: dict[relax.Var, np.ndarray] = {}
 
@@ -90,7 +90,9 @@ class IntegerForm(Rewriter):
         super().visit_var_binding_(binding)
 
     def leave(self, mod: tvm.IRModule) -> tvm.IRModule:
-        return with_reasons(mod, self.in_float)
+        names = names_of(mod)
+        rows = [(names.get(var, f"{op} {var}"), why) for (var, op), why in self.in_float.items()]
+        return with_reasons(mod, dict(rows))
 
     @on(*_LAYOUTS)
     def _convolution(self, call: relax.Call) -> relax.Expr:
@@ -179,9 +181,7 @@ class IntegerForm(Rewriter):
         return call
 
     def _in_float(self, call: relax.Call, why: str) -> relax.Call:
-        found = self.names.get(self.name)
-        operator = op_name(call).removeprefix("relax.")
-        self.in_float[found or f"{operator} {self.name}"] = why
+        self.in_float[self.name, op_name(call).removeprefix("relax.")] = why
         return call
 
     def _real(self, total: relax.Expr, scales: np.ndarray, largest: np.ndarray) -> relax.Expr:
