@@ -11,20 +11,19 @@ from __future__ import annotations
 from tvm import relax
 
 from tvm_megcc.fuse.reduction import REDUCE, runs_of
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import rebuilt
 from tvm_megcc.relax_tools.exprs import shape_of
 from tvm_megcc.relax_tools.rewriting import Rewriter, on, rewriting_pass
-
-_OPS = {f"relax.{name}": getattr(relax.op, name) for name in REDUCE}
+from tvm_megcc.relax_tools.traits import named
 
 
 @rewriting_pass("tvm_megcc.AdjacentAxes")
 class AdjacentAxes(Rewriter):
     """See the module's docstring."""
 
-    @on(*_OPS)
+    @on(*named(" ".join(REDUCE)))
     def _run_by_run(self, call: relax.Call) -> relax.Expr:
-        reduce, shape = _OPS[op_name(call)], shape_of(call.args[0], self.symbols)
+        shape = shape_of(call.args[0], self.symbols)
         if not shape or call.attrs.axis is None:
             return call
         axes = sorted({int(axis) % len(shape) for axis in call.attrs.axis})
@@ -33,5 +32,5 @@ class AdjacentAxes(Rewriter):
             return call
         x = call.args[0]
         for run in reversed(runs):
-            x = self.builder_.emit(reduce(x, run, keepdims=True))
+            x = self.builder_.emit(rebuilt(call, [x], axis=run, keepdims=True))
         return x if call.attrs.keepdims else relax.op.squeeze(x, axes)

@@ -25,7 +25,7 @@ from tvm_megcc.fuse.match import find_matches
 from tvm_megcc.passes.fold_constants import folded
 from tvm_megcc.passes.half_precision import PRODUCTS
 from tvm_megcc.relax_tools import half
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, with_args
 from tvm_megcc.relax_tools.control_flow import Iterations, plain_functions, region_of
 from tvm_megcc.relax_tools.exprs import constant, make_constant
 from tvm_megcc.relax_tools.rewriting import (
@@ -65,7 +65,7 @@ def RoundBf16Weights(mod: tvm.IRModule, precision: str = "model") -> tvm.IRModul
         args = list(call.args)
         for k in places:
             args[k] = make_constant(_narrowed(args[k]).astype(np.float32))
-        return relax.Call(call.op, args, call.attrs, call.ty_args) if places else None
+        return with_args(call, args) if places else None
 
     return with_functions(mod, {g: with_calls(mod, f, rounded) for g, f in functions.items()})
 
@@ -139,4 +139,4 @@ class _Narrower(Rewriter):
                 rows = relax.Call(call.op, [make_constant(array), *args[1:]], call.attrs)
                 return relax.op.astype(self.builder_.emit(rows), _FULL)
             args[k] = self.builder_.emit(relax.op.astype(make_constant(array), _FULL))
-        return relax.Call(call.op, args, call.attrs, call.ty_args)
+        return with_args(call, args)

@@ -20,7 +20,6 @@ fused with it::
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,13 +27,15 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.dims import Size
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, rebuilt, with_args
 from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
 from tvm_megcc.relax_tools.rewriting import Rewriter, bound, on, rewriting_pass
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
-from tvm_megcc.relax_tools.traits import ARITHMETIC, UNARY
+from tvm_megcc.relax_tools.spatial import channels_first, layouts_of
+from tvm_megcc.relax_tools.traits import ARITHMETIC, UNARY, named
 
-Build = Callable[[relax.Call, list[relax.Expr], int], relax.Call]
+_LINES = named("nn.conv1d nn.max_pool1d nn.avg_pool1d")
+_VOLUMES = named("nn.conv3d nn.max_pool3d nn.avg_pool3d")
 _PLANES_FIRST = (0, 2, 1, 3, 4)  # NCDHW <-> NDCHW
 _SQUEEZE, _EXPAND = "relax.squeeze", "relax.expand_dims"
 _AXIS = 2  # the one that goes or comes
@@ -57,11 +58,6 @@ def _ints(values: object) -> list[int]:
     return [int(v) for v in values]  # type: ignore[attr-defined]
 
 
-def _layout(call: relax.Call) -> str:
-    attrs = call.attrs
-    return str(attrs.data_layout if hasattr(attrs, "data_layout") else attrs.layout)
-
-
 def _window(call: relax.Call, symbols: Symbols) -> list[int]:
     """The extents of the kernel or of the pool."""
     if len(call.args) > 1:
@@ -81,51 +77,23 @@ def _planar(values: list[int], dims: int, fill: int) -> list[int]:
     return [fill, *values] if dims == 1 else values[1:]
 
 
-def _padding(call: relax.Call, dims: int) -> list[int]:
-    padding = _ints(call.attrs.padding)
+def _of_planes(call: relax.Call, args: list[relax.Expr], dims: int) -> relax.Call:
+    """The 2-D window of planes in place of one of `dims` dimensions."""
+    attrs = call.attrs
+    padding = _ints(attrs.padding)
     rank = len(padding) // 2
     before, after = (_planar(side, dims, 0) for side in (padding[:rank], padding[rank:]))
-    return [*before, *after]
-
-
-def _conv(call: relax.Call, args: list[relax.Expr], dims: int) -> relax.Call:
-    a = call.attrs
-    return relax.op.nn.conv2d(
-        *args,
-        strides=_planar(_ints(a.strides), dims, 1),
-        padding=_padding(call, dims),
-        dilation=_planar(_ints(a.dilation), dims, 1),
-        groups=int(a.groups),
-    )
-
-
-def _pool(function: Callable[..., relax.Call]) -> Build:
-    def build(call: relax.Call, args: list[relax.Expr], dims: int) -> relax.Call:
-        a = call.attrs
-        return function(
-            *args,
-            pool_size=_planar(_ints(a.pool_size), dims, 1),
-            strides=_planar(_ints(a.strides), dims, 1),
-            padding=_padding(call, dims),
-            dilation=_planar(_ints(a.dilation), dims, 1),
-            ceil_mode=bool(a.ceil_mode),
-            count_include_pad=bool(a.count_include_pad),
-        )
-
-    return build
-
-
-_MAX, _AVG = _pool(relax.op.nn.max_pool2d), _pool(relax.op.nn.avg_pool2d)
-_LINES: dict[str, Build] = {
-    "relax.nn.conv1d": _conv,
-    "relax.nn.max_pool1d": _MAX,
-    "relax.nn.avg_pool1d": _AVG,
-}
-_VOLUMES: dict[str, Build] = {
-    "relax.nn.conv3d": _conv,
-    "relax.nn.max_pool3d": _MAX,
-    "relax.nn.avg_pool3d": _AVG,
-}
+    changed: dict[str, object] = {
+        name: _planar(_ints(getattr(attrs, name)), dims, 1)
+        for name in ("strides", "dilation", "pool_size")
+        if hasattr(attrs, name)
+    }
+    if hasattr(attrs, "layout"):
+        changed["layout"] = "NCHW"
+    else:
+        changed |= {"data_layout": "NCHW", "kernel_layout": "OIHW"}
+    name = op_name(call).replace(f"{dims}d", "2d")
+    return rebuilt(call, args, name, padding=[*before, *after], out_layout="NCHW", **changed)
 
 
 @rewriting_pass("tvm_megcc.WindowsTo2d")
@@ -138,16 +106,15 @@ class WindowsTo2d(Rewriter):
 
     @on(*_LINES)
     def _line(self, call: relax.Call) -> relax.Expr:
-        if _layout(call) != "NCW":
+        if layouts_of(call) != channels_first(call):
             return call
         wide = [self._emit(relax.op.expand_dims(a, axis=_AXIS)) for a in call.args]
-        return self._back(_LINES[op_name(call)](call, wide, 1), squeezed=True)
+        return self._back(_of_planes(call, wide, 1), squeezed=True)
 
     @on(*_VOLUMES)
     def _plane_by_plane(self, call: relax.Call) -> relax.Expr:
-        if _layout(call) != "NCDHW" or not _one_plane(call, self.symbols):
+        if layouts_of(call) != channels_first(call) or not _one_plane(call, self.symbols):
             return call
-        build = _VOLUMES[op_name(call)]
         data, *weights = call.args
         shape, result = (shape_of(v, self.symbols) for v in (data, call))
         if shape is None or result is None or 0 in (*shape, *result):
@@ -156,10 +123,10 @@ class WindowsTo2d(Rewriter):
         flat = [self._emit(relax.op.squeeze(k, axis=[_AXIS])) for k in weights]
         if d == 1:
             plane = self._emit(relax.op.squeeze(data, axis=[_AXIS]))
-            return self._back(build(call, [plane, *flat], 2), squeezed=False)
+            return self._back(_of_planes(call, [plane, *flat], 3), squeezed=False)
         images = self._emit(relax.op.permute_dims(data, _PLANES_FIRST))
         images = self._reshape(images, [n * d, c, h, w])
-        images = self._emit(build(call, [images, *flat], 2))
+        images = self._emit(_of_planes(call, [images, *flat], 3))
         planes = self._reshape(images, [result[0], result[2], result[1], *result[3:]])
         return relax.op.permute_dims(planes, _PLANES_FIRST)
 
@@ -183,7 +150,7 @@ class WindowsTo2d(Rewriter):
             if value is None:
                 return call
             args.append(value)
-        return self._back(relax.Call(call.op, args, call.attrs), known[0].squeezed)
+        return self._back(with_args(call, args), known[0].squeezed)
 
     @on("relax.quantize", "relax.dequantize")
     def _of_all_elements(self, call: relax.Call) -> relax.Expr:
@@ -191,9 +158,7 @@ class WindowsTo2d(Rewriter):
         plane = self._plane(call.args[0])
         if plane is None or any(a.ty.ndim for a in call.args[1:]):
             return call
-        function = getattr(relax.op, op_name(call).removeprefix("relax."))
-        dtype = str(call.attrs.out_dtype)
-        made = function(plane.value, *call.args[1:], axis=0, out_dtype=dtype)
+        made = rebuilt(call, [plane.value, *call.args[1:]], axis=0)
         return self._back(made, plane.squeezed)
 
     def _plane(self, arg: relax.Expr) -> _Plane | None:

@@ -28,7 +28,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.dims import Size, fixed, is_static
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, with_args
 from tvm_megcc.relax_tools.exprs import (
     constant,
     make_constant,
@@ -124,7 +124,7 @@ class FoldScaleShift(Rewriter):
             return call
         if padded and shift.any():
             x = self._emit(relax.op.add(x, make_constant(kept)))
-        result = relax.Call(call.op, [x, make_constant(scaled)], call.attrs, call.ty_args)
+        result = with_args(call, [x, make_constant(scaled)])
         if padded or not shift.any():
             return result
         return self._shifted(self._emit(result), added)
@@ -311,4 +311,4 @@ def _scaled_weights(
     scaled = _held(product, weights.dtype)
     if scaled is None or _loses(weights, product, 0 if rank_behind else 1, later):
         return None
-    return relax.Call(call.op, [call.args[0], make_constant(scaled)], call.attrs, call.ty_args)
+    return with_args(call, [call.args[0], make_constant(scaled)])

@@ -46,7 +46,7 @@ from tvm.relax.utils import copy_with_new_vars
 
 from tvm_megcc.core.machine import machine
 from tvm_megcc.relax_tools import half, traits
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, rebuilt, with_args
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, expressions, make_constant
 from tvm_megcc.relax_tools.half_loops import Loops, loops
@@ -143,9 +143,8 @@ def _is_past_half(expr: relax.Expr) -> bool:
 
 def _padded(call: relax.Call, data: relax.Expr) -> relax.Call:
     """An ``nn.pad`` of f16, whose fill value is an attribute: it is narrowed as constants are."""
-    attrs = call.attrs
-    fill = float(narrowed(np.asarray(attrs.pad_value, np.float64)))
-    return relax.op.nn.pad(data, attrs.pad_width, str(attrs.pad_mode), fill)
+    fill = float(narrowed(np.asarray(call.attrs.pad_value, np.float64)))
+    return rebuilt(call, [data], pad_value=fill)
 
 
 def _is(expr: relax.Expr, dtype: str) -> bool:
@@ -307,11 +306,11 @@ class _Rewriter(PyExprMutator):
             inner = FULL if apart else dtype
             args = [self._in(new, old, inner) for new, old in zip(args, call.args, strict=True)]
             if apart:
-                wide = relax.Call(call.op, args, call.attrs, call.ty_args)
+                wide = with_args(call, args)
                 return relax.op.astype(self.builder_.emit(wide), HALF)
             if dtype == HALF and name == "relax.nn.pad":
                 return _padded(call, args[0])
-        return relax.Call(call.op, args, call.attrs, call.ty_args)
+        return with_args(call, args)
 
     def _is_apart(self, name: str, args: list[relax.Expr]) -> bool:
         """Whether an operator of f16 is computed in f32, and its result rounded.
@@ -338,7 +337,7 @@ class _Rewriter(PyExprMutator):
             return self._as(arg, HALF)
         if after == FULL and before in (HALF, FULL):  # holds no more than it did
             return arg
-        return relax.Call(call.op, [arg], call.attrs, call.ty_args)
+        return with_args(call, [arg])
 
     def _wanted(self, call: relax.Call, args: list[relax.Expr]) -> str | None:
         """The type that an operator has whatever its operands are; None where they decide."""

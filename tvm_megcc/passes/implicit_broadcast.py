@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tvm import relax
 
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, with_args
 from tvm_megcc.relax_tools.exprs import shape_of
 from tvm_megcc.relax_tools.rewriting import Rewriter, bound, on, rewriting_pass
 from tvm_megcc.relax_tools.traits import BROADCAST
@@ -32,6 +32,6 @@ class ImplicitBroadcast(Rewriter):
             return call
         args = list(call.args)
         args[position] = expanded.args[0]
-        smaller = self.builder_.normalize(relax.Call(call.op, args, call.attrs))
+        smaller = self.builder_.normalize(with_args(call, args))
         same = shape_of(smaller, self.symbols) == shape_of(call, self.symbols) is not None
         return smaller if same else call

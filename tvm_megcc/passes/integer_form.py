@@ -26,7 +26,7 @@ from tvm import relax
 from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
 from tvm_megcc.dims import bounds
 from tvm_megcc.kernels.packing import byte_zero
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, rebuilt
 from tvm_megcc.relax_tools.exprs import (
     STEPS,
     constant,
@@ -110,17 +110,8 @@ class IntegerForm(Rewriter):
         largest = data.largest * taps.reshape(-1, *[1] * (rank - 2))
         if _wraps(largest):
             return self._in_float(call, _TOO_MANY)
-        function = getattr(relax.op.nn, op_name(call).removeprefix("relax.nn."))
-        total = function(
-            self._centred(data),
-            make_constant(weights.values),
-            strides=attrs.strides,
-            padding=attrs.padding,
-            dilation=attrs.dilation,
-            groups=attrs.groups,
-            data_layout=layouts[0],
-            kernel_layout=layouts[1],
-        )
+        operands = [self._centred(data), make_constant(weights.values)]
+        total = rebuilt(call, operands, out_dtype=None)
         return self._real(total, data.scale * scales.reshape(-1, *[1] * (rank - 2)), largest)
 
     @on(MATMUL)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from tvm import relax
 
 from tvm_megcc.core.dtypes import EIGHT_BITS
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, with_args
 from tvm_megcc.relax_tools.exprs import dtype_of
 from tvm_megcc.relax_tools.rewriting import Rewriter, bound, on, rewriting_pass
 from tvm_megcc.relax_tools.traits import PERMUTES
@@ -32,6 +32,6 @@ class NarrowMoves(Rewriter):
         raw = wide.args[0]
         if not isinstance(raw, relax.Var) or dtype_of(raw) not in EIGHT_BITS:
             return move
-        moved = relax.Call(move.op, [raw, *move.args[1:]], move.attrs, move.ty_args)
+        moved = with_args(move, [raw, *move.args[1:]])
         made = relax.op.astype(self.builder_.emit(moved), "int32")
         return made if zero is None else relax.op.subtract(self.builder_.emit(made), zero)

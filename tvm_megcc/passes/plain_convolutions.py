@@ -22,7 +22,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.dims import Size, fixed_dims, is_static
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import function_of, op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import expressions, shape_of
 from tvm_megcc.relax_tools.moved_constants import Moved, moved_constant
@@ -32,10 +32,7 @@ from tvm_megcc.relax_tools.spatial import channels_first, layouts_of
 from tvm_megcc.relax_tools.traits import TRANSPOSED_CONVOLUTIONS
 
 #: Transposed convolution -> the plain one.
-_PLAIN = {
-    name: getattr(relax.op.nn, name.removeprefix("relax.nn.").removesuffix("_transpose"))
-    for name in TRANSPOSED_CONVOLUTIONS
-}
+_PLAIN = {name: function_of(name.removesuffix("_transpose")) for name in TRANSPOSED_CONVOLUTIONS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from tvm import relax
 from tvm.relax.expr_functor import mutator
 
 from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, rebuilt, with_args
 from tvm_megcc.relax_tools.exprs import as_float, constant, dtype_of, step_of, use_counts
 from tvm_megcc.relax_tools.rewriting import Rewriter, bound, cleaned, module_pass, on, rewritten
 from tvm_megcc.relax_tools.traits import COPIES, MAX_POOLS, named
@@ -70,7 +70,7 @@ class _Moves(Rewriter):
         if source is None:
             return call
         args = [source.args[0], *call.args[1:]]
-        moved = self.builder_.emit(relax.Call(call.op, args, call.attrs, call.ty_args))
+        moved = self.builder_.emit(with_args(call, args))
         return relax.op.dequantize(moved, *source.args[1:], axis=0)
 
     @on(_PAD)
@@ -107,7 +107,7 @@ class _Moves(Rewriter):
             return call
         if _copies(source) and int(source.args[0].ty.ndim) > 0:
             args = [self._step(source.args[0], call), *source.args[1:]]
-            return relax.Call(source.op, args, source.attrs, source.ty_args)
+            return with_args(source, args)
         if op_name(source) == _PAD and (fill := _fill(source, call)) is not None:
             return _pad(self._step(source.args[0], call), source, fill)
         if op_name(source) == "relax.concat" and isinstance(source.args[0], relax.Tuple):
@@ -139,7 +139,7 @@ class _Moves(Rewriter):
         first = -inf if low == info.min else float(scale) * (low - zero)
         last = inf if high == info.max else float(scale) * (high - zero)
         number = self.builder_.emit(relax.op.clip(source.args[0], first, last))
-        return relax.Call(source.op, [number, *source.args[1:]], source.attrs, source.ty_args)
+        return with_args(source, [number, *source.args[1:]])
 
     def _step(self, part: relax.Expr, like: relax.Call) -> relax.Expr:
         dtype = str(like.attrs.out_dtype)
@@ -171,8 +171,7 @@ def _fill(call: relax.Call, steps: relax.Call) -> int | None:
 
 
 def _pad(data: relax.Expr, like: relax.Call, fill: int) -> relax.Call:
-    width = [int(v) for v in like.attrs.pad_width]
-    return relax.op.nn.pad(data, width, str(like.attrs.pad_mode), fill)
+    return rebuilt(like, [data], pad_value=fill)
 
 
 def _is_by_one_step(call: relax.Call) -> bool:

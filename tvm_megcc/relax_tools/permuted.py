@@ -22,7 +22,7 @@ from tvm.relax.expr_functor import mutator
 
 from tvm_megcc.dims import Undecided
 from tvm_megcc.relax_tools.axis_runs import regrouped
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, rebuilt, with_args
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, shape_of
 from tvm_megcc.relax_tools.rewriting import Rewriter, bound, cleaned, rewritten
 from tvm_megcc.relax_tools.shape_exprs import prim_of
@@ -184,9 +184,7 @@ class _Rewriter(Rewriter):
             return None
         turned = make_constant(np.ascontiguousarray(numbers.transpose(order)))
         axis = order.index(int(call.attrs.axis) % numbers.ndim)
-        dtype = str(call.attrs.out_dtype)
-        made = relax.op.dequantize(turned, *call.args[1:], axis=axis, out_dtype=dtype)
-        return self.builder_.emit(made)
+        return self.builder_.emit(rebuilt(call, [turned, *call.args[1:]], axis=axis))
 
     def _hold(self, expr: relax.Expr, axes: Sequence[int]) -> Permuted:
         return Permuted(self.builder_.emit(expr, name_hint=self.name), tuple(axes))
@@ -213,7 +211,7 @@ class _Rewriter(Rewriter):
             return None
         if name in UNARY:
             args = [held.raw, *value.args[1:]]
-            return self._hold(relax.Call(value.op, args, value.attrs, value.ty_args), held.axes)
+            return self._hold(with_args(value, args), held.axes)
         rule = _RULES.get(name)
         return getattr(self, rule)(value, held) if rule else None
 
@@ -250,7 +248,7 @@ class _Rewriter(Rewriter):
             self._raw(self._of_rank(a, rank), axes) if _rank(a) else self.visit_expr(a)
             for a in call.args
         ]
-        return self._hold(relax.Call(call.op, args, call.attrs, call.ty_args), axes)
+        return self._hold(with_args(call, args), axes)
 
     def _of_rank(self, expr: relax.Expr, rank: int) -> relax.Expr:
         """`expr` with leading axes of extent one, as broadcasting would read it."""
@@ -285,19 +283,17 @@ class _Rewriter(Rewriter):
     def _reduce(self, call: relax.Call, held: Permuted) -> Permuted:
         rank, axes = len(held.axes), call.attrs.axis
         logical = [int(a) % rank for a in axes] if axes is not None else list(range(rank))
-        keep = bool(call.attrs.keepdims)
-        function = getattr(relax.op, call.op.name.removeprefix("relax."))
-        result = function(held.raw, sorted(held.raw_axis(a) for a in logical), keepdims=keep)
-        return self._hold(result, _left(held.axes, () if keep else logical))
+        result = rebuilt(call, [held.raw], axis=sorted(map(held.raw_axis, logical)))
+        return self._hold(result, _left(held.axes, () if call.attrs.keepdims else logical))
 
     def _arg_extreme(self, call: relax.Call, held: Permuted) -> Permuted | None:
         """The first of equal elements counts, and it is the first in `raw`, too."""
         if call.attrs.axis is None:  # over all elements, in the logical order
             return None
-        axis, keep = int(call.attrs.axis), bool(call.attrs.keepdims)
-        function = getattr(relax.op, call.op.name.removeprefix("relax."))
-        result = function(held.raw, axis=held.raw_axis(axis), keepdims=keep)
-        return self._hold(result, _left(held.axes, () if keep else (axis % len(held.axes),)))
+        axis = int(call.attrs.axis)
+        gone = () if call.attrs.keepdims else (axis % len(held.axes),)
+        result = rebuilt(call, [held.raw], axis=held.raw_axis(axis))
+        return self._hold(result, _left(held.axes, gone))
 
     def _reshape(self, call: relax.Call, held: Permuted) -> Permuted | None:
         """Each run of axes that a reshape splits or merges only has to stay together in memory."""
@@ -320,50 +316,23 @@ class _Rewriter(Rewriter):
         shape = relax.ShapeExpr([prim_of(out[j], self.variables) for j in made])
         return self._hold(relax.op.reshape(raw, shape), _inverse(made))
 
-    def _softmax(self, call: relax.Call, held: Permuted) -> Permuted:
-        function = getattr(relax.op.nn, call.op.name.removeprefix("relax.nn."))
-        return self._hold(function(held.raw, axis=held.raw_axis(int(call.attrs.axis))), held.axes)
+    def _along(self, call: relax.Call, held: Permuted) -> relax.Call:
+        """A call with an attribute ``axis`` whose first operand alone has the tensor's axes."""
+        args = [held.raw, *map(self.visit_expr, call.args[1:])]
+        return rebuilt(call, args, axis=held.raw_axis(int(call.attrs.axis)))
 
-    def _prelu(self, call: relax.Call, held: Permuted) -> Permuted:
-        axis = held.raw_axis(int(call.attrs.axis))
-        slope = self.visit_expr(call.args[1])
-        return self._hold(relax.op.nn.prelu(held.raw, slope, axis=axis), held.axes)
+    def _along_axis(self, call: relax.Call, held: Permuted) -> Permuted:
+        return self._hold(self._along(call, held), held.axes)
 
     def _batch_norm(self, call: relax.Call, held: Permuted) -> list[Permuted]:
-        attrs = call.attrs
-        vectors = [self.visit_expr(a) for a in call.args[1:]]
-        args = [held.raw, *vectors]
-        whole = self.builder_.emit(
-            relax.op.nn.batch_norm(
-                *args,
-                axis=held.raw_axis(int(attrs.axis)),
-                epsilon=float(attrs.epsilon),
-                center=bool(attrs.center),
-                scale=bool(attrs.scale),
-                momentum=float(attrs.momentum),
-                training=bool(attrs.training),
-            )
-        )
+        whole = self.builder_.emit(self._along(call, held))
         axes = (held.axes, (0,), (0,))  # the value, and what becomes of the statistics
         return [self._hold(relax.TupleGetItem(whole, k), a) for k, a in enumerate(axes)]
 
-    def _quantize(self, call: relax.Call, held: Permuted) -> Permuted:
-        function = getattr(relax.op, call.op.name.removeprefix("relax."))
-        scale, zero = (self.visit_expr(a) for a in call.args[1:])
-        axis = held.raw_axis(int(call.attrs.axis))
-        return self._hold(
-            function(held.raw, scale, zero, axis=axis, out_dtype=str(call.ty.dtype)), held.axes
-        )
-
     def _pad(self, call: relax.Call, held: Permuted) -> Permuted:
         width = [int(v) for v in call.attrs.pad_width]
-        pairs = [width[2 * i : 2 * i + 2] for i in range(len(held.axes))]
-        moved = [v for i in _inverse(held.axes) for v in pairs[i]]
-        attrs = call.attrs
-        padded = relax.op.nn.pad(
-            held.raw, moved, pad_mode=str(attrs.pad_mode), pad_value=float(attrs.pad_value)
-        )
-        return self._hold(padded, held.axes)
+        moved = [v for i in _inverse(held.axes) for v in width[2 * i : 2 * i + 2]]
+        return self._hold(rebuilt(call, [held.raw], pad_width=moved), held.axes)
 
     def _strided_slice(self, call: relax.Call, held: Permuted) -> Permuted | None:
         axes = call.args[1]
@@ -374,7 +343,7 @@ class _Rewriter(Rewriter):
             return None
         moved = relax.Tuple([relax.prim_value(held.raw_axis(a)) for a in logical])  # type: ignore[arg-type]
         args = [held.raw, moved, *call.args[2:]]
-        return self._hold(relax.Call(call.op, args, call.attrs, call.ty_args), held.axes)
+        return self._hold(with_args(call, args), held.axes)
 
 
 #: Operator -> method of `_Rewriter` (by name: the decorator hides the class's own functions).
@@ -384,13 +353,13 @@ _RULES = {
     "relax.squeeze": "_reshape",
     "relax.expand_dims": "_reshape",
     "relax.split": "_split",
-    "relax.nn.softmax": "_softmax",
-    "relax.nn.log_softmax": "_softmax",
-    "relax.nn.prelu": "_prelu",
+    "relax.nn.softmax": "_along_axis",
+    "relax.nn.log_softmax": "_along_axis",
+    "relax.nn.prelu": "_along_axis",
     "relax.nn.batch_norm": "_batch_norm",
     "relax.nn.pad": "_pad",
-    "relax.quantize": "_quantize",
-    "relax.dequantize": "_quantize",
+    "relax.quantize": "_along_axis",
+    "relax.dequantize": "_along_axis",
     "relax.strided_slice": "_strided_slice",
     "relax.argmax": "_arg_extreme",
     "relax.argmin": "_arg_extreme",
