@@ -13,7 +13,6 @@ Operator(domain='com.microsoft', name='QLinearAdd', operands=(0, 1, 2, 3, 4, 5, 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from typing import Any
 import tvm
 from tvm import relax
 
+from tvm_megcc.relax_tools.attributes import read, written
 from tvm_megcc.relax_tools.control_flow import Functions, captured, closed
 
 ATTRIBUTE = "tvm_megcc.operator"
@@ -38,10 +38,8 @@ class Operator:
 
 def operator_of(func: object) -> Operator | None:
     """What a composite function computes; None for any other."""
-    if not isinstance(func, relax.Function) or not func.attrs or ATTRIBUTE not in func.attrs:
-        return None
-    found = json.loads(str(func.attrs[ATTRIBUTE]))
-    return Operator(**{**found, "operands": tuple(found["operands"])})
+    found = read(func, ATTRIBUTE)
+    return None if found is None else Operator(**{**found, "operands": tuple(found["operands"])})
 
 
 def call(
@@ -66,7 +64,7 @@ def call(
     operands : sequence of relax.Expr
     """
     around = captured(func)
-    made = closed(func, around).with_attr(ATTRIBUTE, json.dumps(asdict(operator), sort_keys=True))
+    made = written(closed(func, around), ATTRIBUTE, asdict(operator))
     callee = functions.add(operator.name, made)
     return builder.normalize(relax.Call(callee, [*operands, *around.arguments]))
 

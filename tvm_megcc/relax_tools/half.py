@@ -13,7 +13,6 @@ frozenset({'logits'})
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -22,6 +21,7 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from tvm_megcc.relax_tools.attributes import read, written
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.names import ANONYMOUS, SAID
 
@@ -128,7 +128,7 @@ def marked(mod: tvm.IRModule, said: Said, kind: str = F16) -> tvm.IRModule:
         sorted(n for n in {*map(_own, names)} if n in there or not n.startswith(SAID))
         for names in (full, others - full)
     ]
-    return mod.with_attr(kind, json.dumps(lists))
+    return written(mod, kind, lists)
 
 
 def _own(name: str) -> str:
@@ -154,9 +154,8 @@ class _Renamer(PyExprMutator):
 
 def said(mod: tvm.IRModule, kind: str = F16) -> Said | None:
     """What the model says of its values; None for a model without the type."""
-    if not mod.attrs or kind not in mod.attrs:
-        return None
-    return Said(*(frozenset(names) for names in json.loads(str(mod.attrs[kind]))))
+    lists = read(mod, kind)
+    return lists and Said(*map(frozenset, lists))
 
 
 def held(builder: relax.BlockBuilder, x: relax.Expr) -> relax.Expr:

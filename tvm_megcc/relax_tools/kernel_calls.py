@@ -13,7 +13,6 @@ symbol is an instance of, or its C text, so that the module alone says what to e
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -25,6 +24,7 @@ from tvm_megcc.core.preference import Preference, Spending
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Size, magnitude
 from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.relax_tools.attributes import read, written
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of, sizes_of
 
@@ -116,46 +116,25 @@ def _sizes(shape: relax.ShapeExpr, symbols: Symbols) -> tuple[Size, ...]:
 def with_kernels(mod: tvm.IRModule, kernels: Iterable[Kernel]) -> tvm.IRModule:
     """`mod`, which says what these kernels are, too."""
     found = kernels_of(mod) | {kernel.symbol: kernel for kernel in kernels}
-    rows = {
-        symbol: {
-            "template": kernel.template,
-            "defines": kernel.defines,
-            "source": kernel.source,
-            "inplace": kernel.inplace,
-            "features": kernel.features,
-            "extern": kernel.extern,
-        }
-        for symbol, kernel in found.items()
-    }
-    return mod.with_attr(ATTRIBUTE, json.dumps(rows, sort_keys=True))
+    return written(mod, ATTRIBUTE, {symbol: asdict(kernel) for symbol, kernel in found.items()})
 
 
 def kernels_of(mod: tvm.IRModule) -> dict[str, Kernel]:
     """Symbol -> kernel, as `with_kernels` has written it."""
-    if not mod.attrs or ATTRIBUTE not in mod.attrs:
-        return {}
-    return {
-        symbol: Kernel(
-            symbol,
-            row["template"],
-            tuple((macro, value) for macro, value in row["defines"]),
-            row["source"],
-            tuple(row["inplace"]),
-            tuple(row["features"]),
-            row["extern"],
-        )
-        for symbol, row in json.loads(str(mod.attrs[ATTRIBUTE])).items()
-    }
+    found = {}
+    for symbol, row in (read(mod, ATTRIBUTE) or {}).items():
+        lists = {name: tuple(row[name]) for name in ("inplace", "features")}
+        lists["defines"] = tuple(map(tuple, row["defines"]))
+        found[symbol] = Kernel(**{**row, **lists})
+    return found
 
 
 def with_spending(mod: tvm.IRModule, spending: Spending) -> tvm.IRModule:
     """`mod`, which says what the choice of its kernels cost, too."""
-    return mod.with_attr(SPENDING, json.dumps(asdict(spending), sort_keys=True))
+    return written(mod, SPENDING, asdict(spending))
 
 
 def spending_of(mod: tvm.IRModule) -> Spending | None:
     """What `with_spending` has written."""
-    if not mod.attrs or SPENDING not in mod.attrs:
-        return None
-    row = json.loads(str(mod.attrs[SPENDING]))
-    return Spending(**{**row, "preference": Preference(**row["preference"])})
+    row = read(mod, SPENDING)
+    return row and Spending(**{**row, "preference": Preference(**row["preference"])})

@@ -14,13 +14,13 @@ Example
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tvm_megcc.core.program import Call, Program
+from tvm_megcc.relax_tools.attributes import read, written
 
 if TYPE_CHECKING:
     import tvm
@@ -35,14 +35,12 @@ ANONYMOUS = re.compile(rf"({SAID})?(lv|gv)(_?\d+)?")
 
 def with_names(mod: tvm.IRModule, names: Mapping[str, str]) -> tvm.IRModule:
     """The module with what its variables stand for: variable -> value of the model."""
-    return mod.with_attr(ATTRIBUTE, json.dumps(dict(names))) if names else mod
+    return written(mod, ATTRIBUTE, dict(names)) if names else mod
 
 
 def names_of(mod: tvm.IRModule) -> dict[str, str]:
     """What the variables of a module stand for, where it says so."""
-    if not mod.attrs or ATTRIBUTE not in mod.attrs:
-        return {}
-    return dict(json.loads(str(mod.attrs[ATTRIBUTE])))
+    return read(mod, ATTRIBUTE) or {}
 
 
 def named(program: Program, names: Mapping[str, str]) -> Program:

@@ -17,12 +17,12 @@ Example
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tvm_megcc.core.program import Call, Check, Copy, Draw, Location, Program, Step
+from tvm_megcc.relax_tools.attributes import read, written
 
 if TYPE_CHECKING:
     import tvm
@@ -42,14 +42,12 @@ class Node:
 def with_nodes(mod: tvm.IRModule, nodes: Iterable[Node]) -> tvm.IRModule:
     """The module with the nodes that it was made of, in their order."""
     rows = [[node.label, node.reads, node.writes] for node in nodes]
-    return mod.with_attr(ATTRIBUTE, json.dumps(rows)) if rows else mod
+    return written(mod, ATTRIBUTE, rows) if rows else mod
 
 
 def nodes_of(mod: tvm.IRModule) -> tuple[Node, ...]:
     """The nodes of a module, where it says so."""
-    if not mod.attrs or ATTRIBUTE not in mod.attrs:
-        return ()
-    rows = json.loads(str(mod.attrs[ATTRIBUTE]))
+    rows = read(mod, ATTRIBUTE) or ()
     return tuple(Node(label, tuple(reads), tuple(writes)) for label, reads, writes in rows)
 
 

@@ -19,6 +19,7 @@ from tvm.ir import TensorLoad
 from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.s_tir import SBlock, SBlockRealize
 
+from tvm_megcc.tvm_memory.buffer_uses import BufferUses
 from tvm_megcc.tvm_memory.liveness import KernelCall, Liveness, Root, analyse
 
 #: ``IterVar.iter_type`` of an iteration that is independent of all others.
@@ -47,8 +48,8 @@ def in_place_pairs(func: tirx.PrimFunc) -> list[tuple[int, int]]:
     if root is None:
         return []
     body = list(root.body.seq) if isinstance(root.body, tirx.SeqStmt) else [root.body]
-    uses = [_Uses(stage) for stage in body]
-    if not all(u.plain for u in uses):
+    uses = [BufferUses(stage) for stage in body]
+    if not all(u.only_indexed() for u in uses):
         return []
     found = []
     for j, out in buffers:
@@ -64,49 +65,6 @@ def in_place_pairs(func: tirx.PrimFunc) -> list[tuple[int, int]]:
             if source not in last.loaded or _is_elementwise(body[writes[0]], source, out):
                 found.append((i, j))
     return found
-
-
-class _Uses:
-    """The buffers a statement loads and stores; not `plain` if it does anything else with one."""
-
-    def __init__(self, stage: tirx.Stmt) -> None:
-        self.loaded: set[tvm.ir.Var] = set()
-        self.stored: set[tvm.ir.Var] = set()
-        self.plain = True
-        met = indexed = 0
-
-        def load(node: TensorLoad) -> None:
-            nonlocal indexed
-            self.loaded.add(node.source)
-            indexed += 1
-
-        def store(node: tirx.BufferStore) -> None:
-            nonlocal indexed
-            self.stored.add(node.buffer)
-            indexed += 1
-
-        def region(node: tvm.ir.TensorRegion) -> None:
-            nonlocal indexed
-            indexed += 1
-
-        def occurrence(var: tvm.ir.Var) -> None:
-            nonlocal met
-            met += isinstance(var.ty, tirx.BufferType)
-
-        def other(node: object) -> None:
-            self.plain = False
-
-        tvm_ffi.structural_walk(
-            stage,
-            [
-                (tvm.ir.Var, occurrence),
-                (tirx.BufferStore, store),
-                (TensorLoad, load),
-                (tvm.ir.TensorRegion, region),
-                (tvm.s_tir.MatchBufferRegion, other),
-            ],
-        )
-        self.plain = self.plain and met == indexed
 
 
 def _plain(buffer: tirx.Buffer) -> bool:

@@ -24,6 +24,7 @@ import tvm
 from tvm import relax, tirx
 
 from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.traits import named
 from tvm_megcc.tvm_memory.bounds import Bounds
 
 #: What a value may be: allocation numbers, or one such thing per field of a tuple.
@@ -31,7 +32,7 @@ Alias: TypeAlias = "frozenset[int] | tuple[Alias, ...]"
 NONE: Alias = frozenset()
 
 #: Operators whose result is the bytes of their first argument, and which read none of them.
-VIEWS = {"relax.reshape", "relax.memory.view"}
+VIEWS = named("reshape memory.view")
 #: Operators that read a tensor and keep nothing of it; True: TVM's code for it ignores the offset.
 READERS = {
     "relax.shape_of": False,
@@ -41,13 +42,9 @@ READERS = {
     "relax.assert_op": True,
 }
 #: Operators without tensors to keep.
-NEUTRAL = {
-    "relax.builtin.alloc_tensor",
-    "relax.memory.alloc_storage",
-    "relax.memory.alloc_tensor",
-    "relax.memory.kill_storage",
-    "relax.null_value",
-}
+NEUTRAL = named("""
+    builtin.alloc_tensor memory.alloc_storage memory.alloc_tensor memory.kill_storage null_value
+""")
 _EXTERNAL_RESHAPE = "vm.builtin.reshape"
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import count
 
 import tvm
 from tvm import relax
+
+from tvm_megcc.relax_tools.attributes import read, written
 
 ATTRIBUTE = "tvm_megcc.region"
 
@@ -47,9 +48,9 @@ Region = Branches | Iterations
 
 def region_of(func: object) -> Region | None:
     """What a function of this module's making does; None for any other."""
-    if not isinstance(func, relax.Function) or not func.attrs or ATTRIBUTE not in func.attrs:
+    found = read(func, ATTRIBUTE)
+    if found is None:
         return None
-    found = json.loads(str(func.attrs[ATTRIBUTE]))
     if "then" in found:
         return Branches(**found)
     return Iterations(**{**found, "backwards": tuple(found["backwards"])})
@@ -64,7 +65,7 @@ def plain_functions(mod: tvm.IRModule) -> Iterator[tuple[relax.GlobalVar, relax.
 
 def with_region(func: relax.Function, region: Region) -> relax.Function:
     """The function with what it does in its attribute."""
-    return func.with_attr(ATTRIBUTE, json.dumps(asdict(region), sort_keys=True))
+    return written(func, ATTRIBUTE, asdict(region))
 
 
 class Functions:
