@@ -15,19 +15,19 @@ import numpy as np
 from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
 
-from tvm_megcc.dims import Size, fixed, fixed_dims, product
+from tvm_megcc.dims import Size, fixed_dims, product
 from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
 from tvm_megcc.fuse.graph import Graph
 from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import constant, dtype_of
-from tvm_megcc.relax_tools.slices import slice_of
+from tvm_megcc.relax_tools.moved_constants import moved
+from tvm_megcc.relax_tools.traits import MATMUL, MOVES
 
 Array = np.ndarray
 
-_MATMUL, _DEQUANTIZE = "relax.matmul", "relax.dequantize"
+_DEQUANTIZE = "relax.dequantize"
 _RESHAPE, _SLICE, _SWAP = "relax.reshape", "relax.strided_slice", "relax.permute_dims"
-LAYOUTS = (_RESHAPE, _SLICE, _SWAP)
 
 #: What may stand between the numbers and the product, in this order; the model's own transpose is
 #: the second one.
@@ -51,7 +51,7 @@ def anchors() -> Iterator[Anchor]:
             pattern = is_op(name)(pattern, *(wildcard() for _ in range(others)))
             parts[f"layout{number}"] = pattern
         name = "_".join(["matmul_wq", *(n.rpartition(".")[2] for n in chain)])
-        product_ = is_op(_MATMUL)(lhs, pattern)
+        product_ = is_op(MATMUL)(lhs, pattern)
         yield Anchor(name, product_, parts, partial(_request, len(chain)), steps)
 
 
@@ -81,12 +81,12 @@ def _between(graph: Graph, var: relax.Var) -> tuple[relax.Var, ...] | None:
         if len(users) != 1:
             return None
         call = graph.values[users[0]]
-        if op_name(call) == _MATMUL:
+        if op_name(call) == MATMUL:
             chain = tuple(op_name(graph.values[v]) for v in between)
             lhs, rhs = call.args
             is_weights = chain in _CHAINS and rhs.same_as(var) and not lhs.same_as(var)
             return tuple(between) if is_weights else None
-        if op_name(call) not in LAYOUTS:
+        if op_name(call) not in MOVES:
             return None
         (var,) = users
         between.append(var)
@@ -139,7 +139,8 @@ def _columns(
     at[axis if count > 1 else 0] = count
     which = np.broadcast_to(np.arange(count, dtype=np.int32).reshape(at), numbers.shape)
     for call in layout:
-        numbers, which = (_moved(call, array, parts) for array in (numbers, which))
+        shape = fixed_dims(parts.shape_of(call) or ())
+        numbers, which = (moved(call, array, shape) for array in (numbers, which))
     if numbers.ndim != 2 or not numbers.size:
         return None
     rows, which = numbers.T, which.T
@@ -150,21 +151,6 @@ def _columns(
     firsts = which[:, ::block].reshape(-1) if count > 1 else [0]
     scales, zeros = (np.broadcast_to(a.reshape(-1), (count,))[firsts] for a in (scale, zero))
     return rows, scales, zeros, block
-
-
-def _moved(call: relax.Call, array: Array, parts: Parts) -> Array:
-    """An array as a call of `_CHAINS` leaves it."""
-    if op_name(call) == _SWAP:
-        axes = call.attrs.axes
-        return array.transpose(None if axes is None else [int(a) for a in axes])
-    shape = fixed_dims(parts.shape_of(call) or ())
-    if op_name(call) == _RESHAPE:
-        return array.reshape(shape)
-    cut = slice_of(call, array.shape, parts.symbols)
-    assert cut is not None, "limits of constants"
-    for axis, (begin, step) in enumerate(zip(cut.begins, cut.steps, strict=True)):
-        array = array.take(fixed(begin) + step * np.arange(shape[axis]), axis)
-    return array
 
 
 def _centred(rows: Array, zeros: Array) -> tuple[int, Array, Array] | None:

@@ -19,17 +19,13 @@ from tvm_megcc.fuse.widened import widened
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, static_shape
+from tvm_megcc.relax_tools.moved_constants import moved
 from tvm_megcc.relax_tools.rewriting import Keeping, bound, cleaned, module_pass, on, rewritten
-from tvm_megcc.relax_tools.traits import RESHAPES
+from tvm_megcc.relax_tools.traits import MOVES
 from tvm_megcc.relax_tools.work import with_widened
 
 #: A folded constant larger than this is not made (broadcasts can explode).
 MAX_BYTES = 64 << 20
-
-
-def _permute(call: relax.Call, x: np.ndarray) -> np.ndarray:
-    axes = call.attrs.axes
-    return np.transpose(x, None if axes is None else [int(a) for a in axes])
 
 
 def _cast(call: relax.Call, x: np.ndarray) -> np.ndarray:
@@ -43,15 +39,6 @@ def _concat(call: relax.Call, *xs: np.ndarray) -> np.ndarray:
         if axis is not None
         else np.concatenate([x.ravel() for x in xs])
     )
-
-
-def _slice(call: relax.Call, x: np.ndarray) -> np.ndarray:
-    axes, *bounds = ([int(v.value) for v in arg.fields] for arg in call.args[1:])
-    begin, end, *steps = bounds
-    where = [slice(None)] * x.ndim
-    for k, axis in enumerate(axes):
-        where[axis] = slice(begin[k], end[k], steps[0][k] if steps else 1)
-    return x[tuple(where)]
 
 
 def _dequantize(call: relax.Call, x: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> np.ndarray:
@@ -68,10 +55,8 @@ def _plain(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 
 
 _FOLD: dict[str, Callable[..., np.ndarray]] = {
-    "relax.permute_dims": _permute,
     "relax.astype": _cast,
     "relax.concat": _concat,
-    "relax.strided_slice": _slice,
     "relax.dequantize": _dequantize,
     "relax.add": _plain(np.add),
     "relax.subtract": _plain(np.subtract),
@@ -82,12 +67,6 @@ _FOLD: dict[str, Callable[..., np.ndarray]] = {
     "relax.minimum": _plain(np.minimum),
     "relax.less": _plain(np.less),
     "relax.where": _plain(np.where),
-}
-
-#: What an operand becomes that takes the result's shape.
-_SHAPED: dict[str, Callable[[np.ndarray, tuple[int, ...]], np.ndarray]] = {
-    **dict.fromkeys(RESHAPES, np.reshape),
-    "relax.broadcast_to": np.broadcast_to,
 }
 
 
@@ -123,7 +102,7 @@ class _Folder(Keeping):
         sizes = [as_int(v) for v in call.args[0].ty.values or [None]]
         return call if None in sizes else make_constant(np.array(sizes, np.int64))
 
-    @on(*_FOLD, *_SHAPED)
+    @on(*_FOLD, *MOVES, "relax.broadcast_to")
     def _evaluated(self, call: relax.Call) -> relax.Expr:
         name, shape = op_name(call), static_shape(call, self.symbols)
         if shape is None:
@@ -135,8 +114,10 @@ class _Folder(Keeping):
             return call
         if prod(shape) * np.dtype(arrays[0].dtype).itemsize > MAX_BYTES:
             return call
-        if name in _SHAPED:
-            result = _SHAPED[name](arrays[0], shape)
+        if name in MOVES:
+            result = moved(call, arrays[0], shape)
+        elif name == "relax.broadcast_to":
+            result = np.broadcast_to(arrays[0], shape)
         else:
             result = _FOLD[name](call, *arrays)
         result = np.ascontiguousarray(result).reshape(shape)

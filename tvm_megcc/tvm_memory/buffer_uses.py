@@ -56,6 +56,6 @@ class BufferUses:
         )
 
     def only_indexed(self, buffers: Iterable[tvm.ir.Var] | None = None) -> bool:
-        """Whether each occurrence of some or all buffers is a load, a store or a declared region."""
+        """Whether these or all buffers occur in loads, stores and declared regions only."""
         bare = self._bare if buffers is None else buffers
         return not self._matches_part and not any(self._bare[b] for b in bare)
