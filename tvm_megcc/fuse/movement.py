@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tvm import relax
-from tvm.relax.dpl import is_op, wildcard
 
 from tvm_megcc.core.dtypes import nbytes
 from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse.epilogue import Tail
-from tvm_megcc.fuse.request import Anchor, Parts, Request
+from tvm_megcc.fuse.request import Anchor, Parts, Request, anchor_of
 from tvm_megcc.kernels.contract import codes
 from tvm_megcc.kernels.expression import Fact
 from tvm_megcc.relax_tools.exprs import as_float, as_int, dtype_of
@@ -32,10 +31,7 @@ def anchors() -> Iterator[Anchor]:
         ("strided_slice", _slice),
         ("take", _gather),
     ):
-        op = f"relax.{name}"
-        x = wildcard()
-        pattern = is_op(op)(x, varg_default_wildcard=True)
-        yield Anchor(name.removeprefix("nn."), pattern, {"x": x}, build)
+        yield anchor_of(f"relax.{name}", name.removeprefix("nn."), build)
 
 
 def _numbered(prefix: str, values: Sequence[Size], fill: int) -> dict[str, Size]:

@@ -9,7 +9,7 @@ from tvm.relax.dpl import is_op, wildcard
 
 from tvm_megcc.dims import Size
 from tvm_megcc.fuse.epilogue import Tail
-from tvm_megcc.fuse.request import Anchor, Build, Parts, Request
+from tvm_megcc.fuse.request import Anchor, Parts, Request, anchor_of
 from tvm_megcc.kernels.contract import codes
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of
@@ -17,19 +17,15 @@ from tvm_megcc.relax_tools.exprs import dtype_of
 
 def anchors() -> Iterator[Anchor]:
     for name, func in (("max_pool2d", "MAX"), ("avg_pool2d", "AVG")):
-        yield _anchor(f"relax.nn.{name}", partial(_windowed, codes("pool2d")[func]))
+        build = partial(_windowed, codes("pool2d")[func])
+        yield anchor_of(f"relax.nn.{name}", f"pool.{name}", build)
     x = wildcard()
     wide = is_op("relax.astype")(x)  # kernels add up f16 in f32
     build = partial(_global, codes("global_pool")["AVG"])
     yield Anchor("pool.wide_mean", is_op("relax.mean")(wide), {"x": x}, build, again=(wide,))
     for name, func in (("nn.adaptive_avg_pool2d", "AVG"), ("max", "MAX"), ("mean", "AVG")):
-        yield _anchor(f"relax.{name}", partial(_global, codes("global_pool")[func]))
-
-
-def _anchor(op: str, build: Build) -> Anchor:
-    x = wildcard()
-    pattern = is_op(op)(x)
-    return Anchor(f"pool.{op.split('.')[-1]}", pattern, {"x": x}, build)
+        build = partial(_global, codes("global_pool")[func])
+        yield anchor_of(f"relax.{name}", f"pool.{name.removeprefix('nn.')}", build)
 
 
 def windows(parts: Parts) -> dict[str, Size] | None:

@@ -62,6 +62,12 @@ def centred(is_swapped: bool = False) -> Iterator[Centred]:
     yield Centred("_less_given", less, raw, swap, zero, (wide, point, less))
 
 
+def dequantised() -> tuple[DFPattern, DFPattern]:
+    """A tensor of 8 bits, and its ``dequantize`` by constants."""
+    raw = wildcard()
+    return raw, is_op("relax.dequantize")(raw, is_const(), is_const())
+
+
 def anchors() -> Iterator[Anchor]:
     for x in centred():
         w = is_const()

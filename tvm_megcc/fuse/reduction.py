@@ -9,7 +9,7 @@ from tvm.relax.dpl import is_op, wildcard
 
 from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse.epilogue import Tail
-from tvm_megcc.fuse.request import Anchor, Build, Parts, Request
+from tvm_megcc.fuse.request import Anchor, Parts, Request, anchor_of
 from tvm_megcc.kernels.contract import codes
 from tvm_megcc.relax_tools.exprs import as_int, dtype_of
 
@@ -19,18 +19,15 @@ REDUCE = ("sum", "mean", "max", "min", "prod")
 
 def anchors() -> Iterator[Anchor]:
     for name, log in (("softmax", 0), ("log_softmax", 1)):
-        yield _anchor(f"relax.nn.{name}", partial(_softmax, log))
+        yield anchor_of(f"relax.nn.{name}", name, partial(_softmax, log))
     for name in REDUCE:
-        yield _anchor(f"relax.{name}", partial(_reduce, codes("reduce")[name.upper()]))
-    yield _layer_norm_anchor()
-    x, scale = wildcard(), wildcard()
-    pattern, parts = is_op("relax.nn.rms_norm")(x, scale), {"x": x, "scale": scale}
-    yield Anchor("rms_norm", pattern, parts, _rms_norm)
-
-
-def _anchor(op: str, build: Build) -> Anchor:
-    x = wildcard()
-    return Anchor(op.split(".")[-1], is_op(op)(x), {"x": x}, build)
+        yield anchor_of(f"relax.{name}", name, partial(_reduce, codes("reduce")[name.upper()]))
+    for name, build, operands in (
+        ("layer_norm", _layer_norm, ("x", "scale", "bias")),
+        ("rms_norm", _rms_norm, ("x", "scale")),
+    ):
+        parts = {operand: wildcard() for operand in operands}
+        yield Anchor(name, is_op(f"relax.nn.{name}")(*parts.values()), parts, build)
 
 
 def _split(shape: Sequence[Size], first: int, last: int) -> dict[str, Size]:
@@ -84,13 +81,6 @@ def _reduce(code: int, parts: Parts, tail: Tail) -> Request | None:
     line = [axis for axis in run if shape[axis] != 1] or run[:1]
     facts = {"func": code, **_split(shape, line[0], line[-1] + 1)}
     return Request("reduce", facts, {"x": x})
-
-
-def _layer_norm_anchor() -> Anchor:
-    x, scale, bias = wildcard(), wildcard(), wildcard()
-    pattern = is_op("relax.nn.layer_norm")(x, scale, bias)
-    parts = {"x": x, "scale": scale, "bias": bias}
-    return Anchor("layer_norm", pattern, parts, _layer_norm)
 
 
 def _layer_norm(parts: Parts, tail: Tail) -> Request | None:

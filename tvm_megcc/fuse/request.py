@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from tvm import relax
-from tvm.relax.dpl import DFPattern
+from tvm.relax.dpl import DFPattern, is_op, wildcard
 
 from tvm_megcc.dims import Size
 from tvm_megcc.fuse.epilogue import PLAIN, Step, Tail
@@ -163,6 +163,13 @@ class Anchor:
     def _named(self, parts: Parts) -> Parts:
         named = {"root": parts["root"], **{k: parts[k] for k in self.parts}}
         return Parts(named, parts.symbols)
+
+
+def anchor_of(op: str, name: str, build: Build, elementwise: bool = False) -> Anchor:
+    """The anchor of a single call of an operator, whose first operand `build` reads as ``x``."""
+    x = wildcard()
+    pattern = is_op(op)(x, varg_default_wildcard=True)
+    return Anchor(name, pattern, {"x": x}, build, elementwise=elementwise)
 
 
 def channel_vector(expr: relax.Expr | None, channels: Size) -> np.ndarray | None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tvm.relax.dpl import is_op, wildcard
-
 from tvm_megcc.dims import Size
 from tvm_megcc.fuse.epilogue import Tail
-from tvm_megcc.fuse.request import Anchor, Parts, Request
+from tvm_megcc.fuse.request import Anchor, Parts, Request, anchor_of
 from tvm_megcc.kernels.contract import codes
 
 #: What Relax calls them -> names of codes in ``op/resize2d.h``.
@@ -24,10 +22,7 @@ ROUNDING = {
 
 
 def anchors() -> Iterator[Anchor]:
-    op = "relax.image.resize2d"
-    x = wildcard()
-    pattern = is_op(op)(x, varg_default_wildcard=True)
-    yield Anchor("resize2d", pattern, {"x": x}, _request)
+    yield anchor_of("relax.image.resize2d", "resize2d", _request)
 
 
 def _request(parts: Parts, tail: Tail) -> Request | None:
