@@ -1,4 +1,4 @@
-"""LegaliseRest: what no hand-written kernel took becomes fused TIR functions.
+"""LegaliseRest: operators that no hand-written kernel took become fused TIR functions.
 
 TVM's own legalisation and fusion, except that operators which only rename memory stay as they are
 for `ForwardMemory`.
@@ -34,7 +34,7 @@ OWN = {
 
 @module_pass("tvm_megcc.LegaliseRest")
 def LegaliseRest(mod: tvm.IRModule) -> tvm.IRModule:
-    """TVM's own legalisation and fusion, under its CPU target."""
+    """Legalise and fuse operators as TVM does, with our own legalisers before its."""
     attrs = mod.attrs
     with tvm.target.Target("llvm"):
         mod = tvm.transform.Sequential(
@@ -56,7 +56,7 @@ def LegaliseRest(mod: tvm.IRModule) -> tvm.IRModule:
 
 @module_pass("tvm_megcc.ScalarsApart")
 def ScalarsApart(mod: tvm.IRModule) -> tvm.IRModule:
-    """A TIR function that takes some dims as arguments, as ``arange`` does, is fused with nothing.
+    """Keep TIR functions that take dims as arguments, such as ``arange``, out of fusion.
 
     FuseTIR (TVM 0.27) ends in an internal error (``VarRemapGet``) where one is fused with a tensor
     whose shape has another dim that stands in no operand's shape. That needs two dims, and

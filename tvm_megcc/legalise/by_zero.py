@@ -1,4 +1,4 @@
-"""How products and quotients with a constant 0 become TIR here: the 0 stays an operand.
+"""TIR of products and quotients with a constant 0, which stays an operand.
 
 TVM puts a constant of one element into the expression and takes ``0.0 * x`` and ``0.0 / x`` for 0,
 which they are not where ``x`` is infinite or no number; dividing by 0 is an internal error.

@@ -1,4 +1,4 @@
-"""CastsApart: a value that a ``match_cast`` reads is seen by FuseOps to be read.
+"""CastsApart: FuseOps sees that a ``match_cast`` reads a value.
 
 Before: ``x = R.add(...); R.match_cast(x, ...); R.power(z, x)``. After: ``x = R.add(...); y =
 R.memory.ensure_zero_offset(x); R.match_cast(y, ...); R.power(z, x)``. TVM's FuseOps (0.27) does not
@@ -19,14 +19,14 @@ from tvm_megcc.relax_tools.rewriting import module_pass, with_blocks
 
 @module_pass("tvm_megcc.CastsApart")
 def CastsApart(mod: tvm.IRModule) -> tvm.IRModule:
-    """Casts are of variables, and a call that costs nothing is between these and others' reads."""
+    """Let every ``match_cast`` read a variable of its own, made by a call that costs nothing."""
     return with_blocks(mod, _apart)
 
 
 def _apart(block: relax.BindingBlock) -> relax.BindingBlock:
     fields: set[relax.Var] = set()
     computed: set[relax.Var] = set()
-    read: set[relax.Var] = set()  # by something else than a cast
+    read: set[relax.Var] = set()  # other than by casts
     for binding in block.bindings:
         if isinstance(binding, relax.VarBinding):
             computed.add(binding.var)

@@ -1,4 +1,4 @@
-"""How ``relax.max``, ``relax.min`` and ``max_pool`` of floats become TIR here (see `extremes`)."""
+"""TIR of ``relax.max``, ``relax.min`` and ``max_pool`` of floats (see `extremes`)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _pooled(
     dilations: list[int],
     padding: list[int],
 ) -> te.Tensor:
-    """The largest of each window; what is outside of the image counts as none."""
+    """Largest element of each window within the image."""
     taps = [te.reduce_axis((0, size), name=f"k{k}") for k, size in enumerate(kernel)]
     shape = list(x.shape)
     for k, axis in enumerate(axes):

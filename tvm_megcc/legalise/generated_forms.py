@@ -1,9 +1,8 @@
-"""Which way of arranging its loops a generated kernel gets.
+"""Choice between the loop arrangements of a generated kernel.
 
-Without measuring it is the usual one, and no other is made. With it (`kernels.tuned`) a TIR
-function is a task like a call of a library's kernel: its facts are the C that is made of it as
-usual, the types and shapes of its buffers, and what its open dims are in its first call; the other
-calls of the function get the same kernel.
+Without measurements only the usual one is made. With them (`kernels.tuned`) a TIR function is a
+task like a call of a library's kernel. Its facts are its usual C, the types and shapes of its
+buffers, and the sizes of its dynamic dims in the first call; later calls get the same kernel.
 """
 
 from __future__ import annotations
@@ -71,12 +70,12 @@ class Form:
 
 
 def nameless(kernel: GeneratedKernel) -> str:
-    """The C text without the symbol, which says where in a model it is."""
+    """C text without the symbol, which depends on the place in the model."""
     return kernel.source.replace(kernel.symbol, "kernel")
 
 
 def generated(func: tirx.PrimFunc, prefix: str, arch: str, dims: Sequence[Size]) -> GeneratedKernel:
-    """The kernel of a TIR function, whose open dims are `dims` in its first call."""
+    """Kernel of a TIR function, whose dynamic dims are `dims` in its first call."""
     usual = emit_prim_func(func, prefix)
     known = tuned.current()
     if known is None:
@@ -104,7 +103,7 @@ def _facts(func: tirx.PrimFunc, usual: GeneratedKernel, dims: Sequence[Size]) ->
 def _forms(
     func: tirx.PrimFunc, prefix: str, usual: GeneratedKernel, attrs: tuple[str, ...]
 ) -> list[Form]:
-    """The different kernels that there are, the usual one first."""
+    """All different kernels of a function, the usual one first."""
     found = {nameless(usual): Form(usual, USUAL, attrs)}
     for knobs in CANDIDATES:
         kernel = emit_prim_func(func, prefix, knobs)

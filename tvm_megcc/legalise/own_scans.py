@@ -1,6 +1,6 @@
-"""OwnScans: how ``relax.cumsum`` and ``relax.cumprod`` become TIR here, before TVM does it.
+"""OwnScans: TIR of ``relax.cumsum`` and ``relax.cumprod``, before TVM makes it.
 
-TVM's `DispatchSortScan` takes a kernel that writes the first element of an empty axis.
+TVM's `DispatchSortScan` uses a kernel that writes the first element of an empty axis.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SCANS = {"relax.cumsum": (operator.add, 0), "relax.cumprod": (operator.mul, 1)}
 
 @rewriting_pass("tvm_megcc.OwnScans")
 class OwnScans(Rewriter):
-    """Scans as TIR functions that touch nothing where there is nothing."""
+    """Replace scans by TIR functions that write nothing along an empty axis."""
 
     @on(*_SCANS)
     def _scan(self, call: relax.Call) -> relax.Expr:

@@ -1,9 +1,9 @@
-"""AdjacentAxes: a reduction over axes that are not side by side becomes one for each run of axes.
+"""AdjacentAxes: a reduction over scattered axes becomes one for each run of adjacent axes.
 
     sum(x [N, C, H, W], [0, 2, 3])  ->  sum(sum(x, [2, 3]) [N, C, 1, 1], [0])
 
-Each of them is a kernel of the library, whose partial sums round less than one long sum does. What
-is nearest in memory goes first. Axes of one element stand in nobody's way.
+Each becomes a kernel of the library, and partial sums round less than one long sum does. The
+innermost run goes first. Axes of one element do not separate runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tvm_megcc.relax_tools.traits import named
 
 @rewriting_pass("tvm_megcc.AdjacentAxes")
 class AdjacentAxes(Rewriter):
-    """See the module's docstring."""
+    """Split a reduction over scattered axes into one for each run of adjacent axes."""
 
     @on(*named(" ".join(REDUCE)))
     def _run_by_run(self, call: relax.Call) -> relax.Expr:

@@ -1,11 +1,10 @@
-"""Weights of a model in bf16: two bytes each in the package, floats where they are multiplied.
+"""Weights of a bf16 model: bf16 in the package, f32 where they are multiplied.
 
-Enters: a module that says it is of a model in bf16 (`relax_tools.half`); any other one stays as it
-is. What is computed is f32, as the frontend has it.
+Enters: a module marked as a bf16 model's (`relax_tools.half`); others are unchanged. All arithmetic
+is in f32, as the frontend has made it.
 
-* `RoundBf16Weights`, where constants are folded: a batch normalisation may have gone into weights,
-  which then are no numbers of bf16 any more. They are rounded to it. What the model has in f32
-  stays, and what is repeated.
+* `RoundBf16Weights`, after folding: weights that have taken in a batch normalisation are rounded to
+  bf16 again. Weights that the model has in f32 stay, and so do bodies of loops.
 * `NarrowBf16Weights`, where kernels are chosen. Before: ``matmul(x, w)``. After: ``matmul(x,
   astype(w, "float32"))`` with `w` in bf16, if it holds every number; ``take(w, i)`` becomes
   ``astype(take(w, i), "float32")``. Kernels that read bf16 take the ``astype``; what is left of
@@ -44,7 +43,7 @@ _FULL = "float32"
 
 @module_pass("tvm_megcc.RoundBf16Weights")
 def RoundBf16Weights(mod: tvm.IRModule, precision: str = "model") -> tvm.IRModule:
-    """See the module's docstring.
+    """Round constant weights of a bf16 model to bf16 again, after folding has changed them.
 
     Parameters
     ----------
@@ -72,7 +71,7 @@ def RoundBf16Weights(mod: tvm.IRModule, precision: str = "model") -> tvm.IRModul
 
 @module_pass("tvm_megcc.NarrowBf16Weights")
 def NarrowBf16Weights(mod: tvm.IRModule, arch: str, precision: str = "model") -> tvm.IRModule:
-    """See the module's docstring.
+    """Store weights of a bf16 model as bf16 where kernels read them so.
 
     Parameters
     ----------
@@ -105,7 +104,7 @@ def NarrowBf16Weights(mod: tvm.IRModule, arch: str, precision: str = "model") ->
 
 
 def _weights(call: relax.Expr) -> list[int]:
-    """Which operands of a product are constants in f32, but for vectors."""
+    """Positions of a product's operands that are f32 constants of two or more dims."""
     if op_name(call) not in PRODUCTS:
         return []
     arrays = [constant(arg) for arg in call.args]
@@ -121,7 +120,7 @@ def _narrowed(expr: relax.Expr) -> np.ndarray:
 
 
 def _widens(value: relax.Expr) -> bool:
-    """Whether a call makes floats of weights in bf16."""
+    """Whether a call casts a bf16 constant."""
     array = constant(value.args[0]) if op_name(value) == _CAST else None
     return array is not None and array.dtype == ml_dtypes.bfloat16
 

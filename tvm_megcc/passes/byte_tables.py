@@ -1,10 +1,9 @@
-"""ByteTables: a function of one tensor of 8 bits that gives 8 bits is a table of 256 of them.
+"""ByteTables: an elementwise function from 8 bits to 8 bits becomes a table of 256 bytes.
 
     quantize(sigmoid(dequantize(x, sx, zx)), sy, zy)  ->  take(table, astype(x, i32) + 128)
 
-whatever stands between, if it is elementwise, of constants of one element, and of this tensor
-alone. The table is computed here, in f32 as ONNX says it, with NumPy. `tvm_megcc.fuse.lut` knows
-the form.
+for any elementwise operators between, of this tensor and one-element constants. NumPy computes the
+table in f32, as ONNX defines it. `tvm_megcc.fuse.lut` matches the result.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Evaluate = Callable[..., Array]
 
 
 def _rounded(function: Evaluate) -> Evaluate:
-    """A function that NumPy has not correctly rounded: in f64."""
+    """Evaluate in f64 a function that NumPy does not round correctly in f32."""
     return lambda call, x: function(x.astype(np.float64)).astype(np.float32)
 
 
@@ -76,12 +75,12 @@ _EVALUATE: dict[str, Evaluate] = {
 
 
 class _NoTableError(Exception):
-    """Something on the way is not of one tensor of 8 bits, or not known here."""
+    """An operator is unknown here, or reads more than one 8-bit tensor."""
 
 
 @rewriting_pass("tvm_megcc.ByteTables", clean=True)
 class ByteTables(Rewriter):
-    """See the module's docstring."""
+    """Replace elementwise functions of one 8-bit tensor by a table of 256 bytes."""
 
     @on("relax.quantize")
     def _table(self, call: relax.Call) -> relax.Expr:
@@ -103,7 +102,7 @@ class ByteTables(Rewriter):
 
 
 class _Chain:
-    """What stands between a ``quantize`` and the one tensor of 8 bits that it is a function of."""
+    """The operators between a ``quantize`` and the only 8-bit tensor that it depends on."""
 
     def __init__(self, value_of: Callable[[relax.Expr], relax.Expr]) -> None:
         self.value_of = value_of
@@ -111,7 +110,7 @@ class _Chain:
         self.known: dict[relax.Expr, Array] = {}
 
     def values(self, expr: relax.Expr) -> Array:
-        """Of an expression for each of the 256 bytes, the least number first."""
+        """Values of an expression for each of the 256 bytes, the least number first."""
         if expr not in self.known:
             self.known[expr] = self._computed(expr)
         return self.known[expr]

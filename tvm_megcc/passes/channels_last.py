@@ -1,6 +1,6 @@
 """ChannelsLast: convolutions, pooling and resizing run in NHWC; transposes move down and cancel.
 
-How is what `tvm_megcc.relax_tools.permuted` says.
+`tvm_megcc.relax_tools.permuted` does the work.
 """
 
 from __future__ import annotations
@@ -14,5 +14,5 @@ from tvm_megcc.relax_tools.spatial import channels_last
 
 @module_pass("tvm_megcc.ChannelsLast")
 def ChannelsLast(mod: tvm.IRModule) -> tvm.IRModule:
-    """Rewrite every function; see the module's docstring."""
+    """Bring convolutions, pooling and resizing to NHWC, by transposes that mostly cancel."""
     return with_layouts(mod, channels_last)

@@ -2,8 +2,8 @@
 
     QLinearAdd(a, scale_a, ...)   ->   the integer arithmetic of its body, in place of the call
 
-What takes such a call for a kernel of its own stands before this pass; after it no call is left,
-and the functions are gone.
+A pass that takes such a call for a kernel of its own runs before. Afterwards neither calls nor
+their functions are left.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tvm_megcc.relax_tools.rewriting import module_pass, rewritten
 
 @module_pass("tvm_megcc.ExpandQuantised")
 def ExpandQuantised(mod: tvm.IRModule) -> tvm.IRModule:
-    """See the module's docstring."""
+    """Replace calls of composite operators by the operators of their bodies."""
     composites = {g: f for g, f in mod.functions_items() if operator_of(f) is not None}
     if not composites:
         return mod

@@ -32,7 +32,7 @@ from tvm_megcc.relax_tools.shape_exprs import (
     variables_of,
 )
 
-#: Words of C and names of ours, which no function of a user can have.
+#: Keywords of C, which no function can be named by.
 _TAKEN = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if "
     "inline int long main register restrict return short signed sizeof static struct switch "
@@ -42,12 +42,12 @@ _TAKEN = frozenset(
 
 @module_pass("tvm_megcc.CallExterns")
 def CallExterns(mod: tvm.IRModule) -> tvm.IRModule:
-    """See the module's docstring.
+    """Replace calls of the user's C functions by calls of kernels that call them.
 
     Raises
     ------
     UnsupportedError
-        A function's name is none in C, or an argument is neither a tensor nor integers.
+        A function's name is not valid in C, or an argument is neither a tensor nor integers.
     """
     known = set(kernels_of(mod))
     made: dict[str, Kernel] = {}
@@ -61,7 +61,7 @@ def CallExterns(mod: tvm.IRModule) -> tvm.IRModule:
 
 @dataclass(frozen=True, slots=True)
 class _Caller:
-    """The calls of one function."""
+    """Makes the calls of one Relax function."""
 
     known: set[str]
     variables: dict[str, tirx.Var]
@@ -96,7 +96,7 @@ class _Caller:
     def _arguments(
         self, given: Sequence[relax.Expr], name: str, where: str
     ) -> tuple[list[relax.Expr], list[Size]]:
-        """The tensors of a call, and its integers one after another."""
+        """Tensors of a call, and all its integers in order."""
         tensors: list[relax.Expr] = []
         integers: list[Size] = []
         for argument in given:
@@ -117,7 +117,7 @@ class _Caller:
 
 
 def _kernel(name: str, rows: Sequence[tuple[str, int]]) -> Kernel:
-    """The kernel that calls a function with tensors of these types and ranks."""
+    """Kernel that calls the function `name` with tensors of these types and ranks."""
     told = hashlib.sha256(repr(rows).encode()).hexdigest()[:10]
     symbol = f"megcc_extern_{name}_{told}"
     tensors, at = [], 0
@@ -140,5 +140,5 @@ def _kernel(name: str, rows: Sequence[tuple[str, int]]) -> Kernel:
 
 
 def _attr(at: int) -> str:
-    """Where a tensor's dims are; a call without attributes has no address to add to."""
+    """C expression of an attribute's address; the first one has none to add to."""
     return f"attr + {at}" if at else "attr"

@@ -43,14 +43,14 @@ _AXIS = 2  # the one that goes or comes
 
 @dataclass(frozen=True, slots=True)
 class _Plane:
-    """A 4-D value; the graph's own lacks its height (`squeezed`) or has a depth besides."""
+    """A 4-D value in place of a 3-D one without height (`squeezed`) or a 5-D one with depth 1."""
 
     value: relax.Var
     squeezed: bool
 
     @property
     def rank(self) -> int:
-        """The rank of the graph's own value."""
+        """Rank of the value that this one replaces."""
         return 3 if self.squeezed else 5
 
 
@@ -59,7 +59,7 @@ def _ints(values: object) -> list[int]:
 
 
 def _window(call: relax.Call, symbols: Symbols) -> list[int]:
-    """The extents of the kernel or of the pool."""
+    """Extents of the kernel or of the pool; 0 for an unknown one."""
     if len(call.args) > 1:
         shape = shape_of(call.args[1], symbols)
         return [v if isinstance(v, int) else 0 for v in shape[2:]] if shape is not None else [0]
@@ -73,12 +73,12 @@ def _one_plane(call: relax.Call, symbols: Symbols) -> bool:
 
 
 def _planar(values: list[int], dims: int, fill: int) -> list[int]:
-    """What a window of `dims` dimensions says, for a plane: one more of `fill` before one."""
+    """Attribute of a 1-D window with `fill` for the new dim, or of a 3-D one without its first."""
     return [fill, *values] if dims == 1 else values[1:]
 
 
 def _of_planes(call: relax.Call, args: list[relax.Expr], dims: int) -> relax.Call:
-    """The 2-D window of planes in place of one of `dims` dimensions."""
+    """The 2-D form of a window of `dims` (1 or 3) dimensions."""
     attrs = call.attrs
     padding = _ints(attrs.padding)
     rank = len(padding) // 2
@@ -131,7 +131,7 @@ class WindowsTo2d(Rewriter):
         return relax.op.permute_dims(planes, _PLANES_FIRST)
 
     def _back(self, value: relax.Expr, squeezed: bool) -> relax.Call:
-        """The graph's own value of a plane."""
+        """Note a plane, and give it the rank of the value that it replaces."""
         plane = self._emit(value)
         self.planes.add(plane)
         if squeezed:
@@ -154,7 +154,7 @@ class WindowsTo2d(Rewriter):
 
     @on("relax.quantize", "relax.dequantize")
     def _of_all_elements(self, call: relax.Call) -> relax.Expr:
-        """Quantising by one scale, whichever axis it names."""
+        """A ``quantize`` or ``dequantize`` by one scale, for which the axis does not matter."""
         plane = self._plane(call.args[0])
         if plane is None or any(a.ty.ndim for a in call.args[1:]):
             return call
@@ -162,7 +162,7 @@ class WindowsTo2d(Rewriter):
         return self._back(made, plane.squeezed)
 
     def _plane(self, arg: relax.Expr) -> _Plane | None:
-        """The plane of which `arg` is the graph's own value."""
+        """The plane that `arg` was made of by `_back`."""
         value = bound(self, arg)
         name = op_name(value)
         if name not in (_SQUEEZE, _EXPAND):
@@ -179,7 +179,7 @@ class WindowsTo2d(Rewriter):
 
 
 def _as_plane(arg: relax.Expr, plane: _Plane) -> relax.Expr | None:
-    """A constant as it broadcasts to the plane; None for what is none, or varies over the axis."""
+    """A constant reshaped to broadcast to the plane; None if it varies along the removed axis."""
     array = constant(arg)
     if array is None or array.ndim > plane.rank:
         return None

@@ -72,12 +72,12 @@ _FOLD: dict[str, Callable[..., np.ndarray]] = {
 
 @module_pass("tvm_megcc.FoldConstants")
 def FoldConstants(mod: tvm.IRModule, keep_weights: bool = False) -> tvm.IRModule:
-    """Fold until nothing changes any more, then drop what became unused.
+    """Replace calls of constants by their values, then drop dead code.
 
     Parameters
     ----------
     keep_weights : bool
-        Weights of products that are quantised stay so, for `WidenWeights` to decide about.
+        Keep quantised weights of products quantised; `WidenWeights` decides about them.
     """
     if not keep_weights:
         return folded(mod)
@@ -87,7 +87,7 @@ def FoldConstants(mod: tvm.IRModule, keep_weights: bool = False) -> tvm.IRModule
 
 
 def folded(mod: tvm.IRModule, kept: Collection[relax.Var] = ()) -> tvm.IRModule:
-    """`mod` with what can be folded, the values that are `kept` excepted."""
+    """Fold all constant calls of `mod` but those bound to `kept`; drop dead code."""
     return cleaned(rewritten(mod, _Folder(mod, kept)))
 
 

@@ -6,16 +6,16 @@
     (conv2d(x, W) + b) * s  ->  conv2d(x, W * s) + b * s
     (y + b) + c             ->  y + (b + c)
 
-and the same for matmul with a constant right-hand side. What scales and shifts the channels in
-front of a convolution goes into its weights, too; padding is of the shifted value, so that a shift
-stays where there is some:
+and the same for matmul with a constant right-hand side. Scale and shift of the channels in front of
+a convolution go into its weights, too. Padding applies to the shifted value, so with it the shift
+stays:
 
     conv2d(x * s + b, W)    ->  conv2d(x, W * s) + sum(W * b)        without padding
     conv2d(x * s + b, W)    ->  conv2d(x + b / s, W * s)             with it
 
-Works on NCHW/OIHW, before the layout pass, and only where the inner value has no other use. Scales
-are of floats that the weights' type holds when they are multiplied: integers wrap, and ``0 * inf``
-is no number. Summands that all but cancel stay apart: ``y + 2**23 - 2**23`` rounds.
+Works on NCHW/OIHW, before the layout pass, and only where the inner value has no other use. Moving
+statistics are constants, as in inference. Scaled weights must be finite in their type: integers
+wrap, and ``0 * inf`` is NaN. Summands that almost cancel stay apart: ``y + 2**23 - 2**23`` rounds.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tvm_megcc.relax_tools.traits import MATMUL, named
 
 @rewriting_pass("tvm_megcc.FoldScaleShift")
 class FoldScaleShift(Rewriter):
-    """See the module's docstring. Inference semantics: moving statistics are constants."""
+    """Fold batch normalisation and per-channel scale and shift into constant weights."""
 
     def enter(self, func: relax.Function) -> None:
         super().enter(func)
@@ -88,7 +88,7 @@ class FoldScaleShift(Rewriter):
 
     @on("relax.nn.conv2d")
     def _fed(self, call: relax.Call) -> relax.Expr:
-        """A convolution with what is done to its input's channels in its weights."""
+        """Fold scale and shift of a convolution's input into its weights."""
         weights, shape = constant(call.args[1]), self._shape(call.args[0])
         layouts = str(call.attrs.data_layout), str(call.attrs.kernel_layout)
         if weights is None or shape is None or layouts != ("NCHW", "OIHW"):
@@ -101,7 +101,7 @@ class FoldScaleShift(Rewriter):
         x, scale, shift = affine.x, affine.scale, affine.shift
         padded = any(int(p) for p in call.attrs.padding)
         if padded and affine.steps == 1 and _added(self._sole(call.args[0])) is not None:
-            return call  # it is in this form
+            return call  # the call has this form already
         groups = int(call.attrs.groups)
         rows = weights.astype(np.float64).reshape(
             groups, weights.shape[0] // groups, *weights.shape[1:]
@@ -110,7 +110,7 @@ class FoldScaleShift(Rewriter):
         dtype = weights.dtype
         grouped = rows * scale.reshape(inputs)
         product = grouped.reshape(weights.shape)
-        # Weights by the channel that comes in, where `product` has them by the one that goes out.
+        # Weights by input channel; `product` has them by output channel.
         each = (scale.size, weights.size // max(scale.size, 1))
         before, after = (a.swapaxes(1, 2).reshape(each) for a in (rows.astype(dtype), grouped))
         if _loses(weights, product, 0) or _loses(before, after, 0):
@@ -130,7 +130,7 @@ class FoldScaleShift(Rewriter):
         return self._shifted(self._emit(result), added)
 
     def _affine(self, expr: relax.Expr, channels: int) -> _Affine | None:
-        """`expr` as a value that constants scale and shift by channel; None where it is none."""
+        """Scale and shift by channel that constants apply to a value; None if there are none."""
         scale, shift, steps = np.ones(channels), np.zeros(channels), 0
         shape = self._shape(expr)
         while (inner := self._sole(expr)) is not None and op_name(inner) in _AFFINE:
@@ -163,9 +163,9 @@ class FoldScaleShift(Rewriter):
     def _scaled(
         self, x: relax.Expr, factor: np.ndarray, later: np.ndarray | None = None
     ) -> relax.Expr:
-        """``x * factor``, to which `later` is added then.
+        """``x * factor``; the caller adds `later` to it.
 
-        Without that a product with 0 has a sign, which a sum of products with weights of 0 has not.
+        Without such a sum a product with 0 keeps its sign, which weights of 0 would lose.
         """
         if not _is_real(factor) or later is None and not factor.all():
             return relax.op.multiply(x, make_constant(factor))
@@ -202,7 +202,7 @@ class FoldScaleShift(Rewriter):
 
 @dataclass(frozen=True, slots=True)
 class _Affine:
-    """``x * scale + shift``, each a vector over channels, of so many operators."""
+    """``x * scale + shift``, vectors over channels, found in `steps` operators."""
 
     x: relax.Expr
     scale: np.ndarray
@@ -224,15 +224,12 @@ _BIASED = named("nn.conv2d nn.conv2d_transpose") | {MATMUL}
 
 
 def _added(call: relax.Call | None) -> np.ndarray | None:
-    """The constant that an addition adds on its right; None where it is none."""
+    """Constant right operand of an addition; None for any other call."""
     return constant(call.args[1]) if call is not None and op_name(call) == "relax.add" else None
 
 
 def _held(array: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
-    """Doubles in a type of floats, None where it does not hold them.
-
-    What is lost of small ones has to be less than the rounding of the largest.
-    """
+    """Cast doubles to a float type; None if one overflows, or all are subnormal there."""
     held = array.astype(dtype)
     if not np.isfinite(held.astype(np.float64)).all():
         return None
@@ -240,16 +237,16 @@ def _held(array: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
 
 
 def _least(dtype: np.dtype) -> float:
-    """The least number of a type that is not subnormal."""
+    """Smallest normal number of a float type."""
     return 2.0**-14 if dtype == np.float16 else 2.0**-126
 
 
 def _loses(
     weights: np.ndarray, product: np.ndarray, axis: int, later: np.ndarray | None = None
 ) -> bool:
-    """Whether all weights of a channel become subnormal numbers, which have fewer digits, or 0.
+    """Whether all weights of a channel become subnormal, and so lose digits.
 
-    That is nothing beside what is added to the channel `later`, where that is no such number.
+    The loss does not count where a summand that is added `later` is so large that it rounds it off.
     """
     channels, least = weights.shape[axis], _least(weights.dtype)
     others = tuple(k for k in range(weights.ndim) if k != axis)
@@ -268,7 +265,7 @@ def _is_real(array: np.ndarray) -> bool:
 
 
 def _is_sum(total: np.ndarray, *summands: np.ndarray) -> bool:
-    """Whether constants may be added first: of floats, they are finite and do not all but cancel.
+    """Whether constants may be added first: floats must be finite and must not almost cancel.
 
     ``y + 2**23 - 2**23`` rounds `y` to an integer.
     """
@@ -278,7 +275,7 @@ def _is_sum(total: np.ndarray, *summands: np.ndarray) -> bool:
     return bool(np.isfinite(left) and left * _CANCELLED >= most)
 
 
-#: By how much a sum may be smaller than what it is of.
+#: Factor by which a sum may be smaller than its largest summand.
 _CANCELLED = 1 << 12
 
 
@@ -288,7 +285,7 @@ def _scaled_weights(
     factor: np.ndarray,
     later: np.ndarray | None,
 ) -> relax.Call | None:
-    """`call` with `factor` multiplied into its constant weights; None where that is not it."""
+    """Multiply `factor` into the constant weights of `call`; None if that is not possible."""
     if not op_name(call) or len(call.args) < 2:
         return None
     weights = constant(call.args[1])

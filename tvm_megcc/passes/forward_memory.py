@@ -1,4 +1,4 @@
-"""ForwardMemory: operators whose result is bytes of their input become views and cost nothing.
+"""ForwardMemory: operators whose result is a part of their input become views, which cost nothing.
 
 ``reshape``, ``squeeze``, ``expand_dims``, ``flatten``, a permutation that moves only axes of extent
 one, and a slice or split of leading dims become ``R.memory.view(x, shape, dtype, byte_offset)``.
@@ -23,7 +23,7 @@ from tvm_megcc.relax_tools.traits import MOVES
 
 @rewriting_pass("tvm_megcc.ForwardMemory")
 class ForwardMemory(Keeping):
-    """Rewrite free operators to ``memory.view``."""
+    """Replace reshapes and contiguous slices by ``memory.view``."""
 
     def enter(self, func: relax.Function) -> None:
         super().enter(func)
@@ -63,10 +63,7 @@ class ForwardMemory(Keeping):
     def _slice(
         self, call: relax.Call, source: relax.Expr, shape: tuple[Size, ...]
     ) -> relax.Expr | None:
-        """The view that a slice is when it leaves whole trailing dims and one run of a leading one.
-
-        None where it is more, or where that depends on the shapes.
-        """
+        """View in place of a slice whose elements are contiguous; None if they are not for sure."""
         found = slice_of(call, shape, self.symbols)
         result = shape_of(call, self.symbols)
         if found is None or result is None or any(s != 1 for s in found.steps):

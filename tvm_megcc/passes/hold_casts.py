@@ -4,8 +4,8 @@ Before: ``astype(x, "float16")``. After, in a module that HalfPrecision has mark
 
     astype(where(isinf(x), x, clip(x, -65504, 65504)), "float16")
 
-It runs just before kernels are chosen, one of which does all of it, so that no other pass has to
-know the form. In a module that had f16 itself a conversion overflows, as ONNX has it.
+One kernel does all of it. The pass runs just before kernels are chosen, so that no other pass has
+to know the form. In a module that had f16 itself a conversion overflows, as ONNX defines it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _is_held(mod: tvm.IRModule) -> bool:
 
 @rewriting_pass("tvm_megcc.HoldCasts", where=_is_held)
 class HoldCasts(Rewriter):
-    """See the module's docstring."""
+    """Clip finite numbers to the range of f16 where HalfPrecision converts to f16."""
 
     @on("relax.astype")
     def _held(self, call: relax.Call) -> relax.Expr:

@@ -1,4 +1,4 @@
-"""ImplicitBroadcast: an operand is not expanded where the operator would expand it itself.
+"""ImplicitBroadcast: operands lose an expansion that their operator does itself.
 
 ``multiply(broadcast_to(x[N, C, 1], [N, C, W]), y[N, C, W])`` -> ``multiply(x, y)``, for every
 operator that broadcasts, as long as the result keeps its shape. Exporters write such an Expand in
@@ -17,7 +17,7 @@ from tvm_megcc.relax_tools.traits import BROADCAST
 
 @rewriting_pass("tvm_megcc.ImplicitBroadcast")
 class ImplicitBroadcast(Rewriter):
-    """Rewrite every function; expansions that nothing reads any more are left to dead code."""
+    """Drop ``broadcast_to`` of operands that are broadcast anyway; dead code stays."""
 
     @on(*BROADCAST)
     def _of_smaller(self, call: relax.Call) -> relax.Expr:
@@ -26,7 +26,7 @@ class ImplicitBroadcast(Rewriter):
         return call
 
     def _without(self, call: relax.Call, position: int, arg: relax.Expr) -> relax.Call:
-        """`call` with its argument as it was before it was expanded, if nothing else changes."""
+        """`call` with an unexpanded argument, if that leaves the result's shape."""
         expanded = bound(self, arg)
         if op_name(expanded) != "relax.broadcast_to":
             return call

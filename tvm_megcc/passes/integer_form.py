@@ -3,15 +3,15 @@
     conv2d(dequantize(x, sx, zx), dequantize(w, sw, zw)) + dequantize(b, sx * sw, 0)
       ->  astype(conv2d(astype(x, i32) - zx, w - zw) + b, f32) * (sx * sw)
 
-which is the same real number, rounded once instead of once for each product. It is the arithmetic
-of ONNX's QLinearConv and QLinearMatMul, as `tvm_megcc.ops` emits it, so that what the integer
-kernels serve is one form (`tvm_megcc.fuse.quantised`). It is made only where they serve it: weights
-are constants of 8 bits that one zero point, or none, makes signed bytes of; scales are constants,
-one for the data and one for the weights or for each output channel.
+which is the same real number, rounded once instead of once for each product. QLinearConv and
+QLinearMatMul have this form, too, so that integer kernels know one form
+(`tvm_megcc.fuse.quantised`). It is made only where they serve it: weights are constants of 8 bits
+that at most one zero point turns into signed bytes; scales are constants, one for the data and one
+for the weights or for each output channel.
 
-A real number does not wrap, so no sum may reach 2^31, whatever the data is: the sum of the sizes of
-a channel's weights says how large it can be. Nor may a scale make infinities or denormals of what
-the product of two scales does not (`exprs.STEPS`).
+Real numbers do not wrap, so no sum may reach 2^31. Its bound is the largest datum times the sum of
+a channel's absolute weights. Scales must be in the range in which products of two stay normal
+(`exprs.STEPS`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _SAME_SCALE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class _Integers:
-    """A constant: integers less their zero point, and the scale of each."""
+    """A dequantised constant: integers minus their zero points, and a scale for each."""
 
     values: np.ndarray
     scales: np.ndarray
@@ -60,7 +60,7 @@ class _Integers:
 
 @dataclass(frozen=True, slots=True)
 class _Data:
-    """A tensor at run time: 8 bits, one zero point and one scale for all."""
+    """A tensor of 8 bits at run time, with its only zero point and scale."""
 
     raw: relax.Expr
     zero: int
@@ -68,21 +68,21 @@ class _Data:
 
     @property
     def largest(self) -> int:
-        """How large its integers are at most, also before the zero point is taken off."""
+        """Largest absolute value of the integers, with and without the zero point subtracted."""
         ends = np.iinfo(numpy_dtype(dtype_of(self.raw)))
         return int(max(abs(int(e) - z) for e in (ends.min, ends.max) for z in (0, self.zero)))
 
 
 @rewriting_pass("tvm_megcc.IntegerForm", clean=True)
 class IntegerForm(Rewriter):
-    """See the module's docstring."""
+    """Compute convolutions and products of dequantised tensors in integers."""
 
     def __init__(self, *given: tvm.IRModule) -> None:
         super().__init__(*given)
         self.name = ""  # of the variable being bound
         #: Variable and operator that stay in float -> the reason.
         self.in_float: dict[tuple[str, str], str] = {}
-        #: Sums in i32 -> how large they are at most, as an array that broadcasts to them.
+        #: Sums in i32 -> their largest absolute values, as an array that broadcasts to them.
         self.largest: dict[relax.Var, np.ndarray] = {}
 
     def visit_var_binding_(self, binding: relax.VarBinding) -> None:
@@ -123,7 +123,7 @@ class IntegerForm(Rewriter):
             rhs = self._data(call.args[1])
             if rhs is None:
                 return self._in_float(call, "its other operand is not of 8 bits with one scale")
-            # Of a dim that has no bound, as many terms as any real model sums.
+            # A dim without a bound counts as one term: no real model sums too many.
             terms = bounds((shape_of(call.args[0], self.symbols) or (1,))[-1])[1]
             largest = np.asarray(lhs.largest * rhs.largest * (terms if isfinite(terms) else 1))
             if _wraps(largest):
@@ -144,7 +144,7 @@ class IntegerForm(Rewriter):
 
     @on("relax.add")
     def _biased(self, call: relax.Call) -> relax.Expr:
-        """A bias of the sum's own scale joins the sum."""
+        """Add a bias of the sum's own scale as integers."""
         for value, other in (call.args, reversed(call.args)):
             times = bound(self, value)
             added = self._integers(other)
@@ -200,7 +200,7 @@ class IntegerForm(Rewriter):
         return _Data(raw, zero, scale)
 
     def _integers(self, expr: relax.Expr) -> _Integers | None:
-        """A constant that is dequantised, and then perhaps moved."""
+        """A dequantised constant, perhaps permuted or reshaped; None for anything else."""
         found = moved_constant(self, expr, self.symbols)
         if found is None or found.scales is None or found.zeros is None:
             return None
@@ -210,17 +210,17 @@ class IntegerForm(Rewriter):
         return _Integers(values.astype(np.int32), found.scales)
 
 
-#: Why a sum stays a float that i32 might not hold.
+#: Reason for a sum in float that i32 might not hold.
 _TOO_MANY = "a sum of so many products may not fit into 32 bits"
 
 
 def _wraps(largest: np.ndarray) -> bool:
-    """Whether a sum that is so large at most may not fit into i32."""
+    """Whether sums with these bounds may not fit into i32."""
     return bool(largest.max(initial=0) >= 1 << 31)
 
 
 def _unfit(data: _Data, weights: _Integers, scales: np.ndarray | None) -> str:
-    """Why no integer kernel has such weights, or an empty string."""
+    """Reason why no integer kernel takes such weights, or an empty string."""
     if scales is None:
         return "its scales differ within an output channel"
     if byte_zero(weights.values) is None:
@@ -231,7 +231,7 @@ def _unfit(data: _Data, weights: _Integers, scales: np.ndarray | None) -> str:
 
 
 def _is_plain(data: _Data, weights: _Integers) -> bool:
-    """Whether the products of the scales are reals, as far as weights other than 0 go by them."""
+    """Whether products of the scales are normal numbers, except those of weights of 0."""
     sizes = np.abs(weights.scales).astype(np.float64)
     if not (sizes <= STEPS[1]).all():  # a NaN is not
         return False
@@ -240,7 +240,7 @@ def _is_plain(data: _Data, weights: _Integers) -> bool:
 
 
 def _one_of_each(scales: np.ndarray, axis: int) -> np.ndarray | None:
-    """The scales along one axis, where they differ along no other."""
+    """Scales along one axis; None if they differ along another."""
     if scales.size == 0:
         return None
     moved = np.moveaxis(scales, axis, 0).reshape(scales.shape[axis], -1)

@@ -1,11 +1,9 @@
-"""MaterialiseKernels: bind what one kernel computes to the kernel's symbol.
+"""MaterialiseKernels: calls that one kernel computes become a call of the kernel's symbol.
 
 Before: ``conv2d``, ``add``, ``nn.relu``. After: ``y = R.call_dps_packed("megcc_conv2d_...", (x,
 packed, bias, R.shape(attrs), R.shape([work, workspace, cost, overlap])), ...)`` (see
-`relax_tools.kernel_calls`). Where several kernels serve a call, `fuse.choosing` decides over the
-whole module, where code counts `fuse.sharing` makes instances one, and `fuse.tied_tables` has
-rows read out of the weights of a product. The constants are packed for the kernel that was chosen.
-What no kernel takes stays as it is.
+`relax_tools.kernel_calls`). `fuse.assigning` decides which kernel computes which calls. Constants
+are packed for the chosen kernel. Calls that no kernel takes stay.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ from tvm_megcc.relax_tools.work import with_work
 def MaterialiseKernels(
     mod: tvm.IRModule, arch: str, preference: Preference = DEFAULT
 ) -> tvm.IRModule:
-    """Replace what kernels can compute by calls of kernel symbols.
+    """Replace calls that kernels compute by calls of kernel symbols.
 
     Parameters
     ----------
@@ -95,7 +93,7 @@ class _Materialiser(PyExprMutator):
 
 
 def _constants(operands: Mapping[str, relax.Expr | np.ndarray]) -> dict[str, np.ndarray]:
-    """The operands whose values are known, by name."""
+    """Constant operands by name."""
     arrays = {
         name: operand if isinstance(operand, np.ndarray) else constant(operand)
         for name, operand in operands.items()

@@ -1,9 +1,8 @@
-"""NarrowMoves: what moves elements comes before what widens them.
+"""NarrowMoves: permuting and reshaping come before widening.
 
     permute_dims(astype(x, i32) - zero)  ->  astype(permute_dims(x), i32) - zero
 
-A quarter of the bytes is moved, and integer kernels, which read 8 bits, see the widening beside
-them.
+A quarter of the bytes is moved, and integer kernels find the widening next to them.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from tvm_megcc.relax_tools.traits import PERMUTES
 
 @rewriting_pass("tvm_megcc.NarrowMoves", clean=True)
 class NarrowMoves(Rewriter):
-    """See the module's docstring."""
+    """Permute and reshape 8-bit tensors before they are widened to i32."""
 
     @on(*PERMUTES - {"relax.flatten"})
     def _narrow(self, move: relax.Call) -> relax.Expr:

@@ -3,10 +3,10 @@
     conv2d_transpose(x, W[I, O, KH, KW], strides=s, padding=p)
       ->  conv2d(spread(x, s), mirrored(W)[O, I, KH, KW], padding=d * (K - 1) - p)
 
-`spread` puts ``s - 1`` zeros between neighbours along each axis. Where the windows neither overlap
-nor leave gaps, a convolution of one tap computes all that comes of a pixel, and what it computes is
-interleaved. These are the forms that ONNX's ConvTranspose is imported in, so that the kernels of
-convolutions serve both; TVM's own code reads and computes in f32.
+`spread` puts ``s - 1`` zeros between neighbours along each axis. Where windows neither overlap nor
+leave gaps, a 1x1 convolution computes all outputs of a pixel, which are then interleaved. The
+importer gives ONNX's ConvTranspose the same forms, so that kernels of convolutions serve both.
+TVM's own code computes in f32.
 
 Weights are constants, also quantised ones; spatial sizes are known.
 """
@@ -37,7 +37,7 @@ _PLAIN = {name: function_of(name.removesuffix("_transpose")) for name in TRANSPO
 
 @dataclass(frozen=True, slots=True)
 class _Tiles:
-    """A value that is interleaved from pixels, which have as many channels for each tap."""
+    """A value interleaved from pixels that have `channels` for each of `taps`."""
 
     pixels: relax.Var
     taps: int
@@ -47,7 +47,7 @@ class _Tiles:
 
 
 def _plain(weights: Moved, groups: int, mirrored: bool) -> Moved:
-    """``[g * I, O, K...]`` as ``[g * O, I, K...]``."""
+    """Weights of a plain convolution: ``[g * I, O, K...]`` as ``[g * O, I, K...]``."""
 
     def turned(array: np.ndarray) -> np.ndarray:
         given, channels, *kernel = array.shape
@@ -66,7 +66,7 @@ def _taps_as_channels(array: np.ndarray) -> np.ndarray:
 
 
 def _for_each_tap(bias: np.ndarray, tiles: _Tiles, rank: int) -> np.ndarray:
-    """A bias of the channels as one of the pixels' channels: each tap has all of them."""
+    """Repeat a bias for each tap, as the pixels' channels are."""
     return np.tile(bias.reshape(-1), tiles.taps).reshape(1, -1, *[1] * (rank - 2))
 
 
@@ -77,7 +77,7 @@ def _has_transposed(mod: tvm.IRModule) -> bool:
 
 @rewriting_pass("tvm_megcc.PlainConvolutions", clean=True, where=_has_transposed)
 class PlainConvolutions(Rewriter):
-    """See the module's docstring; layouts are channels first."""
+    """Replace transposed convolutions by plain ones, in channels-first layouts."""
 
     def __init__(self, *given: tvm.IRModule) -> None:
         super().__init__(*given)
@@ -144,7 +144,7 @@ class PlainConvolutions(Rewriter):
 
     @on("relax.add")
     def _biased(self, call: relax.Call) -> relax.Expr:
-        """A bias is added to the pixels, where it can join their sums."""
+        """Add a bias to the pixels, whose kernel adds it to its sums."""
         for value, other in (call.args, reversed(call.args)):
             tiles = self.tiles.get(value) if isinstance(value, relax.Var) else None
             bias = moved_constant(self, other, self.symbols)

@@ -3,8 +3,8 @@
     conv2d(x, dequantize(W [OC, IC, 1, 1]))
       ->  permute_dims(matmul(permute_dims(x) [N, H, W, IC], permute_dims(dequantize(W [OC, IC]))))
 
-ChannelsLast makes nothing of the transposes of `x` and of the result. Kernels of products take such
-weights as they are (`tvm_megcc.fuse.matmul_wq`); those of convolutions do not.
+ChannelsLast removes the transposes of `x` and of the result. Kernels of products take quantised
+weights (`tvm_megcc.fuse.matmul_wq`); those of convolutions do not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tvm_megcc.relax_tools.spatial import NCHW_OF_NHWC, NHWC_OF_NCHW
 
 @rewriting_pass("tvm_megcc.PointwiseProducts", clean=True)
 class PointwiseProducts(Rewriter):
-    """See the module's docstring."""
+    """Replace 1x1 convolutions by quantised weights by matrix products."""
 
     def enter(self, func: relax.Function) -> None:
         super().enter(func)
@@ -55,7 +55,7 @@ class PointwiseProducts(Rewriter):
 
 
 def _is_pointwise(call: relax.Call) -> bool:
-    """Whether a convolution of f32 reads each pixel once, and all its channels."""
+    """Whether a convolution of f32 has stride 1, one group and no padding."""
     attrs = call.attrs
     ones = [*attrs.strides, attrs.groups]
     return (

@@ -1,4 +1,4 @@
-"""QuantisedMoves: what only moves elements works on 8 bits, and steps that undo each other vanish.
+"""QuantisedMoves: copies and permutations work on 8 bits; steps that undo each other vanish.
 
     reshape(dequantize(x))                 ->  dequantize(reshape(x))
     quantize(reshape(v))                   ->  reshape(quantize(v))
@@ -7,10 +7,10 @@
     pad(dequantize(x, s, z), 0)            ->  dequantize(pad(x, z), s, z)
     clip(quantize(v, s, z), low, high)     ->  quantize(clip(v, s*(low-z), s*(high-z)), s, z)
 
-so that quantising and dequantising stand where integer kernels begin and end. Moving is whatever
-gives some of its operand's elements, each as it is: also the largest one of a window, or the
-nearest one. Scales are constants, one for the whole tensor. Limits of bytes, which TFLite has for
-its activations, become those of the number, which kernels take; limits that keep all bytes vanish.
+so that quantising and dequantising stand where integer kernels begin and end. Copies are operators
+whose result is unchanged elements of their operand: also max pooling and nearest resizing. Scales
+are constants, one for the whole tensor. Limits of bytes, as TFLite has them for activations, become
+limits of the number, which kernels take; limits that keep all bytes vanish.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _copies(call: relax.Expr) -> bool:
 
 @module_pass("tvm_megcc.QuantisedMoves")
 def QuantisedMoves(mod: tvm.IRModule) -> tvm.IRModule:
-    """See the module's docstring."""
+    """Permute and copy 8-bit tensors in place of floats; drop steps that undo each other."""
     # A quantize moves up by one operator in each round.
     while True:
         rewriter = _Moves(mod)
@@ -84,7 +84,7 @@ class _Moves(Rewriter):
 
     @on("relax.concat")
     def _joined(self, call: relax.Call) -> relax.Expr:
-        """Dequantised once, where all parts have the same scale and zero point."""
+        """Dequantise the joined parts, where all have the same scale and zero point."""
         fields = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else []
         sources = [s for f in fields if (s := self._dequantised(f)) is not None]
         if not sources or len(sources) < len(fields) or call.attrs.axis is None:
@@ -119,7 +119,7 @@ class _Moves(Rewriter):
 
     @on("relax.clip")
     def _limited(self, call: relax.Call) -> relax.Expr:
-        """Limits of bytes. Each is a step of the quantised number, so both round to the same."""
+        """Limits of bytes as limits of the number: each is a whole step, so both round alike."""
         if dtype_of(call) not in EIGHT_BITS:
             return call
         info = np.iinfo(numpy_dtype(dtype_of(call)))
@@ -146,7 +146,7 @@ class _Moves(Rewriter):
         return self.builder_.emit(relax.op.quantize(part, *like.args[1:], axis=0, out_dtype=dtype))
 
     def _dequantised(self, expr: relax.Expr) -> relax.Call | None:
-        """The ``dequantize`` by one constant step that a value is."""
+        """The ``dequantize`` by one constant step behind a value, or None."""
         call = bound(self, expr)
         if op_name(call) != "relax.dequantize" or not _is_by_one_step(call):
             return None
@@ -155,10 +155,9 @@ class _Moves(Rewriter):
 
 
 def _fill(call: relax.Call, steps: relax.Call) -> int | None:
-    """Fill value of a padding of bytes, whose steps are those of a ``quantize`` or its inverse.
+    """Fill value of a padding of bytes with the steps of a ``quantize`` or ``dequantize``.
 
-    None where no byte stands for the number: of constants only 0 is taken, whose zero point has to
-    be one.
+    None where no byte stands for the number. Of constants only 0 is taken, as its zero point.
     """
     step = step_of(steps)
     raw = steps.args[0] if op_name(steps) == "relax.dequantize" else steps

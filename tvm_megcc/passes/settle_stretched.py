@@ -1,9 +1,9 @@
-"""SettleStretched: what is known of dims that met, in a function for some sizes only.
+"""SettleStretched: broadcast dims that are known, in a function for some sizes only.
 
     z = stretched_size(1, 4);  y = stretched(x: [1, 3]) to [z, 3]
     ->  y = broadcast_to(x, [4, 3])
 
-Another pass leaves out an expansion that the operator does itself.
+ImplicitBroadcast then drops an expansion that the operator does itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tvm_megcc.relax_tools.stretching import copied, parts_of
 
 @module_pass("tvm_megcc.SettleStretched")
 def SettleStretched(mod: tvm.IRModule) -> tvm.IRModule:
-    """Sizes first, whose names TVM then replaces by their numbers, then the copies."""
+    """Replace broadcast dims that are known by numbers, and copies to them by broadcast_to."""
     if not any(_has_copies(mod, func) for func in mod.functions.values()):
         return mod
     mod = rewritten(mod, _Sizes(mod))

@@ -1,7 +1,7 @@
-"""WidenWeights: quantised weights that no kernel takes become floats when the model is compiled.
+"""WidenWeights: quantised weights that no kernel takes become floats at compile time.
 
-Before: ``matmul(x, dequantize(constant))`` whatever `x` is. After: only where one kernel call will
-be made of it; the other constants are folded, as if they had never been kept.
+Before: ``matmul(x, dequantize(constant))`` for any `x`. After: only where a kernel takes both
+calls; the other constants are folded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tvm_megcc.relax_tools.work import with_widened
 
 @module_pass("tvm_megcc.WidenWeights")
 def WidenWeights(mod: tvm.IRModule, arch: str) -> tvm.IRModule:
-    """See the module's docstring.
+    """Fold quantised weights to floats where no kernel takes them quantised.
 
     Parameters
     ----------
