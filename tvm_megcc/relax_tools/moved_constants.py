@@ -26,19 +26,19 @@ from tvm_megcc.relax_tools.traits import PERMUTES, RESHAPES
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A constant; if it is quantised, with the scale and the zero point of each element."""
+    """A constant; if quantised, with a scale and a zero point for each element."""
 
     values: np.ndarray
     scales: np.ndarray | None = None
     zeros: np.ndarray | None = None
 
     def map(self, move: Callable[[np.ndarray], np.ndarray]) -> Moved:
-        """The constant after a movement of its elements."""
+        """Permute or reshape the constant by `move`."""
         scales, zeros = (None if a is None else move(a) for a in (self.scales, self.zeros))
         return Moved(move(self.values), scales, zeros)
 
     def expression(self, axis: int = 0) -> relax.Expr | None:
-        """The constant in Relax; None if its scales or zero points differ along other axes."""
+        """The constant in Relax; None if scales or zero points vary along another axis."""
         values = make_constant(np.ascontiguousarray(self.values))
         if self.scales is None or self.zeros is None:
             return values
@@ -52,7 +52,7 @@ class Moved:
 
 
 def moved_constant(rewriter: PyExprMutator, expr: relax.Expr, symbols: Symbols) -> Moved | None:
-    """The arrays of an expression in a rewriter; None where it is computed at run time."""
+    """Arrays of a constant expression in a rewriter; None if it is computed at run time."""
     call = bound(rewriter, expr)
     if (array := constant(call)) is not None:
         return Moved(array)

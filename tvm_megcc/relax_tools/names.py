@@ -1,9 +1,9 @@
-"""The names of a model's values on their way through the compiler.
+"""Names of a model's values on their way through the compiler.
 
 Enters: the names that the frontend has given variables, which must be identifiers. Leaves: a
 program whose steps and tensors have the model's own names again. On the way they are an attribute
-of the module, so that they are there whichever surface compiles it; a variable that a pass makes
-has a name of TVM's (``lv7``), which is none of these.
+of the module, for every surface that compiles it. Variables that a pass makes have names of TVM's
+(``lv7``).
 
 Example
 -------
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 
 ATTRIBUTE = "tvm_megcc.names"
 
-#: What `relax_tools.half` puts before names that TVM gave.
+#: Prefix that `relax_tools.half` puts before names of TVM.
 SAID = "said_"
-#: Names that TVM gives variables, and `relax_tools.half`: no value of a model is called so.
+#: Names of variables from TVM and `relax_tools.half`, which are no names of the model.
 ANONYMOUS = re.compile(rf"({SAID})?(lv|gv)(_?\d+)?")
 
 
 def with_names(mod: tvm.IRModule, names: Mapping[str, str]) -> tvm.IRModule:
-    """The module with what its variables stand for: variable -> value of the model."""
+    """Note in the module the value of the model behind each variable's name."""
     return written(mod, ATTRIBUTE, dict(names)) if names else mod
 
 
 def names_of(mod: tvm.IRModule) -> dict[str, str]:
-    """What the variables of a module stand for, where it says so."""
+    """Variable's name -> name of a value of the model, as `with_names` noted it."""
     return read(mod, ATTRIBUTE) or {}
 
 
 def named(program: Program, names: Mapping[str, str]) -> Program:
-    """A program whose steps and tensors have the model's names.
+    """Give steps and tensors of a program the model's names.
 
-    What computes an output of the model is called like the output.
+    A step that computes an output of the model gets the output's name.
     """
     ports = {port.tensor: port.name for port in program.outputs}
 

@@ -1,10 +1,9 @@
-"""Values that are held permuted: how `channels_first` and `channels_last` change layouts.
+"""Permuted values: how `channels_first` and `channels_last` change layouts.
 
-The variable ``v`` of the graph stands for ``permute_dims(raw, axes)`` where only ``raw`` has been
-computed. Operators that do not care about the order of axes work on ``raw`` and pass the
-permutation on; ``permute_dims`` itself only composes; whoever needs the logical order gets one
-explicit transpose. So between two convolutions nothing is moved, and transposes that the model
-wrote itself vanish where they meet ours.
+A variable of the graph stands for ``permute_dims(raw, axes)``, where only ``raw`` is computed.
+Operators that work in any order of axes read ``raw`` and pass the permutation on; ``permute_dims``
+only composes permutations; other operators get one explicit transpose. So nothing is permuted
+between two convolutions, and the model's own transposes cancel with ours.
 
 TVM's ``ConvertLayout`` does the same from layout names and fails where a rank changes ("can't find
 S in source layout ABCDE"); permutations of axes have no such case.
@@ -32,26 +31,26 @@ from tvm_megcc.relax_tools.traits import BROADCAST, REDUCE, UNARY
 
 @dataclass(frozen=True, slots=True)
 class Permuted:
-    """The value ``permute_dims(raw, axes)``, of which only `raw` exists so far."""
+    """The value ``permute_dims(raw, axes)``, of which only `raw` is computed."""
 
     raw: relax.Var
     axes: tuple[int, ...]
 
     def raw_axis(self, logical: int) -> int:
-        """The axis of `raw` that is axis `logical` of the value; nobody reads that of a scalar."""
+        """Axis of `raw` that is axis `logical` of the value; of a scalar any number."""
         return self.axes[logical % len(self.axes)] if self.axes else logical
 
 
-#: The layouts in which a call is wanted; None where it stays as it is.
+#: Call -> the layouts that it gets; None if it keeps its own.
 Wanted = Callable[[relax.Expr], Layouts | None]
 
 
 def with_layouts(
     mod: tvm.IRModule, wanted: Wanted, turned: Mapping[relax.Var, tuple[int, ...]] | None = None
 ) -> tvm.IRModule:
-    """`mod` with its convolutions, pooling and resizing in the layouts that are wanted.
+    """Bring convolutions, pooling and resizing of `mod` to the layouts that `wanted` gives.
 
-    Variables of `turned` are held permuted by these axes from the start.
+    Variables of `turned` are permuted by these axes before their first use.
     """
     rewriter = _Rewriter(mod, wanted, turned or {})
     return cleaned(rewritten(mod, rewriter))
@@ -62,7 +61,7 @@ def _inverse(axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _left(axes: Sequence[int], dropped: Sequence[int]) -> list[int]:
-    """The permutation of what is left of ``permute_dims(raw, axes)`` without its axes `dropped`."""
+    """Permutation of ``permute_dims(raw, axes)`` after its axes `dropped` have been removed."""
     left = [axis for i, axis in enumerate(axes) if i not in dropped]
     order = sorted(left)
     return [order.index(axis) for axis in left]
@@ -70,10 +69,6 @@ def _left(axes: Sequence[int], dropped: Sequence[int]) -> list[int]:
 
 def _rank(expr: relax.Expr) -> int:
     return int(expr.ty.ndim)
-
-
-def _is_tensor(expr: relax.Expr) -> bool:
-    return isinstance(expr.ty, relax.TensorType)
 
 
 @mutator
@@ -89,7 +84,7 @@ class _Rewriter(Rewriter):
         self.logical: dict[relax.Var, relax.Var] = {}
         self.name = ""  # of the variable being bound: what is emitted in its place keeps it
 
-    # Every use of a held variable that no rule below takes care of asks for its logical form.
+    # A use of a permuted variable without a rule below gets the variable transposed.
 
     def visit_dataflow_var_(self, var: relax.DataflowVar) -> relax.Expr:
         return self._logical(var) if var in self.held else super().visit_dataflow_var_(var)
@@ -133,7 +128,7 @@ class _Rewriter(Rewriter):
         self.held[binding.var] = Permuted(raw, held.axes)
 
     def _held(self, expr: relax.Expr | None) -> Permuted | None:
-        """How a variable is held; one of `turned` is from here on."""
+        """Permutation of a variable, or None; variables of `turned` get theirs here."""
         if not isinstance(expr, relax.Var):
             return None
         here = self.turned_here
@@ -158,7 +153,7 @@ class _Rewriter(Rewriter):
         return relax.op.permute_dims(value.raw, list(value.axes))
 
     def _raw(self, expr: relax.Expr, axes: tuple[int, ...]) -> relax.Expr:
-        """`expr` in the order in which ``permute_dims(result, axes)`` is `expr`."""
+        """Value ``raw`` for which ``permute_dims(raw, axes)`` is `expr`."""
         array = constant(expr)
         if array is not None:
             return make_constant(np.ascontiguousarray(array.transpose(_inverse(axes))))
@@ -178,7 +173,7 @@ class _Rewriter(Rewriter):
         )
 
     def _turned_weights(self, expr: relax.Expr, order: tuple[int, ...]) -> relax.Expr | None:
-        """``permute_dims(expr, order)`` of a constant that is dequantised, as such a constant."""
+        """``permute_dims(expr, order)`` of a dequantised constant, applied to its integers."""
         call = bound(self, expr)
         if op_name(call) != "relax.dequantize" or (numbers := constant(call.args[0])) is None:
             return None
@@ -216,7 +211,7 @@ class _Rewriter(Rewriter):
         return getattr(self, rule)(value, held) if rule else None
 
     def _held_argument(self, call: relax.Call) -> Permuted | None:
-        """The held first argument, or the first held field when that is a tuple."""
+        """Permutation of the first argument, or of a tuple's first permuted field."""
         first = call.args[0] if call.args else None
         fields = first.fields if isinstance(first, relax.Tuple) else [first]
         return next((held for f in fields if (held := self._held(f)) is not None), None)
@@ -251,7 +246,7 @@ class _Rewriter(Rewriter):
         return self._hold(with_args(call, args), axes)
 
     def _of_rank(self, expr: relax.Expr, rank: int) -> relax.Expr:
-        """`expr` with leading axes of extent one, as broadcasting would read it."""
+        """Add leading axes of extent 1 to `expr`, as broadcasting would."""
         missing = rank - _rank(expr)
         if not missing:
             return expr
@@ -287,7 +282,7 @@ class _Rewriter(Rewriter):
         return self._hold(result, _left(held.axes, () if call.attrs.keepdims else logical))
 
     def _arg_extreme(self, call: relax.Call, held: Permuted) -> Permuted | None:
-        """The first of equal elements counts, and it is the first in `raw`, too."""
+        """Along one axis, as the first of equal elements is the first in `raw`, too."""
         if call.attrs.axis is None:  # over all elements, in the logical order
             return None
         axis = int(call.attrs.axis)
@@ -296,7 +291,7 @@ class _Rewriter(Rewriter):
         return self._hold(result, _left(held.axes, gone))
 
     def _reshape(self, call: relax.Call, held: Permuted) -> Permuted | None:
-        """Each run of axes that a reshape splits or merges only has to stay together in memory."""
+        """Keep each group of axes that a reshape splits or merges contiguous in memory."""
         raw_shape, out = (shape_of(v, self.symbols) for v in (held.raw, call))
         if raw_shape is None or out is None or 0 in raw_shape:
             return None
@@ -317,7 +312,7 @@ class _Rewriter(Rewriter):
         return self._hold(relax.op.reshape(raw, shape), _inverse(made))
 
     def _along(self, call: relax.Call, held: Permuted) -> relax.Call:
-        """A call with an attribute ``axis`` whose first operand alone has the tensor's axes."""
+        """Rebuild a call with an ``axis`` of its first operand for `raw`."""
         args = [held.raw, *map(self.visit_expr, call.args[1:])]
         return rebuilt(call, args, axis=held.raw_axis(int(call.attrs.axis)))
 

@@ -1,4 +1,4 @@
-"""What a module says of its own work, in its attributes: for passes, which write, and lower."""
+"""Reports on a module's work in its attributes: passes write them, ``lower`` reads them."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ WIDENED = "tvm_megcc.widened"
 
 
 def with_reasons(mod: tvm.IRModule, reasons: Mapping[str, str]) -> tvm.IRModule:
-    """`mod`, which says which quantised operators stay in float, and why."""
+    """Note which quantised operators stay in float, and why."""
     return written(mod, IN_FLOAT, reasons) if reasons else mod
 
 
 def with_widened(mod: tvm.IRModule, reasons: Mapping[str, str]) -> tvm.IRModule:
-    """`mod`, which says which quantised weights became floats, and why, besides what it said."""
+    """Add to the notes which quantised weights became floats, and why."""
     return written(mod, WIDENED, {**(read(mod, WIDENED) or {}), **reasons}) if reasons else mod
 
 
 def with_work(
     mod: tvm.IRModule, multiply_adds: Mapping[str, int], tied: Mapping[str, str]
 ) -> tvm.IRModule:
-    """`mod`, which says what it computes, and how it has tables that are weights, too."""
+    """Note the multiply-adds by type, and how tables that are weights of a product are stored."""
     counts = dict(sorted(multiply_adds.items()))
     work = Work(counts, read(mod, IN_FLOAT) or {}, read(mod, WIDENED) or {}, dict(tied))
     return written(mod, ATTRIBUTE, asdict(work))
 
 
 def work_of(mod: tvm.IRModule) -> Work | None:
-    """What `with_work` has written."""
+    """The notes of `with_work`, or None."""
     row = read(mod, ATTRIBUTE)
     return row and Work(**row)
